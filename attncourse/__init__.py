@@ -1,0 +1,17 @@
+"""attncourse: self-attention, from the dot product to the Transformer, with graded exercises."""
+
+__version__ = "0.1.0"
+__all__ = ["check", "device", "hint", "status"]
+
+
+def __getattr__(name: str):
+    # importing the package alone loads neither torch nor a check: each name comes when asked for
+    if name == "device":
+        from attncourse.devices import device
+
+        return device
+    if name in ("check", "hint", "status"):
+        from attncourse.checks import notebook
+
+        return getattr(notebook, name)
+    raise AttributeError(f"module 'attncourse' has no attribute {name!r}")
