@@ -1,0 +1,35 @@
+"""The exercises: what each asks, how an answer is checked, and the wrong answers that it knows."""
+
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from pkgutil import iter_modules
+
+from attncourse.checks.exercise import Exercise
+
+
+def chapters() -> list[str]:
+    """The chapters that have exercises."""
+    folders = files("attncourse.checks").iterdir()
+    return sorted(one.name for one in folders if one.is_dir() and (one / "__init__.py").is_file())
+
+
+@cache
+def exercises(chapter: str) -> dict[str, Exercise]:
+    """A chapter's exercises by name, in the order in which its package lists them."""
+    if chapter not in chapters():
+        raise ValueError(f"no chapter {chapter!r} has exercises; these have: {chapters()}")
+    package = import_module(f"attncourse.checks.{chapter}")
+    found = {module.name for module in iter_modules(package.__path__)}
+    if found != set(package.ORDER):
+        raise ValueError(f"{chapter}: ORDER and the files differ in {found ^ set(package.ORDER)}")
+    parts = (import_module(f"{package.__name__}.{name}") for name in package.ORDER)
+    return {part.exercise.name: part.exercise for part in parts}
+
+
+def exercise(name: str) -> Exercise:
+    """The exercise of that name, of whatever chapter; ValueError with the known names."""
+    known = {n: e for chapter in chapters() for n, e in exercises(chapter).items()}
+    if name not in known:
+        raise ValueError(f"no exercise is called {name!r}; these are: {', '.join(known)}")
+    return known[name]

@@ -1,0 +1,201 @@
+"""Calls a learner's function once and says what it did, as plain data (used by every check).
+
+The judge sends this file's source into the learner's kernel, so it imports nothing of the course.
+What it returns is JSON: numbers as raw bytes with dtype and shape, never a pickle. It decides
+nothing: whoever reads the answer compares.
+"""
+
+import base64
+import contextlib
+import io
+import json
+import linecache
+import sys
+import traceback
+
+import torch
+
+# the code of libraries is not the learner's: its lines are not counted
+LIBRARIES = {"torch", "numpy", "einops", "jaxtyping", "beartype", "importlib", "contextlib", __name__}
+
+
+def warm_up():
+    """Make torch load what its first call on the meta device needs: a second, and never watched."""
+    torch.empty(2, 2, device="meta").square()
+
+
+class Stopped(BaseException):
+    """Raised inside the learner's call; not an Exception, so that `except Exception` lets it by."""
+
+
+def encode(value):
+    """A value as JSON can carry it; one that cannot travel becomes the name of its type."""
+    if isinstance(value, torch.Tensor):
+        number = value.detach()
+        made = {
+            "dtype": str(number.dtype).removeprefix("torch."),
+            "shape": list(number.shape),
+            "device": number.device.type,
+        }
+        if number.device.type != "meta":
+            raw = number.resolve_conj().cpu().contiguous().reshape(-1).view(torch.uint8)
+            made["bytes"] = base64.b64encode(raw.numpy().tobytes()).decode()
+        return {"tensor": made}
+    if isinstance(value, (list, tuple)):
+        return {"list" if isinstance(value, list) else "tuple": [encode(one) for one in value]}
+    if value is None or isinstance(value, (bool, int, str)):
+        return {"plain": value}
+    if isinstance(value, float):
+        return {"float": value.hex()}
+    if hasattr(value, "source"):
+        return {"function": [value.name, value.source]}
+    return {"other": type(value).__name__}
+
+
+def decode(data, device="cpu"):
+    """The value that `encode` wrote; runs nothing. Raises ValueError where the data do not fit."""
+    (kind, content), *rest = data.items()
+    if rest:
+        raise ValueError("a value has one kind")
+    if kind == "tensor":
+        dtype = getattr(torch, content["dtype"])
+        if content["device"] == "meta" or device == "meta":
+            return torch.empty(content["shape"], dtype=dtype, device="meta")
+        raw = bytearray(base64.b64decode(content["bytes"]))
+        flat = torch.frombuffer(raw, dtype=dtype) if raw else torch.empty(0, dtype=dtype)
+        return flat.reshape(content["shape"]).to(device)
+    if kind in ("list", "tuple"):
+        return (list if kind == "list" else tuple)(decode(one, device) for one in content)
+    if kind == "float":
+        return float.fromhex(content)
+    if kind == "other":
+        return Unsendable(content)
+    if kind != "plain" or not isinstance(content, (bool, int, str, type(None))):
+        raise ValueError(f"no value is of kind {kind!r}")
+    return content
+
+
+def implementation(name, source):
+    """The function of that name which the judge wrote: only requests carry code, never answers."""
+    namespace = {"__name__": "implementation"}
+    exec(source, namespace)
+    return namespace[name]
+
+
+class Unsendable(str):
+    """The name of the type of a value that is neither a tensor nor a plain number."""
+
+
+class Watch:
+    """Counts the lines of Python that the learner's code runs, and sees what it calls.
+
+    A line count is the same on every machine, which seconds are not: code that loops over
+    positions runs more lines on a longer input.
+    """
+
+    def __init__(self, forbidden, most_steps):
+        self.forbidden, self.most_steps, self.steps, self.called = forbidden, most_steps, 0, None
+
+    def __enter__(self):
+        self.before = sys.gettrace(), sys.getprofile()
+        sys.setprofile(self.profile)
+        sys.settrace(self.trace)
+
+    def __exit__(self, *error):
+        sys.settrace(self.before[0])
+        sys.setprofile(self.before[1])
+
+    def trace(self, frame, event, arg):
+        module = frame.f_globals.get("__name__") or ""
+        if event == "call":
+            self.refuse(f"{module}.{frame.f_code.co_name}")
+            if module.partition(".")[0] in LIBRARIES:
+                return None
+        elif event == "line":
+            self.steps += 1
+            if self.steps > self.most_steps:
+                raise Stopped("steps")
+        return self.trace
+
+    def profile(self, frame, event, arg):
+        if event == "c_call":
+            self.refuse(getattr(arg, "__name__", ""))
+
+    def refuse(self, name):
+        if any(name == no or name.startswith(no + ".") for no in self.forbidden):
+            self.called = name
+            raise Stopped("forbidden")
+
+
+def respond(namespace, request):
+    """The answer, in JSON, to a request in JSON: see `drive`."""
+    return json.dumps(drive(namespace, json.loads(request)))
+
+
+def drive(namespace, request):
+    """Call `request["name"]` of the namespace and tell what came back.
+
+    Keys of the request: name, args, kwargs, device, cotangent (or None), forbidden, most_steps.
+    Keys of the answer: outcome (returned, raised, missing, steps, forbidden), value, after (the
+    arguments after the call), gradients, error, called, steps.
+    """
+    answer = dict.fromkeys(("value", "after", "gradients", "error", "called"))
+    if request["name"] not in namespace:
+        return answer | {"outcome": "missing", "steps": 0}
+    device = request["device"]
+    leaves, inputs = [], []
+    for argument in [*request["args"], *request["kwargs"].values()]:
+        if "function" in argument:
+            value = implementation(*argument["function"])
+        else:
+            value = decode(argument, device)
+        leaf = value
+        if request["cotangent"] and isinstance(value, torch.Tensor) and value.is_floating_point():
+            leaf = value.requires_grad_()
+            # a copy, so that a learner who writes into an input is told so, not met by autograd
+            value = leaf.clone()
+        leaves.append(leaf)
+        inputs.append(value)
+    places = len(request["args"])
+    kwargs = dict(zip(request["kwargs"], inputs[places:], strict=True))
+    watch = Watch(request["forbidden"], request["most_steps"])
+    silence = io.StringIO()
+    value = None
+    try:
+        with contextlib.redirect_stdout(silence), contextlib.redirect_stderr(silence), watch:
+            value = namespace[request["name"]](*inputs[:places], **kwargs)
+        answer["outcome"] = "returned"
+    except Stopped as why:
+        answer["outcome"] = str(why)
+    except BaseException as error:
+        answer |= {"outcome": "raised", "error": describe(error)}
+    if watch.called:
+        answer |= {"outcome": "forbidden", "called": watch.called}
+    answer |= {"value": encode(value), "after": [encode(one) for one in inputs], "steps": watch.steps}
+    if answer["outcome"] == "returned" and request["cotangent"]:
+        answer["gradients"] = gradients(value, leaves, decode(request["cotangent"], device))
+    return answer
+
+
+def gradients(value, leaves, cotangent):
+    """Gradients of sum(value * cotangent) for each floating argument, None where none flows."""
+    wanted = [x for x in leaves if isinstance(x, torch.Tensor) and x.requires_grad]
+    if not isinstance(value, torch.Tensor) or value.shape != cotangent.shape:
+        return None
+    if not value.requires_grad:
+        return [encode(None) for _ in wanted]
+    try:
+        found = torch.autograd.grad(value, wanted, cotangent.to(value.dtype), allow_unused=True)
+    except RuntimeError as error:
+        return [{"other": str(error)[:200]} for _ in wanted]
+    return [encode(one) for one in found]
+
+
+def describe(error):
+    """The exception's type and text, and the learner's own line that it came from."""
+    line = None
+    for frame, number in traceback.walk_tb(error.__traceback__):
+        code = frame.f_code
+        if (frame.f_globals.get("__name__") or "").partition(".")[0] not in LIBRARIES:
+            line = [number, linecache.getline(code.co_filename, number).strip()]
+    return {"type": type(error).__name__, "text": str(error)[:500], "line": line}

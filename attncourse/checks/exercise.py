@@ -1,0 +1,129 @@
+"""What an exercise is: its card, its reference, the inputs that decide, right and wrong answers."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from textwrap import dedent
+from typing import Any
+
+import torch
+from torch import Tensor
+
+KINDS = ("build", "extend", "measure", "debug", "test")
+# torch's own attention, in all its names: what an exercise asks for is written, not called
+TORCH_ATTENTION = (
+    "scaled_dot_product_attention",
+    "torch.nn.functional.multi_head_attention_forward",
+    "torch.nn.modules.activation",
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call that a check makes. `longer` holds the same arguments at a greater length."""
+
+    about: str
+    args: tuple
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    longer: tuple | None = None
+    gradient: bool = True
+
+
+class Source:
+    """A function as its source, under another name: what a check hands to a learner's test."""
+
+    def __init__(self, function: Callable, name: str):
+        self.name = name
+        lines = dedent(inspect.getsource(function))
+        # its own name and its decorators would name the mistake
+        signature = lines.index("(", lines.index("def "))
+        self.source = f"import torch\n\n\ndef {name}{lines[signature:]}"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A plausible wrong answer and the hint that whoever gives it must get."""
+
+    function: Callable
+    hint: str
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+
+class Draw:
+    """Random inputs from one seed; float64, unit variance."""
+
+    def __init__(self, seed: int):
+        self.generator = torch.Generator().manual_seed(seed)
+
+    def normal(self, *shape: int) -> Tensor:
+        return torch.randn(shape, generator=self.generator, dtype=torch.float64)
+
+    def integer(self, low: int, high: int) -> int:
+        """A number from low to high, both included."""
+        return int(torch.randint(low, high + 1, (), generator=self.generator))
+
+    def sizes(self, count: int, low: int, high: int) -> list[int]:
+        """That many sizes from low to high, no two alike, so that a swapped axis shows."""
+        return (torch.randperm(high - low + 1, generator=self.generator)[:count] + low).tolist()
+
+    def mask(self, *shape: int) -> Tensor:
+        """A boolean mask, about half True, every row with both at least one True and one False."""
+        order = torch.rand(shape, generator=self.generator).argsort(dim=-1)
+        return order < max(1, shape[-1] // 2)
+
+
+@dataclass(eq=False)
+class Exercise:
+    """An exercise. The decorators `reference`, `cases`, `valid` and `mutant` fill it."""
+
+    name: str
+    chapter: str
+    title: str
+    kind: str
+    difficulty: int
+    minutes: int
+    points: int
+    hints: tuple[str, str, str]
+    differentiable: bool = True
+    floating: bool = True
+    make: Callable = field(init=False)
+    inputs: Callable[[Draw], Iterator[Case]] = field(init=False)
+    given: Callable | None = None
+    right: list[Callable] = field(default_factory=list)
+    mutants: list[Mutant] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"{self.name}: kind {self.kind!r} is not one of {KINDS}")
+
+    @property
+    def forbidden(self) -> tuple[str, ...]:
+        """What an answer may not call: the course's own solutions and torch's attention."""
+        return (f"attncourse.{self.chapter}", "attncourse.checks", *TORCH_ATTENTION)
+
+    def reference(self, function: Callable) -> Callable:
+        self.make = function
+        return function
+
+    def cases(self, function: Callable) -> Callable:
+        self.inputs = function
+        return function
+
+    def stub(self, function: Callable) -> Callable:
+        """The code that a debug exercise starts from, bug and all."""
+        self.given = function
+        return function
+
+    def valid(self, function: Callable) -> Callable:
+        self.right.append(function)
+        return function
+
+    def mutant(self, hint: str) -> Callable[[Callable], Callable]:
+        def keep(function: Callable) -> Callable:
+            self.mutants.append(Mutant(function, hint))
+            return function
+
+        return keep
