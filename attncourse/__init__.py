@@ -1,5 +1,11 @@
 """attncourse: self-attention, from the dot product to the Transformer, with graded exercises."""
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from attncourse.checks.notebook import check, hint, status
+    from attncourse.devices import device
+
 __version__ = "0.1.0"
 __all__ = ["check", "device", "hint", "status"]
 

@@ -2,7 +2,7 @@ r"""Dot-product attention (chapter: dot_product).
 
 $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V$$
 
-Source: Vaswani et al. (2017), eq. 1. The additive score is from Bahdanau et al. (2015), appendix A.1.2.
+Source: Vaswani et al. (2017), eq. 1. The additive score: Bahdanau et al. (2015), appendix A.1.2.
 """
 
 import torch
@@ -13,7 +13,7 @@ from torch import Tensor
 def attention_weights(
     q: Float[Tensor, "*batch n d_k"],
     k: Float[Tensor, "*batch m d_k"],
-    mask: Bool[Tensor, "*#batch n m"] | None = None,
+    mask: Bool[Tensor, "*#batch #n #m"] | None = None,
 ) -> Float[Tensor, "*batch n m"]:
     """How much each query attends to each key; every row sums to one.
 
@@ -28,7 +28,7 @@ def attention(
     q: Float[Tensor, "*batch n d_k"],
     k: Float[Tensor, "*batch m d_k"],
     v: Float[Tensor, "*batch m d_v"],
-    mask: Bool[Tensor, "*#batch n m"] | None = None,
+    mask: Bool[Tensor, "*#batch #n #m"] | None = None,
 ) -> Float[Tensor, "*batch n d_v"]:
     """For each query, the mean of the values under its attention weights.
 
@@ -44,7 +44,7 @@ def additive_weights(
     w_q: Float[Tensor, "d_q hidden"],
     w_k: Float[Tensor, "d_k hidden"],
     w_v: Float[Tensor, "hidden"],
-    mask: Bool[Tensor, "*#batch n m"] | None = None,
+    mask: Bool[Tensor, "*#batch #n #m"] | None = None,
 ) -> Float[Tensor, "*batch n m"]:
     """Weights from a small network's score of each pair, $w_v^\\top \\tanh(q W_q + k W_k)$.
 
@@ -64,7 +64,7 @@ def additive_weights(
 
 
 def masked_softmax(
-    scores: Float[Tensor, "*batch n m"], mask: Bool[Tensor, "*#batch n m"] | None = None
+    scores: Float[Tensor, "*batch n m"], mask: Bool[Tensor, "*#batch #n #m"] | None = None
 ) -> Float[Tensor, "*batch n m"]:
     """Softmax over the keys that the mask allows; a row that allows none is zeros."""
     if mask is None:
@@ -90,9 +90,8 @@ def padding_mask(lengths: Int[Tensor, "*batch"], n: int) -> Bool[Tensor, "*batch
 
 def require_fit(q: Tensor, k: Tensor, v: Tensor | None = None, mask: Tensor | None = None) -> None:
     """Raise ValueError or TypeError, with the sizes, where q, k, v and mask cannot go together."""
-    shapes = ", ".join(
-        f"{name}={tuple(x.shape)}" for name, x in zip("qkv", (q, k, v)) if x is not None
-    )
+    named = {"q": q, "k": k, "v": v}
+    shapes = ", ".join(f"{name}={tuple(x.shape)}" for name, x in named.items() if x is not None)
     if min(x.dim() for x in (q, k, v) if x is not None) < 2:
         raise ValueError(f"each of q, k, v needs two axes, (length, width): {shapes}")
     if q.shape[-1] != k.shape[-1]:

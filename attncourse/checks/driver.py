@@ -16,7 +16,16 @@ import traceback
 import torch
 
 # the code of libraries is not the learner's: its lines are not counted
-LIBRARIES = {"torch", "numpy", "einops", "jaxtyping", "beartype", "importlib", "contextlib", __name__}
+LIBRARIES = {
+    "torch",
+    "numpy",
+    "einops",
+    "jaxtyping",
+    "beartype",
+    "importlib",
+    "contextlib",
+    __name__,
+}
 
 
 def warm_up():
@@ -107,6 +116,8 @@ class Watch:
 
     def trace(self, frame, event, arg):
         module = frame.f_globals.get("__name__") or ""
+        if module == __name__:
+            return None
         if event == "call":
             self.refuse(f"{module}.{frame.f_code.co_name}")
             if module.partition(".")[0] in LIBRARIES:
@@ -135,13 +146,14 @@ def respond(namespace, request):
 def drive(namespace, request):
     """Call `request["name"]` of the namespace and tell what came back.
 
-    Keys of the request: name, args, kwargs, device, cotangent (or None), forbidden, most_steps.
+    Keys of the request: name, args, kwargs, device, cotangent (or None), watched, forbidden,
+    most_steps.
     Keys of the answer: outcome (returned, raised, missing, steps, forbidden), value, after (the
     arguments after the call), gradients, error, called, steps.
     """
-    answer = dict.fromkeys(("value", "after", "gradients", "error", "called"))
+    answer: dict = dict.fromkeys(("after", "gradients", "error", "called"))
     if request["name"] not in namespace:
-        return answer | {"outcome": "missing", "steps": 0}
+        return answer | {"outcome": "missing", "value": encode(None), "steps": 0}
     device = request["device"]
     leaves, inputs = [], []
     for argument in [*request["args"], *request["kwargs"].values()]:
@@ -159,10 +171,11 @@ def drive(namespace, request):
     places = len(request["args"])
     kwargs = dict(zip(request["kwargs"], inputs[places:], strict=True))
     watch = Watch(request["forbidden"], request["most_steps"])
+    watching = watch if request["watched"] else contextlib.nullcontext()
     silence = io.StringIO()
     value = None
     try:
-        with contextlib.redirect_stdout(silence), contextlib.redirect_stderr(silence), watch:
+        with contextlib.redirect_stdout(silence), contextlib.redirect_stderr(silence), watching:
             value = namespace[request["name"]](*inputs[:places], **kwargs)
         answer["outcome"] = "returned"
     except Stopped as why:
@@ -171,7 +184,8 @@ def drive(namespace, request):
         answer |= {"outcome": "raised", "error": describe(error)}
     if watch.called:
         answer |= {"outcome": "forbidden", "called": watch.called}
-    answer |= {"value": encode(value), "after": [encode(one) for one in inputs], "steps": watch.steps}
+    answer["value"], answer["steps"] = encode(value), watch.steps
+    answer["after"] = [encode(one) for one in inputs]
     if answer["outcome"] == "returned" and request["cotangent"]:
         answer["gradients"] = gradients(value, leaves, decode(request["cotangent"], device))
     return answer
@@ -198,4 +212,4 @@ def describe(error):
         code = frame.f_code
         if (frame.f_globals.get("__name__") or "").partition(".")[0] not in LIBRARIES:
             line = [number, linecache.getline(code.co_filename, number).strip()]
-    return {"type": type(error).__name__, "text": str(error)[:500], "line": line}
+    return {"type": type(error).__name__, "text": " ".join(str(error).split())[:300], "line": line}

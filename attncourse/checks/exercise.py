@@ -101,8 +101,9 @@ class Exercise:
 
     @property
     def forbidden(self) -> tuple[str, ...]:
-        """What an answer may not call: the course's own solutions and torch's attention."""
-        return (f"attncourse.{self.chapter}", "attncourse.checks", *TORCH_ATTENTION)
+        """What an answer may not call: our solutions and, but in a test, torch's attention."""
+        own = (f"attncourse.{self.chapter}", "attncourse.checks")
+        return own if self.kind == "test" else own + TORCH_ATTENTION
 
     def reference(self, function: Callable) -> Callable:
         self.make = function

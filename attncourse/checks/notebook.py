@@ -21,8 +21,11 @@ def check(name: str, answer: Callable, seed: int | None = None) -> None:
     """
     wanted = exercise(name)
     if not callable(answer):
-        raise TypeError(f"check({name!r}, answer): answer is a {type(answer).__name__}, not a function")
-    verdict = judge(wanted, local(answer), seed or secrets.randbits(32), device().type)
+        raise TypeError(
+            f"check({name!r}, answer): answer is a {type(answer).__name__}, not a function"
+        )
+    seed = secrets.randbits(32) if seed is None else seed
+    verdict = judge(wanted, local(answer), seed, device().type)
     verdicts[name] = verdict
     print(report(name, verdict))
 

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from attncourse.checks import driver
-from attncourse.checks.exercise import TORCH_ATTENTION, Case, Draw, Exercise
+from attncourse.checks.exercise import Case, Draw, Exercise
 
 Caller = Callable[[dict], dict]
 MOST_STEPS = 200_000
@@ -75,8 +75,9 @@ def judge(
     for probe, want in zip(trial.probes, trial.expected, strict=True):
         got = observe(exercise, caller, probe, device, forbidden)
         seen.append(got)
-        unwritten = len(seen) == 1 and (got.error or {}).get("type") == "NotImplementedError"
-        if got.outcome == "missing" or unwritten:
+        if got.outcome == "missing":
+            return Verdict("error", f"nothing is called `{exercise.name}`: its cell defines it")
+        if len(seen) == 1 and (got.error or {}).get("type") == "NotImplementedError":
             return Verdict("not attempted", f"write `{exercise.name}` in its answer cell")
         if got.outcome == "steps":
             # one call that runs away is enough: the others would, too
@@ -137,7 +138,7 @@ class Trial:
         """What one of our own functions does on the probe at that place, looked at once."""
         if (function, place) not in self.seen:
             self.seen[function, place] = observe(
-                self.exercise, local(function), self.probes[place], self.device, TORCH_ATTENTION
+                self.exercise, local(function), self.probes[place], self.device, ()
             )
         return self.seen[function, place]
 
@@ -166,12 +167,16 @@ def probes(exercise: Exercise, draw: Draw) -> Iterator[Probe]:
     cases = list(exercise.inputs(draw))
     for case in cases:
         yield Probe(case, "values", cotangent(exercise, case))
-    first = replace(cases[0], gradient=False)
+    first = cases[0]
     if exercise.floating and any(is_floating(x) for x in first.args):
         args = tuple(x.float() if is_floating(x) else x for x in first.args)
-        yield Probe(replace(first, args=args, about=f"{first.about}, float32"), "float32")
-    if any(isinstance(x, Tensor) for x in first.args):
-        yield Probe(replace(first, about=f"{first.about}, on the meta device"), "meta")
+        about = f"{first.about}, float32"
+        yield Probe(replace(first, args=args, about=about, gradient=False), "float32")
+    # the case with the most tensors has a mask, if there is one: it may be made on a wrong device
+    for case in {id(c): c for c in (first, max(cases, key=tensors))}.values():
+        if tensors(case):
+            about = f"{case.about}, on the meta device"
+            yield Probe(replace(case, about=about, gradient=False), "meta")
     for case in cases:
         if case.longer:
             yield Probe(replace(case, gradient=False), "longer")
@@ -188,10 +193,12 @@ def observe(
         "kwargs": {name: driver.encode(x) for name, x in case.kwargs.items()},
         "device": "meta" if probe.way == "meta" else device,
         "cotangent": None if probe.cotangent is None else driver.encode(probe.cotangent),
+        # our own functions are only looked at for loops: being watched is slow
+        "watched": bool(forbidden) or probe.way == "longer",
         "forbidden": list(forbidden),
         "most_steps": MOST_STEPS,
     }
-    answer = caller(request) | {"on_meta": probe.way == "meta"}
+    answer: dict[str, Any] = caller(request) | {"on_meta": probe.way == "meta"}
     if probe.way == "longer":
         more = caller(request | {"args": [driver.encode(x) for x in case.longer or ()]})
         allowed = STEPS_ALLOWED * answer["steps"] + 10
@@ -202,27 +209,31 @@ def observe(
     try:
         return read(exercise, case, answer)
     except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, RecursionError) as error:
-        unreadable = {"type": type(error).__name__, "text": "the result cannot be read", "line": None}
+        unreadable = {
+            "type": type(error).__name__,
+            "text": "the result cannot be read",
+            "line": None,
+        }
         return Observation("raised", error=unreadable)
 
 
-def read(exercise: Exercise, case: Case, answer: dict) -> Observation:
+def read(exercise: Exercise, case: Case, answer: dict[str, Any]) -> Observation:
     """An answer's plain data as an observation; the data may be anything at all."""
     error, outcome = answer["error"], answer["outcome"]
     if outcome == "raised" and answer["on_meta"] and NO_VALUE.search(error["text"]):
         outcome = "inconclusive"
-    value = answer["value"]
+    # a test tells by raising: what it returns says nothing
+    value, tells = answer["value"], exercise.kind == "test"
     return Observation(
         outcome=outcome,
-        # a test tells by raising: what it returns says nothing
-        value=None if exercise.kind == "test" else driver.decode(value),
-        device=value["tensor"]["device"] if "tensor" in value else None,
+        value=None if tells else driver.decode(value),
+        device=value["tensor"]["device"] if "tensor" in value and not tells else None,
         changed=tuple(changes(case, answer["after"])),
         gradients=answer["gradients"] and tuple(driver.decode(x) for x in answer["gradients"]),
         error=error,
         called=answer["called"],
         steps=int(answer["steps"]),
-        tells=exercise.kind == "test",
+        tells=tells,
     )
 
 
@@ -300,14 +311,20 @@ def tolerance(dtype: torch.dtype, length: int) -> float:
     return max(1e-7, 256 * torch.finfo(dtype).eps * length)
 
 
-def explain(probe: Probe, got: Observation, want: Observation, trial: Trial) -> tuple[str, str, str]:
+def explain(
+    probe: Probe, got: Observation, want: Observation, trial: Trial
+) -> tuple[str, str, str]:
     """Status, hint and evidence for a difference that no known mistake accounts for."""
     on = f"On {probe.case.about}"
     name = trial.exercise.name
     if got.outcome == "forbidden":
         return "wrong", f"{got.called} may not be called here: write the steps yourself", ""
     if got.outcome == "steps" or got.loops:
-        return "too slow", "the work grows with the length in Python: use whole tensors, no loop", on
+        return (
+            "too slow",
+            "the work grows with the length in Python: use whole tensors, no loop",
+            on,
+        )
     if got.outcome == "raised" and want.outcome != "raised":
         error = got.error or {}
         if probe.way == "meta":
@@ -317,7 +334,11 @@ def explain(probe: Probe, got: Observation, want: Observation, trial: Trial) -> 
     if want.outcome == "raised" and got.outcome == "returned":
         return "wrong", f"{name} should have raised an error here", on
     if got.changed:
-        return "wrong", "it changes its input: work on a new tensor", f"{on}: argument {got.changed[0] + 1}"
+        return (
+            "wrong",
+            "it changes its input: work on a new tensor",
+            f"{on}: argument {got.changed[0] + 1}",
+        )
     if not close(got.value, want.value, trial.length):
         return "wrong", *explain_value(got.value, want.value, probe, trial.length)
     return "wrong", *explain_gradient(got.gradients, want.gradients, on)
@@ -332,13 +353,19 @@ def explain_value(got: Any, want: Any, probe: Probe, length: int) -> tuple[str, 
         return "it returns None: is the return missing?", on
     if isinstance(want, Tensor) and isinstance(got, Tensor):
         if got.shape != want.shape:
-            return "the shape is not right", f"{on}: expected {tuple(want.shape)}, got {tuple(got.shape)}"
+            return (
+                "the shape is not right",
+                f"{on}: expected {tuple(want.shape)}, got {tuple(got.shape)}",
+            )
         if got.device != want.device:
             return DEVICE_HINT, f"{on}: expected {want.device.type}, got {got.device.type}"
         if got.dtype != want.dtype:
             return "the dtype is not right", f"{on}: expected {want.dtype}, got {got.dtype}"
         if got.is_floating_point() and not got.isfinite().all():
-            return "it gives numbers that are not finite", f"{on}: {int((~got.isfinite()).sum())} of them"
+            return (
+                "it gives numbers that are not finite",
+                f"{on}: {int((~got.isfinite()).sum())} of them",
+            )
         differ = (got != want) if not got.is_floating_point() else (
             (got - want).abs() > tolerance(got.dtype, length) * (1 + want.abs())
         )  # fmt: skip
@@ -368,6 +395,10 @@ def kind(value: Any) -> str:
     if isinstance(value, driver.Unsendable):
         return str(value)
     return "a tensor" if isinstance(value, Tensor) else type(value).__name__
+
+
+def tensors(case: Case) -> int:
+    return sum(isinstance(x, Tensor) for x in (*case.args, *case.kwargs.values()))
 
 
 def is_floating(value: Any) -> bool:

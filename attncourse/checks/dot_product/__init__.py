@@ -1,3 +1,13 @@
 """The exercises of the chapter dot_product, one file each."""
 
-ORDER = ("distance_attention",)
+ORDER = (
+    "softmax_with_sink",
+    "distance_attention",
+    "bilinear_weights",
+    "prefix_mask",
+    "decoder_mask",
+    "attention_pool",
+    "effective_keys",
+    "cached_attention",
+    "test_attention",
+)

@@ -17,10 +17,11 @@ exercise = Exercise(
     hints=(
         "Only the score is new. Write the squared distance of every query to every key as one "
         "(n, m) matrix; all that follows is the chapter's attention.",
-        "|q - k|^2 = |q|^2 - 2 q.k + |k|^2: a column, a matrix product and a row. Divide minus that "
-        "by 2 sqrt(d_k), fill what is masked with -inf, take the softmax over the keys, and set to "
+        "|q - k|^2 = |q|^2 - 2 q.k + |k|^2: a column, a matrix product and a row. Divide minus "
+        "that by 2 sqrt(d_k), fill what is masked with -inf, take the softmax over the keys, and set to "
         "zero what the mask forbids.",
-        "scores = -((q[..., :, None, :] - k[..., None, :, :]) ** 2).sum(-1) / (2 * q.shape[-1] ** 0.5)",
+        "distances = ((q[..., :, None, :] - k[..., None, :, :]) ** 2).sum(-1), and then "
+        "scores = -distances / (2 * q.shape[-1] ** 0.5)",
     ),
 )
 
@@ -52,10 +53,16 @@ def cases(draw):
     sizes = f"n={n}, m={m}, d_k={d_k}, d_v={d_v}"
     yield Case(f"a batch of 2, {sizes}", (q, k, v), longer=long)
     yield Case(f"two matrices without a batch, {sizes}", (q[0], k[0], v[0]))
-    yield Case("two leading axes (batch, heads)", (draw.normal(2, 3, 4, 5), draw.normal(2, 3, 6, 5), draw.normal(2, 3, 6, 2)))
+    yield Case(
+        "two leading axes (batch, heads)",
+        (draw.normal(2, 3, 4, 5), draw.normal(2, 3, 6, 5), draw.normal(2, 3, 6, 2)),
+    )
     mask = draw.mask(2, n, m)
     yield Case(f"a mask, {sizes}", (q, k, v, mask))
-    yield Case(f"a mask and distances 60 times larger, {sizes}", (60**0.5 * 3 * q, 60**0.5 * 3 * k, v, mask))
+    yield Case(
+        f"a mask and distances 60 times larger, {sizes}",
+        (60**0.5 * 3 * q, 60**0.5 * 3 * k, v, mask),
+    )
     nowhere = mask.clone()
     nowhere[1, 0] = False
     yield Case("a query that may attend nowhere", (q, k, v, nowhere))
@@ -101,7 +108,9 @@ def masked_after_the_softmax_with_renormalisation(q, k, v, mask=None):
 @exercise.valid
 def by_einsum(q, k, v, mask=None):
     difference = q.unsqueeze(-2) - k.unsqueeze(-3)
-    scores = -torch.einsum("...ijd,...ijd->...ij", difference, difference) / (2 * math.sqrt(q.size(-1)))
+    scores = -torch.einsum("...ijd,...ijd->...ij", difference, difference) / (
+        2 * math.sqrt(q.size(-1))
+    )
     if mask is not None:
         scores = torch.where(mask, scores, -1e30)
     weights = torch.softmax(scores, dim=-1)
@@ -162,7 +171,9 @@ def softmax_over_everything(q, k, v, mask=None):
     return scores.flatten(-2).softmax(-1).view_as(scores) @ v
 
 
-@exercise.mutant("the softmax overflows or divides 0 by 0: take the largest score of a row away first")
+@exercise.mutant(
+    "the softmax overflows or divides 0 by 0: take the largest score of a row away first"
+)
 def unstable_softmax(q, k, v, mask=None):
     parts = (-distances(q, k) / (2 * q.shape[-1] ** 0.5)).exp()
     parts = parts if mask is None else parts * mask

@@ -1,0 +1,58 @@
+# Works with make 3.81 (macOS) and newer. `make` alone lists what there is.
+
+ifneq (3.81,$(firstword $(sort 3.81 $(MAKE_VERSION))))
+$(error make $(MAKE_VERSION) is too old: this Makefile needs 3.81 or newer)
+endif
+
+PORT ?= 8000
+PYTHON := $(or $(PYTHON),$(shell for p in python3.13 python3.12 python3.11 python3; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done))
+
+run = .venv/bin/python -m
+# named after what was installed, for which folder: when either changes, it is installed again
+ready := .venv/ready-$(shell (pwd; cat requirements.txt pyproject.toml) | cksum | tr ' ' -)
+
+.PHONY: help book site test release clean python port
+.NOTPARALLEL:
+
+help:
+	@echo "make book     build the course and serve it on http://localhost:$(PORT) (PORT= changes it)"
+	@echo "make site     build the course into _build/html"
+	@echo "make test     run everything that CI runs"
+	@echo "make release  write the Colab copies and the exercise notebooks from their texts"
+	@echo "make clean    remove what was built (make clean ALL=1: also .venv)"
+	@echo "PYTHON=...    chooses the Python (3.11 or newer) that .venv is made with"
+
+book: python port site
+	@$(run) attncourse.publish.serve $(PORT) _build/html
+
+site: $(ready)
+	@$(run) attncourse.publish.site
+
+test: $(ready)
+	@$(run) attncourse.publish.suite
+
+release: $(ready)
+	@$(run) attncourse.publish
+
+clean:
+	rm -rf _build .cache .pytest_cache .ruff_cache $(if $(ALL),.venv)
+
+port:
+	@$(PYTHON) -m attncourse.publish.serve "$(PORT)"
+
+python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	echo "==> Python 3.11 or newer is needed, and $(if $(PYTHON),$(PYTHON) is `$(PYTHON) --version 2>&1`,none was found): install it, or say make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	echo "==> `$(PYTHON) --version` lacks its venv module: install it (Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }
+
+$(ready): | python
+	@echo "==> making .venv with `$(PYTHON) --version`"
+	@$(PYTHON) -m venv .venv
+	@echo "==> installing what requirements.txt names (the first time takes some minutes: torch is large)"
+	@$(run) pip install --disable-pip-version-check -r requirements.txt
+	@$(run) pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation -e .
+	@rm -f .venv/ready-*
+	@touch $@
+	@echo "==> .venv is ready"

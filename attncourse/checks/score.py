@@ -1,0 +1,114 @@
+"""How well the checks judge: every known wrong answer and every valid one, given to its check."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import NamedTuple
+
+import torch
+
+from attncourse.checks import chapters, driver, exercises
+from attncourse.checks.exercise import TORCH_ATTENTION, Exercise
+from attncourse.checks.verdict import Verdict, judge, local
+from attncourse.devices import device
+
+HEADINGS = ("chapter", "exercise", "kind", "mutants", "refused", "right hint", "valid", "accepted")
+
+
+class Tried(NamedTuple):
+    """An answer of ours judged at one seed; `hint` is what it must be told, None if it is valid."""
+
+    answer: Callable
+    hint: str | None
+    seed: int
+    verdict: Verdict
+
+    @property
+    def accepted(self) -> bool:
+        return self.verdict.status == "passed"
+
+    @property
+    def as_wanted(self) -> bool:
+        if self.hint is None:
+            return self.accepted
+        return not self.accepted and self.verdict.hint == self.hint
+
+
+class Row(NamedTuple):
+    """An exercise's score: how many answers it has, and how many it judged rightly at each seed."""
+
+    chapter: str
+    exercise: str
+    kind: str
+    mutants: int
+    refused: int
+    right_hint: int
+    valid: int
+    accepted: int
+
+
+@cache
+def tried(exercise: Exercise, seeds: tuple[int, ...]) -> list[Tried]:
+    """Every mutant and every valid answer of an exercise, judged at each seed."""
+    driver.warm_up()
+    known = [(m.function, m.hint) for m in exercise.mutants] + [(f, None) for f in exercise.right]
+    results = []
+    with one_thread():
+        for seed in seeds:
+            for function, hint in known:
+                # our own answers live in attncourse.checks, which a learner's may not call
+                forbidden = TORCH_ATTENTION
+                verdict = judge(exercise, local(function), seed, device().type, forbidden)
+                results.append(Tried(function, hint, seed, verdict))
+    return results
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let torch compute with one thread: on tensors this small, two wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def row(exercise: Exercise, seeds: tuple[int, ...]) -> Row:
+    """The score of one exercise."""
+    judged: dict[Callable, list[Tried]] = {}
+    for one in tried(exercise, seeds):
+        judged.setdefault(one.answer, []).append(one)
+    wrong = [every for every in judged.values() if every[0].hint is not None]
+    valid = [every for every in judged.values() if every[0].hint is None]
+    return Row(
+        exercise.chapter,
+        exercise.name,
+        exercise.kind,
+        mutants=len(wrong),
+        refused=sum(not any(one.accepted for one in every) for every in wrong),
+        right_hint=sum(all(one.as_wanted for one in every) for every in wrong),
+        valid=len(valid),
+        accepted=sum(all(one.accepted for one in every) for every in valid),
+    )
+
+
+def rows(seeds: Iterable[int] = (0,)) -> list[Row]:
+    """The score of every exercise, over all the seeds."""
+    at = tuple(seeds)
+    return [row(one, at) for chapter in chapters() for one in exercises(chapter).values()]
+
+
+def markdown_table(scores: list[Row] | None = None) -> str:
+    """The score as a table in Markdown, its columns padded so that it reads well as plain text."""
+    scores = rows() if scores is None else scores
+    total = ["all", "", "", *(sum(column) for column in list(zip(*scores, strict=True))[3:])]
+    lines = [list(map(str, line)) for line in (HEADINGS, *scores, total)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    # words to the left, numbers to the right
+    lines.insert(1, [("-" * (w - 1)) + ("-" if i < 3 else ":") for i, w in enumerate(widths)])
+    return "\n".join(f"| {' | '.join(map(pad, line, widths))} |" for line in lines)
+
+
+def pad(text: str, width: int) -> str:
+    return text.rjust(width) if text.isdigit() else text.ljust(width)

@@ -1,0 +1,60 @@
+"""What a call costs: operations, memory and relative time (used by every chapter)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+from torch.utils.benchmark import Timer
+from torch.utils.flop_counter import FlopCounterMode
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Operations in matrix products, and how many elements the largest new tensor has."""
+
+    flops: int
+    largest: int
+
+
+def count(f: Callable, *args, **kwargs) -> Cost:
+    """What one call of f costs, exactly; on the meta device it is counted without computing."""
+    largest = Largest()
+    # torch's table of operations lacks the product of a matrix and a vector
+    counter = FlopCounterMode(
+        display=False, custom_mapping={torch.ops.aten.mv: matrix_vector_flops}
+    )
+    with largest, counter:
+        f(*args, **kwargs)
+    return Cost(counter.get_total_flops(), largest.elements)
+
+
+def matrix_vector_flops(matrix, vector, *args, **kwargs) -> int:
+    """One multiplication and one addition for each entry of the matrix."""
+    rows, columns = matrix
+    return 2 * rows * columns
+
+
+class Largest(TorchDispatchMode):
+    """Remembers the number of elements of the largest tensor that was made while it was on."""
+
+    elements = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        out = function(*args, **(kwargs or {}))
+        # a view, such as a transpose, is no new tensor
+        if not any(returned.alias_info for returned in function._schema.returns):
+            made = [x.numel() for x in tree_leaves(out) if isinstance(x, Tensor)]
+            self.elements = max(self.elements, *made, 0)
+        return out
+
+
+def time_ratio(slow: Callable[[], object], fast: Callable[[], object]) -> float:
+    """How many times longer one call of `slow` takes than one of `fast`: medians, on one thread."""
+    first, second = (
+        Timer("f()", globals={"f": f}).blocked_autorange(min_run_time=0.05).median
+        for f in (slow, fast)
+    )
+    return first / second

@@ -1,0 +1,92 @@
+"""What grading one file found: written as "not graded" before anything runs, filled as it goes."""
+
+import json
+import os
+import re
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+SCHEMA = 1
+CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f‪-‮⁦-⁩]")
+LONGEST = 600
+
+
+@dataclass
+class Result:
+    """One exercise of one file. Only `passed` earns its points."""
+
+    name: str
+    title: str
+    worth: int
+    status: str = "not graded"
+    hint: str = ""
+    evidence: str = ""
+    note: str = ""
+    seconds: float = 0.0
+
+    @property
+    def points(self) -> int:
+        return self.worth if self.status == "passed" else 0
+
+
+@dataclass
+class Report:
+    """One file. `problem` says why nothing of it could be graded."""
+
+    file: str
+    chapter: str = ""
+    submission_sha256: str = ""
+    pristine_sha256: str = ""
+    seed: int = 0
+    device: str = "cpu"
+    sandboxed: bool = False
+    torch: str = ""
+    problem: str = ""
+    exercises: list[Result] = field(default_factory=list)
+
+    @property
+    def points(self) -> int:
+        return sum(one.points for one in self.exercises)
+
+    @property
+    def worth(self) -> int:
+        return sum(one.worth for one in self.exercises)
+
+    @property
+    def passed(self) -> bool:
+        return bool(self.exercises) and all(one.status == "passed" for one in self.exercises)
+
+    @property
+    def graded(self) -> bool:
+        """Whether every exercise got a status that is the learner's, not a fault of ours."""
+        graded = all(one.status != "not graded" for one in self.exercises)
+        return not self.problem and bool(self.exercises) and graded
+
+    def as_data(self) -> dict:
+        data = {"schema": SCHEMA, **asdict(self), "points": self.points, "worth": self.worth}
+        for row, one in zip(data["exercises"], self.exercises, strict=True):
+            row["points"] = one.points
+        return data
+
+    def write(self, path: Path) -> None:
+        """Replace the file in one step: whoever reads it finds a whole report."""
+        whole = path.with_suffix(".part")
+        whole.write_text(json.dumps(self.as_data(), indent=1), encoding="utf-8")
+        os.replace(whole, path)
+
+    @classmethod
+    def read(cls, path: Path) -> "Report":
+        data = json.loads(path.read_text(encoding="utf-8"))
+        results = [
+            Result(**{name: value for name, value in row.items() if name != "points"})
+            for row in data.pop("exercises")
+        ]
+        for derived in ("schema", "points", "worth"):
+            del data[derived]
+        return cls(**data, exercises=results)
+
+
+def plain(text: str) -> str:
+    """Text that came from a learner's process, without control characters and not too long."""
+    text = CONTROL.sub("", text)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

@@ -1,0 +1,142 @@
+"""Figures as SVG in the colour of the page's text, so that one drawing reads on light and on dark.
+
+Each function takes numbers and labels, and `alt`: the words that stand for the figure where it
+cannot be seen.
+"""
+
+import re
+from collections.abc import Sequence
+from hashlib import sha256
+from html import escape
+from io import StringIO
+
+import matplotlib
+import torch
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import EngFormatter
+from torch import Tensor
+
+# a colour that nothing else uses: it becomes the colour of the text around the figure
+TEXT = "#010203"
+STYLE: dict = {
+    "axes.edgecolor": TEXT,
+    "axes.labelcolor": TEXT,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "font.size": 10,
+    "hatch.color": TEXT,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "attncourse",
+    "text.color": TEXT,
+    "xtick.color": TEXT,
+    "ytick.color": TEXT,
+}
+cividis = matplotlib.colormaps["cividis"]
+# three colours that stand out on white and on black, to every kind of colour vision
+LINES = (("#0080c8", "o", "-"), ("#d55e00", "s", "--"), ("#009e73", "^", ":"))
+
+
+class Picture:
+    """A drawing with the words that stand for it where it cannot be seen."""
+
+    def __init__(self, svg: str, alt: str):
+        self.svg, self.alt = svg, alt
+
+    def __repr__(self) -> str:
+        return self.alt
+
+    def _repr_html_(self) -> str:
+        return f'<div role="img" aria-label="{escape(self.alt)}">{self.svg}</div>'
+
+
+def beside(*pictures: Picture) -> Picture:
+    """The pictures side by side, or below each other where the page is narrow."""
+    shown = "".join(f"<div>{picture.svg}</div>" for picture in pictures)
+    look = "display: flex; flex-wrap: wrap; gap: 1em 1.5em; justify-content: center"
+    return Picture(
+        f'<div style="{look}">{shown}</div>', " ".join(picture.alt for picture in pictures)
+    )
+
+
+def heatmap(
+    values: Tensor,
+    rows: Sequence[str],
+    cols: Sequence[str],
+    *,
+    alt: str,
+    title: str = "",
+    xlabel: str = "",
+    ylabel: str = "",
+    crossed: Tensor | None = None,
+) -> Picture:
+    """A matrix of numbers from 0 to 1, each in its cell; `crossed` cells are hatched instead."""
+    if values.shape != (len(rows), len(cols)):
+        raise ValueError(f"values={tuple(values.shape)}, but {len(rows)} rows and {len(cols)} cols")
+    values = values.detach().cpu()
+    crossed = torch.zeros_like(values, dtype=torch.bool) if crossed is None else crossed.cpu()
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(0.9 + 0.48 * len(cols), 0.85 + 0.4 * len(rows)), layout="tight")
+        axes = figure.subplots()
+        axes.set_xlim(0, len(cols))
+        axes.set_ylim(len(rows), 0)
+        for i, row in enumerate(values.tolist()):
+            for j, value in enumerate(row):
+                box = {"width": 1, "height": 1, "edgecolor": TEXT, "linewidth": 0.6}
+                if crossed[i, j]:
+                    axes.add_patch(Rectangle((j, i), fill=False, hatch="///", **box))
+                    continue
+                # dark cells carry white digits, light cells black ones
+                axes.add_patch(Rectangle((j, i), facecolor=cividis(value), **box))
+                ink = "white" if value < 0.46 else "black"
+                axes.text(j + 0.5, i + 0.5, f"{value:.2f}", color=ink, ha="center", va="center")
+        axes.set_xticks(torch.arange(len(cols)) + 0.5, cols)
+        axes.set_yticks(torch.arange(len(rows)) + 0.5, rows)
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        axes.set(xlabel=xlabel, ylabel=ylabel)
+        axes.set_title(title, fontsize=10)
+        return Picture(svg_of(figure), alt)
+
+
+def lines(
+    x: Sequence[int],
+    series: dict[str, Sequence[float]],
+    *,
+    alt: str,
+    xlabel: str = "",
+    ylabel: str = "",
+    log: bool = False,
+) -> Picture:
+    """One line for each series, over x that doubles or more; `log` makes the other axis follow."""
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(4.6, 3.0), layout="tight")
+        axes = figure.subplots()
+        for (name, y), (colour, marker, dash) in zip(series.items(), LINES, strict=False):
+            axes.plot(x, y, dash, color=colour, marker=marker, label=name)
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(x, [str(one) for one in x])
+        axes.minorticks_off()
+        if log:
+            axes.set_yscale("log", base=10)
+            axes.yaxis.set_major_formatter(EngFormatter())
+            axes.minorticks_off()
+        else:
+            axes.set_ylim(bottom=0)
+        axes.set(xlabel=xlabel, ylabel=ylabel)
+        axes.legend(frameon=False)
+        return Picture(svg_of(figure), alt)
+
+
+def svg_of(figure: Figure) -> str:
+    """The figure as an SVG element, whose names no other figure on the page has."""
+    file = StringIO()
+    figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    svg = file.getvalue().replace(TEXT, "currentColor")
+    # a style element, unlike an attribute, would reach the rest of the page
+    svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", svg, flags=re.DOTALL)
+    svg = svg[svg.index("<svg") :]
+    name = "f" + sha256(svg.encode()).hexdigest()[:8]
+    svg = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{name}-", svg)
+    look = "max-width: 100%; height: auto; stroke-linejoin: round; stroke-linecap: butt"
+    return svg.replace("<svg ", f'<svg style="{look}" ', 1)

@@ -1,0 +1,1 @@
+"""What is made from the texts: the Colab copies and the exercise notebooks (`make release`)."""

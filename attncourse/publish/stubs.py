@@ -1,0 +1,48 @@
+"""What a learner starts from: an answer with its body taken out."""
+
+import ast
+import re
+
+FIRST_LINE = re.compile(r"# exercise: (\w+)\s*")
+
+
+def exercise_of(source: str) -> str | None:
+    """The exercise that an answer cell's first line names, or None."""
+    found = FIRST_LINE.fullmatch(source.partition("\n")[0])
+    return found and found[1]
+
+
+def stub_of(source: str) -> str:
+    """The answer cell with imports, decorators, signature and docstring, and nothing else."""
+    name = exercise_of(source)
+    if name is None:
+        raise ValueError(f"the first line is not `# exercise: <name>`: {source[:60]!r}")
+    tree = ast.parse(source)
+    answers = [
+        node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name
+    ]
+    if len(answers) != 1:
+        raise ValueError(f"exercise {name}: {len(answers)} functions of that name, not 1")
+    imports = [
+        ast.get_source_segment(source, node)
+        for node in tree.body
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+    ]
+    parts = [f"# exercise: {name}", *imports]
+    return "\n".join(parts) + ("\n\n\n" if imports else "\n") + emptied(answers[0], source)
+
+
+def emptied(function: ast.FunctionDef, source: str) -> str:
+    """The function's own text up to its body, then the line that says what is left to do."""
+    lines = source.encode().split(b"\n")
+    start = min([function, *function.decorator_list], key=lambda node: node.lineno).lineno - 1
+    first = function.body[0]
+    if ast.get_docstring(function) is not None:
+        kept = lines[start : first.end_lineno]
+    else:
+        kept = [*lines[start : first.lineno - 1], lines[first.lineno - 1][: first.col_offset]]
+    # what stands before the first statement explains the answer
+    while not kept[-1].strip() or kept[-1].lstrip().startswith(b"#"):
+        kept.pop()
+    text = b"\n".join(kept).decode().rstrip()
+    return f'{text}\n    raise NotImplementedError("write {function.name} here")'

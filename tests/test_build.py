@@ -1,0 +1,237 @@
+"""The build, on a book of two pages: what fails, what it says, and what is not done twice."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from attncourse.publish import site, suite
+from attncourse.publish.serve import free_port
+
+ROOT = Path(__file__).parents[1]
+# a make inside `make test` would otherwise take part in the outer one
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+
+TOC = """\
+format: jb-book
+root: index
+chapters:
+  - file: chapters/one
+"""
+CHAPTER = """\
+---
+jupytext:
+  text_representation:
+    format_name: myst
+kernelspec:
+  name: python3
+  display_name: Python 3
+---
+# One
+
+```{code-cell} python
+fine = 1
+```
+
+Some text.
+
+```{code-cell} python
+CELL
+```
+"""
+COUNT = "open('runs', 'a').write('x')"
+
+
+@pytest.fixture
+def book(tmp_path):
+    """Writes a book with the course's own settings, whose second cell is the given one."""
+
+    def write(cell: str, text: str = "") -> Path:
+        for name in ("chapters", "reference"):
+            (tmp_path / name).mkdir(exist_ok=True)
+        shutil.copy(ROOT / "_config.yml", tmp_path)
+        shutil.copytree(ROOT / "theme", tmp_path / "theme", dirs_exist_ok=True)
+        (tmp_path / "reference" / "references.bib").touch()
+        (tmp_path / "_toc.yml").write_text(TOC)
+        (tmp_path / "index.md").write_text("# Book\n")
+        (tmp_path / "chapters" / "one.md").write_text(CHAPTER.replace("CELL", cell) + text)
+        (tmp_path / "chapters" / "one.ipynb").touch()
+        return tmp_path
+
+    return write
+
+
+def build(folder: Path, **environment: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "attncourse.publish.site", str(folder)]
+    return subprocess.run(
+        command, env=ENVIRONMENT | environment, capture_output=True, text=True, timeout=120
+    )
+
+
+def make(*words: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess:
+    command = [shutil.which("make") or "make", *words]
+    return subprocess.run(
+        command, cwd=cwd, env=ENVIRONMENT | environment, capture_output=True, text=True, timeout=60
+    )
+
+
+@pytest.mark.parametrize(
+    ("cell", "why"),
+    {
+        "1 / 0  # wrong": "ZeroDivisionError: division by zero",
+        "import sys; print('oh', file=sys.stderr)": "it wrote to stderr: oh",
+        "import os; os._exit(1)": "Kernel died",
+    }.items(),
+)
+def test_a_failing_cell_stops_the_build_and_is_named(book, cell, why):
+    done = build(book(cell))
+    assert done.returncode == 1
+    assert (
+        f"the site was not built: chapters/one.md, cell 2 (line 18) failed: {cell}" in done.stderr
+    )
+    assert why in done.stderr
+    assert not (book(cell) / "_build").exists()
+
+
+def test_the_address_reaches_the_buttons_and_nothing_is_done_twice(book):
+    folder = book(COUNT)
+    done = build(folder, GITHUB_REPOSITORY="someone/fork", GITHUB_SERVER_URL="https://github.com")
+    assert done.returncode == 0, done.stderr
+    page = (folder / "_build" / "html" / "chapters" / "one.html").read_text()
+    colab = "https://colab.research.google.com/github/someone/fork/blob/main/chapters/one.ipynb"
+    assert f'href="{colab}"' in page
+    assert 'href="https://github.com/someone/fork/edit/main/chapters/one.md"' in page
+    assert "github.com/attncourse" not in page
+    assert "attncourse.css" in page
+    # Sphinx has taken the outputs from the cache that the first step filled
+    assert (folder / "chapters" / "runs").read_text() == "x"
+
+    again = {"GITHUB_REPOSITORY": "someone/fork", "GITHUB_SERVER_URL": "https://github.com"}
+    (folder / "chapters" / "runs").unlink()
+    assert "up to date" in build(folder, **again).stdout
+    moved = build(folder, GITHUB_REPOSITORY="other/fork", GITHUB_SERVER_URL="https://github.com")
+    assert "up to date" not in moved.stdout
+    assert "other/fork" in (folder / "_build" / "html" / "chapters" / "one.html").read_text()
+    assert not (folder / "chapters" / "runs").exists()
+
+
+def test_a_warning_stops_the_build(book):
+    done = build(book("2", "\nSee {term}`nowhere`.\n"))
+    assert done.returncode == 1
+    assert "one.md" in done.stderr
+    assert "nowhere" in done.stderr
+    assert "the site was not built: Sphinx warned" in done.stderr
+    # and the next build does not take the failed one for a good one
+    assert build(book("2", "\nSee {term}`nowhere`.\n")).returncode == 1
+
+
+def test_a_new_state_of_the_package_makes_outputs_stale(book, monkeypatch):
+    folder = book(COUNT)
+    for state in ("before", "before", "after"):
+        monkeypatch.setattr(site, "package_digest", lambda state=state: state)
+        site.execute(folder)
+    assert (folder / "chapters" / "runs").read_text() == "xx"
+    assert [path.name for path in (folder / ".cache" / "execution").iterdir()] == ["after"]
+
+
+def test_a_page_that_is_not_there_is_named(book):
+    folder = book("1")
+    (folder / "chapters" / "one.md").unlink()
+    with pytest.raises(site.BuildFailed, match=r"do not exist: chapters/one\.md"):
+        site.notebooks(folder)
+
+
+def test_a_taken_port_is_said_before_anything_is_built():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        done = make("book", f"PORT={port}", f"PYTHON={sys.executable}")
+    assert done.returncode != 0
+    assert f"port {port} is taken" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("port", ["", "0", "-1", "eight", "65536", "8000.5"])
+def test_what_is_no_port_is_refused(port):
+    with pytest.raises(ValueError, match=f"PORT={port} is not a port"):
+        free_port(port)
+
+
+def test_the_site_is_served_where_the_line_says(tmp_path):
+    (tmp_path / "index.html").write_text("<title>here</title>")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    command = [sys.executable, "-m", "attncourse.publish.serve", str(port), str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as serving:
+        try:
+            assert f"http://localhost:{port} " in serving.stdout.readline()
+            with urllib.request.urlopen(f"http://localhost:{port}/") as answer:
+                assert answer.read() == b"<title>here</title>"
+        finally:
+            serving.terminate()
+
+
+OLD = "case $1 in --version) echo Python 3.9.2;; *) exit 1;; esac"
+BARE = 'case "$2" in *ensurepip*) exit 1;; esac; [ $1 = --version ] && echo Python 3.12.1; exit 0'
+
+
+@pytest.mark.parametrize(
+    ("python", "message"),
+    [
+        (OLD, "Python 3.11 or newer is needed, and {} is Python 3.9.2"),
+        (BARE, "Python 3.12.1 lacks its venv module"),
+    ],
+)
+def test_a_python_that_will_not_do_is_said_plainly(tmp_path, python, message):
+    for name in ("Makefile", "requirements.txt", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    path = tmp_path / "python3"
+    path.write_text(f"#!/bin/sh\n{python}\n")
+    path.chmod(0o755)
+    done = make("site", f"PYTHON={path}", cwd=tmp_path)
+    assert done.returncode != 0
+    assert message.format(path) in done.stderr
+    assert not (tmp_path / ".venv").exists()
+
+
+def test_no_python_is_said_plainly(tmp_path):
+    for name in ("Makefile", "requirements.txt", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    for tool in ("sh", "cat", "cksum", "tr"):
+        (tmp_path / tool).symlink_to(shutil.which(tool))
+    done = make("site", cwd=tmp_path, PATH=str(tmp_path), PYTHON="")
+    assert done.returncode != 0
+    assert "Python 3.11 or newer is needed, and none was found" in done.stderr
+
+
+def test_an_old_make_is_said_plainly():
+    done = make("help", "MAKE_VERSION=3.80")
+    assert done.returncode != 0
+    assert "make 3.80 is too old: this Makefile needs 3.81 or newer" in done.stderr
+
+
+REPORT = """\
+<testsuites><testsuite>
+<testcase classname="tests.test_a" name="test_fine"/>
+<testcase classname="tests.test_a" name="test_gpu"><skipped message="needs a GPU"/></testcase>
+<testcase classname="tests.test_b" name="test_bad"><error message="no x&#10;y"/></testcase>
+</testsuite></testsuites>
+"""
+
+
+def test_one_summary_says_what_failed_and_what_was_skipped_and_why(tmp_path):
+    report = tmp_path / "tests.xml"
+    report.write_text(REPORT)
+    steps = {"bad": ["no_such_module"], "good": ["this"]}
+    results = suite.run(steps)
+    assert {name: result.passed for name, result in results.items()} == {"bad": False, "good": True}
+    text = suite.summary(results, report)
+    assert "No module named no_such_module\n" in text
+    assert "skipped  tests.test_a::test_gpu: needs a GPU" in text
+    assert "ERROR    tests.test_b::test_bad: no x\n" in text
+    assert text.splitlines()[-1].startswith("==> failed: bad, 1 tests skipped")

@@ -1,0 +1,62 @@
+"""The counter of operations and memory."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from attncourse.cost import Cost, count, time_ratio
+from attncourse.dot_product import additive_weights, attention
+
+DEVICES = ["cpu", "meta"]
+
+
+def blanks(where, *shapes):
+    return [torch.zeros(shape, device=where) for shape in shapes]
+
+
+@pytest.mark.parametrize("where", DEVICES)
+def test_a_matrix_product_counts_two_operations_a_term(where):
+    a, b = blanks(where, (3, 4), (4, 5))
+    assert count(torch.matmul, a, b) == Cost(flops=2 * 3 * 4 * 5, largest=3 * 5)
+
+
+@pytest.mark.parametrize("where", DEVICES)
+def test_a_product_with_a_vector_is_counted_too(where):
+    a, b = blanks(where, (3, 7, 4), (4,))
+    assert count(torch.matmul, a, b) == Cost(flops=2 * 3 * 7 * 4, largest=3 * 7)
+
+
+@pytest.mark.parametrize("where", DEVICES)
+def test_attention_counts_what_the_formula_says(where):
+    q, k, v = blanks(where, (2, 9, 4), (2, 11, 4), (2, 11, 3))
+    assert count(attention, q, k, v) == Cost(2 * 2 * 9 * 11 * (4 + 3), largest=2 * 9 * 11)
+
+
+@pytest.mark.parametrize("where", DEVICES)
+def test_additive_weights_hold_a_hidden_vector_for_each_pair(where):
+    q, k, w_q, w_k, w_v = blanks(where, (9, 4), (11, 3), (4, 6), (3, 6), (6,))
+    flops = 2 * (9 * 4 * 6 + 11 * 3 * 6 + 9 * 11 * 6)
+    assert count(additive_weights, q, k, w_q, w_k, w_v) == Cost(flops, largest=9 * 11 * 6)
+
+
+def test_views_inputs_and_changes_in_place_are_no_new_tensors():
+    (x,) = blanks("cpu", (30, 30))
+    assert count(lambda: x.mT[None].expand(8, 30, 30)[..., :2]) == Cost(flops=0, largest=0)
+    assert count(lambda: x.add_(1)) == Cost(flops=0, largest=0)
+
+
+def test_several_outputs_and_keyword_arguments_are_counted():
+    (x,) = blanks("cpu", (4, 6))
+    assert count(torch.sort, x, dim=0).largest == 24
+    assert count(F.softmax, x, dim=-1).largest == 24
+
+
+def test_the_function_is_called_once_with_its_arguments():
+    calls = []
+    assert count(lambda *args, **kwargs: calls.append((args, kwargs)), 1, b=2) == Cost(0, 0)
+    assert calls == [((1,), {"b": 2})]
+
+
+def test_a_ratio_of_times_is_a_positive_number():
+    ratio = time_ratio(lambda: sum(range(2000)), lambda: None)
+    assert 0 < ratio < float("inf")

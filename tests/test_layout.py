@@ -1,0 +1,310 @@
+"""The rules that hold the course together, and a broken course for each, to show that it fires.
+
+A rule takes the folder of a course and yields what is wrong in it and what to do about that.
+"""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+import attncourse
+
+ROOT = Path(__file__).parents[1]
+WRITE, RELEASE = "write it, or take the chapter out", "run `make release`"
+# what each chapter has, and how to get it
+PARTS = {
+    "chapters/{}.md": WRITE,
+    "chapters/{}.ipynb": RELEASE,
+    "attncourse/{}.py": WRITE,
+    "attncourse/claims/{}.py": WRITE,
+    "attncourse/checks/{}/__init__.py": WRITE,
+    "solutions/{}.md": WRITE,
+    "exercises/{}.ipynb": RELEASE,
+    "tests/test_{}.py": WRITE,
+}
+# modules of the package that know no mechanism
+HELPERS = {"__init__", "cost", "data", "devices", "plot", "train"}
+COMPUTING = ("torch", "jaxtyping", "einops", "math")
+# the build of the site fills matplotlib's font cache before a page does
+DRAWING = {("plot",), ("publish", "site")}
+MOST_LINES = 400
+OUTSIDE = {
+    r"/(?:home|Users|root|work|mnt)/\w|\b[A-Z]:\\\w": "a path of one machine",
+    r"\.\./shared": "a folder beside the checkout",
+    r"pypi\.org|pythonhosted\.|npmjs\.|download\.pytorch\.org|index[-]url": "a package registry",
+}
+PROBE = """
+import importlib, sys
+here = set()
+for module in sys.argv[1:]:
+    importlib.import_module(module)
+    found = {"torch", "matplotlib", "nbval"} & set(sys.modules)
+    print(module, *sorted(found - here))
+    here |= found
+"""
+
+
+def slugs(root: Path) -> list[str]:
+    """The chapters of `_toc.yml`, in order."""
+    parts = yaml.safe_load((root / "_toc.yml").read_text("utf-8"))["parts"]
+    files = [entry["file"] for part in parts for entry in part["chapters"]]
+    return [file.removeprefix("chapters/") for file in files if file.startswith("chapters/")]
+
+
+def every_chapter_is_whole(root: Path) -> Iterator[str]:
+    for slug in slugs(root):
+        for pattern, remedy in PARTS.items():
+            path = pattern.format(slug)
+            if not (root / path).is_file():
+                yield f"chapters/{slug} is in _toc.yml but {path} is missing: {remedy}"
+        if f"attncourse.{slug}\n" not in (root / "reference" / "api.md").read_text("utf-8"):
+            yield f"reference/api.md does not show attncourse.{slug}: add its automodule there"
+
+
+def every_part_has_its_chapter(root: Path) -> Iterator[str]:
+    for pattern in PARTS:
+        # tests also stand beside modules that are no chapter's
+        if pattern.startswith("tests/"):
+            continue
+        before, after = pattern.split("{}")
+        for path in sorted(root.glob(pattern.format("*"))):
+            part = path.relative_to(root).as_posix()
+            slug = part.removeprefix(before).removesuffix(after)
+            known = {*slugs(root), *(HELPERS if before == "attncourse/" else {"__init__"})}
+            if slug not in known:
+                remedy = f"add chapters/{slug} to _toc.yml, or delete it"
+                if before == "attncourse/":
+                    remedy += ", or, if it knows no mechanism, name it in HELPERS in test_layout.py"
+                yield f"{part} has no chapter: {remedy}"
+
+
+def imports(path: Path, root: Path) -> Iterator[tuple[int, str]]:
+    """Every name that a file imports, in full, with its line."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = path.relative_to(root).parts[: -node.level] if node.level else ()
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            yield from ((node.lineno, f"{module}.{alias.name}") for alias in node.names)
+
+
+def within(name: str, *modules: str) -> bool:
+    return any(f"{name}.".startswith(f"{module}.") for module in modules)
+
+
+def objection(place: tuple[str, ...], name: str, chapters: list[str]) -> str:
+    """Why the module at this place in the package may not import that name; empty where it may."""
+    if within(name, "matplotlib") and place not in DRAWING:
+        return "computing must not need matplotlib: draw in attncourse/plot.py"
+    known, why = [], "what helps every chapter knows no mechanism: take it as an argument"
+    match place:
+        case (slug,) if slug in chapters:
+            known = chapters[: chapters.index(slug)]
+            if not within(name, *COMPUTING, *(f"attncourse.{one}" for one in known)):
+                return f"a mechanism needs only {', '.join(COMPUTING)} and earlier mechanisms"
+        case ("claims", slug) if slug in chapters:
+            known = chapters[: chapters.index(slug) + 1]
+            why = "a claim measures its own chapter and earlier ones: move it to the later chapter"
+        case ("checks", slug, *_) if slug in chapters:
+            known = chapters[: chapters.index(slug)]
+            why = "a check that calls what it judges agrees with it: write the reference out"
+        case ("grading", module) if module != "judge" and within(name, "torch"):
+            return "only the judge computes: move this to attncourse/grading/judge.py"
+    unknown = [slug for slug in chapters if slug not in known]
+    mechanisms = [f"attncourse{part}.{slug}" for part in ("", ".claims") for slug in unknown]
+    return why if within(name, *mechanisms) else ""
+
+
+def every_module_imports_what_it_may(root: Path) -> Iterator[str]:
+    chapters = slugs(root)
+    for path in sorted((root / "attncourse").rglob("*.py")):
+        place = path.relative_to(root / "attncourse").with_suffix("").parts
+        for line, name in imports(path, root):
+            if why := objection(place, name, chapters):
+                yield f"{path.relative_to(root).as_posix()}:{line} imports {name}: {why}"
+
+
+def importing_stays_light(root: Path) -> Iterator[str]:
+    modules = ["attncourse", *(f"attncourse.{slug}" for slug in slugs(root))]
+    command = [sys.executable, "-c", PROBE, *modules]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    for line in done.stdout.splitlines():
+        module, *heavy = line.split()
+        for name in heavy:
+            if name != "torch" or module == "attncourse":
+                yield f"`import {module}` imports {name}: import it where it is used"
+    if done.returncode:
+        yield f"one of {', '.join(modules)} cannot be imported: {done.stderr.splitlines()[-1]}"
+
+
+def no_file_is_long(root: Path) -> Iterator[str]:
+    for folder in ("attncourse", "benchmarks", "tests", "theme"):
+        for path in sorted((root / folder).rglob("*.py")):
+            lines = len(path.read_text("utf-8").splitlines())
+            if lines > MOST_LINES:
+                name = path.relative_to(root).as_posix()
+                yield f"{name} has {lines} lines, more than {MOST_LINES}: split it by what it does"
+
+
+def the_course_stands_alone(root: Path) -> Iterator[str]:
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, cwd=root, capture_output=True, text=True, check=True).stdout
+    for name in sorted(set(names.split("\0")) - {""}):
+        # a file that was deleted, but not yet in git, is still listed
+        if not (root / name).is_file():
+            continue
+        for number, line in enumerate((root / name).read_text("utf-8", "replace").splitlines(), 1):
+            for pattern, what in OUTSIDE.items():
+                if found := re.search(pattern, line):
+                    yield f"{name}:{number} names {what}, {found[0]!r}: say it without"
+
+
+RULES = [
+    every_chapter_is_whole,
+    every_part_has_its_chapter,
+    every_module_imports_what_it_may,
+    importing_stays_light,
+    no_file_is_long,
+    the_course_stands_alone,
+]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_the_course_keeps_the_rule(rule):
+    if rule is the_course_stands_alone and not (ROOT / ".git").exists():
+        pytest.skip("only a git checkout knows which files are the course's")
+    wrong = list(rule(ROOT))
+    assert not wrong, "\n".join(["", *wrong])
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Path:
+    """A course of two chapters that keeps every rule."""
+    files = {
+        "_toc.yml": "parts:\n- chapters: [{file: chapters/first}, {file: chapters/second}]\n"
+        "- chapters: [{file: reference/api}]\n",
+        "reference/api.md": "attncourse.first\nattncourse.second\n",
+        "attncourse/__init__.py": "def device():\n    import torch\n",
+        "attncourse/claims/__init__.py": "",
+        "attncourse/plot.py": "import matplotlib\n",
+        "attncourse/grading/judge.py": "import torch\n",
+        "attncourse/grading/cli.py": "from attncourse.checks import first\n",
+    }
+    files |= {part.format(slug): "" for part in PARTS for slug in ("first", "second")}
+    files["attncourse/second.py"] = "import math\nfrom attncourse.first import attention\n"
+    files["attncourse/first.py"] = "def attention():\n    import torch\n"
+    files["attncourse/checks/second/one.py"] = "from ...first import attention\n"
+    files["attncourse/claims/second.py"] = "from attncourse import first, second\n"
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    return tmp_path
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_a_course_that_keeps_the_rule_is_left_in_peace(rule, course):
+    assert list(rule(course)) == []
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_missing_part_is_named_with_what_to_do(part, course):
+    path = part.format("second")
+    (course / path).unlink()
+    expected = f"chapters/second is in _toc.yml but {path} is missing: {PARTS[part]}"
+    assert list(every_chapter_is_whole(course)) == [expected]
+
+
+def test_a_module_that_the_package_page_forgets_is_named(course):
+    (course / "reference/api.md").write_text("attncourse.first\n")
+    (wrong,) = every_chapter_is_whole(course)
+    assert wrong == "reference/api.md does not show attncourse.second: add its automodule there"
+
+
+@pytest.mark.parametrize("part", [part for part in PARTS if not part.startswith("tests/")])
+def test_an_orphan_is_named_with_what_to_do(part, course):
+    path = course / part.format("third")
+    path.parent.mkdir(exist_ok=True)
+    path.touch()
+    (wrong,) = every_part_has_its_chapter(course)
+    assert wrong.startswith(
+        f"{part.format('third')} has no chapter: add chapters/third to _toc.yml"
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "imported", "why"),
+    [
+        ("first", "import numpy as np", "numpy", "a mechanism needs only"),
+        ("first", "from attncourse import second", "attncourse.second", "a mechanism needs only"),
+        ("second", "from . import claims", "attncourse.claims", "a mechanism needs only"),
+        ("first", "import matplotlib.pyplot", "matplotlib.pyplot", "draw in attncourse/plot.py"),
+        ("train", "from .first import attention", "attncourse.first.attention", "as an argument"),
+        ("cost", "import attncourse.claims.first", "attncourse.claims.first", "as an argument"),
+        ("claims/__init__", "from ..first import f", "attncourse.first.f", "as an argument"),
+        ("claims/first", "from attncourse.second import f", "attncourse.second.f", "earlier ones"),
+        ("checks/first/one", "from ...first import f", "attncourse.first.f", "agrees with it"),
+        ("checks/verdict", "import attncourse.first", "attncourse.first", "as an argument"),
+        ("grading/judge", "import attncourse.first", "attncourse.first", "as an argument"),
+        ("grading/cli", "from torch import Tensor", "torch.Tensor", "only the judge computes"),
+    ],
+)
+def test_a_forbidden_import_is_named_with_the_reason(path, line, imported, why, course):
+    (course / f"attncourse/{path}.py").write_text(f'"""Docstring."""\n\n\ndef f():\n    {line}\n')
+    (wrong,) = every_module_imports_what_it_may(course)
+    assert wrong.startswith(f"attncourse/{path}.py:5 imports {imported}: ")
+    assert why in wrong
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "message"),
+    [
+        (
+            "__init__",
+            "import matplotlib",
+            "`import attncourse` imports matplotlib: import it where",
+        ),
+        ("second", "import matplotlib", "`import attncourse.second` imports matplotlib: "),
+        ("first", "1 / 0", "cannot be imported: ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_heavy_or_broken_import_is_named(module, text, message, course):
+    (course / f"attncourse/{module}.py").write_text(text)
+    (wrong,) = importing_stays_light(course)
+    assert message in wrong
+
+
+def test_a_long_file_is_named_with_its_length(course):
+    (course / "attncourse/plot.py").write_text("x = 1\n" * (MOST_LINES + 1))
+    assert list(no_file_is_long(course)) == [
+        "attncourse/plot.py has 401 lines, more than 400: split it by what it does"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (("", "home", "ada", "course"), "a path of one machine"),
+        (("", "Users", "ada"), "a path of one machine"),
+        (("see ..", "shared", "notes"), "a folder beside the checkout"),
+        (("https:", "", "pypi." + "org", "simple"), "a package registry"),
+    ],
+)
+def test_a_name_from_outside_the_course_is_found(words, what, course):
+    (course / "chapters/first.md").write_text(f"fine\n{'/'.join(words)}\n")
+    (wrong,) = the_course_stands_alone(course)
+    assert wrong.startswith(f"chapters/first.md:2 names {what}, ")
+
+
+@pytest.mark.parametrize("name", ["CITATION.cff", "CHANGELOG.md"])
+def test_the_version_is_the_package_s(name):
+    found = re.search(r"^(?:version: |## \[)([\d.]+)", (ROOT / name).read_text("utf-8"), re.M)
+    assert found and found[1] == attncourse.__version__

@@ -1,0 +1,189 @@
+"""What a check does in a notebook: what it prints, what it leaves alone, what it refuses.
+
+The inputs are new at each run; ATTNCOURSE_SEED=<number> draws those of an earlier one again.
+"""
+
+import os
+import random
+import secrets
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import attncourse.dot_product
+from attncourse import check, hint, status
+from attncourse.checks import exercise, exercises, notebook
+from attncourse.checks.verdict import Verdict, judge, local
+
+SEED = int(os.environ.get("ATTNCOURSE_SEED") or secrets.randbits(31))
+
+
+@pytest.fixture
+def right():
+    """A right answer to distance_attention."""
+
+    def attend(q, k, v, mask=None):
+        scores = -(q[..., :, None, :] - k[..., None, :, :]).square().sum(-1)
+        scores = scores / (2 * q.shape[-1] ** 0.5)
+        if mask is None:
+            return scores.softmax(-1) @ v
+        return scores.masked_fill(~mask, -torch.inf).softmax(-1).masked_fill(~mask, 0.0) @ v
+
+    return attend
+
+
+def test_a_right_answer_prints_one_fixed_line(right, capsys):
+    check("distance_attention", right)
+    assert capsys.readouterr() == ("distance_attention: ok\n", "")
+
+
+def test_an_error_is_reported_in_two_lines_whatever_its_text(capsys):
+    def broken(q, k, v, mask=None):
+        raise RuntimeError("first line\nsecond line\nthird line")
+
+    check("distance_attention", broken)
+    printed = capsys.readouterr().out
+    assert printed.startswith("distance_attention: error: it raises RuntimeError: first line")
+    assert printed.count("\n") <= 2
+
+
+def test_what_the_answer_prints_is_not_shown(right, capsys):
+    def talkative(q, k, v, mask=None):
+        print("here are my scores")
+        return right(q, k, v, mask)
+
+    check("distance_attention", talkative)
+    assert capsys.readouterr() == ("distance_attention: ok\n", "")
+
+
+def test_a_check_leaves_the_global_random_state_alone(right):
+    before = torch.get_rng_state(), random.getstate()
+    check("distance_attention", right)
+    assert torch.equal(torch.get_rng_state(), before[0])
+    assert random.getstate() == before[1]
+
+
+def test_an_answer_that_writes_into_its_input_spoils_nothing_for_the_next(right):
+    def careless(q, k, v, mask=None):
+        for x in (q, k, v):
+            x.zero_()
+        return right(q, k, v, mask)
+
+    one = exercise("distance_attention")
+    assert judge(one, local(careless), SEED).status == "wrong"
+    assert judge(one, local(right), SEED).status == "passed"
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_a_seed_draws_the_same_inputs_again(seed, capsys):
+    for _ in range(2):
+        check("distance_attention", lambda q, k, v, mask=None: 0 * v.sum() + q, seed=seed)
+    check("distance_attention", lambda q, k, v, mask=None: 0 * v.sum() + q, seed=seed + 1)
+    first, second, other = capsys.readouterr().out.split("distance_attention: ")[1:]
+    assert first == second != other
+
+
+def by_torch(q, k, v):
+    mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device)
+    mask = mask.tril(k.shape[-2] - q.shape[-2])
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+def by_torch_module(q, k, v):
+    module = torch.nn.MultiheadAttention(q.shape[-1], 1, batch_first=True, dtype=q.dtype)
+    return module(q, k, k)[0][..., : v.shape[-1]]
+
+
+def by_the_course(q, k, v):
+    return attncourse.dot_product.attention(q, k, v)
+
+
+def by_the_reference(q, k, v):
+    return exercise("cached_attention").make(q, k, v)
+
+
+@pytest.mark.parametrize(
+    ("answer", "called"),
+    [
+        (by_torch, "scaled_dot_product_attention"),
+        (by_torch_module, "torch.nn.modules.activation"),
+        (by_the_course, "attncourse.dot_product.attention"),
+        (by_the_reference, "attncourse.checks"),
+    ],
+)
+def test_an_answer_may_not_call_what_it_should_write(answer, called):
+    verdict = judge(exercise("cached_attention"), local(answer), SEED)
+    assert verdict.status == "wrong"
+    assert verdict.hint.startswith(called)
+    assert verdict.hint.endswith("may not be called here: write the steps yourself")
+
+
+def pool(x, query, words):
+    scores = (x @ query / query.shape[-1] ** 0.5).masked_fill(~words, -torch.inf)
+    return (scores.softmax(-1).masked_fill(~words, 0.0)[..., None] * x).sum(-2)
+
+
+def with_item(x, query, lengths):
+    longest = lengths.max().item()
+    words = torch.arange(longest, device=x.device) < lengths[:, None]
+    return pool(x[:, :longest], query, words)
+
+
+def with_any(x, query, lengths):
+    words = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
+    return pool(x, query, words) if words.any() else 0 * pool(x, query, words)
+
+
+def with_a_list(x, query, lengths):
+    lengths = torch.tensor(lengths.tolist(), device=lengths.device)
+    return pool(x, query, torch.arange(x.shape[1], device=x.device) < lengths[:, None])
+
+
+def with_numpy(x, query, lengths):
+    words = torch.arange(x.shape[1]).numpy() < lengths.cpu().numpy()[:, None]
+    return pool(x, query, torch.from_numpy(words).to(x.device))
+
+
+@pytest.mark.parametrize("answer", [with_item, with_any, with_a_list, with_numpy])
+def test_an_answer_that_reads_a_value_is_not_called_wrong_on_the_meta_device(answer):
+    verdict = judge(exercise("attention_pool"), local(answer), SEED)
+    assert verdict == Verdict("passed")
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_a_hint_is_printed(level, capsys):
+    hint("prefix_mask", level)
+    assert capsys.readouterr().out == f"{exercise('prefix_mask').hints[level - 1]}\n"
+
+
+def test_status_tells_what_is_solved(right, capsys, monkeypatch):
+    monkeypatch.setattr(notebook, "verdicts", {})
+    check("distance_attention", right)
+    check("cached_attention", lambda q, k, v: 0 * v)
+    capsys.readouterr()
+    status()
+    lines = capsys.readouterr().out.splitlines()
+    states = {line.split()[1]: line.rpartition("points  ")[2] for line in lines[:-1]}
+    assert states["distance_attention"] == "passed"
+    assert states["cached_attention"] == "wrong"
+    assert set(states.values()) == {"passed", "wrong", "not checked"}
+    assert lines[-1] == f"dot_product: 1 of {len(states)} solved, 15 of {sum_of_points()} points"
+
+
+def sum_of_points():
+    return sum(one.points for one in exercises("dot_product").values())
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: check("poetry", max), ValueError, "no exercise is called 'poetry'; these are: "),
+        (lambda: check("prefix_mask", 3), TypeError, "answer is a int, not a function"),
+        (lambda: hint("prefix_mask", 4), ValueError, "level=4: there are hints 1, 2 and 3"),
+        (lambda: status("poetry"), ValueError, "no chapter 'poetry' has exercises"),
+    ],
+)
+def test_a_wrong_name_is_answered_with_the_known_ones(call, error, words):
+    with pytest.raises(error, match=words):
+        call()

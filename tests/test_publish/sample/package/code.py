@@ -1,0 +1,4 @@
+class A:
+    @property
+    def b(self):
+        return 1
