@@ -18,8 +18,8 @@ exercise = Exercise(
         "Only the score is new. Write the squared distance of every query to every key as one "
         "(n, m) matrix; all that follows is the chapter's attention.",
         "|q - k|^2 = |q|^2 - 2 q.k + |k|^2: a column, a matrix product and a row. Divide minus "
-        "that by 2 sqrt(d_k), fill what is masked with -inf, take the softmax over the keys, and set to "
-        "zero what the mask forbids.",
+        "that by 2 sqrt(d_k), fill what is masked with -inf, take the softmax over the keys, and "
+        "set to zero what the mask forbids.",
         "distances = ((q[..., :, None, :] - k[..., None, :, :]) ** 2).sum(-1), and then "
         "scores = -distances / (2 * q.shape[-1] ** 0.5)",
     ),
