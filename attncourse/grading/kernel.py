@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from queue import Empty
 
@@ -108,7 +109,7 @@ class GradingKernel(RunningKernel):
                     "crashed", f"it prints without end: more than {MOST_OUTPUT} characters"
                 )
             try:
-                reply = self.kc.get_shell_msg(timeout=0.05)
+                reply = self.receive(self.kc.get_shell_msg, 0.05)
             except Empty:
                 if not self.is_alive():
                     raise Trouble("crashed", "it ends the Python process it runs in") from None
@@ -131,12 +132,22 @@ class GradingKernel(RunningKernel):
             return ""
         return content["user_expressions"]["result"].get("data", {}).get("text/plain", "")
 
+    def receive(self, get: Callable, seconds: float) -> dict:
+        """The next message of a channel; Empty when there is none."""
+        try:
+            return get(timeout=seconds)
+        except Empty:
+            raise
+        except Exception as error:
+            # no signature, the same one twice, no JSON: the learner's code has taken the kernel over
+            raise Trouble("crashed", f"it breaks the kernel that runs it ({error})") from None
+
     def drain(self) -> int:
         """Throw away what the kernel has published, and say how many characters it was."""
         size = 0
         while True:
             try:
-                message = self.kc.get_iopub_msg(timeout=0)
+                message = self.receive(self.kc.get_iopub_msg, 0)
             except Empty:
                 return size
             size += len(str(message["content"]))
