@@ -14,6 +14,7 @@ import sys
 import traceback
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 # the code of libraries is not the learner's: its lines are not counted
 LIBRARIES = {
@@ -98,8 +99,8 @@ class Unsendable(str):
 class Watch:
     """Counts the lines of Python that the learner's code runs, and sees what it calls.
 
-    A line count is the same on every machine, which seconds are not: code that loops over
-    positions runs more lines on a longer input.
+    The count is the same on every machine, which seconds are not: code that loops over positions
+    runs more lines on a longer input.
     """
 
     def __init__(self, forbidden, most_steps):
@@ -119,7 +120,7 @@ class Watch:
         if module == __name__:
             return None
         if event == "call":
-            self.refuse(f"{module}.{frame.f_code.co_name}")
+            self.refuse(f"{module}.{frame.f_code.co_qualname}")
             if module.partition(".")[0] in LIBRARIES:
                 return None
         elif event == "line":
@@ -138,6 +139,49 @@ class Watch:
             raise Stopped("forbidden")
 
 
+class Operations(TorchDispatchMode):
+    """Counts torch's operations: a loop that no line shows, as in `map`, still makes some each."""
+
+    def __init__(self):
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        self.count += 1
+        return operation(*args, **(kwargs or {}))
+
+
+class Settings:
+    """What torch keeps for a whole process; put back after the call, changed or not."""
+
+    def __enter__(self):
+        self.before = self.now()
+        torch.set_grad_enabled(True)
+        return self
+
+    def now(self):
+        return {
+            "autograd's switch": torch.is_grad_enabled(),
+            "the default dtype": torch.get_default_dtype(),
+            "the global random numbers": torch.get_rng_state(),
+        }
+
+    def changed(self):
+        after = self.now()
+        before = self.before | {"autograd's switch": True}
+        return [name for name in after if not same_setting(before[name], after[name])]
+
+    def __exit__(self, *error):
+        switch, dtype, numbers = self.before.values()
+        torch.set_grad_enabled(switch)
+        torch.set_default_dtype(dtype)
+        torch.set_rng_state(numbers)
+
+
+def same_setting(a, b):
+    return a.equal(b) if isinstance(a, torch.Tensor) else a == b
+
+
 def respond(namespace, request):
     """The answer, in JSON, to a request in JSON: see `drive`."""
     return json.dumps(drive(namespace, json.loads(request)))
@@ -146,14 +190,19 @@ def respond(namespace, request):
 def drive(namespace, request):
     """Call `request["name"]` of the namespace and tell what came back.
 
-    Keys of the request: name, args, kwargs, device, cotangent (or None), watched, forbidden,
-    most_steps.
+    Keys of the request: name, args, kwargs, device, cotangent (or None), watched, counted,
+    forbidden, most_steps.
     Keys of the answer: outcome (returned, raised, missing, steps, forbidden), value, after (the
-    arguments after the call), gradients, error, called, steps.
+    arguments after the call), gradients, error, called, steps, settings (those that it changed).
     """
+    with Settings() as settings:
+        return called(namespace, request, settings)
+
+
+def called(namespace, request, settings):
     answer: dict = dict.fromkeys(("after", "gradients", "error", "called"))
     if request["name"] not in namespace:
-        return answer | {"outcome": "missing", "value": encode(None), "steps": 0}
+        return answer | {"outcome": "missing", "value": encode(None), "steps": 0, "settings": []}
     device = request["device"]
     leaves, inputs = [], []
     for argument in [*request["args"], *request["kwargs"].values()]:
@@ -172,10 +221,17 @@ def drive(namespace, request):
     kwargs = dict(zip(request["kwargs"], inputs[places:], strict=True))
     watch = Watch(request["forbidden"], request["most_steps"])
     watching = watch if request["watched"] else contextlib.nullcontext()
+    operations = Operations()
+    counting = operations if request["counted"] else contextlib.nullcontext()
     silence = io.StringIO()
     value = None
     try:
-        with contextlib.redirect_stdout(silence), contextlib.redirect_stderr(silence), watching:
+        with (
+            contextlib.redirect_stdout(silence),
+            contextlib.redirect_stderr(silence),
+            counting,
+            watching,
+        ):
             value = namespace[request["name"]](*inputs[:places], **kwargs)
         answer["outcome"] = "returned"
     except Stopped as why:
@@ -184,7 +240,8 @@ def drive(namespace, request):
         answer |= {"outcome": "raised", "error": describe(error)}
     if watch.called:
         answer |= {"outcome": "forbidden", "called": watch.called}
-    answer["value"], answer["steps"] = encode(value), watch.steps
+    answer |= {"settings": settings.changed(), "steps": watch.steps + operations.count}
+    answer["value"] = encode(value)
     answer["after"] = [encode(one) for one in inputs]
     if answer["outcome"] == "returned" and request["cotangent"]:
         answer["gradients"] = gradients(value, leaves, decode(request["cotangent"], device))

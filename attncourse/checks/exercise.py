@@ -14,7 +14,7 @@ KINDS = ("build", "extend", "measure", "debug", "test")
 TORCH_ATTENTION = (
     "scaled_dot_product_attention",
     "torch.nn.functional.multi_head_attention_forward",
-    "torch.nn.modules.activation",
+    "torch.nn.modules.activation.MultiheadAttention",
 )
 
 

@@ -1,0 +1,63 @@
+"""Whether two answers did the same, but for rounding."""
+
+import re
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from attncourse.checks.observation import Observation
+
+
+def same(a: Observation, b: Observation, length: int) -> bool:
+    """Whether two answers did the same, but for rounding."""
+    if "inconclusive" in (a.outcome, b.outcome):
+        return True
+    if (a.outcome, a.changed, a.loops) != (b.outcome, b.changed, b.loops):
+        return False
+    if (a.device, a.settings) != (b.device, b.settings):
+        return False
+    if a.outcome == "raised":
+        return a.tells or fault(a) == fault(b)
+    return close(a.value, b.value, length) and close_gradients(a.gradients, b.gradients, length)
+
+
+def fault(seen: Observation) -> tuple[str, str]:
+    """The exception, but for the names in its text: on the same input the numbers tell."""
+    error = seen.error or {"type": "", "text": ""}
+    return error["type"], re.sub(r"'[^']*'", "", error["text"])[:80]
+
+
+def close_gradients(some: tuple | None, others: tuple | None, length: int) -> bool:
+    """Gradients agree; where none flows, autograd may say None or zeros."""
+    if some is None or others is None:
+        return some is others
+    return len(some) == len(others) and all(
+        close(a if a is not None else torch.zeros_like(b), b, length)
+        if b is not None
+        else a is None or not a.any()
+        for a, b in zip(some, others, strict=True)
+    )
+
+
+def close(a: Any, b: Any, length: int) -> bool:
+    if isinstance(a, (tuple, list)) and isinstance(b, (tuple, list)):
+        return len(a) == len(b) and all(close(x, y, length) for x, y in zip(a, b, strict=True))
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        if (a.shape, a.dtype, a.device) != (b.shape, b.dtype, b.device):
+            return False
+        if a.is_meta or not a.is_floating_point():
+            return a.is_meta or a.equal(b)
+        bound = tolerance(a.dtype, length)
+        return torch.allclose(a, b, rtol=bound, atol=bound, equal_nan=True)
+    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
+        return type(a) is type(b) and abs(a - b) <= tolerance(torch.float64, length) * (1 + abs(b))
+    return type(a) is type(b) and a == b
+
+
+def tolerance(dtype: torch.dtype, length: int) -> float:
+    """The difference that is rounding: it grows with the length of the sum.
+
+    Never under 1e-7, so that a small epsilon kept in a denominator is no mistake.
+    """
+    return max(1e-7, 256 * torch.finfo(dtype).eps * length)

@@ -1,0 +1,101 @@
+"""What is wrong with an answer, in words, where no known mistake accounts for it."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from torch import Tensor
+
+from attncourse.checks.compare import close, tolerance
+from attncourse.checks.driver import Unsendable
+from attncourse.checks.observation import Observation, Probe
+
+DEVICE_HINT = "a new tensor is made on the CPU: give it the device of an input"
+
+
+def explain(probe: Probe, got: Observation, want: Observation, length: int) -> tuple[str, str, str]:
+    """Status, hint and evidence for the difference between what was seen and what was wanted."""
+    about = probe.case.about
+    on = f"On {about}"
+    if got.outcome == "forbidden":
+        return "wrong", f"{got.called} may not be called here: write the steps yourself", ""
+    if got.outcome == "steps" or got.loops:
+        return (
+            "too slow",
+            "it loops in Python, the longer the input the more: use whole tensors",
+            on,
+        )
+    if got.outcome == "raised" and want.outcome != "raised":
+        error = got.error or {}
+        where = f" (line {error['line'][0]}: {error['line'][1]})" if error.get("line") else ""
+        says = f"{error['type']}: {error['text']}{where}"
+        if probe.way == "meta":
+            return "wrong", DEVICE_HINT, f"{on}: {says}"
+        if got.tells:
+            return "wrong", f"your test refuses a right answer, {about}", says
+        return "error", f"it raises {says}", on
+    if want.outcome == "raised" and got.outcome == "returned":
+        if got.tells:
+            return "wrong", f"your test lets a wrong answer pass: {about}", ""
+        return "wrong", "it should have raised an error here", on
+    if got.settings:
+        what = " and ".join(got.settings)
+        return "wrong", f"it changes {what} for all that follows: leave torch as it was", on
+    if got.changed:
+        where = f"{on}: argument {got.changed[0] + 1}"
+        return "wrong", "it changes its input: work on a new tensor", where
+    if got.device != want.device and got.device and want.device:
+        return "wrong", DEVICE_HINT, f"{on}: expected {want.device}, got {got.device}"
+    if not close(got.value, want.value, length):
+        return "wrong", *explain_value(got.value, want.value, on, length)
+    return "wrong", *explain_gradient(got.gradients, want.gradients, on)
+
+
+def explain_value(got: Any, want: Any, on: str, length: int) -> tuple[str, str]:
+    if got is None:
+        return "it returns None: is the return missing?", on
+    if not (isinstance(want, Tensor) and isinstance(got, Tensor)):
+        if type(got) is not type(want):
+            return "it returns the wrong type", f"{on}: expected {kind(want)}, got {kind(got)}"
+        return "the value is not right", f"{on}: {expected_got(want, got)}"
+    if got.shape != want.shape:
+        sizes = f"expected {tuple(want.shape)}, got {tuple(got.shape)}"
+        return "the shape is not right", f"{on}: {sizes}"
+    if got.dtype != want.dtype:
+        return "the dtype is not right", f"{on}: expected {want.dtype}, got {got.dtype}"
+    if got.is_floating_point() and not got.isfinite().all():
+        count = int((~got.isfinite()).sum())
+        return "it gives numbers that are not finite", f"{on}: {count} of {got.numel()}"
+    differ = got != want
+    if got.is_floating_point():
+        differ = (got - want).abs() > tolerance(got.dtype, length) * (1 + want.abs())
+    at = tuple(differ.nonzero()[0].tolist())
+    return "the shape is right, the numbers are not", (
+        f"{on}: at {list(at)} {expected_got(want[at], got[at])}"
+    )
+
+
+def explain_gradient(got: Iterable | None, want: Iterable | None, on: str) -> tuple[str, str]:
+    for place, (a, b) in enumerate(zip(got or (), want or (), strict=False)):
+        where = f"{on}: argument {place + 1}"
+        if b is not None and a is None:
+            return "no gradient flows back: is a tensor detached?", where
+        if isinstance(a, Tensor) and a.isnan().any():
+            return "the numbers are right, but a gradient is NaN", where
+    return "the numbers are right, their gradients are not", on
+
+
+def expected_got(want: Any, got: Any) -> str:
+    """Both values, with as many digits as it takes to tell them apart."""
+    want, got = (x.item() if isinstance(x, Tensor) else x for x in (want, got))
+    pair = [str(want), str(got)]
+    for digits in (4, 8, 16):
+        pair = [f"{x:.{digits}g}" if isinstance(x, float) else str(x) for x in (want, got)]
+        if pair[0] != pair[1]:
+            break
+    return f"expected {pair[0]}, got {pair[1]}"
+
+
+def kind(value: Any) -> str:
+    if isinstance(value, Unsendable):
+        return str(value)
+    return "a tensor" if isinstance(value, Tensor) else type(value).__name__

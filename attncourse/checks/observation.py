@@ -1,0 +1,160 @@
+"""One call of an answer, and what it did: outcome, value, gradients, and what it left changed."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from attncourse.checks import driver
+from attncourse.checks.exercise import Case, Draw, Exercise
+
+Caller = Callable[[dict], dict]
+MOST_STEPS = 200_000
+# a longer input may cost a few lines more (a power of two, a check of its own), not some a position
+STEPS_ALLOWED = 1.5
+# what torch says when a value is asked of a tensor that has none: no fault of the answer
+NO_VALUE = re.compile(r"item\(\)|no data|_local_scalar_dense|nonzero|data-dependent|to numpy")
+
+
+class Probe(NamedTuple):
+    """One call to make, and which parts of what happens are compared."""
+
+    case: Case
+    way: str  # values, float32, meta or longer
+    cotangent: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What an answer did on one probe."""
+
+    outcome: str
+    value: Any = None
+    device: str | None = None
+    changed: tuple[int, ...] = ()
+    gradients: tuple | None = None
+    error: dict | None = None
+    called: str | None = None
+    steps: int = 0
+    loops: bool = False
+    settings: tuple[str, ...] = ()
+    tells: bool = False  # a learner's test: that it raised is its answer, however it says so
+
+
+def local(function: Callable) -> Caller:
+    """A caller for a function of this process."""
+
+    def call(request: dict) -> dict:
+        return driver.drive({request["name"]: function}, request)
+
+    return call
+
+
+def probes(exercise: Exercise, draw: Draw) -> Iterator[Probe]:
+    """Every case as drawn; then the first in float32, on the meta device, and longer."""
+    cases = list(exercise.inputs(draw))
+    for case in cases:
+        yield Probe(case, "values", cotangent(exercise, case))
+    first = cases[0]
+    # the case with the most tensors has a mask, if there is one: it may take another branch
+    for case in {id(c): c for c in (first, max(cases, key=tensors))}.values():
+        if exercise.floating and any(is_floating(x) for x in case.args):
+            args = tuple(x.float() if is_floating(x) else x for x in case.args)
+            about = f"{case.about}, float32"
+            yield Probe(replace(case, args=args, about=about, gradient=False), "float32")
+        if tensors(case):
+            about = f"{case.about}, on the meta device"
+            yield Probe(replace(case, about=about, gradient=False), "meta")
+    for case in cases:
+        if case.longer:
+            yield Probe(replace(case, gradient=False), "longer")
+
+
+def tensors(case: Case) -> int:
+    return sum(isinstance(x, Tensor) for x in (*case.args, *case.kwargs.values()))
+
+
+def is_floating(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.is_floating_point()
+
+
+def cotangent(exercise: Exercise, case: Case) -> Tensor | None:
+    """What the gradient is taken along: all different, so that no direction hides."""
+    if not (exercise.differentiable and case.gradient):
+        return None
+    value = exercise.make(*case.args, **case.kwargs)
+    return torch.linspace(-1, 2, value.numel(), dtype=torch.float64).cos().reshape(value.shape)
+
+
+def observe(
+    exercise: Exercise, caller: Caller, probe: Probe, device: str, forbidden: tuple[str, ...]
+) -> Observation:
+    """Make one call (two for `longer`) and note what happened."""
+    case = probe.case
+    request = {
+        "name": exercise.name,
+        "args": [driver.encode(x) for x in case.args],
+        "kwargs": {name: driver.encode(x) for name, x in case.kwargs.items()},
+        "device": "meta" if probe.way == "meta" else device,
+        "cotangent": None if probe.cotangent is None else driver.encode(probe.cotangent),
+        # our own functions are only looked at for loops: being watched is slow
+        "watched": bool(forbidden) or probe.way == "longer",
+        "counted": probe.way == "longer",
+        "forbidden": list(forbidden),
+        "most_steps": MOST_STEPS,
+    }
+    answer: dict[str, Any] = caller(request) | {"on_meta": probe.way == "meta"}
+    if probe.way == "longer":
+        more = caller(request | {"args": [driver.encode(x) for x in case.longer or ()]})
+        allowed = STEPS_ALLOWED * answer["steps"] + 10
+        worst = more if more["outcome"] != "returned" else answer
+        loops = more["outcome"] == "steps" or more["steps"] > allowed
+        outcome = "returned" if worst["outcome"] == "steps" else worst["outcome"]
+        return Observation(outcome, loops=loops, error=worst["error"], called=worst["called"])
+    try:
+        return read(exercise, case, answer)
+    except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, RecursionError) as error:
+        unreadable = {
+            "type": type(error).__name__,
+            "text": "the result cannot be read",
+            "line": None,
+        }
+        return Observation("raised", error=unreadable)
+
+
+def read(exercise: Exercise, case: Case, answer: dict[str, Any]) -> Observation:
+    """An answer's plain data as an observation; the data may be anything at all."""
+    error, outcome = answer["error"], answer["outcome"]
+    if outcome == "raised" and answer["on_meta"] and NO_VALUE.search(error["text"]):
+        outcome = "inconclusive"
+    # a test tells by raising: what it returns says nothing
+    value, tells = answer["value"], exercise.kind == "test"
+    return Observation(
+        outcome=outcome,
+        value=None if tells else driver.decode(value),
+        device=value["tensor"]["device"] if "tensor" in value and not tells else None,
+        changed=tuple(changes(case, answer["after"])),
+        gradients=answer["gradients"] and tuple(driver.decode(x) for x in answer["gradients"]),
+        error=error,
+        called=answer["called"],
+        steps=int(answer["steps"]),
+        settings=tuple(map(str, answer["settings"])),
+        tells=tells,
+    )
+
+
+def changes(case: Case, after: list | None) -> Iterator[int]:
+    before = [*case.args, *case.kwargs.values()]
+    for place, (old, new) in enumerate(zip(before, after or [], strict=True)):
+        if isinstance(old, Tensor) and not old.is_meta:
+            value = driver.decode(new)
+            unchanged = isinstance(value, Tensor) and value.is_meta
+            if not (unchanged or identical(value, old)):
+                yield place
+
+
+def identical(a: Any, b: Tensor) -> bool:
+    return isinstance(a, Tensor) and (a.shape, a.dtype) == (b.shape, b.dtype) and a.equal(b)
