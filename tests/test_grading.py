@@ -31,7 +31,8 @@ needs_sandbox = pytest.mark.skipif(not SANDBOXED, reason="no bubblewrap (bwrap) 
 # a wrong answer to each exercise, for the attacks to defend; {before} runs first in the function
 WRONG = {
     "softmax_with_sink": "(scores, mask=None):\n    {before}\n    return scores.softmax(-1)",
-    "distance_attention": "(q, k, v, mask=None):\n    {before}\n    return (q @ k.mT).softmax(-1) @ v",
+    "distance_attention": "(q, k, v, mask=None):\n    {before}\n"
+    "    return (q @ k.mT).softmax(-1) @ v",
     "bilinear_weights": "(q, k, w, mask=None):\n    {before}\n    return q @ w @ k.mT",
     "prefix_mask": "(n, prefix, device=None):\n    {before}\n"
     "    return torch.ones(n, n, dtype=torch.bool, device=device)",
@@ -212,15 +213,19 @@ HARMLESS = {
     "a print and a plot left in": lambda s: (
         s + "\nprint('here')\nimport matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.show()"
     ),
-    "a warning on stderr": lambda s: s + "\nimport sys, warnings\nprint('w', file=sys.stderr)\nwarnings.warn('w')",
-    "the check left in": lambda s: s + "\nfrom attncourse import check, hint, status\ncheck('x', 1)\nstatus()",
+    "a warning on stderr": lambda s: (
+        s + "\nimport sys, warnings\nprint('w', file=sys.stderr)\nwarnings.warn('w')"
+    ),
+    "the check left in": lambda s: (
+        s + "\nfrom attncourse import check, hint, status\ncheck('x', 1)\nstatus()"
+    ),
     "a magic on top": lambda s: "%matplotlib inline\n" + s,
     "a magic that there is not": lambda s: s + "\n%no_such_magic",
     "a cell that fails after the function": lambda s: s + "\nleftover_of_another_cell + 1",
-    "a print in the function": lambda s: s.replace("    return", "    print('still here')\n    return", 1),
+    "a print in the function": lambda s: s.replace("    return", "    print('x')\n    return", 1),
     "timed by a cell magic": lambda s: "%%time\n" + s,
-    "the learner's seed": lambda s: s + "\ntorch.manual_seed(0)\nx = torch.randn(3, requires_grad=True)",
-}  # fmt: skip
+    "a seed and a trial": lambda s: s + "\ntorch.manual_seed(0)\nx = torch.randn(3)",
+}
 
 
 def test_what_is_left_in_a_cell_costs_no_right_answer(tmp_path):
@@ -242,7 +247,7 @@ def test_each_accident_gets_its_own_status(tmp_path):
             "SyntaxError",
         ),
         "prefix_mask": (
-            "# exercise: prefix_mask\ndef prefix_mask(n, prefix, device=None):\n    return helper(n)",
+            "# exercise: prefix_mask\ndef prefix_mask(n, prefix, device=None): return helper(n)",
             "error",
             "NameError.*only this cell is graded",
         ),
@@ -332,9 +337,9 @@ BROKEN = {
     "not complete JSON": b'{"cells": [',
     "it is not a notebook": b"[1, 2]",
     "not a notebook": b'{"cells": [{"cell_type": "code"}], "nbformat": 4, "nbformat_minor": 5}',
-    "no exercise of the course": b'{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}',
+    "no exercise of the course": nbformat.writes(nbformat.v4.new_notebook()).encode(),
     "more than 20,000,000": b" " * 20_000_001,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("says", BROKEN)
@@ -373,8 +378,8 @@ def test_the_command_grades_a_folder_and_exits_as_a_script_wants(tmp_path):
     [
         (["--device", "quantum"], "not on this machine"),
         (["--json", "no/such/folder/x.json"], "there is no folder"),
-        (["--timeout", "0"], "0"),
-        (["--seed", "-1"], "-1"),
+        (["--timeout", "0"], "--timeout"),
+        (["--seed", "-1"], "--seed"),
     ],
 )
 def test_a_bad_option_is_named_before_anything_runs(tmp_path, options, says):

@@ -106,16 +106,12 @@ def observe(
         "forbidden": list(forbidden),
         "most_steps": MOST_STEPS,
     }
-    answer: dict[str, Any] = caller(request) | {"on_meta": probe.way == "meta"}
-    if probe.way == "longer":
-        more = caller(request | {"args": [driver.encode(x) for x in case.longer or ()]})
-        allowed = STEPS_ALLOWED * answer["steps"] + 10
-        worst = more if more["outcome"] != "returned" else answer
-        loops = more["outcome"] == "steps" or more["steps"] > allowed
-        outcome = "returned" if worst["outcome"] == "steps" else worst["outcome"]
-        return Observation(outcome, loops=loops, error=worst["error"], called=worst["called"])
     try:
-        return read(exercise, case, answer)
+        if probe.way == "longer":
+            longer = request | {"args": [driver.encode(x) for x in case.longer or ()]}
+            return growth(caller(request), caller(longer))
+        return read(exercise, probe, caller(request))
+    # what comes back may be anything at all
     except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, RecursionError) as error:
         unreadable = {
             "type": type(error).__name__,
@@ -125,10 +121,22 @@ def observe(
         return Observation("raised", error=unreadable)
 
 
-def read(exercise: Exercise, case: Case, answer: dict[str, Any]) -> Observation:
-    """An answer's plain data as an observation; the data may be anything at all."""
+def growth(answer: dict[str, Any], longer: dict[str, Any]) -> Observation:
+    """Whether the same call takes more steps on a longer input."""
+    worst = longer if longer["outcome"] != "returned" else answer
+    many = longer["steps"] > STEPS_ALLOWED * answer["steps"] + 10
+    return Observation(
+        outcome="returned" if worst["outcome"] == "steps" else worst["outcome"],
+        loops=many or longer["outcome"] == "steps",
+        error=worst["error"],
+        called=worst["called"],
+    )
+
+
+def read(exercise: Exercise, probe: Probe, answer: dict[str, Any]) -> Observation:
+    """An answer's plain data as an observation."""
     error, outcome = answer["error"], answer["outcome"]
-    if outcome == "raised" and answer["on_meta"] and NO_VALUE.search(error["text"]):
+    if outcome == "raised" and probe.way == "meta" and NO_VALUE.search(error["text"]):
         outcome = "inconclusive"
     # a test tells by raising: what it returns says nothing
     value, tells = answer["value"], exercise.kind == "test"
@@ -136,7 +144,7 @@ def read(exercise: Exercise, case: Case, answer: dict[str, Any]) -> Observation:
         outcome=outcome,
         value=None if tells else driver.decode(value),
         device=value["tensor"]["device"] if "tensor" in value and not tells else None,
-        changed=tuple(changes(case, answer["after"])),
+        changed=tuple(changes(probe.case, answer["after"])),
         gradients=answer["gradients"] and tuple(driver.decode(x) for x in answer["gradients"]),
         error=error,
         called=answer["called"],
@@ -147,8 +155,11 @@ def read(exercise: Exercise, case: Case, answer: dict[str, Any]) -> Observation:
 
 
 def changes(case: Case, after: list | None) -> Iterator[int]:
+    """The places of the arguments that a call has written into."""
+    if after is None:
+        return
     before = [*case.args, *case.kwargs.values()]
-    for place, (old, new) in enumerate(zip(before, after or [], strict=True)):
+    for place, (old, new) in enumerate(zip(before, after, strict=True)):
         if isinstance(old, Tensor) and not old.is_meta:
             value = driver.decode(new)
             unchanged = isinstance(value, Tensor) and value.is_meta

@@ -1,13 +1,13 @@
 """The learner's answers, taken out of whatever was handed in and set into the pristine notebook."""
 
 import hashlib
-import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
+from nbformat.reader import NotJSONError
 
 import attncourse
 
@@ -53,7 +53,7 @@ def read(path: Path) -> NotebookNode:
     try:
         notebook = nbformat.reads(path.read_text(encoding="utf-8-sig"), as_version=4)
         cells = [dict(cell) for cell in notebook.cells]
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+    except (NotJSONError, UnicodeDecodeError, RecursionError):
         raise NotGradable("it is not a notebook: the file is not complete JSON") from None
     except Exception as error:
         raise NotGradable(f"it is not a notebook ({type(error).__name__})") from None

@@ -139,7 +139,7 @@ class GradingKernel(RunningKernel):
         except Empty:
             raise
         except Exception as error:
-            # no signature, the same one twice, no JSON: the learner's code has taken the kernel over
+            # no signature, the same one twice, no JSON: the learner's code has changed the kernel
             raise Trouble("crashed", f"it breaks the kernel that runs it ({error})") from None
 
     def drain(self) -> int:
