@@ -13,14 +13,17 @@ from torch.utils.flop_counter import FlopCounterMode
 
 @dataclass(frozen=True)
 class Cost:
-    """Operations in matrix products, and how many elements the largest new tensor has."""
+    """Operations in matrix products alone; elements of the largest new tensor, not the peak."""
 
     flops: int
     largest: int
 
 
 def count(f: Callable, *args, **kwargs) -> Cost:
-    """What one call of f costs, exactly; on the meta device it is counted without computing."""
+    """The operations of f's matrix products, and its largest tensor.
+
+    Inputs on the meta device have shapes but no numbers: the cost is counted without computing.
+    """
     largest = Largest()
     # torch's table of operations lacks the product of a matrix and a vector
     counter = FlopCounterMode(

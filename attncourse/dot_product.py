@@ -15,9 +15,9 @@ def attention_weights(
     k: Float[Tensor, "*batch m d_k"],
     mask: Bool[Tensor, "*#batch #n #m"] | None = None,
 ) -> Float[Tensor, "*batch n m"]:
-    """How much each query attends to each key; every row sums to one.
+    """How much each query attends to each key; a row that may attend to any key sums to one.
 
-    A row whose mask allows no key is all zeros. Source: Vaswani et al. (2017), eq. 1.
+    A row that may attend nowhere is zeros. Source: Vaswani et al. (2017), eq. 1.
     """
     require_fit(q, k, mask=mask)
     scores = q @ k.mT / q.shape[-1] ** 0.5
@@ -46,7 +46,7 @@ def additive_weights(
     w_v: Float[Tensor, "hidden"],
     mask: Bool[Tensor, "*#batch #n #m"] | None = None,
 ) -> Float[Tensor, "*batch n m"]:
-    """Weights from a small network's score of each pair, $w_v^\\top \\tanh(q W_q + k W_k)$.
+    """Weights from a small network's score of each pair, $\\tanh(q W_q + k W_k) w_v$, in rows.
 
     Builds n x m x hidden numbers on the way. Source: Bahdanau et al. (2015), appendix A.1.2.
     """
@@ -82,7 +82,7 @@ def causal_mask(n: int, device: torch.device | str | None = None) -> Bool[Tensor
 
 
 def padding_mask(lengths: Int[Tensor, "*batch"], n: int) -> Bool[Tensor, "*batch 1 n"]:
-    """True at the keys that are words, not padding: the first `lengths` of `n`, for every query."""
+    """True at the keys that are words, not padding: the first `lengths` of `n` keys."""
     if not lengths.is_meta and lengths.numel() and not 0 <= lengths.min() <= lengths.max() <= n:
         raise ValueError(f"lengths={lengths.tolist()} do not lie between 0 and n={n}")
     return torch.arange(n, device=lengths.device) < lengths[..., None, None]

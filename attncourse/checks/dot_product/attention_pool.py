@@ -16,10 +16,11 @@ exercise = Exercise(
         "This is attention with a single query, the same for every sequence; the positions are "
         "both keys and values. A mean over positions would be the case of equal weights.",
         "Scores x @ query / sqrt(d), of shape (batch, n). Compare the positions 0 to n-1 with "
-        "lengths[:, None] to see what is a word; softmax over the words; weighted mean of x. A "
-        "length of 0 leaves no word: its weights are zeros.",
-        "weights = scores.masked_fill(~words, -torch.inf).softmax(-1).masked_fill(~words, 0), then "
-        "(weights[..., None] * x).sum(-2)",
+        "lengths[:, None] to see what is a word; fill the rest with -inf; softmax over the "
+        "positions; add up x times its weight. A length of 0 leaves no word, and the softmax NaN: "
+        "set the weights of padding to zero before they meet x.",
+        "words = torch.arange(n, device=x.device) < lengths[:, None], and "
+        "scores.masked_fill(~words, -torch.inf).softmax(-1).masked_fill(~words, 0) are the weights",
     ),
 )
 
@@ -49,6 +50,15 @@ def cases(draw):
     empty = lengths.clone()
     empty[1] = 0
     yield Case("a sequence of length 0", (x, query, empty))
+    # a fill that is not small enough outweighs these words, and so does padding left to the softmax
+    some = torch.cat([torch.tensor([n]), lengths[1:]])
+    signs = torch.where(words_of(x, some), -1e3, 1e3)[..., None]
+    opposite = signs * (1 + x.abs()), 1e3 * (1 + query.abs()), some
+    yield Case("scores below -1000000 at the words, and above 1000000 at padding", opposite)
+    # too many digits for float32; a gradient would lose some in float64, too
+    common = torch.cat([x[..., :1] + 1e5, x[..., 1:]], dim=-1)
+    about = "x with 100000 added to the first number of every position"
+    yield Case(about, (common, query, lengths), gradient=False)
     yield Case("lengths as int32", (x, query, lengths.int()))
     yield Case("a batch of 1", (x[:1], query, lengths[:1]))
     yield Case("one position", (x[:, :1], query, torch.tensor([1, 0, 1])))
@@ -91,14 +101,6 @@ def masked_after_with_renormalisation(x, query, lengths):
 
 
 @exercise.valid
-def as_attention_with_a_mask(x, query, lengths):
-    q = query.expand(len(x), 1, -1)
-    mask = words_of(x, lengths)[:, None]
-    scores = (q @ x.mT / query.numel() ** 0.5).masked_fill(~mask, -torch.inf)
-    return (scores.softmax(-1).masked_fill(~mask, 0) @ x)[:, 0]
-
-
-@exercise.valid
 def in_log_space(x, query, lengths):
     words = words_of(x, lengths)
     scores = torch.nn.functional.linear(x, query[None]).squeeze(-1) / query.shape[0] ** 0.5
@@ -109,11 +111,22 @@ def in_log_space(x, query, lengths):
 
 
 @exercise.valid
-def by_cumulative_count(x, query, lengths):
-    place = torch.ones(x.shape[:2], dtype=torch.long, device=x.device).cumsum(1)
-    words = place.le(lengths.unsqueeze(1))
-    weights = scores_of(x, query).masked_fill(~words, -torch.inf).softmax(1)
-    return (weights.nan_to_num(0.0).unsqueeze(2) * x).sum(1)
+def with_a_place_for_nothing(x, query, lengths):
+    empty = (lengths == 0)[:, None]
+    scores = scores_of(x, query).masked_fill(~words_of(x, lengths), -torch.inf)
+    nothing = torch.zeros_like(scores[:, :1]).masked_fill(~empty, -torch.inf)
+    weights = torch.cat([scores, nothing], dim=1).softmax(1)[:, :-1]
+    return torch.einsum("bn,bnd->bd", weights, x)
+
+
+@exercise.valid
+def cut_to_the_longest(x, query, lengths):
+    return pool(x[:, : int(lengths.max())], query, lengths)
+
+
+@exercise.valid
+def float64_inside(x, query, lengths):
+    return pool(x.double(), query.double(), lengths).to(x.dtype)
 
 
 @exercise.mutant("the scores are not scaled: divide by sqrt(d)")
@@ -126,9 +139,9 @@ def scaled_by_d(x, query, lengths):
     return pool(x, query, lengths, scores=x @ query / query.shape[0])
 
 
-@exercise.mutant("the scale is taken from the number of positions: it is that of the width, d")
-def scaled_by_sqrt_n(x, query, lengths):
-    return pool(x, query, lengths, scores=x @ query / x.shape[1] ** 0.5)
+@exercise.mutant("the scale is taken from the length: it is that of the width, d")
+def scaled_by_the_length(x, query, lengths):
+    return pool(x, query, lengths, scores=x @ query / lengths.clamp(min=1)[:, None] ** 0.5)
 
 
 @exercise.mutant("the scale is a fixed number: it follows the width d")
@@ -168,9 +181,32 @@ def not_added_up(x, query, lengths):
     return weights.masked_fill(~words, 0.0)[..., None] * x
 
 
-@exercise.mutant("the mean is divided once more: the weights already sum to one")
+AVERAGED = "the weights already sum to one: sum, do not average"
+
+
+@exercise.mutant(AVERAGED)
+def averaged_over_the_positions(x, query, lengths):
+    return pool(x, query, lengths) / x.shape[1]
+
+
+@exercise.mutant(AVERAGED)
 def divided_by_the_length(x, query, lengths):
     return pool(x, query, lengths) / lengths.clamp(min=1)[:, None]
+
+
+@exercise.mutant(
+    "weights (batch, n) need one more axis to meet x (batch, n, d): weights[:, None] @ x, and "
+    "then without that axis again"
+)
+def weights_without_an_axis(x, query, lengths):
+    words = words_of(x, lengths)
+    weights = scores_of(x, query).masked_fill(~words, -torch.inf).softmax(-1)
+    return weights.masked_fill(~words, 0.0) @ x
+
+
+@exercise.mutant("an axis of size 1 goes missing: drop the axis you added by its place, not all")
+def squeezed_everywhere(x, query, lengths):
+    return pool(x, query, lengths).squeeze()
 
 
 @exercise.mutant(
@@ -188,6 +224,16 @@ def unstable_softmax(x, query, lengths):
     parts = scores_of(x, query).exp() * words
     weights = parts / parts.sum(-1, keepdim=True)
     return (weights.masked_fill(~words, 0.0)[:, None] @ x)[:, 0]
+
+
+@exercise.mutant(
+    "the largest score of all is taken away, padding included: take away that of a sequence's words"
+)
+def largest_score_of_all(x, query, lengths):
+    scores = scores_of(x, query)
+    parts = (scores - scores.max()).exp() * words_of(x, lengths)
+    weights = parts / parts.sum(-1, keepdim=True).clamp(min=1e-9)
+    return (weights[:, None] @ x)[:, 0]
 
 
 @exercise.mutant("the lengths are ignored: padding gets weight")
@@ -218,11 +264,6 @@ def padding_on_the_left(x, query, lengths):
 
 
 @exercise.mutant("one length is used for all: every sequence has its own")
-def longest_length_for_all(x, query, lengths):
-    return pool(x, query, lengths.max().expand(len(x)))
-
-
-@exercise.mutant("one length is used for all: every sequence has its own")
 def first_length_for_all(x, query, lengths):
     return pool(x, query, lengths[:1].expand(len(x)))
 
@@ -238,15 +279,38 @@ def padding_zeroed(x, query, lengths):
     return (scores_of(x, query).softmax(-1)[:, None] @ x)[:, 0]
 
 
-@exercise.mutant("-10 is not small enough to mask a score: fill with -inf")
+FINITE_FILL = "scores may be smaller than the number you fill with: fill with -inf"
+
+
+@exercise.mutant(FINITE_FILL)
 def fill_with_minus_ten(x, query, lengths):
     return pool(x, query, lengths, fill=-10.0)
+
+
+@exercise.mutant(FINITE_FILL)
+def fill_with_minus_ten_thousand(x, query, lengths):
+    return pool(x, query, lengths, fill=-1e4)
 
 
 @exercise.mutant("padding is taken out after the softmax, so the weights no longer sum to one")
 def mask_after_the_softmax(x, query, lengths):
     weights = scores_of(x, query).softmax(-1) * words_of(x, lengths)
     return (weights[:, None] @ x)[:, 0]
+
+
+@exercise.mutant(
+    "padding with a large score leaves nothing to the words: mask the scores before the softmax"
+)
+def renormalised_after_the_softmax(x, query, lengths):
+    weights = scores_of(x, query).softmax(-1) * words_of(x, lengths)
+    weights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)
+    return (weights[:, None] @ x)[:, 0]
+
+
+@exercise.mutant("lengths needs a second axis to be compared with positions: lengths[:, None]")
+def lengths_without_an_axis(x, query, lengths):
+    words = torch.arange(x.shape[1], device=x.device) < lengths
+    return pool(x, query, lengths, words=words)
 
 
 @exercise.mutant("a sequence of length 0 gets NaN: it should get zeros")
@@ -259,10 +323,31 @@ def padding_for_length_zero(x, query, lengths):
     return pool(x, query, lengths, fill=-1e30, empty=None)
 
 
-@exercise.mutant("a length of 0 has a NaN gradient: replace a masked score, do not add -inf to it")
+@exercise.mutant("a sequence of length 0 gets its first padding: it should get zeros")
+def length_of_at_least_one(x, query, lengths):
+    return pool(x, query, lengths.clamp(min=1))
+
+
+@exercise.mutant("one sequence of length 0 makes all of them zeros: it alone should be")
+def all_zeros_for_one(x, query, lengths):
+    return pool(x, query, lengths) * (lengths > 0).all()
+
+
+NAN_GRADIENT = (
+    "a length of 0 has a NaN gradient: put zeros in place of NaN in the weights, before they meet "
+    "x, and replace a masked score instead of adding -inf to it"
+)
+
+
+@exercise.mutant(NAN_GRADIENT)
 def nan_gradient_for_length_zero(x, query, lengths):
     scores = scores_of(x, query) + torch.where(words_of(x, lengths), 0.0, -torch.inf)
     return (scores.softmax(-1).nan_to_num(0.0)[:, None] @ x)[:, 0]
+
+
+@exercise.mutant(NAN_GRADIENT)
+def nan_replaced_at_the_end(x, query, lengths):
+    return pool(x, query, lengths, empty=None).nan_to_num(0.0)
 
 
 @exercise.mutant("it loops over positions or sequences: compute all scores at once")
@@ -271,14 +356,6 @@ def loop_over_positions(x, query, lengths):
     for position in x.unbind(1):
         scores.append(scores_of(position, query))
     return pool(x, query, lengths, scores=torch.stack(scores, dim=1))
-
-
-@exercise.mutant("it loops over positions or sequences: compute all scores at once")
-def loop_over_sequences(x, query, lengths):
-    rows = []
-    for sentence, length in zip(x, lengths, strict=True):
-        rows.append(pool(sentence[None], query, length[None])[0])
-    return torch.stack(rows)
 
 
 @exercise.mutant("no gradient reaches the scores: nothing may be detached")
@@ -290,6 +367,11 @@ def scores_detached(x, query, lengths):
 def padding_zeroed_in_place(x, query, lengths):
     x[~words_of(x, lengths)] = 0
     return pool(x, query, lengths)
+
+
+@exercise.mutant("you compute in float32: stay in the dtype of x")
+def float32_inside(x, query, lengths):
+    return pool(x.float(), query.float(), lengths).to(x.dtype)
 
 
 @exercise.mutant("the result is always float32: keep the dtype of x")

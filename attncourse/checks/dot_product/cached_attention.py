@@ -11,14 +11,15 @@ exercise = Exercise(
     title="The mask that forgets the cache",
     kind="debug",
     difficulty=2,
-    minutes=15,
+    minutes=10,
     points=15,
     hints=(
         "Ask the code for one new token, n = 1, with five keys in the cache. Which keys may it "
         "see, and which does it see? Then try n = m: there the code is right.",
         "The n queries are the last of the m positions, so the first of them stands at m - n. The "
-        "diagonal of the mask has to end in the lower right corner.",
-        "tril takes the number of the diagonal: .tril(diagonal=...), and it is 0 when n = m",
+        "diagonal of the mask has to end in the lower right corner, and tril takes the number of "
+        "the diagonal as `diagonal`: larger is further to the right.",
+        ".tril(diagonal=...): it is 0 when n = m, and one more for every position in the cache",
     ),
 )
 
@@ -46,8 +47,10 @@ def by_hand(q, k, v):
 
 @exercise.cases
 def cases(draw):
-    # a cache of three or more positions, so that a diagonal wrong by one is not the given code's
-    n, d_k, d_v, m = sorted(draw.sizes(4, 2, 8))
+    n = draw.integer(2, 4)
+    # a cache of more than n + 1 positions, so that no other diagonal is right by chance
+    m = 2 * n + draw.integer(2, 4)
+    d_k, d_v = [size for size in draw.sizes(4, 2, 8) if size not in (n, m)][:2]
     q, k, v = draw.normal(2, n, d_k), draw.normal(2, m, d_k), draw.normal(2, m, d_v)
     long = tuple(x.repeat(1, 8, 1) for x in (q, k, v))
     sizes = f"{n} new tokens, {m} positions, d_k={d_k}, d_v={d_v}"
@@ -59,6 +62,14 @@ def cases(draw):
     yield Case(f"no cache yet, {m} new tokens", (draw.normal(2, m, d_k), k, v))
     yield Case("the very first token", (q[:, :1], k[:, :1], v[:, :1]))
     yield Case(f"scores thousands of times larger, {sizes}", (60 * q, 60 * k, v))
+    # a fill that is not small enough outweighs the cache, and so does a score left to the softmax
+    signs = q.new_full((m, 1), -1e3)
+    signs[-1] = 1e3
+    opposite = 1e3 * (1 + q.abs()), signs * (1 + k.abs()), v
+    yield Case("scores below -1000000, and above 1000000 at the last position", opposite)
+    # too many digits for float32; a gradient would lose some in float64, too
+    common = torch.cat([k[..., :1] + 1e5, k[..., 1:]], dim=-1)
+    yield Case("100000 added to the first number of every key", (q, common, v), gradient=False)
 
 
 def lower_right(q, k, moved=0):
@@ -121,6 +132,15 @@ def through_the_logarithm(q, k, v):
     return (scores - scores.logsumexp(-1, keepdim=True)).exp() @ v
 
 
+@exercise.valid
+def cache_and_new_tokens_apart(q, k, v):
+    n, m = q.shape[-2], k.shape[-2]
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    future = torch.full((n, n), -torch.inf, dtype=q.dtype, device=q.device).triu(1)
+    new = scores[..., m - n :] + future
+    return torch.cat([scores[..., : m - n], new], dim=-1).softmax(-1) @ v
+
+
 @exercise.mutant("a query does not see itself: its own position is allowed too")
 def diagonal_one_short(q, k, v):
     return attend(q, k, v, lower_right(q, k, -1))
@@ -134,13 +154,66 @@ def diagonal_one_ahead(q, k, v):
 @exercise.mutant("the diagonal moves the wrong way: the new tokens come after the cache")
 def diagonal_moved_back(q, k, v):
     n, m = q.shape[-2], k.shape[-2]
-    return attend(q, k, v, lower_right(q, k, 2 * (n - m)))
+    return from_diagonal(q, k, v, n - m)
 
 
-@exercise.mutant("the first new token is put at position n: how many positions come before it?")
-def diagonal_moved_by_n(q, k, v):
+def from_diagonal(q, k, v, diagonal):
+    """The given code with a diagonal of its own."""
     n, m = q.shape[-2], k.shape[-2]
-    return attend(q, k, v, lower_right(q, k, 2 * n - m))
+    return attend(q, k, v, lower_right(q, k, diagonal - (m - n)))
+
+
+OFF = "the diagonal does not follow the cache: how many positions come before the new tokens?"
+
+
+@exercise.mutant(OFF)
+def diagonal_at_n(q, k, v):
+    return from_diagonal(q, k, v, q.shape[-2])
+
+
+@exercise.mutant(OFF)
+def diagonal_before_n(q, k, v):
+    return from_diagonal(q, k, v, q.shape[-2] - 1)
+
+
+@exercise.mutant(OFF)
+def diagonal_after_n(q, k, v):
+    return from_diagonal(q, k, v, q.shape[-2] + 1)
+
+
+@exercise.mutant(OFF)
+def diagonal_at_half_of_m(q, k, v):
+    return from_diagonal(q, k, v, k.shape[-2] // 2)
+
+
+@exercise.mutant(
+    "the diagonal is right for the example only: it moves with the length of the cache"
+)
+def diagonal_of_the_example(q, k, v):
+    return from_diagonal(q, k, v, 3)
+
+
+@exercise.mutant("one new token is right, more are not: one diagonal serves any number of them")
+def only_one_new_token(q, k, v):
+    n, m = q.shape[-2], k.shape[-2]
+    return from_diagonal(q, k, v, m - 1 if n == 1 else 0)
+
+
+@exercise.mutant("n and m are counted from the front: count axes from the end, shape[-2]")
+def axes_counted_from_the_front(q, k, v):
+    return from_diagonal(q, k, v, k.shape[1] - q.shape[1])
+
+
+@exercise.mutant("all new tokens see the same keys: each sees one more than the one before it")
+def same_keys_for_all(q, k, v):
+    return attend(q, k, v, lower_right(q, k)[:1])
+
+
+@exercise.mutant(
+    "mirrored, the mask shows the last keys instead of the first: leave it, and move its diagonal"
+)
+def mirrored(q, k, v):
+    return attend(q, k, v, lower_right(q, k, q.shape[-2] - k.shape[-2]).flip(-1))
 
 
 UNMASKED = "nothing is masked: with several new tokens the earlier ones see the later ones"
@@ -185,9 +258,23 @@ def later_keys(q, k, v):
     return attend(q, k, v, ~lower_right(q, k, -1))
 
 
-@exercise.mutant("the mask is upside down: True means may attend")
+@exercise.mutant("the order is turned round: a query sees earlier keys, not later ones")
+def transposed(q, k, v):
+    n, m = q.shape[-2], k.shape[-2]
+    return attend(q, k, v, torch.ones(m, n, dtype=torch.bool, device=q.device).tril().mT)
+
+
+UPSIDE_DOWN = "the mask is upside down: True means may attend"
+
+
+@exercise.mutant(UPSIDE_DOWN)
 def mask_inverted(q, k, v):
     return attend(q, k, v, ~lower_right(q, k))
+
+
+@exercise.mutant(UPSIDE_DOWN)
+def large_number_at_what_may_be_seen(q, k, v):
+    return (q @ k.mT / q.shape[-1] ** 0.5 - 1e9 * lower_right(q, k)).softmax(-1) @ v
 
 
 @exercise.mutant("the mask comes after the softmax, so the rows no longer sum to one")
@@ -200,9 +287,33 @@ def zero_fill(q, k, v):
     return attend(q, k, v, fill=0.0)
 
 
-@exercise.mutant("-10 is not small enough to mask a score: fill with -inf")
+FINITE_FILL = "scores may be smaller than the number you fill with: fill with -inf"
+
+
+@exercise.mutant(FINITE_FILL)
 def fill_with_minus_ten(q, k, v):
     return attend(q, k, v, fill=-10.0)
+
+
+@exercise.mutant(FINITE_FILL)
+def fill_with_minus_ten_thousand(q, k, v):
+    return attend(q, k, v, fill=-1e4)
+
+
+@exercise.mutant(
+    "a hidden key with a large score leaves nothing to the others: mask the scores before the "
+    "softmax"
+)
+def renormalised_after_the_softmax(q, k, v):
+    weights = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) * lower_right(q, k)
+    return weights / weights.sum(-1, keepdim=True).clamp(min=1e-9) @ v
+
+
+@exercise.mutant("the largest score of all is taken away: take away the largest that a row may see")
+def largest_score_of_all(q, k, v):
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    parts = (scores - scores.max()).exp() * lower_right(q, k)
+    return parts / parts.sum(-1, keepdim=True) @ v
 
 
 @exercise.mutant("the scores are no longer scaled: divide by sqrt(d_k), as the given code does")
@@ -273,6 +384,11 @@ def cache_detached(q, k, v):
 def scaled_in_place(q, k, v):
     q /= q.shape[-1] ** 0.5
     return attend(q, k, v, scale=1)
+
+
+@exercise.mutant("you compute in float32: stay in the dtype of the inputs")
+def float32_inside(q, k, v):
+    return attend(q.float(), k.float(), v.float()).to(v.dtype)
 
 
 @exercise.mutant("the result is always float32: keep the dtype of the inputs")

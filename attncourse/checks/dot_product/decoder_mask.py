@@ -9,15 +9,17 @@ exercise = Exercise(
     chapter="dot_product",
     title="Neither the future nor the padding",
     kind="extend",
-    difficulty=2,
-    minutes=15,
+    difficulty=1,
+    minutes=8,
     points=10,
     hints=(
         "A key must pass two tests: it is not later than the query, and it is a word of its "
         "sentence. The first is the same for all sentences, the second for all queries.",
-        "The causal mask has the shape (n, n). The padding mask needs the shape (batch, 1, n). "
-        "Broadcasting makes the three axes.",
-        "j = torch.arange(n, device=lengths.device); (j <= j[:, None]) & (j < lengths[...])",
+        "Number the positions once. Compared with themselves as a column they give the first test, "
+        "of shape (n, n). For the second, of shape (batch, 1, n), the lengths need two axes more. "
+        "Broadcasting makes the three axes when you join the tests.",
+        "With j = torch.arange(n, device=lengths.device), the queries are j[:, None] and the "
+        "lengths lengths[:, None, None]; & asks for both tests.",
     ),
     differentiable=False,
 )
@@ -36,13 +38,18 @@ def cases(draw):
     n = draw.integer(6, 9)
     # a first length of at least 3, so that a length too short or too long by one always shows
     lengths = torch.tensor([draw.integer(3, 4), n, draw.integer(1, 2)])
-    yield Case(f"lengths {lengths.tolist()}, n={n}", (lengths, n), longer=(8 * lengths, 8 * n))
+    yield Case(
+        f"lengths {lengths.tolist()}, n={n}",
+        (lengths, n),
+        longer=((16 * lengths).repeat(8), 16 * n),
+    )
     yield Case(f"a sentence of length 0, n={n}", (torch.tensor([2, 0, n - 1]), n))
     short = torch.tensor([2, n - 2])
     yield Case(f"all sentences shorter than n={n}", (short, n))
     yield Case("as many sentences as positions", (torch.tensor([3, 1, 4, 2]), 4))
     yield Case("a batch of one sentence", (torch.tensor([n - 2]), n))
     yield Case("lengths as int32", (lengths.int(), n))
+    yield Case("a batch of one sentence, n=140", (torch.tensor([135]), 140))
     yield Case("one position", (torch.tensor([1, 0]), 1))
 
 
@@ -90,6 +97,19 @@ def rows_of_a_table(lengths, n):
     return table[1:] & table[lengths.long()][:, None]
 
 
+@exercise.valid
+def one_sentence_mapped_to_all(lengths, n):
+    j = torch.arange(n, device=lengths.device)
+    return torch.vmap(lambda length: (j <= j[:, None]) & (j < length))(lengths)
+
+
+@exercise.valid
+def ends_summed_up(lengths, n):
+    ends = torch.zeros(len(lengths), n + 1, device=lengths.device)
+    ends = ends.scatter(1, lengths.long()[:, None], 1.0).cumsum(1)[:, None, :n]
+    return (ends == 0).expand(-1, n, -1).tril()
+
+
 @exercise.mutant("the padding is not masked: keys from the length on are no words")
 def only_causal(lengths, n):
     length, i, j = positions(lengths, n)
@@ -125,6 +145,19 @@ def padded_queries_and_keys(lengths, n):
     return (j <= i) & (j < length) & (i < length)
 
 
+@exercise.mutant(
+    "the rows of padded queries are opened: the rule holds for them as it does for words"
+)
+def padded_queries_see_all(lengths, n):
+    length, i, j = positions(lengths, n)
+    return (j <= i) & (j < length) | (i >= length)
+
+
+@exercise.mutant("padding sees itself: such a key is no word, not even for its own query")
+def diagonal_always(lengths, n):
+    return both_tests(lengths, n) | torch.eye(n, dtype=torch.bool, device=lengths.device)
+
+
 @exercise.mutant("a query does not see itself: its own position is allowed too")
 def strictly_earlier(lengths, n):
     length, i, j = positions(lengths, n)
@@ -141,6 +174,17 @@ def one_ahead(lengths, n):
 def later_keys(lengths, n):
     length, i, j = positions(lengths, n)
     return (j >= i) & (j < length)
+
+
+@exercise.mutant("the causal test is upside down: a query sees earlier keys, not later ones")
+def only_the_future(lengths, n):
+    length, i, j = positions(lengths, n)
+    return (j > i) & (j < length)
+
+
+@exercise.mutant("rows and columns are exchanged: a row is a query, and sees what is True in it")
+def transposed(lengths, n):
+    return both_tests(lengths, n).mT
 
 
 @exercise.mutant("one key of padding is let in: a length is a count, positions start at 0")
@@ -202,6 +246,49 @@ def lengths_along_the_queries(lengths, n):
     return (j <= i) & (j < lengths[:, None])
 
 
+@exercise.mutant("this is the causal mask alone: every sentence has its own, (batch, n, n)")
+def causal_without_a_batch(lengths, n):
+    _, i, j = positions(lengths, n)
+    return j <= i
+
+
+@exercise.mutant(
+    "this says which tokens are words, (batch, n): each query has a row, (batch, n, n)"
+)
+def words_without_queries(lengths, n):
+    return torch.arange(n, device=lengths.device) < lengths[:, None]
+
+
+@exercise.mutant("this is the padding mask alone, (batch, 1, n): join it with the causal one")
+def padding_for_all_queries(lengths, n):
+    length, _, j = positions(lengths, n)
+    return j < length
+
+
+@exercise.mutant("squeeze drops a batch of one: keep the three axes")
+def batch_of_one_squeezed(lengths, n):
+    return both_tests(lengths, n).squeeze()
+
+
+@exercise.mutant("squeeze drops a batch of one: keep the three axes")
+def first_axis_squeezed(lengths, n):
+    return both_tests(lengths, n).squeeze(0)
+
+
+@exercise.mutant("the mask is cut from a table of a fixed size: make it for the n at hand")
+def table_of_a_fixed_size(lengths, n):
+    table = torch.ones(64, 64, dtype=torch.bool, device=lengths.device).tril()[:n, :n]
+    return table & (torch.arange(n, device=lengths.device) < lengths[:, None, None])
+
+
+@exercise.mutant(
+    "8 bits do not hold the positions of a long sequence: keep torch.arange's own dtype"
+)
+def positions_of_eight_bits(lengths, n):
+    length, i, j = positions(lengths.to(torch.int8), n)
+    return (j.to(torch.int8) <= i.to(torch.int8)) & (j.to(torch.int8) < length)
+
+
 @exercise.mutant("the mask is as wide as the longest sentence: it is n wide")
 def width_of_the_longest(lengths, n):
     return both_tests(lengths, int(lengths.max()))
@@ -254,7 +341,7 @@ def lengths_changed(lengths, n):
     return (j <= i) & (j <= length)
 
 
-LOOP = "it loops over the positions: compare all of them at once"
+LOOP = "it loops over positions or sentences: compare all of them at once"
 
 
 @exercise.mutant(LOOP)
@@ -264,9 +351,14 @@ def loop_over_queries(lengths, n):
 
 
 @exercise.mutant(LOOP)
-def loop_over_every_entry(lengths, n):
-    mask = torch.zeros(len(lengths), n, n, dtype=torch.bool, device=lengths.device)
-    for i in range(n):
-        for j in range(i + 1):
-            mask[:, i, j] = j < lengths
+def loop_over_sentences(lengths, n):
+    _, i, j = positions(lengths, n)
+    return torch.stack([(j <= i) & (j < length) for length in lengths])
+
+
+@exercise.mutant(LOOP)
+def loop_over_slices(lengths, n):
+    mask = torch.ones(len(lengths), n, n, dtype=torch.bool, device=lengths.device).tril()
+    for one, length in zip(mask, lengths, strict=True):
+        one[:, length:] = False
     return mask

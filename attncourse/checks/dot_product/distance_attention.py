@@ -4,6 +4,8 @@ import math
 
 import torch
 
+from attncourse.checks.dot_product import masked_softmax
+from attncourse.checks.dot_product.masked_softmax import softmax
 from attncourse.checks.exercise import Case, Exercise
 
 exercise = Exercise(
@@ -17,11 +19,11 @@ exercise = Exercise(
     hints=(
         "Only the score is new. Write the squared distance of every query to every key as one "
         "(n, m) matrix; all that follows is the chapter's attention.",
-        "|q - k|^2 = |q|^2 - 2 q.k + |k|^2: a column, a matrix product and a row. Divide minus "
-        "that by 2 sqrt(d_k), fill what is masked with -inf, take the softmax over the keys, and "
-        "set to zero what the mask forbids.",
-        "distances = ((q[..., :, None, :] - k[..., None, :, :]) ** 2).sum(-1), and then "
-        "scores = -distances / (2 * q.shape[-1] ** 0.5)",
+        "With shapes (..., n, 1, d_k) and (..., 1, m, d_k), the difference of queries and keys is "
+        "(..., n, m, d_k). Square it, and sum over the last axis. Minus that, divided by "
+        "2 sqrt(d_k), is the score; the masked softmax and the values come after.",
+        "q[..., :, None, :] - k[..., None, :, :] is the difference, and 2 * q.shape[-1] ** 0.5 the "
+        "number to divide by, in brackets: a / 2 * b multiplies by b.",
     ),
 )
 
@@ -47,76 +49,85 @@ def by_hand(q, k, v, mask=None):
 
 @exercise.cases
 def cases(draw):
-    n, m, d_k, d_v = draw.sizes(4, 2, 7)
+    n, m = draw.sizes(2, 4, 6)
+    # widths for which no wrong scale of those below is another wrong one, or the right one
+    d_k, d_v = 7 + 2 * draw.integer(0, 1), 3
     q, k, v = draw.normal(2, n, d_k), draw.normal(2, m, d_k), draw.normal(2, m, d_v)
-    long = tuple(x.repeat(1, 8, 1) for x in (q, k, v))
+    long = draw.normal(8, 64 + n, d_k), draw.normal(8, 64 + m, d_k), draw.normal(8, 64 + m, d_v)
     sizes = f"n={n}, m={m}, d_k={d_k}, d_v={d_v}"
     yield Case(f"a batch of 2, {sizes}", (q, k, v), longer=long)
     yield Case(f"two matrices without a batch, {sizes}", (q[0], k[0], v[0]))
-    yield Case(
-        "two leading axes (batch, heads)",
-        (draw.normal(2, 3, 4, 5), draw.normal(2, 3, 6, 5), draw.normal(2, 3, 6, 2)),
-    )
+    heads = draw.normal(2, 3, 4, 5), draw.normal(2, 3, 6, 5), draw.normal(2, 3, 6, 2)
+    yield Case("two leading axes (batch, heads)", heads)
+    yield Case("each query equal to a key", (torch.cat([k, q], dim=1), k, v))
+    yield Case("distances 20 times larger", (20 * q, 20 * k, v))
     mask = draw.mask(2, n, m)
     yield Case(f"a mask, {sizes}", (q, k, v, mask))
-    yield Case(
-        f"a mask and distances 60 times larger, {sizes}",
-        (60**0.5 * 3 * q, 60**0.5 * 3 * k, v, mask),
-    )
+    yield Case(f"a mask without a batch, {sizes}", (q[0], k[0], v[0], mask[0]))
+    yield Case("one mask for the whole batch", (q, k, v, mask[0]))
+    yield Case("a mask of shape (2, 1, n, m) for all heads", (*heads, draw.mask(2, 1, 4, 6)))
+    first = torch.arange(m) == 0
+    far = torch.where(first[:, None], k, 1000 + k / 1000)
+    yield Case("a masked key near, the others far away", (q, far, v, (~first).expand(n, m)))
     nowhere = mask.clone()
     nowhere[1, 0] = False
-    yield Case("a query that may attend nowhere", (q, k, v, nowhere))
-    yield Case("one mask for the whole batch", (q, k, v, mask[0]))
+    longer = (*long, draw.mask(8, 64 + n, 64 + m))
+    yield Case("a query that may attend nowhere", (q, k, v, nowhere), longer=longer)
     yield Case("a mask by name", (q, k, v), {"mask": mask})
     yield Case("one query and one key", (q[:, :1], k[:, :1], v[:, :1]))
 
 
-def distances(q, k):
-    return (q[..., :, None, :] - k[..., None, :, :]).square().sum(-1)
+def difference(q, k):
+    return q[..., :, None, :] - k[..., None, :, :]
 
 
-def attend(q, k, v, mask=None, *, scale=None, axis=-1, score=None):
+def attend(q, k, v, mask=None, *, scale=None, distances=None):
     """The right answer, with the places where a wrong one departs from it as arguments."""
-    scores = -distances(q, k) / (2 * q.shape[-1] ** 0.5 if scale is None else scale)
-    scores = scores if score is None else score
-    if mask is None:
-        return scores.softmax(axis) @ v
-    return scores.masked_fill(~mask, -torch.inf).softmax(axis).masked_fill(~mask, 0.0) @ v
+    distances = difference(q, k).square().sum(-1) if distances is None else distances
+    return softmax(-distances / (2 * q.shape[-1] ** 0.5 if scale is None else scale), mask) @ v
 
 
 @exercise.valid
 def expanded_square(q, k, v, mask=None):
     squares = q.square().sum(-1)[..., :, None] + k.square().sum(-1)[..., None, :]
-    return attend(q, k, v, mask, score=-(squares - 2 * q @ k.mT) / (2 * q.shape[-1] ** 0.5))
+    return attend(q, k, v, mask, distances=squares - 2 * q @ k.mT)
 
 
 @exercise.valid
 def without_the_query_norm(q, k, v, mask=None):
-    score = (q @ k.mT - k.square().sum(-1)[..., None, :] / 2) / q.shape[-1] ** 0.5
-    return attend(q, k, v, mask, score=score)
+    # what is the same for a whole row cancels
+    return attend(q, k, v, mask, distances=k.square().sum(-1)[..., None, :] - 2 * q @ k.mT)
 
 
 @exercise.valid
-def masked_after_the_softmax_with_renormalisation(q, k, v, mask=None):
-    weights = distances(q, k).div(-2 * q.shape[-1] ** 0.5)
-    if mask is None:
-        return weights.softmax(-1) @ v
-    weights = weights.masked_fill(~mask, torch.finfo(q.dtype).min).softmax(-1) * mask
-    return weights / weights.sum(-1, keepdim=True).clamp(min=1e-9) @ v
+def norm_with_a_gradient_at_zero(q, k, v, mask=None):
+    return attend(q, k, v, mask, distances=difference(q, k).norm(dim=-1) ** 2)
+
+
+@exercise.valid
+def by_cdist(q, k, v, mask=None):
+    return attend(q, k, v, mask, distances=torch.cdist(q, k) ** 2)
 
 
 @exercise.valid
 def by_einsum(q, k, v, mask=None):
-    difference = q.unsqueeze(-2) - k.unsqueeze(-3)
-    scores = -torch.einsum("...ijd,...ijd->...ij", difference, difference) / (
-        2 * math.sqrt(q.size(-1))
-    )
-    if mask is not None:
-        scores = torch.where(mask, scores, -1e30)
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights * mask.any(-1, keepdim=True)
+    apart = q.unsqueeze(-2) - k.unsqueeze(-3)
+    squares = torch.einsum("...ijd,...ijd->...ij", apart, apart)
+    weights = softmax(squares / (-2 * math.sqrt(q.size(-1))), mask)
     return torch.einsum("...ij,...jd->...id", weights, v)
+
+
+@exercise.valid
+def sum_over_the_width_in_python(q, k, v, mask=None):
+    squares = sum((q[..., :, None, c] - k[..., None, :, c]) ** 2 for c in range(q.shape[-1]))
+    return attend(q, k, v, mask, distances=squares)
+
+
+def with_softmax(way, q, k, v, mask=None):
+    return way(-difference(q, k).square().sum(-1) / (2 * q.shape[-1] ** 0.5), mask) @ v
+
+
+masked_softmax.add_to(exercise, with_softmax)
 
 
 @exercise.mutant("the scores are not scaled: divide by 2 sqrt(d_k)")
@@ -139,9 +150,34 @@ def hard_coded_scale(q, k, v, mask=None):
     return attend(q, k, v, mask, scale=2 * 64**0.5)
 
 
+@exercise.mutant("the scale is a fixed number: it follows the width of the keys")
+def scale_of_the_example(q, k, v, mask=None):
+    return attend(q, k, v, mask, scale=4)
+
+
 @exercise.mutant("the 2 is missing: divide by 2 sqrt(d_k)")
 def without_the_two(q, k, v, mask=None):
     return attend(q, k, v, mask, scale=q.shape[-1] ** 0.5)
+
+
+@exercise.mutant("the square root of d_k is missing: divide by 2 sqrt(d_k)")
+def without_the_root(q, k, v, mask=None):
+    return attend(q, k, v, mask, scale=2)
+
+
+@exercise.mutant("the 2 has slipped under the root: divide by 2 sqrt(d_k), not by sqrt(2 d_k)")
+def two_under_the_root(q, k, v, mask=None):
+    return attend(q, k, v, mask, scale=(2 * q.shape[-1]) ** 0.5)
+
+
+@exercise.mutant("a / 2 * b multiplies by b: put 2 * sqrt(d_k) in brackets")
+def without_brackets(q, k, v, mask=None):
+    return attend(q, k, v, mask, scale=2 / q.shape[-1] ** 0.5)
+
+
+@exercise.mutant("the mean over the width divides by d_k once more: take the sum")
+def mean_over_the_width(q, k, v, mask=None):
+    return attend(q, k, v, mask, distances=difference(q, k).square().mean(-1))
 
 
 @exercise.mutant("the sign is wrong: near keys must weigh more than far ones")
@@ -151,86 +187,54 @@ def far_ones_first(q, k, v, mask=None):
 
 @exercise.mutant("the distance is not squared")
 def distance_without_square(q, k, v, mask=None):
-    return attend(q, k, v, mask, score=-torch.cdist(q, k) / (2 * q.shape[-1] ** 0.5))
+    return attend(q, k, v, mask, distances=torch.cdist(q, k))
+
+
+@exercise.mutant("the distance is not squared")
+def norm_without_square(q, k, v, mask=None):
+    return attend(q, k, v, mask, distances=difference(q, k).square().sum(-1).sqrt())
+
+
+@exercise.mutant(
+    "the root has no gradient where a query equals a key: the score is the square, so take no root"
+)
+def squared_root(q, k, v, mask=None):
+    return attend(q, k, v, mask, distances=difference(q, k).square().sum(-1).sqrt() ** 2)
+
+
+@exercise.mutant("this sums the differences without their signs: square them, then sum")
+def absolute_differences(q, k, v, mask=None):
+    return attend(q, k, v, mask, distances=difference(q, k).abs().sum(-1))
+
+
+@exercise.mutant("the sum comes before the square: square each difference, then sum")
+def square_of_the_sum(q, k, v, mask=None):
+    return attend(q, k, v, mask, distances=difference(q, k).sum(-1).square())
+
+
+@exercise.mutant("the sum runs over the keys: it runs over the width, the last axis")
+def sum_over_the_keys(q, k, v, mask=None):
+    return attend(q, k, v, mask, distances=difference(q, k).square().sum(-2))
 
 
 @exercise.mutant("these are dot products: the score is minus the squared distance")
 def plain_dot_product(q, k, v, mask=None):
-    return attend(q, k, v, mask, score=q @ k.mT / q.shape[-1] ** 0.5)
+    return attend(q, k, v, mask, distances=-q @ k.mT, scale=q.shape[-1] ** 0.5)
 
 
-@exercise.mutant("the softmax runs over the queries: each row, over the keys, must sum to one")
-def softmax_over_queries(q, k, v, mask=None):
-    return attend(q, k, v, mask, axis=-2)
+def expanded(q, k, v, mask, factor):
+    squares = q.square().sum(-1, keepdim=True) + k.square().sum(-1).unsqueeze(-2)
+    return attend(q, k, v, mask, distances=squares + factor * q @ k.mT)
 
 
-@exercise.mutant("the softmax runs over the whole matrix: each row must sum to one by itself")
-def softmax_over_everything(q, k, v, mask=None):
-    scores = -distances(q, k) / (2 * q.shape[-1] ** 0.5)
-    scores = scores if mask is None else scores.masked_fill(~mask, -torch.inf)
-    return scores.flatten(-2).softmax(-1).view_as(scores) @ v
+@exercise.mutant("the cross term has the wrong sign: |q - k|^2 = |q|^2 - 2 q.k + |k|^2")
+def plus_the_cross_term(q, k, v, mask=None):
+    return expanded(q, k, v, mask, 2)
 
 
-@exercise.mutant(
-    "the softmax overflows or divides 0 by 0: take the largest score of a row away first"
-)
-def unstable_softmax(q, k, v, mask=None):
-    parts = (-distances(q, k) / (2 * q.shape[-1] ** 0.5)).exp()
-    parts = parts if mask is None else parts * mask
-    total = parts.sum(-1, keepdim=True)
-    weights = parts / total
-    return (weights if mask is None else weights.masked_fill(~mask.any(-1, keepdim=True), 0)) @ v
-
-
-@exercise.mutant("the mask comes after the softmax, so the rows no longer sum to one")
-def mask_after_the_softmax(q, k, v, mask=None):
-    weights = (-distances(q, k) / (2 * q.shape[-1] ** 0.5)).softmax(-1)
-    return (weights if mask is None else weights * mask) @ v
-
-
-@exercise.mutant("the mask is upside down: True means may attend")
-def mask_inverted(q, k, v, mask=None):
-    return attend(q, k, v, None if mask is None else ~mask)
-
-
-def filled(q, k, v, mask, fill):
-    scores = -distances(q, k) / (2 * q.shape[-1] ** 0.5)
-    if mask is None:
-        return scores.softmax(-1) @ v
-    weights = scores.masked_fill(~mask, fill).softmax(-1)
-    return weights.masked_fill(~mask.any(-1, keepdim=True), 0) @ v
-
-
-@exercise.mutant("a masked score of 0 still gets weight, since exp(0) = 1: fill with -inf")
-def zero_fill(q, k, v, mask=None):
-    return filled(q, k, v, mask, 0.0)
-
-
-@exercise.mutant("-10 is not small enough to mask a score: fill with -inf")
-def fill_with_minus_ten(q, k, v, mask=None):
-    return filled(q, k, v, mask, -10.0)
-
-
-@exercise.mutant("a query that may attend nowhere gets NaN: it should get zeros")
-def nan_for_an_empty_row(q, k, v, mask=None):
-    scores = -distances(q, k) / (2 * q.shape[-1] ** 0.5)
-    return (scores if mask is None else scores.masked_fill(~mask, -torch.inf)).softmax(-1) @ v
-
-
-@exercise.mutant("a query that may attend nowhere attends everywhere: it should get zeros")
-def uniform_for_an_empty_row(q, k, v, mask=None):
-    scores = -distances(q, k) / (2 * q.shape[-1] ** 0.5)
-    return (scores if mask is None else scores.masked_fill(~mask, -1e30)).softmax(-1) @ v
-
-
-@exercise.mutant("without a mask it fails: mask=None means that every key may be attended")
-def mask_is_not_optional(q, k, v, mask=None):
-    return attend(q, k, v, ~~mask)
-
-
-@exercise.mutant("the mask is ignored")
-def mask_ignored(q, k, v, mask=None):
-    return attend(q, k, v)
+@exercise.mutant("the 2 of the cross term is missing: |q - k|^2 = |q|^2 - 2 q.k + |k|^2")
+def half_the_cross_term(q, k, v, mask=None):
+    return expanded(q, k, v, mask, -1)
 
 
 @exercise.mutant("the roles are mixed up: queries meet keys, and the mean is of the values")
@@ -254,13 +258,27 @@ def batch_axis_assumed(q, k, v, mask=None):
     return attend(q, k, v, mask, scale=2 * d_k**0.5)
 
 
-@exercise.mutant("it loops over the queries: compute all distances at once")
+@exercise.mutant("it needs a batch axis: any leading axes, or none, should work")
+def axes_counted_from_the_front(q, k, v, mask=None):
+    return attend(q, k, v, mask, distances=(q.unsqueeze(2) - k.unsqueeze(1)).square().sum(-1))
+
+
+LOOP = "it loops over the queries: compute all distances at once"
+
+
+@exercise.mutant(LOOP)
 def loop_over_queries(q, k, v, mask=None):
     rows = []
     for i in range(q.shape[-2]):
         row = None if mask is None else mask[..., i : i + 1, :]
         rows.append(attend(q[..., i : i + 1, :], k, v, row))
     return torch.cat(rows, dim=-2)
+
+
+@exercise.mutant(LOOP)
+def loop_in_a_list(q, k, v, mask=None):
+    squares = [(row.unsqueeze(-2) - k).square().sum(-1) for row in q.unbind(-2)]
+    return attend(q, k, v, mask, distances=torch.stack(squares, dim=-2))
 
 
 @exercise.mutant("no gradient reaches the scores: nothing may be detached")

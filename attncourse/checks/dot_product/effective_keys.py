@@ -18,11 +18,13 @@ exercise = Exercise(
         "Entropy says how spread a row of weights is; its exponential says it in keys. Equal "
         "weight on m keys must give m, all weight on one key must give 1.",
         "Sum -w log w over the last axis and take exp of the sum. The logarithm of 0 is not "
-        "finite, so give it something else where the weight is 0. A row of nothing but zeros "
-        "looks at no key: give it 0 at the end.",
-        "entropy = -(w * torch.where(w > 0, w, 1.0).log()).sum(-1), then exp, then 0 where the row "
-        "has no weight",
+        "finite: torch.where puts a 1 there first (torch.special.xlogy knows the rule as well). A "
+        "row of nothing but zeros looks at no key: ask for that at the end, and give it 0.",
+        "(w * torch.where(w > 0, w, 1.0).log()).sum(-1) is minus the entropy, and (w > 0).any(-1) "
+        "says whether a row has any weight",
     ),
+    # at a weight of 0, and off the rows that sum to 1, right answers have different gradients
+    differentiable=False,
 )
 
 
@@ -30,8 +32,8 @@ exercise = Exercise(
 def by_hand(weights):
     counts = []
     for row in weights.reshape(-1, weights.shape[-1]):
-        terms = [-w * w.log() for w in row if w > 0]
-        counts.append(sum(terms).exp() if terms else 0 * row.sum())
+        some = row[row > 0]
+        counts.append((-some @ some.log()).exp() * (len(some) > 0))
     return torch.stack(counts).reshape(weights.shape[:-1])
 
 
@@ -42,17 +44,18 @@ def cases(draw):
     weights, long = scores.softmax(-1), draw.normal(2, 8 * n, 8 * m).softmax(-1)
     yield Case(f"a batch of 2, n={n}, m={m}", (weights,), longer=(long,))
     yield Case(f"one matrix without a batch, n={n}, m={m}", (weights[0],))
-    yield Case("two leading axes (batch, heads)", (draw.normal(2, 3, 4, 6).softmax(-1),))
+    # as many rows as it takes to tell float32 from float64 by its rounding
+    yield Case("three leading axes", (draw.normal(8, 8, 8, 6).softmax(-1),))
     yield Case(f"uniform weights over {m} keys", (torch.full_like(weights, 1 / m),))
-    # right answers differ in the gradient at a weight of 0, where the entropy has none
-    one_hot = torch.eye(m, dtype=weights.dtype)
-    yield Case("all weight on one key", (one_hot,), gradient=False)
+    yield Case("all weight on one key", (torch.eye(m, dtype=weights.dtype),))
     hidden = scores.masked_fill(~draw.mask(2, n, m), -torch.inf).softmax(-1)
-    yield Case("keys that the mask hides", (hidden,), gradient=False)
-    yield Case("scores 60 times larger", ((60 * scores).softmax(-1),), gradient=False)
+    yield Case("keys that the mask hides", (hidden,))
+    small = 0.1 ** torch.arange(8, dtype=weights.dtype)
+    yield Case("weights down to a ten-millionth", (small[None] / small.sum(),))
+    yield Case("scores 60 times larger", ((60 * scores).softmax(-1),))
     nowhere = hidden.clone()
     nowhere[1, 0] = 0
-    yield Case("a query that may attend nowhere", (nowhere,), gradient=False)
+    yield Case("a query that may attend nowhere", (nowhere,))
     yield Case("one query and one key", (torch.ones_like(weights[:, :1, :1]),))
 
 
@@ -95,6 +98,39 @@ def a_product_of_powers(weights):
     return torch.where(weights.max(dim=-1).values > 0, count, torch.zeros_like(count))
 
 
+@exercise.valid
+def nan_replaced_within_the_sum(weights):
+    terms = (weights * weights.log()).nan_to_num(0.0)
+    return torch.where(weights.sum(-1) > 0, (-terms.sum(-1)).exp(), 0.0)
+
+
+@exercise.valid
+@torch.no_grad()
+def normalised_first(weights):
+    total = weights.sum(-1, keepdim=True)
+    return counted(weights / torch.where(total > 0, total, 1.0))
+
+
+@exercise.valid
+def by_the_divergence_from_uniform(weights):
+    uniform = 1 / weights.shape[-1]
+    divergence = torch.special.xlogy(weights, weights / uniform).sum(-1)
+    return counted(weights, value=weights.shape[-1] * (-divergence).exp())
+
+
+@exercise.valid
+def by_the_distribution_of_torch(weights):
+    empty = weights.sum(-1) == 0
+    safe = weights.masked_fill(empty[..., None], 1.0)
+    entropies = torch.distributions.Categorical(probs=safe).entropy()
+    return entropies.exp().masked_fill(empty, 0.0)
+
+
+@exercise.valid
+def times_the_sum(weights):
+    return entropy(weights).exp() * weights.sum(-1)
+
+
 @exercise.mutant("this is the entropy: its exponential is the number of keys")
 def entropy_only(weights):
     return entropy(weights)
@@ -108,6 +144,11 @@ def sign_missing(weights):
 @exercise.mutant("two bases are mixed: exp belongs to the natural logarithm, not to log2")
 def exp_of_bits(weights):
     return counted(weights, value=(entropy(weights) / math.log(2)).exp())
+
+
+@exercise.mutant("two bases are mixed: exp belongs to the natural logarithm, not to log10")
+def exp_of_decimals(weights):
+    return counted(weights, value=(entropy(weights) / math.log(10)).exp())
 
 
 @exercise.mutant("two bases are mixed: 2 to the power of an entropy needs log2")
@@ -180,14 +221,65 @@ def nan_at_zero(weights):
     return counted(weights, value=(-(weights * weights.log()).sum(-1)).exp())
 
 
-@exercise.mutant("what is added inside the logarithm is large enough to show: make it far smaller")
-def large_epsilon(weights):
-    return counted(weights, value=(-(weights * (weights + 1e-3).log()).sum(-1)).exp())
+@exercise.mutant("nan_to_num comes too late: 0 log 0 must count as 0 within the sum")
+def nan_replaced_at_the_end(weights):
+    return (-(weights * weights.log()).sum(-1)).exp().nan_to_num(0.0)
 
 
-@exercise.mutant("small weights are cut off: only a weight of exactly 0 is left out")
-def threshold(weights):
-    return counted(weights, value=entropy(weights.masked_fill(weights < 0.05, 0.0)).exp())
+EPSILON = "the epsilon is large enough to show: make it far smaller, or ask where the weight is 0"
+
+
+def with_an_epsilon(weights, epsilon):
+    return counted(weights, value=(-(weights * (weights + epsilon).log()).sum(-1)).exp())
+
+
+@exercise.mutant(EPSILON)
+def epsilon_of_a_thousandth(weights):
+    return with_an_epsilon(weights, 1e-3)
+
+
+@exercise.mutant(EPSILON)
+def epsilon_of_a_ten_thousandth(weights):
+    return with_an_epsilon(weights, 1e-4)
+
+
+@exercise.mutant(EPSILON)
+def epsilon_of_a_millionth(weights):
+    return with_an_epsilon(weights, 1e-6)
+
+
+@exercise.mutant(EPSILON)
+def clamped_at_a_millionth(weights):
+    return counted(weights, value=entropy(weights.clamp(min=1e-6)).exp())
+
+
+@exercise.mutant(EPSILON)
+def epsilon_in_the_denominator(weights):
+    return counted(weights / (weights.sum(-1, keepdim=True) + 1e-6))
+
+
+CUT_OFF = "small weights are cut off: only a weight of exactly 0 is left out"
+
+
+@exercise.mutant(CUT_OFF)
+def cut_off_below_a_hundredth(weights):
+    return counted(weights, value=entropy(weights.masked_fill(weights < 0.01, 0.0)).exp())
+
+
+@exercise.mutant(CUT_OFF)
+def cut_off_below_a_ten_thousandth(weights):
+    return counted(weights, value=entropy(weights.masked_fill(weights < 1e-4, 0.0)).exp())
+
+
+@exercise.mutant("one key also has entropy 0: ask whether the weights are zero")
+def zero_where_the_entropy_is(weights):
+    spread = entropy(weights)
+    return torch.where(spread == 0, 0.0, spread.exp())
+
+
+@exercise.mutant("rounding keeps many rows from a sum of exactly 1: ask whether a row is all zeros")
+def zero_unless_the_sum_is_one(weights):
+    return torch.where(weights.sum(-1) == 1, entropy(weights).exp(), 0.0)
 
 
 @exercise.mutant("a row of zeros counts as one key, since exp(0) = 1: it should give 0")
@@ -198,13 +290,6 @@ def one_for_an_empty_row(weights):
 @exercise.mutant("a row of zeros gives NaN: it looks at no key and should give 0")
 def nan_for_an_empty_row(weights):
     return counted(weights, empty=torch.nan)
-
-
-@exercise.mutant(
-    "a row that sums to 1 changes no value, but a gradient: ask only whether it is empty"
-)
-def times_the_sum(weights):
-    return entropy(weights).exp() * weights.sum(-1)
 
 
 @exercise.mutant("it needs a batch axis: any leading axes, or none, should work")
@@ -221,11 +306,6 @@ def loop_over_rows(weights):
     return torch.stack(rows, dim=-1)
 
 
-@exercise.mutant("no gradient flows back: nothing may be detached")
-def detached(weights):
-    return counted(weights.detach())
-
-
 @exercise.mutant("the input changes: guard the logarithm on a copy, not on weights itself")
 def changed_in_place(weights):
     weights += 1e-12
@@ -235,6 +315,11 @@ def changed_in_place(weights):
 @exercise.mutant("it gives a list: return a tensor, one number for each query")
 def plain_list(weights):
     return counted(weights).tolist()
+
+
+@exercise.mutant("you compute in float32: stay in the dtype of the weights")
+def float32_inside(weights):
+    return counted(weights.float()).to(weights.dtype)
 
 
 @exercise.mutant("the result is always float32: keep the dtype of the weights")

@@ -17,7 +17,8 @@ exercise = Exercise(
         "the query. One of them is enough.",
         "Number the positions once. Compare them with the prefix: that is a row. Compare them with "
         "themselves as a column: that is the causal mask. Join the two.",
-        "j = torch.arange(n, device=device); (j < prefix) | ..., the queries being j[:, None]",
+        "With j = torch.arange(n, device=device) the queries are j[:, None] and the keys j; | says "
+        "that one of two conditions is enough.",
     ),
     differentiable=False,
 )
@@ -33,7 +34,7 @@ def by_hand(n, prefix, device=None):
 def cases(draw):
     n = draw.integer(6, 9)
     prefix = draw.integer(2, n - 3)
-    yield Case(f"n={n}, prefix={prefix}", (n, prefix), longer=(8 * n, 8 * prefix))
+    yield Case(f"n={n}, prefix={prefix}", (n, prefix), longer=(16 * n, 16 * prefix))
     yield Case(f"n={n}, prefix=0", (n, 0))
     yield Case(f"n={n}, prefix=1", (n, 1))
     yield Case(f"n={n}, prefix={n - 1}", (n, n - 1))
@@ -41,6 +42,7 @@ def cases(draw):
     yield Case(f"n={n}, prefix={n + 3}", (n, n + 3))
     yield Case("one position, prefix=0", (1, 0))
     yield Case("one position, prefix=1", (1, 1))
+    yield Case("n=300, prefix=40", (300, 40))
     yield Case("device='meta'", (n, prefix), {"device": "meta"})
 
 
@@ -93,6 +95,19 @@ def all_but_the_future_of_the_answer(n, prefix, device=None):
     return torch.where(j > i, j < prefix, True)
 
 
+@exercise.valid
+def one_query_mapped_to_all(n, prefix, device=None):
+    j = torch.arange(n, device=device)
+    return torch.vmap(lambda i: (j <= i) | (j < prefix))(j)
+
+
+@exercise.valid
+def where_nothing_is_added(n, prefix, device=None):
+    added = torch.full((n, n), -torch.inf, device=device).triu(1)
+    added[:, :prefix] = 0
+    return added == 0
+
+
 @exercise.mutant("the prefix is forgotten: every query sees all of it, the first query too")
 def only_causal(n, prefix, device=None):
     return causal(n, device)
@@ -108,6 +123,14 @@ def only_the_prefix(n, prefix, device=None):
 def both_reasons(n, prefix, device=None):
     i, j = positions(n, device)
     return (j < prefix) & (j <= i)
+
+
+@exercise.mutant(
+    "keys with both reasons are lost: ^ asks for just one of the two, | for at least one"
+)
+def either_but_not_both(n, prefix, device=None):
+    i, j = positions(n, device)
+    return (j < prefix) ^ (j <= i)
 
 
 @exercise.mutant("a query does not see itself: beyond the prefix, its own position is allowed too")
@@ -126,6 +149,17 @@ def one_ahead(n, prefix, device=None):
 def later_keys(n, prefix, device=None):
     i, j = positions(n, device)
     return (j < prefix) | (j >= i)
+
+
+@exercise.mutant("rows and columns are exchanged: a row is a query, and sees what is True in it")
+def transposed(n, prefix, device=None):
+    return either_reason(n, prefix, device).T
+
+
+@exercise.mutant("triu keeps the later keys: tril keeps those up to the query itself")
+def upper_triangle(n, prefix, device=None):
+    i, j = positions(n, device)
+    return (j < prefix) | (j > i)
 
 
 @exercise.mutant("the prefix is one key too long: positions count from 0")
@@ -170,6 +204,26 @@ def two_separate_blocks(n, prefix, device=None):
     return ((j < prefix) & (i < prefix)) | ((j >= prefix) & (i >= prefix) & (j <= i))
 
 
+@exercise.mutant("the answer is lost: its queries see the prefix and the answer up to themselves")
+def only_the_block_of_the_prefix(n, prefix, device=None):
+    i, j = positions(n, device)
+    return (j < prefix) & (i < prefix)
+
+
+@exercise.mutant(
+    "the answer sees all of itself: there a query sees the keys up to its own position"
+)
+def answer_fully_visible(n, prefix, device=None):
+    i, j = positions(n, device)
+    return (j < prefix) | ((i >= prefix) & (j >= prefix))
+
+
+@exercise.mutant("question and answer are exchanged: the question is open, the answer in order")
+def answer_open_and_question_causal(n, prefix, device=None):
+    i, j = positions(n, device)
+    return (i >= prefix) | (j <= i)
+
+
 @exercise.mutant("the mask is upside down: True means may attend")
 def inverted(n, prefix, device=None):
     return ~open_columns(n, prefix, device)
@@ -191,9 +245,40 @@ def counted_from_the_end(n, prefix, device=None):
     return mask
 
 
+@exercise.mutant(TOO_LONG)
+def causal_beyond_the_sequence(n, prefix, device=None):
+    return open_columns(n, prefix if prefix < n else 0, device)
+
+
+@exercise.mutant(TOO_LONG)
+def cut_before_the_last_key(n, prefix, device=None):
+    return open_columns(n, min(prefix, n - 1), device)
+
+
 @exercise.mutant("a prefix of 0 is taken for none given: it leaves the causal mask")
 def zero_opens_everything(n, prefix, device=None):
     return open_columns(n, prefix or n, device)
+
+
+@exercise.mutant("the mask is cut from a table of a fixed size: make it for the n at hand")
+def table_of_a_fixed_size(n, prefix, device=None):
+    return open_columns(128, prefix, device)[:n, :n]
+
+
+@exercise.mutant(
+    "8 bits do not hold the positions of a long sequence: keep torch.arange's own dtype"
+)
+def positions_of_eight_bits(n, prefix, device=None):
+    j = torch.arange(n, device=device).to(torch.uint8)
+    return (j < prefix) | (j <= j[:, None])
+
+
+@exercise.mutant(
+    "8 bits do not hold the positions of a long sequence: keep torch.arange's own dtype"
+)
+def positions_of_seven_bits(n, prefix, device=None):
+    j = torch.arange(n, device=device).to(torch.int8)
+    return (j < prefix) | (j <= j[:, None])
 
 
 @exercise.mutant("the mask is not boolean: True = may attend, False = may not")
@@ -227,7 +312,10 @@ def device_half_used(n, prefix, device=None):
     return causal(n, device) | (torch.arange(n) < prefix)
 
 
-@exercise.mutant("it loops over the positions: compare all of them at once")
+LOOP = "it loops over the positions: compare all of them at once"
+
+
+@exercise.mutant(LOOP)
 def loop_over_queries(n, prefix, device=None):
     mask = torch.zeros(n, n, dtype=torch.bool, device=device)
     for i in range(n):
@@ -235,6 +323,14 @@ def loop_over_queries(n, prefix, device=None):
     return mask
 
 
-@exercise.mutant("it loops over the positions: compare all of them at once")
+@exercise.mutant(LOOP)
 def loop_in_a_list(n, prefix, device=None):
     return torch.tensor([[j < prefix or j <= i for j in range(n)] for i in range(n)], device=device)
+
+
+@exercise.mutant(LOOP)
+def loop_over_the_prefix(n, prefix, device=None):
+    mask = causal(n, device)
+    for j in range(min(prefix, n)):
+        mask[:, j] = True
+    return mask

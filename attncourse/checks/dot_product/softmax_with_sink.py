@@ -16,10 +16,10 @@ exercise = Exercise(
     hints=(
         "Think of one more key, whose score is always 0. It takes part in the softmax of every "
         "row, and the weight that it gets is thrown away.",
-        "Take max(0, largest allowed score) away from every score, the extra one too: its part is "
-        "then exp(-top) and no longer 1. Divide each part by that plus the sum of the row's parts.",
-        "torch.cat([scores, torch.zeros_like(scores[..., :1])], -1).softmax(-1)[..., :-1], where "
-        "the masked scores are -inf",
+        "Give the masked scores -inf, and append a column of zeros to the scores. Take the softmax "
+        "over the last axis, and drop the column that you appended.",
+        "torch.zeros_like(scores[..., :1]) is such a column, and torch.cat(..., dim=-1) appends it "
+        "once the masked scores are -inf.",
     ),
 )
 
@@ -43,22 +43,29 @@ def by_hand(scores, mask=None):
 def cases(draw):
     n, m = draw.sizes(2, 3, 7)
     scores, mask = draw.normal(2, n, m), draw.mask(2, n, m)
-    sizes = f"n={n}, m={m}"
-    yield Case(f"a batch of 2, {sizes}", (scores,), longer=(scores.repeat(1, 8, 8),))
+    sizes, long = f"n={n}, m={m}", (8, 64 + n, 64 + m)
+    yield Case(f"a batch of 2, {sizes}", (scores,), longer=(draw.normal(*long),))
     yield Case(f"one matrix without a batch, {sizes}", (scores[0],))
-    yield Case("two leading axes (batch, heads)", (draw.normal(2, 3, 4, 6),))
+    heads = draw.normal(2, 3, 4, 6)
+    yield Case("two leading axes (batch, heads)", (heads,))
     first = torch.arange(m) == 0
     large = scores + torch.where(first, -1000.0, 1000.0)
     yield Case("scores near 1000, the first near -1000", (large,))
     yield Case("all scores near -1000", (scores - 1000,))
+    one_row = scores + torch.where(torch.arange(n) == 0, 1000.0, 0.0)[:, None]
+    yield Case("one query with scores near 1000, the others near 0", (one_row,))
     yield Case(f"a mask, {sizes}", (scores, mask))
-    first_key_only = mask.clone()
-    first_key_only[0, 0] = first
-    yield Case("scores near 1000, masked for one query", (large, first_key_only))
+    yield Case(f"a mask without a batch, {sizes}", (scores[0], mask[0]))
+    yield Case("one mask for the whole batch", (scores, mask[0]))
+    yield Case("a mask of shape (2, 1, n, m) for all heads", (heads, draw.mask(2, 1, 4, 6)))
+    others = (~first).expand(n, m)
+    yield Case("the only allowed score near -1000, the others near 1000", (large, ~others))
+    hidden = scores + torch.where(first, 1000.0, 0.0)
+    yield Case("a masked score near 1000, the others near 0", (hidden, others))
     nowhere = mask.clone()
     nowhere[1, 0] = False
-    yield Case("a query that may attend nowhere", (scores, nowhere))
-    yield Case("one mask for the whole batch", (scores, mask[0]))
+    longer = draw.normal(*long), draw.mask(*long)
+    yield Case("a query that may attend nowhere", (scores, nowhere), longer=longer)
     yield Case("a mask by name", (scores,), {"mask": mask})
     yield Case("one query and one key", (scores[:, :1, :1],))
 
@@ -111,6 +118,14 @@ def softmax_times_a_gate(scores, mask=None):
 
 
 @exercise.valid
+def by_a_module_with_an_early_way_out(scores, mask=None):
+    if mask is not None and not mask.all():
+        scores = scores.clone()
+        scores[~mask.expand_as(scores)] = -torch.inf
+    return torch.nn.ConstantPad1d((0, 1), 0.0)(scores).softmax(-1)[..., :-1]
+
+
+@exercise.valid
 def masked_parts_left_out_of_the_sum(scores, mask=None):
     mask = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask
     scores = torch.where(mask, scores, -1e9)
@@ -126,13 +141,33 @@ def plain_softmax(scores, mask=None):
     return filled(scores, mask).softmax(-1).nan_to_num(0.0)
 
 
-@exercise.mutant(
-    "the largest score is taken away from all but the extra one: the 1 changes as well"
-)
+@exercise.mutant("this halves the plain softmax: the 1 joins the sum of exp(s), not of the weights")
+def one_beside_the_weights(scores, mask=None):
+    weights = filled(scores, mask, -1e30).softmax(-1)
+    return filled(weights / (1 + weights.sum(-1, keepdim=True)), mask, 0.0)
+
+
+@exercise.mutant("there are as many extra scores as keys: one is added to each row")
+def sink_for_each_key(scores, mask=None):
+    extra = torch.zeros_like(scores)
+    return torch.cat([filled(scores, mask), extra], dim=-1).softmax(-1)[..., : scores.shape[-1]]
+
+
+SHIFTED = "the largest score is taken away from all but the extra one: the 1 changes as well"
+
+
+@exercise.mutant(SHIFTED)
 def one_not_shifted(scores, mask=None):
     scores = filled(scores, mask, -1e30)
     part = (scores - scores.amax(-1, keepdim=True)).exp()
     return filled(part / (1 + part.sum(-1, keepdim=True)), mask, 0.0)
+
+
+@exercise.mutant(SHIFTED)
+def one_not_shifted_nor_an_empty_row(scores, mask=None):
+    scores = filled(scores, mask)
+    part = (scores - scores.amax(-1, keepdim=True)).exp()
+    return part / (1 + part.sum(-1, keepdim=True))
 
 
 @exercise.mutant(
@@ -149,13 +184,22 @@ def clamped_scores(scores, mask=None):
     return part / (1 + part.sum(-1, keepdim=True))
 
 
-@exercise.mutant("a row far below 0 fails: the top score to take away is never less than 0")
+LOW = "exp(-top) overflows when all scores are very negative: take away max(0, top)"
+
+
+@exercise.mutant(LOW)
 def top_score_below_zero(scores, mask=None):
     part, sink = parts(scores, mask, filled(scores, mask, -1e30).amax(-1, keepdim=True))
     return part / (sink + part.sum(-1, keepdim=True))
 
 
-@exercise.mutant("a row with no key gives NaN: its largest score is -inf, so compare it with 0")
+@exercise.mutant(LOW)
+def top_score_of_minus_infinity(scores, mask=None):
+    part, sink = parts(scores, mask, filled(scores, mask).amax(-1, keepdim=True))
+    return part / (sink + part.sum(-1, keepdim=True))
+
+
+@exercise.mutant("a row with no key gives NaN: its largest score is -inf, so take away max(0, top)")
 def nan_for_an_empty_row(scores, mask=None):
     part, sink = parts(scores, mask, filled(scores, mask).amax(-1, keepdim=True).detach())
     return part / (sink + part.sum(-1, keepdim=True))
@@ -164,6 +208,19 @@ def nan_for_an_empty_row(scores, mask=None):
 @exercise.mutant("the largest score may be that of a masked key: mask first, then look for it")
 def top_of_the_masked_too(scores, mask=None):
     part, sink = parts(scores, mask, scores.amax(-1, keepdim=True).clamp(min=0).detach())
+    return part / (sink + part.sum(-1, keepdim=True))
+
+
+@exercise.mutant("the largest score taken away is that of the whole tensor: each row has its own")
+def one_top_for_all(scores, mask=None):
+    part, sink = parts(scores, mask, filled(scores, mask).amax().clamp(min=0))
+    return part / (sink + part.sum(-1, keepdim=True))
+
+
+@exercise.mutant("exp of a masked score overflows, and its gradient is NaN: mask before exp")
+def masked_after_exp(scores, mask=None):
+    part, sink = parts(scores, None, filled(scores, mask).amax(-1, keepdim=True).clamp(min=0))
+    part = filled(part, mask, 0.0)
     return part / (sink + part.sum(-1, keepdim=True))
 
 
@@ -246,12 +303,43 @@ def batch_axis_assumed(scores, mask=None):
     return torch.cat([scores, scores.new_zeros(batch, n, 1)], dim=-1).softmax(-1)[..., :-1]
 
 
-@exercise.mutant("it loops over positions: treat all rows and keys at once")
+@exercise.mutant("with a mask it needs a batch axis: any leading axes, or none, should work")
+def mask_of_three_axes(scores, mask=None):
+    if mask is not None:
+        batch, n, m = scores.shape
+        mask = mask.expand(batch, n, m)
+    return with_sink(scores, mask)
+
+
+@exercise.mutant("the mask is reshaped: leave its axes alone, then one of size 1 broadcasts")
+def mask_reshaped(scores, mask=None):
+    n, m = scores.shape[-2:]
+    mask = mask if mask is None else mask.reshape(-1, n, m)
+    return with_sink(scores.reshape(-1, n, m), mask).reshape(scores.shape)
+
+
+LOOP = "it loops over positions: treat all rows and keys at once"
+
+
+@exercise.mutant(LOOP)
 def loop_over_queries(scores, mask=None):
     rows = []
     for row in filled(scores, mask).unbind(-2):
         rows.append(with_sink(row))
     return torch.stack(rows, dim=-2)
+
+
+@exercise.mutant(LOOP)
+def loop_in_a_map(scores, mask=None):
+    return torch.stack(list(map(with_sink, filled(scores, mask).unbind(-2))), dim=-2)
+
+
+@exercise.mutant(LOOP)
+def loop_where_there_is_a_mask(scores, mask=None):
+    if mask is None:
+        return with_sink(scores)
+    pairs = zip(scores.unbind(-2), mask.unbind(-2), strict=True)
+    return torch.stack([with_sink(row, allowed) for row, allowed in pairs], dim=-2)
 
 
 @exercise.mutant("no gradient reaches the scores: only the number taken away may be detached")
@@ -275,6 +363,18 @@ def always_float32(scores, mask=None):
 @exercise.mutant("the result is always float64: keep the dtype of the scores")
 def always_float64(scores, mask=None):
     return with_sink(scores.double(), mask)
+
+
+@exercise.mutant("no float32 is as small as this fill, so float32 scores fail: fill with -inf")
+def smallest_float64(scores, mask=None):
+    return with_sink(scores, mask, fill=torch.finfo(torch.float64).min)
+
+
+@exercise.mutant(
+    "the mask as float64 makes float32 weights float64: multiply with the boolean mask itself"
+)
+def mask_as_float64(scores, mask=None):
+    return with_sink(scores, mask) * (1 if mask is None else mask.double())
 
 
 @exercise.mutant("a new tensor is made on the CPU: give it the device of an input")

@@ -1,0 +1,160 @@
+"""The attentions that a learner's test meets: right ones and, made of the first, wrong ones."""
+
+import math
+from itertools import product
+
+import torch
+
+from attncourse.checks.exercise import Source
+
+
+def plain(q, k, v, mask=None):
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    weights = scores.softmax(dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
+    return weights @ v
+
+
+def renormalised(q, k, v, mask=None):
+    scores = torch.einsum("...id,...jd->...ij", q * q.shape[-1] ** -0.5, k)
+    if mask is None:
+        return torch.einsum("...ij,...jd->...id", torch.softmax(scores, dim=-1), v)
+    lowest = torch.finfo(scores.dtype).min
+    weights = torch.softmax(torch.where(mask, scores, lowest), dim=-1) * mask
+    total = weights.sum(dim=-1, keepdim=True)
+    return torch.einsum("...ij,...jd->...id", weights / torch.where(total > 0, total, 1.0), v)
+
+
+def divided_last(q, k, v, mask=None):
+    scores = (q / q.shape[-1] ** 0.25) @ (k / k.shape[-1] ** 0.25).transpose(-2, -1)
+    if mask is not None:
+        scores = scores + torch.zeros_like(scores).masked_fill(~mask, -1e30)
+    parts = (scores - scores.amax(dim=-1, keepdim=True)).exp()
+    out = parts @ v / parts.sum(dim=-1, keepdim=True)
+    return out if mask is None else torch.where(mask.any(dim=-1, keepdim=True), out, 0.0)
+
+
+RIGHT = {
+    "a right attention": plain,
+    "a right attention, by einsum": renormalised,
+    "a right attention that divides last": divided_last,
+}
+SCALED = "q @ k.mT / q.shape[-1] ** 0.5"
+SOFTMAX = "scores.softmax(dim=-1)"
+FILL = "-torch.inf"
+EMPTY_ROW = ".masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)"
+MEAN = "weights @ v"
+# what each wrong attention does, and the edits that make it of the plain one
+WRONG = {
+    "forgets to scale": [(SCALED, "q @ k.mT")],
+    "divides by d_k": [(SCALED, "q @ k.mT / q.shape[-1]")],
+    "scales by the width of the values": [(SCALED, "q @ k.mT / v.shape[-1] ** 0.5")],
+    "scales by a fixed 8": [(SCALED, "q @ k.mT / 8")],
+    "takes the softmax over the queries": [(SOFTMAX, "scores.softmax(dim=-2)")],
+    "is right only without a batch": [(SOFTMAX, "scores.softmax(dim=1)")],
+    "is right only with one batch axis": [(SOFTMAX, "scores.softmax(dim=2)")],
+    "cannot do without a batch": [
+        ("q @ k.mT", 'torch.einsum("...bid,...bjd->...bij", q, k)'),
+    ],
+    "wants as many queries as keys": [("k.mT", "k.view_as(q).mT")],
+    "overflows for large scores": [(SOFTMAX, "scores.exp() / scores.exp().sum(-1, keepdim=True)")],
+    "hides later keys unasked": [(SCALED, f"{SCALED} - 1e30 * torch.ones_like(q @ k.mT).triu(1)")],
+    "averages the keys": [(MEAN, "weights @ k")],
+    "returns the weights": [(MEAN, "weights")],
+    "transposes its result": [(MEAN, "(weights @ v).mT")],
+    "gives the rows in reverse": [(MEAN, "(weights @ v).flip(-2)")],
+    "always returns float32": [(MEAN, "(weights @ v).float()")],
+    "always returns float64": [(MEAN, "(weights @ v).double()")],
+    "takes the mask the other way round": [("~mask", "mask"), ("mask.any", "mask.all")],
+    "ignores the mask": [("mask is not None", "False")],
+    "cannot do without a mask": [("mask is not None", "True")],
+    "fills with 0": [(FILL, "0.0")],
+    "fills with -5": [(FILL, "-5.0")],
+    "masks after the softmax": [(FILL, "scores"), (".any(dim=-1, keepdim=True)", "")],
+    "gives NaN where a query may attend nowhere": [(EMPTY_ROW, "")],
+    "attends everywhere where a query may attend nowhere": [(EMPTY_ROW, ""), (FILL, "-1e30")],
+    "changes q": [(f"scores = {SCALED}", "q /= q.shape[-1] ** 0.5\n    scores = q @ k.mT")],
+    "changes k": [(f"scores = {SCALED}", "k /= q.shape[-1] ** 0.5\n    scores = q @ k.mT")],
+    "changes v": [(MEAN, "weights @ v.mul_(2) / 2")],
+    "changes the mask": [("(~mask,", "(mask.logical_not_(),"), ("~mask.any", "mask.all")],
+}
+
+
+def edited(edits: list[tuple[str, str]]) -> Source:
+    """The plain attention with pieces of its text replaced."""
+    made = Source(plain, "attention")
+    for old, new in edits:
+        if old not in made.source:
+            raise ValueError(f"the plain attention has no {old!r} to replace")
+        made.source = made.source.replace(old, new)
+    return made
+
+
+def met() -> list[tuple[str, Source]]:
+    """Every attention that a test meets, with the words that say which."""
+    right = [(about, Source(function, "attention")) for about, function in RIGHT.items()]
+    return right + [(f"an attention that {does}", edited(edits)) for does, edits in WRONG.items()]
+
+
+# what a test needs at least: leading axes and none, each dtype
+BATCHES = ((), (2, 2))
+DTYPES = (torch.float64, torch.float32)
+
+
+def inputs(*batch, sizes=(3, 5, 6, 2), large=1000.0, dtype=torch.float64, seed=0):
+    """q, k and v; the scores of the first query are large."""
+    generator = torch.Generator().manual_seed(seed)
+    n, m, d_k, d_v = sizes
+    shapes = (n, d_k), (m, d_k), (m, d_v)
+    q, k, v = (torch.randn(*batch, *s, generator=generator, dtype=dtype) for s in shapes)
+    q[..., 0, :] *= large
+    return q, k, v
+
+
+def some_keys(*shape, empty=1):
+    """A mask that leaves out one key of three, and every key in the row `empty`."""
+    mask = torch.arange(math.prod(shape)).reshape(shape) % 3 != 1
+    mask[..., empty : empty + 1, :] = False
+    return mask
+
+
+def close(got, want):
+    """The same shape, dtype and numbers but for rounding."""
+    assert (got.shape, got.dtype) == (want.shape, want.dtype)
+    bound = torch.finfo(want.dtype).eps ** 0.5
+    assert torch.allclose(got, want, rtol=bound, atol=bound)
+
+
+def formula(q, k, v, mask=None, *, scale=None, axis=-1, least=1.0):
+    """Attention once more. The largest part of a row is 1, so a sum below 1 is an empty row's."""
+    scores = q @ k.mT / (q.shape[-1] ** 0.5 if scale is None else scale)
+    allowed = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask
+    scores = scores.masked_fill(~allowed, -1e30)
+    parts = (scores - scores.amax(axis, keepdim=True)).exp() * allowed
+    return parts / parts.sum(axis, keepdim=True).clamp(min=least) @ v
+
+
+def examine(
+    attention,
+    *,
+    batches=BATCHES,
+    dtypes=DTYPES,
+    draw=inputs,
+    masks=(None, some_keys),
+    want=formula,
+    agree=close,
+    unchanged="qkvm",
+):
+    """The right test, with the places where a bad one departs from it as arguments."""
+    trials = zip(batches, dtypes, strict=True)
+    for (batch, dtype), make in product(trials, masks):
+        q, k, v = draw(*batch, dtype=dtype)
+        mask = make and make(*batch, q.shape[-2], k.shape[-2])
+        before = [x if x is None else x.clone() for x in (q, k, v, mask)]
+        got = attention(q, k, v, mask)
+        agree(got, want(*before))
+        for name, now, then in zip("qkvm", (q, k, v, mask), before, strict=True):
+            assert name not in unchanged or now is None or now.equal(then)
