@@ -15,9 +15,10 @@ def attention_weights(
     k: Float[Tensor, "*batch m d_k"],
     mask: Bool[Tensor, "*#batch #n #m"] | None = None,
 ) -> Float[Tensor, "*batch n m"]:
-    """How much each query attends to each key; a row that may attend to any key sums to one.
+    """How much each query attends to each key; every row sums to one.
 
-    A row that may attend nowhere is zeros. Source: Vaswani et al. (2017), eq. 1.
+    Only a row that may attend nowhere does not: it is zeros.
+    Source: Vaswani et al. (2017), eq. 1.
     """
     require_fit(q, k, mask=mask)
     scores = q @ k.mT / q.shape[-1] ** 0.5
@@ -32,7 +33,8 @@ def attention(
 ) -> Float[Tensor, "*batch n d_v"]:
     """For each query, the mean of the values under its attention weights.
 
-    A query that may attend nowhere gets zeros. Source: Vaswani et al. (2017), eq. 1.
+    A query that may attend nowhere gets zeros.
+    Source: Vaswani et al. (2017), eq. 1.
     """
     require_fit(q, k, v, mask)
     return attention_weights(q, k, mask) @ v

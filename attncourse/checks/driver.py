@@ -7,11 +7,13 @@ nothing: whoever reads the answer compares.
 
 import base64
 import contextlib
+import functools
 import io
 import json
 import linecache
 import sys
 import traceback
+import warnings
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -85,10 +87,15 @@ def decode(data, device="cpu"):
     return content
 
 
+@functools.lru_cache(maxsize=256)
+def compiled(source):
+    return compile(source, "implementation", "exec")
+
+
 def implementation(name, source):
     """The function of that name which the judge wrote: only requests carry code, never answers."""
     namespace = {"__name__": "implementation"}
-    exec(source, namespace)
+    exec(compiled(source), namespace)
     return namespace[name]
 
 
@@ -137,6 +144,16 @@ class Watch:
         if any(name == no or name.startswith(no + ".") for no in self.forbidden):
             self.called = name
             raise Stopped("forbidden")
+
+
+@contextlib.contextmanager
+def silence():
+    """Nothing that the learner's code prints or warns of is shown."""
+    nowhere = io.StringIO()
+    with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
 
 
 class Operations(TorchDispatchMode):
@@ -223,15 +240,9 @@ def called(namespace, request, settings):
     watching = watch if request["watched"] else contextlib.nullcontext()
     operations = Operations()
     counting = operations if request["counted"] else contextlib.nullcontext()
-    silence = io.StringIO()
     value = None
     try:
-        with (
-            contextlib.redirect_stdout(silence),
-            contextlib.redirect_stderr(silence),
-            counting,
-            watching,
-        ):
+        with silence(), counting, watching:
             value = namespace[request["name"]](*inputs[:places], **kwargs)
         answer["outcome"] = "returned"
     except Stopped as why:

@@ -1,18 +1,16 @@
 """How well the checks judge: every known wrong answer and every valid one, given to its check."""
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import cache
+from itertools import groupby
 from typing import NamedTuple
-
-import torch
 
 from attncourse.checks import chapters, driver, exercises
 from attncourse.checks.exercise import TORCH_ATTENTION, Exercise
 from attncourse.checks.verdict import Verdict, judge, local
 from attncourse.devices import device
 
-HEADINGS = ("chapter", "exercise", "kind", "mutants", "refused", "right hint", "valid", "accepted")
+HEADINGS = ("exercise", "kind", "mutants", "refused", "right hint", "valid", "accepted")
 
 
 class Tried(NamedTuple):
@@ -53,25 +51,13 @@ def tried(exercise: Exercise, seeds: tuple[int, ...]) -> list[Tried]:
     driver.warm_up()
     known = [(m.function, m.hint) for m in exercise.mutants] + [(f, None) for f in exercise.right]
     results = []
-    with one_thread():
-        for seed in seeds:
-            for function, hint in known:
-                # our own answers live in attncourse.checks, which a learner's may not call
-                forbidden = TORCH_ATTENTION
-                verdict = judge(exercise, local(function), seed, device().type, forbidden)
-                results.append(Tried(function, hint, seed, verdict))
+    # ours live in attncourse.checks, which a learner's may not call: only torch's is refused
+    forbidden = tuple(name for name in exercise.forbidden if name in TORCH_ATTENTION)
+    for seed in seeds:
+        for function, hint in known:
+            verdict = judge(exercise, local(function), seed, device().type, forbidden)
+            results.append(Tried(function, hint, seed, verdict))
     return results
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Let torch compute with one thread: on tensors this small, two wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def row(exercise: Exercise, seeds: tuple[int, ...]) -> Row:
@@ -102,12 +88,20 @@ def rows(seeds: Iterable[int] = (0,)) -> list[Row]:
 def markdown_table(scores: list[Row] | None = None) -> str:
     """The score as a table in Markdown, its columns padded so that it reads well as plain text."""
     scores = rows() if scores is None else scores
-    total = ["all", "", "", *(sum(column) for column in list(zip(*scores, strict=True))[3:])]
-    lines = [list(map(str, line)) for line in (HEADINGS, *scores, total)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    lines: list[tuple] = [HEADINGS]
+    for chapter, group in groupby(scores, key=lambda score: score.chapter):
+        some = list(group)
+        lines += [score[1:] for score in some]
+        lines.append((f"all of {chapter}", "", *totals(some)))
+    shown = [list(map(str, line)) for line in lines]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
     # words to the left, numbers to the right
-    lines.insert(1, [("-" * (w - 1)) + ("-" if i < 3 else ":") for i, w in enumerate(widths)])
-    return "\n".join(f"| {' | '.join(map(pad, line, widths))} |" for line in lines)
+    shown.insert(1, [("-" * (w - 1)) + ("-" if i < 2 else ":") for i, w in enumerate(widths)])
+    return "\n".join(f"| {' | '.join(map(pad, line, widths))} |" for line in shown)
+
+
+def totals(scores: list[Row]) -> list[int]:
+    return [sum(column) for column in list(zip(*scores, strict=True))[3:]]
 
 
 def pad(text: str, width: int) -> str:

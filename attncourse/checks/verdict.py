@@ -6,11 +6,13 @@ learner's kernel, and everything in this file stays outside. A wrong answer is k
 does: the hint is that of the known mistake which does the same on the same inputs.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 from attncourse.checks.compare import close, same
@@ -30,6 +32,18 @@ class Verdict(NamedTuple):
     evidence: str = ""
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let torch compute with one thread: on tensors this small, two wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@one_thread()
 def judge(
     exercise: Exercise,
     caller: Caller,
@@ -125,11 +139,14 @@ class Trial:
         for mutant in self.exercise.mutants:
             if not self.alike(seen[first], first, mutant.function):
                 continue
+            if self.exercise.kind == "test":
+                # a test says one bit a probe: only the whole pattern tells
+                if all(self.alike(got, i, mutant.function) for i, got in enumerate(seen)):
+                    return mutant.hint
+                continue
             agrees = [self.alike(got, i, mutant.function) for i, got in enumerate(seen)]
             at_faults = sum(agrees[i] for i in faults)
             enough = at_faults == len(faults) or at_faults >= max(2, MOST * len(faults))
-            if self.exercise.kind == "test":
-                enough = all(agrees)
             if enough and sum(agrees) >= MOST * len(seen) and (at_faults, sum(agrees)) > most:
                 best, most = mutant.hint, (at_faults, sum(agrees))
         return best

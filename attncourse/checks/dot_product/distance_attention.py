@@ -39,7 +39,7 @@ def by_hand(q, k, v, mask=None):
     for b in range(len(q)):
         for i in range(n):
             keys = [j for j in range(m) if allowed[b, i, j]]
-            scores = [-sum((q[b, i] - k[b, j]) ** 2) / (2 * math.sqrt(d_k)) for j in keys]
+            scores = [-(q[b, i] - k[b, j]).square().sum() / (2 * d_k**0.5) for j in keys]
             top = max((s.detach() for s in scores), default=0)
             parts = [(s - top).exp() for s in scores]
             means = [p / sum(parts) * v[b, j] for p, j in zip(parts, keys, strict=True)]
@@ -53,7 +53,7 @@ def cases(draw):
     # widths for which no wrong scale of those below is another wrong one, or the right one
     d_k, d_v = 7 + 2 * draw.integer(0, 1), 3
     q, k, v = draw.normal(2, n, d_k), draw.normal(2, m, d_k), draw.normal(2, m, d_v)
-    long = draw.normal(8, 64 + n, d_k), draw.normal(8, 64 + m, d_k), draw.normal(8, 64 + m, d_v)
+    long = draw.normal(2, 64 + n, d_k), draw.normal(2, 64 + m, d_k), draw.normal(2, 64 + m, d_v)
     sizes = f"n={n}, m={m}, d_k={d_k}, d_v={d_v}"
     yield Case(f"a batch of 2, {sizes}", (q, k, v), longer=long)
     yield Case(f"two matrices without a batch, {sizes}", (q[0], k[0], v[0]))
@@ -71,7 +71,7 @@ def cases(draw):
     yield Case("a masked key near, the others far away", (q, far, v, (~first).expand(n, m)))
     nowhere = mask.clone()
     nowhere[1, 0] = False
-    longer = (*long, draw.mask(8, 64 + n, 64 + m))
+    longer = (*(x.repeat(4, 1, 1) for x in long), draw.mask(8, 64 + n, 64 + m))
     yield Case("a query that may attend nowhere", (q, k, v, nowhere), longer=longer)
     yield Case("a mask by name", (q, k, v), {"mask": mask})
     yield Case("one query and one key", (q[:, :1], k[:, :1], v[:, :1]))
