@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
@@ -206,12 +205,3 @@ def finished(notebook: NotebookNode) -> NotebookNode:
             cell.id = f"{cell.id}--{seen[cell.id]}"
     nbformat.validate(notebook)
     return notebook
-
-
-def made_from(book: Book) -> dict[Path, NotebookNode]:
-    """Every notebook of the course, by the place where it is kept."""
-    made = {}
-    for slug in book.slugs:
-        made[book.root / f"chapters/{slug}.ipynb"] = chapter_notebook(slug, book)
-        made[book.root / f"exercises/{slug}.ipynb"] = exercise_notebook(slug, book)
-    return made
