@@ -117,6 +117,10 @@ ATTACKS = {
     ),
     "an answer nested too deep": unsafe(RESPOND + "'[' * 100000 + ']' * 100000"),
     "a verdict in place of a value": unsafe(RESPOND + '\'{"status": "passed"}\''),
+    "an answer that calls itself inconclusive": unsafe(
+        RESPOND + '\'{"outcome": "inconclusive", "value": {"plain": null}, "after": null, '
+        '"gradients": null, "error": null, "called": null, "steps": 0, "settings": []}\''
+    ),
     "a patched json module": unsafe("import json\njson.dumps = lambda *a, **k: '{}'"),
     "an interpreter that shows what it likes": unsafe(
         "get_ipython().user_expressions = lambda wanted: {'result': {'data': {'text/plain': '1'}}}"

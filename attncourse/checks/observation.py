@@ -12,6 +12,8 @@ from attncourse.checks import driver
 from attncourse.checks.exercise import Case, Draw, Exercise
 
 Caller = Callable[[dict], dict]
+# what a driver may say; that a probe is inconclusive is for this side alone to find
+OUTCOMES = {"returned", "raised", "missing", "steps", "forbidden"}
 MOST_STEPS = 200_000
 # a longer input may cost a few lines more (a power of two, a check of its own), not some a position
 STEPS_ALLOWED = 1.5
@@ -109,8 +111,8 @@ def observe(
     try:
         if probe.way == "longer":
             longer = request | {"args": [driver.encode(x) for x in case.longer or ()]}
-            return growth(caller(request), caller(longer))
-        return read(exercise, probe, caller(request))
+            return growth(ask(caller, request), ask(caller, longer))
+        return read(exercise, probe, ask(caller, request))
     # what comes back may be anything at all
     except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, RecursionError) as error:
         unreadable = {
@@ -119,6 +121,13 @@ def observe(
             "line": None,
         }
         return Observation("raised", error=unreadable)
+
+
+def ask(caller: Caller, request: dict) -> dict[str, Any]:
+    answer = caller(request)
+    if answer["outcome"] not in OUTCOMES:
+        raise ValueError(f"no call ends as {answer['outcome']!r}")
+    return answer
 
 
 def growth(answer: dict[str, Any], longer: dict[str, Any]) -> Observation:
