@@ -33,11 +33,16 @@ def close_gradients(some: tuple | None, others: tuple | None, length: int) -> bo
     if some is None or others is None:
         return some is others
     return len(some) == len(others) and all(
-        close(a if a is not None else torch.zeros_like(b), b, length)
-        if b is not None
-        else a is None or not a.any()
-        for a, b in zip(some, others, strict=True)
+        close_gradient(a, b, length) for a, b in zip(some, others, strict=True)
     )
+
+
+def close_gradient(a: Any, b: Any, length: int) -> bool:
+    if b is None:
+        return a is None or (isinstance(a, Tensor) and not a.any())
+    if a is None:
+        return isinstance(b, Tensor) and close(torch.zeros_like(b), b, length)
+    return close(a, b, length)
 
 
 def close(a: Any, b: Any, length: int) -> bool:
