@@ -60,7 +60,7 @@ def cases(draw):
     heads = draw.normal(2, 3, 4, 5), draw.normal(2, 3, 6, 5), draw.normal(2, 3, 6, 2)
     yield Case("two leading axes (batch, heads)", heads)
     yield Case("each query equal to a key", (torch.cat([k, q], dim=1), k, v))
-    yield Case("distances 20 times larger", (20 * q, 20 * k, v))
+    yield Case("distances 60 times larger", (60 * q, 60 * k, v))
     mask = draw.mask(2, n, m)
     yield Case(f"a mask, {sizes}", (q, k, v, mask))
     yield Case(f"a mask without a batch, {sizes}", (q[0], k[0], v[0], mask[0]))

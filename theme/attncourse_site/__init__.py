@@ -1,0 +1,14 @@
+"""What the site needs beyond the theme; each part is a Sphinx extension of its own."""
+
+PARTS = (
+    "bundle",
+    "checkout",
+    "docstrings",
+)
+
+
+def setup(app):
+    """Register every part with Sphinx."""
+    for part in PARTS:
+        app.setup_extension(f"{__name__}.{part}")
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
