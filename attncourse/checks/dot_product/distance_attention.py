@@ -67,7 +67,7 @@ def cases(draw):
     yield Case("one mask for the whole batch", (q, k, v, mask[0]))
     yield Case("a mask of shape (2, 1, n, m) for all heads", (*heads, draw.mask(2, 1, 4, 6)))
     first = torch.arange(m) == 0
-    far = torch.where(first[:, None], k, 1000 + k / 1000)
+    far = torch.where(first[:, None], k, 200 + k / 200)
     yield Case("a masked key near, the others far away", (q, far, v, (~first).expand(n, m)))
     nowhere = mask.clone()
     nowhere[1, 0] = False
