@@ -26,11 +26,6 @@ def test_a_fault_of_a_page_is_seen(body, fault, browser, address):
     assert any(fault in one for one in faults), faults
 
 
-def test_the_front_page_has_no_fault(tab, address):
-    tab.goto(address)
-    assert tab.title()
-
-
 def test_the_browser_can_be_named(monkeypatch, tmp_path):
     monkeypatch.setenv("ATTNCOURSE_CHROMIUM", str(tmp_path / "none"))
     assert chromium() is None
