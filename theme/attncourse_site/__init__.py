@@ -4,6 +4,7 @@ PARTS = (
     "bundle",
     "checkout",
     "docstrings",
+    "formulas",
 )
 
 
