@@ -1,10 +1,14 @@
 """What the site needs beyond the theme; each part is a Sphinx extension of its own."""
 
 PARTS = (
+    "accessible",
     "bundle",
     "checkout",
+    "discovery",
     "docstrings",
     "formulas",
+    "strict",
+    "taught",
 )
 
 

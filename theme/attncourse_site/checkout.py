@@ -1,16 +1,20 @@
-"""The site follows the checkout: its repository's address, the outputs of its package, its styles."""
+"""The site follows the checkout: its repository's address, its package's outputs, its styles."""
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from attncourse.publish.address import repository_url
+from attncourse.publish.address import repository_url, site_url
 from attncourse.publish.site import digest, execution_cache, package_digest
 
 THEME = Path(__file__).parents[1]
 
 
 def follow_checkout(app, config):
-    """Point the buttons at this checkout's repository, and the outputs at this package's cache."""
-    config.html_theme_options["repository_url"] = repository_url()
+    """Point all addresses at this checkout's repository, and outputs at this package's cache."""
+    repository = repository_url()
+    config.html_theme_options["repository_url"] = repository
+    config.html_baseurl = f"{site_url(repository)}/"
+    config.notfound_urls_prefix = urlsplit(config.html_baseurl).path
     config.nb_execution_cache_path = str(execution_cache(Path(app.srcdir)))
     parts = [path for path in THEME.rglob("*.*") if path.is_file() and path.suffix != ".pyc"]
     config.made_with = digest(parts, package_digest())

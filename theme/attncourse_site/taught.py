@@ -1,0 +1,190 @@
+"""From a function or a term to the section that teaches it, and from the section back.
+
+A chapter teaches a function of its module that it shows by `literalinclude`, or else names in its
+text; it teaches a term that it links to the glossary. The first place counts.
+"""
+
+import ast
+from pathlib import Path
+from typing import NamedTuple
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.directives.code import LiteralInclude
+from sphinx.util.logging import getLogger
+from sphinx.util.nodes import make_refnode
+
+logger = getLogger(__name__)
+
+
+class Place(NamedTuple):
+    """A section of a page."""
+
+    page: str
+    anchor: str
+    title: str
+
+
+class Listing(LiteralInclude):
+    """A `literalinclude` that links the function it shows to its entry in the reference."""
+
+    def run(self):
+        shown = super().run()
+        path = Path(self.env.relfn2path(self.arguments[0])[0])
+        if name := self.options.get("pyobject"):
+            words = nodes.paragraph("", "In the reference: ", classes=["in-the-reference"])
+            words += link(f"{'.'.join(path.with_suffix('').parts)}.{name}", name)
+            self.set_source_info(words)
+            self.set_source_info(words[-1])
+            shown.append(words)
+        return shown
+
+
+def link(target: str, words: str) -> addnodes.pending_xref:
+    """A reference to an object of the package, to be resolved when all pages are read."""
+    made = addnodes.pending_xref(
+        "", refdomain="py", reftype="obj", reftarget=target, refexplicit=True, refwarn=True
+    )
+    made += nodes.literal("", words, classes=["xref", "py", "py-obj"])
+    return made
+
+
+def functions(app, page: str) -> dict[str, int]:
+    """The public functions and classes of a chapter's module, in full, each with its line."""
+    path = Path(app.srcdir, "attncourse", page.removeprefix("chapters/")).with_suffix(".py")
+    if not (page.startswith("chapters/") and path.is_file()):
+        return {}
+    made = (ast.FunctionDef, ast.ClassDef)
+    body = [node for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, made)]
+    names = {node.name: node.lineno for node in body if not node.name.startswith("_")}
+    return {f"attncourse.{path.stem}.{name}": line for name, line in names.items()}
+
+
+def collect(app, doctree):
+    """Note what a page teaches, and link the functions that only its text names."""
+    page = app.env.docname
+    found: dict[str, Place] = {}
+    for node in doctree.findall(addnodes.pending_xref):
+        if node["reftype"] == "term":
+            found.setdefault(f"term {node['reftarget'].lower()}", place(node, page))
+        elif "in-the-reference" in node.parent.get("classes", []):
+            found.setdefault(node["reftarget"], place(node, page))
+    names = {name.rpartition(".")[2]: name for name in functions(app, page)}
+    for node in list(doctree.findall(nodes.literal)):
+        name = names.get(node.astext())
+        if name and name not in found and isinstance(node.parent, nodes.paragraph):
+            found[name] = place(node, page)
+            node.replace_self(link(name, node.astext()))
+    app.env.attncourse_taught[page] = found
+
+
+def place(node: nodes.Node, page: str) -> Place:
+    """The section around a node."""
+    while not isinstance(node, nodes.section):
+        node = node.parent
+    return Place(page, node["ids"][0], node.next_node(nodes.title).astext())
+
+
+def forget(app, env, page):
+    """Drop what a page taught before it is read again."""
+    app.env.attncourse_taught.pop(page, None)
+
+
+def begin(app):
+    """Keep what each page teaches with what else Sphinx knows of the pages."""
+    if not hasattr(app.env, "attncourse_taught"):
+        app.env.attncourse_taught = {}
+
+
+def merge(app, env, pages, other):
+    """Take over what another process has read."""
+    env.attncourse_taught |= {page: other.attncourse_taught[page] for page in pages}
+
+
+def places(env) -> dict[str, Place]:
+    """Where each function and term is taught first: the chapters, in order, before other pages."""
+    order: list[str] = []
+    ahead = [env.config.root_doc]
+    while ahead:
+        order.append(ahead.pop(0))
+        ahead[:0] = env.toctree_includes.get(order[-1], [])
+    order.sort(key=lambda page: not page.startswith("chapters/"))
+    taught: dict[str, Place] = {}
+    for page in order:
+        for name, where in env.attncourse_taught.get(page, {}).items():
+            # the glossary's own links teach nothing
+            if env.domains["std"]._terms.get(name.removeprefix("term "), [""])[0] != page:
+                taught.setdefault(name, where)
+    return taught
+
+
+def rewrite(app, env):
+    """Name the pages to write again when something is now taught elsewhere."""
+    taught = places(env)
+    numbers = {where: section_number(env, where) for where in taught.values()}
+    state = (taught, numbers)
+    if getattr(env, "attncourse_places", None) == state:
+        return []
+    env.attncourse_places = state
+    entries = {entry.docname for entry in env.domains["py"].objects.values()}
+    return sorted(entries | {page for page, _ in env.domains["std"]._terms.values()})
+
+
+def check(app, env):
+    """Warn of a function that no chapter teaches, and of a term that no page uses."""
+    taught = places(env)
+    for page in env.found_docs:
+        for name, line in functions(app, page).items():
+            if name not in taught:
+                where = f"{Path(*name.split('.')[:-1]).with_suffix('.py')}:{line}"
+                logger.warning("no chapter teaches %s", name, location=where)
+    for term, (page, _) in env.domains["std"]._terms.items():
+        if f"term {term}" not in taught:
+            logger.warning("no other page links to the term %r", term, location=page)
+
+
+def section_number(env, where: Place) -> str:
+    """The number of a section, or nothing where it has none."""
+    numbers = env.toc_secnumbers.get(where.page, {})
+    return ".".join(map(str, numbers.get(f"#{where.anchor}", numbers.get("", ()))))
+
+
+def point(app, doctree, page):
+    """Say below each function of the reference, and each term, where it is taught."""
+    taught, numbers = app.env.attncourse_places
+    for entry in doctree.findall(addnodes.desc):
+        signature = entry.next_node(addnodes.desc_signature)
+        name = f"{signature.get('module')}.{signature.get('fullname')}"
+        if name in taught:
+            entry.next_node(addnodes.desc_content).append(
+                nodes.paragraph("", "", *sentence(app, page, taught[name], numbers))
+            )
+    for entry in doctree.findall(addnodes.glossary):
+        for item in entry.findall(nodes.definition_list_item):
+            name = f"term {item.next_node(nodes.term).astext().lower()}"
+            if name in taught:
+                item.next_node(nodes.definition).append(
+                    nodes.paragraph("", "", *sentence(app, page, taught[name], numbers))
+                )
+
+
+def sentence(app, page: str, where: Place, numbers: dict[Place, str]) -> list[nodes.Node]:
+    """The words that lead to a place."""
+    number = numbers[where]
+    title = f"section {number}, {where.title}" if number else where.title
+    words = nodes.Text(title)
+    target = make_refnode(app.builder, page, where.page, where.anchor, words)
+    return [nodes.Text("Taught in " if number else "See "), target, nodes.Text(".")]
+
+
+def setup(app):
+    """Register with Sphinx."""
+    app.add_directive("literalinclude", Listing, override=True)
+    app.connect("builder-inited", begin)
+    app.connect("env-purge-doc", forget)
+    app.connect("env-merge-info", merge)
+    app.connect("doctree-read", collect)
+    app.connect("env-updated", rewrite)
+    app.connect("env-check-consistency", check)
+    app.connect("doctree-resolved", point)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
