@@ -184,7 +184,8 @@ def setup(app):
     app.connect("env-purge-doc", forget)
     app.connect("env-merge-info", merge)
     app.connect("doctree-read", collect)
-    app.connect("env-updated", rewrite)
     app.connect("env-check-consistency", check)
+    # after Sphinx has numbered the sections
+    app.connect("env-get-updated", rewrite, priority=900)
     app.connect("doctree-resolved", point)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
