@@ -1,8 +1,4 @@
-"""Figures as SVG in the colour of the page's text, so that one drawing reads on light and on dark.
-
-Each function takes numbers and labels, and `alt`: the words that stand for the figure where it
-cannot be seen.
-"""
+"""Drawings: SVG in the colour of the page's text, so that one reads on light and on dark."""
 
 import re
 from collections.abc import Sequence

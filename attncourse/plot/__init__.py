@@ -1,0 +1,11 @@
+"""Figures that read on light and on dark, in the site and in any notebook.
+
+Each function takes numbers and labels, and `alt`: the words that stand for the figure where it
+cannot be seen. Drawings are SVG; the interactive figures are tables that compute in the page.
+"""
+
+from attncourse.plot.drawing import Picture, beside, heatmap, lines
+from attncourse.plot.explorer import explorer
+from attncourse.plot.heads import heads
+
+__all__ = ["Picture", "beside", "explorer", "heads", "heatmap", "lines"]

@@ -1,0 +1,22 @@
+({ q, k, v, masks, queries, keys }, { query, mask, d_k, scale, temperature }, shown) => {
+  const sum = (numbers) => numbers.reduce((total, x) => total + x, 0);
+  const open = masks[mask][query];
+  const divisor = (scale ? Math.sqrt(d_k) : 1) * temperature;
+
+  const dot = k.map((key) => sum(key.slice(0, d_k).map((x, c) => x * q[query][c])));
+  const score = dot.map((x, j) => (open[j] ? x / divisor : -Infinity));
+  const largest = Math.max(...score);
+  const exps = score.map((x, j) => (open[j] ? Math.exp(x - largest) : 0));
+  const weight = exps.map((x) => x / (sum(exps) || 1));
+  const part = v.map((value, j) => value.map((x) => weight[j] * x));
+  const output = v[0].map((_, c) => sum(part.map((row) => row[c])));
+
+  const top = shown(Math.max(...weight));
+  const most = keys.filter((_, j) => shown(weight[j]) === top).join(", ");
+  const said = sum(open) ? `most weight, ${top}, on ${most}` : "no key may be attended to";
+  return {
+    ...{ dot, score, weight, part, output, total: sum(weight) },
+    divisor: [scale && `√${d_k}`, temperature !== 1 && temperature].filter(Boolean).join(" · ") || "1",
+    said: `Query ${queries[query]}: ${said}. Output: ${output.map(shown).join(", ")}.`,
+  };
+}
