@@ -32,7 +32,7 @@ PARTS = {
 HELPERS = {"__init__", "cost", "data", "devices", "plot", "train"}
 COMPUTING = ("torch", "jaxtyping", "einops", "math")
 # the build of the site fills matplotlib's font cache before a page does
-DRAWING = {("plot",), ("publish", "site")}
+DRAWING = {("plot", "drawing"), ("publish", "site")}
 MOST_LINES = 400
 OUTSIDE = {
     r"/(?:home|Users|root|work|mnt)/\w|\b[A-Z]:\\\w": "a path of one machine",
@@ -102,7 +102,7 @@ def within(name: str, *modules: str) -> bool:
 def objection(place: tuple[str, ...], name: str, chapters: list[str]) -> str:
     """Why the module at this place in the package may not import that name; empty where it may."""
     if within(name, "matplotlib") and place not in DRAWING:
-        return "computing must not need matplotlib: draw in attncourse/plot.py"
+        return "computing must not need matplotlib: draw in attncourse/plot/drawing.py"
     known, why = [], "what helps every chapter knows no mechanism: take it as an argument"
     match place:
         case (slug,) if slug in chapters:
@@ -193,7 +193,7 @@ def course(tmp_path: Path) -> Path:
         "reference/api.md": "attncourse.first\nattncourse.second\n",
         "attncourse/__init__.py": "def device():\n    import torch\n",
         "attncourse/claims/__init__.py": "",
-        "attncourse/plot.py": "import matplotlib\n",
+        "attncourse/plot/drawing.py": "import matplotlib\n",
         "attncourse/grading/judge.py": "import torch\n",
         "attncourse/grading/cli.py": "from attncourse.checks import first\n",
     }
@@ -246,7 +246,7 @@ def test_an_orphan_is_named_with_what_to_do(part, course):
         ("first", "import numpy as np", "numpy", "a mechanism needs only"),
         ("first", "from attncourse import second", "attncourse.second", "a mechanism needs only"),
         ("second", "from . import claims", "attncourse.claims", "a mechanism needs only"),
-        ("first", "import matplotlib.pyplot", "matplotlib.pyplot", "draw in attncourse/plot.py"),
+        ("first", "import matplotlib.pyplot", "matplotlib.pyplot", "draw in attncourse/plot/drawing.py"),
         ("train", "from .first import attention", "attncourse.first.attention", "as an argument"),
         ("cost", "import attncourse.claims.first", "attncourse.claims.first", "as an argument"),
         ("claims/__init__", "from ..first import f", "attncourse.first.f", "as an argument"),
@@ -283,9 +283,9 @@ def test_a_heavy_or_broken_import_is_named(module, text, message, course):
 
 
 def test_a_long_file_is_named_with_its_length(course):
-    (course / "attncourse/plot.py").write_text("x = 1\n" * (MOST_LINES + 1))
+    (course / "attncourse/plot/drawing.py").write_text("x = 1\n" * (MOST_LINES + 1))
     assert list(no_file_is_long(course)) == [
-        "attncourse/plot.py has 401 lines, more than 400: split it by what it does"
+        "attncourse/plot/drawing.py has 401 lines, more than 400: split it by what it does"
     ]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -52,7 +53,7 @@ def explorer(
     outputs = (number("output", x) for x in part.sum(dim=0))
     total = row("sum", "", "", number("total", weight.sum()), *outputs)
     return Interactive(
-        "explorer",
+        Path(__file__).with_suffix(".js"),
         {
             "q": q,
             "k": k,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
 
 from torch import Tensor
 
@@ -20,7 +21,7 @@ def heads(weights: Tensor, queries: Sequence[str], keys: Sequence[str], *, alt: 
         for i in range(len(queries))
     ]
     return Interactive(
-        "heads",
+        Path(__file__).with_suffix(".js"),
         {"weights": weights, "queries": list(queries), "keys": list(keys)},
         [Choice("head", [str(head) for head in range(len(weights))])],
         columns("query ↓ key →", *map(escape, keys)) + "".join(rows),

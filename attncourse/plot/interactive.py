@@ -1,6 +1,6 @@
 """The component: numbers, controls, and a view that computes in the page what the figure shows.
 
-A view is a JavaScript function in a file beside this one. It takes the numbers and the state of the
+A view is a JavaScript function in a file of its own. It takes the numbers and the state of the
 controls, and gives new content for every slot of that name; `number` makes a slot. Where no script
 runs, the figure is the table that it begins as.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-HERE = Path(__file__).parent
+HERE = Path(__file__)
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Interactive:
 
     def __init__(
         self,
-        view: str,
+        view: Path,
         data: Mapping[str, object],
         controls: Sequence[Choice | Slider | Switch],
         table: str,
@@ -91,8 +91,8 @@ class Interactive:
 
     def _repr_html_(self) -> str:
         style, start, view = (
-            (HERE / name).read_text("utf-8").strip()
-            for name in ("interactive.css", "interactive.js", f"{self.view}.js")
+            path.read_text("utf-8").strip()
+            for path in (HERE.with_suffix(".css"), HERE.with_suffix(".js"), self.view)
         )
         # nothing in the numbers may end the script element
         data = json.dumps(self.data, default=listed, separators=(",", ":")).replace("<", r"\u003c")

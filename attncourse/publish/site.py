@@ -33,7 +33,8 @@ def digest(files, *more: str) -> str:
 
 def package_digest() -> str:
     """The package's state: outputs made with another state of it are stale."""
-    return digest(PACKAGE.rglob("*.py"), sys.version)
+    parts = [path for kind in ("py", "js", "css") for path in PACKAGE.rglob(f"*.{kind}")]
+    return digest(parts, sys.version)
 
 
 def execution_cache(book: Path) -> Path:
