@@ -246,7 +246,7 @@ def test_an_orphan_is_named_with_what_to_do(part, course):
         ("first", "import numpy as np", "numpy", "a mechanism needs only"),
         ("first", "from attncourse import second", "attncourse.second", "a mechanism needs only"),
         ("second", "from . import claims", "attncourse.claims", "a mechanism needs only"),
-        ("first", "import matplotlib.pyplot", "matplotlib.pyplot", "draw in attncourse/plot/drawing.py"),
+        ("first", "import matplotlib.pyplot", "matplotlib.pyplot", "draw in attncourse/plot/"),
         ("train", "from .first import attention", "attncourse.first.attention", "as an argument"),
         ("cost", "import attncourse.claims.first", "attncourse.claims.first", "as an argument"),
         ("claims/__init__", "from ..first import f", "attncourse.first.f", "as an argument"),

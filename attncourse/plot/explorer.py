@@ -38,7 +38,7 @@ def explorer(
         "q·k",
         f'score: q·k / <span data-show="divisor">√{widths[0]}</span>',
         "weight",
-        *(f"weight × {escape(name)}" for name in values),
+        *(f"× {escape(name)}" for name in values),
     )
     rows = [
         row(
