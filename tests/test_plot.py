@@ -3,12 +3,17 @@
 import re
 import subprocess
 import sys
+from html.parser import HTMLParser
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 import torch
 
 from attncourse import plot
+from attncourse.dot_product import attention, attention_weights
+from attncourse.plot.drawing import TEXT
+from attncourse.plot.interactive import Interactive, listed, shown
 
 
 def heat(alt="a heat map", **options):
@@ -24,7 +29,7 @@ def test_every_figure_is_an_svg_in_the_colour_of_the_text(picture):
     root = ElementTree.fromstring(picture.svg)
     assert root.tag.endswith("svg") and root.get("viewBox")
     assert "currentColor" in picture.svg
-    assert plot.TEXT not in picture.svg
+    assert TEXT not in picture.svg
     # neither a white card behind it nor a style that reaches the rest of the page
     assert "<style" not in picture.svg
     assert "#ffffff" not in re.sub(r"<g[^>]*text_.*?</g>", "", picture.svg, flags=re.DOTALL)
@@ -82,3 +87,169 @@ def test_plot_knows_no_mechanism_and_opens_no_window():
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = set(run.stdout.split())
     assert not loaded & {"attncourse.dot_product", "attncourse.claims", "matplotlib.pyplot"}
+
+
+Q, K, V = torch.tensor([[1.0, 2, 9], [0, -1, 9]]), torch.eye(3), torch.tensor([[4.0], [2], [0.5]])
+MASK = torch.tensor([[True, True, False], [False, False, False]])
+PARTS = {
+    "q": Q,
+    "k": K,
+    "v": V,
+    "queries": ["q0", "q1"],
+    "keys": ["k0", "k1", "k2"],
+    "values": ["v0"],
+    "widths": [2, 3],
+    "masks": {"some": MASK, "all": torch.ones_like(MASK)},
+    "alt": "the steps",
+}
+
+
+def explorer(**parts):
+    return plot.explorer(**(PARTS | parts))
+
+
+def heads(queries=("q0", "q1"), weights=None, alt="two heads"):
+    weights = torch.rand(2, 2, 3, generator=torch.Generator()) if weights is None else weights
+    return plot.heads(weights, queries, ["k0", "k1", "k2"], alt=alt)
+
+
+class Elements(HTMLParser):
+    """The elements of a piece of HTML; fails where one is closed that was not open."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.open, self.found, self.texts = [], [], {}
+        self.feed(html)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attributes):
+        assert len(dict(attributes)) == len(attributes)
+        self.found.append((tag, dict(attributes)))
+        if tag != "input":
+            self.open.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop()[0] == tag
+
+    def handle_data(self, data):
+        if slot := self.open and self.open[-1][1].get("data-show"):
+            self.texts.setdefault(slot, []).append(data)
+
+
+INTERACTIVE = {"explorer": explorer, "heads": heads}
+
+
+@pytest.mark.parametrize("figure", INTERACTIVE.values(), ids=INTERACTIVE)
+def test_an_interactive_figure_is_whole_and_asks_nobody(figure):
+    html = figure()._repr_html_()
+    elements = Elements(html).found
+    assert {"table", "style", "script", "input"} <= {tag for tag, _ in elements}
+    assert not re.search(r"//\w|@import|url\(|\bsrc=|\bon\w+=", html)
+    # a notebook may show it twice on one page
+    assert not [attributes for _, attributes in elements if "id" in attributes]
+    assert figure()._repr_html_() == html
+
+
+@pytest.mark.parametrize("figure", INTERACTIVE.values(), ids=INTERACTIVE)
+def test_an_interactive_figure_has_words_for_it(figure):
+    odd = '3 "keys" & <none>'
+    _, attributes = Elements(figure(alt=odd)._repr_html_()).found[0]
+    assert (attributes["role"], attributes["aria-label"], repr(figure(alt=odd))) == (
+        "group", odd, odd
+    )  # fmt: skip
+    with pytest.raises(TypeError, match="alt"):
+        plot.heads(torch.rand(1, 1, 1), ["q"], ["k"])
+    with pytest.raises(ValueError, match="alt is empty"):
+        figure(alt=" ")
+
+
+def test_controls_that_do_nothing_yet_are_hidden():
+    elements = Elements(explorer()._repr_html_() + heads()._repr_html_()).found
+    controls = [attributes for tag, attributes in elements if tag == "input"]
+    radios = [one for one in controls if one["type"] == "radio"]
+    assert radios and all("hidden" in one for one in radios)
+    assert [one for tag, one in elements if one.get("class") == "controls" and "hidden" in one]
+
+
+def test_labels_cannot_break_out_of_the_figure():
+    label = "</script><b onclick=''>&"
+    html = heads(queries=[label, "q1"])._repr_html_()
+    assert html.count("</script>") == 1 and "<b on" not in html
+    assert "b" not in {tag for tag, _ in Elements(html).found}
+
+
+def test_two_figures_have_names_of_their_own():
+    names = {
+        Elements(figure._repr_html_()).found[0][1]["data-figure"]
+        for figure in (explorer(), heads(), explorer(query=1), heads(queries=["a", "b"]))
+    }
+    assert len(names) == 4
+
+
+def test_the_explorer_begins_with_the_numbers_of_the_package():
+    q, k = Q[:, :2], K[:, :2]
+    weights, output = attention_weights(q, k, MASK), attention(q, k, V, MASK)
+    for query in (0, 1):
+        texts = Elements(explorer(query=query)._repr_html_()).texts
+        assert texts["dot"] == [f"{x:.2f}".replace("-", "−") for x in k @ q[query]]
+        assert texts["weight"] == [f"{x:.2f}" for x in weights[query]]
+        assert texts["output"] == [f"{x:.2f}" for x in output[query]]
+        assert texts["total"] == [f"{1 - query:.2f}"]
+        assert [text == "−∞" for text in texts["score"]] == (~MASK[query]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"q": Q[:, :2]}, r"do not go together: q=\(2, 2\), k=\(3, 3\), v=\(3, 1\)"),
+        ({"v": V[:2]}, r"do not go together: .* v=\(2, 1\)"),
+        ({"q": Q[0]}, r"do not go together: q=\(3,\)"),
+        ({"keys": ["k0"]}, r"2 queries, 1 keys and 1 values, but q=\(2, 3\)"),
+        ({"widths": [2, 4]}, r"widths=\[2, 4\] do not lie between 1 and 3"),
+        ({"widths": []}, r"widths=\[\] do not lie"),
+        ({"masks": {}}, "masks is empty"),
+        ({"masks": {"m": MASK.mT}}, r"mask 'm' is torch.bool \(3, 2\), but q=\(2, 3\)"),
+        ({"masks": {"m": MASK.int()}}, r"mask 'm' is torch.int32 \(2, 3\)"),
+        ({"query": 2}, "query=2, but there are 2 queries"),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused_with_the_numbers(parts, words):
+    with pytest.raises(ValueError, match=words):
+        explorer(**parts)
+
+
+@pytest.mark.parametrize("weights", [torch.zeros(2, 3, 3), torch.zeros(2, 3)])
+def test_heads_that_do_not_fit_are_refused_with_the_numbers(weights):
+    shape = re.escape(str(tuple(weights.shape)))
+    with pytest.raises(ValueError, match=f"weights={shape}, but 2 queries and 3 keys"):
+        heads(weights=weights)
+
+
+def test_the_explorer_is_small():
+    tokens, g = list("abcd"), torch.Generator().manual_seed(0)
+    q, k = torch.randn(2, 4, 64, generator=g).round(decimals=1)
+    html = plot.explorer(
+        q, k, torch.ones(4, 2), tokens, tokens, ["water", "money"], widths=[2, 64],
+        masks={name: torch.ones(4, 4).bool() for name in "wxyz"}, alt="the steps " * 20,
+    )._repr_html_()  # fmt: skip
+    assert len(html.encode()) <= 12_000
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+def test_numbers_travel_in_the_fewest_digits_that_give_them_back(dtype):
+    x = torch.tensor([[0.1, -2.5], [1e-9, 1 / 3]], dtype=dtype, requires_grad=True)
+    assert torch.equal(torch.tensor(listed(x), dtype=dtype), x)
+    assert listed(torch.tensor([0.1, 0.3])) == [0.1, 0.3]
+    assert listed(torch.tensor([True, False])) == [1, 0]
+
+
+def test_numbers_are_shown_with_two_digits():
+    numbers = [1 / 3, -0.001, -10.0, float("-inf"), float("inf")]
+    assert [shown(x) for x in numbers] == ["0.33", "0.00", "−10.00", "−∞", "∞"]
+
+
+def test_a_view_that_is_missing_is_named():
+    figure = Interactive(Path("nowhere.js"), {}, [], "", alt="nothing")
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.js"):
+        figure._repr_html_()
