@@ -17,6 +17,7 @@ import attncourse
 
 ROOT = Path(__file__).parents[1]
 WRITE, RELEASE = "write it, or take the chapter out", "run `make release`"
+STUB = "one line that says that the site makes this page from the chapter's solutions"
 # what each chapter has, and how to get it
 PARTS = {
     "chapters/{}.md": WRITE,
@@ -25,6 +26,7 @@ PARTS = {
     "attncourse/claims/{}.py": WRITE,
     "attncourse/checks/{}/__init__.py": WRITE,
     "solutions/{}.md": WRITE,
+    "exercises/{}.md": STUB,
     "exercises/{}.ipynb": RELEASE,
     "tests/test_{}.py": WRITE,
 }
@@ -58,7 +60,12 @@ def slugs(root: Path) -> list[str]:
 
 
 def every_chapter_is_whole(root: Path) -> Iterator[str]:
+    parts = yaml.safe_load((root / "_toc.yml").read_text("utf-8"))["parts"]
+    entries = {entry["file"]: entry for part in parts for entry in part["chapters"]}
     for slug in slugs(root):
+        below = [entry["file"] for entry in entries[f"chapters/{slug}"].get("sections", [])]
+        if f"exercises/{slug}" not in below:
+            yield f"exercises/{slug} is not a section of chapters/{slug} in _toc.yml: add it there"
         for pattern, remedy in PARTS.items():
             path = pattern.format(slug)
             if not (root / path).is_file():
@@ -188,7 +195,9 @@ def test_the_course_keeps_the_rule(rule):
 def course(tmp_path: Path) -> Path:
     """A course of two chapters that keeps every rule."""
     files = {
-        "_toc.yml": "parts:\n- chapters: [{file: chapters/first}, {file: chapters/second}]\n"
+        "_toc.yml": "parts:\n- chapters:\n"
+        "  - {file: chapters/first, sections: [{file: exercises/first}]}\n"
+        "  - {file: chapters/second, sections: [{file: exercises/second}]}\n"
         "- chapters: [{file: reference/api}]\n",
         "reference/api.md": "attncourse.first\nattncourse.second\n",
         "attncourse/__init__.py": "def device():\n    import torch\n",
@@ -221,6 +230,13 @@ def test_a_missing_part_is_named_with_what_to_do(part, course):
     (course / path).unlink()
     expected = f"chapters/second is in _toc.yml but {path} is missing: {PARTS[part]}"
     assert list(every_chapter_is_whole(course)) == [expected]
+
+
+def test_an_exercise_page_that_the_table_of_contents_forgets_is_named(course):
+    path = course / "_toc.yml"
+    path.write_text(path.read_text().replace(", sections: [{file: exercises/second}]", ""))
+    (wrong,) = every_chapter_is_whole(course)
+    assert wrong.startswith("exercises/second is not a section of chapters/second in _toc.yml")
 
 
 def test_a_module_that_the_package_page_forgets_is_named(course):

@@ -32,6 +32,13 @@ def site_url(repository: str) -> str:
     return f"https://{host}" if name.lower() == host else f"https://{host}/{name}"
 
 
+def colab_url(name: str, repository: str | None = None, root: Path = ROOT) -> str:
+    """The address at which Colab opens a notebook of the repository: by default, this one's."""
+    owner, project = (repository or repository_url(root)).rsplit("/", 2)[-2:]
+    place = f"{owner}/{project}/blob/{branch(root)}/{name}"
+    return f"https://colab.research.google.com/github/{place}"
+
+
 def branch(root: Path = ROOT) -> str:
     """The branch that links point to."""
     return settings(root)["repository"].get("branch", "main")

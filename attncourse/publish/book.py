@@ -10,7 +10,7 @@ import yaml
 from docutils.nodes import make_id
 from pybtex.database import parse_file
 
-from attncourse.publish.address import ROOT, branch, site_url
+from attncourse.publish.address import ROOT, branch, colab_url, site_url
 from attncourse.publish.blocks import Block, Cell, read_cells, walk
 
 # what the site calls each numbered thing, and the directives that make one
@@ -61,13 +61,14 @@ class Book:
 
     @cached_property
     def pages(self) -> dict[str, str]:
-        """Each page of the table of contents, in order, with its number: empty for most."""
+        """Each page of the table of contents, in order, with its chapter's number, if any."""
         contents = yaml.safe_load((self.root / "_toc.yml").read_text())
         pages, chapter = {contents["root"]: ""}, 0
         for part in contents.get("parts", [contents]):
             for entry in part.get("chapters", []):
                 chapter += bool(part.get("numbered"))
-                pages[entry["file"]] = str(chapter) if part.get("numbered") else ""
+                number = str(chapter) if part.get("numbered") else ""
+                pages |= {one["file"]: number for one in [entry, *entry.get("sections", [])]}
         return pages
 
     @property
@@ -78,13 +79,18 @@ class Book:
     @cached_property
     def documents(self) -> dict[str, Document]:
         """Every page that is written in Markdown, as each chapter is."""
-        files = {page: self.root / f"{page}.md" for page in self.pages}
+        files = {page: self.source(page) for page in self.pages}
         counts: Counter = Counter()
         return {
             page: self.read(page, path, counts)
             for page, path in files.items()
             if path.exists() or page.startswith("chapters/")
         }
+
+    def source(self, page: str) -> Path:
+        """The file that a page is written in: that of its exercises holds the solutions too."""
+        folder, _, slug = page.partition("/")
+        return self.root / f"{f'solutions/{slug}' if folder == 'exercises' else page}.md"
 
     @cached_property
     def targets(self) -> dict[str, Target]:
@@ -119,7 +125,8 @@ class Book:
                 if kind == "heading":
                     kind, title = "section", block.text
                     sections = deeper(sections, len(block.name) - 1)
-                    if chapter:
+                    # where a chapter's own sections end, the site alone knows
+                    if chapter and not name.startswith("exercises/"):
                         block.number = ".".join([chapter, *map(str, sections)])
                 elif kind == "math":
                     kind = "equation"
@@ -154,9 +161,7 @@ class Book:
         return f"{self.repository}/{view}/{self.branch}/{name}"
 
     def colab_url(self, name: str) -> str:
-        owner, repository = self.repository.rsplit("/", 2)[-2:]
-        place = f"{owner}/{repository}/blob/{self.branch}/{name}"
-        return f"https://colab.research.google.com/github/{place}"
+        return colab_url(name, self.repository, self.root)
 
 
 def caption_of(block: Block) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import nbformat
 from nbformat import NotebookNode
@@ -34,8 +35,13 @@ def exercise_notebook(
 ) -> NotebookNode:
     """A chapter's exercises, with empty answers, or with the worked ones where `solved`."""
     exercises = known_exercises(slug) if exercises is None else exercises
-    document = book.read(f"exercises/{slug}", book.root / f"solutions/{slug}.md", Counter())
-    document.cells, stubs = without_stubs(document)
+    page = book.documents.get(f"exercises/{slug}")
+    if page is None:
+        raise ValueError(
+            f"_toc.yml has no page exercises/{slug}, or there is no solutions/{slug}.md"
+        )
+    cells, stubs = without_stubs(page)
+    document = replace(page, cells=cells)
     chapter = book.documents[f"chapters/{slug}"]
     there = f"[{chapter.title}]({book.page_url(chapter.name)})"
     notebook = opening(book, document.name, f"These are the exercises of {there}, a chapter of")

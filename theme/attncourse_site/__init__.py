@@ -6,6 +6,7 @@ PARTS = (
     "checkout",
     "discovery",
     "docstrings",
+    "exercise_pages",
     "formulas",
     "strict",
     "taught",

@@ -1,0 +1,27 @@
+"""A box that the reader opens: its summary says what it hides, so no two on a page share a name."""
+
+from docutils import nodes
+
+
+class folded(nodes.General, nodes.Element):
+    """Content that is hidden until its summary is chosen; it works without a script."""
+
+
+def fold(summary: str, *content: nodes.Node) -> folded:
+    """That content, folded away under that summary."""
+    return folded("", *content, summary=summary)
+
+
+def visit(translator, node):
+    summary = translator.encode(node["summary"])
+    translator.body.append(f'<details class="folded"><summary>{summary}</summary>\n')
+
+
+def depart(translator, node):
+    translator.body.append("</details>\n")
+
+
+def setup(app):
+    """Register with Sphinx."""
+    app.add_node(folded, html=(visit, depart))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
