@@ -12,22 +12,31 @@ run = .venv/bin/python -m
 # named after what was installed, for which folder: when either changes, it is installed again
 ready := .venv/ready-$(shell (pwd; cat requirements.txt pyproject.toml) | cksum | tr ' ' -)
 
-.PHONY: help book site test release clean python port
+.PHONY: help book site zip times test release clean python port
 .NOTPARALLEL:
 
 help:
-	@echo "make book     build the course and serve it on http://localhost:$(PORT) (PORT= changes it)"
+	@echo "make book     build the course, serve it on http://localhost:$(PORT) (PORT= changes it), follow edits"
 	@echo "make site     build the course into _build/html"
+	@echo "make zip      the built course in one file, _build/attncourse.zip, to read offline"
 	@echo "make test     run everything that CI runs"
 	@echo "make release  write the Colab copies and the exercise notebooks from their texts"
 	@echo "make clean    remove what was built (make clean ALL=1: also .venv)"
 	@echo "PYTHON=...    chooses the Python (3.11 or newer) that .venv is made with"
 
 book: python port site
-	@$(run) attncourse.publish.serve $(PORT) _build/html
+	@$(run) attncourse.publish.live $(PORT)
 
 site: $(ready)
 	@$(run) attncourse.publish.site
+
+# the site has it too, where its front page links to it
+zip: site
+	@cp _build/html/attncourse.zip _build/attncourse.zip && echo "==> _build/attncourse.zip"
+
+# how long a build takes: cold, after an edit, with nothing changed
+times: $(ready)
+	@.venv/bin/python benchmarks/build.py
 
 test: $(ready) .cache/wheels
 	@$(run) attncourse.publish.suite

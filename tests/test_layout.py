@@ -34,7 +34,7 @@ PARTS = {
 HELPERS = {"__init__", "cost", "data", "devices", "plot", "train"}
 COMPUTING = ("torch", "jaxtyping", "einops", "math")
 # the build of the site fills matplotlib's font cache before a page does
-DRAWING = {("plot", "drawing"), ("publish", "site")}
+DRAWING = {("plot", "drawing"), ("publish", "execute")}
 MOST_LINES = 400
 OUTSIDE = {
     r"/(?:home|Users|root|work|mnt)/\w|\b[A-Z]:\\\w": "a path of one machine",

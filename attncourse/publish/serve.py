@@ -1,13 +1,18 @@
-"""Serve the built site on this machine: `make book`.
+"""Serve a folder on this machine.
 
 Imports the standard library alone, so that a taken port is known before anything is installed.
 """
 
 import argparse
-import functools
 import http.server
 import socket
 import sys
+import threading
+from pathlib import Path
+
+EVENTS = "/-/built-since/"
+# the files on disk stay as they were built: a page asks for news only where they are served so
+RELOAD = "<script>new EventSource('{}{}').onmessage = () => location.reload()</script>"
 
 
 def free_port(text: str) -> int:
@@ -26,38 +31,88 @@ def free_port(text: str) -> int:
     return port
 
 
-def serve(folder: str, port: int) -> None:
-    """Serve a folder to this machine until Ctrl-C."""
-    handler = functools.partial(Quiet, directory=folder)
-    try:
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
-    except OSError as error:
-        raise ValueError(f"port {port} cannot be used ({error.strerror})") from error
-    with server:
-        print(f"==> the course is at http://localhost:{port} (Ctrl-C stops it)", flush=True)
+class Server(http.server.ThreadingHTTPServer):
+    """Serves a folder, and tells the pages that are open in a browser when to load again."""
+
+    daemon_threads = True
+
+    def __init__(self, folder: Path, port: int):
+        self.folder, self.built, self.news = folder, 0, threading.Condition()
         try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            print()
+            super().__init__(("127.0.0.1", port), Handler)
+        except OSError as error:
+            raise ValueError(f"port {port} cannot be used ({error.strerror})") from error
+
+    def reload(self) -> None:
+        """Let every open page load again."""
+        with self.news:
+            self.built += 1
+            self.news.notify_all()
+
+    def wait(self, seen: int, seconds: float) -> bool:
+        """Whether a page is older than the last build, as soon as it is."""
+        with self.news:
+            return self.news.wait_for(lambda: self.built != seen, seconds)
+
+    def handle_error(self, request, client_address):
+        """A browser that leaves in the middle of an answer is no fault."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
+class Handler(http.server.SimpleHTTPRequestHandler):
     """Answers without a line for each request."""
+
+    def __init__(self, request, client_address, server: Server):
+        self.site = server
+        super().__init__(request, client_address, server, directory=str(server.folder))
+
+    def do_GET(self):
+        """A page with the script that loads it again, the news of a new build, or a file."""
+        kind, _, seen = self.path.rpartition("/")
+        if f"{kind}/" == EVENTS and seen.isdecimal():
+            return self.tell(int(seen))
+        page = Path(self.translate_path(self.path))
+        if page.is_dir() and self.path.partition("?")[0].endswith("/"):
+            page /= "index.html"
+        if page.suffix != ".html" or not page.is_file():
+            return super().do_GET()
+        script = RELOAD.format(EVENTS, self.site.built)
+        content = page.read_bytes().replace(b"</body>", script.encode() + b"</body>")
+        self.answer("text/html; charset=utf-8", len(content))
+        self.wfile.write(content)
+
+    def tell(self, seen: int):
+        """One event when there is a newer build than the page has seen."""
+        self.answer("text/event-stream")
+        while not self.site.wait(seen, seconds=15):
+            # a line that starts with a colon says nothing, but shows whether anyone still listens
+            self.wfile.write(b":\n\n")
+        self.wfile.write(b"data: built\n\n")
+
+    def answer(self, kind: str, length: int | None = None):
+        """The head of an answer."""
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        if length is not None:
+            self.send_header("Content-Length", str(length))
+        self.end_headers()
+
+    def end_headers(self):
+        """A browser asks again each time: what it has kept may be from before a build."""
+        self.send_header("Cache-Control", "no-cache")
+        super().end_headers()
 
     def log_message(self, format, *args):
         """Say nothing."""
 
 
 def main() -> int:
-    """Check the port, and serve the folder if one is given."""
+    """Say whether the port is free."""
     parser = argparse.ArgumentParser(prog="attncourse.publish.serve", description=__doc__)
     parser.add_argument("port")
-    parser.add_argument("folder", nargs="?")
-    given = parser.parse_args()
     try:
-        port = free_port(given.port)
-        if given.folder:
-            serve(given.folder, port)
+        free_port(parser.parse_args().port)
     except ValueError as error:
         print(f"==> {error}", file=sys.stderr)
         return 1

@@ -1,0 +1,57 @@
+"""The score of the checks for the site: judged on all cores, and kept for each chapter."""
+
+import json
+import os
+from concurrent.futures import ProcessPoolExecutor
+from itertools import groupby
+from multiprocessing import get_context
+from pathlib import Path
+
+from attncourse.checks import chapters, driver, exercises, score
+from attncourse.publish.execute import PACKAGE, digest, versions
+
+# what judging an answer never imports
+NOT_JUDGING = ("publish", "grading", "claims")
+
+
+def judging(chapter: str) -> list[Path]:
+    """The files of the package that a chapter's score can depend on."""
+    others = tuple(f"checks/{other}" for other in chapters() if other != chapter)
+    return [
+        path
+        for path in PACKAGE.rglob("*.py")
+        if not any(path.is_relative_to(PACKAGE / name) for name in (*NOT_JUDGING, *others))
+    ]
+
+
+def rows(folder: Path) -> list[score.Row]:
+    """The score of every exercise; a chapter's are taken from the folder where nothing changed."""
+    kept = {
+        chapter: folder / f"{chapter}-{digest(judging(chapter), PACKAGE, versions())}.json"
+        for chapter in chapters()
+    }
+    todo = [
+        (chapter, name)
+        for chapter, file in kept.items()
+        if not file.is_file()
+        for name in exercises(chapter)
+    ]
+    if todo:
+        folder.mkdir(parents=True, exist_ok=True)
+        # a fork would copy the threads' locks of whoever asks, and not the threads
+        with ProcessPoolExecutor(
+            min(os.cpu_count() or 1, len(todo)), get_context("spawn"), driver.warm_up
+        ) as pool:
+            judged = pool.map(row, *zip(*todo, strict=True))
+            for chapter, found in groupby(judged, key=lambda one: one.chapter):
+                for old in folder.glob(f"{chapter}-*.json"):
+                    old.unlink()
+                kept[chapter].write_text(json.dumps(list(found)), "utf-8")
+    return [
+        score.Row(*one) for file in kept.values() for one in json.loads(file.read_text("utf-8"))
+    ]
+
+
+def row(chapter: str, name: str) -> score.Row:
+    """The score of one exercise."""
+    return score.row(exercises(chapter)[name], (0,))
