@@ -56,14 +56,18 @@ def package_digest() -> str:
 
 def module_states() -> dict[str, str]:
     """The content of every source file of the package, in short, by its name."""
-    return {path.relative_to(PACKAGE).as_posix(): digest([path], PACKAGE) for path in package_files()}
+    return {
+        path.relative_to(PACKAGE).as_posix(): digest([path], PACKAGE) for path in package_files()
+    }
 
 
 def imports_digest(imported: Iterable[str], states: dict[str, str]) -> str:
     """The state of what a page imported, and of the list of all modules, which some pages show."""
     # which scripts and styles a figure reads is not traced: all of them count
     read = {*imported, *(name for name in states if not name.endswith(".py"))}
-    return digest((), PACKAGE, versions(), *states, *(states.get(name, "") for name in sorted(read)))
+    return digest(
+        (), PACKAGE, versions(), *states, *(states.get(name, "") for name in sorted(read))
+    )
 
 
 def execution_cache(book: Path) -> Path:

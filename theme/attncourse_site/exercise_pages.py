@@ -5,9 +5,9 @@ named by the file and the line that people edit. No cell of it is run.
 """
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
-from attncourse_site.folded import fold
 from docutils import nodes
 from sphinx.project import Project
 from sphinx.util.docutils import SphinxDirective
@@ -17,6 +17,7 @@ from attncourse.publish.address import colab_url
 from attncourse.publish.blocks import Cell, read_cells
 from attncourse.publish.notebooks import LEVELS
 from attncourse.publish.stubs import exercise_of, stub_of
+from attncourse_site.folded import fold
 
 PAGES = "exercises/"
 HINTS = ("the idea", "the shape of the solution", "nearly the line")
@@ -55,7 +56,7 @@ def page_text(path: Path) -> str:
     # without what it opens with, the text is no notebook
     end = lines.index("---", 1) if lines[0] == "---" else -1
     lines[: end + 1] = [""] * (end + 1)
-    for before, cell in zip(cells, cells[1:], strict=False):
+    for before, cell in pairwise(cells):
         if cell.kind == "code" and before.kind == "markdown" and {"answer", "stub"} & {*cell.tags}:
             box(lines, before, cell, path)
     return "\n".join(re.sub(r"^(`{3,})\{code-cell\}", r"\1{exercise-cell}", one) for one in lines)
