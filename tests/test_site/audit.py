@@ -1,0 +1,92 @@
+"""What is wrong with a page: its rule, where it is on the page, and what to do about it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote, urldefrag
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+SCRIPT = Path(__file__).with_suffix(".js").read_text("utf-8")
+OPEN = """document.querySelectorAll("details").forEach((box) => (box.open = true));
+document.querySelectorAll("button.toggle-button-hidden").forEach((button) => button.click());"""
+# without preload: axe would ask for what style sheets import, at the wrong address
+AXE = {"resultTypes": ["violations"], "preload": False}
+
+
+class Fault(NamedTuple):
+    """One thing wrong with a page."""
+
+    rule: str
+    where: str
+    advice: str
+
+
+class Facts(NamedTuple):
+    """What a page is to the pages that link to it, and what is wrong with it."""
+
+    faults: list[Fault]
+    title: str
+    ids: list[str]
+    links: list[tuple[str, str]]
+    words: list[str]
+
+
+def facts(page: Page) -> Facts:
+    """What an open page holds, once every box on it is open."""
+    page.evaluate(OPEN)
+    found = page.evaluate(SCRIPT)
+    faults = [Fault(*one) for one in found.pop("faults")]
+    return Facts(faults, **found)
+
+
+def axe(page: Page) -> list[Fault]:
+    """What axe-core finds wrong with a page as it is now."""
+    return [
+        Fault(f"axe:{rule['id']}", " ".join(map(str, node["target"])), advice(rule, node))
+        for rule in Axe().run(page, options=AXE).response["violations"]
+        for node in rule["nodes"]
+    ]
+
+
+def advice(rule: dict, node: dict) -> str:
+    """The first way that axe knows to mend an element, after the name of the rule."""
+    ways = [*node["any"], *node["all"], *node["none"]]
+    return f"{rule['help']}; {ways[0]['message']}" if ways else rule["help"]
+
+
+def in_short(faults: list[Fault]) -> Iterator[str]:
+    """One line for each rule that is broken, with the first of the places."""
+    rules: dict[str, list[Fault]] = {}
+    for fault in faults:
+        rules.setdefault(fault.rule, []).append(fault)
+    for rule, (first, *others) in rules.items():
+        times = f" ({len(others) + 1} times)" if others else ""
+        yield f"{rule}{times} at {first.where}: {first.advice}"
+
+
+def dead_links(
+    pages: dict[str, Facts], site: Path, address: str, made_later: tuple[str, ...] = ()
+) -> dict[str, list[Fault]]:
+    """Each page's links to a file or a place that the site does not have."""
+    ids = {page: set(found.ids) for page, found in pages.items()}
+
+    def missing(link: str) -> str:
+        url, place = urldefrag(link)
+        path = unquote(url.removeprefix(address).partition("?")[0])
+        if (site / path).is_dir():
+            path = f"{path.rstrip('/')}/index.html".lstrip("/")
+        if not url.startswith(address) or path in made_later:
+            return ""
+        if not (site / path).is_file():
+            return f"the site has no file {path}"
+        there = not place or path not in ids or unquote(place) in ids[path]
+        return "" if there else f"{path} has no #{place}"
+
+    return {
+        page: [
+            Fault("dead-link", where, why) for link, where in found.links if (why := missing(link))
+        ]
+        for page, found in pages.items()
+    }

@@ -1,0 +1,111 @@
+"""Every page of the site, as each reader meets it: light, dark, on a phone, with scripts off.
+
+What is wrong with a page is collected, and printed below the tests as a table. Pictures of each
+kind of page go to _build/screenshots.
+"""
+
+import shutil
+from collections import defaultdict
+
+import pytest
+
+from .audit import Facts, Fault, axe, dead_links, facts, in_short
+from .conftest import ROOT, watch
+
+MODES = {
+    "light": {"color_scheme": "light"},
+    "dark": {"color_scheme": "dark"},
+    "phone": {"viewport": {"width": 360, "height": 740}},
+    "no scripts": {"java_script_enabled": False},
+}
+PICTURES = ROOT / "_build" / "screenshots"
+# one of each of these folders shows them all
+ALIKE = ("chapters", "exercises", "_modules")
+# page -> mode -> faults
+found: dict[str, dict[str, list[Fault]]] = defaultdict(dict)
+seen: dict[str, Facts] = {}
+
+
+class Summary:
+    """A pytest plugin that prints the table below the tests."""
+
+    def pytest_terminal_summary(self, terminalreporter):
+        terminalreporter.section("faults of the site's pages")
+        for line in table():
+            terminalreporter.write_line(line)
+
+
+def table() -> list[str]:
+    """How many faults each page has in each mode."""
+    rows = [["page", *MODES], ["---", *("---:" for _ in MODES)]]
+    for page, modes in found.items():
+        rows.append([page, *(str(len(modes[mode])) if mode in modes else "" for mode in MODES)])
+    return [f"| {' | '.join(row)} |" for row in rows]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def summary(request):
+    """Print the table once the tests of this file are done."""
+    shutil.rmtree(PICTURES, ignore_errors=True)
+    yield
+    if found:
+        request.config.pluginmanager.register(Summary())
+
+
+@pytest.fixture(scope="module")
+def pages(site) -> list[str]:
+    """The pages of the site, as paths in it."""
+    paths = (path.relative_to(site) for path in sorted(site.rglob("*.html")))
+    return [path.as_posix() for path in paths if "_static" not in path.parts]
+
+
+def keep_picture(tab, page: str, mode: str) -> None:
+    """A picture of the whole page, for people to look at."""
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    name = f"{page.removesuffix('.html').replace('/', '-')}-{mode.replace(' ', '-')}.png"
+    tab.screenshot(path=PICTURES / name, full_page=True)
+
+
+def report(faults: dict[str, list[Fault]]) -> None:
+    """Fail, where a page has a fault, with each page, rule, place and what to do."""
+    wrong = [f"{page}: {line}" for page in faults for line in in_short(faults[page])]
+    if wrong:
+        pytest.fail("\n".join(["the site's pages have faults:", *wrong]), pytrace=False)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_page_has_a_fault(mode, browser, pages, address):
+    context = browser.new_context(**MODES[mode], reduced_motion="reduce")
+    tab = context.new_page()
+    errors, pictured = watch(tab), set()
+    for page in pages:
+        tab.goto(address + page, wait_until="load")
+        folder = page.partition("/")[0]
+        if folder not in ALIKE or folder not in pictured:
+            keep_picture(tab, page, mode)
+            pictured.add(folder)
+        here = facts(tab)
+        faults = here.faults
+        if mode == "no scripts":
+            words, kept = set(seen[page].words), set(here.words)
+            if page != "search.html" and len(words & kept) < 0.9 * len(words):
+                lost = " ".join(sorted(words - kept)[:20])
+                faults.append(Fault("text-needs-scripts", "article", f"show it without: {lost}"))
+        else:
+            faults += axe(tab)
+            seen[page] = here
+        faults += [Fault("error", page, error) for error in errors]
+        errors.clear()
+        found[page][mode] = faults
+    context.close()
+    report({page: found[page][mode] for page in pages})
+
+
+def test_no_link_is_dead(pages, site, address):
+    assert set(seen) == set(pages), "the pages were not looked at"
+    report(dead_links(seen, site, address))
+
+
+def test_every_page_has_a_title_of_its_own(pages):
+    titles = {page: seen[page].title for page in pages}
+    assert all(titles.values()) and len(set(titles.values())) == len(titles), titles
