@@ -15,12 +15,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from attncourse.publish.chromium import FLAGS, MISSING, chromium
 from attncourse.publish.serve import Quiet
 
 ROOT = Path(__file__).parents[2]
+# a busy machine is slow, not wrong
+expect.set_options(timeout=30_000)
 
 
 @pytest.fixture(scope="session")

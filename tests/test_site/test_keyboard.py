@@ -1,0 +1,187 @@
+"""The site without a mouse, and without motion for those who ask for none."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+CHAPTER = "chapters/dot_product.html"
+KINDS = ["index.html", CHAPTER, "exercises/dot_product.html", "search.html", "reference/api.html"]
+DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
+
+# Whether the element in focus, or a box around it, looks different from how it looks without.
+FOCUS = """() => {
+  const one = document.activeElement;
+  if (one === document.body) return null;
+  const around = [one, one.parentElement, one.parentElement.parentElement];
+  const looks = () => around.map((box) => {
+    const { outline, boxShadow, border, backgroundColor, textDecoration } = getComputedStyle(box);
+    return JSON.stringify({ outline, boxShadow, border, backgroundColor, textDecoration });
+  }).join();
+  const focused = looks();
+  one.blur();
+  const shown = focused !== looks();
+  one.focus({ preventScroll: true });
+  one.dataset.reached = "";
+  return shown ? "" : one.outerHTML.slice(0, 200);
+}"""
+NOT_REACHED = """() => [...document.querySelectorAll(
+  "a[href], button, input, select, textarea, summary, [tabindex='0']"
+)].filter((one) =>
+  !("reached" in one.dataset) && !one.disabled && one.tabIndex >= 0 && one.type !== "radio" &&
+  one.checkVisibility({ visibilityProperty: true }) && one.getClientRects().length
+).map((one) => one.outerHTML.slice(0, 200))"""
+NAME = """() => {
+  const one = document.activeElement;
+  return one.getAttribute("aria-label") || one.innerText || one.title || one.placeholder || "";
+}"""
+MOTION = """() => [...document.querySelectorAll("*")].flatMap((one) =>
+  [null, "::before", "::after"].filter((part) => {
+    const { transitionDuration, animationDuration, animationName, scrollBehavior } =
+      getComputedStyle(one, part);
+    const some = (times) => times.split(", ").some((time) => parseFloat(time) > 0);
+    return some(transitionDuration) || scrollBehavior === "smooth" ||
+      (animationName !== "none" && some(animationDuration));
+  }).map((part) => [one.localName, ...one.classList].join(".") + (part ?? "")))"""
+
+
+def tab_to(page: Page, name: str) -> None:
+    """Press Tab until what has the focus is called so."""
+    for _ in range(300):
+        page.keyboard.press("Tab")
+        if re.search(name, page.evaluate(NAME), re.IGNORECASE):
+            return
+    raise AssertionError(f"Tab never reaches {name!r} on {page.url}")
+
+
+def walk(page: Page) -> list[str]:
+    """Press Tab through the page; what is reached without a sign, or not at all."""
+    hidden = []
+    for _ in range(1000):
+        page.keyboard.press("Tab")
+        sign = page.evaluate(FOCUS)
+        if sign is None:
+            break
+        hidden += [f"shows no focus: {sign}"] if sign else []
+    return hidden + [f"is not reached: {one}" for one in page.evaluate(NOT_REACHED)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tab_reaches_everything_and_shows_where_it_is(kind, tab, address):
+    tab.goto(address + kind)
+    wrong = walk(tab)
+    assert not wrong, "\n".join(["", *wrong])
+
+
+def test_the_skip_link_comes_first_and_goes_to_the_text(tab, address):
+    tab.goto(address + CHAPTER)
+    tab.keyboard.press("Tab")
+    assert re.search("skip to main content", tab.evaluate(NAME), re.IGNORECASE)
+    tab.keyboard.press("Enter")
+    tab.keyboard.press("Tab")
+    assert tab.evaluate("document.querySelector('main').contains(document.activeElement)")
+
+
+def test_a_page_is_chosen_from_the_navigation(tab, address):
+    tab.goto(address)
+    tab_to(tab, "^glossary")
+    tab.keyboard.press("Enter")
+    expect(tab).to_have_url(re.compile("/reference/glossary.html"))
+
+
+def test_a_page_is_chosen_from_the_navigation_on_a_phone(new_tab, address):
+    tab = new_tab(viewport=PHONE, reduced_motion="reduce")
+    tab.goto(address + CHAPTER)
+    link = tab.get_by_role("link", name="Glossary", exact=True)
+    expect(link).to_be_hidden()
+    tab_to(tab, "navigation|side ?bar|menu")
+    tab.keyboard.press("Enter")
+    expect(link).to_be_visible()
+    tab.keyboard.press("Escape")
+    expect(link).to_be_hidden()
+    tab.keyboard.press("Enter")
+    tab_to(tab, "^glossary")
+    tab.keyboard.press("Enter")
+    expect(tab).to_have_url(re.compile("/reference/glossary.html"))
+
+
+def test_a_word_is_searched_and_its_page_opened(tab, address):
+    tab.goto(address)
+    tab_to(tab, "search")
+    tab.keyboard.press("Enter")
+    tab.keyboard.type("softmax")
+    tab.keyboard.press("Enter")
+    expect(tab).to_have_url(re.compile(r"search\.html\?q=softmax"))
+    result = tab.locator("#search-results li a").first
+    expect(result).to_be_visible()
+    tab_to(tab, f"^{re.escape(result.inner_text())}$")
+    tab.keyboard.press("Enter")
+    expect(tab).not_to_have_url(re.compile("search"))
+    expect(tab.locator("article")).to_contain_text("softmax", ignore_case=True)
+
+
+def test_the_search_field_is_left_with_escape(tab, address):
+    tab.goto(address)
+    tab_to(tab, "search")
+    tab.keyboard.press("Enter")
+    expect(tab.locator("dialog input[type=search]")).to_be_focused()
+    tab.keyboard.press("Escape")
+    expect(tab.locator("dialog input[type=search]")).to_be_hidden()
+
+
+def test_the_colour_scheme_is_chosen_and_kept(tab, address):
+    scheme = "document.documentElement.dataset.theme"
+    tab.emulate_media(color_scheme="light")
+    tab.goto(address)
+    assert tab.evaluate(scheme) == "light"
+    tab_to(tab, "colou?r|theme|dark")
+    for _ in range(3):
+        tab.keyboard.press("Enter")
+        if tab.evaluate(scheme) == "dark":
+            break
+    assert tab.evaluate(scheme) == "dark"
+    tab.goto(address + CHAPTER)
+    assert tab.evaluate(scheme) == "dark"
+
+
+@pytest.mark.parametrize("kind", [CHAPTER, "exercises/dot_product.html"])
+def test_a_box_opens_with_enter_and_closes_with_space(kind, tab, address):
+    tab.goto(address + kind)
+    box = tab.locator("article details:not([open])").first
+    summary = box.locator("summary")
+    tab_to(tab, f"^{re.escape(summary.inner_text().strip())}")
+    expect(summary).to_be_focused()
+    tab.keyboard.press("Enter")
+    expect(box).to_have_attribute("open", "")
+    tab.keyboard.press("Space")
+    expect(box).not_to_have_attribute("open", "")
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_moves_for_who_asks_for_no_motion(kind, size, new_tab, address):
+    tab = new_tab(viewport=size, reduced_motion="reduce")
+    tab.goto(address + kind)
+    assert not set(tab.evaluate(MOTION))
+
+
+def test_what_shows_no_focus_is_named(browser):
+    page = browser.new_page()
+    page.set_content(
+        "<style>.bare:focus { outline: none }</style><div><p><a href='#1'>One</a></p></div>"
+        "<div><p><a class='bare' href='#2'>Two</a><button inert>Three</button></p></div>"
+    )
+    wrong = walk(page)
+    page.close()
+    assert [line.partition(":")[0] for line in wrong] == ["shows no focus", "is not reached"]
+    assert "Two" in wrong[0] and "Three" in wrong[1]
+
+
+def test_what_moves_is_named(browser):
+    page = browser.new_page()
+    page.set_content(
+        "<style>b::after { transition: color 1s } i { transition: none }</style><b><i>"
+    )
+    moving = page.evaluate(MOTION)
+    page.close()
+    assert moving == ["b::after"]
