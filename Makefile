@@ -12,7 +12,7 @@ run = .venv/bin/python -m
 # named after what was installed, for which folder: when either changes, it is installed again
 ready := .venv/ready-$(shell (pwd; cat requirements.txt pyproject.toml) | cksum | tr ' ' -)
 
-.PHONY: help book site zip times test release clean python port
+.PHONY: help book site zip times test screenshots system release clean python port
 .NOTPARALLEL:
 
 help:
@@ -20,6 +20,8 @@ help:
 	@echo "make site     build the course into _build/html"
 	@echo "make zip      the built course in one file, _build/attncourse.zip, to read offline"
 	@echo "make test     run everything that CI runs"
+	@echo "make screenshots  pictures of every kind of page, into _build/screenshots"
+	@echo "make system   install what the tests use beyond Python: bubblewrap, chromium (Debian, Ubuntu)"
 	@echo "make release  write the Colab copies and the exercise notebooks from their texts"
 	@echo "make clean    remove what was built (make clean ALL=1: also .venv)"
 	@echo "PYTHON=...    chooses the Python (3.11 or newer) that .venv is made with"
@@ -40,6 +42,14 @@ times: $(ready)
 
 test: $(ready) .cache/wheels
 	@$(run) attncourse.publish.suite
+
+# the tests of the pages keep a picture of each kind of page they look at
+screenshots: $(ready)
+	@$(run) pytest -q tests/test_site/test_pages.py
+	@echo "==> the pictures are in _build/screenshots"
+
+system: python
+	@$(PYTHON) -m attncourse.publish.system
 
 .cache/wheels: | $(ready)
 	@echo "==> fetching the IPython that Colab has, to run the notebooks with it"

@@ -66,9 +66,7 @@ def in_short(faults: list[Fault]) -> Iterator[str]:
         yield f"{rule}{times} at {first.where}: {first.advice}"
 
 
-def dead_links(
-    pages: dict[str, Facts], site: Path, address: str, made_later: tuple[str, ...] = ()
-) -> dict[str, list[Fault]]:
+def dead_links(pages: dict[str, Facts], site: Path, address: str) -> dict[str, list[Fault]]:
     """Each page's links to a file or a place that the site does not have."""
     ids = {page: set(found.ids) for page, found in pages.items()}
 
@@ -77,7 +75,7 @@ def dead_links(
         path = unquote(url.removeprefix(address).partition("?")[0])
         if (site / path).is_dir():
             path = f"{path.rstrip('/')}/index.html".lstrip("/")
-        if not url.startswith(address) or path in made_later:
+        if not url.startswith(address):
             return ""
         if not (site / path).is_file():
             return f"the site has no file {path}"

@@ -18,11 +18,17 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from attncourse.publish.chromium import FLAGS, MISSING, chromium
-from attncourse.publish.serve import Quiet
 
 ROOT = Path(__file__).parents[2]
 # a busy machine is slow, not wrong
 expect.set_options(timeout=30_000)
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    """Serves files as they are, without a line for each."""
+
+    def log_message(self, format, *args):
+        """Say nothing."""
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +44,7 @@ def site() -> Path:
 @pytest.fixture(scope="session")
 def address(site) -> Iterator[str]:
     """Where the site is served while the tests run."""
-    handler = functools.partial(Quiet, directory=site)
+    handler = functools.partial(Handler, directory=site)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
