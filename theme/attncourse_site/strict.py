@@ -48,7 +48,7 @@ class Unnamed(HTMLParser):
 
 def line_of(node: nodes.Node) -> nodes.Node:
     """The node itself or the closest one around it of which the line is known."""
-    while node.line is None and node.parent is not None:
+    while not node.line and node.parent is not None:
         node = node.parent
     return node
 
