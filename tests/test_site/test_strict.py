@@ -39,15 +39,16 @@ PAGE = {
     ":pyobject: shown": "",
     "``` ": "",
     "```{code-cell} python3": "",
-    "from IPython.display import HTML": "<svg> has no name",
-    f"HTML('{SQUARE}')": "",
+    "from IPython.display import HTML": "",
+    f"HTML('{SQUARE}')": "<svg> has no name",
     "```  ": "",
     "<details><summary>Twice</summary>one</details>": "",
     "<details><summary>Twice</summary>two</details>": "",
 }
 FILES = {
     "_toc.yml": "format: jb-book\nroot: index\nchapters: [{file: chapters/one}]\n",
-    "index.md": "# Book\n\nA book.\n\n:::{glossary}\nknown term\n  Known.\n\nidle term\n  Not.\n:::\n",
+    "index.md": "# Book\n\nA book.\n\n"
+    ":::{glossary}\nknown term\n  Known.\n\nidle term\n  Not.\n:::\n",
     "chapters/one.ipynb": "",
     "chapters/square.svg": SQUARE,
     "attncourse/one.py": "def shown(): ...\n\n\ndef mentioned(): ...\n\n\ndef forgotten(): ...\n",

@@ -1,0 +1,197 @@
+"""The frame of every page: its addresses, what search engines read, 404, print, the ways between
+the chapters and the reference."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+from xml.etree import ElementTree
+
+import pytest
+from bs4 import BeautifulSoup
+
+from attncourse.publish.address import repository_url, site_url
+
+ROOT = Path(__file__).parents[2]
+ONE = """\
+---
+file_format: mystnb
+kernelspec: {name: python3, display_name: Python 3}
+---
+
+# One
+
+A page long enough to be described by its opening sentence alone, as every page should be.
+"""
+
+
+def soup(path: Path) -> BeautifulSoup:
+    return BeautifulSoup(path.read_text("utf-8"), "html.parser")
+
+
+def pages(site: Path) -> dict[str, BeautifulSoup]:
+    """Every page of a built site by its name."""
+    found = (path for path in site.rglob("*.html") if "_static" not in path.parts)
+    return {path.relative_to(site).as_posix(): soup(path) for path in sorted(found)}
+
+
+@pytest.fixture(scope="module")
+def fork(tmp_path_factory, monkeypatch_module) -> Path:
+    """A small book, built as the CI of somebody's fork would build it."""
+    book = tmp_path_factory.mktemp("book")
+    for folder in ("chapters", "reference"):
+        (book / folder).mkdir()
+    shutil.copy(ROOT / "_config.yml", book)
+    shutil.copytree(ROOT / "theme", book / "theme")
+    (book / "reference" / "references.bib").touch()
+    (book / "_toc.yml").write_text(
+        "format: jb-book\nroot: index\nchapters: [{file: chapters/one}]\n"
+    )
+    (book / "index.md").write_text("# Book\n\nA book.\n")
+    (book / "chapters" / "one.md").write_text(ONE)
+    (book / "chapters" / "one.ipynb").touch()
+    monkeypatch_module.setenv("GITHUB_REPOSITORY", "Someone/fork")
+    monkeypatch_module.setenv("GITHUB_SERVER_URL", "https://github.com")
+    command = [sys.executable, "-m", "attncourse.publish.site", str(book)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return book / "_build" / "html"
+
+
+@pytest.fixture(scope="module")
+def monkeypatch_module():
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
+
+
+def test_every_address_of_a_fork_is_the_fork_s(fork):
+    home = "https://someone.github.io/fork/"
+    page = soup(fork / "chapters" / "one.html")
+    links = {link["href"] for link in page.select("a[href^=https]")}
+    repository = "https://github.com/Someone/fork"
+    assert repository in links
+    assert f"{repository}/edit/main/chapters/one.md" in links
+    assert any(link.startswith(f"{repository}/issues/new?") for link in links)
+    colab = "https://colab.research.google.com/github/Someone/fork/blob/main/chapters/one.ipynb"
+    assert colab in links
+    assert page.select_one("link[rel=canonical]")["href"] == f"{home}chapters/one.html"
+    assert page.select_one("meta[property='og:url']")["content"] == f"{home}chapters/one.html"
+    assert soup(fork / "index.html").select_one("link[rel=canonical]")["href"] == home
+    assert f"Sitemap: {home}sitemap.xml" in (fork / "robots.txt").read_text()
+    mapped = {one.text for one in ElementTree.parse(fork / "sitemap.xml").iter() if one.text}
+    assert {home, f"{home}chapters/one.html"} <= mapped
+    for name, text in pages(fork).items():
+        assert "attncourse.github.io" not in str(text), name
+        assert "github.com/attncourse" not in str(text), name
+
+
+def test_the_404_page_works_at_any_depth_below_the_project(fork):
+    for tag in soup(fork / "404.html").select("[href], [src]"):
+        address = tag.get("href") or tag.get("src")
+        if not address.startswith(("https:", "#", "data:")):
+            assert address.startswith("/fork/"), tag
+            assert (fork / unquote(urlsplit(address).path).removeprefix("/fork/")).exists(), tag
+
+
+def test_every_page_can_be_found_and_previewed(site):
+    home = f"{site_url(repository_url())}/"
+    told = {}
+    for name, page in pages(site).items():
+        assert page.html["lang"] == "en", name
+        assert page.title.text.strip(), name
+        words = page.select_one("meta[name=description]")["content"]
+        assert 10 < len(words) <= 202, f"{name}: {words}"
+        assert page.select_one("link[rel=icon]")["href"].endswith("favicon.svg"), name
+        if name == "404.html":
+            assert page.select_one("meta[name=robots]")["content"] == "noindex"
+            continue
+        address = home if name == "index.html" else home + name
+        assert page.select_one("link[rel=canonical]")["href"] == address, name
+        preview = {tag["property"]: tag["content"] for tag in page.select("meta[property^='og:']")}
+        assert preview["og:url"] == address, name
+        assert preview["og:description"] == words, name
+        assert preview["og:title"], name
+        told.setdefault(words, []).append(name)
+    assert [names for names in told.values() if len(names) > 1] == []
+
+
+def test_the_site_map_has_every_page_with_a_text(site):
+    home = f"{site_url(repository_url())}/"
+    tree = ElementTree.parse(site / "sitemap.xml")
+    mapped = {
+        one.text.removeprefix(home) or "index.html" for one in tree.iter() if one.text.strip()
+    }
+    # what Sphinx makes itself is found through these
+    made = re.compile(r"_modules/.*|404\.html|genindex\.html|py-modindex\.html|search\.html")
+    assert mapped == {name for name in pages(site) if not made.fullmatch(name)}
+
+
+def test_a_function_and_its_section_lead_to_each_other(site):
+    reference = soup(site / "reference" / "api.html")
+    shown = 0
+    for path in sorted((site / "chapters").glob("*.html")):
+        chapter = soup(path)
+        for way in chapter.select(".in-the-reference a"):
+            shown += 1
+            section = way.find_parent("section")["id"]
+            entry = reference.find(id=urlsplit(way["href"]).fragment).parent
+            back = entry.find("a", href=f"../chapters/{path.name}#{section}")
+            assert re.match(r"section \d+(\.\d+)*, \w", back.text), way
+            assert back.parent.text.startswith("Taught in section"), way
+    assert shown >= 6
+
+
+def test_every_term_says_where_it_is_taught(site):
+    entries = soup(site / "reference" / "glossary.html").select("dl.glossary > dd")
+    assert len(entries) > 20
+    for entry in entries:
+        link = entry.select("p")[-1].a
+        page, _, anchor = link["href"].partition("#")
+        assert soup(site / "reference" / page).find(id=anchor), entry.text
+
+
+def test_a_page_has_one_title_and_its_landmarks(site):
+    for name, page in pages(site).items():
+        assert len(page.select("h1")) == 1, name
+        assert page.select_one("nav[aria-label=Home] a.logo"), name
+        assert page.select_one("#pst-skip-link a[href='#main-content']"), name
+
+
+def test_the_neighbours_of_a_page_are_named(site):
+    page = soup(site / "reference" / "glossary.html")
+    assert page.select_one(".left-prev .prev-next-title").text.strip()
+    assert page.select_one(".right-next .prev-next-title").text.strip()
+    assert "BSD-3-Clause" in page.select_one("footer .copyright").text
+
+
+def test_print_is_light_and_whole(site, new_tab):
+    page = new_tab(color_scheme="dark")
+    page.goto((site / "chapters" / "dot_product.html").as_uri())
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.emulate_media(media="print", color_scheme="dark")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != dark
+    for hidden in (".bd-sidebar-primary", ".bd-header-article", ".prev-next-footer"):
+        assert not page.locator(hidden).is_visible(), hidden
+    assert page.locator("article h1").is_visible()
+    folded = page.locator("details:not([open]) > pre").first
+    assert folded.bounding_box()["height"] > 20
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_the_index_fits_a_narrow_page(site, new_tab):
+    page = new_tab(viewport={"width": 360, "height": 700})
+    for name in ("genindex.html", "reference/api.html", "reference/claims.html"):
+        page.goto((site / name).as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, name
+
+
+def test_nothing_moves_for_a_reader_who_wants_it_still(site, new_tab):
+    page = new_tab(reduced_motion="reduce")
+    page.goto((site / "index.html").as_uri())
+    moving = "e => getComputedStyle(e).transitionDuration + getComputedStyle(e).animationDuration"
+    found = page.evaluate(f"[...new Set([...document.querySelectorAll('*')].map({moving}))]")
+    assert found == ["0s0s"]
