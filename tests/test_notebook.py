@@ -164,11 +164,22 @@ def test_status_tells_what_is_solved(right, capsys, monkeypatch):
     capsys.readouterr()
     status()
     lines = capsys.readouterr().out.splitlines()
-    states = {line.split()[1]: line.rpartition("points  ")[2] for line in lines[:-1]}
+    states = {line.split()[1]: line.rpartition("points  ")[2] for line in lines[:-2]}
     assert states["distance_attention"] == "passed"
     assert states["cached_attention"] == "wrong"
     assert set(states.values()) == {"passed", "wrong", "not checked"}
-    assert lines[-1] == f"dot_product: 1 of {len(states)} solved, 15 of {sum_of_points()} points"
+    assert lines[-2] == f"dot_product: 1 of {len(states)} solved, 15 of {sum_of_points()} points"
+    assert lines[-1] == "solved: distance_attention"
+
+
+def test_status_names_what_is_solved_in_one_line(capsys, monkeypatch):
+    names = ["distance_attention", "prefix_mask"]
+    monkeypatch.setattr(notebook, "verdicts", dict.fromkeys(names, Verdict("passed")))
+    status()
+    assert capsys.readouterr().out.splitlines()[-1] == "solved: distance_attention, prefix_mask"
+    monkeypatch.setattr(notebook, "verdicts", {})
+    status()
+    assert "solved: " not in capsys.readouterr().out
 
 
 def sum_of_points():

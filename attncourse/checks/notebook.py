@@ -47,16 +47,23 @@ def hint(name: str, level: int = 1) -> None:
 
 
 def status(chapter: str | None = None) -> None:
-    """Print what this session has solved of a chapter: by default, of those it has checked."""
+    """Print what this session has solved of a chapter: by default, of those it has checked.
+
+    The last line names the solved exercises; the course's site takes it over into its count.
+    """
+    done = []
     begun = [c for c in chapters() if verdicts.keys() & exercises(c).keys()] or chapters()
     for slug in [chapter] if chapter else begun:
         listed = exercises(slug)
         solved = [e for e in listed.values() if passed(e.name)]
+        done += [e.name for e in solved]
         for e in listed.values():
             state = verdicts[e.name].status if e.name in verdicts else "not checked"
             print(f"  {'✓' if passed(e.name) else '·'} {e.name:<24} {e.points:>3} points  {state}")
         points, most = (sum(e.points for e in some) for some in (solved, listed.values()))
         print(f"{slug}: {len(solved)} of {len(listed)} solved, {points} of {most} points")
+    if done:
+        print(f"solved: {', '.join(done)}")
 
 
 def passed(name: str) -> bool:

@@ -37,9 +37,7 @@ def exercise_notebook(
     exercises = known_exercises(slug) if exercises is None else exercises
     page = book.documents.get(f"exercises/{slug}")
     if page is None:
-        raise ValueError(
-            f"_toc.yml has no page exercises/{slug}, or there is no solutions/{slug}.md"
-        )
+        raise ValueError(f"exercises/{slug} is not in _toc.yml, or solutions/{slug}.md is missing")
     cells, stubs = without_stubs(page)
     document = replace(page, cells=cells)
     chapter = book.documents[f"chapters/{slug}"]

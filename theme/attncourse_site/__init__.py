@@ -8,6 +8,9 @@ PARTS = (
     "docstrings",
     "exercise_pages",
     "formulas",
+    "front_page",
+    "page_head",
+    "reading_time",
     "strict",
     "taught",
 )

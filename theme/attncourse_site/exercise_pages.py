@@ -19,6 +19,8 @@ from attncourse.publish.notebooks import LEVELS
 from attncourse.publish.stubs import exercise_of, stub_of
 from attncourse_site.folded import fold
 
+from .folded import fold
+
 PAGES = "exercises/"
 HINTS = ("the idea", "the shape of the solution", "nearly the line")
 # more colons than a statement nests
@@ -106,11 +108,8 @@ class Statement(Course, ExerciseDirective):
         boxes = super().run()
         for one in boxes:
             # sphinx-exercise makes a section of it, with the same id in every exercise
-            section = one[1]
-            one[1:] = [
-                nodes.paragraph("", said(card), classes=["exercise-card"]),
-                *section.children,
-            ]
+            opening = nodes.paragraph("", said(card), classes=["exercise-card"])
+            one[1:] = [opening, *one[1].children]
         return boxes
 
 
