@@ -10,10 +10,10 @@ TEMPLATES = Path(__file__).parents[1] / "templates"
 
 
 def clock(minutes: int) -> str:
-    """A time as people say it."""
-    hours, rest = divmod(minutes, 60)
+    """About how long that is, to five minutes, as people say it."""
+    hours, rest = divmod(5 * max(1, round(minutes / 5)), 60)
     if not hours:
-        return f"{minutes} minutes"
+        return f"{rest} minutes"
     return f"{hours} h {rest} min" if rest else f"{hours} h"
 
 

@@ -28,11 +28,10 @@ def seconds(doctree: nodes.document) -> float:
 
 
 def note_minutes(app, doctree):
-    """Keep a chapter's minutes, to the nearest five, for its own page and for the front page."""
+    """Keep a chapter's minutes, for its own page and for the front page."""
     docname = app.env.docname
     if docname.startswith("chapters/"):
-        minutes = 5 * max(1, round(seconds(doctree) / 300))
-        app.env.metadata[docname]["reading_minutes"] = minutes
+        app.env.metadata[docname]["reading_minutes"] = seconds(doctree) / 60
 
 
 def setup(app):
