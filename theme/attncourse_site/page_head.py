@@ -1,12 +1,8 @@
 """The head of a chapter and of its exercises: how long they take, and how to run them."""
 
-from pathlib import Path
-
 from docutils import nodes
 
 from attncourse.publish.address import colab_url, repository_url
-
-TEMPLATES = Path(__file__).parents[1] / "templates"
 
 
 def clock(minutes: int) -> str:
@@ -64,6 +60,5 @@ def add_head(app, doctree, docname):
 
 def setup(app):
     """Register with Sphinx."""
-    app.config.templates_path.append(str(TEMPLATES))
     app.connect("doctree-resolved", add_head)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
