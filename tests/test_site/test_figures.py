@@ -1,0 +1,310 @@
+"""The interactive figures: numbers against torch, keys, and every place that they live in."""
+
+from html import escape
+from itertools import product
+from pathlib import Path
+
+import axe_playwright_python
+import pytest
+import torch
+
+from attncourse import plot
+from attncourse.dot_product import attention, attention_weights, causal_mask
+from attncourse.plot.explorer import TEMPERATURES
+from attncourse.plot.interactive import Interactive, Slider, columns, number, row, shown
+
+AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
+CHAPTER = "chapters/dot_product.html"
+
+g = torch.Generator().manual_seed(0)
+Q, K = torch.randn(4, 48, generator=g), torch.randn(5, 48, generator=g)
+V = torch.randn(5, 3, generator=g)
+QUERIES, KEYS = ["the", "river", "bank", "."], ["a", "b", "c", "d", "e"]
+NOWHERE = torch.tensor([[1, 0, 1, 0, 1], [0, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 1, 1, 1, 1]]).bool()
+MASKS = {"none": NOWHERE | True, "causal": causal_mask(5)[:4], "nowhere": NOWHERE}
+WIDTHS = [1, 2, 16, 48]
+WEIGHTS = torch.randn(3, 4, 5, generator=g).softmax(dim=-1)
+EXPLORER = plot.explorer(
+    Q, K, V, QUERIES, KEYS, ["x", "y", "z"], query=2, widths=WIDTHS, masks=MASKS, alt="Steps."
+)  # fmt: skip
+HEADS = plot.heads(WEIGHTS, QUERIES, KEYS, alt="Three heads.")
+FIGURES = {"explorer": EXPLORER, "heads": HEADS}
+
+# moves the controls to each state in turn, and says what every slot then shows and holds
+VISIT = """(figure, states) => {
+  const put = ([name, value]) => {
+    const inputs = [...figure.querySelectorAll(`[name="${name}"]`)];
+    const input = inputs[inputs.length > 1 ? value : 0];
+    if (input.type === "range") input.value = value;
+    else input.checked = input.type === "radio" || value;
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  const read = () => {
+    const cells = {};
+    for (const slot of figure.querySelectorAll("[data-show]"))
+      (cells[slot.dataset.show] ??= []).push([slot.textContent, slot.value ?? null]);
+    return cells;
+  };
+  return states.map((state) => {
+    Object.entries(state).forEach(put);
+    return read();
+  });
+}"""
+# as JupyterLab and VS Code do: scripts in inserted HTML do not run until they are made anew
+INSERT = """(place, html) => {
+  place.innerHTML = html;
+  for (const script of place.querySelectorAll("script")) {
+    const made = document.createElement("script");
+    made.textContent = script.textContent;
+    script.replaceWith(made);
+  }
+}"""
+
+
+def page_of(*figures, scheme="light") -> str:
+    """A bare page, without a style of ours."""
+    shown = "".join(
+        figure if isinstance(figure, str) else figure._repr_html_() for figure in figures
+    )
+    return (
+        f'<!doctype html><html lang="en"><head><title>Bare</title><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width"></head>'
+        f'<body style="color-scheme: {scheme}"><main><h1>Bare</h1>{shown}</main></body></html>'
+    )
+
+
+def figure_in(page):
+    return page.locator(".attncourse-figure")
+
+
+def visit(figure, states: list[dict]) -> list[dict[str, list[tuple[str, str]]]]:
+    """For each state in turn, the text and the value of every slot of that name."""
+    return figure.evaluate(VISIT, states)
+
+
+def read(figure, **state) -> dict[str, list[str]]:
+    """What every slot shows, once these controls have been moved there."""
+    (cells,) = visit(figure, [state])
+    return {slot: [text for text, _ in shown] for slot, shown in cells.items()}
+
+
+def test_every_state_of_the_explorer_equals_the_package(tab):
+    tab.set_content(page_of(EXPLORER))
+    names = ("query", "mask", "d_k", "scale", "temperature")
+    options = (range(4), range(3), range(4), (True, False), range(len(TEMPERATURES)))
+    states = [dict(zip(names, state, strict=True)) for state in product(*options)]
+    for state, got in zip(states, visit(figure_in(tab), states), strict=True):
+        query, scale = state["query"], state["scale"]
+        d, temperature = WIDTHS[state["d_k"]], TEMPERATURES[state["temperature"]]
+        mask = list(MASKS.values())[state["mask"]]
+        k, v = K[:, :d].double(), V.double()
+        q = Q[:, :d].double() / temperature * (1 if scale else d**0.5)
+        weight = attention_weights(q, k, mask)[query]
+        expected = {
+            "dot": k @ Q[query, :d].double(),
+            "score": (k @ q[query] / d**0.5).masked_fill(~mask[query], -torch.inf),
+            "weight": weight,
+            "part": (weight[:, None] * v).flatten(),
+            "output": attention(q, k, v, mask)[query],
+            "total": weight.sum()[None],
+        }
+        for slot, numbers in expected.items():
+            held = [float(value.replace("Infinity", "inf")) for _, value in got[slot]]
+            torch.testing.assert_close(
+                torch.tensor(held, dtype=torch.float64),
+                numbers,
+                rtol=1e-6,
+                atol=1e-6,
+                msg=lambda why, slot=slot, state=state: f"{slot} at {state}: {why}",
+            )
+            assert [text for text, _ in got[slot]] == [shown(x) for x in held], (slot, state)
+        ((said, _),) = got["said"]
+        assert said.startswith(f"Query {QUERIES[query]}: "), state
+        assert ("no key may be attended to" in said) == (not mask[query].any()), state
+        assert said.endswith(f"Output: {', '.join(text for text, _ in got['output'])}."), state
+    assert len(states) == 672
+
+
+def test_what_the_scores_are_divided_by_stands_over_them(tab):
+    tab.set_content(page_of(EXPLORER))
+    figure = figure_in(tab)
+    assert read(figure, d_k=2)["divisor"] == ["√16"]
+    assert read(figure, temperature=0)["divisor"] == ["√16 · 0.125"]
+    assert read(figure, scale=False)["divisor"] == ["0.125"]
+    assert read(figure, temperature=TEMPERATURES.index(1))["divisor"] == ["1"]
+
+
+@pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
+def test_a_script_finds_what_python_wrote(figure, new_tab):
+    html = page_of(figure)
+    without, live = new_tab(java_script_enabled=False), new_tab()
+    for page in (without, live):
+        page.set_content(html)
+    before, after = (page.locator("data").all_inner_texts() for page in (without, live))
+    assert before == after and len(before) > 12
+
+
+@pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
+def test_without_scripts_the_numbers_are_there_and_the_controls_are_not(figure, new_tab):
+    tab = new_tab(java_script_enabled=False)
+    tab.set_content(page_of(figure))
+    assert tab.locator("data").first.is_visible()
+    assert [one for one in tab.locator("input").all() if one.is_visible()] == []
+    assert tab.locator("th").filter(has_text="river" if figure is HEADS else "weight").is_visible()
+
+
+def test_the_explorer_is_used_by_keyboard_alone(tab):
+    tab.set_content(page_of(EXPLORER))
+    figure, keys = figure_in(tab), tab.keyboard
+
+    def moved(*presses: str) -> dict[str, list[str]]:
+        for press in presses:
+            keys.press(press)
+        assert tab.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+        return read(figure)
+
+    assert "Query bank" in read(figure)["said"][0]
+    assert "Query ." in moved("Tab", "ArrowRight")["said"][0]
+    assert "Query the" in moved("ArrowDown")["said"][0]
+    assert "Query river" in moved("ArrowRight")["said"][0]
+    here = moved("Tab", "ArrowRight", "ArrowRight")
+    assert here["said"] == ["Query river: no key may be attended to. Output: 0.00, 0.00, 0.00."]
+    assert here["score"] == ["−∞"] * 5 and here["weight"] == ["0.00"] * 5
+    assert moved("ArrowLeft")["score"].count("−∞") == 3
+    assert moved("Tab", "ArrowRight", "ArrowRight")["divisor"] == ["√16"]
+    assert tab.evaluate("document.activeElement.getAttribute('aria-valuetext')") == "16"
+    assert moved("Tab", "Space")["divisor"] == ["1"]
+    assert moved("Tab", "End")["divisor"] == ["8"]
+    # Enter would send the form of a page that listens for nothing
+    keys.press("Enter")
+    assert tab.url == "about:blank" and read(figure)["divisor"] == ["8"]
+
+
+def test_the_head_selector_is_used_by_keyboard_alone(tab):
+    tab.set_content(page_of(HEADS))
+    figure, keys = figure_in(tab), tab.keyboard
+
+    def expected(head: int, query: int) -> str:
+        top, key = WEIGHTS[head, query].max(dim=-1)
+        return f"Head {head}, query {QUERIES[query]}: most weight, {top:.2f}, on {KEYS[key]}."
+
+    assert read(figure)["said"] == [expected(0, 0)]
+    for press, head, query in [
+        ("Tab", 0, 0), ("ArrowRight", 1, 0), ("ArrowRight", 2, 0), ("Tab", 2, 0),
+        ("ArrowDown", 2, 1), ("ArrowDown", 2, 2), ("ArrowUp", 2, 1),
+    ]:  # fmt: skip
+        keys.press(press)
+        got = read(figure)
+        assert got["said"] == [expected(head, query)]
+        assert got["weight"] == [f"{w:.2f}" for w in WEIGHTS[head].flatten()]
+    assert tab.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+
+
+def test_pointing_at_a_row_picks_its_query(tab):
+    tab.set_content(page_of(HEADS))
+    tab.locator("tr").nth(4).locator("td").nth(2).hover()
+    assert "query .:" in read(figure_in(tab))["said"][0]
+    assert tab.locator("tr").nth(4).evaluate("row => getComputedStyle(row).outlineStyle") == "solid"
+
+
+def test_copies_of_a_figure_in_a_notebook_follow_their_own_controls(tab):
+    tab.set_content(page_of("<div></div><div></div><div></div>"))
+    places = tab.locator("main > div")
+    for place, figure in zip(places.all(), (EXPLORER, EXPLORER, HEADS), strict=True):
+        place.evaluate(INSERT, figure._repr_html_())
+    first, second, third = figure_in(tab).all()
+    assert "Query the" in read(first, query=0)["said"][0]
+    assert "Query ." in read(second, query=3)["said"][0]
+    assert "Query the" in read(first)["said"][0]
+    assert read(third)["said"][0].startswith("Head 0")
+    # the one who wrote the page finds no name of ours in it
+    assert tab.evaluate("[typeof view, typeof data, typeof follow]") == ["undefined"] * 3
+
+
+def test_a_figure_lives_in_a_frame_of_its_own(tab):
+    frame = f'<iframe title="output" sandbox="allow-scripts" srcdoc="{escape(page_of(EXPLORER))}">'
+    tab.set_content(page_of(frame + "</iframe>"))
+    figure = tab.frame_locator("iframe").locator(".attncourse-figure")
+    figure.get_by_label("the").check()
+    assert "Query the" in read(figure)["said"][0]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 900])
+def test_axe_finds_nothing_and_the_page_does_not_scroll_sideways(scheme, width, new_tab):
+    tab = new_tab(color_scheme=scheme, viewport={"width": width, "height": 700})
+    tab.set_content(page_of(*FIGURES.values(), scheme=scheme))
+    tab.add_script_tag(path=AXE)
+    found = tab.evaluate("axe.run().then(found => found.violations.map(one => one.id))")
+    assert found == []
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_table_too_wide_for_the_page_is_reached_by_keyboard(new_tab):
+    tab = new_tab(viewport={"width": 360, "height": 700})
+    words = [f"long-word-{i}" for i in range(9)]
+    tab.set_content(page_of(plot.heads(torch.ones(1, 9, 9), words, words, alt="wide")))
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 360
+    tab.wait_for_function("document.querySelector('.scroll').tabIndex === 0")
+    tab.set_viewport_size({"width": 1600, "height": 700})
+    tab.wait_for_function("document.querySelector('.scroll').tabIndex === -1")
+
+
+@pytest.mark.parametrize(("motion", "moves"), [("reduce", False), ("no-preference", True)])
+def test_nothing_moves_for_those_who_asked_for_that(motion, moves, new_tab):
+    tab = new_tab(reduced_motion=motion)
+    tab.set_content(page_of(EXPLORER))
+    duration = tab.locator(".bar").first.evaluate("bar => getComputedStyle(bar).transitionDuration")
+    assert (duration != "0s") == moves
+
+
+def test_a_figure_of_your_own_is_short(tab, tmp_path):
+    view = tmp_path / "square.js"
+    view.write_text("({ unit }, { x }) => ({ square: x * x, said: `${x * x} ${unit}` })")
+    table = columns("x²") + row("all", number("square", 1.0))
+    own = Interactive(view, {"unit": "m²"}, [Slider("x", [1, 3, 5])], table, alt="x squared")
+    tab.set_content(page_of(own))
+    assert read(figure_in(tab), x=2) == {"square": ["25.00"], "said": ["25 m²"]}
+
+
+@pytest.mark.parametrize("place", ["server", "file"])
+def test_the_chapter_s_figure_begins_with_the_example_done_by_hand(place, tab, site, address):
+    tab.goto((address if place == "server" else f"{site.as_uri()}/") + CHAPTER)
+    x = torch.tensor([[0.0, 0.0], [2.0, 0.0], [1.0, 1.0]])
+    figure, weights = figure_in(tab), attention_weights(x, x)[2]
+    assert read(figure)["weight"] == [f"{w:.2f}" for w in (*weights, 0.0)]
+    assert read(figure)["output"] == [f"{y:.2f}" for y in weights @ x]
+    assert read(figure)["dot"] == ["0.00", "2.00", "2.00", "4.00"]
+
+
+def test_what_the_chapter_says_of_its_figure_is_so(tab, address):
+    tab.goto(address + CHAPTER)
+    figure = figure_in(tab)
+
+    def weights(**state) -> list[float]:
+        return [float(text) for text in read(figure, **state)["weight"]]
+
+    unmasked = weights(mask=1)
+    assert max(unmasked) == unmasked[3]
+    one, eight = TEMPERATURES.index(1), TEMPERATURES.index(8)
+    for query in range(4):
+        scaled = weights(mask=0, d_k=5, query=query, scale=True, temperature=one)
+        assert max(scaled) < 0.7
+        assert max(weights(scale=False)) > 0.9
+        assert weights(temperature=eight) == scaled
+    assert weights(mask=2, query=0) == [1, 0, 0, 0]
+    assert read(figure, mask=3, query=3)["output"] == ["0.00", "0.00"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_site_s_styles_leave_the_figure_as_it_is(scheme, new_tab, address):
+    tab = new_tab(color_scheme=scheme, viewport={"width": 360, "height": 700})
+    tab.goto(address + CHAPTER)
+    look = """cell => {
+      const { backgroundColor, color, display, textAlign } = getComputedStyle(cell);
+      return [backgroundColor, color === getComputedStyle(document.body).color, display, textAlign];
+    }"""
+    cell = figure_in(tab).locator("td").first
+    cell.hover()
+    assert cell.evaluate(look) == ["rgba(0, 0, 0, 0)", True, "table-cell", "right"]
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 360
