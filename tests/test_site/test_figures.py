@@ -267,11 +267,15 @@ def test_a_figure_of_your_own_is_short(tab, tmp_path):
     assert read(figure_in(tab), x=2) == {"square": ["25.00"], "said": ["25 m²"]}
 
 
+def chapter_figure(page):
+    return page.locator("#fig-steps .attncourse-figure")
+
+
 @pytest.mark.parametrize("place", ["server", "file"])
 def test_the_chapter_s_figure_begins_with_the_example_done_by_hand(place, tab, site, address):
     tab.goto((address if place == "server" else f"{site.as_uri()}/") + CHAPTER)
     x = torch.tensor([[0.0, 0.0], [2.0, 0.0], [1.0, 1.0]])
-    figure, weights = figure_in(tab), attention_weights(x, x)[2]
+    figure, weights = chapter_figure(tab), attention_weights(x, x)[2]
     assert read(figure)["weight"] == [f"{w:.2f}" for w in (*weights, 0.0)]
     assert read(figure)["output"] == [f"{y:.2f}" for y in weights @ x]
     assert read(figure)["dot"] == ["0.00", "2.00", "2.00", "4.00"]
@@ -279,7 +283,7 @@ def test_the_chapter_s_figure_begins_with_the_example_done_by_hand(place, tab, s
 
 def test_what_the_chapter_says_of_its_figure_is_so(tab, address):
     tab.goto(address + CHAPTER)
-    figure = figure_in(tab)
+    figure = chapter_figure(tab)
 
     def weights(**state) -> list[float]:
         return [float(text) for text in read(figure, **state)["weight"]]
@@ -304,7 +308,7 @@ def test_the_site_s_styles_leave_the_figure_as_it_is(scheme, new_tab, address):
       const { backgroundColor, color, display, textAlign } = getComputedStyle(cell);
       return [backgroundColor, color === getComputedStyle(document.body).color, display, textAlign];
     }"""
-    cell = figure_in(tab).locator("td").first
+    cell = chapter_figure(tab).locator("td").first
     cell.hover()
     assert cell.evaluate(look) == ["rgba(0, 0, 0, 0)", True, "table-cell", "right"]
     assert tab.evaluate("document.documentElement.scrollWidth") <= 360
