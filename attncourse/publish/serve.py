@@ -31,6 +31,13 @@ def free_port(text: str) -> int:
     return port
 
 
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """Answers without a line for each request."""
+
+    def log_message(self, format, *args):
+        """Say nothing."""
+
+
 class Server(http.server.ThreadingHTTPServer):
     """Serves a folder, and tells the pages that are open in a browser when to load again."""
 
@@ -60,8 +67,8 @@ class Server(http.server.ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-class Handler(http.server.SimpleHTTPRequestHandler):
-    """Answers without a line for each request."""
+class Handler(Quiet):
+    """Serves pages that load again when there are newer ones."""
 
     def __init__(self, request, client_address, server: Server):
         self.site = server
@@ -102,9 +109,6 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         """A browser asks again each time: what it has kept may be from before a build."""
         self.send_header("Cache-Control", "no-cache")
         super().end_headers()
-
-    def log_message(self, format, *args):
-        """Say nothing."""
 
 
 def main() -> int:
