@@ -5,13 +5,12 @@ import shutil
 import socket
 import subprocess
 import sys
-import urllib.request
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from attncourse.publish import site, suite
-from attncourse.publish.serve import free_port
+from attncourse.publish import suite
 
 ROOT = Path(__file__).parents[1]
 # a make inside `make test` would otherwise take part in the outer one
@@ -118,32 +117,35 @@ def test_the_address_reaches_the_buttons_and_nothing_is_done_twice(book):
     assert "up to date" not in moved.stdout
     assert "other/fork" in (folder / "_build" / "html" / "chapters" / "one.html").read_text()
     assert not (folder / "chapters" / "runs").exists()
+    with zipfile.ZipFile(folder / "_build" / "html" / "attncourse.zip") as archive:
+        assert "attncourse/chapters/one.html" in archive.namelist()
+        assert not [name for name in archive.namelist() if "doctree" in name or "cache" in name]
 
 
-def test_a_warning_stops_the_build(book):
-    done = build(book("2", "\nSee {term}`nowhere`.\n"))
+def test_an_edit_touches_its_page_alone_and_a_warning_leaves_the_site_as_it_was(book):
+    folder = book("2")
+    made, site = folder / "_build" / "sphinx" / "html", folder / "_build" / "html"
+    assert build(folder).returncode == 0
+    first = {name: (made / name).stat().st_mtime_ns for name in ("index.html", "chapters/one.html")}
+
+    book("2", "\nOne sentence more.\n")
+    done = build(folder)
+    assert done.returncode == 0, done.stderr
+    assert "running the cells" not in done.stdout
+    assert (made / "chapters/one.html").stat().st_mtime_ns > first["chapters/one.html"]
+    good = (site / "chapters/one.html").read_bytes()
+    assert b"One sentence more." in good
+
+    book("2", "\nSee {term}`nowhere`.\n")
+    done = build(folder)
     assert done.returncode == 1
     assert "one.md" in done.stderr
     assert "nowhere" in done.stderr
     assert "the site was not built: Sphinx warned" in done.stderr
-    # and the next build does not take the failed one for a good one
-    assert build(book("2", "\nSee {term}`nowhere`.\n")).returncode == 1
-
-
-def test_a_new_state_of_the_package_makes_outputs_stale(book, monkeypatch):
-    folder = book(COUNT)
-    for state in ("before", "before", "after"):
-        monkeypatch.setattr(site, "package_digest", lambda state=state: state)
-        site.execute(folder)
-    assert (folder / "chapters" / "runs").read_text() == "xx"
-    assert [path.name for path in (folder / ".cache" / "execution").iterdir()] == ["after"]
-
-
-def test_a_page_that_is_not_there_is_named(book):
-    folder = book("1")
-    (folder / "chapters" / "one.md").unlink()
-    with pytest.raises(site.BuildFailed, match=r"do not exist: chapters/one\.md"):
-        site.notebooks(folder)
+    # and the next build, of another page, does not take the failed one for a good one
+    (folder / "index.md").write_text("# Another title\n")
+    assert "nowhere" in build(folder).stderr
+    assert (site / "chapters/one.html").read_bytes() == good
 
 
 def test_a_taken_port_is_said_before_anything_is_built():
@@ -154,26 +156,6 @@ def test_a_taken_port_is_said_before_anything_is_built():
     assert f"port {port} is taken" in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
-
-
-@pytest.mark.parametrize("port", ["", "0", "-1", "eight", "65536", "8000.5"])
-def test_what_is_no_port_is_refused(port):
-    with pytest.raises(ValueError, match=f"PORT={port} is not a port"):
-        free_port(port)
-
-
-def test_the_site_is_served_where_the_line_says(tmp_path):
-    (tmp_path / "index.html").write_text("<title>here</title>")
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    command = [sys.executable, "-m", "attncourse.publish.serve", str(port), str(tmp_path)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as serving:
-        try:
-            assert f"http://localhost:{port} " in serving.stdout.readline()
-            with urllib.request.urlopen(f"http://localhost:{port}/") as answer:
-                assert answer.read() == b"<title>here</title>"
-        finally:
-            serving.terminate()
 
 
 OLD = "case $1 in --version) echo Python 3.9.2;; *) exit 1;; esac"

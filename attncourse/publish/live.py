@@ -28,9 +28,8 @@ def seen(book: Path) -> dict[Path, tuple[int, int]]:
     return found
 
 
-def watch(book: Path, server: Server) -> None:
+def watch(book: Path, before: dict[Path, tuple[int, int]], server: Server) -> None:
     """Build whenever a file has changed; a build that fails leaves the last good site in place."""
-    before = seen(book)
     while True:
         time.sleep(PAUSE)
         now = seen(book)
@@ -66,12 +65,13 @@ def main() -> int:
     except ValueError as error:
         print(f"==> {error}", file=sys.stderr)
         return 1
+    before = seen(book)
     with server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         print(f"==> the course is at http://localhost:{server.server_port}", end=" ")
         print("and follows your edits (Ctrl-C stops it)", flush=True)
         try:
-            watch(book, server)
+            watch(book, before, server)
         except KeyboardInterrupt:
             print()
             server.shutdown()
