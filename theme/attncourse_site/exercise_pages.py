@@ -17,7 +17,6 @@ from attncourse.publish.address import colab_url
 from attncourse.publish.blocks import Cell, read_cells
 from attncourse.publish.notebooks import LEVELS
 from attncourse.publish.stubs import exercise_of, stub_of
-from attncourse_site.folded import fold
 
 from .folded import fold
 
