@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from attncourse.publish.address import repository_url, site_url
 from attncourse.publish.chromium import FLAGS, MISSING, chromium
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +26,14 @@ expect.set_options(timeout=30_000)
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
-    """Serves files as they are, without a line for each."""
+    """Serves files as they are, below the same folder as on GitHub, which the 404 page names."""
+
+    below = urlsplit(site_url(repository_url())).path
+
+    def translate_path(self, path):
+        """The file for a path; one that does not exist for a path beside the folder."""
+        inside = path.startswith(f"{self.below}/")
+        return super().translate_path(path.removeprefix(self.below) if inside else "/-/outside")
 
     def log_message(self, format, *args):
         """Say nothing."""
@@ -47,7 +55,7 @@ def address(site) -> Iterator[str]:
     handler = functools.partial(Handler, directory=site)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/"
+        yield f"http://127.0.0.1:{server.server_port}{Handler.below}/"
         server.shutdown()
 
 

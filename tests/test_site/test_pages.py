@@ -81,7 +81,7 @@ def test_no_page_has_a_fault(mode, browser, pages, address):
     for page in pages:
         tab.goto(address + page, wait_until="load")
         folder = page.partition("/")[0]
-        if folder not in ALIKE or folder not in pictured:
+        if mode != "no scripts" and not (folder in ALIKE and folder in pictured):
             keep_picture(tab, page, mode)
             pictured.add(folder)
         here = facts(tab)
