@@ -57,7 +57,7 @@ def book(tmp_path):
         shutil.copytree(ROOT / "theme", tmp_path / "theme", dirs_exist_ok=True)
         (tmp_path / "reference" / "references.bib").touch()
         (tmp_path / "_toc.yml").write_text(TOC)
-        (tmp_path / "index.md").write_text("# Book\n")
+        (tmp_path / "index.md").write_text("# Book\n\nA book.\n")
         (tmp_path / "chapters" / "one.md").write_text(CHAPTER.replace("CELL", cell) + text)
         (tmp_path / "chapters" / "one.ipynb").touch()
         return tmp_path
