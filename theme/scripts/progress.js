@@ -1,18 +1,20 @@
 // What the learner has read and solved. It is kept in this browser and sent nowhere.
 (() => {
   const KEY = "attncourse-progress";
-  const nothing = () => ({ read: [], solved: [], listed: {} });
   // what there is where the browser keeps nothing: it lasts as long as the page
-  let memory = nothing();
+  let memory = { read: [], solved: [], listed: {} };
   let lasting = true;
 
   const all = (selector) => [...document.querySelectorAll(selector)];
   const namesOf = (element) => element.dataset.exercises.split(" ").filter(Boolean);
   const count = (names, state) => names.filter((name) => state.solved.includes(name)).length;
 
+  const listOf = (kept) => (Array.isArray(kept) ? kept : []);
+
   function load() {
     try {
-      return { ...nothing(), ...JSON.parse(localStorage.getItem(KEY)) };
+      const { read, solved, listed } = JSON.parse(localStorage.getItem(KEY)) ?? {};
+      return { read: listOf(read), solved: listOf(solved), listed: { ...listed } };
     } catch {
       return memory;
     }
@@ -80,7 +82,7 @@
   function tickSideBar(state) {
     for (const link of all(".bd-sidebar-primary a[href]")) {
       const [, folder, slug] = link.pathname.match(/(chapters|exercises)\/(\w+)\.html$/) ?? [];
-      const names = state.listed[slug] ?? [];
+      const names = listOf(state.listed[slug]);
       const solved = count(names, state);
       if (folder === "chapters") {
         tick(link, state.read.includes(slug) && "✓", "read");

@@ -1,0 +1,217 @@
+"""What a learner has done is kept in the browser: marked, pasted, counted, forgotten."""
+
+import json
+import re
+
+import pytest
+
+from attncourse import status
+from attncourse.checks import exercises, notebook
+from attncourse.checks.verdict import Verdict
+
+CHAPTER, EXERCISES = "chapters/dot_product.html", "exercises/dot_product.html"
+NAMES = list(exercises("dot_product"))
+FORBIDDEN = (
+    "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no') }})"
+)
+
+
+def pressed(page, name: str) -> str:
+    return page.locator(f'[data-solved="{name}"]').get_attribute("aria-pressed")
+
+
+def solved(page) -> str:
+    return page.locator("[data-exercises]").first.inner_text()
+
+
+def said(page) -> str:
+    return page.locator("[data-said]").inner_text()
+
+
+def paste(page, text: str) -> None:
+    page.get_by_text("Take over what you have solved").click()
+    page.get_by_label("Run status()").fill(text)
+    page.get_by_role("button", name="Take over").click()
+
+
+def tick(page, link: str) -> str:
+    ticks = page.locator(f'.bd-sidebar-primary a[href$="{link}"] .tick')
+    return " ".join(ticks.text_content().split()) if ticks.count() else ""
+
+
+def test_a_mark_outlives_the_page_and_is_counted_everywhere(tab, address):
+    tab.goto(address + CHAPTER)
+    button = tab.get_by_role("button", name="I have read this chapter")
+    assert button.get_attribute("aria-pressed") == "false"
+    button.click()
+    tab.goto(address + EXERCISES)
+    for name in NAMES[:2]:
+        tab.get_by_role("button", name=f"I have solved {name}").click()
+    tab.get_by_role("button", name=f"I have solved {NAMES[0]}").click()
+    assert said(tab) == "Taken back."
+    tab.reload()
+    assert [pressed(tab, name) for name in NAMES[:3]] == ["false", "true", "false"]
+    assert solved(tab) == f"1 of {len(NAMES)} exercises solved"
+    assert tick(tab, CHAPTER) == "✓ read"
+    tab.goto(address)
+    total = f"Solved: 1 of {len(NAMES)} exercises. Read: 1 of "
+    assert tab.locator("[data-total]").inner_text().startswith(total)
+    assert tick(tab, EXERCISES) == f"1/{len(NAMES)} solved"
+
+
+def test_the_keyboard_alone_marks_and_takes_back(tab, address):
+    tab.goto(address + EXERCISES)
+    tab.locator(f'[data-solved="{NAMES[0]}"]').focus()
+    tab.keyboard.press("Space")
+    assert pressed(tab, NAMES[0]) == "true"
+    tab.keyboard.press("Enter")
+    assert pressed(tab, NAMES[0]) == "false"
+    tab.get_by_text("Take over what you have solved").focus()
+    tab.keyboard.press("Enter")
+    tab.keyboard.press("Tab")
+    tab.keyboard.type(f"solved: {NAMES[0]}")
+    tab.keyboard.press("Tab")
+    tab.keyboard.press("Enter")
+    assert pressed(tab, NAMES[0]) == "true"
+
+
+def test_what_status_prints_is_taken_over(tab, address, capsys, monkeypatch):
+    monkeypatch.setattr(notebook, "verdicts", dict.fromkeys(NAMES[:3], Verdict("passed")))
+    status()
+    printed = capsys.readouterr().out
+    for text in (printed, printed.splitlines()[-1]):
+        tab.goto(address + EXERCISES)
+        tab.evaluate("localStorage.clear()")
+        tab.reload()
+        tab.get_by_role("button", name=f"I have solved {NAMES[5]}").click()
+        paste(tab, text)
+        assert said(tab) == f"Taken over: {', '.join(NAMES[:3])}."
+        assert solved(tab) == f"4 of {len(NAMES)} exercises solved"
+    tab.goto(address)
+    assert solved(tab) == f"4 of {len(NAMES)} exercises solved"
+
+
+BAD = {
+    "": "No line begins with “solved:”. Nothing has changed.",
+    "dot_product: 1 of 9 solved, 10 of 115 points": "No line begins with “solved:”. Nothing",
+    "solved: poetry": "No exercise here is called poetry. Nothing has changed.",
+    'solved: <img src="x" onerror="alert(1)">': "No line begins with “solved:”. Nothing",
+}
+
+
+def test_a_bad_paste_is_answered_and_loses_nothing(tab, address):
+    tab.goto(address + EXERCISES)
+    tab.get_by_role("button", name=f"I have solved {NAMES[0]}").click()
+    tab.get_by_text("Take over what you have solved").click()
+    field = tab.get_by_label("Run status()")
+    for text, answer in BAD.items():
+        field.fill(text)
+        tab.get_by_role("button", name="Take over").click()
+        assert said(tab).startswith(answer)
+        assert field.input_value() == text
+        assert [pressed(tab, name) for name in NAMES[:2]] == ["true", "false"]
+    field.fill(f"solved: poetry, {NAMES[1]}")
+    tab.get_by_role("button", name="Take over").click()
+    assert said(tab) == f"Taken over: {NAMES[1]}. No exercise here is called poetry."
+    assert [pressed(tab, name) for name in NAMES[:2]] == ["true", "true"]
+
+
+@pytest.mark.parametrize("sure", [False, True])
+def test_progress_is_forgotten_after_one_question(tab, address, sure):
+    tab.goto(address + EXERCISES)
+    tab.get_by_role("button", name=f"I have solved {NAMES[0]}").click()
+    tab.goto(address)
+    asked = []
+
+    def answer(dialog):
+        asked.append(dialog.message)
+        dialog.accept() if sure else dialog.dismiss()
+
+    tab.on("dialog", answer)
+    tab.get_by_role("button", name="Forget my progress").click()
+    assert len(asked) == 1
+    tab.reload()
+    assert solved(tab) == f"{0 if sure else 1} of {len(NAMES)} exercises solved"
+
+
+def test_where_storage_is_forbidden_marks_last_as_long_as_the_page(tab, address):
+    tab.add_init_script(FORBIDDEN)
+    tab.goto(address + EXERCISES)
+    tab.get_by_role("button", name=f"I have solved {NAMES[0]}").click()
+    assert pressed(tab, NAMES[0]) == "true"
+    assert said(tab).startswith("Noted. Your browser keeps nothing")
+    tab.reload()
+    assert pressed(tab, NAMES[0]) == "false"
+
+
+def test_what_is_kept_and_makes_no_sense_is_passed_over(tab, address):
+    for kept in ("{", "null", "3", '{"read": 5, "solved": {}, "listed": []}'):
+        tab.goto(address + EXERCISES)
+        tab.evaluate("kept => localStorage.setItem('attncourse-progress', kept)", kept)
+        tab.reload()
+        assert solved(tab) == f"0 of {len(NAMES)} exercises solved"
+        tab.get_by_role("button", name=f"I have solved {NAMES[0]}").click()
+        assert pressed(tab, NAMES[0]) == "true"
+
+
+def test_another_tab_is_told(tab, address):
+    tab.goto(address + EXERCISES)
+    other = tab.context.new_page()
+    other.goto(address + EXERCISES)
+    tab.get_by_role("button", name=f"I have solved {NAMES[0]}").click()
+    other.wait_for_selector(f'[data-solved="{NAMES[0]}"][aria-pressed="true"]')
+
+
+def test_progress_works_from_a_folder_of_files(tab, site):
+    tab.goto((site / EXERCISES).as_uri())
+    tab.get_by_role("button", name=f"I have solved {NAMES[0]}").click()
+    tab.goto((site / "index.html").as_uri())
+    assert solved(tab) == f"1 of {len(NAMES)} exercises solved"
+
+
+def test_without_scripts_no_button_stands_there_and_hints_open(new_tab, address):
+    tab = new_tab(java_script_enabled=False)
+    for page in ("index.html", CHAPTER, EXERCISES):
+        tab.goto(address + page)
+        assert tab.locator(".learner").count()
+        assert not any(one.is_visible() for one in tab.locator(".learner").all())
+    hint = tab.get_by_text(exercises("dot_product")[NAMES[0]].hints[0])
+    assert not hint.is_visible()
+    tab.get_by_text(f"Hint 1 for {NAMES[0]}: the idea").click()
+    assert hint.is_visible()
+
+
+def test_minutes_and_ways_between_chapter_and_exercises(tab, address):
+    cards = exercises("dot_product").values()
+    minutes = sum(card.minutes for card in cards)
+    tab.goto(address + CHAPTER)
+    time = tab.locator(".page-time").inner_text()
+    assert re.fullmatch(
+        r"About (\d+ minutes|\d+ h.*) to read; 9 exercises, about 2 h 10 min\.", time
+    )
+    assert minutes == 128
+    assert tab.locator("a.right-next").get_attribute("href").endswith(EXERCISES)
+    tab.locator(".page-time a").click()
+    assert tab.url == address + EXERCISES
+    assert tab.locator("a.left-prev").get_attribute("href").endswith(CHAPTER)
+    assert f"{sum(card.points for card in cards)} points" in tab.locator(".page-time").inner_text()
+    tab.locator(".page-time a").click()
+    assert tab.url == address + CHAPTER
+
+
+def test_the_lines_to_type_can_be_copied(new_tab, address):
+    tab = new_tab(permissions=["clipboard-read", "clipboard-write"])
+    tab.goto(address + EXERCISES)
+    tab.get_by_text("Run this page in").click()
+    box = tab.locator("details[open]")
+    box.locator("pre").first.hover()
+    box.locator("button.copybtn").first.click()
+    lines = tab.evaluate("navigator.clipboard.readText()").splitlines()
+    assert lines[0].startswith("git clone https://github.com/")
+    assert lines[-1] == ".venv/bin/jupyter lab exercises/dot_product.ipynb"
+
+
+def test_nothing_but_marks_is_kept(tab, address):
+    tab.goto(address + EXERCISES)
+    kept = json.loads(tab.evaluate("localStorage.getItem('attncourse-progress')"))
+    assert kept == {"read": [], "solved": [], "listed": {"dot_product": NAMES}}
