@@ -13,6 +13,7 @@ PARTS = (
     "reading_time",
     "strict",
     "taught",
+    "toggles",
 )
 
 
