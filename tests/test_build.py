@@ -143,7 +143,7 @@ def test_an_edit_touches_its_page_alone_and_a_warning_leaves_the_site_as_it_was(
     assert "nowhere" in done.stderr
     assert "the site was not built: Sphinx warned" in done.stderr
     # and the next build, of another page, does not take the failed one for a good one
-    (folder / "index.md").write_text("# Another title\n")
+    (folder / "index.md").write_text("# Another title\n\nA book.\n")
     assert "nowhere" in build(folder).stderr
     assert (site / "chapters/one.html").read_bytes() == good
 

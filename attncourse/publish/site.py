@@ -45,6 +45,7 @@ def build(book: Path, say=print) -> Path:
         stamp.unlink(missing_ok=True)
         copy_changes(work / "html", site)
     write_zip(site, site / ZIP, site_url(repository_url()))
+    stamp.parent.mkdir(exist_ok=True)
     stamp.write_text(state)
     return site
 
