@@ -12,7 +12,7 @@ run = .venv/bin/python -m
 # named after what was installed, for which folder: when either changes, it is installed again
 ready := .venv/ready-$(shell (pwd; cat requirements.txt pyproject.toml) | cksum | tr ' ' -)
 
-.PHONY: help book site zip times test screenshots system release clean python port
+.PHONY: help book site zip times test screenshots system release clean python port lighthouse
 .NOTPARALLEL:
 
 help:
@@ -39,6 +39,10 @@ zip: site
 # how long a build takes: cold, after an edit, with nothing changed
 times: $(ready)
 	@.venv/bin/python benchmarks/build.py
+
+# make lighthouse PAGES=index.html for some pages only, STOCK=1 to compare with the stock theme
+lighthouse: $(ready)
+	@$(run) attncourse.publish.lighthouse $(PAGES) $(if $(STOCK),--stock)
 
 test: $(ready) .cache/wheels
 	@$(run) attncourse.publish.suite

@@ -10,7 +10,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 ROOT = Path(__file__).parents[2]
-PAGE = r"""# Page
+GOOD = r"""# Page
 
 In a sentence, $d_k$.
 
@@ -24,68 +24,75 @@ a &= b \\
 c &= d
 $$
 
-See {eq}`scores`, $\nosuchcommand$ and
+See {eq}`scores` and
 
 \begin{align}
 w &= \mathrm{softmax}(S)
 \end{align}
+"""
+WRONG = r"""# Page
+
+A sentence that opens the page, with a formula that nobody can read: $\nosuchcommand$.
 
 $$
 \frac{1}{
 $$
+
+<img alt="A picture" src="https://elsewhere.example/picture.png">
 """
 
 
-@pytest.fixture(scope="module")
-def build(tmp_path_factory):
-    """The build of a page with six formulas, two of which are wrong."""
-    book = tmp_path_factory.mktemp("book")
+def build(book: Path, page: str) -> subprocess.CompletedProcess:
+    """Build a book of this page and one without formulas."""
     shutil.copy(ROOT / "_config.yml", book)
     shutil.copytree(ROOT / "theme", book / "theme")
+    (book / ".cache").mkdir()
     (book / "reference").mkdir()
     (book / "reference" / "references.bib").touch()
     (book / "_toc.yml").write_text("format: jb-book\nroot: index\nchapters: [{file: plain}]\n")
-    (book / "index.md").write_text(PAGE)
+    (book / "index.md").write_text(page)
     (book / "plain.md").write_text("# Plain\n\nNo formula.\n")
     command = [sys.executable, "-m", "attncourse.publish.site", str(book)]
-    return book, subprocess.run(command, capture_output=True, text=True, timeout=300)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
-def test_wrong_tex_stops_the_build_and_is_named(build):
-    _, done = build
+@pytest.fixture(scope="module")
+def good(tmp_path_factory) -> Path:
+    """The built pages of a book with four formulas."""
+    book = tmp_path_factory.mktemp("good")
+    done = build(book, GOOD)
+    assert done.returncode == 0, done.stderr
+    return book / "_build" / "html"
+
+
+def test_wrong_tex_and_other_hosts_stop_the_build_and_are_named(tmp_path):
+    done = build(tmp_path, WRONG)
     assert done.returncode == 1
-    faults = [line for line in done.stderr.splitlines() if "KaTeX parse error" in line]
-    assert ["index.md:15" in faults[0], r"\nosuchcommand" in faults[0]] == [True, True]
-    assert "index.md:21" in faults[1]
-    assert len(faults) == 2
+    first, second = (line for line in done.stderr.splitlines() if "KaTeX parse error" in line)
+    assert "index.md:3:" in first
+    assert r"\nosuchcommand" in first
+    assert "index.md:5:" in second
+    (outside,) = (line for line in done.stderr.splitlines() if "from another host" in line)
+    assert "index.md:9:" in outside
+    assert "https://elsewhere.example/picture.png" in outside
 
 
-def test_formulas_are_html_with_mathml_and_numbers(build):
-    book, _ = build
-    page = BeautifulSoup((book / "_build/html/index.html").read_text("utf-8"), "html.parser")
+def test_formulas_are_html_with_mathml_and_numbers(good):
+    page = BeautifulSoup((good / "index.html").read_text("utf-8"), "html.parser")
     assert len(page.select("span.math math")) == 1
     boxes = page.select("div.math > .formula")
-    assert [box["aria-label"] for box in boxes] == [
-        "Equation 1",
-        "Formula",
-        "Equation 2",
-        "Formula",
-    ]
+    assert [box["aria-label"] for box in boxes] == ["Equation 1", "Formula", "Equation 2"]
     assert all(box["tabindex"] == "0" for box in boxes)
     assert page.select_one(".eqno").text.startswith("(1)")
     assert page.select_one('a.reference[href="#equation-scores"]').text == "(1)"
     # KaTeX's own counters stay out
     assert not page.select(".eqn-num")
-    assert not page.select(".katex-error")
 
 
-def test_only_a_page_with_formulas_has_their_styles(build):
-    book, _ = build
-    built = book / "_build" / "html"
-    assert "katex.min.css" in (built / "index.html").read_text("utf-8")
-    assert "katex" not in (built / "plain.html").read_text("utf-8").replace("/theme/", "")
-    for page in built.glob("*.html"):
-        assert "MathJax" not in page.read_text("utf-8")
+def test_only_a_page_with_formulas_has_their_styles(good):
+    assert "katex.min.css" in (good / "index.html").read_text("utf-8")
+    assert "katex" not in (good / "plain.html").read_text("utf-8")
+    assert not [page for page in good.rglob("*.html") if "MathJax" in page.read_text("utf-8")]
 
 
 def test_styles_and_program_are_of_one_version():
@@ -95,3 +102,28 @@ def test_styles_and_program_are_of_one_version():
     assert f'version:"{version}"' in (katex / "katex.min.js").read_text("utf-8")
     linked = set(re.findall(r"fonts/([\w-]+\.woff2)", styles))
     assert linked == {font.name for font in (katex / "static" / "fonts").iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("text", "loads"),
+    {
+        '<img alt="" src="https://x.org/a.png">': True,
+        '<img alt="" src="a.png" srcset="https://x.org/b.png 2x">': True,
+        "<script async src=//x.org/a.js></script>": True,
+        '<link href="https://x.org/a.css" rel="stylesheet">': True,
+        "<iframe title='a' src='http://x.org'></iframe>": True,
+        "a { background: url(https://x.org/a.png) }": True,
+        '<script type="module">import a from "https://x.org/a.js"</script>': True,
+        '<a href="https://x.org">': False,
+        '<link rel="canonical" href="https://x.org/">': False,
+        '<pre>fetch("https://x.org")</pre>': False,
+        '<svg xmlns="http://www.w3.org/2000/svg">': False,
+    }.items(),
+)
+def test_what_would_load_from_another_host_is_told_from_what_only_leads_there(
+    text, loads, monkeypatch
+):
+    monkeypatch.syspath_prepend(ROOT / "theme")
+    from attncourse_site.outside import outside
+
+    assert bool(outside(text)) == loads

@@ -1,0 +1,52 @@
+"""The same pages as Jupyter Book makes them by itself, to compare the site's weight with.
+
+`python -m attncourse.publish.stock FOLDER` leaves them in FOLDER/_build/html.
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+from attncourse.publish.address import ROOT
+from attncourse.publish.execute import execution_cache
+
+# what makes our pages light: the formulas' renderer, and the joined styles and scripts
+OURS = ("formulas", "outside", "slim")
+TEMPLATES = ("layout.html", "search.html", "static")
+
+
+def copy_book(folder: Path, book: Path = ROOT) -> None:
+    """Copy the book's sources and its cells' outputs, without what makes its pages light."""
+    skipped = shutil.ignore_patterns(".*", "_build", "tests", "benchmarks", "__pycache__")
+    shutil.copytree(book, folder, ignore=skipped, dirs_exist_ok=True)
+    shutil.copytree(execution_cache(book), execution_cache(folder), dirs_exist_ok=True)
+    for name in TEMPLATES:
+        path = folder / "theme" / "templates" / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for name in OURS:
+        (folder / "theme" / "attncourse_site" / f"{name}.py").write_text(
+            "def setup(app):\n    pass\n", "utf-8"
+        )
+
+
+def main() -> int:
+    """Build the copy; what Sphinx warns of is of no interest here."""
+    from jupyter_book.sphinx import build_sphinx
+
+    folder = Path(sys.argv[1]).resolve()
+    copy_book(folder)
+    return build_sphinx(
+        folder,
+        folder / "_build" / "html",
+        path_config=folder / "_config.yml",
+        noconfig=True,
+        confoverrides={
+            "external_toc_path": str(folder / "_toc.yml"),
+            "latex_individualpages": False,
+        },
+        really_quiet=True,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
