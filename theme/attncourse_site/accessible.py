@@ -1,20 +1,32 @@
 """Mends in the theme's and the extensions' HTML what a screen reader stumbles over."""
 
+import re
+
 MENDED = {
     # the label would stand in for the words that say what is folded
     '<summary aria-label="Toggle hidden content">': "<summary>",
     # a role that is deprecated, and no part of the list around it
     'role="doc-biblioentry"': 'role="listitem"',
 }
+# in the side bar, a page with pages below it
+BRANCH = re.compile(r"(<a [^>]*>(?P<title>[^<]*)</a><details[^>]*><summary)>")
 
 
 def mend(app, pagename, templatename, context, doctree):
-    """Replace in the page's body what is wrong in all of its kind."""
+    """Replace in the body what is wrong in all of its kind, and name the side bar's boxes."""
     for wrong, right in MENDED.items():
         context["body"] = context.get("body", "").replace(wrong, right)
+    contents = context["generate_toctree_html"]
+
+    def named(*options, **named_options) -> str:
+        html = str(contents(*options, **named_options))
+        return BRANCH.sub(r'\1 aria-label="Pages below \g<title>">', html)
+
+    context["generate_toctree_html"] = named
 
 
 def setup(app):
     """Register with Sphinx."""
-    app.connect("html-page-context", mend)
+    # after the theme has made its functions
+    app.connect("html-page-context", mend, priority=600)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
