@@ -44,11 +44,8 @@ def describe(app, pagename, templatename, context, doctree):
     address = base if pagename == app.config.root_doc else f"{base}{pagename}.html"
     if doctree is not None:
         title, words = doctree.next_node(nodes.title).astext(), description(doctree)
-    elif pagename in MADE:
-        title, words = MADE[pagename]
     else:
-        title = pagename.removeprefix("_modules/").replace("/", ".")
-        words = f"The source of {title}, as the course tests it and shows it."
+        title, words = MADE.get(pagename, (pagename, ""))
     if not words:
         logger.warning("the page has no opening sentence to be described by", location=pagename)
     previews = {
