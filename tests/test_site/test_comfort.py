@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import unescape
 
 import pytest
 
@@ -209,6 +210,20 @@ def test_the_lines_to_type_can_be_copied(new_tab, address):
     lines = tab.evaluate("navigator.clipboard.readText()").splitlines()
     assert lines[0].startswith("git clone https://github.com/")
     assert lines[-1] == ".venv/bin/jupyter lab exercises/dot_product.ipynb"
+
+
+def test_an_exercise_page_holds_each_exercise_and_folds_what_helps(site):
+    page = (site / EXERCISES).read_text("utf-8")
+    folded = [unescape(one) for one in re.findall(r"<summary>(.+?)</summary>", page)]
+    for number, name in enumerate(NAMES, start=1):
+        assert re.search(rf"Exercise \d+\.{number} .+?>{name}<", page)
+        starts = [f"Hint {level} for {name}: " for level in (1, 2, 3)]
+        for start in [*starts, f"Worked solution of {name}"]:
+            assert len([one for one in folded if one.startswith(start)]) == 1
+    assert len(set(folded)) == len(folded)
+    assert "raise NotImplementedError" in re.sub("<.+?>", "", page)
+    assert re.search(r'href="https://github.com/[^"]+/edit/\w+/solutions/dot_product.md"', page)
+    assert len(re.findall(r'href="https://colab[^"]+/exercises/dot_product.ipynb"', page)) == 2
 
 
 def test_nothing_but_marks_is_kept(tab, address):
