@@ -35,6 +35,10 @@
       }
     };
     form.addEventListener("input", show);
+    // JupyterLab takes the focus away from a control whose keys it hears
+    form.addEventListener("keydown", (event) => {
+      if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
+    });
     form.addEventListener("submit", (event) => event.preventDefault());
     form.addEventListener("pointerover", (event) => {
       const option = event.target.closest("tr")?.querySelector("[type=radio]:not(:checked)");

@@ -234,6 +234,16 @@ def test_copies_of_a_figure_in_a_notebook_follow_their_own_controls(tab):
     assert tab.evaluate("[typeof view, typeof data, typeof follow]") == ["undefined"] * 3
 
 
+def test_a_figure_keeps_its_keys_and_leaves_the_page_its_own(tab):
+    tab.set_content(page_of(EXPLORER))
+    tab.evaluate("heard = []; document.addEventListener('keydown', (e) => heard.push(e.key))")
+    for key in ("Tab", "ArrowDown", "Control+k"):
+        tab.keyboard.press(key)
+    # JupyterLab knows by this attribute, and by what it hears
+    assert figure_in(tab).get_attribute("data-lm-suppress-shortcuts") == "true"
+    assert tab.evaluate("heard") == ["Tab", "Control", "k"]
+
+
 def test_a_figure_lives_in_a_frame_of_its_own(tab):
     frame = f'<iframe title="output" sandbox="allow-scripts" srcdoc="{escape(page_of(EXPLORER))}">'
     tab.set_content(page_of(frame + "</iframe>"))
