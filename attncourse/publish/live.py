@@ -7,7 +7,7 @@ import threading
 import time
 from pathlib import Path
 
-from attncourse.publish.execute import PACKAGE
+from attncourse.publish.execute import package_files
 from attncourse.publish.serve import Server, free_port
 from attncourse.publish.site import sources
 
@@ -18,7 +18,7 @@ PAUSE = 0.3
 def seen(book: Path) -> dict[Path, tuple[int, int]]:
     """When each file that the site is made of was last written, and its size."""
     found = {}
-    for path in (*sources(book), *PACKAGE.rglob("*.py")):
+    for path in (*sources(book), *package_files()):
         try:
             state = path.stat()
         # removed since it was listed
