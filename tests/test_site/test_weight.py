@@ -30,7 +30,7 @@ def pages(site: Path) -> list[str]:
 def weigh(tab, url: str) -> tuple[int, int, int]:
     """A page's requests to this machine, their bytes, and those when text is compressed."""
     answers = []
-    tab.on("response", answers.append)
+    tab.on("response", lambda answer: answers.append(answer))
     tab.goto(url, wait_until="networkidle")
     bodies = [
         (answer.body(), answer.headers.get("content-type", ""))

@@ -15,7 +15,6 @@ PARTS = (
     "slim",
     "strict",
     "taught",
-    "toggles",
 )
 
 
