@@ -32,9 +32,9 @@ def test_only_what_differs_is_written_and_what_is_gone_is_removed(tmp_path):
 def test_a_good_build_is_kept(tmp_path):
     for text in ("first", "second"):
         with kept_if_good(tmp_path / "work", "pages") as work:
-            assert read(work) == ({} if text == "first" else {"page": "first", "pages": "pages"})
+            assert read(work) == ({} if text == "first" else {"page": "first", "frame": "pages"})
             write(work, {"page": text})
-    assert read(tmp_path) == {"work/page": "second", "work/pages": "pages"}
+    assert read(tmp_path) == {"work/page": "second", "work/frame": "pages"}
 
 
 def work_and_fail(folder, text):
@@ -51,7 +51,7 @@ def test_after_a_failure_the_next_build_starts_from_the_last_good_one(tmp_path):
     for text in ("bad", "worse"):
         work_and_fail(tmp_path / "work", text)
     with kept_if_good(tmp_path / "work", "pages") as work:
-        assert read(work) == {"page": "good", "pages": "pages"}
+        assert read(work) == {"page": "good", "frame": "pages"}
 
 
 def test_with_other_pages_nothing_is_kept(tmp_path):

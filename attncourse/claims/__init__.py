@@ -54,18 +54,6 @@ class Finding:
     def verdict(self) -> str:
         return "holds" if self.measured.holds else "does not hold here"
 
-    @property
-    def row(self) -> dict[str, str]:
-        """The finding as a row of the ledger."""
-        claim = self.claim
-        return {
-            "claim": claim.id,
-            "statement": claim.statement,
-            "source": claim.source,
-            "measured here": str(self.measured),
-            "verdict": self.verdict,
-        }
-
     def __repr__(self) -> str:
         return (
             f"{self.claim.id}: {self.claim.statement} Measured: {self.measured}. It {self.verdict}."
@@ -86,19 +74,19 @@ class Finding:
 
 
 class Ledger(list[Finding]):
-    """Findings, shown by a notebook as a table."""
+    """Findings, shown by a notebook as a list."""
 
     def __repr__(self) -> str:
         return "\n".join(map(repr, self))
 
     def _repr_html_(self) -> str:
-        rows = [finding.row for finding in self]
-        head = "".join(f'<th scope="col">{name}</th>' for name in (rows or [{}])[0])
-        body = "".join(
-            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row.values())}</tr>"
-            for row in rows
+        shown = (
+            f"<dt><code>{escape(one.claim.id)}</code> {one.verdict}</dt>"
+            f"<dd>{escape(one.claim.statement)}<br>Measured here: {escape(str(one.measured))}. "
+            f"Source: {escape(one.claim.source)}.</dd>"
+            for one in self
         )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f'<dl style="overflow-wrap: anywhere">{"".join(shown)}</dl>'
 
 
 def claim(statement: str, *, source: str) -> Callable[[Callable], Claim]:

@@ -14,17 +14,17 @@ NOT_SHOWN = {".buildinfo", "objects.inv.bak"}
 
 
 @contextmanager
-def kept_if_good(work: Path, pages: str) -> Iterator[Path]:
+def kept_if_good(work: Path, frame: str) -> Iterator[Path]:
     """A folder to work in, which a failure, or a power cut, leaves as it was found.
 
     A page that warned is old to Sphinx only until it was read: it would not warn a second time.
-    Where `pages` has changed the folder is empty, so that no page stays that nobody lists.
+    Where `frame` has changed the folder is empty, so that no page stays that nobody lists.
     """
-    saved, listed = work.with_name(f"{work.name}.saved"), work / "pages"
+    saved, framed = work.with_name(f"{work.name}.saved"), work / "frame"
     if saved.is_dir():
         shutil.rmtree(work, ignore_errors=True)
         saved.rename(work)
-    if not listed.is_file() or listed.read_text("utf-8") != pages:
+    if not framed.is_file() or framed.read_text("utf-8") != frame:
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir(parents=True)
     part = work.with_name(f"{work.name}.part")
@@ -32,7 +32,7 @@ def kept_if_good(work: Path, pages: str) -> Iterator[Path]:
     shutil.copytree(work, part)
     part.rename(saved)
     yield work
-    listed.write_text(pages, "utf-8")
+    framed.write_text(frame, "utf-8")
     shutil.rmtree(saved)
 
 
@@ -55,6 +55,9 @@ def copy_changes(made: Path, site: Path) -> None:
         os.replace(part, target)
     for name in files_below(site) - new:
         (site / name).unlink()
+    for folder in sorted((path for path in site.rglob("*") if path.is_dir()), reverse=True):
+        if not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def write_zip(site: Path, target: Path, address: str) -> None:

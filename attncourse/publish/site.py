@@ -40,7 +40,10 @@ def build(book: Path, say=print) -> Path:
         return site
     execute(book, say)
     say("making the pages (Sphinx; a warning is an error)")
-    with kept_if_good(book / "_build" / "sphinx", (book / "_toc.yml").read_text("utf-8")) as work:
+    # after a change of these Sphinx would leave what it no longer makes
+    frame = [book / "_toc.yml", book / "_config.yml", *(book / "theme").rglob("*.*")]
+    frame = [path for path in frame if path.is_file() and path.suffix != ".pyc"]
+    with kept_if_good(book / "_build" / "sphinx", digest(frame, book)) as work:
         make_pages(book, work)
         stamp.unlink(missing_ok=True)
         copy_changes(work / "html", site)

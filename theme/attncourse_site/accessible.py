@@ -7,6 +7,8 @@ MENDED = {
     '<summary aria-label="Toggle hidden content">': "<summary>",
     # a role that is deprecated, and no part of the list around it
     'role="doc-biblioentry"': 'role="listitem"',
+    # the parameters of a long signature are no terms with definitions
+    '<dl>\n<dd><em class="sig-param">': '<dl role="presentation">\n<dd><em class="sig-param">',
 }
 # in the side bar, a page with pages below it
 BRANCH = re.compile(r"(<a [^>]*>(?P<title>[^<]*)</a><details[^>]*><summary)>")

@@ -2,3 +2,10 @@
 if (location.protocol === "file:") {
   DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 }
+
+// a formula stands on its page three times: drawn, for screen readers, and as TeX
+if (typeof Search !== "undefined" && Search.htmlToText) {
+  const textOf = Search.htmlToText;
+  Search.htmlToText = (html, ...rest) =>
+    textOf(html.replace(/<span class="katex-mathml">.*?<\/math><\/span>/gs, ""), ...rest);
+}
