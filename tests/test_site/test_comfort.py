@@ -13,7 +13,8 @@ from attncourse.checks.verdict import Verdict
 CHAPTER, EXERCISES = "chapters/dot_product.html", "exercises/dot_product.html"
 NAMES = list(exercises("dot_product"))
 FORBIDDEN = (
-    "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no') }})"
+    "Object.defineProperty(window, 'localStorage',"
+    " {configurable: true, get() { throw new DOMException('no') }})"
 )
 
 
@@ -230,3 +231,11 @@ def test_nothing_but_marks_is_kept(tab, address):
     tab.goto(address + EXERCISES)
     kept = json.loads(tab.evaluate("localStorage.getItem('attncourse-progress')"))
     assert kept == {"read": [], "solved": [], "listed": {"dot_product": NAMES}}
+
+
+def test_a_formula_stands_once_in_what_a_search_shows(tab, address):
+    tab.goto(f"{address}search.html?q=entropy")
+    excerpt = tab.locator("#search-results .context").first
+    excerpt.wait_for()
+    assert "log" in excerpt.inner_text()
+    assert "\\log" not in excerpt.inner_text()

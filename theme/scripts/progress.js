@@ -24,6 +24,7 @@
     memory = state;
     try {
       localStorage.setItem(KEY, JSON.stringify(state));
+      lasting = !localStorage.forgets;
     } catch {
       lasting = false;
     }

@@ -4,8 +4,9 @@ if (location.protocol === "file:") {
 }
 
 // a formula stands on its page three times: drawn, for screen readers, and as TeX
-if (typeof Search !== "undefined" && Search.htmlToText) {
+document.addEventListener("DOMContentLoaded", () => {
+  if (typeof Search === "undefined") return;
   const textOf = Search.htmlToText;
-  Search.htmlToText = (html, ...rest) =>
-    textOf(html.replace(/<span class="katex-mathml">.*?<\/math><\/span>/gs, ""), ...rest);
-}
+  Search.htmlToText = (html, ...more) =>
+    textOf(html.replace(/<span class="katex-mathml">.*?<\/math><\/span>/gs, ""), ...more);
+});
