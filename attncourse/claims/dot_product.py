@@ -59,7 +59,10 @@ def output_is_a_mean(g):
     beyond = torch.maximum(out - v.amax(-2), v.amin(-2) - out).max().item()
     rounding = 24 * torch.finfo(v.dtype).eps
     return Measured(
-        {"mapped before or after, apart by": apart, "furthest beyond the values": beyond},
+        {
+            "mapped before or after, apart by": apart,
+            "beyond the values by (below 0: within)": beyond,
+        },
         f"at most rounding, {rounding:.1g}, both",
         apart <= rounding and beyond <= rounding * v.abs().max().item(),
     )
@@ -188,7 +191,7 @@ def tokens_attend_to_themselves(g):
 
 @claim(
     "Make q and k 8 times as long, and the scores of dot products differ 64 times as much. "
-    "Additive scores never differ by more than 2 Σ|w_v|, at any length.",
+    "Additive scores never differ by more than 2 Σ|w_v|, however long q and k are.",
     source="|tanh| < 1",
 )
 def additive_scores_are_bounded(g):
