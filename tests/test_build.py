@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from attncourse.publish import suite
+from attncourse.publish import lighthouse, suite, system
+from attncourse.publish.chromium import ALONE
+from attncourse.publish.output import alone
 
 ROOT = Path(__file__).parents[1]
 # a make inside `make test` would otherwise take part in the outer one
@@ -112,6 +114,9 @@ def test_the_address_reaches_the_buttons_and_nothing_is_done_twice(book):
 
     again = {"GITHUB_REPOSITORY": "someone/fork", "GITHUB_SERVER_URL": "https://github.com"}
     (folder / "chapters" / "runs").unlink()
+    # what an editor and a system leave beside the texts: the first is a link that leads nowhere
+    (folder / "chapters" / ".#one.md").symlink_to("someone@nowhere")
+    (folder / ".DS_Store").touch()
     assert "up to date" in build(folder, **again).stdout
     moved = build(folder, GITHUB_REPOSITORY="other/fork", GITHUB_SERVER_URL="https://github.com")
     assert "up to date" not in moved.stdout
@@ -146,6 +151,75 @@ def test_an_edit_touches_its_page_alone_and_a_warning_leaves_the_site_as_it_was(
     (folder / "index.md").write_text("# Another title\n\nA book.\n")
     assert "nowhere" in build(folder).stderr
     assert (site / "chapters/one.html").read_bytes() == good
+
+
+def test_a_second_build_says_that_it_waits_for_the_first(book):
+    folder = book("2")
+    (folder / "index.md").unlink()
+    command = [sys.executable, "-m", "attncourse.publish.site", str(folder)]
+    with alone(folder / ".cache" / "building", print):
+        second = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert (
+            second.stdout.readline() == b"==> another build is at work here: waiting for its end\n"
+        )
+    said, why = second.communicate(timeout=60)
+    assert said == b""
+    assert b"do not exist: index.md" in why
+
+
+@pytest.fixture
+def three_pages(tmp_path, monkeypatch):
+    """A built site for Lighthouse to look at, and the commands that it would be called with."""
+    commands = []
+
+    def run(command, **settings):
+        commands.append(command)
+        return subprocess.CompletedProcess(command, 0, "{}", "")
+
+    for name in ("index.html", "chapters/one.html", "404.html"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    monkeypatch.setattr(lighthouse, "build", lambda root: tmp_path)
+    monkeypatch.setattr(lighthouse, "chromium", lambda: "chromium")
+    monkeypatch.setattr(lighthouse, "install", lambda: Path("lighthouse"))
+    monkeypatch.setattr(subprocess, "run", run)
+    return commands
+
+
+def test_lighthouse_compares_a_chapter_or_says_that_none_is_named(three_pages, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["lighthouse", "index.html", "--stock"])
+    assert lighthouse.main() == 1
+    assert "the comparison is of a chapter: PAGES=index.html names none" in capsys.readouterr().err
+    assert not three_pages
+
+
+def test_the_browser_of_lighthouse_reaches_no_other_host(three_pages):
+    lighthouse.ask("http://127.0.0.1:1/", "chromium")
+    (command,) = three_pages
+    flag, _, rules = ALONE.partition("=")
+    assert f"{flag}='{rules}'" in command[-1]
+
+
+APT_GET = """\
+#!/bin/sh
+echo "$*" >> "$0.log"
+case "$*" in *chromium*) exit 100;; esac
+"""
+
+
+def test_one_package_that_cannot_be_installed_does_not_stop_the_others(
+    tmp_path, monkeypatch, capsys
+):
+    apt_get = tmp_path / "apt-get"
+    apt_get.write_text(APT_GET)
+    apt_get.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    system.install(["chromium", "bubblewrap"])
+    update, *installed = (tmp_path / "apt-get.log").read_text().splitlines()
+    assert update.startswith("update")
+    assert [line.split()[-1] for line in installed] == ["chromium", "bubblewrap"]
+    assert capsys.readouterr().err == "==> apt-get install -q -y chromium failed\n"
 
 
 def test_a_taken_port_is_said_before_anything_is_built():

@@ -1,12 +1,17 @@
 """The cells of the pages: which run, when they run again, and what happens when one fails."""
 
+import json
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import attncourse
 from attncourse.checks import chapters
+from attncourse.checks.dot_product import ORDER
 from attncourse.checks.score import Row
 from attncourse.publish import execute, scores
 
@@ -95,6 +100,18 @@ def test_what_is_edited_while_the_cells_run_makes_them_stale(book):
     assert execute.execute(folder) == ["one.md"]
 
 
+def test_hidden_files_and_those_that_vanish_do_not_count(tmp_path, monkeypatch):
+    monkeypatch.setattr(execute, "PACKAGE", tmp_path)
+    for name in ("a.py", ".b.py.swp", ".DS_Store", ".git/c.py", "__pycache__/a.pyc"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    # an editor's lock
+    (tmp_path / ".#a.py").symlink_to("nowhere")
+    assert execute.source_files(tmp_path) == execute.package_files() == [tmp_path / "a.py"]
+    files = [tmp_path / "a.py", tmp_path / "gone.py"]
+    assert execute.digest(files, tmp_path) == execute.digest(files[:1], tmp_path)
+
+
 def test_other_libraries_make_all_outputs_stale(book):
     folder = book(USES_ONE, USES_TWO)
     execute.execute(folder)
@@ -171,3 +188,29 @@ def test_the_score_of_a_chapter_is_kept_until_its_checks_change(tmp_path, monkey
     assert scores.rows(tmp_path / "scores") == every
     assert judged == ["second a", "second b"]
     assert len(list((tmp_path / "scores").iterdir())) == 2
+
+
+TABLE = (
+    "from pathlib import Path\nfrom attncourse.publish import scores\nscores.rows(Path('scores'))"
+)
+
+
+def test_the_table_of_scores_is_made_again_after_an_edit_where_all_were_kept(book, monkeypatch):
+    folder = book(TABLE, "2")
+    package = folder / "attncourse"
+    shutil.copytree(Path(attncourse.__file__).parent, package, dirs_exist_ok=True)
+    monkeypatch.setattr(scores, "PACKAGE", package)
+    for chapter in chapters():
+        # one exercise stands for all
+        with (package / "checks" / chapter / "__init__.py").open("a") as file:
+            file.write("ORDER = ORDER[:1]\n")
+    (folder / "scores").mkdir()
+    for chapter, file in scores.score_files(folder / "scores").items():
+        file.write_text(json.dumps([Row(chapter, "kept", "write", 1, 1, 1, 2, 2)]))
+    kept = set((folder / "scores").iterdir())
+    assert execute.execute(folder) == ["one.md", "two.md"]
+    assert set((folder / "scores").iterdir()) == kept
+    with (package / "checks" / "dot_product" / f"{ORDER[0]}.py").open("a") as file:
+        file.write("# edited\n")
+    assert execute.execute(folder) == ["one.md"]
+    assert set((folder / "scores").iterdir()) != kept

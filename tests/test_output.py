@@ -54,6 +54,15 @@ def test_after_a_failure_the_next_build_starts_from_the_last_good_one(tmp_path):
         assert read(work) == {"page": "good", "frame": "pages"}
 
 
+def test_a_failure_with_other_pages_leaves_what_was_there(tmp_path):
+    with kept_if_good(tmp_path / "work", "one") as work:
+        write(work, {"page": "good"})
+    with pytest.raises(ValueError), kept_if_good(tmp_path / "work", "one two"):
+        raise ValueError
+    with kept_if_good(tmp_path / "work", "one") as work:
+        assert read(work) == {"page": "good", "frame": "one"}
+
+
 def test_with_other_pages_nothing_is_kept(tmp_path):
     with kept_if_good(tmp_path / "work", "one two") as work:
         write(work, {"two.html": ""})

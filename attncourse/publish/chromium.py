@@ -19,6 +19,8 @@ FLAGS = (
     "--disable-sync",
     "--no-first-run",
 )
+# no other machine can be reached: a page that asks one is seen to
+ALONE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 MISSING = (
     "no Chromium: say `make system` (Debian, Ubuntu), install Chromium or Chrome, "
     "or name it with ATTNCOURSE_CHROMIUM=/path/to/it"

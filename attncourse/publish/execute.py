@@ -15,6 +15,7 @@ from pathlib import Path
 import attncourse
 
 PACKAGE = Path(attncourse.__file__).parent
+NOT_READ = {"_build", "__pycache__", "tests", "benchmarks"}
 # run after a page's own cells: the files of the course's modules that they have imported
 IMPORTED = """
 import json, sys
@@ -29,12 +30,26 @@ class BuildFailed(Exception):
     """The site could not be built; the message says where and why."""
 
 
+def source_files(folder: Path) -> list[Path]:
+    """The files below a folder that an author writes; hidden ones are an editor's or a system's."""
+    files = []
+    for parent, inner, names in os.walk(folder):
+        inner[:] = [name for name in inner if name not in NOT_READ and not name.startswith(".")]
+        files += [Path(parent, name) for name in names if not name.startswith(".")]
+    return files
+
+
 def digest(files: Iterable[Path], root: Path, *more: str) -> str:
     """One short name for these strings, and for the content of these files below the root."""
     total = hashlib.sha256("\0".join(more).encode())
     for path in sorted(files):
+        try:
+            content = path.read_bytes()
+        # removed since it was listed
+        except FileNotFoundError:
+            continue
         name = path.relative_to(root).as_posix()
-        total.update(f"\0{name}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
+        total.update(f"\0{name}\0".encode() + hashlib.sha256(content).digest())
     return total.hexdigest()[:16]
 
 
@@ -46,7 +61,7 @@ def versions() -> str:
 
 def package_files() -> list[Path]:
     """The package's sources: its modules, and the scripts and styles that its figures carry."""
-    return sorted(path for kind in ("py", "js", "css") for path in PACKAGE.rglob(f"*.{kind}"))
+    return sorted(path for path in source_files(PACKAGE) if path.suffix in {".py", ".js", ".css"})
 
 
 def package_digest() -> str:

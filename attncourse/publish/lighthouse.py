@@ -26,7 +26,8 @@ from rich.console import Console
 from rich.table import Table
 
 from attncourse.publish.address import ROOT
-from attncourse.publish.chromium import FLAGS, MISSING, chromium
+from attncourse.publish.chromium import ALONE, FLAGS, MISSING, chromium
+from attncourse.publish.serve import Quiet
 from attncourse.publish.site import build
 
 LIGHTHOUSE = "13.5.0"
@@ -38,7 +39,7 @@ COLUMNS = (*CATEGORIES, "KiB", "layout shift", "outside")
 TEXT = {".css", ".html", ".js", ".svg", ".txt", ".xml"}
 
 
-class Compressed(http.server.SimpleHTTPRequestHandler):
+class Compressed(Quiet):
     """Serves text compressed, as the host of the published pages does."""
 
     def do_GET(self):
@@ -54,9 +55,6 @@ class Compressed(http.server.SimpleHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
-
-    def log_message(self, format, *args):
-        """Say nothing."""
 
 
 @contextmanager
@@ -85,7 +83,9 @@ def ask(url: str, browser: str) -> dict:
     """Lighthouse's report on one page, loaded as by a phone."""
     command = [NODE / "bin" / "node", install(), url, "--quiet", "--output=json"]
     command += [f"--only-categories={','.join(CATEGORIES)}"]
-    command += [f"--chrome-flags=--headless=new {' '.join(FLAGS)}"]
+    # Lighthouse takes quotes around a flag's value, not around the flag
+    rules = ALONE.replace("=", "='", 1) + "'"
+    command += [f"--chrome-flags=--headless=new {' '.join(FLAGS)} {rules}"]
     environment = {**os.environ, "CHROME_PATH": browser}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode:
@@ -125,7 +125,7 @@ def compare(reports: dict[str, dict]) -> str:
         "",
         "One chapter, by Lighthouse with its settings for a phone, both in one run of "
         "`make lighthouse STOCK=1`. Text is served compressed.",
-        "The run had no network: the stock page's MathJax is counted as a request, "
+        "The browser could reach no other host: the stock page's MathJax is counted as a request, "
         "without its bytes and without the time that it takes.",
         "",
         f"| chapter page | {' | '.join(COLUMNS)} |",
@@ -153,6 +153,13 @@ def main() -> int:
     site = build(ROOT)
     made = sorted(path.relative_to(site).as_posix() for path in site.rglob("*.html"))
     pages = given.pages or [page for page in made if page != "404.html"]
+    chapter = next((page for page in pages if page.startswith("chapters/")), None)
+    if given.stock and chapter is None:
+        print(
+            f"==> the comparison is of a chapter: PAGES={' '.join(pages)} names none",
+            file=sys.stderr,
+        )
+        return 1
     table = Table("page", *COLUMNS, title="Lighthouse, as a phone loads the site")
     faults = []
     with served(site) as address:
@@ -161,8 +168,7 @@ def main() -> int:
             table.add_row(page, *row(report))
             faults += [f"{page}: {fault}" for fault in failed(report)]
         Console(width=max(100, Console().width)).print(table, *faults, sep="\n")
-        if given.stock:
-            chapter = next(page for page in pages if page.startswith("chapters/"))
+        if given.stock and chapter:
             with tempfile.TemporaryDirectory() as folder:
                 command = [sys.executable, "-m", "attncourse.publish.stock", folder]
                 subprocess.run(command, check=True)

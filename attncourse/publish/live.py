@@ -7,9 +7,9 @@ import threading
 import time
 from pathlib import Path
 
-from attncourse.publish.execute import package_files
+from attncourse.publish.execute import package_files, source_files
 from attncourse.publish.serve import Server, free_port
-from attncourse.publish.site import sources
+from attncourse.publish.site import book_digest, is_built
 
 # an editor that writes several files, or one in two steps, is let finish
 PAUSE = 0.3
@@ -18,7 +18,7 @@ PAUSE = 0.3
 def seen(book: Path) -> dict[Path, tuple[int, int]]:
     """When each file that the site is made of was last written, and its size."""
     found = {}
-    for path in (*sources(book), *package_files()):
+    for path in (*source_files(book), *package_files()):
         try:
             state = path.stat()
         # removed since it was listed
@@ -28,8 +28,12 @@ def seen(book: Path) -> dict[Path, tuple[int, int]]:
     return found
 
 
-def watch(book: Path, before: dict[Path, tuple[int, int]], server: Server) -> None:
-    """Build whenever a file has changed; a build that fails leaves the last good site in place."""
+def watch(book: Path, server: Server) -> None:
+    """Build whenever a file has changed since the site was built."""
+    before = seen(book)
+    if not is_built(book, book_digest(book)):
+        print("==> something changed while the site was built", flush=True)
+        build(book, server)
     while True:
         time.sleep(PAUSE)
         now = seen(book)
@@ -40,12 +44,17 @@ def watch(book: Path, before: dict[Path, tuple[int, int]], server: Server) -> No
         changed = sorted({path for path, _ in before.items() ^ now.items()})
         print(f"==> changed: {', '.join(path.name for path in changed)}", flush=True)
         before = now
-        # in a process of its own, which imports the package as it is now
-        done = subprocess.run([sys.executable, "-m", "attncourse.publish.site", str(book)])
-        if done.returncode:
-            print("==> the last good site is still served; mend the fault and save", flush=True)
-        else:
-            server.reload()
+        build(book, server)
+
+
+def build(book: Path, server: Server) -> None:
+    """Build, and let the pages load again; where it fails the last good site stays in place."""
+    # in a process of its own, which imports the package as it is now
+    done = subprocess.run([sys.executable, "-m", "attncourse.publish.site", str(book)])
+    if done.returncode:
+        print("==> the last good site is still served; mend the fault and save", flush=True)
+    else:
+        server.reload()
 
 
 def pause(book: Path) -> dict[Path, tuple[int, int]]:
@@ -65,13 +74,12 @@ def main() -> int:
     except ValueError as error:
         print(f"==> {error}", file=sys.stderr)
         return 1
-    before = seen(book)
     with server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         print(f"==> the course is at http://localhost:{server.server_port}", end=" ")
         print("and follows your edits (Ctrl-C stops it)", flush=True)
         try:
-            watch(book, before, server)
+            watch(book, server)
         except KeyboardInterrupt:
             print()
             server.shutdown()

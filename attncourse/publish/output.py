@@ -1,10 +1,11 @@
 """What Sphinx has made becomes the site: only whole files, only good builds, and one zip."""
 
+import fcntl
 import os
 import re
 import shutil
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,8 +15,21 @@ NOT_SHOWN = {".buildinfo", "objects.inv.bak"}
 
 
 @contextmanager
+def alone(lock: Path, say: Callable[[str], object]) -> Iterator[None]:
+    """Hold the lock that a file is; where another build holds it, say so and wait."""
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another build is at work here: waiting for its end")
+            fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
 def kept_if_good(work: Path, frame: str) -> Iterator[Path]:
-    """A folder to work in, which a failure, or a power cut, leaves as it was found.
+    """A folder to work in; after a failure, or a power cut, the next one finds it as this one did.
 
     A page that warned is old to Sphinx only until it was read: it would not warn a second time.
     Where `frame` has changed the folder is empty, so that no page stays that nobody lists.
@@ -24,13 +38,14 @@ def kept_if_good(work: Path, frame: str) -> Iterator[Path]:
     if saved.is_dir():
         shutil.rmtree(work, ignore_errors=True)
         saved.rename(work)
-    if not framed.is_file() or framed.read_text("utf-8") != frame:
-        shutil.rmtree(work, ignore_errors=True)
-        work.mkdir(parents=True)
+    work.mkdir(parents=True, exist_ok=True)
     part = work.with_name(f"{work.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     shutil.copytree(work, part)
     part.rename(saved)
+    if not framed.is_file() or framed.read_text("utf-8") != frame:
+        shutil.rmtree(work)
+        work.mkdir()
     yield work
     framed.write_text(frame, "utf-8")
     shutil.rmtree(saved)

@@ -8,7 +8,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from attncourse.checks import chapters, driver, exercises, score
-from attncourse.publish.execute import PACKAGE, digest, versions
+from attncourse.publish.execute import PACKAGE, digest, source_files, versions
 
 # what judging an answer never imports
 NOT_JUDGING = ("publish", "grading", "claims")
@@ -19,22 +19,30 @@ def judging(chapter: str) -> list[Path]:
     others = tuple(f"checks/{other}" for other in chapters() if other != chapter)
     return [
         path
-        for path in PACKAGE.rglob("*.py")
-        if not any(path.is_relative_to(PACKAGE / name) for name in (*NOT_JUDGING, *others))
+        for path in source_files(PACKAGE)
+        if path.suffix == ".py"
+        and not any(path.is_relative_to(PACKAGE / name) for name in (*NOT_JUDGING, *others))
     ]
+
+
+def score_files(folder: Path) -> dict[str, Path]:
+    """Where each chapter's score is kept, if it has been judged."""
+    return {
+        chapter: folder / f"{chapter}-{digest(judging(chapter), PACKAGE, versions())}.json"
+        for chapter in chapters()
+    }
 
 
 def rows(folder: Path) -> list[score.Row]:
     """The score of every exercise; a chapter's are taken from the folder where nothing changed."""
-    kept = {
-        chapter: folder / f"{chapter}-{digest(judging(chapter), PACKAGE, versions())}.json"
-        for chapter in chapters()
-    }
+    kept = score_files(folder)
+    # imported even where all are kept: a page runs again when what it imported has changed
+    names = {chapter: list(exercises(chapter)) for chapter in kept}
     todo = [
         (chapter, name)
         for chapter, file in kept.items()
         if not file.is_file()
-        for name in exercises(chapter)
+        for name in names[chapter]
     ]
     if todo:
         folder.mkdir(parents=True, exist_ok=True)

@@ -7,12 +7,19 @@ import argparse
 import http.server
 import socket
 import sys
-import threading
+import time
 from pathlib import Path
 
-EVENTS = "/-/built-since/"
-# the files on disk stay as they were built: a page asks for news only where they are served so
-RELOAD = "<script>new EventSource('{}{}').onmessage = () => location.reload()</script>"
+BUILT = "/-/built"
+# the files on disk stay as they were built: a page asks for news only where they are served so.
+# It asks each second: a browser holds few connections open, and there may be many pages
+RELOAD = """<script>{
+const seen = "%d", timer = setInterval(async () => {
+  if (document.hidden) return;
+  const built = await fetch("%s").then((answer) => answer.text()).catch(() => seen);
+  if (built !== seen) { clearInterval(timer); location.reload(); }
+}, 1000);
+}</script>"""
 
 
 def free_port(text: str) -> int:
@@ -20,15 +27,20 @@ def free_port(text: str) -> int:
     port = int(text) if text.isdecimal() else 0
     if not 0 < port < 65536:
         raise ValueError(f"PORT={text} is not a port: choose a number between 1 and 65535")
-    with socket.socket() as probe:
-        # a listener on every interface lets this address be bound on some systems: knock first
-        probe.settimeout(1)
-        taken = probe.connect_ex(("127.0.0.1", port)) == 0
-    if taken:
-        raise ValueError(
-            f"port {port} is taken: stop what uses it, or say make book PORT={port + 1}"
-        )
+    # a browser takes localhost for either
+    if any(listens(host, port) for host in ("127.0.0.1", "::1")):
+        other = port + 1 if port < 65535 else port - 1
+        raise ValueError(f"port {port} is taken: stop what uses it, or say make book PORT={other}")
     return port
+
+
+def listens(host: str, port: int) -> bool:
+    """Whether something answers there: some systems let a taken address be bound, so we knock."""
+    try:
+        socket.create_connection((host, port), timeout=1).close()
+    except OSError:
+        return False
+    return True
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -44,7 +56,8 @@ class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, folder: Path, port: int):
-        self.folder, self.built, self.news = folder, 0, threading.Condition()
+        self.folder = folder
+        self.reload()
         try:
             super().__init__(("127.0.0.1", port), Handler)
         except OSError as error:
@@ -52,14 +65,8 @@ class Server(http.server.ThreadingHTTPServer):
 
     def reload(self) -> None:
         """Let every open page load again."""
-        with self.news:
-            self.built += 1
-            self.news.notify_all()
-
-    def wait(self, seen: int, seconds: float) -> bool:
-        """Whether a page is older than the last build, as soon as it is."""
-        with self.news:
-            return self.news.wait_for(lambda: self.built != seen, seconds)
+        # never a number that an earlier server gave
+        self.built = time.time_ns()
 
     def handle_error(self, request, client_address):
         """A browser that leaves in the middle of an answer is no fault."""
@@ -75,35 +82,26 @@ class Handler(Quiet):
         super().__init__(request, client_address, server, directory=str(server.folder))
 
     def do_GET(self):
-        """A page with the script that loads it again, the news of a new build, or a file."""
-        kind, _, seen = self.path.rpartition("/")
-        if f"{kind}/" == EVENTS and seen.isdecimal():
-            return self.tell(int(seen))
+        """A page with the script that loads it again, the number of the last build, or a file."""
+        if self.path == BUILT:
+            return self.answer("text/plain", str(self.site.built).encode())
         page = Path(self.translate_path(self.path))
         if page.is_dir() and self.path.partition("?")[0].endswith("/"):
             page /= "index.html"
         if page.suffix != ".html" or not page.is_file():
             return super().do_GET()
-        script = RELOAD.format(EVENTS, self.site.built)
+        # read before the page: one that is older than it says is only loaded once more
+        script = RELOAD % (self.site.built, BUILT)
         content = page.read_bytes().replace(b"</body>", script.encode() + b"</body>")
-        self.answer("text/html; charset=utf-8", len(content))
-        self.wfile.write(content)
+        self.answer("text/html; charset=utf-8", content)
 
-    def tell(self, seen: int):
-        """One event when there is a newer build than the page has seen."""
-        self.answer("text/event-stream")
-        while not self.site.wait(seen, seconds=15):
-            # a line that starts with a colon says nothing, but shows whether anyone still listens
-            self.wfile.write(b":\n\n")
-        self.wfile.write(b"data: built\n\n")
-
-    def answer(self, kind: str, length: int | None = None):
-        """The head of an answer."""
+    def answer(self, kind: str, content: bytes):
+        """A whole answer."""
         self.send_response(200)
         self.send_header("Content-Type", kind)
-        if length is not None:
-            self.send_header("Content-Length", str(length))
+        self.send_header("Content-Length", str(len(content)))
         self.end_headers()
+        self.wfile.write(content)
 
     def end_headers(self):
         """A browser asks again each time: what it has kept may be from before a build."""

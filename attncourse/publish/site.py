@@ -11,46 +11,62 @@ import time
 from pathlib import Path
 
 from attncourse.publish.address import repository_url, site_url
-from attncourse.publish.execute import BuildFailed, digest, execute, package_digest
-from attncourse.publish.output import ZIP, copy_changes, kept_if_good, write_zip
-
-NOT_READ = {"_build", "__pycache__", "tests", "benchmarks"}
-
-
-def sources(book: Path) -> list[Path]:
-    """The files that the site is made of, the package apart."""
-    files = []
-    for folder, inner, names in os.walk(book):
-        inner[:] = [name for name in inner if name not in NOT_READ and not name.startswith(".")]
-        files += [Path(folder, name) for name in names]
-    return files
+from attncourse.publish.execute import (
+    BuildFailed,
+    digest,
+    execute,
+    package_digest,
+    source_files,
+)
+from attncourse.publish.output import ZIP, alone, copy_changes, kept_if_good, write_zip
 
 
 def book_digest(book: Path) -> str:
     """The state of everything that the site is made of."""
-    return digest(sources(book), book, package_digest(), repository_url())
+    return digest(source_files(book), book, package_digest(), repository_url())
+
+
+def site_folder(book: Path) -> Path:
+    """Where the built site is."""
+    return book / "_build" / "html"
+
+
+def stamp_file(book: Path) -> Path:
+    """Where the state that the site was built from is kept."""
+    return book / ".cache" / "site"
+
+
+def is_built(book: Path, state: str) -> bool:
+    """Whether the site was built from this state."""
+    stamp = stamp_file(book)
+    there = stamp.is_file() and (site_folder(book) / "index.html").is_file()
+    return there and stamp.read_text("utf-8") == state
 
 
 def build(book: Path, say=print) -> Path:
     """The built site's folder; raises BuildFailed, and leaves the site as it was, on any fault."""
-    site, stamp = book / "_build" / "html", book / ".cache" / "site"
-    state = book_digest(book)
-    if stamp.is_file() and stamp.read_text() == state and (site / "index.html").is_file():
-        say("the site is up to date")
-        return site
+    with alone(book / ".cache" / "building", say):
+        state = book_digest(book)
+        if is_built(book, state):
+            say("the site is up to date")
+        else:
+            build_anew(book, state, say)
+    return site_folder(book)
+
+
+def build_anew(book: Path, state: str, say) -> None:
+    """Run the cells that are stale, and make the pages."""
+    site, stamp = site_folder(book), stamp_file(book)
     execute(book, say)
     say("making the pages (Sphinx; a warning is an error)")
     # after a change of these Sphinx would leave what it no longer makes
-    frame = [book / "_toc.yml", book / "_config.yml", *(book / "theme").rglob("*.*")]
-    frame = [path for path in frame if path.is_file() and path.suffix != ".pyc"]
+    frame = [book / "_toc.yml", book / "_config.yml", *source_files(book / "theme")]
     with kept_if_good(book / "_build" / "sphinx", digest(frame, book)) as work:
         make_pages(book, work)
         stamp.unlink(missing_ok=True)
         copy_changes(work / "html", site)
     write_zip(site, site / ZIP, site_url(repository_url()))
-    stamp.parent.mkdir(exist_ok=True)
-    stamp.write_text(state)
-    return site
+    stamp.write_text(state, "utf-8")
 
 
 def make_pages(book: Path, work: Path) -> None:

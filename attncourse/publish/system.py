@@ -25,9 +25,12 @@ def install(packages: list[str]) -> None:
     sudo = [] if os.geteuid() == 0 else ["sudo", "-n"]
     if not shutil.which("apt-get") or (sudo and not shutil.which("sudo")):
         return
-    for command in (["update", "-q"], ["install", "-q", "-y", *packages]):
-        print(f"==> apt-get {' '.join(command)}", flush=True)
-        subprocess.run([*sudo, "apt-get", *command], stdout=subprocess.DEVNULL)
+    # each by itself: not every system has every one, and one that is not there stops the others
+    for words in (["update", "-q"], *(["install", "-q", "-y", one] for one in packages)):
+        command = " ".join(["apt-get", *words])
+        print(f"==> {command}", flush=True)
+        if subprocess.run([*sudo, *command.split()], stdout=subprocess.DEVNULL).returncode:
+            print(f"==> {command} failed", file=sys.stderr)
 
 
 def main() -> int:

@@ -18,14 +18,15 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from attncourse.publish.address import repository_url, site_url
-from attncourse.publish.chromium import FLAGS, MISSING, chromium
+from attncourse.publish.chromium import ALONE, FLAGS, MISSING, chromium
+from attncourse.publish.serve import Quiet
 
 ROOT = Path(__file__).parents[2]
 # a busy machine is slow, not wrong
 expect.set_options(timeout=30_000)
 
 
-class Handler(http.server.SimpleHTTPRequestHandler):
+class Handler(Quiet):
     """Serves files as they are, below the same folder as on GitHub, which the 404 page names."""
 
     below = urlsplit(site_url(repository_url())).path
@@ -34,9 +35,6 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         """The file for a path; one that does not exist for a path beside the folder."""
         inside = path.startswith(f"{self.below}/")
         return super().translate_path(path.removeprefix(self.below) if inside else "/-/outside")
-
-    def log_message(self, format, *args):
-        """Say nothing."""
 
 
 @pytest.fixture(scope="session")
@@ -65,9 +63,8 @@ def browser() -> Iterator[Browser]:
     path = chromium()
     if path is None:
         pytest.skip(MISSING)
-    alone = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=path, args=[*FLAGS, alone])
+        opened = playwright.chromium.launch(executable_path=path, args=[*FLAGS, ALONE])
         yield opened
         opened.close()
 

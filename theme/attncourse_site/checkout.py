@@ -4,7 +4,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from attncourse.publish.address import repository_url, site_url
-from attncourse.publish.execute import digest, execution_cache, package_digest
+from attncourse.publish.execute import digest, execution_cache, package_digest, source_files
 
 THEME = Path(__file__).parents[1]
 
@@ -16,8 +16,7 @@ def follow_checkout(app, config):
     config.html_baseurl = f"{site_url(repository)}/"
     config.notfound_urls_prefix = urlsplit(config.html_baseurl).path
     config.nb_execution_cache_path = str(execution_cache(Path(app.srcdir)))
-    parts = [path for path in THEME.rglob("*.*") if path.is_file() and path.suffix != ".pyc"]
-    config.made_with = digest(parts, THEME, package_digest())
+    config.made_with = digest(source_files(THEME), THEME, package_digest())
 
 
 def setup(app):
