@@ -108,7 +108,7 @@ def test_the_address_reaches_the_buttons_and_nothing_is_done_twice(book):
     assert f'href="{colab}"' in page
     assert 'href="https://github.com/someone/fork/edit/main/chapters/one.md"' in page
     assert "github.com/attncourse" not in page
-    assert "attncourse.css" in page
+    assert "site.css" in page
     # Sphinx has taken the outputs from the cache that the first step filled
     assert (folder / "chapters" / "runs").read_text() == "x"
 

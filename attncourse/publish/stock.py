@@ -35,7 +35,7 @@ def main() -> int:
 
     folder = Path(sys.argv[1]).resolve()
     copy_book(folder)
-    return build_sphinx(
+    status = build_sphinx(
         folder,
         folder / "_build" / "html",
         path_config=folder / "_config.yml",
@@ -46,6 +46,7 @@ def main() -> int:
         },
         really_quiet=True,
     )
+    return 1 if status else 0
 
 
 if __name__ == "__main__":
