@@ -21,6 +21,8 @@ help:
 	@echo "make zip      the built course in one file, _build/attncourse.zip, to read offline"
 	@echo "make test     run everything that CI runs"
 	@echo "make screenshots  pictures of every kind of page, into _build/screenshots"
+	@echo "make lighthouse  what Lighthouse says of each page (PAGES= some of them, STOCK=1 beside the stock theme)"
+	@echo "make times    how long a build takes: cold, after an edit, with nothing changed"
 	@echo "make system   install what the tests use beyond Python: bubblewrap, chromium (Debian, Ubuntu)"
 	@echo "make release  write the Colab copies and the exercise notebooks from their texts"
 	@echo "make clean    remove what was built (make clean ALL=1: also .venv)"
