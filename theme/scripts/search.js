@@ -14,10 +14,11 @@
   function textOf(html, anchor) {
     const page = new DOMParser().parseFromString(html, "text/html");
     for (const one of page.querySelectorAll(NOT_TEXT)) one.remove();
-    const named = anchor && page.getElementById(anchor.slice(1));
+    for (const one of page.querySelectorAll("dt, dd, h2, h3, li, p, td, th")) one.append(" ");
+    const named = anchor ? page.getElementById(anchor.slice(1)) : null;
     // what is said of a term stands beside it
     const place = named?.matches("dt") ? named.nextElementSibling : named;
-    return (place || page.querySelector("article"))?.textContent.replace(/\s+/g, " ") ?? "";
+    return (place ?? page.querySelector("article"))?.textContent.replace(/\s+/g, " ") ?? "";
   }
 
   // the stem of a word, as “entropi”, need not stand in a text as it is
