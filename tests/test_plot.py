@@ -13,7 +13,8 @@ import torch
 from attncourse import plot
 from attncourse.dot_product import attention, attention_weights
 from attncourse.plot.drawing import TEXT
-from attncourse.plot.interactive import Interactive, listed, shown
+from attncourse.plot.interactive import Choice, Interactive, Slider
+from attncourse.plot.numbers import fewest, listed, restored, shown
 
 
 def heat(alt="a heat map", **options):
@@ -137,6 +138,7 @@ class Elements(HTMLParser):
             self.texts.setdefault(slot, []).append(data)
 
 
+VIEW = Path(plot.__file__).with_name("explorer.js")
 INTERACTIVE = {"explorer": explorer, "heads": heads}
 
 
@@ -173,7 +175,7 @@ def test_controls_that_do_nothing_yet_are_hidden():
 
 
 def test_labels_cannot_break_out_of_the_figure():
-    label = "</script><b onclick=''>&"
+    label = """</script><b onclick=''>&"🌊 '""" + "long" * 99
     html = heads(queries=[label, "q1"])._repr_html_()
     assert html.count("</script>") == 1 and "<b on" not in html
     assert "b" not in {tag for tag, _ in Elements(html).found}
@@ -212,11 +214,28 @@ def test_the_explorer_begins_with_the_numbers_of_the_package():
         ({"masks": {"m": MASK.mT}}, r"mask 'm' is torch.bool \(3, 2\), but q=\(2, 3\)"),
         ({"masks": {"m": MASK.int()}}, r"mask 'm' is torch.int32 \(2, 3\)"),
         ({"query": 2}, "query=2, but there are 2 queries"),
+        ({"q": Q.where(Q != 2, torch.nan)}, r"q\[0, 1\] is nan, but .* needs finite numbers"),
+        ({"k": K.where(K != 1, torch.inf)}, r"k\[0, 0\] is inf"),
+        ({"v": V.where(V != 2, -torch.inf)}, r"v\[1, 0\] is -inf"),
+        ({"q": Q.double() * 1e307}, r"q·k / temperature of \[0, 2\] is inf"),
+        ({"keys": [], "k": K[:0], "v": V[:0]}, r"no key to attend to: .* k=\(0, 3\)"),
     ],
 )
 def test_parts_that_do_not_fit_are_refused_with_the_numbers(parts, words):
     with pytest.raises(ValueError, match=words):
         explorer(**parts)
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        (torch.zeros(0, 2, 3), r"weights=\(0, 2, 3\): a head, a query and a key are needed"),
+        (torch.tensor([[[0, 0, 0], [0, torch.nan, 0]]]), r"weights\[0, 1, 1\] is nan"),
+    ],
+)
+def test_heads_without_numbers_are_refused(weights, words):
+    with pytest.raises(ValueError, match=words):
+        heads(weights=weights)
 
 
 @pytest.mark.parametrize("weights", [torch.zeros(2, 3, 3), torch.zeros(2, 3)])
@@ -239,14 +258,95 @@ def test_the_explorer_is_small():
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
 def test_numbers_travel_in_the_fewest_digits_that_give_them_back(dtype):
     x = torch.tensor([[0.1, -2.5], [1e-9, 1 / 3]], dtype=dtype, requires_grad=True)
-    assert torch.equal(torch.tensor(listed(x), dtype=dtype), x)
-    assert listed(torch.tensor([0.1, 0.3])) == [0.1, 0.3]
+    bits, numbers = 53, listed(x)
+    if isinstance(numbers, dict):
+        bits, numbers = numbers["bits"], numbers["numbers"]
+    assert numbers[0] == [0.1, -2.5]
+    assert [[restored(y, bits) for y in row] for row in numbers] == x.double().tolist()
+    infinite = torch.tensor([-torch.inf, 2], dtype=dtype).tolist()
+    assert fewest(infinite, bits) == [-torch.inf, 2]
+
+
+def test_whole_numbers_travel_as_they_are():
     assert listed(torch.tensor([True, False])) == [1, 0]
+    assert listed(torch.tensor([2**40, -(2**33)])) == [2**40, -(2**33)]
+    with pytest.raises(TypeError, match="tensors, lists and text, but got PosixPath"):
+        Interactive(VIEW, {"where": Path("a")}, [], "", alt="a path")._repr_html_()
 
 
 def test_numbers_are_shown_with_two_digits():
-    numbers = [1 / 3, -0.001, -10.0, float("-inf"), float("inf")]
-    assert [shown(x) for x in numbers] == ["0.33", "0.00", "−10.00", "−∞", "∞"]
+    numbers = [1 / 3, -0.001, -10.0, -torch.inf, torch.inf, torch.nan, 1e21]
+    words = ["0.33", "0.00", "−10.00", "−∞", "∞", "NaN", "1e+21"]
+    assert [shown(x) for x in numbers] == words
+
+
+# exact ties, and float32 numbers beside a tie, where the digits that they travel in are not
+TIES = [0.125, 0.375, 0.625, 0.875, -0.125, 1.125, 0.005, 0.015, 0.045, 0.145]
+
+
+def test_every_figure_shows_a_tie_as_torch_prints_it():
+    values = torch.tensor([TIES])
+    torch.set_printoptions(precision=2)
+    printed = re.findall(r"-?\d\.\d\d", str(values))
+    torch.set_printoptions(profile="default")
+    expected = [x.replace("-0.00", "0.00").replace("-", "−") for x in printed]
+    assert expected[:6] == ["0.12", "0.38", "0.62", "0.88", "−0.12", "1.12"]
+    names = [f"n{i}" for i in range(len(TIES))]
+    drawn = ElementTree.fromstring(plot.heatmap(values, ["r"], names, alt="ties").svg).itertext()
+    assert [text.strip() for text in drawn if "." in text] == expected
+    table = plot.heads(values[None], ["r"], names, alt="ties")._repr_html_()
+    assert Elements(table).texts["weight"] == expected
+
+
+def test_numbers_that_are_none_are_refused_with_their_place():
+    values = torch.tensor([[0.5, torch.nan]])
+    with pytest.raises(ValueError, match=r"values\[0, 1\] is nan, but the figure needs finite"):
+        plot.heatmap(values, ["q"], ["k0", "k1"], alt="")
+    hidden = torch.tensor([[False, True]])
+    assert "0.50" in plot.heatmap(values, ["q"], ["k0", "k1"], alt="", crossed=hidden).svg
+    with pytest.raises(ValueError, match=r"crossed=\(2,\), but values=\(1, 2\)"):
+        plot.heatmap(values, ["q"], ["k0", "k1"], alt="", crossed=hidden[0])
+
+
+@pytest.mark.parametrize("control", [Choice, Slider])
+@pytest.mark.parametrize(("options", "start"), [([], 0), ([1, 2], 2), ([1, 2], -1)])
+def test_a_control_that_cannot_begin_is_refused(control, options, start):
+    words = f"x starts at option {start}, but it has {len(options)}"
+    with pytest.raises(ValueError, match=words):
+        control("x", options, start)
+
+
+def test_only_the_views_know_what_the_numbers_mean():
+    words = re.compile(r"softmax|attention|\bmask|\bquer(?:y|ies)\b|(?<!-)\bweights?\b", re.I)
+    for path in VIEW.parent.glob("interactive.*"):
+        assert not words.search(path.read_text("utf-8")), path.name
+    assert words.search(VIEW.read_text("utf-8"))
+
+
+def test_a_control_with_an_index_has_a_symbol_and_a_name():
+    html = Slider("d_k", [2, 4]).html()
+    assert "<span>d<sub>k</sub></span>" in html and 'aria-label="d_k"' in html
+    assert "<sub>" not in Slider("key_mask", [2]).html()
+
+
+def test_where_no_script_runs_the_figure_says_what_it_shows():
+    said = re.sub(r"<.*?>", "", explorer()._repr_html_().split('aria-live="polite">')[1])
+    start = "Shown: query q0, mask some, dk 2, scale on, temperature 1. "
+    assert said.startswith(start + "With scripts, you can choose others.")
+    assert "Shown: head 0. With scripts" in heads()._repr_html_()
+
+
+@pytest.mark.parametrize("n", [1, 50])
+def test_sentences_of_any_length(n):
+    words = [f"w{i}" for i in range(n)]
+    square, mask = torch.eye(n), torch.ones(n, n).bool()
+    steps = plot.explorer(
+        0 * square, square, square[:, :1], words, words, ["v"],
+        widths=[1, n], masks={"none": mask}, alt="steps",
+    )  # fmt: skip
+    assert Elements(steps._repr_html_()).texts["weight"] == [shown(1 / n)] * n
+    every = plot.heads(square[None], words, words, alt="heads")._repr_html_()
+    assert len(Elements(every).texts["weight"]) == n * n
 
 
 def test_a_view_that_is_missing_is_named():

@@ -2,6 +2,7 @@
 
 Each function takes numbers and labels, and `alt`: the words that stand for the figure where it
 cannot be seen. Drawings are SVG; the interactive figures are tables that compute in the page.
+None imports a mechanism; only `explorer` knows one, since its page has to compute it.
 """
 
 from attncourse.plot.drawing import Picture, beside, heatmap, lines

@@ -13,6 +13,8 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import EngFormatter
 from torch import Tensor
 
+from attncourse.plot.numbers import require_finite, shown
+
 # a colour that nothing else uses: it becomes the colour of the text around the figure
 TEXT = "#010203"
 STYLE: dict = {
@@ -71,6 +73,9 @@ def heatmap(
         raise ValueError(f"values={tuple(values.shape)}, but {len(rows)} rows and {len(cols)} cols")
     values = values.detach().cpu()
     crossed = torch.zeros_like(values, dtype=torch.bool) if crossed is None else crossed.cpu()
+    if crossed.shape != values.shape:
+        raise ValueError(f"crossed={tuple(crossed.shape)}, but values={tuple(values.shape)}")
+    require_finite("values", values.masked_fill(crossed, 0))
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(0.9 + 0.48 * len(cols), 0.85 + 0.4 * len(rows)), layout="tight")
         axes = figure.subplots()
@@ -85,7 +90,7 @@ def heatmap(
                 # dark cells carry white digits, light cells black ones
                 axes.add_patch(Rectangle((j, i), facecolor=cividis(value), **box))
                 ink = "white" if value < 0.46 else "black"
-                axes.text(j + 0.5, i + 0.5, f"{value:.2f}", color=ink, ha="center", va="center")
+                axes.text(j + 0.5, i + 0.5, shown(value), color=ink, ha="center", va="center")
         axes.set_xticks(torch.arange(len(cols)) + 0.5, cols)
         axes.set_yticks(torch.arange(len(rows)) + 0.5, rows)
         axes.tick_params(length=0)

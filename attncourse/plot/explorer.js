@@ -1,4 +1,4 @@
-({ q, k, v, masks, queries, keys }, { query, mask, d_k, scale, temperature }, shown) => {
+({ q, k, v, masks, queries, keys }, { query, mask, d_k, scale, temperature }, { shown, most }) => {
   const sum = (numbers) => numbers.reduce((total, x) => total + x, 0);
   const open = masks[mask][query];
   const divisor = (scale ? Math.sqrt(d_k) : 1) * temperature;
@@ -11,12 +11,13 @@
   const part = v.map((value, j) => value.map((x) => weight[j] * x));
   const output = v[0].map((_, c) => sum(part.map((row) => row[c])));
 
-  const top = shown(Math.max(...weight));
-  const most = keys.filter((_, j) => shown(weight[j]) === top).join(", ");
-  const said = sum(open) ? `most weight, ${top}, on ${most}` : "no key may be attended to";
+  const factors = [scale && `√${d_k}`, temperature !== 1 && temperature].filter(Boolean);
+  const [top, where] = most(weight, keys);
+  const said = sum(open) ? `most weight, ${top}, on ${where}` : "no key may be attended to";
   return {
     ...{ dot, score, weight, part, output, total: sum(weight) },
-    divisor: [scale && `√${d_k}`, temperature !== 1 && temperature].filter(Boolean).join(" · ") || "1",
+    // a line may break after the dot only
+    divisor: factors.length > 1 ? `(${factors.join("\u00a0· ")})` : `${factors[0] ?? 1}`,
     said: `Query ${queries[query]}: ${said}. Output: ${output.map(shown).join(", ")}.`,
   };
 }

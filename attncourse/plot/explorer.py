@@ -1,4 +1,8 @@
-"""One query's way through attention: a row for each key, a column for each step."""
+"""One query's way through attention: a row for each key, a column for each step.
+
+This figure computes attention: at first here, and in explorer.js whenever a control is moved. The
+component that it is made from, in interactive.py, only carries numbers.
+"""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -8,6 +12,7 @@ import torch
 from torch import Tensor
 
 from attncourse.plot.interactive import Choice, Interactive, Slider, Switch, columns, number, row
+from attncourse.plot.numbers import require_finite
 
 TEMPERATURES = (0.125, 0.25, 0.5, 1, 2, 4, 8)
 
@@ -36,7 +41,7 @@ def explorer(
     heading = columns(
         "key",
         "q·k",
-        f'score: q·k / <span data-show="divisor">√{widths[0]}</span>',
+        f'score: q·k\u00a0/ <span data-show="divisor">√{widths[0]}</span>',
         "weight",
         *(f"× {escape(name)}" for name in values),
     )
@@ -98,6 +103,12 @@ def require_fit(q, k, v, queries, keys, values, widths, masks, query) -> None:
         raise ValueError(f"widths={list(widths)} do not lie between 1 and {q.shape[1]}: {shapes}")
     if not masks:
         raise ValueError("masks is empty: the figure needs one to begin with")
+    if not len(k):
+        raise ValueError(f"there is no key to attend to: {shapes}")
+    for name, x in {"q": q, "k": k, "v": v}.items():
+        require_finite(name, x)
+    largest = q.detach().double().abs() @ k.detach().double().abs().mT
+    require_finite("q·k / temperature of ", largest / min(TEMPERATURES))
     for name, mask in masks.items():
         if mask.shape != (len(q), len(k)) or mask.dtype != torch.bool:
             raise ValueError(f"mask {name!r} is {mask.dtype} {tuple(mask.shape)}, but {shapes}")

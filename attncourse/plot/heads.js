@@ -1,6 +1,5 @@
-({ weights, queries, keys }, { head, query }, shown) => {
-  const row = weights[head][query];
-  const top = Math.max(...row);
-  const said = `most weight, ${shown(top)}, on ${keys[row.indexOf(top)]}`;
-  return { weight: weights[head], said: `Head ${head}, query ${queries[query]}: ${said}.` };
+({ weights, queries, keys }, { head, query }, { most }) => {
+  const [top, where] = most(weights[head][query], keys);
+  const said = `Head ${head}, query ${queries[query]}: most weight, ${top}, on ${where}.`;
+  return { weight: weights[head], said };
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 from torch import Tensor
 
 from attncourse.plot.interactive import Choice, Interactive, columns, number, row
+from attncourse.plot.numbers import require_finite
 
 
 def heads(weights: Tensor, queries: Sequence[str], keys: Sequence[str], *, alt: str) -> Interactive:
@@ -15,6 +16,9 @@ def heads(weights: Tensor, queries: Sequence[str], keys: Sequence[str], *, alt: 
         raise ValueError(
             f"weights={tuple(weights.shape)}, but {len(queries)} queries and {len(keys)} keys"
         )
+    if 0 in weights.shape:
+        raise ValueError(f"weights={tuple(weights.shape)}: a head, a query and a key are needed")
+    require_finite("weights", weights)
     query = Choice("query", queries)
     rows = [
         row(query.option(i), *(number("weight", weight, "heat") for weight in weights[0, i]))

@@ -1,8 +1,30 @@
 (name, data, view) => {
   const shown = (x) => {
-    if (!Number.isFinite(x)) return x < 0 ? "−∞" : "∞";
-    return x.toFixed(2).replace("-0.00", "0.00").replace("-", "−");
+    if (!Number.isFinite(x)) return x < 0 ? "−∞" : x > 0 ? "∞" : "NaN";
+    // an exact tie goes to the even digit, as in Python: toFixed would make 0.125 into 0.13
+    const digits = Math.abs((x * 8) % 4) === 1 ? x.toFixed(3).slice(0, -1) : x.toFixed(2);
+    return digits.replace("-0.00", "0.00").replace("-", "−");
   };
+
+  const list = new Intl.ListFormat("en-GB");
+  // the largest number, and the names of all that look as large
+  const most = (numbers, names) => {
+    const top = shown(Math.max(...numbers));
+    const found = names.filter((_, i) => shown(numbers[i]) === top);
+    return [top, found.length > 5 ? `${found.length} of ${names.length}` : list.format(found)];
+  };
+
+  // what has fewer significant bits than a number of the page travels in fewer digits
+  const restored = (x, bits) => {
+    if (Array.isArray(x)) return x.map((one) => restored(one, bits));
+    if (x?.bits) return restored(x.numbers, x.bits);
+    if (x && typeof x === "object")
+      return Object.fromEntries(Object.entries(x).map(([name, one]) => [name, restored(one)]));
+    if (!bits || !Number.isFinite(x)) return x;
+    const wide = x * (2 ** (53 - bits) + 1);
+    return wide - (wide - x);
+  };
+  const held = restored(data);
 
   const fill = (slot, content) => {
     if (typeof content === "string") slot.textContent = content;
@@ -29,7 +51,7 @@
 
   const follow = (form) => {
     const show = () => {
-      for (const [slot, contents] of Object.entries(view(data, stateOf(form), shown))) {
+      for (const [slot, contents] of Object.entries(view(held, stateOf(form), { shown, most }))) {
         const slots = form.querySelectorAll(`[data-show="${slot}"]`);
         [contents].flat(2).forEach((content, i) => fill(slots[i], content));
       }

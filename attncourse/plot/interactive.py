@@ -1,20 +1,22 @@
 """The component: numbers, controls, and a view that computes in the page what the figure shows.
 
-A view is a JavaScript function in a file of its own. It takes the numbers and the state of the
-controls, and gives new content for every slot of that name; `number` makes a slot. Where no script
-runs, the figure is the table that it begins as.
+A view is a JavaScript function in a file of its own. It takes the numbers, the state of the
+controls and the component's words for numbers, and gives new content for every slot of that name;
+`number` makes a slot, and `said` is the one that puts the result into words. Where no script runs,
+the figure is the table that it begins as. Only a view knows what its numbers mean.
 """
 
 import json
-import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
 from pathlib import Path
 
-import torch
 from torch import Tensor
+
+from attncourse.plot.numbers import listed, shown
 
 HERE = Path(__file__)
 
@@ -26,6 +28,13 @@ class Choice:
     name: str
     options: Sequence[str]
     start: int = 0
+
+    def __post_init__(self):
+        require_start(self.name, self.options, self.start)
+
+    def first(self) -> str:
+        """What it is before it is moved."""
+        return self.options[self.start]
 
     def option(self, index: int) -> str:
         """The button of one option; a row of the table that holds it is also picked by pointing."""
@@ -47,12 +56,20 @@ class Slider:
     values: Sequence[float]
     start: int = 0
 
+    def __post_init__(self):
+        require_start(self.name, self.values, self.start)
+
+    def first(self) -> str:
+        """What it is before it is moved."""
+        return str(self.values[self.start])
+
     def html(self) -> str:
         """The slider, and beside it the number."""
         name, values = escape(self.name), " ".join(map(str, self.values))
         return (
-            f'<label>{name} <input type="range" name="{name}" max="{len(self.values) - 1}" '
-            f'value="{self.start}" data-values="{values}"><b aria-hidden="true"></b></label>'
+            f'<label>{symbol(self.name)} <input type="range" name="{name}" aria-label="{name}" '
+            f'max="{len(self.values) - 1}" value="{self.start}" data-values="{values}">'
+            '<b aria-hidden="true"></b></label>'
         )
 
 
@@ -62,6 +79,10 @@ class Switch:
 
     name: str
     start: bool = True
+
+    def first(self) -> str:
+        """What it is before it is moved."""
+        return "on" if self.start else "off"
 
     def html(self) -> str:
         """The box to tick."""
@@ -90,17 +111,20 @@ class Interactive:
         return self.alt
 
     def _repr_html_(self) -> str:
-        style, start, view = (
-            path.read_text("utf-8").strip()
+        style, script, view = (
+            lean(path.read_text("utf-8"))
             for path in (HERE.with_suffix(".css"), HERE.with_suffix(".js"), self.view)
         )
         # nothing in the numbers may end the script element
         data = json.dumps(self.data, default=listed, separators=(",", ":")).replace("<", r"\u003c")
         controls = "".join(control.html() for control in self.controls)
+        start = ", ".join(f"{symbol(one.name)} {escape(one.first())}" for one in self.controls)
+        # where scripts run, what the view says takes its place at once
+        still = f"Shown: {start}. With scripts, you can choose others." if start else ""
         body = (
             f'<form autocomplete="off"><div class="controls" hidden>{controls}</div>'
             f'<div class="scroll"><table>{self.table}</table></div>'
-            f'<p data-show="said" aria-live="polite"></p></form>'
+            f'<p data-show="said" aria-live="polite">{still}</p></form>'
         )
         name = sha256(f"{view}{data}{body}".encode()).hexdigest()[:8]
         # JupyterLab keeps the arrow keys to itself without that attribute
@@ -108,7 +132,7 @@ class Interactive:
             f'<div class="attncourse-figure" data-figure="{name}" role="group" '
             f'aria-label="{escape(self.alt)}" data-lm-suppress-shortcuts="true">'
             f"<style>\n{style}\n</style>{body}"
-            f'<script>\n({start})("{name}", {data}, {view})\n</script></div>'
+            f'<script>\n({script})("{name}", {data}, {view})\n</script></div>'
         )
 
 
@@ -125,21 +149,23 @@ def row(name: str, *cells: str) -> str:
 
 def number(slot: str, value: float | Tensor, look: str = "") -> str:
     """A slot that holds a number: plain, or with a `bar` below it, or on a ground of `heat`."""
+    value = float(value)
     drawn = f' class="{look}" style="--value:{value:.3f}"' if look else ""
-    return f'<data data-show="{slot}"{drawn}>{shown(float(value))}</data>'
+    return f'<data value="{value:.6g}" data-show="{slot}"{drawn}>{shown(value)}</data>'
 
 
-def shown(value: float) -> str:
-    """The number as figures show it."""
-    if math.isinf(value):
-        return "−∞" if value < 0 else "∞"
-    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "−")
+def lean(text: str) -> str:
+    """Style or script without indents, and comments of one line, which only its authors read."""
+    lines = map(str.strip, text.splitlines())
+    return "\n".join(line for line in lines if line and not line.startswith(("//", "/*")))
 
 
-def listed(tensor: Tensor) -> list:
-    """The tensor as lists, each number in the fewest digits that give it back."""
-    tensor = tensor.detach().cpu()
-    if not tensor.is_floating_point():
-        return tensor.int().tolist()
-    wide = tensor if tensor.dtype == torch.float64 else tensor.float()
-    return wide.numpy().astype(str).astype(float).tolist()
+def symbol(name: str) -> str:
+    """The name as a reader sees it: d_k is a d with a lower k."""
+    return re.sub(r"^(\w+)_(\w)$", r"<span>\1<sub>\2</sub></span>", escape(name))
+
+
+def require_start(name: str, options: Sequence[object], start: int) -> None:
+    """Raise ValueError where a control cannot begin at its option of that number."""
+    if not 0 <= start < len(options):
+        raise ValueError(f"{name} starts at option {start}, but it has {len(options)}, from 0")

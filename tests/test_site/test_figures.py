@@ -11,7 +11,8 @@ import torch
 from attncourse import plot
 from attncourse.dot_product import attention, attention_weights, causal_mask
 from attncourse.plot.explorer import TEMPERATURES
-from attncourse.plot.interactive import Interactive, Slider, columns, number, row, shown
+from attncourse.plot.interactive import Interactive, Slider, columns, number, row
+from attncourse.plot.numbers import shown
 
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
 CHAPTER = "chapters/dot_product.html"
@@ -129,7 +130,7 @@ def test_what_the_scores_are_divided_by_stands_over_them(tab):
     tab.set_content(page_of(EXPLORER))
     figure = figure_in(tab)
     assert read(figure, d_k=2)["divisor"] == ["√16"]
-    assert read(figure, temperature=0)["divisor"] == ["√16 · 0.125"]
+    assert read(figure, temperature=0)["divisor"] == ["(√16\u00a0· 0.125)"]
     assert read(figure, scale=False)["divisor"] == ["0.125"]
     assert read(figure, temperature=TEMPERATURES.index(1))["divisor"] == ["1"]
 
@@ -141,6 +142,7 @@ def test_a_script_finds_what_python_wrote(figure, new_tab):
     for page in (without, live):
         page.set_content(html)
     before, after = (page.locator("data").all_inner_texts() for page in (without, live))
+    assert "With scripts" not in live.locator("main").inner_text()
     assert before == after and len(before) > 12
 
 
@@ -150,7 +152,66 @@ def test_without_scripts_the_numbers_are_there_and_the_controls_are_not(figure, 
     tab.set_content(page_of(figure))
     assert tab.locator("data").first.is_visible()
     assert [one for one in tab.locator("input").all() if one.is_visible()] == []
+    assert tab.get_by_text("With scripts, you can choose others.").is_visible()
     assert tab.locator("th").filter(has_text="river" if figure is HEADS else "weight").is_visible()
+
+
+def test_the_page_shows_and_restores_numbers_as_python_does(tab, tmp_path):
+    view = tmp_path / "same.js"
+    view.write_text("({ x }) => ({ x })")
+    ties = [eighths / 8 for eighths in range(-24, 25)]
+    near = [0.005, 0.015, 0.045, 0.145, -0.145, 1e-9, 1e20, 1.5e21, -2.25e33, 2.675]
+    odd = [torch.nan, torch.inf, -torch.inf]
+    for dtype in (torch.float64, torch.float32, torch.bfloat16):
+        drawn = torch.randn(300, generator=g).round(decimals=3).tolist()
+        x = torch.tensor([*ties, *near, *drawn, *odd], dtype=dtype)
+        table = "".join(row("", number("x", one)) for one in x)
+        figure = Interactive(view, {"x": x}, [], table, alt="the same")
+        tab.set_content(page_of(figure))
+        assert read(figure_in(tab))["x"] == [shown(float(one)) for one in x]
+        held = [held for _, held in visit(figure_in(tab), [{}])[0]["x"]]
+        assert [float(one) for one in held[:-3]] == x[:-3].double().tolist()
+
+
+def test_a_script_that_starts_changes_no_even_row(new_tab):
+    for n in (1, 3, 8, 24, 40, 50):
+        words, one = [f"w{i}" for i in range(n)], torch.ones(n, n)
+        figure = plot.explorer(
+            one, one, one[:, :1] / 8, words, words, ["v"],
+            widths=[1], masks={"none": one.bool()}, alt="even",
+        )  # fmt: skip
+        tab = new_tab()
+        tab.set_content(page_of(figure))
+        python = [shown(1 / n)] * n
+        assert read(figure_in(tab))["weight"] == python and python[0] in figure._repr_html_()
+
+
+def test_equal_weights_are_said_together(tab):
+    words = list("abcdef")
+    rows = torch.tensor([[1, 1, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 1]])
+    weights = (rows / rows.sum(dim=-1, keepdim=True))[None]
+    tab.set_content(page_of(plot.heads(weights, ["x", "y", "z"], words, alt="equal")))
+    said = [read(figure_in(tab), query=i)["said"][0].split("most weight, ")[1] for i in range(3)]
+    assert said == ["0.50, on a and b.", "0.33, on a, b and c.", "0.17, on 6 of 6."]
+
+
+@pytest.mark.parametrize("n", [1, 50])
+def test_odd_and_many_labels_fit_a_narrow_page(n, new_tab):
+    words = ["</script>", 'a "quoted" one', "🌊🏦", "l" + "o" * 200 + "ng", *map(str, range(46))][
+        :n
+    ]
+    x = torch.eye(n)
+    figure = plot.explorer(
+        x, x, x[:, :1], words, words, ["v"], widths=[1],
+        masks={words[0]: x.bool(), "none": torch.ones_like(x).bool()}, alt='"</script>"',
+    )  # fmt: skip
+    tab = new_tab(viewport={"width": 360, "height": 700})
+    tab.set_content(page_of(figure, figure, plot.heads(x[None], words, words, alt="many")))
+    first, second, _ = figure_in(tab).all()
+    last = n - 1
+    assert read(second, query=last, mask=0)["said"][0].startswith(f"Query {words[last]}: most")
+    assert read(first)["said"][0].startswith(f"Query {words[0]}: ")
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 360
 
 
 def test_the_explorer_is_used_by_keyboard_alone(tab, tmp_path):
@@ -321,6 +382,32 @@ def test_what_the_chapter_says_of_its_figure_is_so(tab, address):
         assert weights(temperature=eight) == scaled
     assert weights(mask=2, query=0) == [1, 0, 0, 0]
     assert read(figure, mask=3, query=3)["output"] == ["0.00", "0.00"]
+
+
+def test_every_state_of_the_chapter_s_figure_fits_a_phone(new_tab, address):
+    tab = new_tab(viewport={"width": 360, "height": 700})
+    tab.goto(address + CHAPTER)
+    figure = chapter_figure(tab)
+    fits = "box => box.scrollWidth <= box.clientWidth"
+    for query, mask, width, scale, temperature in product(
+        range(4), (1, 2), (0, 5), (True, False), (0, 6)
+    ):
+        state = {"query": query, "mask": mask, "d_k": width, "scale": scale}
+        state["temperature"] = temperature
+        read(figure, **state)
+        assert figure.locator(".scroll").evaluate(fits), state
+
+
+def test_on_a_wide_page_the_sliders_and_the_switch_share_a_line(new_tab):
+    tab = new_tab(viewport={"width": 760, "height": 700})
+    tab.set_content(page_of(EXPLORER))
+    tops = "(e) => e.getBoundingClientRect().top + e.getBoundingClientRect().height / 2"
+    d_k, scale, warm = (
+        tab.get_by_label(name, exact=True).locator("..").evaluate(tops)
+        for name in ("d_k", "scale", "temperature")
+    )
+    (mask,) = tab.get_by_role("group", name="mask", exact=True).all()
+    assert d_k == scale == warm > mask.evaluate(tops)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
