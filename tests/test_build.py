@@ -99,6 +99,33 @@ def test_a_failing_cell_stops_the_build_and_is_named(book, cell, why):
     assert not (book(cell) / "_build").exists()
 
 
+def test_an_edit_reaches_every_page_that_shows_it(book):
+    folder = book("fine", "\n(here)=\n## Here\n\nBy {cite:t}`known`.\n")
+    papers, chapter = folder / "reference" / "references.bib", folder / "chapters" / "one.md"
+    paper = "@misc{known, title={T}, author={A. Author}, year={YEAR}}"
+    papers.write_text(paper.replace("YEAR", "2001"))
+    (folder / "index.md").write_text(
+        "# Book\n\nSee {ref}`here`.\n\n```{bibliography}\n:filter: True\n```\n"
+    )
+    site = folder / "_build" / "html"
+    assert build(folder).returncode == 0
+    assert "2001" in (site / "chapters" / "one.html").read_text()
+
+    papers.write_text(paper.replace("YEAR", "2002"))
+    text = chapter.read_text().replace("## Here", "## There").replace("Some text", "Moved")
+    chapter.write_text(text)
+    # moved into place, with the date that it had
+    os.utime(chapter, (1, 1))
+    done = build(folder)
+    assert done.returncode == 0, done.stderr
+    page = (site / "chapters" / "one.html").read_text()
+    assert "2002" in page and "Moved" in page and "There" in (site / "index.html").read_text()
+
+    chapter.write_text(text.replace("(here)=\n", ""))
+    done = build(folder)
+    assert done.returncode == 1 and "index.md:3: WARNING: undefined label: 'here'" in done.stderr
+
+
 def test_the_address_reaches_the_buttons_and_nothing_is_done_twice(book):
     folder = book(COUNT)
     done = build(folder, GITHUB_REPOSITORY="someone/fork", GITHUB_SERVER_URL="https://github.com")

@@ -68,7 +68,7 @@ def copy_changes(made: Path, site: Path) -> None:
         part = target.with_name(f".{target.name}.part")
         shutil.copyfile(source, part)
         os.replace(part, target)
-    for name in files_below(site) - new:
+    for name in files_below(site) - new - {ZIP}:
         (site / name).unlink()
     for folder in sorted((path for path in site.rglob("*") if path.is_dir()), reverse=True):
         if not any(folder.iterdir()):
@@ -80,8 +80,10 @@ def write_zip(site: Path, target: Path, address: str) -> None:
 
     A copy that is read offline has no zip in it: its links to the zip lead to the site's address.
     """
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in sorted(files_below(site) - {ZIP}):
+    part = target.with_name(f".{target.name}.part")
+    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+        # the page for a wrong address names its parts by the site's
+        for name in sorted(files_below(site) - {ZIP, part.name, "404.html"}):
             content = (site / name).read_bytes()
             if name.endswith(".html"):
                 link = rf'href="(?:\.\./)*{re.escape(ZIP)}"'.encode()
@@ -90,3 +92,4 @@ def write_zip(site: Path, target: Path, address: str) -> None:
             entry = zipfile.ZipInfo(f"attncourse/{name}")
             entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
             archive.writestr(entry, content)
+    os.replace(part, target)

@@ -8,6 +8,7 @@ PARTS = (
     "docstrings",
     "exercise_pages",
     "formulas",
+    "fresh",
     "front_page",
     "outside",
     "page_head",

@@ -16,12 +16,14 @@ def follow_checkout(app, config):
     config.html_baseurl = f"{site_url(repository)}/"
     config.notfound_urls_prefix = urlsplit(config.html_baseurl).path
     config.nb_execution_cache_path = str(execution_cache(Path(app.srcdir)))
-    config.made_with = digest(source_files(THEME), THEME, package_digest())
+    cited = [Path(app.srcdir, name) for name in config.bibtex_bibfiles]
+    papers = [path.read_text("utf-8") for path in cited if path.is_file()]
+    config.made_with = digest(source_files(THEME), THEME, package_digest(), *papers)
 
 
 def setup(app):
     """Register with Sphinx."""
-    # a page shows outputs of the package: a new state of it, or of this folder, makes all pages old
+    # pages show outputs of the package and cite papers: a change of them makes all pages old
     app.add_config_value("made_with", "", "env")
     app.connect("config-inited", follow_checkout)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
