@@ -55,6 +55,16 @@ def test_what_is_in_a_closed_box_is_looked_at(page):
     assert [fault.rule for fault in audit.axe(page)] == ["axe:color-contrast"]
 
 
+def test_of_much_that_looks_alike_each_look_is_judged(page):
+    words = "".join(f"<i>word {n}</i> " for n in range(9))
+    pale = words.replace("<i>", "<i style='color: #ddd'>")
+    short = "".join(f"<i style='color: #ccc'>{sign}</i>" for sign in ("=", "=", "=", "=", "long"))
+    page.set_content(FINE.format(f"<p>{words}{pale}{short}</p><p style='background: #666'>{words}"))
+    faults = audit.axe(page)
+    # three of nine, the one that is not a sign, and three on another ground
+    assert [fault.rule for fault in faults] == ["axe:color-contrast"] * 7
+
+
 @pytest.mark.parametrize(
     ("link", "why"),
     [

@@ -4,8 +4,10 @@ What is wrong with a page is collected, and printed below the tests as a table. 
 kind of page go to _build/screenshots.
 """
 
+import functools
 import shutil
 from collections import defaultdict
+from collections.abc import Callable
 
 import pytest
 
@@ -23,7 +25,6 @@ PICTURES = ROOT / "_build" / "screenshots"
 ALIKE = ("chapters", "exercises", "_modules")
 # page -> mode -> faults
 found: dict[str, dict[str, list[Fault]]] = defaultdict(dict)
-seen: dict[str, Facts] = {}
 
 
 class Summary:
@@ -73,41 +74,55 @@ def report(faults: dict[str, list[Fault]]) -> None:
         pytest.fail("\n".join(["the site's pages have faults:", *wrong]), pytrace=False)
 
 
+@pytest.fixture(scope="module")
+def look(browser, pages, address) -> Callable[[str], dict[str, Facts]]:
+    """Looks at every page in a mode, once, and notes the faults."""
+
+    @functools.cache
+    def at(mode: str) -> dict[str, Facts]:
+        context = browser.new_context(**MODES[mode], reduced_motion="reduce")
+        tab = context.new_page()
+        errors, pictured, seen = watch(tab), set(), {}
+        for page in pages:
+            tab.goto(address + page + ("?q=softmax" if page == "search.html" else ""))
+            if page == "search.html" and mode != "no scripts":
+                tab.locator("#search-results li a").first.wait_for()
+            folder = page.partition("/")[0]
+            if mode != "no scripts" and not (folder in ALIKE and folder in pictured):
+                keep_picture(tab, page, mode)
+                pictured.add(folder)
+            seen[page] = facts(tab)
+            found[page][mode] = [*seen[page].faults]
+            if mode != "no scripts":
+                found[page][mode] += axe(tab)
+            found[page][mode] += [Fault("error", page, error) for error in errors]
+            errors.clear()
+        context.close()
+        return seen
+
+    return at
+
+
 @pytest.mark.parametrize("mode", MODES)
-def test_no_page_has_a_fault(mode, browser, pages, address):
-    context = browser.new_context(**MODES[mode], reduced_motion="reduce")
-    tab = context.new_page()
-    errors, pictured = watch(tab), set()
-    for page in pages:
-        tab.goto(address + page + ("?q=softmax" if page == "search.html" else ""))
-        if page == "search.html" and mode != "no scripts":
-            tab.locator("#search-results li a").first.wait_for()
-        folder = page.partition("/")[0]
-        if mode != "no scripts" and not (folder in ALIKE and folder in pictured):
-            keep_picture(tab, page, mode)
-            pictured.add(folder)
-        here = facts(tab)
-        faults = here.faults
-        if mode == "no scripts":
-            words, kept = set(seen[page].words), set(here.words)
-            if page != "search.html" and len(words & kept) < 0.9 * len(words):
-                lost = " ".join(sorted(words - kept)[:20])
-                faults.append(Fault("text-needs-scripts", "article", f"show it without: {lost}"))
-        else:
-            faults += axe(tab)
-            seen[page] = here
-        faults += [Fault("error", page, error) for error in errors]
-        errors.clear()
-        found[page][mode] = faults
-    context.close()
-    report({page: found[page][mode] for page in pages})
+def test_no_page_has_a_fault(mode, look):
+    report({page: found[page][mode] for page in look(mode)})
 
 
-def test_no_link_is_dead(pages, site, address):
-    assert set(seen) == set(pages), "the pages were not looked at"
-    report(dead_links(seen, site, address))
+def test_no_text_needs_a_script(look):
+    faults = {}
+    for page, here in look("no scripts").items():
+        words, kept = set(look("light")[page].words), set(here.words)
+        if page != "search.html" and len(words & kept) < 0.9 * len(words):
+            lost = " ".join(sorted(words - kept)[:20])
+            advice = f"show it without scripts: {lost}"
+            faults[page] = [Fault("text-needs-scripts", "article", advice)]
+    report(faults)
 
 
-def test_every_page_has_a_title_of_its_own(pages):
-    titles = {page: seen[page].title for page in pages}
+def test_no_link_is_dead(look, site, address):
+    report(dead_links(look("light"), site, address))
+
+
+def test_every_page_has_a_title_of_its_own(look):
+    titles = {page: here.title for page, here in look("light").items()}
     assert all(titles.values()) and len(set(titles.values())) == len(titles), titles

@@ -53,11 +53,6 @@ def stock(site, tmp_path_factory) -> Path:
     return folder / "_build" / "html"
 
 
-def test_no_page_asks_another_host_or_logs_an_error(site, address, tab):
-    for page in pages(site):
-        tab.goto(address + page, wait_until="networkidle")
-
-
 def test_a_chapter_is_light(address, tab):
     requests, size, sent = weigh(tab, address + CHAPTER)
     assert requests <= 14
@@ -83,30 +78,6 @@ def test_no_page_moves_while_it_loads(scheme, site, address, new_tab):
         tab.goto(address + page, wait_until="networkidle")
         moved[page] = tab.evaluate(SHIFT)
     assert {page: shift for page, shift in moved.items() if shift >= 0.02} == {}
-
-
-def test_formulas_and_icons_are_drawn_from_a_folder_too(site, tab):
-    tab.goto(f"file://{site}/{CHAPTER}", wait_until="networkidle")
-    assert tab.locator(".katex").count() > 50
-    assert tab.locator(".katex-error").count() == 0
-    shown = tab.locator("article").evaluate(
-        "node => { node.querySelectorAll('pre, annotation').forEach(one => one.remove());"
-        " return node.innerText }"
-    )
-    assert not [sign for sign in ("\\frac", "\\mathrm", "\\(", "\\[", "$$") if sign in shown]
-    drawn = tab.evaluate(
-        "[...document.fonts].filter(font => font.status === 'loaded').map(font => font.family)"
-    )
-    assert {"KaTeX_Main", "KaTeX_Math"} <= set(drawn)
-    assert any("Font Awesome" in family for family in drawn)
-    assert not tab.evaluate("[...document.fonts].some(font => font.status === 'error')")
-
-
-def test_the_search_answers_from_a_folder(site, tab):
-    tab.goto(f"file://{site}/search.html?q=softmax", wait_until="networkidle")
-    tab.locator("#search-results li").first.wait_for()
-    found = tab.locator("#search-results li a").evaluate_all("all => all.map(one => one.href)")
-    assert any(CHAPTER in address for address in found)
 
 
 def test_side_bars_menus_and_colours_still_work(address, new_tab):

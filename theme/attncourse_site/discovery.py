@@ -7,6 +7,7 @@ pages that the last build has written.
 import re
 from html import escape
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from docutils import nodes
 from sphinx.util.logging import getLogger
@@ -17,7 +18,10 @@ logger = getLogger(__name__)
 MADE = {
     "404": ("Page not found", "There is no page at this address."),
     "genindex": ("Index", "All functions, classes and terms of the course, by name."),
-    "py-modindex": ("Module index", "The modules of the package, each with its description."),
+    "py-modindex": (
+        "Python Module Index",
+        "The modules of the package, from A to Z, each with a link to its functions.",
+    ),
     "search": ("Search", "Search the course for a word."),
 }
 SHORTEST, LONGEST = 60, 200
@@ -25,7 +29,7 @@ SENTENCE = re.compile(r".*[.?!](?= )", re.DOTALL)
 
 
 def description(doctree: nodes.document) -> str:
-    """The page's first sentences, as many as fit; a short paragraph takes on the next."""
+    """A page's first sentences, as many as fit; a short paragraph takes on the next."""
     words = ""
     for paragraph in doctree.findall(nodes.paragraph):
         if isinstance(paragraph.parent, nodes.section):
@@ -39,11 +43,15 @@ def description(doctree: nodes.document) -> str:
 
 
 def describe(app, pagename, templatename, context, doctree):
-    """Give a page its one address and its description, for search engines and for previews."""
+    """Give a page its one address and its description, for search engines and for previews.
+
+    The description is its opening, unless its front matter has one.
+    """
     base = app.config.html_baseurl
     address = base if pagename == app.config.root_doc else f"{base}{pagename}.html"
     if doctree is not None:
-        title, words = doctree.next_node(nodes.title).astext(), description(doctree)
+        title = doctree.next_node(nodes.title).astext()
+        words = app.env.metadata[pagename].get("description") or description(doctree)
     else:
         title, words = MADE.get(pagename, (pagename, ""))
     if not words:
@@ -64,7 +72,7 @@ def describe(app, pagename, templatename, context, doctree):
 
 
 def map_site(app, exception):
-    """Write sitemap.xml and robots.txt, with every page that has a text."""
+    """Write sitemap.xml, with every page that has a text; at a host's root, lead crawlers there."""
     if exception:
         return
     base, root = app.config.html_baseurl, app.config.root_doc
@@ -76,9 +84,11 @@ def map_site(app, exception):
     )
     out = Path(app.outdir)
     (out / "sitemap.xml").write_text(sitemap, "utf-8")
-    (out / "robots.txt").write_text(
-        f"User-agent: *\nAllow: /\nSitemap: {base}sitemap.xml\n", "utf-8"
-    )
+    # nobody looks for it elsewhere
+    if urlsplit(base).path == "/":
+        (out / "robots.txt").write_text(
+            f"User-agent: *\nAllow: /\nSitemap: {base}sitemap.xml\n", "utf-8"
+        )
 
 
 def setup(app):

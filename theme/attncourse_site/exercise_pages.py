@@ -168,15 +168,25 @@ def code(source: str) -> nodes.literal_block:
     return nodes.literal_block(source, source, language="python")
 
 
-def keep_dependencies(app, doctree):
-    """A page follows its exercises' cards and hints, which are in the package."""
-    docname = app.env.docname
-    if docname.startswith(PAGES):
-        import attncourse.checks
+def describe(app, doctree):
+    """Say in the page's description what the exercises are about, and what comes with them."""
+    metadata = app.env.metadata[app.env.docname]
+    if app.env.docname.startswith(PAGES):
+        about = doctree.next_node(nodes.title).astext().partition(": ")[2]
+        metadata["description"] = (
+            f"{len(metadata.get('exercises', []))} exercises in code on {about}, each with hints "
+            "and a worked solution, folded away until you want them."
+        )
 
-        checks = Path(attncourse.checks.__file__).parent
-        for path in (checks / docname.removeprefix(PAGES)).glob("*.py"):
-            app.env.note_dependency(str(path))
+
+def take_numbers(app, env):
+    """Leave the sections of an exercise page unnumbered: by now its exercises have theirs."""
+    for page in env.found_docs:
+        if page.startswith(PAGES):
+            env.toc_secnumbers.pop(page, None)
+            for numbered in (env.titles[page], *env.tocs[page].findall(nodes.reference)):
+                numbered.attributes.pop("secnumber", None)
+    return []
 
 
 def point_to_sources(app, pagename, templatename, context, doctree):
@@ -215,7 +225,8 @@ def setup(app):
     app.add_directive("exercise-cell", ExerciseCell)
     app.connect("builder-inited", look_among_solutions)
     app.connect("source-read", read_solutions)
-    app.connect("doctree-read", keep_dependencies)
+    app.connect("doctree-read", describe)
+    app.connect("env-get-updated", take_numbers, priority=800)
     # after the theme has made its buttons
     app.connect("html-page-context", point_to_sources, priority=502)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

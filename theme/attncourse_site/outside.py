@@ -7,14 +7,19 @@ from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
 URL = r"(?:https?:|wss?:)?//[^\s\"'<>)]+"
+RELATIONS = "icon|manifest|modulepreload|preconnect|prefetch|preload|stylesheet"
+CALLS = "EventSource|SharedWorker|WebSocket|Worker|fetch|import|importScripts|sendBeacon"
 LOADING = re.compile(
     # a link in the text or in the head leads elsewhere without loading anything
     rf"<(?!a\b|form\b|link\b|meta\b)[a-z][\w-]*\b[^>]*?\s"
-    rf"(?:src|srcset|data|poster|href|xlink:href)\s*=\s*[\"']?\s*({URL})"
-    rf"|<link\b(?=[^>]*\brel=[\"']?(?:stylesheet|icon|preload|modulepreload|preconnect|manifest))"
-    rf"[^>]*?\bhref=[\"']?({URL})"
+    rf"(?:src|data|poster|href|xlink:href)\s*=\s*[\"']?\s*({URL})"
+    # several addresses, parted by commas
+    rf"|\s(?:image)?srcset\s*=\s*(?:[\"'](?:[^\"'>]*[\s,])?)?({URL})"
+    # several words, of which one may load; its hyphen makes dns-prefetch a word here too
+    rf"|<link\b(?=[^>]*\brel\s*=\s*(?:[\"'][^\"'>]*|[^\s\"'>]*)\b(?:{RELATIONS})\b)"
+    rf"[^>]*?\bhref\s*=\s*[\"']?\s*({URL})"
     rf"|(?:url\(|@import)\s*[\"']?({URL})"
-    rf"|(?:\bfrom|\bimport|\bimport\(|\bfetch\()\s*[\"'`]({URL})",
+    rf"|(?:\b(?:from|import)|\.src\s*=|\b(?:{CALLS})\s*\(\s*(?:new\s+URL\(\s*)?)\s*[\"'`]({URL})",
     re.IGNORECASE,
 )
 # what a page shows of a program is not run

@@ -1,10 +1,14 @@
 """From a function or a term to the section that teaches it, and from the section back.
 
-A chapter teaches a function of its module that it shows by `literalinclude`, or else names in its
-text; it teaches a term that it links to the glossary. The first place counts.
+A chapter teaches a function that it shows by `literalinclude`: a function of its module, or one
+that it imports, it may also only name in its text. It teaches a term that it links to the glossary:
+where the link is emphasised, or else where it first uses the words. The first place counts, and one
+that shows or defines before one that names or uses.
 """
 
 import ast
+import re
+from collections import defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +19,7 @@ from sphinx.util.logging import getLogger
 from sphinx.util.nodes import make_refnode
 
 logger = getLogger(__name__)
+IMPORTED = re.compile(r"^from (attncourse[\w.]*) import (\([^)]*\)|.*)", re.MULTILINE)
 
 
 class Place(NamedTuple):
@@ -23,6 +28,8 @@ class Place(NamedTuple):
     page: str
     anchor: str
     title: str
+    # shown or defined, and not only named or used
+    main: bool
 
 
 class Listing(LiteralInclude):
@@ -49,40 +56,76 @@ def link(target: str, words: str) -> addnodes.pending_xref:
     return made
 
 
-def functions(app, page: str) -> dict[str, int]:
-    """The public functions and classes of a chapter's module, in full, each with its line."""
-    path = Path(app.srcdir, "attncourse", page.removeprefix("chapters/")).with_suffix(".py")
-    if not (page.startswith("chapters/") and path.is_file()):
+def functions(app, module: str) -> dict[str, int]:
+    """The public functions and classes that a module makes, in full, each with its line."""
+    path = Path(app.srcdir, *module.split(".")).with_suffix(".py")
+    if not path.is_file():
         return {}
     made = (ast.FunctionDef, ast.ClassDef)
     body = [node for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, made)]
     names = {node.name: node.lineno for node in body if not node.name.startswith("_")}
-    return {f"attncourse.{path.stem}.{name}": line for name, line in names.items()}
+    return {f"{module}.{name}": line for name, line in names.items()}
+
+
+def module(page: str) -> str:
+    """The module of a chapter, which has its name; nothing for another page."""
+    return page.replace("/", ".").replace("chapters", "attncourse") if is_chapter(page) else ""
+
+
+def is_chapter(page: str) -> bool:
+    return page.startswith("chapters/")
+
+
+def names_known(app, doctree, page: str) -> dict[str, str]:
+    """The functions that a page may teach, in full by their names: its module's, and imported."""
+    known = [*functions(app, module(page))]
+    for block in doctree.findall(nodes.literal_block):
+        for source, names in IMPORTED.findall(block.astext()):
+            imported = {f"{source}.{name}" for name in re.findall(r"\w+", names)}
+            known += imported & functions(app, source).keys()
+    return {name.rpartition(".")[2]: name for name in known}
 
 
 def collect(app, doctree):
     """Note what a page teaches, and link the functions that only its text names."""
     page = app.env.docname
     found: dict[str, Place] = {}
+    terms: dict[str, list[nodes.Node]] = defaultdict(list)
     for node in doctree.findall(addnodes.pending_xref):
         if node["reftype"] == "term":
-            found.setdefault(f"term {node['reftarget'].lower()}", place(node, page))
+            terms[node["reftarget"].lower()].append(node)
         elif "in-the-reference" in node.parent.get("classes", []):
-            found.setdefault(node["reftarget"], place(node, page))
-    names = {name.rpartition(".")[2]: name for name in functions(app, page)}
+            found.setdefault(node["reftarget"], place(node, page, main=True))
+    for term, links in terms.items():
+        defined = [one for one in links if isinstance(one.parent, nodes.emphasis)]
+        words = {term, *(one.astext().lower() for one in links)}
+        node = defined[0] if defined else first_use(doctree, words) or links[0]
+        found[f"term {term}"] = place(node, page, main=bool(defined))
+    names = names_known(app, doctree, page) if is_chapter(page) else {}
     for node in list(doctree.findall(nodes.literal)):
         name = names.get(node.astext())
         if name and name not in found and isinstance(node.parent, nodes.paragraph):
-            found[name] = place(node, page)
+            found[name] = place(node, page, main=False)
             node.replace_self(link(name, node.astext()))
     app.env.attncourse_taught[page] = found
 
 
-def place(node: nodes.Node, page: str) -> Place:
+def first_use(doctree, words: set[str]) -> nodes.Node | None:
+    """The first paragraph that has one of these words or phrases, where there is one."""
+    any_of = re.compile(rf"\b({'|'.join(map(re.escape, words))})\b", re.IGNORECASE)
+    apart = (nodes.literal, nodes.math)
+    for paragraph in doctree.findall(nodes.paragraph):
+        texts = (one for one in paragraph.findall(nodes.Text) if not isinstance(one.parent, apart))
+        if any_of.search(" ".join("".join(texts).split())):
+            return paragraph
+    return None
+
+
+def place(node: nodes.Node, page: str, main: bool) -> Place:
     """The section around a node."""
     while not isinstance(node, nodes.section):
         node = node.parent
-    return Place(page, node["ids"][0], node.next_node(nodes.title).astext())
+    return Place(page, node["ids"][0], node.next_node(nodes.title).astext(), main)
 
 
 def forget(app, env, page):
@@ -101,6 +144,12 @@ def merge(app, env, pages, other):
     env.attncourse_taught |= {page: other.attncourse_taught[page] for page in pages}
 
 
+def terms_of(env) -> dict[str, str]:
+    """Each term of the glossary in lower case, with its page."""
+    objects = env.get_domain("std").get_objects()
+    return {name.lower(): page for name, _, kind, page, *_ in objects if kind == "term"}
+
+
 def places(env) -> dict[str, Place]:
     """Where each function and term is taught first: the chapters, in order, before other pages."""
     order: list[str] = []
@@ -108,13 +157,14 @@ def places(env) -> dict[str, Place]:
     while ahead:
         order.append(ahead.pop(0))
         ahead[:0] = env.toctree_includes.get(order[-1], [])
-    order.sort(key=lambda page: not page.startswith("chapters/"))
+    found = [one for page in order for one in env.attncourse_taught.get(page, {}).items()]
+    found.sort(key=lambda one: (not is_chapter(one[1].page), not one[1].main))
+    terms = terms_of(env)
     taught: dict[str, Place] = {}
-    for page in order:
-        for name, where in env.attncourse_taught.get(page, {}).items():
-            # the glossary's own links teach nothing
-            if env.domains["std"]._terms.get(name.removeprefix("term "), [""])[0] != page:
-                taught.setdefault(name, where)
+    for name, where in found:
+        # the glossary's own links teach nothing
+        if terms.get(name.removeprefix("term ")) != where.page:
+            taught.setdefault(name, where)
     return taught
 
 
@@ -126,19 +176,19 @@ def rewrite(app, env):
     if getattr(env, "attncourse_places", None) == state:
         return []
     env.attncourse_places = state
-    entries = {entry.docname for entry in env.domains["py"].objects.values()}
-    return sorted(entries | {page for page, _ in env.domains["std"]._terms.values()})
+    entries = {page for _, _, _, page, *_ in env.get_domain("py").get_objects()}
+    return sorted(entries | {*terms_of(env).values()})
 
 
 def check(app, env):
     """Warn of a function that no chapter teaches, and of a term that no page uses."""
     taught = places(env)
     for page in env.found_docs:
-        for name, line in functions(app, page).items():
+        for name, line in functions(app, module(page)).items():
             if name not in taught:
                 where = f"{Path(*name.split('.')[:-1]).with_suffix('.py')}:{line}"
                 logger.warning("no chapter teaches %s", name, location=where)
-    for term, (page, _) in env.domains["std"]._terms.items():
+    for term, page in terms_of(env).items():
         if f"term {term}" not in taught:
             logger.warning("no other page links to the term %r", term, location=page)
 
