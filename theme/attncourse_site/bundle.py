@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from attncourse.publish.execute import source_files
+
 THEME = Path(__file__).parents[1]
 
 
@@ -13,7 +15,7 @@ def bundle(app):
         ("styles", "attncourse.css", app.add_css_file),
         ("scripts", "attncourse.js", app.add_js_file),
     ):
-        parts = sorted((THEME / folder).glob(f"*{Path(name).suffix}"))
+        parts = source_files(THEME / folder)
         (made / name).write_text("\n".join(part.read_text("utf-8") for part in parts), "utf-8")
         add(name, **({} if folder == "styles" else {"loading_method": "defer"}))
     app.config.html_static_path.append(str(made))

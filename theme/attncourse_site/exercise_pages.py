@@ -10,6 +10,7 @@ from pathlib import Path
 
 from docutils import nodes
 from sphinx.project import Project
+from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx_exercise.directive import ExerciseDirective
 
@@ -21,6 +22,7 @@ from attncourse.publish.stubs import exercise_of, stub_of
 from .folded import fold
 
 PAGES = "exercises/"
+logger = logging.getLogger(__name__)
 HINTS = ("the idea", "the shape of the solution", "nearly the line")
 # more colons than a statement nests
 WALL = ":" * 12
@@ -129,6 +131,10 @@ class ExerciseCell(Course):
         if "answer" not in tags:
             return [code(source)]
         card = self.card(name)
+        if card.kind == "debug" and name not in given:
+            raise self.error(
+                f"{name} is to be mended: a cell tagged stub, with its code, is missing"
+            )
         self.env.metadata[self.env.docname].setdefault("exercises", []).append(
             {"name": card.name, "minutes": card.minutes, "points": card.points}
         )
@@ -137,11 +143,18 @@ class ExerciseCell(Course):
             for level, (about, hint) in enumerate(zip(HINTS, card.hints, strict=True), start=1)
         ]
         return [
-            *([] if name in given else [code(stub_of(source))]),
+            *([] if name in given else [code(self.stub(source))]),
             *hints,
             fold(f"Worked solution of {name}", code(source)),
             nodes.raw("", SOLVED.format(name=name), format="html"),
         ]
+
+    def stub(self, source: str) -> str:
+        """What a learner starts from."""
+        try:
+            return stub_of(source)
+        except (SyntaxError, ValueError) as error:
+            raise self.error(f"this answer makes no stub: {error}") from error
 
 
 SOLVED = (
@@ -172,6 +185,14 @@ def describe(app, doctree):
     """Say in the page's description what the exercises are about, and what comes with them."""
     metadata = app.env.metadata[app.env.docname]
     if app.env.docname.startswith(PAGES):
+        from attncourse.checks import exercises
+
+        there = [one["name"] for one in metadata.get("exercises", [])]
+        for name in exercises(app.env.docname.removeprefix(PAGES)):
+            if name not in there:
+                logger.warning(
+                    "exercise %s has a check, and no answer here", name, location=doctree
+                )
         about = doctree.next_node(nodes.title).astext().partition(": ")[2]
         metadata["description"] = (
             f"{len(metadata.get('exercises', []))} exercises in code on {about}, each with hints "

@@ -10,6 +10,7 @@ from pathlib import Path
 import tinycss2
 from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
+from sphinx.errors import ExtensionError
 
 # the theme's templates name these themselves; fontawesome.js only draws again what its fonts draw
 FIRST_STYLES = ("_static/basic.css", "_static/styles/pydata-sphinx-theme.css")
@@ -106,7 +107,8 @@ def with_icons(css: str, static: Path) -> str:
     icons = {ord(icon) for icon in ICON.findall(css)}
 
     def embed(face: re.Match) -> str:
-        font = TTFont(static / f"{face[1]}.ttf")
+        # the same icons are the same bytes, whenever they are built
+        font = TTFont(static / f"{face[1]}.ttf", recalcTimestamp=False)
         subsetter = Subsetter(Options(layout_features=[], name_IDs=[], notdef_outline=False))
         subsetter.populate(unicodes=icons)
         subsetter.subset(font)
@@ -126,6 +128,12 @@ def write(app, exception):
     out = Path(app.outdir)
     static = out / "_static"
     styles, scripts = parts(app.builder)
+    lacking = [
+        part for part in (*styles, *scripts) if isinstance(part, Path) and not part.is_file()
+    ]
+    if lacking:
+        names = ", ".join(str(part.relative_to(out)) for part in lacking)
+        raise ExtensionError(f"_config.yml or an extension names what is no file here: {names}")
     css = "\n".join(read(part).replace("url(../", "url(") for part in styles)
     script = re.sub(r"//# sourceMappingURL=.*", "", ";\n".join(map(read, scripts)))
     pages = [path.read_text("utf-8") for path in out.rglob("*.html") if static not in path.parents]
