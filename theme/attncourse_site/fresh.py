@@ -32,5 +32,6 @@ def mentioned(app, env) -> list[str]:
 def setup(app):
     """Register with Sphinx."""
     app.connect("env-get-outdated", edited)
-    app.connect("env-updated", mentioned)
+    # after Sphinx has numbered sections and figures
+    app.connect("env-get-updated", mentioned, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
