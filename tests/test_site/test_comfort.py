@@ -93,12 +93,31 @@ def test_what_status_prints_is_taken_over(tab, address, capsys, monkeypatch):
     assert solved(tab) == f"4 of {len(NAMES)} exercises solved"
 
 
+NO_LINE = "No line begins with “solved:”. Nothing has changed."
 BAD = {
-    "": "No line begins with “solved:”. Nothing has changed.",
-    "dot_product: 1 of 9 solved, 10 of 115 points": "No line begins with “solved:”. Nothing",
+    "": NO_LINE,
+    "dot_product: 1 of 9 solved, 10 of 115 points": NO_LINE,
+    f"unsolved: {NAMES[1]}": NO_LINE,
+    f"not solved: {NAMES[1]}": NO_LINE,
+    "solved:": "No name stands after “solved:”. Nothing has changed.",
     "solved: poetry": "No exercise here is called poetry. Nothing has changed.",
-    'solved: <img src="x" onerror="alert(1)">': "No line begins with “solved:”. Nothing",
+    "solved: attention-pool": "No exercise here is called attention-pool. Nothing has changed.",
+    'solved: <img src="x">': 'No exercise here is called <img, src="x">. Nothing has changed.',
 }
+GOOD = {
+    f"SOLVED: {NAMES[1].upper()}": NAMES[1:2],
+    f"solved: {NAMES[1]},\n{NAMES[2]}": NAMES[1:3],
+    f"solved: {NAMES[1]},\r\n  {NAMES[2]},\r\n{NAMES[3]}\r\n": NAMES[1:4],
+    f"solved: {NAMES[1]}\ndot_product: 1 of 9 solved\n  solved: {NAMES[2]}": NAMES[1:3],
+}
+
+
+@pytest.mark.parametrize("text", GOOD)
+def test_a_wrapped_line_and_capitals_are_understood(tab, address, text):
+    tab.goto(address + EXERCISES)
+    paste(tab, text)
+    assert said(tab) == f"Taken over: {', '.join(GOOD[text])}."
+    assert solved(tab) == f"{len(GOOD[text])} of {len(NAMES)} exercises solved"
 
 
 def test_a_bad_paste_is_answered_and_loses_nothing(tab, address):
@@ -233,9 +252,92 @@ def test_nothing_but_marks_is_kept(tab, address):
     assert kept == {"read": [], "solved": [], "listed": {"dot_product": NAMES}}
 
 
-def test_a_formula_stands_once_in_what_a_search_shows(tab, address):
-    tab.goto(f"{address}search.html?q=entropy")
-    excerpt = tab.locator("#search-results .context").first
-    excerpt.wait_for()
-    assert "log" in excerpt.inner_text()
-    assert "\\log" not in excerpt.inner_text()
+def results(page, address: str, query: str):
+    """What is found, once the excerpts are there."""
+    page.goto(f"{address}search.html?q={query}")
+    page.locator("#search-results .context").first.wait_for()
+    page.wait_for_load_state("networkidle")
+    return page.locator("#search-results li")
+
+
+def test_an_excerpt_is_from_the_text_where_the_word_stands(tab, address):
+    found = results(tab, address, "entropy")
+    excerpts = found.locator(".context").all_inner_texts()
+    assert len(excerpts) > 2
+    for excerpt in excerpts:
+        assert "Colab" not in excerpt and "Repository" not in excerpt
+        # a formula stands once in it: neither as TeX nor for screen readers
+        assert "\\" not in excerpt
+        assert "log" in excerpt
+
+
+def test_a_term_of_the_glossary_and_its_page_are_told_apart(tab, address):
+    titles = results(tab, address, "entropy").locator("a").all_inner_texts()
+    assert {"Glossary > entropy", "Glossary"} <= {*titles}
+    assert len({*titles}) == len(titles)
+
+
+def test_a_search_without_a_result_says_so(tab, address):
+    tab.goto(f"{address}search.html?q=zzzz")
+    summary = tab.locator("#search-results .search-summary")
+    tab.get_by_text("Nothing was found.").wait_for()
+    assert "categories" not in summary.inner_text()
+
+
+@pytest.mark.parametrize(("words", "marked"), [("entropy", True), ("zzzz", False)])
+def test_marks_can_be_hidden_where_there_are_some(tab, address, words, marked):
+    tab.goto(address + CHAPTER)
+    tab.evaluate("words => localStorage.setItem('sphinx_highlight_terms', words)", words)
+    tab.reload()
+    link = tab.get_by_text("Hide Search Matches")
+    tab.wait_for_timeout(100)
+    assert link.count() == 1
+    assert link.is_visible() == marked
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_without_scripts_a_page_has_the_colours_of_the_preferred_scheme(new_tab, address, scheme):
+    colours = """() => ["body", "article a", "article pre", ".bd-header-article", "article .k"]
+      .map((name) => document.querySelector(name)).filter(Boolean).map((one) => {
+        const { color, backgroundColor } = getComputedStyle(one);
+        return [one.tagName, color, backgroundColor];
+      })"""
+    shown = []
+    for scripts in (True, False):
+        tab = new_tab(color_scheme=scheme, java_script_enabled=scripts, reduced_motion="reduce")
+        tab.goto(address + CHAPTER)
+        shown.append(tab.evaluate(colours))
+    assert shown[0] == shown[1]
+
+
+def test_without_scripts_a_phone_shows_the_contents_and_no_dead_button(new_tab, address):
+    tab = new_tab(java_script_enabled=False, viewport={"width": 360, "height": 740})
+    tab.goto(address + CHAPTER)
+    assert not [one for one in tab.locator(".bd-header-article button").all() if one.is_visible()]
+    contents = tab.locator(".bd-sidebar-primary a[href]").filter(has_text="Glossary")
+    assert contents.is_visible()
+    below = tab.locator("article").bounding_box()
+    assert contents.bounding_box()["y"] > below["y"] + below["height"]
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_a_line_of_code_has_room(new_tab, address):
+    tab = new_tab(viewport={"width": 1280, "height": 800})
+    tab.goto(address + EXERCISES)
+    tab.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+    code = tab.locator("article div.highlight pre").last
+    code.evaluate("one => (one.textContent = 'm'.repeat(88))")
+    assert code.evaluate("one => one.scrollWidth <= one.clientWidth")
+
+
+def test_on_a_phone_what_scrolls_shows_it_and_words_are_not_squeezed(new_tab, address):
+    tab = new_tab(viewport={"width": 360, "height": 740})
+    tab.goto(address + CHAPTER)
+    for selector in ("article pre", ".formula", ".pst-scrollable-table-container"):
+        attached = "one => getComputedStyle(one).backgroundAttachment"
+        assert "local" in tab.locator(selector).first.evaluate(attached), selector
+    numbered = tab.locator("div.math:has(.eqno)").first
+    formula, number = (numbered.locator(one).bounding_box() for one in (".formula", ".eqno"))
+    assert number["y"] >= formula["y"] + formula["height"]
+    cells = tab.locator("article table.table:has(td:nth-child(4)) td:nth-child(2)").all()
+    assert min(cell.bounding_box()["width"] for cell in cells) >= 140

@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup
 ROOT = Path(__file__).parents[2]
 GOOD = r"""# Page
 
-In a sentence, $d_k$.
+In a sentence ($n$, $d_k$), and $m$ words.
 
 ```{math}
 :label: scores
@@ -58,7 +58,7 @@ def build(book: Path, page: str) -> subprocess.CompletedProcess:
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory) -> Path:
-    """The built pages of a book with four formulas."""
+    """The built pages of a book with some formulas."""
     book = tmp_path_factory.mktemp("good")
     done = build(book, GOOD)
     assert done.returncode == 0, done.stderr
@@ -79,7 +79,7 @@ def test_wrong_tex_and_other_hosts_stop_the_build_and_are_named(tmp_path):
 
 def test_formulas_are_html_with_mathml_and_numbers(good):
     page = BeautifulSoup((good / "index.html").read_text("utf-8"), "html.parser")
-    assert len(page.select("span.math math")) == 1
+    assert len(page.select("span.math math")) == 3
     boxes = page.select("div.math > .formula")
     assert [box["aria-label"] for box in boxes] == ["Equation 1", "Formula", "Equation 2"]
     assert all(box["tabindex"] == "0" for box in boxes)
@@ -87,6 +87,14 @@ def test_formulas_are_html_with_mathml_and_numbers(good):
     assert page.select_one('a.reference[href="#equation-scores"]').text == "(1)"
     # KaTeX's own counters stay out
     assert not page.select(".eqn-num")
+
+
+def test_brackets_and_commas_stay_with_their_formula(good):
+    page = BeautifulSoup((good / "index.html").read_text("utf-8"), "html.parser")
+    for one in page.select(".katex"):
+        one.replace_with("x")
+    assert [one.text for one in page.select(".joined")] == ["(x,", "x),"]
+    assert page.select_one("section > p").text == "In a sentence (x, x), and x words."
 
 
 def test_only_a_page_with_formulas_has_their_styles(good):
