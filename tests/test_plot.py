@@ -353,3 +353,8 @@ def test_a_view_that_is_missing_is_named():
     figure = Interactive(Path("nowhere.js"), {}, [], "", alt="nothing")
     with pytest.raises(FileNotFoundError, match=r"nowhere\.js"):
         figure._repr_html_()
+
+
+def test_more_lines_than_can_be_told_apart_are_refused():
+    with pytest.raises(ValueError, match="4 series, but only 3 lines"):
+        plot.lines([1, 2], {name: [1.0, 2.0] for name in "abcd"}, alt="four lines")

@@ -110,6 +110,8 @@ def lines(
     log: bool = False,
 ) -> Picture:
     """One line for each series, over x that doubles or more; `log` makes the other axis follow."""
+    if len(series) > len(LINES):
+        raise ValueError(f"{len(series)} series, but only {len(LINES)} lines can be told apart")
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(4.6, 3.0), layout="tight")
         axes = figure.subplots()
