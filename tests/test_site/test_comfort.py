@@ -341,3 +341,11 @@ def test_on_a_phone_what_scrolls_shows_it_and_words_are_not_squeezed(new_tab, ad
     assert number["y"] >= formula["y"] + formula["height"]
     cells = tab.locator("article table.table:has(td:nth-child(4)) td:nth-child(2)").all()
     assert min(cell.bounding_box()["width"] for cell in cells) >= 140
+
+
+def test_an_answer_under_a_figure_is_folded(tab, address):
+    tab.goto(address + CHAPTER)
+    answer = tab.get_by_text("is nothing but a temperature of 8")
+    assert answer.is_hidden()
+    tab.get_by_text("The temperature that gives the scaled weights back").click()
+    assert answer.is_visible()

@@ -7,6 +7,7 @@ PARTS = (
     "discovery",
     "docstrings",
     "exercise_pages",
+    "folded",
     "formulas",
     "fresh",
     "front_page",

@@ -238,7 +238,6 @@ def point_to_sources(app, pagename, templatename, context, doctree):
 
 def setup(app):
     """Register with Sphinx."""
-    app.setup_extension("attncourse_site.folded")
     app.setup_extension("sphinx_exercise")
     # its look is in our own style sheet
     app.registry.css_files[:] = [one for one in app.registry.css_files if one[0] != "exercise.css"]

@@ -21,7 +21,16 @@ def depart(translator, node):
     translator.body.append("</details>\n")
 
 
+def fold_dropdowns(app, doctree):
+    """Fold the boxes of the class `dropdown`: the theme does it by a script."""
+    for box in list(doctree.findall(nodes.Admonition)):
+        if "dropdown" in box["classes"]:
+            title, *content = box.children
+            box.replace_self(fold(title.astext(), *content))
+
+
 def setup(app):
     """Register with Sphinx."""
     app.add_node(folded, html=(visit, depart))
+    app.connect("doctree-read", fold_dropdowns)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
