@@ -31,12 +31,12 @@ class BuildFailed(Exception):
 
 
 def source_files(folder: Path) -> list[Path]:
-    """The files below a folder that an author writes; hidden ones are an editor's or a system's."""
+    """What an author writes below a folder, sorted; hidden files are an editor's or a system's."""
     files = []
     for parent, inner, names in os.walk(folder):
         inner[:] = [name for name in inner if name not in NOT_READ and not name.startswith(".")]
         files += [Path(parent, name) for name in names if not name.startswith(".")]
-    return files
+    return sorted(files)
 
 
 def digest(files: Iterable[Path], root: Path, *more: str) -> str:
@@ -61,7 +61,7 @@ def versions() -> str:
 
 def package_files() -> list[Path]:
     """The package's sources: its modules, and the scripts and styles that its figures carry."""
-    return sorted(path for path in source_files(PACKAGE) if path.suffix in {".py", ".js", ".css"})
+    return [path for path in source_files(PACKAGE) if path.suffix in {".py", ".js", ".css"}]
 
 
 def package_digest() -> str:

@@ -1,4 +1,6 @@
-"""The same pages as Jupyter Book makes them by itself, to compare the site's weight with.
+"""The same pages with the stock theme's styles, scripts and formulas, to weigh the site against.
+
+They keep our mends of the theme's HTML, so that only the weight differs.
 
 `python -m attncourse.publish.stock FOLDER` leaves them in FOLDER/_build/html.
 """

@@ -15,7 +15,8 @@ def bundle(app):
         ("styles", "attncourse.css", app.add_css_file),
         ("scripts", "attncourse.js", app.add_js_file),
     ):
-        parts = source_files(THEME / folder)
+        kind = Path(name).suffix
+        parts = [path for path in source_files(THEME / folder) if path.suffix == kind]
         (made / name).write_text("\n".join(part.read_text("utf-8") for part in parts), "utf-8")
         add(name, **({} if folder == "styles" else {"loading_method": "defer"}))
     app.config.html_static_path.append(str(made))
