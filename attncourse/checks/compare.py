@@ -15,7 +15,7 @@ def same(a: Observation, b: Observation, length: int) -> bool:
         return True
     if (a.outcome, a.changed, a.loops) != (b.outcome, b.changed, b.loops):
         return False
-    if (a.device, a.settings) != (b.device, b.settings):
+    if (a.device, a.settings, a.elements > 0) != (b.device, b.settings, b.elements > 0):
         return False
     if a.outcome == "raised":
         return a.tells or fault(a) == fault(b)

@@ -16,7 +16,9 @@ import traceback
 import warnings
 
 import torch
+from torch.func import functional_call
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 # the code of libraries is not the learner's: its lines are not counted
 LIBRARIES = {
@@ -157,15 +159,26 @@ def silence():
 
 
 class Operations(TorchDispatchMode):
-    """Counts torch's operations: a loop that no line shows, as in `map`, still makes some each."""
+    """Counts torch's operations, and the elements of the largest tensor that one of them makes.
+
+    A loop that no line shows, as in `map`, still makes some operations each.
+    """
 
     def __init__(self):
         super().__init__()
-        self.count = 0
+        self.count = self.largest = 0
 
     def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
         self.count += 1
-        return operation(*args, **(kwargs or {}))
+        out = operation(*args, **(kwargs or {}))
+        # a view, such as a transpose, is no new tensor
+        if not any(returned.alias_info for returned in operation._schema.returns):
+            made = [x.numel() for x in tree_leaves(out) if isinstance(x, torch.Tensor)]
+            self.largest = max(self.largest, *made, 0)
+        return out
+
+
+DRAWN = "the global random numbers"
 
 
 class Settings:
@@ -180,7 +193,7 @@ class Settings:
         return {
             "autograd's switch": torch.is_grad_enabled(),
             "the default dtype": torch.get_default_dtype(),
-            "the global random numbers": torch.get_rng_state(),
+            DRAWN: torch.get_rng_state(),
         }
 
     def changed(self):
@@ -208,9 +221,10 @@ def drive(namespace, request):
     """Call `request["name"]` of the namespace and tell what came back.
 
     Keys of the request: name, args, kwargs, device, cotangent (or None), watched, counted,
-    forbidden, most_steps.
+    forbidden, most_steps; build (the arguments of a module's class, or None) and its weights.
     Keys of the answer: outcome (returned, raised, missing, steps, forbidden), value, after (the
-    arguments after the call), gradients, error, called, steps, settings (those that it changed).
+    arguments after the call), gradients, error, called, steps, largest (elements of a tensor that
+    was made, 0 if not counted), settings (those that it changed).
     """
     with Settings() as settings:
         return called(namespace, request, settings)
@@ -219,10 +233,15 @@ def drive(namespace, request):
 def called(namespace, request, settings):
     answer: dict = dict.fromkeys(("after", "gradients", "error", "called"))
     if request["name"] not in namespace:
-        return answer | {"outcome": "missing", "value": encode(None), "steps": 0, "settings": []}
+        nothing = {"value": encode(None), "steps": 0, "largest": 0, "settings": []}
+        return answer | {"outcome": "missing"} | nothing
     device = request["device"]
     leaves, inputs = [], []
-    for argument in [*request["args"], *request["kwargs"].values()]:
+    for argument in (
+        *request["args"],
+        *request["kwargs"].values(),
+        *request["weights"].values(),
+    ):
         if "function" in argument:
             value = implementation(*argument["function"])
         else:
@@ -234,8 +253,9 @@ def called(namespace, request, settings):
             value = leaf.clone()
         leaves.append(leaf)
         inputs.append(value)
-    places = len(request["args"])
-    kwargs = dict(zip(request["kwargs"], inputs[places:], strict=True))
+    places, given = len(request["args"]), len(request["args"]) + len(request["kwargs"])
+    kwargs = dict(zip(request["kwargs"], inputs[places:given], strict=True))
+    weights = dict(zip(request["weights"], inputs[given:], strict=True))
     watch = Watch(request["forbidden"], request["most_steps"])
     watching = watch if request["watched"] else contextlib.nullcontext()
     operations = Operations()
@@ -243,7 +263,10 @@ def called(namespace, request, settings):
     value = None
     try:
         with silence(), counting, watching:
-            value = namespace[request["name"]](*inputs[:places], **kwargs)
+            function = namespace[request["name"]]
+            if request["build"] is not None:
+                function = built(function, decode(request["build"]), weights)
+            value = function(*inputs[:places], **kwargs)
         answer["outcome"] = "returned"
     except Stopped as why:
         answer["outcome"] = str(why)
@@ -252,15 +275,35 @@ def called(namespace, request, settings):
     if watch.called:
         answer |= {"outcome": "forbidden", "called": watch.called}
     answer |= {"settings": settings.changed(), "steps": watch.steps + operations.count}
-    answer["value"] = encode(value)
-    answer["after"] = [encode(one) for one in inputs]
+    answer |= {"value": encode(value), "largest": operations.largest}
+    answer["after"] = [encode(one) for one in inputs[:given]]
     if answer["outcome"] == "returned" and request["cotangent"]:
         answer["gradients"] = gradients(value, leaves, decode(request["cotangent"], device))
     return answer
 
 
+def built(kind, arguments, weights):
+    """A call of the module of that class, as it is once trained, with these weights for its own."""
+    if not (isinstance(kind, type) and issubclass(kind, torch.nn.Module)):
+        raise TypeError("it should be a class that derives from torch.nn.Module")
+    # a new layer draws its first weights, which are not kept
+    with torch.random.fork_rng(devices=[]):
+        module = kind(*arguments).eval()
+    own = {name: tuple(weight.shape) for name, weight in module.named_parameters()}
+    wanted = {name: tuple(weight.shape) for name, weight in weights.items()}
+    if own != wanted:
+        raise ValueError(f"its parameters should be {listed(wanted)}, but are {listed(own)}")
+    for weight in weights.values():
+        module.to(weight.device, weight.dtype)
+    return lambda *args, **kwargs: functional_call(module, weights, args, kwargs)
+
+
+def listed(shapes):
+    return ", ".join(f"{name} {shape}" for name, shape in sorted(shapes.items())) or "none"
+
+
 def gradients(value, leaves, cotangent):
-    """Gradients of sum(value * cotangent) for each floating argument, None where none flows."""
+    """Gradients of sum(value * cotangent) for each floating leaf, None where none flows."""
     wanted = [x for x in leaves if isinstance(x, torch.Tensor) and x.requires_grad]
     if not isinstance(value, torch.Tensor) or value.shape != cotangent.shape:
         return None
@@ -277,7 +320,7 @@ def describe(error):
     """The exception's type and text, and the learner's own line that it came from."""
     line = None
     for frame, number in traceback.walk_tb(error.__traceback__):
-        code = frame.f_code
-        if (frame.f_globals.get("__name__") or "").partition(".")[0] not in LIBRARIES:
+        code, module = frame.f_code, frame.f_globals.get("__name__") or ""
+        if not {module, module.partition(".")[0]} & LIBRARIES:
             line = [number, linecache.getline(code.co_filename, number).strip()]
     return {"type": type(error).__name__, "text": " ".join(str(error).split())[:300], "line": line}

@@ -2,12 +2,14 @@
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from textwrap import dedent
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from attncourse.checks import driver
 
 KINDS = ("build", "extend", "measure", "debug", "test")
 # torch's own attention, in all its names: what an exercise asks for is written, not called
@@ -20,13 +22,40 @@ TORCH_ATTENTION = (
 
 @dataclass(frozen=True)
 class Case:
-    """One call that a check makes. `longer` holds the same arguments at a greater length."""
+    """One call that a check makes. `longer` holds the same arguments at a greater length.
+
+    Where the answer is the class of a module, `build` holds the arguments that make one, and
+    `weights` all its parameters by name. No tensor made on the way may have more than
+    `most_elements`.
+    """
 
     about: str
     args: tuple
     kwargs: dict[str, Any] = field(default_factory=dict)
     longer: tuple | None = None
     gradient: bool = True
+    build: tuple | None = None
+    weights: dict[str, Tensor] = field(default_factory=dict)
+    most_elements: int | None = None
+
+    def result(self, answer: Callable) -> Any:
+        """What an answer of ours makes of this case."""
+        if self.build is not None:
+            answer = driver.built(answer, self.build, self.weights)
+        return answer(*self.args, **self.kwargs)
+
+    def float(self) -> "Case":
+        """The same numbers in float32."""
+        return replace(
+            self,
+            args=tuple(x.float() if is_floating(x) else x for x in self.args),
+            weights={name: weight.float() for name, weight in self.weights.items()},
+            about=f"{self.about}, float32",
+        )
+
+
+def is_floating(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.is_floating_point()
 
 
 class Source:

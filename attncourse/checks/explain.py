@@ -6,7 +6,8 @@ from typing import Any
 from torch import Tensor
 
 from attncourse.checks.compare import close, tolerance
-from attncourse.checks.driver import Unsendable
+from attncourse.checks.driver import DRAWN, Unsendable
+from attncourse.checks.exercise import Case, is_floating
 from attncourse.checks.observation import Observation, Probe
 
 DEVICE_HINT = "a new tensor is made on the CPU: give it the device of an input"
@@ -37,17 +38,22 @@ def explain(probe: Probe, got: Observation, want: Observation, length: int) -> t
         if got.tells:
             return "wrong", f"your test lets a wrong answer pass: {about}", ""
         return "wrong", "it should have raised an error here", on
+    if got.settings == (DRAWN,) and not got.tells:
+        return "wrong", "it draws random numbers: the same input must give the same result", on
     if got.settings:
         what = " and ".join(got.settings)
         return "wrong", f"it changes {what} for all that follows: leave torch as it was", on
     if got.changed:
         where = f"{on}: argument {got.changed[0] + 1}"
         return "wrong", "it changes its input: work on a new tensor", where
+    if got.elements:
+        sizes = f"one of {got.elements} numbers, where {probe.case.most_elements} are enough"
+        return "wrong", "a tensor made on the way is too large", f"{on}: {sizes}"
     if got.device != want.device and got.device and want.device:
         return "wrong", DEVICE_HINT, f"{on}: expected {want.device}, got {got.device}"
     if not close(got.value, want.value, length):
         return "wrong", *explain_value(got.value, want.value, on, length)
-    return "wrong", *explain_gradient(got.gradients, want.gradients, on)
+    return "wrong", *explain_gradient(got.gradients, want.gradients, probe.case)
 
 
 def explain_value(got: Any, want: Any, on: str, length: int) -> tuple[str, str]:
@@ -74,14 +80,21 @@ def explain_value(got: Any, want: Any, on: str, length: int) -> tuple[str, str]:
     )
 
 
-def explain_gradient(got: Iterable | None, want: Iterable | None, on: str) -> tuple[str, str]:
-    for place, (a, b) in enumerate(zip(got or (), want or (), strict=False)):
-        where = f"{on}: argument {place + 1}"
+def explain_gradient(got: Iterable | None, want: Iterable | None, case: Case) -> tuple[str, str]:
+    on = f"On {case.about}"
+    for name, a, b in zip(leaves(case), got or (), want or (), strict=False):
+        where = f"{on}: {name}"
         if b is not None and a is None:
             return "no gradient flows back: is a tensor detached?", where
         if isinstance(a, Tensor) and a.isnan().any():
             return "the numbers are right, but a gradient is NaN", where
     return "the numbers are right, their gradients are not", on
+
+
+def leaves(case: Case) -> list[str]:
+    """What a gradient is taken for, in the driver's order."""
+    given = {f"argument {place}": x for place, x in enumerate(case.args, 1)}
+    return [name for name, x in (given | case.kwargs | case.weights).items() if is_floating(x)]
 
 
 def expected_got(want: Any, got: Any) -> str:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from attncourse.checks import driver
-from attncourse.checks.exercise import Case, Draw, Exercise
+from attncourse.checks.exercise import Case, Draw, Exercise, is_floating
 
 Caller = Callable[[dict], dict]
 # what a driver may say; that a probe is inconclusive is for this side alone to find
@@ -42,6 +42,7 @@ class Observation:
     called: str | None = None
     steps: int = 0
     loops: bool = False
+    elements: int = 0  # of the largest tensor made on the way, where there are too many
     settings: tuple[str, ...] = ()
     tells: bool = False  # a learner's test: that it raised is its answer, however it says so
 
@@ -64,9 +65,7 @@ def probes(exercise: Exercise, draw: Draw) -> Iterator[Probe]:
     # the case with the most tensors has a mask, if there is one: it may take another branch
     for case in {id(c): c for c in (first, max(cases, key=tensors))}.values():
         if exercise.floating and any(is_floating(x) for x in case.args):
-            args = tuple(x.float() if is_floating(x) else x for x in case.args)
-            about = f"{case.about}, float32"
-            yield Probe(replace(case, args=args, about=about, gradient=False), "float32")
+            yield Probe(replace(case.float(), gradient=False), "float32")
         if tensors(case):
             about = f"{case.about}, on the meta device"
             yield Probe(replace(case, about=about, gradient=False), "meta")
@@ -79,15 +78,11 @@ def tensors(case: Case) -> int:
     return sum(isinstance(x, Tensor) for x in (*case.args, *case.kwargs.values()))
 
 
-def is_floating(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.is_floating_point()
-
-
 def cotangent(exercise: Exercise, case: Case) -> Tensor | None:
     """What the gradient is taken along: all different, so that no direction hides."""
     if not (exercise.differentiable and case.gradient):
         return None
-    value = exercise.make(*case.args, **case.kwargs)
+    value = case.result(exercise.make)
     return torch.linspace(-1, 2, value.numel(), dtype=torch.float64).cos().reshape(value.shape)
 
 
@@ -100,11 +95,13 @@ def observe(
         "name": exercise.name,
         "args": [driver.encode(x) for x in case.args],
         "kwargs": {name: driver.encode(x) for name, x in case.kwargs.items()},
+        "build": None if case.build is None else driver.encode(case.build),
+        "weights": {name: driver.encode(x) for name, x in case.weights.items()},
         "device": "meta" if probe.way == "meta" else device,
         "cotangent": None if probe.cotangent is None else driver.encode(probe.cotangent),
         # our own functions are only looked at for loops: being watched is slow
         "watched": bool(forbidden) or probe.way == "longer",
-        "counted": probe.way == "longer",
+        "counted": probe.way == "longer" or case.most_elements is not None,
         "forbidden": list(forbidden),
         "most_steps": MOST_STEPS,
     }
@@ -158,9 +155,15 @@ def read(exercise: Exercise, probe: Probe, answer: dict[str, Any]) -> Observatio
         error=error,
         called=answer["called"],
         steps=int(answer["steps"]),
+        elements=too_many(int(answer["largest"]), probe.case.most_elements),
         settings=tuple(map(str, answer["settings"])),
         tells=tells,
     )
+
+
+def too_many(elements: int, most: int | None) -> int:
+    """The elements of a tensor that is too large; 0 for one that is not."""
+    return 0 if most is None or elements <= most else elements
 
 
 def changes(case: Case, after: list | None) -> Iterator[int]:

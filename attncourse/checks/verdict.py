@@ -99,18 +99,22 @@ class Trial:
 
     @cached_property
     def expected(self) -> list[Observation]:
-        """The reference is the specification: it may loop, and is not asked about devices."""
+        """The reference is the specification: it may loop, and hold as much as it wants.
+
+        It is not asked about devices.
+        """
         seen = []
         for probe in self.probes:
             if probe.way == "meta":
                 real = Probe(probe.case, "values")
                 made = observe(self.exercise, local(self.exercise.make), real, "cpu", ())
-                seen.append(replace(made, value=made.value.to("meta"), device="meta"))
+                seen.append(replace(made, value=made.value.to("meta"), device="meta", elements=0))
             elif probe.way == "longer":
                 seen.append(Observation("returned"))
             else:
                 caller = local(self.exercise.make)
-                seen.append(observe(self.exercise, caller, probe, self.device, ()))
+                made = observe(self.exercise, caller, probe, self.device, ())
+                seen.append(replace(made, elements=0))
         return seen
 
     def observe_own(self, function: Callable, place: int) -> Observation:

@@ -127,7 +127,8 @@ def compare(reports: dict[str, dict]) -> str:
         "`make lighthouse STOCK=1`. Text is served compressed.",
         "The browser could reach no other host: the stock page's MathJax is counted as a request, "
         "without its bytes and without the time that it takes.",
-        "The stock page has its theme's styles, scripts and formulas, and keeps our mends of its HTML.",
+        "The stock page has its theme's styles, scripts and formulas, "
+        "and keeps our mends of its HTML.",
         "",
         f"| chapter page | {' | '.join(COLUMNS)} |",
         f"|---|{'---|' * len(COLUMNS)}",

@@ -103,7 +103,7 @@ def test_nbval_fails_every_empty_answer_and_passes_every_worked_one(course, exer
         ),
         (("[answer]\n# exercise: twice", "[]\n# exercise: twice"), "no answer cell for twice"),
         (("[stub]", "[answer]"), "answered twice: mended"),
-        (("def twice", "def thrice"), "0 functions of that name"),
+        (("def twice", "def thrice"), "0 functions or classes of that name"),
     ],
 )
 def test_a_slip_in_the_solutions_is_named(course, exercises, change, words):
@@ -131,3 +131,20 @@ def test_a_stub_keeps_what_says_what_to_write(source, stub):
     made = stub_of(f"# exercise: f\n{source}\n")
     assert made == f'# exercise: f\n{stub}\n    raise NotImplementedError("write f here")'
     compile(made, "stub", "exec")
+
+
+def test_a_stub_of_a_class_keeps_its_methods_and_leaves_their_bodies():
+    made = stub_of(
+        "# exercise: F\nfrom torch import nn\n\n\nclass F(nn.Module):\n"
+        '    """Maps."""\n\n    width = 3\n\n'
+        "    def __init__(self, d):\n        super().__init__()\n\n"
+        "    # a reason\n    def forward(\n        self,\n        x,  # (n, d)\n    ):\n"
+        '        """Map x."""\n        return x\n'
+    )
+    assert made == (
+        "# exercise: F\nfrom torch import nn\n\n\nclass F(nn.Module):\n"
+        '    """Maps."""\n\n'
+        '    def __init__(self, d):\n        raise NotImplementedError("write __init__ here")\n\n'
+        "    def forward(\n        self,\n        x,  # (n, d)\n    ):\n"
+        '        """Map x."""\n        raise NotImplementedError("write forward here")'
+    )

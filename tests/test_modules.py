@@ -1,0 +1,155 @@
+"""Checks of modules, and of how much an answer holds at once: what is right, and how it is told."""
+
+import json
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import dropout
+
+from attncourse.checks import driver
+from attncourse.checks.exercise import Case, Exercise
+from attncourse.checks.verdict import judge, local
+
+WEIGHTS = {"w.weight": (4, 3), "w.bias": (4,)}
+
+one = Exercise(
+    name="LinearMap",
+    chapter="dot_product",
+    title="A linear map",
+    kind="build",
+    difficulty=1,
+    minutes=1,
+    points=1,
+    hints=("idea", "shape", "line"),
+)
+
+
+@one.reference
+class LinearMap(nn.Module):
+    def __init__(self, d, width):
+        super().__init__()
+        self.w = nn.Linear(d, width)
+
+    def forward(self, x):
+        return self.w(x)
+
+
+@one.cases
+def cases(draw):
+    weights = {name: draw.normal(*shape) for name, shape in WEIGHTS.items()}
+    x = draw.normal(2, 5, 3)
+    longer = (x.repeat(1, 8, 1),)
+    yield Case("a batch", (x,), build=(3, 4), weights=weights, longer=longer, most_elements=40)
+    yield Case("one vector", (x[0, 0],), build=(3, 4), weights=weights)
+
+
+@one.mutant("the bias is missing")
+class WithoutBias(LinearMap):
+    def forward(self, x):
+        return x @ self.w.weight.mT
+
+
+@one.mutant("each product is kept: add them up as you go")
+class ProductsKept(LinearMap):
+    def forward(self, x):
+        return (x[..., None, :] * self.w.weight).sum(-1) + self.w.bias
+
+
+class Renamed(nn.Module):
+    def __init__(self, d, width):
+        super().__init__()
+        self.map = nn.Linear(d, width)
+
+
+class Transposed(LinearMap):
+    def __init__(self, d, width):
+        super().__init__(width, d)
+
+
+class Detached(LinearMap):
+    def forward(self, x):
+        return x @ self.w.weight.mT + self.w.bias.detach()
+
+
+class DropoutInTraining(LinearMap):
+    def forward(self, x):
+        return dropout(self.w(x), 0.5, self.training)
+
+
+class DropoutLeftOn(LinearMap):
+    def forward(self, x):
+        return dropout(self.w(x), 0.5)
+
+
+class OnTheCpu(LinearMap):
+    def forward(self, x):
+        return self.w(x) + torch.zeros(4, device="cpu")
+
+
+class Unwritten(LinearMap):
+    def forward(self, x):
+        raise NotImplementedError("write forward here")
+
+
+class Looping(LinearMap):
+    def forward(self, x):
+        return torch.stack([self.w(row) for row in x.unbind(-2)], -2) if x.dim() > 1 else self.w(x)
+
+
+def map_of_a_vector(d, width):
+    return torch.zeros(width)
+
+
+@pytest.mark.parametrize("answer", [LinearMap, DropoutInTraining])
+def test_a_right_module_passes(answer):
+    assert judge(one, local(answer), seed=1).status == "passed"
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "words"),
+    [
+        (WithoutBias, "wrong", "the bias is missing"),
+        (ProductsKept, "wrong", "each product is kept: add them up as you go"),
+        (
+            Renamed,
+            "error",
+            "its parameters should be w.bias (4,), w.weight (4, 3), "
+            "but are map.bias (4,), map.weight (4, 3)",
+        ),
+        (Transposed, "error", "but are w.bias (3,), w.weight (3, 4)"),
+        (Detached, "wrong", "no gradient flows back: is a tensor detached?"),
+        (DropoutLeftOn, "wrong", "it draws random numbers"),
+        (OnTheCpu, "wrong", "a new tensor is made on the CPU: give it the device of an input"),
+        (Unwritten, "not attempted", "write `LinearMap` in its answer cell"),
+        (Looping, "too slow", "it loops in Python"),
+        (map_of_a_vector, "error", "it should be a class that derives from torch.nn.Module"),
+    ],
+)
+def test_a_wrong_module_is_told_what_is_wrong(answer, status, words):
+    verdict = judge(one, local(answer), seed=1)
+    assert verdict.status == status, verdict
+    assert words in verdict.hint
+
+
+def test_a_gradient_that_is_missing_is_named_by_its_parameter():
+    assert judge(one, local(Detached), seed=1).evidence == "On a batch: w.bias"
+
+
+def test_a_tensor_that_is_too_large_is_told_with_its_size(monkeypatch):
+    monkeypatch.setattr(one, "mutants", [])
+    verdict = judge(one, local(ProductsKept), seed=1)
+    assert verdict.hint == "a tensor made on the way is too large"
+    assert verdict.evidence == "On a batch: one of 120 numbers, where 40 are enough"
+
+
+def test_a_module_is_asked_for_in_plain_data():
+    """What the judge sends to the learner's kernel is JSON, weights included."""
+    said = []
+
+    def over_the_wire(request):
+        said.append(json.dumps(request))
+        return json.loads(driver.respond({"LinearMap": LinearMap}, said[-1]))
+
+    assert judge(one, over_the_wire, seed=1).status == "passed"
+    assert '"w.bias"' in said[0]
