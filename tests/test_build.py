@@ -310,8 +310,9 @@ REPORT = """\
 def test_one_summary_says_what_failed_and_what_was_skipped_and_why(tmp_path):
     report = tmp_path / "tests.xml"
     report.write_text(REPORT)
-    results = suite.run_beside({"bad": ["no_such_module"], "good": ["this"]})
-    assert {name: result.passed for name, result in results.items()} == {"bad": False, "good": True}
+    steps = {"bad": ["no_such_module"], "good": ["this"], "last": ["http.server", "--help"]}
+    results = suite.run_beside(steps)
+    assert [results[name].passed for name in steps] == [False, True, True]
     text = suite.summary(results, [report], 1)
     assert "No module named no_such_module\n" in text
     assert "skipped  tests.test_a::test_gpu: needs a GPU" in text

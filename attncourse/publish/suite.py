@@ -10,8 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, NamedTuple
 
-REPORTS = {"tests": Path(".cache/tests.xml"), "browser": Path(".cache/browser.xml")}
-BROWSER = "tests/test_site"
 STEPS = {
     "style": ["ruff", "check", "--quiet", "."],
     "format": ["ruff", "format", "--check", "--quiet", "."],
@@ -19,10 +17,11 @@ STEPS = {
     "notebooks": ["attncourse.publish", "--check"],
     "site": ["attncourse.publish.site"],
 }
-# each waits for one process at a time: side by side they take little more than the longer one
-TESTS = {
-    "tests": ["pytest", f"--junitxml={REPORTS['tests']}", f"--ignore={BROWSER}"],
-    "browser": ["pytest", f"--junitxml={REPORTS['browser']}", BROWSER],
+# the longest folders of tests, for the second core while the first has all the others
+APART = {"browser": "tests/test_site", "graders": "tests/test_grading"}
+REPORTS = {name: Path(f".cache/{name}.xml") for name in ("tests", *APART)}
+TESTS = {"tests": ["tests", *(f"--ignore={folder}" for folder in APART.values())]} | {
+    name: [folder] for name, folder in APART.items()
 }
 
 
@@ -48,12 +47,16 @@ def run(name: str, command: list[str], out: IO | None = None) -> Result:
     return Result(step.returncode == 0, time.monotonic() - start, reasons[-1])
 
 
-def run_beside(first: dict[str, list[str]]) -> dict[str, Result]:
-    """Run two steps at the same time; what the second prints is seen when both have ended."""
-    (one, two) = first.items()
-    with tempfile.TemporaryFile("w+") as kept, ThreadPoolExecutor() as pool:
-        later = pool.submit(run, *two, kept)
-        results = {one[0]: run(*one), two[0]: later.result()}
+def run_beside(steps: dict[str, list[str]]) -> dict[str, Result]:
+    """Run the first step, and at the same time the others, one after another.
+
+    What the others print is seen when all have ended.
+    """
+    first, *others = steps
+    with tempfile.TemporaryFile("w+") as kept, ThreadPoolExecutor(max_workers=1) as pool:
+        later = {name: pool.submit(run, name, steps[name], kept) for name in others}
+        results = {first: run(first, steps[first])}
+        results |= {name: waiting.result() for name, waiting in later.items()}
         kept.seek(0)
         print(kept.read(), flush=True)
     return results
@@ -93,7 +96,9 @@ def main() -> int:
         report.unlink(missing_ok=True)
     start = time.monotonic()
     results = {name: run(name, command) for name, command in STEPS.items()}
-    results |= run_beside(TESTS)
+    results |= run_beside(
+        {name: ["pytest", f"--junitxml={REPORTS[name]}", *what] for name, what in TESTS.items()}
+    )
     print(summary(results, list(REPORTS.values()), time.monotonic() - start), flush=True)
     return 0 if all(result.passed for result in results.values()) else 1
 
