@@ -1,0 +1,97 @@
+r"""Multi-head attention (chapter: multi_head).
+
+$$\mathrm{MultiHead}(X, Y) = [\mathrm{head}_1 \dots \mathrm{head}_h]\, W_O, \qquad
+\mathrm{head}_i = \mathrm{Attention}(X W_Q^i, Y W_K^i, Y W_V^i)$$
+
+Source: Vaswani et al. (2017), section 3.2.2.
+"""
+
+from collections.abc import Callable
+
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from attncourse.dot_product import attention
+
+
+def split_heads(
+    x: Float[Tensor, "*batch n d"], heads: int
+) -> Float[Tensor, "*batch {heads} n d_h"]:
+    """Cut each row into `heads` equal pieces; piece i of every row, in order, is head i.
+
+    Source: Vaswani et al. (2017), section 3.2.2.
+    """
+    if x.dim() < 2:
+        raise ValueError(f"x={tuple(x.shape)} needs two axes, (length, width)")
+    require_divisible("the width d", x.shape[-1], heads)
+    # the heads become a leading axis, so that attention treats them like a batch
+    return x.unflatten(-1, (heads, x.shape[-1] // heads)).transpose(-3, -2)
+
+
+def join_heads(x: Float[Tensor, "*batch heads n d_h"]) -> Float[Tensor, "*batch n d"]:
+    """Put the heads' rows side by side again: undoes `split_heads`.
+
+    Source: Vaswani et al. (2017), section 3.2.2 (there Concat).
+    """
+    if x.dim() < 3:
+        raise ValueError(f"x={tuple(x.shape)} needs three axes, (heads, length, width)")
+    return x.transpose(-3, -2).flatten(-2)
+
+
+class MultiHeadAttention(nn.Module):
+    """Attention in several heads at once, each on its own projections, mixed by a last matrix.
+
+    `attend(q, k, v, mask)` is what each head does.
+    Source: Vaswani et al. (2017), section 3.2.2; the biases are torch's.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        heads: int,
+        attend: Callable[..., Tensor] = attention,
+        bias: bool = True,
+    ):
+        super().__init__()
+        require_divisible("d_model", d_model, heads)
+        self.d_model = d_model
+        self.heads = heads
+        self.attend = attend
+        self.w_q = nn.Linear(d_model, d_model, bias=bias)
+        self.w_k = nn.Linear(d_model, d_model, bias=bias)
+        self.w_v = nn.Linear(d_model, d_model, bias=bias)
+        self.w_o = nn.Linear(d_model, d_model, bias=bias)
+
+    def forward(
+        self,
+        x: Float[Tensor, "*batch n d_model"],
+        context: Float[Tensor, "*batch m d_model"] | None = None,
+        mask: Bool[Tensor, "*#batch #n #m"] | None = None,
+    ) -> Float[Tensor, "*batch n d_model"]:
+        """The queries come from x, the keys and values from the context, which is x by default.
+
+        The mask has no axis for the heads: all of them share it.
+        """
+        context = x if context is None else context
+        self.require_width(x=x, context=context)
+        q = split_heads(self.w_q(x), self.heads)
+        k = split_heads(self.w_k(context), self.heads)
+        v = split_heads(self.w_v(context), self.heads)
+        if mask is not None:
+            # an axis of size 1 for the heads, so that a batch of masks does not line up with them
+            mask = mask.unsqueeze(-3)
+        return self.w_o(join_heads(self.attend(q, k, v, mask)))
+
+    def require_width(self, **inputs: Tensor) -> None:
+        """Raise ValueError, with the sizes, where an input is not as wide as the layer."""
+        for name, x in inputs.items():
+            if x.shape[-1] != self.d_model:
+                raise ValueError(f"{name}={tuple(x.shape)}, but d_model={self.d_model}")
+
+
+def require_divisible(name: str, width: int, heads: int) -> None:
+    """Raise ValueError, with the numbers, where the width cannot be cut into that many heads."""
+    if heads < 1:
+        raise ValueError(f"heads={heads}: a layer has at least 1 head")
+    if width < 1 or width % heads:
+        raise ValueError(f"{name}={width} is not a multiple of heads={heads}")
