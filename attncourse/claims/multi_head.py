@@ -63,7 +63,7 @@ def apart(one: Tensor, other: Tensor) -> float:
 def one_head_cannot_subtract(g):
     x, eye = normal(g, 4096, 3, 8), torch.eye(4, dtype=torch.float64, device=g.device)
     before, after = x[:, 0, :4], x[:, 2, :4]
-    two, places = random_layer(g, 8, 2), eye.new_tensor([[[1, 0, 0]], [[0, 0, 1]]])
+    two, places = random_layer(g, 8, 2), eye.new_tensor([[[1, 0, 0]] * 3, [[0, 0, 1]] * 3])
     two.attend = lambda q, k, v, mask: places @ v
     # both heads carry the first four numbers of a token, and the last matrix subtracts
     two.w_v.weight.data = torch.kron(eye.new_tensor([[1, 0], [1, 0]]), eye)

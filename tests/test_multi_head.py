@@ -1,0 +1,347 @@
+"""The mechanisms of the chapter multi_head: against torch's own, by property, with bad input."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from attncourse import device
+from attncourse.claims import claims
+from attncourse.claims import multi_head as page
+from attncourse.cost import Cost
+from attncourse.dot_product import attention, causal_mask, padding_mask
+from attncourse.multi_head import MultiHeadAttention, join_heads, split_heads
+
+LEADING = [(), (2,), (2, 3), (2, 1, 3)]
+# n, m, d_model, heads: alone, all different, one token, one key, one head, heads of width 1
+SIZES = [(1, 1, 1, 1), (7, 5, 12, 3), (1, 8, 6, 2), (8, 1, 6, 3), (7, 5, 4, 1), (5, 7, 4, 4)]
+
+
+@pytest.fixture
+def normal(g):
+    """Normal numbers on the course's device, from one seed."""
+
+    def draw(*shape, dtype=torch.float64):
+        return torch.randn(shape, generator=g, dtype=torch.float64).to(device(), dtype)
+
+    return draw
+
+
+@pytest.fixture
+def layer(normal):
+    """A layer whose weights and biases are normal numbers."""
+
+    def make(d_model, heads, dtype=torch.float64, **options):
+        made = MultiHeadAttention(d_model, heads, **options).to(device(), dtype)
+        for p in made.parameters():
+            p.data = normal(*p.shape, dtype=dtype) / d_model**0.5
+        return made
+
+    return make
+
+
+def as_torch(ours):
+    """Torch's module with our weights."""
+    theirs = nn.MultiheadAttention(
+        ours.d_model, ours.heads, bias=ours.w_q.bias is not None, batch_first=True
+    ).to(ours.w_q.weight)
+    first = (ours.w_q, ours.w_k, ours.w_v)
+    theirs.in_proj_weight.data = torch.cat([one.weight.data for one in first])
+    theirs.out_proj.weight.data = ours.w_o.weight.data
+    if ours.w_q.bias is not None:
+        theirs.in_proj_bias.data = torch.cat([one.bias.data for one in first])
+        theirs.out_proj.bias.data = ours.w_o.bias.data
+    return theirs
+
+
+def gradients(out, inputs, toward, module):
+    """The gradients of the inputs and of every weight, ours and torch's in the same order."""
+    out.backward(toward)
+    grads = [x.grad for x in inputs]
+    for x in inputs:
+        x.grad = None
+    if isinstance(module, nn.MultiheadAttention):
+        own = [module.in_proj_weight, module.in_proj_bias]
+        parts = [part for p in own if p is not None for part in p.grad.chunk(3)]
+        last = module.out_proj
+    else:
+        first = (module.w_q, module.w_k, module.w_v)
+        kinds = ("weight", "bias") if module.w_q.bias is not None else ("weight",)
+        parts = [getattr(one, kind).grad for kind in kinds for one in first]
+        last = module.w_o
+    return grads + parts + [p.grad for p in last.parameters()]
+
+
+def masks(g, n, m):
+    """For a batch of two: what is allowed, and how torch's module is told, per (batch, head)."""
+    lengths = torch.tensor([m, (m + 1) // 2])
+    random = torch.rand(2, n, m, generator=g) < 0.5
+    random[..., 0] = True
+    return {
+        "open": None,
+        "one for all": random[0],
+        "one for each": random,
+        "padding": padding_mask(lengths, m),
+        "causal": torch.ones(n, m).bool().tril(),
+        "causal and padding": torch.ones(n, m).bool().tril() & padding_mask(lengths, m),
+    }
+
+
+@pytest.mark.parametrize("bias", [True, False], ids=["biases", "no biases"])
+@pytest.mark.parametrize("cross", [False, True], ids=["self", "cross"])
+@pytest.mark.parametrize("kind", masks(torch.Generator(), 1, 1))
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+def test_the_layer_equals_torch_with_the_gradients_of_inputs_and_weights(
+    layer, normal, g, sizes, kind, cross, bias
+):
+    n, m, d_model, heads = sizes
+    ours = layer(d_model, heads, bias=bias)
+    theirs = as_torch(ours)
+    inputs = [normal(2, n, d_model).requires_grad_()]
+    if cross:
+        inputs.append(normal(2, m, d_model).requires_grad_())
+    mask = masks(g, n, m if cross else n)[kind]
+    x, y = inputs[0], inputs[-1]
+    # torch's mask is True where it is forbidden, and has one matrix for each (batch, head)
+    theirs_mask = None
+    if mask is not None:
+        mask = mask.to(device())
+        theirs_mask = ~mask.expand(2, n, y.shape[1]).repeat_interleave(heads, dim=0)
+    toward = normal(2, n, d_model)
+    out = ours(*inputs, mask=mask)
+    wanted, _ = theirs(x, y, y, attn_mask=theirs_mask)
+    torch.testing.assert_close(out, wanted)
+    torch.testing.assert_close(
+        gradients(out, inputs, toward, ours), gradients(wanted, inputs, toward, theirs)
+    )
+
+
+def test_padding_equals_torch_s_own_word_for_it(layer, normal):
+    ours, x, lengths = layer(12, 3), normal(2, 7, 12), torch.tensor([7, 4], device=device())
+    allowed = padding_mask(lengths, 7)
+    wanted, _ = as_torch(ours)(x, x, x, key_padding_mask=~allowed.squeeze(1))
+    torch.testing.assert_close(ours(x, mask=allowed), wanted)
+
+
+def test_a_layer_without_a_batch_equals_torch(layer, normal):
+    ours, x = layer(12, 3), normal(7, 12)
+    mask = causal_mask(7, device())
+    wanted, _ = as_torch(ours)(x, x, x, attn_mask=~mask)
+    torch.testing.assert_close(ours(x, mask=mask), wanted)
+
+
+@pytest.mark.parametrize("heads", [1, 2, 3, 6])
+@pytest.mark.parametrize("leading", LEADING, ids=str)
+def test_head_i_has_the_ith_piece_of_each_row(normal, leading, heads):
+    x = normal(*leading, 5, 6)
+    pieces = split_heads(x, heads)
+    width = 6 // heads
+    assert pieces.shape == (*leading, heads, 5, width)
+    for i in range(heads):
+        assert torch.equal(pieces[..., i, :, :], x[..., i * width : (i + 1) * width])
+    assert torch.equal(join_heads(pieces), x)
+
+
+@pytest.mark.parametrize("heads", [1, 3])
+@pytest.mark.parametrize("leading", LEADING, ids=str)
+def test_the_layer_is_its_heads_one_after_the_other(layer, normal, leading, heads):
+    ours, x, y = layer(6, heads), normal(*leading, 5, 6), normal(*leading, 7, 6)
+    q, k, v = ours.w_q(x), ours.w_k(y), ours.w_v(y)
+    width = 6 // heads
+    pieces = [slice(i * width, (i + 1) * width) for i in range(heads)]
+    parts = [attention(q[..., one], k[..., one], v[..., one]) for one in pieces]
+    torch.testing.assert_close(ours(x, y), ours.w_o(torch.cat(parts, dim=-1)))
+
+
+@pytest.mark.parametrize("shape", [(5, 5), (1, 5), (3, 5, 5), (3, 1, 5), (1, 5, 5)], ids=str)
+def test_a_mask_of_the_batch_does_not_line_up_with_the_heads(layer, normal, g, shape):
+    # as many heads as sequences: a missing axis would not be noticed by the shapes
+    ours, x = layer(6, 3), normal(3, 5, 6)
+    mask = torch.rand(shape, generator=g).to(device()) < 0.6
+    each = mask.expand(3, 5, 5)
+    wanted = torch.stack([ours(x[i], mask=each[i]) for i in range(3)])
+    torch.testing.assert_close(ours(x, mask=mask), wanted)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_mask_with_an_axis_for_the_heads_is_refused(layer, normal):
+    mask = torch.ones(2, 3, 5, 5, dtype=torch.bool, device=device())
+    with pytest.raises(ValueError, match=r"mask=\(2, 3, 1, 5, 5\) does not broadcast"):
+        layer(6, 3)(normal(2, 5, 6), mask=mask)
+
+
+def test_a_token_that_may_attend_nowhere_gets_the_last_bias_alone(layer, normal):
+    ours, x = layer(6, 3), normal(2, 5, 6).requires_grad_()
+    mask = torch.ones(5, 5, dtype=torch.bool, device=device())
+    mask[1] = False
+    out = ours(x, mask=mask)
+    torch.testing.assert_close(out[:, 1], ours.w_o.bias.expand(2, 6))
+    (grad,) = torch.autograd.grad(out.sum(), x)
+    assert grad.isfinite().all()
+
+
+def test_the_mechanism_of_the_heads_is_an_argument(layer, normal):
+    ours, x, mask = layer(6, 3), normal(2, 5, 6), causal_mask(5, device())
+    theirs = layer(6, 3, attend=F.scaled_dot_product_attention)
+    theirs.load_state_dict(ours.state_dict())
+    torch.testing.assert_close(theirs(x, mask=mask), ours(x, mask=mask))
+
+
+def test_a_mechanism_with_parameters_is_trained_with_the_layer():
+    class Tempered(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.sharpness = nn.Parameter(torch.ones(()))
+
+        def forward(self, q, k, v, mask=None):
+            return attention(self.sharpness * q, k, v, mask)
+
+    names = dict(MultiHeadAttention(6, 3, attend=Tempered()).named_parameters())
+    assert "attend.sharpness" in names
+
+
+def test_reordered_tokens_give_reordered_outputs(layer, normal, g):
+    ours, x = layer(6, 3), normal(2, 7, 6)
+    order = torch.randperm(7, generator=g).to(device())
+    torch.testing.assert_close(ours(x[:, order]), ours(x)[:, order])
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
+def test_the_output_has_the_dtype_of_the_layer_and_the_inputs_are_unchanged(layer, normal, dtype):
+    ours, x, y = layer(6, 3, dtype), normal(2, 5, 6, dtype=dtype), normal(2, 7, 6, dtype=dtype)
+    mask = torch.ones(5, 7, dtype=torch.bool, device=device()).tril()
+    inputs = (x, y, mask)
+    before = [one.clone() for one in inputs]
+    assert ours(*inputs).dtype == dtype
+    assert all(torch.equal(one, old) for one, old in zip(inputs, before, strict=True))
+
+
+@pytest.mark.parametrize("leading", LEADING, ids=str)
+def test_the_meta_device_gives_the_shapes(leading):
+    ours = MultiHeadAttention(6, 3).to("meta")
+    x, y = torch.empty(*leading, 5, 6, device="meta"), torch.empty(*leading, 7, 6, device="meta")
+    out = ours(x, y, torch.ones(5, 7, dtype=torch.bool, device="meta"))
+    assert (out.shape, out.device.type) == ((*leading, 5, 6), "meta")
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("call", "numbers"),
+    [
+        (lambda: MultiHeadAttention(10, 3), "d_model=10 is not a multiple of heads=3"),
+        (lambda: MultiHeadAttention(0, 1), "d_model=0 is not a multiple of heads=1"),
+        (lambda: MultiHeadAttention(10, 0), "heads=0: a layer has at least 1 head"),
+        (lambda: split_heads(torch.zeros(5, 10), 3), "the width d=10 is not .* heads=3"),
+        (lambda: split_heads(torch.zeros(5, 10), -2), "heads=-2"),
+        (lambda: split_heads(torch.zeros(10), 2), r"x=\(10,\) needs two axes"),
+        (lambda: join_heads(torch.zeros(5, 10)), r"x=\(5, 10\) needs three axes"),
+        (lambda: MultiHeadAttention(6, 3)(torch.zeros(5, 4)), r"x=\(5, 4\), but d_model=6"),
+        (
+            lambda: MultiHeadAttention(6, 3)(torch.zeros(5, 6), torch.zeros(7, 8)),
+            r"context=\(7, 8\), but d_model=6",
+        ),
+        (
+            lambda: MultiHeadAttention(6, 3)(torch.zeros(5, 6), mask=torch.ones(4, 4).bool()),
+            r"mask=\(1, 4, 4\) does not broadcast to \(3, 5, 5\)",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_named_with_its_numbers(call, numbers):
+    with pytest.raises(ValueError, match=numbers):
+        call()
+
+
+class Viewed(MultiHeadAttention):
+    """Cuts without the transpose: each head gets a stretch of the sequence."""
+
+    def forward(self, x, context=None, mask=None):
+        y = x if context is None else context
+        q, k, v = (
+            one(z).reshape(*z.shape[:-2], self.heads, z.shape[-2], -1)
+            for one, z in ((self.w_q, x), (self.w_k, y), (self.w_v, y))
+        )
+        return self.w_o(self.attend(q, k, v, mask).reshape(x.shape))
+
+
+class Cut(MultiHeadAttention):
+    """Cuts the tokens themselves, and projects nothing before the last matrix."""
+
+    def forward(self, x, context=None, mask=None):
+        pieces = split_heads(x, self.heads)
+        return self.w_o(join_heads(self.attend(pieces, pieces, pieces, mask)))
+
+
+class Straight(MultiHeadAttention):
+    """Projects the tokens and attends to nothing."""
+
+    def forward(self, x, context=None, mask=None):
+        return self.w_o(self.w_v(x))
+
+
+class Rectified(MultiHeadAttention):
+    """Keeps no negative number."""
+
+    def forward(self, x, context=None, mask=None):
+        return torch.relu(super().forward(x, context, mask))
+
+
+class Skipping(MultiHeadAttention):
+    """Has a skip inside."""
+
+    def forward(self, x, context=None, mask=None):
+        return x + super().forward(x, context, mask)
+
+
+class Erasing(MultiHeadAttention):
+    """Takes the token out of the sum that a skip makes."""
+
+    def forward(self, x, context=None, mask=None):
+        return super().forward(x, context, mask) - x
+
+
+class Tabled(MultiHeadAttention):
+    """Has a vector for each head."""
+
+    def __init__(self, d_model, heads, **options):
+        super().__init__(d_model, heads, **options)
+        self.table = nn.Parameter(torch.zeros(heads, d_model))
+
+
+class Bent(nn.Linear):
+    """A map that is not linear."""
+
+    def forward(self, x):
+        return super().forward(x).tanh()
+
+
+# each claim with a wrong layer, or a wrong helper of the page, that it must notice
+FALSE_OF = {
+    "one_head_cannot_subtract": ("MultiHeadAttention", Skipping),
+    "equals_torch": ("MultiHeadAttention", Viewed),
+    "parameters_depend_on_the_width_alone": ("MultiHeadAttention", Tabled),
+    "second_map_folds_into_the_first": ("nn", SimpleNamespace(**vars(nn) | {"Linear": Bent})),
+    "a_head_is_two_products": ("MultiHeadAttention", Viewed),
+    "layer_is_a_sum_over_heads": ("MultiHeadAttention", Rectified),
+    "head_has_rank_d_v": ("split_heads", lambda x, heads: x.expand(heads, *x.shape)),
+    "w_o_mixes_the_heads": ("MultiHeadAttention", Viewed),
+    "every_head_reads_the_whole_token": ("MultiHeadAttention", Cut),
+    "heads_have_no_order": ("MultiHeadAttention", Viewed),
+    "heads_cost_no_operations": ("layer_cost", lambda n, d, heads: Cost(heads * n * n * d, n * n)),
+    "attention_cubes_the_distance": ("MultiHeadAttention", Straight),
+    "attention_alone_collapses": ("MultiHeadAttention", Straight),
+    "skips_keep_tokens_apart": ("MultiHeadAttention", Skipping),
+    "stream_remembers_its_tokens": ("MultiHeadAttention", Erasing),
+}
+
+
+@pytest.mark.parametrize("name", FALSE_OF)
+def test_a_claim_does_not_hold_of_a_wrong_layer(name, monkeypatch):
+    replaced, wrong = FALSE_OF[name]
+    monkeypatch.setattr(page, replaced, wrong)
+    assert not getattr(page, name).measure().measured.holds
+
+
+def test_every_claim_has_a_wrong_layer():
+    assert {one.id.partition(".")[2] for one in claims("multi_head")} == set(FALSE_OF)
