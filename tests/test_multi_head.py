@@ -187,6 +187,8 @@ def test_the_mechanism_of_the_heads_is_an_argument(layer, normal):
     theirs = layer(6, 3, attend=F.scaled_dot_product_attention)
     theirs.load_state_dict(ours.state_dict())
     torch.testing.assert_close(theirs(x, mask=mask), ours(x, mask=mask))
+    ours.attend = lambda q, k, v, mask: v
+    torch.testing.assert_close(ours(x), ours.w_o(ours.w_v(x)))
 
 
 def test_a_mechanism_with_parameters_is_trained_with_the_layer():
