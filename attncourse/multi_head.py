@@ -6,8 +6,6 @@ $$\mathrm{MultiHead}(X, Y) = [\mathrm{head}_1 \dots \mathrm{head}_h]\, W_O, \qqu
 Source: Vaswani et al. (2017), section 3.2.2.
 """
 
-from collections.abc import Callable
-
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
@@ -45,13 +43,7 @@ class MultiHeadAttention(nn.Module):
     Source: Vaswani et al. (2017), section 3.2.2; the biases are torch's.
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        heads: int,
-        attend: Callable[..., Tensor] = attention,
-        bias: bool = True,
-    ):
+    def __init__(self, d_model: int, heads: int, attend=attention, bias: bool = True):
         super().__init__()
         require_divisible("d_model", d_model, heads)
         self.d_model = d_model
@@ -68,7 +60,7 @@ class MultiHeadAttention(nn.Module):
         context: Float[Tensor, "*batch m d_model"] | None = None,
         mask: Bool[Tensor, "*#batch #n #m"] | None = None,
     ) -> Float[Tensor, "*batch n d_model"]:
-        """The queries come from x, the keys and values from the context, which is x by default.
+        """The queries come from x, the keys and values from the context, by default x.
 
         The mask has no axis for the heads: all of them share it.
         """
@@ -78,7 +70,7 @@ class MultiHeadAttention(nn.Module):
         k = split_heads(self.w_k(context), self.heads)
         v = split_heads(self.w_v(context), self.heads)
         if mask is not None:
-            # an axis of size 1 for the heads, so that a batch of masks does not line up with them
+            # an axis for the heads, or a batch of masks would line up with them
             mask = mask.unsqueeze(-3)
         return self.w_o(join_heads(self.attend(q, k, v, mask)))
 
