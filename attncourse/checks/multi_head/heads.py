@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from attncourse.checks.dot_product import masked_softmax
 from attncourse.checks.exercise import Exercise
 
 
@@ -50,6 +51,38 @@ WRONG = {
         "the heads are joined number by number: all of the first head comes before the second",
     ),
 }
+
+# of the ways to a masked softmax, those that may go wrong anew once there are heads
+SOFTMAXES = (
+    masked_softmax.times_the_rows_with_a_key,
+    masked_softmax.by_its_formula,
+    masked_softmax.scores_only,
+    masked_softmax.softmax_over_queries,
+    masked_softmax.unstable,
+    masked_softmax.masked_late,
+    masked_softmax.mask_after_the_softmax,
+    masked_softmax.mask_ignored,
+    masked_softmax.mask_inverted,
+    masked_softmax.mask_is_not_optional,
+    masked_softmax.zero_fill,
+    masked_softmax.fill_with_minus_thousand,
+    masked_softmax.nan_for_an_empty_row,
+    masked_softmax.uniform_for_an_empty_row,
+    masked_softmax.nan_gradient_for_an_empty_row,
+)
+
+
+def add_softmaxes(exercise: Exercise, answer: Callable) -> None:
+    """Give the exercise `answer(softmax, *args)` for each of them, right or wrong."""
+    for way in SOFTMAXES:
+
+        def answered(*args, way=way, **kwargs):
+            return answer(way, *args, **kwargs)
+
+        answered.__name__ = way.__name__
+        hint = masked_softmax.WAYS[way]
+        keep = exercise.valid if hint is None else exercise.mutant(hint)
+        keep(answered)
 
 
 def add_to(exercise: Exercise, answer: Callable) -> None:

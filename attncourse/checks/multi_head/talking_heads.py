@@ -2,9 +2,9 @@
 
 import torch
 
-from attncourse.checks.dot_product import masked_softmax
 from attncourse.checks.dot_product.masked_softmax import softmax
 from attncourse.checks.exercise import Case, Exercise
+from attncourse.checks.multi_head import heads as ways
 
 exercise = Exercise(
     name="talking_heads",
@@ -123,7 +123,7 @@ def the_mix_is_scaled(q, k, v, mix, mask=None):
     return attend(q, k, v, mix * q.size(-1) ** -0.5, mask, scale=1)
 
 
-masked_softmax.add_to(
+ways.add_softmaxes(
     exercise, lambda way, q, k, v, mix, mask=None: attend(q, k, v, mix, mask, way=way)
 )
 
@@ -138,18 +138,12 @@ def mix_transposed(q, k, v, mix, mask=None):
     return attend(q, k, v, mix.mT, mask)
 
 
-@exercise.mutant("the weights are mixed: mix the scores, before the softmax")
+@exercise.mutant("the weights, or the outputs, are mixed: mix the scores, before the softmax")
 def weights_mixed(q, k, v, mix, mask=None):
     def way(scores, mask):
         return mixed(softmax(scores, mask), mix)
 
     return attend(q, k, v, mix, mask, mixing=lambda scores, mix: scores, way=way)
-
-
-@exercise.mutant("the outputs are mixed: mix the scores, before the softmax")
-def outputs_mixed(q, k, v, mix, mask=None):
-    weights = softmax(q @ k.mT / q.shape[-1] ** 0.5, mask)
-    return torch.einsum("...hij,hg,...gjc->...gic", weights, mix, v)
 
 
 EARLY = "the mask comes before the mix, which carries it on to other heads: mix, and then mask"

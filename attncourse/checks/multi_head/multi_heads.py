@@ -1,0 +1,168 @@
+"""The multi-head attentions that a learner's test meets: right ones and, made of one, wrong ones."""
+
+from itertools import product
+
+import torch
+
+from attncourse.checks.dot_product.attentions import close, formula, some_keys
+from attncourse.checks.exercise import Source
+from attncourse.checks.multi_head.heads import join, split
+
+
+def plain(q, k, v, heads, mask=None):
+    q, k, v = (x.unflatten(-1, (heads, -1)).transpose(-3, -2) for x in (q, k, v))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    if mask is not None:
+        mask = mask.unsqueeze(-3)
+        scores = scores.masked_fill(~mask, -torch.inf)
+    weights = scores.softmax(dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    return (weights @ v).transpose(-3, -2).flatten(-2)
+
+
+def by_einsum(q, k, v, heads, mask=None):
+    q, k, v = (x.reshape(*x.shape[:-1], heads, x.shape[-1] // heads) for x in (q, k, v))
+    scores = torch.einsum("...ihc,...jhc->...hij", q * q.shape[-1] ** -0.5, k)
+    if mask is not None:
+        scores = torch.where(mask[..., None, :, :], scores, torch.finfo(scores.dtype).min)
+    out = torch.einsum("...hij,...jhc->...ihc", torch.softmax(scores, dim=-1), v)
+    out = out.reshape(*out.shape[:-2], -1)
+    return out if mask is None else torch.where(mask.any(dim=-1, keepdim=True), out, 0.0)
+
+
+def head_by_head(q, k, v, heads, mask=None):
+    out = []
+    for a, b, c in zip(*(x.chunk(heads, dim=-1) for x in (q, k, v)), strict=True):
+        scores = (a / a.shape[-1] ** 0.25) @ (b / b.shape[-1] ** 0.25).transpose(-2, -1)
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -1e30)
+        parts = (scores - scores.amax(dim=-1, keepdim=True)).exp()
+        parts = parts if mask is None else parts * mask
+        out.append(parts @ c / parts.sum(dim=-1, keepdim=True).clamp(min=1e-9))
+    return torch.cat(out, dim=-1)
+
+
+RIGHT = {
+    "a right function": plain,
+    "a right function, by einsum": by_einsum,
+    "a right function, one head after the other": head_by_head,
+}
+SPLIT = "x.unflatten(-1, (heads, -1)).transpose(-3, -2)"
+VIEWED = "x.reshape(*x.shape[:-2], heads, x.shape[-2], -1)"
+WIDTH = "q.shape[-1] ** 0.5"
+SOFTMAX = "scores.softmax(dim=-1)"
+FILL = "-torch.inf"
+EMPTY_ROW = "weights.masked_fill(~mask, 0.0)"
+HEAD_AXIS = "mask = mask.unsqueeze(-3)"
+JOIN = ".transpose(-3, -2).flatten(-2)"
+END = f"(weights @ v){JOIN}"
+FIRST = "(torch.arange(heads) < max(1, heads - 1))[:, None, None]"
+# what each wrong one does, and the edits that make it of the plain one
+WRONG = {
+    "cuts up the rows instead of the width": [(SPLIT, VIEWED)],
+    "gives each head every so many numbers": [
+        (SPLIT, "x.unflatten(-1, (-1, heads)).movedim(-1, -3)"),
+        (JOIN, ".movedim(-3, -1).flatten(-2)"),
+    ],
+    "joins by a reshape alone": [(END, "(weights @ v).reshape(*v.shape[:-3], q.shape[-2], -1)")],
+    "joins the heads number by number": [(JOIN, ".movedim(-3, -1).flatten(-2)")],
+    "joins the heads in reverse": [(END, f"(weights @ v).flip(-3){JOIN}")],
+    "has one head only": [(SPLIT, "x.unsqueeze(-3)")],
+    "always splits in two heads": [("(heads, -1)", "(2, -1)")],
+    "averages the heads": [(JOIN, ".mean(-3).repeat_interleave(heads, dim=-1)")],
+    "lets all heads use the weights of the first": [(END, f"(weights[..., :1, :, :] @ v){JOIN}")],
+    "leaves out the last head": [(END, f"(weights @ v * {FIRST}){JOIN}")],
+    "forgets to scale": [(f" / {WIDTH}", "")],
+    "scales by the whole width": [(WIDTH, "(heads * q.shape[-1]) ** 0.5")],
+    "divides by the width of a head": [(WIDTH, "q.shape[-1]")],
+    "scales by the width of the values": [(WIDTH, "v.shape[-1] ** 0.5")],
+    "takes the softmax over the queries": [(SOFTMAX, "scores.softmax(dim=-2)")],
+    "takes the softmax over the heads": [(SOFTMAX, "scores.softmax(dim=-3)")],
+    "is right only without a batch": [(SOFTMAX, "scores.softmax(dim=2)")],
+    "cannot do without a batch": [("q @ k.mT", 'torch.einsum("...bhid,...bhjd->...bhij", q, k)')],
+    "wants as many queries as keys": [("k.mT", "k.view_as(q).mT")],
+    "overflows for large scores": [(SOFTMAX, "scores.exp() / scores.exp().sum(-1, keepdim=True)")],
+    "averages the keys": [("weights @ v", "weights @ k")],
+    "always returns float32": [(JOIN, f"{JOIN}.float()")],
+    "always returns float64": [(JOIN, f"{JOIN}.double()")],
+    "lines up the mask with the heads": [(HEAD_AXIS, "mask = mask")],
+    "counts the mask's axes from the front": [(HEAD_AXIS, "mask = mask.unsqueeze(1)")],
+    "masks the first head only": [
+        (HEAD_AXIS, "mask = mask.unsqueeze(-3) | (torch.arange(heads) > 0)[:, None, None]"),
+    ],
+    "takes the mask the other way round": [(HEAD_AXIS, "mask = ~mask.unsqueeze(-3)")],
+    "ignores the mask": [("mask is not None", "False")],
+    "cannot do without a mask": [("mask is not None", "True")],
+    "fills with 0": [(FILL, "0.0"), (EMPTY_ROW, "weights * mask.any(-1, keepdim=True)")],
+    "masks after the softmax": [(FILL, "scores")],
+    "gives NaN where a query may attend nowhere": [(EMPTY_ROW, "weights")],
+    "attends everywhere where a query may attend nowhere": [
+        (FILL, "-1e30"),
+        (EMPTY_ROW, "weights"),
+    ],
+    "changes v": [("weights @ v", "weights @ v.mul_(2) / 2")],
+    "changes the mask": [(HEAD_AXIS, "mask = ~mask.logical_not_().unsqueeze(-3)")],
+}
+
+
+def edited(edits: list[tuple[str, str]]) -> Source:
+    """The plain function with pieces of its text replaced."""
+    made = Source(plain, "multi_head")
+    for old, new in edits:
+        if old not in made.source:
+            raise ValueError(f"the plain function has no {old!r} to replace")
+        made.source = made.source.replace(old, new)
+    return made
+
+
+def met() -> list[tuple[str, Source]]:
+    """Every function that a test meets, with the words that say which."""
+    right = [(about, Source(function, "multi_head")) for about, function in RIGHT.items()]
+    return right + [(f"a function that {does}", edited(edits)) for does, edits in WRONG.items()]
+
+
+# what a test needs at least: leading axes and none, each dtype, more than one number of heads
+BATCHES = ((), (2, 2))
+DTYPES = (torch.float64, torch.float32)
+HEADS = (3, 2)
+
+
+def inputs(*batch, heads, sizes=(4, 5, 6, 2), large=1000.0, dtype=torch.float64, seed=0):
+    """q, k and v for so many heads; the scores of the first query are large."""
+    generator = torch.Generator().manual_seed(seed)
+    n, m, d_h, d_out = sizes
+    shapes = (n, heads * d_h), (m, heads * d_h), (m, heads * d_out)
+    q, k, v = (torch.randn(*batch, *s, generator=generator, dtype=dtype) for s in shapes)
+    q[..., 0, :] *= large
+    return q, k, v
+
+
+def in_heads(q, k, v, heads, mask=None, *, cut=split, merge=join, **changes):
+    """Multi-head attention once more."""
+    mask = mask if mask is None else mask.unsqueeze(-3)
+    return merge(formula(*(cut(x, heads) for x in (q, k, v)), mask, **changes))
+
+
+def examine(
+    multi_head,
+    *,
+    batches=BATCHES,
+    dtypes=DTYPES,
+    heads=HEADS,
+    draw=inputs,
+    masks=(None, some_keys),
+    want=in_heads,
+    agree=close,
+    unchanged="qkvm",
+):
+    """The right test, with the places where a bad one departs from it as arguments."""
+    trials = zip(batches, dtypes, heads, strict=True)
+    for (batch, dtype, h), make in product(trials, masks):
+        q, k, v = draw(*batch, heads=h, dtype=dtype)
+        mask = make and make(*batch, q.shape[-2], k.shape[-2])
+        before = [x if x is None else x.clone() for x in (q, k, v, mask)]
+        got = multi_head(q, k, v, h, mask)
+        agree(got, want(*before[:3], h, before[3]))
+        for name, now, then in zip("qkvm", (q, k, v, mask), before, strict=True):
+            assert name not in unchanged or now is None or now.equal(then)
