@@ -271,7 +271,9 @@ def keys_split_like_the_queries(q, k, v, heads, mask=None):
 @exercise.mutant("the values are as wide as the queries for it: d_v may be another width")
 def values_split_like_the_queries(q, k, v, heads, mask=None):
     d_h = q.shape[-1] // heads
-    return attend(q, k, v, heads, mask, cut=lambda x, h: split(x, h).unflatten(-1, (1, d_h))[..., 0, :])
+    return attend(
+        q, k, v, heads, mask, cut=lambda x, h: split(x, h).unflatten(-1, (1, d_h))[..., 0, :]
+    )
 
 
 @exercise.mutant("it loops over the heads: they are an axis, and one product serves them all")

@@ -6,17 +6,8 @@ from torch.nn.functional import dropout, linear
 
 from attncourse.checks.dot_product.masked_softmax import softmax
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.multi_head.heads import (
-    INTERLEAVED,
-    JOINED,
-    VIEWED,
-    interleaved,
-    join,
-    joined_by_reshape,
-    joined_interleaved,
-    split,
-    viewed,
-)
+from attncourse.checks.multi_head import heads as ways
+from attncourse.checks.multi_head.heads import join, split
 from attncourse.dot_product import attention
 
 exercise = Exercise(
@@ -266,12 +257,6 @@ class KeysAndValuesSwapped(Layer):
         return self.w_q(x), self.w_v(context), self.w_k(context)
 
 
-@exercise.mutant("the keys serve as values: the values have a matrix of their own, w_v")
-class KeysForValues(Layer):
-    def projected(self, x, context):
-        return self.w_q(x), self.w_k(context), self.w_k(context)
-
-
 @exercise.mutant("x is added to the result: the residual stream is the business of the caller")
 class WithResidual(Layer):
     def forward(self, x, context, mask=None):
@@ -309,19 +294,19 @@ class ASingleHead(Layer):
         return split(x, 1)
 
 
-@exercise.mutant(VIEWED)
+@exercise.mutant(ways.VIEWED)
 class SplitByAView(Layer):
-    cut = staticmethod(viewed)
+    cut = staticmethod(ways.viewed)
 
 
-@exercise.mutant(INTERLEAVED)
+@exercise.mutant(ways.INTERLEAVED)
 class SplitInterleaved(Layer):
-    cut, merge = staticmethod(interleaved), staticmethod(joined_interleaved)
+    cut, merge = staticmethod(ways.interleaved), staticmethod(ways.joined_interleaved)
 
 
-@exercise.mutant(JOINED)
+@exercise.mutant(ways.JOINED)
 class JoinedByAReshape(Layer):
-    merge = staticmethod(joined_by_reshape)
+    merge = staticmethod(ways.joined_by_reshape)
 
 
 @exercise.mutant("the mask lines up with the heads instead of the batch: give it an axis for them")

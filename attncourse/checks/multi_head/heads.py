@@ -38,7 +38,9 @@ VIEWED = "the rows are cut up: split the last axis in (heads, width) first, then
 INTERLEAVED = (
     "a head takes every so many numbers of a row: the first head has the first d / heads of them"
 )
-JOINED = "the heads are joined without a swap: bring the heads next to the width, then merge the two"
+JOINED = (
+    "the heads are joined without a swap: bring the heads next to the width, then merge the two"
+)
 WRONG = {
     "split_by_a_view": (viewed, join, VIEWED),
     "split_and_joined_by_a_view": (viewed, joined_by_reshape, VIEWED),

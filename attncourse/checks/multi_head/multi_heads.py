@@ -1,4 +1,4 @@
-"""The multi-head attentions that a learner's test meets: right ones and, made of one, wrong ones."""
+"""The multi-head attentions that a learner's test meets: right ones, and wrong ones made of one."""
 
 from itertools import product
 

@@ -88,7 +88,9 @@ def rows_selected(w_q, w_k, w_v, w_o, heads, keep):
 
 @exercise.valid
 def by_plain_indexing(w_q, w_k, w_v, w_o, heads, keep):
-    inner = (w.reshape(heads, -1, w.shape[1])[keep].reshape(-1, w.shape[1]) for w in (w_q, w_k, w_v))
+    inner = (
+        w.reshape(heads, -1, w.shape[1])[keep].reshape(-1, w.shape[1]) for w in (w_q, w_k, w_v)
+    )
     return [*inner, w_o.reshape(w_o.shape[0], heads, -1)[:, keep].flatten(1)]
 
 
@@ -102,7 +104,9 @@ def positions_in_a_table(w_q, w_k, w_v, w_o, heads, keep):
 def by_a_product_that_selects(w_q, w_k, w_v, w_o, heads, keep):
     every = torch.arange(heads, device=w_q.device)
     chosen = (indices(keep, w_q)[:, None] == every).to(w_q.dtype)
-    select = torch.kron(chosen, torch.eye(w_q.shape[0] // heads, dtype=w_q.dtype, device=w_q.device))
+    select = torch.kron(
+        chosen, torch.eye(w_q.shape[0] // heads, dtype=w_q.dtype, device=w_q.device)
+    )
     return select @ w_q, select @ w_k, select @ w_v, w_o @ select.mT
 
 
@@ -223,7 +227,9 @@ def heads_not_merged(w_q, w_k, w_v, w_o, heads, keep):
     return pruned(w_q, w_k, w_v, w_o, heads, keep, cut=cut)
 
 
-@exercise.mutant("w_o is made larger for the heads that went: with them at zero, nothing else moves")
+@exercise.mutant(
+    "w_o is made larger for the heads that went: with them at zero, nothing else moves"
+)
 def scaled_up(w_q, w_k, w_v, w_o, heads, keep):
     *inner, o = pruned(w_q, w_k, w_v, w_o, heads, keep)
     return *inner, o * heads / len(keep)

@@ -1,4 +1,4 @@
-"""Exercise self_attention_of_batch: heads under a padding mask that lines up with the wrong axis."""
+"""Exercise self_attention_of_batch: heads, and a padding mask that meets the wrong axis."""
 
 import torch
 
@@ -42,9 +42,7 @@ def self_attention_of_batch(x, w_q, w_k, w_v, lengths, heads):
 def sentence_by_sentence(x, w_q, w_k, w_v, lengths, heads):
     out = []
     for sentence, length in zip(x, lengths.tolist(), strict=True):
-        q, k, v = (
-            (sentence @ w.T).tensor_split(heads, dim=-1) for w in (w_q, w_k, w_v)
-        )
+        q, k, v = ((sentence @ w.T).tensor_split(heads, dim=-1) for w in (w_q, w_k, w_v))
         joined = []
         for a, b, c in zip(q, k, v, strict=True):
             weights = (a @ b[:length].T / a.shape[-1] ** 0.5).softmax(-1)

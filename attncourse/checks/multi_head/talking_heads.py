@@ -93,7 +93,9 @@ def attend(q, k, v, mix, mask=None, *, mixing=mixed, scale=None, way=softmax):
 
 @exercise.valid
 def heads_moved_to_the_end(q, k, v, mix, mask=None):
-    return attend(q, k, v, mix, mask, mixing=lambda s, mix: (s.movedim(-3, -1) @ mix).movedim(-1, -3))
+    return attend(
+        q, k, v, mix, mask, mixing=lambda s, mix: (s.movedim(-3, -1) @ mix).movedim(-1, -3)
+    )
 
 
 @exercise.valid
