@@ -1,0 +1,151 @@
+r"""Positions, in the sentence and in its tree (chapter: positional).
+
+$$p_{t,2i} = \sin(t / 10000^{2i/d}), \qquad p_{t,2i+1} = \cos(t / 10000^{2i/d})$$
+
+Source: Vaswani et al. (2017), section 3.5. Positions in a tree: after Wang et al. (2019).
+"""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+
+def sinusoids(
+    n: int,
+    d: int,
+    device: torch.device | str | None = None,
+    *,
+    start: int = 0,
+    dtype: torch.dtype | None = None,
+) -> Float[Tensor, "n d"]:
+    """A row for each of the positions start, start + 1, ...: sines and cosines take turns.
+
+    The last column of an odd width is a sine. Source: Vaswani et al. (2017), section 3.5.
+    """
+    if n < 0 or d < 1:
+        raise ValueError(f"n={n}, d={d}: needs at least 0 positions and a width of at least 1")
+    # in float32, the angle of a far position has few digits left after the point
+    position = torch.arange(start, start + n, device=device, dtype=torch.float64)
+    frequency = 10000 ** (-torch.arange(0, d, 2, device=device, dtype=torch.float64) / d)
+    angle = position[:, None] * frequency
+    rows = torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)
+    return rows[:, :d].to(dtype or torch.get_default_dtype())
+
+
+class SinusoidalEncoding(nn.Module):
+    """Adds the sinusoids to x, for any length; `start` is the position of x's first row.
+
+    Source: Vaswani et al. (2017), section 3.5.
+    """
+
+    def __init__(self, d: int):
+        super().__init__()
+        self.d = d
+
+    def forward(
+        self, x: Float[Tensor, "*batch n d"], start: int = 0
+    ) -> Float[Tensor, "*batch n d"]:
+        require_width(x, self.d)
+        return x + sinusoids(x.shape[-2], self.d, x.device, start=start, dtype=x.dtype)
+
+
+class LearnedEncoding(nn.Module):
+    """Adds a learned row for each position to x; there are max_n rows, and no more.
+
+    Source: Gehring et al. (2017), section 3.1.
+    """
+
+    def __init__(self, max_n: int, d: int):
+        super().__init__()
+        self.table = nn.Parameter(torch.randn(max_n, d) / 2**0.5)
+
+    def forward(
+        self, x: Float[Tensor, "*batch n d"], start: int = 0
+    ) -> Float[Tensor, "*batch n d"]:
+        require_width(x, self.table.shape[1])
+        end, rows = start + x.shape[-2], len(self.table)
+        if not 0 <= start <= end <= rows:
+            raise ValueError(f"x has positions {start} to {end - 1}, but the table has {rows} rows")
+        return x + self.table[start:end]
+
+
+class MLPEncoding(nn.Module):
+    """Adds to x what a small network makes of each position, which it gets in units of `unit`.
+
+    Takes any length. Beyond the positions of training it gives something, but nothing it learned.
+    """
+
+    def __init__(self, d: int, hidden: int, unit: float = 10):
+        super().__init__()
+        self.unit = unit
+        self.hidden, self.out = nn.Linear(1, hidden), nn.Linear(hidden, d)
+
+    def forward(
+        self, x: Float[Tensor, "*batch n d"], start: int = 0
+    ) -> Float[Tensor, "*batch n d"]:
+        require_width(x, self.out.out_features)
+        position = torch.arange(start, start + x.shape[-2], device=x.device, dtype=x.dtype)
+        return x + self.out(torch.tanh(self.hidden(position[:, None] / self.unit)))
+
+
+def ancestors(heads: Int[Tensor, "*batch n"]) -> Bool[Tensor, "*batch n n"]:
+    """True where token j is token i or above it: heads[i] is the token above i, or -1 at a root."""
+    require_heads(heads)
+    n = heads.shape[-1]
+    place = torch.arange(n, device=heads.device)
+    above = ((heads[..., None] == place) | (place[:, None] == place)).float()
+    # what is above the tokens above me is above me: each step sees twice as far up
+    for _ in range(n.bit_length()):
+        above = (above @ above).clamp(max=1)
+    require_roots(heads, above > 0)
+    return above > 0
+
+
+def tree_depth(heads: Int[Tensor, "*batch n"]) -> Int[Tensor, "*batch n"]:
+    """How many tokens are above each token in its tree: 0 at a root.
+
+    Source: Wang et al. (2019), absolute structural positions.
+    """
+    return (ancestors(heads).sum(-1) - 1).to(heads.dtype)
+
+
+def tree_distance(heads: Int[Tensor, "*batch n"]) -> Int[Tensor, "*batch n n"]:
+    """The edges between token i and token j in the tree, with the sign of j - i.
+
+    From tree to tree, the way goes over one more node, above all roots. The length of the way is
+    after Wang et al. (2019), relative structural positions; the sign is our choice.
+    """
+    above = ancestors(heads).float()
+    up = above.sum(-1)
+    # the tokens above both i and j are on neither's way to the other
+    edges = up[..., :, None] + up[..., None, :] - 2 * (above @ above.mT)
+    place = torch.arange(heads.shape[-1], device=heads.device)
+    return (edges * (place - place[:, None]).sign()).to(heads.dtype)
+
+
+def require_width(x: Tensor, d: int) -> None:
+    """Raise ValueError, with the sizes, where no encoding of width d can be added to x."""
+    if x.dim() < 2 or x.shape[-1] != d:
+        raise ValueError(f"x={tuple(x.shape)}, but the encoding adds to (length, width={d})")
+
+
+def require_heads(heads: Int[Tensor, "*batch n"]) -> None:
+    """Raise ValueError, with the place, where a head is neither -1 nor a token of its sentence."""
+    n = heads.shape[-1]
+    # a tensor without numbers has no head that could be wrong
+    outside = [] if heads.is_meta else ((heads < -1) | (heads >= n)).nonzero().tolist()
+    for place in outside:
+        head = heads[tuple(place)].item()
+        raise ValueError(
+            f"heads{place} is {head}, but it must be from 0 to {n - 1}, or -1 at a root"
+        )
+
+
+def require_roots(heads: Int[Tensor, "*batch n"], above: Bool[Tensor, "*batch n n"]) -> None:
+    """Raise ValueError, with the place, where going up from a token never ends."""
+    ends = (above & (heads < 0)[..., None, :]).any(-1)
+    for place in [] if heads.is_meta else (~ends).nonzero().tolist():
+        tree = heads[tuple(place[:-1])].tolist()
+        raise ValueError(
+            f"heads={tree}: the way up from token {place[-1]} is a cycle without a root"
+        )
