@@ -57,7 +57,7 @@ class LearnedEncoding(nn.Module):
 
     def __init__(self, max_n: int, d: int):
         super().__init__()
-        self.table = nn.Parameter(torch.randn(max_n, d) / 2**0.5)
+        self.table = nn.Parameter(0.1 * torch.randn(max_n, d))
 
     def forward(
         self, x: Float[Tensor, "*batch n d"], start: int = 0
@@ -70,14 +70,13 @@ class LearnedEncoding(nn.Module):
 
 
 class MLPEncoding(nn.Module):
-    """Adds to x what a small network makes of each position, which it gets in units of `unit`.
+    """Adds to x what a network with one hidden layer makes of the number of each position.
 
     Takes any length. Beyond the positions of training it gives something, but nothing it learned.
     """
 
-    def __init__(self, d: int, hidden: int, unit: float = 10):
+    def __init__(self, d: int, hidden: int):
         super().__init__()
-        self.unit = unit
         self.hidden, self.out = nn.Linear(1, hidden), nn.Linear(hidden, d)
 
     def forward(
@@ -85,7 +84,7 @@ class MLPEncoding(nn.Module):
     ) -> Float[Tensor, "*batch n d"]:
         require_width(x, self.out.out_features)
         position = torch.arange(start, start + x.shape[-2], device=x.device, dtype=x.dtype)
-        return x + self.out(torch.tanh(self.hidden(position[:, None] / self.unit)))
+        return x + self.out(torch.tanh(self.hidden(position[:, None])))
 
 
 def ancestors(heads: Int[Tensor, "*batch n"]) -> Bool[Tensor, "*batch n n"]:

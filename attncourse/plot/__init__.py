@@ -2,11 +2,12 @@
 
 Each function takes numbers and labels, and `alt`: the words that stand for the figure where it
 cannot be seen. Drawings are SVG; the interactive figures are tables that compute in the page.
-None imports a mechanism; only `explorer` knows one, since its page has to compute it.
+None imports a mechanism; those whose page has to compute one, such as `explorer`, write it out.
 """
 
 from attncourse.plot.drawing import Picture, beside, heatmap, lines
 from attncourse.plot.explorer import explorer
 from attncourse.plot.heads import heads
+from attncourse.plot.waves import waves
 
-__all__ = ["Picture", "beside", "explorer", "heads", "heatmap", "lines"]
+__all__ = ["Picture", "beside", "explorer", "heads", "heatmap", "lines", "waves"]

@@ -148,7 +148,10 @@ def row(name: str, *cells: str) -> str:
 
 
 def number(slot: str, value: float | Tensor, look: str = "") -> str:
-    """A slot that holds a number: plain, or with a `bar` below it, or on a ground of `heat`."""
+    """A slot that holds a number: plain, with a `bar` below it, or on a ground of `heat`.
+
+    A `signed` ground has one colour above 0 and another below.
+    """
     value = float(value)
     drawn = f' class="{look}" style="--value:{value:.3f}"' if look else ""
     return f'<data value="{value:.6g}" data-show="{slot}"{drawn}>{shown(value)}</data>'

@@ -1,0 +1,17 @@
+({ n, count }, { position, d }, { shown }) => {
+  const places = [...Array(n).keys()];
+  const frequency = [...Array(d / 2).keys()].map((i) => 10000 ** ((-2 * i) / d));
+  const wave = places.map((t) => frequency.flatMap((w) => [Math.sin(t * w), Math.cos(t * w)]));
+  const dot = (p, q) => p.reduce((sum, x, c) => sum + x * q[c], 0);
+  const product = wave.map((p) => dot(p, wave[position]));
+  const share = product.map((x) => x / (d / 2));
+
+  const signed = (x) => (x ? `${x < 0 ? "−" : "+"}${Math.abs(x)}` : "0");
+  const near = position + 1 < n ? position + 1 : position - 1;
+  const itself = `with itself ${shown(product[position])}, with position ${near} `;
+  return {
+    ...{ wave: wave.map((p) => p.slice(0, count)), share, half: `${d / 2}` },
+    offset: places.map((t) => signed(t - position)),
+    said: `Position ${position}, width ${d}: its product ${itself}${shown(product[near])}.`,
+  };
+}
