@@ -57,7 +57,8 @@ class LearnedEncoding(nn.Module):
 
     def __init__(self, max_n: int, d: int):
         super().__init__()
-        self.table = nn.Parameter(0.1 * torch.randn(max_n, d))
+        # as large as the sinusoids: the mean of their squares is 1/2
+        self.table = nn.Parameter(torch.randn(max_n, d) / 2**0.5)
 
     def forward(
         self, x: Float[Tensor, "*batch n d"], start: int = 0

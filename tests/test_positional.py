@@ -1,6 +1,8 @@
 """The mechanisms of the chapter positional: against loops, by property, with bad input."""
 
+import json
 import math
+from pathlib import Path
 
 import pytest
 import torch
@@ -296,3 +298,14 @@ def test_a_claim_does_not_hold_of_a_wrong_function(name, monkeypatch):
 
 def test_every_claim_has_a_wrong_function():
     assert {one.id.partition(".")[2] for one in claims("positional")} == set(FALSE_OF)
+
+
+def test_the_page_shows_the_results_as_they_were_measured():
+    root = Path(__file__).parents[1]
+    results = json.loads((root / "benchmarks/results/positional.json").read_text("utf-8"))
+    text = (root / "chapters/positional.md").read_text("utf-8")
+    for row in results["rows"]:
+        spread = f"{row['spread']:.3f}" if row["spread"] else ""
+        line = f"| {row['model']} | {row['mean']:.3f} | {spread} | {row['seeds'] or ''} |"
+        assert line in text, line
+    assert results["machine"] in text
