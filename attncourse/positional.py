@@ -33,7 +33,7 @@ def sinusoids(
 
 
 class SinusoidalEncoding(nn.Module):
-    """Adds the sinusoids to x, for any length; `start` is the position of x's first row.
+    """Adds the sinusoids to x, for any length.
 
     Source: Vaswani et al. (2017), section 3.5.
     """
@@ -45,6 +45,7 @@ class SinusoidalEncoding(nn.Module):
     def forward(
         self, x: Float[Tensor, "*batch n d"], start: int = 0
     ) -> Float[Tensor, "*batch n d"]:
+        """x plus a row for each of its positions; the first of them is `start`."""
         require_width(x, self.d)
         return x + sinusoids(x.shape[-2], self.d, x.device, start=start, dtype=x.dtype)
 
@@ -63,6 +64,7 @@ class LearnedEncoding(nn.Module):
     def forward(
         self, x: Float[Tensor, "*batch n d"], start: int = 0
     ) -> Float[Tensor, "*batch n d"]:
+        """x plus a row for each of its positions; the first of them is `start`."""
         require_width(x, self.table.shape[1])
         end, rows = start + x.shape[-2], len(self.table)
         if not 0 <= start <= end <= rows:
@@ -83,6 +85,7 @@ class MLPEncoding(nn.Module):
     def forward(
         self, x: Float[Tensor, "*batch n d"], start: int = 0
     ) -> Float[Tensor, "*batch n d"]:
+        """x plus a row for each of its positions; the first of them is `start`."""
         require_width(x, self.out.out_features)
         position = torch.arange(start, start + x.shape[-2], device=x.device, dtype=x.dtype)
         return x + self.out(torch.tanh(self.hidden(position[:, None])))
