@@ -6,6 +6,7 @@ ORDER = (
     "encode_chunk",
     "padded_positions",
     "stretch_table",
+    "position_network",
     "equivariance_gap",
     "tree_mask",
     "test_encoding",

@@ -25,7 +25,7 @@ def number_by_number(n, d):
 
     rates = [exp(-log(10000) * (column - column % 2) / d) for column in range(d)]
     waves = [cos if column % 2 else sin for column in range(d)]
-    rows = [[wave(t * rate) for wave, rate in zip(waves, rates)] for t in range(n)]
+    rows = [[wave(t * rate) for wave, rate in zip(waves, rates, strict=True)] for t in range(n)]
     return torch.tensor(rows, dtype=torch.float64)
 
 
