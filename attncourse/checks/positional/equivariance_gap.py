@@ -153,11 +153,6 @@ def both_permuted(out, permuted_out, order):
     return gap(out, permuted_out[..., order, :], order)
 
 
-@exercise.mutant("the numbers of a token are sorted in, too: permute the tokens, not their rows")
-def rows_sorted(out, permuted_out, order):
-    return gap(out.sort(-2).values, permuted_out.sort(-2).values, order, want=out.sort(-2).values)
-
-
 @exercise.mutant("the width is permuted: the tokens lie on the last axis but one")
 def width_permuted(out, permuted_out, order):
     want = torch.cat([out[..., order], out[..., len(order) :]], dim=-1)
@@ -214,7 +209,15 @@ def spectral_norm(out, permuted_out, order):
     return gap(out, permuted_out, order, size=lambda x: torch.linalg.matrix_norm(x, 2))
 
 
-@exercise.mutant("each token has its own gap: one number for each sequence is asked for")
+PER_TOKEN = "each token has its own gap: one number for each sequence is asked for"
+
+
+@exercise.mutant(PER_TOKEN)
+def norms_over_the_width(out, permuted_out, order):
+    return gap(out, permuted_out, order, size=lambda x: norm(x, -1))
+
+
+@exercise.mutant(PER_TOKEN)
 def one_gap_for_each_token(out, permuted_out, order):
     return norm(permuted_out - out[..., order, :], -1) / norm(out[..., order, :], -1)
 

@@ -114,6 +114,11 @@ def padding_of_minus_one(mask):
 
 
 @exercise.mutant("padding has a position of its own: it gets 0")
+def padding_of_one(mask):
+    return counted(mask, padding=1)
+
+
+@exercise.mutant("padding has a position of its own: it gets 0")
 def padding_not_filled(mask):
     return mask.cumsum(-1) - 1
 

@@ -233,10 +233,12 @@ def offset_made_a_number(offset, d):
     return shift(torch.tensor(offset.item(), dtype=offset.dtype, device=offset.device), d)
 
 
-@exercise.mutant("a single offset goes wrong: it has no axis, and its result is one (d, d) matrix")
+@exercise.mutant(
+    "it wants a row of offsets: one has no axis, and a tensor of them may have several"
+)
 def one_axis_assumed(offset, d):
-    count, *rest = offset.shape
-    return shift(offset.reshape(count, *rest), d)
+    angles = offset[:, None] * 10000 ** -exponents(offset, d)
+    return blocks(angles.cos(), angles.sin(), -angles.sin(), angles.cos())
 
 
 @exercise.mutant("it loops over the offsets: all matrices can be made at once")

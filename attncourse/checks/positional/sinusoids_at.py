@@ -106,6 +106,11 @@ def sines_then_cosines(positions, d):
     return waves(positions, d, join=halves)
 
 
+@exercise.mutant("all cosines come first, then all sines: a sine begins, and they alternate")
+def cosines_then_sines(positions, d):
+    return waves(positions, d, join=lambda sines, cosines: halves(cosines, sines))
+
+
 @exercise.mutant("the exponent is doubled: arange(0, d, 2) already counts 2i")
 def exponent_doubled(positions, d):
     return waves(positions, d, powers=2 * exponents(positions, d))
@@ -259,6 +264,13 @@ def float32_inside(positions, d):
 @exercise.mutant("you compute in float32: make the frequencies in the dtype of the positions")
 def frequencies_in_float32(positions, d):
     return waves(positions, d, powers=exponents(positions.float(), d))
+
+
+@exercise.mutant("you compute in float32: make the frequencies in the dtype of the positions")
+def exponential_in_float32(positions, d):
+    rates = torch.exp(torch.arange(0, d, 2, device=positions.device) * (-math.log(10000) / d))
+    angles = positions[..., None] * rates
+    return interleaved(angles.sin(), angles.cos())[..., :d]
 
 
 @exercise.mutant("the result is always float32: keep the dtype of the positions")

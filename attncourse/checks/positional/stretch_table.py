@@ -222,10 +222,8 @@ def divided_by_zero(table, n):
 
 @exercise.mutant(ONE)
 def not_a_number_for_one(table, n):
-    steps = torch.tensor(n - 1, dtype=table.dtype, device=table.device)
-    weights = places(table, n) / steps * steps
-    rows = torch.arange(len(table), dtype=table.dtype, device=table.device)
-    return (1 - (weights[:, None] - rows).abs()).clamp(min=0) @ table
+    count = torch.arange(n, dtype=table.dtype, device=table.device)
+    return mixed(table, count * (len(table) - 1) / (n - 1))
 
 
 @exercise.mutant("n = 1 gives another row: it should give the first")
@@ -244,14 +242,6 @@ def beyond_the_last_row(table, n):
     low = place.long()
     share = (place - low)[:, None]
     return (1 - share) * table[low] + share * table[low + 1]
-
-
-@exercise.mutant("the last row is mixed with the first: above the last row there is no other")
-def last_row_beside_the_first(table, n):
-    place = places(table, n) * (1 - 1e-12) + 0.01 * (places(table, n) == len(table) - 1)
-    low = place.long()
-    share = (place - low)[:, None]
-    return (1 - share) * table[low] + share * table[(low + 1) % len(table)]
 
 
 LOOP = "it loops over the rows: work out the places of all rows at once"

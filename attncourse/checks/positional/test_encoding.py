@@ -122,7 +122,7 @@ def errors_caught(encode):
 
 @exercise.mutant("it runs encode, but asserts nothing: compare the numbers")
 def nothing_asserted(encode):
-    examine(encode, agree=lambda got, want: torch.allclose(got.double(), want) or got.shape)
+    examine(encode, agree=lambda got, want: None)
 
 
 @exercise.mutant("it looks at the shape only: compare the numbers, too")
@@ -198,17 +198,6 @@ def a_width_of_eight(encode):
 @exercise.mutant("there are few rows: a table that ends or begins again goes unseen. Try 100")
 def few_rows(encode):
     examine(encode, sizes=((10, 6), (5, 7)))
-
-
-@exercise.mutant("there are as many rows as columns: a transposed table has a right shape, too")
-def one_size_for_both(encode):
-    def agree(got, want):
-        assert got.shape == want.shape and got.dtype != torch.float16
-        assert torch.allclose(got.double(), want, atol=1e-4) or torch.allclose(
-            got.double(), want.T, atol=1e-4
-        )
-
-    examine(encode, sizes=((70, 70), (7, 7)), agree=agree)
 
 
 @exercise.mutant("the dtype of the result is not looked at: float32 or float64 is right")

@@ -192,6 +192,16 @@ def siblings_too(heads):
     return climbed(heads) | same
 
 
+@exercise.mutant("-1 is no index for gather: whoever has passed a root stays at -1")
+def gathered_at_minus_one(heads):
+    node = place(heads).expand_as(heads)
+    mask = node[..., None] == place(heads)
+    while (node >= 0).any():
+        node = heads.gather(-1, node)
+        mask = mask | (node[..., None] == place(heads))
+    return mask
+
+
 @exercise.mutant("an index of -1 is the last token, and nothing stands above a root: stop at -1")
 def last_token_above_the_roots(heads):
     n = heads.shape[-1]
