@@ -60,10 +60,10 @@ def cases(draw):
     yield Case(f"a tree and one with padding, n={n}", (heads,), longer=(longer,))
     yield Case(f"one tree without a batch, n={n}", (heads[0],))
     yield Case("two leading axes", (torch.stack([longer[:, :n], longer[:, :n].flip(0)] * 2),))
-    chain = torch.arange(-1, 11)
-    yield Case("a chain of 12, each token the head of the next", (chain,))
-    backwards = torch.cat([torch.arange(1, 12), chain[:1]])
-    yield Case("a chain of 12, each token the head of the one before", (backwards,))
+    # deeper than a number of steps that somebody may think is enough
+    chain = torch.arange(-1, 39)
+    chains = torch.stack([chain, torch.cat([torch.arange(1, 40), chain[:1]])])
+    yield Case("two chains of 40 tokens, one with its root at each end", (chains,))
     yield Case("several roots", (torch.where(draw.mask(3, n), -1, tree(draw, n)),))
     yield Case("nothing but roots", (torch.full((2, n), -1),))
     yield Case("one token", (torch.full((2, 1), -1),))
@@ -153,14 +153,22 @@ def head_only(heads):
     return climbed(heads, most=1)
 
 
-@exercise.mutant("the path ends after a fixed number of steps: go on until all are at a root")
+FIXED = "the path ends after a fixed number of steps: go on until all are at a root"
+
+
+@exercise.mutant(FIXED)
 def two_steps(heads):
     return climbed(heads, most=2)
 
 
-@exercise.mutant("the path ends after a fixed number of steps: go on until all are at a root")
+@exercise.mutant(FIXED)
 def ten_steps(heads):
     return climbed(heads, most=10)
+
+
+@exercise.mutant(FIXED)
+def thirty_two_steps(heads):
+    return climbed(heads, most=32)
 
 
 @exercise.mutant("the root is left out: it is an ancestor of all the others in its tree")
