@@ -1,0 +1,273 @@
+"""Real data out of pinned packages, and a small sample of our own for when there is no network.
+
+The archive is downloaded once with pip, compared with its sha256, and kept in a cache folder;
+nothing in it is imported or installed. The treebank: Kayadelen et al. (2020), Apache-2.0.
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+SAMPLE = Path(__file__).with_name("sample.conllu")
+PADDING, UNKNOWN = 0, 1
+# what torch's cross-entropy leaves out
+NO_LABEL = -100
+
+
+class Archive(NamedTuple):
+    """A file that pip can download, and the sha256 that it must have."""
+
+    requirement: str
+    name: str
+    sha256: str
+
+
+TREEBANK = Archive(
+    "turkish-treebanks==1.0.0",
+    "turkish_treebanks-1.0.0-py3-none-any.whl",
+    "5a009c29a8e96e8f7e25059d59ac293c3baead6d746bf0fa4c9d3349b1e37ba0",
+)
+SECTIONS = ("data/web.conllu", "data/wiki.conllu")
+# our own word-by-word translations of a few of its sentences
+GLOSSES = {
+    "tr-guide:00000386:S035": "your-body to-you most right the-way will-show .",
+    "tr-forum:00002267:S041": "paint supplies sell -ing in-places is-found .",
+    "tr-forum:00000168:S042": "motor's 3 basic sound source there-are .",
+    "tr-forum:00000311:S023": "back count you be-born when began !",
+    "tr-forum:00000060:S022": "the-ice again apply same to-place .",
+    "tr-blog:00000644:S008": "Istanbul Kalamış from-high-school graduate became .",
+    "tr-guide:00000634:S003": "most in-case these errors non-existent count you-can .",
+}
+
+
+class Unavailable(Exception):
+    """An archive could not be downloaded or kept; the message says which, and what to do."""
+
+
+class Broken(Exception):
+    """A downloaded archive is not the one that was meant; the message says which."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """Words (or parts of words) with their tags; heads[i] is the word above word i, -1 at the root.
+
+    A gloss translates each word; most sentences have none, and theirs is empty.
+    """
+
+    forms: tuple[str, ...]
+    upos: tuple[str, ...]
+    functions: tuple[str, ...]
+    heads: tuple[int, ...]
+    gloss: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Treebank:
+    """Sentences to learn from, to choose by, and to test with; `sample` says that they are ours."""
+
+    train: tuple[Sentence, ...]
+    dev: tuple[Sentence, ...]
+    test: tuple[Sentence, ...]
+    sample: bool
+    why: str = ""
+
+    def __str__(self) -> str:
+        name = "a small sample that we wrote" if self.sample else "the Turkish Web Treebank"
+        parts = (
+            f"{len(self.train):,} to train, {len(self.dev)} to develop, {len(self.test)} to test"
+        )
+        return f"{name}: {parts}" + (f"\nnot the treebank: {self.why}" if self.why else "")
+
+
+def treebank(offline: bool = False) -> Treebank:
+    """The Turkish Web Treebank in its official split, or our sample where it cannot be had.
+
+    A downloaded file with another sha256 raises Broken: it is never used.
+    """
+    if offline:
+        return sample("the sample was asked for")
+    try:
+        path = fetch(TREEBANK)
+    except Unavailable as error:
+        return sample(str(error))
+    try:
+        with zipfile.ZipFile(path) as wheel:
+            texts = [wheel.read(section).decode("utf-8") for section in SECTIONS]
+    except (KeyError, UnicodeDecodeError, zipfile.BadZipFile) as error:
+        raise Broken(f"{path.name} cannot be read ({error}): delete {path}, try again") from error
+    return split([parse(text) for text in texts])
+
+
+def sample(why: str) -> Treebank:
+    """The sentences that come with the course, split as the treebank is."""
+    return replace(split([parse(SAMPLE.read_text("utf-8"))]), sample=True, why=why)
+
+
+def split(sections: Iterable[Sequence[Sentence]]) -> Treebank:
+    """Of each ten sentences of a section, eight to train, one to develop, one to test."""
+    parts: list[list[Sentence]] = [[], [], []]
+    for sentences in sections:
+        for i, sentence in enumerate(sentences):
+            parts[max(0, i % 10 - 7)].append(sentence)
+    train, dev, test = map(tuple, parts)
+    return Treebank(train, dev, test, sample=False)
+
+
+def parse(text: str) -> list[Sentence]:
+    """The sentences of a text in CoNLL-U: a line a word, with ten columns; a gloss in the last."""
+    return [sentence(block.splitlines()) for block in text.strip().split("\n\n")]
+
+
+def sentence(lines: Sequence[str]) -> Sentence:
+    """One sentence from its lines: comments first, then a line for each word."""
+    words = [line.split("\t") for line in lines if not line.startswith("#")]
+    _, forms, _, upos, _, _, heads, functions, _, more = zip(*words, strict=True)
+    name = lines[0].removeprefix("# sent_id = ")
+    gloss = [entry.removeprefix("Gloss=") for entry in more if entry.startswith("Gloss=")]
+    gloss = gloss or GLOSSES.get(name, "").split()
+    return Sentence(forms, upos, functions, tuple(int(head) - 1 for head in heads), tuple(gloss))
+
+
+def cache_folder() -> Path:
+    """Where archives are kept: what ATTNCOURSE_CACHE names, or else ~/.cache/attncourse."""
+    return Path(os.environ.get("ATTNCOURSE_CACHE") or Path.home() / ".cache" / "attncourse")
+
+
+def fetch(archive: Archive) -> Path:
+    """The path of an archive in the cache; it is downloaded unless it is there and whole."""
+    folder = cache_folder()
+    path = folder / archive.name
+    if path.is_file() and sha256(path) == archive.sha256:
+        return path
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # beside its place: what is whole moves there in one step, what is not goes with its folder
+        with tempfile.TemporaryDirectory(dir=folder) as part:
+            download(archive.requirement, Path(part))
+            found = Path(part, archive.name)
+            if not found.is_file():
+                came = ", ".join(file.name for file in Path(part).iterdir()) or "nothing"
+                raise Broken(f"{archive.requirement} brought {came}, not {archive.name}")
+            if (got := sha256(found)) != archive.sha256:
+                raise Broken(
+                    f"{archive.name} has sha256 {got}, not {archive.sha256}: it is not used. "
+                    "Try again; if that does not help, the package index serves another file"
+                )
+            found.replace(path)
+    except OSError as error:
+        raise Unavailable(
+            f"{archive.name} cannot be kept ({error.strerror}): let the environment variable "
+            "ATTNCOURSE_CACHE name a folder that can be written"
+        ) from error
+    return path
+
+
+def download(requirement: str, folder: Path) -> None:
+    """Let pip put one wheel into the folder."""
+    options = ["--quiet", "--no-deps", "--only-binary=:all:", "--retries=1", "--timeout=15"]
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", *options]
+    done = subprocess.run(
+        [*command, "--dest", str(folder), requirement], capture_output=True, text=True
+    )
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or ["it did not say why"])[-1]
+        raise Unavailable(
+            f"pip could not download {requirement} ({reason.removeprefix('ERROR: ')}): "
+            "connect to the network and run this again"
+        )
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Sentences as numbers, padded to the longest: heads with -1, labels with NO_LABEL."""
+
+    words: Int[Tensor, "batch n"]
+    suffixes: Int[Tensor, "batch n"]
+    lengths: Int[Tensor, "batch"]
+    labels: Int[Tensor, "batch n"]
+    heads: Int[Tensor, "batch n"]
+
+
+class Vocabulary:
+    """Numbers for the words and three-letter suffixes of the training sentences, and for labels.
+
+    `label` names the tags to predict, "functions" or "upos"; 0 is padding, 1 an unknown word.
+    """
+
+    def __init__(self, bank: Treebank, label: str = "functions"):
+        forms = {form.lower() for one in bank.train for form in one.forms}
+        self.label = label
+        self.words = numbered(forms, start=2)
+        self.suffixes = numbered({form[-3:] for form in forms}, start=2)
+        parts = (*bank.train, *bank.dev, *bank.test)
+        self.labels = numbered({tag for one in parts for tag in getattr(one, label)}, start=0)
+
+    def batch(
+        self, sentences: Sequence[Sentence], device: torch.device | str | None = None
+    ) -> Batch:
+        """One batch of all these sentences."""
+        lower = [[form.lower() for form in one.forms] for one in sentences]
+        words = [[self.words.get(form, UNKNOWN) for form in forms] for forms in lower]
+        suffixes = [[self.suffixes.get(form[-3:], UNKNOWN) for form in forms] for forms in lower]
+        labels = [[self.labels[tag] for tag in getattr(one, self.label)] for one in sentences]
+        return Batch(
+            padded(words, PADDING, device),
+            padded(suffixes, PADDING, device),
+            torch.tensor([len(forms) for forms in lower], device=device),
+            padded(labels, NO_LABEL, device),
+            padded([one.heads for one in sentences], -1, device),
+        )
+
+    def batches(
+        self,
+        sentences: Sequence[Sentence],
+        size: int,
+        g: torch.Generator | None = None,
+        forget: float = 0.0,
+        device: torch.device | str | None = None,
+    ) -> Iterator[Batch]:
+        """All sentences once, those of like lengths together; with a generator, in random order.
+
+        A share `forget` of the words is made unknown, so that a model learns what to do with those.
+        """
+        noise = [0.0] * len(sentences) if g is None else torch.rand(len(sentences), generator=g)
+        # a length is off by less than 2: neighbours differ little, and not the same each time
+        order = sorted(range(len(sentences)), key=lambda i: len(sentences[i].forms) + 2 * noise[i])
+        starts = range(0, len(order), size)
+        if g is not None:
+            starts = (torch.randperm(len(starts), generator=g) * size).tolist()
+        for start in starts:
+            batch = self.batch([sentences[i] for i in order[start : start + size]], device)
+            if forget:
+                lost = torch.rand(batch.words.shape, generator=g).to(batch.words.device) < forget
+                words = batch.words.masked_fill(lost & (batch.words != PADDING), UNKNOWN)
+                batch = replace(batch, words=words)
+            yield batch
+
+
+def numbered(items: Iterable[str], start: int) -> dict[str, int]:
+    return {item: i for i, item in enumerate(sorted(items), start)}
+
+
+def padded(
+    rows: Sequence[Sequence[int]], fill: int, device: torch.device | str | None = None
+) -> Int[Tensor, "batch n"]:
+    """Rows of different lengths as one tensor, filled up on the right."""
+    n = max((len(row) for row in rows), default=0)
+    return torch.tensor([[*row, *[fill] * (n - len(row))] for row in rows], device=device)
