@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -85,10 +86,9 @@ class Treebank:
 
     def __str__(self) -> str:
         name = "a small sample that we wrote" if self.sample else "the Turkish Web Treebank"
-        parts = (
-            f"{len(self.train):,} to train, {len(self.dev)} to develop, {len(self.test)} to test"
-        )
-        return f"{name}: {parts}" + (f"\nnot the treebank: {self.why}" if self.why else "")
+        sizes = f"{len(self.train):,} sentences to train, {len(self.dev)} to develop"
+        sizes += f", {len(self.test)} to test"
+        return f"{name}: {sizes}" + (f"\nnot the treebank: {self.why}" if self.why else "")
 
 
 def treebank(offline: bool = False) -> Treebank:
@@ -207,14 +207,15 @@ class Batch:
 class Vocabulary:
     """Numbers for the words and three-letter suffixes of the training sentences, and for labels.
 
-    `label` names the tags to predict, "functions" or "upos"; 0 is padding, 1 an unknown word.
+    `label` names the tags to predict, "functions" or "upos". 0 is padding; 1 is an unknown word or
+    suffix: one that training has fewer than `least` times.
     """
 
-    def __init__(self, bank: Treebank, label: str = "functions"):
-        forms = {form.lower() for one in bank.train for form in one.forms}
+    def __init__(self, bank: Treebank, label: str = "functions", least: int = 2):
+        forms = [form.lower() for one in bank.train for form in one.forms]
         self.label = label
-        self.words = numbered(forms, start=2)
-        self.suffixes = numbered({form[-3:] for form in forms}, start=2)
+        self.words = numbered(frequent(forms, least), start=2)
+        self.suffixes = numbered(frequent((form[-3:] for form in forms), least), start=2)
         parts = (*bank.train, *bank.dev, *bank.test)
         self.labels = numbered({tag for one in parts for tag in getattr(one, label)}, start=0)
 
@@ -246,7 +247,9 @@ class Vocabulary:
 
         A share `forget` of the words is made unknown, so that a model learns what to do with those.
         """
-        noise = [0.0] * len(sentences) if g is None else torch.rand(len(sentences), generator=g)
+        noise = [0.0] * len(sentences)
+        if g is not None:
+            noise = torch.rand(len(sentences), generator=g).tolist()
         # a length is off by less than 2: neighbours differ little, and not the same each time
         order = sorted(range(len(sentences)), key=lambda i: len(sentences[i].forms) + 2 * noise[i])
         starts = range(0, len(order), size)
@@ -259,6 +262,10 @@ class Vocabulary:
                 words = batch.words.masked_fill(lost & (batch.words != PADDING), UNKNOWN)
                 batch = replace(batch, words=words)
             yield batch
+
+
+def frequent(items: Iterable[str], least: int) -> list[str]:
+    return [item for item, times in Counter(items).items() if times >= least]
 
 
 def numbered(items: Iterable[str], start: int) -> dict[str, int]:
