@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 
 class Labelled(Protocol):
-    """A batch: what the model reads, and the labels that it should give, -100 where there is none."""
+    """A batch: what a model reads, and the labels it should give, -100 where there is none."""
 
     @property
     def labels(self) -> Int[Tensor, "..."]: ...

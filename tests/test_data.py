@@ -1,0 +1,241 @@
+"""The loader of real data: what it refuses, what it keeps, and its sample without network."""
+
+import io
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+import torch
+
+from attncourse import data
+from attncourse.data import Archive, Broken, Sentence, Unavailable, Vocabulary, fetch, treebank
+
+WHEEL = Archive(
+    "letters==1.0", "letters-1.0-py3-none-any.whl", data.hashlib.sha256(b"abc").hexdigest()
+)
+SAMPLE = treebank(offline=True)
+SENTENCES = [*SAMPLE.train, *SAMPLE.dev, *SAMPLE.test]
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch) -> Path:
+    """An empty cache folder, which is not there yet."""
+    monkeypatch.setenv("ATTNCOURSE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def pip(monkeypatch):
+    """In pip's place: puts these files into the folder, and ends with this status and words."""
+    calls = []
+
+    def behave(files: dict[str, bytes], status: int = 0, said: str = ""):
+        def run(command, **options):
+            calls.append(command)
+            folder = Path(command[command.index("--dest") + 1])
+            for name, content in files.items():
+                (folder / name).write_bytes(content)
+            return subprocess.CompletedProcess(command, status, "", said)
+
+        monkeypatch.setattr(data.subprocess, "run", run)
+        return calls
+
+    return behave
+
+
+def test_what_was_downloaded_is_kept_and_not_asked_for_again(cache, pip):
+    calls = pip({WHEEL.name: b"abc"})
+    assert fetch(WHEEL) == cache / WHEEL.name
+    assert fetch(WHEEL).read_bytes() == b"abc"
+    assert len(calls) == 1 and calls[0][-1] == "letters==1.0"
+    assert [path.name for path in cache.iterdir()] == [WHEEL.name]
+
+
+def test_a_file_that_was_damaged_in_the_cache_is_downloaded_anew(cache, pip):
+    calls = pip({WHEEL.name: b"abc"})
+    fetch(WHEEL).write_bytes(b"ab")
+    assert fetch(WHEEL).read_bytes() == b"abc"
+    assert len(calls) == 2
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({WHEEL.name: b"abd"}, f"letters-1.0-py3-none-any.whl has sha256 .*, not {WHEEL.sha256}"),
+        ({WHEEL.name: b"ab"}, "letters-1.0-py3-none-any.whl has sha256 .* it is not used"),
+        ({"letters-2.0.whl": b"abc"}, "letters==1.0 brought letters-2.0.whl, not letters-1.0"),
+        ({}, "letters==1.0 brought nothing, not letters-1.0"),
+    ],
+    ids=["another file", "half a file", "another name", "nothing"],
+)
+def test_what_is_not_the_archive_is_refused_and_leaves_nothing(cache, pip, files, message):
+    pip(files)
+    with pytest.raises(Broken, match=message):
+        fetch(WHEEL)
+    assert list(cache.iterdir()) == []
+
+
+def test_without_network_the_error_names_the_file_and_the_remedy_and_leaves_nothing(cache, pip):
+    pip({WHEEL.name: b"ab"}, status=1, said="WARNING: Retrying\nERROR: No matching distribution\n")
+    wanted = r"could not download letters==1.0 \(No matching distribution\): connect to the network"
+    with pytest.raises(Unavailable, match=wanted):
+        fetch(WHEEL)
+    assert list(cache.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_is_named_with_the_remedy(tmp_path, pip, monkeypatch):
+    pip({WHEEL.name: b"abc"})
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("ATTNCOURSE_CACHE", str(tmp_path / "file" / "cache"))
+    with pytest.raises(Unavailable, match="let the environment variable ATTNCOURSE_CACHE name"):
+        fetch(WHEEL)
+
+
+def test_without_network_the_treebank_is_our_sample_and_says_so(cache, pip):
+    pip({}, status=1, said="ERROR: no network")
+    bank = treebank()
+    assert bank.sample and bank.train == SAMPLE.train
+    assert str(bank).startswith("a small sample that we wrote: 25 sentences to train, 3 to develop")
+    assert "pip could not download turkish-treebanks==1.0.0 (no network)" in str(bank)
+
+
+def test_a_file_with_another_hash_is_an_error_not_the_sample(cache, pip):
+    pip({data.TREEBANK.name: b"abc"})
+    with pytest.raises(Broken, match=r"turkish_treebanks-1\.0\.0"):
+        treebank()
+
+
+def archive_of(members: dict[str, str]) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("content", [b"no archive", archive_of({"data/web.conllu": ""})], ids=len)
+def test_an_archive_that_cannot_be_read_is_named(cache, pip, monkeypatch, content):
+    pinned = data.TREEBANK._replace(sha256=data.hashlib.sha256(content).hexdigest())
+    monkeypatch.setattr(data, "TREEBANK", pinned)
+    pip({pinned.name: content})
+    with pytest.raises(Broken, match=r"turkish_treebanks-1\.0\.0.* cannot be read .*: delete"):
+        treebank()
+
+
+def test_both_sections_of_an_archive_are_read_and_split_each_by_tens(cache, pip, monkeypatch):
+    text = data.SAMPLE.read_text("utf-8")
+    content = archive_of(dict.fromkeys(data.SECTIONS, text))
+    pinned = data.TREEBANK._replace(sha256=data.hashlib.sha256(content).hexdigest())
+    monkeypatch.setattr(data, "TREEBANK", pinned)
+    pip({pinned.name: content})
+    bank = treebank()
+    assert not bank.sample and bank.train == SAMPLE.train * 2
+    assert (len(bank.dev), len(bank.test)) == (6, 6)
+
+
+def test_of_ten_sentences_the_ninth_is_to_develop_and_the_tenth_to_test():
+    words = [Sentence((str(i),), ("X",), ("root",), (-1,)) for i in range(20)]
+    bank = data.split([words])
+    assert [one.forms[0] for one in bank.dev] == ["8", "18"]
+    assert [one.forms[0] for one in bank.test] == ["9", "19"]
+    assert len(bank.train) == 16
+
+
+def test_the_sample_is_made_of_trees_with_a_gloss_for_each_word():
+    assert len(SENTENCES) == 31
+    for one in SENTENCES:
+        n = len(one.forms)
+        assert n == len(one.upos) == len(one.functions) == len(one.heads) == len(one.gloss)
+        assert all(one.gloss)
+        assert [one.functions[i] for i in range(n) if one.heads[i] == -1] == ["root"]
+        for i in range(n):
+            steps = 0
+            while i != -1:
+                assert 0 <= i < n and steps < n
+                i, steps = one.heads[i], steps + 1
+
+
+def test_a_sentence_is_what_its_lines_say():
+    want = Sentence(
+        ("Kedi", "uyuyor", "."), ("NOUN", "VERB", "PUNCT"), ("nsubj", "root", "p"), (1, -1, 1),
+        ("cat", "is-sleeping", "."),
+    )  # fmt: skip
+    assert SAMPLE.train[0] == want
+
+
+def test_the_treebank_is_the_whole_one():
+    bank = treebank()
+    if bank.sample:
+        pytest.skip(f"the treebank cannot be had: {bank.why}")
+    sentences = [*bank.train, *bank.dev, *bank.test]
+    assert (len(bank.train), len(bank.dev), len(bank.test)) == (3881, 485, 485)
+    assert sum(len(one.forms) for one in sentences) == 81370
+    assert len({tag for one in sentences for tag in one.functions}) == 44
+    assert len({tag for one in sentences for tag in one.upos}) == 14
+    glossed = [one for one in sentences if one.gloss]
+    assert len(glossed) == len(data.GLOSSES)
+    assert all(len(one.gloss) == len(one.forms) for one in glossed)
+
+
+def test_a_batch_is_padded_to_its_longest_sentence():
+    vocabulary = Vocabulary(SAMPLE, least=1)
+    short, long = SAMPLE.train[0], SAMPLE.train[1]
+    batch = vocabulary.batch([short, long])
+    assert batch.lengths.tolist() == [3, 5]
+    assert batch.heads.tolist() == [[1, -1, 1, -1, -1], [1, 3, 3, -1, 3]]
+    assert batch.words[0, 3:].tolist() == batch.suffixes[0, 3:].tolist() == [data.PADDING] * 2
+    assert batch.labels[0, 3:].tolist() == [data.NO_LABEL] * 2
+    names = list(vocabulary.labels)
+    assert [names[i] for i in batch.labels[1].tolist()] == list(long.functions)
+    # "kedi" and "uyuyor" are the same words in both
+    assert batch.words[0, :3].tolist() == batch.words[1, [1, 3, 4]].tolist()
+
+
+def test_a_word_that_training_lacks_is_unknown_and_its_suffix_may_not_be():
+    vocabulary = Vocabulary(SAMPLE, least=1)
+    batch = vocabulary.batch([Sentence(("Masada", "Qxq"), ("X",) * 2, ("p",) * 2, (1, -1))])
+    assert batch.words.tolist()[0][1] == batch.suffixes.tolist()[0][1] == data.UNKNOWN
+    batch = vocabulary.batch([Sentence(("adada",), ("X",), ("p",), (-1,))])
+    assert batch.words.item() == data.UNKNOWN != batch.suffixes.item()
+
+
+def test_a_word_that_training_has_once_is_unknown_at_least_two():
+    seldom = Vocabulary(SAMPLE).batch([SAMPLE.train[0]]).words[0].tolist()
+    often = Vocabulary(SAMPLE, least=1).batch([SAMPLE.train[0]]).words[0].tolist()
+    assert data.UNKNOWN not in often and seldom[2] not in (data.UNKNOWN, data.PADDING)
+
+
+def test_the_labels_may_be_parts_of_speech():
+    assert set(Vocabulary(SAMPLE, label="upos").labels) >= {"NOUN", "VERB", "PUNCT"}
+
+
+@pytest.mark.parametrize("size", [1, 4, 100])
+def test_an_epoch_has_every_sentence_once_and_like_lengths_together(g, size):
+    vocabulary = Vocabulary(SAMPLE, least=1)
+    batches = list(vocabulary.batches(SAMPLE.train, size, g))
+    rows = [row[:n].tolist() for b in batches for row, n in zip(b.words, b.lengths, strict=True)]
+    want = [vocabulary.batch([one]).words[0].tolist() for one in SAMPLE.train]
+    assert sorted(rows) == sorted(want)
+    if size == 4:
+        assert max(b.lengths.max() - b.lengths.min() for b in batches) <= 4
+
+
+def test_the_order_is_the_generators():
+    vocabulary = Vocabulary(SAMPLE)
+    orders = [
+        [b.words.tolist() for b in vocabulary.batches(SAMPLE.train, 4, g)]
+        for g in (torch.Generator().manual_seed(seed) for seed in (0, 0, 1))
+    ]
+    assert orders[0] == orders[1] != orders[2]
+
+
+def test_what_is_forgotten_is_a_share_of_the_words_and_nothing_else(g):
+    vocabulary = Vocabulary(SAMPLE, least=1)
+    sentences = SAMPLE.train * 20
+    (kept,) = vocabulary.batches(sentences, len(sentences))
+    (lossy,) = vocabulary.batches(sentences, len(sentences), forget=0.25)
+    gone = lossy.words != kept.words
+    assert (lossy.words[gone] == data.UNKNOWN).all() and not (kept.words[gone] == 0).any()
+    assert 0.2 < gone.sum() / kept.lengths.sum() < 0.3
+    assert torch.equal(lossy.suffixes, kept.suffixes) and torch.equal(lossy.labels, kept.labels)
