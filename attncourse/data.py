@@ -149,9 +149,9 @@ def fetch(archive: Archive) -> Path:
     """The path of an archive in the cache; it is downloaded unless it is there and whole."""
     folder = cache_folder()
     path = folder / archive.name
-    if path.is_file() and sha256(path) == archive.sha256:
-        return path
     try:
+        if path.is_file() and sha256(path) == archive.sha256:
+            return path
         folder.mkdir(parents=True, exist_ok=True)
         # beside its place: what is whole moves there in one step, what is not goes with its folder
         with tempfile.TemporaryDirectory(dir=folder) as part:
