@@ -1,0 +1,266 @@
+r"""Relative position representations (chapter: relative).
+
+$$e_{ij} = \frac{q_i^\top (k_j + a^K_{ij})}{\sqrt{d}}, \qquad
+z_i = \sum_j w_{ij} \, (v_j + a^V_{ij}), \qquad
+a_{ij} = \text{row } \mathrm{clip}(j - i, -\kappa, \kappa) + \kappa \text{ of a table}$$
+
+Source: Shaw et al. (2018), eq. 3-5. The skew: Huang et al. (2018), section 3.4.
+"""
+
+import math
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import pad
+
+from attncourse.dot_product import masked_softmax, require_fit
+
+
+def relative_index(
+    n: int, reach: int, device: torch.device | str | None = None
+) -> Int[Tensor, "n n"]:
+    """For query i and key j, the row of a table that serves them.
+
+    It is clip(j - i, -reach, reach) + reach: row 0 is far to the left, the last far to the right.
+    Source: Shaw et al. (2018), section 3.2.
+    """
+    if n < 0 or reach < 0:
+        raise ValueError(f"n={n} and reach={reach}: neither may be below 0")
+    position = torch.arange(n, device=device)
+    return (position - position[:, None]).clamp(-reach, reach) + reach
+
+
+def relative_attention_loops(
+    q: Float[Tensor, "*batch n d"],
+    k: Float[Tensor, "*batch m d"],
+    v: Float[Tensor, "*batch m e"],
+    a_k: Float[Tensor, "rows d"] | None,
+    a_v: Float[Tensor, "rows e"] | None,
+    mask: Bool[Tensor, "*#batch #n #m"] | None = None,
+) -> Float[Tensor, "*batch n e"]:
+    """Attention whose keys and values know how far away they are, one pair at a time.
+
+    The specification of the other forms. Source: Shaw et al. (2018), eq. 3 and 4.
+    """
+    a_k, a_v = fitting_tables(q, k, v, a_k, a_v, mask)
+    n, m, reach = q.shape[-2], k.shape[-2], a_k.shape[0] // 2
+    outputs = []
+    for i in range(n):
+        # the queries are the last n of the m positions
+        rows = [min(max(j - (m - n + i), -reach), reach) + reach for j in range(m)]
+        pairs = [(q[..., i, :] * (k[..., j, :] + a_k[rows[j]])).sum(-1) for j in range(m)]
+        scores = torch.stack(pairs, dim=-1)[..., None, :] / q.shape[-1] ** 0.5
+        allowed = None if mask is None else mask.expand(*mask.shape[:-2], n, m)[..., i : i + 1, :]
+        weights = masked_softmax(scores, allowed)
+        terms = [weights[..., j] * (v[..., j, :] + a_v[rows[j]]) for j in range(m)]
+        outputs.append(torch.stack(terms).sum(0))
+    return torch.stack(outputs, dim=-2)
+
+
+def relative_attention_dense(
+    q: Float[Tensor, "*batch n d"],
+    k: Float[Tensor, "*batch m d"],
+    v: Float[Tensor, "*batch m e"],
+    a_k: Float[Tensor, "rows d"] | None,
+    a_v: Float[Tensor, "rows e"] | None,
+    mask: Bool[Tensor, "*#batch #n #m"] | None = None,
+) -> Float[Tensor, "*batch n e"]:
+    """The same with a vector for each pair, in two tensors of n x m x d that all heads share.
+
+    It is how the paper's own program does it. Source: Shaw et al. (2018), eq. 5.
+    """
+    a_k, a_v = fitting_tables(q, k, v, a_k, a_v, mask)
+    index = index_of(q, k, a_k)
+    scores = q @ k.mT + torch.einsum("...id,ijd->...ij", q, a_k[index])
+    weights = masked_softmax(scores / q.shape[-1] ** 0.5, mask)
+    return weights @ v + torch.einsum("...ij,ije->...ie", weights, a_v[index])
+
+
+def relative_attention_gather(
+    q: Float[Tensor, "*batch n d"],
+    k: Float[Tensor, "*batch m d"],
+    v: Float[Tensor, "*batch m e"],
+    a_k: Float[Tensor, "rows d"] | None,
+    a_v: Float[Tensor, "rows e"] | None,
+    mask: Bool[Tensor, "*#batch #n #m"] | None = None,
+) -> Float[Tensor, "*batch n e"]:
+    """The same from products with the tables themselves, so that nothing has n x m x d numbers.
+
+    A query meets each row of the keys' table once, and each pair looks its product up;
+    the weights of all keys that share a row of the values' table are added first.
+    """
+    a_k, a_v = fitting_tables(q, k, v, a_k, a_v, mask)
+    index = index_of(q, k, a_k)
+    by_row = q @ a_k.mT
+    scores = q @ k.mT + by_row.gather(-1, index.expand(*by_row.shape[:-1], -1))
+    weights = masked_softmax(scores / q.shape[-1] ** 0.5, mask)
+    shares = weights.new_zeros(*weights.shape[:-1], len(a_v))
+    shares = shares.scatter_add(-1, index.expand_as(weights), weights)
+    return weights @ v + shares @ a_v
+
+
+relative_attention = relative_attention_gather
+
+
+class RelativeAttention(nn.Module):
+    """Relative attention with tables of its own, which all heads share (`attend=` of a layer).
+
+    Without `keys` or without `values`, that table is left out, as in Shaw et al. (2018), table 3.
+    """
+
+    def __init__(self, d_h: int, reach: int, keys: bool = True, values: bool = True):
+        super().__init__()
+        if reach < 0 or d_h < 1:
+            raise ValueError(f"reach={reach} may not be below 0, nor d_h={d_h} below 1")
+        if not (keys or values):
+            raise ValueError(f"keys={keys}, values={values}: nothing would know a position")
+        self.a_k = nn.Parameter(torch.empty(2 * reach + 1, d_h)) if keys else None
+        self.a_v = nn.Parameter(torch.empty(2 * reach + 1, d_h)) if values else None
+        for table in self.parameters():
+            nn.init.xavier_uniform_(table)
+
+    def forward(
+        self,
+        q: Float[Tensor, "*batch n d"],
+        k: Float[Tensor, "*batch m d"],
+        v: Float[Tensor, "*batch m e"],
+        mask: Bool[Tensor, "*#batch #n #m"] | None = None,
+    ) -> Float[Tensor, "*batch n e"]:
+        """For each query, the mean of the values and of what their distance adds to them."""
+        return relative_attention(q, k, v, self.a_k, self.a_v, mask)
+
+
+def skew(x: Float[Tensor, "*batch n offsets"]) -> Float[Tensor, "*batch n n"]:
+    """From a column for each offset, -(n-1) to n-1, to one for each key: row i moves left by n-1-i.
+
+    Source: Huang et al. (2018), section 3.4.1, for keys on both sides.
+    """
+    n, offsets = x.shape[-2:]
+    if offsets != max(2 * n - 1, 0):
+        raise ValueError(f"{n} queries have {2 * n - 1} offsets, not {offsets}")
+    # one more number in front of each row: cut into rows as long as before, each starts one later
+    later = pad(x, (1, 0)).flatten(-2)[..., n:]
+    return later.unflatten(-1, (n, offsets))[..., :n]
+
+
+def causal_skew(x: Float[Tensor, "*batch n n"]) -> Float[Tensor, "*batch n n"]:
+    """From a column for each offset, -(n-1) to 0, to one for each key; later keys get zeros.
+
+    Source: Huang et al. (2018), section 3.4.1.
+    """
+    n, offsets = x.shape[-2:]
+    if offsets != n:
+        raise ValueError(f"{n} queries have {n} offsets up to 0, not {offsets}")
+    # what lands at later keys comes from another row: only the lower triangle is meant
+    return pad(x, (1, 0)).flatten(-2)[..., n:].unflatten(-1, (n, n)).tril()
+
+
+def sinusoidal_relative(
+    n: int, d: int, device: torch.device | str | None = None
+) -> Float[Tensor, "offsets d"]:
+    """A table that nobody learns: row n-1+o holds the sinusoids of the offset o, |o| < n.
+
+    It has every offset there is, so nothing is clipped. Source: Dai et al. (2019), section 3.3.
+    """
+    if n < 1 or d < 1:
+        raise ValueError(f"n={n} and d={d}: both must be at least 1")
+    offset = torch.arange(1 - n, n, device=device)
+    angle = offset[:, None] * 10000.0 ** (-torch.arange(0, d, 2, device=device) / d)
+    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)[:, :d]
+
+
+def t5_buckets(
+    n: int,
+    buckets: int = 32,
+    farthest: int = 128,
+    bidirectional: bool = True,
+    device: torch.device | str | None = None,
+) -> Int[Tensor, "n n"]:
+    """For query i and key j, the bucket whose learned number is added to their score.
+
+    Half of a direction's buckets hold one distance each; the others grow as powers, and the last
+    has all from `farthest` on. In one direction, all later keys are in bucket 0.
+    Source: Raffel et al. (2020), section 2.1, and its program.
+    """
+    sides = 2 if bidirectional else 1
+    near = buckets // sides // 2
+    if buckets % sides or near < 1 or farthest <= near:
+        raise ValueError(
+            f"buckets={buckets} for {sides} directions leave {near} exact ones each, which must "
+            f"be at least 1 and less than farthest={farthest}"
+        )
+    far = buckets // sides - near
+    # the smallest distance of each bucket but the first; a root may fall just above its whole number
+    powers = (near * (farthest / near) ** (step / far) for step in range(far))
+    smallest = [*range(1, near), *(math.ceil(power - 1e-9) for power in powers)]
+    position = torch.arange(n, device=device)
+    offset = position - position[:, None]
+    distance = offset.abs() if bidirectional else (-offset).clamp(min=0)
+    bucket = torch.bucketize(distance, torch.tensor(smallest, device=device), right=True)
+    return bucket + (offset > 0) * (buckets // 2) if bidirectional else bucket
+
+
+def alibi_bias(
+    heads: int, n: int, device: torch.device | str | None = None
+) -> Float[Tensor, "heads n n"]:
+    """What is added to the scores: minus the distance, steeper in the first heads.
+
+    Head h of H, from 1, has the slope 2^(-8 h / H). Source: Press et al. (2022), section 3.
+    """
+    if heads < 1 or n < 0:
+        raise ValueError(f"heads={heads} must be at least 1, n={n} at least 0")
+    slopes = 2.0 ** (-8 * torch.arange(1, heads + 1, device=device) / heads)
+    position = torch.arange(n, device=device)
+    return -slopes[:, None, None] * (position - position[:, None]).abs()
+
+
+def rope(
+    x: Float[Tensor, "*batch n d"], positions: Int[Tensor, "*#batch n"]
+) -> Float[Tensor, "*batch n d"]:
+    """Each pair of neighbouring columns turned by its position times the pair's frequency.
+
+    Turned queries and keys have dot products in which only offsets count.
+    Source: Su et al. (2021), eq. 34.
+    """
+    d = x.shape[-1]
+    if d % 2:
+        raise ValueError(f"d={d} is odd: the columns are turned in pairs")
+    exact = torch.promote_types(x.dtype, torch.float32)
+    frequency = 10000.0 ** (-torch.arange(0, d, 2, device=x.device, dtype=exact) / d)
+    angle = positions[..., None] * frequency
+    cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+    even, odd = x[..., 0::2], x[..., 1::2]
+    return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
+
+
+def fitting_tables(
+    q: Tensor, k: Tensor, v: Tensor, a_k: Tensor | None, a_v: Tensor | None, mask: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """The two tables, zeros for one left out; ValueError, with the sizes, where they do not fit."""
+    require_fit(q, k, v, mask)
+    given = [table for table in (a_k, a_v) if table is not None]
+    if not given:
+        raise ValueError("a_k and a_v are both None: without a table, use attention")
+    if q.shape[-2] > k.shape[-2]:
+        raise ValueError(f"{q.shape[-2]} queries cannot be the last of {k.shape[-2]} positions")
+    for name, table, of, width in (("a_k", a_k, "k", k), ("a_v", a_v, "v", v)):
+        if table is None:
+            continue
+        if table.dim() != 2 or table.shape[0] % 2 == 0:
+            raise ValueError(f"{name}={tuple(table.shape)} must have 2 * reach + 1 rows")
+        if table.shape[1] != width.shape[-1]:
+            raise ValueError(
+                f"{name}={tuple(table.shape)} has not the width of {of}={tuple(width.shape)}"
+            )
+    if len(given[0]) != len(given[-1]):
+        raise ValueError(f"a_k has {len(given[0])} rows and a_v has {len(given[-1])}: one reach")
+    a_k = q.new_zeros(len(given[0]), q.shape[-1]) if a_k is None else a_k
+    a_v = v.new_zeros(len(given[0]), v.shape[-1]) if a_v is None else a_v
+    return a_k, a_v
+
+
+def index_of(q: Tensor, k: Tensor, table: Tensor) -> Tensor:
+    """The row of the table for each query and key; the queries are the last of the positions."""
+    n, m = q.shape[-2], k.shape[-2]
+    return relative_index(m, len(table) // 2, q.device)[m - n :]
