@@ -84,13 +84,20 @@ MODELS: dict[str, Callable[[], tuple]] = {
     "reach 8, values only": lambda: (nothing, shaw(8, keys=False)),
 }
 NAMES = list(MODELS)
-BASELINES = ["the commonest label", "each word's commonest label"]
+BASELINES = ["the commonest label", "each word's commonest label, or its suffix's"]
 TABLES = {
     "positional": ("Positions, absolute and in the tree", [*BASELINES, *NAMES[:11]]),
     "relative_ablations": (
         "Relative positions: reach, keys and values",
         [*BASELINES, *NAMES[:2], "sinusoids, scale 1", *NAMES[11:15], NAMES[10], *NAMES[15:]],
     ),
+}
+
+NOTES = {
+    "positional": "Where a row says gold, the trees are those of the treebank, also in the test: "
+    f"an oracle, which no tagger has. The distance in the tree is clipped at {REACH}.",
+    "relative_ablations": "With neither table, the attention has no positions. A reach of 0 has "
+    "one row for all pairs; a reach of 1 tells left from right, and no more.",
 }
 
 
@@ -164,8 +171,7 @@ def write_tables(bank: Treebank) -> None:
             "44 syntactic functions; the standard deviation is that of the seeds. "
             f"One layer, width {WIDTH}, {HEADS} heads, {EPOCHS} epochs over "
             f"{len(bank.train):,} sentences.",
-            "Where a row says gold, the trees are those of the treebank, also in the test: "
-            "an oracle, which no tagger has.",
+            NOTES[file],
             "",
             f"{machine}. Made with `python benchmarks/tagging.py`.",
             "",
