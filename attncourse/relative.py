@@ -8,13 +8,18 @@ Source: Shaw et al. (2018), eq. 3-5. The skew: Huang et al. (2018), section 3.4.
 """
 
 import math
+from collections.abc import Iterator
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn.functional import pad
 
 from attncourse.dot_product import masked_softmax, require_fit
+
+# queries in a block: fewer leave the matrix products too small, more leave the processor's cache
+BLOCK = 128
 
 
 def relative_index(
@@ -100,7 +105,117 @@ def relative_attention_gather(
     return weights @ v + shares @ a_v
 
 
-relative_attention = relative_attention_gather
+def relative_attention(
+    q: Float[Tensor, "*batch n d"],
+    k: Float[Tensor, "*batch m d"],
+    v: Float[Tensor, "*batch m e"],
+    a_k: Float[Tensor, "rows d"] | None,
+    a_v: Float[Tensor, "rows e"] | None,
+    mask: Bool[Tensor, "*#batch #n #m"] | None = None,
+) -> Float[Tensor, "*batch n e"]:
+    """The same with 128 queries at a time, so that nothing has n x m numbers, gradients included.
+
+    The backward pass computes the weights again, and has no gradient of its own.
+    The blocks are those of Dao et al. (2022), section 3.1, cut along the queries alone.
+    """
+    a_k, a_v = fitting_tables(q, k, v, a_k, a_v, mask)
+    batch = torch.broadcast_shapes(*(x.shape[:-2] for x in (q, k, v)))
+    # a sum over many keys, kept for the backward pass, needs more digits than 16 bits hold
+    exact = torch.promote_types(q.dtype, torch.float32)
+    wide_q, wide_k, wide_v = (x.to(exact).expand(*batch, *x.shape[-2:]) for x in (q, k, v))
+    wide_q = wide_q / q.shape[-1] ** 0.5
+    if mask is not None:
+        mask = mask.expand(*mask.shape[:-2], q.shape[-2], k.shape[-2])
+    z, shares = AttentionInBlocks.apply(wide_q, wide_k, wide_v, wide_q @ a_k.to(exact).mT, mask)
+    return (z + shares @ a_v.to(exact)).to(q.dtype)
+
+
+class AttentionInBlocks(torch.autograd.Function):
+    """Attention with a bias for each query and table row, which every key of that row gets.
+
+    Gives the mean of the values, and the share of the attention that went to each table row.
+    """
+
+    @staticmethod
+    def forward(ctx, q, k, v, bias, mask):
+        ctx.batch = q.shape[:-2]
+        q, k, v, bias = (x.reshape(math.prod(ctx.batch), *x.shape[-2:]) for x in (q, k, v, bias))
+        z, shares = q.new_empty(*q.shape[:-1], v.shape[-1]), torch.zeros_like(bias)
+        log_sum = q.new_empty(*q.shape[:-1], 1)
+        for here, band in blocks_of(q, k, bias):
+            scores = scores_of(q[:, here] @ k.mT, bias[:, here], mask, here, band, ctx.batch)
+            # where a query may attend nowhere, the maximum is -inf, and the sum is 0
+            top = scores.amax(-1, keepdim=True).clamp(min=torch.finfo(q.dtype).min)
+            weights = scores.sub_(top).exp_()
+            total = weights.sum(-1, keepdim=True).clamp(min=1)
+            z[:, here] = weights @ v / total
+            sum_by_row(weights, band, shares[:, here])
+            shares[:, here] /= total
+            log_sum[:, here] = top + total.log()
+        ctx.save_for_backward(q, k, v, bias, mask, z, shares, log_sum)
+        return tuple(x.view(*ctx.batch, *x.shape[1:]) for x in (z, shares))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, *grads):  # pyright: ignore[reportIncompatibleMethodOverride]
+        q, k, v, bias, mask, z, shares, log_sum = ctx.saved_tensors
+        dz, dshares = (dx.reshape(x.shape) for dx, x in zip(grads, (z, shares), strict=True))
+        # what the softmax takes off: the mean, under the weights, of the gradients at the weights
+        dbias = dshares - (dz * z).sum(-1, True) - (dshares * shares).sum(-1, True)
+        dq, drows = torch.empty_like(q), torch.zeros_like(bias)
+        # queries times keys is the faster way around for these products, so they are transposed
+        dk, dv = (x.new_zeros(len(x), x.shape[2], x.shape[1]) for x in (k, v))
+        for here, band in blocks_of(q, k, bias):
+            scores = scores_of(q[:, here] @ k.mT, bias[:, here], mask, here, band, ctx.batch)
+            weights = scores.sub_(log_sum[:, here]).exp_()
+            dv.baddbmm_(dz[:, here].mT, weights)
+            dscores = add_by_row(dz[:, here] @ v.mT, band, dbias[:, here]).mul_(weights)
+            dk.baddbmm_(q[:, here].mT, dscores)
+            dq[:, here] = dscores @ k
+            sum_by_row(dscores, band, drows[:, here])
+        dqkv = (x.view(*ctx.batch, *x.shape[1:]) for x in (dq, dk.mT, dv.mT, drows))
+        return *dqkv, None
+
+
+def blocks_of(q: Tensor, k: Tensor, bias: Tensor) -> Iterator[tuple[slice, tuple]]:
+    """For each block of queries: which, the keys that some reach, and the table rows of these.
+
+    All keys to the left of the band share the first row, all to the right the last.
+    """
+    n, m, reach = q.shape[1], k.shape[1], bias.shape[-1] // 2
+    for start in range(0, n, BLOCK):
+        here = slice(start, min(start + BLOCK, n))
+        first, last = m - n + here.start, m - n + here.stop - 1
+        left, right = max(first - reach, 0), min(last + reach + 1, m)
+        query = torch.arange(first, last + 1, device=q.device)
+        key = torch.arange(left, right, device=q.device)
+        index = (key - query[:, None]).clamp(-reach, reach) + reach
+        yield here, (left, right, index.expand(len(q), *index.shape))
+
+
+def scores_of(products, bias, mask, here, band, batch) -> Tensor:
+    """A block's scores, from its products, which are overwritten."""
+    scores = add_by_row(products, band, bias)
+    if mask is not None:
+        scores.view(*batch, *scores.shape[1:]).masked_fill_(~mask[..., here, :], -torch.inf)
+    return scores
+
+
+def add_by_row(x: Tensor, band: tuple, by_row: Tensor) -> Tensor:
+    """x, with the number of its table row added to each key."""
+    left, right, index = band
+    x[..., :left] += by_row[..., :1]
+    x[..., left:right] += by_row.gather(-1, index)
+    x[..., right:] += by_row[..., -1:]
+    return x
+
+
+def sum_by_row(x: Tensor, band: tuple, by_row: Tensor) -> None:
+    """Add x to the table row of each key."""
+    left, right, index = band
+    by_row.scatter_add_(-1, index, x[..., left:right])
+    by_row[..., 0] += x[..., :left].sum(-1)
+    by_row[..., -1] += x[..., right:].sum(-1)
 
 
 class RelativeAttention(nn.Module):
@@ -191,7 +306,7 @@ def t5_buckets(
             f"be at least 1 and less than farthest={farthest}"
         )
     far = buckets // sides - near
-    # the smallest distance of each bucket but the first; a root may fall just above its whole number
+    # the least distance of each bucket but the first; a root may come out just above a whole number
     powers = (near * (farthest / near) ** (step / far) for step in range(far))
     smallest = [*range(1, near), *(math.ceil(power - 1e-9) for power in powers)]
     position = torch.arange(n, device=device)

@@ -1,0 +1,253 @@
+"""The skew, the family around relative positions, and bad input to any of them."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from attncourse import device
+from attncourse.relative import (
+    RelativeAttention,
+    alibi_bias,
+    causal_skew,
+    relative_attention,
+    relative_attention_dense,
+    relative_attention_gather,
+    relative_attention_loops,
+    relative_index,
+    rope,
+    sinusoidal_relative,
+    skew,
+    t5_buckets,
+)
+
+LEADING = [(), (2,), (2, 3)]
+LENGTHS = [1, 2, 7, 8]
+
+
+@pytest.fixture
+def normal(g):
+    """Normal numbers on the course's device, from one seed."""
+    return lambda *shape: torch.randn(shape, generator=g, dtype=torch.float64).to(device())
+
+
+def offsets(n):
+    """j - i for every query i and key j."""
+    return torch.tensor([[j - i for j in range(n)] for i in range(n)], device=device())
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+@pytest.mark.parametrize("leading", LEADING, ids=str)
+def test_the_skew_is_the_lookup_of_each_offset(normal, leading, n):
+    x = normal(*leading, n, 2 * n - 1)
+    index = (offsets(n) + n - 1).expand(*leading, n, n)
+    torch.testing.assert_close(skew(x), x.gather(-1, index), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+@pytest.mark.parametrize("leading", LEADING, ids=str)
+def test_the_causal_skew_is_the_lookup_of_each_offset_to_the_left(normal, leading, n):
+    x = normal(*leading, n, n)
+    index = (offsets(n) + n - 1).clamp(max=n - 1).expand(*leading, n, n)
+    torch.testing.assert_close(causal_skew(x), x.gather(-1, index).tril(), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("n", [2, 7])
+def test_the_causal_skew_is_the_skew_on_one_side_only(normal, n):
+    x = normal(n, 2 * n - 1)
+    torch.testing.assert_close(causal_skew(x[:, :n]), skew(x).tril())
+    assert not torch.allclose(causal_skew(x[:, :n]), skew(x))
+
+
+def test_the_skew_is_how_all_offsets_meet_their_queries(normal):
+    q, k, v, table = normal(2, 5, 4), normal(2, 5, 4), normal(2, 5, 3), normal(9, 4)
+    scores = (q @ k.mT + skew(q @ table.mT)) / 2
+    want = relative_attention_loops(q, k, v, table, None)
+    torch.testing.assert_close(scores.softmax(-1) @ v, want)
+
+
+def with_bias_of_offset(q, k, bias):
+    """q, k and a table whose product is a number for each offset: one column more says so."""
+    one = torch.ones_like(q[..., :1])
+    table = torch.cat([q.new_zeros(len(bias), q.shape[-1]), bias[:, None]], dim=-1)
+    return torch.cat([q, one], -1), torch.cat([k, 0 * one], -1), table
+
+
+def test_alibi_is_a_relative_table_of_one_number_a_row(normal):
+    q, k, v = normal(4, 7, 3), normal(4, 7, 3), normal(4, 7, 2)
+    bias = alibi_bias(4, 7, device()).double()
+    theirs = F.scaled_dot_product_attention(q, k, v, bias)
+    distance = torch.arange(-6, 7, device=device()).abs()
+    for h, slope in enumerate([1 / 4, 1 / 16, 1 / 64, 1 / 256]):
+        # the last column is divided by the root of the width, 4 with it, like the rest
+        wide = with_bias_of_offset(q[h] * (4 / 3) ** 0.5, k[h], -slope * distance * 2)
+        torch.testing.assert_close(relative_attention(*wide[:2], v[h], wide[2], None), theirs[h])
+
+
+def test_the_slopes_of_alibi_are_powers_of_a_half():
+    assert (-alibi_bias(8, 2, device())[:, 0, 1]).tolist() == [2.0**-h for h in range(1, 9)]
+    assert (-alibi_bias(16, 2, device())[:, 0, 1]).tolist() == [
+        pytest.approx(2 ** (-h / 2)) for h in range(1, 17)
+    ]
+
+
+@pytest.mark.parametrize("bidirectional", [True, False])
+def test_a_t5_bias_is_a_relative_table_of_one_number_a_row(normal, bidirectional):
+    q, k, v, learned = normal(9, 3), normal(9, 3), normal(9, 2), normal(8)
+    buckets = t5_buckets(9, 8, 6, bidirectional, device())
+    theirs = F.scaled_dot_product_attention(q, k, v, learned[buckets])
+    by_offset = torch.cat([buckets[-1], buckets[0, 1:]])
+    wide = with_bias_of_offset(q * (4 / 3) ** 0.5, k, 2 * learned[by_offset])
+    torch.testing.assert_close(relative_attention(*wide[:2], v, wide[2], None), theirs)
+
+
+@pytest.mark.parametrize(
+    "buckets, farthest, bidirectional",
+    [(32, 128, True), (32, 128, False), (16, 100, True), (4, 9, True)],
+)
+def test_the_buckets_of_t5_begin_where_the_powers_say(buckets, farthest, bidirectional):
+    n = 2 * farthest
+    found = t5_buckets(n, buckets, farthest, bidirectional, device()).tolist()
+    half = buckets // 2 if bidirectional else buckets
+    near = half // 2
+    for distance in range(n):
+        # near (farthest / near)^(step / far) <= distance, in whole numbers
+        far = half - near
+        steps = [s for s in range(far) if near**far * farthest**s <= distance**far * near**s]
+        want = distance if distance < near else near + len(steps) - 1
+        assert found[distance][0] == want
+        assert found[0][distance] == (want + half * (distance > 0) if bidirectional else 0)
+
+
+def test_the_buckets_of_the_published_model():
+    row = t5_buckets(200, device=device())[:, 0].tolist()
+    starts = [row.index(bucket) for bucket in range(16)]
+    assert starts == [0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 23, 32, 46, 64, 91]
+    assert max(row) == 15
+
+
+@pytest.mark.parametrize("n, d", [(1, 1), (4, 6), (5, 7)])
+def test_the_sinusoids_of_an_offset_are_those_of_a_position(n, d):
+    table = sinusoidal_relative(n, d, device())
+    assert table.shape == (2 * n - 1, d)
+    for offset in range(1 - n, n):
+        for column in range(d):
+            angle = offset / 10000 ** (column // 2 * 2 / d)
+            want = math.cos(angle) if column % 2 else math.sin(angle)
+            assert table[n - 1 + offset, column].item() == pytest.approx(want, abs=1e-6)
+
+
+def test_transformer_xl_is_relative_attention_with_a_table_that_is_only_projected(normal):
+    n, d = 6, 4
+    q, k, v, w = normal(n, d), normal(n, d), normal(n, 3), normal(d, d)
+    table = sinusoidal_relative(n, d, device()).double() @ w
+    bias = torch.stack([q[i] @ table[offsets(n)[i] + n - 1].mT for i in range(n)]) / 2
+    theirs = F.scaled_dot_product_attention(q, k, v, bias)
+    torch.testing.assert_close(relative_attention(q, k, v, table, None), theirs)
+
+
+@pytest.mark.parametrize("leading", LEADING, ids=str)
+def test_rope_turns_each_pair_as_a_complex_number(normal, leading):
+    x, positions = normal(*leading, 7, 6), torch.tensor([0, 1, 2, 5, 8, 100, 4000], device=device())
+    angle = positions[:, None] * torch.tensor(
+        [10000 ** (-i / 3) for i in range(3)], device=device(), dtype=torch.float64
+    )
+    turned = torch.view_as_complex(x.unflatten(-1, (3, 2))) * torch.polar(
+        torch.ones_like(angle), angle
+    )
+    torch.testing.assert_close(rope(x, positions), torch.view_as_real(turned).flatten(-2))
+
+
+def test_after_rope_dot_products_depend_on_the_offset_only(normal):
+    q, k, place = (
+        normal(1, 6).expand(9, 6),
+        normal(1, 6).expand(9, 6),
+        torch.arange(9, device=device()),
+    )
+    scores = rope(q, place) @ rope(k, place).mT
+    far = rope(q, place + 1000) @ rope(k, place + 1000).mT
+    torch.testing.assert_close(far, scores)
+    # the general formula: query i meets key j turned by their offset alone
+    for i in range(9):
+        torch.testing.assert_close(scores[i], rope(k, place - i) @ q[0])
+
+
+def test_rope_takes_positions_for_each_sequence_and_keeps_lengths(normal):
+    x, positions = normal(2, 3, 5, 4), torch.arange(10, device=device()).view(2, 1, 5)
+    turned = rope(x, positions)
+    torch.testing.assert_close(turned[1, 2], rope(x[1, 2], torch.arange(5, 10, device=device())))
+    torch.testing.assert_close(turned.norm(dim=-1), x.norm(dim=-1))
+    assert rope(x.float(), positions).dtype == torch.float32
+
+
+def test_the_meta_device_gives_the_shapes_of_the_family():
+    assert relative_index(3, 1, "meta").device.type == "meta"
+    assert skew(torch.empty(2, 3, 5, device="meta")).shape == (2, 3, 3)
+    assert causal_skew(torch.empty(2, 3, 3, device="meta")).shape == (2, 3, 3)
+    assert sinusoidal_relative(3, 4, "meta").shape == (5, 4)
+    assert t5_buckets(3, device="meta").shape == (3, 3)
+    assert alibi_bias(2, 3, "meta").shape == (2, 3, 3)
+    x = torch.empty(2, 3, 4, device="meta")
+    assert rope(x, torch.arange(3, device="meta")).device.type == "meta"
+
+
+FORMS = [
+    relative_attention_loops,
+    relative_attention_dense,
+    relative_attention_gather,
+    relative_attention,
+]
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: form.__name__)
+@pytest.mark.parametrize(
+    ("changed", "numbers"),
+    [
+        ({"k": (5, 6)}, "q has width 4 and k has width 6"),
+        ({"v": (6, 2)}, "5 keys, but 6 values"),
+        ({"q": (6, 4)}, "6 queries cannot be the last of 5 positions"),
+        ({"a_k": (6, 4)}, r"a_k=\(6, 4\) must have 2 \* reach \+ 1 rows"),
+        ({"a_k": (2, 7, 4)}, r"a_k=\(2, 7, 4\) must have"),
+        ({"a_v": (0, 2)}, r"a_v=\(0, 2\) must have"),
+        ({"a_k": (7, 3)}, r"a_k=\(7, 3\) .* width of k=\(5, 4\)"),
+        ({"a_v": (7, 3)}, r"a_v=\(7, 3\) .* width of v=\(5, 2\)"),
+        ({"a_v": (9, 2)}, "a_k has 7 rows and a_v has 9"),
+        ({"a_k": None, "a_v": None}, "both None"),
+        ({"mask": (5, 3)}, r"mask=\(5, 3\) does not broadcast to \(3, 5\)"),
+    ],
+    ids=str,
+)
+def test_sizes_that_do_not_fit_are_named(form, changed, numbers):
+    shapes = {"q": (3, 4), "k": (5, 4), "v": (5, 2), "a_k": (7, 4), "a_v": (7, 2)} | changed
+    arguments = {name: None if s is None else torch.zeros(s) for name, s in shapes.items()}
+    if "mask" in arguments:
+        arguments["mask"] = arguments["mask"].bool()
+    with pytest.raises(ValueError, match=numbers):
+        form(**arguments)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("call", "numbers"),
+    [
+        (lambda: relative_index(3, -1), "n=3 and reach=-1"),
+        (lambda: relative_index(-1, 2), "n=-1 and reach=2"),
+        (lambda: RelativeAttention(4, -1), "reach=-1"),
+        (lambda: RelativeAttention(0, 1), "d_h=0"),
+        (lambda: RelativeAttention(4, 1, keys=False, values=False), "keys=False, values=False"),
+        (lambda: skew(torch.zeros(3, 4)), "3 queries have 5 offsets, not 4"),
+        (lambda: causal_skew(torch.zeros(3, 5)), "3 queries have 3 offsets up to 0, not 5"),
+        (lambda: sinusoidal_relative(0, 4), "n=0"),
+        (lambda: sinusoidal_relative(3, 0), "d=0"),
+        (lambda: t5_buckets(3, 7), "buckets=7 for 2 directions"),
+        (lambda: t5_buckets(3, 2), "buckets=2 for 2 directions"),
+        (lambda: t5_buckets(3, 32, 8), "farthest=8"),
+        (lambda: alibi_bias(0, 3), "heads=0"),
+        (lambda: rope(torch.zeros(3, 5), torch.arange(3)), "d=5 is odd"),
+    ],
+)
+def test_other_bad_input_is_named_with_its_numbers(call, numbers):
+    with pytest.raises(ValueError, match=numbers):
+        call()
