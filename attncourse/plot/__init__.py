@@ -5,9 +5,21 @@ cannot be seen. Drawings are SVG; the interactive figures are tables that comput
 None imports a mechanism; those whose page has to compute one, such as `explorer`, write it out.
 """
 
+from attncourse.plot.clipping import clipping
 from attncourse.plot.drawing import Picture, beside, heatmap, lines
 from attncourse.plot.explorer import explorer
 from attncourse.plot.heads import heads
+from attncourse.plot.skewing import skewing
 from attncourse.plot.waves import waves
 
-__all__ = ["Picture", "beside", "explorer", "heads", "heatmap", "lines", "waves"]
+__all__ = [
+    "Picture",
+    "beside",
+    "clipping",
+    "explorer",
+    "heads",
+    "heatmap",
+    "lines",
+    "skewing",
+    "waves",
+]

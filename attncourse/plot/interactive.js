@@ -29,9 +29,11 @@
   const fill = (slot, content) => {
     if (typeof content === "string") slot.textContent = content;
     else {
-      slot.textContent = shown(content);
-      slot.value = content;
-      slot.style.setProperty("--value", content);
+      // a number, or one that comes with a text of its own
+      const { text = shown(content), value = content } = content;
+      slot.textContent = text;
+      slot.value = value;
+      slot.style.setProperty("--value", value);
     }
   };
 

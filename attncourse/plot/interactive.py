@@ -147,14 +147,16 @@ def row(name: str, *cells: str) -> str:
     return f'<tr><th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
 
 
-def number(slot: str, value: float | Tensor, look: str = "") -> str:
+def number(slot: str, value: float | Tensor, look: str = "", text: str | None = None) -> str:
     """A slot that holds a number: plain, with a `bar` below it, or on a ground of `heat`.
 
-    A `signed` ground has one colour above 0 and another below.
+    A `signed` ground has one colour above 0 and another below. The slot shows the number in two
+    digits, or a text of its own, for which a view gives `{ text, value }`.
     """
     value = float(value)
     drawn = f' class="{look}" style="--value:{value:.3f}"' if look else ""
-    return f'<data value="{value:.6g}" data-show="{slot}"{drawn}>{shown(value)}</data>'
+    words = shown(value) if text is None else escape(text)
+    return f'<data value="{value:.6g}" data-show="{slot}"{drawn}>{words}</data>'
 
 
 def lean(text: str) -> str:
