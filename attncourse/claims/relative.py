@@ -131,6 +131,29 @@ def a_window_may_stand_anywhere(g):
 
 
 @claim(
+    "The keys' table decides where to look: with one large entry in the row of offset -1, every "
+    "query but the first gives the token before it over 0.999 of its weight, whatever the tokens "
+    "are. The values' table alone leaves every weight as it is without positions.",
+    source=f"{SHAW}, eq. 3 and 4",
+)
+def a_keys_table_can_point_to_the_token_before(g):
+    q, k, _, a_k, a_v = inputs(g, 10, 8, 2)
+    q[:, 0], k[:, 0], a_k[:] = 1, 0, 0
+    a_k[1, 0] = 100
+    tokens = torch.eye(10, dtype=q.dtype, device=g.device)
+    before = relative_attention(q, k, tokens, a_k, None).diagonal(-1).min().item()
+    # the values' vectors go to columns of their own, so that the first ten hold the weights
+    wide, a_v = torch.cat([tokens, 0 * q], -1), torch.cat([a_v.new_zeros(5, 10), a_v], -1)
+    out, weights = relative_attention(q, k, wide, None, a_v), attention(q, k, tokens)
+    moved, added = apart(out[:, :10], weights), apart(out[:, 10:], 0 * q)
+    return Measured(
+        {"least weight": before, "weights moved by the values' table": moved, "added": added},
+        "over 0.999; rounding; over 0.1",
+        before > 0.999 and moved <= 1e-12 and added > 0.1,
+    )
+
+
+@claim(
     "Only differences between the rows of a table count: add one vector c to every row of the "
     "keys' table, and nothing changes; to every row of the values' table, and every output moves "
     "by c.",

@@ -1,0 +1,68 @@
+"""The claims of the chapter relative notice a wrong mechanism."""
+
+import pytest
+import torch
+
+from attncourse.claims import claims
+from attncourse.claims import relative as page
+from attncourse.dot_product import attention
+from attncourse.relative import (
+    alibi_bias,
+    relative_attention,
+    relative_attention_dense,
+    relative_attention_gather,
+    rope,
+)
+
+
+def turned_round(q, k, v, a_k, a_v, mask=None):
+    """The offset is i - j."""
+    a_k, a_v = (None if a is None else a.flip(0) for a in (a_k, a_v))
+    return relative_attention(q, k, v, a_k, a_v, mask)
+
+
+def absolute(q, k, v, a_k, a_v, mask=None):
+    places = torch.arange(k.shape[-2], dtype=k.dtype)[:, None]
+    return attention(q, k + places.sin(), v, mask)
+
+
+def without_values(q, k, v, a_k, a_v, mask=None):
+    return relative_attention(q, k, v, a_k, None, mask)
+
+
+def clipped_too_late(n, reach, device=None):
+    position = torch.arange(n, device=device)
+    return (position - position[:, None] + reach).clamp(0, 2 * reach - 1)
+
+
+FALSE_OF = {
+    "all_forms_are_one": ("relative_attention_gather", turned_round),
+    "the_end_rows_serve_most_pairs": ("relative_index", clipped_too_late),
+    "order_beyond_the_reach_is_lost": ("relative_attention", absolute),
+    "a_window_may_stand_anywhere": ("relative_attention", absolute),
+    "a_keys_table_can_point_to_the_token_before": ("relative_attention", turned_round),
+    "only_differences_of_rows_count": ("relative_attention", without_values),
+    "only_two_forms_hold_a_vector_per_pair": (
+        "relative_attention_gather", relative_attention_dense,
+    ),
+    "the_tables_cost_few_operations": ("relative_attention_gather", relative_attention_dense),
+    "dense_is_slower": ("relative_attention_dense", relative_attention_gather),
+    "the_skew_looks_up_without_an_index": ("causal_skew", lambda x: x.roll(1, -1)),
+    "the_family_sees_offsets_alone": (
+        "alibi_bias",
+        lambda heads, n, device: alibi_bias(heads, n, device) * torch.arange(n),
+    ),
+    "rope_turns_and_keeps_lengths": ("rope", lambda x, positions: rope(x, positions**2)),
+    "alibi_is_a_table": ("relative_attention", absolute),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FALSE_OF)
+def test_a_claim_does_not_hold_of_a_wrong_function(name, monkeypatch):
+    replaced, wrong = FALSE_OF[name]
+    monkeypatch.setattr(page, replaced, wrong)
+    assert not getattr(page, name).measure().measured.holds
+
+
+def test_every_claim_has_a_wrong_function():
+    assert {one.id.partition(".")[2] for one in claims("relative")} == set(FALSE_OF)
