@@ -274,7 +274,7 @@ def causal_skew(x: Float[Tensor, "*batch n n"]) -> Float[Tensor, "*batch n n"]:
 def sinusoidal_relative(
     n: int, d: int, device: torch.device | str | None = None
 ) -> Float[Tensor, "offsets d"]:
-    """A table that nobody learns: row n-1+o holds the sinusoids of the offset o, |o| < n.
+    """A table that nobody learns: row n-1+o holds the sinusoids of the offset o, -n < o < n.
 
     It has every offset there is, so nothing is clipped. Source: Dai et al. (2019), section 3.3.
     """
