@@ -90,3 +90,33 @@ def test_a_script_finds_what_python_wrote(figure, new_tab):
         page.set_content(page_of(figure))
     before, after = (page.locator("data").all_inner_texts() for page in (without, live))
     assert before == after and len(before) > 12
+
+
+CHAPTER = "chapters/relative.html"
+
+
+def test_what_the_chapter_says_of_its_clipping_table_is_so(tab, address):
+    tab.goto(address + CHAPTER)
+    figure = tab.locator("#fig-clipping .attncourse-figure")
+    assert read(figure)["row"][:10] == list("3456666666")
+    assert "no offset is told from another" in read(figure, k=0)["said"][0]
+    assert "rows 0 to 8 are used. No two offsets" in read(figure, n=4, k=4)["said"][0]
+    assert "rows 1 to 9 are used. No two offsets" in read(figure, k=5)["said"][0]
+    # the outermost rows go first
+    assert "rows 0 to 6 are used" in read(figure, n=3, k=3)["said"][0]
+    assert "rows 1 to 5 are used" in read(figure, n=2)["said"][0]
+
+
+def test_every_state_of_the_chapter_s_figures_fits_a_phone(new_tab, address):
+    tab = new_tab(viewport={"width": 360, "height": 700})
+    tab.goto(address + CHAPTER)
+    fits = "box => box.scrollWidth <= box.clientWidth"
+    for name, states in (
+        ("clipping", [{"n": n, "k": k} for n, k in product((0, 4, 9), (0, 5, 10))]),
+        ("skew", [{"direction": d, "step": s} for d, s in product(range(2), range(4))]),
+    ):
+        figure = tab.locator(f"#fig-{name} .attncourse-figure")
+        for state in states:
+            read(figure, **state)
+            assert figure.locator(".scroll").evaluate(fits), (name, state)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 360
