@@ -30,10 +30,9 @@
     if (typeof content === "string") slot.textContent = content;
     else {
       // a number, or one that comes with a text of its own
-      const { text = shown(content), value = content } = content;
-      slot.textContent = text;
-      slot.value = value;
-      slot.style.setProperty("--value", value);
+      slot.textContent = content.text ?? shown(content);
+      slot.value = content.value ?? content;
+      slot.style.setProperty("--value", slot.value);
     }
   };
 
