@@ -45,6 +45,7 @@ FALSE_OF = {
     "only_two_forms_hold_a_vector_per_pair": (
         "relative_attention_gather", relative_attention_dense,
     ),
+    "blocks_hold_no_scores": ("relative_attention", relative_attention_gather),
     "the_tables_cost_few_operations": ("relative_attention_gather", relative_attention_dense),
     "dense_is_slower": ("relative_attention_dense", lambda q, k, v, *tables: attention(q, k, v)),
     "the_skew_looks_up_without_an_index": ("causal_skew", lambda x: x.roll(1, -1)),

@@ -207,6 +207,22 @@ def only_two_forms_hold_a_vector_per_pair(g):
 
 
 @claim(
+    "The form in blocks of 128 queries takes the same operations in its matrix products as the "
+    "form that looks up, and its largest tensor has 128/n as many elements: it grows with n, not "
+    "with n².",
+    source="blocks and recomputation: Dao et al. (2022), section 3.1; the count is ours",
+)
+def blocks_hold_no_scores(g):
+    ratios, as_said = {}, True
+    for n in (256, 1024, 4096):
+        parts = on_paper(4, 8, n=n, d=64, reach=16)
+        gather, blocks = (count(f, *parts) for f in (relative_attention_gather, relative_attention))
+        ratios[f"gather / blocks, n = {n}"] = gather.largest / blocks.largest
+        as_said &= gather.flops == blocks.flops and gather.largest * 128 == blocks.largest * n
+    return Measured(ratios, "exactly n/128: 2, 8, 32; the same operations", as_said)
+
+
+@claim(
     "The matrix products of the form that looks up take 1 + (2k + 1)/n times the operations of "
     "attention without positions: the relative part is small where the table is shorter than the "
     "sequence. The dense form takes exactly twice as many at any k.",
