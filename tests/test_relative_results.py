@@ -1,0 +1,33 @@
+"""The chapter relative shows what its benchmarks measured, and says no more of it than is so."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "chapters" / "relative.md").read_text("utf-8")
+RESULTS = ROOT / "benchmarks" / "results"
+
+
+@pytest.mark.parametrize("file", ["relative_ablations"])
+def test_every_row_of_a_benchmark_s_table_stands_in_the_chapter(file):
+    lines = (RESULTS / f"{file}.md").read_text("utf-8").splitlines()
+    rows = [line for line in lines if line.startswith("| ")]
+    assert len(rows) > 3
+    assert [row for row in rows if row not in PAGE] == []
+
+
+def test_what_the_chapter_says_of_reach_keys_and_values_is_so():
+    rows = json.loads((RESULTS / "relative_ablations.json").read_text("utf-8"))["rows"]
+    right = {row["model"]: row["mean"] for row in rows}
+    neither, both = right["attention, no positions"], right["relative, reach 8"]
+    keys, values = right["reach 8, keys only"], right["reach 8, values only"]
+    assert 0 < neither - right["no attention"] < 0.04
+    assert abs(right["relative, reach 0"] - neither) < 0.015
+    two = right["relative, reach 2"]
+    assert all(abs(right[f"relative, reach {k}"] - two) < 0.015 for k in (4, 8, 16))
+    assert two > right["sinusoids, scale 1"] + 0.02
+    assert two > right["relative, reach 1"] + 0.02
+    assert abs(keys - both) < 0.015
+    assert neither + 0.05 < values < both - 0.02
