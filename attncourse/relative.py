@@ -138,6 +138,7 @@ class AttentionInBlocks(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, q, k, v, bias, mask):
+        """Each block's softmax, of which only the logarithm of the sum is kept."""
         ctx.batch = q.shape[:-2]
         q, k, v, bias = (x.reshape(math.prod(ctx.batch), *x.shape[-2:]) for x in (q, k, v, bias))
         z, shares = q.new_empty(*q.shape[:-1], v.shape[-1]), torch.zeros_like(bias)
@@ -158,6 +159,7 @@ class AttentionInBlocks(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx, *grads):  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Each block's weights once more, and what they hand back."""
         q, k, v, bias, mask, z, shares, log_sum = ctx.saved_tensors
         dz, dshares = (dx.reshape(x.shape) for dx, x in zip(grads, (z, shares), strict=True))
         # what the softmax takes off: the mean, under the weights, of the gradients at the weights
