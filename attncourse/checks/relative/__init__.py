@@ -1,0 +1,3 @@
+"""The exercises of the chapter relative, one file each."""
+
+ORDER = ("relative_rows",)
