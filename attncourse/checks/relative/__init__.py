@@ -1,3 +1,3 @@
 """The exercises of the chapter relative, one file each."""
 
-ORDER = ("relative_rows",)
+ORDER = ("relative_rows", "relative_scores", "relative_values", "sum_by_offset")

@@ -104,9 +104,18 @@ def one_row_short(n, m, reach, device=None):
     return (offsets(n, m, device) - 1).clamp(-reach, reach) + reach
 
 
-@wrong("row 0 is offset -reach: add reach, or an offset to the left counts from the table's end")
+NOT_SHIFTED = "row 0 is offset -reach: add reach, or what lies to the left has a row below 0"
+
+
+@wrong(NOT_SHIFTED)
 def not_shifted(n, m, reach, device=None):
     return offsets(n, m, device).clamp(-reach, reach)
+
+
+@wrong(NOT_SHIFTED)
+def left_side_at_the_end(n, m, reach, device=None):
+    # where an index below 0 counts from the end of the table
+    return offsets(n, m, device).clamp(-reach, reach) % (2 * reach + 1)
 
 
 @wrong("offsets beyond the reach wrap around: they share the first or the last row instead")
@@ -126,17 +135,20 @@ def far_keys_in_the_middle(n, m, reach, device=None):
     return torch.where(offset.abs() > reach, 0, offset) + reach
 
 
-@wrong("nothing is clipped: beyond the reach a key shares the first or the last row")
+CLIP = "offsets are clipped on both sides: beyond the reach a key shares the first or the last row"
+
+
+@wrong(CLIP)
 def not_clipped(n, m, reach, device=None):
     return offsets(n, m, device) + reach
 
 
-@wrong("only one side is clipped: offsets are clipped to the left and to the right")
+@wrong(CLIP)
 def clipped_on_the_right_only(n, m, reach, device=None):
     return offsets(n, m, device).clamp(max=reach) + reach
 
 
-@wrong("only one side is clipped: offsets are clipped to the left and to the right")
+@wrong(CLIP)
 def clipped_on_the_left_only(n, m, reach, device=None):
     return offsets(n, m, device).clamp(min=-reach) + reach
 
