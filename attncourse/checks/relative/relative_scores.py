@@ -52,10 +52,13 @@ def cases(draw):
     yield Case("two leading axes (batch, heads)", heads)
     yield Case("a reach of 0, so a table of one row", (q, k, a_k[:1]))
     yield Case("a reach of 1", (q, k, a_k[:3]))
-    wide = draw.normal(2 * n + 5, d)
-    yield Case(f"a reach of {n + 2}, beyond every offset", (q, k, wide))
+    large = draw.normal(2 * n + 5, d)
+    yield Case(f"a reach of {n + 2}, beyond every offset", (q, k, large))
     yield Case("one query and one key", (q[:, :1], k[:, :1], a_k))
     yield Case("queries 60 times larger", (60 * q, k, a_k))
+    wide = draw.normal(2, 12, 96), draw.normal(2, 12, 96), draw.normal(5, 96)
+    # half of n x n x d, and four times what is needed
+    yield Case("a batch of 2, n=12, d=96, reach=2", wide, most_elements=6 * 12 * 96)
 
 
 def looked_up(q, at):
@@ -94,7 +97,7 @@ def by_take_along_dim(q, k, a_k):
 @exercise.valid
 def by_one_hot(q, k, a_k):
     which = torch.nn.functional.one_hot(square(q, a_k), len(a_k)).to(q.dtype)
-    return scored(q, k, a_k, relative=torch.einsum("...id,rd,ijr->...ij", q, a_k, which))
+    return scored(q, k, a_k, relative=torch.einsum("...ir,ijr->...ij", q @ a_k.mT, which))
 
 
 @exercise.valid
@@ -236,6 +239,26 @@ def softmax_taken(q, k, a_k):
     return scored(q, k, a_k).softmax(-1)
 
 
+TOO_LARGE = "a_k[rows] holds n x n x d numbers: multiply with the table first, look up afterwards"
+
+
+@exercise.mutant(TOO_LARGE)
+def key_for_each_pair(q, k, a_k):
+    keys = k[..., None, :, :] + a_k[square(q, a_k)]
+    return (q[..., :, None, :] * keys).sum(-1) / q.shape[-1] ** 0.5
+
+
+@exercise.mutant(TOO_LARGE)
+def dense_table(q, k, a_k):
+    return scored(q, k, a_k, relative=torch.einsum("...id,ijd->...ij", q, a_k[square(q, a_k)]))
+
+
+@exercise.mutant(TOO_LARGE)
+def dense_table_by_matmul(q, k, a_k):
+    table = a_k[square(q, a_k)]
+    return scored(q, k, a_k, relative=(q[..., None, :] @ table.mT).squeeze(-2))
+
+
 @exercise.mutant("it needs a batch axis: any leading axes, or none, should work")
 def batch_axis_assumed(q, k, a_k):
     _, _, d = q.shape
@@ -244,7 +267,7 @@ def batch_axis_assumed(q, k, a_k):
 
 @exercise.mutant("it takes no leading axes: any, or none, should work")
 def batch_axis_forgotten(q, k, a_k):
-    n, d = q.shape
+    _, d = q.shape
     return scored(q, k, a_k, scale=d**0.5)
 
 

@@ -56,6 +56,9 @@ def cases(draw):
     yield Case("a query that may attend nowhere", (nowhere, a_v))
     yield Case("weights of any sign and size", (draw.normal(2, n, n), a_v))
     yield Case("one query and one key", (torch.ones_like(weights[:, :1, :1]), a_v))
+    wide = draw.normal(2, 12, 12).softmax(-1), draw.normal(5, 96)
+    # half of n x n x d, and four times what is needed
+    yield Case("a batch of 2, n=12, d=96, reach=2", wide, most_elements=6 * 12 * 96)
 
 
 def square(weights, a_v):
@@ -202,6 +205,24 @@ def causal(weights, a_v):
 @exercise.mutant("all queries are added up: there is a row of output for each query")
 def summed_over_the_queries(weights, a_v):
     return valued(weights, a_v).sum(-2)
+
+
+TOO_LARGE = "a_v[rows] holds n x n x d numbers: add up the weights of each row of the table first"
+
+
+@exercise.mutant(TOO_LARGE)
+def dense_table(weights, a_v):
+    return torch.einsum("...ij,ijd->...id", weights, a_v[square(weights, a_v)])
+
+
+@exercise.mutant(TOO_LARGE)
+def value_for_each_pair(weights, a_v):
+    return (weights[..., None] * a_v[square(weights, a_v)]).sum(-2)
+
+
+@exercise.mutant(TOO_LARGE)
+def dense_table_by_matmul(weights, a_v):
+    return (weights[..., None, :] @ a_v[square(weights, a_v)]).squeeze(-2)
 
 
 @exercise.mutant("it needs a batch axis: any leading axes, or none, should work")

@@ -75,7 +75,7 @@ def by_scatter_add(x):
     n = x.size(-1)
     j = torch.arange(n, device=x.device)
     where = (j - j.unsqueeze(-1) + (n - 1)).expand_as(x).flatten(start_dim=-2)
-    return x.new_zeros(x.shape[:-2] + (2 * n - 1,)).scatter_add(-1, where, x.flatten(-2))
+    return x.new_zeros((*x.shape[:-2], 2 * n - 1)).scatter_add(-1, where, x.flatten(-2))
 
 
 @exercise.valid
