@@ -8,4 +8,5 @@ ORDER = (
     "causal_scores",
     "rope_halves",
     "share_within",
+    "relative_bias",
 )

@@ -125,12 +125,15 @@ def skewed(q, k, a_k):
     return scored(q, k, a_k, relative=flat.unflatten(-1, (n, 2 * n - 1))[..., :n])
 
 
-add_to(
-    exercise,
-    lambda way, q, k, a_k: scored(
-        q, k, a_k, at=way(q.shape[-2], q.shape[-2], len(a_k) // 2, q.device)
-    ),
-)
+def with_rows(way):
+    def answered(q, k, a_k):
+        n = q.shape[-2]
+        return scored(q, k, a_k, at=way(n, n, len(a_k) // 2, q.device))
+
+    return answered
+
+
+add_to(exercise, with_rows)
 
 
 @exercise.mutant("the scores are not scaled: divide by sqrt(d)")

@@ -13,16 +13,12 @@ CACHED: set[Callable] = set()
 
 
 def add_to(exercise: Exercise, answer: Callable, *, cached: bool = False) -> None:
-    """Give the exercise the wrong answer `answer(way, *args)` for each wrong way."""
+    """Give the exercise, for each wrong way, the wrong answer that `answer(way)` makes of it."""
     for way, hint in WAYS.items():
-        if way in CACHED and not cached:
-            continue
-
-        def answered(*args, way=way, **kwargs):
-            return answer(way, *args, **kwargs)
-
-        answered.__name__ = way.__name__
-        exercise.mutant(hint)(answered)
+        if cached or way not in CACHED:
+            made = answer(way)
+            made.__name__ = way.__name__
+            exercise.mutant(hint)(made)
 
 
 def wrong(hint: str, *, cached: bool = False) -> Callable[[Callable], Callable]:
