@@ -9,4 +9,5 @@ ORDER = (
     "rope_halves",
     "share_within",
     "relative_bias",
+    "test_relative_index",
 )

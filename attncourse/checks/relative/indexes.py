@@ -1,0 +1,114 @@
+"""The row tables that a learner's test meets: right ones and, made of the first, wrong ones."""
+
+import torch
+
+from attncourse.checks.exercise import Source
+
+
+def plain(n, reach):
+    position = torch.arange(n)
+    offset = position - position[:, None]
+    return offset.clamp(-reach, reach) + reach
+
+
+def clipped_from_zero(n, reach):
+    position = torch.arange(n)
+    row = position.unsqueeze(0) - position.unsqueeze(1) + reach
+    return torch.where(row < 0, 0, torch.where(row > 2 * reach, 2 * reach, row))
+
+
+def cell_by_cell(n, reach):
+    rows = [[min(max(j - i, -reach), reach) + reach for j in range(n)] for i in range(n)]
+    return torch.tensor(rows)
+
+
+def windows_of_one_line(n, reach):
+    line = torch.arange(1 - n, n).clip(-reach, reach) + reach
+    return line.unfold(0, n, 1).flip(0)
+
+
+RIGHT = {
+    "a right index": plain,
+    "a right index, clipped from 0 to 2 reach": clipped_from_zero,
+    "a right index, cell by cell": cell_by_cell,
+    "a right index, of windows": windows_of_one_line,
+}
+FIRST = "position = torch.arange(n)"
+OFFSET = "position - position[:, None]"
+ROWS = "offset.clamp(-reach, reach) + reach"
+FAR = "torch.where(offset.abs() > reach, {}, offset + reach)"
+# what each wrong index does, and the edit that makes it of the plain one
+WRONG = {
+    "takes query minus key": (OFFSET, "position[:, None] - position"),
+    "takes the distance, without its sign": (OFFSET, "(position - position[:, None]).abs()"),
+    "clips the positions before it subtracts": (FIRST, f"{FIRST}.clamp(max=reach)"),
+    "clips to -reach and reach after the shift": (ROWS, "(offset + reach).clamp(-reach, reach)"),
+    "clips the left side at 0": (ROWS, "offset.clamp(0, reach) + reach"),
+    "clips the right side at 0": (ROWS, "offset.clamp(-reach, 0) + reach"),
+    "clips the left side only": (ROWS, "offset.clamp(min=-reach) + reach"),
+    "clips the right side only": (ROWS, "offset.clamp(max=reach) + reach"),
+    "does not clip": (ROWS, "offset + reach"),
+    "does not shift": (ROWS, "offset.clamp(-reach, reach)"),
+    "shifts by one too many": (ROWS, f"{ROWS} + 1"),
+    "gives offset 0 the row after its own": (ROWS, f"(offset + 1){ROWS[6:]}"),
+    "gives offset 0 the row before its own": (ROWS, f"(offset - 1){ROWS[6:]}"),
+    "never uses the last row": (ROWS, "(offset + reach).clamp(0, max(2 * reach - 1, 0))"),
+    "puts what is far to the right in row reach - 1": (
+        ROWS,
+        "torch.where(offset > reach, max(reach - 1, 0), offset.clamp(min=-reach) + reach)",
+    ),
+    "puts all that is far in the first row": (ROWS, FAR.format("0")),
+    "puts all that is far in the middle row": (ROWS, FAR.format("reach")),
+    "wraps around beyond the reach": (ROWS, "(offset + reach) % (2 * reach + 1)"),
+    "always clips at 2": (FIRST, f"reach = 2\n    {FIRST}"),
+    "takes a reach of 0 for none": (FIRST, f"reach = reach or n\n    {FIRST}"),
+    "raises an error for a reach of 0": (
+        ROWS,
+        "offset.clamp(-reach, reach) * reach // reach + reach",
+    ),
+    "cuts the reach to the length": (FIRST, f"reach = min(reach, n - 1)\n    {FIRST}"),
+    "stops at 8 positions": (FIRST, "position = torch.arange(min(n, 8))"),
+    "is right in its first row only": (OFFSET, "position.expand(n, n)"),
+    "gives floating numbers": (ROWS, f"({ROWS}).float()"),
+    "gives 32 bit integers": (ROWS, f"({ROWS}).int()"),
+    "adds a batch axis": (ROWS, f"({ROWS})[None]"),
+    "drops axes of length 1": (ROWS, f"({ROWS}).squeeze()"),
+}
+
+
+def edited(old: str, new: str) -> Source:
+    """The plain index with a piece of its text replaced."""
+    made = Source(plain, "relative_index")
+    if old not in made.source:
+        raise ValueError(f"the plain index has no {old!r} to replace")
+    made.source = made.source.replace(old, new)
+    return made
+
+
+def met() -> list[tuple[str, Source]]:
+    """Every index that a test meets, with the words that say which."""
+    right = [(about, Source(function, "relative_index")) for about, function in RIGHT.items()]
+    return right + [(f"an index that {does}", edited(*edit)) for does, edit in WRONG.items()]
+
+
+# what a test needs: one position; a reach of 0, far within the length, and beyond it
+SIZES = ((1, 0), (1, 3), (9, 0), (9, 2), (9, 3), (5, 8))
+
+
+def formula(n, reach):
+    """The rows once more, as the number of steps that an offset has climbed."""
+    step = torch.arange(1 - reach, reach + 1)
+    j = torch.arange(n)
+    return ((j - j[:, None])[..., None] >= step).sum(-1)
+
+
+def equal(got, want):
+    """The same shape, dtype and numbers."""
+    assert (got.shape, got.dtype) == (want.shape, want.dtype)
+    assert got.equal(want)
+
+
+def examine(relative_index, *, sizes=SIZES, want=formula, agree=equal):
+    """The right test, with the places where a bad one departs from it as arguments."""
+    for n, reach in sizes:
+        agree(relative_index(n, reach), want(n, reach))
