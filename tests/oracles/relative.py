@@ -64,7 +64,8 @@ class TorchBias(nn.Module):
         self.table = nn.Parameter(torch.empty(2 * reach + 1, heads))
 
     def forward(self, scores):
-        rows = numpy_rows(*scores.shape[-2:], self.reach)
+        n, m = scores.shape[-2:]
+        rows = numpy_rows(n, m, self.reach)
         return torch.stack(
             [
                 one + F.embedding(rows, column[:, None])[..., 0]
