@@ -217,7 +217,7 @@ def rows_shifted(q, r):
     return scored(q, r.roll(1, -2))
 
 
-@exercise.mutant("the row for key j meets the query i: it is q_i that meets it, in row i")
+@exercise.mutant("the result is transposed: row i belongs to query i, column j to key j")
 def transposed_after_the_skew(q, r):
     return skew(q @ r.mT).mT.tril()
 

@@ -155,7 +155,9 @@ def angles_repeated_side_by_side(x, positions):
     return x * angles.cos() + torch.cat([-b, a], dim=-1) * angles.sin()
 
 
-@exercise.mutant("the two layouts are mixed: both columns of a pair need the same partner")
+@exercise.mutant(
+    "the two layouts are mixed: neighbours are paired, but the angles are those of halves"
+)
 def neighbours_with_angles_of_halves(x, positions):
     angles = (positions[..., None] * frequencies(x)).repeat(*[1] * positions.dim(), 2)
     a, b = x[..., 0::2], x[..., 1::2]
