@@ -224,6 +224,12 @@ def reach_of_the_example(q, k, a_k):
     return scored(q, k, a_k, at=at.clamp(max=len(a_k) - 1))
 
 
+@exercise.mutant("reach is not the number of rows: a table of 2 reach + 1 rows goes reach each way")
+def reach_is_the_number_of_rows(q, k, a_k):
+    n, reach = q.shape[-2], len(a_k)
+    return scored(q, k, a_k, at=offsets(n, n, q.device).clamp(-reach, reach) + reach)
+
+
 @exercise.mutant("keys beyond the reach get no relative term: they share the first or last row")
 def far_keys_left_out(q, k, a_k):
     n, reach = q.shape[-2], len(a_k) // 2

@@ -147,6 +147,12 @@ def averaged(weights, a_v):
     return summed(weights, len(a_v), at) / count @ a_v
 
 
+@exercise.mutant("reach is not the number of rows: a table of 2 reach + 1 rows goes reach each way")
+def reach_is_the_number_of_rows(weights, a_v):
+    n, reach = weights.shape[-2], len(a_v)
+    return valued(weights, a_v, at=offsets(n, n, weights.device).clamp(-reach, reach) + reach)
+
+
 @exercise.mutant("keys beyond the reach are left out: they share the first or the last row")
 def far_keys_left_out(weights, a_v):
     near = offsets(*weights.shape[-2:], weights.device).abs() <= len(a_v) // 2

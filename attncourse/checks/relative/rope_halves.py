@@ -1,5 +1,7 @@
 """Exercise rope_halves: rotary positions that pair the two halves of the columns."""
 
+import math
+
 import torch
 
 from attncourse.checks.exercise import Case, Exercise
@@ -58,9 +60,9 @@ def cases(draw):
     yield Case("one token at position 5", (x[:, :1], count[:1] + 5))
 
 
-def frequencies(x, *, exponent=2.0, base=10000.0):
+def frequencies(x, *, exponent=2.0, base=10000.0, dtype=None):
     d = x.shape[-1]
-    columns = torch.arange(d // 2, dtype=x.dtype, device=x.device)
+    columns = torch.arange(d // 2, dtype=dtype or x.dtype, device=x.device)
     return base ** (-exponent * columns / d)
 
 
@@ -155,9 +157,7 @@ def angles_repeated_side_by_side(x, positions):
     return x * angles.cos() + torch.cat([-b, a], dim=-1) * angles.sin()
 
 
-@exercise.mutant(
-    "the two layouts are mixed: neighbours are paired, but the angles are those of halves"
-)
+@exercise.mutant("the two layouts are mixed: neighbours are paired, with the angles of halves")
 def neighbours_with_angles_of_halves(x, positions):
     angles = (positions[..., None] * frequencies(x)).repeat(*[1] * positions.dim(), 2)
     a, b = x[..., 0::2], x[..., 1::2]
@@ -323,10 +323,32 @@ def changed_in_place(x, positions):
     return rotated(x, positions)
 
 
-@exercise.mutant("the angles are float32: work them out in the dtype of x")
+FLOAT32 = "the angles are float32, as torch.arange divided is: work them out in the dtype of x"
+
+
+@exercise.mutant(FLOAT32)
 def angles_in_float32(x, positions):
     angles = positions[..., None].float() * frequencies(x).float()
     return rotated(x, positions, angles=angles.to(x.dtype))
+
+
+@exercise.mutant(FLOAT32)
+def frequencies_in_float32(x, positions):
+    return with_frequencies(x, positions, dtype=torch.float32)
+
+
+@exercise.mutant(FLOAT32)
+def inverse_frequencies_in_float32(x, positions):
+    d = x.shape[-1]
+    speeds = 1 / 10000 ** (torch.arange(0, d, 2, device=x.device) / d)
+    return rotated(x, positions, angles=positions[..., None] * speeds)
+
+
+@exercise.mutant(FLOAT32)
+def exponential_in_float32(x, positions):
+    d = x.shape[-1]
+    speeds = torch.exp(torch.arange(0, d, 2, device=x.device) * (-math.log(10000.0) / d))
+    return rotated(x, positions, angles=positions[..., None] * speeds)
 
 
 @exercise.mutant("the result is always float32: keep the dtype of x")
