@@ -32,7 +32,7 @@ PARTS = {
 }
 # modules of the package that know no mechanism
 HELPERS = {"__init__", "cost", "data", "devices", "plot", "train"}
-COMPUTING = ("torch", "jaxtyping", "einops", "math")
+COMPUTING = ("torch", "jaxtyping", "einops", "math", "collections.abc")
 # the build of the site fills matplotlib's font cache before a page does
 DRAWING = {("plot", "drawing"), ("publish", "execute")}
 MOST_LINES = 400
