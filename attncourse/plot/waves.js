@@ -8,10 +8,10 @@
 
   const signed = (x) => (x ? `${x < 0 ? "−" : "+"}${Math.abs(x)}` : "0");
   const near = position + 1 < n ? position + 1 : position - 1;
-  const itself = `with itself ${shown(product[position])}, with position ${near} `;
+  const both = [position, near].map((t) => shown(product[t]));
   return {
     ...{ wave: wave.map((p) => p.slice(0, count)), share, half: `${d / 2}` },
     offset: places.map((t) => signed(t - position)),
-    said: `Position ${position}, width ${d}: its product ${itself}${shown(product[near])}.`,
+    said: `Position ${position}, width ${d}: product ${both[0]} with itself, ${both[1]} with ${near}.`,
   };
 }

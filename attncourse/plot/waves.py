@@ -12,7 +12,7 @@ from torch import Tensor
 from attncourse.plot.interactive import Choice, Interactive, Slider, columns, number, row
 
 # so many numbers of a position fit on a phone
-SHOWN = 6
+SHOWN = 4
 
 
 def waves(n: int, widths: Sequence[int], *, alt: str, position: int = 0) -> Interactive:
@@ -42,7 +42,7 @@ def waves(n: int, widths: Sequence[int], *, alt: str, position: int = 0) -> Inte
         Path(__file__).with_suffix(".js"),
         {"n": n, "count": SHOWN},
         [Slider("d", widths)],
-        columns("position ↓", *names, "offset", product) + "".join(table),
+        columns("t ↓", *names, "offset", product) + "".join(table),
         alt=alt,
     )
 

@@ -21,7 +21,7 @@ def test_every_state_equals_the_package(tab):
         t, d = state["position"], WIDTHS[state["d"]]
         p = sinusoids(N, d, dtype=torch.float64)
         product = p @ p[t]
-        for slot, numbers in {"wave": p[:, :6].flatten(), "share": product / (d / 2)}.items():
+        for slot, numbers in {"wave": p[:, :4].flatten(), "share": product / (d / 2)}.items():
             held = torch.tensor([float(value) for _, value in got[slot]], dtype=torch.float64)
             torch.testing.assert_close(held, numbers, rtol=0, atol=1e-5, msg=f"{slot} at {state}")
             assert [text for text, _ in got[slot]] == [shown(x) for x in held.tolist()]
@@ -31,8 +31,8 @@ def test_every_state_equals_the_package(tab):
         near = t + 1 if t + 1 < N else t - 1
         ((said, _),) = got["said"]
         assert said == (
-            f"Position {t}, width {d}: its product with itself {shown(product[t].item())}, "
-            f"with position {near} {shown(product[near].item())}."
+            f"Position {t}, width {d}: product {shown(product[t].item())} with itself, "
+            f"{shown(product[near].item())} with {near}."
         )
         assert got["half"] == [[f"{d // 2}", None]]
 
@@ -43,7 +43,7 @@ def test_a_script_finds_what_python_wrote(new_tab):
     for page in (without, live):
         page.set_content(html)
     before, after = (page.locator("td").all_inner_texts() for page in (without, live))
-    assert before == after and len(before) == N * 8
+    assert before == after and len(before) == N * 6
     assert "Shown: d 8. With scripts" in without.locator("main").inner_text()
     assert [one for one in without.locator("input").all() if one.is_visible()] == []
 
@@ -84,8 +84,8 @@ def test_above_0_and_below_0_have_colours_of_their_own(tab):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"widths": [8, 7]}, r"widths=\[8, 7\]: each must be even, and at least 6"),
-        ({"widths": [4]}, r"widths=\[4\]"),
+        ({"widths": [8, 7]}, r"widths=\[8, 7\]: each must be even, and at least 4"),
+        ({"widths": [2]}, r"widths=\[2\]"),
         ({"widths": []}, r"widths=\[\]"),
         ({"position": 12}, "position starts at option 12, but it has 12"),
         ({"n": 0}, "position starts at option 0, but it has 0"),
