@@ -195,7 +195,9 @@ def blocks_of(q: Tensor, k: Tensor, bias: Tensor) -> Iterator[tuple[slice, tuple
         yield here, (left, right, index.expand(len(q), *index.shape))
 
 
-def scores_of(products, bias, mask, here, band, batch) -> Tensor:
+def scores_of(
+    products: Tensor, bias: Tensor, mask: Tensor | None, here: slice, band: tuple, batch: torch.Size
+) -> Tensor:
     """A block's scores, from its products, which are overwritten."""
     scores = add_by_row(products, band, bias)
     if mask is not None:

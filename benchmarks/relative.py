@@ -115,7 +115,7 @@ def in_turn(calls: dict, inputs: list[Tensor], seconds: float, clock) -> dict[st
     """Median seconds of each call, all run in turn; slow ones less often."""
     took = {name: [] for name in calls}
     begin = time.monotonic()
-    while time.monotonic() - begin < seconds or len(took[PLAIN]) < 5:
+    while time.monotonic() - begin < seconds or len(took[PLAIN]) < 3:
         for name, call in calls.items():
             spent = sum(both for _, both in took[name])
             if not spent or spent < seconds / len(calls):
