@@ -59,6 +59,13 @@ def explain(probe: Probe, got: Observation, want: Observation, length: int) -> t
 def explain_value(got: Any, want: Any, on: str, length: int) -> tuple[str, str]:
     if got is None:
         return "it returns None: is the return missing?", on
+    if isinstance(want, (tuple, list)) and isinstance(got, (tuple, list)):
+        if len(got) != len(want):
+            sizes = expected_got(len(want), len(got))
+            return "the number of results is not right", f"{on}: {sizes}"
+        pairs = enumerate(zip(got, want, strict=True), 1)
+        at, pair = next((at, pair) for at, pair in pairs if not close(*pair, length))
+        return explain_value(*pair, f"{on}: result {at}", length)
     if not (isinstance(want, Tensor) and isinstance(got, Tensor)):
         if type(got) is not type(want):
             return "it returns the wrong type", f"{on}: expected {kind(want)}, got {kind(got)}"

@@ -149,7 +149,7 @@ def read(exercise: Exercise, probe: Probe, answer: dict[str, Any]) -> Observatio
     return Observation(
         outcome=outcome,
         value=None if tells else driver.decode(value),
-        device=value["tensor"]["device"] if "tensor" in value and not tells else None,
+        device=None if tells else device_of(value),
         changed=tuple(changes(probe.case, answer["after"])),
         gradients=answer["gradients"] and tuple(driver.decode(x) for x in answer["gradients"]),
         error=error,
@@ -159,6 +159,16 @@ def read(exercise: Exercise, probe: Probe, answer: dict[str, Any]) -> Observatio
         settings=tuple(map(str, answer["settings"])),
         tells=tells,
     )
+
+
+def device_of(value: dict[str, Any]) -> str | None:
+    """Where a tensor is, or the first of several; None where there is none."""
+    for kind, content in value.items():
+        if kind == "tensor":
+            return content["device"]
+        if kind in ("list", "tuple"):
+            return next(filter(None, map(device_of, content)), None)
+    return None
 
 
 def too_many(elements: int, most: int | None) -> int:

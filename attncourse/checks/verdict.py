@@ -15,6 +15,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from attncourse.checks import driver
 from attncourse.checks.compare import close, same
 from attncourse.checks.exercise import Draw, Exercise
 from attncourse.checks.explain import explain
@@ -108,7 +109,8 @@ class Trial:
             if probe.way == "meta":
                 real = Probe(probe.case, "values")
                 made = observe(self.exercise, local(self.exercise.make), real, "cpu", ())
-                seen.append(replace(made, value=made.value.to("meta"), device="meta", elements=0))
+                value = driver.decode(driver.encode(made.value), "meta")
+                seen.append(replace(made, value=value, device="meta", elements=0))
             elif probe.way == "longer":
                 seen.append(Observation("returned"))
             else:
