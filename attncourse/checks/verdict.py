@@ -58,9 +58,26 @@ def judge(
     """
     forbidden = exercise.forbidden if forbidden is None else forbidden
     trial = Trial.of(exercise, seed, device)
-    seen = []
-    for probe, want in zip(trial.probes, trial.expected, strict=True):
-        got = observe(exercise, caller, probe, device, forbidden)
+    return verdict(
+        trial, lambda place: observe(exercise, caller, trial.probes[place], device, forbidden)
+    )
+
+
+@one_thread()
+def judge_own(exercise: Exercise, function: Callable, seed: int, device: str = "cpu") -> Verdict:
+    """The same for one of our own functions, which is not watched, and called once a probe.
+
+    A known mistake is also looked at when others are compared with it.
+    """
+    trial = Trial.of(exercise, seed, device)
+    return verdict(trial, lambda place: trial.observe_own(function, place))
+
+
+def verdict(trial: "Trial", look: Callable[[int], Observation]) -> Verdict:
+    """The verdict on an answer of which `look` says what it does on the probe of each place."""
+    exercise, seen = trial.exercise, []
+    for place, (probe, want) in enumerate(zip(trial.probes, trial.expected, strict=True)):
+        got = look(place)
         seen.append(got)
         if got.outcome == "missing":
             return Verdict("error", f"nothing is called `{exercise.name}`: its cell defines it")
