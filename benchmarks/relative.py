@@ -112,13 +112,13 @@ def run(call: Callable[[], Tensor], inputs: list[Tensor], clock: Callable[[], fl
 
 
 def in_turn(calls: dict, inputs: list[Tensor], seconds: float, clock) -> dict[str, tuple]:
-    """Median seconds of each call, all run in turn; slow ones less often."""
+    """Median seconds of each call, all run in turn; a very slow one once."""
     took = {name: [] for name in calls}
-    begin = time.monotonic()
-    while time.monotonic() - begin < seconds or len(took[PLAIN]) < 3:
+    begin, rounds = time.monotonic(), 0
+    while time.monotonic() - begin < seconds or rounds < 3:
+        rounds += 1
         for name, call in calls.items():
-            spent = sum(both for _, both in took[name])
-            if not spent or spent < seconds / len(calls):
+            if not took[name] or took[name][-1][1] < seconds / 4:
                 took[name].append(run(call, inputs, clock))
     return {
         name: tuple(statistics.median(column) for column in zip(*each, strict=True))
