@@ -49,13 +49,15 @@ def scaled_sinusoids(scale: float) -> Callable[[Tensor, Batch], Tensor]:
     return lambda x, batch: x + scale * sinusoids(x.shape[1], WIDTH, x.device)
 
 
-def depths(x: Tensor, batch: Batch) -> Tensor:
-    depth = tree_depth(batch.heads)
-    return x + sinusoids(int(depth.max()) + 1, WIDTH, x.device)[depth]
+class Depths(nn.Module):
+    """A learned row for each depth, on top of the places: a sinusoid could mean either."""
 
+    def __init__(self, places: Callable[[Tensor, Batch], Tensor] = nothing):
+        super().__init__()
+        self.places, self.rows = places, LearnedEncoding(128, WIDTH)
 
-def places_and_depths(x: Tensor, batch: Batch) -> Tensor:
-    return depths(scaled_sinusoids(1.0)(x, batch), batch)
+    def forward(self, x: Tensor, batch: Batch) -> Tensor:
+        return self.places(x, batch) + self.rows.table[tree_depth(batch.heads)]
 
 
 def shaw(reach: int, keys: bool = True, values: bool = True) -> RelativeAttention:
@@ -71,8 +73,8 @@ MODELS: dict[str, Callable[[], tuple]] = {
     "sinusoids, scale 1": lambda: (scaled_sinusoids(1.0), attention),
     "learned table": lambda: (Encoded(LearnedEncoding(128, WIDTH)), attention),
     "MLP of the position": lambda: (Encoded(MLPEncoding(WIDTH, 32)), attention),
-    "depth in the tree (gold)": lambda: (depths, attention),
-    "sinusoids and depth (gold)": lambda: (places_and_depths, attention),
+    "depth in the tree (gold)": lambda: (Depths(), attention),
+    "sinusoids and depth (gold)": lambda: (Depths(scaled_sinusoids(1.0)), attention),
     "signed distance in the tree (gold)": lambda: (nothing, TreeAttention(WIDTH // HEADS, REACH)),
     "relative, reach 8": lambda: (nothing, shaw(8)),
     "relative, reach 0": lambda: (nothing, shaw(0)),
