@@ -87,6 +87,21 @@ class OnTheCpu(LinearMap):
         return self.w(x) + torch.zeros(4, device="cpu")
 
 
+class Frozen(LinearMap):
+    def __init__(self, d, width):
+        super().__init__(d, width)
+        self.requires_grad_(False)
+
+
+class KeptFromBefore(LinearMap):
+    kept = None
+
+    def forward(self, x):
+        if self.kept is None:
+            self.kept = self.w(x)
+        return self.kept
+
+
 class Unwritten(LinearMap):
     def forward(self, x):
         raise NotImplementedError("write forward here")
@@ -124,6 +139,9 @@ def test_a_right_module_passes(answer):
         (Unwritten, "not attempted", "write `LinearMap` in its answer cell"),
         (Looping, "too slow", "it loops in Python"),
         (map_of_a_vector, "error", "it should be a class that derives from torch.nn.Module"),
+        (LinearMap(3, 4), "error", "it should be the class itself, not a module made from it"),
+        (Frozen, "error", "w.weight, w.bias cannot learn: requires_grad is False"),
+        (KeptFromBefore, "wrong", "the shape is not right"),
     ],
 )
 def test_a_wrong_module_is_told_what_is_wrong(answer, status, words):

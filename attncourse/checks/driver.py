@@ -29,6 +29,8 @@ LIBRARIES = {
     "beartype",
     "importlib",
     "contextlib",
+    # what a learner's test is given to call
+    "implementation",
     __name__,
 }
 
@@ -221,7 +223,8 @@ def drive(namespace, request):
     """Call `request["name"]` of the namespace and tell what came back.
 
     Keys of the request: name, args, kwargs, device, cotangent (or None), watched, counted,
-    forbidden, most_steps; build (the arguments of a module's class, or None) and its weights.
+    forbidden, most_steps; build (the arguments of a module's class, or None), its weights, and
+    before (the arguments of a call with other weights before this one, or None).
     Keys of the answer: outcome (returned, raised, missing, steps, forbidden), value, after (the
     arguments after the call), gradients, error, called, steps, largest (elements of a tensor that
     was made, 0 if not counted), settings (those that it changed).
@@ -262,11 +265,13 @@ def called(namespace, request, settings):
     counting = operations if request["counted"] else contextlib.nullcontext()
     value = None
     try:
-        with silence(), counting, watching:
+        with silence(), watching:
             function = namespace[request["name"]]
             if request["build"] is not None:
-                function = built(function, decode(request["build"]), weights)
-            value = function(*inputs[:places], **kwargs)
+                before = request["before"] and [decode(x, device) for x in request["before"]]
+                function = built(function, decode(request["build"]), weights, before)
+            with counting:
+                value = function(*inputs[:places], **kwargs)
         answer["outcome"] = "returned"
     except Stopped as why:
         answer["outcome"] = str(why)
@@ -282,19 +287,30 @@ def called(namespace, request, settings):
     return answer
 
 
-def built(kind, arguments, weights):
-    """A call of the module of that class, as it is once trained, with these weights for its own."""
+def built(kind, arguments, weights, before=None):
+    """A call of the module of that class, as it is once trained, with these weights for its own.
+
+    What it may keep of a call before, with other weights and arguments, must not count.
+    """
+    if isinstance(kind, torch.nn.Module):
+        raise TypeError("it should be the class itself, not a module made from it")
     if not (isinstance(kind, type) and issubclass(kind, torch.nn.Module)):
         raise TypeError("it should be a class that derives from torch.nn.Module")
     # a new layer draws its first weights, which are not kept
     with torch.random.fork_rng(devices=[]):
         module = kind(*arguments).eval()
+    frozen = [name for name, weight in module.named_parameters() if not weight.requires_grad]
+    if frozen:
+        raise ValueError(f"{', '.join(frozen)} cannot learn: requires_grad is False")
     own = {name: tuple(weight.shape) for name, weight in module.named_parameters()}
     wanted = {name: tuple(weight.shape) for name, weight in weights.items()}
     if own != wanted:
         raise ValueError(f"its parameters should be {listed(wanted)}, but are {listed(own)}")
     for weight in weights.values():
         module.to(weight.device, weight.dtype)
+    if before is not None:
+        with torch.no_grad():
+            functional_call(module, {name: one + 1 for name, one in weights.items()}, tuple(before))
     return lambda *args, **kwargs: functional_call(module, weights, args, kwargs)
 
 
@@ -321,6 +337,7 @@ def describe(error):
     line = None
     for frame, number in traceback.walk_tb(error.__traceback__):
         code, module = frame.f_code, frame.f_globals.get("__name__") or ""
-        if not {module, module.partition(".")[0]} & LIBRARIES:
+        # nor are the course's lines theirs
+        if not {module, module.partition(".")[0]} & (LIBRARIES | {"attncourse"}):
             line = [number, linecache.getline(code.co_filename, number).strip()]
     return {"type": type(error).__name__, "text": " ".join(str(error).split())[:300], "line": line}

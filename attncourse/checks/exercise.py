@@ -118,6 +118,9 @@ class Exercise:
     hints: tuple[str, str, str]
     differentiable: bool = True
     floating: bool = True
+    # a longer input may cost some lines more (a check of its own, a few powers of two), but not
+    # some a position
+    steps_allowed: float = 1.5
     make: Callable = field(init=False)
     inputs: Callable[[Draw], Iterator[Case]] = field(init=False)
     given: Callable | None = None

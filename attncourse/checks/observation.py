@@ -15,8 +15,6 @@ Caller = Callable[[dict], dict]
 # what a driver may say; that a probe is inconclusive is for this side alone to find
 OUTCOMES = {"returned", "raised", "missing", "steps", "forbidden"}
 MOST_STEPS = 200_000
-# a longer input may cost a few lines more (a power of two, a check of its own), not some a position
-STEPS_ALLOWED = 1.5
 # what torch says when a value is asked of a tensor that has none: no fault of the answer
 NO_VALUE = re.compile(
     r"item\(\)|no data|_local_scalar_dense|nonzero|data-dependent|to numpy|aten::equal"
@@ -99,6 +97,7 @@ def observe(
         "kwargs": {name: driver.encode(x) for name, x in case.kwargs.items()},
         "build": None if case.build is None else driver.encode(case.build),
         "weights": {name: driver.encode(x) for name, x in case.weights.items()},
+        "before": None,
         "device": "meta" if probe.way == "meta" else device,
         "cotangent": None if probe.cotangent is None else driver.encode(probe.cotangent),
         # our own functions are only looked at for loops: being watched is slow
@@ -108,9 +107,12 @@ def observe(
         "most_steps": MOST_STEPS,
     }
     try:
+        longer = [driver.encode(x) for x in case.longer or ()]
         if probe.way == "longer":
-            longer = request | {"args": [driver.encode(x) for x in case.longer or ()]}
-            return growth(ask(caller, request), ask(caller, longer))
+            longest = request | {"args": longer}
+            return growth(ask(caller, request), ask(caller, longest), exercise.steps_allowed)
+        if probe.way == "values" and case.build is not None and longer:
+            request["before"] = longer
         return read(exercise, probe, ask(caller, request))
     # what comes back may be anything at all
     except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, RecursionError) as error:
@@ -129,10 +131,10 @@ def ask(caller: Caller, request: dict) -> dict[str, Any]:
     return answer
 
 
-def growth(answer: dict[str, Any], longer: dict[str, Any]) -> Observation:
-    """Whether the same call takes more steps on a longer input."""
+def growth(answer: dict[str, Any], longer: dict[str, Any], allowed: float) -> Observation:
+    """Whether the same call takes more than so many times the steps on a longer input."""
     worst = longer if longer["outcome"] != "returned" else answer
-    many = longer["steps"] > STEPS_ALLOWED * answer["steps"] + 10
+    many = longer["steps"] > allowed * answer["steps"] + 10
     return Observation(
         outcome="returned" if worst["outcome"] == "steps" else worst["outcome"],
         loops=many or longer["outcome"] == "steps",
