@@ -29,6 +29,8 @@ LIBRARIES = {
     "beartype",
     "importlib",
     "contextlib",
+    "unittest",
+    "difflib",
     # what a learner's test is given to call
     "implementation",
     __name__,
@@ -171,16 +173,19 @@ class Operations(TorchDispatchMode):
         self.count = self.largest = 0
 
     def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
-        self.count += 1
         out = operation(*args, **(kwargs or {}))
-        # a view, such as a transpose, is no new tensor
+        # a view, such as a transpose or a piece, is no new tensor
         if not any(returned.alias_info for returned in operation._schema.returns):
             made = [x.numel() for x in tree_leaves(out) if isinstance(x, torch.Tensor)]
-            self.largest = max(self.largest, *made, 0)
+            self.count, self.largest = self.count + 1, max(self.largest, *made, 0)
         return out
 
 
 DRAWN = "the global random numbers"
+
+
+class Unfit(Exception):
+    """Raised where the answer is not the module that was asked for."""
 
 
 class Settings:
@@ -195,6 +200,7 @@ class Settings:
         return {
             "autograd's switch": torch.is_grad_enabled(),
             "the default dtype": torch.get_default_dtype(),
+            "the default device": torch.get_default_device(),
             DRAWN: torch.get_rng_state(),
         }
 
@@ -204,7 +210,10 @@ class Settings:
         return [name for name in after if not same_setting(before[name], after[name])]
 
     def __exit__(self, *error):
-        switch, dtype, numbers = self.before.values()
+        switch, dtype, device, numbers = self.before.values()
+        # to say which, even the same one, makes every later call slower
+        if torch.get_default_device() != device:
+            torch.set_default_device(device)
         torch.set_grad_enabled(switch)
         torch.set_default_dtype(dtype)
         torch.set_rng_state(numbers)
@@ -293,19 +302,19 @@ def built(kind, arguments, weights, before=None):
     What it may keep of a call before, with other weights and arguments, must not count.
     """
     if isinstance(kind, torch.nn.Module):
-        raise TypeError("it should be the class itself, not a module made from it")
+        raise Unfit("it should be the class itself, not a module made from it")
     if not (isinstance(kind, type) and issubclass(kind, torch.nn.Module)):
-        raise TypeError("it should be a class that derives from torch.nn.Module")
+        raise Unfit("it should be a class that derives from torch.nn.Module")
     # a new layer draws its first weights, which are not kept
     with torch.random.fork_rng(devices=[]):
         module = kind(*arguments).eval()
     frozen = [name for name, weight in module.named_parameters() if not weight.requires_grad]
     if frozen:
-        raise ValueError(f"{', '.join(frozen)} cannot learn: requires_grad is False")
+        raise Unfit(f"{', '.join(frozen)} cannot learn: requires_grad is False")
     own = {name: tuple(weight.shape) for name, weight in module.named_parameters()}
     wanted = {name: tuple(weight.shape) for name, weight in weights.items()}
     if own != wanted:
-        raise ValueError(f"its parameters should be {listed(wanted)}, but are {listed(own)}")
+        raise Unfit(f"its parameters should be {listed(wanted)}, but are {listed(own)}")
     for weight in weights.values():
         module.to(weight.device, weight.dtype)
     if before is not None:

@@ -22,7 +22,7 @@ TORCH_ATTENTION = (
 
 @dataclass(frozen=True)
 class Case:
-    """One call that a check makes. `longer` holds the same arguments at a greater length.
+    """One call that a check makes. `longer` holds its arguments at a greater length, or a case.
 
     Where the answer is the class of a module, `build` holds the arguments that make one, and
     `weights` all its parameters by name. No tensor made on the way may have more than
@@ -32,7 +32,7 @@ class Case:
     about: str
     args: tuple
     kwargs: dict[str, Any] = field(default_factory=dict)
-    longer: tuple | None = None
+    longer: "tuple | Case | None" = None
     gradient: bool = True
     build: tuple | None = None
     weights: dict[str, Tensor] = field(default_factory=dict)

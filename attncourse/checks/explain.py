@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from attncourse.checks.compare import close, tolerance
-from attncourse.checks.driver import DRAWN, Unsendable
+from attncourse.checks.driver import DRAWN, Unfit, Unsendable
 from attncourse.checks.exercise import Case, is_floating
 from attncourse.checks.observation import Observation, Probe
 
@@ -19,6 +19,8 @@ def explain(probe: Probe, got: Observation, want: Observation, length: int) -> t
     on = f"On {about}"
     if got.outcome == "forbidden":
         return "wrong", f"{got.called} may not be called here: write the steps yourself", ""
+    if got.outcome == "steps" and got.tells:
+        return "too slow", "your test runs too long: fewer inputs, or smaller ones, will do", on
     if got.outcome == "steps" or got.loops:
         return (
             "too slow",
@@ -27,6 +29,8 @@ def explain(probe: Probe, got: Observation, want: Observation, length: int) -> t
         )
     if got.outcome == "raised" and want.outcome != "raised":
         error = got.error or {}
+        if error.get("type") == Unfit.__name__:
+            return "wrong", error["text"], on
         where = f" (line {error['line'][0]}: {error['line'][1]})" if error.get("line") else ""
         says = f"{error['type']}: {error['text']}{where}"
         if probe.way == "meta":
@@ -35,6 +39,8 @@ def explain(probe: Probe, got: Observation, want: Observation, length: int) -> t
             return "wrong", f"your test refuses a right answer, {about}", says
         return "error", f"it raises {says}", on
     if want.outcome == "raised" and got.outcome == "returned":
+        if got.returns:
+            return "wrong", "what a test returns is not looked at: raise AssertionError", ""
         if got.tells:
             return "wrong", f"your test lets a wrong answer pass: {about}", ""
         return "wrong", "it should have raised an error here", on

@@ -15,9 +15,12 @@ Caller = Callable[[dict], dict]
 # what a driver may say; that a probe is inconclusive is for this side alone to find
 OUTCOMES = {"returned", "raised", "missing", "steps", "forbidden"}
 MOST_STEPS = 200_000
+# a test compares number by number, and may do so for many inputs
+TEST_STEPS = 5
 # what torch says when a value is asked of a tensor that has none: no fault of the answer
 NO_VALUE = re.compile(
-    r"item\(\)|no data|_local_scalar_dense|nonzero|data-dependent|to numpy|aten::equal"
+    r"item\(\)|no data|_local_scalar_dense|nonzero|data-dependent|to numpy|aten::equal|"
+    r"[Mm]eta kernel"
 )
 
 
@@ -45,6 +48,7 @@ class Observation:
     elements: int = 0  # of the largest tensor made on the way, where there are too many
     settings: tuple[str, ...] = ()
     tells: bool = False  # a learner's test: that it raised is its answer, however it says so
+    returns: bool = False  # a test that returns something, as if that were its answer
 
 
 def local(function: Callable) -> Caller:
@@ -91,28 +95,24 @@ def observe(
 ) -> Observation:
     """Make one call (two for `longer`) and note what happened."""
     case = probe.case
-    request = {
+    longer = case.longer if isinstance(case.longer, Case) else replace(case, args=case.longer or ())
+    # only the same module can be called at both lengths
+    again = probe.way == "values" and case.build and longer.args and longer.build == case.build
+    request = asked(case) | {
         "name": exercise.name,
-        "args": [driver.encode(x) for x in case.args],
-        "kwargs": {name: driver.encode(x) for name, x in case.kwargs.items()},
-        "build": None if case.build is None else driver.encode(case.build),
-        "weights": {name: driver.encode(x) for name, x in case.weights.items()},
-        "before": None,
+        "before": [driver.encode(x) for x in longer.args] if again else None,
         "device": "meta" if probe.way == "meta" else device,
         "cotangent": None if probe.cotangent is None else driver.encode(probe.cotangent),
         # our own functions are only looked at for loops: being watched is slow
         "watched": bool(forbidden) or probe.way == "longer",
         "counted": probe.way == "longer" or case.most_elements is not None,
         "forbidden": list(forbidden),
-        "most_steps": MOST_STEPS,
+        "most_steps": MOST_STEPS * (TEST_STEPS if exercise.kind == "test" else 1),
     }
     try:
-        longer = [driver.encode(x) for x in case.longer or ()]
         if probe.way == "longer":
-            longest = request | {"args": longer}
+            longest = request | asked(longer)
             return growth(ask(caller, request), ask(caller, longest), exercise.steps_allowed)
-        if probe.way == "values" and case.build is not None and longer:
-            request["before"] = longer
         return read(exercise, probe, ask(caller, request))
     # what comes back may be anything at all
     except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, RecursionError) as error:
@@ -122,6 +122,16 @@ def observe(
             "line": None,
         }
         return Observation("raised", error=unreadable)
+
+
+def asked(case: Case) -> dict[str, Any]:
+    """The part of a request that is the case's own."""
+    return {
+        "args": [driver.encode(x) for x in case.args],
+        "kwargs": {name: driver.encode(x) for name, x in case.kwargs.items()},
+        "build": None if case.build is None else driver.encode(case.build),
+        "weights": {name: driver.encode(x) for name, x in case.weights.items()},
+    }
 
 
 def ask(caller: Caller, request: dict) -> dict[str, Any]:
@@ -162,6 +172,7 @@ def read(exercise: Exercise, probe: Probe, answer: dict[str, Any]) -> Observatio
         elements=too_many(int(answer["largest"]), probe.case.most_elements),
         settings=tuple(map(str, answer["settings"])),
         tells=tells,
+        returns=tells and value != driver.encode(None),
     )
 
 
@@ -186,6 +197,8 @@ def changes(case: Case, after: list | None) -> Iterator[int]:
         return
     before = [*case.args, *case.kwargs.values()]
     for place, (old, new) in enumerate(zip(before, after, strict=True)):
+        if isinstance(old, list) and driver.decode(new) != old:
+            yield place
         if isinstance(old, Tensor) and not old.is_meta:
             value = driver.decode(new)
             unchanged = isinstance(value, Tensor) and value.is_meta
