@@ -182,6 +182,15 @@ def test_a_token_that_may_attend_nowhere_gets_the_last_bias_alone(layer, normal)
     assert grad.isfinite().all()
 
 
+@pytest.mark.parametrize("weights", [True, False], ids=["weights asked for", "not asked for"])
+def test_torch_gives_nan_to_such_a_token_where_it_is_asked_for_weights(normal, weights):
+    theirs, x = nn.MultiheadAttention(6, 3, batch_first=True).to(device()), normal(2, 5, 6)
+    forbidden = torch.zeros(5, 5, dtype=torch.bool, device=device())
+    forbidden[1] = True
+    out, _ = theirs.double()(x, x, x, attn_mask=forbidden, need_weights=weights)
+    assert bool(out[:, 1].isnan().all()) == weights and out[:, 2].isfinite().all()
+
+
 def test_the_mechanism_of_the_heads_is_an_argument(layer, normal):
     ours, x, mask = layer(6, 3), normal(2, 5, 6), causal_mask(5, device())
     theirs = layer(6, 3, attend=F.scaled_dot_product_attention)
@@ -264,15 +273,30 @@ class Viewed(MultiHeadAttention):
             one(z).reshape(*z.shape[:-2], self.heads, z.shape[-2], -1)
             for one, z in ((self.w_q, x), (self.w_k, y), (self.w_v, y))
         )
+        mask = None if mask is None else mask.unsqueeze(-3)
         return self.w_o(self.attend(q, k, v, mask).reshape(x.shape))
 
 
-class Cut(MultiHeadAttention):
-    """Cuts the tokens themselves, and projects nothing before the last matrix."""
+class Sliced(MultiHeadAttention):
+    """Its values come from a head's own piece of the token, its queries and keys from all of it."""
 
     def forward(self, x, context=None, mask=None):
-        pieces = split_heads(x, self.heads)
-        return self.w_o(join_heads(self.attend(pieces, pieces, pieces, mask)))
+        q, k, v = (split_heads(z, self.heads) for z in (self.w_q(x), self.w_k(x), x))
+        return self.w_o(join_heads(self.attend(q, k, v, mask)))
+
+
+class Unmasked(MultiHeadAttention):
+    """Hides nothing."""
+
+    def forward(self, x, context=None, mask=None):
+        return super().forward(x, context)
+
+
+class Unbiased(MultiHeadAttention):
+    """Has biases, and does not add that of the last matrix."""
+
+    def forward(self, x, context=None, mask=None):
+        return super().forward(x, context, mask) - self.w_o.bias.detach()
 
 
 class Straight(MultiHeadAttention):
@@ -328,12 +352,13 @@ FALSE_OF = {
     "layer_is_a_sum_over_heads": ("MultiHeadAttention", Rectified),
     "head_has_rank_d_v": ("split_heads", lambda x, heads: x.expand(heads, *x.shape)),
     "w_o_mixes_the_heads": ("MultiHeadAttention", Viewed),
-    "every_head_reads_the_whole_token": ("MultiHeadAttention", Cut),
+    "every_head_reads_the_whole_token": ("MultiHeadAttention", Sliced),
     "heads_have_no_order": ("MultiHeadAttention", Viewed),
     "heads_cost_no_operations": ("layer_cost", lambda n, d, heads: Cost(heads * n * n * d, n * n)),
     "attention_cubes_the_distance": ("MultiHeadAttention", Straight),
     "attention_alone_collapses": ("MultiHeadAttention", Straight),
-    "skips_keep_tokens_apart": ("MultiHeadAttention", Skipping),
+    "skips_slow_the_collapse": ("MultiHeadAttention", Skipping),
+    "large_weights_collapse_in_spite_of_skips": ("MultiHeadAttention", Straight),
     "stream_remembers_its_tokens": ("MultiHeadAttention", Erasing),
 }
 
@@ -343,6 +368,18 @@ def test_a_claim_does_not_hold_of_a_wrong_layer(name, monkeypatch):
     replaced, wrong = FALSE_OF[name]
     monkeypatch.setattr(page, replaced, wrong)
     assert not getattr(page, name).measure().measured.holds
+
+
+@pytest.mark.parametrize("wrong", [Unmasked, Unbiased])
+def test_torch_is_not_equalled_without_the_mask_or_a_bias(wrong, monkeypatch):
+    monkeypatch.setattr(page, "MultiHeadAttention", wrong)
+    assert not page.equals_torch.measure().measured.holds
+
+
+def test_a_stream_that_changes_nothing_knows_all_its_tokens(g):
+    x = page.normal(g, 16, 64)
+    assert page.known([x, x]) == 16
+    assert page.known([x, x.roll(1, 0)]) == 0
 
 
 def test_every_claim_has_a_wrong_layer():
