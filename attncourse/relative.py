@@ -4,7 +4,7 @@ $$e_{ij} = \frac{q_i^\top (k_j + a^K_{ij})}{\sqrt{d}}, \qquad
 z_i = \sum_j w_{ij} \, (v_j + a^V_{ij}), \qquad
 a_{ij} = \text{row } \mathrm{clip}(j - i, -\kappa, \kappa) + \kappa \text{ of a table}$$
 
-Source: Shaw et al. (2018), eq. 3-5. The skew: Huang et al. (2018), section 3.4.
+Source: Shaw et al. (2018), eq. 3-5. The skew: Huang et al. (2019), section 3.4.1.
 """
 
 import math
@@ -17,6 +17,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn.functional import pad
 
 from attncourse.dot_product import masked_softmax, require_fit
+from attncourse.positional import sinusoids
 
 # queries in a block: fewer leave the matrix products too small, more leave the processor's cache
 BLOCK = 128
@@ -113,9 +114,10 @@ def relative_attention(
     a_v: Float[Tensor, "rows e"] | None,
     mask: Bool[Tensor, "*#batch #n #m"] | None = None,
 ) -> Float[Tensor, "*batch n e"]:
-    """The same with 128 queries at a time, so that nothing has n x m numbers, gradients included.
+    """The same with the weights of 128 queries at a time, in the backward pass too.
 
-    The backward pass computes the weights again, and has no gradient of its own.
+    At a fixed reach, what it makes grows with n, not with n x m. The backward pass computes the
+    weights again, and has no gradient of its own.
     The blocks are those of Dao et al. (2022), section 3.1, cut along the queries alone.
     """
     a_k, a_v = fitting_tables(q, k, v, a_k, a_v, mask)
@@ -138,7 +140,7 @@ class AttentionInBlocks(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, q, k, v, bias, mask):
-        """Each block's softmax, of which only the logarithm of the sum is kept."""
+        """Each block's softmax; of its weights, only the logarithm of each row's sum is kept."""
         ctx.batch = q.shape[:-2]
         q, k, v, bias = (x.reshape(math.prod(ctx.batch), *x.shape[-2:]) for x in (q, k, v, bias))
         z, shares = q.new_empty(*q.shape[:-1], v.shape[-1]), torch.zeros_like(bias)
@@ -253,20 +255,20 @@ class RelativeAttention(nn.Module):
 def skew(x: Float[Tensor, "*batch n offsets"]) -> Float[Tensor, "*batch n n"]:
     """From a column for each offset, -(n-1) to n-1, to one for each key: row i moves left by n-1-i.
 
-    Source: Huang et al. (2018), section 3.4.1, for keys on both sides.
+    It does for keys on both sides what Huang et al. (2019), section 3.4.1, do for earlier ones.
     """
     n, offsets = x.shape[-2:]
     if offsets != max(2 * n - 1, 0):
         raise ValueError(f"{n} queries have {2 * n - 1} offsets, not {offsets}")
-    # one more number in front of each row: cut into rows as long as before, each starts one later
-    later = pad(x, (1, 0)).flatten(-2)[..., n:]
-    return later.unflatten(-1, (n, offsets))[..., :n]
+    # with one more number in each row, rows cut as long as before start ever earlier in their query
+    moved = pad(x, (1, 0)).flatten(-2)[..., n:]
+    return moved.unflatten(-1, (n, offsets))[..., :n]
 
 
 def causal_skew(x: Float[Tensor, "*batch n n"]) -> Float[Tensor, "*batch n n"]:
     """From a column for each offset, -(n-1) to 0, to one for each key; later keys get zeros.
 
-    Source: Huang et al. (2018), section 3.4.1.
+    Source: Huang et al. (2019), section 3.4.1.
     """
     n, offsets = x.shape[-2:]
     if offsets != n:
@@ -284,9 +286,7 @@ def sinusoidal_relative(
     """
     if n < 1 or d < 1:
         raise ValueError(f"n={n} and d={d}: both must be at least 1")
-    offset = torch.arange(1 - n, n, device=device)
-    angle = offset[:, None] * 10000.0 ** (-torch.arange(0, d, 2, device=device) / d)
-    return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)[:, :d]
+    return sinusoids(2 * n - 1, d, device, start=1 - n)
 
 
 def t5_buckets(
@@ -298,8 +298,9 @@ def t5_buckets(
 ) -> Int[Tensor, "n n"]:
     """For query i and key j, the bucket whose learned number is added to their score.
 
-    Half of a direction's buckets hold one distance each; the others grow as powers, and the last
-    has all from `farthest` on. In one direction, all later keys are in bucket 0.
+    Half of a direction's buckets hold one distance each; the others grow as powers, so that one
+    more would begin at `farthest`. The last has no end: for 32 and 128, it has all from 91 on (113
+    in one direction). In one direction, all later keys are in bucket 0.
     Source: Raffel et al. (2020), section 2.1, and its program.
     """
     sides = 2 if bidirectional else 1
@@ -325,7 +326,8 @@ def alibi_bias(
 ) -> Float[Tensor, "heads n n"]:
     """What is added to the scores: minus the distance, steeper in the first heads.
 
-    Head h of H, from 1, has the slope 2^(-8 h / H). Source: Press et al. (2022), section 3.
+    Head h of H, from 1, has the slope 2^(-8 h / H). Source: Press et al. (2022), section 3, for
+    earlier keys; later ones get the same penalty here.
     """
     if heads < 1 or n < 0:
         raise ValueError(f"heads={heads} must be at least 1, n={n} at least 0")

@@ -65,5 +65,15 @@ def test_a_claim_does_not_hold_of_a_wrong_function(name, monkeypatch):
     assert not getattr(page, name).measure().measured.holds
 
 
+def test_the_forms_are_compared_where_keys_lie_beyond_the_band_of_a_block(monkeypatch):
+    def in_the_band_alone(x, band, by_row):
+        left, right, index = band
+        x[..., left:right] += by_row.gather(-1, index)
+        return x
+
+    monkeypatch.setattr("attncourse.relative.add_by_row", in_the_band_alone)
+    assert not page.all_forms_are_one.measure().measured.holds
+
+
 def test_every_claim_has_a_wrong_function():
     assert {one.id.partition(".")[2] for one in claims("relative")} == set(FALSE_OF)
