@@ -10,7 +10,7 @@ PAGE = (ROOT / "chapters" / "relative.md").read_text("utf-8")
 RESULTS = ROOT / "benchmarks" / "results"
 
 
-@pytest.mark.parametrize("file", ["relative_ablations"])
+@pytest.mark.parametrize("file", ["relative_ablations", "translation"])
 def test_every_row_of_a_benchmark_s_table_stands_in_the_chapter(file):
     lines = (RESULTS / f"{file}.md").read_text("utf-8").splitlines()
     rows = [line for line in lines if line.startswith("| ")]
@@ -26,8 +26,18 @@ def test_what_the_chapter_says_of_reach_keys_and_values_is_so():
     assert 0 < neither - right["no attention"] < 0.04
     assert abs(right["relative, reach 0"] - neither) < 0.015
     two = right["relative, reach 2"]
-    assert all(abs(right[f"relative, reach {k}"] - two) < 0.015 for k in (4, 8, 16))
+    assert all(abs(right[f"relative, reach {k}"] - two) < 0.01 for k in (4, 8, 16))
     assert two > right["sinusoids, scale 1"] + 0.02
-    assert two > right["relative, reach 1"] + 0.02
-    assert abs(keys - both) < 0.015
+    assert 0.25 < (right["relative, reach 1"] - neither) / (two - neither) < 0.42
+    assert abs(keys - both) < 0.01
     assert neither + 0.05 < values < both - 0.02
+
+
+def test_what_the_chapter_says_of_number_names_is_so():
+    rows = json.loads((RESULTS / "translation.json").read_text("utf-8"))["rows"]
+    trained, further, longest = ({row["model"]: row["mean"][i] for row in rows} for i in range(3))
+    spread = max(row["spread"][0] for row in rows if row["model"] != "no positions")
+    assert trained["no positions"] < 0.4
+    assert abs(trained["relative, reach 8"] - trained["sinusoids"]) <= spread
+    assert further["relative, reach 8"] > further["sinusoids"] + 0.04
+    assert longest["sinusoids"] == 0 < longest["relative, reach 8"] < 0.1
