@@ -115,8 +115,8 @@ def tree_depth(heads: Int[Tensor, "*batch n"]) -> Int[Tensor, "*batch n"]:
 def tree_distance(heads: Int[Tensor, "*batch n"]) -> Int[Tensor, "*batch n n"]:
     """The edges between token i and token j in the tree, with the sign of j - i.
 
-    From tree to tree, the way goes over one more node, above all roots. The length of the way is
-    after Wang et al. (2019), relative structural positions; the sign is our choice.
+    From tree to tree, the way goes over one more node, above all roots. The idea of a signed
+    relative position in the tree is from Wang et al. (2019); taking the length of the way is ours.
     """
     above = ancestors(heads).float()
     up = above.sum(-1)

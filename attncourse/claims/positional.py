@@ -89,8 +89,8 @@ def rotation(offset: int, d: int) -> Tensor:
 
 
 @claim(
-    "For each offset there is one rotation matrix that takes the sinusoids of every position to "
-    "those of the position at that offset, for positions from 0 to 999.",
+    "In an even width, for each offset there is one rotation matrix that takes the sinusoids of "
+    "every position to those of the position at that offset, for positions from 0 to 999.",
     source=f"{VASWANI} (there: a linear function)",
 )
 def a_shift_is_a_rotation(g):
@@ -110,9 +110,9 @@ def a_shift_is_a_rotation(g):
 
 
 @claim(
-    "The dot product of the sinusoids of two positions depends on their offset alone: it is the "
-    "same between 0 and 999 as a million positions on, and the same for an offset and its "
-    "opposite.",
+    "In an even width, the dot product of the sinusoids of two positions depends on their offset "
+    "alone: it is the same between 0 and 999 as a million positions on, and the same for an offset "
+    "and its opposite.",
     source=f"{VASWANI}; the lost sign: Yan et al. (2019)",
 )
 def products_depend_on_the_offset(g):
@@ -128,28 +128,33 @@ def products_depend_on_the_offset(g):
     )
 
 
+def explained_by_offset(scores: Tensor) -> float:
+    """The share of the variance of scores that the means over equal offsets explain."""
+    n = len(scores)
+    place = torch.arange(n, device=scores.device)
+    offset = (place - place[:, None] + n - 1).flatten()
+    sums = scores.new_zeros(2 * n - 1).index_add(0, offset, scores.flatten())
+    means = (sums / offset.bincount())[offset].view(n, n)
+    return 1 - ((scores - means).var() / scores.var()).item()
+
+
 @claim(
-    "With random matrices W_Q and W_K between the sinusoids, as in a layer before training, the "
-    "score at a fixed offset varies from place to place by more than half as much as scores vary "
-    "in all.",
+    "The offset explains all the variance of the dot products of the sinusoids of 256 positions, "
+    "at width 64. With random matrices W_Q and W_K between them, as in a layer before training, it "
+    "explains less than a fifth of the variance of the scores, in the mean over 20 layers.",
     source="after Yan et al. (2019)",
 )
 def projections_hide_the_offset(g):
-    n, d = 256, 64
-    w_q, w_k = normal(g, 2, d, d) / d**0.5
+    n, d, layers = 256, 64, 20
     p = waves(n, d, g)
-
-    def within(scores):
-        means = {o: scores.diagonal(o).mean() for o in range(1 - n, n)}
-        place = torch.arange(n, device=g.device)
-        by_offset = torch.stack(list(means.values()))[place - place[:, None] + n - 1]
-        return ((scores - by_offset).std() / scores.std()).item()
-
-    bare, layer = within(p @ p.mT), within(p @ w_q @ (p @ w_k).mT)
+    bare, projected = explained_by_offset(p @ p.mT), 0.0
+    for _ in range(layers):
+        w_q, w_k = normal(g, 2, d, d) / d**0.5
+        projected += explained_by_offset(p @ w_q @ (p @ w_k).mT) / layers
     return Measured(
-        {"share of the spread at a fixed offset, sinusoids alone": bare, "projected": layer},
-        "rounding; over 1/2",
-        bare < 1e-9 and layer > 0.5,
+        {"share not explained, sinusoids alone": 1 - bare, "share explained, scores": projected},
+        "rounding; below 1/5",
+        1 - bare < 1e-12 and projected < 0.2,
     )
 
 
@@ -176,8 +181,8 @@ def a_row_has_mean_square_one_half(g):
 
 @claim(
     "Where every training sentence has at most 16 words, the rows of a learned table from 16 on "
-    "get a gradient of exactly 0: they stay as they were drawn. A sentence longer than the table "
-    "raises an error.",
+    "get a gradient of exactly 0: nothing but weight decay, where there is any, changes them. A "
+    "sentence longer than the table raises an error.",
     source="Gehring et al. (2017), section 3.1: a position looks up its row, and no other",
 )
 def a_table_learns_only_what_it_sees(g):
@@ -273,7 +278,7 @@ def random_tree(g: torch.Generator, n: int) -> Tensor:
 @claim(
     "In a chain, where the head of each of 32 words is the word before it, the depth of a word is "
     "its position, and the signed tree distance of two words is their offset j - i.",
-    source=f"{WANG}; the sign is our choice",
+    source=f"after {WANG}; the length of the way as the distance is our choice",
 )
 def a_chain_is_the_sequence(g):
     place = torch.arange(32, device=g.device)
