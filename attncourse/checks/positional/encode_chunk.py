@@ -1,5 +1,7 @@
 """Exercise encode_chunk: the positions of a chunk that continues what a cache already holds."""
 
+from functools import lru_cache
+
 import torch
 
 from attncourse.checks.exercise import Case, Exercise
@@ -59,7 +61,7 @@ def cases(draw):
     yield Case(f"{n} tokens from {n}, the second chunk", (x, n))
     yield Case(f"one token at {start}", (x[:, :1], start))
     yield Case(f"an odd width, {n} tokens from {start}", (x[..., 1:], start))
-    yield Case(f"{n} tokens from 5000", (x, 5000))
+    yield Case(f"{n} tokens from 20000", (x, 20000))
 
 
 def chunk(x, start):
@@ -123,11 +125,37 @@ def ends_at_start(x, start):
 
 
 @exercise.mutant(
-    "the slice runs from start to n, and n is a number of tokens: it ends at start + n"
+    "the table has too few rows there: let the positions begin at start, or cut the rows from "
+    "start to start + n, not both"
 )
 def slice_to_n(x, start):
     n, d = x.shape[-2:]
     return x + waves(torch.arange(start + n, dtype=x.dtype, device=x.device), d)[start:n]
+
+
+@exercise.mutant(
+    "the positions run from start to n, and n is a number of tokens: they end at start + n"
+)
+def positions_to_n(x, start):
+    positions = torch.arange(start, x.shape[-2], dtype=x.dtype, device=x.device)
+    return encode(x, positions=positions)
+
+
+@exercise.mutant("the positions reach start + n: the last is one less, in steps of 1")
+def positions_up_to_start_plus_n(x, start):
+    n = x.shape[-2]
+    positions = torch.linspace(start, start + n, n, dtype=x.dtype, device=x.device)
+    return encode(x, positions=positions)
+
+
+@exercise.mutant("start is added twice: once is enough")
+def start_added_twice(x, start):
+    return encode(x, start + start)
+
+
+@exercise.mutant("all rows of the table are added: only those of the chunk belong to x")
+def whole_table_added(x, start):
+    return encode(x, positions=torch.arange(start + x.shape[-2], dtype=x.dtype, device=x.device))
 
 
 @exercise.mutant("start is counted in chunks: it is a position, counted in tokens")
@@ -244,9 +272,22 @@ def float32_inside(x, start):
     return x + waves(chunk(x, start).float(), x.shape[-1]).to(x.dtype)
 
 
-@exercise.mutant("the result is always float64: make the positions in the dtype of x")
+DOUBLE = "the result is always float64: rates, kept from an earlier call or not, follow x's dtype"
+
+
+@exercise.mutant(DOUBLE)
 def always_float64(x, start):
     return encode(x, positions=chunk(x, start).double())
+
+
+@lru_cache
+def kept(d):
+    return torch.arange(0, d, 2, dtype=torch.float64) / d
+
+
+@exercise.mutant(DOUBLE)
+def rates_kept_from_an_earlier_call(x, start):
+    return encode(x, start, powers=kept(x.shape[-1]))
 
 
 @exercise.mutant("the result is always float32: keep the dtype of x")

@@ -62,6 +62,9 @@ def cases(draw):
     yield Case("a layer whose outputs never move", (out, out, order))
     moved = 1.01 * out[:, order]
     yield Case("a layer that is off by a hundredth", (out, moved, order))
+    almost = (1 + 1e-5) * out[:, order]
+    yield Case("a layer that is off by a hundred thousandth", (out, almost, order))
+    yield Case("outputs that are ten times as large", (out, 10 * other, order))
     yield Case("outputs a million times smaller", (1e-6 * out, 1e-6 * other, order))
     # a square of these is too large for float32
     yield Case("outputs around 1e25", (1e25 * out, 1e25 * other, order))
@@ -169,6 +172,11 @@ def second_axis_permuted(out, permuted_out, order):
     return gap(out, permuted_out, order, want=out[:, order])
 
 
+@exercise.mutant("it needs one batch axis: any leading axes, or none, should work")
+def norms_over_axes_from_the_front(out, permuted_out, order):
+    return gap(out, permuted_out, order, size=lambda x: norm(x, (1, 2)))
+
+
 @exercise.mutant("the gap is not relative: divide by the norm of f(x)")
 def not_relative(out, permuted_out, order):
     return norm(permuted_out - out[..., order, :])
@@ -228,6 +236,17 @@ def mean_over_the_tokens(out, permuted_out, order):
     return (norm(permuted_out - want, -1) / norm(want, -1)).mean(-1)
 
 
+@exercise.mutant("the norms of the tokens are added up: sum all squares, then take one root")
+def sum_of_the_norms_of_the_tokens(out, permuted_out, order):
+    return gap(out, permuted_out, order, size=lambda x: norm(x, -1).sum(-1))
+
+
+@exercise.mutant("the difference is averaged and the norm of f(x) is not: treat both alike")
+def mean_beside_a_sum(out, permuted_out, order):
+    apart = permuted_out - out[..., order, :]
+    return apart.square().mean((-2, -1)).sqrt() / norm(out)
+
+
 @exercise.mutant("the whole batch makes one number: each sequence has a gap of its own")
 def one_number_for_the_batch(out, permuted_out, order):
     return gap(out, permuted_out, order, size=torch.linalg.vector_norm)
@@ -243,7 +262,48 @@ def axes_kept(out, permuted_out, order):
     return gap(out, permuted_out, order)[..., None, None]
 
 
-@exercise.mutant("the epsilon is large enough to show where the outputs are small")
+EPSILON = "the epsilon is large enough to show where the outputs are small"
+
+
+@exercise.mutant(EPSILON)
+def epsilon_of_a_hundred_millionth(out, permuted_out, order):
+    return norm(permuted_out - out[..., order, :]) / (norm(out) + 1e-8)
+
+
+UNDER = "an epsilon under the root makes a gap where there is none: leave it out"
+
+
+@exercise.mutant(UNDER)
+def epsilon_under_one_root(out, permuted_out, order):
+    apart = (permuted_out - out[..., order, :]).square().sum((-2, -1))
+    return (apart + 1e-12).sqrt() / norm(out)
+
+
+@exercise.mutant(UNDER)
+def epsilon_under_both_roots(out, permuted_out, order):
+    return gap(out, permuted_out, order, size=lambda x: (x.square().sum((-2, -1)) + 1e-8).sqrt())
+
+
+@exercise.mutant("a small gap is set to 0: return it as it is")
+def small_gaps_to_zero(out, permuted_out, order):
+    size = gap(out, permuted_out, order)
+    return torch.where(size < 1e-3, 0, size)
+
+
+CAPPED = "the gap is cut off at the top: return it as it is"
+
+
+@exercise.mutant(CAPPED)
+def one_at_most(out, permuted_out, order):
+    return gap(out, permuted_out, order).clamp(max=1)
+
+
+@exercise.mutant(CAPPED)
+def two_at_most(out, permuted_out, order):
+    return gap(out, permuted_out, order).clamp(max=2)
+
+
+@exercise.mutant(EPSILON)
 def a_large_epsilon(out, permuted_out, order):
     return norm(permuted_out - out[..., order, :]) / (norm(out) + 1e-6)
 

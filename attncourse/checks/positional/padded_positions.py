@@ -27,7 +27,10 @@ exercise = Exercise(
 def by_hand(mask):
     rows = []
     for row in mask.reshape(-1, mask.shape[-1]).tolist():
-        rows.append([sum(row[:i]) if word else 0 for i, word in enumerate(row)])
+        before = 0
+        for word in row:
+            rows.append(before if word else 0)
+            before += word
     return torch.tensor(rows).reshape(mask.shape)
 
 
@@ -42,6 +45,8 @@ def cases(draw):
     scattered = draw.mask(2, n)
     # two words and two paddings in turn, so that neither end tells how many come before
     scattered[:, 1:6] = torch.tensor([True, False, False, True, True])
+    # one row begins and ends with a word, the other with padding
+    scattered[:, 0] = scattered[:, -1] = torch.tensor([True, False])
     yield Case(f"padding anywhere, n={n}", (scattered,), longer=(scattered.repeat(1, 16),))
     yield Case(f"one row, padding anywhere, n={n}", (scattered[0],))
     yield Case(f"padding on the right, n={n}", (right,))
@@ -54,7 +59,7 @@ def cases(draw):
     yield Case("a row of nothing but padding", (nothing,))
     yield Case("one word", (torch.ones(2, 1, dtype=torch.bool),))
     yield Case("one padding", (torch.zeros(2, 1, dtype=torch.bool),))
-    yield Case("400 places, three of four with a word", (torch.arange(400) % 4 > 0,))
+    yield Case("2800 places, three of four with a word", (torch.arange(2800) % 4 > 0,))
 
 
 def counted(mask, *, away=1, padding=0, axis=-1):
@@ -101,6 +106,21 @@ def place_less_the_padding_before(mask):
 @exercise.mutant("words count from 1: the first word has position 0")
 def counted_from_one(mask):
     return counted(mask, away=0)
+
+
+@exercise.mutant("roll brings the last word to the front: shift in a 0")
+def rolled_by_one(mask):
+    return mask.roll(1, -1).cumsum(-1) * mask
+
+
+@exercise.mutant("1 is taken away only where a row begins with a word: no word counts itself")
+def less_the_first_place(mask):
+    return (mask.cumsum(-1) - mask[..., :1].long()) * mask
+
+
+@exercise.mutant("padding has the position 1 and words begin at 2: here both begin at 0")
+def counted_from_two(mask):
+    return mask.cumsum(-1) * mask + 1
 
 
 @exercise.mutant("padding is not set to 0: it has the position of the word before it")
@@ -206,6 +226,11 @@ def positions_of_32_bits(mask):
 def counted_in_eight_bits(mask):
     count = mask.cumsum(-1, dtype=torch.uint8)
     return (count - 1).masked_fill(~mask, 0).long()
+
+
+@exercise.mutant("16 bits do not hold every position of a long row: cumsum itself gives int64")
+def counted_in_half_precision(mask):
+    return ((mask.half().cumsum(-1) - 1) * mask).long()
 
 
 LOOP = "it loops over places or rows: a cumulative sum counts all words at once"

@@ -33,25 +33,29 @@ class ByHand(nn.Module):
         self.hidden, self.out, self.length = nn.Linear(1, hidden), nn.Linear(hidden, d), length
 
     def forward(self, x):
-        rows = []
-        for t in range(x.shape[-2]):
-            inner = (self.hidden.weight[:, 0] * (t / self.length) + self.hidden.bias).tanh()
-            rows.append(self.out.weight @ inner + self.out.bias)
-        return x + torch.stack(rows)
+        t = torch.arange(x.shape[-2], dtype=x.dtype) / self.length
+        # one hidden unit after the other
+        units = zip(self.hidden.weight[:, 0], self.hidden.bias, self.out.weight.T, strict=True)
+        made = [(t * slope + bias).tanh()[:, None] * out for slope, bias, out in units]
+        return x + sum(made) + self.out.bias
+
+
+def drawn(draw, d, hidden):
+    """Weights for a network of this size."""
+    shapes = {"hidden.weight": (hidden, 1), "hidden.bias": (hidden,)}
+    shapes |= {"out.weight": (d, hidden), "out.bias": (d,)}
+    return {name: draw.normal(*shape) for name, shape in shapes.items()}
 
 
 @exercise.cases
 def cases(draw):
-    d, hidden, length = 4, 6, draw.integer(9, 11)
-    n = draw.integer(5, 7)
-    build = (d, hidden, length)
-    shapes = {"hidden.weight": (hidden, 1), "hidden.bias": (hidden,)}
-    shapes |= {"out.weight": (d, hidden), "out.bias": (d,)}
-    weights = {name: draw.normal(*shape) for name, shape in shapes.items()}
+    d, hidden, length = 4, 5, draw.integer(10, 12)
+    n = draw.integer(6, 8)
     x, sizes = draw.normal(2, n, d), f"n={n}, d={d}, hidden={hidden}, length={length}"
+    weights = drawn(draw, d, hidden)
 
     def case(about, x, longer=None):
-        return Case(about, (x,), build=build, weights=weights, longer=longer)
+        return Case(about, (x,), build=(d, hidden, length), weights=weights, longer=longer)
 
     yield case(f"a batch of 2, {sizes}", x, longer=(x.repeat(1, 16, 1),))
     yield case(f"one sequence without a batch, {sizes}", x[0])
@@ -61,6 +65,13 @@ def cases(draw):
         f"a sequence of {3 * length}, longer than length={length}", draw.normal(3 * length, d)
     )
     yield case("one token", x[:, :1])
+    narrow = {"build": (1, 3, length), "weights": drawn(draw, 1, 3)}
+    yield Case("d=1, hidden=3", (x[..., :1],), **narrow)
+    small = {"build": (2, 3, length), "weights": drawn(draw, 2, 3)}
+    # more rows than a table that is made once may have
+    yield Case(
+        "a sequence of 5003, d=2, hidden=3", (draw.normal(5003, 2),), gradient=False, **small
+    )
 
 
 @exercise.valid
@@ -137,6 +148,27 @@ class PositionsAsTheyAre(Network):
 class DividedByTheLengthAtHand(Network):
     def positions(self, x):
         return self.count(x) / x.shape[-2]
+
+
+@exercise.mutant("the positions run from 0 to 1: position 3 would change with the sentence")
+class FromZeroToOne(Network):
+    def positions(self, x):
+        return self.count(x) / max(x.shape[-2] - 1, 1)
+
+
+@exercise.mutant("the last position is n / length: counted from 0, it is (n - 1) / length")
+class UpToNItself(Network):
+    def positions(self, x):
+        n = x.shape[-2]
+        return torch.linspace(0, n / self.length, n, dtype=x.dtype, device=x.device)
+
+
+@exercise.mutant(
+    "in a sequence longer than length n is divided by: the input is t / length there, too"
+)
+class DividedByTheLarger(Network):
+    def positions(self, x):
+        return self.count(x) / max(self.length, x.shape[-2])
 
 
 @exercise.mutant("the positions are divided by length - 1: the network's input is t / length")
@@ -241,6 +273,42 @@ class HeldAtTheLastPosition(Network):
         return self.count(x).clamp(max=self.length - 1) / self.length
 
 
+ENOUGH = "positions far beyond length are not served: the network takes any number, so any n"
+
+
+@exercise.mutant(ENOUGH)
+class TableOfFiveThousandRows(Network):
+    def positions(self, x):
+        return super().positions(x)[:5000]
+
+
+@exercise.mutant(ENOUGH)
+class HeldFarBeyondLength(Network):
+    def positions(self, x):
+        return super().positions(x).clamp(max=3)
+
+
+SIZES = "the layers have sizes of their own: make them from d and hidden"
+
+
+@exercise.mutant(SIZES)
+class SizesFixed(Network):
+    def __init__(self, d, hidden, length):
+        super().__init__(4, 5, length)
+
+
+@exercise.mutant(SIZES)
+class HiddenSizeFromTheWidth(Network):
+    def __init__(self, d, hidden, length):
+        super().__init__(d, d + 1, length)
+
+
+@exercise.mutant("squeeze takes away every axis of size 1, the width among them: leave it out")
+class Squeezed(Network):
+    def encode(self, x):
+        return super().encode(x).squeeze()
+
+
 @exercise.mutant("n is taken from the front: the length is the last axis but one, shape[-2]")
 class LengthCountedFromTheFront(Network):
     def count(self, x):
@@ -277,7 +345,8 @@ class LoopOverPositions(Network):
     def encode(self, x):
         rows = []
         for t in self.positions(x):
-            rows.append(self.out(torch.tanh(self.hidden(t[None]))))
+            inner = torch.tanh(t * self.hidden.weight[:, 0] + self.hidden.bias)
+            rows.append(self.out.weight @ inner + self.out.bias)
         return torch.stack(rows)
 
 

@@ -133,10 +133,19 @@ def shifted_back(offset, d):
     return shift(-offset, d)
 
 
-@exercise.mutant("the sines have the same sign: expand cos(a + b) once more, one of them is minus")
+SIGNS = "the sines have the same sign: expand cos(a + b) once more, one of them is minus"
+
+
+@exercise.mutant(SIGNS)
 def both_sines_positive(offset, d):
     cosine, sine = turned(offset, d)
     return blocks(cosine, sine, sine, cosine)
+
+
+@exercise.mutant(SIGNS)
+def both_sines_negative(offset, d):
+    cosine, sine = turned(offset, d)
+    return blocks(cosine, -sine, -sine, cosine)
 
 
 @exercise.mutant("the minus is at the wrong cosine: only one of the two sines has a minus")
@@ -205,6 +214,33 @@ def frequencies_tiled(offset, d):
     beside = torch.stack([sine, torch.zeros_like(sine)], dim=-1).flatten(-2)[..., :-1]
     sides = torch.diag_embed(beside, offset=1) - torch.diag_embed(beside, offset=-1)
     return torch.diag_embed(cosine) + sides
+
+
+@exercise.mutant("each column has a frequency of its own: both columns of a pair have the same one")
+def a_frequency_for_each_column(offset, d):
+    column = torch.arange(d, dtype=offset.dtype, device=offset.device)
+    angles = offset[..., None] * 10000 ** (-column / d)
+    first, second = angles[..., 0::2], angles[..., 1::2]
+    return blocks(first.cos(), first.sin(), -second.sin(), second.cos())
+
+
+@exercise.mutant(
+    "sines stand beside the whole diagonal: between one pair and the next there is a 0"
+)
+def sines_between_the_pairs(offset, d):
+    cosine, sine = (x.repeat_interleave(2, dim=-1) for x in turned(offset, d))
+    beside = torch.diag_embed(sine[..., :-1], offset=1)
+    return torch.diag_embed(cosine) + beside - beside.mT
+
+
+@exercise.mutant("the first offset is used for all: each has a matrix of its own")
+def first_offset_for_all(offset, d):
+    return shift(offset.flatten()[0], d).expand(*offset.shape, d, d)
+
+
+@exercise.mutant("the axes of offset are made one: all of them stand before (d, d)")
+def axes_of_offset_flattened(offset, d):
+    return shift(offset.flatten(), d)
 
 
 @exercise.mutant("this shifts by 1 whatever the offset is: the angle is offset times frequency")

@@ -1,6 +1,7 @@
 """Exercise sinusoids_at: the sinusoids of positions that need not be whole numbers."""
 
 import math
+from functools import lru_cache
 
 import torch
 
@@ -163,6 +164,16 @@ def divided_by_a_fixed_width(positions, d):
     return waves(positions, d, powers=exponents(positions, d) * d / 512)
 
 
+@exercise.mutant("the exponent is divided by d - 1: divide 2i by d itself")
+def divided_by_one_less(positions, d):
+    return waves(positions, d, powers=exponents(positions, d) * d / max(d - 1, 1))
+
+
+@exercise.mutant("this logarithm has the base 10: exp goes with the natural one, math.log")
+def logarithm_to_the_base_ten(positions, d):
+    return waves(positions, d, base=math.exp(4))
+
+
 ODD = "an odd d goes wrong: there is one cosine less than there are sines, and a sine ends the row"
 
 
@@ -205,6 +216,11 @@ def rounded_positions(positions, d):
 @exercise.mutant("the positions are rounded: a position may lie between two whole numbers")
 def positions_cut_to_integers(positions, d):
     return waves(positions.long().to(positions.dtype), d)
+
+
+@exercise.mutant("the positions are divided by n: the formula takes them as they are")
+def divided_by_n(positions, d):
+    return waves(positions / positions.shape[-1], d)
 
 
 @exercise.mutant("every position is one too large: position 0 has the angle 0 everywhere")
@@ -278,9 +294,24 @@ def always_float32(positions, d):
     return waves(positions.float(), d)
 
 
-@exercise.mutant("the result is always float64: keep the dtype of the positions")
+DOUBLE = (
+    "the result is always float64: rates, even kept from an earlier call, follow positions' dtype"
+)
+
+
+@exercise.mutant(DOUBLE)
 def always_float64(positions, d):
     return waves(positions.double(), d)
+
+
+@lru_cache
+def kept(d):
+    return torch.arange(0, d, 2, dtype=torch.float64) / d
+
+
+@exercise.mutant(DOUBLE)
+def rates_kept_from_an_earlier_call(positions, d):
+    return waves(positions, d, powers=kept(d))
 
 
 @exercise.mutant("a new tensor is made on the CPU: give it the device of the positions")

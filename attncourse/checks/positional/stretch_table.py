@@ -52,6 +52,9 @@ def cases(draw):
     yield Case(f"{max_n} rows to 1, the first", (table, 1))
     yield Case("1 row to 4", (table[:1], 4))
     yield Case("1 row to 1", (table[:1], 1))
+    # sizes whose ratio is rounded to the wrong side
+    yield Case("11 rows to 15", (draw.normal(11, d), 15))
+    yield Case("8 rows to 26", (draw.normal(8, d), 26))
     yield Case("2 rows of width 1 to 5", (table[:2, :1], 5))
 
 
@@ -211,6 +214,36 @@ def batch_axis_left(table, n):
     return resized(table, n, align_corners=True)[None]
 
 
+@exercise.mutant("squeeze takes away every axis of size 1, and n or d may be 1: name the axis")
+def squeezed(table, n):
+    return F.interpolate(table.T[None], size=n, mode="linear", align_corners=True).squeeze().T
+
+
+@exercise.mutant("n divided by max_n is rounded, and a row may be missing: give the size itself")
+def by_a_scale_factor(table, n):
+    grown = F.interpolate(
+        table.T[None], scale_factor=n / len(table), mode="linear", align_corners=True
+    )
+    return grown[0].T
+
+
+AXIS = "the shares lack an axis: each belongs to a row, and serves all of its columns"
+
+
+@exercise.mutant(AXIS)
+def shares_before_rows(table, n):
+    place = places(table, n)
+    low, share = place.long(), place - place.floor()
+    return (1 - share) * table[low] + share * table[(low + 1).clamp(max=len(table) - 1)]
+
+
+@exercise.mutant(AXIS)
+def shares_after_rows(table, n):
+    place = places(table, n)
+    low, share = place.long(), place - place.floor()
+    return table[low] + (table[(low + 1).clamp(max=len(table) - 1)] - table[low]) * share
+
+
 ONE = "n = 1 goes wrong, since there are 0 steps to divide by: it gives the first row"
 
 
@@ -242,6 +275,14 @@ def beyond_the_last_row(table, n):
     low = place.long()
     share = (place - low)[:, None]
     return (1 - share) * table[low] + share * table[low + 1]
+
+
+@exercise.mutant("a place is rounded to just above the last row: keep the index within the table")
+def rounded_beyond_the_last_row(table, n):
+    count = torch.arange(n, dtype=table.dtype, device=table.device)
+    place = count * ((len(table) - 1) / max(n - 1, 1))
+    share = (place - place.floor())[:, None]
+    return (1 - share) * table[place.floor().long()] + share * table[place.ceil().long()]
 
 
 LOOP = "it loops over the rows: work out the places of all rows at once"

@@ -22,11 +22,12 @@ exercise = Exercise(
         "and more rows than somebody may have expected, each show something of their own.",
         "Write the sinusoids once more in the test, as slowly as you like, number by number. For "
         "several n and d, odd and even, compare: the shape first, then the dtype, then all "
-        "numbers within a tolerance that float32 needs and a wrong number does not fit in.",
-        "for n, d in [(100, 8), (5, 7)]: and in it, want = torch.tensor([[(math.cos if j % 2 else "
-        "math.sin)(t / 10000 ** ((j - j % 2) / d)) for j in range(d)] for t in range(n)]); "
+        "numbers within the 0.001 that a right one may be off by. A NaN is not within it.",
+        "for n, d in [(100, 8), (5, 7), (1, 3)]: and in it, want = torch.tensor([[(math.cos if "
+        "j % 2 else math.sin)(t / 10000 ** ((j - j % 2) / d)) for j in range(d)] for t in range(n)"
+        "]); "
         "assert got.shape == want.shape; "
-        "assert torch.allclose(got.double(), want.double(), atol=1e-4)",
+        "assert torch.allclose(got.double(), want.double(), atol=1e-3)",
     ),
     differentiable=False,
 )
@@ -43,13 +44,13 @@ def cases(draw):
 
 @exercise.reference
 def column_by_column(encode):
-    for n, d in ((1, 1), (3, 5), (80, 6)):
+    for n, d in ((1, 2), (3, 5), (98, 6)):
         got = encode(n, d)
         assert got.shape == (n, d) and got.dtype in (torch.float32, torch.float64)
         for column in range(d):
             wave, rate = (math.cos if column % 2 else math.sin), 10000 ** (-(column // 2) * 2 / d)
             want = torch.tensor([wave(t * rate) for t in range(n)], dtype=got.dtype)
-            assert (got[:, column] - want).abs().max() < 1e-4
+            assert (got[:, column] - want).abs().max() < 1e-3
 
 
 @exercise.valid
@@ -59,7 +60,7 @@ def against_the_formula(encode):
 
 @exercise.valid
 def on_other_sizes(encode):
-    examine(encode, sizes=((1, 4), (200, 9), (3, 12), (7, 1)))
+    examine(encode, sizes=((1, 4), (200, 9), (3, 10), (7, 1)))
 
 
 @exercise.valid
@@ -86,7 +87,8 @@ def by_exceptions_of_its_own(encode):
 
 @exercise.valid
 def by_its_properties(encode):
-    for n, d in ((90, 8), (6, 9)):
+    assert encode(1, 2).shape == (1, 2)
+    for n, d in ((100, 8), (6, 9)):
         got = encode(n, d)
         assert got.shape == (n, d) and got.dtype != torch.float16
         sines, cosines = got.double()[:, 0::2], got.double()[:, 1::2]
@@ -96,9 +98,9 @@ def by_its_properties(encode):
         close(got[0], (torch.arange(d) % 2).double())
         some = sines[:, : d // 2]
         turned = some[:-1] * rates[: d // 2].cos() + cosines[:-1] * rates[: d // 2].sin()
-        close(some[1:], turned)
+        assert (some[1:] - turned).abs().max() < 2e-3
         turned = cosines[:-1] * rates[: d // 2].cos() - some[:-1] * rates[: d // 2].sin()
-        close(cosines[1:], turned)
+        assert (cosines[1:] - turned).abs().max() < 2e-3
         close(sines[:, -1], (torch.arange(n) * rates[-1]).sin())
 
 
@@ -175,9 +177,41 @@ def only_the_first_pair(encode):
     examine(encode, agree=lambda got, want: close(got[..., :2], want[..., :2]))
 
 
+@exercise.mutant("it looks at the first two pairs only: the frequencies of others may be anything")
+def widths_of_two_pairs(encode):
+    examine(encode, sizes=((100, 4), (100, 3), (1, 3)))
+
+
+@exercise.mutant("it looks at the last row only: look at all of them")
+def only_the_last_row(encode):
+    def agree(got, want):
+        assert got.shape == want.shape
+        close(got[-1], want[-1])
+
+    examine(encode, agree=agree)
+
+
+@exercise.mutant("it looks at one row only: look at all of them")
+def one_row_far_away(encode):
+    def agree(got, want):
+        assert got.shape == want.shape
+        close(got[-3:][:1], want[-3:][:1])
+
+    examine(encode, agree=agree)
+
+
+@exercise.mutant("a NaN passes: it is not larger than any bound. Ask for small differences of all")
+def not_any_larger(encode):
+    def agree(got, want):
+        assert got.shape == want.shape and got.dtype != torch.float16
+        assert not ((got - want).abs() > 1e-3).any()
+
+    examine(encode, agree=agree)
+
+
 @exercise.mutant("a width of 2 has one frequency, and it is 1: try more columns")
 def a_width_of_two(encode):
-    examine(encode, sizes=((70, 2), (70, 1)))
+    examine(encode, sizes=((100, 2), (100, 1), (1, 2)))
 
 
 @exercise.mutant("it looks at the columns with sines only: look at those with cosines, too")
@@ -187,24 +221,39 @@ def only_the_sines(encode):
 
 @exercise.mutant("every width is even: try an odd one, too")
 def always_an_even_width(encode):
-    examine(encode, sizes=((70, 6), (5, 4)))
+    examine(encode, sizes=((100, 6), (5, 4), (1, 4)))
 
 
 @exercise.mutant("the width is 8, where a fixed 8 is right: try another, and an odd one")
 def a_width_of_eight(encode):
-    examine(encode, sizes=((70, 8), (5, 8)))
+    examine(encode, sizes=((100, 8), (5, 8), (1, 8)))
 
 
 @exercise.mutant("there are few rows: a table that ends or begins again goes unseen. Try 100")
 def few_rows(encode):
-    examine(encode, sizes=((10, 6), (5, 7)))
+    examine(encode, sizes=((10, 6), (5, 7), (1, 3)))
+
+
+@exercise.mutant("a table of 96 rows goes unseen: n may be 100")
+def seventy_rows(encode):
+    examine(encode, sizes=((70, 6), (5, 7), (1, 3)))
+
+
+@exercise.mutant("a table of 64 rows shows at n = 65, one of 96 does not: n may be 100")
+def sixty_five_rows(encode):
+    examine(encode, sizes=((65, 6), (5, 7)))
+
+
+@exercise.mutant("one row goes unseen: an encoding may lose its axis where n is 1")
+def never_one_row(encode):
+    examine(encode, sizes=((100, 6), (5, 7)))
 
 
 @exercise.mutant("the dtype of the result is not looked at: float32 or float64 is right")
 def dtype_not_looked_at(encode):
     def agree(got, want):
         assert got.shape == want.shape
-        assert torch.allclose(got.double(), want, atol=1e-2)
+        assert torch.allclose(got.double(), want, atol=1e-3)
 
     examine(encode, agree=agree)
 
@@ -214,6 +263,22 @@ def broadcast(encode):
     def agree(got, want):
         assert got.dtype != torch.float16
         assert (got - want).abs().max() < 1e-3
+
+    examine(encode, agree=agree)
+
+
+@exercise.mutant("it compares, but what comes of it is printed or returned: assert it")
+def compared_and_not_asserted(encode):
+    examine(encode, agree=lambda got, want: torch.allclose(got.double(), want))
+
+
+@exercise.mutant(
+    "the tolerance is too narrow: to 0.001 is right, and allclose asks for more by itself"
+)
+def tolerance_too_narrow(encode):
+    def agree(got, want):
+        close(got, want)
+        assert torch.allclose(got.double(), want, rtol=1e-5, atol=1e-4)
 
     examine(encode, agree=agree)
 
@@ -238,7 +303,15 @@ def exact_equality(encode):
 @exercise.mutant("it expects float64, and float32 is right, too: convert, then compare")
 def float64_expected(encode):
     def agree(got, want):
-        torch.testing.assert_close(got, want, rtol=0, atol=1e-4)
+        torch.testing.assert_close(got, want, rtol=0, atol=1e-3)
+
+    examine(encode, agree=agree)
+
+
+@exercise.mutant("it expects float32, and float64 is right, too: convert, then compare")
+def float32_expected(encode):
+    def agree(got, want):
+        torch.testing.assert_close(got, want.float(), rtol=0, atol=1e-3)
 
     examine(encode, agree=agree)
 

@@ -23,6 +23,8 @@ exercise = Exercise(
         "while (node >= 0).any(): goes on to the top",
     ),
     differentiable=False,
+    # one that doubles its reach takes more turns for more tokens, but few
+    steps_allowed=4.0,
 )
 
 
@@ -55,15 +57,16 @@ def cases(draw):
     n = draw.integer(7, 9)
     heads = torch.stack([tree(draw, n), tree(draw, n - 2, padding=2)])
     # many trees side by side: longer, and no deeper
-    copies = torch.arange(6)[:, None] * n
+    copies = torch.arange(16)[:, None] * n
     longer = torch.where(heads[:, None] < 0, -1, heads[:, None] + copies).flatten(1)
     yield Case(f"a tree and one with padding, n={n}", (heads,), longer=(longer,))
     yield Case(f"one tree without a batch, n={n}", (heads[0],))
-    yield Case("two leading axes", (torch.stack([longer[:, :n], longer[:, :n].flip(0)] * 2),))
+    yield Case("two leading axes", (torch.stack([heads, heads.flip(0)] * 2),))
+    yield Case("a chain of 5 tokens, the root in front", (torch.arange(-1, 4),))
     # deeper than a number of steps that somebody may think is enough
-    chain = torch.arange(-1, 39)
-    chains = torch.stack([chain, torch.cat([torch.arange(1, 40), chain[:1]])])
-    yield Case("two chains of 40 tokens, one with its root at each end", (chains,))
+    chain = torch.arange(1, 151)
+    chain[-1] = -1
+    yield Case("a chain of 150 tokens, the root at the end", (chain,))
     yield Case("several roots", (torch.where(draw.mask(3, n), -1, tree(draw, n)),))
     yield Case("nothing but roots", (torch.full((2, n), -1),))
     yield Case("one token", (torch.full((2, 1), -1),))
@@ -110,6 +113,26 @@ def paths_doubled(heads):
 
 
 @exercise.valid
+def reach_squared(heads):
+    n = heads.shape[-1]
+    mask = parent(heads) | torch.eye(n, dtype=torch.bool, device=heads.device)
+    for _ in range(n.bit_length()):
+        mask = (mask.double() @ mask.double()) > 0
+    return mask
+
+
+@exercise.valid
+def jumps_twice_as_far(heads):
+    n, jump, reach = heads.shape[-1], heads, 1
+    mask = parent(heads) | torch.eye(n, dtype=torch.bool, device=heads.device)
+    while reach < n:
+        rows = mask.gather(-2, jump.clamp(min=0)[..., None].expand(*heads.shape, n))
+        mask = mask | (rows & (jump >= 0)[..., None])
+        jump, reach = up(jump, jump), 2 * reach
+    return mask
+
+
+@exercise.valid
 def inverse_of_identity_less_heads(heads):
     # 1 + A + A^2 + ..., and A to the power of the depth is zero
     n = heads.shape[-1]
@@ -148,9 +171,43 @@ def ancestors_only(heads):
     return climbed(heads) & ~torch.eye(heads.shape[-1], dtype=torch.bool, device=heads.device)
 
 
-@exercise.mutant("a token sees no more than its head: go on to the head's head, up to the root")
+@exercise.mutant("a token sees no more than its head: go on while any is below a root")
 def head_only(heads):
     return climbed(heads, most=1)
+
+
+@exercise.mutant("a token sees only itself: go on while any is below a root")
+def only_itself(heads):
+    return climbed(heads, most=0)
+
+
+@exercise.mutant("a token sees its head only: it sees itself, and what is above its head, too")
+def head_without_itself(heads):
+    return parent(heads)
+
+
+@exercise.mutant("a token sees its children: it should see its head, and what is above that")
+def children_for_heads(heads):
+    return climbed(heads, most=1).mT
+
+
+@exercise.mutant("a root does not see itself: every token does")
+def roots_see_nothing(heads):
+    return climbed(heads) & (heads >= 0)[..., None]
+
+
+ZERO = "token 0 is taken for the end of the way: only -1 is, so ask for >= 0"
+
+
+@exercise.mutant(ZERO)
+def token_zero_not_marked(heads):
+    eye = torch.eye(heads.shape[-1], dtype=torch.bool, device=heads.device)
+    return climbed(heads) & (eye | (place(heads) > 0))
+
+
+@exercise.mutant(ZERO)
+def nothing_above_token_zero(heads):
+    return climbed(heads.where(place(heads) > 0, -1))
 
 
 FIXED = "the path ends after a fixed number of steps: go on until all are at a root"
@@ -162,13 +219,40 @@ def two_steps(heads):
 
 
 @exercise.mutant(FIXED)
-def ten_steps(heads):
-    return climbed(heads, most=10)
+def thirty_two_steps(heads):
+    return climbed(heads, most=32)
 
 
 @exercise.mutant(FIXED)
-def thirty_two_steps(heads):
-    return climbed(heads, most=32)
+def fifty_steps(heads):
+    return climbed(heads, most=50)
+
+
+@exercise.mutant(FIXED)
+def sixty_four_steps(heads):
+    return climbed(heads, most=64)
+
+
+@exercise.mutant(FIXED)
+def a_hundred_steps(heads):
+    return climbed(heads, most=100)
+
+
+PATHS = (
+    "the numbers of paths outgrow their dtype: after each product keep only whether there is one"
+)
+
+
+@exercise.mutant(PATHS)
+def power_in_whole_numbers(heads):
+    steps = climbed(heads, most=1)
+    return torch.matrix_power(steps.long(), heads.shape[-1]) > 0
+
+
+@exercise.mutant(PATHS)
+def power_in_float32(heads):
+    steps = climbed(heads, most=1)
+    return torch.matrix_power(steps.float(), heads.shape[-1]) > 0
 
 
 @exercise.mutant("the root is left out: it is an ancestor of all the others in its tree")
@@ -292,9 +376,9 @@ LOOP = "it loops over the tokens: let all of them climb at once, and loop over t
 @exercise.mutant(LOOP)
 def loop_over_tokens(heads):
     rows = []
-    for i in range(heads.shape[-1]):
-        rows.append(climbed(heads, start=torch.full_like(heads[..., :1], i)))
-    return torch.cat(rows, dim=-2)
+    for row in climbed(heads).unbind(-2):
+        rows.append(row)
+    return torch.stack(rows, dim=-2)
 
 
 @exercise.mutant(LOOP)
