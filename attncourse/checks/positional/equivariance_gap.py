@@ -156,7 +156,15 @@ def both_permuted(out, permuted_out, order):
     return gap(out, permuted_out[..., order, :], order)
 
 
-@exercise.mutant("the width is permuted: the tokens lie on the last axis but one")
+WIDTH = "the width is permuted: the tokens lie on the last axis but one"
+
+
+@exercise.mutant(WIDTH)
+def last_axis_picked(out, permuted_out, order):
+    return gap(out, permuted_out, order, want=out[..., order])
+
+
+@exercise.mutant(WIDTH)
 def width_permuted(out, permuted_out, order):
     want = torch.cat([out[..., order], out[..., len(order) :]], dim=-1)
     return gap(out, permuted_out, order, want=want)

@@ -10,13 +10,12 @@ exercise = Exercise(
     chapter="positional",
     title="A shift is one matrix",
     kind="extend",
-    difficulty=3,
-    minutes=30,
+    difficulty=2,
+    minutes=20,
     points=20,
     hints=(
-        "Take one pair of columns, (sin(w t), cos(w t)), and write sin(w t + w s) and "
-        "cos(w t + w s) with the addition theorems. The numbers that stand before sin(w t) and "
-        "cos(w t) do not depend on t: they are a matrix of 2 by 2.",
+        "The chapter's equation of the rotation gives the block of one pair. Where does the block "
+        "of pair i stand in the d x d matrix, and what stands everywhere else?",
         "The big matrix has one such block for each pair on its diagonal, and zeros elsewhere. "
         "Repeat each cosine of w s for both columns of its pair: that is the diagonal. The sines "
         "stand beside it, one above at even columns with a plus, one below with a minus.",
@@ -252,6 +251,12 @@ def always_one_step(offset, d):
 def blocks_in_a_row(offset, d):
     cosine, sine = turned(offset, d)
     return torch.stack([torch.stack([cosine, sine], -1), torch.stack([-sine, cosine], -1)], -2)
+
+
+@exercise.mutant("every offset needs its own matrix: the angles have an axis more than the offsets")
+def angles_without_their_axis(offset, d):
+    angles = offset * 10000 ** -exponents(offset, d)
+    return blocks(angles.cos(), angles.sin(), -angles.sin(), angles.cos())
 
 
 ONE_ONLY = "it takes a single offset only: a tensor of offsets gives as many matrices"

@@ -242,6 +242,12 @@ def outer_product_of_two_vectors(positions, d):
     return interleaved(angles.sin(), angles.cos())[..., :d]
 
 
+@exercise.mutant("the new axis is the second one: put it last, behind any leading axes")
+def new_axis_from_the_front(positions, d):
+    angles = positions[:, None] * 10000 ** -exponents(positions, d)
+    return interleaved(angles.sin(), angles.cos())[..., :d]
+
+
 @exercise.mutant(NO_BATCH)
 def batch_axis_assumed(positions, d):
     angles = positions[:, :, None] * 10000 ** -exponents(positions, d)

@@ -152,7 +152,15 @@ def rounded_place(table, n):
     return table[places(table, n).round().long()]
 
 
-@exercise.mutant("the two rows have each other's share: the nearer a row, the more it counts")
+EXCHANGED = "the two rows have each other's share: the nearer a row, the more it counts"
+
+
+@exercise.mutant(EXCHANGED)
+def shares_exchanged_everywhere(table, n):
+    return mixed(table, places(table, n), turned=True)
+
+
+@exercise.mutant(EXCHANGED)
 def shares_exchanged(table, n):
     place = places(table, n)
     return torch.where((place == place.floor())[:, None], mixed(table, place), mixed(
