@@ -1,4 +1,4 @@
-"""Exercise attend_in_heads: split in heads, attend in each, join."""
+"""Exercise attend_in_heads: split into heads, attend in each, join."""
 
 import torch
 
@@ -6,6 +6,7 @@ from attncourse.checks.dot_product.masked_softmax import softmax
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.multi_head import heads as ways
 from attncourse.checks.multi_head.heads import join, split
+from attncourse.dot_product import attention
 
 exercise = Exercise(
     name="attend_in_heads",
@@ -13,12 +14,12 @@ exercise = Exercise(
     title="Attend in heads",
     kind="build",
     difficulty=2,
-    minutes=25,
+    minutes=15,
     points=15,
     hints=(
         "Heads are one more leading axis. Once q, k and v are (..., heads, length, width), "
         "attention needs no change at all; the work is in getting there and back.",
-        "Cut the last axis in (heads, width), which gives (..., n, heads, width), and swap the "
+        "Cut the last axis into (heads, width), which gives (..., n, heads, width), and swap the "
         "two axes in the middle. Afterwards swap them back, and merge the last two. A mask has no "
         "axis for the heads: give it one of size 1, third from the end.",
         "q.unflatten(-1, (heads, -1)).transpose(-3, -2) splits, "
@@ -72,11 +73,17 @@ def cases(draw):
     three = drawn(draw, 3, **sizes)
     yield Case("a mask, a batch of 3 and 3 heads", (*three, draw.mask(3, n, m)))
     yield Case("a mask of shape (2, 1, n, m)", (*axes, draw.mask(2, 1, 4, 5)))
-    # a hidden key outweighs all others, and those are lower than any fill of a few thousands
+    yield Case("leading axes (2, 3), a mask of shape (3, n, m)", (*axes, draw.mask(3, 4, 5)))
+    alike = drawn(draw, 2, 3, n=4, m=5, heads=3, d_h=3, d_out=4)
+    yield Case("the same with 3 heads", (*alike, draw.mask(3, 4, 5)))
+    # a hidden key outweighs all others, and those are lower than any number to fill with
     first = torch.arange(m) == 0
-    far = torch.where(first[:, None], 1.0, -1e4) * (1 + k.abs())
-    hidden = 1 + q.abs(), far, v, heads, (~first).expand(n, m)
-    yield Case("a masked key with a high score, the others far below zero", hidden)
+    positive, without = 1 + q.abs(), (~first).expand(n, m)
+    high = torch.where(first[:, None], 1e3, 1.0) * (1 + k.abs())
+    yield Case("a masked key with a high score", (positive, high, v, heads, without))
+    far = torch.where(first[:, None], 1.0, -1e10) * (1 + k.abs())
+    hidden = positive, far, v, heads, without
+    yield Case("a masked key, the others far below zero", hidden, gradient=False)
     nowhere = mask.clone()
     nowhere[1, 0] = False
     longer = (*drawn(draw, 8, **long), draw.mask(8, n + 16, m + 16))
@@ -105,7 +112,7 @@ def by_view_and_permute(q, k, v, heads, mask=None):
 def by_chunks(q, k, v, heads, mask=None):
     return attend(
         *(q, k, v, heads, mask),
-        cut=lambda x, heads: torch.stack(x.chunk(heads, dim=-1), dim=-3),
+        cut=lambda x, heads: torch.stack(x.tensor_split(heads, dim=-1), dim=-3),
         merge=lambda x: torch.cat(x.unbind(-3), dim=-1),
     )
 
@@ -214,6 +221,21 @@ def mask_without_an_axis_for_the_heads(q, k, v, heads, mask=None):
     return attend(q, k, v, heads, mask, way=way)
 
 
+@exercise.mutant("the mask has no axis for the heads: give it one of size 1, third from the end")
+def mask_as_it_is(q, k, v, heads, mask=None):
+    return join(attention(split(q, heads), split(k, heads), split(v, heads), mask))
+
+
+@exercise.mutant(
+    "the mask may lack leading axes: its axis for the heads is always third from the end"
+)
+def mask_axis_where_axes_agree(q, k, v, heads, mask=None):
+    def way(scores, given):
+        return softmax(scores, given if mask is None or mask.dim() == q.dim() else mask)
+
+    return attend(q, k, v, heads, mask, way=way)
+
+
 @exercise.mutant("the mask's new axis is counted from the front: count from the end, unsqueeze(-3)")
 def mask_axis_counted_from_the_front(q, k, v, heads, mask=None):
     def way(scores, given):
@@ -274,6 +296,13 @@ def values_split_like_the_queries(q, k, v, heads, mask=None):
     return attend(
         q, k, v, heads, mask, cut=lambda x, h: split(x, h).unflatten(-1, (1, d_h))[..., 0, :]
     )
+
+
+@exercise.mutant("v has its own width: d_v // heads")
+def values_cut_by_the_width_of_the_keys(q, k, v, heads, mask=None):
+    d_h = q.shape[-1] // heads
+    values = torch.stack(v.split(d_h, dim=-1)[:heads], dim=-3)
+    return attend(q, k, v, heads, mask, cut=lambda x, h: values if x is v else split(x, h))
 
 
 @exercise.mutant("it loops over the heads: they are an axis, and one product serves them all")

@@ -43,10 +43,11 @@ def cases(draw):
     yield Case(f"a batch of 2, n={n}, d={d}", (x,), longer=(draw.normal(32, 8 * n, d),))
     yield Case(f"one matrix without a batch, n={n}, d={d}", (x[0],))
     yield Case("four leading axes", (draw.normal(4, 5, 4, 5, 4, 3),))
-    yield Case("rows that are all alike", (x[:, :1].expand(-1, n, -1).contiguous(),))
+    alike = draw.normal(32, 1, d).expand(-1, n, -1).contiguous()
+    yield Case("32 matrices of rows that are all alike", (alike,))
     yield Case("rows whose mean is zero", (x - x.mean(-2, keepdim=True),))
     yield Case("rows that nearly agree", (1 + x / 1000,))
-    yield Case("numbers of a thousandth", (x / 1000,))
+    yield Case("numbers of a millionth", (x / 1e6,))
     # no float32 holds the squares
     yield Case("numbers 10^30 times larger", (1e30 * x,))
     yield Case("one matrix of zeros among others", (torch.cat([0 * x[:1], x]),))
@@ -143,6 +144,16 @@ def mean_over_the_first_axis(x):
     return ratio(x, rest=x - x.mean(0, keepdim=True))
 
 
+@exercise.mutant("the axis of the mean is counted from the front: the tokens are last but one")
+def mean_over_the_second_axis(x):
+    return ratio(x, rest=x - x.mean(1, keepdim=True))
+
+
+@exercise.mutant("the standard deviation is the root of a mean: here a sum of squares counts")
+def deviation_of_the_columns(x):
+    return ratio(x, rest=x.std(-2, keepdim=True))
+
+
 @exercise.mutant("the first row is no nearest row: take the mean of the rows away")
 def first_row_taken_away(x):
     return ratio(x, rest=x - x[..., :1, :])
@@ -225,8 +236,29 @@ def epsilon_of_a_millionth(x):
 
 
 @exercise.mutant(EPSILON)
-def epsilon_of_a_hundred_millionth(x):
-    return norm(x - x.mean(-2, keepdim=True)) / (norm(x) + 1e-8)
+def epsilon_far_smaller(x):
+    return norm(x - x.mean(-2, keepdim=True)) / (norm(x) + 1e-10)
+
+
+@exercise.mutant(EPSILON)
+def floor_of_a_thousandth(x):
+    return norm(x - x.mean(-2, keepdim=True)) / norm(x).clamp(min=1e-3)
+
+
+@exercise.mutant(EPSILON)
+def epsilon_under_the_root(x):
+    rest, whole = (y.square().sum((-2, -1)) for y in (x - x.mean(-2, keepdim=True), x))
+    return (rest / (whole + 1e-12)).sqrt()
+
+
+@exercise.mutant(
+    "a difference of squares may round to less than 0, and its root is NaN: take the norm of what "
+    "is left"
+)
+def difference_of_squares(x):
+    whole = x.square().sum((-2, -1))
+    shared = x.mean(-2).square().sum(-1) * x.shape[-2]
+    return ((whole - shared) / torch.where(whole > 0, whole, 1.0)).sqrt()
 
 
 @exercise.mutant("the last axes are kept: one number for each matrix is asked for")

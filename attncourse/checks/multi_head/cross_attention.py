@@ -16,13 +16,13 @@ exercise = Exercise(
     title="Attend to another sequence",
     kind="build",
     difficulty=2,
-    minutes=25,
+    minutes=15,
     points=15,
     hints=(
         "The queries ask on behalf of x, the keys and values answer for the context. Between the "
         "four linear maps stands what attend_in_heads does.",
         "Each of w_q, w_k, w_v gives d_model numbers; w_q reads d_model of them, w_k and w_v read "
-        "d_context. Split all three in heads, attend in each with the mask for every head, join, "
+        "d_context. Split all three into heads, attend in each with the mask for every head, join, "
         "and give the result to w_o.",
         "self.w_k = nn.Linear(d_context, d_model, bias=False) is one of the four; "
         "q, k, v = self.w_q(x), self.w_k(context), self.w_v(context) begins forward",
@@ -87,7 +87,26 @@ def cases(draw):
     yield Case("a mask without a batch", (x[0], context[0], mask[0]), **made)
     yield Case("one mask for the whole batch", (x, context, mask[0]), **made)
     three = draw.normal(3, n, d_model), draw.normal(3, m, d_context)
-    yield Case("a mask, a batch of 3 and 3 heads", (*three, draw.mask(3, n, m)), **made)
+    longer = draw.normal(3, n, 48), draw.normal(3, m, 8), draw.mask(3, n, m)
+    many = Case("24 heads", longer, **layer(draw, 48, 8, 24))
+    of_three = *three, draw.mask(3, n, m)
+    yield Case("a mask, a batch of 3 and 3 heads", of_three, longer=many, **made)
+    few = layer(draw, 6, 7, 2)
+    yield Case("leading axes (2, 3), a mask of shape (3, n, m)", (*axes, draw.mask(3, 4, 5)), **few)
+    yield Case("a mask of shape (2, 1, n, m)", (*axes, draw.mask(2, 1, 4, 5)), **few)
+    same = layer(draw, 6, 7, 3)
+    yield Case("the first of these with 3 heads", (*axes, draw.mask(3, 4, 5)), **same)
+    # where all weights are positive, a hidden key outweighs all others, or those are lower than any
+    # number to fill with
+    positive = made | {"weights": {name: w.abs() for name, w in made["weights"].items()}}
+    first = torch.arange(m) == 0
+    high, far = (
+        torch.where(first[:, None], *c) * (1 + context.abs()) for c in ((1e3, 1.0), (1.0, -1e10))
+    )
+    without = (~first).expand(n, m)
+    yield Case("a masked key with a high score", (1 + x.abs(), high, without), **positive)
+    hidden = 1 + x.abs(), far, without
+    yield Case("a masked key, the others far below zero", hidden, gradient=False, **positive)
     nowhere = mask.clone()
     nowhere[1, 0] = False
     yield Case("a query that may attend nowhere", (x, context, nowhere), **made)
@@ -188,6 +207,16 @@ class WithDropoutThatIsOff(Layer):
         return dropout(self.w_o(out), 0.1, training=self.training)
 
 
+def add_softmax(way, hint):
+    """The layer with that softmax, right where there is no hint."""
+    kind = type(way.__name__, (Layer,), {"way": staticmethod(way)})
+    (exercise.valid if hint is None else exercise.mutant(hint))(kind)
+
+
+for masked, said in ways.HINTS.items():
+    add_softmax(masked, said)
+
+
 PARAMETERS = (
     "its parameters are not those asked for: w_q, w_k, w_v and w_o are nn.Linear without a bias, "
     "all give d_model numbers, and w_k and w_v read d_context of them"
@@ -197,27 +226,6 @@ PARAMETERS = (
 @exercise.mutant(PARAMETERS)
 class WithBiases(Layer):
     bias = True
-
-
-@exercise.mutant(PARAMETERS)
-class KeysAsWideAsTheModel(Layer):
-    def __init__(self, d_model, d_context, heads):
-        super().__init__(d_model, d_context, heads)
-        self.w_k, self.w_v = (nn.Linear(d_model, d_model, bias=False) for _ in range(2))
-
-
-@exercise.mutant(PARAMETERS)
-class AllInOneMatrix(Layer):
-    def __init__(self, d_model, d_context, heads):
-        super().__init__(d_model, d_context, heads)
-        del self.w_k, self.w_v
-        self.w_kv = nn.Linear(d_context, 2 * d_model, bias=False)
-
-
-@exercise.mutant("it is no module: derive the class from nn.Module")
-class NoModule:
-    def __init__(self, d_model, d_context, heads):
-        self.heads = heads
 
 
 @exercise.mutant("super().__init__() is missing: nothing can be put on a module before it")
@@ -255,6 +263,29 @@ class ValuesOfX(Layer):
 class KeysAndValuesSwapped(Layer):
     def projected(self, x, context):
         return self.w_q(x), self.w_v(context), self.w_k(context)
+
+
+@exercise.mutant("the keys are made by w_v, as the values are: each has its own matrix")
+class KeysByTheMatrixOfTheValues(Layer):
+    def projected(self, x, context):
+        return self.w_q(x), self.w_v(context), self.w_v(context)
+
+
+@exercise.mutant("it keeps what an earlier call made: the next one has another context")
+class KeysKept(Layer):
+    kept = None
+
+    def projected(self, x, context):
+        if self.kept is None:
+            self.kept = self.w_k(context), self.w_v(context)
+        return self.w_q(x), *self.kept
+
+
+@exercise.mutant("it loops over the heads: they are an axis, and one product serves them all")
+class LoopOverHeads(Layer):
+    def forward(self, x, context, mask=None):
+        parts = (part.chunk(self.heads, dim=-1) for part in self.projected(x, context))
+        return self.w_o(torch.cat([attention(*one, mask) for one in zip(*parts, strict=True)], -1))
 
 
 @exercise.mutant("x is added to the result: the residual stream is the business of the caller")
@@ -299,11 +330,6 @@ class SplitByAView(Layer):
     cut = staticmethod(ways.viewed)
 
 
-@exercise.mutant(ways.INTERLEAVED)
-class SplitInterleaved(Layer):
-    cut, merge = staticmethod(ways.interleaved), staticmethod(ways.joined_interleaved)
-
-
 @exercise.mutant(ways.JOINED)
 class JoinedByAReshape(Layer):
     merge = staticmethod(ways.joined_by_reshape)
@@ -315,49 +341,30 @@ class MaskWithoutAnAxisForTheHeads(Layer):
         return mask
 
 
+@exercise.mutant("the mask has no axis for the heads: give it one of size 1, third from the end")
+class MaskAsItIs(Layer):
+    def forward(self, x, context, mask=None):
+        q, k, v = (split(part, self.heads) for part in self.projected(x, context))
+        return self.w_o(join(attention(q, k, v, mask)))
+
+
+@exercise.mutant(
+    "the mask may lack leading axes: its axis for the heads is always third from the end"
+)
+class MaskAxisWhereAxesAgree(Layer):
+    def forward(self, x, context, mask=None):
+        # as many axes as x has, or none is added
+        self.axes = x.dim()
+        return super().forward(x, context, mask)
+
+    def mask(self, mask):
+        return mask if mask is None or mask.dim() != self.axes else mask.unsqueeze(-3)
+
+
 @exercise.mutant("the mask's new axis is counted from the front: count from the end, unsqueeze(-3)")
 class MaskAxisCountedFromTheFront(Layer):
     def mask(self, mask):
         return mask if mask is None else mask.unsqueeze(1)
-
-
-@exercise.mutant("the mask is ignored")
-class MaskIgnored(Layer):
-    def mask(self, mask):
-        return None
-
-
-@exercise.mutant("the mask is upside down: True means may attend")
-class MaskInverted(Layer):
-    def mask(self, mask):
-        return mask if mask is None else ~mask.unsqueeze(-3)
-
-
-@exercise.mutant("without a mask it fails: mask=None means that every key may be attended")
-class MaskNotOptional(Layer):
-    def mask(self, mask):
-        return mask.unsqueeze(-3)
-
-
-@exercise.mutant("a masked score of 0 still gets weight, since exp(0) = 1: fill with -inf")
-class ZeroFill(Layer):
-    @staticmethod
-    def way(scores, mask):
-        return softmax(scores, mask, fill=0.0)
-
-
-@exercise.mutant("a query that may attend nowhere gets NaN: it should get zeros")
-class NanForAnEmptyRow(Layer):
-    @staticmethod
-    def way(scores, mask):
-        return (scores if mask is None else scores.masked_fill(~mask, -torch.inf)).softmax(-1)
-
-
-@exercise.mutant("the softmax runs over the queries: each row, over the keys, must sum to one")
-class SoftmaxOverQueries(Layer):
-    @staticmethod
-    def way(scores, mask):
-        return softmax(scores, mask, axis=-2)
 
 
 @exercise.mutant("dropout is on after training: F.dropout needs training=self.training")
@@ -391,9 +398,3 @@ class ScaledInPlace(Layer):
 class AlwaysFloat32(Layer):
     def last(self, out):
         return self.w_o(out).float()
-
-
-@exercise.mutant("a new tensor is made on the CPU: give it the device of an input")
-class TensorOnTheCpu(Layer):
-    def last(self, out):
-        return self.w_o(out) + torch.zeros(out.shape[-1], dtype=out.dtype, device="cpu")

@@ -77,7 +77,8 @@ def by_einsum(w_v, w_o, heads):
 
 @exercise.valid
 def by_chunks(w_v, w_o, heads):
-    return torch.stack(w_v.chunk(heads)).mT @ torch.stack(w_o.chunk(heads, dim=1)).mT
+    parts = w_v.tensor_split(heads), w_o.tensor_split(heads, dim=1)
+    return torch.stack(parts[0]).mT @ torch.stack(parts[1]).mT
 
 
 @exercise.valid
@@ -112,6 +113,11 @@ def w_v_cut_by_columns(w_v, w_o, heads):
     return split(w_v.mT, heads) @ split(w_o.mT, heads)
 
 
+@exercise.mutant("a reshape cuts the rows of w_v.T up: the heads are its columns, the rows of w_v")
+def w_v_cut_by_a_view(w_v, w_o, heads):
+    return w_v.T.reshape(heads, w_v.shape[1], -1) @ split(w_o.mT, heads)
+
+
 @exercise.mutant("w_v is not transposed: with its weight as (out, in), a layer gives x @ w_v.T")
 def w_v_not_transposed(w_v, w_o, heads):
     return product(w_v.mT, w_o, heads)
@@ -127,7 +133,9 @@ def neither_transposed(w_v, w_o, heads):
     return product(w_v.mT, w_o.mT, heads)
 
 
-@exercise.mutant("a reshape cuts the rows of w_o up: cut its columns in (heads, width), then swap")
+@exercise.mutant(
+    "a reshape cuts the rows of w_o up: cut its columns into (heads, width), then swap"
+)
 def w_o_cut_by_a_view(w_v, w_o, heads):
     return split(w_v, heads).mT @ w_o.reshape(heads, w_o.shape[0], -1).mT
 
@@ -160,7 +168,7 @@ def product_cut(w_v, w_o, heads):
     return split(w_v.mT @ w_o.mT, heads)
 
 
-@exercise.mutant("the sum runs over the model's width: it runs over the width of the head")
+@exercise.mutant("the sum runs over the model's width: it should run over the width of the head")
 def over_the_width_of_the_model(w_v, w_o, heads):
     return split(w_v, heads) @ split(w_o.mT, heads).mT
 
@@ -195,7 +203,7 @@ def scaled(w_v, w_o, heads):
     return product(w_v, w_o, heads) / (w_v.shape[0] // heads) ** 0.5
 
 
-@exercise.mutant("a head's width is taken from d_model: it is the rows of w_v, divided by heads")
+@exercise.mutant("the width of a head is d_v / heads; d_model says nothing about it")
 def width_from_the_model(w_v, w_o, heads):
     return product(w_v, w_o, heads, cut=lambda w, h: w.view(h, w_v.shape[1] // h, -1))
 

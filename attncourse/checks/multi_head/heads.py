@@ -1,6 +1,8 @@
-"""Splitting a width in heads and joining it again, right and wrong, for exercises that do both."""
+"""Splitting a width into heads and joining it again, right and wrong, for those that do both."""
 
 from collections.abc import Callable
+
+import torch
 
 from attncourse.checks.dot_product import masked_softmax
 from attncourse.checks.exercise import Exercise
@@ -34,7 +36,10 @@ def joined_interleaved(x):
     return x.movedim(-3, -1).flatten(-2)
 
 
-VIEWED = "the rows are cut up: split the last axis in (heads, width) first, then swap two axes"
+VIEWED = (
+    "the sequence is cut instead of the width: cut the last axis into (heads, width) first, then "
+    "swap two axes"
+)
 INTERLEAVED = (
     "a head takes every so many numbers of a row: the first head has the first d / heads of them"
 )
@@ -74,15 +79,43 @@ SOFTMAXES = (
 )
 
 
+def minus_infinity_times_the_mask(scores, mask=None):
+    return scores.softmax(-1) if mask is None else (scores + (~mask) * -torch.inf).softmax(-1)
+
+
+def large_number_and_zeros(scores, mask=None):
+    if mask is None:
+        return scores.softmax(-1)
+    return scores.masked_fill(~mask, -1e9).softmax(-1).masked_fill(~mask, 0.0)
+
+
+def large_number_alone(scores, mask=None):
+    return (scores if mask is None else scores.masked_fill(~mask, -1e9)).softmax(-1)
+
+
+def large_number_added(scores, mask=None):
+    return (scores if mask is None else scores + (~mask) * -1e9).softmax(-1)
+
+
+EMPTY = "fill with -inf, since scores may be lower than a large number; and zeros where no key is"
+LARGE = {
+    minus_infinity_times_the_mask: "-inf times 0 is NaN: use masked_fill",
+    large_number_and_zeros: masked_softmax.SMALL,
+    large_number_alone: EMPTY,
+    large_number_added: EMPTY,
+}
+
+HINTS = {way: masked_softmax.WAYS[way] for way in SOFTMAXES} | LARGE
+
+
 def add_softmaxes(exercise: Exercise, answer: Callable) -> None:
     """Give the exercise `answer(softmax, *args)` for each of them, right or wrong."""
-    for way in SOFTMAXES:
+    for way, hint in HINTS.items():
 
         def answered(*args, way=way, **kwargs):
             return answer(way, *args, **kwargs)
 
         answered.__name__ = way.__name__
-        hint = masked_softmax.WAYS[way]
         keep = exercise.valid if hint is None else exercise.mutant(hint)
         keep(answered)
 

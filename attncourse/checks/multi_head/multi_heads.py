@@ -101,6 +101,15 @@ WRONG = {
         (FILL, "-1e30"),
         (EMPTY_ROW, "weights"),
     ],
+    "is right with at most one leading axis": [
+        (SOFTMAX, "scores.softmax(dim=-1 if scores.dim() < 5 else -2)"),
+    ],
+    "is wrong in the last number of each row": [
+        (JOIN, f"{JOIN} * (torch.arange(heads * v.shape[-1]) < heads * v.shape[-1] - 1)"),
+    ],
+    "is off by one percent": [(JOIN, f"{JOIN} * 1.01")],
+    "changes q": [("q @ k.mT", "q.mul_(2) @ k.mT / 2")],
+    "changes k": [("k.mT", "k.mul_(2).mT / 2")],
     "changes v": [("weights @ v", "weights @ v.mul_(2) / 2")],
     "changes the mask": [(HEAD_AXIS, "mask = ~mask.logical_not_().unsqueeze(-3)")],
 }

@@ -14,8 +14,8 @@ exercise = Exercise(
     points=15,
     hints=(
         "Which numbers of each matrix does one head alone use? The output of w_q, w_k and w_v is "
-        "cut in heads, and so is the input of w_o.",
-        "Cut the rows of w_q, w_k and w_v in (heads, width), take the heads in keep, in their "
+        "cut into heads, and so is the input of w_o.",
+        "Cut the rows of w_q, w_k and w_v into (heads, width), take the heads in keep, in their "
         "order, and merge the two axes again. With w_o do the same to its columns. The width is "
         "the number of rows divided by heads; d_model says nothing about it.",
         "w_q.unflatten(0, (heads, -1))[keep].flatten(0, 1), and for w_o the same with axis 1",
@@ -115,7 +115,7 @@ def rows_of_w_o(w_q, w_k, w_v, w_o, heads, keep):
     return pruned(w_q, w_k, w_v, w_o, heads, keep, axes=(0, 0, 0, 0))
 
 
-@exercise.mutant("w_q, w_k and w_v lose columns: their output, cut in heads, is in their rows")
+@exercise.mutant("w_q, w_k and w_v lose columns: their output, cut into heads, is in their rows")
 def columns_of_all(w_q, w_k, w_v, w_o, heads, keep):
     return pruned(w_q, w_k, w_v, w_o, heads, keep, axes=(1, 1, 1, 1))
 
@@ -131,13 +131,25 @@ def w_v_untouched(w_q, w_k, w_v, w_o, heads, keep):
     return q, k, w_v, o
 
 
+@exercise.mutant("w_k is as it was: a head that goes takes its keys along")
+def w_k_untouched(w_q, w_k, w_v, w_o, heads, keep):
+    q, _, v, o = pruned(w_q, w_k, w_v, w_o, heads, keep)
+    return q, w_k, v, o
+
+
+@exercise.mutant("w_o does not follow the order of keep")
+def w_o_sorted(w_q, w_k, w_v, w_o, heads, keep):
+    o = pruned(w_q, w_k, w_v, w_o, heads, indices(keep, w_q).sort().values)[-1]
+    return *pruned(w_q, w_k, w_v, w_o, heads, keep)[:3], o
+
+
 @exercise.mutant("w_o comes back transposed: it stays (out, in)")
 def w_o_transposed(w_q, w_k, w_v, w_o, heads, keep):
     *inner, o = pruned(w_q, w_k, w_v, w_o, heads, keep)
     return *inner, o.mT
 
 
-@exercise.mutant("a reshape cuts the rows of w_o up: cut its columns in (heads, width)")
+@exercise.mutant("a reshape cuts the rows of w_o up: cut its columns into (heads, width)")
 def w_o_cut_by_a_view(w_q, w_k, w_v, w_o, heads, keep):
     o = w_o.reshape(heads, -1, w_o.shape[0])[indices(keep, w_o)].flatten(0, 1)
     return *pruned(w_q, w_k, w_v, w_o, heads, keep)[:3], o.mT
@@ -147,6 +159,11 @@ def w_o_cut_by_a_view(w_q, w_k, w_v, w_o, heads, keep):
 def heads_taken_for_rows(w_q, w_k, w_v, w_o, heads, keep):
     keep = indices(keep, w_q)
     return w_q[keep], w_k[keep], w_v[keep], w_o[:, keep]
+
+
+@exercise.mutant("the heads count from 0, as keep does: nothing is to be taken away from it")
+def counted_from_one(w_q, w_k, w_v, w_o, heads, keep):
+    return pruned(w_q, w_k, w_v, w_o, heads, (indices(keep, w_q) - 1) % heads)
 
 
 @exercise.mutant("the heads in keep go, and the others stay: it is the other way round")
@@ -192,6 +209,14 @@ def width_from_the_model(w_q, w_k, w_v, w_o, heads, keep):
     rows = indices(keep, w_q)[:, None] * width + torch.arange(width, device=w_q.device)
     rows = rows.flatten().clamp(max=w_q.shape[0] - 1)
     return w_q[rows], w_k[rows], w_v[rows], w_o[:, rows]
+
+
+@exercise.mutant(
+    "the width of a head is d / heads; d_model says nothing about it: it may be smaller"
+)
+def cut_by_the_width_of_the_model(w_q, w_k, w_v, w_o, heads, keep):
+    inner = (w.reshape(heads, w.shape[1] // heads, -1)[keep].flatten(0, 1) for w in (w_q, w_k, w_v))
+    return *inner, w_o.unflatten(1, (heads, -1))[:, keep].flatten(1)
 
 
 @exercise.mutant("the width of a head is d_model through the heads that stay: divide by heads")
@@ -261,6 +286,13 @@ def loop_over_heads(w_q, w_k, w_v, w_o, heads, keep):
     return *inner, torch.cat([parts[head] for head in keep], dim=1)
 
 
+@exercise.mutant("keep changes: it is an input, so work on a copy")
+def keep_sorted(w_q, w_k, w_v, w_o, heads, keep):
+    result = pruned(w_q, w_k, w_v, w_o, heads, keep)
+    keep.sort() if isinstance(keep, list) else keep.zero_()
+    return result
+
+
 @exercise.mutant("the input changes: write into a copy, not into w_o itself")
 def changed_in_place(w_q, w_k, w_v, w_o, heads, keep):
     result = pruned(w_q, w_k, w_v, w_o, heads, keep)
@@ -278,7 +310,17 @@ def always_float64(w_q, w_k, w_v, w_o, heads, keep):
     return tuple(w.double() for w in pruned(w_q, w_k, w_v, w_o, heads, keep))
 
 
-@exercise.mutant("a new tensor is made on the CPU: give it the device of an input")
+CPU = "a new tensor is made on the CPU: give it the device of an input"
+
+
+@exercise.mutant(CPU)
+def rows_on_the_cpu(w_q, w_k, w_v, w_o, heads, keep):
+    width = w_q.shape[0] // heads
+    rows = (torch.as_tensor(keep)[:, None] * width + torch.arange(width)).flatten()
+    return w_q[rows], w_k[rows], w_v[rows], w_o[:, rows]
+
+
+@exercise.mutant(CPU)
 def made_on_the_cpu(w_q, w_k, w_v, w_o, heads, keep):
     result = pruned(w_q, w_k, w_v, w_o, heads, keep)
     return tuple(torch.zeros(w.shape, dtype=w.dtype) + w for w in result)

@@ -60,7 +60,7 @@ def drawn(draw, lengths, n, heads, d):
 @exercise.cases
 def cases(draw):
     n, short = draw.integer(5, 6), draw.integer(2, 3)
-    wide = drawn(draw, (5, 12, 20, 1), 21, 16, 48)
+    wide = drawn(draw, (5, 8, 2, 1) * 8, 8, 16, 48)
     few = drawn(draw, (n, short), n, 3, 15)
     yield Case(f"2 sentences, 3 heads, n={n}, d=15", few, longer=wide)
     yield Case("3 sentences, 3 heads", drawn(draw, (short, n, 4), n, 3, 15))
@@ -71,10 +71,12 @@ def cases(draw):
     yield Case("scores 3600 times larger", (x, 60 * w_q, 60 * w_k, w_v, lengths, heads))
     # every score is negative, and those of the words are far below those of the padding
     words = torch.arange(n)[:, None] < short
-    far = torch.where(words, 1e3, 1.0) * (1 + x.abs())
+    far = torch.where(words, 1e5, 1.0) * (1 + x.abs())
     plus, minus = 1 + w_q.abs(), -1 - w_k.abs()
     both = lengths.new_full((2,), short)
     yield Case("padding with far higher scores", (far, plus, minus, w_v, both, heads))
+    high = torch.where(words, 1.0, 1e3) * (1 + x.abs())
+    yield Case("padding with high scores", (high, plus, -minus, w_v, both, heads))
     yield Case("2 sentences, one of length 0", (x, w_q, w_k, w_v, lengths - short, heads))
     yield Case("one word", (x[:, :1], w_q, w_k, w_v, lengths.clamp(max=1), heads))
 
@@ -194,6 +196,26 @@ def mask_in_the_first_head(x, w_q, w_k, w_v, lengths, heads):
     return attended(x, w_q, w_k, w_v, lengths, heads, mask=mask)
 
 
+@exercise.mutant("a sentence of length 0 keeps a word: it should get zeros")
+def one_word_at_least(x, w_q, w_k, w_v, lengths, heads):
+    mask = to_words(x, lengths.clamp(min=1))[:, None, None, :]
+    return attended(x, w_q, w_k, w_v, lengths, heads, mask=mask)
+
+
+@exercise.mutant("a padded query attends to itself: no query attends to padding, its own neither")
+def diagonal_allowed(x, w_q, w_k, w_v, lengths, heads):
+    own = torch.eye(x.shape[1], dtype=torch.bool, device=x.device)
+    mask = to_words(x, lengths)[:, None, None, :] | own
+    return attended(x, w_q, w_k, w_v, lengths, heads, mask=mask)
+
+
+@exercise.mutant("a word may attend to padding: the key must be a word, whatever the query is")
+def words_or_words(x, w_q, w_k, w_v, lengths, heads):
+    words = to_words(x, lengths)[:, None]
+    mask = words[..., None] | words[..., None, :]
+    return attended(x, w_q, w_k, w_v, lengths, heads, mask=mask)
+
+
 @exercise.mutant("the mask is upside down: True means may attend")
 def mask_inverted(x, w_q, w_k, w_v, lengths, heads):
     mask = ~to_words(x, lengths)[:, None, None, :]
@@ -239,7 +261,20 @@ def padding_set_to_zeros(x, w_q, w_k, w_v, lengths, heads):
     return join(scores.softmax(-1) @ (v * words))
 
 
-@exercise.mutant("scores may be smaller than the number you fill with: fill with -inf")
+FILL = "scores may be smaller than the number you fill with: fill with -inf"
+
+
+@exercise.mutant(FILL)
+def large_number_alone(x, w_q, w_k, w_v, lengths, heads):
+    return attended(x, w_q, w_k, w_v, lengths, heads, way=ways.large_number_alone)
+
+
+@exercise.mutant(FILL)
+def large_number_and_zeros(x, w_q, w_k, w_v, lengths, heads):
+    return attended(x, w_q, w_k, w_v, lengths, heads, way=ways.large_number_and_zeros)
+
+
+@exercise.mutant(FILL)
 def fill_with_minus_thousand(x, w_q, w_k, w_v, lengths, heads):
     def way(scores, mask):
         return softmax(scores, mask, fill=-1e3)
@@ -282,6 +317,14 @@ def loop_over_sentences(x, w_q, w_k, w_v, lengths, heads):
     for i in range(len(x)):
         rows.append(attended(x[i : i + 1], w_q, w_k, w_v, lengths[i : i + 1], heads))
     return torch.cat(rows)
+
+
+@exercise.mutant(LOOP)
+def mask_filled_in_a_loop(x, w_q, w_k, w_v, lengths, heads):
+    mask = torch.zeros(x.shape[:2], dtype=torch.bool, device=x.device)
+    for i in range(len(lengths)):
+        mask[i] = torch.arange(x.shape[1], device=x.device) < lengths[i]
+    return attended(x, w_q, w_k, w_v, lengths, heads, mask=mask[:, None, None])
 
 
 @exercise.mutant(LOOP)

@@ -70,9 +70,12 @@ def cases(draw):
     yield Case("a mask for each new head", (*axes, draw.mask(2, 3, 2, 4, 5)))
     yield Case("a mask, and each head mixed with itself only", (*square[:3], same, mask))
     first = torch.arange(m) == 0
-    far = torch.where(first[:, None], 1.0, -1e4) * (1 + k.abs())
-    hidden = 1 + q.abs(), far, v, 1 + mix.abs(), (~first).expand(n, m)
-    yield Case("a masked key with a high score, the others far below zero", hidden)
+    positive, plus, without = 1 + q.abs(), 1 + mix.abs(), (~first).expand(n, m)
+    high = torch.where(first[:, None], 1e3, 1.0) * (1 + k.abs())
+    yield Case("a masked key with a high score", (positive, high, v, plus, without))
+    far = torch.where(first[:, None], 1.0, -1e10) * (1 + k.abs())
+    hidden = positive, far, v, plus, without
+    yield Case("a masked key, the others far below zero", hidden, gradient=False)
     nowhere = mask.clone()
     nowhere[1, 0, 0] = False
     longer = (*drawn(draw, 8, **long), draw.mask(8, 1, n + 16, m + 16))
@@ -167,14 +170,43 @@ def masked_before_the_mix_with_a_large_number(q, k, v, mix, mask=None):
     return attend(q, k, v, mix, mixing=mixing)
 
 
+@exercise.mutant(EARLY)
+def masked_before_the_mix_and_zeroed(q, k, v, mix, mask=None):
+    def mixing(scores, mix):
+        return mixed(scores if mask is None else scores.masked_fill(~mask, -1e9), mix)
+
+    def way(scores, mask):
+        return scores.softmax(-1) if mask is None else scores.softmax(-1).masked_fill(~mask, 0.0)
+
+    return attend(q, k, v, mix, mask, mixing=mixing, way=way)
+
+
+@exercise.mutant("the mask has its axis for heads already: it fits the new scores as it is")
+def mask_with_one_more_axis(q, k, v, mix, mask=None):
+    return attend(q, k, v, mix, mask if mask is None else mask.unsqueeze(-3))
+
+
+@exercise.mutant("the softmax runs over the heads: each head has a softmax over the keys")
+def softmax_over_the_heads(q, k, v, mix, mask=None):
+    return attend(q, k, v, mix, mask, way=lambda scores, mask: softmax(scores, mask, axis=-3))
+
+
 @exercise.mutant("the mixed scores are added to the old ones: they take their place")
 def added_to_the_scores(q, k, v, mix, mask=None):
     return attend(q, k, v, mix, mask, mixing=lambda scores, mix: scores + mixed(scores, mix))
 
 
-@exercise.mutant("the mix goes through a softmax: it is used as it is")
+SOFT = "the mix goes through a softmax: it is used as it is"
+
+
+@exercise.mutant(SOFT)
 def mix_through_a_softmax(q, k, v, mix, mask=None):
     return attend(q, k, v, mix.softmax(0), mask)
+
+
+@exercise.mutant(SOFT)
+def mix_through_a_softmax_over_its_rows(q, k, v, mix, mask=None):
+    return attend(q, k, v, mix.softmax(-1), mask)
 
 
 @exercise.mutant("the mixed scores are divided by the heads: a sum is asked for, not a mean")
@@ -222,6 +254,16 @@ def unscaled(q, k, v, mix, mask=None):
 @exercise.mutant("the scores are divided by d_k, not by its square root")
 def scaled_by_d_k(q, k, v, mix, mask=None):
     return attend(q, k, v, mix, mask, scale=q.shape[-1])
+
+
+@exercise.mutant("scale by the width of a key: it is taken from the values")
+def scaled_by_the_values(q, k, v, mix, mask=None):
+    return attend(q, k, v, mix, mask, scale=v.shape[-1] ** 0.5)
+
+
+@exercise.mutant("scale by the width of a key: it is taken from the number of heads")
+def scaled_by_the_heads(q, k, v, mix, mask=None):
+    return attend(q, k, v, mix, mask, scale=len(mix) ** 0.5)
 
 
 @exercise.mutant("it needs one batch axis: any leading axes, or none, should work")

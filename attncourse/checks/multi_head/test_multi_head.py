@@ -24,7 +24,7 @@ exercise = Exercise(
     title="A test that wrong heads fail",
     kind="test",
     difficulty=3,
-    minutes=30,
+    minutes=45,
     points=20,
     hints=(
         "With one head, most of what can go wrong with heads goes right. And a mask that is the "
@@ -35,7 +35,8 @@ exercise = Exercise(
         "(one row all False) and without, in both dtypes, and look at the inputs afterwards.",
         "expected = torch.cat([attend(a, b, c, mask) for a, b, c in zip(q.chunk(heads, -1), "
         "k.chunk(heads, -1), v.chunk(heads, -1))], -1), where attend gives zeros to a row that is "
-        "all False; then compare as the test of attention does",
+        "all False; then compare with torch.allclose, with about 1e-4 for float32 and 1e-10 for "
+        "float64",
     ),
     differentiable=False,
 )
@@ -260,6 +261,11 @@ def always_a_batch(multi_head):
     examine(multi_head, batches=((2,), (2, 3)))
 
 
+@exercise.mutant("there is one leading axis at most: try two, too")
+def one_leading_axis_at_most(multi_head):
+    examine(multi_head, batches=((), (2,)))
+
+
 @exercise.mutant("no input has a batch: try leading axes, too")
 def never_a_batch(multi_head):
     examine(multi_head, batches=((), ()))
@@ -276,6 +282,11 @@ def one_simple_input(multi_head):
 @exercise.mutant("it does not look whether the inputs are still the same after the call")
 def inputs_not_looked_at(multi_head):
     examine(multi_head, unchanged="")
+
+
+@exercise.mutant("q and k are not looked at after the call: they are inputs and may not change")
+def queries_and_keys_not_looked_at(multi_head):
+    examine(multi_head, unchanged="vm")
 
 
 @exercise.mutant("the mask is not looked at after the call: it is an input and may not change")
@@ -302,13 +313,25 @@ def tolerance_too_wide(multi_head):
     examine(multi_head, agree=agree)
 
 
-@exercise.mutant(
-    "it asks for equal bits: another order of the same sums is right, too. Allow rounding"
+BITS = (
+    "the tolerance is too small, or bits are compared: another order of the same sums is right, too"
 )
+
+
+@exercise.mutant(BITS)
 def exact_equality(multi_head):
     def agree(got, want):
         assert got.dtype == want.dtype
         assert got.equal(want)
+
+    examine(multi_head, want=plain, agree=agree)
+
+
+@exercise.mutant(BITS)
+def tolerance_too_small(multi_head):
+    def agree(got, want):
+        assert got.dtype == want.dtype
+        assert torch.allclose(got, want, rtol=1e-12, atol=1e-12)
 
     examine(multi_head, want=plain, agree=agree)
 
@@ -339,7 +362,10 @@ def formula_with_the_mask_inverted(multi_head):
     examine(multi_head, want=want)
 
 
-@exercise.mutant("it refuses everything, the right ones too: run it on a function you trust")
+@exercise.mutant(
+    "it refuses everything, the right ones too: run it on a function you trust. The formula may be "
+    "wrong, or the tolerance too small"
+)
 def all_refused(multi_head):
     q, k, v = inputs(heads=3)
     assert multi_head(q, k, v, 3).shape == q.shape
