@@ -7,7 +7,7 @@ from html import unescape
 import pytest
 
 from attncourse import status
-from attncourse.checks import exercises, notebook
+from attncourse.checks import chapters, exercises, notebook
 from attncourse.checks.verdict import Verdict
 
 CHAPTER, EXERCISES = "chapters/dot_product.html", "exercises/dot_product.html"
