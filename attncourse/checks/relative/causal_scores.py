@@ -4,16 +4,16 @@ import torch
 from torch.nn.functional import pad
 
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.relative.rows import offsets
+from attncourse.checks.relative.rows import offsets, sentence_by_sentence
 
 exercise = Exercise(
     name="causal_scores",
     chapter="relative",
     title="A skew that shears the wrong way",
     kind="debug",
-    difficulty=2,
-    minutes=20,
-    points=15,
+    difficulty=1,
+    minutes=10,
+    points=10,
     hints=(
         "Let every query be 1 and row t of r be t, both of width 1: then each score says which row "
         "it was made with. Print it for n = 3, after each step, beside what you want.",
@@ -39,7 +39,7 @@ def causal_scores(q, r):
 @exercise.reference
 def by_hand(q, r):
     n = q.shape[-2]
-    nothing = 0 * (q.sum((-2, -1)) + r.sum((-2, -1)))
+    nothing = torch.zeros_like(q[..., 0, 0])
     scores = [
         (q[..., i, :] * r[..., j - i + n - 1, :]).sum(-1) if j <= i else nothing
         for i in range(n)
@@ -53,7 +53,7 @@ def cases(draw):
     n = draw.integer(4, 6)
     d = draw.integer(7, 9)
     q, r = draw.normal(2, n, d), draw.normal(2, n, d)
-    long = draw.normal(2, 4 * n, d), draw.normal(2, 4 * n, d)
+    long = draw.normal(24, 60, d), draw.normal(24, 60, d)
     yield Case(f"a batch of 2, n={n}, d={d}", (q, r), longer=long)
     yield Case(f"two matrices without a batch, n={n}, d={d}", (q[0], r[0]))
     heads = draw.normal(2, 3, 7, 5), draw.normal(2, 3, 7, 5)
@@ -233,6 +233,35 @@ def filled_with_infinity(q, r):
     return skew(q @ r.mT).masked_fill(above, -torch.inf)
 
 
+@exercise.mutant("later keys get a large negative number: here they get 0, a mask comes afterwards")
+def filled_with_a_large_number(q, r):
+    above = offsets(q.shape[-2], q.shape[-2], q.device) > 0
+    return skew(q @ r.mT).masked_fill(above, -1e9)
+
+
+TOO_EARLY = "before the skew, later keys do not lie above the diagonal: the tril comes last"
+
+
+@exercise.mutant(TOO_EARLY)
+def tril_before_the_skew(q, r):
+    return skew((q @ r.mT).tril())
+
+
+@exercise.mutant(TOO_EARLY)
+def tril_before_and_after(q, r):
+    return skew((q @ r.mT).tril()).tril()
+
+
+@exercise.mutant(TOO_EARLY)
+def triu_before_the_skew(q, r):
+    return skew((q @ r.mT).triu())
+
+
+@exercise.mutant("column 0 gets a number from the end of its row: pad on the left, and do not roll")
+def rolled_after_the_skew(q, r):
+    return skew(q @ r.mT, padding=(0, 1)).roll(1, -1).tril()
+
+
 @exercise.mutant("it divides by sqrt(d): here the products are asked for as they are")
 def scaled(q, r):
     return scored(q, r) / q.shape[-1] ** 0.5
@@ -266,7 +295,9 @@ def batch_axis_forgotten(q, r):
     return pad(q @ r.mT, (1, 0)).reshape(n + 1, n)[1:].tril()
 
 
-LOOP = "it loops over the positions: the skew moves all rows at once"
+LOOP = "it loops over positions or sentences: the skew moves all rows at once"
+
+exercise.mutant(LOOP)(sentence_by_sentence(scored, matrices=2))
 
 
 @exercise.mutant(LOOP)

@@ -27,11 +27,17 @@ def windows_of_one_line(n, reach):
     return line.unfold(0, n, 1).flip(0)
 
 
+def keys_by_queries_turned(n, reach):
+    position = torch.arange(n)
+    return ((position[:, None] - position).clamp(-reach, reach) + reach).mT
+
+
 RIGHT = {
     "a right index": plain,
     "a right index, clipped from 0 to 2 reach": clipped_from_zero,
     "a right index, cell by cell": cell_by_cell,
     "a right index, of windows": windows_of_one_line,
+    "a right index, a table turned, so not contiguous": keys_by_queries_turned,
 }
 FIRST = "position = torch.arange(n)"
 OFFSET = "position - position[:, None]"
@@ -69,6 +75,12 @@ WRONG = {
     "cuts the reach to the length": (FIRST, f"reach = min(reach, n - 1)\n    {FIRST}"),
     "stops at 8 positions": (FIRST, "position = torch.arange(min(n, 8))"),
     "is right in its first row only": (OFFSET, "position.expand(n, n)"),
+    "is right in its first and last row only": (
+        f"return {ROWS}",
+        f"rows = {ROWS}\n    rows[1:-1] = reach\n    return rows",
+    ),
+    "is right in row n // 2 only": (ROWS, f"({ROWS})[n // 2].expand(n, n)"),
+    "adds a column": (OFFSET, "torch.arange(n + 1) - position[:, None]"),
     "gives floating numbers": (ROWS, f"({ROWS}).float()"),
     "gives 32 bit integers": (ROWS, f"({ROWS}).int()"),
     "adds a batch axis": (ROWS, f"({ROWS})[None]"),

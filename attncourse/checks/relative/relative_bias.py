@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.relative.rows import add_to, rows
+from attncourse.checks.relative.rows import add_to, offsets, rows
 
 exercise = Exercise(
     name="RelativeBias",
@@ -33,12 +33,11 @@ class ByHand(nn.Module):
         self.table = nn.Parameter(torch.zeros(2 * reach + 1, heads))
 
     def forward(self, scores):
-        heads, n, m = scores.shape[-3:]
+        (heads, n, m), r = scores.shape[-3:], self.reach
         bias = [
-            self.table[max(-self.reach, min(self.reach, j - (m - n + i))) + self.reach, h]
+            self.table[[max(-r, min(r, j - (m - n + i))) + r for j in range(m)], h]
             for h in range(heads)
             for i in range(n)
-            for j in range(m)
         ]
         return scores + torch.stack(bias).reshape(heads, n, m)
 
@@ -50,19 +49,23 @@ def cases(draw):
     n = 2 * reach + draw.integer(2, 3)
     m = n + draw.integer(2, 4)
     table = {"table": draw.normal(2 * reach + 1, heads)}
-    scores, long = draw.normal(2, heads, n, m), draw.normal(2, heads, 3 * n, 3 * m)
+    scores, long = draw.normal(2, heads, n, m), draw.normal(2, heads, 60, 70)
     made = {"build": (heads, reach), "weights": table}
     sizes = f"heads={heads}, n={n}, m={m}, reach={reach}"
     yield Case(f"a batch of 2, {sizes}", (scores,), longer=(long,), **made)
     yield Case(f"no batch, {sizes}", (scores[0],), **made)
     yield Case(f"two leading axes, {sizes}", (draw.normal(2, 3, heads, n, m),), **made)
-    yield Case(f"no cache, heads={heads}, n=m={n}", (draw.normal(2, heads, n, n),), **made)
+    # the same lengths, so that what is kept of them shows
+    no_cache, more = draw.normal(2, heads, n, n), draw.normal(24, heads, n, n)
+    yield Case(f"no cache, heads={heads}, n=m={n}", (no_cache,), longer=(more,), **made)
     yield Case(f"one query at the end of m={m}", (scores[:, :, :1],), **made)
     yield Case("one query and one key", (scores[:, :, :1, :1],), **made)
-    yield Case("one query, m=100", (draw.normal(2, heads, 1, 100),), **made)
+    yield Case("one query, m=5000", (draw.normal(heads, 1, 5000),), **made)
     # all three axes alike
     cube = {"build": (4, 2), "weights": {"table": draw.normal(5, 4)}}
-    yield Case("heads=n=m=4, reach=2", (draw.normal(2, 4, 4, 4),), **cube)
+    weights = {"table": draw.normal(5, 48)}
+    crowd = Case("48 heads", (draw.normal(2, 48, 4, 4),), build=(48, 2), weights=weights)
+    yield Case("heads=n=m=4, reach=2", (draw.normal(2, 4, 4, 4),), longer=crowd, **cube)
     nothing = {"build": (heads, 0), "weights": {"table": draw.normal(1, heads)}}
     yield Case("a reach of 0", (scores,), **nothing)
     far = {"build": (heads, m + 2), "weights": {"table": draw.normal(2 * m + 5, heads)}}
@@ -178,7 +181,20 @@ class OneSideOnly(RelativeBias):
         self.table = nn.Parameter(torch.zeros(reach + 1, heads))
 
 
+@exercise.mutant("heads and reach have changed places in __init__: RelativeBias(heads, reach)")
+class HeadsAndReachSwapped(RelativeBias):
+    def __init__(self, heads, reach):
+        super().__init__(reach, heads)
+
+
 PARAMETER = "the table must learn: make it an nn.Parameter called `table`"
+
+
+@exercise.mutant(PARAMETER)
+class Frozen(RelativeBias):
+    def __init__(self, heads, reach):
+        super().__init__(heads, reach)
+        self.table.requires_grad_(False)
 
 
 @exercise.mutant(PARAMETER)
@@ -189,26 +205,11 @@ class PlainTensor(RelativeBias):
         self.table = torch.zeros(2 * reach + 1, heads)
 
 
-@exercise.mutant(PARAMETER)
-class Buffer(RelativeBias):
-    def __init__(self, heads, reach):
-        super().__init__(heads, reach)
-        del self.table
-        self.register_buffer("table", torch.zeros(2 * reach + 1, heads))
-
-
-@exercise.mutant(PARAMETER)
+@exercise.mutant("`table` must itself be an nn.Parameter, not a module that holds one")
 class EmbeddingLayer(RelativeBias):
     def __init__(self, heads, reach):
         super().__init__(heads, reach)
         self.table = nn.Embedding(2 * reach + 1, heads)
-
-
-@exercise.mutant(PARAMETER)
-class UnderAnotherName(nn.Module):
-    def __init__(self, heads, reach):
-        super().__init__()
-        self.bias = nn.Parameter(torch.zeros(2 * reach + 1, heads))
 
 
 @exercise.mutant("the table has a fixed size: its rows follow reach, its columns heads")
@@ -248,16 +249,35 @@ class MeanOverHeads(RelativeBias):
         return super().bias(scores).mean(0)
 
 
-@exercise.mutant("all heads get the same number: each has its own column")
-class SumOverHeads(RelativeBias):
-    def bias(self, scores):
-        return super().bias(scores).sum(0)
-
-
 @exercise.mutant("the bias alone comes back: add it to the scores")
 class BiasOnly(RelativeBias):
     def forward(self, scores):
         return self.bias(scores).expand(scores.shape)
+
+
+@exercise.mutant("the bias alone comes back: add it to the scores")
+class BiasOfItsOwnShape(RelativeBias):
+    def forward(self, scores):
+        return self.bias(scores)
+
+
+KEPT = "the bias of an earlier call is kept: the table changes as it learns, so look it up anew"
+
+
+@exercise.mutant(KEPT)
+class BiasKept(RelativeBias):
+    def bias(self, scores):
+        kept = self.__dict__.setdefault("kept", {})
+        if scores.shape[-2:] not in kept:
+            kept[scores.shape[-2:]] = super().bias(scores)
+        return kept[scores.shape[-2:]]
+
+
+@exercise.mutant("later keys are masked: no mask is asked for, so a query sees all keys")
+class Causal(RelativeBias):
+    def forward(self, scores):
+        later = offsets(*scores.shape[-2:], scores.device) > 0
+        return super().forward(scores).masked_fill(later, -torch.inf)
 
 
 @exercise.mutant("the scores come back as they were: add the bias")
@@ -272,34 +292,10 @@ class Multiplied(RelativeBias):
         return scores * self.bias(scores)
 
 
-@exercise.mutant("the bias is taken away: add it")
-class Subtracted(RelativeBias):
-    def forward(self, scores):
-        return scores - self.bias(scores)
-
-
-@exercise.mutant("the bias is added twice")
-class AddedTwice(RelativeBias):
-    def forward(self, scores):
-        return scores + 2 * self.bias(scores)
-
-
-@exercise.mutant("it divides: the scores are scaled before they come here, and the bias is not")
-class DividedByTheRootOfHeads(RelativeBias):
-    def forward(self, scores):
-        return scores + self.bias(scores) / scores.shape[-3] ** 0.5
-
-
 @exercise.mutant("a softmax is taken: return the scores, other parts may still be added")
 class SoftmaxTaken(RelativeBias):
     def forward(self, scores):
         return super().forward(scores).softmax(-1)
-
-
-@exercise.mutant("a batch axis appears where there was none: the bias is (heads, n, m)")
-class BatchAxisAdded(RelativeBias):
-    def bias(self, scores):
-        return super().bias(scores)[None]
 
 
 @exercise.mutant("it needs a batch axis: any leading axes, or none, should work")
@@ -328,7 +324,22 @@ class RowsOfAFixedSize(RelativeBias):
         return rows(64, 64, self.reach, device)[:m, :m][-n:]
 
 
-LOOP = "it loops over the positions: look all rows up at once"
+LOOP = "it loops over positions, heads or sentences: look all rows up at once"
+
+
+@exercise.mutant(LOOP)
+class LoopOverHeads(RelativeBias):
+    def forward(self, scores):
+        at = self.rows(*scores.shape[-2:], scores.device)
+        pairs = zip(scores.unbind(-3), self.table.unbind(-1), strict=True)
+        return torch.stack([one + column[at] for one, column in pairs], dim=-3)
+
+
+@exercise.mutant(LOOP)
+class LoopOverSentences(RelativeBias):
+    def forward(self, scores):
+        flat = scores.reshape(-1, *scores.shape[-3:])
+        return torch.stack([one + self.bias(one) for one in flat]).reshape(scores.shape)
 
 
 @exercise.mutant(LOOP)
@@ -342,13 +353,6 @@ class LoopOverQueries(RelativeBias):
 class TableDetached(RelativeBias):
     def bias(self, scores):
         return super().bias(scores).detach()
-
-
-@exercise.mutant("no gradient reaches the table: nothing may be detached")
-class TableData(RelativeBias):
-    def bias(self, scores):
-        with torch.no_grad():
-            return super().bias(scores)
 
 
 @exercise.mutant("the input changes: add to a new tensor, scores + bias")
@@ -368,6 +372,21 @@ class AlwaysFloat32(RelativeBias):
 class AlwaysFloat64(RelativeBias):
     def forward(self, scores):
         return super().forward(scores).double()
+
+
+FLOAT32 = "you compute in float32: stay in the dtype of the scores"
+
+
+@exercise.mutant(FLOAT32)
+class BiasInFloat32(RelativeBias):
+    def bias(self, scores):
+        return super().bias(scores).float()
+
+
+@exercise.mutant(FLOAT32)
+class SumInFloat32(RelativeBias):
+    def forward(self, scores):
+        return super().forward(scores.float()).float().to(scores.dtype)
 
 
 @exercise.mutant("a new tensor is made on the CPU: give it the device of an input")

@@ -36,7 +36,7 @@ def cases(draw):
     reach = draw.integer(2, 3)
     n = 2 * reach + draw.integer(2, 3)
     m = n + draw.integer(2, 4)
-    yield Case(f"n={n}, m={m}, reach={reach}", (n, m, reach), longer=(3 * n, 3 * m, reach))
+    yield Case(f"n={n}, m={m}, reach={reach}", (n, m, reach), longer=(90, 110, reach))
     yield Case(f"no cache, n=m={n}, reach={reach}", (n, n, reach))
     yield Case("n=m=10, reach=3", (10, 10, 3))
     yield Case(f"one query at the end of m={m}, reach={reach}", (1, m, reach))
@@ -46,6 +46,8 @@ def cases(draw):
     yield Case(f"n={n}, m={m}, reach={m - 1}", (n, m, m - 1))
     yield Case("n=m=1, reach=4", (1, 1, 4))
     yield Case("n=2, m=320, reach=140", (2, 320, 140))
+    # positions that 8 bits, or a float of 16, do not hold
+    yield Case("n=2, m=2200, reach=2100", (2, 2200, 2100))
     yield Case("device='meta'", (n, m, reach), {"device": "meta"})
 
 
@@ -132,6 +134,11 @@ def of_8_bits_inside(n, m, reach, device=None):
     return rows(n, m, reach, device).to(torch.int8).long()
 
 
+@exercise.mutant("8 bits do not hold the row numbers of a large table: keep int64 on the way, too")
+def of_8_bits_without_a_sign(n, m, reach, device=None):
+    return rows(n, m, reach, device).to(torch.uint8).long()
+
+
 @exercise.mutant("the rows are cut from a table of a fixed size: make them for the n and m at hand")
 def table_of_a_fixed_size(n, m, reach, device=None):
     return rows(128, 128, reach, device)[m - n : m, :m]
@@ -148,6 +155,22 @@ def device_half_used(n, m, reach, device=None):
     return (j - torch.arange(m - n, m)[:, None]).clamp(-reach, reach) + reach
 
 
+@exercise.mutant("16 bits do not hold the positions of a long text: keep int64 on the way, too")
+def half_precision_inside(n, m, reach, device=None):
+    j = torch.arange(m, device=device).half()
+    return ((j - j[m - n :, None]).clamp(-reach, reach) + reach).long()
+
+
+@exercise.mutant("a reach of 0 is a reach, with one row for all pairs: `or` takes it for none")
+def reach_or_the_length(n, m, reach, device=None):
+    return rows(n, m, reach or m, device)
+
+
+@exercise.mutant("axes of length 1 are dropped: the result is always (n, m)")
+def squeezed(n, m, reach, device=None):
+    return rows(n, m, reach, device).squeeze()
+
+
 LOOP = "it loops over the positions: subtract all of them at once"
 
 
@@ -155,6 +178,12 @@ LOOP = "it loops over the positions: subtract all of them at once"
 def loop_over_queries(n, m, reach, device=None):
     made = [torch.arange(m, device=device) - i for i in range(m - n, m)]
     return torch.stack(made).clamp(-reach, reach) + reach
+
+
+@exercise.mutant(LOOP)
+def loop_in_one_line(n, m, reach, device=None):
+    made = torch.tensor([list(range(-i, m - i)) for i in range(m - n, m)], device=device)
+    return made.clamp(-reach, reach) + reach
 
 
 @exercise.mutant(LOOP)

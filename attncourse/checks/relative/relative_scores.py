@@ -3,7 +3,7 @@
 import torch
 
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.relative.rows import add_to, offsets, rows
+from attncourse.checks.relative.rows import CLIP, add_to, offsets, rows, sentence_by_sentence
 
 exercise = Exercise(
     name="relative_scores",
@@ -44,7 +44,7 @@ def cases(draw):
     # widths for which no wrong scale of those below is another wrong one, or the right one
     d = draw.integer(10, 12)
     q, k, a_k = draw.normal(2, n, d), draw.normal(2, n, d), draw.normal(2 * reach + 1, d)
-    long = draw.normal(2, 3 * n, d), draw.normal(2, 3 * n, d), a_k
+    long = draw.normal(24, 60, d), draw.normal(24, 60, d), a_k
     sizes = f"n={n}, d={d}, reach={reach}"
     yield Case(f"a batch of 2, {sizes}", (q, k, a_k), longer=long)
     yield Case(f"two matrices without a batch, {sizes}", (q[0], k[0], a_k))
@@ -56,9 +56,8 @@ def cases(draw):
     yield Case(f"a reach of {n + 2}, beyond every offset", (q, k, large))
     yield Case("one query and one key", (q[:, :1], k[:, :1], a_k))
     yield Case("queries 60 times larger", (60 * q, k, a_k))
-    wide = draw.normal(2, 12, 96), draw.normal(2, 12, 96), draw.normal(5, 96)
-    # half of n x n x d, and four times what is needed
-    yield Case("a batch of 2, n=12, d=96, reach=2", wide, most_elements=6 * 12 * 96)
+    wide = draw.normal(2, 24, 96), draw.normal(2, 24, 96), draw.normal(5, 96)
+    yield Case("a batch of 2, n=24, d=96, reach=2", wide, most_elements=24 * 24 * 96 - 1)
 
 
 def looked_up(q, at):
@@ -106,6 +105,13 @@ def row_of_the_table_by_row(q, k, a_k):
     at = square(q, a_k)
     terms = [(q @ row)[..., None] * (at == r) for r, row in enumerate(a_k)]
     return scored(q, k, a_k, relative=sum(terms))
+
+
+@exercise.valid
+def products_of_every_query_and_row(q, k, a_k):
+    # (..., n, 2 reach + 1, d) numbers
+    products = (q[..., None, :] * a_k).sum(-1)
+    return scored(q, k, a_k, relative=looked_up(products, square(q, a_k)))
 
 
 @exercise.valid
@@ -230,6 +236,23 @@ def reach_is_the_number_of_rows(q, k, a_k):
     return scored(q, k, a_k, at=offsets(n, n, q.device).clamp(-reach, reach) + reach)
 
 
+@exercise.mutant(CLIP)
+def reach_one_too_large(q, k, a_k):
+    n, reach = q.shape[-2], len(a_k) // 2 + 1
+    return scored(q, k, a_k, at=rows(n, n, reach, q.device))
+
+
+@exercise.mutant("the reach is one too small: a table of 2 reach + 1 rows goes reach each way")
+def reach_one_too_small(q, k, a_k):
+    n, reach = q.shape[-2], len(a_k) // 2 - 1
+    return scored(q, k, a_k, at=rows(n, n, reach, q.device))
+
+
+@exercise.mutant("gather wants as many axes: expand the (n, n) index to the leading axes of q")
+def index_not_expanded(q, k, a_k):
+    return scored(q, k, a_k, relative=(q @ a_k.mT).gather(-1, square(q, a_k)))
+
+
 @exercise.mutant("keys beyond the reach get no relative term: they share the first or last row")
 def far_keys_left_out(q, k, a_k):
     n, reach = q.shape[-2], len(a_k) // 2
@@ -280,7 +303,9 @@ def batch_axis_forgotten(q, k, a_k):
     return scored(q, k, a_k, scale=d**0.5)
 
 
-LOOP = "it loops over the positions: one product and one lookup serve all pairs"
+LOOP = "it loops over positions or sentences: one product and one lookup serve all pairs"
+
+exercise.mutant(LOOP)(sentence_by_sentence(scored, matrices=2))
 
 
 @exercise.mutant(LOOP)

@@ -3,16 +3,16 @@
 import torch
 
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.relative.rows import add_to, offsets, rows
+from attncourse.checks.relative.rows import add_to, offsets, rows, sentence_by_sentence
 
 exercise = Exercise(
     name="relative_values",
     chapter="relative",
     title="The values' half of the table",
     kind="extend",
-    difficulty=3,
-    minutes=30,
-    points=20,
+    difficulty=2,
+    minutes=20,
+    points=15,
     hints=(
         "All pairs that share a row of the table are multiplied with the same vector. So first add "
         "up the weights of each row of the table, query by query, and multiply afterwards.",
@@ -42,7 +42,7 @@ def cases(draw):
     reach = draw.integer(2, 3)
     n, d = 2 * reach + 3, draw.integer(10, 12)
     weights, a_v = draw.normal(2, n, n).softmax(-1), draw.normal(2 * reach + 1, d)
-    long = draw.normal(2, 3 * n, 3 * n).softmax(-1), a_v
+    long = draw.normal(24, 60, 60).softmax(-1), a_v
     sizes = f"n={n}, d={d}, reach={reach}"
     yield Case(f"a batch of 2, {sizes}", (weights, a_v), longer=long)
     yield Case(f"one matrix without a batch, {sizes}", (weights[0], a_v))
@@ -56,9 +56,8 @@ def cases(draw):
     yield Case("a query that may attend nowhere", (nowhere, a_v))
     yield Case("weights of any sign and size", (draw.normal(2, n, n), a_v))
     yield Case("one query and one key", (torch.ones_like(weights[:, :1, :1]), a_v))
-    wide = draw.normal(2, 12, 12).softmax(-1), draw.normal(5, 96)
-    # half of n x n x d, and four times what is needed
-    yield Case("a batch of 2, n=12, d=96, reach=2", wide, most_elements=6 * 12 * 96)
+    wide = draw.normal(2, 24, 24).softmax(-1), draw.normal(5, 96)
+    yield Case("a batch of 2, n=24, d=96, reach=2", wide, most_elements=24 * 24 * 96 - 1)
 
 
 def square(weights, a_v):
@@ -93,6 +92,12 @@ def row_of_the_table_by_row(weights, a_v):
     # a loop over the table is none over the positions
     at = square(weights, a_v)
     return sum((weights * (at == r)).sum(-1, keepdim=True) * row for r, row in enumerate(a_v))
+
+
+@exercise.valid
+def products_of_every_sum_and_row(weights, a_v):
+    # (..., n, 2 reach + 1, d) numbers
+    return (summed(weights, len(a_v), square(weights, a_v))[..., None] * a_v).sum(-2)
 
 
 @exercise.valid
@@ -145,6 +150,45 @@ def averaged(weights, a_v):
     at = square(weights, a_v)
     count = summed(torch.ones_like(weights), len(a_v), at).clamp(min=1)
     return summed(weights, len(a_v), at) / count @ a_v
+
+
+def reduced(weights, a_v, how):
+    zeros = weights.new_zeros(*weights.shape[:-1], len(a_v))
+    return zeros.scatter_reduce(-1, square(weights, a_v).expand(weights.shape), weights, how) @ a_v
+
+
+@exercise.mutant("keys that share a row are averaged: their weights add up")
+def averaged_with_the_zeros(weights, a_v):
+    return reduced(weights, a_v, "mean")
+
+
+@exercise.mutant("of the keys that share a row the largest weight is kept: their weights add up")
+def largest_of_a_row(weights, a_v):
+    return reduced(weights, a_v, "amax")
+
+
+EXPAND = "scatter_add fills no axis of the index: expand it to the shape of the weights"
+
+
+def index_as_it_is(weights, a_v, at):
+    zeros = weights.new_zeros(*weights.shape[:-1], len(a_v))
+    return zeros.scatter_add(-1, at, weights) @ a_v
+
+
+@exercise.mutant(EXPAND)
+def index_not_expanded(weights, a_v):
+    return index_as_it_is(weights, a_v, square(weights, a_v))
+
+
+@exercise.mutant(EXPAND)
+def index_with_axes_of_one(weights, a_v):
+    at = square(weights, a_v)
+    return index_as_it_is(weights, a_v, at[(None,) * (weights.dim() - 2)])
+
+
+@exercise.mutant(EXPAND)
+def index_with_one_axis_more(weights, a_v):
+    return index_as_it_is(weights, a_v, square(weights, a_v)[None])
 
 
 @exercise.mutant("reach is not the number of rows: a table of 2 reach + 1 rows goes reach each way")
@@ -251,7 +295,9 @@ def zeros_of_the_default_dtype(weights, a_v):
     return zeros.scatter_add(-1, square(weights, a_v).expand(weights.shape), weights) @ a_v
 
 
-LOOP = "it loops over the positions: one scatter_add serves all pairs"
+LOOP = "it loops over positions or sentences: one scatter_add serves all pairs"
+
+exercise.mutant(LOOP)(sentence_by_sentence(valued))
 
 
 @exercise.mutant(LOOP)

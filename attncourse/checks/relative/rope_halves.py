@@ -20,8 +20,9 @@ exercise = Exercise(
         "The angles are (..., n, d/2): positions as a column times a row of frequencies. With the "
         "left half a and the right half b, both (..., n, d/2), the result is a cos - b sin beside "
         "a sin + b cos.",
-        "a, b = x.chunk(2, dim=-1), the frequencies are 10000 ** (-2 * torch.arange(d // 2) / d) "
-        "on x's device and in its dtype, and positions[..., None] * frequencies are the angles.",
+        "a, b = x.chunk(2, dim=-1), the frequencies are 10000 ** (-2 * c / d) with c = "
+        "torch.arange(d // 2, device=x.device, dtype=x.dtype); casting afterwards is too late. "
+        "positions[..., None] * frequencies are the angles.",
     ),
 )
 
@@ -41,9 +42,9 @@ def by_hand(x, positions):
 @exercise.cases
 def cases(draw):
     n, d = draw.integer(4, 7), 2 * draw.integer(4, 6)
-    x, long = draw.normal(2, n, d), draw.normal(2, 4 * n, d)
+    x, long = draw.normal(2, n, d), draw.normal(24, 60, d)
     count = torch.arange(n)
-    yield Case(f"a batch of 2, n={n}, d={d}", (x, count), longer=(long, torch.arange(4 * n)))
+    yield Case(f"a batch of 2, n={n}, d={d}", (x, count), longer=(long, torch.arange(60)))
     yield Case(f"one matrix without a batch, n={n}, d={d}", (x[0], count))
     yield Case("two leading axes (batch, heads)", (draw.normal(2, 3, 5, 6), torch.arange(5)))
     start = draw.integer(3, 30)
@@ -54,7 +55,7 @@ def cases(draw):
     heads = draw.normal(2, 3, n, d), apart[:, None]
     yield Case("positions of shape (batch, 1, n) for all heads", heads)
     yield Case("positions above 10000", (x, 10000 + 371 * count))
-    yield Case("negative positions", (x, -count))
+    yield Case("negative positions, from the right to the left", (x, -1 - 3 * count))
     yield Case("d=2", (x[..., :2], count + 1))
     yield Case("one token at position 0", (x[:, :1], count[:1]))
     yield Case("one token at position 5", (x[:, :1], count[:1] + 5))
@@ -132,6 +133,12 @@ def column_by_column(x, positions):
     return torch.stack(left + right, dim=-1)
 
 
+@exercise.valid
+def each_position_once(x, positions):
+    once, place = positions.unique(return_inverse=True)
+    return rotated(x, positions, angles=(once[:, None] * frequencies(x))[place])
+
+
 @exercise.mutant("these are pairs of neighbours: here column c goes with column c + d/2")
 def interleaved(x, positions):
     angles = positions[..., None] * frequencies(x)
@@ -157,13 +164,6 @@ def angles_repeated_side_by_side(x, positions):
     return x * angles.cos() + torch.cat([-b, a], dim=-1) * angles.sin()
 
 
-@exercise.mutant("the two layouts are mixed: neighbours are paired, with the angles of halves")
-def neighbours_with_angles_of_halves(x, positions):
-    angles = (positions[..., None] * frequencies(x)).repeat(*[1] * positions.dim(), 2)
-    a, b = x[..., 0::2], x[..., 1::2]
-    return x * angles.cos() + torch.stack([-b, a], dim=-1).flatten(-2) * angles.sin()
-
-
 @exercise.mutant("it turns the wrong way: the left half is a cos - b sin")
 def turned_backwards(x, positions):
     return rotated(x, positions, sign=-1)
@@ -174,25 +174,23 @@ def cosine_and_sine_swapped(x, positions):
     return rotated(x, positions, swap=True)
 
 
-@exercise.mutant("a minus is missing, so this is no rotation: a cos - b sin, and a sin + b cos")
-def without_the_minus(x, positions):
+NO_ROTATION = "this is no rotation, which has one minus: a cos - b sin, and a sin + b cos"
+
+
+def with_signs(x, positions, left, right):
     angles = positions[..., None] * frequencies(x)
-    a, b = x.chunk(2, dim=-1)
-    return torch.cat(
-        [a * angles.cos() + b * angles.sin(), a * angles.sin() + b * angles.cos()], dim=-1
-    )
+    (a, b), (cos, sin) = x.chunk(2, dim=-1), (angles.cos(), angles.sin())
+    return torch.cat([a * cos + left * b * sin, right * a * sin + b * cos], dim=-1)
 
 
-@exercise.mutant("the halves have changed places: the left one comes first")
-def halves_exchanged(x, positions):
-    a, b = rotated(x, positions).chunk(2, dim=-1)
-    return torch.cat([b, a], dim=-1)
+@exercise.mutant(NO_ROTATION)
+def without_a_minus(x, positions):
+    return with_signs(x, positions, 1, 1)
 
 
-@exercise.mutant("the right half stays as it was: both halves turn")
-def right_half_kept(x, positions):
-    a, _ = rotated(x, positions).chunk(2, dim=-1)
-    return torch.cat([a, x.chunk(2, dim=-1)[1]], dim=-1)
+@exercise.mutant(NO_ROTATION)
+def minus_in_both_halves(x, positions):
+    return with_signs(x, positions, -1, -1)
 
 
 @exercise.mutant("the new left half is used for the right one: work both out from x")
@@ -236,9 +234,15 @@ def pairs_from_one(x, positions):
     return rotated(x, positions, angles=positions[..., None] * frequencies(x) * slower)
 
 
-@exercise.mutant("the base is 10000, not 1000")
-def base_of_a_thousand(x, positions):
-    return with_frequencies(x, positions, base=1000.0)
+@exercise.mutant(EXPONENT)
+def exponent_over_one_pair_less(x, positions):
+    half = x.shape[-1] // 2
+    return with_frequencies(x, positions, exponent=half / max(half - 1, 1) * 2)
+
+
+@exercise.mutant("the base is 10000, not 100000")
+def base_of_a_hundred_thousand(x, positions):
+    return with_frequencies(x, positions, base=100000.0)
 
 
 @exercise.mutant("the frequencies are the wrong way round: the first pair turns fastest")
@@ -257,6 +261,24 @@ def counted_from_the_first(x, positions):
     return rotated(x, positions[..., :1] + count)
 
 
+NEGATIVE = "positions may be negative: those turn the other way"
+
+
+@exercise.mutant(NEGATIVE)
+def sign_of_the_positions_lost(x, positions):
+    return rotated(x, positions.abs())
+
+
+@exercise.mutant(NEGATIVE)
+def negative_positions_cut(x, positions):
+    return rotated(x, positions.clamp(min=0))
+
+
+@exercise.mutant("the positions are sorted: they stay beside their rows")
+def sorted_positions(x, positions):
+    return rotated(x, positions.sort(-1).values)
+
+
 @exercise.mutant("positions count from 1 here: at position 0 nothing turns")
 def one_position_ahead(x, positions):
     return rotated(x, positions + 1)
@@ -267,25 +289,9 @@ def one_line_of_positions(x, positions):
     return rotated(x, positions, angles=positions[:, None] * frequencies(x))
 
 
-@exercise.mutant("positions may have leading axes: the new axis, for the pairs, is the last")
-def outer_product_of_a_line(x, positions):
-    return rotated(x, positions, angles=torch.outer(positions.to(x.dtype), frequencies(x)))
-
-
 @exercise.mutant("all sentences get the positions of the first: each may have its own")
 def positions_of_the_first_sentence(x, positions):
     return rotated(x, positions.reshape(-1, positions.shape[-1])[0])
-
-
-@exercise.mutant("cos and sin are added to x: it is turned by them, so multiply")
-def added(x, positions):
-    angles = positions[..., None] * frequencies(x)
-    return x + torch.cat([angles.cos(), angles.sin()], dim=-1)
-
-
-@exercise.mutant("the result is scaled: a rotation keeps the length")
-def scaled(x, positions):
-    return rotated(x, positions) / x.shape[-1] ** 0.5
 
 
 @exercise.mutant("it needs a batch axis: any leading axes, or none, should work")
@@ -300,7 +306,14 @@ def table_of_a_fixed_size(x, positions):
     return rotated(x, positions, angles=table[positions])
 
 
-LOOP = "it loops over the positions: one product makes all the angles"
+LOOP = "it loops over positions or sentences: one product makes all the angles"
+
+
+@exercise.mutant(LOOP)
+def loop_over_sentences(x, positions):
+    flat, each = x.reshape(-1, *x.shape[-2:]), positions.expand(x.shape[:-1])
+    pairs = zip(flat, each.reshape(-1, x.shape[-2]), strict=True)
+    return torch.stack([rotated(*pair) for pair in pairs]).reshape(x.shape)
 
 
 @exercise.mutant(LOOP)
@@ -323,7 +336,7 @@ def changed_in_place(x, positions):
     return rotated(x, positions)
 
 
-FLOAT32 = "the angles are float32, as torch.arange divided is: work them out in the dtype of x"
+FLOAT32 = "it computes in float32, as torch.arange divided does: give arange the dtype of x"
 
 
 @exercise.mutant(FLOAT32)
@@ -341,6 +354,20 @@ def frequencies_in_float32(x, positions):
 def inverse_frequencies_in_float32(x, positions):
     d = x.shape[-1]
     speeds = 1 / 10000 ** (torch.arange(0, d, 2, device=x.device) / d)
+    return rotated(x, positions, angles=positions[..., None] * speeds)
+
+
+@exercise.mutant(FLOAT32)
+def frequencies_cast_too_late(x, positions):
+    d = x.shape[-1]
+    speeds = (10000 ** (-2 * torch.arange(d // 2, device=x.device) / d)).to(x.dtype)
+    return rotated(x, positions, angles=positions[..., None] * speeds)
+
+
+@exercise.mutant(FLOAT32)
+def inverse_frequencies_cast_too_late(x, positions):
+    d = x.shape[-1]
+    speeds = (1 / 10000 ** (torch.arange(0, d, 2, device=x.device) / d)).to(x.dtype)
     return rotated(x, positions, angles=positions[..., None] * speeds)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
 
 from attncourse.checks.exercise import Exercise
 
@@ -29,6 +30,17 @@ def wrong(hint: str, *, cached: bool = False) -> Callable[[Callable], Callable]:
         return way
 
     return keep
+
+
+def sentence_by_sentence(function: Callable, matrices: int = 1) -> Callable:
+    """The answer that calls `function` for one matrix after the other; so many arguments are."""
+
+    def loop_over_sentences(*args: Tensor) -> Tensor:
+        flat = [x.reshape(-1, *x.shape[-2:]) for x in args[:matrices]]
+        made = [function(*one, *args[matrices:]) for one in zip(*flat, strict=True)]
+        return torch.stack(made).reshape(*args[0].shape[:-2], *made[0].shape)
+
+    return loop_over_sentences
 
 
 def offsets(n, m, device=None, *, first=None):
@@ -90,12 +102,17 @@ def far_right_before_the_middle(n, m, reach, device=None):
     return torch.where(offset > reach, max(reach - 1, 0), offset.clamp(min=-reach) + reach)
 
 
-@wrong("offset 0 is row reach, not row reach + 1: rows count from 0")
+@wrong(
+    "offset 0 is row reach, not row reach + 1: rows count from 0, or the queries stand one too "
+    "early"
+)
 def one_row_too_far(n, m, reach, device=None):
     return (offsets(n, m, device) + 1).clamp(-reach, reach) + reach
 
 
-@wrong("offset 0 is row reach, not row reach - 1: rows count from 0")
+@wrong(
+    "offset 0 is row reach, not row reach - 1: rows count from 0, or the queries stand one too late"
+)
 def one_row_short(n, m, reach, device=None):
     return (offsets(n, m, device) - 1).clamp(-reach, reach) + reach
 
@@ -131,7 +148,9 @@ def far_keys_in_the_middle(n, m, reach, device=None):
     return torch.where(offset.abs() > reach, 0, offset) + reach
 
 
-CLIP = "offsets are clipped on both sides: beyond the reach a key shares the first or the last row"
+CLIP = (
+    "row numbers leave the table: offsets are clipped on both sides, to a reach of (rows - 1) / 2"
+)
 
 
 @wrong(CLIP)
@@ -147,6 +166,19 @@ def clipped_on_the_right_only(n, m, reach, device=None):
 @wrong(CLIP)
 def clipped_on_the_left_only(n, m, reach, device=None):
     return offsets(n, m, device).clamp(min=-reach) + reach
+
+
+SHORT = "the reach shifts the rows however short the sequence is: do not cut it to the length"
+
+
+@wrong(SHORT)
+def reach_cut_to_the_queries(n, m, reach, device=None):
+    return rows(n, m, min(reach, n - 1), device)
+
+
+@wrong(SHORT, cached=True)
+def reach_cut_to_the_keys(n, m, reach, device=None):
+    return rows(n, m, min(reach, m - 1), device)
 
 
 @wrong("each row counts from its first key: subtract the position of the query")

@@ -1,9 +1,9 @@
-"""Exercise share_within: how much of the attention a table of that reach can tell apart."""
+"""Exercise share_within: how much of the attention goes to keys at most that far away."""
 
 import torch
 
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.relative.rows import offsets
+from attncourse.checks.relative.rows import offsets, sentence_by_sentence
 
 exercise = Exercise(
     name="share_within",
@@ -45,7 +45,7 @@ def by_hand(weights, reach):
 def cases(draw):
     reach = draw.integer(1, 2)
     n = 2 * reach + draw.integer(4, 5)
-    weights, long = draw.normal(2, n, n).softmax(-1), draw.normal(2, 4 * n, 4 * n).softmax(-1)
+    weights, long = draw.normal(2, n, n).softmax(-1), draw.normal(24, 60, 60).softmax(-1)
     sizes = f"n={n}, reach={reach}"
     yield Case(f"a batch of 2, {sizes}", (weights, reach), longer=(long, reach))
     yield Case(f"one matrix without a batch, {sizes}", (weights[0], reach))
@@ -68,6 +68,11 @@ def cases(draw):
     empty = weights.clone()
     empty[1] = 0
     yield Case(f"a sentence in which no query attends, {sizes}", (empty, reach))
+    ignored = draw.normal(2, n, n)
+    ignored[..., 0] = -torch.inf
+    yield Case(f"a key that no query attends to, {sizes}", (ignored.softmax(-1), reach))
+    uniform = torch.full((200, 200), 1 / 200, dtype=torch.float64)
+    yield Case("uniform weights over 200 positions, reach=5", (uniform, 5))
     yield Case("one query and one key", (torch.ones_like(weights[:, :1, :1]), reach))
 
 
@@ -216,6 +221,21 @@ def empty_rows_counted(weights, reach):
     return (weights * (distances(weights) <= reach)).sum(-1).mean(-1)
 
 
+@exercise.mutant("keys that get weight are counted: count the queries, any over the last axis")
+def keys_counted(weights, reach):
+    return shared(weights, reach, queries=weights.any(-2).sum(-1))
+
+
+@exercise.mutant("a small weight is one, too: ask for > 0")
+def small_weights_ignored(weights, reach):
+    return shared(weights, reach, queries=(weights > 0.05).any(-1).sum(-1))
+
+
+@exercise.mutant("a sum of floats is seldom exactly 1: a query attends if any weight is above 0")
+def sum_of_exactly_one(weights, reach):
+    return shared(weights, reach, queries=(weights.sum(-1) == 1).sum(-1))
+
+
 @exercise.mutant("a query that attends far away only has the share 0: it belongs to the mean")
 def far_rows_left_out(weights, reach):
     near = distances(weights) <= reach
@@ -255,10 +275,22 @@ def largest_inside(weights, reach):
     return largest / weights.any(-1).sum(-1).clamp(min=1)
 
 
-@exercise.mutant("the epsilon is large enough to show: make the divisor at least 1 instead")
-def divided_with_an_epsilon(weights, reach):
+EPSILON = "the epsilon is large enough to show: make the divisor at least 1 instead"
+
+
+def with_epsilon(weights, reach, epsilon):
     found = (weights * (distances(weights) <= reach)).sum((-2, -1))
-    return found / (weights.sum((-2, -1)) + 1e-5)
+    return found / (weights.sum((-2, -1)) + epsilon)
+
+
+@exercise.mutant(EPSILON)
+def divided_with_an_epsilon(weights, reach):
+    return with_epsilon(weights, reach, 1e-5)
+
+
+@exercise.mutant(EPSILON)
+def divided_with_a_small_epsilon(weights, reach):
+    return with_epsilon(weights, reach, 1e-6)
 
 
 @exercise.mutant("it needs a batch axis: any leading axes, or none, should work")
@@ -273,7 +305,9 @@ def batch_axis_forgotten(weights, reach):
     return shared(weights, min(reach, n))
 
 
-LOOP = "it loops over positions: compare all distances at once"
+LOOP = "it loops over positions or sentences: compare all distances at once"
+
+exercise.mutant(LOOP)(sentence_by_sentence(shared))
 
 
 @exercise.mutant(LOOP)

@@ -4,7 +4,7 @@ import torch
 from torch.nn.functional import pad
 
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.relative.rows import offsets
+from attncourse.checks.relative.rows import offsets, sentence_by_sentence
 
 exercise = Exercise(
     name="sum_by_offset",
@@ -18,8 +18,9 @@ exercise = Exercise(
         "Offset j - i has the place j - i + n - 1 of the result. Every pair (i, j) of the input "
         "knows its place; several share one, and what goes to one place adds up.",
         "Write the places as one (n, n) matrix of integers. With both matrices flattened to n * n, "
-        "index_add on zeros of length 2n - 1 is all there is to do. (Or pad each row to 2n "
-        "columns: cut anew, the rows have every offset in one column.)",
+        "index_add on zeros of length 2n - 1 is all there is to do. (Or pad each row on "
+        "the right to 2n - 1 columns, put n zeros in front of everything, and cut into rows of 2n: "
+        "after the first column, each column is one offset.)",
         "x.new_zeros(*x.shape[:-2], 2 * n - 1).index_add(-1, places.flatten(), x.flatten(-2))",
     ),
 )
@@ -35,7 +36,7 @@ def by_hand(x):
 @exercise.cases
 def cases(draw):
     n = draw.integer(4, 6)
-    x, long = draw.normal(2, n, n), draw.normal(2, 4 * n, 4 * n)
+    x, long = draw.normal(2, n, n), draw.normal(24, 60, 60)
     yield Case(f"a batch of 2, n={n}", (x,), longer=(long,))
     yield Case(f"one matrix without a batch, n={n}", (x[0],))
     yield Case("two leading axes (batch, heads), n=7", (draw.normal(2, 3, 7, 7),))
@@ -84,6 +85,13 @@ def padded_and_cut_anew(x):
 
 
 @exercise.valid
+def zeros_in_front_and_cut_anew(x):
+    n = x.shape[-1]
+    flat = pad(pad(x, (0, n - 1)).flatten(-2), (n, 0))
+    return flat.unflatten(-1, (n, 2 * n)).sum(-2)[..., 1:]
+
+
+@exercise.valid
 def by_one_hot(x):
     which = torch.nn.functional.one_hot(places(x), 2 * x.shape[-1] - 1).to(x.dtype)
     return torch.einsum("...ij,ijp->...p", x, which)
@@ -117,7 +125,10 @@ def query_minus_key(x):
     return summed(x.mT)
 
 
-@exercise.mutant("row plus column is the same along the wrong diagonals: take column minus row")
+@exercise.mutant(
+    "row plus column is the same along the wrong diagonals: take column minus row; when you recut, "
+    "make rows one number longer, not shorter"
+)
 def antidiagonals(x):
     j = torch.arange(x.shape[-1], device=x.device)
     return summed(x, j + j[:, None])
@@ -248,7 +259,9 @@ def zeros_of_the_default_dtype(x):
     return zeros.index_add(-1, places(x).flatten(), x.flatten(-2))
 
 
-LOOP = "it loops over positions or offsets: one index_add serves all pairs"
+LOOP = "it loops over positions, offsets or sentences: one index_add serves all pairs"
+
+exercise.mutant(LOOP)(sentence_by_sentence(summed))
 
 
 @exercise.mutant(LOOP)

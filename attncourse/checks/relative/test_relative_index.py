@@ -175,6 +175,16 @@ def only_the_last_row(relative_index):
     part(relative_index, lambda table: table[-1])
 
 
+@exercise.mutant("only the first and the last row are compared: those between may be wrong")
+def only_first_and_last_row(relative_index):
+    part(relative_index, lambda table: table[[0, -1]])
+
+
+@exercise.mutant("only the row in the middle is compared: the others may be wrong")
+def only_the_middle_row(relative_index):
+    part(relative_index, lambda table: table[len(table) // 2])
+
+
 @exercise.mutant("only the first column is compared: it has no key to the right of its query")
 def only_the_first_column(relative_index):
     part(relative_index, lambda table: table[:, 0])
@@ -235,6 +245,26 @@ def within_the_table(relative_index):
 def broadcast(relative_index):
     def agree(got, want):
         assert (got == want).all()
+
+    examine(relative_index, agree=agree)
+
+
+@exercise.mutant("the shape is not looked at: an (n, n) corner of a larger table is not enough")
+def shape_not_looked_at(relative_index):
+    def agree(got, want):
+        assert got.dtype == want.dtype
+        assert all(got[i, j] == want[i, j] for i in range(len(want)) for j in range(len(want)))
+
+    examine(relative_index, agree=agree)
+
+
+@exercise.mutant(
+    "it refuses a table that is not contiguous: how numbers lie in memory is no matter"
+)
+def contiguous(relative_index):
+    def agree(got, want):
+        equal(got, want)
+        assert got.is_contiguous()
 
     examine(relative_index, agree=agree)
 
@@ -302,7 +332,15 @@ def short_sequences(relative_index):
     sizes((1, 0), (1, 3), (8, 0), (8, 2), (8, 3), (5, 8))(relative_index)
 
 
-@exercise.mutant("one n and one reach show little: try n=1, a reach of 0, and one beyond n")
+FEW = "your n and reach miss a case: try n=1, a reach of 0, and one beyond n"
+
+
+@exercise.mutant(FEW)
+def neither_small_nor_far(relative_index):
+    sizes((5, 2), (8, 3), (10, 4))(relative_index)
+
+
+@exercise.mutant(FEW)
 def the_example_only(relative_index):
     sizes((10, 3))(relative_index)
 
