@@ -181,6 +181,14 @@ def masked_before_the_mix_and_zeroed(q, k, v, mix, mask=None):
     return attend(q, k, v, mix, mask, mixing=mixing, way=way)
 
 
+@exercise.mutant(EARLY)
+def masked_before_and_after_the_mix(q, k, v, mix, mask=None):
+    def mixing(scores, mix):
+        return mixed(scores if mask is None else scores.masked_fill(~mask, -torch.inf), mix)
+
+    return attend(q, k, v, mix, mask, mixing=mixing)
+
+
 @exercise.mutant("the mask has its axis for heads already: it fits the new scores as it is")
 def mask_with_one_more_axis(q, k, v, mix, mask=None):
     return attend(q, k, v, mix, mask if mask is None else mask.unsqueeze(-3))
