@@ -251,6 +251,12 @@ def epsilon_under_the_root(x):
     return (rest / (whole + 1e-12)).sqrt()
 
 
+@exercise.mutant(EPSILON)
+def larger_epsilon_under_the_root(x):
+    rest, whole = (y.square().sum((-2, -1)) for y in (x - x.mean(-2, keepdim=True), x))
+    return (rest / (whole + 1e-8)).sqrt()
+
+
 @exercise.mutant(
     "a difference of squares may round to less than 0, and its root is NaN: take the norm of what "
     "is left"
