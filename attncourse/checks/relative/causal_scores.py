@@ -53,7 +53,7 @@ def cases(draw):
     n = draw.integer(4, 6)
     d = draw.integer(7, 9)
     q, r = draw.normal(2, n, d), draw.normal(2, n, d)
-    long = draw.normal(24, 60, d), draw.normal(24, 60, d)
+    long = draw.normal(12, 40, d), draw.normal(12, 40, d)
     yield Case(f"a batch of 2, n={n}, d={d}", (q, r), longer=long)
     yield Case(f"two matrices without a batch, n={n}, d={d}", (q[0], r[0]))
     heads = draw.normal(2, 3, 7, 5), draw.normal(2, 3, 7, 5)

@@ -36,7 +36,7 @@ def cases(draw):
     reach = draw.integer(2, 3)
     n = 2 * reach + draw.integer(2, 3)
     m = n + draw.integer(2, 4)
-    yield Case(f"n={n}, m={m}, reach={reach}", (n, m, reach), longer=(40, 60, reach))
+    yield Case(f"n={n}, m={m}, reach={reach}", (n, m, reach), longer=(40, 50, reach))
     yield Case(f"no cache, n=m={n}, reach={reach}", (n, n, reach))
     yield Case("n=m=10, reach=3", (10, 10, 3))
     yield Case(f"one query at the end of m={m}, reach={reach}", (1, m, reach))
@@ -46,7 +46,7 @@ def cases(draw):
     yield Case(f"n={n}, m={m}, reach={m - 1}", (n, m, m - 1))
     yield Case("n=m=1, reach=4", (1, 1, 4))
     yield Case("n=2, m=320, reach=140", (2, 320, 140))
-    yield Case("n=2, m=600, reach=400", (2, 600, 400))
+    yield Case("n=2, m=400, reach=300", (2, 400, 300))
     yield Case("device='meta'", (n, m, reach), {"device": "meta"})
 
 

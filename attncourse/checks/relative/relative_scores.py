@@ -44,7 +44,7 @@ def cases(draw):
     # widths for which no wrong scale of those below is another wrong one, or the right one
     d = draw.integer(10, 12)
     q, k, a_k = draw.normal(2, n, d), draw.normal(2, n, d), draw.normal(2 * reach + 1, d)
-    long = draw.normal(24, 60, d), draw.normal(24, 60, d), a_k
+    long = draw.normal(12, 40, d), draw.normal(12, 40, d), a_k
     sizes = f"n={n}, d={d}, reach={reach}"
     yield Case(f"a batch of 2, {sizes}", (q, k, a_k), longer=long)
     yield Case(f"two matrices without a batch, {sizes}", (q[0], k[0], a_k))

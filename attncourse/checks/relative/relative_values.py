@@ -42,7 +42,7 @@ def cases(draw):
     reach = draw.integer(2, 3)
     n, d = 2 * reach + 3, draw.integer(10, 12)
     weights, a_v = draw.normal(2, n, n).softmax(-1), draw.normal(2 * reach + 1, d)
-    long = draw.normal(24, 60, 60).softmax(-1), a_v
+    long = draw.normal(12, 40, 40).softmax(-1), a_v
     sizes = f"n={n}, d={d}, reach={reach}"
     yield Case(f"a batch of 2, {sizes}", (weights, a_v), longer=long)
     yield Case(f"one matrix without a batch, {sizes}", (weights[0], a_v))

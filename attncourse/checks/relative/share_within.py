@@ -45,7 +45,7 @@ def by_hand(weights, reach):
 def cases(draw):
     reach = draw.integer(1, 2)
     n = 2 * reach + draw.integer(4, 5)
-    weights, long = draw.normal(2, n, n).softmax(-1), draw.normal(24, 60, 60).softmax(-1)
+    weights, long = draw.normal(2, n, n).softmax(-1), draw.normal(12, 40, 40).softmax(-1)
     sizes = f"n={n}, reach={reach}"
     yield Case(f"a batch of 2, {sizes}", (weights, reach), longer=(long, reach))
     yield Case(f"one matrix without a batch, {sizes}", (weights[0], reach))

@@ -36,7 +36,7 @@ def by_hand(x):
 @exercise.cases
 def cases(draw):
     n = draw.integer(4, 6)
-    x, long = draw.normal(2, n, n), draw.normal(24, 60, 60)
+    x, long = draw.normal(2, n, n), draw.normal(12, 40, 40)
     yield Case(f"a batch of 2, n={n}", (x,), longer=(long,))
     yield Case(f"one matrix without a batch, n={n}", (x[0],))
     yield Case("two leading axes (batch, heads), n=7", (draw.normal(2, 3, 7, 7),))
