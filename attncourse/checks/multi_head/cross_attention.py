@@ -92,7 +92,7 @@ def cases(draw):
     yield Case("a mask, a batch of 3 and 3 heads", of_three, longer=many, **made)
     few = layer(draw, 6, 7, 2)
     yield Case("leading axes (2, 3), a mask of shape (3, n, m)", (*axes, draw.mask(3, 4, 5)), **few)
-    yield Case("a mask of shape (2, 1, n, m)", (*axes, draw.mask(2, 1, 4, 5)), **few)
+    yield Case("a mask of shape (2, 3, n, m)", (*axes, draw.mask(2, 3, 4, 5)), **few)
     same = layer(draw, 6, 7, 3)
     yield Case("the first of these with 3 heads", (*axes, draw.mask(3, 4, 5)), **same)
     # where all weights are positive, a hidden key outweighs all others, or those are lower than any
