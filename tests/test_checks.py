@@ -25,7 +25,6 @@ START = int(os.environ.get("ATTNCOURSE_SEED") or secrets.randbits(31))
 SEEDS = tuple(range(START, START + 5))
 EVERY = [one for chapter in chapters() for one in exercises(chapter).values()]
 
-each_exercise = pytest.mark.parametrize("one", EVERY, ids=lambda one: one.name)
 each_chapter = pytest.mark.parametrize("chapter", chapters())
 
 
@@ -37,6 +36,12 @@ class Summary:
         terminalreporter.write_line(score.markdown_table(score.rows(SEEDS)))
 
 
+@pytest.fixture(scope="module", params=EVERY, ids=lambda one: one.name)
+def one(request):
+    """Each exercise: all tests of one come before the next's, while its inputs are still known."""
+    return request.param
+
+
 @pytest.fixture(scope="module", autouse=True)
 def summary(request):
     """Print the score once all exercises have been tried, and not when some were left out."""
@@ -46,7 +51,6 @@ def summary(request):
         request.config.pluginmanager.register(Summary())
 
 
-@each_exercise
 def test_every_mutant_is_refused_with_its_own_hint(one):
     misjudged = [
         f"seed {seed}: {answer.__name__} should hear {wanted!r}: {verdict}"
@@ -56,7 +60,6 @@ def test_every_mutant_is_refused_with_its_own_hint(one):
     assert not misjudged, "\n".join(misjudged)
 
 
-@each_exercise
 def test_every_valid_answer_is_accepted(one):
     misjudged = [
         f"seed {seed}: {answer.__name__}: {verdict}"
@@ -79,14 +82,12 @@ def answers(chapter: str, solved: bool) -> dict:
 
 
 @pytest.mark.parametrize(("solved", "wanted"), [(False, "not attempted"), (True, "passed")])
-@each_exercise
 def test_every_stub_is_not_attempted_and_every_solution_passes(one, solved, wanted):
     answer = answers(one.chapter, solved)[one.name]
     verdicts = {seed: judge(one, local(answer), seed) for seed in SEEDS}
     assert {verdict.status for verdict in verdicts.values()} == {wanted}, verdicts
 
 
-@each_exercise
 def test_an_exercise_is_stated_under_its_title(one):
     page = exercise_notebook(one.chapter, Book(repository_url()))
     before = page.cells[: [cell.id for cell in page.cells].index(f"answer-{one.name}")]
@@ -100,7 +101,6 @@ def test_an_exercise_is_stated_under_its_title(one):
     assert headings[-1] == f"## {one.title}"
 
 
-@each_exercise
 def test_an_exercise_has_a_card_and_three_hints(one):
     assert one.difficulty in (1, 2, 3) and one.minutes > 0 and one.points > 0
     assert len(set(one.hints)) == 3
@@ -156,7 +156,6 @@ def test_the_reference_agrees_with_an_oracle_that_we_did_not_write(name):
             torch.testing.assert_close(got, wanted, msg=about)
 
 
-@each_exercise
 def test_a_wrong_answer_prints_at_most_two_lines_and_no_traceback(one):
     for answer, _, seed, verdict in score.tried(one, SEEDS):
         lines = report(one.name, verdict).split("\n")
