@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from concurrent.futures import ProcessPoolExecutor
 from itertools import groupby
 from multiprocessing import get_context
@@ -12,11 +13,23 @@ from attncourse.publish.execute import PACKAGE, digest, source_files, versions
 
 # what judging an answer never imports
 NOT_JUDGING = ("publish", "grading", "claims")
+CHECKS = re.compile(r"^from attncourse\.checks\.(\w+)", re.MULTILINE)
+
+
+def taking_part(chapter: str) -> set[str]:
+    """The chapters whose checks a chapter's checks import, at first or second hand, and itself."""
+    found, new = set(), {chapter}
+    while new:
+        found |= new
+        files = (path for one in new for path in (PACKAGE / "checks" / one).glob("*.py"))
+        named = {name for path in files for name in CHECKS.findall(path.read_text("utf-8"))}
+        new = named & set(chapters()) - found
+    return found
 
 
 def judging(chapter: str) -> list[Path]:
     """The files of the package that a chapter's score can depend on."""
-    others = tuple(f"checks/{other}" for other in chapters() if other != chapter)
+    others = tuple(f"checks/{other}" for other in set(chapters()) - taking_part(chapter))
     return [
         path
         for path in source_files(PACKAGE)
