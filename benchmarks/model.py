@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
-import torch
 from torch import Tensor, nn
 
 from attncourse.data import Batch, Vocabulary
 from attncourse.dot_product import attention, masked_softmax, padding_mask
 from attncourse.multi_head import MultiHeadAttention
 from attncourse.positional import tree_distance
+from attncourse.relative import RelativeAttention
 
 WIDTH, HEADS, HIDDEN, DROPOUT = 64, 4, 128, 0.2
 
@@ -59,21 +59,14 @@ def embedding(rows: int) -> nn.Embedding:
     return table
 
 
-class TreeAttention(nn.Module):
+class TreeAttention(RelativeAttention):
     """Relative attention by the signed distance in the tree, clipped, in place of j - i."""
 
     trees: Tensor
 
-    def __init__(self, d_h: int, reach: int):
-        super().__init__()
-        self.reach = reach
-        self.a_k = nn.Parameter(torch.empty(2 * reach + 1, d_h))
-        self.a_v = nn.Parameter(torch.empty(2 * reach + 1, d_h))
-        for table in self.parameters():
-            nn.init.xavier_uniform_(table)
-
     def forward(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
-        index = tree_distance(self.trees).clamp(-self.reach, self.reach) + self.reach
+        reach = len(self.a_k) // 2
+        index = tree_distance(self.trees).clamp(-reach, reach) + reach
         index = index[:, None].expand(-1, q.shape[1], -1, -1)
         scores = q @ k.mT + (q @ self.a_k.mT).gather(-1, index)
         weights = masked_softmax(scores / q.shape[-1] ** 0.5, mask)

@@ -315,8 +315,9 @@ def built(kind, arguments, weights, before=None):
     wanted = {name: tuple(weight.shape) for name, weight in weights.items()}
     if own != wanted:
         raise Unfit(f"its parameters should be {listed(wanted)}, but are {listed(own)}")
-    for weight in weights.values():
-        module.to(weight.device, weight.dtype)
+    for weight in list(weights.values())[:1]:
+        # device and dtype of one are those of all
+        module.to(weight)
     if before is not None:
         with torch.no_grad():
             functional_call(module, {name: one + 1 for name, one in weights.items()}, tuple(before))

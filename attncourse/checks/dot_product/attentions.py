@@ -5,8 +5,6 @@ from itertools import product
 
 import torch
 
-from attncourse.checks.exercise import Source
-
 
 def plain(q, k, v, mask=None):
     scores = q @ k.mT / q.shape[-1] ** 0.5
@@ -81,22 +79,6 @@ WRONG = {
     "changes v": [(MEAN, "weights @ v.mul_(2) / 2")],
     "changes the mask": [("(~mask,", "(mask.logical_not_(),"), ("~mask.any", "mask.all")],
 }
-
-
-def edited(edits: list[tuple[str, str]]) -> Source:
-    """The plain attention with pieces of its text replaced."""
-    made = Source(plain, "attention")
-    for old, new in edits:
-        if old not in made.source:
-            raise ValueError(f"the plain attention has no {old!r} to replace")
-        made.source = made.source.replace(old, new)
-    return made
-
-
-def met() -> list[tuple[str, Source]]:
-    """Every attention that a test meets, with the words that say which."""
-    right = [(about, Source(function, "attention")) for about, function in RIGHT.items()]
-    return right + [(f"an attention that {does}", edited(edits)) for does, edits in WRONG.items()]
 
 
 # what a test needs at least: leading axes and none, each dtype

@@ -7,15 +7,17 @@ import torch
 from attncourse.checks.dot_product.attentions import (
     BATCHES,
     DTYPES,
+    RIGHT,
+    WRONG,
     close,
     examine,
     formula,
     inputs,
-    met,
     plain,
     some_keys,
 )
-from attncourse.checks.exercise import Case, Exercise
+from attncourse.checks.exercise import Exercise
+from attncourse.checks.meetings import meetings
 
 exercise = Exercise(
     name="test_attention",
@@ -44,11 +46,7 @@ exercise = Exercise(
 
 @exercise.cases
 def cases(draw):
-    found = met()
-    # in any order: a test that counts its calls learns nothing
-    for place in torch.randperm(len(found), generator=draw.generator).tolist():
-        about, source = found[place]
-        yield Case(about, (source,), gradient=False)
+    return meetings(draw, "attention", "an attention", RIGHT, WRONG)
 
 
 @exercise.reference

@@ -5,7 +5,6 @@ from itertools import product
 import torch
 
 from attncourse.checks.dot_product.attentions import close, formula, some_keys
-from attncourse.checks.exercise import Source
 from attncourse.checks.multi_head.heads import join, split
 
 
@@ -113,22 +112,6 @@ WRONG = {
     "changes v": [("weights @ v", "weights @ v.mul_(2) / 2")],
     "changes the mask": [(HEAD_AXIS, "mask = ~mask.logical_not_().unsqueeze(-3)")],
 }
-
-
-def edited(edits: list[tuple[str, str]]) -> Source:
-    """The plain function with pieces of its text replaced."""
-    made = Source(plain, "multi_head")
-    for old, new in edits:
-        if old not in made.source:
-            raise ValueError(f"the plain function has no {old!r} to replace")
-        made.source = made.source.replace(old, new)
-    return made
-
-
-def met() -> list[tuple[str, Source]]:
-    """Every function that a test meets, with the words that say which."""
-    right = [(about, Source(function, "multi_head")) for about, function in RIGHT.items()]
-    return right + [(f"a function that {does}", edited(edits)) for does, edits in WRONG.items()]
 
 
 # what a test needs at least: leading axes and none, each dtype, more than one number of heads

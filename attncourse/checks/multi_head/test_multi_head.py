@@ -5,16 +5,18 @@ from functools import partial
 import torch
 
 from attncourse.checks.dot_product.attentions import close, some_keys
-from attncourse.checks.exercise import Case, Exercise
+from attncourse.checks.exercise import Exercise
+from attncourse.checks.meetings import meetings
 from attncourse.checks.multi_head.heads import interleaved, joined_interleaved, viewed
 from attncourse.checks.multi_head.multi_heads import (
     BATCHES,
     DTYPES,
     HEADS,
+    RIGHT,
+    WRONG,
     examine,
     in_heads,
     inputs,
-    met,
     plain,
 )
 
@@ -44,11 +46,7 @@ exercise = Exercise(
 
 @exercise.cases
 def cases(draw):
-    found = met()
-    # in any order: a test that counts its calls learns nothing
-    for place in torch.randperm(len(found), generator=draw.generator).tolist():
-        about, source = found[place]
-        yield Case(about, (source,), gradient=False)
+    return meetings(draw, "multi_head", "a function", RIGHT, WRONG)
 
 
 @exercise.reference

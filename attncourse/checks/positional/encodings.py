@@ -2,8 +2,6 @@
 
 import torch
 
-from attncourse.checks.exercise import Source
-
 
 def plain(n, d):
     positions = torch.arange(0, n, dtype=torch.float64)
@@ -89,22 +87,6 @@ WRONG = {
     "gives half precision": [(CUT, "[:, :d].half()")],
     "is too large by a hundredth": [(CUT, "[:, :d] + 0.01")],
 }
-
-
-def edited(edits: list[tuple[str, str]]) -> Source:
-    """The plain encoding with pieces of its text replaced."""
-    made = Source(plain, "encode")
-    for old, new in edits:
-        if old not in made.source:
-            raise ValueError(f"the plain encoding has no {old!r} to replace")
-        made.source = made.source.replace(old, new)
-    return made
-
-
-def met() -> list[tuple[str, Source]]:
-    """Every encoding that a test meets, with the words that say which."""
-    right = [(about, Source(function, "encode")) for about, function in RIGHT.items()]
-    return right + [(f"an encoding that {does}", edited(edits)) for does, edits in WRONG.items()]
 
 
 # what a test needs at least: more rows than 96, one row, an odd width and an even one

@@ -5,8 +5,9 @@ from functools import partial
 
 import torch
 
-from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.positional.encodings import close, examine, formula, met
+from attncourse.checks.exercise import Exercise
+from attncourse.checks.meetings import meetings
+from attncourse.checks.positional.encodings import RIGHT, WRONG, close, examine, formula
 
 exercise = Exercise(
     name="test_encoding",
@@ -35,11 +36,7 @@ exercise = Exercise(
 
 @exercise.cases
 def cases(draw):
-    found = met()
-    # in any order: a test that counts its calls learns nothing
-    for place in torch.randperm(len(found), generator=draw.generator).tolist():
-        about, source = found[place]
-        yield Case(about, (source,), gradient=False)
+    return meetings(draw, "encode", "an encoding", RIGHT, WRONG)
 
 
 @exercise.reference

@@ -2,8 +2,6 @@
 
 import torch
 
-from attncourse.checks.exercise import Source
-
 
 def plain(n, reach):
     position = torch.arange(n)
@@ -86,21 +84,6 @@ WRONG = {
     "adds a batch axis": (ROWS, f"({ROWS})[None]"),
     "drops axes of length 1": (ROWS, f"({ROWS}).squeeze()"),
 }
-
-
-def edited(old: str, new: str) -> Source:
-    """The plain index with a piece of its text replaced."""
-    made = Source(plain, "relative_index")
-    if old not in made.source:
-        raise ValueError(f"the plain index has no {old!r} to replace")
-    made.source = made.source.replace(old, new)
-    return made
-
-
-def met() -> list[tuple[str, Source]]:
-    """Every index that a test meets, with the words that say which."""
-    right = [(about, Source(function, "relative_index")) for about, function in RIGHT.items()]
-    return right + [(f"an index that {does}", edited(*edit)) for does, edit in WRONG.items()]
 
 
 # what a test needs: one position; a reach of 0, far within the length, and beyond it

@@ -4,8 +4,9 @@ from functools import partial
 
 import torch
 
-from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.relative.indexes import SIZES, equal, examine, formula, met
+from attncourse.checks.exercise import Exercise
+from attncourse.checks.meetings import meetings
+from attncourse.checks.relative.indexes import RIGHT, SIZES, WRONG, equal, examine, formula
 
 exercise = Exercise(
     name="test_relative_index",
@@ -31,11 +32,8 @@ exercise = Exercise(
 
 @exercise.cases
 def cases(draw):
-    found = met()
-    # in any order: a test that counts its calls learns nothing
-    for place in torch.randperm(len(found), generator=draw.generator).tolist():
-        about, source = found[place]
-        yield Case(about, (source,), gradient=False)
+    wrong = {does: [edit] for does, edit in WRONG.items()}
+    return meetings(draw, "relative_index", "an index", RIGHT, wrong)
 
 
 @exercise.reference
