@@ -97,7 +97,7 @@ def offline(tmp_path_factory) -> dict[str, str]:
     }
 
 
-@pytest.fixture(scope="module", params=["installed", "as on Colab"])
+@pytest.fixture(scope="module")
 def fresh(request, tmp_path_factory) -> tuple[Path, dict[str, str]]:
     """A fresh environment and its versions: with the IPython that is here, with Colab's older one.
 
@@ -115,7 +115,20 @@ def fresh(request, tmp_path_factory) -> tuple[Path, dict[str, str]]:
     return folder, versions(folder)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: f"{path.parent.name}/{path.name}")
+# with the IPython that is here, the site has run every chapter; what is left to see is the set-up
+RUNS = [
+    *(("installed", path) for path in NOTEBOOKS if path.stem == "dot_product"),
+    *(("as on Colab", path) for path in NOTEBOOKS),
+]
+
+
+@pytest.mark.parametrize(
+    ("fresh", "path"),
+    RUNS,
+    indirect=["fresh"],
+    scope="module",
+    ids=[f"{path.parent.name}/{path.name}-{where}" for where, path in RUNS],
+)
 def test_a_fresh_environment_runs_the_notebook_and_keeps_its_versions(
     path, fresh, offline, tmp_path, monkeypatch
 ):

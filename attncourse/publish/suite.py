@@ -1,5 +1,6 @@
 """Everything that CI runs, and one summary: `make test`."""
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,8 @@ TESTS = APART | {
 }
 REPORTS = {name: Path(f".cache/{name}.xml") for name in TESTS}
 AT_A_TIME = 3
+# threads of several programs that wait for each other take many times as long as one
+ALONE = {"OMP_NUM_THREADS": "1"}
 
 
 class Result(NamedTuple):
@@ -45,7 +48,11 @@ def run(name: str, command: list[str], out: IO | None = None) -> Result:
     print(f"==> {name}: {' '.join(command)}", file=out, flush=True)
     start, said = time.monotonic(), []
     with subprocess.Popen(
-        [sys.executable, "-m", *command], stdout=out, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", *command],
+        env=os.environ | ALONE,
+        stdout=out,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as step:
         for line in step.stderr or ():
             print(line, end="", file=sys.stderr, flush=True)

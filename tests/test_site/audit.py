@@ -13,6 +13,10 @@ OPEN = """document.querySelectorAll("details").forEach((box) => (box.open = true
 document.querySelectorAll("button.toggle-button-hidden").forEach((button) => button.click());"""
 # without preload: axe would ask for what style sheets import, at the wrong address
 AXE = {"resultTypes": ["violations"], "preload": False}
+COLOURS = ["color-contrast", "link-in-text-block"]
+ALL: dict = {}
+ONLY_COLOURS = {"runOnly": COLOURS}
+BUT_COLOURS = {"rules": {name: {"enabled": False} for name in COLOURS}}
 # axe takes most of its time for the contrast of each symbol of a formula and of each word of code,
 # one after the other: of those that look the same, on the same ground, it gets three. A single
 # letter is apart, since axe passes no judgement on it
@@ -68,13 +72,14 @@ def facts(page: Page) -> Facts:
     return Facts(faults, **found)
 
 
-def axe(page: Page) -> list[Fault]:
-    """What axe-core finds wrong with a page as it is now."""
+def axe(page: Page, rules: dict = ALL) -> list[Fault]:
+    """What axe-core finds wrong with a page as it is now, by these of its rules."""
     page.evaluate(Axe().axe_script)
-    page.evaluate(ALIKE)
+    if rules is not BUT_COLOURS:
+        page.evaluate(ALIKE)
     return [
         Fault(f"axe:{rule['id']}", " ".join(map(str, node["target"])), advice(rule, node))
-        for rule in page.evaluate("options => axe.run(options)", AXE)["violations"]
+        for rule in page.evaluate("options => axe.run(options)", AXE | rules)["violations"]
         for node in rule["nodes"]
     ]
 

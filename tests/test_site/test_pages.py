@@ -11,7 +11,17 @@ from collections.abc import Callable
 
 import pytest
 
-from .audit import Facts, Fault, axe, dead_links, facts, in_short
+from .audit import (
+    ALL,
+    BUT_COLOURS,
+    ONLY_COLOURS,
+    Facts,
+    Fault,
+    axe,
+    dead_links,
+    facts,
+    in_short,
+)
 from .conftest import ROOT, watch
 
 MODES = {
@@ -20,6 +30,8 @@ MODES = {
     "phone": {"viewport": {"width": 360, "height": 740}},
     "no scripts": {"java_script_enabled": False},
 }
+# the dark page is the light one in other colours, and the phone's has the light one's
+RULES = {"light": ALL, "dark": ONLY_COLOURS, "phone": BUT_COLOURS}
 PICTURES = ROOT / "_build" / "screenshots"
 # one of each of these folders shows them all
 ALIKE = ("chapters", "exercises", "_modules")
@@ -93,8 +105,8 @@ def look(browser, pages, address) -> Callable[[str], dict[str, Facts]]:
                 pictured.add(folder)
             seen[page] = facts(tab)
             found[page][mode] = [*seen[page].faults]
-            if mode != "no scripts":
-                found[page][mode] += axe(tab)
+            if mode in RULES:
+                found[page][mode] += axe(tab, RULES[mode])
             found[page][mode] += [Fault("error", page, error) for error in errors]
             errors.clear()
         context.close()
