@@ -7,21 +7,12 @@ Needs transformers, whose Wav2Vec2-BERT has the keys' table of Shaw et al. (2018
 """
 
 import argparse
-import csv
-import os
-import platform
-import statistics
-import time
 from collections.abc import Callable
-from importlib.metadata import version
-from pathlib import Path
 
 import torch
 import torch.nn.functional as F
+from timing import HEADINGS, RESULTS, THREADS, markdown, measure, rows_of, where, write_csv
 from torch import Tensor, nn
-from torch.multiprocessing.reductions import StorageWeakRef
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 from transformers import Wav2Vec2BertConfig
 from transformers.models.wav2vec2_bert.modeling_wav2vec2_bert import Wav2Vec2BertSelfAttention
 
@@ -34,35 +25,8 @@ from attncourse.relative import (
     relative_attention_gather,
 )
 
-RESULTS = Path(__file__).parent / "results"
-HEADS, WIDTH, REACH, THREADS = 8, 64, 16, 2
+HEADS, WIDTH, REACH = 8, 64, 16
 PLAIN = "softmax attention, written out"
-HEADINGS = ("n", "form", "forward, ms", "with gradients, ms", "to plain", "processor, ms",
-            "to plain", "peak, MiB", "to plain")  # fmt: skip
-
-
-class Peak(TorchDispatchMode):
-    """The most bytes that the tensors made while it is on hold at once."""
-
-    def __init__(self):
-        super().__init__()
-        self.live: dict[StorageWeakRef, int] = {}
-        self.bytes = 0
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        before = {StorageWeakRef(x.untyped_storage()) for x in tensors((args, kwargs))}
-        out = function(*args, **(kwargs or {}))
-        made = {StorageWeakRef(x.untyped_storage()): x.untyped_storage() for x in tensors(out)}
-        self.live = {ref: size for ref, size in self.live.items() if not ref.expired()}
-        # a view, or the result of an operation in place, holds what was there before
-        new = {ref: storage.nbytes() for ref, storage in made.items() if ref not in before}
-        self.live |= new
-        self.bytes = max(self.bytes, sum(self.live.values()))
-        return out
-
-
-def tensors(tree) -> list[Tensor]:
-    return [x for x in tree_leaves(tree) if isinstance(x, Tensor)]
 
 
 def transformers_attention(x: Tensor, a_k: Tensor) -> Callable[[], Tensor]:
@@ -99,48 +63,6 @@ def forms(n: int) -> tuple[dict[str, Callable[[], Tensor]], list[Tensor]]:
     return calls, [*inputs, x]
 
 
-def run(call: Callable[[], Tensor], inputs: list[Tensor], clock: Callable[[], float]) -> tuple:
-    """Seconds for the output, and for the output with all gradients."""
-    start = clock()
-    out = call()
-    middle = clock()
-    out.backward(torch.ones_like(out))
-    end = clock()
-    for x in inputs:
-        x.grad = None
-    return middle - start, end - start
-
-
-def in_turn(calls: dict, inputs: list[Tensor], seconds: float, clock) -> dict[str, tuple]:
-    """Median seconds of each call, all run in turn, twice each; a very slow one in one turn."""
-    took = {name: [] for name in calls}
-    begin, rounds = time.monotonic(), 0
-    while time.monotonic() - begin < seconds or rounds < 3:
-        rounds += 1
-        for name, call in calls.items():
-            if not took[name] or took[name][-1][1] < seconds / 4:
-                # the first of two finds the caches and the heap as another form left them
-                took[name].append([run(call, inputs, clock) for _ in range(2)][1])
-    return {
-        name: tuple(statistics.median(column) for column in zip(*each, strict=True))
-        for name, each in took.items()
-    }
-
-
-def measure(calls: dict, inputs: list[Tensor], seconds: float) -> dict[str, tuple]:
-    """Forward and both on the clock, both on the processor, peak bytes: for each form."""
-    found = {}
-    torch.set_num_threads(THREADS)
-    for name, call in calls.items():
-        with Peak() as peak:
-            run(call, inputs, time.monotonic)
-        found[name] = peak.bytes
-    clock = in_turn(calls, inputs, seconds, time.monotonic)
-    torch.set_num_threads(1)
-    processor = in_turn(calls, inputs, seconds, time.thread_time)
-    return {name: (*clock[name], processor[name][1], found[name]) for name in calls}
-
-
 def step(attend) -> tuple[Callable[[], Tensor], list[Tensor]]:
     """The loss of a Transformer of 2 layers, 512 wide, for 8 sequences of 64 words."""
     torch.manual_seed(0)
@@ -168,15 +90,10 @@ def step(attend) -> tuple[Callable[[], Tensor], list[Tensor]]:
 def table(lengths: list[int], seconds: float) -> list[tuple]:
     rows = []
     for n in lengths:
-        found = measure(*forms(n), seconds)
-        plain = found[PLAIN]
-        for name, (forward, both, cpu, peak) in found.items():
-            rows.append((
-                n, name, f"{1e3 * forward:.1f}", f"{1e3 * both:.1f}", f"{both / plain[1]:.2f}",
-                f"{1e3 * cpu:.1f}", f"{cpu / plain[2]:.2f}", f"{peak / 2**20:.1f}",
-                f"{peak / plain[3]:.2f}",
-            ))  # fmt: skip
-            print(*rows[-1], sep=" | ", flush=True)
+        found = rows_of(measure(*forms(n), seconds), PLAIN)
+        rows += [(n, *row) for row in found]
+        for row in found:
+            print(n, *row, sep=" | ", flush=True)
     return rows
 
 
@@ -186,13 +103,8 @@ def steps(seconds: float) -> list[tuple]:
         "relative, in blocks": step(lambda: RelativeAttention(WIDTH, REACH))[0],
         "relative, gather": step(lambda: Gathered(WIDTH, REACH))[0],
     }
-    found = measure(calls, [], seconds)
-    plain = found[PLAIN]
-    return [
-        (name, f"{1e3 * both:.0f}", f"{both / plain[1]:.2f}", f"{1e3 * cpu:.0f}",
-         f"{cpu / plain[2]:.2f}", f"{peak / 2**20:.0f}", f"{peak / plain[3]:.2f}")
-        for name, (_, both, cpu, peak) in found.items()
-    ]  # fmt: skip
+    # without what goes forward alone: the optimizer's step is part of it
+    return [(row[0], *row[2:]) for row in rows_of(measure(calls, [], seconds), PLAIN)]
 
 
 class Gathered(RelativeAttention):
@@ -200,11 +112,6 @@ class Gathered(RelativeAttention):
 
     def forward(self, q, k, v, mask=None):
         return relative_attention_gather(q, k, v, self.a_k, self.a_v, mask)
-
-
-def markdown(headings: tuple, rows: list[tuple]) -> str:
-    lines = [headings, tuple("---" for _ in headings), *rows]
-    return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
 
 
 def main() -> None:
@@ -216,13 +123,8 @@ def main() -> None:
     rows, of_steps = table(chosen.lengths, chosen.seconds), steps(chosen.seconds)
     for row in of_steps:
         print(*row, sep=" | ")
-    made_with = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers"))
-    load = f"{os.getloadavg()[0]:.1f} processes at work when it ended"
-    where = f"{os.cpu_count()} cores, {platform.machine()}, {load}"
-    RESULTS.mkdir(exist_ok=True)
     (RESULTS / "relative.md").write_text(
-        f"# Relative attention beside its peers\n\n{where}; Python {platform.python_version()}, "
-        f"{made_with}, float32.\n\n"
+        f"# Relative attention beside its peers\n\n{where('transformers')}\n\n"
         f"One sequence of n words, {HEADS} heads of width {WIDTH}, reach {REACH}. "
         f"Milliseconds: medians, on the clock with {THREADS} threads, on the processor with one, "
         "with the gradients. Peak: what the call's tensors and gradients hold at once.\n\n"
@@ -232,8 +134,7 @@ def main() -> None:
         + markdown(("attention", *HEADINGS[3:]), of_steps),
         "utf-8",
     )
-    with (RESULTS / "relative.csv").open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([HEADINGS, *rows])
+    write_csv("relative", rows)
 
 
 if __name__ == "__main__":
