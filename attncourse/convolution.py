@@ -1,0 +1,179 @@
+r"""Convolution, and attention within a window (chapter: convolution).
+
+$$y_i = \sum_{t} W_t \, x_{i + \delta_t}, \qquad
+w^t_{ij} = \mathrm{softmax}_j\big({-\alpha}\,|j - i - \delta_t|^2\big), \qquad
+y_i = \lim_{\alpha \to \infty} \sum_{t} W_t \sum_j w^t_{ij} \, x_j$$
+
+Source: Cordonnier et al. (2020), section 3. Windows over heads: Yang et al. (2019).
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn.functional import pad
+
+from attncourse.dot_product import attention, require_fit
+
+# queries in a block, at least: fewer leave the matrix products too small
+LEAST = 32
+
+
+def window_mask(
+    n: int, width: int, causal: bool = False, device: torch.device | str | None = None
+) -> Bool[Tensor, "n n"]:
+    """True where key j is in the window of query i: one of the `width` positions around i.
+
+    A causal window holds i itself and the `width` - 1 positions before it.
+    """
+    if n < 0:
+        raise ValueError(f"n={n}: a sequence has at least 0 tokens")
+    before, after = sides(width, causal)
+    position = torch.arange(n, device=device)
+    offset = position - position[:, None]
+    return (-before <= offset) & (offset <= after)
+
+
+def windowed_attention(
+    q: Float[Tensor, "*batch n d"],
+    k: Float[Tensor, "*batch n d"],
+    v: Float[Tensor, "*batch n e"],
+    width: int,
+    causal: bool = False,
+) -> Float[Tensor, "*batch n e"]:
+    """Attention under `window_mask`, in blocks, so that what it makes grows with n, not n x n.
+
+    As many queries as the window is wide, and at least 32, share the keys that any of them reaches.
+    """
+    require_one_length(q, k, v)
+    n, (before, after) = q.shape[-2], sides(width, causal)
+    q, k, v = blocks_of(q, k, v, before, after)
+    z = attention(q, k, v, mask_of_blocks(q, n, before, after))
+    return z.flatten(-3, -2)[..., :n, :]
+
+
+def convolutional_self_attention(
+    q: Float[Tensor, "*batch heads n d"],
+    k: Float[Tensor, "*batch heads n d"],
+    v: Float[Tensor, "*batch heads n e"],
+    width: int,
+    heads_width: int,
+) -> Float[Tensor, "*batch heads n e"]:
+    """Attention within a window of `width` positions in each of `heads_width` neighbouring heads.
+
+    One softmax goes over the whole window; the outermost heads have fewer neighbours.
+    Source: Yang et al. (2019), section 3.
+    """
+    require_one_length(q, k, v)
+    if q.dim() < 3:
+        raise ValueError(f"q={tuple(q.shape)} needs three axes, (heads, length, width)")
+    n, (before, after), (reach, _) = q.shape[-2], sides(width), sides(heads_width)
+    q, k, v = blocks_of(q, k, v, before, after)
+    # the keys of the neighbouring heads stand beside one's own, like those of further positions
+    k, v = (
+        pad(x, (0,) * 6 + (reach, reach)).unfold(-4, heads_width, 1).movedim(-1, -3).flatten(-3, -2)
+        for x in (k, v)
+    )
+    head = torch.ones(q.shape[-4], dtype=torch.bool, device=q.device)
+    has_head = pad(head, (reach, reach)).unfold(0, heads_width, 1)
+    mask = mask_of_blocks(q, n, before, after)[:, :, None] & has_head[:, None, None, :, None]
+    return attention(q, k, v, mask.flatten(-2)).flatten(-3, -2)[..., :n, :]
+
+
+def blocks_of(q: Tensor, k: Tensor, v: Tensor, before: int, after: int) -> tuple[Tensor, ...]:
+    """The queries in blocks, and for each block the keys and values that any of them reaches."""
+    n, size = q.shape[-2], max(before + 1 + after, LEAST)
+    # a sequence without tokens is one block of padding
+    blocks = max(1, math.ceil(n / size))
+    rest = blocks * size - n
+    q = pad(q, (0, 0, 0, rest)).unflatten(-2, (blocks, size))
+    k, v = (
+        pad(x, (0, 0, before, rest + after)).unfold(-2, before + size + after, size).mT
+        for x in (k, v)
+    )
+    return q, k, v
+
+
+def mask_of_blocks(
+    q: Float[Tensor, "*batch blocks size d"], n: int, before: int, after: int
+) -> Bool[Tensor, "blocks size keys"]:
+    """Where a block's queries may attend among its keys; only the first n positions are tokens."""
+    blocks, size = q.shape[-3:-1]
+    first = size * torch.arange(blocks, device=q.device)[:, None, None]
+    query = first + torch.arange(size, device=q.device)[:, None]
+    key = first + torch.arange(-before, size + after, device=q.device)
+    offset = key - query
+    return (-before <= offset) & (offset <= after) & (key >= 0) & (key < n)
+
+
+def convolution_as_attention(
+    weight: Float[Tensor, "c_out c_in *taps"], alpha: float
+) -> Callable[[Tensor], Tensor]:
+    """A layer with a head for each tap of a kernel: the larger alpha, the nearer to convolution.
+
+    It takes (..., n, c_in), or (..., rows, columns, c_in) for a kernel with two axes of taps.
+    Where a tap lies outside, its head takes the nearest position inside.
+    Source: Cordonnier et al. (2020), section 3, theorem 1.
+    """
+    if weight.dim() < 3 or 0 in weight.shape[2:]:
+        raise ValueError(f"weight={tuple(weight.shape)} must be (c_out, c_in, taps, ...)")
+    if not 0 <= alpha < math.inf:
+        raise ValueError(f"alpha={alpha} must be at least 0, and finite")
+    axes, offsets = weight.dim() - 2, tap_offsets(weight.shape[2:], weight.device).to(weight)
+
+    def layer(x: Tensor) -> Tensor:
+        if x.dim() <= axes or x.shape[-1] != weight.shape[1]:
+            raise ValueError(
+                f"x={tuple(x.shape)} needs {axes} axes of positions and then {weight.shape[1]} "
+                f"channels for weight={tuple(weight.shape)}"
+            )
+        size = x.shape[-1 - axes : -1]
+        heads = tap_weights(offsets, size, alpha) @ x.flatten(-1 - axes, -2)[..., None, :, :]
+        return torch.einsum("...tnc,oct->...no", heads, weight.flatten(2)).unflatten(-2, size)
+
+    return layer
+
+
+def tap_weights(
+    offsets: Float[Tensor, "taps axes"], size: Sequence[int], alpha: float
+) -> Float[Tensor, "taps n n"]:
+    """For each tap the weights of a head: the nearer a key is to the tap's place, the higher.
+
+    A score is -alpha times the squared distance from there, and no content enters it.
+    Source: Cordonnier et al. (2020), eq. 9.
+    """
+    place = grid(torch.arange(length, device=offsets.device) for length in size)
+    missed_by = place - place[:, None] - offsets[:, None, None]
+    return (-alpha * missed_by.square().sum(-1)).softmax(-1)
+
+
+def tap_offsets(
+    taps: Sequence[int], device: torch.device | str | None = None
+) -> Int[Tensor, "heads axes"]:
+    """How far from the query each tap of a kernel lies; an even number has one more after it."""
+    return grid(torch.arange(length, device=device) - (length - 1) // 2 for length in taps)
+
+
+def grid(axes: Iterable[Int[Tensor, " length"]]) -> Int[Tensor, "places axes"]:
+    """Every place of a grid, the last axis first, with a column for each axis."""
+    return torch.stack(torch.meshgrid(*axes, indexing="ij"), -1).flatten(0, -2)
+
+
+def sides(width: int, causal: bool = False) -> tuple[int, int]:
+    """How many positions before and after its query a window holds."""
+    if width < 1:
+        raise ValueError(f"width={width}: a window holds at least the position of its query")
+    if causal:
+        return width - 1, 0
+    if width % 2 == 0:
+        raise ValueError(f"width={width} is even: without `causal`, a window needs a middle")
+    return width // 2, width // 2
+
+
+def require_one_length(q: Tensor, k: Tensor, v: Tensor) -> None:
+    """Raise ValueError, with the sizes, where q, k and v are not of one sequence."""
+    require_fit(q, k, v)
+    if q.shape[-2] != k.shape[-2]:
+        raise ValueError(f"{q.shape[-2]} queries, but {k.shape[-2]} keys: a window is of one text")

@@ -1,0 +1,305 @@
+"""Windows and kernels: against torch's attention and convolution, with gradients, by property."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from attncourse import device
+from attncourse.convolution import (
+    LEAST,
+    convolution_as_attention,
+    convolutional_self_attention,
+    tap_offsets,
+    tap_weights,
+    window_mask,
+    windowed_attention,
+)
+from attncourse.cost import count
+from attncourse.dot_product import attention, causal_mask
+
+LEADING = [(), (2,), (2, 3), (2, 1, 3)]
+# n, width: alone, odd, a whole block, one more, several, a window as long as the text, and longer
+SIZES = [(1, 1), (1, 5), (7, 3), (32, 5), (33, 5), (70, 7), (80, 39), (9, 17), (5, 99)]
+
+
+@pytest.fixture
+def inputs(g):
+    """q, k and v, the values of another width, that want gradients."""
+
+    def draw(leading, n, d=4, e=3, dtype=torch.float64):
+        shapes = [(*leading, n, d), (*leading, n, d), (*leading, n, e)]
+        drawn = (torch.randn(shape, generator=g, dtype=torch.float64) for shape in shapes)
+        return [x.to(device(), dtype).requires_grad_() for x in drawn]
+
+    return draw
+
+
+@pytest.fixture
+def normal(g):
+    """Normal numbers on the course's device, from one seed."""
+    return lambda *shape: torch.randn(shape, generator=g, dtype=torch.float64).to(device())
+
+
+def by_torch(q, k, v, width, causal=False):
+    """torch's attention under a mask that is written pair by pair."""
+    n = q.shape[-2]
+    before, after = (width - 1, 0) if causal else (width // 2, width // 2)
+    mask = torch.tensor([[i - before <= j <= i + after for j in range(n)] for i in range(n)])
+    return F.scaled_dot_product_attention(q, k, v, mask.to(q.device))
+
+
+def same_with_gradients(ours, theirs, inputs, toward):
+    torch.testing.assert_close(ours, theirs)
+    torch.testing.assert_close(
+        *(torch.autograd.grad(out, inputs, toward, retain_graph=True) for out in (ours, theirs))
+    )
+
+
+@pytest.mark.parametrize("causal", [False, True], ids=["around", "causal"])
+@pytest.mark.parametrize("n, width", SIZES)
+def test_windows_are_torch_s_attention_under_a_mask_with_its_gradients(
+    inputs, normal, n, width, causal
+):
+    for leading in LEADING:
+        parts = inputs(leading, n)
+        ours = windowed_attention(*parts, width, causal)
+        same_with_gradients(ours, by_torch(*parts, width, causal), parts, normal(*ours.shape))
+
+
+@pytest.mark.parametrize("width", [2, 4, 34])
+def test_a_causal_window_may_be_even(inputs, width):
+    parts = inputs((2,), 40)
+    torch.testing.assert_close(
+        windowed_attention(*parts, width, causal=True), by_torch(*parts, width, causal=True)
+    )
+
+
+def test_the_window_of_three_and_of_the_two_last():
+    assert window_mask(4, 3, device=device()).int().tolist() == [
+        [1, 1, 0, 0],
+        [1, 1, 1, 0],
+        [0, 1, 1, 1],
+        [0, 0, 1, 1],
+    ]
+    assert window_mask(4, 2, causal=True).int().tolist() == [
+        [1, 0, 0, 0],
+        [1, 1, 0, 0],
+        [0, 1, 1, 0],
+        [0, 0, 1, 1],
+    ]
+
+
+@pytest.mark.parametrize("n", [0, 1, 7])
+def test_a_window_wider_than_the_text_is_no_window(n, inputs):
+    assert window_mask(n, 2 * n + 1).all()
+    assert torch.equal(window_mask(n, n + 1, causal=True), causal_mask(n))
+    parts = inputs((2,), n)
+    torch.testing.assert_close(windowed_attention(*parts, 2 * n + 1), attention(*parts))
+
+
+def test_a_window_of_one_gives_each_position_its_own_value(inputs):
+    q, k, v = inputs((2,), 40)
+    torch.testing.assert_close(windowed_attention(q, k, v, 1), v)
+
+
+def test_no_gradient_comes_from_outside_the_window(inputs):
+    q, k, v = inputs((), 50)
+    windowed_attention(q, k, v, 5)[40].sum().backward()
+    inside = window_mask(50, 5, device=device())[40]
+    for x in (k, v):
+        assert torch.equal(x.grad.ne(0).any(-1), inside)
+
+
+def test_the_same_text_gives_the_same_output_wherever_it_stands(inputs):
+    q, k, v = inputs((2,), 60)
+    whole = windowed_attention(q, k, v, 5)
+    part = windowed_attention(*(x[:, 13:50] for x in (q, k, v)), 5)
+    # but for the two at each end, whose windows are cut off
+    torch.testing.assert_close(part[:, 2:-2], whole[:, 15:48])
+
+
+@pytest.mark.parametrize("scale", [1, 60, 1e4])
+def test_scores_may_be_large(inputs, scale):
+    q, k, v = inputs((2,), 40)
+    torch.testing.assert_close(windowed_attention(scale * q, k, v, 7), by_torch(scale * q, k, v, 7))
+
+
+def with_gradients(f, *parts):
+    out = f(*(x.requires_grad_() for x in parts))
+    out.backward(torch.empty_like(out))
+
+
+@pytest.mark.parametrize("n", [1024, 2048, 4096])
+@pytest.mark.parametrize("width", [5, 33, 129])
+def test_nothing_larger_than_twice_the_windows_is_made_with_gradients(n, width):
+    d = 16
+    parts = [torch.empty(3, n, d, device="meta") for _ in "qkv"]
+    largest = count(with_gradients, lambda *x: windowed_attention(*x, width), *parts).largest
+    # the last block may be filled up
+    assert largest <= 3 * (n + max(width, LEAST)) * (2 * max(width, LEAST, d))
+    assert count(with_gradients, attention, *parts).largest == 3 * n * n
+
+
+@pytest.mark.parametrize("f", [windowed_attention, convolutional_self_attention])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
+def test_the_output_has_the_dtype_of_the_input_which_stays_as_it_is(f, inputs, dtype):
+    parts, sizes = inputs((2,), 37, dtype=dtype), (5,) if f is windowed_attention else (5, 3)
+    before = [x.detach().clone() for x in parts]
+    out = f(*parts, *sizes)
+    want = f(*(x.double() for x in parts), *sizes)
+    assert out.dtype == dtype
+    torch.testing.assert_close(out.double(), want, atol=16 * torch.finfo(dtype).eps, rtol=0)
+    assert all(torch.equal(x, old) for x, old in zip(parts, before, strict=True))
+
+
+@pytest.mark.parametrize("leading", [(3,), (2, 3)], ids=str)
+@pytest.mark.parametrize("n", [0, 1, 40])
+def test_the_meta_device_gives_the_shapes(leading, n):
+    parts = [torch.empty(*leading, n, d, device="meta").requires_grad_() for d in (4, 4, 2)]
+    for out in (windowed_attention(*parts, 5), convolutional_self_attention(*parts, 5, 3)):
+        assert (out.shape, out.device.type) == ((*leading, n, 2), "meta")
+        out.sum().backward()
+    kernel = torch.empty(6, 4, 3, device="meta")
+    out = convolution_as_attention(kernel, 5.0)(parts[0])
+    assert (out.shape, out.device.type) == ((*leading, n, 6), "meta")
+    assert window_mask(4, 3, device="meta").is_meta
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_leading_axes_broadcast(normal):
+    q, k, v = normal(2, 3, 40, 4), normal(3, 40, 4), normal(2, 1, 40, 5)
+    torch.testing.assert_close(windowed_attention(q, k, v, 5), by_torch(q, k, v, 5))
+
+
+def across_heads(q, k, v, width, heads_width):
+    """torch's attention over all heads' positions as one sequence, all in the window allowed."""
+    heads, n = q.shape[-3:-1]
+    places = [(h, i) for h in range(heads) for i in range(n)]
+    mask = [
+        [abs(h - g) <= heads_width // 2 and abs(i - j) <= width // 2 for g, j in places]
+        for h, i in places
+    ]
+    q, k, v = (x.flatten(-3, -2) for x in (q, k, v))
+    z = F.scaled_dot_product_attention(q, k, v, torch.tensor(mask, device=q.device))
+    return z.unflatten(-2, (heads, n))
+
+
+@pytest.mark.parametrize("heads, heads_width", [(1, 1), (1, 3), (4, 1), (4, 3), (5, 5), (3, 7)])
+@pytest.mark.parametrize("n, width", [(1, 3), (7, 3), (37, 5), (9, 31)])
+def test_windows_over_heads_are_torch_s_attention_with_its_gradients(
+    inputs, normal, n, width, heads, heads_width
+):
+    parts = inputs((2, heads), n)
+    ours = convolutional_self_attention(*parts, width, heads_width)
+    theirs = across_heads(*parts, width, heads_width)
+    same_with_gradients(ours, theirs, parts, normal(*ours.shape))
+
+
+def test_a_window_of_one_head_is_attention_within_a_window(inputs):
+    parts = inputs((2, 4), 40)
+    torch.testing.assert_close(
+        convolutional_self_attention(*parts, 7, 1), windowed_attention(*parts, 7)
+    )
+
+
+def replicated(x, weight):
+    """torch's convolution, of an input whose ends are repeated; channels last, as ours."""
+    axes = weight.dim() - 2
+    x, leading = x.flatten(0, -2 - axes), x.shape[: -1 - axes]
+    edges = [side for taps in reversed(weight.shape[2:]) for side in ((taps - 1) // 2, taps // 2)]
+    x = F.pad(x.movedim(-1, 1), edges, mode="replicate")
+    out = (F.conv1d, F.conv2d)[axes - 1](x, weight)
+    return out.movedim(1, -1).unflatten(0, leading)
+
+
+@pytest.mark.parametrize("leading", [(2,), (2, 3)], ids=str)
+@pytest.mark.parametrize(
+    "size, taps",
+    [
+        ((1,), (1,)), ((7,), (3,)), ((8,), (4,)), ((3,), (9,)), ((6,), (2,)),
+        ((4, 5), (3, 3)), ((5, 3), (2, 3)), ((1, 1), (3, 3)), ((2, 6), (1, 5)),
+    ],
+)  # fmt: skip
+def test_sharp_heads_are_torch_s_convolution_with_its_gradients(normal, leading, size, taps):
+    x = normal(*leading, *size, 3).requires_grad_()
+    weight = normal(5, 3, *taps).requires_grad_()
+    ours = convolution_as_attention(weight, 60.0)(x)
+    same_with_gradients(ours, replicated(x, weight), (x, weight), normal(*ours.shape))
+
+
+def test_zeros_around_the_input_make_it_the_usual_convolution(normal):
+    x, weight = normal(2, 7, 3), normal(4, 3, 5)
+    around = F.pad(x, (0, 0, 2, 2))
+    ours = convolution_as_attention(weight, 60.0)(around)[:, 2:-2]
+    torch.testing.assert_close(ours, F.conv1d(x.mT, weight, padding=2).mT)
+
+
+def test_a_tap_is_one_step_and_the_first_is_on_the_left():
+    assert tap_offsets((3,), device()).tolist() == [[-1], [0], [1]]
+    assert tap_offsets((4,)).tolist() == [[-1], [0], [1], [2]]
+    assert tap_offsets((1, 2)).tolist() == [[0, 0], [0, 1]]
+    assert tap_offsets((2, 1)).tolist() == [[0, 0], [1, 0]]
+
+
+def test_a_head_s_weights_fall_with_the_squared_distance_from_its_tap():
+    weights = tap_weights(torch.tensor([[1.0]]), (5,), 0.3)[0]
+    ratio = (weights[1, 2] / weights[1]).log()
+    torch.testing.assert_close(ratio, 0.3 * torch.tensor([4.0, 1.0, 0.0, 1.0, 4.0]))
+
+
+def test_without_sharpness_every_head_takes_the_mean(normal):
+    x, weight = normal(2, 6, 3), normal(4, 3, 5)
+    mean = x.mean(-2, keepdim=True) @ weight.sum(-1).mT
+    torch.testing.assert_close(convolution_as_attention(weight, 0.0)(x), mean.expand(2, 6, 4))
+
+
+def test_no_head_takes_anything_from_an_empty_sequence(normal):
+    assert windowed_attention(*(normal(2, 0, 3) for _ in "qkv"), 5).shape == (2, 0, 3)
+    assert convolutional_self_attention(*(normal(2, 0, 3) for _ in "qkv"), 5, 3).shape == (2, 0, 3)
+    assert convolution_as_attention(normal(4, 3, 5), 1.0)(normal(2, 0, 3)).shape == (2, 0, 4)
+
+
+def ones(*shape):
+    return torch.ones(shape, device=device())
+
+
+SQUARE = (ones(2, 5, 3),) * 3
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: window_mask(-1, 3), "n=-1: a sequence has at least 0 tokens"),
+        (lambda: window_mask(5, 0), "width=0: a window holds at least"),
+        (lambda: window_mask(5, -3, causal=True), "width=-3: a window holds at least"),
+        (lambda: window_mask(5, 4), "width=4 is even: without `causal`, a window needs a middle"),
+        (lambda: windowed_attention(*SQUARE, 2), "width=2 is even"),
+        (
+            lambda: windowed_attention(ones(4, 3), ones(5, 3), ones(5, 3), 3),
+            "4 queries, but 5 keys: a window is of one text",
+        ),
+        (lambda: windowed_attention(ones(5, 3), ones(5, 2), ones(5, 3), 3), "q has width 3 and k"),
+        (lambda: convolutional_self_attention(*SQUARE, 3, 2), "width=2 is even"),
+        (lambda: convolutional_self_attention(*SQUARE, 4, 1), "width=4 is even"),
+        (
+            lambda: convolutional_self_attention(*(ones(5, 3),) * 3, 3, 1),
+            r"q=\(5, 3\) needs three axes",
+        ),
+        (lambda: convolution_as_attention(ones(4, 3), 1.0), r"weight=\(4, 3\) must be"),
+        (lambda: convolution_as_attention(ones(4, 3, 0), 1.0), r"weight=\(4, 3, 0\) must be"),
+        (lambda: convolution_as_attention(ones(4, 3, 5), -1.0), "alpha=-1.0 must be at least 0"),
+        (lambda: convolution_as_attention(ones(4, 3, 5), float("inf")), "alpha=inf must be"),
+        (
+            lambda: convolution_as_attention(ones(4, 3, 5), 1.0)(ones(6, 2)),
+            r"x=\(6, 2\) needs 1 axes of positions and then 3 channels for weight=\(4, 3, 5\)",
+        ),
+        (
+            lambda: convolution_as_attention(ones(4, 3, 5, 5), 1.0)(ones(6, 3)),
+            r"x=\(6, 3\) needs 2 axes",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_with_the_numbers(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
