@@ -45,7 +45,8 @@ def windowed_attention(
 ) -> Float[Tensor, "*batch n e"]:
     """Attention under `window_mask`, in blocks, so that what it makes grows with n, not n x n.
 
-    As many queries as the window is wide, and at least 32, share the keys that any of them reaches.
+    Half as many queries as the window is wide, and at least 32, share the keys that any of them
+    reaches. The longer the block, the more pairs are made that no window holds.
     """
     require_one_length(q, k, v)
     n, (before, after) = q.shape[-2], sides(width, causal)
@@ -84,7 +85,7 @@ def convolutional_self_attention(
 
 def blocks_of(q: Tensor, k: Tensor, v: Tensor, before: int, after: int) -> tuple[Tensor, ...]:
     """The queries in blocks, and for each block the keys and values that any of them reaches."""
-    n, size = q.shape[-2], max(before + 1 + after, LEAST)
+    n, size = q.shape[-2], max((before + 1 + after) // 2, LEAST)
     # a sequence without tokens is one block of padding
     blocks = max(1, math.ceil(n / size))
     rest = blocks * size - n

@@ -9,6 +9,8 @@ from attncourse.plot.clipping import clipping
 from attncourse.plot.drawing import Picture, beside, heatmap, lines
 from attncourse.plot.explorer import explorer
 from attncourse.plot.heads import heads
+from attncourse.plot.kernel import kernel
+from attncourse.plot.receptive import receptive
 from attncourse.plot.skewing import skewing
 from attncourse.plot.waves import waves
 
@@ -19,7 +21,9 @@ __all__ = [
     "explorer",
     "heads",
     "heatmap",
+    "kernel",
     "lines",
+    "receptive",
     "skewing",
     "waves",
 ]
