@@ -171,7 +171,7 @@ def nine_heads_are_a_square_kernel(g):
     "At the border the heads differ from a kernel that finds zeros outside: a softmax has to look "
     "somewhere, so a head whose tap lies outside takes the nearest position inside. Inside there "
     "is no difference, and with zeros put around the input and cut off again, nowhere.",
-    source=f"{CORDONNIER}, section 3.1, on padding",
+    source=f"{CORDONNIER}, section 3, on padding",
 )
 def heads_cannot_look_outside(g):
     x, weight = normal(g, 20, 6).double(), normal(g, 4, 6, 5).double()
@@ -283,4 +283,24 @@ def neighbouring_heads_cost_operations_alone(g):
         | {f"outputs apart, N = {heads}": one for heads, one in differ.items()},
         "exactly 1, 3, 5; rounding, over 0.01",
         all(times[h] == h for h in times) and differ[1] <= 1e-12 and differ[3] > 0.01,
+    )
+
+
+@claim(
+    "In a window without positions, order is lost: swap two tokens on either side of a query, "
+    "inside its window, and its output stays. The output of a kernel at that place changes.",
+    source="attention is permutation-equivariant; the window is a mask",
+)
+def a_window_has_no_order(g):
+    x, weight = normal(g, 9, 4).double(), normal(g, 4, 4, 5).double()
+    swapped = x[[0, 1, 6, 3, 4, 5, 2, 7, 8]]
+    layers = {
+        "window": lambda x: windowed_attention(x, x, x, 5),
+        "kernel": partial(convolution, weight=weight),
+    }
+    moved = {name: apart(f(x)[4], f(swapped)[4]) for name, f in layers.items()}
+    return Measured(
+        {f"change, {name}": one for name, one in moved.items()},
+        "rounding; over 0.01",
+        moved["window"] <= 1e-12 and moved["kernel"] > 0.01,
     )
