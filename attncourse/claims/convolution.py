@@ -139,13 +139,13 @@ def heads_become_a_kernel(g):
     x, weight = normal(g, 50, 6), normal(g, 4, 6, 5)
     exact = repeated(x.double(), weight.double())
     off = {
-        a: apart(convolution_as_attention(weight.double(), a)(x.double()), exact) for a in (5, 9)
+        a: apart(convolution_as_attention(weight.double(), a)(x.double()), exact) for a in (5.0, 9.0)
     }
     single = convolution_as_attention(weight, 20.0)(x)
     rounding = (apart(single.double(), exact) / exact.abs().max()).item()
     heads = tap_weights(tap_offsets((5,), g.device).to(x), (50,), 46.0) @ x
     wrong = sum((heads[t, 2:-2] != x[t : t + 46]).sum().item() for t in range(5))
-    rate = math.log(off[5] / off[9]) / 4
+    rate = math.log(off[5.0] / off[9.0]) / 4
     return Measured(
         {"rate, from alpha 5 to 9": rate, "relative error at 20": rounding, "inexact at 46": wrong},
         "1, to within 0.05; at most 1e-6; exactly 0",

@@ -35,10 +35,6 @@ def kernel(
     taps = torch.tensor([*kernels.values()], dtype=torch.float64)
     weights = (-sharpness[start] * (place - position - offset).square()).softmax(-1)
     true = torch.where(place - position == offset, taps[0, :, None], 0.0).sum(0)
-    lines = {
-        "kernel": ("true", "signed", true),
-        "heads": ("sum", "signed", taps[0] @ weights),
-    }
     return Interactive(
         Path(__file__).with_suffix(".js"),
         {"n": length, "kernels": taps, "offsets": OFFSETS},
@@ -52,9 +48,7 @@ def kernel(
             row(f"head {name}", *(number("weight", w, "heat") for w in line))
             for name, line in zip(("−1", "0", "+1"), weights, strict=True)
         )
-        + "".join(
-            row(name, *(number(slot, x, look) for x in line))
-            for name, (slot, look, line) in lines.items()
-        ),
+        + row("together", *(number("sum", x, "signed") for x in taps[0] @ weights))
+        + row("kernel", *(number("true", x, "signed") for x in true)),
         alt=alt,
     )

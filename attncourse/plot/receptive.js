@@ -11,12 +11,12 @@
     rows.push(places.map((j) => rows.at(-1).reduce((sum, x, i) => sum + (joined(i, j, layer) ? x : 0), 0)));
   const path = rows.map((row) => {
     const most = Math.max(...row);
-    return row.map((x) => ({ text: x ? "•" : "", value: x / most }));
+    return row.map((x) => ({ text: x ? "•" : "·", value: x / most }));
   });
 
   const seen = places.filter((j) => rows.at(-1)[j]);
   const range = seen.length > 1 ? `, from ${seen[0]} to ${seen.at(-1)}` : "";
   const span = kind === 1 ? (2 ** depth - 1) * (width - 1) + 1 : depth * (width - 1) + 1;
-  const why = kind === 2 ? "One layer would do." : `Away from the ends it would be ${span}.`;
-  return { path, said: `Output ${output} sees ${seen.length} of ${n} inputs${range}. ${why}` };
+  const why = kind === 2 ? " One layer would do." : seen.length < span ? ` Far from the ends it would see ${span}.` : "";
+  return { path, said: `Output ${output} sees ${seen.length} of ${n} inputs${range}.${why}` };
 }
