@@ -139,7 +139,8 @@ def heads_become_a_kernel(g):
     x, weight = normal(g, 50, 6), normal(g, 4, 6, 5)
     exact = repeated(x.double(), weight.double())
     off = {
-        a: apart(convolution_as_attention(weight.double(), a)(x.double()), exact) for a in (5.0, 9.0)
+        a: apart(convolution_as_attention(weight.double(), a)(x.double()), exact)
+        for a in (5.0, 9.0)
     }
     single = convolution_as_attention(weight, 20.0)(x)
     rounding = (apart(single.double(), exact) / exact.abs().max()).item()

@@ -25,7 +25,7 @@ def test_every_state_of_the_kernel_equals_the_package(tab):
     for state, got in zip(states, visit(figure_in(tab), states), strict=True):
         query, alpha = state["query"], ALPHAS[state["alpha"]]
         taps = torch.tensor(list(KERNELS.values())[state["kernel"]]).double()
-        weights = tap_weights(tap_offsets((3,)).double(), (5,), alpha)[:, query]
+        weights = tap_weights(tap_offsets((3,)).double(), (5,), float(alpha))[:, query]
         inside = torch.zeros(7).double()
         inside[query : query + 3] = taps
         expected = {"weight": weights.flatten(), "sum": taps @ weights, "true": inside[1:-1]}
