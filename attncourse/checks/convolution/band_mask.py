@@ -1,0 +1,211 @@
+"""Exercise band_mask: which keys lie in the window of a query, with a cache."""
+
+import torch
+
+from attncourse.checks.convolution.windows import band
+from attncourse.checks.exercise import Case, Exercise
+from attncourse.checks.relative.rows import offsets
+
+exercise = Exercise(
+    name="band_mask",
+    chapter="convolution",
+    title="A window that moves along",
+    kind="build",
+    difficulty=1,
+    minutes=15,
+    points=10,
+    hints=(
+        "First find the offset of every pair, the position of the key minus that of the query. "
+        "The window is a condition on the offset alone, so the mask is a band along a diagonal.",
+        "The keys stand at 0 to m - 1, the queries at m - n to m - 1. A row of keys minus a column "
+        "of queries is an (n, m) matrix. A symmetric window bounds its absolute value; a causal "
+        "one has a bound on either side, and one of the two is 0.",
+        "torch.arange(m - n, m, device=device)[:, None] is the column of queries; the causal "
+        "window is (offset > -width) & (offset <= 0)",
+    ),
+    differentiable=False,
+)
+
+
+@exercise.reference
+def by_hand(n, m, width, causal=False, device=None):
+    mask = []
+    for query in range(m - n, m):
+        first = query - width + 1 if causal else query - width // 2
+        seen = range(first, first + width)
+        mask.append([key in seen for key in range(m)])
+    return torch.tensor(mask, dtype=torch.bool, device=device)
+
+
+@exercise.cases
+def cases(draw):
+    width = 2 * draw.integer(2, 3) + 1
+    n = width + draw.integer(2, 4)
+    m = n + draw.integer(2, 4)
+    yield Case(f"n={n}, m={m}, width={width}", (n, m, width), longer=(50, 60, width))
+    yield Case(f"n={n}, m={m}, width={width}, causal", (n, m, width, True))
+    yield Case(f"no cache, n=m={n}, width={width}", (n, n, width))
+    yield Case(f"no cache, n=m={n}, width={width}, causal", (n, n, width), {"causal": True})
+    even = Case("", (60, 66, 4, True))
+    yield Case(f"n={n}, m={m}, an even width of 4, causal", (n, m, 4, True), longer=even)
+    yield Case(f"one query at the end of m={m}, width={width}, causal", (1, m, width, True))
+    yield Case(f"n={n}, m={m}, width=1", (n, m, 1))
+    yield Case(f"n={n}, m={m}, width=1, causal", (n, m, 1, True))
+    yield Case(f"n={n}, m={m}, width={2 * m + 1}", (n, m, 2 * m + 1))
+    yield Case(f"n={n}, m={m}, width={m + 2}, causal", (n, m, m + 2, True))
+    yield Case("n=m=1, width=3", (1, 1, 3))
+    yield Case("device='meta'", (n, m, width), {"device": "meta"})
+    yield Case("causal, device='meta'", (n, m, width, True), {"device": "meta"})
+
+
+def banded(n, m, width, causal=False, device=None, *, symmetric=None, past=None, first=None):
+    """The right answer; each kind of window may be given other sides, (left, right)."""
+    half = width // 2
+    sides = (past or (width - 1, 0)) if causal else (symmetric or (half, half))
+    return band(n, m, *sides, device, first=first)
+
+
+@exercise.valid
+def two_bounds(n, m, width, causal=False, device=None):
+    return banded(n, m, width, causal, device)
+
+
+@exercise.valid
+def two_triangles(n, m, width, causal=False, device=None):
+    after = 0 if causal else width // 2
+    ones = torch.ones(n, m, dtype=torch.bool, device=device)
+    return ones.tril(m - n + after).triu(m - n + after - width + 1)
+
+
+@exercise.valid
+def centre_of_the_window(n, m, width, causal=False, device=None):
+    # twice the distance to the middle, which lies between two positions where the width is even
+    middle = (1 - width) / 2 if causal else 0
+    return (offsets(n, m, device) - middle).abs() < width / 2
+
+
+@exercise.valid
+def last_rows_of_the_square_mask(n, m, width, causal=False, device=None):
+    key = torch.arange(m, device=device)
+    ago = key.unsqueeze(-1) - key
+    near = (ago >= 0) & (ago < width) if causal else ago.abs() <= width // 2
+    return near[m - n :]
+
+
+@exercise.valid
+def windows_of_one_line(n, m, width, causal=False, device=None):
+    # query i sees m entries of the same line, each query from one place further to the left
+    offset = torch.arange(1 - m, n, device=device)
+    line = (offset > -width) & (offset <= 0) if causal else 2 * offset.abs() < width + 1
+    return line.unfold(0, m, 1).flip(0)
+
+
+ENDS = "the window loses a key at each end: `at most` half the width away includes the last of them"
+
+
+@exercise.mutant(ENDS)
+def ends_left_out(n, m, width, causal=False, device=None):
+    side = width // 2 - 1
+    return banded(n, m, width, causal, device, symmetric=(side, side))
+
+
+HALF = "the width is that of the whole window: half of it lies on each side of the query"
+
+
+@exercise.mutant(HALF)
+def width_on_each_side(n, m, width, causal=False, device=None):
+    return banded(n, m, width, causal, device, symmetric=(width, width))
+
+
+@exercise.mutant(HALF)
+def almost_the_width_on_each_side(n, m, width, causal=False, device=None):
+    return banded(n, m, width, causal, device, symmetric=(width - 1, width - 1))
+
+
+@exercise.mutant(
+    "the window is one too wide at each end: half the width is width // 2, rounded down"
+)
+def half_rounded_up(n, m, width, causal=False, device=None):
+    side = (width + 1) // 2
+    return banded(n, m, width, causal, device, symmetric=(side, side))
+
+
+@exercise.mutant("the causal window holds one key too many: the query itself is one of the `width`")
+def one_too_many_before(n, m, width, causal=False, device=None):
+    return banded(n, m, width, causal, device, past=(width, 0))
+
+
+ITSELF = "the causal window leaves out the query's own position: it ends there, and includes it"
+
+
+@exercise.mutant(ITSELF)
+def width_keys_before_the_query(n, m, width, causal=False, device=None):
+    return banded(n, m, width, causal, device, past=(width, -1))
+
+
+@exercise.mutant(ITSELF)
+def own_position_left_out(n, m, width, causal=False, device=None):
+    return banded(n, m, width, causal, device, past=(width - 1, -1))
+
+
+@exercise.mutant(
+    "the causal window is half as wide: all of the `width` keys lie before it, or on it"
+)
+def left_half_only(n, m, width, causal=False, device=None):
+    return banded(n, m, width, causal, device, past=(width // 2, 0))
+
+
+@exercise.mutant(
+    "the causal window looks ahead: earlier keys have a negative offset, key minus query"
+)
+def later_keys(n, m, width, causal=False, device=None):
+    return banded(n, m, width, causal, device, past=(0, width - 1))
+
+
+@exercise.mutant("the causal mask has no other end: it also forgets what lies `width` or more back")
+def plain_causal_mask(n, m, width, causal=False, device=None):
+    return banded(n, m, width, causal, device, past=(m, 0))
+
+
+@exercise.mutant("causal=True changes nothing: then no key after the query is allowed")
+def causal_ignored(n, m, width, causal=False, device=None):
+    return banded(n, m, width, False, device)
+
+
+@exercise.mutant("it is always causal: by default the window reaches as far to the right as left")
+def always_causal(n, m, width, causal=False, device=None):
+    return banded(n, m, width, True, device)
+
+
+@exercise.mutant("the cache is ignored: the n queries are the last of the m positions")
+def queries_at_the_front(n, m, width, causal=False, device=None):
+    return banded(n, m, width, causal, device, first=0)
+
+
+@exercise.mutant("the mask is upside down: True means may attend")
+def inverted(n, m, width, causal=False, device=None):
+    return ~banded(n, m, width, causal, device)
+
+
+@exercise.mutant("rows and columns are exchanged: a row is a query, a column a key")
+def transposed(n, m, width, causal=False, device=None):
+    return banded(n, m, width, causal, device).mT
+
+
+@exercise.mutant("a mask is boolean: these are numbers")
+def of_numbers(n, m, width, causal=False, device=None):
+    return banded(n, m, width, causal, device).int()
+
+
+@exercise.mutant("the argument device is not used: make every new tensor there")
+def device_ignored(n, m, width, causal=False, device=None):
+    return banded(n, m, width, causal)
+
+
+@exercise.mutant("it loops over the positions: compare all of them at once")
+def loop_over_queries(n, m, width, causal=False, device=None):
+    mask = torch.zeros(n, m, dtype=torch.bool, device=device)
+    for i in range(n):
+        last = m - n + i if causal else m - n + i + width // 2
+        mask[i, max(0, last - width + 1) : last + 1] = True
+    return mask

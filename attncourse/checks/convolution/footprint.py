@@ -1,0 +1,198 @@
+"""Exercise footprint: which inputs reach which outputs of a layer, seen by its gradient."""
+
+import torch
+
+from attncourse.checks.convolution.layers import LAYERS, Layer
+from attncourse.checks.exercise import Case, Exercise
+
+exercise = Exercise(
+    name="footprint",
+    chapter="convolution",
+    title="Which inputs reach an output?",
+    kind="measure",
+    difficulty=2,
+    minutes=25,
+    points=15,
+    hints=(
+        "An input that reaches an output has a derivative there that is not 0. So look at the "
+        "derivatives of each output by each input, at a point that is nothing special.",
+        "A position has d numbers going in and d coming out: one derivative of the d x d that is "
+        "not 0 is enough. Do not add them up before you look, since they may cancel. "
+        "torch.autograd.functional.jacobian gives all of them, as (n, d, n, d).",
+        "x = torch.randn(n, d, generator=torch.Generator().manual_seed(0)) is such a point, and "
+        "(jacobian != 0).any(dim=3).any(dim=1) says which positions reach which",
+    ),
+    differentiable=False,
+)
+
+
+def point(n, d, seed=0):
+    """An input that is nothing special."""
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(n, d, generator=generator, dtype=torch.float64)
+
+
+@exercise.reference
+def number_by_number(layer, n, d):
+    x = point(n, d).requires_grad_()
+    out = layer(x)
+    found = torch.zeros(n, n, dtype=torch.bool)
+    for i in range(n):
+        for c in range(d):
+            (gradient,) = torch.autograd.grad(out[i, c], x, retain_graph=True)
+            found[i] |= (gradient != 0).any(dim=-1)
+    return found
+
+
+@exercise.cases
+def cases(draw):
+    for about, layer in LAYERS.items():
+        n = draw.integer(4, 5)
+        yield Case(f"{about}, n={n}, d=2", (Layer(layer), n, 2))
+    yield Case("one position, d=2", (Layer(LAYERS["a convolution of 3 taps"]), 1, 2))
+
+
+def jacobian(layer, n, d, at=point):
+    """The derivative of every output number by every input number, (n, d, n, d)."""
+    return torch.autograd.functional.jacobian(layer, at(n, d))
+
+
+@exercise.valid
+def any_of_the_jacobian(layer, n, d):
+    return (jacobian(layer, n, d) != 0).any(dim=3).any(dim=1)
+
+
+@exercise.valid
+def in_float32(layer, n, d):
+    def at(n, d):
+        return point(n, d, seed=5).float()
+
+    return jacobian(layer, n, d, at).abs().amax(dim=(1, 3)) > 0
+
+
+@exercise.valid
+def output_by_output(layer, n, d):
+    rows = []
+    for i in range(n):
+        x = point(n, d, seed=1).requires_grad_()
+        # weights of their own: then the columns do not cancel
+        (layer(x)[i] * torch.arange(1.0, d + 1)).sum().backward()
+        rows.append(x.grad.abs().sum(dim=-1) > 0)
+    return torch.stack(rows)
+
+
+@exercise.valid
+def along_random_directions(layer, n, d):
+    x = point(n, d)
+    columns = []
+    for j in range(n):
+        step = torch.zeros_like(x)
+        step[j] = point(1, d, seed=2)[0]
+        _, change = torch.autograd.functional.jvp(layer, x, step)
+        columns.append((change != 0).any(dim=-1))
+    return torch.stack(columns, dim=1)
+
+
+@exercise.valid
+def by_changing_the_input(layer, n, d):
+    x = point(n, d)
+    changed = [layer(x + torch.eye(n, dtype=x.dtype)[:, j : j + 1] * point(1, d)) for j in range(n)]
+    return torch.stack([(one != layer(x)).any(dim=-1) for one in changed], dim=1)
+
+
+CANCEL = "derivatives may cancel in a sum: ask whether any of a position's is not 0"
+
+
+@exercise.mutant(CANCEL)
+def columns_of_the_output_added(layer, n, d):
+    return (jacobian(layer, n, d).sum(1) != 0).any(dim=-1)
+
+
+@exercise.mutant(CANCEL)
+def columns_of_the_input_added(layer, n, d):
+    return (jacobian(layer, n, d).sum(3) != 0).any(dim=1)
+
+
+@exercise.mutant(CANCEL)
+def all_columns_added(layer, n, d):
+    return jacobian(layer, n, d).sum((1, 3)) != 0
+
+
+@exercise.mutant("a negative derivative reaches the output as well: ask whether it is 0")
+def positive_only(layer, n, d):
+    return (jacobian(layer, n, d) > 0).any(dim=3).any(dim=1)
+
+
+@exercise.mutant("small derivatives are taken for none: only one that is exactly 0 does not reach")
+def threshold(layer, n, d):
+    return (jacobian(layer, n, d).abs() > 1e-4).any(dim=3).any(dim=1)
+
+
+@exercise.mutant("row and column are exchanged: entry [i, j] is for output i and input j")
+def transposed(layer, n, d):
+    return any_of_the_jacobian(layer, n, d).T
+
+
+@exercise.mutant(
+    "positions and columns are mixed up: of (n, d, n, d), the second and last are columns"
+)
+def columns_for_positions(layer, n, d):
+    return (jacobian(layer, n, d) != 0).any(dim=2).any(dim=0)
+
+
+@exercise.mutant(
+    "the point is all zeros, where a square or product has no slope: draw it at random"
+)
+def at_zero(layer, n, d):
+    return (jacobian(layer, n, d, torch.zeros) != 0).any(dim=3).any(dim=1)
+
+
+@exercise.mutant(
+    "all positions hold the same, where differences have no slope: draw them at random"
+)
+def at_ones(layer, n, d):
+    return (jacobian(layer, n, d, torch.ones) != 0).any(dim=3).any(dim=1)
+
+
+@exercise.mutant("only the first column of the outputs is looked at: any of them counts")
+def first_column_of_the_output(layer, n, d):
+    return (jacobian(layer, n, d)[:, 0] != 0).any(dim=-1)
+
+
+@exercise.mutant("only the first column of the inputs is looked at: any of them counts")
+def first_column_of_the_input(layer, n, d):
+    return (jacobian(layer, n, d)[..., 0] != 0).any(dim=1)
+
+
+@exercise.mutant(
+    "all outputs are taken at once, so every row is the same: ask one output at a time"
+)
+def one_gradient_for_all(layer, n, d):
+    x = point(n, d).requires_grad_()
+    layer(x).square().sum().backward()
+    return (x.grad != 0).any(dim=-1).expand(n, n)
+
+
+@exercise.mutant("gradients pile up in x.grad: what one output leaves there, the next finds")
+def gradients_pile_up(layer, n, d):
+    x = point(n, d).requires_grad_()
+    rows = []
+    for i in range(n):
+        (layer(x)[i] * torch.arange(1.0, d + 1)).sum().backward()
+        rows.append((x.grad != 0).any(dim=-1))
+    return torch.stack(rows)
+
+
+@exercise.mutant("the global random numbers change: draw from a generator of your own")
+def global_numbers(layer, n, d):
+    return (jacobian(layer, n, d, torch.randn) != 0).any(dim=3).any(dim=1)
+
+
+@exercise.mutant("these are sizes of derivatives: True or False is asked for")
+def sizes_of_derivatives(layer, n, d):
+    return jacobian(layer, n, d).abs().sum((1, 3))
+
+
+@exercise.mutant("it tells every column apart: one answer for a pair of positions is asked for")
+def every_column_apart(layer, n, d):
+    return jacobian(layer, n, d) != 0

@@ -1,0 +1,149 @@
+"""The windowed attentions that a learner's test meets: right ones and, made of the first, wrong."""
+
+from typing import NamedTuple
+
+import torch
+
+from attncourse.checks.dot_product.attentions import close
+
+
+def plain(q, k, v, width, causal=False):
+    n = q.shape[-2]
+    left, right = (width - 1, 0) if causal else (width // 2, width // 2)
+    offset = torch.arange(n) - torch.arange(n)[:, None]
+    near = (offset >= -left) & (offset <= right)
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    weights = scores.masked_fill(~near, -torch.inf).softmax(dim=-1)
+    return weights @ v
+
+
+def by_windows(q, k, v, width, causal=False):
+    n, left = q.shape[-2], width - 1 if causal else width // 2
+    key = torch.arange(n)[:, None] + torch.arange(width) - left
+    at = key.clamp(0, n - 1)
+    scores = torch.einsum("...id,...icd->...ic", q * q.shape[-1] ** -0.5, k[..., at, :])
+    weights = torch.where(key == at, scores, -1e30).softmax(dim=-1)
+    return torch.einsum("...ic,...icd->...id", weights, v[..., at, :])
+
+
+def query_by_query(q, k, v, width, causal=False):
+    out = []
+    for i in range(q.shape[-2]):
+        last = i if causal else i + width // 2
+        near = slice(max(0, last - width + 1), last + 1)
+        scores = k[..., near, :] @ q[..., i, :, None] / q.shape[-1] ** 0.5
+        out.append((scores.softmax(dim=-2) * v[..., near, :]).sum(dim=-2))
+    return torch.stack(out, dim=-2)
+
+
+RIGHT = {
+    "a right windowed attention": plain,
+    "a right windowed attention, by windows": by_windows,
+    "a right windowed attention, query by query": query_by_query,
+}
+SIDES = "(width - 1, 0) if causal else (width // 2, width // 2)"
+CAUSAL = "(width - 1, 0)"
+SYMMETRIC = "(width // 2, width // 2)"
+OFFSET = "torch.arange(n) - torch.arange(n)[:, None]"
+SCORES = "q @ k.mT / q.shape[-1] ** 0.5"
+SOFTMAX = "scores.masked_fill(~near, -torch.inf).softmax(dim=-1)"
+MEAN = "weights @ v"
+PADDED = "torch.nn.functional.pad({}, (0, 0, left, right))"
+# what each wrong attention does, and the edits that make it of the plain one
+WRONG = {
+    "reaches the whole width to each side": [(SYMMETRIC, "(width, width)")],
+    "loses the ends of a symmetric window": [(SYMMETRIC, "(max(width // 2 - 1, 0),) * 2")],
+    "is causal even if not asked": [(SYMMETRIC, CAUSAL)],
+    "is never causal": [(CAUSAL, SYMMETRIC)],
+    "has a causal window that is one too long": [(CAUSAL, "(width, 0)")],
+    "keeps half of a causal window": [(CAUSAL, "(width // 2, 0)")],
+    "rounds an even causal width down": [(CAUSAL, "((width - 1) // 2 * 2, 0)")],
+    "looks ahead where it should be causal": [(CAUSAL, "(0, width - 1)")],
+    "has no window, but for the causal order": [
+        (SIDES, "(n, 0) if causal else (n, n)"),
+    ],
+    "joins the two ends": [(OFFSET, f"({OFFSET} + n // 2) % n - n // 2")],
+    "attends to zeros beyond the ends": [
+        (OFFSET, "torch.arange(-left, n + right) - torch.arange(n)[:, None]"),
+        ("k.mT", f"{PADDED.format('k')}.mT"),
+        (MEAN, f"weights @ {PADDED.format('v')}"),
+    ],
+    "masks after the softmax": [(SOFTMAX, "scores.softmax(dim=-1) * near")],
+    "fails for a window beyond the length": [
+        (OFFSET, f"{OFFSET} + torch.zeros(2 * n - width).sum().long()")
+    ],
+    "forgets to scale": [(SCORES, "q @ k.mT")],
+    "scales by the width of the values": [(SCORES, "q @ k.mT / v.shape[-1] ** 0.5")],
+    "overflows for large scores": [
+        (SOFTMAX, "scores.exp() * near / (scores.exp() * near).sum(-1, keepdim=True)")
+    ],
+    "averages the keys": [(MEAN, "weights @ k")],
+    "is right only without a batch": [(SOFTMAX, SOFTMAX.replace("dim=-1", "dim=1"))],
+    "cannot do without a batch": [("k.mT", "k.transpose(1, 2)")],
+    "gives the rows in reverse": [(MEAN, "(weights @ v).flip(-2)")],
+    "always returns float32": [(MEAN, "(weights @ v).float()")],
+    "always returns float64": [(MEAN, "(weights @ v).double()")],
+    "changes q": [(f"scores = {SCORES}", "q /= q.shape[-1] ** 0.5\n    scores = q @ k.mT")],
+    "changes v": [(MEAN, "weights @ v.mul_(2) / 2")],
+}
+
+
+class Trial(NamedTuple):
+    """A call that a test makes."""
+
+    batch: tuple
+    dtype: torch.dtype
+    width: int
+    causal: bool
+
+
+# what a test needs: both kinds of window, an even one, one beyond the length; leading axes and
+# none, and each dtype
+TRIALS = (
+    Trial((), torch.float64, 3, False),
+    Trial((2,), torch.float32, 5, False),
+    Trial((), torch.float32, 3, True),
+    Trial((2,), torch.float64, 4, True),
+    Trial((2,), torch.float64, 21, False),
+    Trial((), torch.float64, 21, True),
+)
+
+
+def inputs(*batch, sizes=(7, 6, 2), large=1000.0, dtype=torch.float64, seed=0):
+    """q, k and v; the scores of the query in the middle are large."""
+    generator = torch.Generator().manual_seed(seed)
+    n, d_k, d_v = sizes
+    shapes = (n, d_k), (n, d_k), (n, d_v)
+    q, k, v = (torch.randn(*batch, *s, generator=generator, dtype=dtype) for s in shapes)
+    q[..., n // 2, :] *= large
+    return q, k, v
+
+
+def formula(q, k, v, width, causal=False, *, scale=None, symmetric=None, past=None):
+    """Attention once more, all weights outside of a band of parts set to 0."""
+    before, after = (past or (width - 1, 0)) if causal else (symmetric or (width // 2, width // 2))
+    n = q.shape[-2]
+    ones = torch.ones(n, n, dtype=torch.bool).triu(-before).tril(after)
+    scores = q @ k.mT / (q.shape[-1] ** 0.5 if scale is None else scale)
+    scores = torch.where(ones, scores, -1e30)
+    parts = (scores - scores.amax(-1, keepdim=True)).exp()
+    return parts / parts.sum(-1, keepdim=True) @ v
+
+
+def examine(
+    windowed_attention,
+    *,
+    trials=TRIALS,
+    draw=inputs,
+    want=formula,
+    agree=close,
+    unchanged="qkv",
+):
+    """The right test, with the places where a bad one departs from it as arguments."""
+    for batch, dtype, width, causal in trials:
+        q, k, v = draw(*batch, dtype=dtype)
+        before = [x.clone() for x in (q, k, v)]
+        got = windowed_attention(q, k, v, width, causal)
+        agree(got, want(*before, width, causal))
+        for name, now, then in zip("qkv", (q, k, v), before, strict=True):
+            assert name not in unchanged or now.equal(then)

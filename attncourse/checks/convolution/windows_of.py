@@ -1,0 +1,191 @@
+"""Exercise windows_of: the neighbours of every position, zeros beyond the ends."""
+
+import torch
+from torch.nn.functional import conv1d, pad
+
+from attncourse.checks.convolution.windows import inside, keys, windows
+from attncourse.checks.exercise import Case, Exercise
+
+exercise = Exercise(
+    name="windows_of",
+    chapter="convolution",
+    title="Every position's neighbours",
+    kind="build",
+    difficulty=2,
+    minutes=20,
+    points=15,
+    hints=(
+        "Add zeros at both ends first, as many as a window reaches beyond them. Then every "
+        "position has a whole window, and all windows are pieces of one longer sequence.",
+        "torch.nn.functional.pad counts axes from the last one, so the positions come second. "
+        "Tensor.unfold cuts overlapping pieces along an axis; it puts the places of a window last, "
+        "where the width of the vectors should be.",
+        "pad(x, (0, 0, side, side)) adds zeros at both ends of the positions, and "
+        ".unfold(-2, width, 1) has the shape (..., n, d, width)",
+    ),
+)
+
+
+@exercise.reference
+def by_hand(x, width):
+    n, side = x.shape[-2], width // 2
+    nothing = torch.zeros_like(x[..., 0, :])
+    found = [
+        torch.stack(
+            [x[..., j, :] if 0 <= j < n else nothing for j in range(i - side, i + side + 1)], dim=-2
+        )
+        for i in range(n)
+    ]
+    return torch.stack(found, dim=-3)
+
+
+@exercise.cases
+def cases(draw):
+    n = draw.integer(7, 8)
+    d = draw.integer(2, 3)
+    x, long = draw.normal(2, n, d), draw.normal(2, 60, d)
+    yield Case(f"a batch of 2, n={n}, d={d}, width=5", (x, 5), longer=(long, 5))
+    yield Case(f"one matrix without a batch, n={n}, d={d}, width=3", (x[0], 3))
+    yield Case("two leading axes (batch, heads), width=3", (draw.normal(2, 3, 4, 5), 3))
+    yield Case(f"a width of 9, n={n}", (x, 9))
+    yield Case("a width of 7, n=2", (x[:, :2], 7))
+    yield Case("a width of 1", (x, 1))
+    yield Case("one position, width=3", (x[:, :1], 3))
+
+
+@exercise.valid
+def padded_and_unfolded(x, width):
+    return windows(x, width)
+
+
+@exercise.valid
+def place_by_place(x, width):
+    # a loop over a window is none over the positions
+    n = x.shape[-2]
+    padded = pad(x, (0, 0, width // 2, width // 2))
+    return torch.stack([padded[..., t : t + n, :] for t in range(width)], dim=-2)
+
+
+@exercise.valid
+def by_index(x, width):
+    n = x.size(-2)
+    found = x[..., keys(n, width, x.device).clamp(0, n - 1), :]
+    return found * inside(n, width, x.device).unsqueeze(-1)
+
+
+@exercise.valid
+def by_a_kernel_of_unit_vectors(x, width):
+    n, d = x.shape[-2:]
+    eye = torch.eye(width, dtype=x.dtype, device=x.device)
+    columns = x.mT.reshape(-1, 1, n)
+    found = conv1d(columns, eye[:, None], padding=width // 2)
+    return found.reshape(*x.shape[:-2], d, width, n).movedim(-1, -3).mT
+
+
+@exercise.valid
+def by_matrices_with_a_single_one(x, width):
+    n = x.shape[-2]
+    picks = keys(n, width, x.device)[..., None] == torch.arange(n, device=x.device)
+    return torch.einsum("itj,...jd->...itd", picks.to(x.dtype), x)
+
+
+@exercise.mutant("positions near the ends get no window: add zeros at both ends first")
+def not_padded(x, width):
+    return x.unfold(-2, width, 1).mT
+
+
+@exercise.mutant(
+    "it adds zeros to every vector: the zeros belong before the first and after the last"
+)
+def width_padded(x, width):
+    return pad(x, (width // 2, width // 2)).unfold(-2, width, 1).mT
+
+
+@exercise.mutant(
+    "the last two axes are exchanged: the places of a window come before its vectors' width"
+)
+def places_last(x, width):
+    return windows(x, width).mT
+
+
+@exercise.mutant("reshape does not exchange axes: it deals the same numbers out anew. Transpose")
+def reshaped(x, width):
+    found = windows(x, width).mT.contiguous()
+    return found.view(*x.shape[:-1], width, x.shape[-1])
+
+
+@exercise.mutant("positions and places are exchanged: the result is (..., n, width, d)")
+def places_first(x, width):
+    return windows(x, width).transpose(-2, -3)
+
+
+@exercise.mutant("the windows lie before their position: half of each lies after it")
+def causal(x, width):
+    return windows(x, width, width - 1)
+
+
+@exercise.mutant("the windows begin at their position: it stands in the middle")
+def looking_ahead(x, width):
+    return windows(x, width, 0)
+
+
+@exercise.mutant("every window is in reverse: earlier neighbours come first")
+def reversed_windows(x, width):
+    return windows(x, width).flip(-2)
+
+
+@exercise.mutant("the two ends are joined: beyond an end there are zeros, not the other end")
+def rolled(x, width):
+    side = width // 2
+    return torch.stack([x.roll(side - t, -2) for t in range(width)], dim=-2)
+
+
+ENDS = "the vector at an end is repeated: beyond it there are zeros"
+
+
+@exercise.mutant(ENDS)
+def ends_repeated(x, width):
+    n = x.shape[-2]
+    return x[..., keys(n, width, x.device).clamp(0, n - 1), :]
+
+
+@exercise.mutant("an index below 0 counts from the end: those places need zeros")
+def negative_index(x, width):
+    n = x.shape[-2]
+    key = keys(n, width, x.device)
+    return x[..., torch.where(key < n, key, 0) % n, :] * (key < n)[..., None]
+
+
+@exercise.mutant("it needs a batch axis: any leading axes, or none, should work")
+def batch_axis_assumed(x, width):
+    batch, _, d = x.shape
+    side = x.new_zeros(batch, width // 2, d)
+    return torch.cat([side, x, side], dim=1).unfold(1, width, 1).mT
+
+
+LOOP = "it loops over positions or sentences: all windows are cut in one step"
+
+
+@exercise.mutant(LOOP)
+def loop_over_positions(x, width):
+    padded = pad(x, (0, 0, width // 2, width // 2))
+    found = [padded[..., i : i + width, :] for i in range(x.shape[-2])]
+    return torch.stack(found, dim=-3)
+
+
+@exercise.mutant("the zeros beyond the ends are made on the CPU: give them the device of x")
+def zeros_on_the_cpu(x, width):
+    side = torch.zeros(*x.shape[:-2], width // 2, x.shape[-1], dtype=x.dtype, device="cpu")
+    return torch.cat([side, x, side], dim=-2).unfold(-2, width, 1).mT
+
+
+@exercise.mutant("the result is always float32: keep the dtype of x")
+def always_float32(x, width):
+    return windows(x.float(), width)
+
+
+@exercise.mutant(
+    "no gradient reaches x: cut the windows from x itself, not from a copy of its data"
+)
+def detached(x, width):
+    return windows(x.detach(), width)
