@@ -113,11 +113,6 @@ def columns_of_the_input_added(layer, n, d):
     return (jacobian(layer, n, d).sum(3) != 0).any(dim=1)
 
 
-@exercise.mutant(CANCEL)
-def all_columns_added(layer, n, d):
-    return jacobian(layer, n, d).sum((1, 3)) != 0
-
-
 @exercise.mutant("a negative derivative reaches the output as well: ask whether it is 0")
 def positive_only(layer, n, d):
     return (jacobian(layer, n, d) > 0).any(dim=3).any(dim=1)
@@ -191,8 +186,3 @@ def global_numbers(layer, n, d):
 @exercise.mutant("these are sizes of derivatives: True or False is asked for")
 def sizes_of_derivatives(layer, n, d):
     return jacobian(layer, n, d).abs().sum((1, 3))
-
-
-@exercise.mutant("it tells every column apart: one answer for a pair of positions is asked for")
-def every_column_apart(layer, n, d):
-    return jacobian(layer, n, d) != 0

@@ -113,11 +113,6 @@ def rows_only(height, width, reach, device=None):
     return apart(height, width, device)[0] <= reach
 
 
-@exercise.mutant("only the columns are compared: the rows have to be near, too")
-def columns_only(height, width, reach, device=None):
-    return apart(height, width, device)[1] <= reach
-
-
 @exercise.mutant("near in rows or in columns is a cross: both have to be near")
 def either_of_both(height, width, reach, device=None):
     rows, columns = apart(height, width, device)
@@ -156,22 +151,6 @@ def torus(height, width, reach, device=None):
 @exercise.mutant("only what comes before is allowed: a window reaches to every side")
 def causal(height, width, reach, device=None):
     return rows_and_columns(height, width, reach, device).tril()
-
-
-@exercise.mutant("the mask is upside down: True means may attend")
-def inverted(height, width, reach, device=None):
-    return ~rows_and_columns(height, width, reach, device)
-
-
-@exercise.mutant("a pixel does not see itself: its own place lies in the window, too")
-def without_itself(height, width, reach, device=None):
-    rows, columns = apart(height, width, device)
-    return (rows <= reach) & (columns <= reach) & (rows + columns > 0)
-
-
-@exercise.mutant("there are four axes: one for the query and one for the key are asked for")
-def four_axes(height, width, reach, device=None):
-    return rows_and_columns(height, width, reach, device).reshape(height, width, height, width)
 
 
 @exercise.mutant("a mask is boolean: these are numbers")

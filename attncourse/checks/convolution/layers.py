@@ -29,16 +29,6 @@ def two_layers_of_three_taps(x):
     return torch.conv1d(hidden, weight, padding=1)[0].mT
 
 
-def two_taps_with_a_gap(x):
-    weight = torch.ones(x.shape[-1], x.shape[-1], 2, dtype=x.dtype)
-    padded = torch.nn.functional.pad(x.mT[None], (3, 0))
-    return torch.conv1d(padded, weight, dilation=3)[0].mT
-
-
-def attention_to_all(x):
-    return (x @ x.mT / x.shape[-1] ** 0.5).softmax(dim=-1) @ x
-
-
 def causal_window(x):
     ones = torch.ones(len(x), len(x), dtype=torch.bool)
     scores = x @ x.mT / x.shape[-1] ** 0.5
@@ -81,15 +71,9 @@ def a_trace_of_the_mean(x):
     return x + 1e-6 * x.mean(dim=0)
 
 
-def each_by_itself(x):
-    return x.tanh()
-
-
 LAYERS = {
     "a convolution of 3 taps": three_taps,
     "two convolutions of 3 taps": two_layers_of_three_taps,
-    "two taps with a gap": two_taps_with_a_gap,
-    "attention to all positions": attention_to_all,
     "attention in a causal window": causal_window,
     "a product of each position and the next": product_with_the_next,
     "squared differences": squared_difference_from_the_one_before,
@@ -99,5 +83,4 @@ LAYERS = {
     "a first column that reaches a last one": first_column_to_the_last,
     "minus the position before": minus_the_one_before,
     "a millionth of the mean": a_trace_of_the_mean,
-    "each position by itself": each_by_itself,
 }
