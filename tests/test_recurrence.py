@@ -1,0 +1,223 @@
+"""The recurrent networks against torch's own, by property, and with bad input."""
+
+import pytest
+import torch
+from torch import nn
+
+from attncourse import device
+from attncourse.recurrence import gradient_by_distance, lstm, rnn
+
+LEADING = [(), (2,), (2, 3), (2, 1, 3)]
+# n, d, h: alone, of width 1, states wider and narrower than tokens
+SIZES = [(1, 1, 1), (1, 4, 3), (2, 3, 5), (7, 5, 3), (8, 2, 6)]
+THEIRS = {"rnn": (nn.RNN, 1), "lstm": (nn.LSTM, 4)}
+network = pytest.fixture(params=THEIRS)(lambda request: request.param)
+
+
+def shapes(name, d, h):
+    """The shapes of the weights and biases."""
+    rows = THEIRS[name][1] * h
+    return (rows, d), (rows, h), (rows,), (rows,)
+
+
+def states(name, x, weights, first=None):
+    """All states and the last cell, which an RNN has not."""
+    return (rnn(x, *weights, first), None) if name == "rnn" else lstm(x, *weights, first)
+
+
+@pytest.fixture
+def normal(g):
+    """Normal numbers on the course's device, from one seed."""
+
+    def draw(*shape, dtype=torch.float64):
+        return torch.randn(shape, generator=g, dtype=torch.float64).to(device(), dtype)
+
+    return draw
+
+
+@pytest.fixture
+def inputs(normal):
+    """Tokens, the four weights, and what is before the first token; all want gradients."""
+
+    def draw(name, leading, n, d, h, dtype=torch.float64):
+        weights = [normal(*shape, dtype=dtype).requires_grad_() for shape in shapes(name, d, h)]
+        first = [normal(*leading, h, dtype=dtype).requires_grad_() for _ in "hc"]
+        x = normal(*leading, n, d, dtype=dtype).requires_grad_()
+        return x, weights, tuple(first) if name == "lstm" else first[0]
+
+    return draw
+
+
+def by_torch(name, x, weights, first=None):
+    """The states and the last cell of torch's own layer with these weights."""
+    with torch.device("meta"):
+        layer = THEIRS[name][0](x.shape[-1], weights[1].shape[1], batch_first=True)
+    own = dict(
+        zip(("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0"), weights, strict=True)
+    )
+    # torch takes one leading axis, and gives the last state an axis for the layer
+    flat = [one.reshape(1, -1, one.shape[-1]) for one in (first if name == "lstm" else [first])]
+    before = tuple(flat) if name == "lstm" else flat[0]
+    batch = x.reshape(-1, *x.shape[-2:])
+    out, last = torch.func.functional_call(layer.to(x.dtype), own, (batch, before))
+    cell = last[1].view(*x.shape[:-2], -1) if name == "lstm" else None
+    return out.view(*x.shape[:-1], -1), cell
+
+
+@pytest.mark.parametrize("leading", LEADING, ids=str)
+def test_states_and_gradients_are_those_of_torch(network, inputs, normal, leading):
+    for sizes in SIZES:
+        x, weights, first = inputs(network, leading, *sizes)
+        ours, theirs = (f(network, x, weights, first) for f in (states, by_torch))
+        torch.testing.assert_close(ours, theirs)
+        leaves = [x, *weights, *(first if network == "lstm" else [first])]
+        toward = normal(*ours[0].shape)
+        of_cell = 0 if network == "rnn" else normal(*ours[1].shape)
+        grads = [
+            torch.autograd.grad(
+                (out * toward).sum() + (0 if cell is None else (cell * of_cell).sum()), leaves
+            )
+            for out, cell in (ours, theirs)
+        ]
+        torch.testing.assert_close(*grads)
+
+
+def test_without_a_first_state_it_is_zeros(network, inputs):
+    x, weights, first = inputs(network, (2,), 5, 4, 3)
+    zeros = tuple(map(torch.zeros_like, first)) if network == "lstm" else torch.zeros_like(first)
+    torch.testing.assert_close(states(network, x, weights), states(network, x, weights, zeros))
+
+
+@pytest.mark.parametrize("cut", [1, 3, 6])
+def test_a_sequence_may_be_read_in_two_parts(network, inputs, cut):
+    x, weights, first = inputs(network, (2,), 7, 4, 3)
+    whole, cell = states(network, x, weights, first)
+    early, between = states(network, x[:, :cut], weights, first)
+    handed_over = early[:, -1] if network == "rnn" else (early[:, -1], between)
+    late, last = states(network, x[:, cut:], weights, handed_over)
+    torch.testing.assert_close(torch.cat([early, late], 1), whole)
+    if network == "lstm":
+        torch.testing.assert_close(last, cell)
+
+
+def test_a_state_depends_on_every_token_up_to_it_and_on_no_later_one(network, inputs):
+    x, weights, first = inputs(network, (), 6, 4, 3)
+    out = states(network, x, weights, first)[0]
+    for i in range(6):
+        (gradient,) = torch.autograd.grad(out[i].sum(), x, retain_graph=True)
+        assert ((gradient != 0).any(-1) == (torch.arange(6, device=device()) <= i)).all()
+
+
+def test_the_same_token_at_two_places_makes_two_states(network, inputs):
+    x, weights, _ = inputs(network, (), 3, 4, 3)
+    x = x.detach()[[0, 1, 0]]
+    out = states(network, x, weights)[0]
+    assert (out[0] - out[2]).abs().max() > 1e-3
+
+
+def test_a_closed_gate_keeps_nothing_and_an_open_one_all(inputs):
+    x, (w_ih, w_hh, b_ih, b_hh), (h, c) = inputs("lstm", (2,), 5, 4, 3)
+    for gate, expected in ((-1e9, 0 * c), (1e9, c)):
+        # the second three rows are those of the forget gate; the input gate stays closed
+        bias = b_ih.detach().clone()
+        bias[:3], bias[3:6] = -1e9, gate
+        torch.testing.assert_close(lstm(x, w_ih, w_hh, bias, b_hh, (h, c))[1], expected)
+
+
+def test_states_stay_between_minus_one_and_one(network, inputs):
+    x, weights, _ = inputs(network, (2,), 20, 4, 3)
+    out = states(network, 1e3 * x, weights)[0]
+    assert out.isfinite().all() and out.abs().max() <= 1
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
+def test_the_states_have_the_dtype_of_the_tokens(network, inputs, dtype):
+    x, weights, first = inputs(network, (2,), 7, 4, 3, dtype=dtype)
+    assert states(network, x, weights)[0].dtype == dtype
+    assert states(network, x, weights, first)[0].dtype == dtype
+
+
+def test_inputs_come_back_unchanged(network, inputs):
+    x, weights, first = inputs(network, (2,), 5, 4, 3)
+    every = [x, *weights, *(first if network == "lstm" else [first])]
+    before = [one.detach().clone() for one in every]
+    states(network, x, weights, first)
+    assert all(torch.equal(one, old) for one, old in zip(every, before, strict=True))
+
+
+@pytest.mark.parametrize("leading", LEADING, ids=str)
+def test_the_meta_device_gives_the_shapes(network, leading):
+    x = torch.empty(*leading, 5, 4, device="meta").requires_grad_()
+    weights = [torch.empty(s, device="meta").requires_grad_() for s in shapes(network, 4, 3)]
+    out, cell = states(network, x, weights)
+    assert (out.shape, out.device.type) == ((*leading, 5, 3), "meta")
+    assert cell is None or cell.shape == (*leading, 3)
+    out.sum().backward()
+    assert [one.grad.shape for one in weights] == [one.shape for one in weights]
+
+
+def test_the_gradient_over_distance_is_that_of_the_jacobian(inputs, g):
+    _, weights, _ = inputs("rnn", (), 1, 4, 4)
+    got = gradient_by_distance(
+        lambda x: rnn(x, *weights), 6, d=4, draws=3, generator=g, dtype=torch.float64
+    )
+    # the same draws, once more
+    g.manual_seed(0)
+    inputs("rnn", (), 1, 4, 4)
+    want = torch.zeros(6, dtype=torch.float64, device=device())
+    for x in torch.randn(3, 6, 4, generator=g, dtype=torch.float64).to(device()):
+        jacobian = torch.autograd.functional.jacobian(lambda x: rnn(x, *weights)[-1], x)
+        want += torch.stack([jacobian[:, 5 - distance].norm() for distance in range(6)]) / 3
+    torch.testing.assert_close(got, want)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_a_layer_that_passes_each_token_on_has_a_gradient_at_distance_zero_alone(n):
+    got = gradient_by_distance(lambda x: 3 * x, n, d=4)
+    torch.testing.assert_close(got, 6.0 * (torch.arange(n) == 0))
+
+
+def test_a_delay_of_two_has_its_gradient_at_distance_two():
+    got = gradient_by_distance(lambda x: x.roll(2, 1), 5, d=9)
+    torch.testing.assert_close(got, torch.tensor([0.0, 0, 3, 0, 0]))
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"x": (4,)}, r"x=\(4,\) needs two axes"),
+        ({"x": (2, 0, 4)}, r"x=\(2, 0, 4\) needs two axes, \(length, width\), and a token"),
+        ({"x": (2, 5, 6)}, r"w_ih=\(R, 4\) should be \(R, 6\), for tokens of width 6"),
+        ({"w_ih": (4, 4)}, r"w_ih=\(4, 4\) should be \(R, 4\)"),
+        ({"w_hh": (5, 3)}, r"w_hh=\(5, 3\) should be \(R, 3\), .* states of width 3"),
+        ({"b_ih": (2,)}, r"b_ih=\(2,\) should be \(R,\)"),
+        ({"b_hh": (3, 1)}, r"b_hh=\(3, 1\) should be \(R,\)"),
+        ({"first": (3,)}, r"a first state of \(3,\) should be \(2, 3\)"),
+    ],
+)
+@pytest.mark.usefixtures("unchecked")
+def test_sizes_that_do_not_fit_are_refused_with_the_numbers(network, inputs, bad, message):
+    x, weights, first = inputs(network, (2,), 5, 4, 3)
+    names = ["w_ih", "w_hh", "b_ih", "b_hh"]
+    for name, shape in bad.items():
+        wrong = torch.zeros(shape, dtype=x.dtype, device=x.device)
+        if name in names:
+            weights[names.index(name)] = wrong
+        x = wrong if name == "x" else x
+        if name == "first":
+            first = wrong if network == "rnn" else (first[0], wrong)
+    rows = str(3 * THEIRS[network][1])
+    with pytest.raises(ValueError, match=message.replace("R", rows)):
+        states(network, x, weights, first)
+
+
+@pytest.mark.parametrize("sizes", [(0, 4, 2), (3, 0, 2), (3, 4, 0)])
+def test_a_gradient_without_a_token_is_refused(sizes):
+    n, d, draws = sizes
+    with pytest.raises(ValueError, match=f"n={n}, d={d} and draws={draws}: each"):
+        gradient_by_distance(lambda x: x, n, d, draws)
+
+
+def test_a_layer_that_changes_the_shape_is_refused():
+    with pytest.raises(ValueError, match=r"makes \(32, 3, 2\) of \(32, 3, 4\)"):
+        gradient_by_distance(lambda x: x[..., :2], 3, d=4)
