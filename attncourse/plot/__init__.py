@@ -6,6 +6,7 @@ None imports a mechanism; those whose page has to compute one, such as `explorer
 """
 
 from attncourse.plot.clipping import clipping
+from attncourse.plot.distances import distances
 from attncourse.plot.drawing import Picture, beside, heatmap, lines
 from attncourse.plot.explorer import explorer
 from attncourse.plot.heads import heads
@@ -18,6 +19,7 @@ __all__ = [
     "Picture",
     "beside",
     "clipping",
+    "distances",
     "explorer",
     "heads",
     "heatmap",
