@@ -46,7 +46,7 @@ def layers(g: torch.Generator, d: int) -> dict[str, Layer]:
         "RNN": lambda x: rnn(x, *of_rnn),
         "LSTM": lambda x: lstm(x, *of_lstm)[0],
         "LSTM, open": lambda x: lstm(x, w_ih, w_hh, opened, b_hh)[0],
-        "convolutions": lambda x: convolved(x, kernels),
+        "CNN": lambda x: convolved(x, kernels),
         "attention": lambda x: attend(x, mask=causal_mask(x.shape[-2], x.device)),
     }
 
@@ -178,7 +178,7 @@ def gradients_over_distance(g):
         for name, layer in layers(g, d).items()
     }
     left = {name: (norm[32] / norm[1]).item() for name, norm in norms.items()}
-    beyond = norms["convolutions"]
+    beyond = norms["CNN"]
     return Measured(
         {f"{name}, 32 over 1": one for name, one in left.items()},
         "below 1e-6; below 1e-3; over 0.1; 0; from 1/3 to 3",
@@ -371,8 +371,8 @@ def attention_keeps_a_number_for_each_pair(g):
 
 @claim(
     "To write its m-th token, an RNN with states of width d takes the same 4 d² operations in "
-    "matrix products at every m, and hands on d numbers. Attention, with the keys and values of "
-    "the tokens so far, takes 4 m d besides its four maps, and hands on 2 m d.",
+    "matrix products at every m. Attention, with the keys and values of the tokens so far in a "
+    "cache, takes 4 m d besides its four maps.",
     source="counted; here tokens, keys and values are as wide as states",
 )
 def a_step_of_writing_grows_in_attention(g):

@@ -98,10 +98,10 @@ def test_what_the_chapter_says_of_its_figure_is_so(new_tab, address):
     tab.goto(address + CHAPTER)
     figure = tab.locator("#fig-distance .attncourse-figure")
     assert figure.locator(".scroll").evaluate("box => box.scrollWidth <= box.clientWidth")
-    names = ["RNN", "LSTM", "LSTM, open", "convolutions", "attention"]
+    names = ["RNN", "LSTM", "LSTM, open", "CNN", "attention"]
     cells = [number(text) for text in read(figure)["cell"]]
-    last = dict(zip(names, cells[6::7], strict=True))
-    assert last["RNN"] < 1e-15 and last["LSTM"] < 1e-9 and last["convolutions"] == 0
+    last = dict(zip(names, cells[5::6], strict=True))
+    assert last["RNN"] < 1e-15 and last["LSTM"] < 1e-9 and last["CNN"] == 0
     assert last["LSTM, open"] == last["attention"] == 1
 
     def left(layer: str, distance: int) -> float:
@@ -114,5 +114,5 @@ def test_what_the_chapter_says_of_its_figure_is_so(new_tab, address):
     assert "the way has 4 steps" in read(figure, layer=3, distance=7)["said"][0]
     assert "no way from there" in read(figure, layer=3, distance=8)["said"][0]
     ways = read(figure, show=1)["cell"]
-    assert ways[6::7] == ["64", "64", "64", "none", "1"]
+    assert ways[5::6] == ["64", "64", "64", "none", "1"]
     assert tab.evaluate("document.documentElement.scrollWidth") <= 360
