@@ -59,7 +59,9 @@ def by_torch(name, x, weights, first=None):
     flat = [one.reshape(1, -1, one.shape[-1]) for one in (first if name == "lstm" else [first])]
     before = tuple(flat) if name == "lstm" else flat[0]
     batch = x.reshape(-1, *x.shape[-2:])
-    out, last = torch.func.functional_call(layer.to(x.dtype), own, (batch, before))
+    # on a GPU it would warn of weights that do not lie in one piece
+    with torch.backends.cudnn.flags(enabled=False):
+        out, last = torch.func.functional_call(layer.to(x.dtype), own, (batch, before))
     cell = last[1].view(*x.shape[:-2], -1) if name == "lstm" else None
     return out.view(*x.shape[:-1], -1), cell
 

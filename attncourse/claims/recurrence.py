@@ -72,6 +72,8 @@ def both_equal_torch(g):
         layer = layer.double().to_empty(device=g.device)
         for theirs, ours in zip(layer.parameters(), weights, strict=True):
             theirs.data = ours.requires_grad_().data
+        # on a GPU torch would warn of weights that do not lie in one piece
+        layer.flatten_parameters()
         ours = rnn(x, *weights) if name == "RNN" else lstm(x, *weights)[0]
         found = torch.autograd.grad(ours, [x, *weights], toward)
         want = torch.autograd.grad(layer(x)[0], [x, *layer.parameters()], toward)
