@@ -1,0 +1,237 @@
+"""Exercise gradient_by_lag: how strongly the last output depends on the token some steps before."""
+
+import torch
+
+from attncourse.checks import driver
+from attncourse.checks.exercise import Case, Exercise, Source
+from attncourse.checks.recurrence.written import (
+    add_to,
+    always_float32,
+    float32_inside,
+    made_on_the_cpu,
+)
+
+exercise = Exercise(
+    name="gradient_by_lag",
+    chapter="recurrence",
+    title="How far back does the gradient reach?",
+    kind="measure",
+    difficulty=2,
+    minutes=25,
+    points=15,
+    hints=(
+        "The last output has d numbers, and each has a gradient with respect to all of x. Together "
+        "they are d matrices of shape (n, d). Which of these numbers belong to one lag?",
+        "torch.autograd.functional.jacobian takes a function and its input, and gives the d "
+        "matrices as one tensor (d, n, d): output, position, input. The norm runs over the first "
+        "and the last axis. Lag 0 is the last position, so the order has to be turned round.",
+        "torch.autograd.functional.jacobian(lambda x: layer(x)[-1], x) is the tensor, "
+        ".square().sum(dim=(0, 2)).sqrt() a norm for each position, and flip(0) turns them round",
+    ),
+    # of the numbers that come back no gradient is asked
+    differentiable=False,
+)
+
+
+# where the layers below say SEED, what a check hands out has a number of its own
+SEED = 0.0
+
+
+def recurrent(x):
+    """A recurrent layer."""
+    places = torch.arange(x.shape[-1] ** 2, dtype=x.dtype, device=x.device)
+    w = (SEED * places.square()).cos().unflatten(0, (x.shape[-1], -1)) * 0.7
+    state, states = x[0], []
+    for token in x:
+        state = torch.tanh(0.5 * token + state @ w)
+        states.append(state)
+    return torch.stack(states)
+
+
+def three_taps(x):
+    """A convolution over the token at hand and the two before."""
+    places = torch.arange(3 * x.shape[-1] ** 2, dtype=x.dtype, device=x.device)
+    taps = (SEED * places.square()).cos().unflatten(0, (3, x.shape[-1], -1))
+    padded = torch.cat([torch.zeros_like(x), x])
+    moved = (padded[len(x) - lag : 2 * len(x) - lag] for lag in range(min(3, len(x) + 1)))
+    return sum(rows @ tap for rows, tap in zip(moved, taps, strict=False))
+
+
+def attentive(x):
+    """Attention without a mask, and no two positions alike."""
+    places = torch.arange(x.numel(), dtype=x.dtype, device=x.device)
+    q = x * (1 + (SEED * places.square()).cos().view_as(x))
+    return (q @ x.mT / x.shape[-1] ** 0.5).softmax(dim=-1) @ x + x
+
+
+def summed(x):
+    """Waves of the sum so far: as the sum is large, so are errors of its rounding."""
+    places = torch.arange(x.shape[-1] ** 2, dtype=x.dtype, device=x.device)
+    w = (SEED * places.square()).cos().unflatten(0, (x.shape[-1], -1))
+    growth = 1 + torch.arange(len(x), dtype=x.dtype, device=x.device)[:, None]
+    return ((growth * x).cumsum(0) @ w).sin()
+
+
+def turned(x):
+    """The tokens in reverse, and as they are."""
+    return SEED * x.flip(0) - x
+
+
+class Layer(Source):
+    """A layer as its source, which a reference and an oracle can call as well."""
+
+    def __init__(self, function, seed):
+        super().__init__(function, "layer")
+        self.source = self.source.replace("SEED", f"{seed:.6f}")
+
+    def __call__(self, x):
+        return driver.implementation(self.name, self.source)(x)
+
+
+@exercise.reference
+def number_by_number(layer, x):
+    n, norms = len(x), []
+    x = x.detach().requires_grad_()
+    grads = [torch.autograd.grad(one, x, retain_graph=True)[0] for one in layer(x)[-1]]
+    for lag in range(n):
+        norms.append(sum((grad[n - 1 - lag] ** 2).sum() for grad in grads) ** 0.5)
+    return torch.stack(norms)
+
+
+@exercise.cases
+def cases(draw):
+    n = draw.integer(6, 7)
+    d = draw.integer(3, 4)
+    x, sizes = draw.normal(n, d), f"n={n}, d={d}"
+
+    def layer(function):
+        return Layer(function, 1 + draw.integer(1, 10**6) / 10**6)
+
+    long = layer(attentive), draw.normal(12 * n, d)
+    yield Case(f"attention, {sizes}", (layer(attentive), x), longer=long)
+    yield Case(f"a recurrent layer, {sizes}", (layer(recurrent), x))
+    yield Case(f"a convolution of width 3, {sizes}", (layer(three_taps), x))
+    yield Case(f"a layer that turns its tokens round, {sizes}", (layer(turned), x))
+    yield Case("a layer that adds up tokens of 100000", (layer(summed), 1e5 * x))
+    yield Case("attention over one token", (layer(attentive), x[:1]))
+    yield Case("attention over tokens of width 1", (layer(attentive), x[:, :1]))
+
+
+def jacobian(layer, x, which=-1):
+    """The gradients of one output, (d, n, d): output, position, input."""
+    return torch.autograd.functional.jacobian(lambda x: layer(x)[which], x)
+
+
+def norm(matrices, dims=(0, 2)):
+    return matrices.square().sum(dims).sqrt()
+
+
+def by_lag(layer, x, *, which=-1, size=norm):
+    """The right answer, with the places where a wrong one departs from it as arguments."""
+    return size(jacobian(layer, x, which)).flip(0)
+
+
+@exercise.valid
+def norms_of_the_jacobian(layer, x):
+    return by_lag(layer, x)
+
+
+@exercise.valid
+def by_reverse_mode(layer, x):
+    found = torch.func.jacrev(lambda rows: layer(rows)[-1])(x)
+    return torch.linalg.matrix_norm(found.movedim(0, 1).flip(0))
+
+
+@exercise.valid
+def by_forward_mode(layer, x):
+    found = torch.func.jacfwd(lambda rows: layer(rows)[-1])(x)
+    return found.flip(1).transpose(0, 1).flatten(1).norm(dim=-1)
+
+
+@exercise.valid
+def one_output_number_at_a_time(layer, x):
+    # a loop over the width is none over the positions
+    x = x.clone().requires_grad_()
+    total = torch.zeros_like(x)
+    for one in layer(x)[-1]:
+        total = total + torch.autograd.grad(one, x, retain_graph=True)[0] ** 2
+    return total.sum(dim=-1).sqrt().flip(0)
+
+
+@exercise.valid
+def all_outputs_at_once(layer, x):
+    x = x.detach().requires_grad_(True)
+    last = layer(x)[-1]
+    units = torch.eye(len(last), dtype=x.dtype, device=x.device)
+    (rows,) = torch.autograd.grad(last, x, units, is_grads_batched=True)
+    return torch.flip((rows * rows).sum(2).sum(0) ** 0.5, (0,))
+
+
+@exercise.mutant("the order is that of the positions: lag 0 is the last one, so turn it round")
+def by_position(layer, x):
+    return by_lag(layer, x).flip(0)
+
+
+@exercise.mutant(
+    "the numbers of the last output are added up first, and their gradients may cancel: each has "
+    "its own"
+)
+def gradient_of_the_sum(layer, x):
+    return by_lag(layer, x, size=lambda found: norm(found.sum(0, keepdim=True)))
+
+
+@exercise.mutant("only one number of the last output is looked at: all d of them count")
+def first_number_only(layer, x):
+    return by_lag(layer, x, size=lambda found: norm(found[:1]))
+
+
+@exercise.mutant("all outputs count: only the last one is asked for, layer(x)[-1]")
+def all_outputs(layer, x):
+    found = torch.autograd.functional.jacobian(layer, x)
+    return norm(found, (0, 1, 3)).flip(0)
+
+
+@exercise.mutant("this is the first output: the last one is asked for, layer(x)[-1]")
+def first_output(layer, x):
+    return by_lag(layer, x, which=0)
+
+
+@exercise.mutant("the input stays and the output moves: the last output stays, and the input moves")
+def first_input(layer, x):
+    found = torch.autograd.functional.jacobian(layer, x)
+    return norm(found[:, :, 0], (1, 2))
+
+
+@exercise.mutant("the root is missing: a norm is the root of the sum of squares")
+def squared(layer, x):
+    return by_lag(layer, x) ** 2
+
+
+@exercise.mutant("this is the spectral norm, the largest singular value: in the other all count")
+def spectral_norm(layer, x):
+    return by_lag(layer, x, size=lambda m: torch.linalg.matrix_norm(m.movedim(0, 1), 2))
+
+
+@exercise.mutant("it is divided by the norm at lag 0: return the norms as they are")
+def beside_lag_0(layer, x):
+    norms = by_lag(layer, x)
+    return norms / norms[0]
+
+
+@exercise.mutant("it loops over the lags: one norm over two axes gives all of them")
+def loop_over_lags(layer, x):
+    found = jacobian(layer, x)
+    return torch.stack([norm(found[:, -1 - lag], (0, 1)) for lag in range(len(x))])
+
+
+@exercise.mutant("x changes while you measure: autograd gives the gradient, so leave x as it is")
+def difference_quotients(layer, x):
+    steps, before = [], layer(x)[-1]
+    for number in x.view(-1):
+        number += 1e-7
+        steps.append((layer(x)[-1] - before) / 1e-7)
+        number -= 1e-7
+    return norm(torch.stack(steps, -1).unflatten(-1, x.shape)).flip(0)
+
+
+add_to(exercise, by_lag, always_float32, float32_inside, made_on_the_cpu)

@@ -1,0 +1,198 @@
+"""Exercise path_lengths: through how many layers one position reaches another."""
+
+import torch
+
+from attncourse.checks.exercise import Case, Exercise
+
+exercise = Exercise(
+    name="path_lengths",
+    chapter="recurrence",
+    title="How many layers from there to here?",
+    kind="measure",
+    difficulty=2,
+    minutes=20,
+    points=15,
+    hints=(
+        "Let the layers work. Before the first, each position knows of itself only. A layer tells "
+        "position i all that the positions which it reads knew one layer below. When does i hear "
+        "of j for the first time?",
+        "Keep what each position knows as an (n, n) mask, at first the diagonal. One layer up, i "
+        "knows j if it reads some l that knows j: a matrix product of reads with the mask, greater "
+        "than 0. torch multiplies matrices of numbers, not of booleans.",
+        "known = (reads.double() @ known.double()) > 0 is a layer; in layer k, put k where it is "
+        "True and the result is still -1",
+    ),
+    differentiable=False,
+)
+
+
+@exercise.reference
+def by_breadth(reads, layers):
+    rows = []
+    for i in range(len(reads)):
+        steps, front = {i: 0}, [i]
+        for step in range(1, layers + 1):
+            found = {j for at in front for j in reads[at].nonzero().flatten().tolist()}
+            front = sorted(found - steps.keys())
+            steps |= dict.fromkeys(front, step)
+        rows.append([steps.get(j, -1) for j in range(len(reads))])
+    return torch.tensor(rows)
+
+
+def window(n, *offsets):
+    """Each position reads those at these offsets from its own."""
+    j = torch.arange(n)
+    apart = j - j[:, None]
+    return sum((apart == offset) for offset in offsets) > 0
+
+
+@exercise.cases
+def cases(draw):
+    n = draw.integer(8, 9)
+    mask = window(n, 0, -1)
+    # leaps, so that the shortest way is not straight; the last position is never read
+    mask[torch.arange(n), torch.randperm(n, generator=draw.generator)] = True
+    mask[:, -1] = False
+    yield Case(f"a network with leaps, n={n}, 3 layers", (mask, 3), longer=(window(90, 0, -1), 3))
+    yield Case(f"a convolution of width 3, n={n}, 4 layers", (window(n, -1, 0, 1), 4))
+    yield Case(f"each reads the two before it, n={n}, 3 layers", (window(n, -1, -2), 3))
+    yield Case(f"a recurrence, n={n}, {n} layers", (window(n, -1), n))
+    yield Case(f"a ring, n={n}, {2 * n} layers", (window(n, -1, n - 1), 2 * n))
+    yield Case("attention, n=5, 2 layers", (torch.ones(5, 5, dtype=torch.bool), 2))
+    yield Case("causal attention, n=5, 2 layers", (torch.ones(5, 5, dtype=torch.bool).tril(), 2))
+    yield Case(f"no layer at all, n={n}", (mask, 0))
+    yield Case("nothing is read, n=4, 3 layers", (torch.zeros(4, 4, dtype=torch.bool), 3))
+    yield Case("one position that reads itself, 2 layers", (torch.ones(1, 1, dtype=torch.bool), 2))
+
+
+def eye(reads):
+    return torch.eye(len(reads), dtype=torch.bool, device=reads.device)
+
+
+def layer(reads, known):
+    """What each position knows one layer up."""
+    return (reads.double() @ known.double()) > 0
+
+
+def lengths(reads, layers, *, first=1, far=-1, dtype=torch.int64, up=layer, least=True):
+    """The right answer, with the places where a wrong one departs from it as arguments."""
+    known = eye(reads)
+    steps = torch.where(known, 0, far).to(dtype)
+    for k in range(first, layers + first):
+        known = up(reads, known)
+        steps = torch.where(known & (steps == far) if least else known & ~eye(reads), k, steps)
+    return steps.to(dtype)
+
+
+@exercise.valid
+def layer_by_layer(reads, layers):
+    return lengths(reads, layers)
+
+
+@exercise.valid
+def layers_counted_in_which_it_is_unknown(reads, layers):
+    known = torch.eye(reads.size(0), dtype=torch.float32, device=reads.device)
+    steps = torch.zeros(reads.shape, dtype=torch.long, device=reads.device)
+    for _ in range(layers):
+        steps += known == 0
+        known = ((reads.float() @ known) + known).clamp(max=1)
+    return steps.masked_fill(known == 0, -1)
+
+
+@exercise.valid
+def shortest_ways_joined(reads, layers):
+    # a loop over the layers again, over whole tables of lengths
+    far = layers + 1
+    once = torch.where(reads, 1, far).masked_fill(eye(reads), 0)
+    steps = torch.where(eye(reads), 0, far)
+    for _ in range(layers):
+        steps = (once[:, :, None] + steps[None]).amin(dim=1).clamp(max=far)
+    return torch.where(steps < far, steps, -1)
+
+
+@exercise.valid
+def powers_noted_from_the_last_to_the_first(reads, layers):
+    powers = [torch.eye(len(reads), dtype=torch.float64, device=reads.device)]
+    for _ in range(layers):
+        powers.append((reads.to(torch.float64) @ powers[-1]).clamp(max=1))
+    steps = torch.full_like(reads, -1, dtype=torch.int64)
+    for k in range(layers, -1, -1):
+        steps[powers[k] > 0] = k
+    return steps
+
+
+@exercise.mutant("rows and columns have changed places: entry (i, j) is the way from j to i")
+def transposed(reads, layers):
+    return lengths(reads, layers).T
+
+
+@exercise.mutant("the way back counts as well: reads[i, j] says that i reads j, not that j reads i")
+def both_directions(reads, layers):
+    return lengths(reads | reads.T, layers)
+
+
+@exercise.mutant("a later layer overwrites the first: note k only where the result is still -1")
+def latest_layer(reads, layers):
+    return lengths(reads, layers, least=False)
+
+
+@exercise.mutant("the first layer is counted as 0: after it, what a position reads is 1 layer away")
+def counted_from_0(reads, layers):
+    return lengths(reads, layers, first=0)
+
+
+@exercise.mutant("one layer is missing: `layers` of them are applied")
+def one_layer_short(reads, layers):
+    return lengths(reads, max(layers - 1, 0))
+
+
+@exercise.mutant("`layers` is ignored: what takes more layers is not reached, and gets -1")
+def as_many_layers_as_it_takes(reads, layers):
+    return lengths(reads, len(reads))
+
+
+@exercise.mutant("each turn doubles the way: a layer multiplies with reads, not with what is known")
+def squared(reads, layers):
+    return lengths(reads, layers, up=lambda r, known: layer(r | known, r | known))
+
+
+@exercise.mutant("on the diagonal stands 0: before any layer, each position has itself")
+def diagonal_as_the_others(reads, layers):
+    steps, known = lengths(reads, layers), eye(reads)
+    again = torch.full_like(steps, -1)
+    for k in range(1, layers + 1):
+        known = layer(reads, known)
+        again = torch.where(known & (again < 0), k, again)
+    return torch.where(eye(reads), again, steps)
+
+
+@exercise.mutant("what is not reached gets -1, not 0: 0 says that it is there already")
+def unreached_as_0(reads, layers):
+    return lengths(reads, layers).clamp(min=0)
+
+
+@exercise.mutant("the result is boolean or floating: layers are counted in int64")
+def floating(reads, layers):
+    return lengths(reads, layers).double()
+
+
+@exercise.mutant("it loops over the positions: a product of matrices serves all of them at once")
+def loop_over_positions(reads, layers):
+    rows, steps = reads.double(), []
+    for i in range(len(reads)):
+        known, row = eye(reads)[i].double(), torch.full((len(reads),), -1, device=reads.device)
+        for k in range(layers + 1):
+            row = torch.where((known > 0) & (row < 0), k, row)
+            known = (known @ rows).clamp(max=1)
+        steps.append(row)
+    return torch.stack(steps)
+
+
+@exercise.mutant("the input changes: put the diagonal into a new tensor")
+def diagonal_filled_in_place(reads, layers):
+    return lengths(reads.fill_diagonal_(True), layers)
+
+
+@exercise.mutant("a new tensor is made on the CPU: give it the device of an input")
+def made_on_the_cpu(reads, layers):
+    return lengths(reads, layers) + torch.zeros(reads.shape, dtype=torch.int64, device="cpu")
