@@ -107,7 +107,7 @@ def cases(draw):
     def layer(function):
         return Layer(function, 1 + draw.integer(1, 10**6) / 10**6)
 
-    long = layer(attentive), draw.normal(12 * n, d)
+    long = layer(attentive), draw.normal(5 * n, d)
     yield Case(f"attention, {sizes}", (layer(attentive), x), longer=long)
     yield Case(f"a recurrent layer, {sizes}", (layer(recurrent), x))
     yield Case(f"a convolution of width 3, {sizes}", (layer(three_taps), x))

@@ -38,7 +38,7 @@ def cases(draw):
     h = draw.integer(3, 4)
     states, lengths = draw.normal(5, n, h), torch.tensor([n - 2, n, 0, 1, 3])
     sizes = f"n={n}, h={h}"
-    long = draw.normal(40, 4 * n, h), torch.arange(40) % (4 * n + 1)
+    long = draw.normal(20, 4 * n, h), torch.arange(20) % (4 * n + 1)
     yield Case(f"lengths {lengths.tolist()}, {sizes}", (states, lengths), longer=long)
     yield Case(f"one sequence without a batch, {n - 2} of {n} tokens", (states[0], lengths[0]))
     deep = draw.normal(2, 3, n, h), torch.tensor([[n, 2, 4], [0, n - 1, 1]])

@@ -28,7 +28,7 @@ exercise = WrittenOut(
         "first cell = f.sigmoid() * cell + i.sigmoid() * g.tanh(), then what reads it",
     ),
     # the loop over the tokens is the point; one over sentences is not
-    steps_allowed=4.0,
+    steps_allowed=3.0,
 )
 
 
@@ -69,7 +69,7 @@ def cases(draw):
     n, d, h = draw.sizes(3, 3, 6)
     x, sizes = draw.normal(2, n, d), f"n={n}, d={d}, h={h}"
     weights = draw.normal(4 * h, d), draw.normal(4 * h, h), draw.normal(4 * h)
-    long = draw.normal(32, 3 * n, d), *weights
+    long = draw.normal(8, 2 * n, d), *weights
     yield Case(f"a batch of 2, {sizes}", (x, *weights), longer=long)
     yield Case(f"one sequence without a batch, {sizes}", (x[0], *weights))
     yield Case(f"two leading axes, {sizes}", (draw.normal(2, 3, n, d), *weights))

@@ -53,7 +53,7 @@ def cases(draw):
     # leaps, so that the shortest way is not straight; the last position is never read
     mask[torch.arange(n), torch.randperm(n, generator=draw.generator)] = True
     mask[:, -1] = False
-    yield Case(f"a network with leaps, n={n}, 3 layers", (mask, 3), longer=(window(90, 0, -1), 3))
+    yield Case(f"a network with leaps, n={n}, 3 layers", (mask, 3), longer=(window(40, 0, -1), 3))
     yield Case(f"a convolution of width 3, n={n}, 4 layers", (window(n, -1, 0, 1), 4))
     yield Case(f"each reads the two before it, n={n}, 3 layers", (window(n, -1, -2), 3))
     yield Case(f"a recurrence, n={n}, {n} layers", (window(n, -1), n))

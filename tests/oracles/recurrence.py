@@ -1,0 +1,86 @@
+"""What the exercises of recurrence ask, by torch's own layers and numpy."""
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.func import functional_call
+from torch.nn.utils.rnn import pack_padded_sequence, unpad_sequence
+
+NAMES = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
+
+
+def torch_states(kind, x, w_ih, w_hh, b, first=None):
+    """All states of one of torch's layers, with the only bias as that of the input."""
+    layer = kind(x.shape[-1], w_hh.shape[-1], batch_first=True, dtype=x.dtype)
+    weights = dict(zip(NAMES, (w_ih, w_hh, b, 0 * b), strict=True))
+    args = [x.reshape(-1, *x.shape[-2:])]
+    args += [] if first is None else [first.reshape(1, -1, len(b))]
+    states, _ = functional_call(layer, weights, tuple(args))
+    return states.reshape(*x.shape[:-1], -1)
+
+
+def torch_rnn(x, w_x, w_h, b, first=None):
+    return torch_states(nn.RNN, x, w_x, w_h, b, first)
+
+
+def torch_lstm(x, w_ih, w_hh, b):
+    return torch_states(nn.LSTM, x, w_ih, w_hh, b)
+
+
+class TorchCell(nn.GRUCell):
+    def forward(self, input, hx):
+        rows = (x.reshape(-1, x.shape[-1]) for x in (input, hx))
+        return super().forward(*rows).reshape(hx.shape)
+
+
+def numpy_reversed(x, lengths):
+    """The whole turned round, then rolled so that its padding is back at the end."""
+    turned = np.empty(x.shape)
+    for at in np.ndindex(*x.shape[:-2]):
+        one, length = x[at].numpy(), int(lengths[at])
+        turned[at] = np.roll(one[::-1], length - len(one), axis=0)
+        turned[at][length:] = one[length:]
+    return torch.from_numpy(turned)
+
+
+def torch_last(states, lengths):
+    """The end of each packed sequence, with a state of zeros in front of the first."""
+    longer = F.pad(states.reshape(-1, *states.shape[-2:]), (0, 0, 1, 0))
+    ends = lengths.flatten() + 1
+    packed = pack_padded_sequence(longer, ends, batch_first=True, enforce_sorted=False)
+    padded, _ = nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+    last = [one[-1] for one in unpad_sequence(padded, ends, batch_first=True)]
+    return torch.stack(last).reshape(*states.shape[:-2], -1)
+
+
+def torch_gradient(layer, x):
+    jacobian = torch.func.jacfwd(layer)(x)[-1]
+    return torch.linalg.matrix_norm(jacobian.transpose(0, 1)).flip(0)
+
+
+def numpy_paths(reads, layers):
+    """The first power of the matrix of reads in which an entry is not zero."""
+    known = [np.linalg.matrix_power(reads.numpy().astype(float), k) > 0 for k in range(layers + 1)]
+    reached = np.any(known, axis=0)
+    return torch.from_numpy(np.where(reached, np.argmax(known, axis=0), -1))
+
+
+def torch_linear(a, b):
+    """Each state less its factor times the one before is b: a system of equations."""
+    n = b.shape[-2]
+    below = torch.diag_embed(a[..., 1:, :].mT, offset=-1)
+    solved = torch.linalg.solve_triangular(torch.eye(n) - below, b.mT[..., None], upper=False)
+    return solved[..., 0].mT
+
+
+ORACLES = {
+    "rnn_states": torch_rnn,
+    "GatedCell": TorchCell,
+    "reverse_within": numpy_reversed,
+    "last_states": torch_last,
+    "lstm_steps": torch_lstm,
+    "gradient_by_lag": torch_gradient,
+    "path_lengths": numpy_paths,
+    "linear_recurrence": torch_linear,
+}
