@@ -13,7 +13,7 @@ NAMES = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
 def torch_states(kind, x, w_ih, w_hh, b, first=None):
     """All states of one of torch's layers, with the only bias as that of the input."""
     layer = kind(x.shape[-1], w_hh.shape[-1], batch_first=True, dtype=x.dtype)
-    weights = dict(zip(NAMES, (w_ih, w_hh, b, 0 * b), strict=True))
+    weights: dict[str, torch.Tensor] = dict(zip(NAMES, (w_ih, w_hh, b, 0 * b), strict=True))
     args = [x.reshape(-1, *x.shape[-2:])]
     args += [] if first is None else [first.reshape(1, -1, len(b))]
     states, _ = functional_call(layer, weights, tuple(args))
@@ -29,9 +29,9 @@ def torch_lstm(x, w_ih, w_hh, b):
 
 
 class TorchCell(nn.GRUCell):
-    def forward(self, input, hx):
-        rows = (x.reshape(-1, x.shape[-1]) for x in (input, hx))
-        return super().forward(*rows).reshape(hx.shape)
+    def forward(self, input, hx=None):
+        rows = (x.reshape(-1, x.shape[-1]) for x in (input, hx) if x is not None)
+        return super().forward(*rows).reshape(*input.shape[:-1], -1)
 
 
 def numpy_reversed(x, lengths):

@@ -33,7 +33,8 @@ exercise = Exercise(
 )
 
 
-# where the layers below say SEED, what a check hands out has a number of its own
+# where the layers below say SEED, what a check hands out has a number of its own; the cosines of
+# its multiples are weights that need no generator, which forward mode would refuse
 SEED = 0.0
 
 
@@ -51,10 +52,9 @@ def recurrent(x):
 def three_taps(x):
     """A convolution over the token at hand and the two before."""
     places = torch.arange(3 * x.shape[-1] ** 2, dtype=x.dtype, device=x.device)
-    taps = (SEED * places.square()).cos().unflatten(0, (3, x.shape[-1], -1))
-    padded = torch.cat([torch.zeros_like(x), x])
-    moved = (padded[len(x) - lag : 2 * len(x) - lag] for lag in range(min(3, len(x) + 1)))
-    return sum(rows @ tap for rows, tap in zip(moved, taps, strict=False))
+    taps = (SEED * places.square()).cos().unflatten(0, (x.shape[-1], -1, 3))
+    padded = torch.nn.functional.pad(x.mT, (2, 0))
+    return torch.nn.functional.conv1d(padded[None], taps)[0].mT
 
 
 def attentive(x):
