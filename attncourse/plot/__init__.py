@@ -9,6 +9,7 @@ from attncourse.plot.clipping import clipping
 from attncourse.plot.distances import distances
 from attncourse.plot.drawing import Picture, beside, heatmap, lines
 from attncourse.plot.explorer import explorer
+from attncourse.plot.growing import growing
 from attncourse.plot.heads import heads
 from attncourse.plot.kernel import kernel
 from attncourse.plot.receptive import receptive
@@ -21,6 +22,7 @@ __all__ = [
     "clipping",
     "distances",
     "explorer",
+    "growing",
     "heads",
     "heatmap",
     "kernel",

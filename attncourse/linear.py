@@ -1,0 +1,212 @@
+r"""Linear attention (chapter: linear).
+
+$$V'_i = \frac{\phi(Q_i)^\top \sum_{j \le i} \phi(K_j) V_j^\top}
+{\phi(Q_i)^\top \sum_{j \le i} \phi(K_j)}, \qquad \phi(x) = \mathrm{elu}(x) + 1$$
+
+Without a causal mask, both sums go over all keys.
+Source: Katharopoulos et al. (2020), eq. 4-12 and 16-20.
+"""
+
+from collections.abc import Callable
+from itertools import repeat
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+from torch.nn.functional import elu
+
+from attncourse.dot_product import causal_mask, require_fit
+
+# tokens in a chunk: fewer leave the matrix products too small, more pair tokens that a state joins
+CHUNK = 64
+
+
+def feature_map(x: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch d"]:
+    """Positive features, so that every weight is positive: elu(x) + 1.
+
+    Source: Katharopoulos et al. (2020), eq. 7.
+    """
+    return elu(x) + 1
+
+
+def taylor_features(x: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch features"]:
+    """1 + d + d² features, whose products are 1 + x·y + (x·y)²/2: three terms of exp(x·y).
+
+    No such weight is below 1/2. The features of a polynomial: Katharopoulos et al. (2020), 3.2.1.
+    """
+    pairs = (x[..., :, None] * x[..., None, :]).flatten(-2) / 2**0.5
+    return torch.cat([torch.ones_like(x[..., :1]), x, pairs], dim=-1)
+
+
+def linear_attention_masked(
+    q: Float[Tensor, "*batch n d"],
+    k: Float[Tensor, "*batch m d"],
+    v: Float[Tensor, "*batch m e"],
+    causal: bool = True,
+    mask: Bool[Tensor, "*#batch #n #m"] | None = None,
+    feature_map: Callable[[Tensor], Tensor] = feature_map,
+) -> Float[Tensor, "*batch n e"]:
+    """Each pair's weight written out, later keys struck out: n x m numbers.
+
+    The specification of the other forms. Source: Katharopoulos et al. (2020), eq. 4 and 8.
+    """
+    require_fit(q, k, v, mask)
+    require_fit_linear(q, k, v, causal)
+    weights = feature_map(widened(q)) @ feature_map(widened(k)).mT
+    if causal:
+        weights = weights.masked_fill(~causal_mask(q.shape[-2], q.device), 0)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0)
+    return divided(weights @ v.to(weights), weights.sum(-1, keepdim=True)).to(v.dtype)
+
+
+def linear_attention_cumulative(
+    q: Float[Tensor, "*batch n d"],
+    k: Float[Tensor, "*batch n d"],
+    v: Float[Tensor, "*batch n e"],
+    feature_map: Callable[[Tensor], Tensor] = feature_map,
+) -> Float[Tensor, "*batch n e"]:
+    """The same with every token's two sums at once: n x d x e numbers.
+
+    Source: Katharopoulos et al. (2020), eq. 9-12.
+    """
+    require_fit_linear(q, k, v, causal=True)
+    phi_q, phi_k = feature_map(widened(q)), feature_map(widened(k))
+    S = (phi_k[..., :, None] * v[..., None, :]).cumsum(-3)
+    z = phi_k.cumsum(-2)
+    total = (phi_q * z).sum(-1, keepdim=True)
+    return divided((phi_q[..., None, :] @ S).squeeze(-2), total).to(v.dtype)
+
+
+def linear_attention_state(
+    k: Float[Tensor, "*batch m d"],
+    v: Float[Tensor, "*batch m e"],
+    mask: Bool[Tensor, "*#batch 1 m"] | None = None,
+    feature_map: Callable[[Tensor], Tensor] = feature_map,
+) -> tuple[Float[Tensor, "*batch features e"], Float[Tensor, "*batch features"]]:
+    """What any later query needs to know of these keys and values: S and z, of a fixed size.
+
+    No keys give the state to begin with. A mask leaves keys out.
+    Source: Katharopoulos et al. (2020), eq. 10 and 11.
+    """
+    require_fit_linear(k, k, v, mask=mask)
+    phi_k = allowed(feature_map(widened(k)), mask)
+    return phi_k.mT @ v.to(phi_k), phi_k.sum(-2)
+
+
+def linear_attention_step(
+    state: tuple[Float[Tensor, "*batch features e"], Float[Tensor, "*batch features"]],
+    q: Float[Tensor, "*batch d"],
+    k: Float[Tensor, "*batch d"],
+    v: Float[Tensor, "*batch e"],
+    feature_map: Callable[[Tensor], Tensor] = feature_map,
+) -> tuple[tuple[Tensor, Tensor], Float[Tensor, "*batch e"]]:
+    """One token joins the state, and then reads it: the new state, and the token's output.
+
+    Source: Katharopoulos et al. (2020), eq. 16-20.
+    """
+    S, z = state
+    phi_q, phi_k = feature_map(widened(q)), feature_map(widened(k))
+    S, z = S + phi_k[..., :, None] * v[..., None, :], z + phi_k
+    total = (phi_q * z).sum(-1, keepdim=True)
+    return (S, z), divided((phi_q[..., None, :] @ S).squeeze(-2), total).to(v.dtype)
+
+
+def linear_attention_recurrent(
+    q: Float[Tensor, "*batch n d"],
+    k: Float[Tensor, "*batch n d"],
+    v: Float[Tensor, "*batch n e"],
+    feature_map: Callable[[Tensor], Tensor] = feature_map,
+) -> Float[Tensor, "*batch n e"]:
+    """The same as a recurrent network, whose state has d x e + d numbers at any length.
+
+    Source: Katharopoulos et al. (2020), eq. 16-20.
+    """
+    require_fit_linear(q, k, v, causal=True)
+    state = linear_attention_state(k[..., :0, :], v[..., :0, :], feature_map=feature_map)
+    outputs = []
+    for token in zip(q.unbind(-2), k.unbind(-2), v.unbind(-2), strict=True):
+        state, output = linear_attention_step(state, *token, feature_map)
+        outputs.append(output)
+    return torch.stack(outputs, dim=-2) if outputs else torch.zeros_like(v)
+
+
+def linear_attention(
+    q: Float[Tensor, "*batch n d"],
+    k: Float[Tensor, "*batch m d"],
+    v: Float[Tensor, "*batch m e"],
+    causal: bool = False,
+    mask: Bool[Tensor, "*#batch 1 m"] | None = None,
+    feature_map: Callable[[Tensor], Tensor] = feature_map,
+) -> Float[Tensor, "*batch n e"]:
+    """The same in time and memory that grow with n: one state for all, or, if causal, in chunks.
+
+    Within a chunk the weights are written out; what came before it is in a state.
+    A mask leaves keys out for all queries; a query left without any gets zeros.
+    Source: Katharopoulos et al. (2020), eq. 4-12.
+    """
+    require_fit_linear(q, k, v, causal, mask)
+    if causal:
+        return linear_attention_chunked(q, k, v, mask, feature_map)
+    S, z = linear_attention_state(k, v, mask, feature_map)
+    phi_q = feature_map(widened(q))
+    return divided(phi_q @ S, phi_q @ z[..., None]).to(v.dtype)
+
+
+def linear_attention_chunked(
+    q: Float[Tensor, "*batch n d"],
+    k: Float[Tensor, "*batch n d"],
+    v: Float[Tensor, "*batch n e"],
+    mask: Bool[Tensor, "*#batch 1 n"] | None = None,
+    feature_map: Callable[[Tensor], Tensor] = feature_map,
+    chunk: int = CHUNK,
+) -> Float[Tensor, "*batch n e"]:
+    """The masked form within a chunk of tokens, and the recurrent one from chunk to chunk.
+
+    Source: Sun et al. (2023), section 2.1, there for a state that decays.
+    """
+    require_fit_linear(q, k, v, True, mask)
+    if chunk < 1:
+        raise ValueError(f"chunk={chunk}: a chunk has at least 1 token")
+    S, z = linear_attention_state(k[..., :0, :], v[..., :0, :], feature_map=feature_map)
+    chunks = (widened(x).split(chunk, dim=-2) for x in (q, k, v))
+    masks = repeat(None) if mask is None else mask.split(chunk, dim=-1)
+    outputs = []
+    for q_c, k_c, v_c, real in zip(*chunks, masks, strict=False):
+        phi_q, phi_k = feature_map(q_c), allowed(feature_map(k_c), real)
+        weights = (phi_q @ phi_k.mT).tril()
+        total = weights.sum(-1, keepdim=True) + phi_q @ z[..., None]
+        outputs.append(divided(phi_q @ S + weights @ v_c, total))
+        S, z = S + phi_k.mT @ v_c, z + phi_k.sum(-2)
+    return torch.cat(outputs, dim=-2).to(v.dtype)
+
+
+def allowed(phi_k: Tensor, mask: Tensor | None) -> Tensor:
+    """The keys' features, with zeros where the mask leaves a key out."""
+    return phi_k if mask is None else phi_k.masked_fill(~mask.mT, 0)
+
+
+def divided(sums: Tensor, total: Tensor) -> Tensor:
+    """Weighted sums over their total weight; zeros where nothing has any."""
+    return sums / total.masked_fill(total == 0, 1)
+
+
+def widened(x: Tensor) -> Tensor:
+    """x in float32 at least: in 16 bits, a long sum soon no longer notices what is added."""
+    return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
+def require_fit_linear(
+    q: Tensor, k: Tensor, v: Tensor, causal: bool = False, mask: Tensor | None = None
+) -> None:
+    """Raise ValueError or TypeError, with the sizes, where linear attention cannot do this."""
+    if isinstance(causal, Tensor):
+        raise TypeError(f"causal is a tensor, {tuple(causal.shape)}: give a mask by name, mask=")
+    require_fit(q, k, v, mask)
+    if mask is not None and mask.shape[-2:] != (1, k.shape[-2]):
+        raise ValueError(
+            f"mask={tuple(mask.shape)} has to be (..., 1, {k.shape[-2]}): one sum over keys "
+            "serves every query"
+        )
+    if causal and q.shape[-2] != k.shape[-2]:
+        raise ValueError(f"causal needs as many queries as keys: {q.shape[-2]} and {k.shape[-2]}")
