@@ -1,0 +1,42 @@
+({ phiQ, phiK, v, words }, { token, chunk }, { shown }) => {
+  const sum = (numbers) => numbers.reduce((total, x) => total + x, 0);
+  const dot = (x, y) => sum(x.map((one, i) => one * y[i]));
+  const until = (end, start = 0) => [...words.keys()].slice(start, end);
+  const query = phiQ[token];
+
+  // the two sums over some tokens, and what the query reads from them
+  const state = (tokens) => ({
+    S: phiK[0].map((_, i) => v[0].map((_, c) => sum(tokens.map((j) => phiK[j][i] * v[j][c])))),
+    z: phiK[0].map((_, i) => sum(tokens.map((j) => phiK[j][i]))),
+  });
+  const read = ({ S, z }) => [v[0].map((_, c) => dot(query, S.map((row) => row[c]))), dot(query, z)];
+  const pairs = (tokens) => {
+    const weights = tokens.map((j) => dot(query, phiK[j]));
+    return [v[0].map((_, c) => dot(weights, tokens.map((j) => v[j][c]))), sum(weights)];
+  };
+  const divided = ([sums, total]) => sums.map((x) => x / total);
+
+  const now = state(until(token + 1));
+  const start = token - (token % chunk);
+  const [early, late] = [read(state(until(start))), pairs(until(token + 1, start))];
+  const both = [early[0].map((x, c) => x + late[0][c]), early[1] + late[1]];
+  const all = [pairs(until(token + 1)), read(now), both];
+
+  const nothing = { text: "", value: 0 };
+  const past = (rows) => rows.map((row, j) => row.map((x) => (j > token ? { text: "", value: x } : x)));
+  const weights = words.map((_, j) => dot(query, phiK[j]));
+  const many = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
+  return {
+    key: past(phiK),
+    value: past(v),
+    weight: weights.map((x, j) => (j > token ? nothing : { text: shown(x), value: x / all[0][1] })),
+    way: words.map((_, j) => (j > token ? "" : j < start ? "state" : "pair")),
+    S: now.S,
+    z: now.z,
+    masked: divided(all[0]),
+    recurrent: divided(all[1]),
+    chunks: divided(all[2]),
+    total: all.map(([, total]) => total),
+    said: `${words[token]} is token ${token + 1}. Masked: ${many(token + 1, "pair")}. Recurrent: a state of ${phiK[0].length * (v[0].length + 1)} numbers. Chunks: ${many(start, "token")} by the state, ${many(token + 1 - start, "pair")}.`,
+  };
+}

@@ -1,0 +1,78 @@
+"""The state of linear attention as it grows token by token, and three ways to read the past.
+
+This figure computes linear attention: at first here, and in growing.js whenever a control is moved.
+"""
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from torch import Tensor
+
+from attncourse.plot.interactive import Choice, Interactive, Slider, columns, number, row
+from attncourse.plot.numbers import require_finite, shown
+
+
+def growing(
+    phi_q: Tensor, phi_k: Tensor, v: Tensor, words: Sequence[str], *, chunk: int, alt: str
+) -> Interactive:
+    """Features (n, f) of queries and keys, and values (n, e): pick a token, and a chunk's length.
+
+    The first token is shown first. A row for each token read so far; below them the two sums of
+    the state, and the token's output in three forms.
+    """
+    require_fit(phi_q, phi_k, v, words, chunk)
+    n, f = phi_k.shape
+    weight = (phi_q[0] @ phi_k[0]).item()
+    rows = [
+        row(
+            escape(word),
+            *(number("key", x, text=shown(x) if j == 0 else "") for x in phi_k[j].tolist()),
+            *(number("value", x, text=shown(x) if j == 0 else "") for x in v[j].tolist()),
+            number("weight", float(j == 0), "heat", shown(weight) if j == 0 else ""),
+            f'<data data-show="way">{"pair" if j == 0 else ""}</data>',
+        )
+        for j, word in enumerate(words)
+    ]
+    sums = [row("z", *(number("z", x) for x in phi_k[0].tolist()))] + [
+        row(
+            f"S, row {i + 1}",
+            *[""] * f,
+            *(number("S", x) for x in (phi_k[0, i] * v[0]).tolist()),
+        )
+        for i in range(f)
+    ]
+    outputs = [
+        row(name, *[""] * f, *(number(name, x) for x in v[0].tolist()), number("total", weight))
+        for name in ("masked", "recurrent", "chunks")
+    ]
+    heading = columns(
+        "token",
+        *(f"φ(k)<sub>{i + 1}</sub>" for i in range(f)),
+        *(f"v<sub>{c + 1}</sub>" for c in range(v.shape[1])),
+        "weight",
+        "chunks",
+    )
+    return Interactive(
+        Path(__file__).with_suffix(".js"),
+        {"phiQ": phi_q, "phiK": phi_k, "v": v, "words": list(words)},
+        [Choice("token", words), Slider("chunk", range(1, n + 1), chunk - 1)],
+        f"<thead>{heading}</thead><tbody>{''.join(rows)}</tbody>"
+        f"<tbody>{''.join(sums)}</tbody><tfoot>{''.join(outputs)}</tfoot>",
+        alt=alt,
+    )
+
+
+def require_fit(phi_q: Tensor, phi_k: Tensor, v: Tensor, words: Sequence[str], chunk: int) -> None:
+    """Raise ValueError, with the sizes, where the parts of the figure do not go together."""
+    shapes = f"phi_q={tuple(phi_q.shape)}, phi_k={tuple(phi_k.shape)}, v={tuple(v.shape)}"
+    if not v.dim() == 2 == phi_k.dim() or phi_q.shape != phi_k.shape or len(v) != len(phi_k):
+        raise ValueError(f"features (n, f), twice, and values (n, e) are needed: {shapes}")
+    if not 0 < len(words) == len(v):
+        raise ValueError(f"{len(words)} words for {shapes}")
+    if not 1 <= chunk <= len(words):
+        raise ValueError(f"chunk={chunk}, but there are {len(words)} words")
+    for name, x in {"phi_q": phi_q, "phi_k": phi_k, "v": v}.items():
+        require_finite(name, x)
+    if not (phi_q > 0).all() or not (phi_k > 0).all():
+        raise ValueError("a feature is not above 0, so a total weight could be 0")
