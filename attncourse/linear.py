@@ -7,12 +7,14 @@ Without a causal mask, both sums go over all keys.
 Source: Katharopoulos et al. (2020), eq. 4-12 and 16-20.
 """
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from itertools import repeat
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn.functional import elu
 
 from attncourse.dot_product import causal_mask, require_fit
@@ -131,28 +133,6 @@ def linear_attention_recurrent(
     return torch.stack(outputs, dim=-2) if outputs else torch.zeros_like(v)
 
 
-def linear_attention(
-    q: Float[Tensor, "*batch n d"],
-    k: Float[Tensor, "*batch m d"],
-    v: Float[Tensor, "*batch m e"],
-    causal: bool = False,
-    mask: Bool[Tensor, "*#batch 1 m"] | None = None,
-    feature_map: Callable[[Tensor], Tensor] = feature_map,
-) -> Float[Tensor, "*batch n e"]:
-    """The same in time and memory that grow with n: one state for all, or, if causal, in chunks.
-
-    Within a chunk the weights are written out; what came before it is in a state.
-    A mask leaves keys out for all queries; a query left without any gets zeros.
-    Source: Katharopoulos et al. (2020), eq. 4-12.
-    """
-    require_fit_linear(q, k, v, causal, mask)
-    if causal:
-        return linear_attention_chunked(q, k, v, mask, feature_map)
-    S, z = linear_attention_state(k, v, mask, feature_map)
-    phi_q = feature_map(widened(q))
-    return divided(phi_q @ S, phi_q @ z[..., None]).to(v.dtype)
-
-
 def linear_attention_chunked(
     q: Float[Tensor, "*batch n d"],
     k: Float[Tensor, "*batch n d"],
@@ -179,6 +159,86 @@ def linear_attention_chunked(
         outputs.append(divided(phi_q @ S + weights @ v_c, total))
         S, z = S + phi_k.mT @ v_c, z + phi_k.sum(-2)
     return torch.cat(outputs, dim=-2).to(v.dtype)
+
+
+def linear_attention(
+    q: Float[Tensor, "*batch n d"],
+    k: Float[Tensor, "*batch m d"],
+    v: Float[Tensor, "*batch m e"],
+    causal: bool = False,
+    mask: Bool[Tensor, "*#batch 1 m"] | None = None,
+    feature_map: Callable[[Tensor], Tensor] = feature_map,
+) -> Float[Tensor, "*batch n e"]:
+    """The same in time and memory that grow with n: one state for all, or, if causal, in chunks.
+
+    A mask leaves keys out for all queries; a query left without any gets zeros. The causal form's
+    backward pass is written by hand, and has no gradient of its own.
+    Source: Katharopoulos et al. (2020), eq. 4-6; eq. 13-15 for the gradients of the causal form.
+    """
+    require_fit_linear(q, k, v, causal, mask)
+    phi_q = feature_map(widened(q))
+    if causal:
+        phi_k = allowed(feature_map(widened(k)), mask)
+        return MeansInChunks.apply(*of_one_batch(phi_q, phi_k, v.to(phi_k))).to(v.dtype)
+    S, z = linear_attention_state(k, v, mask, feature_map)
+    return divided(phi_q @ S, phi_q @ z[..., None]).to(v.dtype)
+
+
+class MeansInChunks(torch.autograd.Function):
+    """For each query, the mean of the values so far under the products of features as weights.
+
+    It is `linear_attention_chunked` with sums that are added to in place, forward from the first
+    chunk, backward from the last.
+    """
+
+    @staticmethod
+    def forward(ctx, q, k, v):
+        """Each chunk's pairs and the state before it, which is kept for the backward pass."""
+        ctx.batch = q.shape[:-2]
+        q, k, v = (x.reshape(math.prod(ctx.batch), *x.shape[-2:]) for x in (q, k, v))
+        out, total = torch.empty_like(v), q.new_empty(*q.shape[:2], 1)
+        S, z, states = q.new_zeros(len(q), q.shape[2], v.shape[2]), q.new_zeros(q[:, :1].shape), []
+        for here in chunks_of(q):
+            states += S.clone(), z.clone()
+            weights = (q[:, here] @ k[:, here].mT).tril_()
+            sums = weights.sum(-1, True) + (q[:, here] * z).sum(-1, True)
+            total[:, here] = sums.masked_fill_(sums == 0, 1)
+            torch.div((weights @ v[:, here]).baddbmm_(q[:, here], S), sums, out=out[:, here])
+            S.baddbmm_(k[:, here].mT, v[:, here])
+            z += k[:, here].sum(1, True)
+        ctx.save_for_backward(q, k, v, out, total, *states)
+        return out.view(*ctx.batch, *out.shape[1:])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, *grads):  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Each chunk's pairs once more; what later queries hand back to its keys is in a state."""
+        q, k, v, out, total, *states = ctx.saved_tensors
+        dout = grads[0].reshape(out.shape)
+        dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+        dS, dz = q.new_zeros(len(q), q.shape[2], v.shape[2]), q.new_zeros(len(q), 1, q.shape[2])
+        for here, S, z in reversed([*zip(chunks_of(q), states[::2], states[1::2], strict=True)]):
+            dsums = dout[:, here] / total[:, here]
+            dtotal = -(dsums * out[:, here]).sum(-1, True)
+            weights = (q[:, here] @ k[:, here].mT).tril_()
+            dweights = (dsums @ v[:, here].mT).add_(dtotal).tril_()
+            dq[:, here] = (dweights @ k[:, here]).baddbmm_(dsums, S.mT).addcmul_(dtotal, z)
+            dk[:, here] = (dweights.mT @ q[:, here]).baddbmm_(v[:, here], dS.mT).add_(dz)
+            dv[:, here] = (weights.mT @ dsums).baddbmm_(k[:, here], dS)
+            dS.baddbmm_(q[:, here].mT, dsums)
+            dz += (dtotal * q[:, here]).sum(1, True)
+        return tuple(x.view(*ctx.batch, *x.shape[1:]) for x in (dq, dk, dv))
+
+
+def of_one_batch(*tensors: Tensor) -> Iterator[Tensor]:
+    """The tensors with the leading axes that they have together."""
+    batch = torch.broadcast_shapes(*(x.shape[:-2] for x in tensors))
+    return (x.expand(*batch, *x.shape[-2:]) for x in tensors)
+
+
+def chunks_of(q: Tensor) -> list[slice]:
+    """The places of each chunk of tokens."""
+    return [slice(start, start + CHUNK) for start in range(0, q.shape[1], CHUNK)]
 
 
 def allowed(phi_k: Tensor, mask: Tensor | None) -> Tensor:
