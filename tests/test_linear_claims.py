@@ -1,0 +1,70 @@
+"""The claims of the chapter linear notice a wrong mechanism."""
+
+import pytest
+import torch
+
+from attncourse.claims import claims
+from attncourse.claims import linear as page
+from attncourse.dot_product import attention
+from attncourse.linear import (
+    feature_map,
+    linear_attention,
+    linear_attention_masked,
+    linear_attention_state,
+    linear_attention_step,
+)
+
+
+def read_before_update(q, k, v, feature_map=feature_map):
+    """Each token sees those before it, but not itself."""
+    out = linear_attention(q, k, v, causal=True, feature_map=feature_map)
+    return torch.cat([torch.zeros_like(out[..., :1, :]), out[..., :-1, :]], dim=-2)
+
+
+def without_total(q, k, v, causal=False, mask=None, feature_map=feature_map):
+    return feature_map(q) @ (feature_map(k).mT @ v)
+
+
+def all_pairs(q, k, v, causal=False, mask=None, feature_map=feature_map):
+    return linear_attention_masked(q, k, v, causal, mask, feature_map)
+
+
+def forgetting_step(state, q, k, v, feature_map=feature_map):
+    """The older, the less it counts."""
+    return linear_attention_step(tuple(0.9 * x for x in state), q, k, v, feature_map)
+
+
+def in_16_bits(k, v, mask=None, feature_map=feature_map):
+    total = torch.zeros_like(k[0])
+    for one in feature_map(k[:300]):
+        total = total + one
+    return linear_attention_state(k, v, mask, feature_map)[0], total
+
+
+FALSE_OF = {
+    "all_forms_are_one": ("linear_attention_recurrent", read_before_update),
+    "order_of_the_product_decides": ("linear_attention", all_pairs),
+    "features_have_to_be_positive": ("linear_attention", without_total),
+    "chunks_hold_no_pairs": ("linear_attention", all_pairs),
+    "a_token_costs_the_same_everywhere": ("linear_attention_state", lambda k, v: (k.mT @ v, k)),
+    "break_even_is_early": ("linear_attention", all_pairs),
+    "the_past_is_a_sum": ("linear_attention_step", forgetting_step),
+    "long_sums_need_more_than_16_bits": ("linear_attention_state", in_16_bits),
+    "a_state_recalls_only_so_much": (
+        "linear_attention", lambda q, k, v, feature_map=None: attention(q, k, v)
+    ),
+    "features_choose_the_similarity": (
+        "taylor_features", lambda x: torch.cat([torch.ones_like(x[..., :1]), 2 * x], dim=-1)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FALSE_OF)
+def test_a_claim_does_not_hold_of_a_wrong_function(name, monkeypatch):
+    replaced, wrong = FALSE_OF[name]
+    monkeypatch.setattr(page, replaced, wrong)
+    assert not getattr(page, name).measure().measured.holds
+
+
+def test_every_claim_has_a_wrong_function():
+    assert {one.id.partition(".")[2] for one in claims("linear")} == set(FALSE_OF)
