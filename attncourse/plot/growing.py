@@ -12,6 +12,8 @@ from torch import Tensor
 from attncourse.plot.interactive import Choice, Interactive, Slider, columns, number, row
 from attncourse.plot.numbers import require_finite, shown
 
+LOWER = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
 
 def growing(
     phi_q: Tensor, phi_k: Tensor, v: Tensor, words: Sequence[str], *, chunk: int, alt: str
@@ -48,8 +50,8 @@ def growing(
     ]
     heading = columns(
         "token",
-        *(f"φ(k)<sub>{i + 1}</sub>" for i in range(f)),
-        *(f"v<sub>{c + 1}</sub>" for c in range(v.shape[1])),
+        *(f"φ(k){i + 1}".translate(LOWER) for i in range(f)),
+        *(f"v{c + 1}".translate(LOWER) for c in range(v.shape[1])),
         "weight",
         "chunks",
     )
