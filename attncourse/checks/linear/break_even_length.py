@@ -116,7 +116,9 @@ def without_the_normaliser(d, e, features):
     return least(features * 2 * e, d + e)
 
 
-@exercise.mutant("features * (e + 1) is what the state holds: it is written and read, so count features * e twice")
+@exercise.mutant(
+    "the state is written and read: features * e products for each of the two, not once"
+)
 def numbers_kept(d, e, features):
     return least(features * (e + 1), d + e)
 

@@ -71,6 +71,7 @@ WRONG = {
     "hides each token from itself when causal": [(LOWER, "weights.tril(-1)")],
     "shows one token ahead when causal": [(LOWER, "weights.tril(1)")],
     "hides the earlier tokens when causal": [(LOWER, "weights.triu()")],
+    "shows each token itself alone when causal": [(LOWER, "weights.tril().triu()")],
     "forgets what lies 16 tokens back when causal": [(LOWER, "weights.tril().triu(-15)")],
     "averages the keys": [(MEAN, "weights @ k")],
     "returns the weights": [(MEAN, "weights")],

@@ -143,7 +143,9 @@ def one_token_too_many(phi_k, v, lengths):
     return state(phi_k, v, lengths, mask=real(phi_k, lengths, 1))
 
 
-@exercise.mutant("the last token of each prompt is left out: position length - 1 still belongs to it")
+@exercise.mutant(
+    "the last token of each prompt is left out: position length - 1 still belongs to it"
+)
 def one_token_too_few(phi_k, v, lengths):
     return state(phi_k, v, lengths, mask=real(phi_k, lengths, -1))
 

@@ -27,19 +27,15 @@ exercise = Exercise(
 
 @exercise.reference
 def by_hand(phi_q, phi_k, v, padding=None):
-    *batch, n, d = phi_q.shape
-    m, e = v.shape[-2:]
-    real = torch.ones(m, dtype=torch.bool) if padding is None else padding
-    real = real.broadcast_to(*batch, m).reshape(-1, m)
-    phi_q, phi_k, v = (x.reshape(-1, *x.shape[-2:]) for x in (phi_q, phi_k, v))
-    out = []
-    for b in range(len(phi_q)):
-        keys = real[b].nonzero()[:, 0].tolist()
-        for i in range(n):
-            parts = [phi_q[b, i] @ phi_k[b, j] for j in keys]
-            means = [part / sum(parts) * v[b, j] for part, j in zip(parts, keys, strict=True)]
-            out.append(sum(means, start=0 * (phi_q[b, i].sum() + v[b].sum(0))))
-    return torch.stack(out).reshape(*batch, n, e)
+    m = phi_k.shape[-2]
+    real = torch.ones(m) if padding is None else padding
+    rows = []
+    for i in range(phi_q.shape[-2]):
+        parts = [real[..., j] * (phi_q[..., i, :] * phi_k[..., j, :]).sum(-1) for j in range(m)]
+        total = sum(parts)
+        shares = [part / total.masked_fill(total == 0, 1.0) for part in parts]
+        rows.append(sum(share[..., None] * v[..., j, :] for j, share in enumerate(shares)))
+    return torch.stack(rows, dim=-2)
 
 
 def features(draw, *shape):
@@ -68,8 +64,8 @@ def cases(draw):
     yield Case("padding by name", (q, k, v), {"padding": padding})
     yield Case("features 300 times smaller", (q / 300, k / 300, v))
     yield Case("one query and one key", (q[:, :1], k[:, :1], v[:, :1]))
-    many = features(draw, 24, 2), features(draw, 26, 2), draw.normal(26, 3)
-    yield Case("n=24, m=26, d=2, e=3", many, gradient=False, most_elements=24 * 26 - 1)
+    many = features(draw, 16, 2), features(draw, 18, 2), draw.normal(18, 3)
+    yield Case("n=16, m=18, d=2, e=3", many, gradient=False, most_elements=16 * 18 - 1)
 
 
 def without_padding(x, padding):
@@ -212,17 +208,11 @@ def nan_replaced_at_the_end(phi_q, phi_k, v, padding=None):
     return reorder(phi_q, phi_k, v, padding, divisor=lambda total: total).nan_to_num(0.0)
 
 
-EPSILON = "an epsilon in the denominator shows where features are small: ask where the sum is 0"
-
-
-@exercise.mutant(EPSILON)
+@exercise.mutant(
+    "an epsilon in the denominator shows where features are small: ask where the sum is 0"
+)
 def epsilon_of_a_millionth(phi_q, phi_k, v, padding=None):
     return reorder(phi_q, phi_k, v, padding, divisor=lambda total: total + 1e-6)
-
-
-@exercise.mutant(EPSILON)
-def epsilon_of_a_hundred_thousandth(phi_q, phi_k, v, padding=None):
-    return reorder(phi_q, phi_k, v, padding, divisor=lambda total: total + 1e-5)
 
 
 @exercise.mutant("the feature map is applied once more: phi_q and phi_k are features already")

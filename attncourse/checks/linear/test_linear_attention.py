@@ -114,7 +114,9 @@ def weights_read_off_the_unit_vectors(linear_attention):
             close(weights[..., -1:, :], products)
             # and the first key of every row tells how those beside it are scaled
             whole = formula(kept[0], kept[1], eye)
-            close(weights / weights[..., :1] * (weights > 0), whole / whole[..., :1] * (weights > 0))
+            close(
+                weights / weights[..., :1] * (weights > 0), whole / whole[..., :1] * (weights > 0)
+            )
 
 
 NOTHING_REFUSED = (
@@ -271,7 +273,7 @@ def only_float32(linear_attention):
 
 @exercise.mutant("the dtype of the result is not looked at: it should be that of the inputs")
 def dtype_not_looked_at(linear_attention):
-    examine(linear_attention, agree=lambda got, want: close(got.double(), want.double()))
+    examine(linear_attention, agree=lambda got, want: close(got.float(), want.float()))
 
 
 @exercise.mutant("it does not look whether the inputs are still the same after the call")
@@ -289,16 +291,6 @@ def tolerance_too_wide(linear_attention):
     def agree(got, want):
         assert (got.shape, got.dtype) == (want.shape, want.dtype)
         assert torch.allclose(got, want, atol=0.05)
-
-    examine(linear_attention, agree=agree)
-
-
-@exercise.mutant("NaN slips through, since `nan > x` is False: assert that the difference is small")
-def nan_slips_through(linear_attention):
-    def agree(got, want):
-        assert (got.shape, got.dtype) == (want.shape, want.dtype)
-        finite = got.isfinite()
-        close(got[finite], want[finite])
 
     examine(linear_attention, agree=agree)
 
@@ -324,9 +316,9 @@ def formula_of_exp(linear_attention):
     examine(linear_attention, want=partial(formula, phi=torch.exp))
 
 
-@exercise.mutant("its own formula lacks the diagonal, so it refuses what is right")
-def formula_without_the_diagonal(linear_attention):
-    examine(linear_attention, want=partial(formula, keep=lambda x: x.tril(-1)))
+@exercise.mutant("its own formula does not look at causal, so it refuses what is right")
+def formula_that_is_never_causal(linear_attention):
+    examine(linear_attention, want=lambda q, k, v, causal: formula(q, k, v))
 
 
 @exercise.mutant("it refuses everything, the right ones too: run it on a form you trust")
