@@ -3,7 +3,7 @@
 import torch
 
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.linear.usual import add_to
+from attncourse.checks.linear.usual import add_to, batch_and_heads_assumed
 
 exercise = Exercise(
     name="decayed_attention",
@@ -123,12 +123,12 @@ def with_steps(change):
 
 @exercise.mutant("the decay changes nothing: what lies i - j steps back is weakened that often")
 def decay_ignored(q, k, v, decay):
-    return (q @ k.mT).tril() @ v + 0 * decay.sum()
+    return (q @ k.mT).tril() @ v
 
 
 @exercise.mutant("a token's own term is weakened already: the power is i - j, 0 for itself")
 def one_step_too_many(q, k, v, decay):
-    return attend(q, k, v, decay * 1.0, table=lambda g, n: powers(g, n) * g[:, None, None])
+    return attend(q, k, v, decay, table=lambda g, n: powers(g, n) * g[:, None, None])
 
 
 @exercise.mutant("later keys count as well: hide what lies above the diagonal")
@@ -252,9 +252,14 @@ def loop_over_positions(q, k, v, decay):
     return torch.stack(out, dim=-2)
 
 
+@exercise.mutant("the powers have a batch axis of their own: without a batch there is none")
+def powers_with_a_batch_axis(q, k, v, decay):
+    return attend(q, k, v, decay, table=lambda g, n: powers(g, n)[None])
+
+
 @exercise.mutant("no gradient reaches the decay: nothing may be detached")
 def decay_detached(q, k, v, decay):
     return attend(q, k, v, decay.detach())
 
 
-add_to(exercise, attend)
+add_to(exercise, attend, batch_and_heads_assumed)

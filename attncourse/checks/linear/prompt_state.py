@@ -4,7 +4,7 @@ import torch
 
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.linear.reordered_attention import features
-from attncourse.checks.linear.usual import add_to
+from attncourse.checks.linear.usual import BATCH, add_to
 
 exercise = Exercise(
     name="prompt_state",
@@ -230,6 +230,12 @@ def loop_over_tokens(phi_k, v, lengths):
         s = s + keys[..., j, :, None] * v[..., j, None, :]
         z = z + keys[..., j, :]
     return s, z
+
+
+@exercise.mutant(BATCH)
+def lengths_of_one_axis(phi_k, v, lengths):
+    real = torch.arange(phi_k.shape[-2], device=lengths.device) < lengths[:, None]
+    return state(phi_k, v, lengths, mask=real[..., None])
 
 
 add_to(exercise, state)

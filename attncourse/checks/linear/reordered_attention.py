@@ -3,7 +3,7 @@
 import torch
 
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.linear.usual import add_to
+from attncourse.checks.linear.usual import BATCH, add_to
 
 exercise = Exercise(
     name="reordered_attention",
@@ -248,6 +248,11 @@ def loop_over_keys(phi_q, phi_k, v, padding=None):
 @exercise.mutant("no gradient passes through the normaliser: nothing may be detached")
 def normaliser_detached(phi_q, phi_k, v, padding=None):
     return reorder(phi_q, phi_k, v, padding, divisor=lambda total: or_one(total).detach())
+
+
+@exercise.mutant(BATCH)
+def padding_of_two_axes(phi_q, phi_k, v, padding=None):
+    return reorder(phi_q, phi_k if padding is None else phi_k * padding[:, :, None], v)
 
 
 add_to(exercise, reorder)

@@ -43,19 +43,26 @@ def batch_axis_assumed(answer, *args):
     return answer(*args)
 
 
+def batch_and_heads_assumed(answer, *args):
+    _, _, _, _ = args[0].shape
+    return answer(*args)
+
+
 WRONG = {
     always_float32: "the result is always float32: keep the dtype of the inputs",
     always_float64: "the result is always float64: keep the dtype of the inputs",
     float32_inside: "you compute in float32: stay in the dtype of the inputs",
     tensor_on_the_cpu: "a new tensor is made on the CPU: give it the device of an input",
     changed_in_place: "an input changes: work on a new tensor",
-    batch_axis_assumed: "it needs a batch axis: any leading axes, or none, should work",
 }
+BATCH = "it needs a batch axis: any leading axes, or none, should work"
 
 
-def add_to(exercise: Exercise, answer: Callable) -> None:
+def add_to(
+    exercise: Exercise, answer: Callable, batched: Callable[..., object] = batch_axis_assumed
+) -> None:
     """Give the exercise the right answer with each of these mistakes."""
-    for mistake, hint in WRONG.items():
+    for mistake, hint in (WRONG | {batched: BATCH}).items():
 
         def answered(*args, mistake=mistake):
             return mistake(answer, *args)
