@@ -4,7 +4,7 @@ import torch
 
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.linear.reordered_attention import features
-from attncourse.checks.linear.usual import add_to
+from attncourse.checks.linear.usual import BATCH, add_to
 
 exercise = Exercise(
     name="decode_token",
@@ -223,6 +223,12 @@ def normaliser_changed_in_place(s, z, phi_q, phi_k, v):
 @exercise.mutant("it works without leading axes only: torch.outer takes two vectors")
 def by_torch_outer(s, z, phi_q, phi_k, v):
     s, z = s + torch.outer(phi_k, v), z + phi_k
+    return s, z, read(s, z, phi_q)
+
+
+@exercise.mutant(BATCH)
+def einsum_with_one_batch_axis(s, z, phi_q, phi_k, v):
+    s, z = s + torch.einsum("bd,be->bde", phi_k, v), z + phi_k
     return s, z, read(s, z, phi_q)
 
 

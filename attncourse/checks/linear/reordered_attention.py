@@ -202,7 +202,8 @@ def nan_without_a_key(phi_q, phi_k, v, padding=None):
 
 
 @exercise.mutant(
-    "nan_to_num comes after the division by 0, whose gradient stays NaN: divide by something else"
+    "rows without a key are mended after the division by 0, whose gradient stays NaN: divide by "
+    "something else there"
 )
 def nan_replaced_at_the_end(phi_q, phi_k, v, padding=None):
     return reorder(phi_q, phi_k, v, padding, divisor=lambda total: total).nan_to_num(0.0)
