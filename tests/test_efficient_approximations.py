@@ -1,0 +1,310 @@
+"""What approximates: exact where the paper says so, and closer with a larger budget."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.nn.functional import normalize
+
+from attncourse import device
+from attncourse.cost import count
+from attncourse.dot_product import attention
+from attncourse.efficient import (
+    iterative_inverse,
+    linformer_attention,
+    log_features,
+    lsh_attention,
+    lsh_buckets,
+    nystrom_attention,
+    performer_attention,
+    random_directions,
+    segment_means,
+)
+
+LEADING = [(), (2,), (2, 1, 3)]
+
+
+@pytest.fixture
+def normal(g):
+    """Normal numbers on the course's device, from one seed."""
+
+    def draw(*shape, dtype=torch.float64):
+        return torch.randn(shape, generator=g, dtype=torch.float64).to(device(), dtype)
+
+    return draw
+
+
+def off(x, y):
+    """The error of x, as a share of y."""
+    return ((x - y).norm() / y.norm()).item()
+
+
+def fresh():
+    return torch.Generator().manual_seed(5)
+
+
+# each, as a function of q, k, v of 7 tokens and width 4
+EACH = {
+    "linformer": lambda q, k, v: linformer_attention(q, k, v, *k.new_ones(2, 3, 7)),
+    "performer": lambda q, k, v: performer_attention(q, k, v, k.new_ones(5, 4)),
+    "lsh": lambda q, k, v: lsh_attention(q, v, 4, 2, fresh()),
+    "nystrom": lambda q, k, v: nystrom_attention(q, k, v, 3),
+}
+each = pytest.fixture(params=EACH)(lambda request: EACH[request.param])
+
+
+# Linformer
+
+
+@pytest.mark.parametrize("leading", LEADING, ids=str)
+def test_linformer_is_attention_to_mixtures_of_keys(normal, leading):
+    q, k, v = normal(*leading, 5, 4), normal(*leading, 7, 4), normal(*leading, 7, 2)
+    e, f = normal(3, 7), normal(3, 7)
+    keys, values = (torch.einsum("rm,...md->...rd", x, y) for x, y in ((e, k), (f, v)))
+    theirs = F.scaled_dot_product_attention(q, keys, values)
+    torch.testing.assert_close(linformer_attention(q, k, v, e, f), theirs)
+
+
+def test_linformer_with_as_many_mixtures_as_keys_loses_nothing(normal):
+    q, k, v = normal(5, 4), normal(7, 4), normal(7, 2)
+    order = torch.eye(7, dtype=k.dtype, device=device()).flip(0)
+    torch.testing.assert_close(linformer_attention(q, k, v, order, order), attention(q, k, v))
+
+
+@pytest.mark.parametrize("n", [512, 2048])
+def test_linformer_makes_r_scores_for_each_query(n):
+    x, e = torch.empty(n, 16, device="meta"), torch.empty(64, n, device="meta")
+    cost = count(linformer_attention, x, x, x, e, e)
+    assert (cost.largest, cost.flops) == (n * 64, 2 * 4 * n * 64 * 16)
+
+
+# Performer
+
+
+def test_the_directions_are_orthogonal_in_blocks_and_as_long_as_normal_ones(g):
+    w = random_directions(4000, 8, g).double()
+    first = w[:8] @ w[:8].mT
+    torch.testing.assert_close(first, first.diagonal().diag(), atol=1e-4, rtol=0)
+    # squared lengths of normal vectors have mean d and variance 2 d
+    squares = w.square().sum(-1)
+    assert abs(squares.mean() - 8) < 0.3 and abs(squares.var() - 16) < 2
+    torch.testing.assert_close(w.mT @ w / 4000, torch.eye(8).double(), atol=0.1, rtol=0)
+    assert w.mean(0).abs().max() < 0.06
+
+
+@pytest.mark.parametrize("rows", [1, 7, 8, 9])
+def test_there_are_as_many_directions_as_asked_for(g, rows):
+    assert random_directions(rows, 4, g).shape == (rows, 4)
+
+
+def test_the_features_have_the_exponential_as_their_mean_product(normal, g):
+    q, k = normal(3, 8) / 2, normal(4, 8) / 2
+    w = random_directions(80_000, 8, g).double().to(device())
+    found = log_features(q, w).exp() @ log_features(k, w).exp().mT
+    torch.testing.assert_close(found, (q @ k.mT / 8**0.5).exp(), rtol=0.03, atol=0)
+
+
+@pytest.mark.parametrize("leading", LEADING, ids=str)
+def test_performer_is_the_ratio_of_the_two_sums_of_the_paper(normal, leading):
+    q, k, v = normal(*leading, 5, 4), normal(*leading, 7, 4), normal(*leading, 7, 2)
+    w = normal(6, 4)
+    of_q, of_k = log_features(q, w).exp(), log_features(k, w).exp()
+    theirs = of_q @ (of_k.mT @ v) / (of_q @ of_k.sum(-2)[..., None])
+    torch.testing.assert_close(performer_attention(q, k, v, w), theirs)
+
+
+def test_performer_comes_closer_with_more_features(normal, g):
+    q, k, v = normal(40, 8) / 2, normal(50, 8) / 2, normal(50, 4)
+    exact = attention(q, k, v)
+    few, many = (
+        sum(off(performer_attention(q, k, v, random_directions(r, 8, g).to(q)), exact) ** 2
+            for _ in range(20))
+        for r in (32, 512)
+    )  # fmt: skip
+    # the mean square shrinks as 1/r
+    assert 8 < few / many < 32
+
+
+@pytest.mark.parametrize("scale", [1, 100, 1e4])
+def test_performer_stays_a_mean_where_exponentials_overflow(normal, scale):
+    q, k, v = (scale * normal(9, 4, dtype=torch.float32) for _ in range(3))
+    out = performer_attention(q, k, v, normal(6, 4, dtype=torch.float32))
+    assert out.isfinite().all()
+    assert (out <= v.amax(0) * (1 + 1e-5) + 1e-5).all()
+
+
+@pytest.mark.parametrize("n", [512, 2048])
+def test_performer_makes_r_numbers_for_each_token(n):
+    x, w = torch.empty(n, 16, device="meta"), torch.empty(64, 16, device="meta")
+    assert count(performer_attention, x, x, x, w).largest == n * 64
+
+
+# LSH
+
+
+def pairs_that_meet(q, buckets, rounds, seed):
+    """Which tokens share a bucket, in one chunk or the one before, in any round: by loops."""
+    n, d = q.shape
+    g = torch.Generator().manual_seed(seed)
+    found = lsh_buckets(q, torch.randn(rounds, d, buckets // 2, generator=g).to(q)).tolist()
+    size, met = -(-2 * n // buckets), torch.zeros(n, n, dtype=torch.bool)
+    for bucket in found:
+        order = sorted(range(n), key=lambda i: (bucket[i], i))
+        for a, i in enumerate(order):
+            for b, j in enumerate(order):
+                if bucket[i] == bucket[j] and a // size - b // size in (0, 1):
+                    met[i, j] = True
+    # itself only where there is no other
+    met &= ~torch.eye(n, dtype=torch.bool)
+    return met | (torch.eye(n, dtype=torch.bool) & ~met.any(-1, keepdim=True))
+
+
+@pytest.mark.parametrize("n, buckets", [(1, 2), (7, 2), (13, 4), (16, 8), (30, 6), (5, 20)])
+@pytest.mark.parametrize("rounds", [1, 2, 5])
+def test_lsh_is_attention_to_all_that_a_token_meets_in_any_round(normal, n, buckets, rounds):
+    q, v = normal(n, 4).requires_grad_(), normal(n, 3).requires_grad_()
+    met = pairs_that_meet(q, buckets, rounds, 5).to(device())
+    ours = lsh_attention(q, v, buckets, rounds, fresh())
+    theirs = attention(q, normalize(q, dim=-1), v, met)
+    torch.testing.assert_close(ours, theirs)
+    toward = normal(n, 3)
+    grads = (torch.autograd.grad(z, (q, v), toward) for z in (ours, theirs))
+    torch.testing.assert_close(*grads)
+
+
+def test_more_rounds_let_a_token_meet_more(normal):
+    q, v = normal(64, 4), normal(64, 4)
+    alone = torch.eye(64, dtype=torch.bool, device=device())
+    exact = attention(q, normalize(q, dim=-1), v, ~alone)
+    errors = [off(lsh_attention(q, v, 8, rounds, fresh()), exact) for rounds in (1, 4, 16)]
+    assert errors[0] > 2 * errors[1] > 4 * errors[2]
+
+
+def test_the_bucket_is_the_nearest_of_the_turned_axes_and_their_opposites(normal):
+    x, rotations = normal(2, 9, 4), normal(3, 4, 5)
+    found = lsh_buckets(x, rotations)
+    assert found.shape == (2, 3, 9)
+    axes = torch.cat([rotations, -rotations], dim=-1)
+    for b, r, i in [(0, 0, 0), (1, 2, 8), (0, 1, 4)]:
+        products = [(x[b, i] * axes[r, :, c]).sum().item() for c in range(10)]
+        assert products.index(max(products)) == found[b, r, i]
+    # only the direction counts, and the opposite is half the buckets away
+    assert torch.equal(lsh_buckets(3 * x, rotations), found)
+    assert torch.equal(lsh_buckets(-x, rotations), (found + 5) % 10)
+
+
+def test_the_batch_changes_nothing_in_lsh(normal):
+    q, v = normal(2, 3, 9, 4), normal(2, 3, 9, 2)
+    whole = lsh_attention(q, v, 4, 2, fresh())
+    torch.testing.assert_close(whole[1, 2], lsh_attention(q[1, 2], v[1, 2], 4, 2, fresh()))
+
+
+def test_lsh_makes_two_chunks_of_scores_for_each_query():
+    x = torch.empty(4096, 16, device="meta")
+    # chunks of 2 * 4096 / 64 = 128
+    assert count(lsh_attention, x, x, 64, 1, fresh()).largest == 4096 * 2 * 128
+
+
+# Nystroem
+
+
+@pytest.mark.parametrize("leading", LEADING, ids=str)
+def test_the_iteration_becomes_the_pseudo_inverse(normal, leading):
+    a = normal(*leading, 6, 6).softmax(-1)
+    torch.testing.assert_close(iterative_inverse(a, 40), torch.linalg.pinv(a), rtol=1e-6, atol=1e-6)
+    # of rank 2, it has no inverse; there, each step also makes rounding 13/4 times as large
+    flat = normal(*leading, 6, 2) @ normal(*leading, 2, 6)
+    torch.testing.assert_close(
+        iterative_inverse(flat, 12), torch.linalg.pinv(flat), rtol=1e-6, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("leading", LEADING, ids=str)
+def test_nystrom_with_every_token_a_landmark_is_attention(normal, leading):
+    q, k, v = normal(*leading, 7, 8), normal(*leading, 7, 8), normal(*leading, 7, 2)
+    torch.testing.assert_close(
+        nystrom_attention(q, k, v, 7, steps=40), F.scaled_dot_product_attention(q, k, v)
+    )
+
+
+def test_nystrom_is_exact_where_segments_hold_equal_tokens(normal):
+    q, k = (normal(4, 8).repeat_interleave(3, dim=0) for _ in "qk")
+    v = normal(12, 3)
+    torch.testing.assert_close(nystrom_attention(q, k, v, 4, steps=40), attention(q, k, v))
+
+
+@pytest.mark.parametrize("n, segments", [(1, 1), (7, 7), (8, 2), (7, 3)])
+def test_segments_differ_in_length_by_at_most_one(n, segments):
+    x = torch.eye(n, dtype=torch.float64)
+    means = segment_means(x, segments)
+    lengths = (means > 0).sum(-1)
+    assert lengths.sum() == n and lengths.max() - lengths.min() <= 1
+    torch.testing.assert_close(means.sum(-1), torch.ones(segments, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("n", [512, 2048])
+def test_nystrom_makes_as_many_weights_as_landmarks_for_each_token(n):
+    x = torch.empty(n, 16, device="meta")
+    assert count(nystrom_attention, x, x, x, 64).largest == n * 64
+
+
+# all of them
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
+def test_the_output_has_the_dtype_of_the_input(each, normal, dtype):
+    q, k, v = (normal(2, 7, 4, dtype=dtype) for _ in range(3))
+    before = [x.clone() for x in (q, k, v)]
+    out = each(q, k, v)
+    assert (out.dtype, out.shape) == (dtype, (2, 7, 4))
+    assert out.isfinite().all()
+    assert all(map(torch.equal, (q, k, v), before))
+
+
+def test_the_meta_device_gives_the_shapes(each):
+    q, k, v = (torch.empty(2, 3, 7, d, device="meta").requires_grad_() for d in (4, 4, 2))
+    out = each(q, k, v)
+    assert (out.shape, out.device.type) == ((2, 3, 7, 2), "meta")
+    out.sum().backward()
+    assert all(x.grad is not None and x.grad.shape == x.shape for x in (q, v))
+
+
+def test_every_gradient_is_finite(each, normal):
+    q, k, v = (normal(2, 7, 4).requires_grad_() for _ in range(3))
+    each(q, k, v).square().sum().backward()
+    assert all(x.grad is not None and x.grad.isfinite().all() for x in (q, v))
+
+
+X = torch.zeros(2, 5, 4)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("call", "numbers"),
+    [
+        (lambda g: linformer_attention(X, X, X, *torch.ones(2, 3, 4)), r"e=\(3, 4\) .* \(r, 5\)"),
+        (
+            lambda g: linformer_attention(X, X, X, torch.ones(3, 5), torch.ones(2, 5)),
+            r"e=\(3, 5\) and f=\(2, 5\)",
+        ),
+        (
+            lambda g: linformer_attention(X[:, :0], X, X, *torch.ones(2, 3, 5)),
+            "0 queries and 5 keys",
+        ),
+        (lambda g: performer_attention(X, X, X, torch.ones(6, 3)), r"w=\(6, 3\) must be \(r, 4\)"),
+        (lambda g: performer_attention(X, X, X, torch.ones(0, 4)), r"w=\(0, 4\)"),
+        (lambda g: performer_attention(X, X[:, :0], X[:, :0], torch.ones(6, 4)), "0 keys"),
+        (lambda g: random_directions(0, 4, g), "rows=0"),
+        (lambda g: random_directions(4, 0, g), "d=0"),
+        (lambda g: lsh_attention(X, X, 3, 1, g), "buckets=3"),
+        (lambda g: lsh_attention(X, X, 0, 1, g), "buckets=0"),
+        (lambda g: lsh_attention(X, X, 4, 0, g), "rounds=0"),
+        (lambda g: lsh_attention(X[:, :0], X[:, :0], 4, 1, g), "0 queries"),
+        (lambda g: lsh_attention(X, X[:, :4], 4, 1, g), "5 keys, but 4 values"),
+        (lambda g: nystrom_attention(X, X, X, 0), "landmarks=0"),
+        (lambda g: nystrom_attention(X, X[:, :3], X[:, :3], 4), "landmarks=4 .* 5 .* 3 keys"),
+        (lambda g: nystrom_attention(X[:, :0], X, X, 1), "0 queries"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_named_with_its_numbers(call, numbers, g):
+    with pytest.raises(ValueError, match=numbers):
+        call(g)
