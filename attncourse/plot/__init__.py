@@ -7,12 +7,14 @@ None imports a mechanism; those whose page has to compute one, such as `explorer
 
 from attncourse.plot.clipping import clipping
 from attncourse.plot.distances import distances
-from attncourse.plot.drawing import Picture, beside, heatmap, lines
+from attncourse.plot.drawing import Picture, beside, curves, heatmap, lines
 from attncourse.plot.explorer import explorer
 from attncourse.plot.growing import growing
 from attncourse.plot.heads import heads
 from attncourse.plot.kernel import kernel
+from attncourse.plot.patterns import patterns
 from attncourse.plot.receptive import receptive
+from attncourse.plot.running import running
 from attncourse.plot.skewing import skewing
 from attncourse.plot.waves import waves
 
@@ -20,6 +22,7 @@ __all__ = [
     "Picture",
     "beside",
     "clipping",
+    "curves",
     "distances",
     "explorer",
     "growing",
@@ -27,7 +30,9 @@ __all__ = [
     "heatmap",
     "kernel",
     "lines",
+    "patterns",
     "receptive",
+    "running",
     "skewing",
     "waves",
 ]

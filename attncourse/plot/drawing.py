@@ -10,7 +10,7 @@ import matplotlib
 import torch
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import EngFormatter
+from matplotlib.ticker import EngFormatter, FormatStrFormatter
 from torch import Tensor
 
 from attncourse.plot.numbers import require_finite, shown
@@ -31,8 +31,9 @@ STYLE: dict = {
     "ytick.color": TEXT,
 }
 cividis = matplotlib.colormaps["cividis"]
-# three colours that stand out on white and on black, to every kind of colour vision
+# colours that stand out on white and on black, the first three to every kind of colour vision
 LINES = (("#0080c8", "o", "-"), ("#d55e00", "s", "--"), ("#009e73", "^", ":"))
+MORE = (*LINES, ("#c05fa0", "D", "-"), ("#808080", "v", "--"), ("#a57c00", "P", ":"))
 
 
 class Picture:
@@ -128,6 +129,34 @@ def lines(
             axes.set_ylim(bottom=0)
         axes.set(xlabel=xlabel, ylabel=ylabel)
         axes.legend(frameon=False)
+        return Picture(svg_of(figure), alt)
+
+
+def curves(
+    series: dict[str, Sequence[tuple[float, float]]],
+    *,
+    alt: str,
+    title: str = "",
+    xlabel: str = "",
+    ylabel: str = "",
+) -> Picture:
+    """One line for each series of points above 0, each with an x of its own; both axes are logs."""
+    if len(series) > len(MORE):
+        raise ValueError(f"{len(series)} series, but only {len(MORE)} curves can be told apart")
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(4.6, 4.1), layout="constrained")
+        axes = figure.subplots()
+        for (name, points), (colour, marker, dash) in zip(series.items(), MORE, strict=False):
+            axes.plot(*zip(*points, strict=True), dash, color=colour, marker=marker, label=name)
+        axes.set(xscale="log", yscale="log")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(FormatStrFormatter("%g"))
+        axes.minorticks_off()
+        axes.set(xlabel=xlabel, ylabel=ylabel)
+        axes.set_title(title, fontsize=10)
+        figure.legend(
+            *axes.get_legend_handles_labels(), frameon=False, ncols=3, loc="outside lower center"
+        )
         return Picture(svg_of(figure), alt)
 
 
