@@ -151,7 +151,7 @@ def test_blocks_of_later_keys_are_left_out():
     assert whole.flops == count(attention, x, x, x).flops
 
 
-@pytest.mark.parametrize("n", [256, 1024, 4096])
+@pytest.mark.parametrize("n", [256, 512, 1024])
 def test_flash_makes_nothing_that_grows_with_both_lengths(n):
     x = torch.empty(n, 64, device="meta")
     assert count(flash_attention, x, x, x, causal=True).largest == n * 64

@@ -32,11 +32,11 @@ def running(scores: Tensor, values: Tensor, block: int, *, alt: str) -> Interact
         + row("score", *(number("score", one) for one in scores))
         + row("value", *(number("value", one) for one in values))
         + row(
-            "exp(score − largest)",
+            "exp(s − μ)",
             *(number("part", p, "heat", text) for p, text in zip(parts, shown, strict=True)),
         )
         + row(
-            "weight so far",
+            "weight",
             *(
                 number("weight", p / sum(parts), "heat", text)
                 for p, text in zip(parts, shown, strict=True)
