@@ -211,7 +211,7 @@ def test_lsh_makes_two_chunks_of_scores_for_each_query():
 def test_the_iteration_becomes_the_pseudo_inverse(normal, leading):
     a = normal(*leading, 6, 6).softmax(-1)
     torch.testing.assert_close(iterative_inverse(a, 40), torch.linalg.pinv(a), rtol=1e-6, atol=1e-6)
-    # of rank 2, it has no inverse; there, each step also makes rounding 13/4 times as large
+    # of rank 2, it has no inverse; many more steps would invert its rounding
     flat = normal(*leading, 6, 2) @ normal(*leading, 2, 6)
     torch.testing.assert_close(
         iterative_inverse(flat, 12), torch.linalg.pinv(flat), rtol=1e-6, atol=1e-6

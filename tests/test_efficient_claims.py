@@ -1,0 +1,109 @@
+"""The claims of the chapter efficient notice a wrong mechanism."""
+
+import pytest
+import torch
+
+from attncourse.claims import claims
+from attncourse.claims import efficient as page
+from attncourse.cost import count
+from attncourse.dot_product import attention, attention_weights
+from attncourse.efficient import (
+    fold_in,
+    longformer_mask,
+    lsh_attention,
+    nystrom_attention,
+    random_directions,
+)
+
+
+def without_the_factor(top, total, z, scores, v):
+    """What was summed before stays as it is when the maximum rises."""
+    highest, *_ = fold_in(top, total, z, scores, v)
+    parts = (scores - highest).exp()
+    return highest, total + parts.sum(-1, keepdim=True), z + parts @ v
+
+
+def block_without_a_sum(q, k, v, mask=None, causal=False, block=128):
+    """The softmax of the last block alone."""
+    last = -((k.shape[-2] - 1) % block + 1)
+    rest = None if mask is None else mask[..., last:]
+    return attention(q, k[..., last:, :], v[..., last:, :], rest)
+
+
+def interleaved(q, k, v):
+    """Head i uses group i % g."""
+    repeat = (len(q) // len(k), 1, 1)
+    return attention(q, k.repeat(repeat), v.repeat(repeat))
+
+
+def twice_as_wide(n, width, tokens, device=None):
+    return longformer_mask(n, 2 * width + 1, tokens, device)
+
+
+def without_global(n, width, tokens, device=None):
+    return longformer_mask(n, width, [], device)
+
+
+def without_the_length(x, w):
+    """The features lack what makes them right on average."""
+    return x / x.shape[-1] ** 0.25 @ w.mT
+
+
+def newton(a, steps=6):
+    """Newton's own iteration, which only squares what is missing."""
+    z = a.mT / (a.abs().sum(-2).amax() * a.abs().sum(-1).amax())
+    for _ in range(steps):
+        z = z @ (2 * torch.eye(len(a), dtype=a.dtype) - a @ z)
+    return z
+
+
+FALSE_OF = {
+    "blocks_are_exact": ("flash_attention", block_without_a_sum),
+    "blocks_come_in_any_order": ("fold_in", without_the_factor),
+    "blocks_save_memory_not_operations": (
+        "flash_attention", lambda q, k, v, causal=False: attention(q, k, v),
+    ),
+    "sharing_saves_bytes_not_operations": ("grouped_query_attention", interleaved),
+    "pairs_grow_with_the_length": ("longformer_mask", twice_as_wide),
+    "few_layers_reach_everything": ("longformer_mask", without_global),
+    "low_rank_is_a_matter_of_scores": (
+        "attention_weights", lambda q, k: attention_weights(0 * q, k),
+    ),
+    "mixtures_and_landmarks_come_closer": (
+        "nystrom_attention", lambda q, k, v, r: nystrom_attention(q, k, v, 8),
+    ),
+    "each_step_cubes_what_is_missing": ("iterative_inverse", newton),
+    "features_are_right_on_average": ("log_features", without_the_length),
+    "large_scores_need_more_features": (
+        "random_directions", lambda r, d, g: random_directions(100 * r, d, g),
+    ),
+    "more_rounds_come_closer": (
+        "lsh_attention", lambda q, v, buckets, rounds, g: lsh_attention(q, v, buckets, 1, g),
+    ),
+    "none_is_best_for_all": (
+        "longformer_mask", lambda n, width, tokens, device: torch.ones(n, n, dtype=torch.bool),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FALSE_OF)
+def test_a_claim_does_not_hold_of_a_wrong_function(name, monkeypatch):
+    replaced, wrong = FALSE_OF[name]
+    monkeypatch.setattr(page, replaced, wrong)
+    assert not getattr(page, name).measure().measured.holds
+
+
+def test_every_claim_has_a_wrong_function():
+    assert {one.id.partition(".")[2] for one in claims("efficient")} == set(FALSE_OF)
+
+
+def test_the_figure_counts_the_operations_of_each_method(g):
+    points = page.tradeoff(g, 128, 2)
+    x = torch.empty(128, 16)
+    whole = count(attention, x, x, x).flops
+    assert points["Linformer"][2][0] == 4 * 2 * 16 * 128 * 16 / whole
+    assert points["Longformer"][3][0] == longformer_mask(128, 31, [0]).double().mean()
+    assert set(points) == {
+        "Longformer", "BigBird", "Linformer", "Performer", "Nyström", "Reformer"
+    }  # fmt: skip
+    assert all(cost > 0 and 0 < off for line in points.values() for cost, off in line)
