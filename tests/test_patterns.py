@@ -1,0 +1,26 @@
+"""The figure of the patterns, before a control is moved, against the package."""
+
+import re
+
+import pytest
+
+from attncourse import plot
+from attncourse.efficient import longformer_mask
+
+
+def texts(figure, slot):
+    """What each slot of that name shows, the empty ones too."""
+    return re.findall(rf'data-show="{slot}"[^>]*>([^<]*)<', figure._repr_html_())
+
+
+@pytest.mark.parametrize(("length", "width"), [(2, 1), (5, 1), (7, 3), (10, 9)])
+def test_the_figure_begins_with_the_pairs_of_the_package(length, width):
+    pairs = texts(plot.patterns(length, width, alt="pairs"), "pair")
+    expected = longformer_mask(length, width, [0]).flatten().tolist()
+    assert [text == "•" for text in pairs] == expected
+
+
+@pytest.mark.parametrize(("length", "width"), [(1, 1), (6, 4), (6, 7), (6, -1)])
+def test_what_cannot_be_shown_is_refused_with_the_numbers(length, width):
+    with pytest.raises(ValueError, match=f"length={length}, width={width}: "):
+        plot.patterns(length, width, alt="pairs")

@@ -1,0 +1,50 @@
+"""The figure of the running softmax, before another block is chosen, and the curves."""
+
+import re
+
+import pytest
+import torch
+
+from attncourse import plot
+from attncourse.plot.numbers import shown
+
+SCORES, VALUES = torch.tensor([0.5, 2.0, -1.0, 3.0, 0.0]), torch.tensor([1.0, 0.0, 2.0, -1.0, 4.0])
+
+
+def texts(figure, slot):
+    """What each slot of that name shows, the empty ones too."""
+    return re.findall(rf'data-show="{slot}"[^>]*>([^<]*)<', figure._repr_html_())
+
+
+@pytest.mark.parametrize("block", [1, 2, 5])
+def test_the_figure_begins_with_the_softmax_of_the_first_block(block):
+    figure = plot.running(SCORES, VALUES, block, alt="softmax")
+    seen = SCORES[:block]
+    rest = [""] * (5 - block)
+    assert texts(figure, "part") == [shown(x) for x in (seen - seen.max()).exp().tolist()] + rest
+    assert texts(figure, "weight") == [shown(x) for x in seen.softmax(0).tolist()] + rest
+    assert texts(figure, "score") == [shown(x) for x in SCORES.tolist()]
+
+
+@pytest.mark.parametrize(
+    ("scores", "values", "block", "message"),
+    [
+        (SCORES, VALUES[:4], 2, r"scores=\(5,\), values=\(4,\)"),
+        (SCORES, VALUES, 0, "block=0"),
+        (SCORES, VALUES, 6, "block=6"),
+        (SCORES.log(), VALUES, 2, "scores.* is nan"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_with_the_numbers(scores, values, block, message):
+    with pytest.raises(ValueError, match=message):
+        plot.running(scores, values, block, alt="softmax")
+
+
+def test_each_curve_is_named_and_too_many_are_refused():
+    series = {f"line {i}": [(0.1, 1.0), (1.0, 0.1)] for i in range(7)}
+    six = dict(list(series.items())[:6])
+    drawn = plot.curves(six, alt="Six falling lines.", title="error", xlabel="cost")
+    assert all(f">{name}</text>" in drawn.svg for name in (*six, "error", "cost"))
+    assert drawn.alt == "Six falling lines." and "currentColor" in drawn.svg
+    with pytest.raises(ValueError, match="7 series, but only 6 curves"):
+        plot.curves(series, alt="Seven.")
