@@ -274,6 +274,17 @@ def test_every_gradient_is_finite(each, normal):
     assert all(x.grad is not None and x.grad.isfinite().all() for x in (q, v))
 
 
+def test_one_token_gets_its_own_value(normal, g):
+    q, k, v = normal(2, 1, 4), normal(2, 1, 4), normal(2, 1, 3)
+    for out in (
+        linformer_attention(q, k, v, *v.new_ones(2, 1, 1)),
+        performer_attention(q, k, v, random_directions(5, 4, g).to(q)),
+        lsh_attention(q, v, 2, 3, fresh()),
+        nystrom_attention(q, k, v, 1),
+    ):
+        torch.testing.assert_close(out, v)
+
+
 X = torch.zeros(2, 5, 4)
 
 

@@ -1,7 +1,8 @@
 """The claims of the chapter efficient."""
 
 from collections.abc import Callable
-from itertools import pairwise
+from functools import partial
+from itertools import pairwise, product
 
 import torch
 from torch import Tensor
@@ -34,6 +35,13 @@ DAO = "Dao et al. (2022)"
 def apart(x: Tensor, y: Tensor) -> float:
     """The largest difference between two tensors."""
     return (x - y).abs().max().item()
+
+
+def with_gradients(form: Callable, parts: list[Tensor], toward: Tensor) -> list[Tensor]:
+    """The output, and the gradients of all that went in."""
+    leaves = [x.clone().requires_grad_() for x in parts]
+    z = form(*leaves)
+    return [z.detach(), *torch.autograd.grad(z, leaves, toward)]
 
 
 def smooth(g: torch.Generator, n: int, d: int, strength: float) -> Tensor:
@@ -99,21 +107,15 @@ def tradeoff(g: torch.Generator, n: int, strength: float) -> dict[str, list[tupl
     source=f"{DAO}, theorem 1 (that the result is exact)",
 )
 def blocks_are_exact(g):
-    q, k, v, toward = (normal(g, 2, 11, 8).double() for _ in range(4))
-    mask, causal = normal(g, 11, 11) > 0, causal_mask(11, g.device)
+    *parts, toward = (normal(g, 2, 11, 8).double() for _ in range(4))
+    mask, earlier = normal(g, 11, 11) > 0, causal_mask(11, g.device)
     mask[3] = False
     worst = {}
-    for block in (4, 64):
-        for flag, allowed in ((False, mask), (True, mask & causal)):
-            results = []
-            for form, rest in (
-                (flash_attention, (mask, flag, block)),
-                (attention, (allowed,)),
-            ):
-                leaves = [x.clone().requires_grad_() for x in (q, k, v)]
-                z = form(*leaves, *rest)
-                results.append([z.detach(), *torch.autograd.grad(z, leaves, toward)])
-            worst[block] = max(worst.get(block, 0), *map(apart, *results))
+    for block, causal in product((4, 64), (False, True)):
+        blocks = partial(flash_attention, mask=mask, causal=causal, block=block)
+        whole = partial(attention, mask=mask & earlier if causal else mask)
+        ours, theirs = (with_gradients(form, parts, toward) for form in (blocks, whole))
+        worst[block] = max(worst.get(block, 0), *map(apart, ours, theirs))
     return Measured(
         {f"apart, blocks of {block}": off for block, off in worst.items()},
         "rounding, at most 1e-12",
