@@ -34,8 +34,7 @@ def by_hand(scores, block):
     for row in scores.reshape(-1, m).tolist():
         seen = [row[: min(end, m)] for end in range(block, m + block, block)]
         tops.append([max(one) for one in seen])
-        found = [torch.tensor([s for s in one if s > float("-inf")]) for one in seen]
-        found = [one.to(scores.dtype) for one in found]
+        found = [scores.new_tensor([s for s in one if s > float("-inf")]) for one in seen]
         sums.append([float((one - one.max()).exp().sum()) if len(one) else 0.0 for one in found])
     shape = *scores.shape[:-1], -1
     return scores.new_tensor(tops).reshape(shape), scores.new_tensor(sums).reshape(shape)
