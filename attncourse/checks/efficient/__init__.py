@@ -2,10 +2,10 @@
 
 ORDER = (
     "window_and_global",
+    "rank_for_share",
     "projected_attention",
     "positive_features",
     "lsh_buckets",
-    "rank_for_share",
     "newton_inverse",
     "shared_heads_attention",
     "running_max_and_sum",

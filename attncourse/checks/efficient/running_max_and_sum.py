@@ -19,9 +19,9 @@ exercise = Exercise(
         "so far was made with the old one: by which factor is it too large?",
         "Begin with a maximum of -inf and a sum of 0. For each block: the new maximum is the "
         "larger of the old one and the block's; the sum is the old sum times exp(old - new), plus "
-        "the block's exp(score - new). While the new maximum is still -inf, subtract 0 instead.",
-        "safe = top.where(top > -torch.inf, 0.0) serves both: total = total * (old - safe).exp() + "
-        "(part - safe[..., None]).exp().sum(-1), for part in scores.split(block, dim=-1)",
+        "the block's exp(score - new). A list of each, stacked on the last axis, is the result.",
+        "total = total * (old - top).exp() + (part - top[..., None]).exp().sum(-1), for part in "
+        "scores.split(block, dim=-1), with top = torch.maximum(old, part.amax(-1))",
     ),
     differentiable=False,
 )
@@ -34,8 +34,8 @@ def by_hand(scores, block):
     for row in scores.reshape(-1, m).tolist():
         seen = [row[: min(end, m)] for end in range(block, m + block, block)]
         tops.append([max(one) for one in seen])
-        found = [scores.new_tensor([s for s in one if s > float("-inf")]) for one in seen]
-        sums.append([float((one - one.max()).exp().sum()) if len(one) else 0.0 for one in found])
+        shifted = [scores.new_tensor(one) - max(one) for one in seen]
+        sums.append([float(one.exp().sum()) for one in shifted])
     shape = *scores.shape[:-1], -1
     return scores.new_tensor(tops).reshape(shape), scores.new_tensor(sums).reshape(shape)
 
@@ -62,26 +62,21 @@ def cases(draw):
         "rows around 0 and around -3000", (scores - 3000 * (torch.arange(n) % 2)[:, None], 3)
     )
     hidden = scores.masked_fill(~draw.mask(2, n, 8), -torch.inf)
-    hidden[0, :2, :3] = -torch.inf
-    hidden[1, 1] = -torch.inf
-    yield Case("masked keys, whole blocks of them, and a row of nothing else", (hidden, 3))
+    hidden[..., 0] = scores[..., 0]
+    hidden[0, :, 3:6] = hidden[1, 1, 1:] = -torch.inf
+    yield Case("masked keys, whole blocks of them among them", (hidden, 3))
     yield Case("one query and one key", (scores[:, :1, :1], 3))
 
 
-def safe(top):
-    return top.where(top > -torch.inf, 0.0)
-
-
-def walk(scores, block, *, first=-torch.inf, total=0.0, usable=safe, rescale=None, part=None):
+def walk(scores, block, *, first=-torch.inf, total=0.0, rescale=None, part=None):
     """The right answer, with the places where a wrong one departs from it as arguments."""
     top = scores.new_full(scores.shape[:-1], first)
     total = torch.full_like(top, total)
     tops, sums = [], []
     for keys in scores.split(block, dim=-1):
         old, top = top, torch.maximum(top, keys.amax(-1))
-        now = usable(top)
-        factor = (old - now).exp() if rescale is None else rescale(old, now)
-        added = (keys - now[..., None]).exp().sum(-1) if part is None else part(keys, now)
+        factor = (old - top).exp() if rescale is None else rescale(old, top)
+        added = (keys - top[..., None]).exp().sum(-1) if part is None else part(keys, top)
         total = total * factor + added
         tops.append(top)
         sums.append(total)
@@ -99,22 +94,25 @@ def block_after_block(scores, block):
 
 
 @exercise.valid
+def beginning_at_the_smallest_number(scores, block):
+    return walk(scores, block, first=torch.finfo(scores.dtype).min)
+
+
+@exercise.valid
 def by_running_logarithms(scores, block):
     parts = blocks(scores, block)
     top = parts.amax(-1).cummax(-1).values
-    return top, (parts.logsumexp(-1).logcumsumexp(-1) - safe(top)).exp()
+    return top, (parts.logsumexp(-1).logcumsumexp(-1) - top).exp()
 
 
 @exercise.valid
 def each_block_with_all_before(scores, block):
     parts = blocks(scores, block)
-    highest = parts.amax(-1)
-    top = torch.cummax(highest, dim=-1)[0]
-    sums = (parts - safe(highest)[..., None]).exp().sum(-1)
+    top = torch.cummax(parts.amax(-1), dim=-1)[0]
+    sums = (parts - top[..., None]).exp().sum(-1)
     # rows are blocks so far, columns the blocks that they add up
-    factor = (safe(highest)[..., None, :] - safe(top)[..., :, None]).exp().tril()
-    earlier = torch.where(sums[..., None, :] > 0, factor, 0.0)
-    return top, (earlier * sums[..., None, :]).sum(-1)
+    factor = (top[..., None, :] - top[..., :, None]).tril().exp().tril()
+    return top, (factor * sums[..., None, :]).sum(-1)
 
 
 @exercise.valid
@@ -125,7 +123,7 @@ def the_logarithm_kept(scores, block):
         new = keys.logsumexp(-1)
         logs.append(new if not logs else torch.logaddexp(logs[-1], new))
     top, log = torch.stack(tops, -1), torch.stack(logs, -1)
-    return top, (log - top).exp().nan_to_num(0.0)
+    return top, (log - top).exp()
 
 
 @exercise.valid
@@ -133,7 +131,7 @@ def every_prefix_anew(scores, block):
     ends = range(block, scores.shape[-1] + block, block)
     seen = [scores[..., :end] for end in ends]
     tops = [one.amax(-1, keepdim=True) for one in seen]
-    sums = [(one - safe(top)).exp().sum(-1) for one, top in zip(seen, tops, strict=True)]
+    sums = [(one - top).exp().sum(-1) for one, top in zip(seen, tops, strict=True)]
     return torch.cat(tops, dim=-1), torch.stack(sums, dim=-1)
 
 
@@ -152,7 +150,7 @@ def rescaled_the_wrong_way(scores, block):
 @exercise.mutant("a block's own maximum is used for its part: both sums need the new maximum")
 def part_with_its_own_maximum(scores, block):
     def part(keys, now):
-        return (keys - safe(keys.amax(-1))[..., None]).exp().sum(-1)
+        return (keys - keys.amax(-1, keepdim=True).clamp(min=-1e30)).exp().sum(-1)
 
     return walk(scores, block, part=part)
 
@@ -160,8 +158,8 @@ def part_with_its_own_maximum(scores, block):
 @exercise.mutant("each block stands for itself: maximum and sum are of all keys so far")
 def each_block_by_itself(scores, block):
     parts = blocks(scores, block)
-    top = parts.amax(-1)
-    return top, (parts - safe(top)[..., None]).exp().sum(-1)
+    top = parts.amax(-1, keepdim=True)
+    return top[..., 0], (parts - top.clamp(min=-1e30)).exp().sum(-1)
 
 
 @exercise.mutant("the sums start anew in each block: the old sum, rescaled, belongs to them")
@@ -174,7 +172,7 @@ def sums_start_anew(scores, block):
 )
 def final_maximum(scores, block):
     top = scores.amax(-1, keepdim=True)
-    sums = (blocks(scores, block) - safe(top)[..., None]).exp().sum(-1).cumsum(-1)
+    sums = (blocks(scores, block) - top[..., None]).exp().sum(-1).cumsum(-1)
     return top.expand_as(sums).clone(), sums
 
 
@@ -205,12 +203,15 @@ def sum_begins_at_one(scores, block):
     return walk(scores, block, total=1.0, rescale=lambda old, now: (old.clamp(min=-9) - now).exp())
 
 
-NAN = "-inf less -inf is NaN: while no key is allowed, subtract 0 instead, and the sum is 0"
+@exercise.mutant(
+    "a block in which all is masked gives NaN: its own maximum is -inf, so use the new one"
+)
+def nan_where_a_block_is_masked(scores, block):
+    def part(keys, now):
+        own = keys.amax(-1)
+        return (keys - own[..., None]).exp().sum(-1) * (own - now).exp()
 
-
-@exercise.mutant(NAN)
-def nan_where_all_is_masked(scores, block):
-    return walk(scores, block, usable=lambda top: top)
+    return walk(scores, block, part=part)
 
 
 @exercise.mutant("the sums are returned first: the maxima come first")
@@ -237,10 +238,9 @@ def number_of_blocks(scores, block):
 
 @exercise.mutant("one maximum serves the whole tensor: each row has its own")
 def one_maximum_for_all(scores, block):
-    def usable(top):
-        return safe(top.amax()).expand_as(top)
-
-    return walk(scores, block, usable=usable)
+    top = scores.amax()
+    sums = (blocks(scores, block) - top).exp().sum(-1).cumsum(-1)
+    return top.expand_as(sums).clone(), sums
 
 
 @exercise.mutant("it loops over keys or rows: a loop over the blocks is enough")
@@ -254,7 +254,7 @@ def loop_over_the_keys(scores, block):
 @exercise.mutant("the input changes: subtract into a new tensor")
 def subtracted_in_place(scores, block):
     found = walk(scores, block)
-    scores -= safe(scores.amax(-1, keepdim=True))
+    scores -= scores.amax(-1, keepdim=True)
     return found
 
 
