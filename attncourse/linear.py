@@ -9,7 +9,6 @@ Source: Katharopoulos et al. (2020), eq. 4-12 and 16-20.
 
 import math
 from collections.abc import Callable, Iterator
-from itertools import repeat
 
 import torch
 from jaxtyping import Bool, Float
@@ -149,15 +148,14 @@ def linear_attention_chunked(
     if chunk < 1:
         raise ValueError(f"chunk={chunk}: a chunk has at least 1 token")
     S, z = linear_attention_state(k[..., :0, :], v[..., :0, :], feature_map=feature_map)
-    chunks = (widened(x).split(chunk, dim=-2) for x in (q, k, v))
-    masks = repeat(None) if mask is None else mask.split(chunk, dim=-1)
+    phi_q, phi_k = feature_map(widened(q)), allowed(feature_map(widened(k)), mask)
+    chunks = (x.split(chunk, dim=-2) for x in of_one_batch(phi_q, phi_k, v.to(phi_k)))
     outputs = []
-    for q_c, k_c, v_c, real in zip(*chunks, masks, strict=False):
-        phi_q, phi_k = feature_map(q_c), allowed(feature_map(k_c), real)
-        weights = (phi_q @ phi_k.mT).tril()
-        total = weights.sum(-1, keepdim=True) + phi_q @ z[..., None]
-        outputs.append(divided(phi_q @ S + weights @ v_c, total))
-        S, z = S + phi_k.mT @ v_c, z + phi_k.sum(-2)
+    for q_c, k_c, v_c in zip(*chunks, strict=True):
+        weights = (q_c @ k_c.mT).tril()
+        total = weights.sum(-1, keepdim=True) + q_c @ z[..., None]
+        outputs.append(divided(q_c @ S + weights @ v_c, total))
+        S, z = S + k_c.mT @ v_c, z + k_c.sum(-2)
     return torch.cat(outputs, dim=-2).to(v.dtype)
 
 

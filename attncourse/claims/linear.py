@@ -195,7 +195,7 @@ def break_even_is_early(g):
         return count(attention, *on_paper(n)).flops > count(linear_attention, *on_paper(n)).flops
 
     first = {
-        name: next((n for n in range(1, 99) if less(n)), 0)
+        name: next((float(n) for n in range(1, 99) if less(n)), 0.0)
         for name, less in {"numbers held": held, "operations": operations}.items()
     }
     return Measured(first, "exactly 33, exactly 65", list(first.values()) == [33, 65])
