@@ -148,7 +148,7 @@ def batch_axis_assumed(states, lengths):
 
 
 @exercise.mutant(
-    "gather gives one number for each of its index: the index needs an axis of width h"
+    "gather gives a number for each entry of its index: the index needs an axis of width h"
 )
 def first_numbers_only(states, lengths):
     at = (lengths - 1).clamp(min=0)[..., None, None]

@@ -149,7 +149,7 @@ def batch_axis_assumed(x, lengths):
 
 
 @exercise.mutant(
-    "gather gives one number for each of its index: the index needs an axis of width d"
+    "gather gives a number for each entry of its index: the index needs an axis of width d"
 )
 def first_numbers_only(x, lengths):
     return x.gather(-2, index(x, lengths)[..., None])
