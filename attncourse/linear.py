@@ -185,8 +185,8 @@ def linear_attention(
 class MeansInChunks(torch.autograd.Function):
     """For each query, the mean of the values so far under the products of features as weights.
 
-    It is `linear_attention_chunked` with sums that are added to in place, forward from the first
-    chunk, backward from the last.
+    It is `linear_attention_chunked` with a backward pass by hand, from the last chunk to the first.
+    Source: Katharopoulos et al. (2020), eq. 13-15.
     """
 
     @staticmethod
@@ -194,29 +194,29 @@ class MeansInChunks(torch.autograd.Function):
         """Each chunk's pairs and the state before it, which is kept for the backward pass."""
         ctx.batch = q.shape[:-2]
         q, k, v = (x.reshape(math.prod(ctx.batch), *x.shape[-2:]) for x in (q, k, v))
-        out, total = torch.empty_like(v), q.new_empty(*q.shape[:2], 1)
-        S, z, states = q.new_zeros(len(q), q.shape[2], v.shape[2]), q.new_zeros(q[:, :1].shape), []
+        out, kept = torch.empty_like(v), []
+        S, z = q.new_zeros(len(q), q.shape[2], v.shape[2]), q.new_zeros(len(q), 1, q.shape[2])
         for here in chunks_of(q):
-            states += S.clone(), z.clone()
             weights = (q[:, here] @ k[:, here].mT).tril_()
-            sums = weights.sum(-1, True) + (q[:, here] * z).sum(-1, True)
-            total[:, here] = sums.masked_fill_(sums == 0, 1)
-            torch.div((weights @ v[:, here]).baddbmm_(q[:, here], S), sums, out=out[:, here])
-            S.baddbmm_(k[:, here].mT, v[:, here])
-            z += k[:, here].sum(1, True)
-        ctx.save_for_backward(q, k, v, out, total, *states)
+            total = weights.sum(-1, True).add_((q[:, here] * z).sum(-1, True))
+            total.masked_fill_(total == 0, 1)
+            torch.div((weights @ v[:, here]).baddbmm_(q[:, here], S), total, out=out[:, here])
+            kept += S, z, total
+            S, z = S.baddbmm(k[:, here].mT, v[:, here]), z + k[:, here].sum(1, True)
+        ctx.save_for_backward(q, k, v, out, *kept)
         return out.view(*ctx.batch, *out.shape[1:])
 
     @staticmethod
     @once_differentiable
     def backward(ctx, *grads):  # pyright: ignore[reportIncompatibleMethodOverride]
         """Each chunk's pairs once more; what later queries hand back to its keys is in a state."""
-        q, k, v, out, total, *states = ctx.saved_tensors
+        q, k, v, out, *kept = ctx.saved_tensors
         dout = grads[0].reshape(out.shape)
         dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
         dS, dz = q.new_zeros(len(q), q.shape[2], v.shape[2]), q.new_zeros(len(q), 1, q.shape[2])
-        for here, S, z in reversed([*zip(chunks_of(q), states[::2], states[1::2], strict=True)]):
-            dsums = dout[:, here] / total[:, here]
+        steps = [*zip(chunks_of(q), kept[::3], kept[1::3], kept[2::3], strict=True)]
+        for here, S, z, total in reversed(steps):
+            dsums = dout[:, here] / total
             dtotal = -(dsums * out[:, here]).sum(-1, True)
             weights = (q[:, here] @ k[:, here].mT).tril_()
             dweights = (dsums @ v[:, here].mT).add_(dtotal).tril_()
