@@ -50,7 +50,7 @@ def cases(draw):
         return matrices * (1 + draw.normal(*batch, 1, 1).abs())
 
     a = drawn(2)
-    yield Case(f"a batch of 2, n={n}, steps=3", (a, 3), longer=(drawn(16, n=24), 3))
+    yield Case(f"a batch of 2, n={n}, steps=3", (a, 3), longer=(drawn(12, n=12), 3))
     yield Case(f"no batch, n={n}, steps=2", (a[0], 2))
     yield Case("two leading axes, n=3, steps=4", (drawn(2, 3, n=3), 4))
     yield Case(f"n={n}, steps=1", (a, 1))

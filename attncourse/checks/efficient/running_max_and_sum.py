@@ -47,7 +47,7 @@ def cases(draw):
     scores = draw.normal(2, n, 8)
     scores[..., 4] = scores.amax(-1) + 0.5
     # as many blocks as before: a loop over the blocks is right
-    long = draw.normal(12, 16 * n, 8 * 16)
+    long = draw.normal(12, 8 * n, 8 * 16)
     yield Case(f"a batch of 2, n={n}, m=8, block=3", (scores, 3), longer=(long, 3 * 16))
     yield Case(f"no batch, n={n}, m=8, block=3", (scores[0], 3))
     yield Case("one row of scores, block=2", (scores[0, 0], 2))
