@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from attncourse.checks.compare import close, tolerance
@@ -81,12 +82,12 @@ def explain_value(got: Any, want: Any, on: str, length: int) -> tuple[str, str]:
         return "the shape is not right", f"{on}: {sizes}"
     if got.dtype != want.dtype:
         return "the dtype is not right", f"{on}: expected {want.dtype}, got {got.dtype}"
-    if got.is_floating_point() and not got.isfinite().all():
-        count = int((~got.isfinite()).sum())
+    if got.is_floating_point() and (count := int((~got.isfinite() & (got != want)).sum())):
         return "it gives numbers that are not finite", f"{on}: {count} of {got.numel()}"
     differ = got != want
     if got.is_floating_point():
-        differ = (got - want).abs() > tolerance(got.dtype, length) * (1 + want.abs())
+        bound = tolerance(got.dtype, length)
+        differ = ~torch.isclose(got, want, rtol=bound, atol=bound, equal_nan=True)
     at = tuple(differ.nonzero()[0].tolist())
     return "the shape is right, the numbers are not", (
         f"{on}: at {list(at)} {expected_got(want[at], got[at])}"

@@ -232,6 +232,11 @@ def nan_without_keys(*parts):
     return merged(*parts, share=share)
 
 
+@exercise.mutant("without a key on either side log_sum is a number: it should be -inf")
+def finite_without_keys(*parts):
+    return merged(*parts, total=lambda a, b: logarithm(a, b).nan_to_num(neginf=0.0))
+
+
 @exercise.mutant("a share has no axis for the width: give it one of size 1, the last")
 def share_without_an_axis(*parts):
     return merged(*parts, share=lambda a, b: [x[..., 0] for x in shares(a, b)])
