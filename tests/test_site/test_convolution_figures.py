@@ -123,7 +123,7 @@ def test_what_the_chapter_says_of_its_kernels_is_so(tab, address):
     for k, off in ((0, "0.01"), (2, "0.09")):
         assert f"up to {off}" in read(figure, alpha=5, kernel=k)["said"][0]
     for k, tap in enumerate(("0.25", "1.00", "0.50")):
-        assert f"up to {tap}" in read(figure, alpha=6, kernel=k, query=6)["said"][0]
+        assert f"up to {tap}" in read(figure, alpha=6, kernel=k, query=4)["said"][0]
 
 
 def test_what_the_chapter_says_of_what_an_output_sees_is_so(tab, address):
