@@ -129,9 +129,9 @@ def test_what_the_chapter_says_of_its_kernels_is_so(tab, address):
 def test_what_the_chapter_says_of_what_an_output_sees_is_so(tab, address):
     tab.goto(address + CHAPTER)
     figure = tab.locator("#fig-receptive .attncourse-figure")
-    assert "sees 7 of 15 inputs, from 4 to 10." in read(figure)["said"][0]
-    assert "sees 15 of 15" in read(figure, layers=1)["said"][0]
-    assert "sees 4 of 15" in read(figure, layers=0, output=14)["said"][0]
+    assert "sees 7 of 13 inputs, from 3 to 9." in read(figure)["said"][0]
+    assert "sees 13 of 13" in read(figure, layers=1)["said"][0]
+    assert "sees 4 of 13" in read(figure, layers=0, output=12)["said"][0]
 
 
 def test_the_figures_of_the_chapter_fit_a_phone(new_tab, address):
