@@ -168,6 +168,16 @@ def test_padding_has_no_weight_and_no_gradient(inputs, g, is_causal):
         assert (grad[1, 70:] == 0).all() and (grad[2, 1:] == 0).all()
 
 
+@pytest.mark.parametrize("chunk", [3, 5, 64])
+def test_plain_chunks_leave_padding_out(inputs, chunk):
+    q, k, v = inputs((3,), 10)
+    mask = padding_mask(torch.tensor([10, 7, 0], device=device()), 10)
+    torch.testing.assert_close(
+        linear_attention_chunked(q, k, v, mask, chunk=chunk),
+        linear_attention_masked(q, k, v, mask=mask),
+    )
+
+
 @pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize("f", [linear_attention, linear_attention_masked])
 def test_a_query_with_no_key_gets_zeros_and_finite_gradients(inputs, f, is_causal):
