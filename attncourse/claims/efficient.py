@@ -61,9 +61,7 @@ def pooling(n: int, r: int, device: torch.device) -> Tensor:
     return segment_means(torch.eye(n, device=device), r)
 
 
-def counted(
-    form: Callable[..., Tensor], *parts: Tensor | int | torch.Generator
-) -> tuple[int, Tensor]:
+def counted(form: Callable[..., Tensor], *parts: object) -> tuple[int, Tensor]:
     """The operations of a call, and what it gives."""
     given = []
     return count(lambda: given.append(form(*parts))).flops, given[0]
