@@ -7,19 +7,15 @@ Needs pytorch-fast-transformers, which is installed with --no-build-isolation an
 """
 
 import argparse
-import csv
-import os
-import platform
 import statistics
 import time
 from collections.abc import Callable
-from importlib.metadata import version
-from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 from fast_transformers.attention import CausalLinearAttention
 from fast_transformers.masking import LengthMask, TriangularCausalMask
+from timing import RESULTS, THREADS, in_turn, markdown, where, write_csv
 from torch import Tensor
 
 from attncourse.dot_product import attention
@@ -30,8 +26,7 @@ from attncourse.linear import (
     linear_attention_step,
 )
 
-RESULTS = Path(__file__).parent / "results"
-HEADS, WIDTH, THREADS = 8, 64, 2
+HEADS, WIDTH = 8, 64
 PACKAGE = "fast-transformers"
 TIMES = ("forward, ms", "package / it", "with gradients, ms", "package / it")
 HEADINGS = ("n", "form", *TIMES, *(f"processor, {one}" for one in TIMES))
@@ -56,34 +51,6 @@ def forms(n: int) -> tuple[dict[str, Callable[[], Tensor]], list[Tensor]]:
         calls[PACKAGE]().transpose(1, 2), calls["linear, causal"](), atol=1e-4, rtol=1e-4
     )
     return calls, [q, k, v, *theirs]
-
-
-def run(call: Callable[[], Tensor], inputs: list[Tensor], clock: Callable[[], float]) -> tuple:
-    """Seconds for the output, and for the output with all gradients."""
-    start = clock()
-    out = call()
-    middle = clock()
-    out.backward(torch.ones_like(out))
-    end = clock()
-    for x in inputs:
-        x.grad = None
-    return middle - start, end - start
-
-
-def in_turn(calls: dict, inputs: list[Tensor], seconds: float, clock) -> dict[str, list[float]]:
-    """Median seconds of each call, all run in turn, twice each; a very slow one in few turns."""
-    took = {name: [] for name in calls}
-    begin, rounds = time.monotonic(), 0
-    while time.monotonic() - begin < seconds or rounds < 5:
-        rounds += 1
-        for name, call in calls.items():
-            if not took[name] or took[name][-1][1] < seconds / 10:
-                # the first of two finds the caches and the heap as another form left them
-                took[name].append([run(call, inputs, clock) for _ in range(2)][1])
-    return {
-        name: [statistics.median(column) for column in zip(*each, strict=True)]
-        for name, each in took.items()
-    }
 
 
 def table(lengths: list[int], seconds: float) -> list[tuple]:
@@ -133,12 +100,6 @@ def tokens(lengths: tuple[int, ...] = (128, 8192), rounds: int = 2000) -> list[t
     ]  # fmt: skip
 
 
-def markdown(headings: tuple, rows: list[tuple]) -> str:
-    """The rows as a table."""
-    lines = [headings, tuple("---" for _ in headings), *rows]
-    return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
-
-
 def main() -> None:
     """Print the tables, and write them to the results."""
     arguments = argparse.ArgumentParser(description=__doc__)
@@ -149,15 +110,8 @@ def main() -> None:
     rows, of_tokens = table(chosen.lengths, chosen.seconds), tokens()
     for row in of_tokens:
         print(*row, sep=" | ")
-    made_with = ", ".join(
-        f"{name} {version(name)}" for name in ("torch", "pytorch-fast-transformers")
-    )
-    load = f"{os.getloadavg()[0]:.1f} processes at work when it ended"
-    where = f"{os.cpu_count()} cores, {platform.machine()}, {load}"
-    RESULTS.mkdir(exist_ok=True)
     (RESULTS / "linear.md").write_text(
-        f"# Causal linear attention beside its peers\n\n{where}; Python "
-        f"{platform.python_version()}, {made_with}, float32.\n\n"
+        f"# Causal linear attention beside its peers\n\n{where('pytorch-fast-transformers')}\n\n"
         f"One sequence of n tokens, {HEADS} heads of width {WIDTH}. Milliseconds: medians, on the "
         f"clock with {THREADS} threads, then on the processor with one.\n\n"
         f"{markdown(HEADINGS, rows)}\n"
@@ -165,8 +119,7 @@ def main() -> None:
         + markdown(("attention", "n", "microseconds", "to n = 128", "held, KiB"), of_tokens),
         "utf-8",
     )
-    with (RESULTS / "linear.csv").open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([HEADINGS, *rows])
+    write_csv("linear", rows, HEADINGS)
 
 
 if __name__ == "__main__":
