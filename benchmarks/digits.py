@@ -172,9 +172,9 @@ def main() -> None:
         f"# Images as sequences of pixels\n\nThe share of {TESTED} digits of 8 × 8 pixels that are "
         f"read rightly, after training on the other {len(load_digits().target) - TESTED}; the mean "
         f"and the standard deviation of {seeds} seeds, each with a split of its own. {LAYERS} "
-        f"layers of width {WIDTH}, {HEADS} heads, {EPOCHS} epochs, the mean and the largest over the pixels at "
-        f"the end.\n\n{platform.machine()}, one thread; Python {platform.python_version()}, "
-        f"{made_with}. Made with `python benchmarks/digits.py`.\n\n"
+        f"layers of width {WIDTH}, {HEADS} heads, {EPOCHS} epochs, the mean and the largest "
+        f"over the pixels at the end.\n\n{platform.machine()}, one thread; Python "
+        f"{platform.python_version()}, {made_with}. Made with `python benchmarks/digits.py`.\n\n"
         "| model | accuracy | standard deviation | parameters |\n|---|---:|---:|---:|\n"
         + "".join(rows),
         "utf-8",

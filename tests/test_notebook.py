@@ -198,3 +198,16 @@ def sum_of_points():
 def test_a_wrong_name_is_answered_with_the_known_ones(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_what_torch_has_not_implemented_is_an_error_and_no_empty_cell(capsys):
+    def on_booleans(reads, layers):
+        raise NotImplementedError('"addmm_impl_cpu_" not implemented for \'Bool\'')
+
+    check("path_lengths", on_booleans)
+    assert capsys.readouterr().out.startswith("path_lengths: error: it raises NotImplementedError")
+
+
+def test_torch_s_own_recurrent_layers_are_no_answer(capsys):
+    check("GatedCell", torch.nn.GRUCell)
+    assert "may not be called here" in capsys.readouterr().out

@@ -121,6 +121,8 @@ class Exercise:
     # a longer input may cost some lines more (a check of its own, a few powers of two), but not
     # some a position
     steps_allowed: float = 1.5
+    # functions that would be the whole answer
+    also_forbidden: tuple[str, ...] = ()
     make: Callable = field(init=False)
     inputs: Callable[[Draw], Iterator[Case]] = field(init=False)
     given: Callable | None = None
@@ -134,7 +136,7 @@ class Exercise:
     @property
     def forbidden(self) -> tuple[str, ...]:
         """What an answer may not call: our solutions and, but in a test, torch's attention."""
-        own = (f"attncourse.{self.chapter}", "attncourse.checks")
+        own = (f"attncourse.{self.chapter}", "attncourse.checks", *self.also_forbidden)
         return own if self.kind == "test" else own + TORCH_ATTENTION
 
     def reference(self, function: Callable) -> Callable:

@@ -6,6 +6,7 @@ learner's kernel, and everything in this file stays outside. A wrong answer is k
 does: the hint is that of the known mistake which does the same on the same inputs.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,6 +22,8 @@ from attncourse.checks.exercise import Draw, Exercise
 from attncourse.checks.explain import explain
 from attncourse.checks.observation import Caller, Observation, Probe, local, observe, probes
 
+# what stands in an answer cell to begin with
+UNWRITTEN = re.compile(r"(write \w+ here)?")
 # the share of faults, and of probes, on which a known mistake must agree to be named
 MOST = 0.6
 
@@ -81,7 +84,7 @@ def verdict(trial: "Trial", look: Callable[[int], Observation]) -> Verdict:
         seen.append(got)
         if got.outcome == "missing":
             return Verdict("error", f"nothing is called `{exercise.name}`: its cell defines it")
-        if len(seen) == 1 and (got.error or {}).get("type") == "NotImplementedError":
+        if len(seen) == 1 and unwritten(got):
             return Verdict("not attempted", f"write `{exercise.name}` in its answer cell")
         if got.outcome == "steps":
             # one call that runs away is enough: the others would, too
@@ -98,6 +101,12 @@ def verdict(trial: "Trial", look: Callable[[int], Observation]) -> Verdict:
         trial.probes[first], seen[first], trial.expected[first], trial.length
     )
     return Verdict(status, trial.known_mistake(seen, first) or why, evidence)
+
+
+def unwritten(got: Observation) -> bool:
+    """Whether this is what a stub raises, and not torch, which has not implemented everything."""
+    error = got.error or {"type": "", "text": ""}
+    return error["type"] == "NotImplementedError" and bool(UNWRITTEN.fullmatch(error["text"]))
 
 
 class Trial:

@@ -4,10 +4,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from attncourse.checks.exercise import Case
-from attncourse.checks.recurrence.written import WrittenOut
+from attncourse.checks.exercise import Case, Exercise
+from attncourse.checks.recurrence.written import TORCH_RECURRENCE
 
-exercise = WrittenOut(
+exercise = Exercise(
     name="GatedCell",
     chapter="recurrence",
     title="A cell that decides what to keep",
@@ -24,6 +24,7 @@ exercise = WrittenOut(
         "(x @ self.weight_ih.mT + self.bias_ih).chunk(3, dim=-1) gives the three of x; with those "
         "of the state, the candidate is torch.tanh(x_n + r * h_n)",
     ),
+    also_forbidden=TORCH_RECURRENCE,
 )
 
 

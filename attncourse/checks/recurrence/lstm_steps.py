@@ -3,16 +3,16 @@
 import torch
 import torch.nn.functional as F
 
-from attncourse.checks.exercise import Case
+from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.recurrence.written import (
-    WrittenOut,
+    TORCH_RECURRENCE,
     add_to,
     always_float32,
     float32_inside,
     made_on_the_cpu,
 )
 
-exercise = WrittenOut(
+exercise = Exercise(
     name="lstm_steps",
     chapter="recurrence",
     title="An output that comes one step late",
@@ -27,6 +27,7 @@ exercise = WrittenOut(
         "loop an equation reads what was assigned last, so the order of two lines is at stake.",
         "first cell = f.sigmoid() * cell + i.sigmoid() * g.tanh(), then what reads it",
     ),
+    also_forbidden=TORCH_RECURRENCE,
     # the loop over the tokens is the point; one over sentences is not
     steps_allowed=3.0,
 )

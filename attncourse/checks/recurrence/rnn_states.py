@@ -5,10 +5,15 @@ from itertools import accumulate
 import torch
 import torch.nn.functional as F
 
-from attncourse.checks.exercise import Case
-from attncourse.checks.recurrence.written import WrittenOut, add_to, float32_inside, made_on_the_cpu
+from attncourse.checks.exercise import Case, Exercise
+from attncourse.checks.recurrence.written import (
+    TORCH_RECURRENCE,
+    add_to,
+    float32_inside,
+    made_on_the_cpu,
+)
 
-exercise = WrittenOut(
+exercise = Exercise(
     name="rnn_states",
     chapter="recurrence",
     title="One state after the other",
@@ -25,6 +30,7 @@ exercise = WrittenOut(
         "state = torch.tanh(token @ w_x.mT + state @ w_h.mT + b) is a step, for token in "
         "x.unbind(-2) the loop, and torch.stack(states, dim=-2) the end",
     ),
+    also_forbidden=TORCH_RECURRENCE,
     # the loop over the tokens is the point; one over sentences is not
     steps_allowed=3.0,
 )

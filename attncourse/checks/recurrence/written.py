@@ -1,4 +1,4 @@
-"""Exercises in which a recurrence is written, and mistakes around the steps of any answer."""
+"""What an answer that writes a recurrence may not call, and mistakes around any answer."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ import torch
 
 from attncourse.checks.exercise import Exercise, is_floating
 
-# torch's own recurrent layers, cells and functions
+# torch's own recurrent layers, cells and functions, which would be the answer
 TORCH_RECURRENCE = (
     "torch.nn.modules.rnn",
     "rnn_tanh",
@@ -18,14 +18,6 @@ TORCH_RECURRENCE = (
     "gru_cell",
     "lstm_cell",
 )
-
-
-class WrittenOut(Exercise):
-    """An exercise that torch's own recurrent layers would answer: they are refused."""
-
-    @property
-    def forbidden(self) -> tuple[str, ...]:
-        return super().forbidden + TORCH_RECURRENCE
 
 
 def cast(args, kwargs, dtype):
