@@ -14,6 +14,7 @@ import torch.nn.functional as F
 import attncourse.dot_product
 from attncourse import check, hint, status
 from attncourse.checks import exercise, exercises, notebook
+from attncourse.checks.driver import decode, encode
 from attncourse.checks.verdict import Verdict, judge, local
 
 SEED = int(os.environ.get("ATTNCOURSE_SEED") or secrets.randbits(31))
@@ -202,7 +203,7 @@ def test_a_wrong_name_is_answered_with_the_known_ones(call, error, words):
 
 def test_what_torch_has_not_implemented_is_an_error_and_no_empty_cell(capsys):
     def on_booleans(reads, layers):
-        raise NotImplementedError('"addmm_impl_cpu_" not implemented for \'Bool\'')
+        raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
 
     check("path_lengths", on_booleans)
     assert capsys.readouterr().out.startswith("path_lengths: error: it raises NotImplementedError")
@@ -211,3 +212,17 @@ def test_what_torch_has_not_implemented_is_an_error_and_no_empty_cell(capsys):
 def test_torch_s_own_recurrent_layers_are_no_answer(capsys):
     check("GatedCell", torch.nn.GRUCell)
     assert "may not be called here" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        torch.zeros(1, 4)[:, :1],
+        torch.arange(6.0).view(2, 3).T,
+        torch.ones(5)[::2],
+        torch.ones(2, 0),
+    ],
+    ids=["one element of a row", "transposed", "every second", "empty"],
+)
+def test_a_result_may_be_a_view_of_any_layout(value):
+    assert decode(encode(value)).equal(value)

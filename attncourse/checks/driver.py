@@ -56,7 +56,9 @@ def encode(value):
             "device": number.device.type,
         }
         if number.device.type != "meta":
-            raw = number.resolve_conj().cpu().contiguous().reshape(-1).view(torch.uint8)
+            # a copy: one element may be called contiguous, whatever its stride
+            packed = number.resolve_conj().cpu().clone(memory_format=torch.contiguous_format)
+            raw = packed.reshape(-1).view(torch.uint8)
             made["bytes"] = base64.b64encode(raw.numpy().tobytes()).decode()
         return {"tensor": made}
     if isinstance(value, (list, tuple)):
