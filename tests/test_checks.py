@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from attncourse.checks import chapters, exercise, exercises, score
 from attncourse.checks.exercise import KINDS, Draw
 from attncourse.checks.notebook import report
-from attncourse.checks.verdict import Verdict, judge, local
+from attncourse.checks.verdict import Verdict, judge, judge_own, local
 from attncourse.publish.address import repository_url
 from attncourse.publish.book import Book
 from attncourse.publish.notebooks import exercise_notebook
@@ -84,7 +84,9 @@ def answers(chapter: str, solved: bool) -> dict:
 @pytest.mark.parametrize(("solved", "wanted"), [(False, "not attempted"), (True, "passed")])
 def test_every_stub_is_not_attempted_and_every_solution_passes(one, solved, wanted):
     answer = answers(one.chapter, solved)[one.name]
-    verdicts = {seed: judge(one, local(answer), seed) for seed in SEEDS}
+    # a learner's answer is watched; what it calls does not depend on the seed
+    verdicts = {SEEDS[0]: judge(one, local(answer), SEEDS[0])}
+    verdicts |= {seed: judge_own(one, answer, seed) for seed in SEEDS[1:]}
     assert {verdict.status for verdict in verdicts.values()} == {wanted}, verdicts
 
 
