@@ -140,29 +140,22 @@ class AttentionInBlocks(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, q, k, v, bias, mask):
-        """Each block's softmax; of its weights, only the logarithm of each row's sum is kept."""
+        """Each block's softmax, of which nothing is kept."""
         ctx.batch = q.shape[:-2]
         q, k, v, bias = (x.reshape(math.prod(ctx.batch), *x.shape[-2:]) for x in (q, k, v, bias))
         z, shares = q.new_empty(*q.shape[:-1], v.shape[-1]), torch.zeros_like(bias)
-        log_sum = q.new_empty(*q.shape[:-1], 1)
         for here, band in blocks_of(q, k, bias):
-            scores = scores_of(q[:, here] @ k.mT, bias[:, here], mask, here, band, ctx.batch)
-            # where a query may attend nowhere, the maximum is -inf, and the sum is 0
-            top = scores.amax(-1, keepdim=True).clamp(min=torch.finfo(q.dtype).min)
-            weights = scores.sub_(top).exp_()
-            total = weights.sum(-1, keepdim=True).clamp(min=1)
-            z[:, here] = weights @ v / total
+            weights = weights_of(q[:, here] @ k.mT, bias[:, here], mask, here, band, ctx.batch)
+            z[:, here] = weights @ v
             sum_by_row(weights, band, shares[:, here])
-            shares[:, here] /= total
-            log_sum[:, here] = top + total.log()
-        ctx.save_for_backward(q, k, v, bias, mask, z, shares, log_sum)
+        ctx.save_for_backward(q, k, v, bias, mask, z, shares)
         return tuple(x.view(*ctx.batch, *x.shape[1:]) for x in (z, shares))
 
     @staticmethod
     @once_differentiable
     def backward(ctx, *grads):  # pyright: ignore[reportIncompatibleMethodOverride]
         """Each block's weights once more, and what they hand back."""
-        q, k, v, bias, mask, z, shares, log_sum = ctx.saved_tensors
+        q, k, v, bias, mask, z, shares = ctx.saved_tensors
         dz, dshares = (dx.reshape(x.shape) for dx, x in zip(grads, (z, shares), strict=True))
         # what the softmax takes off: the mean, under the weights, of the gradients at the weights
         dbias = dshares - (dz * z).sum(-1, True) - (dshares * shares).sum(-1, True)
@@ -170,8 +163,7 @@ class AttentionInBlocks(torch.autograd.Function):
         # queries times keys is the faster way around for these products, so they are transposed
         dk, dv = (x.new_zeros(len(x), x.shape[2], x.shape[1]) for x in (k, v))
         for here, band in blocks_of(q, k, bias):
-            scores = scores_of(q[:, here] @ k.mT, bias[:, here], mask, here, band, ctx.batch)
-            weights = scores.sub_(log_sum[:, here]).exp_()
+            weights = weights_of(q[:, here] @ k.mT, bias[:, here], mask, here, band, ctx.batch)
             dv.baddbmm_(dz[:, here].mT, weights)
             dscores = add_by_row(dz[:, here] @ v.mT, band, dbias[:, here]).mul_(weights)
             dk.baddbmm_(q[:, here].mT, dscores)
@@ -197,14 +189,13 @@ def blocks_of(q: Tensor, k: Tensor, bias: Tensor) -> Iterator[tuple[slice, tuple
         yield here, (left, right, index.expand(len(q), *index.shape))
 
 
-def scores_of(
+def weights_of(
     products: Tensor, bias: Tensor, mask: Tensor | None, here: slice, band: tuple, batch: torch.Size
 ) -> Tensor:
-    """A block's scores, from its products, which are overwritten."""
+    """A block's weights, from its products, which are overwritten."""
     scores = add_by_row(products, band, bias)
-    if mask is not None:
-        scores.view(*batch, *scores.shape[1:]).masked_fill_(~mask[..., here, :], -torch.inf)
-    return scores
+    allowed = None if mask is None else mask[..., here, :]
+    return masked_softmax(scores.view(*batch, *scores.shape[1:]), allowed).view(scores.shape)
 
 
 def add_by_row(x: Tensor, band: tuple, by_row: Tensor) -> Tensor:
