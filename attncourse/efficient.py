@@ -1,14 +1,16 @@
 r"""Attention for less: fewer pairs, dimensions or heads, or less memory (chapter: efficient).
 
-Families of Tay et al. (2020), each a small function: a mask that leaves pairs out (Longformer,
-BigBird), buckets of similar tokens (Reformer), fewer keys (Linformer, Nystroem), random features
-(Performer), heads that share keys and values, and exact attention block by block (FlashAttention):
+Most of these families are in the survey of Tay et al. (2020), each here a small function: a mask
+that leaves pairs out (Longformer, BigBird), buckets of similar tokens (Reformer), fewer keys
+(Linformer, Nystroem), random features (Performer), heads that share keys and values, and exact
+attention block by block (FlashAttention):
 
 $$\mu' = \max(\mu, \max_j s_j), \qquad
 \ell' = e^{\mu - \mu'} \ell + \sum_j e^{s_j - \mu'}, \qquad
 z' = e^{\mu - \mu'} z + \sum_j e^{s_j - \mu'} v_j$$
 
-Source: the papers named at each function; the step above is that of Milakov & Gimelshein (2018).
+Source: the papers named at each function; above, the maximum and the sum are from Milakov &
+Gimelshein (2018), the sum of values from Rabe & Staats (2021).
 """
 
 import math
@@ -30,6 +32,7 @@ def longformer_mask(
 ) -> Bool[Tensor, "n n"]:
     """True in a window of `width` keys around the query, and in each global token's row and column.
 
+    The paper gives global tokens projections of their own, and dilates some windows; not here.
     Source: Beltagy et al. (2020), section 3.1.
     """
     if n < 1 or width < 1 or width % 2 == 0:
@@ -132,7 +135,7 @@ def performer_attention(
 def lsh_buckets(
     x: Float[Tensor, "*batch n d"], rotations: Float[Tensor, "rounds d half"]
 ) -> Int[Tensor, "*batch rounds n"]:
-    """The bucket of each token in each round: the nearest of the turned axes and their opposites.
+    """The bucket of each token in each round: which entry of x R, or its opposite, is largest.
 
     Source: Kitaev et al. (2020), section 2.
     """
@@ -200,14 +203,14 @@ def iterative_inverse(
 ) -> Float[Tensor, "*batch r r"]:
     """The pseudo-inverse, by matrix products alone; each step cubes what is missing.
 
-    Source: Xiong et al. (2021), section 3.
+    Many more steps than it takes bring back rounding, enlarged. Source: Xiong et al. (2021).
     """
     columns, rows = (a.abs().sum(dim).amax(-1)[..., None, None] for dim in (-2, -1))
-    z, one = a.mT / (columns * rows), torch.eye(a.shape[-1], dtype=a.dtype, device=a.device)
+    y, one = a.mT / (columns * rows), torch.eye(a.shape[-1], dtype=a.dtype, device=a.device)
     for _ in range(steps):
-        az = a @ z
-        z = z @ (13 * one - az @ (15 * one - az @ (7 * one - az))) / 4
-    return z
+        ay = a @ y
+        y = y @ (13 * one - ay @ (15 * one - ay @ (7 * one - ay))) / 4
+    return y
 
 
 def nystrom_attention(
@@ -219,7 +222,8 @@ def nystrom_attention(
 ) -> Float[Tensor, "*batch n d_v"]:
     """Weights from those between the tokens and a few landmarks, the means of segments.
 
-    Source: Xiong et al. (2021), section 3.
+    The paper adds a convolution of the values to the output; not here.
+    Source: Xiong et al. (2021).
     """
     require_tokens(q, k, v)
     if not 1 <= landmarks <= min(q.shape[-2], k.shape[-2]):
@@ -281,7 +285,7 @@ def fold_in(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The largest score, the sum of exponentials, and that of values, with one more block of keys.
 
-    Source: Milakov & Gimelshein (2018), algorithm 3; Dao et al. (2022), algorithm 1.
+    Source: Milakov & Gimelshein (2018), algorithm 3, for the first two; Rabe & Staats (2021).
     """
     # the maximum cancels in the end, so it needs no gradient
     highest = torch.maximum(top, scores.detach().amax(dim=-1, keepdim=True))
@@ -300,7 +304,7 @@ def flash_attention(
     """Attention, exactly, from the scores of one block of queries and keys at a time.
 
     If causal, the queries are the last of the positions, and blocks of later keys are left out.
-    Source: Dao et al. (2022), algorithm 1.
+    Source: Dao et al. (2022); in this order, and with one division at the end: Dao (2023).
     """
     require_tokens(q, k, v, mask)
     n, m = q.shape[-2], k.shape[-2]

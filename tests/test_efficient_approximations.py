@@ -179,7 +179,7 @@ def test_more_rounds_let_a_token_meet_more(normal):
     assert errors[0] > 2 * errors[1] > 4 * errors[2]
 
 
-def test_the_bucket_is_the_nearest_of_the_turned_axes_and_their_opposites(normal):
+def test_the_bucket_is_the_column_or_its_opposite_with_the_largest_product(normal):
     x, rotations = normal(2, 9, 4), normal(3, 4, 5)
     found = lsh_buckets(x, rotations)
     assert found.shape == (2, 3, 9)
@@ -245,6 +245,21 @@ def test_segments_differ_in_length_by_at_most_one(n, segments):
 def test_nystrom_makes_as_many_weights_as_landmarks_for_each_token(n):
     x = torch.empty(n, 16, device="meta")
     assert count(nystrom_attention, x, x, x, 64).largest == n * 64
+
+
+# what the page's table says
+
+
+@pytest.mark.parametrize("n, d, r, c", [(512, 16, 128, 64), (256, 8, 32, 16)])
+def test_each_takes_the_operations_that_the_table_says(n, d, r, c):
+    x, e, w = (torch.empty(*size, device="meta") for size in ((n, d), (r, n), (r, d)))
+    of_lsh = count(lsh_attention, x, x, 2 * n // c, 3, fresh()).flops
+    assert count(attention, x, x, x).flops == 4 * n**2 * d
+    assert of_lsh == 3 * (8 * n * c * d + 2 * n**2 * d // c)
+    assert count(linformer_attention, x, x, x, e, e).flops == 8 * n * r * d
+    of_nystrom = count(nystrom_attention, x, x, x, r).flops
+    assert of_nystrom == 8 * n * r * d + 4 * r**2 * d + 48 * r**3
+    assert count(performer_attention, x, x, x, w).flops == 8 * n * r * d
 
 
 # all of them

@@ -44,6 +44,17 @@ def without_global(n, width, tokens, device=None):
     return longformer_mask(n, width, [], device)
 
 
+def without_signs(rows, d, g):
+    """Orthogonal, but not every rotation is as likely: the products are off by about 0.01."""
+    square, other = torch.randn(2, -(-rows // d), d, d, generator=g)
+    turned = torch.linalg.qr(square).Q
+    return (turned * other.norm(dim=-1, keepdim=True)).flatten(0, 1)[:rows]
+
+
+def independent(rows, d, g):
+    return torch.randn(rows, d, generator=g)
+
+
 def without_the_length(x, w):
     """The features lack what makes them right on average."""
     return x / x.shape[-1] ** 0.25 @ w.mT
@@ -69,11 +80,14 @@ FALSE_OF = {
     "low_rank_is_a_matter_of_scores": (
         "attention_weights", lambda q, k: attention_weights(0 * q, k),
     ),
+    "low_rank_is_not_enough": (
+        "linformer_attention", lambda q, k, v, e, f: attention(q, k, v),
+    ),
     "mixtures_and_landmarks_come_closer": (
-        "nystrom_attention", lambda q, k, v, r: nystrom_attention(q, k, v, 8),
+        "nystrom_attention", lambda q, k, v, r, steps: nystrom_attention(q, k, v, 8, steps),
     ),
     "each_step_cubes_what_is_missing": ("iterative_inverse", newton),
-    "features_are_right_on_average": ("log_features", without_the_length),
+    "features_are_right_on_average": ("random_directions", without_signs),
     # nothing draws such features well: what makes the claim false is small scores
     "large_scores_need_more_features": ("smooth", lambda g, n, d, strength: smooth(g, n, d, 1)),
     "more_rounds_come_closer": (
@@ -90,6 +104,15 @@ def test_a_claim_does_not_hold_of_a_wrong_function(name, monkeypatch):
     replaced, wrong = FALSE_OF[name]
     monkeypatch.setattr(page, replaced, wrong)
     assert not getattr(page, name).measure().measured.holds
+
+
+@pytest.mark.parametrize(
+    ("replaced", "wrong"),
+    [("random_directions", independent), ("log_features", without_the_length)],
+)
+def test_features_that_are_off_or_scatter_more_are_noticed(replaced, wrong, monkeypatch):
+    monkeypatch.setattr(page, replaced, wrong)
+    assert not page.features_are_right_on_average.measure().measured.holds
 
 
 def test_every_claim_has_a_wrong_function():
