@@ -4,6 +4,8 @@ $$y_i = \sum_{t} W_t \, x_{i + \delta_t}, \qquad
 w^t_{ij} = \mathrm{softmax}_j\big({-\alpha}\,|j - i - \delta_t|^2\big), \qquad
 y_i = \lim_{\alpha \to \infty} \sum_{t} W_t \sum_j w^t_{ij} \, x_j$$
 
+The limit holds where no tap lies outside: there the convolution finds zeros, and a head the end.
+
 Source: Cordonnier et al. (2020), section 3. Windows over heads: Yang et al. (2019).
 """
 
@@ -158,7 +160,7 @@ def tap_offsets(
 
 
 def grid(axes: Iterable[Int[Tensor, " length"]]) -> Int[Tensor, "places axes"]:
-    """Every place of a grid, the last axis first, with a column for each axis."""
+    """Every place of a grid, with a column for each axis; the last axis runs fastest."""
     return torch.stack(torch.meshgrid(*axes, indexing="ij"), -1).flatten(0, -2)
 
 

@@ -12,7 +12,7 @@ from attncourse.convolution import (
     window_mask,
     windowed_attention,
 )
-from attncourse.dot_product import attention
+from attncourse.dot_product import attention, masked_softmax
 
 
 def twice_as_wide(q, k, v, width, causal=False):
@@ -42,6 +42,14 @@ def by_content(weight, alpha):
 
 def heads_apart(q, k, v, width, heads_width):
     return convolutional_self_attention(q, k, v, width, 1)
+
+
+def positive_scores_count_against(scores, mask):
+    return masked_softmax(scores, mask) * (1 - 2 * (scores > 0).double())
+
+
+def as_if_forward_alone(q, k, v, width, causal=False):
+    return windowed_attention(q, k, v, width, causal=True)
 
 
 def too_blunt(offsets, size, alpha):
@@ -77,6 +85,19 @@ def test_a_claim_does_not_hold_of_a_wrong_function(name, monkeypatch):
 def test_exactness_is_measured_too(monkeypatch):
     monkeypatch.setattr(page, "tap_weights", too_blunt)
     assert not page.heads_become_a_kernel.measure().measured.holds
+
+
+@pytest.mark.parametrize("name", ["windows_are_masked_attention", "a_window_has_no_order"])
+def test_a_window_on_one_side_is_noticed(name, monkeypatch):
+    monkeypatch.setattr(page, "windowed_attention", as_if_forward_alone)
+    assert not getattr(page, name).measure().measured.holds
+
+
+def test_an_edge_filter_of_one_head_would_be_noticed(monkeypatch):
+    monkeypatch.setattr(page, "masked_softmax", positive_scores_count_against)
+    quantities = page.one_head_is_no_edge_filter.measure().measured.quantities
+    assert quantities["blur, off by"] < 1e-12
+    assert quantities["left of the edge filter"] < 0.7
 
 
 def test_offsets_count_as_heads(monkeypatch):
