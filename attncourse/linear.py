@@ -9,23 +9,44 @@ Source: Katharopoulos et al. (2020), eq. 4-12 and 16-20.
 
 import math
 from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import elu
+from torch.utils._pytree import tree_leaves
 
 from attncourse.dot_product import causal_mask, require_fit
 
 # tokens in a chunk: fewer leave the matrix products too small, more pair tokens that a state joins
 CHUNK = 64
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def without_autocast(f: Callable[P, R]) -> Callable[P, R]:
+    """f outside torch.autocast, which would take its matrix products in 16 bits."""
+
+    @wraps(f)
+    def outside(*args: P.args, **kwargs: P.kwargs) -> R:
+        leaves = tree_leaves((args, kwargs))
+        device = next(x.device.type for x in leaves if isinstance(x, Tensor))
+        if not torch.amp.is_autocast_available(device):
+            return f(*args, **kwargs)
+        with torch.autocast(device, enabled=False):
+            return f(*args, **kwargs)
+
+    return outside
+
 
 def feature_map(x: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch d"]:
-    """Positive features, so that every weight is positive: elu(x) + 1.
+    """Features above 0, so that every weight is too: elu(x) + 1.
 
-    Source: Katharopoulos et al. (2020), eq. 7.
+    In float32, one far below 0 is rounded to 0. Source: Katharopoulos et al. (2020), eq. 7.
     """
     return elu(x) + 1
 
@@ -33,12 +54,14 @@ def feature_map(x: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch d"]:
 def taylor_features(x: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch features"]:
     """1 + d + d² features, whose products are 1 + x·y + (x·y)²/2: three terms of exp(x·y).
 
-    No such weight is below 1/2. The features of a polynomial: Katharopoulos et al. (2020), 3.2.1.
+    No such weight is below 1/2. Softmax divides q·k by √d: to come near it, divide q first.
+    The features of a polynomial: Katharopoulos et al. (2020), 3.2.1.
     """
     pairs = (x[..., :, None] * x[..., None, :]).flatten(-2) / 2**0.5
     return torch.cat([torch.ones_like(x[..., :1]), x, pairs], dim=-1)
 
 
+@without_autocast
 def linear_attention_masked(
     q: Float[Tensor, "*batch n d"],
     k: Float[Tensor, "*batch m d"],
@@ -61,13 +84,14 @@ def linear_attention_masked(
     return divided(weights @ v.to(weights), weights.sum(-1, keepdim=True)).to(v.dtype)
 
 
+@without_autocast
 def linear_attention_cumulative(
     q: Float[Tensor, "*batch n d"],
     k: Float[Tensor, "*batch n d"],
     v: Float[Tensor, "*batch n e"],
     feature_map: Callable[[Tensor], Tensor] = feature_map,
 ) -> Float[Tensor, "*batch n e"]:
-    """The same with every token's two sums at once: n x d x e numbers.
+    """The same with every token's two sums at once: n x features x e numbers.
 
     Source: Katharopoulos et al. (2020), eq. 9-12.
     """
@@ -79,6 +103,7 @@ def linear_attention_cumulative(
     return divided((phi_q[..., None, :] @ S).squeeze(-2), total).to(v.dtype)
 
 
+@without_autocast
 def linear_attention_state(
     k: Float[Tensor, "*batch m d"],
     v: Float[Tensor, "*batch m e"],
@@ -95,6 +120,7 @@ def linear_attention_state(
     return phi_k.mT @ v.to(phi_k), phi_k.sum(-2)
 
 
+@without_autocast
 def linear_attention_step(
     state: tuple[Float[Tensor, "*batch features e"], Float[Tensor, "*batch features"]],
     q: Float[Tensor, "*batch d"],
@@ -119,9 +145,9 @@ def linear_attention_recurrent(
     v: Float[Tensor, "*batch n e"],
     feature_map: Callable[[Tensor], Tensor] = feature_map,
 ) -> Float[Tensor, "*batch n e"]:
-    """The same as a recurrent network, whose state has d x e + d numbers at any length.
+    """The same as a recurrent network, whose state has one size at any length.
 
-    Source: Katharopoulos et al. (2020), eq. 16-20.
+    With f features, it is f x e + f numbers. Source: Katharopoulos et al. (2020), eq. 16-20.
     """
     require_fit_linear(q, k, v, causal=True)
     state = linear_attention_state(k[..., :0, :], v[..., :0, :], feature_map=feature_map)
@@ -132,6 +158,7 @@ def linear_attention_recurrent(
     return torch.stack(outputs, dim=-2) if outputs else torch.zeros_like(v)
 
 
+@without_autocast
 def linear_attention_chunked(
     q: Float[Tensor, "*batch n d"],
     k: Float[Tensor, "*batch n d"],
@@ -159,6 +186,7 @@ def linear_attention_chunked(
     return torch.cat(outputs, dim=-2).to(v.dtype)
 
 
+@without_autocast
 def linear_attention(
     q: Float[Tensor, "*batch n d"],
     k: Float[Tensor, "*batch m d"],
@@ -171,7 +199,7 @@ def linear_attention(
 
     A mask leaves keys out for all queries; a query left without any gets zeros. The causal form's
     backward pass is written by hand, and has no gradient of its own.
-    Source: Katharopoulos et al. (2020), eq. 4-6; eq. 13-15 for the gradients of the causal form.
+    Source: Katharopoulos et al. (2020), eq. 4-6; eq. 13-15 for gradients of a causal numerator.
     """
     require_fit_linear(q, k, v, causal, mask)
     phi_q = feature_map(widened(q))
@@ -186,7 +214,7 @@ class MeansInChunks(torch.autograd.Function):
     """For each query, the mean of the values so far under the products of features as weights.
 
     It is `linear_attention_chunked` with a backward pass by hand, from the last chunk to the first.
-    Source: Katharopoulos et al. (2020), eq. 13-15.
+    Source: Katharopoulos et al. (2020), eq. 13-15, for the gradients of the numerator.
     """
 
     @staticmethod
@@ -208,6 +236,7 @@ class MeansInChunks(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
+    @without_autocast
     def backward(ctx, *grads):  # pyright: ignore[reportIncompatibleMethodOverride]
         """Each chunk's pairs once more; what later queries hand back to its keys is in a state."""
         q, k, v, out, *kept = ctx.saved_tensors

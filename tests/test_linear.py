@@ -249,6 +249,27 @@ def test_32768_tokens_lose_no_digits(inputs, dtype, is_causal):
     torch.testing.assert_close(out.double(), want, atol=0, rtol=off)
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
+def test_autocast_lowers_no_sum_and_no_gradient(form, inputs, dtype):
+    tensors = inputs((2,), 130, dtype=dtype)
+    want, (S, z) = form(*tensors), linear_attention_state(*tensors[1:])
+    with torch.autocast(device().type, dtype=torch.bfloat16):
+        ours, state = form(*tensors), linear_attention_state(*tensors[1:])
+    assert all(map(torch.equal, (ours, *state), (want, S, z)))
+    assert (ours.dtype, S.dtype, z.dtype) == (dtype, torch.float32, torch.float32)
+    grads = (torch.autograd.grad(out.float().pow(2).sum(), tensors) for out in (ours, want))
+    assert all(map(torch.equal, *grads))
+
+
+def test_a_backward_pass_under_autocast_is_one_without_it(inputs):
+    tensors = inputs((2,), 130, dtype=torch.float32)
+    out = causal(*tensors)
+    want = torch.autograd.grad(out.sum(), tensors, retain_graph=True)
+    with torch.autocast(device().type, dtype=torch.bfloat16):
+        grads = torch.autograd.grad(out.sum(), tensors)
+    torch.testing.assert_close(grads, want)
+
+
 def test_features_that_are_all_zero_give_zeros(form, inputs):
     q, k, v = inputs((2,), 5)
     out = form(q, k, v, feature_map=lambda x: 0 * x)
