@@ -9,44 +9,23 @@ Source: Katharopoulos et al. (2020), eq. 4-12 and 16-20.
 
 import math
 from collections.abc import Callable, Iterator
-from functools import wraps
-from typing import ParamSpec, TypeVar
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import elu
-from torch.utils._pytree import tree_leaves
 
 from attncourse.dot_product import causal_mask, require_fit
 
 # tokens in a chunk: fewer leave the matrix products too small, more pair tokens that a state joins
 CHUNK = 64
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def without_autocast(f: Callable[P, R]) -> Callable[P, R]:
-    """f outside torch.autocast, which would take its matrix products in 16 bits."""
-
-    @wraps(f)
-    def outside(*args: P.args, **kwargs: P.kwargs) -> R:
-        leaves = tree_leaves((args, kwargs))
-        device = next(x.device.type for x in leaves if isinstance(x, Tensor))
-        if not torch.amp.is_autocast_available(device):
-            return f(*args, **kwargs)
-        with torch.autocast(device, enabled=False):
-            return f(*args, **kwargs)
-
-    return outside
-
 
 def feature_map(x: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch d"]:
     """Features above 0, so that every weight is too: elu(x) + 1.
 
-    In float32, one far below 0 is rounded to 0. Source: Katharopoulos et al. (2020), eq. 7.
+    In float32, that of -18 is rounded to 0. Source: Katharopoulos et al. (2020), eq. 7.
     """
     return elu(x) + 1
 
@@ -61,7 +40,6 @@ def taylor_features(x: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch featu
     return torch.cat([torch.ones_like(x[..., :1]), x, pairs], dim=-1)
 
 
-@without_autocast
 def linear_attention_masked(
     q: Float[Tensor, "*batch n d"],
     k: Float[Tensor, "*batch m d"],
@@ -76,15 +54,15 @@ def linear_attention_masked(
     """
     require_fit(q, k, v, mask)
     require_fit_linear(q, k, v, causal)
-    weights = feature_map(widened(q)) @ feature_map(widened(k)).mT
-    if causal:
-        weights = weights.masked_fill(~causal_mask(q.shape[-2], q.device), 0)
-    if mask is not None:
-        weights = weights.masked_fill(~mask, 0)
-    return divided(weights @ v.to(weights), weights.sum(-1, keepdim=True)).to(v.dtype)
+    with autocast_off(q):
+        weights = feature_map(widened(q)) @ feature_map(widened(k)).mT
+        if causal:
+            weights = weights.masked_fill(~causal_mask(q.shape[-2], q.device), 0)
+        if mask is not None:
+            weights = weights.masked_fill(~mask, 0)
+        return divided(weights @ v.to(weights), weights.sum(-1, keepdim=True)).to(v.dtype)
 
 
-@without_autocast
 def linear_attention_cumulative(
     q: Float[Tensor, "*batch n d"],
     k: Float[Tensor, "*batch n d"],
@@ -96,14 +74,14 @@ def linear_attention_cumulative(
     Source: Katharopoulos et al. (2020), eq. 9-12.
     """
     require_fit_linear(q, k, v, causal=True)
-    phi_q, phi_k = feature_map(widened(q)), feature_map(widened(k))
-    S = (phi_k[..., :, None] * v[..., None, :]).cumsum(-3)
-    z = phi_k.cumsum(-2)
-    total = (phi_q * z).sum(-1, keepdim=True)
-    return divided((phi_q[..., None, :] @ S).squeeze(-2), total).to(v.dtype)
+    with autocast_off(q):
+        phi_q, phi_k = feature_map(widened(q)), feature_map(widened(k))
+        S = (phi_k[..., :, None] * v[..., None, :]).cumsum(-3)
+        z = phi_k.cumsum(-2)
+        total = (phi_q * z).sum(-1, keepdim=True)
+        return divided((phi_q[..., None, :] @ S).squeeze(-2), total).to(v.dtype)
 
 
-@without_autocast
 def linear_attention_state(
     k: Float[Tensor, "*batch m d"],
     v: Float[Tensor, "*batch m e"],
@@ -116,11 +94,11 @@ def linear_attention_state(
     Source: Katharopoulos et al. (2020), eq. 10 and 11.
     """
     require_fit_linear(k, k, v, mask=mask)
-    phi_k = allowed(feature_map(widened(k)), mask)
-    return phi_k.mT @ v.to(phi_k), phi_k.sum(-2)
+    with autocast_off(k):
+        phi_k = allowed(feature_map(widened(k)), mask)
+        return phi_k.mT @ v.to(phi_k), phi_k.sum(-2)
 
 
-@without_autocast
 def linear_attention_step(
     state: tuple[Float[Tensor, "*batch features e"], Float[Tensor, "*batch features"]],
     q: Float[Tensor, "*batch d"],
@@ -133,10 +111,11 @@ def linear_attention_step(
     Source: Katharopoulos et al. (2020), eq. 16-20.
     """
     S, z = state
-    phi_q, phi_k = feature_map(widened(q)), feature_map(widened(k))
-    S, z = S + phi_k[..., :, None] * v[..., None, :], z + phi_k
-    total = (phi_q * z).sum(-1, keepdim=True)
-    return (S, z), divided((phi_q[..., None, :] @ S).squeeze(-2), total).to(v.dtype)
+    with autocast_off(q):
+        phi_q, phi_k = feature_map(widened(q)), feature_map(widened(k))
+        S, z = S + phi_k[..., :, None] * v[..., None, :], z + phi_k
+        total = (phi_q * z).sum(-1, keepdim=True)
+        return (S, z), divided((phi_q[..., None, :] @ S).squeeze(-2), total).to(v.dtype)
 
 
 def linear_attention_recurrent(
@@ -158,7 +137,6 @@ def linear_attention_recurrent(
     return torch.stack(outputs, dim=-2) if outputs else torch.zeros_like(v)
 
 
-@without_autocast
 def linear_attention_chunked(
     q: Float[Tensor, "*batch n d"],
     k: Float[Tensor, "*batch n d"],
@@ -174,19 +152,19 @@ def linear_attention_chunked(
     require_fit_linear(q, k, v, True, mask)
     if chunk < 1:
         raise ValueError(f"chunk={chunk}: a chunk has at least 1 token")
-    S, z = linear_attention_state(k[..., :0, :], v[..., :0, :], feature_map=feature_map)
-    phi_q, phi_k = feature_map(widened(q)), allowed(feature_map(widened(k)), mask)
-    chunks = (x.split(chunk, dim=-2) for x in of_one_batch(phi_q, phi_k, v.to(phi_k)))
-    outputs = []
-    for q_c, k_c, v_c in zip(*chunks, strict=True):
-        weights = (q_c @ k_c.mT).tril()
-        total = weights.sum(-1, keepdim=True) + q_c @ z[..., None]
-        outputs.append(divided(q_c @ S + weights @ v_c, total))
-        S, z = S + k_c.mT @ v_c, z + k_c.sum(-2)
-    return torch.cat(outputs, dim=-2).to(v.dtype)
+    with autocast_off(q):
+        S, z = linear_attention_state(k[..., :0, :], v[..., :0, :], feature_map=feature_map)
+        phi_q, phi_k = feature_map(widened(q)), allowed(feature_map(widened(k)), mask)
+        chunks = (x.split(chunk, dim=-2) for x in of_one_batch(phi_q, phi_k, v.to(phi_k)))
+        outputs = []
+        for q_c, k_c, v_c in zip(*chunks, strict=True):
+            weights = (q_c @ k_c.mT).tril()
+            total = weights.sum(-1, keepdim=True) + q_c @ z[..., None]
+            outputs.append(divided(q_c @ S + weights @ v_c, total))
+            S, z = S + k_c.mT @ v_c, z + k_c.sum(-2)
+        return torch.cat(outputs, dim=-2).to(v.dtype)
 
 
-@without_autocast
 def linear_attention(
     q: Float[Tensor, "*batch n d"],
     k: Float[Tensor, "*batch m d"],
@@ -202,12 +180,13 @@ def linear_attention(
     Source: Katharopoulos et al. (2020), eq. 4-6; eq. 13-15 for gradients of a causal numerator.
     """
     require_fit_linear(q, k, v, causal, mask)
-    phi_q = feature_map(widened(q))
-    if causal:
-        phi_k = allowed(feature_map(widened(k)), mask)
-        return MeansInChunks.apply(*of_one_batch(phi_q, phi_k, v.to(phi_k))).to(v.dtype)
-    S, z = linear_attention_state(k, v, mask, feature_map)
-    return divided(phi_q @ S, phi_q @ z[..., None]).to(v.dtype)
+    with autocast_off(q):
+        phi_q = feature_map(widened(q))
+        if causal:
+            phi_k = allowed(feature_map(widened(k)), mask)
+            return MeansInChunks.apply(*of_one_batch(phi_q, phi_k, v.to(phi_k))).to(v.dtype)
+        S, z = linear_attention_state(k, v, mask, feature_map)
+        return divided(phi_q @ S, phi_q @ z[..., None]).to(v.dtype)
 
 
 class MeansInChunks(torch.autograd.Function):
@@ -236,7 +215,6 @@ class MeansInChunks(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    @without_autocast
     def backward(ctx, *grads):  # pyright: ignore[reportIncompatibleMethodOverride]
         """Each chunk's pairs once more; what later queries hand back to its keys is in a state."""
         q, k, v, out, *kept = ctx.saved_tensors
@@ -244,16 +222,17 @@ class MeansInChunks(torch.autograd.Function):
         dq, dk, dv = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
         dS, dz = q.new_zeros(len(q), q.shape[2], v.shape[2]), q.new_zeros(len(q), 1, q.shape[2])
         steps = [*zip(chunks_of(q), kept[::3], kept[1::3], kept[2::3], strict=True)]
-        for here, S, z, total in reversed(steps):
-            dsums = dout[:, here] / total
-            dtotal = -(dsums * out[:, here]).sum(-1, True)
-            weights = (q[:, here] @ k[:, here].mT).tril_()
-            dweights = (dsums @ v[:, here].mT).add_(dtotal).tril_()
-            dq[:, here] = (dweights @ k[:, here]).baddbmm_(dsums, S.mT).addcmul_(dtotal, z)
-            dk[:, here] = (dweights.mT @ q[:, here]).baddbmm_(v[:, here], dS.mT).add_(dz)
-            dv[:, here] = (weights.mT @ dsums).baddbmm_(k[:, here], dS)
-            dS.baddbmm_(q[:, here].mT, dsums)
-            dz += (dtotal * q[:, here]).sum(1, True)
+        with autocast_off(q):
+            for here, S, z, total in reversed(steps):
+                dsums = dout[:, here] / total
+                dtotal = -(dsums * out[:, here]).sum(-1, True)
+                weights = (q[:, here] @ k[:, here].mT).tril_()
+                dweights = (dsums @ v[:, here].mT).add_(dtotal).tril_()
+                dq[:, here] = (dweights @ k[:, here]).baddbmm_(dsums, S.mT).addcmul_(dtotal, z)
+                dk[:, here] = (dweights.mT @ q[:, here]).baddbmm_(v[:, here], dS.mT).add_(dz)
+                dv[:, here] = (weights.mT @ dsums).baddbmm_(k[:, here], dS)
+                dS.baddbmm_(q[:, here].mT, dsums)
+                dz += (dtotal * q[:, here]).sum(1, True)
         return tuple(x.view(*ctx.batch, *x.shape[1:]) for x in (dq, dk, dv))
 
 
@@ -281,6 +260,12 @@ def divided(sums: Tensor, total: Tensor) -> Tensor:
 def widened(x: Tensor) -> Tensor:
     """x in float32 at least: in 16 bits, a long sum soon no longer notices what is added."""
     return x.to(torch.promote_types(x.dtype, torch.float32))
+
+
+def autocast_off(x: Tensor) -> torch.autocast:
+    """A place without torch.autocast, which would take matrix products in 16 bits."""
+    known = torch.amp.is_autocast_available(x.device.type)
+    return torch.autocast(x.device.type if known else "cpu", enabled=False)
 
 
 def require_fit_linear(

@@ -50,8 +50,9 @@ def one_for_each_128(k, v):
 FALSE_OF = {
     "all_forms_are_one": ("linear_attention_recurrent", read_before_update),
     "order_of_the_product_decides": ("linear_attention", all_pairs),
-    "features_have_to_be_positive": ("linear_attention", without_total),
-    "chunks_hold_no_pairs": ("linear_attention", all_pairs),
+    "weights_may_not_be_negative": ("linear_attention", without_total),
+    "chunks_hold_no_large_tensor": ("linear_attention", all_pairs),
+    "chunks_keep_the_least": ("linear_attention", all_pairs),
     "a_token_costs_the_same_everywhere": ("linear_attention_state", one_for_each_128),
     "break_even_is_early": ("linear_attention", all_pairs),
     "the_past_is_a_sum": ("linear_attention_step", forgetting_step),
