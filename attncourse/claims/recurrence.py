@@ -305,7 +305,7 @@ def writing_is_one_by_one_in_both(g):
 
 @claim(
     "For n tokens, scores and means of attention take n/d times the operations of an RNN with "
-    "states as wide as its tokens: fewer up to n = d. With its four maps, a layer takes 2 + n/d "
+    "states as wide as its tokens: fewer below n = d. With its four maps, a layer takes 2 + n/d "
     "times as many: more than the RNN at every n, and more than an LSTM, which takes 4 times as "
     "many, beyond n = 2 d.",
     source=f"{VASWANI}, table 1: O(n² d) and O(n d²), without the maps; counted",
