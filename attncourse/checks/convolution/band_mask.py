@@ -144,6 +144,11 @@ def plain_causal_mask(n, m, width, causal=False, device=None):
     return banded(n, m, width, causal, device, past=(m, 0))
 
 
+@exercise.mutant("nothing stops the causal window at the query: its later side needs a bound, too")
+def later_side_open(n, m, width, causal=False, device=None):
+    return banded(n, m, width, causal, device, past=(width - 1, m))
+
+
 @exercise.mutant("causal=True changes nothing: then no key after the query is allowed")
 def causal_ignored(n, m, width, causal=False, device=None):
     return banded(n, m, width, False, device)

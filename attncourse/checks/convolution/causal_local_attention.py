@@ -65,8 +65,9 @@ def cases(draw):
     opposite = 1e3 * (1 + q.abs()), -1e3 * (1 + k.abs()), v, 4
     yield Case("scores below -1000000, width=4", opposite)
     # its score is 0 as well, and it is no padding
-    zero = torch.cat([0 * k[:, :2], k[:, 2:]], dim=1)
-    yield Case("the first two keys are zeros, width=4", (q, zero, v, 4), gradient=False)
+    zeros = (torch.cat([0 * x[:, :2], x[:, 2:]], dim=1) for x in (k, v))
+    about = "the first two keys and values are zeros, width=4"
+    yield Case(about, (q, *zeros, 4), gradient=False)
 
 
 def attend(q, k, v, width, *, before=None, at=None, fill=-torch.inf, found=None):
@@ -150,10 +151,18 @@ def renormalised_after_the_softmax(q, k, v, width):
     return mean(weights, windows(v, width, width - 1))
 
 
-@exercise.mutant("a score of 0 does not make it padding: a key may be zero. Ask for its position")
+@exercise.mutant("zeros do not make it padding: a key or value may be zero. Ask for its position")
 def scores_of_zero_masked(q, k, v, width):
     scores = (windows(k, width, width - 1) @ q[..., None])[..., 0] / q.shape[-1] ** 0.5
     weights = scores.masked_fill(scores == 0, -torch.inf).softmax(-1)
+    return mean(weights, windows(v, width, width - 1))
+
+
+@exercise.mutant("0 times -inf is NaN: use masked_fill or torch.where")
+def zero_times_infinity(q, k, v, width):
+    at = inside(q.shape[-2], width, q.device, width - 1).to(q.dtype)
+    scores = (windows(k, width, width - 1) @ q[..., None])[..., 0] / q.shape[-1] ** 0.5
+    weights = (scores + (1 - at) * -torch.inf).softmax(-1)
     return mean(weights, windows(v, width, width - 1))
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from attncourse.checks.convolution.layers import LAYERS, Layer
+from attncourse.checks.convolution.layers import LAYERS, Layer, third_column_of_the_next
 from attncourse.checks.exercise import Case, Exercise
 
 exercise = Exercise(
@@ -49,7 +49,8 @@ def cases(draw):
     for about, layer in LAYERS.items():
         n = draw.integer(4, 5)
         yield Case(f"{about}, n={n}, d=2", (Layer(layer), n, 2))
-    yield Case("one position, d=2", (Layer(LAYERS["a convolution of 3 taps"]), 1, 2))
+    yield Case("one position, d=1", (Layer(LAYERS["a convolution of 3 taps"]), 1, 1))
+    yield Case("a third column of four, n=3, d=4", (Layer(third_column_of_the_next), 3, 4))
 
 
 def jacobian(layer, n, d, at=point):
@@ -113,6 +114,16 @@ def columns_of_the_input_added(layer, n, d):
     return (jacobian(layer, n, d).sum(3) != 0).any(dim=1)
 
 
+@exercise.mutant(CANCEL)
+def squares_of_the_output_added(layer, n, d):
+    return jacobian(lambda x: layer(x).square().sum(-1), n, d).ne(0).any(dim=-1)
+
+
+@exercise.mutant("all derivatives have to be other than 0 here: one of the d x d is enough")
+def all_for_any(layer, n, d):
+    return (jacobian(layer, n, d) != 0).all(dim=3).all(dim=1)
+
+
 @exercise.mutant("a negative derivative reaches the output as well: ask whether it is 0")
 def positive_only(layer, n, d):
     return (jacobian(layer, n, d) > 0).any(dim=3).any(dim=1)
@@ -147,6 +158,19 @@ def at_zero(layer, n, d):
 )
 def at_ones(layer, n, d):
     return (jacobian(layer, n, d, torch.ones) != 0).any(dim=3).any(dim=1)
+
+
+@exercise.mutant("the columns hold the same, so their difference has no slope: draw n * d numbers")
+def equal_columns(layer, n, d):
+    def at(n, d):
+        return point(n, 1).repeat(1, d)
+
+    return (jacobian(layer, n, d, at) != 0).any(dim=3).any(dim=1)
+
+
+@exercise.mutant("the point is always of the same width: it holds n vectors of d numbers")
+def width_ignored(layer, n, d):
+    return any_of_the_jacobian(layer, n, 2)
 
 
 @exercise.mutant("only the first column of the outputs is looked at: any of them counts")

@@ -96,15 +96,33 @@ def band_of_the_sequence(height, width, reach, device=None):
 @exercise.mutant("the end of a row meets the beginning of the next: compare the columns, too")
 def wrapped_at_the_end_of_a_row(height, width, reach, device=None):
     pixel = torch.arange(height * width, device=device)
-    offset = (pixel - pixel[:, None]).abs()
-    # a whole number of rows further, give or take the reach
-    row = (offset + reach) // width
-    return (offset - row * width <= reach) & (row <= reach)
+    offset = pixel - pixel[:, None]
+    window = range(-reach, reach + 1)
+    return torch.stack([offset == row * width + col for row in window for col in window]).any(0)
 
 
 @exercise.mutant("height and width are exchanged: a row holds `width` pixels, so divide by that")
 def divided_by_the_height(height, width, reach, device=None):
     rows, columns = apart(width, height, device)
+    return (rows <= reach) & (columns <= reach)
+
+
+@exercise.mutant("a row holds `width` pixels: divide by that for the row as well")
+def row_by_the_height(height, width, reach, device=None):
+    pixel = torch.arange(height * width, device=device)
+    rows, columns = ((at - at[:, None]).abs() for at in (pixel // height, pixel % width))
+    return (rows <= reach) & (columns <= reach)
+
+
+@exercise.mutant("only the columns are compared: the rows have to be near, too")
+def columns_only(height, width, reach, device=None):
+    return apart(height, width, device)[1] <= reach
+
+
+@exercise.mutant("a difference may be negative: bound its absolute value")
+def signed(height, width, reach, device=None):
+    pixel = torch.arange(height * width, device=device)
+    rows, columns = (at - at[:, None] for at in (pixel // width, pixel % width))
     return (rows <= reach) & (columns <= reach)
 
 

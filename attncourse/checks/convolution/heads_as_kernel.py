@@ -129,6 +129,11 @@ def uniform_beyond_the_ends(x, weight):
     return by_heads(x, weight, scores.softmax(-1))
 
 
+@exercise.mutant("a row that may attend nowhere is NaN after a softmax: it should give zeros")
+def nan_beyond_the_ends(x, weight):
+    return by_heads(x, weight, sharp(x, weight).log().softmax(-1))
+
+
 @exercise.mutant(
     "a softmax of small scores leaves weight on the other keys: a tap looks at one alone"
 )
@@ -161,6 +166,19 @@ def one_matrix_for_all(x, weight):
 @exercise.mutant("in and out are exchanged: weight is (c_out, c_in, taps)")
 def channels_exchanged(x, weight):
     return torch.einsum("...itc,cot->...io", windows(x, weight.shape[-1]), weight)
+
+
+@exercise.mutant(
+    "windows lie place by place, the weight channel by channel: transpose one, then flatten"
+)
+def flattened_as_they_lie(x, weight):
+    return windows(x, weight.shape[-1]).flatten(-2) @ weight.flatten(1).mT
+
+
+@exercise.mutant("reshape does not exchange axes: it deals the same numbers out anew. Permute")
+def weight_reshaped(x, weight):
+    c_out, c_in, taps = weight.shape
+    return convolved(x, weight.reshape(taps, c_out, c_in).permute(1, 2, 0))
 
 
 @exercise.mutant(

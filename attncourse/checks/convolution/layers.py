@@ -53,6 +53,18 @@ def difference_of_columns(x):
     return torch.cat([pair[:1], pair[1:] + pair[:-1]]).expand(x.shape)
 
 
+def squared_difference_of_columns(x):
+    pair = (x[:, :1] - x[:, 1:2]) ** 2
+    return torch.cat([pair[:1], pair[1:] + pair[:-1]]).expand(x.shape)
+
+
+def points_of_a_circle(x):
+    # rows of length 1, whose squares add up to the same whatever x is
+    total = x.sum(dim=-1)
+    angle = torch.cat([total[:1], total[1:] + total[:-1]])
+    return torch.stack([angle.cos(), angle.sin()], dim=-1)
+
+
 def last_column_to_the_first(x):
     first = torch.cat([x[:1, :1], x[1:, :1] + x[:-1, -1:]])
     return torch.cat([first, x[:, 1:]], dim=-1)
@@ -63,12 +75,18 @@ def first_column_to_the_last(x):
     return torch.cat([x[:, :-1], last], dim=-1)
 
 
+def third_column_of_the_next(x):
+    middle = x[:, 2:-1]
+    moved = middle + torch.cat([middle[1:], middle[:1]])
+    return torch.cat([x[:, :2], moved, x[:, -1:]], dim=-1)
+
+
 def minus_the_one_before(x):
     return -torch.cat([x[-1:], x[:-1]])
 
 
 def a_trace_of_the_mean(x):
-    return x + 1e-6 * x.mean(dim=0)
+    return x + 1e-12 * x.mean(dim=0)
 
 
 LAYERS = {
@@ -79,8 +97,10 @@ LAYERS = {
     "squared differences": squared_difference_from_the_one_before,
     "columns that are each other's opposite": opposite_columns,
     "a difference of columns": difference_of_columns,
+    "a squared difference of columns": squared_difference_of_columns,
+    "points of a circle": points_of_a_circle,
     "a last column that reaches a first one": last_column_to_the_first,
     "a first column that reaches a last one": first_column_to_the_last,
     "minus the position before": minus_the_one_before,
-    "a millionth of the mean": a_trace_of_the_mean,
+    "a trace of the mean": a_trace_of_the_mean,
 }

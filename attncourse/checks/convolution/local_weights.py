@@ -63,6 +63,9 @@ def cases(draw):
     # a fill that is not small enough outweighs the keys, and so does a key of zeros
     opposite = 1e3 * (1 + q.abs()), -1e3 * (1 + k.abs()), 5
     yield Case("scores below -1000000, width=5", opposite)
+    # its score is 0 as well, and it is no place beyond an end
+    zero = torch.cat([0 * k[:, :2], k[:, 2:]], dim=1)
+    yield Case("the first two keys are zeros, width=5", (q, zero, 5), gradient=False)
     wide = draw.normal(20, 2), draw.normal(20, 2), 3
     yield Case("no batch, n=20, d=2, width=3", wide, most_elements=20 * 20 - 1)
 
@@ -135,6 +138,25 @@ def zeros_attended(q, k, width):
 
 
 @exercise.mutant(
+    "zeros do not put a key beyond an end: it may be zero itself. Ask for its position"
+)
+def scores_of_zero_masked(q, k, width):
+    scores = scored(q, k, width)
+    return scores.masked_fill(scores == 0, -torch.inf).softmax(-1)
+
+
+@exercise.mutant("the places beyond one end still get weight: mask those below 0 and from n on")
+def one_end_masked(q, k, width):
+    return weighted(q, k, width, at=keys(q.shape[-2], width, q.device) >= 0)
+
+
+@exercise.mutant("0 times -inf is NaN: use masked_fill or torch.where")
+def zero_times_infinity(q, k, width):
+    at = inside(q.shape[-2], width, q.device).to(q.dtype)
+    return (scored(q, k, width) + (1 - at) * -torch.inf).softmax(-1)
+
+
+@exercise.mutant(
     "the fill is not small enough to mask a score, since others may be lower: fill with -inf"
 )
 def fill_with_minus_ten_thousand(q, k, width):
@@ -144,6 +166,12 @@ def fill_with_minus_ten_thousand(q, k, width):
 @exercise.mutant("the mask comes after the softmax, so the rows at the ends no longer sum to one")
 def masked_after_the_softmax(q, k, width):
     return scored(q, k, width).softmax(-1) * inside(q.shape[-2], width, q.device)
+
+
+@exercise.mutant("the zeros take all the weight where scores are low: mask before the softmax")
+def renormalised_after_the_softmax(q, k, width):
+    weights = masked_after_the_softmax(q, k, width)
+    return weights / weights.sum(-1, keepdim=True)
 
 
 @exercise.mutant("the two ends are joined: beyond an end there is no key")

@@ -30,8 +30,8 @@ exercise = Exercise(
         "to agree with it. What is left is to think of the inputs on which a wrong one differs.",
         "Build the band mask in the test, once for the symmetric window and once for the causal "
         "one. Compare shape, dtype and numbers for several widths: small ones, an even one where "
-        "it is causal, one larger than the length. Let the dtype and the leading axes change as "
-        "well, and let the scores of one query be thousands.",
+        "it is causal, and for each kind one of three times the length. Let the dtype and the "
+        "leading axes change as well, and let the scores of one query be thousands.",
         "for batch, dtype, width, causal in [((), torch.float64, 3, False), ((2,), torch.float32, "
         "4, True), ...]: and in it near = torch.ones(n, n).tril(right).triu(-left) > 0, with "
         "left, right = (width - 1, 0) if causal else (width // 2, width // 2)",
@@ -139,7 +139,10 @@ def never_even(windowed_attention):
     examine(windowed_attention, trials=odd)
 
 
-@exercise.mutant("no window is longer than the sequence: try one that is")
+@exercise.mutant(
+    "no window is more than twice as long as the sequence, or its error is caught: try a symmetric "
+    "and a causal one, and let errors out"
+)
 def never_beyond_the_length(windowed_attention):
     among(lambda one: one.width < 7)(windowed_attention)
 
@@ -163,6 +166,20 @@ def only_the_middle(windowed_attention):
 @exercise.mutant("no input has a batch: try leading axes, too")
 def never_a_batch(windowed_attention):
     examine(windowed_attention, trials=[one._replace(batch=()) for one in TRIALS])
+
+
+@exercise.mutant("no input has two leading axes: try a batch of heads, too")
+def never_two_leading_axes(windowed_attention):
+    examine(windowed_attention, trials=[one._replace(batch=one.batch[:1]) for one in TRIALS])
+
+
+@exercise.mutant("its tolerance is so wide that wrong numbers fit in: a thousandth is enough")
+def loose(windowed_attention):
+    def agree(got, want):
+        assert (got.shape, got.dtype) == (want.shape, want.dtype)
+        assert torch.allclose(got, want, rtol=0.1, atol=0.1)
+
+    examine(windowed_attention, agree=agree)
 
 
 @exercise.mutant("all scores are small: try some of a thousand, where exp overflows")

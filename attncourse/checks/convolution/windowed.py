@@ -69,21 +69,27 @@ WRONG = {
         (MEAN, f"weights @ {PADDED.format('v')}"),
     ],
     "masks after the softmax": [(SOFTMAX, "scores.softmax(dim=-1) * near")],
-    "fails for a window beyond the length": [
-        (OFFSET, f"{OFFSET} + torch.zeros(2 * n - width).sum().long()")
+    "fails for a symmetric window far beyond the length": [
+        (OFFSET, f"{OFFSET} + torch.zeros(1 if causal else 2 * n - width).sum().long()")
+    ],
+    "fails for a causal window far beyond the length": [
+        (OFFSET, f"{OFFSET} + torch.zeros(2 * n - width if causal else 1).sum().long()")
     ],
     "forgets to scale": [(SCORES, "q @ k.mT")],
     "scales by the width of the values": [(SCORES, "q @ k.mT / v.shape[-1] ** 0.5")],
     "overflows for large scores": [
         (SOFTMAX, "scores.exp() * near / (scores.exp() * near).sum(-1, keepdim=True)")
     ],
+    "is off by a hundredth": [(MEAN, "weights @ v + 0.01")],
     "averages the keys": [(MEAN, "weights @ k")],
     "is right only without a batch": [(SOFTMAX, SOFTMAX.replace("dim=-1", "dim=1"))],
     "cannot do without a batch": [("k.mT", "k.transpose(1, 2)")],
+    "can do with one leading axis at most": [("k.mT", "k.transpose(min(k.dim() - 2, 1), -1)")],
     "gives the rows in reverse": [(MEAN, "(weights @ v).flip(-2)")],
     "always returns float32": [(MEAN, "(weights @ v).float()")],
     "always returns float64": [(MEAN, "(weights @ v).double()")],
     "changes q": [(f"scores = {SCORES}", "q /= q.shape[-1] ** 0.5\n    scores = q @ k.mT")],
+    "changes k": [(f"scores = {SCORES}", "k /= q.shape[-1] ** 0.5\n    scores = q @ k.mT")],
     "changes v": [(MEAN, "weights @ v.mul_(2) / 2")],
 }
 
@@ -97,13 +103,13 @@ class Trial(NamedTuple):
     causal: bool
 
 
-# what a test needs: both kinds of window, an even one, one beyond the length; leading axes and
-# none, and each dtype
+# what a test needs: both kinds of window, an even one, each far beyond the length; no leading
+# axis, one and two, and each dtype
 TRIALS = (
     Trial((), torch.float64, 3, False),
     Trial((2,), torch.float32, 5, False),
     Trial((), torch.float32, 3, True),
-    Trial((2,), torch.float64, 4, True),
+    Trial((2, 3), torch.float64, 4, True),
     Trial((2,), torch.float64, 21, False),
     Trial((), torch.float64, 21, True),
 )

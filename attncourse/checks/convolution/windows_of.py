@@ -124,6 +124,11 @@ def causal(x, width):
     return windows(x, width, width - 1)
 
 
+@exercise.mutant("the places of each window are in reverse: the earliest position comes first")
+def reversed_places(x, width):
+    return windows(x, width).flip(-2)
+
+
 @exercise.mutant("the two ends are joined: beyond an end there are zeros, not the other end")
 def rolled(x, width):
     side = width // 2
