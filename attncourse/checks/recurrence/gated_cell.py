@@ -44,7 +44,7 @@ class ByHand(nn.Module):
 
         read = [third(k, x, self.weight_ih, self.bias_ih) for k in range(3)]
         kept = [third(k, state, self.weight_hh, self.bias_hh) for k in range(3)]
-        r, z = (1 / (1 + (-a - b).exp()) for a, b in zip(read[:2], kept[:2], strict=True))
+        r, z = ((a + b).sigmoid() for a, b in zip(read[:2], kept[:2], strict=True))
         candidate = (read[2] + r * kept[2]).tanh()
         return (1 - z) * candidate + z * state
 
@@ -76,6 +76,9 @@ def cases(draw):
     x = torch.cat([draw.normal(4, 1) + 1e5, draw.normal(4, d - 1)], dim=-1)
     about = "100000 added to the first number of every token"
     yield Case(about, (x, draw.normal(4, h)), build=(d, h), weights=weights | bias)
+    large = {name: 1000 * weight for name, weight in weights.items()}
+    args = draw.normal(2, d), draw.normal(2, h)
+    yield Case("weights around 1000", args, build=(d, h), weights=large)
     one = {"build": (1, 1), "weights": drawn(draw, 1, 1)}
     yield Case("d=h=1", (draw.normal(2, 1), draw.normal(2, 1)), **one)
 
@@ -187,6 +190,26 @@ class BiasNotReset(Cell):
 class NoReset(Cell):
     def candidate(self, read, kept, r, state):
         return torch.tanh(read + kept)
+
+
+@exercise.mutant("r meets the token, too: it says how much of the old state the candidate sees")
+class ResetOnBoth(Cell):
+    def candidate(self, read, kept, r, state):
+        return torch.tanh(r * (read + kept))
+
+
+@exercise.mutant("a bias is left out: there is one for the token and one for the state")
+class OneBias(Cell):
+    def kept(self, state):
+        return self.cut(state @ self.weight_hh.mT)
+
+
+@exercise.mutant(
+    "exp overflows where a number is large, and the gradient is NaN: use torch.sigmoid"
+)
+class SigmoidByExp(Cell):
+    def gates(self, read, kept):
+        return [1 / (1 + (-a - b).exp()) for a, b in zip(read[:2], kept[:2], strict=True)]
 
 
 @exercise.mutant("the candidate comes back alone: mix it with the old state")

@@ -107,11 +107,13 @@ def cases(draw):
     def layer(function):
         return Layer(function, 1 + draw.integer(1, 10**6) / 10**6)
 
-    long = layer(attentive), draw.normal(5 * n, d)
-    yield Case(f"attention, {sizes}", (layer(attentive), x), longer=long)
+    yield Case(f"attention, {sizes}", (layer(attentive), x))
     yield Case(f"a recurrent layer, {sizes}", (layer(recurrent), x))
     yield Case(f"a convolution of width 3, {sizes}", (layer(three_taps), x))
-    yield Case(f"a layer that turns its tokens round, {sizes}", (layer(turned), x))
+    # few operations of its own, so that one for each lag shows
+    turns, long = layer(turned), draw.normal(20 * n, d)
+    about = f"a layer that turns its tokens round, {sizes}"
+    yield Case(about, (turns, x), longer=(turns, long))
     yield Case("a layer that adds up tokens of 100000", (layer(summed), 1e5 * x))
     yield Case("attention over one token", (layer(attentive), x[:1]))
     yield Case("attention over tokens of width 1", (layer(attentive), x[:, :1]))
@@ -218,10 +220,29 @@ def beside_lag_0(layer, x):
     return norms / norms[0]
 
 
-@exercise.mutant("it loops over the lags: one norm over two axes gives all of them")
+@exercise.mutant(
+    "the norm of the last output is differentiated: each of its numbers has a gradient, and the "
+    "norm comes after"
+)
+def gradient_of_the_norm(layer, x):
+    rows = x.clone().requires_grad_()
+    return torch.autograd.grad(layer(rows)[-1].norm(), rows)[0].norm(dim=-1).flip(0)
+
+
+LONG = (
+    "it loops over the lags, or takes the gradients of all n outputs: take those of the last one, "
+    "and one norm over two axes gives all lags"
+)
+
+
+@exercise.mutant(LONG)
 def loop_over_lags(layer, x):
-    found = jacobian(layer, x)
-    return torch.stack([norm(found[:, -1 - lag], (0, 1)) for lag in range(len(x))])
+    return torch.stack([one.norm() for one in jacobian(layer, x).unbind(1)]).flip(0)
+
+
+@exercise.mutant(LONG)
+def last_of_all_outputs(layer, x):
+    return norm(torch.autograd.functional.jacobian(layer, x)[-1]).flip(0)
 
 
 @exercise.mutant("x changes while you measure: autograd gives the gradient, so leave x as it is")

@@ -47,6 +47,8 @@ def cases(draw):
     yield Case("nothing but padding", (states, torch.zeros(5, dtype=torch.int64)))
     yield Case("nothing but padding, without a batch", (states[0], torch.tensor(0)))
     yield Case("one token", (states[:, :1], torch.tensor([1, 0, 1, 1, 0])))
+    yield Case("a batch of 5, width 1", (states[..., :1], lengths))
+    yield Case("a batch of 1", (states[:1], lengths[:1]))
     yield Case("one state of width 1 without a batch", (states[0, :1, :1], torch.tensor(1)))
 
 
@@ -155,7 +157,14 @@ def first_numbers_only(states, lengths):
     return zeroed(states.gather(-2, at).squeeze(-2), lengths)
 
 
-@exercise.mutant("it loops over the sequences: one index serves them all")
+@exercise.mutant("squeeze alone takes away every axis of size 1: name the axis of the tokens")
+def squeezed_whole(states, lengths):
+    at = (lengths - 1).clamp(min=0)[..., None, None]
+    at = at.expand(*lengths.shape, 1, states.shape[-1])
+    return zeroed(states.gather(-2, at).squeeze(), lengths)
+
+
+@exercise.mutant("it loops over the sequences or the positions: one index serves them all")
 def loop_over_sequences(states, lengths):
     if states.dim() == 2:
         return last(states, lengths)

@@ -47,7 +47,7 @@ def cases(draw):
     # one length that is no power of two, one that is, and one that needs another turn
     n, d = draw.integer(6, 7), draw.integer(3, 4)
     a, b, sizes = draw.normal(2, n, d), draw.normal(2, n, d), f"n={n}, d={d}"
-    long = draw.normal(2, 16 * n, d) / 2, draw.normal(2, 16 * n, d)
+    long = draw.normal(2, 64 * n, d) / 2, draw.normal(2, 64 * n, d)
     yield Case(f"a batch of 2, {sizes}", (a, b), longer=long)
     yield Case(f"no batch, {sizes}", (a[0], b[0]))
     yield Case(f"two leading axes, n=9, d={d}", (draw.normal(2, 3, 9, d), draw.normal(2, 3, 9, d)))
@@ -58,6 +58,9 @@ def cases(draw):
     yield Case("factors of 0 only", (0 * a, b))
     small = draw.normal(200, 2)
     yield Case("n=200, factors around 0.01", (0.01 * small, draw.normal(200, 2)), gradient=False)
+    # the first step still counts in the last state
+    near = draw.normal(1100, 1).sign() * (1 - 0.002 * draw.normal(1100, 1).sigmoid())
+    yield Case("n=1100, factors near 1 and -1", (near, draw.normal(1100, 1)), gradient=False)
     yield Case("numbers around 1000000", (a, 1e6 * b))
     yield Case("one step", (a[:, :1], b[:, :1]))
     yield Case("one step of width 1 without a batch", (a[0, :1, :1], b[0, :1, :1]))
@@ -178,6 +181,11 @@ def factor_unchanged(a, b):
 @exercise.mutant("the last turn is missing: go on until the reach is n")
 def one_turn_short(a, b):
     return scan(a, b, stop=b.shape[-2] // 2)
+
+
+@exercise.mutant("the number of turns is fixed: go on until the reach is n")
+def ten_turns(a, b):
+    return scan(a, b, stop=min(b.shape[-2], 2**10))
 
 
 @exercise.mutant("the end comes round to the front: before the first position there is nothing")

@@ -58,7 +58,7 @@ def by_hand(x, w_ih, w_hh, b):
             + b[rows]
             for rows in gates
         ]
-        i, f, o = (1 / (1 + (-summed[k]).exp()) for k in (0, 1, 3))
+        i, f, o = (summed[k].sigmoid() for k in (0, 1, 3))
         cell = f * cell + i * summed[2].tanh()
         state = o * cell.tanh()
         states.append(state)
@@ -79,6 +79,8 @@ def cases(draw):
     far = torch.cat([x[..., :1] + 1e5, x[..., 1:]], dim=-1)
     bias = weights[2] - 1e5 * weights[0][:, 0]
     yield Case("100000 added to the first number of every token", (far, *weights[:2], bias))
+    large = [1000 * weight for weight in weights]
+    yield Case("weights around 1000", (x, *large))
     small = draw.normal(4, 1), draw.normal(4, 1), draw.normal(4)
     yield Case("d=h=n=1", (x[0, :1, :1], *small))
 
@@ -175,6 +177,40 @@ def cell_without_tanh(x, w_ih, w_hh, b):
 def cell_not_carried(x, w_ih, w_hh, b):
     start = zeros(x, w_hh)
     return run(x, w_ih, w_hh, b, carry=lambda hidden, cell: (hidden, start))
+
+
+@exercise.mutant("the cell is made anew twice in a step: one line is enough, before the output")
+def cell_made_twice(x, w_ih, w_hh, b):
+    hidden = cell = zeros(x, w_hh)
+    states = []
+    for token in x.unbind(-2):
+        i, f, g, o = (token @ w_ih.mT + hidden @ w_hh.mT + b).chunk(4, dim=-1)
+        cell = remember(cell, i, f, g, hidden)
+        hidden = show(cell, o)
+        cell = remember(cell, i, f, g, hidden)
+        states.append(hidden)
+    return torch.stack(states, dim=-2)
+
+
+@exercise.mutant(
+    "what comes back is mended, and what is carried on is not: carry the new output on"
+)
+def old_output_carried(x, w_ih, w_hh, b):
+    hidden = cell = zeros(x, w_hh)
+    states = []
+    for token in x.unbind(-2):
+        i, f, g, o = (token @ w_ih.mT + hidden @ w_hh.mT + b).chunk(4, dim=-1)
+        hidden = show(cell, o)
+        cell = remember(cell, i, f, g, hidden)
+        states.append(show(cell, o))
+    return torch.stack(states, dim=-2)
+
+
+@exercise.mutant(
+    "exp overflows where a number is large, and the gradient is NaN: use torch.sigmoid"
+)
+def sigmoid_by_exp(x, w_ih, w_hh, b):
+    return run(x, w_ih, w_hh, b, show=lambda cell, o: cell.tanh() / (1 + (-o).exp()))
 
 
 @exercise.mutant("the cells come back: return what they show, one output for each token")

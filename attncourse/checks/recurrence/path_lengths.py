@@ -28,11 +28,11 @@ exercise = Exercise(
 
 @exercise.reference
 def by_breadth(reads, layers):
-    rows = []
+    rows, read = [], [row.nonzero().flatten().tolist() for row in reads]
     for i in range(len(reads)):
         steps, front = {i: 0}, [i]
         for step in range(1, layers + 1):
-            found = {j for at in front for j in reads[at].nonzero().flatten().tolist()}
+            found = {j for at in front for j in read[at]}
             front = sorted(found - steps.keys())
             steps |= dict.fromkeys(front, step)
         rows.append([steps.get(j, -1) for j in range(len(reads))])
@@ -60,6 +60,10 @@ def cases(draw):
     yield Case(f"a ring, n={n}, {2 * n} layers", (window(n, -1, n - 1), 2 * n))
     yield Case("attention, n=5, 2 layers", (torch.ones(5, 5, dtype=torch.bool), 2))
     yield Case("causal attention, n=5, 2 layers", (torch.ones(5, 5, dtype=torch.bool).tril(), 2))
+    # so many ways among the first that float32 cannot hold their number, and a long way to them
+    crowd = window(55, -1, 0)
+    crowd[:20, :20] = True
+    yield Case("a crowd of 20 at the end of a chain, 36 layers", (crowd, 36))
     yield Case(f"no layer at all, n={n}", (mask, 0))
     yield Case("nothing is read, n=4, 3 layers", (torch.zeros(4, 4, dtype=torch.bool), 3))
     yield Case("one position that reads itself, 2 layers", (torch.ones(1, 1, dtype=torch.bool), 2))
@@ -174,6 +178,15 @@ def unreached_as_0(reads, layers):
 @exercise.mutant("the result is boolean or floating: layers are counted in int64")
 def floating(reads, layers):
     return lengths(reads, layers).double()
+
+
+@exercise.mutant("the number of ways overflows: after each layer keep only whether there is one")
+def ways_counted(reads, layers):
+    ways, steps = eye(reads).float(), eye(reads).long() - 1
+    for k in range(1, layers + 1):
+        ways = reads.float() @ ways
+        steps = torch.where((ways > 0) & (steps < 0), k, steps)
+    return steps
 
 
 @exercise.mutant("it loops over the positions: a product of matrices serves all of them at once")

@@ -155,7 +155,7 @@ def first_numbers_only(x, lengths):
     return x.gather(-2, index(x, lengths)[..., None])
 
 
-@exercise.mutant("it loops over the sequences: one index serves them all")
+@exercise.mutant("it loops over the sequences or the positions: one index serves them all")
 def loop_over_sequences(x, lengths):
     pairs = zip(x.flatten(0, -3), lengths.flatten(), strict=True) if x.dim() > 2 else [(x, lengths)]
     return torch.stack([turn(*pair) for pair in pairs]).reshape(x.shape)

@@ -31,8 +31,8 @@ exercise = Exercise(
         "x.unbind(-2) the loop, and torch.stack(states, dim=-2) the end",
     ),
     also_forbidden=TORCH_RECURRENCE,
-    # the loop over the tokens is the point; one over sentences is not
-    steps_allowed=3.0,
+    # one loop over the tokens is the point; a second, or one over sentences, is not
+    steps_allowed=5.0,
 )
 
 
@@ -52,7 +52,7 @@ def cases(draw):
     n, d, h = draw.sizes(3, 3, 6)
     x, first, sizes = draw.normal(2, n, d), draw.normal(2, h), f"n={n}, d={d}, h={h}"
     weights = draw.normal(h, d) / 2, draw.normal(h, h) / 2, draw.normal(h)
-    long = draw.normal(8, 2 * n, d), *weights
+    long = draw.normal(8, 4 * n, d), *weights
     yield Case(f"a batch of 2, {sizes}", (x, *weights), longer=long)
     yield Case(f"a batch of 2 with a first state, {sizes}", (x, *weights, first))
     yield Case("a first state by name", (x, *weights), {"first": first})
@@ -65,6 +65,8 @@ def cases(draw):
     far = torch.cat([x[..., :1] + 1e5, x[..., 1:]], dim=-1)
     bias = weights[2] - 1e5 * weights[0][:, 0]
     yield Case("100000 added to the first number of every token", (far, *weights[:2], bias))
+    large = [1000 * weight for weight in weights]
+    yield Case("weights around 1000", (x, *large, first))
     yield Case("d=h=n=1", (x[0, :1, :1], *(w[:1, :1] for w in weights[:2]), weights[2][:1]))
 
 
@@ -180,13 +182,50 @@ def batch_axis_assumed(x, w_x, w_h, b, first=None):
     return torch.stack(states, dim=1)
 
 
-@exercise.mutant("it loops over the sentences too: one step serves them all")
+ONCE = (
+    "it loops over the sentences too, or over the tokens more than once: one step serves all "
+    "sentences, and n steps are enough"
+)
+
+
+@exercise.mutant(ONCE)
 def loop_over_sentences(x, w_x, w_h, b, first=None):
     if x.dim() == 2:
         return run(x, w_x, w_h, b, first)
     starts = [None] * len(x) if first is None else first
     pairs = zip(x, starts, strict=True)
     return torch.stack([loop_over_sentences(one, w_x, w_h, b, start) for one, start in pairs])
+
+
+@exercise.mutant(ONCE)
+def each_from_the_beginning(x, w_x, w_h, b, first=None):
+    ends = range(1, x.shape[-2] + 1)
+    last = [run(x[..., :end, :], w_x, w_h, b, first)[..., -1, :] for end in ends]
+    return torch.stack(last, dim=-2)
+
+
+@exercise.mutant("it writes over numbers that autograd still needs: keep the states in a list")
+def written_over(x, w_x, w_h, b, first=None):
+    out, state = torch.zeros_like(x[..., :1] * b), zeros(x, b) if first is None else first
+    for t, token in enumerate(x.unbind(-2)):
+        out[..., t, :] = step(token, out[..., t - 1, :] if t else state, w_x, w_h, b)
+    return out
+
+
+@exercise.mutant("exp overflows where a number is large, and inf / inf is NaN: use torch.tanh")
+def tanh_by_exp(x, w_x, w_h, b, first=None):
+    def by_exp(token, state, w_x, w_h, b):
+        z = token @ w_x.mT + state @ w_h.mT + b
+        return (z.exp() - (-z).exp()) / (z.exp() + (-z).exp())
+
+    return run(x, w_x, w_h, b, first, step=by_exp)
+
+
+@exercise.mutant("this is the sigmoid, which is never negative: here it is tanh")
+def sigmoid_for_tanh(x, w_x, w_h, b, first=None):
+    return run(
+        x, w_x, w_h, b, first, step=lambda t, s, u, w, b: (t @ u.mT + s @ w.mT + b).sigmoid()
+    )
 
 
 @exercise.mutant("the first state changes: make a new state in each step, and write into none")
