@@ -47,11 +47,12 @@ def cases(draw):
     # one length that is no power of two, one that is, and one that needs another turn
     n, d = draw.integer(6, 7), draw.integer(3, 4)
     a, b, sizes = draw.normal(2, n, d), draw.normal(2, n, d), f"n={n}, d={d}"
-    long = draw.normal(2, 64 * n, d) / 2, draw.normal(2, 64 * n, d)
-    yield Case(f"a batch of 2, {sizes}", (a, b), longer=long)
+    yield Case(f"a batch of 2, {sizes}", (a, b))
     yield Case(f"no batch, {sizes}", (a[0], b[0]))
     yield Case(f"two leading axes, n=9, d={d}", (draw.normal(2, 3, 9, d), draw.normal(2, 3, 9, d)))
-    yield Case("n=8", (draw.normal(2, 8, 3), draw.normal(2, 8, 3)))
+    # four turns, and nine
+    long = draw.normal(2, 512, 3) / 2, draw.normal(2, 512, 3)
+    yield Case("n=16", (draw.normal(2, 16, 3), draw.normal(2, 16, 3)), longer=long)
     forgets = a.clone()
     forgets[:, n // 2] = 0
     yield Case("one factor of 0", (forgets, b))

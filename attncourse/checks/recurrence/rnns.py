@@ -56,10 +56,15 @@ WRONG = {
     "notes each state before its step": [
         (END, "torch.stack([0 * state, *states[:-1]], dim=-2)"),
     ],
+    "swaps the last two states": [(END, "torch.stack([*states[:-2], *states[:-3:-1]], dim=-2)")],
     "repeats the last state": [(END, "torch.stack([state] * len(states), dim=-2)")],
     "reads from the end": [("x.unbind(-2)", "x.flip(-2).unbind(-2)")],
     "is right only with one batch axis": [("*x.shape[:-2]", "len(x)")],
     "is right with at most one leading axis": [("dim=-2", "dim=min(1, x.dim() - 2)")],
+    "needs a leading axis": [("    state = x.new", "    x.unbind(-3)\n    state = x.new")],
+    "ends the gradient after each fourth token": [
+        (STATE, "(state if len(states) % 4 else state.detach()) @ w_hh.mT"),
+    ],
     "ends the gradient at each step": [(STATE, "state.detach() @ w_hh.mT")],
     "gives w_hh no gradient": [(STATE, "state @ w_hh.detach().mT")],
     "gives b_hh no gradient": [("+ b_hh", "+ b_hh.detach()")],
@@ -69,6 +74,9 @@ WRONG = {
         (END, f"{END} * (torch.arange(len(b_hh)) < len(b_hh) - 1)"),
     ],
     "is off by one percent": [(END, f"{END} * 1.01")],
+    "is off by one percent in the first number of each state": [
+        (END, f"{END} * (1 + 0.01 * (torch.arange(len(b_hh)) < 1))"),
+    ],
     "changes x": [("x.unbind(-2)", "x.mul_(0.5).unbind(-2)"), ("token @", "2 * token @")],
     "changes b_ih": [("    return", "    b_ih.data += 1\n    return")],
 }

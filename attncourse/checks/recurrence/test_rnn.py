@@ -186,6 +186,20 @@ def gradient_of_x_only(rnn):
     examine(rnn, which=slice(1))
 
 
+@exercise.mutant("gradients are compared for short sequences only: try six tokens there, too")
+def gradients_of_two_tokens(rnn):
+    examine(rnn, which=None)
+    for batch in BATCHES:
+        given = inputs(*batch, sizes=(2, 3, 4))
+        for got, want in zip(gradients(rnn, given), gradients(by_hand, given), strict=True):
+            close(got, want)
+
+
+@exercise.mutant("every input has leading axes: try a sequence without any, too")
+def always_a_leading_axis(rnn):
+    examine(rnn, batches=((2,), (2, 3)))
+
+
 @exercise.mutant("no input has a batch: try leading axes, too")
 def never_a_batch(rnn):
     examine(rnn, batches=((), ()))
