@@ -50,6 +50,11 @@ def cases(draw):
     yield Case(f"d=2, e=3, features={wide}", (2, 3, wide))
     yield Case("d=40, e=30, features=2", (40, 30, 2))
     yield Case("d=1, e=1, features=1", (1, 1, 1))
+    yield Case("d=9, e=1, features=2", (9, 1, 2))
+    # all pairs of 64 numbers
+    yield Case("d=64, e=64, features=4096", (64, 64, 4096))
+    # 45 * 7 / 5 is 63, and 45 * (7 / 5) less
+    yield Case("d=2, e=3, features=45", (2, 3, 45))
 
 
 def least(recurrent, softmax):
@@ -89,6 +94,21 @@ def first_of_many(d, e, features):
 @exercise.mutant("at this length the counts may be equal: the recurrent form must take fewer")
 def equal_is_enough(d, e, features):
     return max(1, -(-features * (2 * e + 1) // (d + e)))
+
+
+@exercise.mutant("the least length is 1: here n begins at 2")
+def from_two_on(d, e, features):
+    return max(2, least(features * (2 * e + 1), d + e))
+
+
+@exercise.mutant("it stops before the length is found: that may be in the thousands")
+def below_a_thousand(d, e, features):
+    return next((n for n in range(1, 1000) if n * (d + e) > features * (2 * e + 1)), None)
+
+
+@exercise.mutant("a quotient that should be whole is rounded to just below: divide ints, with //")
+def quotient_of_floats(d, e, features):
+    return math.floor(features * ((2 * e + 1) / (d + e))) + 1
 
 
 @exercise.mutant("this is the last length at which it is not cheaper: the next one is asked for")

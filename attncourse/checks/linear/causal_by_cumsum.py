@@ -50,7 +50,7 @@ def cases(draw):
     yield Case("two leading axes (batch, heads)", heads)
     cube = features(draw, 4, 4, 4, 4), features(draw, 4, 4, 4, 4), draw.normal(4, 4, 4, 4)
     yield Case("all sizes 4", cube)
-    yield Case("features 300 times smaller", (q / 300, k / 300, v))
+    yield Case("features 100000 times smaller", (q / 1e5, k / 1e5, v))
     yield Case("one token", (q[:, :1], k[:, :1], v[:, :1]))
     many = features(draw, 20, 2), features(draw, 20, 2), draw.normal(20, 3)
     yield Case("n=20, d=2, e=3", many, gradient=False, most_elements=20 * 20 - 1)
@@ -166,7 +166,9 @@ def sums_from_the_end(phi_q, phi_k, v):
     return summed(phi_q, phi_k, v, state=later, total=later)
 
 
-@exercise.mutant("nothing is summed: each token sees its own key alone")
+@exercise.mutant(
+    "each token gets its own value only: the products of key and value are summed up to it"
+)
 def no_sum(phi_q, phi_k, v):
     return summed(phi_q, phi_k, v, state=alone, total=alone)
 
@@ -179,6 +181,12 @@ def not_normalised(phi_q, phi_k, v):
 @exercise.mutant("the normaliser is not summed: it takes a running sum of the keys, too")
 def normaliser_not_summed(phi_q, phi_k, v):
     return summed(phi_q, phi_k, v, total=alone)
+
+
+@exercise.mutant("a query meets its own key before the sum: it meets the sum of the keys up to it")
+def own_products_summed(phi_q, phi_k, v):
+    total = (phi_q * phi_k).sum(-1, keepdim=True).cumsum(-2)
+    return read(phi_q, outer(phi_k, v).cumsum(-3)) / total
 
 
 @exercise.mutant("it is divided by the number of keys so far: the weights have a sum of their own")
@@ -224,6 +232,12 @@ def masked_matrix(phi_q, phi_k, v):
 def epsilon_in_the_denominator(phi_q, phi_k, v):
     out = read(phi_q, outer(phi_k, v).cumsum(-3))
     return out / ((phi_q * phi_k.cumsum(-2)).sum(-1, keepdim=True) + 1e-6)
+
+
+@exercise.mutant("a least value for the denominator shows where features are small: leave it out")
+def at_least_a_millionth(phi_q, phi_k, v):
+    out = read(phi_q, outer(phi_k, v).cumsum(-3))
+    return out / (phi_q * phi_k.cumsum(-2)).sum(-1, keepdim=True).clamp(min=1e-6)
 
 
 @exercise.mutant("it loops over the positions: cumsum adds up one after another by itself")

@@ -61,6 +61,7 @@ def cases(draw):
     yield Case(f"n={n}, one chunk of {n}", (q, k, v, n))
     yield Case(f"n={n}, chunks of {n + 3}", (q, k, v, n + 3))
     yield Case("n=4, chunks of 1", (q[:, :4], k[:, :4], v[:, :4], 1))
+    yield Case("features 100000 times smaller", (q / 1e5, k / 1e5, v, chunk))
     yield Case("one token", (q[:, :1], k[:, :1], v[:, :1], chunk))
     many = features(draw, 20, 2), features(draw, 20, 2), draw.normal(20, 3)
     yield Case("n=20, chunks of 5", (*many, 5), gradient=False, most_elements=20 * 20 - 1)
@@ -79,11 +80,15 @@ def with_one(x):
     return torch.cat([x, torch.ones_like(x[..., :1])], dim=-1)
 
 
+def same(total):
+    return total
+
+
 def both(state, z):
     return torch.cat([state, z], dim=-1)
 
 
-def attend(phi_q, phi_k, v, chunk, *, near=torch.tril, grow=grown, seen=None):
+def attend(phi_q, phi_k, v, chunk, *, near=torch.tril, grow=grown, seen=None, divisor=same):
     """The right answer, with the places where a wrong one departs from it as arguments.
 
     `seen` says what a chunk reads of the state before it and the state after it. The last column
@@ -94,7 +99,7 @@ def attend(phi_q, phi_k, v, chunk, *, near=torch.tril, grow=grown, seen=None):
     for q, k, x in chunks(phi_q, phi_k, with_one(v), chunk):
         after = grow(state, q, k, x)
         read = q @ (seen(state, after) if seen else state) + near(q @ k.mT) @ x
-        out.append(read[..., :-1] / read[..., -1:])
+        out.append(read[..., :-1] / divisor(read[..., -1:]))
         state = after
     return torch.cat(out, dim=-2)
 
@@ -240,6 +245,16 @@ def normaliser_of_the_chunk_only(phi_q, phi_k, v, chunk):
         out.append(sums[..., :-1] / near[..., -1:])
         state = state + k.mT @ x
     return torch.cat(out, dim=-2)
+
+
+@exercise.mutant("an epsilon in the denominator shows where features are small: leave it out")
+def epsilon_in_the_denominator(phi_q, phi_k, v, chunk):
+    return attend(phi_q, phi_k, v, chunk, divisor=lambda total: total + 1e-6)
+
+
+@exercise.mutant("a least value for the denominator shows where features are small: leave it out")
+def at_least_a_millionth(phi_q, phi_k, v, chunk):
+    return attend(phi_q, phi_k, v, chunk, divisor=lambda total: total.clamp(min=1e-6))
 
 
 @exercise.mutant("the last chunk is lost where it is a short one: chunk need not divide n")

@@ -22,6 +22,7 @@ exercise = Exercise(
         "decay[:, None, None] ** (i - j).clamp(min=0), then tril(): a negative power of a small "
         "number is infinite, and zero times infinity is NaN",
     ),
+    steps_allowed=3.0,
 )
 
 
@@ -112,6 +113,19 @@ def masked_before_and_after(q, k, v, decay):
     return (scores * table) @ v
 
 
+@exercise.valid
+def steps_doubled(q, k, v, decay):
+    # after a round, twice as many of the last tokens are in each sum
+    sums, apart = k[..., :, None] * v[..., None, :], 1
+    while apart < q.shape[-2]:
+        earlier = sums.roll(apart, dims=-3).index_fill(
+            -3, torch.arange(apart, device=q.device), 0.0
+        )
+        sums = sums + decay[:, None, None, None] ** apart * earlier
+        apart = 2 * apart
+    return (q[..., None, :] @ sums)[..., 0, :]
+
+
 def with_steps(change):
     """A table of powers whose exponents and mask come from other numbers of steps."""
 
@@ -178,6 +192,11 @@ def near_ones_weakened(q, k, v, decay):
     return attend(q, k, v, decay, table=table)
 
 
+@exercise.mutant("the state keeps `decay` of itself at each step, not 1 - decay")
+def loses_the_decay(q, k, v, decay):
+    return attend(q, k, v, 1 - decay)
+
+
 @exercise.mutant("all heads share one decay: each head has its own")
 def one_decay_for_all_heads(q, k, v, decay):
     return attend(q, k, v, decay[:1])
@@ -213,8 +232,8 @@ def infinite_times_the_mask(q, k, v, decay):
 
 
 @exercise.mutant(
-    "the powers of later keys are hidden too late, and the decay's gradient is NaN: set the "
-    "negative steps to 0 before the power is taken"
+    "a negative power is infinite, and hidden too late: the decay's gradient is NaN. Take powers "
+    "of i - j, with its negative steps set to 0 before"
 )
 def infinite_and_hidden(q, k, v, decay):
     return attend(q, k, v, decay, table=lambda g, n: with_steps(lambda x: x)(g, n).tril())

@@ -56,7 +56,7 @@ def cases(draw):
     yield Case("two leading axes (batch, heads), d=4, e=5", drawn(draw, 2, 3, d=4, e=5))
     yield Case("all sizes 3", drawn(draw, 3, 3, d=3, e=3))
     yield Case("the very first token", (0 * s, 0 * z, q, k, v))
-    yield Case("features 300 times smaller", (s / 300, z / 300, q / 300, k / 300, v))
+    yield Case("features 100000 times smaller", (s / 1e5, z / 1e5, q / 1e5, k / 1e5, v))
     yield Case("a key of another direction than the query", (s, z, q, k.flip(-1), v))
     yield Case("d=1, e=1", drawn(draw, 2, d=1, e=1))
 
@@ -181,6 +181,12 @@ def read_transposed(s, z, phi_q, phi_k, v):
     return decode(s, z, phi_q, phi_k, v, read=lambda s, z, q: read(s.mT, z, q))
 
 
+@exercise.mutant("the feature map is applied once more: phi_q and phi_k are features already")
+def features_of_features(s, z, phi_q, phi_k, v):
+    # of positive numbers, elu(x) + 1 is x + 1
+    return decode(s, z, phi_q + 1, phi_k + 1, v)
+
+
 @exercise.mutant("the value is added without its key: the state gains an outer product")
 def value_without_its_key(s, z, phi_q, phi_k, v):
     s, z = s + v[..., None, :], z + phi_k
@@ -209,6 +215,14 @@ def axis_left_over(s, z, phi_q, phi_k, v):
 def epsilon_in_the_denominator(s, z, phi_q, phi_k, v):
     def reads(s, z, q):
         return (q[..., None, :] @ s)[..., 0, :] / ((q * z).sum(-1, keepdim=True) + 1e-6)
+
+    return decode(s, z, phi_q, phi_k, v, read=reads)
+
+
+@exercise.mutant("a least value for the denominator shows where features are small: leave it out")
+def at_least_a_millionth(s, z, phi_q, phi_k, v):
+    def reads(s, z, q):
+        return (q[..., None, :] @ s)[..., 0, :] / (q * z).sum(-1, keepdim=True).clamp(min=1e-6)
 
     return decode(s, z, phi_q, phi_k, v, read=reads)
 

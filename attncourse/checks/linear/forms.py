@@ -65,6 +65,10 @@ WRONG = {
     "has no feature map": [(PHI_Q, "q"), (PHI_K, "k")],
     "has no feature map for the keys": [(PHI_K, "k")],
     "leaves the 1 out of the feature map": [(PHI_Q, PHI_Q[:-4]), (PHI_K, PHI_K[:-4])],
+    "takes relu for elu in the feature map": [
+        (PHI_Q, PHI_Q.replace("elu", "relu")),
+        (PHI_K, PHI_K.replace("elu", "relu")),
+    ],
     "scales the queries": [(PHI_Q, "torch.nn.functional.elu(q / q.shape[-1] ** 0.5) + 1")],
     "ignores causal": [("if causal", "if False")],
     "is always causal": [("if causal", "if True")],
@@ -74,6 +78,8 @@ WRONG = {
     "shows each token itself alone when causal": [(LOWER, "weights.tril().triu()")],
     "forgets what lies 16 tokens back when causal": [(LOWER, "weights.tril().triu(-15)")],
     "averages the keys": [(MEAN, "weights @ k")],
+    "gives no number above 0": [(MEAN, "(weights @ v).clamp(max=0)")],
+    "gives no number below 0": [(MEAN, "(weights @ v).clamp(min=0)")],
     "returns the weights": [(MEAN, "weights")],
     "gives the rows in reverse": [(MEAN, "(weights @ v).flip(-2)")],
     "is right only without a batch": [(SUM, "weights.sum(dim=1, keepdim=True)")],
@@ -81,11 +87,17 @@ WRONG = {
     "cannot do without a batch": [
         (PRODUCT, 'torch.einsum("...bid,...bjd->...bij", phi_q, phi_k)'),
     ],
+    "takes the first sentence's queries for all, with two leading axes": [
+        (PRODUCT, "(phi_q if q.dim() < 4 else phi_q[:1, :1]) @ phi_k.mT"),
+    ],
+    "has a leading axis too many": [(MEAN, "(weights @ v)[None]")],
     "wants as many queries as keys": [("phi_k.mT", "phi_k.view_as(phi_q).mT")],
     "always returns float32": [(MEAN, "(weights @ v).float()")],
     "always returns float64": [(MEAN, "(weights @ v).double()")],
-    "changes q": [(PHI_Q, "torch.nn.functional.elu_(q) + 1")],
+    "changes q": [(PHI_Q, "torch.nn.functional.elu(q.mul_(2) / 2) + 1")],
+    "changes k": [(MEAN, "weights @ v + 0 * k.mul_(2).sum()")],
     "changes v": [(MEAN, "weights @ v.mul_(2) / 2")],
+    "changes v before it takes the mean": [(MEAN, "weights @ v.mul_(2)")],
 }
 
 
@@ -130,6 +142,7 @@ def examine(
     want=formula,
     agree=close,
     unchanged="qkv",
+    copied=True,
 ):
     """The right test, with the places where a bad one departs from it as arguments."""
     trials = zip(batches, dtypes, strict=True)
@@ -137,6 +150,6 @@ def examine(
         given = draw(*batch, n=n, m=m, dtype=dtype)
         before = [x.clone() for x in given]
         got = linear_attention(*given, causal=True) if causal else linear_attention(*given)
-        agree(got, want(*before, causal))
+        agree(got, want(*(before if copied else given), causal))
         for name, now, then in zip("qkv", given, before, strict=True):
             assert name not in unchanged or now.equal(then)

@@ -220,10 +220,21 @@ def wrong_triangle(q, k, causal=False):
     return weigh(q, k, causal, keep=torch.triu)
 
 
-@exercise.mutant("-inf is what goes into a softmax: here a hidden key simply has weight 0")
+MINUS_INFINITY = "-inf, or nearly, goes into a softmax: here a hidden key simply has weight 0"
+
+
+@exercise.mutant(MINUS_INFINITY)
 def filled_with_minus_infinity(q, k, causal=False):
     def keep(x):
         return x.masked_fill(torch.ones_like(x).triu(1).bool(), -torch.inf)
+
+    return weigh(q, k, causal, keep=keep)
+
+
+@exercise.mutant(MINUS_INFINITY)
+def filled_with_a_large_negative_number(q, k, causal=False):
+    def keep(x):
+        return x.masked_fill(torch.ones_like(x).triu(1).bool(), -1e9)
 
     return weigh(q, k, causal, keep=keep)
 

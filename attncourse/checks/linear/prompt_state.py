@@ -59,6 +59,7 @@ def cases(draw):
         "two leading axes, a length for each", (*heads, torch.tensor([[1, 5, 2], [3, 4, 2]]))
     )
     yield Case("lengths of shape (2, 1) for all heads", (*heads, torch.tensor([[2], [4]])))
+    yield Case("lengths of shape (3,) for all sentences", (*heads, torch.tensor([2, 5, 0])))
     yield Case("prompts of length 0", (k, v, torch.tensor([0, 3, 0, 1])))
     yield Case("no padding at all", (k, v, torch.full((4,), n)))
     yield Case("all sizes 4", (features(draw, 4, 4, 4), draw.normal(4, 4, 4), lengths.clamp(max=4)))
@@ -216,6 +217,12 @@ def z_first(phi_k, v, lengths):
     return state(phi_k, v, lengths)[::-1]
 
 
+@exercise.mutant("the feature map is applied once more: phi_k holds features already")
+def features_of_features(phi_k, v, lengths):
+    # of positive numbers, elu(x) + 1 is x + 1
+    return state(phi_k + 1, v, lengths)
+
+
 @exercise.mutant("the whole batch makes one state: each prompt has its own")
 def one_state_for_the_batch(phi_k, v, lengths):
     s, z = state(phi_k, v, lengths)
@@ -236,6 +243,13 @@ def loop_over_tokens(phi_k, v, lengths):
 def lengths_of_one_axis(phi_k, v, lengths):
     real = torch.arange(phi_k.shape[-2], device=lengths.device) < lengths[:, None]
     return state(phi_k, v, lengths, mask=real[..., None])
+
+
+@exercise.mutant("the axes of lengths are aligned from the left: they broadcast from the right")
+def lengths_aligned_from_the_left(phi_k, v, lengths):
+    while lengths.dim() < phi_k.dim() - 2:
+        lengths = lengths[..., None]
+    return state(phi_k, v, lengths)
 
 
 add_to(exercise, state)

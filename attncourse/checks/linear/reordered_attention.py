@@ -62,7 +62,8 @@ def cases(draw):
     nothing[1] = False
     yield Case("a sentence of nothing but padding", (q, k, v, nothing))
     yield Case("padding by name", (q, k, v), {"padding": padding})
-    yield Case("features 300 times smaller", (q / 300, k / 300, v))
+    yield Case("padding of shape (3, m) for all sentences", (*heads, draw.mask(3, 6)))
+    yield Case("features 100000 times smaller", (q / 1e5, k / 1e5, v))
     yield Case("one query and one key", (q[:, :1], k[:, :1], v[:, :1]))
     many = features(draw, 16, 2), features(draw, 18, 2), draw.normal(18, 3)
     yield Case("n=16, m=18, d=2, e=3", many, gradient=False, most_elements=16 * 18 - 1)
@@ -190,10 +191,19 @@ def padding_is_not_optional(phi_q, phi_k, v, padding=None):
     return reorder(phi_q, phi_k * padding[..., None], v)
 
 
-@exercise.mutant("-inf is what goes into a softmax: the features of padding must be 0")
+MINUS_INFINITY = "-inf, or nearly, goes into a softmax: here the features of padding must be 0"
+
+
+@exercise.mutant(MINUS_INFINITY)
 def padding_of_minus_infinity(phi_q, phi_k, v, padding=None):
     keys = phi_k if padding is None else phi_k.masked_fill(~padding[..., None], -torch.inf)
     return reorder(phi_q, keys, v)
+
+
+@exercise.mutant(MINUS_INFINITY)
+def padding_of_a_large_negative_number(phi_q, phi_k, v, padding=None):
+    keys = phi_k if padding is None else phi_k.masked_fill(~padding[..., None], -1e9)
+    return reorder(phi_q, keys, v, divisor=lambda total: total.masked_fill(total == 0, 1.0))
 
 
 @exercise.mutant("a sentence of nothing but padding gives NaN: it should give zeros")
@@ -214,6 +224,13 @@ def nan_replaced_at_the_end(phi_q, phi_k, v, padding=None):
 )
 def epsilon_of_a_millionth(phi_q, phi_k, v, padding=None):
     return reorder(phi_q, phi_k, v, padding, divisor=lambda total: total + 1e-6)
+
+
+@exercise.mutant(
+    "a least value for the denominator shows where features are small: ask where the sum is 0"
+)
+def at_least_a_millionth(phi_q, phi_k, v, padding=None):
+    return reorder(phi_q, phi_k, v, padding, divisor=lambda total: total.clamp(min=1e-6))
 
 
 @exercise.mutant("the feature map is applied once more: phi_q and phi_k are features already")
@@ -254,6 +271,13 @@ def normaliser_detached(phi_q, phi_k, v, padding=None):
 @exercise.mutant(BATCH)
 def padding_of_two_axes(phi_q, phi_k, v, padding=None):
     return reorder(phi_q, phi_k if padding is None else phi_k * padding[:, :, None], v)
+
+
+@exercise.mutant("the axes of padding are aligned from the left: they broadcast from the right")
+def padding_aligned_from_the_left(phi_q, phi_k, v, padding=None):
+    while padding is not None and padding.dim() < phi_k.dim() - 1:
+        padding = padding.unsqueeze(1)
+    return reorder(phi_q, phi_k, v, padding)
 
 
 add_to(exercise, reorder)

@@ -251,6 +251,11 @@ def always_one_batch_axis(linear_attention):
     examine(linear_attention, batches=((2,), (2,)))
 
 
+@exercise.mutant("no input has two leading axes, both longer than 1: try (2, 3), and none at all")
+def never_two_leading_axes(linear_attention):
+    examine(linear_attention, batches=((), (2,)))
+
+
 @exercise.mutant("every input has a batch: try two matrices without one, too")
 def always_a_batch(linear_attention):
     examine(linear_attention, batches=((2,), (2, 3)))
@@ -276,14 +281,51 @@ def dtype_not_looked_at(linear_attention):
     examine(linear_attention, agree=lambda got, want: close(got.float(), want.float()))
 
 
+@exercise.mutant("the shape of the result is not looked at: an axis of size 1 too many passes")
+def shape_not_looked_at(linear_attention):
+    def agree(got, want):
+        assert got.dtype == want.dtype
+        assert torch.allclose(got, want, atol=1e-4)
+
+    examine(linear_attention, agree=agree)
+
+
+@exercise.mutant(
+    "only what is too large fails it, not what is too small: take abs of the difference"
+)
+def only_too_large_refused(linear_attention):
+    def agree(got, want):
+        assert (got.shape, got.dtype) == (want.shape, want.dtype)
+        assert (got - want).max() < 1e-4
+
+    examine(linear_attention, agree=agree)
+
+
 @exercise.mutant("it does not look whether the inputs are still the same after the call")
 def inputs_not_looked_at(linear_attention):
     examine(linear_attention, unchanged="")
 
 
+@exercise.mutant(
+    "what it expects is worked out after the call, of inputs that may have changed: copy them"
+)
+def worked_out_after_the_call(linear_attention):
+    examine(linear_attention, unchanged="", copied=False)
+
+
 @exercise.mutant("of the inputs, only q is looked at after the call: k and v may change")
 def only_q_looked_at(linear_attention):
     examine(linear_attention, unchanged="q")
+
+
+@exercise.mutant("k is not looked at after the call: it may change, as q and v may")
+def k_not_looked_at(linear_attention):
+    examine(linear_attention, unchanged="qv")
+
+
+@exercise.mutant("of the inputs, only v is looked at after the call: q and k may change")
+def only_v_looked_at(linear_attention):
+    examine(linear_attention, unchanged="v")
 
 
 @exercise.mutant("the tolerance is too wide: wrong numbers pass, too")
