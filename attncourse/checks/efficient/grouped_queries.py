@@ -62,11 +62,11 @@ WRONG = {
     "gives the groups to the heads in turn": [
         (SPREAD, "torch.cat([x] * (heads // x.shape[-3]), dim=-3)"),
     ],
-    "gives the groups to the heads in reverse": [("x.repeat", "x.flip(-3).repeat")],
     "averages the groups": [(SPREAD, "x.mean(dim=-3, keepdim=True)")],
     "lets all heads use the first group": [(SPREAD, "x[..., :1, :, :]")],
     "cannot share: it wants a group for each head": [(SPREAD, "x")],
     "knows no group but those of two heads": [(SPREAD, "x.repeat_interleave(2, dim=-3)")],
+    "knows no group but those of three heads": [(SPREAD, "x.repeat_interleave(3, dim=-3)")],
     "shares the keys, and gives the values in turn": [
         (
             "k, v = (x.repeat",
@@ -98,7 +98,8 @@ WRONG = {
     "takes one head's mask for all": [
         (
             "heads = q.shape[-3]",
-            "heads = q.shape[-3]\n    mask = mask if mask is None else mask[..., :1, :, :]",
+            "heads = q.shape[-3]\n    if mask is not None:\n"
+            "        mask = mask.broadcast_to(*q.shape[:-1], k.shape[-2])[..., :1, :, :]",
         ),
     ],
     "takes the mask the other way round": [("~mask", "mask")],
@@ -106,8 +107,16 @@ WRONG = {
     "cannot do without a mask": [("mask is not None", "True")],
     "masks after the softmax": [(FILL, "scores")],
     "gives NaN where a query may attend nowhere": [(EMPTY_ROW, "weights")],
+    "attends everywhere where a query may attend nowhere": [
+        (FILL, "-1e30"),
+        (EMPTY_ROW, "weights"),
+    ],
     "changes q": [("q @ k.mT", "q.mul_(2) @ k.mT / 2")],
     "changes k": [("k, v = (x.repeat", "k.mul_(2)\n    k, v = (x.repeat"), ("k.mT", "k.mT / 2")],
+    "changes v": [
+        ("k, v = (x.repeat", "v.mul_(2)\n    k, v = (x.repeat"),
+        (MEAN, "weights @ v / 2"),
+    ],
     "changes the mask": [
         ("scores.masked_fill(~mask", "scores.masked_fill(mask.logical_not_()"),
         ("weights.masked_fill(~mask", "weights.masked_fill(mask"),

@@ -1,4 +1,4 @@
-"""Exercise lsh_buckets: buckets by the nearest direction, which forget the sign (Reformer)."""
+"""Exercise lsh_buckets: buckets by direction, which forget the sign (Reformer)."""
 
 import torch
 
@@ -56,7 +56,7 @@ def cases(draw):
     yield Case("each vector, then its opposite", (torch.cat([x, -x], dim=1), rotations))
     yield Case("two buckets", (x, rotations[:, :1]))
     yield Case("short vectors", (1e-6 * x, rotations))
-    yield Case("more buckets than numbers in a row", (x[..., :3], draw.normal(3, 8)))
+    yield Case("long vectors, 16 buckets", (1000 * x[..., :3], draw.normal(3, 8)))
     yield Case("one vector", (x[:, :1], rotations))
 
 
@@ -151,23 +151,24 @@ def sign_of_the_sum(x, rotations):
     return at + rotations.shape[-1] * ((x @ rotations).sum(-1) < 0)
 
 
-@exercise.mutant(SIGN)
-def any_negative_number(x, rotations):
-    at, _ = largest(x, rotations)
-    return at + rotations.shape[-1] * ((x @ rotations).amin(-1) < 0)
-
-
 @exercise.mutant("the sign is kept in the number: buckets are numbered from 0 to b - 1")
 def negative_buckets(x, rotations):
     at, product = largest(x, rotations)
     return at * product.sign().long()
 
 
-@exercise.mutant("all signs make one code: the bucket is the one direction that is nearest")
+@exercise.mutant(
+    "all signs make one code: the bucket is the one direction with the largest product"
+)
 def code_of_signs(x, rotations):
     along = x @ rotations
     powers = 2 ** torch.arange(along.shape[-1], device=x.device)
     return ((along > 0) * powers).sum(-1)
+
+
+@exercise.mutant("the columns are used as they are: do not divide them by their lengths")
+def columns_of_unit_length(x, rotations):
+    return all_directions(x, torch.nn.functional.normalize(rotations, dim=0))
 
 
 @exercise.mutant("the opposites are added as tokens: put them beside the columns, on the last axis")

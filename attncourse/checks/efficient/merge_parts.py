@@ -71,7 +71,8 @@ def cases(draw):
     yield Case("no key in either part of row 1", neither)
     yield Case("scores 2000 higher", (a[0], a[1] + 2000, b[0], b[1] + 2000))
     yield Case("scores 2000 lower", (a[0], a[1] - 2000, b[0], b[1] - 2000))
-    yield Case("parts that are 3000 apart", (a[0], a[1] + 1500, b[0], b[1] - 1500))
+    yield Case("one part 3000 above the other", (a[0], a[1] + 1500, b[0], b[1] - 1500))
+    yield Case("the other 3000 above", (a[0], a[1] - 1500, b[0], b[1] + 1500))
     rows = 2000.0 * (torch.arange(n) % 2)
     yield Case("rows that are 2000 apart", (a[0], a[1] + rows, b[0], b[1] + rows))
     yield Case("one query", tuple(x[:, :1] for x in (*a, *b)))
@@ -210,6 +211,11 @@ def unstable_shares(*parts):
 @exercise.mutant(UNSTABLE)
 def unstable_total(*parts):
     return merged(*parts, total=log_of_exponentials)
+
+
+@exercise.mutant(UNSTABLE)
+def first_taken_away(*parts):
+    return merged(*parts, total=lambda a, b: a + (b - a).exp().log1p())
 
 
 @exercise.mutant("one maximum is taken away from all rows: each row has its own")

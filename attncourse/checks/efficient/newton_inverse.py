@@ -52,13 +52,14 @@ def cases(draw):
     a = drawn(2)
     yield Case(f"a batch of 2, n={n}, steps=3", (a, 3), longer=(drawn(12, n=12), 3))
     yield Case(f"no batch, n={n}, steps=2", (a[0], 2))
-    yield Case("two leading axes, n=3, steps=4", (drawn(2, 3, n=3), 4))
+    yield Case("two leading axes, n=3, steps=8", (drawn(2, 3, n=3), 8))
     yield Case(f"n={n}, steps=1", (a, 1))
     yield Case(f"n={n}, steps=0", (a, 0))
     yield Case(f"numbers a thousand times larger, n={n}, steps=3", (1000 * a, 3))
+    yield Case(f"numbers ten thousand times smaller, n={n}, steps=3", (1e-4 * a, 3))
     # so far from the identity that six steps do not lead to the inverse
     small = torch.logspace(0, -2, n, dtype=torch.float64)[:, None] * a
-    yield Case(f"rows of very different sizes, n={n}, steps=2", (small, 2))
+    yield Case(f"rows of very different sizes, n={n}, steps=8", (small, 8))
     yield Case("n=1, steps=2", (drawn(2, n=1), 2))
 
 
@@ -152,6 +153,16 @@ def start_undivided(a, steps):
 @exercise.mutant("the start is not transposed: it is the transpose that resembles the inverse")
 def start_not_transposed(a, steps):
     return iterated(a, steps, start=a / (norms(a, -2) * norms(a, -1)))
+
+
+@exercise.mutant("Z stands on the wrong side: it comes before the brackets, A Z stands in them")
+def multiplied_on_the_wrong_side(a, steps):
+    def step(a, z):
+        identity = torch.eye(a.shape[-1], dtype=a.dtype, device=a.device)
+        p = a @ z
+        return (13 * identity - p @ (15 * identity - p @ (7 * identity - p))) @ z / 4
+
+    return iterated(a, steps, step=step)
 
 
 @exercise.mutant("the quarter is missing: the brackets make four times a step")

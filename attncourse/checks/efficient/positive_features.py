@@ -103,6 +103,19 @@ def scaled_by_the_square_root(x, w):
     return featured(x, w, power=0.5)
 
 
+PRECEDENCE = "a power comes before a division: give the exponent brackets"
+
+
+@exercise.mutant(PRECEDENCE)
+def scaled_by_four_d(x, w):
+    return featured(x / (4 * x.shape[-1]), w, power=0)
+
+
+@exercise.mutant(PRECEDENCE)
+def divided_by_half_of_r(x, w):
+    return featured(x, w, scale=len(w) / 2)
+
+
 @exercise.mutant("the squared length is that of x before the scale: take that of the scaled x")
 def length_unscaled(x, w):
     return featured(x, w, taken=x.square().sum(-1, keepdim=True) / 2)
@@ -136,25 +149,19 @@ def length_without_square(x, w):
     return featured(x, w, taken=length.where(length > 0, 0.0) / 2)
 
 
+@exercise.mutant("the sum is squared: square each number, then add up")
+def square_of_the_sum(x, w):
+    return featured(x, w, taken=x.sum(-1, keepdim=True) ** 2 / x.shape[-1] ** 0.5 / 2)
+
+
 @exercise.mutant("nothing is taken away: half the squared length of x belongs into the exponent")
 def length_forgotten(x, w):
     return with_length(x, w, lambda half: 0 * half)
 
 
-@exercise.mutant("the length taken away is that of w: it is that of x")
-def length_of_w(x, w):
-    return featured(x, w, taken=w.square().sum(-1) / 2)
-
-
 @exercise.mutant("the squares are averaged over the width: add them up")
 def mean_of_the_squares(x, w):
     return with_length(x, w, lambda half: half / x.shape[-1])
-
-
-@exercise.mutant("the squares are added up over the tokens: each token has a length of its own")
-def squares_over_the_tokens(x, w):
-    taken = x.square().sum((-2, -1), keepdim=True) / x.shape[-1] ** 0.5 / 2
-    return featured(x, w, taken=taken)
 
 
 @exercise.mutant("the result is not divided by the square root of r")

@@ -118,7 +118,9 @@ def plain_attention(q, k, v, e, f):
     return projected(q, k, v) + 0 * (e.sum() + f.sum())
 
 
-TOO_LARGE = "n x m scores are made on the way: project the keys before the queries meet them"
+TOO_LARGE = (
+    "n x m numbers are made on the way: make the r keys first, and the r values by themselves"
+)
 
 
 @exercise.mutant(TOO_LARGE)

@@ -74,6 +74,9 @@ def cases(draw):
     yield Case("scores 3600 times larger", (60 * q, 60 * k, v))
     mask = draw.mask(2, 6, n, m)
     yield Case(f"a mask for each head, {said}", (q, k, v, mask))
+    # masked scores are the largest of a row, and all others far below zero
+    yield Case("a mask, scores 90000 times larger", (300 * q, 300 * k, v, mask))
+    yield Case("a mask of shape (6, n, m)", (q, k, v, mask[0]))
     yield Case("a mask of shape (n, m)", (q, k, v, mask[0, 0]))
     yield Case("a mask of shape (2, 1, n, m)", (q, k, v, mask[:, :1]))
     nowhere = mask.clone()
@@ -156,9 +159,10 @@ def first_group_for_all(q, k, v, mask=None):
     return attend(q, k, v, mask, spread=lambda x, heads: x[..., :1, :, :])
 
 
-@exercise.mutant("the groups come in reverse: the first heads have the first group")
-def groups_reversed(q, k, v, mask=None):
-    return attend(q, k, v, mask, spread=lambda x, heads: repeated(x.flip(-3), heads))
+@exercise.mutant("h / g heads share a group: divide the number of the head by that, not by g")
+def groups_of_g_heads(q, k, v, mask=None):
+    group = torch.arange(q.shape[-3], device=q.device) // k.shape[-3]
+    return attend(q, k, v, mask, spread=lambda x, heads: x[..., group, :, :])
 
 
 @exercise.mutant("keys and queries differ in their heads: bring each group to all of its heads")
@@ -170,17 +174,6 @@ def heads_left_as_they_are(q, k, v, mask=None):
 def heads_counted_from_the_front(q, k, v, mask=None):
     def spread(x, heads):
         return x.repeat_interleave(heads // x.shape[-3], dim=1)
-
-    return attend(q, k, v, mask, spread=spread)
-
-
-@exercise.mutant("the tokens are repeated, not the groups: the heads are third from the end")
-def tokens_repeated(q, k, v, mask=None):
-    # one token more for each, cut into heads
-    def spread(x, heads):
-        times = heads // x.shape[-3]
-        *batch, _, m, d = x.shape
-        return x.repeat_interleave(times, dim=-2).reshape(*batch, m, heads, d).transpose(-3, -2)
 
     return attend(q, k, v, mask, spread=spread)
 
@@ -255,6 +248,9 @@ for one in (
     masked_softmax.softmax_over_queries,
     masked_softmax.unstable,
     masked_softmax.mask_after_the_softmax,
+    masked_softmax.masked_late,
+    masked_softmax.top_of_the_masked_too,
+    masked_softmax.fill_with_minus_thousand,
     masked_softmax.mask_inverted,
     masked_softmax.mask_is_not_optional,
     masked_softmax.nan_for_an_empty_row,

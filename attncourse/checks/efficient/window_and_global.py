@@ -41,9 +41,9 @@ def cases(draw):
     tokens = [n - 3, 2]
     long = 32 * n, 4, list(range(0, 32 * n, 8))
     yield Case(f"n={n}, width=4, tokens {tokens}", (n, 4, tokens), longer=long)
-    yield Case(f"n={n}, width=5, token 6", (n, 5, [6]))
+    yield Case(f"n={n}, width=7, token 6", (n, 7, [6]))
     yield Case(f"n={n}, width=2, tokens 0 and 1", (n, 2, [0, 1]))
-    yield Case(f"n={n}, width=6, no token listed", (n, 6, []))
+    yield Case(f"n={n}, width=4, no token listed", (n, 4, []))
     yield Case(f"n={n}, width=0, tokens {tokens}", (n, 0, tokens))
     yield Case(f"n={n}, width={2 * n + 3}, tokens {tokens}", (n, 2 * n + 3, tokens))
     yield Case("n=4, every token listed", (4, 2, [3, 0, 2, 1]))
@@ -130,6 +130,21 @@ def listed_only(n, width, global_tokens, device=None):
     return masked(n, width, global_tokens, device, near=nothing)
 
 
+@exercise.mutant("of the reasons two are asked at once: any one of them is enough")
+def near_and_listed(n, width, global_tokens, device=None):
+    nothing = torch.zeros(n, n, dtype=torch.bool, device=device)
+    listed = masked(n, width, global_tokens, device, near=nothing)
+    return window(n, width // 2, device) & listed
+
+
+@exercise.mutant(
+    "the distance has a sign, so every key on one side counts as near: take it without"
+)
+def distance_with_its_sign(n, width, global_tokens, device=None):
+    i = torch.arange(n, device=device)
+    return masked(n, width, global_tokens, device, near=i - i[:, None] <= width // 2)
+
+
 @exercise.mutant("the window is too wide: width counts both sides, so each has width // 2")
 def width_to_each_side(n, width, global_tokens, device=None):
     return masked(n, width, global_tokens, device, near=window(n, width, device))
@@ -156,12 +171,6 @@ def causal_window(n, width, global_tokens, device=None):
 @exercise.mutant("nothing later is seen: this mask is for reading, a query sees both sides")
 def causal_everywhere(n, width, global_tokens, device=None):
     return masked(n, width, global_tokens, device).tril()
-
-
-@exercise.mutant("the sequence is cut into blocks: the window moves along with the query")
-def blocks_for_a_window(n, width, global_tokens, device=None):
-    block = torch.arange(n, device=device) // (width // 2 + 1)
-    return masked(n, width, global_tokens, device, near=block == block[:, None])
 
 
 @exercise.mutant("the first tokens are taken: the list holds positions, not how many there are")
