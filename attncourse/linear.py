@@ -17,6 +17,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn.functional import elu
 
 from attncourse.dot_product import causal_mask, require_fit
+from attncourse.relative import autocast_off
 
 # tokens in a chunk: fewer leave the matrix products too small, more pair tokens that a state joins
 CHUNK = 64
@@ -260,12 +261,6 @@ def divided(sums: Tensor, total: Tensor) -> Tensor:
 def widened(x: Tensor) -> Tensor:
     """x in float32 at least: in 16 bits, a long sum soon no longer notices what is added."""
     return x.to(torch.promote_types(x.dtype, torch.float32))
-
-
-def autocast_off(x: Tensor) -> torch.autocast:
-    """A place without torch.autocast, which would take matrix products in 16 bits."""
-    known = torch.amp.is_autocast_available(x.device.type)
-    return torch.autocast(x.device.type if known else "cpu", enabled=False)
 
 
 def require_fit_linear(

@@ -124,12 +124,13 @@ def relative_attention(
     batch = torch.broadcast_shapes(*(x.shape[:-2] for x in (q, k, v)))
     # a sum over many keys, kept for the backward pass, needs more digits than 16 bits hold
     exact = torch.promote_types(q.dtype, torch.float32)
-    wide_q, wide_k, wide_v = (x.to(exact).expand(*batch, *x.shape[-2:]) for x in (q, k, v))
-    wide_q = wide_q / q.shape[-1] ** 0.5
-    if mask is not None:
-        mask = mask.expand(*mask.shape[:-2], q.shape[-2], k.shape[-2])
-    z, shares = AttentionInBlocks.apply(wide_q, wide_k, wide_v, wide_q @ a_k.to(exact).mT, mask)
-    return (z + shares @ a_v.to(exact)).to(q.dtype)
+    with autocast_off(q):
+        wide_q, wide_k, wide_v = (x.to(exact).expand(*batch, *x.shape[-2:]) for x in (q, k, v))
+        wide_q = wide_q / q.shape[-1] ** 0.5
+        if mask is not None:
+            mask = mask.expand(*mask.shape[:-2], q.shape[-2], k.shape[-2])
+        z, shares = AttentionInBlocks.apply(wide_q, wide_k, wide_v, wide_q @ a_k.to(exact).mT, mask)
+        return (z + shares @ a_v.to(exact)).to(q.dtype)
 
 
 class AttentionInBlocks(torch.autograd.Function):
@@ -162,13 +163,14 @@ class AttentionInBlocks(torch.autograd.Function):
         dq, drows = torch.empty_like(q), torch.zeros_like(bias)
         # queries times keys is the faster way around for these products, so they are transposed
         dk, dv = (x.new_zeros(len(x), x.shape[2], x.shape[1]) for x in (k, v))
-        for here, band in blocks_of(q, k, bias):
-            weights = weights_of(q[:, here] @ k.mT, bias[:, here], mask, here, band, ctx.batch)
-            dv.baddbmm_(dz[:, here].mT, weights)
-            dscores = add_by_row(dz[:, here] @ v.mT, band, dbias[:, here]).mul_(weights)
-            dk.baddbmm_(q[:, here].mT, dscores)
-            dq[:, here] = dscores @ k
-            sum_by_row(dscores, band, drows[:, here])
+        with autocast_off(q):
+            for here, band in blocks_of(q, k, bias):
+                weights = weights_of(q[:, here] @ k.mT, bias[:, here], mask, here, band, ctx.batch)
+                dv.baddbmm_(dz[:, here].mT, weights)
+                dscores = add_by_row(dz[:, here] @ v.mT, band, dbias[:, here]).mul_(weights)
+                dk.baddbmm_(q[:, here].mT, dscores)
+                dq[:, here] = dscores @ k
+                sum_by_row(dscores, band, drows[:, here])
         dqkv = (x.view(*ctx.batch, *x.shape[1:]) for x in (dq, dk.mT, dv.mT, drows))
         return *dqkv, None
 
@@ -213,6 +215,12 @@ def sum_by_row(x: Tensor, band: tuple, by_row: Tensor) -> None:
     by_row.scatter_add_(-1, index, x[..., left:right])
     by_row[..., 0] += x[..., :left].sum(-1)
     by_row[..., -1] += x[..., right:].sum(-1)
+
+
+def autocast_off(x: Tensor) -> torch.autocast:
+    """A place without torch.autocast, which would take matrix products in 16 bits."""
+    known = torch.amp.is_autocast_available(x.device.type)
+    return torch.autocast(x.device.type if known else "cpu", enabled=False)
 
 
 class RelativeAttention(nn.Module):

@@ -300,3 +300,17 @@ def test_the_layer_leaves_a_table_out(inputs, keys, values):
     assert [name for name, _ in layer.named_parameters()] == ["a_k" if keys else "a_v"]
     want = relative_attention_loops(q, k, v, layer.a_k, layer.a_v)
     torch.testing.assert_close(layer(q, k, v), want)
+
+
+def test_under_autocast_the_blocks_give_what_they_give_without():
+    shapes = [(2, 200, 8)] * 3 + [(7, 8)] * 2
+    parts = [torch.randn(shape) for shape in shapes]
+    results = []
+    for enabled in (False, True):
+        leaves = [x.clone().requires_grad_() for x in parts]
+        with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
+            out = relative_attention(*leaves)
+        out.sum().backward()
+        results.append([out.detach(), *(x.grad for x in leaves)])
+    for plain, under in zip(*results, strict=True):
+        torch.testing.assert_close(plain, under)
