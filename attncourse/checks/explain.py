@@ -83,7 +83,7 @@ def explain_value(got: Any, want: Any, on: str, length: int) -> tuple[str, str]:
     if got.dtype != want.dtype:
         return "the dtype is not right", f"{on}: expected {want.dtype}, got {got.dtype}"
     if got.is_floating_point() and (count := int((~got.isfinite() & (got != want)).sum())):
-        return "it gives numbers that are not finite", f"{on}: {count} of {got.numel()}"
+        return "it gives numbers that are not finite", f"{on}: {count} of {got.numel()} numbers"
     differ = got != want
     if got.is_floating_point():
         bound = tolerance(got.dtype, length)
