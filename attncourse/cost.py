@@ -55,9 +55,15 @@ class Largest(TorchDispatchMode):
 
 
 def time_ratio(slow: Callable[[], object], fast: Callable[[], object]) -> float:
-    """How many times longer one call of `slow` takes than one of `fast`: medians, on one thread."""
-    first, second = (
-        Timer("f()", globals={"f": f}).blocked_autorange(min_run_time=0.05).median
-        for f in (slow, fast)
-    )
+    """How many times longer one call of `slow` takes than one of `fast`, on one thread.
+
+    Both are timed in turn, and the least of their rounds counts: other programs only add to it.
+    """
+    timers = [Timer("f()", globals={"f": f}) for f in (slow, fast)]
+    counts = [max(1, round(0.01 / timer.timeit(2).mean)) for timer in timers]
+    rounds = [
+        [timer.timeit(count).mean for timer, count in zip(timers, counts, strict=True)]
+        for _ in range(5)
+    ]
+    first, second = (min(each) for each in zip(*rounds, strict=True))
     return first / second
