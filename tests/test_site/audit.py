@@ -13,10 +13,8 @@ OPEN = """document.querySelectorAll("details").forEach((box) => (box.open = true
 document.querySelectorAll("button.toggle-button-hidden").forEach((button) => button.click());"""
 # without preload: axe would ask for what style sheets import, at the wrong address
 AXE = {"resultTypes": ["violations"], "preload": False}
-COLOURS = ["color-contrast", "link-in-text-block"]
 ALL: dict = {}
-ONLY_COLOURS = {"runOnly": COLOURS}
-BUT_COLOURS = {"rules": {name: {"enabled": False} for name in COLOURS}}
+ONLY_COLOURS = {"runOnly": ["color-contrast", "link-in-text-block"]}
 # axe takes most of its time for the contrast of each symbol of a formula and of each word of code,
 # one after the other: of those that look the same, on the same ground, it gets three. A single
 # letter is apart, since axe passes no judgement on it
@@ -75,8 +73,7 @@ def facts(page: Page) -> Facts:
 def axe(page: Page, rules: dict = ALL) -> list[Fault]:
     """What axe-core finds wrong with a page as it is now, by these of its rules."""
     page.evaluate(Axe().axe_script)
-    if rules is not BUT_COLOURS:
-        page.evaluate(ALIKE)
+    page.evaluate(ALIKE)
     return [
         Fault(f"axe:{rule['id']}", " ".join(map(str, node["target"])), advice(rule, node))
         for rule in page.evaluate("options => axe.run(options)", AXE | rules)["violations"]
