@@ -2,7 +2,7 @@
 
 import torch
 
-from attncourse.checks.efficient import dtypes
+from attncourse.checks.around import add_to, made_on_the_cpu
 from attncourse.checks.exercise import Case, Exercise
 
 exercise = Exercise(
@@ -215,4 +215,4 @@ def normalised_in_place(x, rotations):
     return all_directions(x, rotations)
 
 
-dtypes.add_to(exercise, all_directions, floating=False)
+add_to(exercise, all_directions, made_on_the_cpu)

@@ -2,7 +2,7 @@
 
 import torch
 
-from attncourse.checks.efficient import dtypes
+from attncourse.checks.around import FLOATING, add_to
 from attncourse.checks.exercise import Case, Exercise
 
 exercise = Exercise(
@@ -249,4 +249,4 @@ def divided_in_place(a, steps):
     return iterated(a, steps, start=a.mT / 1) / size
 
 
-dtypes.add_to(exercise, iterated)
+add_to(exercise, iterated, *FLOATING)

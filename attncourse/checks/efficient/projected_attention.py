@@ -2,7 +2,7 @@
 
 import torch
 
-from attncourse.checks.efficient import dtypes
+from attncourse.checks.around import FLOATING, add_to
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.dot_product import attention
 
@@ -206,4 +206,4 @@ def scaled_in_place(q, k, v, e, f):
     return projected(q, e @ k, f @ v, scale=1)
 
 
-dtypes.add_to(exercise, by_attention)
+add_to(exercise, by_attention, *FLOATING)

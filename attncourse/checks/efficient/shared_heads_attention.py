@@ -2,9 +2,9 @@
 
 import torch
 
+from attncourse.checks.around import FLOATING, add_to
 from attncourse.checks.dot_product import masked_softmax
 from attncourse.checks.dot_product.masked_softmax import softmax
-from attncourse.checks.efficient import dtypes
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.dot_product import attention
 
@@ -257,4 +257,4 @@ for one in (
     masked_softmax.uniform_for_an_empty_row,
 ):
     exercise.mutant(masked_softmax.WAYS[one])(with_softmax(one))
-dtypes.add_to(exercise, attend)
+add_to(exercise, attend, *FLOATING)

@@ -2,10 +2,10 @@
 
 import torch
 
+from attncourse.checks.around import USUAL, add_to, batch_axis_assumed
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.linear.causal_by_cumsum import by_hand
 from attncourse.checks.linear.reordered_attention import features
-from attncourse.checks.linear.usual import add_to
 
 exercise = Exercise(
     name="chunked_attention",
@@ -296,4 +296,4 @@ def state_changed_in_place(phi_q, phi_k, v, chunk):
     return torch.cat(out, dim=-2)
 
 
-add_to(exercise, attend)
+add_to(exercise, attend, *USUAL, batch_axis_assumed)

@@ -2,8 +2,8 @@
 
 import torch
 
+from attncourse.checks.around import USUAL, add_to, batch_and_heads_assumed
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.linear.usual import add_to, batch_and_heads_assumed
 
 exercise = Exercise(
     name="decayed_attention",
@@ -281,4 +281,4 @@ def decay_detached(q, k, v, decay):
     return attend(q, k, v, decay.detach())
 
 
-add_to(exercise, attend, batch_and_heads_assumed)
+add_to(exercise, attend, *USUAL, batch_and_heads_assumed)

@@ -2,9 +2,9 @@
 
 import torch
 
+from attncourse.checks.around import BATCH, USUAL, add_to, batch_axis_assumed
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.linear.reordered_attention import features
-from attncourse.checks.linear.usual import BATCH, add_to
 
 exercise = Exercise(
     name="decode_token",
@@ -254,4 +254,4 @@ def loop_over_sentences(s, z, phi_q, phi_k, v):
     return tuple(torch.stack(x) for x in zip(*parts, strict=True))
 
 
-add_to(exercise, decode)
+add_to(exercise, decode, *USUAL, batch_axis_assumed)

@@ -2,8 +2,8 @@
 
 import torch
 
+from attncourse.checks.around import BATCH, USUAL, add_to, batch_axis_assumed
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.linear.usual import BATCH, add_to
 
 exercise = Exercise(
     name="reordered_attention",
@@ -280,4 +280,4 @@ def padding_aligned_from_the_left(phi_q, phi_k, v, padding=None):
     return reorder(phi_q, phi_k, v, padding)
 
 
-add_to(exercise, reorder)
+add_to(exercise, reorder, *USUAL, batch_axis_assumed)

@@ -3,13 +3,8 @@
 import torch
 
 from attncourse.checks import driver
+from attncourse.checks.around import add_to, always_float32, float32_inside, made_on_the_cpu
 from attncourse.checks.exercise import Case, Exercise, Source
-from attncourse.checks.recurrence.written import (
-    add_to,
-    always_float32,
-    float32_inside,
-    made_on_the_cpu,
-)
 
 exercise = Exercise(
     name="gradient_by_lag",

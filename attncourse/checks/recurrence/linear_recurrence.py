@@ -3,13 +3,8 @@
 import torch
 from torch.nn.functional import pad
 
+from attncourse.checks.around import add_to, always_float32, float32_inside, made_on_the_cpu
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.recurrence.written import (
-    add_to,
-    always_float32,
-    float32_inside,
-    made_on_the_cpu,
-)
 
 exercise = Exercise(
     name="linear_recurrence",

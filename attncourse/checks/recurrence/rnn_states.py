@@ -5,13 +5,9 @@ from itertools import accumulate
 import torch
 import torch.nn.functional as F
 
+from attncourse.checks.around import add_to, float32_inside, made_on_the_cpu
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.recurrence.written import (
-    TORCH_RECURRENCE,
-    add_to,
-    float32_inside,
-    made_on_the_cpu,
-)
+from attncourse.checks.recurrence.written import TORCH_RECURRENCE
 
 exercise = Exercise(
     name="rnn_states",
