@@ -20,7 +20,7 @@ from attncourse.dot_product import causal_mask, require_fit
 from attncourse.relative import autocast_off
 
 # tokens in a chunk: fewer leave the matrix products too small, more pair tokens that a state joins
-CHUNK = 64
+CHUNK = 128
 
 
 def feature_map(x: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch d"]:

@@ -310,11 +310,13 @@ REPORT = """\
 def test_one_summary_says_what_failed_and_what_was_skipped_and_why(tmp_path):
     report = tmp_path / "tests.xml"
     report.write_text(REPORT)
-    steps = {"bad": ["no_such_module"], "good": ["this"], "last": ["http.server", "--help"]}
-    results = suite.run_beside(steps)
-    assert [results[name].passed for name in steps] == [False, True, True]
+    needs = {"bad": ["no_such_module"], "after": ["this"]}
+    results = suite.run_beside([needs, {"good": ["this"], "last": ["http.server", "--help"]}])
+    passed = {name: one.passed for name, one in results.items()}
+    assert passed == {"bad": False, "after": False, "good": True, "last": True}
     text = suite.summary(results, [report], 1)
     assert "No module named no_such_module\n" in text
+    assert "not run, since this failed: bad\n" in text
     assert "skipped  tests.test_a::test_gpu: needs a GPU" in text
     assert "ERROR    tests.test_b::test_bad: no x\n" in text
-    assert text.splitlines()[-1].startswith("==> failed: bad, 1 tests skipped")
+    assert text.splitlines()[-1].startswith("==> failed: bad, after, 1 tests skipped")

@@ -16,9 +16,7 @@ STEPS = {
     "format": ["ruff", "format", "--check", "--quiet", "."],
     "types": ["pyright"],
     "notebooks": ["attncourse.publish", "--check"],
-    "site": ["attncourse.publish.site"],
 }
-# the longest first; each waits for kernels, browsers and programs, so three keep two cores busy
 APART = {
     "browser": ["tests/test_site"],
     "checks": ["tests/test_checks.py"],
@@ -30,6 +28,9 @@ TESTS = APART | {
     "others": ["tests", *(f"--ignore={path}" for paths in APART.values() for path in paths)]
 }
 REPORTS = {name: Path(f".cache/{name}.xml") for name in TESTS}
+# one after the other in a line, the longest line first: a browser needs the site that it looks at.
+# Each waits for kernels, browsers and programs, so three lines keep two cores busy
+LINES = [["site", "browser"], *([name] for name in TESTS if name != "browser")]
 AT_A_TIME = 3
 # threads of several programs that wait for each other take many times as long as one
 ALONE = {"OMP_NUM_THREADS": "1"}
@@ -70,11 +71,22 @@ def run_apart(name: str, command: list[str]) -> Result:
     return result
 
 
-def run_beside(steps: dict[str, list[str]]) -> dict[str, Result]:
-    """Run the steps in their order, a few at a time."""
+def run_line(steps: dict[str, list[str]]) -> dict[str, Result]:
+    """Run steps one after the other; what comes after one that fails needs it, and is not run."""
+    results: dict[str, Result] = {}
+    for name, command in steps.items():
+        failed = [before for before, result in results.items() if not result.passed]
+        missing = Result(False, 0, f"not run, since this failed: {', '.join(failed)}")
+        results[name] = missing if failed else run_apart(name, command)
+    return results
+
+
+def run_beside(lines: list[dict[str, list[str]]]) -> dict[str, Result]:
+    """Run a few lines of steps at a time."""
     with ThreadPoolExecutor(AT_A_TIME) as pool:
-        print(f"==> {', '.join(steps)}: {AT_A_TIME} at a time, each shown when it ends", flush=True)
-        return dict(zip(steps, pool.map(run_apart, steps, steps.values()), strict=True))
+        names = "; ".join(", ".join(steps) for steps in lines)
+        print(f"==> {names}: {AT_A_TIME} at a time, each shown when it ends", flush=True)
+        return {name: one for done in pool.map(run_line, lines) for name, one in done.items()}
 
 
 def unlucky(report: Path, kind: str) -> list[str]:
@@ -111,9 +123,10 @@ def main() -> int:
         report.unlink(missing_ok=True)
     start = time.monotonic()
     results = {name: run(name, command) for name, command in STEPS.items()}
-    results |= run_beside(
-        {name: ["pytest", f"--junitxml={REPORTS[name]}", *what] for name, what in TESTS.items()}
-    )
+    apart = {"site": ["attncourse.publish.site"]} | {
+        name: ["pytest", f"--junitxml={REPORTS[name]}", *what] for name, what in TESTS.items()
+    }
+    results |= run_beside([{name: apart[name] for name in line} for line in LINES])
     print(summary(results, list(REPORTS.values()), time.monotonic() - start), flush=True)
     return 0 if all(result.passed for result in results.values()) else 1
 

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import unquote, urlsplit
@@ -30,7 +31,9 @@ A page.
 """
 
 
+@cache
 def soup(path: Path) -> BeautifulSoup:
+    """A page to be read, and not written into: the tests share it."""
     return BeautifulSoup(path.read_text("utf-8"), "html.parser")
 
 

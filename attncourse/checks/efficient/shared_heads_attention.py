@@ -113,9 +113,10 @@ def groups_picked_by_index(q, k, v, mask=None):
 def groups_with_an_axis_of_their_own(q, k, v, mask=None):
     g = k.shape[-3]
     grouped = q.unflatten(-3, (g, -1))
+    k, v = (x.unsqueeze(-3).expand(*grouped.shape[:-2], *x.shape[-2:]) for x in (k, v))
     if mask is not None:
         mask = mask.expand(*q.shape[:-1], k.shape[-2]).unflatten(-3, (g, -1))
-    return attention(grouped, k.unsqueeze(-3), v.unsqueeze(-3), mask).flatten(-4, -3)
+    return attention(grouped, k, v, mask).flatten(-4, -3)
 
 
 @exercise.valid
