@@ -324,7 +324,7 @@ def test_leading_axes_broadcast(form, inputs, normal):
 
 def test_the_forms_hold_what_they_say():
     """n tokens of h heads: n x n pairs, n states, or tensors no larger than the tokens'."""
-    h, n, d = 2, 128, 64
+    h, n, d = 2, 256, 64
     tokens = [torch.empty(h, n, d, device="meta")] * 3
     largest = {name: count(f, *tokens).largest for name, f in FORMS.items()}
     assert largest["masked"] == h * n * n

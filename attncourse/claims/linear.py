@@ -154,11 +154,11 @@ def chunks_hold_no_large_tensor(g):
 
 
 @claim(
-    "For the backward pass of 256 tokens of width 32, the masked form keeps more than n/d = 8 "
+    "For the backward pass of 512 tokens of width 64, the masked form keeps more than n/d = 8 "
     "times as many numbers as the queries have, besides the inputs, the cumulative and the "
-    "recurrent form more than d = 32 times, and the chunks fewer than 7: with torch's backward "
+    "recurrent form more than d = 64 times, and the chunks fewer than 6: with torch's backward "
     "pass more, with the package's own less.",
-    source="n² pairs; n states of d² numbers; n/64 states, and 64 n pairs or none: counted in what "
+    source="n² pairs; n states of d² numbers; n/128 states, and 128 n pairs or none: counted in what "
     "autograd saves",
 )
 def chunks_keep_the_least(g):
@@ -171,11 +171,11 @@ def chunks_keep_the_least(g):
     }
     times = {}
     for name, form in forms.items():
-        q, *others = inputs(g, 256, 32)
+        q, *others = inputs(g, 512, 64)
         times[name] = kept(lambda x, f=form, o=others: f(x, *o), q, others) / q.numel()
     pairs, *states, chunks, own = times.values()
-    as_said = pairs > 8 and min(states) > 32 and own < chunks < 7
-    return Measured(times, "over 8; over 32, twice; under 7; under the one before", as_said)
+    as_said = pairs > 8 and min(states) > 64 and own < chunks < 6
+    return Measured(times, "over 8; over 64, twice; under 6; under the one before", as_said)
 
 
 @claim(
