@@ -30,6 +30,8 @@ HEADS, WIDTH = 8, 64
 PACKAGE = "fast-transformers"
 TIMES = ("forward, ms", "package / it", "with gradients, ms", "package / it")
 HEADINGS = ("n", "form", *TIMES, *(f"processor, {one}" for one in TIMES))
+OTHERS = ("torch's softmax", "the package")
+SHORT = ("n", *(f"{other}, {way}" for other in OTHERS for way in ("forward", "with gradients")))
 
 
 def forms(n: int) -> tuple[dict[str, Callable[[], Tensor]], list[Tensor]]:
@@ -74,6 +76,19 @@ def table(lengths: list[int], seconds: float) -> list[tuple]:
     return rows
 
 
+def times_as_long(rows: list[tuple]) -> list[tuple]:
+    """What torch's own softmax and the package take on the clock, in times of our causal form."""
+    took = {(n, name): (float(forward), float(both)) for n, name, forward, _, both, *_ in rows}
+    return [
+        (n, *(
+            f"{theirs / ours:.1f}"
+            for name in ("torch's own softmax", PACKAGE)
+            for theirs, ours in zip(took[n, name], took[n, "linear, causal"], strict=True)
+        ))
+        for n in dict.fromkeys(row[0] for row in rows)
+    ]  # fmt: skip
+
+
 def tokens(lengths: tuple[int, ...] = (128, 8192), rounds: int = 2000) -> list[tuple]:
     """What the next token takes after each length: median microseconds, and KiB that are held."""
     torch.set_num_threads(1)
@@ -115,6 +130,9 @@ def main() -> None:
         f"One sequence of n tokens, {HEADS} heads of width {WIDTH}. Milliseconds: medians, on the "
         f"clock with {THREADS} threads, then on the processor with one.\n\n"
         f"{markdown(HEADINGS, rows)}\n"
+        "## In times of the causal form\n\nHow many times as long the others take, on the "
+        "clock.\n\n"
+        f"{markdown(SHORT, times_as_long(rows))}\n"
         "## A token at a time\n\nThe next token after n, with one thread.\n\n"
         + markdown(("attention", "n", "microseconds", "to n = 128", "held, KiB"), of_tokens),
         "utf-8",

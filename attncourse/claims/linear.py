@@ -158,8 +158,8 @@ def chunks_hold_no_large_tensor(g):
     "times as many numbers as the queries have, besides the inputs, the cumulative and the "
     "recurrent form more than d = 64 times, and the chunks fewer than 6: with torch's backward "
     "pass more, with the package's own less.",
-    source="n² pairs; n states of d² numbers; n/128 states, and 128 n pairs or none: counted in what "
-    "autograd saves",
+    source="n² pairs; n states of d² numbers; n/128 states, and 128 n pairs or none: counted "
+    "in what autograd saves",
 )
 def chunks_keep_the_least(g):
     forms = {
