@@ -158,7 +158,7 @@ def test_a_tensor_that_is_too_large_is_told_with_its_size(monkeypatch):
     monkeypatch.setattr(one, "mutants", [])
     verdict = judge(one, local(ProductsKept), seed=1)
     assert verdict.hint == "a tensor made on the way is too large"
-    assert verdict.evidence == "On a batch: one of 120 numbers, where 40 are enough"
+    assert verdict.evidence == "On a batch: one has 120 numbers, where 40 are enough"
 
 
 def test_a_module_is_asked_for_in_plain_data():

@@ -3,6 +3,7 @@
 The inputs are new at each run; ATTNCOURSE_SEED=<number> draws those of an earlier one again.
 """
 
+import importlib
 import os
 import random
 import secrets
@@ -12,6 +13,7 @@ import torch
 import torch.nn.functional as F
 
 import attncourse.dot_product
+import attncourse.recurrence
 from attncourse import check, hint, status
 from attncourse.checks import exercise, exercises, notebook
 from attncourse.checks.driver import decode, encode
@@ -207,6 +209,26 @@ def test_what_torch_has_not_implemented_is_an_error_and_no_empty_cell(capsys):
 
     check("path_lengths", on_booleans)
     assert capsys.readouterr().out.startswith("path_lengths: error: it raises NotImplementedError")
+
+
+def test_an_answer_that_autograd_cannot_undo_is_told_torch_s_reason(right):
+    def in_place(q, k, v, mask=None):
+        out = right(q, k, v, mask).exp()
+        return out.log_()
+
+    verdict = judge(exercise("distance_attention"), local(in_place), SEED)
+    assert verdict.hint == "the numbers are right, but autograd cannot go back"
+    assert "modified by an inplace operation" in verdict.evidence
+
+
+def test_a_module_of_the_course_may_not_be_imported_in_an_answer():
+    def importing(reads, layers):
+        return importlib.reload(attncourse.recurrence)
+
+    verdict = judge(exercise("path_lengths"), local(importing), SEED)
+    assert verdict.hint == (
+        "attncourse.recurrence may not be imported here: write the steps yourself"
+    )
 
 
 def test_torch_s_own_recurrent_layers_are_no_answer(capsys):

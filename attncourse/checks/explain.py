@@ -19,7 +19,9 @@ def explain(probe: Probe, got: Observation, want: Observation, length: int) -> t
     about = probe.case.about
     on = f"On {about}"
     if got.outcome == "forbidden":
-        return "wrong", f"{got.called} may not be called here: write the steps yourself", ""
+        module, imported, _ = str(got.called).partition(".<module>")
+        what = f"{module} may not be {'imported' if imported else 'called'}"
+        return "wrong", f"{what} here: write the steps yourself", ""
     if got.outcome == "steps" and got.tells:
         return "too slow", "your test runs too long: fewer inputs, or smaller ones, will do", on
     if got.outcome == "steps" or got.loops:
@@ -54,7 +56,7 @@ def explain(probe: Probe, got: Observation, want: Observation, length: int) -> t
         where = f"{on}: argument {got.changed[0] + 1}"
         return "wrong", "it changes its input: work on a new tensor", where
     if got.elements:
-        sizes = f"one of {got.elements} numbers, where {probe.case.most_elements} are enough"
+        sizes = f"one has {got.elements} numbers, where {probe.case.most_elements} are enough"
         return "wrong", "a tensor made on the way is too large", f"{on}: {sizes}"
     if got.device != want.device and got.device and want.device:
         return "wrong", DEVICE_HINT, f"{on}: expected {want.device}, got {got.device}"
@@ -83,7 +85,8 @@ def explain_value(got: Any, want: Any, on: str, length: int) -> tuple[str, str]:
     if got.dtype != want.dtype:
         return "the dtype is not right", f"{on}: expected {want.dtype}, got {got.dtype}"
     if got.is_floating_point() and (count := int((~got.isfinite() & (got != want)).sum())):
-        return "it gives numbers that are not finite", f"{on}: {count} of {got.numel()} numbers"
+        infinite = f"{on}: {count} of {got.numel()} numbers are not finite"
+        return "it gives numbers that are not finite", infinite
     differ = got != want
     if got.is_floating_point():
         bound = tolerance(got.dtype, length)
@@ -98,6 +101,8 @@ def explain_gradient(got: Iterable | None, want: Iterable | None, case: Case) ->
     on = f"On {case.about}"
     for name, a, b in zip(leaves(case), got or (), want or (), strict=False):
         where = f"{on}: {name}"
+        if isinstance(a, Unsendable):
+            return "the numbers are right, but autograd cannot go back", f"{where}: {a}"
         if b is not None and a is None:
             return "no gradient flows back: is a tensor detached?", where
         if isinstance(a, Tensor) and a.isnan().any():

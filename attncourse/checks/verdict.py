@@ -24,6 +24,7 @@ from attncourse.checks.observation import Caller, Observation, Probe, local, obs
 
 # what stands in an answer cell to begin with
 UNWRITTEN = re.compile(r"(write \w+ here)?")
+SAME = "this still does what the given code does: a change, if you made one, changes no result"
 # the share of faults, and of probes, on which a known mistake must agree to be named
 MOST = 0.6
 
@@ -96,7 +97,7 @@ def verdict(trial: "Trial", look: Callable[[int], Observation]) -> Verdict:
         return Verdict("passed")
     given = exercise.given and trial.observations(exercise.given)
     if given and trial.first_difference(seen, given) is None:
-        return Verdict("not attempted", "this still does what the given code does")
+        return Verdict("not attempted", SAME)
     status, why, evidence = explain(
         trial.probes[first], seen[first], trial.expected[first], trial.length
     )
