@@ -1,16 +1,32 @@
-"""The chapter convolution shows what its benchmark of digits measured, and says no more of it."""
+"""The chapter convolution shows what its benchmarks measured, and says no more of it."""
 
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "chapters" / "convolution.md").read_text("utf-8")
-RESULTS = (ROOT / "benchmarks" / "results" / "digits.md").read_text("utf-8")
-ROWS = [line for line in RESULTS.splitlines() if line.startswith("| ")]
+RESULTS = ROOT / "benchmarks" / "results"
 
 
-def test_every_row_of_the_table_stands_in_the_chapter():
-    assert len(ROWS) == 6
-    assert [row for row in ROWS if row not in PAGE] == []
+def rows_of(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith("| ")]
+
+
+ROWS = rows_of((RESULTS / "digits.md").read_text("utf-8"))
+OF_WINDOWS = (RESULTS / "convolution.md").read_text("utf-8")
+GROWTH = rows_of(OF_WINDOWS.split("## How they grow")[1].split("##")[0])
+
+
+@pytest.mark.parametrize(("rows", "count"), [(ROWS, 6), (GROWTH, 5)], ids=["digits", "growth"])
+def test_every_row_of_a_table_stands_in_the_chapter(rows, count):
+    assert len(rows) == count
+    assert [row for row in rows if row not in PAGE] == []
+
+
+def test_what_the_chapter_says_of_growth_was_measured_there():
+    assert "from n = 1024 to 8192" in OF_WINDOWS and "a window of 129 words" in OF_WINDOWS
+    assert "8 heads of width 64" in OF_WINDOWS
 
 
 def test_what_the_chapter_says_of_digits_is_so():
