@@ -54,7 +54,8 @@ def close(a: Any, b: Any, length: int) -> bool:
         if a.is_meta or not a.is_floating_point():
             return a.is_meta or a.equal(b)
         bound = tolerance(a.dtype, length)
-        return torch.allclose(a, b, rtol=bound, atol=bound, equal_nan=True)
+        # the first of these is many times as fast
+        return a.equal(b) or torch.allclose(a, b, rtol=bound, atol=bound, equal_nan=True)
     if isinstance(a, (int, float)) and isinstance(b, (int, float)):
         return type(a) is type(b) and abs(a - b) <= tolerance(torch.float64, length) * (1 + abs(b))
     return type(a) is type(b) and a == b

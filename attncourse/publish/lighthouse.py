@@ -1,7 +1,7 @@
 """Ask Lighthouse about every page of the built site, as a phone would load it: `make lighthouse`.
 
-With `--stock`, the same pages are also made as Jupyter Book makes them by itself, and a chapter
-of each is put side by side in benchmarks/results/site.md.
+With `--stock`, a chapter is also made as Jupyter Book makes it by itself, and put beside ours in
+benchmarks/results/site.md.
 """
 
 import argparse
@@ -172,7 +172,7 @@ def main() -> int:
         Console(width=max(100, Console().width)).print(table, *faults, sep="\n")
         if given.stock and chapter:
             with tempfile.TemporaryDirectory() as folder:
-                command = [sys.executable, "-m", "attncourse.publish.stock", folder]
+                command = [sys.executable, "-m", "attncourse.publish.stock", folder, chapter]
                 subprocess.run(command, check=True)
                 with served(Path(folder) / "_build" / "html") as stock:
                     both = {"stock theme": stock, "this site": address}

@@ -1,8 +1,9 @@
-"""The same pages with the stock theme's styles, scripts and formulas, to weigh the site against.
+"""A page with the stock theme's styles, scripts and formulas, to weigh ours against.
 
-They keep our mends of the theme's HTML, so that only the weight differs.
+It keeps our mends of the theme's HTML, so that only the weight differs.
 
-`python -m attncourse.publish.stock FOLDER` leaves them in FOLDER/_build/html.
+`python -m attncourse.publish.stock FOLDER PAGE` leaves it and the front page in FOLDER/_build/html;
+a page is called as in the built site, such as chapters/dot_product.html.
 """
 
 import shutil
@@ -35,8 +36,10 @@ def main() -> int:
     """Build the copy; what Sphinx warns of is of no interest here."""
     from jupyter_book.sphinx import build_sphinx
 
-    folder = Path(sys.argv[1]).resolve()
+    folder, page = Path(sys.argv[1]).resolve(), sys.argv[2].removesuffix(".html")
     copy_book(folder)
+    contents = f"format: jb-book\nroot: index\nchapters: [{{file: {page}}}]\n"
+    (folder / "_toc.yml").write_text(contents, "utf-8")
     status = build_sphinx(
         folder,
         folder / "_build" / "html",
