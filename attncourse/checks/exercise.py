@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from textwrap import dedent
 from typing import Any
 
@@ -37,6 +38,16 @@ class Case:
     build: tuple | None = None
     weights: dict[str, Tensor] = field(default_factory=dict)
     most_elements: int | None = None
+
+    @cached_property
+    def sent(self) -> dict[str, Any]:
+        """The part of a request to the driver that is the case's own: plain data, made once."""
+        return {
+            "args": [driver.encode(x) for x in self.args],
+            "kwargs": {name: driver.encode(x) for name, x in self.kwargs.items()},
+            "build": None if self.build is None else driver.encode(self.build),
+            "weights": {name: driver.encode(x) for name, x in self.weights.items()},
+        }
 
     def result(self, answer: Callable) -> Any:
         """What an answer of ours makes of this case."""
