@@ -164,6 +164,13 @@ def queries_at_the_front(n, m, width, causal=False, device=None):
     return banded(n, m, width, causal, device, first=0)
 
 
+@exercise.mutant(
+    "the queries stand before the keys: behind a cache of m - n keys, query i is at m - n + i"
+)
+def queries_before_the_front(n, m, width, causal=False, device=None):
+    return banded(n, m, width, causal, device, first=n - m)
+
+
 @exercise.mutant("the mask is upside down: True means may attend")
 def inverted(n, m, width, causal=False, device=None):
     return ~banded(n, m, width, causal, device)

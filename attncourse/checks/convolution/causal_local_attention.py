@@ -1,7 +1,6 @@
 """Exercise causal_local_attention: windows filled up with zeros, and nobody masks the zeros."""
 
 import torch
-from torch.nn.functional import pad
 
 from attncourse.checks.convolution.windows import band, inside, keys, windows
 from attncourse.checks.exercise import Case, Exercise
@@ -166,19 +165,39 @@ def zero_times_infinity(q, k, v, width):
     return mean(weights, windows(v, width, width - 1))
 
 
-@exercise.mutant("scores may be smaller than the number you fill with: fill with -inf")
+FILL = "the fill is not low enough: it still gets weight where other scores are low. Fill with -inf"
+
+
+@exercise.mutant(FILL)
+def fill_with_minus_a_hundred(q, k, v, width):
+    return attend(q, k, v, width, fill=-100.0)
+
+
+@exercise.mutant(FILL)
 def fill_with_minus_ten_thousand(q, k, v, width):
     return attend(q, k, v, width, fill=-1e4)
 
 
-@exercise.mutant("keys of -inf give scores of inf or NaN: mask the scores, not the keys")
+def with_keys_of(value, q, k, v, width):
+    near = windows(k, width, width - 1, value)
+    at = torch.ones_like(near[..., 0], dtype=torch.bool)
+    return attend(q, k, v, width, found=(near, windows(v, width, width - 1)), at=at)
+
+
+KEYS = "keys that low give scores of either sign, or NaN: mask the scores, not the keys"
+
+
+@exercise.mutant(KEYS)
 def keys_of_minus_infinity(q, k, v, width):
-    side = pad(k, (0, 0, width - 1, 0), value=-torch.inf).unfold(-2, width, 1).mT
-    found = side, windows(v, width, width - 1)
-    return attend(q, k, v, width, found=found, at=torch.ones_like(side[..., 0]) > 0)
+    return with_keys_of(-torch.inf, q, k, v, width)
 
 
-@exercise.mutant("key and value 0 fill the empty places, and weigh more than once: mask them there")
+@exercise.mutant(KEYS)
+def keys_of_minus_a_billion(q, k, v, width):
+    return with_keys_of(-1e9, q, k, v, width)
+
+
+@exercise.mutant("key 0 fills the empty places, and so weighs more than once: mask it there")
 def first_repeated(q, k, v, width):
     key = keys(q.shape[-2], width, q.device, width - 1).clamp(min=0)
     return attend(q, k, v, width, found=(k[..., key, :], v[..., key, :]), at=key >= 0)

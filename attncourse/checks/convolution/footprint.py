@@ -115,6 +115,11 @@ def columns_of_the_input_added(layer, n, d):
 
 
 @exercise.mutant(CANCEL)
+def all_columns_added(layer, n, d):
+    return jacobian(layer, n, d).sum((1, 3)) != 0
+
+
+@exercise.mutant(CANCEL)
 def squares_of_the_output_added(layer, n, d):
     return jacobian(lambda x: layer(x).square().sum(-1), n, d).ne(0).any(dim=-1)
 

@@ -47,10 +47,15 @@ def cases(draw):
     yield Case("device='meta'", (height, width, 1), {"device": "meta"})
 
 
+def between(*places):
+    """How far apart all pixels are, by each of their places."""
+    return tuple((at - at[:, None]).abs() for at in places)
+
+
 def apart(height, width, device=None):
     """How far apart all pixels are, in rows and in columns."""
     pixel = torch.arange(height * width, device=device)
-    return tuple((at - at[:, None]).abs() for at in (pixel // width, pixel % width))
+    return between(pixel // width, pixel % width)
 
 
 @exercise.valid
@@ -107,10 +112,27 @@ def divided_by_the_height(height, width, reach, device=None):
     return (rows <= reach) & (columns <= reach)
 
 
-@exercise.mutant("a row holds `width` pixels: divide by that for the row as well")
+ONE_BY_THE_HEIGHT = "the row or the column is found with the height: both need the width of a row"
+
+
+@exercise.mutant(ONE_BY_THE_HEIGHT)
 def row_by_the_height(height, width, reach, device=None):
     pixel = torch.arange(height * width, device=device)
-    rows, columns = ((at - at[:, None]).abs() for at in (pixel // height, pixel % width))
+    rows, columns = between(pixel // height, pixel % width)
+    return (rows <= reach) & (columns <= reach)
+
+
+@exercise.mutant(ONE_BY_THE_HEIGHT)
+def column_by_the_height(height, width, reach, device=None):
+    pixel = torch.arange(height * width, device=device)
+    rows, columns = between(pixel // width, pixel % height)
+    return (rows <= reach) & (columns <= reach)
+
+
+@exercise.mutant("the row is a fraction: the pixels of a row share one whole number")
+def fractions_of_rows(height, width, reach, device=None):
+    pixel = torch.arange(height * width, device=device)
+    rows, columns = between(pixel / width, pixel % width)
     return (rows <= reach) & (columns <= reach)
 
 

@@ -123,6 +123,14 @@ def ends_joined(x, weight):
     return convolved(x, weight, found=x[..., keys(n, taps, x.device) % n, :])
 
 
+@exercise.mutant(
+    "the vector at an end is repeated, as by a softmax: a head whose key lies beyond it gives zeros"
+)
+def ends_repeated(x, weight):
+    n, taps = x.shape[-2], weight.shape[-1]
+    return convolved(x, weight, found=x[..., keys(n, taps, x.device).clamp(0, n - 1), :])
+
+
 @exercise.mutant("a row that may attend nowhere has uniform weights now: it should give zeros")
 def uniform_beyond_the_ends(x, weight):
     scores = (sharp(x, weight) - 1) * 1e9
@@ -147,6 +155,11 @@ def causal(x, weight):
     return convolved(x, weight, before=weight.shape[-1] - 1)
 
 
+@exercise.mutant("the taps look ahead only: the middle one meets the query's own position")
+def ahead(x, weight):
+    return convolved(x, weight, before=0)
+
+
 @exercise.mutant("the heads are averaged: their outputs are added up")
 def averaged(x, weight):
     return convolved(x, weight) / weight.shape[-1]
@@ -166,6 +179,21 @@ def one_matrix_for_all(x, weight):
 @exercise.mutant("in and out are exchanged: weight is (c_out, c_in, taps)")
 def channels_exchanged(x, weight):
     return torch.einsum("...itc,cot->...io", windows(x, weight.shape[-1]), weight)
+
+
+ROWS = "the shapes do not fit: positions are rows, so W_t comes behind them, and transposed"
+
+
+@exercise.mutant(ROWS)
+def matrix_not_transposed(x, weight):
+    taps = weight.unbind(-1)
+    return sum(x_t @ tap for x_t, tap in zip(windows(x, len(taps)).unbind(-2), taps, strict=True))
+
+
+@exercise.mutant(ROWS)
+def matrix_before_the_rows(x, weight):
+    taps = weight.unbind(-1)
+    return sum(tap @ x_t for x_t, tap in zip(windows(x, len(taps)).unbind(-2), taps, strict=True))
 
 
 @exercise.mutant(

@@ -16,7 +16,7 @@ exercise = Exercise(
     hints=(
         "Give every query the keys of its own window, as in the exercise before: then there are n "
         "times `width` scores to compute. Places beyond the ends need care: a key of zeros has the "
-        "score 0, and that is no reason to get no weight.",
+        "score 0, and a softmax gives weight to a score of 0, too.",
         "The windows are (..., n, width, d), and each of them meets one query: einsum, or a matrix "
         "product with the query as a column. The place c of window i holds key i - width // 2 + c; "
         "where that is below 0 or not below n, the score becomes -inf, before the softmax.",
@@ -78,9 +78,9 @@ def weighted(q, k, width, *, found=None, at=None, before=None, scale=None, fill=
     return scores.masked_fill(~at, fill).softmax(-1)
 
 
-def scored(q, k, width):
-    """The scores of every window, 0 beyond the ends."""
-    return (windows(k, width) @ q[..., None])[..., 0] / q.shape[-1] ** 0.5
+def scored(q, k, width, value=0.0):
+    """The scores of every window; beyond the ends, keys of that value."""
+    return (windows(k, width, value=value) @ q[..., None])[..., 0] / q.shape[-1] ** 0.5
 
 
 @exercise.valid
@@ -150,17 +150,51 @@ def one_end_masked(q, k, width):
     return weighted(q, k, width, at=keys(q.shape[-2], width, q.device) >= 0)
 
 
+OFF_BY_ONE = "the mask is off by one place: the keys are 0 to n - 1"
+
+
+@exercise.mutant(OFF_BY_ONE)
+def key_n_kept(q, k, width):
+    key = keys(q.shape[-2], width, q.device)
+    return weighted(q, k, width, at=(key >= 0) & (key <= q.shape[-2]))
+
+
+@exercise.mutant(OFF_BY_ONE)
+def key_0_masked(q, k, width):
+    key = keys(q.shape[-2], width, q.device)
+    return weighted(q, k, width, at=(key > 0) & (key < q.shape[-2]))
+
+
 @exercise.mutant("0 times -inf is NaN: use masked_fill or torch.where")
 def zero_times_infinity(q, k, width):
     at = inside(q.shape[-2], width, q.device).to(q.dtype)
     return (scored(q, k, width) + (1 - at) * -torch.inf).softmax(-1)
 
 
-@exercise.mutant(
-    "the fill is not small enough to mask a score, since others may be lower: fill with -inf"
-)
+FILL = "the fill is not low enough: it still gets weight where other scores are low. Fill with -inf"
+
+
+@exercise.mutant(FILL)
+def fill_with_minus_a_hundred(q, k, width):
+    return weighted(q, k, width, fill=-100.0)
+
+
+@exercise.mutant(FILL)
 def fill_with_minus_ten_thousand(q, k, width):
     return weighted(q, k, width, fill=-1e4)
+
+
+KEYS = "keys that low give scores of either sign, or NaN: mask the scores, not the keys"
+
+
+@exercise.mutant(KEYS)
+def keys_of_minus_infinity(q, k, width):
+    return scored(q, k, width, -torch.inf).softmax(-1)
+
+
+@exercise.mutant(KEYS)
+def keys_of_minus_a_billion(q, k, width):
+    return scored(q, k, width, -1e9).softmax(-1)
 
 
 @exercise.mutant("the mask comes after the softmax, so the rows at the ends no longer sum to one")

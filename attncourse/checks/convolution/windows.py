@@ -12,10 +12,11 @@ def band(n, m, left, right, device=None, *, first=None):
     return (offset >= -left) & (offset <= right)
 
 
-def windows(x, width, before=None):
-    """The `width` vectors of each position, zeros beyond the ends; `before` of them come first."""
+def windows(x, width, before=None, value=0.0):
+    """The `width` vectors of each position, `before` of them first; beyond the ends, that value."""
     before = width // 2 if before is None else before
-    return pad(x, (0, 0, before, width - 1 - before)).unfold(-2, width, 1).mT
+    padded = pad(x, (0, 0, before, width - 1 - before), value=value)
+    return padded.unfold(-2, width, 1).mT
 
 
 def keys(n, width, device=None, before=None):

@@ -124,6 +124,11 @@ def causal(x, width):
     return windows(x, width, width - 1)
 
 
+@exercise.mutant("the windows lie after their position: half of each lies before it")
+def ahead(x, width):
+    return windows(x, width, 0)
+
+
 @exercise.mutant("the places of each window are in reverse: the earliest position comes first")
 def reversed_places(x, width):
     return windows(x, width).flip(-2)
