@@ -97,6 +97,13 @@ def table(lengths: list[int], seconds: float) -> list[tuple]:
     return rows
 
 
+def in_short(rows: list[tuple]) -> list[tuple]:
+    """Each form's times at all lengths, and its peak at the last, in those of the plain form."""
+    names = dict.fromkeys(form for _, form, *_ in rows)
+    found = {name: [row for row in rows if row[1] == name] for name in names}
+    return [(name, *(row[4] for row in some), some[-1][8]) for name, some in found.items()]
+
+
 def steps(seconds: float) -> list[tuple]:
     calls = {
         PLAIN: step(None)[0],
@@ -129,6 +136,8 @@ def main() -> None:
         f"Milliseconds: medians, on the clock with {THREADS} threads, on the processor with one, "
         "with the gradients. Peak: what the call's tensors and gradients hold at once.\n\n"
         f"{markdown(HEADINGS, rows)}\n"
+        f"## In times of {PLAIN}\n\nWith the gradients, on the clock.\n\n"
+        f"{markdown(('form', *(f'n = {n}' for n in chosen.lengths), 'peak'), in_short(rows))}\n"
         "## A training step\n\nTwo layers of the paper's base shape (512 wide, 8 heads, "
         f"feed-forward 2048), reach {REACH}, 8 sequences of 64 words, 8000 different words.\n\n"
         + markdown(("attention", *HEADINGS[3:]), of_steps),
