@@ -10,9 +10,9 @@ exercise = Exercise(
     chapter="efficient",
     title="Opposites in one bucket",
     kind="debug",
-    difficulty=2,
-    minutes=15,
-    points=15,
+    difficulty=1,
+    minutes=10,
+    points=10,
     hints=(
         "Ask the code for x and for -x. Which buckets do they get, and which buckets does no "
         "vector ever get?",
@@ -171,10 +171,19 @@ def columns_of_unit_length(x, rotations):
     return all_directions(x, torch.nn.functional.normalize(rotations, dim=0))
 
 
-@exercise.mutant("the opposites are added as tokens: put them beside the columns, on the last axis")
+BESIDE = "the opposites are on the wrong axis: put them beside the columns, on the last"
+
+
+@exercise.mutant(BESIDE)
 def stacked_as_tokens(x, rotations):
     along = x @ rotations
     return torch.cat([along, -along], dim=-2).argmax(-1)
+
+
+@exercise.mutant(BESIDE)
+def stacked_as_sentences(x, rotations):
+    along = x @ rotations
+    return torch.cat([along, -along]).argmax(-1)
 
 
 @exercise.mutant("argmax runs over the tokens: each token picks one of the directions")
@@ -197,10 +206,19 @@ def as_floats(x, rotations):
     return all_directions(x, rotations).to(x.dtype)
 
 
-@exercise.mutant("it needs one batch axis: count axes from the end, dim=-1")
+FRONT = "axes are counted from the front, so other leading axes fail: count from the end, dim=-1"
+
+
+@exercise.mutant(FRONT)
 def axes_counted_from_the_front(x, rotations):
     along = x @ rotations
     return torch.cat([along, -along], dim=2).argmax(2)
+
+
+@exercise.mutant(FRONT)
+def axes_of_one_matrix(x, rotations):
+    along = x @ rotations
+    return torch.cat([along, -along], dim=1).argmax(1)
 
 
 @exercise.mutant("it loops over the tokens: one product serves them all")

@@ -65,16 +65,16 @@ def cases(draw):
     yield Case(f"no batch, n={n}, e={e}", tuple(x[0] for x in (*a, *b)))
     heads = part(draw, 2, 3, n=4, m=2, e=5), part(draw, 2, 3, n=4, m=6, e=5)
     yield Case("two leading axes (batch, heads)", (*heads[0], *heads[1]))
-    yield Case("no key in the first part of rows 0 and 2", (*without_keys(*a, [0, 2]), *b))
-    yield Case("no key in the second part of row 1", (*a, *without_keys(*b, [1])))
-    neither = (*without_keys(*a, [0, 1]), *without_keys(*b, [1, 2]))
-    yield Case("no key in either part of row 1", neither)
     yield Case("scores 2000 higher", (a[0], a[1] + 2000, b[0], b[1] + 2000))
     yield Case("scores 2000 lower", (a[0], a[1] - 2000, b[0], b[1] - 2000))
     yield Case("one part 3000 above the other", (a[0], a[1] + 1500, b[0], b[1] - 1500))
     yield Case("the other 3000 above", (a[0], a[1] - 1500, b[0], b[1] + 1500))
     rows = 2000.0 * (torch.arange(n) % 2)
     yield Case("rows that are 2000 apart", (a[0], a[1] + rows, b[0], b[1] + rows))
+    yield Case("no key in the first part of rows 0 and 2", (*without_keys(*a, [0, 2]), *b))
+    yield Case("no key in the second part of row 1", (*a, *without_keys(*b, [1])))
+    neither = (*without_keys(*a, [0, 1]), *without_keys(*b, [1, 2]))
+    yield Case("no key in either part of row 1", neither)
     yield Case("one query", tuple(x[:, :1] for x in (*a, *b)))
 
 
@@ -190,6 +190,15 @@ UNSTABLE = "exp of a log sum overflows or vanishes: take the larger of the two a
 
 def exponentials(a, b):
     a, b = a.exp(), b.exp()
+    return (a / (a + b))[..., None], (b / (a + b))[..., None]
+
+
+def exponentials_and_no_nan(a, b):
+    return [x.nan_to_num(0.0) for x in exponentials(a, b)]
+
+
+def exponentials_and_no_zero(a, b):
+    a, b = a.exp(), b.exp()
     total = (a + b).where(a + b > 0, 1.0)
     return (a / total)[..., None], (b / total)[..., None]
 
@@ -198,19 +207,18 @@ def log_of_exponentials(a, b):
     return (a.exp() + b.exp()).log()
 
 
-@exercise.mutant(UNSTABLE)
-def unstable(*parts):
-    return merged(*parts, share=exponentials, total=log_of_exponentials)
+def with_both(share, total):
+    def answered(*parts):
+        return merged(*parts, share=share, total=total)
+
+    answered.__name__ = f"{share.__name__}_{total.__name__}"
+    return answered
 
 
-@exercise.mutant(UNSTABLE)
-def unstable_shares(*parts):
-    return merged(*parts, share=exponentials)
-
-
-@exercise.mutant(UNSTABLE)
-def unstable_total(*parts):
-    return merged(*parts, total=log_of_exponentials)
+for one in (exponentials, exponentials_and_no_nan, exponentials_and_no_zero):
+    for total in (logarithm, log_of_exponentials):
+        exercise.mutant(UNSTABLE)(with_both(one, total))
+exercise.mutant(UNSTABLE)(with_both(shares, log_of_exponentials))
 
 
 @exercise.mutant(UNSTABLE)
@@ -218,24 +226,42 @@ def first_taken_away(*parts):
     return merged(*parts, total=lambda a, b: a + (b - a).exp().log1p())
 
 
-@exercise.mutant("one maximum is taken away from all rows: each row has its own")
-def one_maximum_for_all(out_a, log_sum_a, out_b, log_sum_b):
+ONE_MAXIMUM = "one maximum is taken away from all rows: each row has its own"
+
+
+def less_one_maximum(out_a, log_sum_a, out_b, log_sum_b, share):
     top = safe(torch.maximum(log_sum_a, log_sum_b).max())
     a, b = log_sum_a - top, log_sum_b - top
-    return merged(
-        *(out_a, a, out_b, b),
-        share=exponentials,
-        total=lambda a, b: log_of_exponentials(a, b) + top,
-    )
+    total = log_of_exponentials(a, b) + top
+    return merged(out_a, a, out_b, b, share=share, total=lambda a, b: total)
 
 
-@exercise.mutant("without a key on either side it gives NaN: it should give zeros and -inf")
-def nan_without_keys(*parts):
-    def share(a, b):
-        total = logarithm(a, b)
-        return (a - total).exp()[..., None], (b - total).exp()[..., None]
+@exercise.mutant(ONE_MAXIMUM)
+def one_maximum_for_all(*parts):
+    return less_one_maximum(*parts, exponentials)
 
-    return merged(*parts, share=share)
+
+@exercise.mutant(ONE_MAXIMUM)
+def one_maximum_and_no_zero(*parts):
+    return less_one_maximum(*parts, exponentials_and_no_zero)
+
+
+EMPTY = "without a key on either side it gives NaN: it should give zeros and -inf"
+
+
+def shares_or_nan(a, b):
+    total = logarithm(a, b)
+    return (a - total).exp()[..., None], (b - total).exp()[..., None]
+
+
+def logarithm_or_nan(a, b):
+    top = torch.maximum(a, b)
+    return top + log_of_exponentials(a - top, b - top)
+
+
+exercise.mutant(EMPTY)(with_both(shares_or_nan, logarithm))
+exercise.mutant(EMPTY)(with_both(shares_or_nan, logarithm_or_nan))
+exercise.mutant(EMPTY)(with_both(shares, logarithm_or_nan))
 
 
 @exercise.mutant("without a key on either side log_sum is a number: it should be -inf")

@@ -18,8 +18,8 @@ exercise = Exercise(
         "The start is the transpose, divided by two numbers that each matrix has for itself.",
         "The largest sum of absolute values over a column is a.abs().sum(-2).amax(-1), one number "
         "for each matrix; that over a row exchanges the axes. Give the number two axes of size 1 "
-        "before you divide. The product A Z stands in all three brackets, so make it once a step.",
-        "With az = a @ z a step is z = z @ (13 * i - az @ (15 * i - az @ (7 * i - az))) / 4, where "
+        "before you divide. The product A Y stands in all three brackets, so make it once a step.",
+        "With ay = a @ y a step is y = y @ (13 * i - ay @ (15 * i - ay @ (7 * i - ay))) / 4, where "
         "i = torch.eye(n, dtype=a.dtype, device=a.device)",
     ),
 )
@@ -32,11 +32,11 @@ def by_hand(a, steps):
     for matrix in a.reshape(-1, n, n):
         columns = torch.stack([matrix[:, j].abs().sum() for j in range(n)])
         rows = torch.stack([matrix[i].abs().sum() for i in range(n)])
-        z = matrix.T / (columns.max() * rows.max())
+        y = matrix.T / (columns.max() * rows.max())
         for _ in range(steps):
-            p = matrix @ z
-            z = z @ (13 * identity - 15 * p + 7 * p @ p - p @ p @ p) / 4
-        found.append(z)
+            p = matrix @ y
+            y = y @ (13 * identity - 15 * p + 7 * p @ p - p @ p @ p) / 4
+        found.append(y)
     return torch.stack(found).reshape(a.shape)
 
 
@@ -68,18 +68,18 @@ def norms(a, axis):
     return a.abs().sum(axis, keepdim=True).amax((-2, -1), keepdim=True)
 
 
-def third_order(a, z):
+def third_order(a, y):
     identity = torch.eye(a.shape[-1], dtype=a.dtype, device=a.device)
-    p = a @ z
-    return z @ (13 * identity - p @ (15 * identity - p @ (7 * identity - p))) / 4
+    p = a @ y
+    return y @ (13 * identity - p @ (15 * identity - p @ (7 * identity - p))) / 4
 
 
 def iterated(a, steps, *, start=None, step=third_order):
     """The right answer, with the places where a wrong one departs from it as arguments."""
-    z = a.mT / (norms(a, -2) * norms(a, -1)) if start is None else start
+    y = a.mT / (norms(a, -2) * norms(a, -1)) if start is None else start
     for _ in range(steps):
-        z = step(a, z)
-    return z
+        y = step(a, y)
+    return y
 
 
 @exercise.valid
@@ -95,20 +95,20 @@ def norms_of_torch(a, steps):
 
 @exercise.valid
 def multiplied_from_the_left(a, steps):
-    # every z is the transpose times powers of a and its transpose: the order does not matter
-    def step(a, z):
+    # every y is the transpose times powers of a and its transpose: the order does not matter
+    def step(a, y):
         identity = torch.eye(a.shape[-1], dtype=a.dtype, device=a.device)
-        p = z @ a
-        return (13 * identity - p @ (15 * identity - p @ (7 * identity - p))) @ z / 4
+        p = y @ a
+        return (13 * identity - p @ (15 * identity - p @ (7 * identity - p))) @ y / 4
 
     return iterated(a, steps, step=step)
 
 
 @exercise.valid
 def multiplied_out(a, steps):
-    def step(a, z):
-        p = torch.einsum("...ij,...jk->...ik", a, z)
-        return 3.25 * z - 3.75 * z @ p + 1.75 * z @ p @ p - 0.25 * z @ p @ p @ p
+    def step(a, y):
+        p = torch.einsum("...ij,...jk->...ik", a, y)
+        return 3.25 * y - 3.75 * y @ p + 1.75 * y @ p @ p - 0.25 * y @ p @ p @ p
 
     return iterated(a, steps, step=step)
 
@@ -134,6 +134,19 @@ def rows_twice(a, steps):
     return iterated(a, steps, start=a.mT / norms(a, -1) ** 2)
 
 
+@exercise.mutant(
+    "each entry is divided by the sums of its own row and column: take the largest sums"
+)
+def sums_of_each_row_and_column(a, steps):
+    rows, columns = (a.abs().sum(axis, keepdim=True) for axis in (-1, -2))
+    return iterated(a, steps, start=a.mT / (rows * columns))
+
+
+@exercise.mutant("the norms are added: divide by their product")
+def norms_added(a, steps):
+    return iterated(a, steps, start=a.mT / (norms(a, -2) + norms(a, -1)))
+
+
 @exercise.mutant("the start is divided by one norm only: divide by both")
 def columns_only(a, steps):
     return iterated(a, steps, start=a.mT / norms(a, -2))
@@ -155,32 +168,32 @@ def start_not_transposed(a, steps):
     return iterated(a, steps, start=a / (norms(a, -2) * norms(a, -1)))
 
 
-@exercise.mutant("Z stands on the wrong side: it comes before the brackets, A Z stands in them")
+@exercise.mutant("Y stands on the wrong side: it comes before the brackets, A Y stands in them")
 def multiplied_on_the_wrong_side(a, steps):
-    def step(a, z):
+    def step(a, y):
         identity = torch.eye(a.shape[-1], dtype=a.dtype, device=a.device)
-        p = a @ z
-        return (13 * identity - p @ (15 * identity - p @ (7 * identity - p))) @ z / 4
+        p = a @ y
+        return (13 * identity - p @ (15 * identity - p @ (7 * identity - p))) @ y / 4
 
     return iterated(a, steps, step=step)
 
 
 @exercise.mutant("the quarter is missing: the brackets make four times a step")
 def without_the_quarter(a, steps):
-    return iterated(a, steps, step=lambda a, z: 4 * third_order(a, z))
+    return iterated(a, steps, step=lambda a, y: 4 * third_order(a, y))
 
 
-@exercise.mutant("this step is Newton's, 2 I - A Z: the one asked for has three brackets")
+@exercise.mutant("this step is Newton's, 2 I - A Y: the one asked for has three brackets")
 def second_order(a, steps):
-    return iterated(a, steps, step=lambda a, z: 2 * z - z @ a @ z)
+    return iterated(a, steps, step=lambda a, y: 2 * y - y @ a @ y)
 
 
-@exercise.mutant("the brackets are not nested: A Z stands before each of the inner two")
+@exercise.mutant("the brackets are not nested: A Y stands before each of the inner two")
 def brackets_side_by_side(a, steps):
-    def step(a, z):
+    def step(a, y):
         identity = torch.eye(a.shape[-1], dtype=a.dtype, device=a.device)
-        p = a @ z
-        return z @ (13 * identity - p - (15 * identity - p - (7 * identity - p))) / 4
+        p = a @ y
+        return y @ (13 * identity - p - (15 * identity - p - (7 * identity - p))) / 4
 
     return iterated(a, steps, step=step)
 
@@ -189,19 +202,27 @@ def brackets_side_by_side(a, steps):
     "a number less a matrix takes it from every entry: write a multiple of the identity"
 )
 def numbers_for_the_identity(a, steps):
-    def step(a, z):
-        p = a @ z
-        return z @ (13 - p @ (15 - p @ (7 - p))) / 4
+    def step(a, y):
+        p = a @ y
+        return y @ (13 - p @ (15 - p @ (7 - p))) / 4
 
     return iterated(a, steps, step=step)
 
 
+@exercise.mutant("A Y is that of the start in every step: Y changes, so make it anew")
+def product_made_before_the_loop(a, steps):
+    identity = torch.eye(a.shape[-1], dtype=a.dtype, device=a.device)
+    p = a @ iterated(a, 0)
+    bracket = 13 * identity - p @ (15 * identity - p @ (7 * identity - p))
+    return iterated(a, steps, step=lambda a, y: y @ bracket / 4)
+
+
 @exercise.mutant("the entries are multiplied one by one: these are products of matrices, @")
 def entry_by_entry(a, steps):
-    def step(a, z):
+    def step(a, y):
         identity = torch.eye(a.shape[-1], dtype=a.dtype, device=a.device)
-        p = a * z
-        return z * (13 * identity - p * (15 * identity - p * (7 * identity - p))) / 4
+        p = a * y
+        return y * (13 * identity - p * (15 * identity - p * (7 * identity - p))) / 4
 
     return iterated(a, steps, step=step)
 

@@ -179,11 +179,23 @@ def divided_by_the_root_of_d(x, w):
     return featured(x, w, scale=x.shape[-1] ** 0.5)
 
 
-@exercise.mutant("the largest exponent is taken away, which changes the product: leave it in")
-def stabilised(x, w):
+LARGEST = "the largest exponent is taken away, which changes the product: leave it in"
+
+
+def less_the_largest(x, w, axes):
     x = x / x.shape[-1] ** 0.25
     exponent = x @ w.mT - x.square().sum(-1, keepdim=True) / 2
-    return featured(x, w, product=exponent, taken=exponent.amax(-1, keepdim=True))
+    return featured(x, w, product=exponent, taken=exponent.amax(axes, keepdim=True))
+
+
+@exercise.mutant(LARGEST)
+def less_the_largest_of_a_row(x, w):
+    return less_the_largest(x, w, -1)
+
+
+@exercise.mutant(LARGEST)
+def less_the_largest_of_all(x, w):
+    return less_the_largest(x, w, None)
 
 
 @exercise.mutant(

@@ -59,7 +59,9 @@ def cases(draw):
     yield Case("scores 3600 times larger", (60 * q, 60 * k, v, e, f))
     yield Case("one query and one key", (q[:, :1], k[:, :1], v[:, :1], e[:, :1], f[:, :1]))
     wide = drawn(draw, 2, n=40, m=41, r=3, d_k=4, d_v=5)
-    yield Case("a batch of 2, n=40, m=41, r=3", wide, most_elements=2 * 40 * 41 - 1)
+    # less than n x m numbers for one sentence
+    said = "a batch of 2, n=40, m=41, r=3, where n x m is 1640"
+    yield Case(said, wide, most_elements=40 * 41 - 1)
 
 
 def projected(q, k, v, *, scale=None, axis=-1):
@@ -118,6 +120,11 @@ def plain_attention(q, k, v, e, f):
     return projected(q, k, v) + 0 * (e.sum() + f.sum())
 
 
+@exercise.mutant("the values are not projected: f makes r of them, one for each of the r keys")
+def values_as_they_are(q, k, v, e, f):
+    return projected(q, e @ k, v) + 0 * f.sum()
+
+
 TOO_LARGE = (
     "n x m numbers are made on the way: make the r keys first, and the r values by themselves"
 )
@@ -160,7 +167,7 @@ def unscaled(q, k, v, e, f):
     return projected(q, e @ k, f @ v, scale=1)
 
 
-@exercise.mutant("the scores are divided by d_k, not by its square root")
+@exercise.mutant("the scores are divided by d_k: divide once, by its square root")
 def scaled_by_d_k(q, k, v, e, f):
     return projected(q, e @ k, f @ v, scale=q.shape[-1])
 

@@ -114,7 +114,7 @@ def first_that_is_enough(weights, share):
     return (enough.int().argmax(-1) + 1) * weights.any(-1).any(-1)
 
 
-@exercise.mutant("the singular values are not squared: the sum of the squares is the matrix's own")
+@exercise.mutant("the singular values are not squared: their squares must hold the share")
 def not_squared(weights, share):
     return counted(weights, share, held=torch.linalg.svdvals(weights).cumsum(-1))
 
@@ -141,10 +141,25 @@ def smallest_first(weights, share):
     return counted(weights, share, held=values.square().cumsum(-1))
 
 
-@exercise.mutant("each value is compared with the largest: it is their sum that holds a share")
+@exercise.mutant("these hold the share already: count those that do not, and one more")
+def those_that_hold_enough(weights, share):
+    held = torch.linalg.svdvals(weights).square().cumsum(-1)
+    return (held >= share * held[..., -1:]).sum(-1)
+
+
+BY_ITSELF = "each value is compared by itself: it is the sum of the first ones that holds a share"
+
+
+@exercise.mutant(BY_ITSELF)
 def beside_the_largest(weights, share):
     values = torch.linalg.svdvals(weights)
     return ((values > (1 - share) * values[..., :1]) & (values > 0)).sum(-1)
+
+
+@exercise.mutant(BY_ITSELF)
+def without_a_running_sum(weights, share):
+    squares = torch.linalg.svdvals(weights).square()
+    return (squares < share * squares.sum(-1, keepdim=True)).sum(-1)
 
 
 @exercise.mutant("a share of the number of singular values is taken: add up their squares")

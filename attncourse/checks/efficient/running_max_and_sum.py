@@ -17,9 +17,9 @@ exercise = Exercise(
     hints=(
         "Go from block to block and keep two numbers for each row. When the maximum grows, the sum "
         "so far was made with the old one: by which factor is it too large?",
-        "Begin with a maximum of -inf and a sum of 0. For each block: the new maximum is the "
-        "larger of the old one and the block's; the sum is the old sum times exp(old - new), plus "
-        "the block's exp(score - new). A list of each, stacked on the last axis, is the result.",
+        "Begin with a maximum of -inf and a sum of 0. For each block, take the new maximum first. "
+        "Then bring the old sum to it, and add the block's exponentials, made with it as well. A "
+        "list of each, stacked on the last axis, is the result.",
         "total = total * (old - top).exp() + (part - top[..., None]).exp().sum(-1), for part in "
         "scores.split(block, dim=-1), with top = torch.maximum(old, part.amax(-1))",
     ),
@@ -176,10 +176,19 @@ def final_maximum(scores, block):
     return top.expand_as(sums).clone(), sums
 
 
-@exercise.mutant("the sums are taken without the maximum: they overflow, or vanish")
+WITHOUT = "the sums are taken without the maximum: they overflow, or vanish"
+
+
+@exercise.mutant(WITHOUT)
 def without_the_maximum(scores, block):
     parts = blocks(scores, block)
     return parts.amax(-1).cummax(-1).values, parts.exp().sum(-1).cumsum(-1)
+
+
+@exercise.mutant(WITHOUT)
+def maximum_only_afterwards(scores, block):
+    top, sums = without_the_maximum(scores, block)
+    return top, sums * (-top).exp()
 
 
 @exercise.mutant("the keys left over are dropped: the last block may be shorter")

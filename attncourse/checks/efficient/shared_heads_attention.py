@@ -97,9 +97,13 @@ def attend(q, k, v, mask=None, *, spread=repeated, scale=None, way=softmax):
     return way(scores, mask) @ v
 
 
+def by_the_chapter_on_dot_products(q, k, v, mask=None, *, spread=repeated):
+    return attention(q, spread(k, q.shape[-3]), spread(v, q.shape[-3]), mask)
+
+
 @exercise.valid
 def keys_repeated(q, k, v, mask=None):
-    return attention(q, repeated(k, q.shape[-3]), repeated(v, q.shape[-3]), mask)
+    return by_the_chapter_on_dot_products(q, k, v, mask)
 
 
 @exercise.valid
@@ -166,17 +170,38 @@ def groups_of_g_heads(q, k, v, mask=None):
     return attend(q, k, v, mask, spread=lambda x, heads: x[..., group, :, :])
 
 
-@exercise.mutant("keys and queries differ in their heads: bring each group to all of its heads")
-def heads_left_as_they_are(q, k, v, mask=None):
-    return attend(q, k, v, mask, spread=lambda x, heads: x)
+def heads_left_as_they_are(x, heads):
+    return x
 
 
-@exercise.mutant("the heads are counted from the front: they are the axis third from the end")
-def heads_counted_from_the_front(q, k, v, mask=None):
-    def spread(x, heads):
-        return x.repeat_interleave(heads // x.shape[-3], dim=1)
+def heads_counted_from_the_front(x, heads):
+    return x.repeat_interleave(heads // x.shape[-3], dim=1)
 
-    return attend(q, k, v, mask, spread=spread)
+
+def each_group_g_times(x, heads):
+    return x.repeat_interleave(x.shape[-3], dim=-3)
+
+
+def with_spread(spread, way):
+    def answered(q, k, v, mask=None):
+        return way(q, k, v, mask, spread=spread)
+
+    answered.__name__ = f"{spread.__name__}_{way.__name__}"
+    return answered
+
+
+for one, hint in {
+    heads_left_as_they_are: (
+        "keys and queries differ in their heads: bring each group to all of its heads"
+    ),
+    heads_counted_from_the_front: (
+        "the heads are counted from the front: they are the axis third from the end"
+    ),
+    each_group_g_times: "each group comes g times: it has h / g heads, and comes once for each",
+}.items():
+    # where the numbers of heads do not agree, each of the two says so in its own words
+    for way in (attend, by_the_chapter_on_dot_products):
+        exercise.mutant(hint)(with_spread(one, way))
 
 
 @exercise.mutant("the groups are still an axis: join them with their heads to h heads again")
@@ -189,7 +214,7 @@ def unscaled(q, k, v, mask=None):
     return attend(q, k, v, mask, scale=1)
 
 
-@exercise.mutant("the scores are divided by d_k, not by its square root")
+@exercise.mutant("the scores are divided by d_k: divide once, by its square root")
 def scaled_by_d_k(q, k, v, mask=None):
     return attend(q, k, v, mask, scale=q.shape[-1])
 

@@ -102,7 +102,7 @@ def by_index_fill(n, width, global_tokens, device=None):
     return near.index_fill(0, tokens, True).index_fill(1, tokens, True)
 
 
-@exercise.mutant("the listed tokens are forgotten: they see all, and all see them")
+@exercise.mutant("the listed tokens change nothing: they see all, and all see them")
 def window_only(n, width, global_tokens, device=None):
     return window(n, width // 2, device)
 
@@ -183,12 +183,22 @@ def inverted(n, width, global_tokens, device=None):
     return ~masked(n, width, global_tokens, device)
 
 
-@exercise.mutant("an empty list fails: torch makes floats of it unless you name the dtype")
-def index_of_floats(n, width, global_tokens, device=None):
+FLOATS = "an empty list fails: torch makes floats of it unless you name the dtype"
+
+
+@exercise.mutant(FLOATS)
+def index_of_floats_filled(n, width, global_tokens, device=None):
     mask = window(n, width // 2, device)
     tokens = torch.tensor(global_tokens, device=device)
     mask.index_fill_(0, tokens, True)
     return mask.index_fill(1, tokens, True)
+
+
+@exercise.mutant(FLOATS)
+def index_of_floats(n, width, global_tokens, device=None):
+    mask = window(n, width // 2, device)
+    mask[torch.tensor(global_tokens, device=device)] = True
+    return mask | mask.mT
 
 
 @exercise.mutant("the mask is not boolean: True = may attend, False = may not")
