@@ -14,7 +14,9 @@ document.querySelectorAll("button.toggle-button-hidden").forEach((button) => but
 # without preload: axe would ask for what style sheets import, at the wrong address
 AXE = {"resultTypes": ["violations"], "preload": False}
 ALL: dict = {}
-ONLY_COLOURS = {"runOnly": ["color-contrast", "link-in-text-block"]}
+COLOURS = ["color-contrast", "link-in-text-block"]
+ONLY_COLOURS = {"runOnly": COLOURS}
+NO_COLOURS = {"rules": {rule: {"enabled": False} for rule in COLOURS}}
 # axe takes most of its time for the contrast of each symbol of a formula and of each word of code,
 # one after the other: of those that look the same, on the same ground, it gets three. A single
 # letter is apart, since axe passes no judgement on it

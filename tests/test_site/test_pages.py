@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
-from .audit import ALL, ONLY_COLOURS, Facts, Fault, axe, dead_links, facts, in_short
+from .audit import ALL, NO_COLOURS, ONLY_COLOURS, Facts, Fault, axe, dead_links, facts, in_short
 from .conftest import ROOT, watch
 
 MODES = {
@@ -20,8 +20,13 @@ MODES = {
     "phone": {"viewport": {"width": 360, "height": 740}},
     "no scripts": {"java_script_enabled": False},
 }
-# the dark page is the light one in other colours; a phone shows parts that no other page does
-RULES = {"light": ALL, "dark": ONLY_COLOURS, "phone": ALL}
+# for the first page of its kind, and for the others: a dark page is the light one in other colours;
+# a phone shows parts that a desk does not, the same ones on all pages of a kind
+RULES = {
+    "light": (ALL, ALL),
+    "dark": (ONLY_COLOURS, ONLY_COLOURS),
+    "phone": (ALL, NO_COLOURS),
+}
 PICTURES = ROOT / "_build" / "screenshots"
 # one of each of these folders shows them all
 ALIKE = ("chapters", "exercises", "_modules")
@@ -84,19 +89,20 @@ def look(browser, pages, address) -> Callable[[str], dict[str, Facts]]:
     def at(mode: str) -> dict[str, Facts]:
         context = browser.new_context(**MODES[mode], reduced_motion="reduce")
         tab = context.new_page()
-        errors, pictured, seen = watch(tab), set(), {}
+        errors, kinds, seen = watch(tab), set(), {}
         for page in pages:
             tab.goto(address + page + ("?q=softmax" if page == "search.html" else ""))
             if page == "search.html" and mode != "no scripts":
                 tab.locator("#search-results li a").first.wait_for()
             folder = page.partition("/")[0]
-            if mode != "no scripts" and not (folder in ALIKE and folder in pictured):
+            another = folder in ALIKE and folder in kinds
+            kinds.add(folder)
+            if mode != "no scripts" and not another:
                 keep_picture(tab, page, mode)
-                pictured.add(folder)
             seen[page] = facts(tab)
             found[page][mode] = [*seen[page].faults]
             if mode in RULES:
-                found[page][mode] += axe(tab, RULES[mode])
+                found[page][mode] += axe(tab, RULES[mode][another])
             found[page][mode] += [Fault("error", page, error) for error in errors]
             errors.clear()
         context.close()
