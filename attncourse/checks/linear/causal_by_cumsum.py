@@ -146,7 +146,7 @@ def state_of_all_keys(phi_q, phi_k, v):
     return summed(phi_q, phi_k, v, state=whole)
 
 
-@exercise.mutant("a token does not see itself: the sum is read after its own key is added")
+@exercise.mutant("a token does not see itself: its own key belongs in the sum that it reads")
 def read_before_the_update(phi_q, phi_k, v):
     return summed(phi_q, phi_k, v, state=earlier, total=earlier)
 
@@ -216,10 +216,17 @@ def summed_over_the_features(phi_q, phi_k, v):
     )
 
 
-@exercise.mutant("the axis of the sum is counted from the front: count it from the end")
-def axis_from_the_front(phi_q, phi_k, v):
-    out = read(phi_q, outer(phi_k, v).cumsum(1))
-    return out / (phi_q * phi_k.cumsum(1)).sum(-1, keepdim=True)
+FRONT = "the axis of the sum is counted from the front: count it from the end"
+
+
+@exercise.mutant(FRONT)
+def second_axis_from_the_front(phi_q, phi_k, v):
+    return summed(phi_q, phi_k, v, state=lambda x, _: x.cumsum(1), total=lambda x, _: x.cumsum(1))
+
+
+@exercise.mutant(FRONT)
+def first_axis_from_the_front(phi_q, phi_k, v):
+    return summed(phi_q, phi_k, v, state=lambda x, _: x.cumsum(0), total=lambda x, _: x.cumsum(0))
 
 
 @exercise.mutant("an n x n matrix is built: a running sum over the positions needs none")

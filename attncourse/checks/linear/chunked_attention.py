@@ -10,10 +10,10 @@ from attncourse.checks.linear.reordered_attention import features
 exercise = Exercise(
     name="chunked_attention",
     chapter="linear",
-    title="A chunk that is counted twice",
+    title="Chunks that look ahead",
     kind="debug",
     difficulty=2,
-    minutes=15,
+    minutes=10,
     points=15,
     hints=(
         "Let everything be 1 but the last value, and take one chunk of two tokens. What does the "

@@ -135,7 +135,9 @@ def with_steps(change):
     return table
 
 
-@exercise.mutant("the decay changes nothing: what lies i - j steps back is weakened that often")
+@exercise.mutant(
+    "the decay changes nothing: its power is i - j, positive where the key lies before the query"
+)
 def decay_ignored(q, k, v, decay):
     return (q @ k.mT).tril() @ v
 
@@ -145,9 +147,22 @@ def one_step_too_many(q, k, v, decay):
     return attend(q, k, v, decay, table=lambda g, n: powers(g, n) * g[:, None, None])
 
 
-@exercise.mutant("later keys count as well: hide what lies above the diagonal")
+LATER = "later keys count as well: hide what lies above the diagonal"
+
+
+@exercise.mutant(LATER)
 def distance_both_ways(q, k, v, decay):
     return attend(q, k, v, decay, table=with_steps(torch.abs))
+
+
+@exercise.mutant(LATER)
+def later_keys_not_weakened(q, k, v, decay):
+    return attend(q, k, v, decay, table=with_steps(lambda x: x.clamp(min=0)))
+
+
+@exercise.mutant(LATER)
+def later_keys_grow(q, k, v, decay):
+    return attend(q, k, v, decay, table=with_steps(lambda x: x))
 
 
 @exercise.mutant("a token does not see itself: its own power is 0, so its decay is 1")
@@ -192,6 +207,13 @@ def near_ones_weakened(q, k, v, decay):
     return attend(q, k, v, decay, table=table)
 
 
+@exercise.mutant(
+    "far tokens grow instead of fading: the power is i - j, positive where the key lies before"
+)
+def steps_with_the_wrong_sign(q, k, v, decay):
+    return attend(q, k, v, decay, table=lambda g, n: with_steps(torch.neg)(g, n).tril())
+
+
 @exercise.mutant("the state keeps `decay` of itself at each step, not 1 - decay")
 def loses_the_decay(q, k, v, decay):
     return attend(q, k, v, 1 - decay)
@@ -202,11 +224,20 @@ def one_decay_for_all_heads(q, k, v, decay):
     return attend(q, k, v, decay[:1])
 
 
-@exercise.mutant(
-    "the decay falls along the keys: one number a head needs two axes of size 1 after it"
-)
+AXES = "the decay falls along the positions: one number a head needs two axes of size 1 after it"
+
+
+@exercise.mutant(AXES)
 def decay_along_the_keys(q, k, v, decay):
     return attend(q, k, v, decay, table=lambda g, n: (g ** steps(n, g.device).clamp(min=0)).tril())
+
+
+@exercise.mutant(AXES)
+def decay_along_the_queries(q, k, v, decay):
+    def table(g, n):
+        return (g[:, None] ** steps(n, g.device).clamp(min=0)).tril()
+
+    return attend(q, k, v, decay, table=table)
 
 
 @exercise.mutant(

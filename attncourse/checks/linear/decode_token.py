@@ -12,7 +12,7 @@ exercise = Exercise(
     title="One token more",
     kind="build",
     difficulty=1,
-    minutes=15,
+    minutes=10,
     points=10,
     hints=(
         "What the state holds is two sums over the tokens so far. Which term does this token add "
@@ -154,6 +154,14 @@ def not_normalised(s, z, phi_q, phi_k, v):
 def divided_by_the_sum(s, z, phi_q, phi_k, v):
     def reads(s, z, q):
         return (q[..., None, :] @ s)[..., 0, :] / z.sum(-1, keepdim=True)
+
+    return decode(s, z, phi_q, phi_k, v, read=reads)
+
+
+@exercise.mutant("one number divides the whole batch: each token has a normaliser of its own")
+def one_normaliser_for_the_batch(s, z, phi_q, phi_k, v):
+    def reads(s, z, q):
+        return (q[..., None, :] @ s)[..., 0, :] / (q * z).sum()
 
     return decode(s, z, phi_q, phi_k, v, read=reads)
 

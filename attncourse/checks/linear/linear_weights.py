@@ -57,7 +57,7 @@ def cases(draw):
     yield Case("two leading axes (batch, heads)", heads)
     yield Case("as many queries as keys, not causal", (q, own))
     yield Case("causal, by name", (q, own), {"causal": True})
-    yield Case("numbers around -6, so that all features are small", (q - 6, k - 6))
+    yield Case("numbers around -12, so that all features are small", (q - 12, k - 12))
     yield Case("one query and one key", (q[:, :1], k[:, :1]))
     yield Case("one query and one key, causal", (q[:, :1], k[:, :1], True))
 
@@ -115,26 +115,50 @@ def divided_by_a_norm(q, k, causal=False):
     return torch.nn.functional.normalize(weights, p=1, dim=-1)
 
 
-@exercise.mutant("this is the softmax: linear attention takes products of features as they are")
-def softmax_of_scores(q, k, causal=False):
-    scores = q @ k.mT / q.shape[-1] ** 0.5
+def softmax(scores, causal):
     if causal:
         scores = scores + torch.full_like(scores, -torch.inf).triu(1)
     return scores.softmax(-1)
 
 
-@exercise.mutant("this is a softmax of the products: divide each row by its sum, and no more")
+SOFTMAX = "this is the softmax: linear attention takes products of features as they are"
+
+
+@exercise.mutant(SOFTMAX)
+def softmax_of_scores(q, k, causal=False):
+    return softmax(q @ k.mT / q.shape[-1] ** 0.5, causal)
+
+
+@exercise.mutant(SOFTMAX)
+def softmax_of_scores_not_scaled(q, k, causal=False):
+    return softmax(q @ k.mT, causal)
+
+
+SOFTMAX_OF_PRODUCTS = "this is a softmax of the products: divide each row by its sum, and no more"
+
+
+@exercise.mutant(SOFTMAX_OF_PRODUCTS)
 def softmax_of_products(q, k, causal=False):
-    products = features(q) @ features(k).mT
-    if causal:
-        products = products + torch.full_like(products, -torch.inf).triu(1)
-    return products.softmax(-1)
+    return softmax(features(q) @ features(k).mT, causal)
 
 
-@exercise.mutant("the rows do not sum to 1: divide each by its sum")
+@exercise.mutant(SOFTMAX_OF_PRODUCTS)
+def softmax_of_scaled_products(q, k, causal=False):
+    return softmax(features(q) @ features(k).mT / q.shape[-1] ** 0.5, causal)
+
+
+NOT_NORMALISED = "the rows do not sum to 1: divide each by its sum"
+
+
+@exercise.mutant(NOT_NORMALISED)
 def not_normalised(q, k, causal=False):
     weights = features(q) @ features(k).mT
     return weights.tril() if causal else weights
+
+
+@exercise.mutant(NOT_NORMALISED)
+def rows_of_length_1(q, k, causal=False):
+    return torch.nn.functional.normalize(weigh(q, k, causal), dim=-1)
 
 
 @exercise.mutant("the columns sum to 1: the sum runs over the keys, the last axis")
@@ -220,7 +244,7 @@ def wrong_triangle(q, k, causal=False):
     return weigh(q, k, causal, keep=torch.triu)
 
 
-MINUS_INFINITY = "-inf, or nearly, goes into a softmax: here a hidden key simply has weight 0"
+MINUS_INFINITY = "-inf, or nearly, is for a softmax: here give a hidden key the weight 0"
 
 
 @exercise.mutant(MINUS_INFINITY)
@@ -244,6 +268,13 @@ def epsilon_in_the_denominator(q, k, causal=False):
     weights = features(q) @ features(k).mT
     weights = weights.tril() if causal else weights
     return weights / (weights.sum(-1, keepdim=True) + 1e-6)
+
+
+@exercise.mutant("a least value for the denominator shows where features are small: leave it out")
+def at_least_a_millionth(q, k, causal=False):
+    weights = features(q) @ features(k).mT
+    weights = weights.tril() if causal else weights
+    return weights / weights.sum(-1, keepdim=True).clamp(min=1e-6)
 
 
 @exercise.mutant("query and key are exchanged: row i is the query, column j the key")

@@ -82,6 +82,18 @@ def state(phi_k, v, lengths, *, mask=None, s=None, z=None):
     return keys.mT @ v if s is None else s, keys.sum(-2) if z is None else z
 
 
+def picked(phi_k, v, place, *, zeros=0):
+    """Both running sums at one place, with that many zeros put before them."""
+
+    def at_place(x):
+        x = torch.nn.functional.pad(x.cumsum(-2), (0, 0, zeros, 0))
+        index = place.expand(x.shape[:-2])[..., None, None].expand(*x.shape[:-2], 1, x.shape[-1])
+        return x.gather(-2, index)[..., 0, :]
+
+    s = at_place((phi_k[..., :, None] * v[..., None, :]).flatten(-2))
+    return s.unflatten(-1, (phi_k.shape[-1], v.shape[-1])), at_place(phi_k)
+
+
 @exercise.valid
 def padding_without_features(phi_k, v, lengths):
     return state(phi_k, v, lengths)
@@ -98,14 +110,7 @@ def by_einsum(phi_k, v, lengths):
 @exercise.valid
 def picked_from_running_sums(phi_k, v, lengths):
     # a 0 in front is the sum of no token
-    def at_length(x):
-        sums = torch.cat([torch.zeros_like(x[..., :1, :]), x.cumsum(-2)], dim=-2)
-        at = lengths.expand(x.shape[:-2])[..., None, None].expand(*x.shape[:-2], 1, x.shape[-1])
-        return sums.gather(-2, at)[..., 0, :]
-
-    outer = phi_k[..., :, None] * v[..., None, :]
-    s = at_length(outer.flatten(-2)).unflatten(-1, (phi_k.shape[-1], v.shape[-1]))
-    return s, at_length(phi_k)
+    return picked(phi_k, v, lengths, zeros=1)
 
 
 @exercise.valid
@@ -177,9 +182,22 @@ def last_token_only(phi_k, v, lengths):
     return state(phi_k, v, lengths, mask=last)
 
 
-@exercise.mutant("a prompt of length 0 takes the last entry, by index -1: its state is zeros")
+EMPTY = "a prompt of length 0 has no token at length - 1: its state is zeros"
+
+
+@exercise.mutant(EMPTY)
 def wraps_around_at_length_0(phi_k, v, lengths):
     return state(phi_k, v, torch.where(lengths == 0, phi_k.shape[-2], lengths))
+
+
+@exercise.mutant(EMPTY)
+def picked_at_the_last_token(phi_k, v, lengths):
+    return picked(phi_k, v, lengths - 1)
+
+
+@exercise.mutant(EMPTY)
+def first_token_at_length_0(phi_k, v, lengths):
+    return state(phi_k, v, lengths.clamp(min=1))
 
 
 @exercise.mutant("the sums are divided by the lengths: keep them as they are, z will divide")

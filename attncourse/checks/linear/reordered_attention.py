@@ -39,8 +39,8 @@ def by_hand(phi_q, phi_k, v, padding=None):
 
 
 def features(draw, *shape):
-    """Positive numbers."""
-    return draw.normal(*shape).exp()
+    """Positive numbers, none of them near 0: small ones have a case of their own."""
+    return 4 * (draw.normal(*shape).exp() + 1)
 
 
 @exercise.cases
@@ -160,6 +160,12 @@ def product_of_sums(phi_q, phi_k, v, padding=None):
     return reorder(phi_q, phi_k, v, padding, total=total)
 
 
+@exercise.mutant("the state is divided by z: the query meets each of the two, and then you divide")
+def state_divided_by_z(phi_q, phi_k, v, padding=None):
+    keys = without_padding(phi_k, padding)
+    return phi_q @ (keys.mT @ v / or_one(keys.sum(-2)[..., None]))
+
+
 @exercise.mutant("the normaliser sums over the queries: each query has its own, a sum over keys")
 def normaliser_of_all_queries(phi_q, phi_k, v, padding=None):
     total = phi_q @ without_padding(phi_k, padding).sum(-2)[..., None]
@@ -191,7 +197,7 @@ def padding_is_not_optional(phi_q, phi_k, v, padding=None):
     return reorder(phi_q, phi_k * padding[..., None], v)
 
 
-MINUS_INFINITY = "-inf, or nearly, goes into a softmax: here the features of padding must be 0"
+MINUS_INFINITY = "-inf, or nearly, is for a softmax: here the features of padding must be 0"
 
 
 @exercise.mutant(MINUS_INFINITY)
@@ -231,6 +237,16 @@ def epsilon_of_a_millionth(phi_q, phi_k, v, padding=None):
 )
 def at_least_a_millionth(phi_q, phi_k, v, padding=None):
     return reorder(phi_q, phi_k, v, padding, divisor=lambda total: total.clamp(min=1e-6))
+
+
+@exercise.mutant(
+    "a divisor as small as can be makes a gradient NaN: where the sum is 0, divide by 1"
+)
+def at_least_the_smallest_number(phi_q, phi_k, v, padding=None):
+    def divisor(total):
+        return total.clamp(min=torch.finfo(total.dtype).tiny)
+
+    return reorder(phi_q, phi_k, v, padding, divisor=divisor)
 
 
 @exercise.mutant("the feature map is applied once more: phi_q and phi_k are features already")
