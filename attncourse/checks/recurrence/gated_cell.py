@@ -192,10 +192,19 @@ class NoReset(Cell):
         return torch.tanh(read + kept)
 
 
-@exercise.mutant("r meets the token, too: it says how much of the old state the candidate sees")
+RESET = "r meets the token: it says how much of the old state the candidate sees, and no more"
+
+
+@exercise.mutant(RESET)
 class ResetOnBoth(Cell):
     def candidate(self, read, kept, r, state):
         return torch.tanh(r * (read + kept))
+
+
+@exercise.mutant(RESET)
+class ResetOnTheToken(Cell):
+    def candidate(self, read, kept, r, state):
+        return torch.tanh(r * read + kept)
 
 
 @exercise.mutant("a bias is left out: there is one for the token and one for the state")
@@ -230,7 +239,10 @@ class CutFromTheFront(Cell):
         return rows.chunk(3, dim=1)
 
 
-PARAMETERS = "the parameters are four tensors: weights (3h, d) and (3h, h), and biases (3h,)"
+PARAMETERS = (
+    "its parameters should be weight_ih (3h, d), weight_hh (3h, h), bias_ih (3h,) and bias_hh "
+    "(3h,), each an nn.Parameter of that name"
+)
 
 
 @exercise.mutant(PARAMETERS)

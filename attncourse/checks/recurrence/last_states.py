@@ -2,7 +2,13 @@
 
 import torch
 
-from attncourse.checks.around import add_to, always_float32, detached, made_on_the_cpu
+from attncourse.checks.around import (
+    add_to,
+    always_float32,
+    batch_axis_assumed,
+    detached,
+    made_on_the_cpu,
+)
 from attncourse.checks.exercise import Case, Exercise
 
 exercise = Exercise(
@@ -28,7 +34,7 @@ exercise = Exercise(
 def one_by_one(states, lengths):
     n, h = states.shape[-2:]
     pairs = zip(states.reshape(-1, n, h), lengths.flatten().tolist(), strict=True)
-    last = [one[length - 1] if length else 0 * one[0] for one, length in pairs]
+    last = [one[length - 1] if length else torch.zeros_like(one[0]) for one, length in pairs]
     return torch.stack(last).reshape(*states.shape[:-2], h)
 
 
@@ -143,10 +149,26 @@ def lengths_meet_all_sequences(states, lengths):
     return zeroed(states[..., lengths - 1, :], lengths)
 
 
-@exercise.mutant("it counts the axes from the front: any leading axes, or none, should work")
-def batch_axis_assumed(states, lengths):
-    batch = torch.arange(len(states), device=states.device)
-    return zeroed(states[batch, (lengths - 1).clamp(min=0)], lengths)
+def of_one_batch(states, lengths):
+    return states[torch.arange(len(states), device=states.device), lengths - 1]
+
+
+@exercise.mutant(EMPTY)
+def last_position_of_one_batch_for_the_empty(states, lengths):
+    return of_one_batch(states, lengths)
+
+
+COUNTED = "it counts the axes from the front: any leading axes, or none, should work"
+
+
+@exercise.mutant(COUNTED)
+def rows_of_one_batch(states, lengths):
+    return zeroed(of_one_batch(states, lengths), lengths)
+
+
+@exercise.mutant(COUNTED)
+def rows_and_lengths_of_one_batch(states, lengths):
+    return of_one_batch(states, lengths).masked_fill((lengths == 0)[:, None], 0)
 
 
 @exercise.mutant(
@@ -164,12 +186,35 @@ def squeezed_whole(states, lengths):
     return zeroed(states.gather(-2, at).squeeze(), lengths)
 
 
-@exercise.mutant("it loops over the sequences or the positions: one index serves them all")
+LOOP = "it loops over the sequences or the positions: one index serves them all"
+
+
+@exercise.mutant(LOOP)
 def loop_over_sequences(states, lengths):
     if states.dim() == 2:
         return last(states, lengths)
     pairs = zip(states, lengths, strict=True)
     return torch.stack([loop_over_sequences(*pair) for pair in pairs])
+
+
+def last_one_by_one(states, ends):
+    pairs = zip(states, ends, strict=True)
+    return torch.stack([one[end - 1] if end > 0 else 0 * one[0] for one, end in pairs])
+
+
+@exercise.mutant(LOOP)
+def loop_over_the_lengths_of_a_batch(states, lengths):
+    return last_one_by_one(states, lengths)
+
+
+@exercise.mutant(LOOP)
+def loop_over_a_list_of_lengths(states, lengths):
+    return last_one_by_one(states, lengths.tolist())
+
+
+@exercise.mutant(LOOP)
+def loop_over_places_in_a_batch(states, lengths):
+    return last_one_by_one(states, [lengths[i] for i in range(len(states))])
 
 
 @exercise.mutant("the input changes: put the zeros into a new tensor")
@@ -178,4 +223,4 @@ def written_into_the_input(states, lengths):
     return last(states, lengths)
 
 
-add_to(exercise, last, always_float32, detached, made_on_the_cpu)
+add_to(exercise, last, batch_axis_assumed, always_float32, detached, made_on_the_cpu)

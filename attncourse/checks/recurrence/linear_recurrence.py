@@ -3,7 +3,13 @@
 import torch
 from torch.nn.functional import pad
 
-from attncourse.checks.around import add_to, always_float32, float32_inside, made_on_the_cpu
+from attncourse.checks.around import (
+    add_to,
+    always_float32,
+    batch_axis_assumed,
+    float32_inside,
+    made_on_the_cpu,
+)
 from attncourse.checks.exercise import Case, Exercise
 
 exercise = Exercise(
@@ -205,7 +211,7 @@ def factor_of_the_step_before(a, b):
 
 
 @exercise.mutant("it counts the axes from the front: any leading axes, or none, should work")
-def batch_axis_assumed(a, b):
+def positions_on_the_second_axis(a, b):
     reach = 1
     while reach < b.shape[1]:
         late = a[:, reach:]
@@ -225,7 +231,10 @@ def written_into_the_inputs(a, b):
     return b
 
 
-@exercise.mutant("it writes over numbers that autograd still needs: make new tensors in each turn")
+WRITTEN_OVER = "it writes over numbers that autograd still needs: make new tensors in each turn"
+
+
+@exercise.mutant(WRITTEN_OVER)
 def written_over(a, b):
     reach, a, b = 1, a.clone(), b.clone()
     while reach < b.shape[-2]:
@@ -235,4 +244,24 @@ def written_over(a, b):
     return b
 
 
-add_to(exercise, scan, always_float32, float32_inside, made_on_the_cpu)
+@exercise.mutant(WRITTEN_OVER)
+def assigned_over(a, b):
+    reach, a, b = 1, a.clone(), b.clone()
+    while reach < b.shape[-2]:
+        b[..., reach:, :] = b[..., reach:, :] + a[..., reach:, :] * b[..., :-reach, :]
+        a[..., reach:, :] = a[..., reach:, :] * a[..., :-reach, :]
+        reach *= 2
+    return b
+
+
+@exercise.mutant("it reads what it has just written over: make new tensors in each turn")
+def read_while_written(a, b):
+    reach, a, b = 1, a.clone(), b.clone()
+    while reach < b.shape[-2]:
+        b[..., reach:, :] += a[..., reach:, :] * b[..., :-reach, :]
+        a[..., reach:, :] *= a[..., :-reach, :]
+        reach *= 2
+    return b
+
+
+add_to(exercise, scan, batch_axis_assumed, always_float32, float32_inside, made_on_the_cpu)

@@ -163,6 +163,11 @@ def input_and_forget_gate_swapped(x, w_ih, w_hh, b):
     return run(x, w_ih, w_hh, b, order="figo")
 
 
+@exercise.mutant(ORDER)
+def candidate_and_output_gate_swapped(x, w_ih, w_hh, b):
+    return run(x, w_ih, w_hh, b, order="ifog")
+
+
 @exercise.mutant("the cell has no tanh any more: the output reads tanh of the cell")
 def cell_without_tanh(x, w_ih, w_hh, b):
     return run(x, w_ih, w_hh, b, show=lambda cell, o: o.sigmoid() * cell)

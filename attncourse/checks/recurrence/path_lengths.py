@@ -56,7 +56,7 @@ def cases(draw):
     yield Case(f"a network with leaps, n={n}, 3 layers", (mask, 3), longer=(window(40, 0, -1), 3))
     yield Case(f"a convolution of width 3, n={n}, 4 layers", (window(n, -1, 0, 1), 4))
     yield Case(f"each reads the two before it, n={n}, 3 layers", (window(n, -1, -2), 3))
-    yield Case(f"a recurrence, n={n}, {n} layers", (window(n, -1), n))
+    yield Case(f"each reads the one before it, n={n}, {n} layers", (window(n, -1), n))
     yield Case(f"a ring, n={n}, {2 * n} layers", (window(n, -1, n - 1), 2 * n))
     yield Case("attention, n=5, 2 layers", (torch.ones(5, 5, dtype=torch.bool), 2))
     yield Case("causal attention, n=5, 2 layers", (torch.ones(5, 5, dtype=torch.bool).tril(), 2))
@@ -78,14 +78,19 @@ def layer(reads, known):
     return (reads.double() @ known.double()) > 0
 
 
-def lengths(reads, layers, *, first=1, far=-1, dtype=torch.int64, up=layer, least=True):
+def new(known, steps):
+    """What a position hears of for the first time."""
+    return known & (steps < 0)
+
+
+def lengths(reads, layers, *, first=1, up=layer, noted=new):
     """The right answer, with the places where a wrong one departs from it as arguments."""
     known = eye(reads)
-    steps = torch.where(known, 0, far).to(dtype)
+    steps = known.long() - 1
     for k in range(first, layers + first):
         known = up(reads, known)
-        steps = torch.where(known & (steps == far) if least else known & ~eye(reads), k, steps)
-    return steps.to(dtype)
+        steps = torch.where(noted(known, steps), k, steps)
+    return steps
 
 
 @exercise.valid
@@ -135,9 +140,22 @@ def both_directions(reads, layers):
     return lengths(reads | reads.T, layers)
 
 
-@exercise.mutant("a later layer overwrites the first: note k only where the result is still -1")
+LATER = "a later layer overwrites the first: note k only where the result is still -1"
+
+
+@exercise.mutant(LATER)
 def latest_layer(reads, layers):
-    return lengths(reads, layers, least=False)
+    return lengths(reads, layers, noted=lambda known, _: known)
+
+
+@exercise.mutant(LATER)
+def latest_layer_but_on_the_diagonal(reads, layers):
+    return lengths(reads, layers, noted=lambda known, _: known & ~eye(known))
+
+
+@exercise.mutant(LATER)
+def latest_layer_of_all_it_knows(reads, layers):
+    return lengths(reads | eye(reads), layers, noted=lambda known, _: known)
 
 
 @exercise.mutant("the first layer is counted as 0: after it, what a position reads is 1 layer away")

@@ -2,7 +2,13 @@
 
 import torch
 
-from attncourse.checks.around import add_to, always_float32, detached, made_on_the_cpu
+from attncourse.checks.around import (
+    add_to,
+    always_float32,
+    batch_axis_assumed,
+    detached,
+    made_on_the_cpu,
+)
 from attncourse.checks.exercise import Case, Exercise
 
 exercise = Exercise(
@@ -104,9 +110,17 @@ def sorted_by_a_key(x, lengths):
     return picked(x, key.argsort(dim=-1))
 
 
-@exercise.mutant("the padding comes to the front: turn round the tokens within the length only")
+WHOLE = "the padding comes to the front: turn round the tokens within the length only"
+
+
+@exercise.mutant(WHOLE)
 def turned_whole(x, lengths):
     return x.flip(-2)
+
+
+@exercise.mutant(WHOLE)
+def turned_whole_and_taken_within(x, lengths):
+    return torch.where((places(x) < lengths[..., None])[..., None], x.flip(-2), x)
 
 
 @exercise.mutant("the padding is turned round, too: behind the length each token keeps its place")
@@ -142,8 +156,22 @@ def longest_for_all(x, lengths):
     return turn(x, torch.full_like(lengths, 1) * lengths.max())
 
 
-@exercise.mutant("it counts the axes from the front: any leading axes, or none, should work")
-def batch_axis_assumed(x, lengths):
+@exercise.mutant("every index meets every sequence: pair them, with gather or with two indices")
+def indices_meet_all_sequences(x, lengths):
+    return x[..., index(x, lengths), :]
+
+
+COUNTED = "it counts the axes from the front: any leading axes, or none, should work"
+
+
+@exercise.mutant(COUNTED)
+def lengths_of_one_batch(x, lengths):
+    t, lengths = places(x), lengths[:, None]
+    return picked(x, torch.where(t < lengths, lengths - 1 - t, t))
+
+
+@exercise.mutant(COUNTED)
+def rows_of_one_batch(x, lengths):
     batch = torch.arange(len(x), device=x.device)[:, None]
     return x[batch, index(x, lengths)]
 
@@ -155,10 +183,33 @@ def first_numbers_only(x, lengths):
     return x.gather(-2, index(x, lengths)[..., None])
 
 
-@exercise.mutant("it loops over the sequences or the positions: one index serves them all")
+LOOP = "it loops over the sequences or the positions: one index serves them all"
+
+
+@exercise.mutant(LOOP)
 def loop_over_sequences(x, lengths):
     pairs = zip(x.flatten(0, -3), lengths.flatten(), strict=True) if x.dim() > 2 else [(x, lengths)]
     return torch.stack([turn(*pair) for pair in pairs]).reshape(x.shape)
+
+
+def turned_one_by_one(x, ends):
+    pairs = zip(x, ends, strict=True)
+    return torch.stack([torch.cat([one[:end].flip(0), one[end:]]) for one, end in pairs])
+
+
+@exercise.mutant(LOOP)
+def loop_over_the_lengths_of_a_batch(x, lengths):
+    return turned_one_by_one(x, lengths)
+
+
+@exercise.mutant(LOOP)
+def loop_over_a_list_of_lengths(x, lengths):
+    return turned_one_by_one(x, lengths.tolist())
+
+
+@exercise.mutant(LOOP)
+def loop_over_places_in_a_batch(x, lengths):
+    return turned_one_by_one(x, [lengths[i] for i in range(len(x))])
 
 
 @exercise.mutant("the input changes: put the tokens into a new tensor")
@@ -166,4 +217,4 @@ def written_into_the_input(x, lengths):
     return x.copy_(turn(x, lengths))
 
 
-add_to(exercise, turn, always_float32, detached, made_on_the_cpu)
+add_to(exercise, turn, batch_axis_assumed, always_float32, detached, made_on_the_cpu)

@@ -5,7 +5,7 @@ from itertools import accumulate
 import torch
 import torch.nn.functional as F
 
-from attncourse.checks.around import add_to, float32_inside, made_on_the_cpu
+from attncourse.checks.around import add_to, batch_axis_assumed, float32_inside, made_on_the_cpu
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.recurrence.written import TORCH_RECURRENCE
 
@@ -15,7 +15,7 @@ exercise = Exercise(
     title="One state after the other",
     kind="build",
     difficulty=1,
-    minutes=20,
+    minutes=15,
     points=10,
     hints=(
         "A step needs the token at hand and the state before it, and nothing else. So a loop over "
@@ -164,13 +164,36 @@ def tokens_in_front(x, w_x, w_h, b, first=None):
     return run(x, w_x, w_h, b, first, axis=0)
 
 
+FIRST_AXIS = "it loops over the first axis, which is a batch if there is one: tokens are axis -2"
+
+
+def over_the_first_axis(x, w_x, w_h, b, start, axis=-2):
+    return run(x.movedim(0, -2), w_x, w_h, b, start, axis=axis)
+
+
+@exercise.mutant(FIRST_AXIS)
+def first_axis_with_one_state(x, w_x, w_h, b, first=None):
+    return over_the_first_axis(x, w_x, w_h, b, x.new_zeros(len(b)) if first is None else first)
+
+
+@exercise.mutant(FIRST_AXIS)
+def first_axis_with_a_state_for_each_sentence(x, w_x, w_h, b, first=None):
+    return over_the_first_axis(x, w_x, w_h, b, zeros(x, b) if first is None else first)
+
+
+@exercise.mutant(FIRST_AXIS)
+def first_axis_in_and_out(x, w_x, w_h, b, first=None):
+    start = x.new_zeros(len(b)) if first is None else first
+    return over_the_first_axis(x, w_x, w_h, b, start, axis=0)
+
+
 @exercise.mutant("the gradient ends at each step: the state may not be detached on its way")
 def state_detached(x, w_x, w_h, b, first=None):
     return run(x, w_x, w_h, b, first, carry=torch.Tensor.detach)
 
 
 @exercise.mutant("it counts the axes from the front: any leading axes, or none, should work")
-def batch_axis_assumed(x, w_x, w_h, b, first=None):
+def tokens_on_the_second_axis(x, w_x, w_h, b, first=None):
     state, states = x.new_zeros(len(x), len(b)) if first is None else first, []
     for t in range(x.shape[1]):
         state = step(x[:, t], state, w_x, w_h, b)
@@ -238,4 +261,4 @@ def zeros_in_float32(x, w_x, w_h, b, first=None):
     return run(x, w_x, w_h, b, start)
 
 
-add_to(exercise, run, float32_inside, made_on_the_cpu)
+add_to(exercise, run, batch_axis_assumed, float32_inside, made_on_the_cpu)

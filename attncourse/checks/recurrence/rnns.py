@@ -34,7 +34,7 @@ def side_by_side(x, w_ih, w_hh, b_ih, b_hh):
 
 RIGHT = {
     "a right network": plain,
-    "a right network, inputs first": inputs_first,
+    "a right network, which does not use w_hh at the first token": inputs_first,
     "a right network, its weights side by side": side_by_side,
 }
 STATE = "state @ w_hh.mT"

@@ -25,7 +25,7 @@ exercise = Exercise(
     title="A test that wrong networks fail",
     kind="test",
     difficulty=3,
-    minutes=35,
+    minutes=45,
     points=20,
     hints=(
         "A network can get every number right and still not learn. It can be right for the first "
@@ -34,8 +34,9 @@ exercise = Exercise(
         "it. Compare shape, dtype and all numbers for a sequence of six tokens without a batch and "
         "for one with two leading axes, in both dtypes. Then compare the gradients of x and of all "
         "four weights, and look whether the inputs are still the same.",
-        "torch.autograd.grad((out * c).sum(), (x, w_ih, w_hh, b_ih, b_hh)), with a c of random "
-        "numbers, gives five gradients; compare each with the one of your own loop",
+        "torch.autograd.grad((out * c).sum(), (x, w_ih, w_hh, b_ih, b_hh), materialize_grads=True) "
+        "gives five gradients, zeros where none flows; c are random numbers. Compare each with the "
+        "one of your own loop",
     ),
     differentiable=False,
 )
@@ -184,6 +185,13 @@ def no_gradients(rnn):
 @exercise.mutant("only the gradient of x is compared: the weights are what learns")
 def gradient_of_x_only(rnn):
     examine(rnn, which=slice(1))
+
+
+@exercise.mutant("with one token w_hh plays no part: its gradient may be zeros, and may be None")
+def gradient_wanted_of_one_token(rnn):
+    examine(rnn)
+    leaves = [x.requires_grad_() for x in inputs(sizes=(1, 3, 4))]
+    torch.autograd.grad(rnn(*leaves).sum(), leaves)
 
 
 @exercise.mutant("gradients are compared for short sequences only: try six tokens there, too")
