@@ -292,10 +292,16 @@ def called(namespace, request, settings):
         answer |= {"outcome": "forbidden", "called": watch.called}
     answer |= {"settings": settings.changed(), "steps": watch.steps + operations.count}
     answer |= {"value": encode(value), "largest": operations.largest}
-    answer["after"] = [encode(one) for one in inputs[:given]]
+    answer["after"] = [left(one) for one in inputs[:given]]
     if answer["outcome"] == "returned" and request["cotangent"]:
         answer["gradients"] = gradients(value, leaves, decode(request["cotangent"], device))
     return answer
+
+
+def left(value):
+    """An argument after the call; a tensor that now wants a gradient is not the one given."""
+    asked = isinstance(value, torch.Tensor) and value.is_leaf and value.requires_grad
+    return {"other": "a leaf of autograd"} if asked else encode(value)
 
 
 def built(kind, arguments, weights, before=None):

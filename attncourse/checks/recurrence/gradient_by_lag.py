@@ -232,6 +232,13 @@ def loop_over_lags(layer, x):
     return torch.stack([one.norm() for one in jacobian(layer, x).unbind(1)]).flip(0)
 
 
+@exercise.mutant("x wants a gradient from now on, wherever else it is used: ask it of a copy of x")
+def gradient_asked_of_x(layer, x):
+    last = layer(x.requires_grad_())[-1]
+    found = [torch.autograd.grad(one, x, retain_graph=True)[0] for one in last]
+    return norm(torch.stack(found)).flip(0)
+
+
 @exercise.mutant("x changes while you measure: autograd gives the gradient, so leave x as it is")
 def difference_quotients(layer, x):
     steps, before = [], layer(x)[-1]
