@@ -44,8 +44,7 @@ def detached(answer, *args, **kwargs):
 
 
 def made_on_the_cpu(answer, *args, **kwargs):
-    zeros = {"device": "cpu"}
-    return each(answer(*args, **kwargs), lambda x: x + torch.zeros(x.shape, dtype=x.dtype, **zeros))
+    return each(answer(*args, **kwargs), lambda x: x + torch.zeros_like(x, device="cpu"))
 
 
 def changed_in_place(answer, *args, **kwargs):
