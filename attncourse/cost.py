@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 
 import torch
 from torch import Tensor
@@ -9,6 +10,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from torch.utils.benchmark import Timer
 from torch.utils.flop_counter import FlopCounterMode
+
+aten = torch.ops.aten
 
 
 @dataclass(frozen=True)
@@ -25,10 +28,13 @@ def count(f: Callable, *args, **kwargs) -> Cost:
     Inputs on the meta device have shapes but no numbers: the cost is counted without computing.
     """
     largest = Largest()
-    # torch's table of operations lacks the product of a matrix and a vector
-    counter = FlopCounterMode(
-        display=False, custom_mapping={torch.ops.aten.mv: matrix_vector_flops}
-    )
+    # torch's table of operations lacks these
+    missing = {
+        aten.mv: matrix_vector_flops,
+        aten.addmm_: added_product_flops,
+        aten.baddbmm_: added_product_flops,
+    }
+    counter = FlopCounterMode(display=False, custom_mapping=missing)
     with largest, counter:
         f(*args, **kwargs)
     return Cost(counter.get_total_flops(), largest.elements)
@@ -38,6 +44,11 @@ def matrix_vector_flops(matrix, vector, *args, **kwargs) -> int:
     """One multiplication and one addition for each entry of the matrix."""
     rows, columns = matrix
     return 2 * rows * columns
+
+
+def added_product_flops(total, first, second, *args, **kwargs) -> int:
+    """One multiplication and one addition for each term of each entry of the total."""
+    return 2 * prod(total) * first[-1]
 
 
 class Largest(TorchDispatchMode):

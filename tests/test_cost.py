@@ -27,6 +27,14 @@ def test_a_product_with_a_vector_is_counted_too(where):
 
 
 @pytest.mark.parametrize("where", DEVICES)
+def test_a_product_added_in_place_is_counted_too(where):
+    total, a, b = blanks(where, (3, 5), (3, 4), (4, 5))
+    assert count(total.addmm_, a, b).flops == 2 * 3 * 4 * 5
+    batch = (x.expand(7, *x.shape) for x in (a, b))
+    assert count(total.repeat(7, 1, 1).baddbmm_, *batch).flops == 7 * 2 * 3 * 4 * 5
+
+
+@pytest.mark.parametrize("where", DEVICES)
 def test_attention_counts_what_the_formula_says(where):
     q, k, v = blanks(where, (2, 9, 4), (2, 11, 4), (2, 11, 3))
     assert count(attention, q, k, v) == Cost(2 * 2 * 9 * 11 * (4 + 3), largest=2 * 9 * 11)
