@@ -132,7 +132,7 @@ from attncourse.publish.scores import row
 one = next(iter(exercises(sys.argv[1]).values()))
 # how many are judged makes no difference to what is imported
 del one.mutants[1:], one.right[1:]
-row(one.chapter, one.name)
+row(0, one.chapter, one.name)
 for name, module in list(sys.modules.items()):
     if name.startswith("attncourse") and not name.startswith("attncourse.publish"):
         print(module.__file__)
@@ -168,7 +168,7 @@ def test_the_score_of_a_chapter_is_kept_until_its_checks_change(tmp_path, monkey
         (package / name / "code.py").touch()
     judged = []
 
-    def row(chapter, name):
+    def row(seed, chapter, name):
         judged.append(name)
         return Row(chapter, name, "write", 1, 1, 1, 2, 2)
 
@@ -208,7 +208,8 @@ def test_the_table_of_scores_is_made_again_after_an_edit_where_all_were_kept(boo
             file.write("ORDER = ORDER[:1]\n")
     (folder / "scores").mkdir()
     for chapter, file in scores.score_files(folder / "scores").items():
-        file.write_text(json.dumps([Row(chapter, "kept", "write", 1, 1, 1, 2, 2)]))
+        rows = [Row(chapter, "kept", "write", 1, 1, 1, 2, 2)]
+        file.write_text(json.dumps({"seed": 0, "rows": rows}))
     kept = set((folder / "scores").iterdir())
     assert execute.execute(folder) == ["one.md", "two.md"]
     assert set((folder / "scores").iterdir()) == kept

@@ -1,9 +1,14 @@
-"""The score of the checks for the site: judged on all cores, and kept for each chapter."""
+"""The score of the checks for the site: judged on all cores, and kept for each chapter.
+
+The seed is new each time; where a chapter's score is kept, its seed is, too.
+"""
 
 import json
 import os
 import re
+import secrets
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from itertools import groupby
 from multiprocessing import get_context
 from pathlib import Path
@@ -58,21 +63,26 @@ def rows(folder: Path) -> list[score.Row]:
         for name in names[chapter]
     ]
     if todo:
+        seed = secrets.randbits(31)
         folder.mkdir(parents=True, exist_ok=True)
         # a fork would copy the threads' locks of whoever asks, and not the threads
         with ProcessPoolExecutor(
             min(os.cpu_count() or 1, len(todo)), get_context("spawn"), driver.warm_up
         ) as pool:
-            judged = pool.map(row, *zip(*todo, strict=True))
+            judged = pool.map(partial(row, seed), *zip(*todo, strict=True))
             for chapter, found in groupby(judged, key=lambda one: one.chapter):
                 for old in folder.glob(f"{chapter}-*.json"):
                     old.unlink()
-                kept[chapter].write_text(json.dumps(list(found)), "utf-8")
-    return [
-        score.Row(*one) for file in kept.values() for one in json.loads(file.read_text("utf-8"))
-    ]
+                text = json.dumps({"seed": seed, "rows": list(found)})
+                kept[chapter].write_text(text, "utf-8")
+    return [score.Row(*one) for file in kept.values() for one in read(file)["rows"]]
 
 
-def row(chapter: str, name: str) -> score.Row:
+def read(file: Path) -> dict:
+    """What is kept of a chapter: its rows, and the seed at which they were judged."""
+    return json.loads(file.read_text("utf-8"))
+
+
+def row(seed: int, chapter: str, name: str) -> score.Row:
     """The score of one exercise."""
-    return score.row(exercises(chapter)[name], (0,))
+    return score.row(exercises(chapter)[name], (seed,))

@@ -17,12 +17,20 @@ ALL: dict = {}
 COLOURS = ["color-contrast", "link-in-text-block"]
 ONLY_COLOURS = {"runOnly": COLOURS}
 NO_COLOURS = {"rules": {rule: {"enabled": False} for rule in COLOURS}}
-# axe takes most of its time for the contrast of each symbol of a formula and of each word of code,
-# one after the other: of those that look the same, on the same ground, it gets three. A single
-# letter is apart, since axe passes no judgement on it
+# axe takes most of its time for the symbols of formulas and the words of code, one after the other:
+# a formula becomes plain text, and so does code once three listings have shown each of its colours.
+# Of words that look the same, on the same ground, it gets three. A single letter is apart, since
+# axe passes no judgement on it
 ALIKE = """() => {
   for (const formula of document.querySelectorAll(".katex-html:not(:has([style*=color]))"))
     formula.textContent = formula.textContent;
+  const tokens = new Map();
+  for (const code of document.querySelectorAll(".highlight pre")) {
+    const looks = [...code.querySelectorAll("span")].map((one) => one.className);
+    if (!code.querySelector("a") && looks.every((look) => tokens.get(look) > 2))
+      code.textContent = code.textContent;
+    for (const look of new Set(looks)) tokens.set(look, (tokens.get(look) ?? 0) + 1);
+  }
   const grounds = new Map(), seen = new Map();
   const ground = (one) => {
     if (!one) return "";
