@@ -16,6 +16,7 @@ import attncourse.dot_product
 import attncourse.recurrence
 from attncourse import check, hint, status
 from attncourse.checks import exercise, exercises, notebook
+from attncourse.checks.compare import close
 from attncourse.checks.driver import decode, encode
 from attncourse.checks.verdict import Verdict, judge, local
 
@@ -219,6 +220,20 @@ def test_an_answer_that_autograd_cannot_undo_is_told_torch_s_reason(right):
     verdict = judge(exercise("distance_attention"), local(in_place), SEED)
     assert verdict.hint == "the numbers are right, but autograd cannot go back"
     assert "modified by an inplace operation" in verdict.evidence
+
+
+def test_numbers_that_went_through_float32_are_told_so_however_few(right):
+    third = torch.tensor([1 / 3, 0.5], dtype=torch.float64)
+    assert close(third * (1 + 1e-8), third, length=2)
+    assert not close(third.float().double(), third, length=2)
+    assert close(torch.tensor([0.5], dtype=torch.float64), third[1:] * (1 + 1e-15), length=2)
+
+    def in_float32(q, k, v, mask=None):
+        out = right(q, k, v, mask)
+        return out.float().to(out.dtype)
+
+    one = exercise("distance_attention")
+    assert "float32" in judge(one, local(in_float32), SEED).hint
 
 
 def test_a_module_of_the_course_may_not_be_imported_in_an_answer():

@@ -53,7 +53,7 @@ def close(a: Any, b: Any, length: int) -> bool:
             return False
         if a.is_meta or not a.is_floating_point():
             return a.is_meta or a.equal(b)
-        bound = tolerance(a.dtype, length)
+        bound = allowed(a, b, length)
         # the first of these is many times as fast
         return a.equal(b) or torch.allclose(a, b, rtol=bound, atol=bound, equal_nan=True)
     if isinstance(a, (int, float)) and isinstance(b, (int, float)):
@@ -61,9 +61,21 @@ def close(a: Any, b: Any, length: int) -> bool:
     return type(a) is type(b) and a == b
 
 
-def tolerance(dtype: torch.dtype, length: int) -> float:
-    """The difference that is rounding: it grows with the length of the sum.
+def allowed(a: Tensor, b: Tensor, length: int) -> float:
+    """The difference from b that is no mistake of a: less, where a was rounded to float32."""
+    return (rounding if went_through_float32(a, b) else tolerance)(a.dtype, length)
 
-    Never under 1e-7, so that a small epsilon kept in a denominator is no mistake.
-    """
-    return max(1e-7, 256 * torch.finfo(dtype).eps * length)
+
+def went_through_float32(a: Tensor, b: Tensor) -> bool:
+    """Whether float32 holds all numbers of a exactly, and not those of b."""
+    return a.float().to(a.dtype).equal(a) and not b.float().to(b.dtype).equal(b)
+
+
+def rounding(dtype: torch.dtype, length: int) -> float:
+    """The difference that rounding makes: it grows with the length of the sum."""
+    return 256 * torch.finfo(dtype).eps * length
+
+
+def tolerance(dtype: torch.dtype, length: int) -> float:
+    """The difference that is no mistake: rounding, and a small epsilon kept in a denominator."""
+    return max(1e-7, rounding(dtype, length))
