@@ -18,6 +18,18 @@ def test_every_row_of_a_benchmark_s_table_stands_in_the_chapter(file):
     assert [row for row in rows if row not in PAGE] == []
 
 
+def test_every_row_of_the_table_of_times_stands_in_the_chapter():
+    text = (RESULTS / "relative.md").read_text("utf-8")
+    assert "8 heads of width 64, reach 16" in text
+    section = text.split("## In times of")[1].split("##")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| ")]
+    assert len(rows) == 8
+    assert [row for row in rows if row not in PAGE] == []
+    of_blocks = next(row for row in rows if "in blocks" in row).strip("| ").split(" | ")
+    longest, peak = map(float, of_blocks[-2:])
+    assert longest < 1 and peak < 0.5
+
+
 def test_what_the_chapter_says_of_reach_keys_and_values_is_so():
     rows = json.loads((RESULTS / "relative_ablations.json").read_text("utf-8"))["rows"]
     right = {row["model"]: row["mean"] for row in rows}
