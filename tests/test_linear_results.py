@@ -1,18 +1,15 @@
 """The chapter linear shows what its benchmark measured, and says no more of it than is so."""
 
 from itertools import pairwise
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "chapters" / "linear.md").read_text("utf-8")
-RESULTS = (ROOT / "benchmarks" / "results" / "linear.md").read_text("utf-8")
-SECTION = RESULTS.split("## In times of the causal form")[1].split("##")[0]
-ROWS = [line for line in SECTION.splitlines() if line.startswith("| ")]
+from tables import missing, rows
+
+ROWS = rows("linear", "In times of the causal form")
 
 
 def test_every_row_of_the_table_stands_in_the_chapter():
     assert len(ROWS) == 8
-    assert [row for row in ROWS if row not in PAGE] == []
+    assert missing(ROWS, "linear") == []
 
 
 def test_what_the_chapter_says_of_the_clock_is_so():

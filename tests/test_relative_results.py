@@ -1,31 +1,24 @@
 """The chapter relative shows what its benchmarks measured, and says no more of it than is so."""
 
 import json
-from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "chapters" / "relative.md").read_text("utf-8")
-RESULTS = ROOT / "benchmarks" / "results"
+from tables import RESULTS, missing, rows
 
 
 @pytest.mark.parametrize("file", ["relative_ablations", "translation"])
 def test_every_row_of_a_benchmark_s_table_stands_in_the_chapter(file):
-    lines = (RESULTS / f"{file}.md").read_text("utf-8").splitlines()
-    rows = [line for line in lines if line.startswith("| ")]
-    assert len(rows) > 3
-    assert [row for row in rows if row not in PAGE] == []
+    table = rows(file)
+    assert len(table) > 3
+    assert missing(table, "relative") == []
 
 
 def test_every_row_of_the_table_of_times_stands_in_the_chapter():
-    text = (RESULTS / "relative.md").read_text("utf-8")
-    assert "8 heads of width 64, reach 16" in text
-    section = text.split("## In times of")[1].split("##")[0]
-    rows = [line for line in section.splitlines() if line.startswith("| ")]
-    assert len(rows) == 8
-    assert [row for row in rows if row not in PAGE] == []
-    of_blocks = next(row for row in rows if "in blocks" in row).strip("| ").split(" | ")
+    assert "8 heads of width 64, reach 16" in (RESULTS / "relative.md").read_text("utf-8")
+    table = rows("relative", "In times of")
+    assert len(table) == 8
+    assert missing(table, "relative") == []
+    of_blocks = next(row for row in table if "in blocks" in row).strip("| ").split(" | ")
     longest, peak = map(float, of_blocks[-2:])
     assert longest < 1 and peak < 0.5
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from attncourse.checks.convolution.windows import band, inside, keys, windows
+from attncourse.checks.convolution.windows import FILL, KEYS, band, inside, keys, windows
 from attncourse.checks.exercise import Case, Exercise
 
 exercise = Exercise(
@@ -165,9 +165,6 @@ def zero_times_infinity(q, k, v, width):
     return mean(weights, windows(v, width, width - 1))
 
 
-FILL = "the fill is not low enough: it still gets weight where other scores are low. Fill with -inf"
-
-
 @exercise.mutant(FILL)
 def fill_with_minus_a_hundred(q, k, v, width):
     return attend(q, k, v, width, fill=-100.0)
@@ -182,9 +179,6 @@ def with_keys_of(value, q, k, v, width):
     near = windows(k, width, width - 1, value)
     at = torch.ones_like(near[..., 0], dtype=torch.bool)
     return attend(q, k, v, width, found=(near, windows(v, width, width - 1)), at=at)
-
-
-KEYS = "keys that low give scores of either sign, or NaN: mask the scores, not the keys"
 
 
 @exercise.mutant(KEYS)

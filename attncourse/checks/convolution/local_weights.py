@@ -2,7 +2,7 @@
 
 import torch
 
-from attncourse.checks.convolution.windows import band, inside, keys, windows
+from attncourse.checks.convolution.windows import FILL, KEYS, band, inside, keys, windows
 from attncourse.checks.exercise import Case, Exercise
 
 exercise = Exercise(
@@ -171,9 +171,6 @@ def zero_times_infinity(q, k, width):
     return (scored(q, k, width) + (1 - at) * -torch.inf).softmax(-1)
 
 
-FILL = "the fill is not low enough: it still gets weight where other scores are low. Fill with -inf"
-
-
 @exercise.mutant(FILL)
 def fill_with_minus_a_hundred(q, k, width):
     return weighted(q, k, width, fill=-100.0)
@@ -182,9 +179,6 @@ def fill_with_minus_a_hundred(q, k, width):
 @exercise.mutant(FILL)
 def fill_with_minus_ten_thousand(q, k, width):
     return weighted(q, k, width, fill=-1e4)
-
-
-KEYS = "keys that low give scores of either sign, or NaN: mask the scores, not the keys"
 
 
 @exercise.mutant(KEYS)

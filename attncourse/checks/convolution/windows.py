@@ -5,6 +5,10 @@ from torch.nn.functional import pad
 
 from attncourse.checks.relative.rows import offsets
 
+# hints of two exercises
+FILL = "the fill is not low enough: it still gets weight where other scores are low. Fill with -inf"
+KEYS = "keys that low give scores of either sign, or NaN: mask the scores, not the keys"
+
 
 def band(n, m, left, right, device=None, *, first=None):
     """True where a key lies at most `left` before its query and at most `right` after it."""
