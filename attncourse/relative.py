@@ -128,7 +128,7 @@ def relative_attention(
         wide_q, wide_k, wide_v = (x.to(exact).expand(*batch, *x.shape[-2:]) for x in (q, k, v))
         wide_q = wide_q / q.shape[-1] ** 0.5
         if mask is not None:
-            mask = mask.expand(*mask.shape[:-2], q.shape[-2], k.shape[-2])
+            mask = mask.expand(*batch, q.shape[-2], k.shape[-2])
         z, shares = AttentionInBlocks.apply(wide_q, wide_k, wide_v, wide_q @ a_k.to(exact).mT, mask)
         return (z + shares @ a_v.to(exact)).to(q.dtype)
 
@@ -145,8 +145,8 @@ class AttentionInBlocks(torch.autograd.Function):
         ctx.batch = q.shape[:-2]
         q, k, v, bias = (x.reshape(math.prod(ctx.batch), *x.shape[-2:]) for x in (q, k, v, bias))
         z, shares = q.new_empty(*q.shape[:-1], v.shape[-1]), torch.zeros_like(bias)
-        for here, band in blocks_of(q, k, bias):
-            weights = weights_of(q[:, here] @ k.mT, bias[:, here], mask, here, band, ctx.batch)
+        for here, band, allowed, buffers in blocks_of(q, k, bias, mask):
+            weights = weights_of(q[:, here], k, bias[:, here], band, allowed, buffers)
             z[:, here] = weights @ v
             sum_by_row(weights, band, shares[:, here])
         ctx.save_for_backward(q, k, v, bias, mask, z, shares)
@@ -164,10 +164,11 @@ class AttentionInBlocks(torch.autograd.Function):
         # queries times keys is the faster way around for these products, so they are transposed
         dk, dv = (x.new_zeros(len(x), x.shape[2], x.shape[1]) for x in (k, v))
         with autocast_off(q):
-            for here, band in blocks_of(q, k, bias):
-                weights = weights_of(q[:, here] @ k.mT, bias[:, here], mask, here, band, ctx.batch)
+            for here, band, allowed, buffers in blocks_of(q, k, bias, mask):
+                weights = weights_of(q[:, here], k, bias[:, here], band, allowed, buffers)
                 dv.baddbmm_(dz[:, here].mT, weights)
-                dscores = add_by_row(dz[:, here] @ v.mT, band, dbias[:, here]).mul_(weights)
+                dweights = torch.bmm(dz[:, here], v.mT, out=buffers[0])
+                dscores = add_by_row(dweights, band, dbias[:, here]).mul_(weights)
                 dk.baddbmm_(q[:, here].mT, dscores)
                 dq[:, here] = dscores @ k
                 sum_by_row(dscores, band, drows[:, here])
@@ -175,12 +176,14 @@ class AttentionInBlocks(torch.autograd.Function):
         return *dqkv, None
 
 
-def blocks_of(q: Tensor, k: Tensor, bias: Tensor) -> Iterator[tuple[slice, tuple]]:
-    """For each block of queries: which, the keys that some reach, and the table rows of these.
+def blocks_of(q: Tensor, k: Tensor, bias: Tensor, mask: Tensor | None) -> Iterator[tuple]:
+    """For each block of queries: which, the keys that some reach with their rows, mask, buffers.
 
-    All keys to the left of the band share the first row, all to the right the last.
+    All keys to the left of the band share the first row of a table, all to the right the last.
+    The two buffers, as large as the scores, are the same for all: new memory takes time.
     """
     n, m, reach = q.shape[1], k.shape[1], bias.shape[-1] // 2
+    buffers = q.new_empty(2, len(q), min(BLOCK, n), m)
     for start in range(0, n, BLOCK):
         here = slice(start, min(start + BLOCK, n))
         first, last = m - n + here.start, m - n + here.stop - 1
@@ -188,16 +191,18 @@ def blocks_of(q: Tensor, k: Tensor, bias: Tensor) -> Iterator[tuple[slice, tuple
         query = torch.arange(first, last + 1, device=q.device)
         key = torch.arange(left, right, device=q.device)
         index = (key - query[:, None]).clamp(-reach, reach) + reach
-        yield here, (left, right, index.expand(len(q), *index.shape))
+        band = left, right, index.expand(len(q), *index.shape)
+        yield here, band, None if mask is None else mask[..., here, :], buffers[:, :, : len(query)]
 
 
 def weights_of(
-    products: Tensor, bias: Tensor, mask: Tensor | None, here: slice, band: tuple, batch: torch.Size
+    q: Tensor, k: Tensor, bias: Tensor, band: tuple, mask: Tensor | None, buffers: Tensor
 ) -> Tensor:
-    """A block's weights, from its products, which are overwritten."""
-    scores = add_by_row(products, band, bias)
-    allowed = None if mask is None else mask[..., here, :]
-    return masked_softmax(scores.view(*batch, *scores.shape[1:]), allowed).view(scores.shape)
+    """A block's weights; the first buffer is free afterwards."""
+    scores = add_by_row(torch.bmm(q, k.mT, out=buffers[0]), band, bias)
+    if mask is None:
+        return torch.softmax(scores, -1, out=buffers[1])
+    return masked_softmax(scores.view(mask.shape), mask).view(scores.shape)
 
 
 def add_by_row(x: Tensor, band: tuple, by_row: Tensor) -> Tensor:
