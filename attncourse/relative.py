@@ -183,7 +183,7 @@ def blocks_of(q: Tensor, k: Tensor, bias: Tensor, mask: Tensor | None) -> Iterat
     The two buffers, as large as the scores, are the same for all: new memory takes time.
     """
     n, m, reach = q.shape[1], k.shape[1], bias.shape[-1] // 2
-    buffers = q.new_empty(2, len(q), min(BLOCK, n), m)
+    buffers = [q.new_empty(len(q), min(BLOCK, n), m) for _ in range(2)]
     for start in range(0, n, BLOCK):
         here = slice(start, min(start + BLOCK, n))
         first, last = m - n + here.start, m - n + here.stop - 1
@@ -192,11 +192,12 @@ def blocks_of(q: Tensor, k: Tensor, bias: Tensor, mask: Tensor | None) -> Iterat
         key = torch.arange(left, right, device=q.device)
         index = (key - query[:, None]).clamp(-reach, reach) + reach
         band = left, right, index.expand(len(q), *index.shape)
-        yield here, band, None if mask is None else mask[..., here, :], buffers[:, :, : len(query)]
+        mine = [buffer[:, : len(query)] for buffer in buffers]
+        yield here, band, None if mask is None else mask[..., here, :], mine
 
 
 def weights_of(
-    q: Tensor, k: Tensor, bias: Tensor, band: tuple, mask: Tensor | None, buffers: Tensor
+    q: Tensor, k: Tensor, bias: Tensor, band: tuple, mask: Tensor | None, buffers: list[Tensor]
 ) -> Tensor:
     """A block's weights; the first buffer is free afterwards."""
     scores = add_by_row(torch.bmm(q, k.mT, out=buffers[0]), band, bias)
