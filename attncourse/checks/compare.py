@@ -53,12 +53,15 @@ def close(a: Any, b: Any, length: int) -> bool:
             return False
         if a.is_meta or not a.is_floating_point():
             return a.is_meta or a.equal(b)
-        bound = allowed(a, b, length)
         # the first of these is many times as fast
-        return a.equal(b) or torch.allclose(a, b, rtol=bound, atol=bound, equal_nan=True)
+        return a.equal(b) or within(allowed(a, b, length), a, b)
     if isinstance(a, (int, float)) and isinstance(b, (int, float)):
         return type(a) is type(b) and abs(a - b) <= tolerance(torch.float64, length) * (1 + abs(b))
     return type(a) is type(b) and a == b
+
+
+def within(bound: float, a: Tensor, b: Tensor) -> bool:
+    return torch.allclose(a, b, rtol=bound, atol=bound, equal_nan=True)
 
 
 def allowed(a: Tensor, b: Tensor, length: int) -> float:

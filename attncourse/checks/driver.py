@@ -38,7 +38,7 @@ LIBRARIES = {
 
 
 def warm_up():
-    """Make torch load what its first call on the meta device needs: a second, and never watched."""
+    """Make torch load what its first call on the meta device needs: seconds, and never watched."""
     torch.empty(2, 2, device="meta").square()
 
 
@@ -270,6 +270,8 @@ def called(namespace, request, settings):
     places, given = len(request["args"]), len(request["args"]) + len(request["kwargs"])
     kwargs = dict(zip(request["kwargs"], inputs[places:given], strict=True))
     weights = dict(zip(request["weights"], inputs[given:], strict=True))
+    if device == "meta":
+        warm_up()
     watch = Watch(request["forbidden"], request["most_steps"])
     watching = watch if request["watched"] else contextlib.nullcontext()
     operations = Operations()

@@ -3,12 +3,9 @@
 import secrets
 from collections.abc import Callable
 
-from attncourse.checks import chapters, driver, exercise, exercises
+from attncourse.checks import chapters, exercise, exercises
 from attncourse.checks.verdict import Verdict, judge, local
 from attncourse.devices import device
-
-# loading this module is the place to wait, not the first check
-driver.warm_up()
 
 verdicts: dict[str, Verdict] = {}
 

@@ -5,7 +5,7 @@ from functools import cache
 from itertools import groupby
 from typing import NamedTuple
 
-from attncourse.checks import chapters, driver, exercises
+from attncourse.checks import chapters, exercises
 from attncourse.checks.exercise import TORCH_ATTENTION, Exercise
 from attncourse.checks.verdict import Verdict, judge, judge_own, local
 from attncourse.devices import device
@@ -48,7 +48,6 @@ class Row(NamedTuple):
 @cache
 def tried(exercise: Exercise, seeds: tuple[int, ...]) -> list[Tried]:
     """Every mutant and every valid answer of an exercise, judged at each seed."""
-    driver.warm_up()
     known = [(m.function, m.hint) for m in exercise.mutants] + [(f, None) for f in exercise.right]
     results = []
     # ours live in attncourse.checks, which a learner's may not call: only torch's is refused

@@ -90,18 +90,19 @@ def verdict(trial: "Trial", look: Callable[[int], Observation]) -> Verdict:
         if got.outcome == "steps":
             # one call that runs away is enough: the others would, too
             break
-        if not same(got, want, trial.length) and probe.way != "values":
+        if probe.way != "values" and not same(got, want, trial.length):
             break
-    first = trial.first_difference(seen, trial.expected)
-    if first is None:
+    faults = list(trial.differences(seen, trial.expected))
+    if not faults:
         return Verdict("passed")
     given = exercise.given and trial.observations(exercise.given)
-    if given and trial.first_difference(seen, given) is None:
+    if given and not list(trial.differences(seen, given)):
         return Verdict("not attempted", SAME)
+    first = faults[0]
     status, why, evidence = explain(
         trial.probes[first], seen[first], trial.expected[first], trial.length
     )
-    return Verdict(status, trial.known_mistake(seen, first) or why, evidence)
+    return Verdict(status, trial.known_mistake(seen, faults) or why, evidence)
 
 
 def unwritten(got: Observation) -> bool:
@@ -167,22 +168,22 @@ class Trial:
     def observations(self, function: Callable) -> list[Observation]:
         return [self.observe_own(function, place) for place in range(len(self.probes))]
 
-    def first_difference(self, some: list[Observation], others: list[Observation]) -> int | None:
+    def differences(self, some: list[Observation], others: list[Observation]) -> Iterator[int]:
+        """The places where the two did not do the same."""
         pairs = enumerate(zip(some, others, strict=False))
-        return next((i for i, (a, b) in pairs if not same(a, b, self.length)), None)
+        return (i for i, (a, b) in pairs if not same(a, b, self.length))
 
-    def known_mistake(self, seen: list[Observation], first: int) -> str | None:
+    def known_mistake(self, seen: list[Observation], faults: list[int]) -> str | None:
         """The hint of the mutant that does what was seen, at the faults above all.
 
         It agrees at every fault, or at most of several, and on most probes. To agree at one fault
         among many may be chance, and a wrong hint is worse than a plain one.
         """
-        faults = [i for i, got in enumerate(seen) if not same(got, self.expected[i], self.length)]
-        # of wrong values the gradients do not count
-        seen = [
-            got if close(got.value, want.value, self.length) else replace(got, gradients=None)
-            for got, want in zip(seen, self.expected, strict=False)
-        ]
+        first, seen = faults[0], [*seen]
+        for i in faults:
+            # of wrong values the gradients do not count
+            if not close(seen[i].value, self.expected[i].value, self.length):
+                seen[i] = replace(seen[i], gradients=None)
         best, most = None, (0, 0)
         for mutant in self.exercise.mutants:
             if not self.alike(seen[first], first, mutant.function):

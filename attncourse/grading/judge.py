@@ -12,14 +12,11 @@ from pathlib import Path
 import torch
 from nbval.plugin import IPyNbCell, IPyNbFile, NbCellError
 
-from attncourse.checks import driver, exercises
+from attncourse.checks import exercises
 from attncourse.checks.verdict import Verdict, judge
 from attncourse.devices import named_device
 from attncourse.grading.kernel import CellError, GradingKernel, Trouble
 from attncourse.grading.report import Report, plain
-
-# everything of our own is loaded before a line of the learner's runs
-driver.warm_up()
 
 IMPORT_NOTE = "only this cell is graded: what it needs must be imported or written in it"
 

@@ -26,7 +26,6 @@ LOAD_DRIVER = f"""
 import sys, types
 sys.modules["attncourse_driver"] = types.ModuleType("attncourse_driver")
 exec(compile({DRIVER!r}, "attncourse_driver", "exec"), sys.modules["attncourse_driver"].__dict__)
-sys.modules["attncourse_driver"].warm_up()
 del sys, types
 """
 

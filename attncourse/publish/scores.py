@@ -13,7 +13,7 @@ from itertools import groupby
 from multiprocessing import get_context
 from pathlib import Path
 
-from attncourse.checks import chapters, driver, exercises, score
+from attncourse.checks import chapters, exercises, score
 from attncourse.publish.execute import PACKAGE, digest, source_files, versions
 
 # what judging an answer never imports
@@ -66,9 +66,8 @@ def rows(folder: Path) -> list[score.Row]:
         seed = secrets.randbits(31)
         folder.mkdir(parents=True, exist_ok=True)
         # a fork would copy the threads' locks of whoever asks, and not the threads
-        with ProcessPoolExecutor(
-            min(os.cpu_count() or 1, len(todo)), get_context("spawn"), driver.warm_up
-        ) as pool:
+        workers = min(os.cpu_count() or 1, len(todo))
+        with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
             judged = pool.map(partial(row, seed), *zip(*todo, strict=True))
             for chapter, found in groupby(judged, key=lambda one: one.chapter):
                 for old in folder.glob(f"{chapter}-*.json"):
