@@ -10,38 +10,51 @@ import sys
 
 from attncourse.publish.chromium import chromium
 
+# what the tests use -> the packages of Debian that have it, the best first: not every system has
+# every one
+PACKAGES = {
+    "bubblewrap": ["bubblewrap"],
+    "chromium": ["chromium-headless-shell", "chromium"],
+}
+
 
 def missing() -> list[str]:
-    """Debian's names of the packages that this machine lacks."""
+    """What this machine lacks."""
     lacks = {
         "bubblewrap": sys.platform == "linux" and shutil.which("bwrap") is None,
         "chromium": chromium() is None,
     }
-    return [package for package, lacking in lacks.items() if lacking]
+    return [name for name, lacking in lacks.items() if lacking]
 
 
-def install(packages: list[str]) -> None:
-    """Install packages where there is apt, by root or by a sudo that asks for no password."""
+def install(names: list[str]) -> None:
+    """Install these where there is apt, by root or by a sudo that asks for no password."""
     sudo = [] if os.geteuid() == 0 else ["sudo", "-n"]
     if not shutil.which("apt-get") or (sudo and not shutil.which("sudo")):
         return
-    # each by itself: not every system has every one, and one that is not there stops the others
-    for words in (["update", "-q"], *(["install", "-q", "-y", one] for one in packages)):
+
+    def apt_get(*words: str) -> bool:
         command = " ".join(["apt-get", *words])
         print(f"==> {command}", flush=True)
-        if subprocess.run([*sudo, *command.split()], stdout=subprocess.DEVNULL).returncode:
+        done = subprocess.run([*sudo, *command.split()], stdout=subprocess.DEVNULL)
+        if done.returncode:
             print(f"==> {command} failed", file=sys.stderr)
+        return done.returncode == 0
+
+    apt_get("update", "-q")
+    for name in names:
+        any(apt_get("install", "-q", "-y", package) for package in PACKAGES[name])
 
 
 def main() -> int:
     """Install what is missing, and name what is missing still."""
-    if packages := missing():
-        install(packages)
-    for package in (packages := missing()):
-        print(f"==> {package} is missing: the tests that need it are skipped", file=sys.stderr)
-    if not packages:
+    if names := missing():
+        install(names)
+    for name in (names := missing()):
+        print(f"==> {name} is missing: the tests that need it are skipped", file=sys.stderr)
+    if not names:
         print("==> this machine has what the tests use beyond Python")
-    return 1 if packages else 0
+    return 1 if names else 0
 
 
 if __name__ == "__main__":
