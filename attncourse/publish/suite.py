@@ -11,9 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, NamedTuple
 
-STEPS = {
+# what takes no time, and says at once what is wrong
+FIRST = {
     "style": ["ruff", "check", "--quiet", "."],
     "format": ["ruff", "format", "--check", "--quiet", "."],
+}
+BESIDE = {
+    "site": ["attncourse.publish.site"],
     "types": ["pyright"],
     "notebooks": ["attncourse.publish", "--check"],
 }
@@ -30,7 +34,16 @@ TESTS = APART | {
 REPORTS = {name: Path(f".cache/{name}.xml") for name in TESTS}
 # one after the other in a line, the longest line first: a browser needs the site that it looks at.
 # Each waits for kernels, browsers and programs, so three lines keep two cores busy
-LINES = [["site", "browser"], ["checks"], ["graders"], ["others"], ["colab"], ["claims"]]
+LINES = [
+    ["site", "browser"],
+    ["checks"],
+    ["others"],
+    ["graders"],
+    ["colab"],
+    ["claims"],
+    ["types"],
+    ["notebooks"],
+]
 AT_A_TIME = 3
 # threads of several programs that wait for each other take many times as long as one
 ALONE = {"OMP_NUM_THREADS": "1"}
@@ -122,8 +135,8 @@ def main() -> int:
     for report in REPORTS.values():
         report.unlink(missing_ok=True)
     start = time.monotonic()
-    results = {name: run(name, command) for name, command in STEPS.items()}
-    apart = {"site": ["attncourse.publish.site"]} | {
+    results = {name: run(name, command) for name, command in FIRST.items()}
+    apart = BESIDE | {
         name: ["pytest", f"--junitxml={REPORTS[name]}", *what] for name, what in TESTS.items()
     }
     results |= run_beside([{name: apart[name] for name in line} for line in LINES])
