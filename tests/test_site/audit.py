@@ -14,9 +14,8 @@ document.querySelectorAll("button.toggle-button-hidden").forEach((button) => but
 # without preload: axe would ask for what style sheets import, at the wrong address
 AXE = {"resultTypes": ["violations"], "preload": False}
 ALL: dict = {}
-COLOURS = ["color-contrast", "link-in-text-block"]
-ONLY_COLOURS = {"runOnly": COLOURS}
-NO_COLOURS = {"rules": {rule: {"enabled": False} for rule in COLOURS}}
+ONLY_COLOURS = {"runOnly": ["color-contrast", "link-in-text-block"]}
+ONLY_WIDE = {"runOnly": ["scrollable-region-focusable"]}
 # axe takes most of its time for the symbols of formulas and the words of code, one after the other:
 # a formula becomes plain text, and so does code once three listings have shown each of its colours.
 # Of words that look the same, on the same ground, it gets three. A single letter is apart, since
