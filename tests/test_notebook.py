@@ -7,6 +7,7 @@ import importlib
 import os
 import random
 import secrets
+import sys
 
 import pytest
 import torch
@@ -153,6 +154,35 @@ def with_numpy(x, query, lengths):
 def test_an_answer_that_reads_a_value_is_not_called_wrong_on_the_meta_device(answer):
     verdict = judge(exercise("attention_pool"), local(answer), SEED)
     assert verdict == Verdict("passed")
+
+
+LIBRARY = """
+for i in range(300_000):
+    pass
+
+
+def last(x):
+    for i in range(300_000):
+        pass
+"""
+
+
+@pytest.mark.parametrize(("called", "wanted"), [(False, "passed"), (True, "too slow")])
+def test_only_what_a_library_does_when_it_is_called_counts_as_steps(
+    called, wanted, tmp_path, monkeypatch
+):
+    def prefix_mask(n, prefix, device=None):
+        import large_library
+
+        position = torch.arange(n, device=device)
+        if called:
+            large_library.last(position)
+        return (position <= position[:, None]) | (position < prefix)
+
+    (tmp_path / "large_library.py").write_text(LIBRARY)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "large_library", raising=False)
+    assert judge(exercise("prefix_mask"), local(prefix_mask), SEED).status == wanted
 
 
 @pytest.mark.parametrize("level", [1, 2, 3])

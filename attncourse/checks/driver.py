@@ -37,6 +37,10 @@ LIBRARIES = {
 }
 
 
+# where Python loads a module: none of the lines that run meanwhile are the learner's either
+IMPORT = "importlib._bootstrap._find_and_load"
+
+
 def warm_up():
     """Make torch load what its first call on the meta device needs: seconds, and never watched."""
     torch.empty(2, 2, device="meta").square()
@@ -119,7 +123,8 @@ class Watch:
     """
 
     def __init__(self, forbidden, most_steps):
-        self.forbidden, self.most_steps, self.steps, self.called = forbidden, most_steps, 0, None
+        self.forbidden, self.most_steps, self.called = forbidden, most_steps, None
+        self.steps = self.imports = 0
 
     def __enter__(self):
         self.before = sys.gettrace(), sys.getprofile()
@@ -135,14 +140,24 @@ class Watch:
         if module == __name__:
             return None
         if event == "call":
-            self.refuse(f"{module}.{frame.f_code.co_qualname}")
-            if module.partition(".")[0] in LIBRARIES:
+            name = f"{module}.{frame.f_code.co_qualname}"
+            self.refuse(name)
+            if name == IMPORT:
+                self.imports += 1
+                frame.f_trace_lines = False
+                return self.imported
+            if self.imports or module.partition(".")[0] in LIBRARIES:
                 return None
         elif event == "line":
             self.steps += 1
             if self.steps > self.most_steps:
                 raise Stopped("steps")
         return self.trace
+
+    def imported(self, frame, event, arg):
+        if event == "return":
+            self.imports -= 1
+        return self.imported
 
     def profile(self, frame, event, arg):
         if event == "c_call":
@@ -270,7 +285,7 @@ def called(namespace, request, settings):
     places, given = len(request["args"]), len(request["args"]) + len(request["kwargs"])
     kwargs = dict(zip(request["kwargs"], inputs[places:given], strict=True))
     weights = dict(zip(request["weights"], inputs[given:], strict=True))
-    if device == "meta":
+    if {"plain": "meta"} in ({"plain": device}, *request["args"], *request["kwargs"].values()):
         warm_up()
     watch = Watch(request["forbidden"], request["most_steps"])
     watching = watch if request["watched"] else contextlib.nullcontext()

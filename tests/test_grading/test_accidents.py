@@ -17,11 +17,13 @@ from attncourse.grading.grade import grade
 from attncourse.grading.report import plain
 
 HARMLESS = {
-    "a print and a plot left in": lambda s: (
-        s + "\nprint('here')\nimport matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.show()"
+    # the first of all: torch loads much for it, line by line, before any check has had it do so
+    "an operation on the meta device": lambda s: s.replace(
+        "    return", "    torch.empty(2, device='meta').square()\n    return", 1
     ),
-    "a warning on stderr": lambda s: (
-        s + "\nimport sys, warnings\nprint('w', file=sys.stderr)\nwarnings.warn('w')"
+    "a print, a plot and a warning left in": lambda s: (
+        s + "\nprint('here')\nimport matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.show()"
+        "\nimport sys, warnings\nprint('w', file=sys.stderr)\nwarnings.warn('w')"
     ),
     "the check left in": lambda s: (
         s + "\nfrom attncourse import check, hint, status\ncheck('x', 1)\nstatus()"
