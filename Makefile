@@ -81,8 +81,9 @@ $(ready): | python
 	@echo "==> making .venv with `$(PYTHON) --version`"
 	@$(PYTHON) -m venv .venv
 	@echo "==> installing what requirements.txt names (the first time takes some minutes: torch is large)"
-	@# Python compiles what it imports when it does: to compile all there is takes as long as the rest
+	@# pip would compile with one processor
 	@$(run) pip install --disable-pip-version-check --no-compile -r requirements.txt
+	@$(run) compileall -qq -j 0 .venv/lib || true
 	@$(run) pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation -e .
 	@rm -f .venv/ready-*
 	@touch $@
