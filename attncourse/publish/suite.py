@@ -24,7 +24,8 @@ BESIDE = {
 APART = {
     "browser": ["tests/test_site"],
     "checks": ["tests/test_checks.py"],
-    "graders": ["tests/test_grading"],
+    "attacks": ["tests/test_grading/test_attacks.py"],
+    "accidents": ["tests/test_grading/test_accidents.py"],
     "colab": ["tests/test_colab.py"],
     "claims": ["tests/test_claims.py"],
 }
@@ -38,7 +39,8 @@ LINES = [
     ["site", "browser"],
     ["checks"],
     ["others"],
-    ["graders"],
+    ["attacks"],
+    ["accidents"],
     ["colab"],
     ["claims"],
     ["types"],
