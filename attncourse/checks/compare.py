@@ -53,15 +53,14 @@ def close(a: Any, b: Any, length: int) -> bool:
             return False
         if a.is_meta or not a.is_floating_point():
             return a.is_meta or a.equal(b)
-        # the first of these is many times as fast
-        return a.equal(b) or within(allowed(a, b, length), a, b)
+        # many times as fast as what follows
+        if a.equal(b):
+            return True
+        bound = allowed(a, b, length)
+        return torch.allclose(a, b, rtol=bound, atol=bound, equal_nan=True)
     if isinstance(a, (int, float)) and isinstance(b, (int, float)):
         return type(a) is type(b) and abs(a - b) <= tolerance(torch.float64, length) * (1 + abs(b))
     return type(a) is type(b) and a == b
-
-
-def within(bound: float, a: Tensor, b: Tensor) -> bool:
-    return torch.allclose(a, b, rtol=bound, atol=bound, equal_nan=True)
 
 
 def allowed(a: Tensor, b: Tensor, length: int) -> float:

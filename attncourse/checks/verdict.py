@@ -92,11 +92,11 @@ def verdict(trial: "Trial", look: Callable[[int], Observation]) -> Verdict:
             break
         if probe.way != "values" and not same(got, want, trial.length):
             break
-    faults = list(trial.differences(seen, trial.expected))
+    faults = trial.differences(seen, trial.expected)
     if not faults:
         return Verdict("passed")
     given = exercise.given and trial.observations(exercise.given)
-    if given and not list(trial.differences(seen, given)):
+    if given and not trial.differences(seen, given):
         return Verdict("not attempted", SAME)
     first = faults[0]
     status, why, evidence = explain(
@@ -168,10 +168,10 @@ class Trial:
     def observations(self, function: Callable) -> list[Observation]:
         return [self.observe_own(function, place) for place in range(len(self.probes))]
 
-    def differences(self, some: list[Observation], others: list[Observation]) -> Iterator[int]:
+    def differences(self, some: list[Observation], others: list[Observation]) -> list[int]:
         """The places where the two did not do the same."""
         pairs = enumerate(zip(some, others, strict=False))
-        return (i for i, (a, b) in pairs if not same(a, b, self.length))
+        return [i for i, (a, b) in pairs if not same(a, b, self.length)]
 
     def known_mistake(self, seen: list[Observation], faults: list[int]) -> str | None:
         """The hint of the mutant that does what was seen, at the faults above all.
