@@ -81,7 +81,7 @@ $(ready): | python
 	@echo "==> making .venv with `$(PYTHON) --version`"
 	@$(PYTHON) -m venv .venv
 	@echo "==> installing what requirements.txt names (the first time takes some minutes: torch is large)"
-	@# pip would compile with one processor
+	@# pip would compile with one processor; a package may hold files that are no Python
 	@$(run) pip install --disable-pip-version-check --no-compile -r requirements.txt
 	@$(run) compileall -qq -j 0 .venv/lib || true
 	@$(run) pip install --disable-pip-version-check --quiet --no-deps --no-build-isolation -e .

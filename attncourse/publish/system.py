@@ -43,7 +43,9 @@ def install(names: list[str]) -> None:
 
     apt_get("update", "-q")
     for name in names:
-        any(apt_get("install", "-q", "-y", package) for package in PACKAGES[name])
+        for package in PACKAGES[name]:
+            if apt_get("install", "-q", "-y", package):
+                break
 
 
 def main() -> int:
