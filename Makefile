@@ -29,10 +29,10 @@ help:
 	@echo "PYTHON=...    chooses the Python (3.11 or newer) that .venv is made with"
 
 book: python port site
-	@$(run) attncourse.publish.live $(PORT)
+	@$(run) tools.live $(PORT)
 
 site: $(ready)
-	@$(run) attncourse.publish.site
+	@$(run) tools.site
 
 # the site has it too, where its front page links to it
 zip: site
@@ -44,18 +44,18 @@ times: $(ready)
 
 # make lighthouse PAGES=index.html for some pages only, STOCK=1 to compare with the stock theme
 lighthouse: $(ready)
-	@$(run) attncourse.publish.lighthouse $(PAGES) $(if $(STOCK),--stock)
+	@$(run) tools.lighthouse $(PAGES) $(if $(STOCK),--stock)
 
 test: $(ready) .cache/wheels
-	@$(run) attncourse.publish.suite
+	@$(run) tools.suite
 
 # the tests of the pages keep a picture of each kind of page they look at
 screenshots: $(ready)
-	@$(run) pytest -q tests/test_site/test_pages.py
+	@$(run) pytest -q tests/site/test_pages.py
 	@echo "==> the pictures are in _build/screenshots"
 
 system: python
-	@$(PYTHON) -m attncourse.publish.system
+	@$(PYTHON) -m tools.system
 
 .cache/wheels: | $(ready)
 	@echo "==> fetching the IPython that Colab has, to run the notebooks with it"
@@ -63,13 +63,13 @@ system: python
 	&& mv $@.part $@ || echo "==> not fetched: the tests that need it will be skipped"
 
 release: $(ready)
-	@$(run) attncourse.publish
+	@$(run) tools
 
 clean:
 	rm -rf _build .cache .pytest_cache .ruff_cache $(if $(ALL),.venv)
 
 port:
-	@$(PYTHON) -m attncourse.publish.serve "$(PORT)"
+	@$(PYTHON) -m tools.serve "$(PORT)"
 
 python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \

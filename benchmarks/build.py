@@ -44,7 +44,7 @@ def processor_seconds() -> float:
 
 def timed_build(course: Path) -> tuple:
     """Build once: seconds, processor seconds, pages whose cells ran, pages that Sphinx wrote."""
-    command = [sys.executable, "-m", "attncourse.publish.site"]
+    command = [sys.executable, "-m", "tools.site"]
     before, start, clock = processor_seconds(), time.monotonic(), time.time()
     done = subprocess.run(
         command, cwd=course, env=os.environ | {"PYTHONPATH": str(course)}, capture_output=True

@@ -4,13 +4,13 @@ A test of a bad input asks for the fixture `unchecked`, so that the input reache
 own message instead of the annotations' check.
 """
 
-from pathlib import Path
-
 import jaxtyping
 import pytest
 import torch
 
-CHAPTERS = sorted(path.stem for path in Path(__file__).parents[1].glob("chapters/*.md"))
+from tests import ROOT
+
+CHAPTERS = sorted(path.stem for path in ROOT.glob("chapters/*.md"))
 
 jaxtyping.install_import_hook([f"attncourse.{slug}" for slug in CHAPTERS], "beartype.beartype")
 

@@ -50,7 +50,7 @@ class GradingKernel(RunningKernel):
         self.folder = Path(tempfile.mkdtemp(prefix="ac-"))
         home = self.folder / "home"
         home.mkdir()
-        hidden = ("checks", "grading", "publish", chapter)
+        hidden = ("checks", "grading", chapter)
         environment = {
             name: os.environ[name]
             for name in (

@@ -1,0 +1,5 @@
+"""The tests, by what they look at."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]

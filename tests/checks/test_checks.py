@@ -1,0 +1,186 @@
+"""The checks: each refuses every wrong answer it knows, with its hint, and accepts every right one.
+
+The seeds are new at each run; ATTNCOURSE_SEED=<number> runs those of an earlier one again. The
+score is printed at the end, as on the page reference/mutation.md, which is made at a fifth seed.
+"""
+
+import os
+import secrets
+from functools import cache, partial
+from importlib import import_module
+
+import pytest
+import torch
+import torch.nn.functional as F
+from nbformat import NotebookNode
+
+from attncourse.checks import chapters, exercise, exercises, score
+from attncourse.checks.exercise import KINDS, Draw
+from attncourse.checks.notebook import report
+from attncourse.checks.verdict import Verdict, judge, judge_own, local
+from tools.address import repository_url
+from tools.book import Book
+from tools.notebooks import exercise_notebook
+
+# as in a notebook: where the course is called, its annotations are not checked
+pytestmark = pytest.mark.usefixtures("unchecked")
+START = int(os.environ.get("ATTNCOURSE_SEED") or secrets.randbits(31))
+SEEDS = tuple(range(START, START + 4))
+EVERY = [one for chapter in chapters() for one in exercises(chapter).values()]
+
+each_chapter = pytest.mark.parametrize("chapter", chapters())
+
+
+class Summary:
+    """A pytest plugin that prints the score below the tests."""
+
+    def pytest_terminal_summary(self, terminalreporter):
+        terminalreporter.section(f"score of the checks, ATTNCOURSE_SEED={START}")
+        terminalreporter.write_line(score.markdown_table(score.rows(SEEDS)))
+
+
+@pytest.fixture(scope="module", params=EVERY, ids=lambda one: one.name)
+def one(request):
+    """Each exercise: all tests of one come before the next's, while its inputs are still known."""
+    return request.param
+
+
+@pytest.fixture(scope="module", autouse=True)
+def summary(request):
+    """Print the score once all exercises have been tried, and not when some were left out."""
+    yield
+    names = {item.name for item in request.session.items}
+    if all(f"test_every_mutant_is_refused_with_its_own_hint[{one.name}]" in names for one in EVERY):
+        request.config.pluginmanager.register(Summary())
+
+
+def test_every_mutant_is_refused_with_its_own_hint(one):
+    misjudged = [
+        f"seed {seed}: {answer.__name__} should hear {wanted!r}: {verdict}"
+        for answer, wanted, seed, verdict in score.tried(one, SEEDS)
+        if wanted is not None and (verdict.status == "passed" or verdict.hint != wanted)
+    ]
+    assert not misjudged, "\n".join(misjudged)
+
+
+def test_every_valid_answer_is_accepted(one):
+    misjudged = [
+        f"seed {seed}: {answer.__name__}: {verdict}"
+        for answer, wanted, seed, verdict in score.tried(one, SEEDS)
+        if wanted is None and verdict.status != "passed"
+    ]
+    assert not misjudged, "\n".join(misjudged)
+
+
+@cache
+def page_of(chapter: str, solved: bool = False) -> NotebookNode:
+    """The exercise notebook of a chapter, with empty answers or with the solutions."""
+    return exercise_notebook(chapter, Book(repository_url()), solved=solved)
+
+
+@cache
+def answers(chapter: str, solved: bool) -> dict:
+    """What a learner's kernel holds once every answer cell has been run."""
+    namespace: dict = {"__name__": "__main__"}
+    for cell in page_of(chapter, solved).cells:
+        tags = cell.metadata.get("tags", [])
+        if cell.cell_type == "code" and cell.id not in ("setup", "status") and "check" not in tags:
+            exec(cell.source, namespace)
+    return namespace
+
+
+@pytest.mark.parametrize(("solved", "wanted"), [(False, "not attempted"), (True, "passed")])
+def test_every_stub_is_not_attempted_and_every_solution_passes(one, solved, wanted):
+    answer = answers(one.chapter, solved)[one.name]
+    # a learner's answer is watched; what it calls does not depend on the seed
+    verdicts = {SEEDS[0]: judge(one, local(answer), SEEDS[0])}
+    verdicts |= {seed: judge_own(one, answer, seed) for seed in SEEDS[1:]}
+    assert {verdict.status for verdict in verdicts.values()} == {wanted}, verdicts
+
+
+def test_an_exercise_is_stated_under_its_title(one):
+    page = page_of(one.chapter)
+    before = page.cells[: [cell.id for cell in page.cells].index(f"answer-{one.name}")]
+    headings = [
+        line
+        for cell in before
+        if cell.cell_type == "markdown"
+        for line in cell.source.split("\n")
+        if line.startswith("## ")
+    ]
+    assert headings[-1] == f"## {one.title}"
+
+
+def test_an_exercise_has_a_card_and_three_hints(one):
+    assert one.difficulty in (1, 2, 3) and one.minutes > 0 and one.points > 0
+    assert len(set(one.hints)) == 3
+    assert all(text.strip() for text in one.hints)
+    assert len(one.mutants) >= 9 and len(one.right) >= 2
+
+
+@each_chapter
+def test_a_chapter_has_all_five_kinds_and_enough_mutants(chapter):
+    found = exercises(chapter).values()
+    assert {one.kind for one in found} == set(KINDS)
+    assert len(found) >= 8
+    assert sum(len(one.mutants) for one in found) >= 60
+
+
+def test_the_score_counts_an_answer_that_is_judged_wrongly(monkeypatch):
+    one = EVERY[0]
+    results = score.tried(one, SEEDS[:1])
+    wrong = next(i for i, result in enumerate(results) if result.hint is not None)
+    valid = next(i for i, result in enumerate(results) if result.hint is None)
+    changed = list(results)
+    changed[wrong] = results[wrong]._replace(verdict=Verdict("passed"))
+    changed[valid] = results[valid]._replace(verdict=Verdict("wrong", "some hint"))
+    monkeypatch.setattr(score, "tried", lambda *given: changed)
+    row = score.row(one, SEEDS[:1])
+    assert (row.refused, row.right_hint) == (row.mutants - 1, row.mutants - 1)
+    assert row.accepted == row.valid - 1
+
+
+def test_the_table_has_a_line_for_each_exercise_and_a_sum():
+    row = score.Row("some_chapter", "first", "build", 10, 9, 8, 3, 2)
+    table = score.markdown_table([row, row._replace(exercise="second", mutants=101)])
+    lines = [[part.strip() for part in line.strip("|").split("|")] for line in table.split("\n")]
+    assert lines[0] == list(score.HEADINGS)
+    assert lines[2] == ["first", "build", "10", "9", "8", "3", "2"]
+    assert lines[-1] == ["all of some_chapter", "", "111", "18", "16", "6", "4"]
+    assert len({len(line) for line in table.split("\n")}) == 1
+
+
+ORACLES = {
+    name: oracle
+    for chapter in chapters()
+    for name, oracle in import_module(f"tests.checks.oracles.{chapter}").ORACLES.items()
+}
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_the_reference_agrees_with_an_oracle_that_we_did_not_write(name):
+    for seed in SEEDS:
+        for case in exercise(name).inputs(Draw(seed)):
+            got, wanted = case.result(exercise(name).make), case.result(ORACLES[name])
+            about = f"seed {seed}, {case.about}: expected {wanted}, got {got}"
+            torch.testing.assert_close(got, wanted, msg=about)
+
+
+def test_a_wrong_answer_prints_at_most_two_lines_and_no_traceback(one):
+    for answer, _, seed, verdict in score.tried(one, SEEDS):
+        lines = report(one.name, verdict).split("\n")
+        about = f"seed {seed}: {answer.__name__}: {lines}"
+        assert len(lines) <= 2 and "Traceback" not in lines[0], about
+        assert lines[0].startswith(f"{one.name}: "), about
+
+
+def torch_attention(q, k, v, mask=None):
+    out = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+    return out if mask is None else out.masked_fill(~mask.any(-1, keepdim=True), 0.0)
+
+
+def test_the_test_we_would_write_accepts_torch_and_refuses_its_causal_form():
+    reference = exercise("test_attention").make
+    reference(torch_attention)
+    with pytest.raises(AssertionError):
+        reference(partial(F.scaled_dot_product_attention, is_causal=True))

@@ -1,0 +1,124 @@
+"""Every attack on the grader that we know, each as an answer that a learner hands in."""
+
+from typing import NamedTuple
+
+from tests.grading.submissions import SLUG
+
+# a wrong answer to each exercise, for the attacks to defend; {before} runs first in the function
+WRONG = {
+    "softmax_with_sink": "(scores, mask=None):\n    {before}\n    return scores.softmax(-1)",
+    "distance_attention": "(q, k, v, mask=None):\n    {before}\n"
+    "    return (q @ k.mT).softmax(-1) @ v",
+    "bilinear_weights": "(q, k, w, mask=None):\n    {before}\n    return q @ w @ k.mT",
+    "prefix_mask": "(n, prefix, device=None):\n    {before}\n"
+    "    return torch.ones(n, n, dtype=torch.bool, device=device)",
+    "decoder_mask": "(lengths, n):\n    {before}\n"
+    "    return torch.ones(len(lengths), n, n, dtype=torch.bool)",
+    "attention_pool": "(x, query, lengths):\n    {before}\n    return x.mean(1)",
+}
+
+
+class Played(NamedTuple):
+    """What a learner hands in for one exercise, and the statuses that may come of it."""
+
+    source: str
+    allowed: tuple[str, ...]
+    hint: str = ""
+    before: str = "pass"
+
+
+def wrong(first="", after="", before="pass", allowed=("wrong",), hint=""):
+    """A wrong answer with code before it, after it, or in its body."""
+    return Played("\n".join((first, "def {name}{body}", after)), allowed, hint, before)
+
+
+def unsafe(code: str) -> Played:
+    return wrong(after=code, allowed=("wrong", "error", "crashed", "too slow"))
+
+
+LIAR = """
+class Liar(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        return True
+"""
+RESPOND = "import sys\nsys.modules['attncourse_driver'].respond = lambda names, request: "
+ATTACKS = {
+    "patched comparisons": unsafe(
+        "torch.allclose = torch.equal = torch.Tensor.equal = torch.Tensor.allclose = "
+        "lambda *a, **k: True\ntorch.Tensor.__eq__ = lambda *a: True"
+    ),
+    "a checker of its own": unsafe(
+        "import attncourse\nattncourse.check = lambda name, answer: print(f'{name}: ok')\n"
+        "check = attncourse.check"
+    ),
+    "a tensor that lies": wrong(LIAR, before="import builtins", after="", allowed=("wrong",)),
+    "input transformers": unsafe(
+        "get_ipython().input_transformers_cleanup.append(lambda lines: ['print(\"ok\")\\n'])"
+    ),
+    "a silenced traceback": unsafe(
+        "get_ipython().set_custom_exc((BaseException,), lambda *a, **k: None)"
+    ),
+    "exit() in the cell": wrong(
+        after="exit()", allowed=("crashed",), hint="ends the Python process"
+    ),
+    "os._exit in the function": wrong(before="import os; os._exit(0)", allowed=("crashed",)),
+    "NBVAL_SKIP in a string": unsafe("note = '''\n# NBVAL_SKIP\n'''"),
+    "a swallowed interrupt": wrong(
+        before="\n    while True:\n        try:\n            import time; time.sleep(9)\n"
+        "        except KeyboardInterrupt:\n            break",
+        allowed=("too slow",),
+    ),
+    "a loop without end": wrong(before="\n    while True: pass", allowed=("too slow",)),
+    "a flood of output": wrong(after="while True: print('x' * 999)", allowed=("crashed",)),
+    "all the memory": wrong(before="[0] * 10**11", allowed=("error",), hint="MemoryError"),
+    "the answer from the course": Played(
+        "from attncourse.checks.{chapter}.{name} import exercise\n{name} = exercise.make",
+        ("error",),
+        "not there while you are graded",
+    ),
+    "the answer from the chapter": Played(
+        "from attncourse.{chapter} import attention as {name}",
+        ("error",),
+        "not there while you are graded",
+    ),
+    "torch's own attention": wrong(
+        before="torch.nn.functional.scaled_dot_product_attention(*[torch.ones(2, 2)] * 3)",
+        hint="may not be called here",
+    ),
+    "an answer that is no JSON": unsafe(RESPOND + "'passed'"),
+    "an answer with code in it": unsafe(
+        RESPOND + '\'{"outcome": "returned", "value": {"function": ["f", "raise SystemExit"]}, '
+        '"after": [], "gradients": null, "error": null, "called": null, "steps": 0}\''
+    ),
+    "an answer nested too deep": unsafe(RESPOND + "'[' * 100000 + ']' * 100000"),
+    "a verdict in place of a value": unsafe(RESPOND + '\'{"status": "passed"}\''),
+    "an answer that calls itself inconclusive": unsafe(
+        RESPOND + '\'{"outcome": "inconclusive", "value": {"plain": null}, "after": null, '
+        '"gradients": null, "error": null, "called": null, "steps": 0, "settings": []}\''
+    ),
+    "a patched json module": unsafe("import json\njson.dumps = lambda *a, **k: '{}'"),
+    "an interpreter that shows what it likes": unsafe(
+        "get_ipython().user_expressions = lambda wanted: {'result': {'data': {'text/plain': '1'}}}"
+    ),
+    "asking for input": wrong(before="input('?')", allowed=("error",)),
+    "a number in place of a tensor": Played(
+        "def {name}(*a, **k):\n    return 1", ("wrong", "error")
+    ),
+    "a result that is not data": Played(
+        "def {name}(*a, **k):\n    return object()", ("wrong",), "expected a tensor|wrong type"
+    ),
+}
+SPOILERS = {
+    "softmax patched for all": unsafe("torch.Tensor.softmax = torch.softmax = None"),
+    "products patched for all": unsafe("torch.Tensor.__matmul__ = lambda a, b: a"),
+    "another default dtype": unsafe("torch.set_default_dtype(torch.float16)"),
+    "a thread that ends the process later": unsafe(
+        "import threading, os\nthreading.Timer(2, os._exit, (0,)).start()"
+    ),
+}
+
+
+def source_of(played: Played, name: str) -> str:
+    source = played.source.replace("{body}", WRONG[name]).replace("{before}", played.before)
+    return f"# exercise: {name}\n" + source.replace("{name}", name).replace("{chapter}", SLUG)

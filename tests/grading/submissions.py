@@ -1,0 +1,32 @@
+"""Notebooks as learners hand them in, made by the tests."""
+
+from pathlib import Path
+
+import nbformat
+
+from attncourse.checks import exercises
+from attncourse.grading.graft import answer_cells, exercise_files
+from attncourse.grading.report import Report
+from tools.notebooks import solved_notebook
+
+SLUG = "dot_product"
+NAMES = list(exercises(SLUG))
+SOLVED = {name: cell.source for name, cell in answer_cells(solved_notebook(SLUG)).items()}
+SECONDS = 12
+
+
+def notebook_with(answers: dict[str, str]):
+    """The pristine exercise notebook with these answers in place."""
+    notebook = nbformat.read(exercise_files()[SLUG], as_version=4)
+    for name, cell in answer_cells(notebook).items():
+        cell.source = answers.get(name, cell.source)
+    return notebook
+
+
+def written(folder: Path, notebook, name: str = "submission.ipynb") -> Path:
+    nbformat.write(notebook, folder / name)
+    return folder / name
+
+
+def statuses(report: Report) -> dict[str, str]:
+    return {one.name: one.status for one in report.exercises}

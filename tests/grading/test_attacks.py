@@ -1,0 +1,101 @@
+"""No attack wins, and none costs the answers beside it.
+
+Every notebook is made by the test and graded by the command's own code, in a kernel of its own.
+"""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from attncourse.grading import sandbox
+from attncourse.grading.grade import grade
+from tests.grading.attacks import ATTACKS, SPOILERS, WRONG, source_of
+from tests.grading.submissions import SECONDS, SOLVED, notebook_with, statuses, written
+
+needs_sandbox = pytest.mark.skipif(
+    not sandbox.available(), reason="no bubblewrap (bwrap) that works here"
+)
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    """Every attack's result and, in the same notebooks, what became of the right answers."""
+    folder = tmp_path_factory.mktemp("attacks")
+    results, bystanders, jobs = {}, [], {}
+    waiting = list({**ATTACKS, **SPOILERS}.items())
+    for number in range(0, len(waiting), len(WRONG)):
+        placed = dict(zip(WRONG, waiting[number : number + len(WRONG)], strict=False))
+        answers = SOLVED | {name: source_of(attack, name) for name, (_, attack) in placed.items()}
+        jobs[written(folder, notebook_with(answers), f"{number}.ipynb")] = placed
+    with ThreadPoolExecutor(2) as pool:
+        reports = pool.map(lambda path: grade(path, seed=7, timeout=SECONDS), jobs)
+    for placed, report in zip(jobs.values(), reports, strict=True):
+        assert not report.problem, report.problem
+        for one in report.exercises:
+            if one.name in placed:
+                results[placed[one.name][0]] = one
+            else:
+                bystanders.append(one)
+    return results, bystanders
+
+
+@pytest.mark.parametrize("attack", [*ATTACKS, *SPOILERS])
+def test_no_attack_wins(played, attack):
+    result, wanted = played[0][attack], {**ATTACKS, **SPOILERS}[attack]
+    assert result.status in wanted.allowed, result
+    assert result.points == 0
+    assert re.search(wanted.hint, f"{result.hint} {result.evidence}"), result
+
+
+@pytest.mark.usefixtures("table")
+def test_right_answers_beside_an_attack_still_pass(played):
+    assert len(played[1]) >= 3
+    assert {one.status for one in played[1]} == {"passed"}, [
+        one for one in played[1] if one.status != "passed"
+    ]
+
+
+@pytest.fixture(scope="module")
+def table(played, request):
+    """The attack table, for whoever reads the run."""
+    yield
+    with request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+        print("\n\nattack" + " " * 36 + "status")
+        for attack, one in played[0].items():
+            print(f"{attack:<42}{one.status:<12}{one.hint[:60]}")
+
+
+@needs_sandbox
+def test_the_sandbox_hides_the_answers_the_network_and_the_report(tmp_path):
+    probe = (
+        "import pathlib, socket, glob\n"
+        "import attncourse\n"
+        "root = pathlib.Path(attncourse.__file__).parent\n"
+        "found = [str(p) for p in root.glob('checks/**/*.py')]\n"
+        "found += [p.name for p in [root / 'dot_product.py'] if p.read_text()]\n"
+        "for report in glob.glob('/tmp/attncourse-grade-*/report.json'):\n"
+        "    try:\n"
+        "        open(report, 'w').write('{}')\n"
+        "        found.append('report')\n"
+        "    except OSError: pass\n"
+        "try:\n"
+        "    socket.create_connection(('127.0.0.1', 22), 1)\n"
+        "    found.append('network')\n"
+        "except OSError as error:\n"
+        "    if error.errno != 101 and 'refused' not in str(error): found.append(str(error))\n"
+        "interfaces = [name for _, name in socket.if_nameindex() if name != 'lo']\n"
+        "assert not found and not interfaces, (found, interfaces)\n"
+    )
+    answer = {"prefix_mask": f"{SOLVED['prefix_mask']}\n{probe}\ndone = 1"}
+    # the answer is made wrong unless the probe came to its end
+    answer["prefix_mask"] += "\nright = prefix_mask\ndef prefix_mask(n, prefix, device=None):\n"
+    answer["prefix_mask"] += "    return right(n, prefix, device)[: n * done]"
+    answer["prefix_mask"] = answer["prefix_mask"].replace(
+        "# exercise: prefix_mask",
+        "# exercise: prefix_mask\ndone = 0\ndef prefix_mask(*a): return 0\n",
+    )
+    path = written(tmp_path, notebook_with(answer))
+    report = grade(path, seed=1, timeout=SECONDS, sandboxed=True)
+    assert report.sandboxed
+    assert statuses(report)["prefix_mask"] == "passed", report.exercises[3]

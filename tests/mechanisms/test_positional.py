@@ -1,0 +1,310 @@
+"""The mechanisms of the chapter positional: against loops, by property, with bad input."""
+
+import json
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attncourse import device
+from attncourse.claims import claims
+from attncourse.claims import positional as page
+from attncourse.dot_product import attention, causal_mask
+from attncourse.positional import (
+    LearnedEncoding,
+    MLPEncoding,
+    SinusoidalEncoding,
+    ancestors,
+    sinusoids,
+    tree_depth,
+    tree_distance,
+)
+from tests import ROOT
+
+LEADING = [(), (2,), (2, 3)]
+ENCODINGS = {
+    "sinusoids": SinusoidalEncoding,
+    "learned": lambda d: LearnedEncoding(20, d),
+    "mlp": lambda d: MLPEncoding(d, hidden=5),
+}
+DOUBLE = {"dtype": torch.float64, "device": device()}
+
+
+@pytest.fixture(params=ENCODINGS.values(), ids=ENCODINGS)
+def encoding(request):
+    torch.manual_seed(0)
+    return lambda d: request.param(d).to(**DOUBLE)
+
+
+def random_heads(n, seed, forest=False):
+    """The heads of a random tree, or forest, whose words stand in any order."""
+    g = torch.Generator().manual_seed(seed)
+    order = torch.randperm(n, generator=g).tolist()
+    heads = [-1] * n
+    for i, token in enumerate(order[1:], 1):
+        above = int(torch.randint(-1 if forest else 0, i, (), generator=g))
+        heads[token] = order[above] if above >= 0 else -1
+    return heads
+
+
+def way_up(heads, token):
+    way = [token]
+    while heads[way[-1]] >= 0:
+        way.append(heads[way[-1]])
+    # one more node, above all roots
+    return [*way, -1]
+
+
+@pytest.mark.parametrize("n", [0, 1, 7])
+@pytest.mark.parametrize("d", [1, 2, 7, 8])
+def test_sinusoids_are_the_equation_written_as_loops(n, d):
+    want = torch.zeros(n, d, dtype=torch.float64)
+    for t in range(n):
+        for c in range(d):
+            angle = t / 10000 ** (2 * (c // 2) / d)
+            want[t, c] = math.cos(angle) if c % 2 else math.sin(angle)
+    torch.testing.assert_close(sinusoids(n, d, dtype=torch.float64), want)
+    torch.testing.assert_close(sinusoids(n, d), want.float())
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_sinusoids_are_as_exact_as_their_dtype_however_far(dtype):
+    far = {"start": 10**6, "device": device()}
+    error = sinusoids(8, 6, dtype=dtype, **far).double() - sinusoids(
+        8, 6, dtype=torch.float64, **far
+    )
+    assert error.abs().max() <= torch.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (7, 5), (8, 4)])
+def test_an_encoding_adds_one_row_to_every_token_of_a_position(encoding, g, leading, n, d):
+    layer = encoding(d)
+    x = torch.randn(*leading, n, d, generator=g, dtype=torch.float64).to(device())
+    before = x.clone()
+    added = layer(torch.zeros(n, d, **DOUBLE))
+    torch.testing.assert_close(layer(x), x + added)
+    assert torch.equal(x, before)
+    assert len(added.unique(dim=0)) == n
+
+
+def test_sinusoids_and_table_add_what_they_say():
+    x = torch.zeros(2, 3, 5, **DOUBLE)
+    torch.testing.assert_close(SinusoidalEncoding(5)(x)[1], sinusoids(3, 5, **DOUBLE))
+    table = LearnedEncoding(4, 5).to(**DOUBLE)
+    want = F.embedding(torch.arange(3, device=device()), table.table)
+    torch.testing.assert_close(table(x)[1], want)
+
+
+def test_the_mlp_is_a_network_of_the_position(g):
+    layer = MLPEncoding(3, hidden=4).to(**DOUBLE)
+    network = torch.nn.Sequential(layer.hidden, torch.nn.Tanh(), layer.out)
+    want = torch.stack([network(torch.tensor([float(t)], **DOUBLE)) for t in range(7)])
+    torch.testing.assert_close(layer(torch.zeros(7, 3, **DOUBLE)), want)
+
+
+@pytest.mark.parametrize("start", [0, 1, 6])
+def test_a_chunk_that_knows_its_start_gets_the_rows_of_the_whole(encoding, g, start):
+    layer = encoding(4)
+    x = torch.randn(2, 7, 4, generator=g, dtype=torch.float64).to(device())
+    torch.testing.assert_close(layer(x[:, start:], start), layer(x)[:, start:])
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_the_output_has_the_dtype_of_the_input(encoding, dtype):
+    assert encoding(4).to(dtype)(torch.zeros(3, 4, dtype=dtype, device=device())).dtype == dtype
+
+
+def test_the_meta_device_gives_the_shapes(encoding):
+    out = encoding(4).to("meta")(torch.empty(2, 3, 4, device="meta"))
+    assert (out.shape, out.device.type) == ((2, 3, 4), "meta")
+    assert sinusoids(3, 4, "meta").device.type == "meta"
+    heads = torch.empty(2, 5, device="meta", dtype=torch.long)
+    depth, distance = tree_depth(heads), tree_distance(heads)
+    assert (depth.shape, distance.shape) == ((2, 5), (2, 5, 5))
+    assert depth.device.type == distance.device.type == "meta"
+
+
+def test_gradients_reach_tokens_and_parameters(encoding, g):
+    layer = encoding(4)
+    x = torch.randn(2, 3, 4, generator=g, dtype=torch.float64).to(device()).requires_grad_()
+    assert torch.autograd.gradcheck(layer, x)
+    layer(x).square().sum().backward()
+    assert all((p.grad != 0).any() for p in layer.parameters())
+
+
+@settings(max_examples=30, deadline=None)
+@given(t=st.integers(-(10**4), 10**4), offset=st.integers(-999, 999), half=st.integers(1, 8))
+def test_a_dot_product_of_sinusoids_is_a_sum_of_cosines_of_the_offset(t, offset, half):
+    d = 2 * half
+    (p,), (q,) = (sinusoids(1, d, start=s, dtype=torch.float64) for s in (t, t + offset))
+    want = sum(math.cos(offset / 10000 ** (2 * i / d)) for i in range(half))
+    assert math.isclose(p @ q, want, abs_tol=1e-9)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_only_without_positions_and_mask_does_attention_follow_a_permutation(g, causal):
+    x = torch.randn(7, 4, generator=g, dtype=torch.float64)
+    order = torch.randperm(7, generator=g)
+    mask = causal_mask(7) if causal else None
+
+    def gap(layer):
+        return (layer(x[order]) - layer(x)[order]).abs().max().item()
+
+    def bare(x):
+        return attention(x, x, x, mask)
+
+    assert (gap(bare) < 1e-12) != causal
+    assert gap(lambda x: bare(SinusoidalEncoding(4)(x))) > 1e-3
+
+
+@pytest.mark.parametrize("forest", [False, True], ids=["tree", "forest"])
+@pytest.mark.parametrize("n", [1, 2, 7, 40])
+def test_depth_and_distance_are_those_of_the_way_walked_token_by_token(n, forest):
+    for seed in range(5):
+        heads = random_heads(n, seed, forest)
+        ways = [way_up(heads, token) for token in range(n)]
+        given = torch.tensor(heads, device=device())
+        assert tree_depth(given).tolist() == [len(way) - 2 for way in ways]
+        above = [[j in ways[i] for j in range(n)] for i in range(n)]
+        assert ancestors(given).tolist() == above
+        want = [
+            [len(set(ways[i]) ^ set(ways[j])) * ((j > i) - (j < i)) for j in range(n)]
+            for i in range(n)
+        ]
+        assert tree_distance(given).tolist() == want
+
+
+def test_in_a_chain_depth_is_the_position_and_distance_the_offset():
+    place = torch.arange(9, device=device())
+    torch.testing.assert_close(tree_depth(place - 1), place)
+    torch.testing.assert_close(tree_distance(place - 1), place - place[:, None])
+
+
+@pytest.mark.parametrize("leading", LEADING, ids=str)
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int32, torch.int64], ids=str)
+def test_trees_come_in_batches_and_keep_their_dtype(leading, dtype):
+    count = math.prod(leading)
+    heads = torch.tensor([random_heads(6, seed, seed % 2) for seed in range(count)], dtype=dtype)
+    given = heads.reshape(*leading, 6).to(device())
+    for f in (tree_depth, tree_distance):
+        each = torch.stack([f(one) for one in heads]).reshape(*leading, *f(heads[0]).shape)
+        torch.testing.assert_close(f(given), each.to(device()))
+        assert f(given).dtype == dtype
+
+
+def test_padding_is_a_root_and_leaves_the_tree_as_it_is():
+    heads = torch.tensor(random_heads(6, 0))
+    padded = F.pad(heads, (0, 3), value=-1)
+    torch.testing.assert_close(tree_distance(padded)[:6, :6], tree_distance(heads))
+    assert tree_depth(padded)[6:].tolist() == [0, 0, 0]
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    ("heads", "numbers"),
+    [
+        ([1, 2, 0], r"heads=\[1, 2, 0\]: the way up from token 0 is a cycle"),
+        ([-1, 1], r"heads=\[-1, 1\]: the way up from token 1"),
+        ([-1, 3, 1, 2, 0], r"the way up from token 1"),
+        ([[-1, 0, 1], [-1, 2, 1]], r"heads=\[-1, 2, 1\]: the way up from token 1"),
+        ([-1, 3, 0], r"heads\[1\] is 3, but .* from 0 to 2"),
+        ([[-1, 0], [-2, 0]], r"heads\[1, 0\] is -2, but"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("f", [tree_depth, tree_distance])
+def test_heads_that_are_no_tree_are_refused_with_the_numbers(f, heads, numbers):
+    with pytest.raises(ValueError, match=numbers):
+        f(torch.tensor(heads))
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("shape", [(3, 4), (3, 1), (5,)], ids=str)
+def test_an_encoding_of_another_width_is_refused(encoding, shape):
+    with pytest.raises(ValueError, match=rf"x=\({shape[0]},.*width=5"):
+        encoding(5)(torch.zeros(shape, **DOUBLE))
+
+
+@pytest.mark.parametrize(("n", "start", "last"), [(21, 0, 20), (1, 20, 20), (3, -1, 1)])
+def test_a_table_that_is_too_short_is_named_with_its_rows(n, start, last):
+    words = f"positions {start} to {last}, but the table has 20 rows"
+    with pytest.raises(ValueError, match=words):
+        LearnedEncoding(20, 4)(torch.zeros(n, 4), start)
+
+
+@pytest.mark.parametrize(("n", "d"), [(-1, 4), (3, 0)])
+def test_sizes_that_no_encoding_has_are_refused(n, d):
+    with pytest.raises(ValueError, match=f"n={n}, d={d}"):
+        sinusoids(n, d)
+
+
+def halves(n, d, device=None, **options):
+    rows = sinusoids(n, d, device, **options)
+    return torch.cat([rows[:, ::2], rows[:, 1::2]], dim=-1)
+
+
+def sines_alone(n, d, device=None, **options):
+    return sinusoids(n, d, device, **options)[:, ::2].repeat_interleave(2, dim=-1)
+
+
+class Tied(LearnedEncoding):
+    def forward(self, x, start=0):
+        return super().forward(x, start) + self.table.sum(dim=0)
+
+
+class Exact(torch.nn.Module):
+    def __init__(self, d, hidden):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.ones(d))
+
+    def forward(self, x, start=0):
+        return x + self.scale * sinusoids(x.shape[0], x.shape[1], x.device, start=start)
+
+
+def in_order(heads):
+    return torch.arange(len(heads), device=heads.device)
+
+
+# each claim, with a wrong function that it must notice
+FALSE_OF = {
+    "order_is_invisible": ("attention", lambda q, k, v, m: attention(q, k, v, causal_mask(len(q)))),
+    "positions_make_order_visible": ("SinusoidalEncoding", lambda d: torch.nn.Identity()),
+    "a_shift_is_a_rotation": ("sinusoids", halves),
+    "products_depend_on_the_offset": ("sinusoids", sines_alone),
+    "projections_hide_the_offset": ("sinusoids", sines_alone),
+    "a_row_has_mean_square_one_half": ("sinusoids", sines_alone),
+    "a_table_learns_only_what_it_sees": ("LearnedEncoding", Tied),
+    "an_mlp_drifts_beyond_training": ("MLPEncoding", Exact),
+    "the_causal_mask_leaks_position": ("causal_mask", lambda n, device: causal_mask(n) | True),
+    "a_chain_is_the_sequence": ("tree_distance", lambda heads: -tree_distance(heads)),
+    "tree_distance_is_a_distance": (
+        "tree_distance",
+        lambda heads: tree_depth(heads) - tree_depth(heads)[:, None],
+    ),
+    "a_tree_does_not_know_the_order": ("tree_depth", in_order),
+}
+
+
+@pytest.mark.parametrize("name", FALSE_OF)
+def test_a_claim_does_not_hold_of_a_wrong_function(name, monkeypatch):
+    replaced, wrong = FALSE_OF[name]
+    monkeypatch.setattr(page, replaced, wrong)
+    assert not getattr(page, name).measure().measured.holds
+
+
+def test_every_claim_has_a_wrong_function():
+    assert {one.id.partition(".")[2] for one in claims("positional")} == set(FALSE_OF)
+
+
+def test_the_page_shows_the_results_as_they_were_measured():
+    results = json.loads((ROOT / "benchmarks/results/positional.json").read_text("utf-8"))
+    text = (ROOT / "chapters/positional.md").read_text("utf-8")
+    for row in results["rows"]:
+        spread = f"{row['spread']:.3f}" if row["spread"] else ""
+        line = f"| {row['model']} | {row['mean']:.3f} | {spread} | {row['seeds'] or ''} |"
+        assert line in text, line
+    assert results["machine"] in text

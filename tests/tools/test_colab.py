@@ -1,0 +1,174 @@
+"""Both notebooks run, from the set-up cell on, where torch is but the course is not."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from importlib import metadata
+from pathlib import Path
+from zipfile import ZipFile
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tools.address import ROOT
+from tools.setup import light_needs
+
+NOTEBOOKS = sorted([*ROOT.glob("chapters/*.ipynb"), *ROOT.glob("exercises/*.ipynb")])
+COLAB = ["ipython==7.34.0", "ipykernel==6.17.1"]
+# the wheels of Colab's IPython, if somebody has put them there
+OLD_WHEELS = ROOT / ".cache/wheels"
+
+
+def closure(names: list[str]) -> list[str]:
+    """These packages and all they need on this machine."""
+    found: list[str] = []
+    waiting = list(names)
+    for name in waiting:
+        if canonicalize_name(name) not in found:
+            found.append(canonicalize_name(name))
+            needs = [Requirement(text) for text in metadata.requires(name) or []]
+            waiting += [n.name for n in needs if not n.marker or n.marker.evaluate({"extra": ""})]
+    return found
+
+
+def inner_files(name: str) -> list:
+    """The files that a package keeps in site-packages."""
+    files = metadata.distribution(name).files or []
+    return [file for file in files if file.parts[0] not in ("..", "__pycache__")]
+
+
+def repack(name: str, folder: Path) -> None:
+    """Make a wheel again of an installed package of plain Python."""
+    files = [f for f in inner_files(name) if "__pycache__" not in f.parts and f.name != "RECORD"]
+    info = next(f.parts[0] for f in files if f.parts[0].endswith(".dist-info"))
+    with ZipFile(folder / f"{info.removesuffix('.dist-info')}-py3-none-any.whl", "w") as wheel:
+        for file in files:
+            wheel.write(file.locate(), file.as_posix())
+        record = [*(file.as_posix() for file in files), f"{info}/RECORD"]
+        wheel.writestr(f"{info}/RECORD", "".join(f"{line},,\n" for line in record))
+
+
+def environment(folder: Path, without: tuple[str, ...] = ()) -> Path:
+    """A virtual environment with torch, numpy, matplotlib, ipykernel and pip: links, no copies."""
+    venv.create(folder, with_pip=False)
+    (site,) = folder.glob("lib/python*/site-packages")
+    for name in closure(["torch", "numpy", "matplotlib", "ipykernel", "pip"]):
+        for top in {file.parts[0] for file in inner_files(name)} if name not in without else ():
+            if not (site / top).exists():
+                here = metadata.distribution(name).locate_file(top)
+                (site / top).symlink_to(Path(str(here)))
+    return folder
+
+
+def versions(folder: Path) -> dict[str, str]:
+    (site,) = folder.glob("lib/python*/site-packages")
+    found = metadata.distributions(path=[str(site)])
+    return {canonicalize_name(one.name): one.version for one in found}
+
+
+@pytest.fixture(scope="module")
+def offline(tmp_path_factory) -> dict[str, str]:
+    """What makes pip and git find this checkout, and no network, at the repository's address."""
+    folder = tmp_path_factory.mktemp("offline")
+    clone, wheels = folder / "course", folder / "wheels"
+    shutil.copytree(ROOT, clone, ignore=shutil.ignore_patterns(".*", "_build", "__pycache__"))
+    author = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
+    for command in (["init", "-q"], ["add", "-A"], [*author, "commit", "-q", "-m", "as it is"]):
+        subprocess.run(["git", "-C", clone, *command], check=True)
+    wheels.mkdir()
+    for name in closure(["hatchling", *light_needs()]):
+        repack(name, wheels)
+    address = nbformat.read(NOTEBOOKS[0], 4).metadata["attncourse"]["repository"]
+    return {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": f"url.{clone.as_uri()}.insteadOf",
+        "GIT_CONFIG_VALUE_0": address,
+        "PIP_CONFIG_FILE": "/dev/null",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_FIND_LINKS": str(wheels),
+        "PIP_NO_INDEX": "1",
+        "PYTHONPATH": "",
+    }
+
+
+@pytest.fixture(scope="module")
+def fresh(request, tmp_path_factory) -> tuple[Path, dict[str, str]]:
+    """A fresh environment and its versions: with the IPython that is here, with Colab's older one.
+
+    The first notebook to run in it installs the course.
+    """
+    folder = tmp_path_factory.mktemp("fresh")
+    if request.param == "installed":
+        return environment(folder), versions(folder)
+    environment(folder, without=("ipython", "ipykernel"))
+    pip = [folder / "bin/python", "-m", "pip", "install", "-q", "--no-index"]
+    done = subprocess.run([*pip, "--find-links", OLD_WHEELS, *COLAB], capture_output=True)
+    if done.returncode:
+        wanted = f"pip download -d {OLD_WHEELS.relative_to(ROOT)} {' '.join(COLAB)}"
+        pytest.skip(f"IPython 7.34, which Colab has, is not here: {wanted}")
+    return folder, versions(folder)
+
+
+# with the IPython that is here, the site has run every chapter, and nbval every exercise: what is
+# left to see is the set-up, and on Colab the chapters; an exercise to be solved raises no error
+RUNS = [
+    *(("installed", path) for path in NOTEBOOKS if path.stem == "dot_product"),
+    *(
+        ("as on Colab", path)
+        for path in NOTEBOOKS
+        if path.parent.name == "chapters" or path.stem == "dot_product"
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("fresh", "path"),
+    RUNS,
+    indirect=["fresh"],
+    scope="module",
+    ids=[f"{path.parent.name}/{path.name}-{where}" for where, path in RUNS],
+)
+def test_a_fresh_environment_runs_the_notebook_and_keeps_its_versions(
+    path, fresh, offline, tmp_path, monkeypatch
+):
+    folder, before = fresh
+    spec = {
+        "argv": [str(folder / "bin/python"), "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+        "display_name": "fresh",
+        "language": "python",
+        "env": offline,
+    }
+    kernel = tmp_path / "kernels/fresh/kernel.json"
+    kernel.parent.mkdir(parents=True)
+    kernel.write_text(json.dumps(spec))
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
+    notebook = nbformat.read(path, 4)
+    (tmp_path / "empty").mkdir()
+    place = {"metadata": {"path": str(tmp_path / "empty")}}
+    NotebookClient(notebook, kernel_name="fresh", timeout=120, resources=place).execute()
+    after = versions(folder)
+    assert before == {name: after[name] for name in before}
+    assert after.keys() - before.keys() == {"attncourse", "jaxtyping", "wadler-lindig"}
+    outputs = {cell.id: cell.outputs for cell in notebook.cells if cell.cell_type == "code"}
+    assert outputs.pop("setup") == []
+    assert not any(one.output_type == "error" for some in outputs.values() for one in some)
+
+
+def test_a_failed_set_up_says_what_to_do(tmp_path, offline):
+    fresh = environment(tmp_path / "fresh")
+    nowhere = offline | {"GIT_CONFIG_KEY_0": f"url.{tmp_path.as_uri()}/nowhere.insteadOf"}
+    cells = {cell.id: cell.source for cell in nbformat.read(NOTEBOOKS[0], 4).cells}
+    run = [fresh / "bin/python", "-c", cells["setup"]]
+    done = subprocess.run(
+        run, cwd=tmp_path, env={**os.environ, **nowhere}, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert "RuntimeError: The course could not be installed." in done.stderr
+    assert "Check that there is a network, git and pip; then run in a terminal:" in done.stderr
+    assert sys.executable not in done.stderr and str(fresh) in done.stderr

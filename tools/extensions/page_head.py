@@ -1,0 +1,64 @@
+"""The head of a chapter and of its exercises: how long they take, and how to run them."""
+
+from docutils import nodes
+
+from tools.address import colab_url, repository_url
+
+
+def clock(minutes: int) -> str:
+    """About how long that is, to five minutes, as people say it."""
+    hours, rest = divmod(5 * max(1, round(minutes / 5)), 60)
+    if not hours:
+        return f"{rest} minutes"
+    return f"{hours} h {rest} min" if rest else f"{hours} h"
+
+
+def facts(app, slug: str, page: str) -> dict:
+    """What is known of a chapter and its exercises, with links from that page."""
+    metadata = app.env.metadata
+    exercises = metadata.get(f"exercises/{slug}", {}).get("exercises", [])
+    link = app.builder.get_relative_uri
+    return {
+        "slug": slug,
+        "title": app.env.titles[f"chapters/{slug}"].astext(),
+        "link": link(page, f"chapters/{slug}"),
+        "time": clock(metadata[f"chapters/{slug}"]["reading_minutes"]),
+        "names": [one["name"] for one in exercises],
+        "exercises_link": link(page, f"exercises/{slug}"),
+        "exercises_time": clock(sum(one["minutes"] for one in exercises)),
+        "points": sum(one["points"] for one in exercises),
+    }
+
+
+def rendered(app, template: str, **values) -> nodes.raw:
+    """A template of ours, filled in."""
+    return nodes.raw("", app.builder.templates.render(template, values), format="html")
+
+
+def add_head(app, doctree, docname):
+    """Put the head below the title, and below a chapter the button that says it is read."""
+    folder, _, slug = docname.partition("/")
+    if folder not in ("chapters", "exercises"):
+        return
+    repository, notebook = repository_url(), f"{docname}.ipynb"
+    head = rendered(
+        app,
+        "page_head.html",
+        **facts(app, slug, docname),
+        kind=folder,
+        notebook=notebook,
+        colab=colab_url(notebook),
+        repository=repository,
+        checkout=repository.rpartition("/")[2],
+    )
+    title = next(doctree.findall(nodes.title))
+    page = title.parent
+    page.insert(page.index(title) + 1, head)
+    if folder == "chapters":
+        page.append(rendered(app, "mark_read.html", slug=slug))
+
+
+def setup(app):
+    """Register with Sphinx."""
+    app.connect("doctree-resolved", add_head)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,60 @@
+"""Writes the notebooks into the tree, and tells which are not as their text makes them."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import nbformat
+
+from tools.address import ROOT, repository_url
+from tools.book import Book
+from tools.notebooks import chapter_notebook, exercise_notebook
+
+
+def texts(book: Book, exercises: Mapping | None = None) -> dict[Path, str]:
+    """What each notebook of the course holds, by its place in the tree."""
+    made = {}
+    for slug in book.slugs:
+        made[book.root / f"chapters/{slug}.ipynb"] = chapter_notebook(slug, book)
+        made[book.root / f"exercises/{slug}.ipynb"] = exercise_notebook(slug, book, exercises)
+    return {path: nbformat.writes(notebook) + "\n" for path, notebook in made.items()}
+
+
+def write(root: Path = ROOT, exercises: Mapping | None = None) -> list[Path]:
+    """Write every notebook that is not as its text makes it; gives those that were written."""
+    changed = []
+    for path, text in texts(Book(repository_url(root), root), exercises).items():
+        if kept(path) != text:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+            changed.append(path)
+    return changed
+
+
+def stale(root: Path = ROOT, exercises: Mapping | None = None) -> list[Path]:
+    """The notebooks that are not as their text makes them, whatever address they were made for.
+
+    A fork's copies name the repository it came from until its first release: that is not stale.
+    """
+    made = texts(Book(repository_url(root), root), exercises)
+    late = [path for path, text in made.items() if kept(path) != text]
+    addresses = {path: address_in(path) for path in late}
+    for address in set(addresses.values()) - {None}:
+        made = texts(Book(str(address), root), exercises)
+        late = [path for path in late if addresses[path] != address or kept(path) != made[path]]
+    return late
+
+
+def kept(path: Path) -> str:
+    """What the tree holds there, or nothing."""
+    return path.read_text() if path.exists() else ""
+
+
+def address_in(path: Path) -> str | None:
+    """The repository that a notebook in the tree was made for; None where it does not say."""
+    try:
+        address = json.loads(kept(path))["metadata"]["attncourse"]["repository"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return address if re.fullmatch(r"https?://[^/\s]+/[^/\s]+/[^/\s]+", str(address)) else None

@@ -1,0 +1,68 @@
+"""The set-up cell, the first of every notebook: it finds the course or installs it."""
+
+import tomllib
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tools.address import ROOT
+
+# these are large and tied to the machine: a notebook uses those that are there
+HEAVY = {"torch", "numpy", "matplotlib"}
+
+CELL = """\
+# @title Set-up: run this cell first
+import importlib.util
+import subprocess
+import sys
+
+course = "git+{repository}"
+light = {light}
+
+
+def is_here(module):
+    return importlib.util.find_spec(module) is not None
+
+
+if not is_here("attncourse"):
+    wanted = [course, *(need for module, need in light.items() if not is_here(module))]
+    # --no-deps: whatever is installed keeps its version
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", *wanted]
+    run = subprocess.run(pip, capture_output=True, text=True)
+    importlib.invalidate_caches()
+    if run.returncode or not is_here("attncourse"):
+        command = " ".join(pip)
+        raise RuntimeError(
+            f"The course could not be installed.\\n\\n{{run.stderr.strip()}}\\n\\n"
+            f"Check that there is a network, git and pip; then run in a terminal:\\n{{command}}"
+        )"""
+
+
+def setup_cell(repository: str, root: Path = ROOT) -> str:
+    """The source of the set-up cell for a course that lives at this address."""
+    pairs = "".join(f'    "{module}": "{need}",\n' for module, need in light_needs(root).items())
+    return CELL.format(repository=repository, light=f"{{\n{pairs}}}")
+
+
+@cache
+def light_needs(root: Path = ROOT) -> dict[str, str]:
+    """Module and requirement of each light package that the course needs, and of all it needs."""
+    modules = {
+        canonicalize_name(distribution): module
+        for module, distributions in sorted(metadata.packages_distributions().items())
+        for distribution in distributions
+    }
+    waiting = tomllib.loads((root / "pyproject.toml").read_text())["project"]["dependencies"]
+    needs: dict[str, str] = {}
+    for text in waiting:
+        need = Requirement(text)
+        name = canonicalize_name(need.name)
+        if name in HEAVY or (need.marker and not need.marker.evaluate({"extra": ""})):
+            continue
+        if modules[name] not in needs:
+            needs[modules[name]] = f"{need.name}{need.specifier}"
+            waiting += metadata.requires(name) or []
+    return dict(sorted(needs.items()))
