@@ -2,9 +2,9 @@
 
 import torch
 
-from attncourse.checks.convolution.windows import band
+from attncourse.checks.convolution.shared.windows import band
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.relative.rows import offsets
+from attncourse.checks.relative.shared.rows import offsets
 
 exercise = Exercise(
     name="band_mask",

@@ -2,7 +2,7 @@
 
 import torch
 
-from attncourse.checks.convolution.windows import FILL, KEYS, band, inside, keys, windows
+from attncourse.checks.convolution.shared.windows import FILL, KEYS, band, inside, keys, windows
 from attncourse.checks.exercise import Case, Exercise
 
 exercise = Exercise(

@@ -2,7 +2,7 @@
 
 import torch
 
-from attncourse.checks.convolution.layers import LAYERS, Layer, third_column_of_the_next
+from attncourse.checks.convolution.shared.layers import LAYERS, Layer, third_column_of_the_next
 from attncourse.checks.exercise import Case, Exercise
 
 exercise = Exercise(

@@ -3,9 +3,9 @@
 import torch
 from torch.nn.functional import conv1d, pad
 
-from attncourse.checks.convolution.windows import inside, keys, windows
+from attncourse.checks.convolution.shared.windows import inside, keys, windows
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.relative.rows import offsets
+from attncourse.checks.relative.shared.rows import offsets
 
 exercise = Exercise(
     name="heads_as_kernel",

@@ -2,7 +2,7 @@
 
 import torch
 
-from attncourse.checks.convolution.windows import FILL, KEYS, band, inside, keys, windows
+from attncourse.checks.convolution.shared.windows import FILL, KEYS, band, inside, keys, windows
 from attncourse.checks.exercise import Case, Exercise
 
 exercise = Exercise(
@@ -67,7 +67,7 @@ def cases(draw):
     zero = torch.cat([0 * k[:, :2], k[:, 2:]], dim=1)
     yield Case("the first two keys are zeros, width=5", (q, zero, 5), gradient=False)
     wide = draw.normal(20, 2), draw.normal(20, 2), 3
-    yield Case("no batch, n=20, d=2, width=3", wide, most_elements=20 * 20 - 1)
+    yield Case("no batch, n=20, d=2, width=3", wide, max_elements=20 * 20 - 1)
 
 
 def weighted(q, k, width, *, found=None, at=None, before=None, scale=None, fill=-torch.inf):

@@ -4,7 +4,7 @@ from functools import partial
 
 import torch
 
-from attncourse.checks.convolution.windowed import (
+from attncourse.checks.convolution.shared.windowed import (
     RIGHT,
     TRIALS,
     WRONG,
@@ -15,7 +15,7 @@ from attncourse.checks.convolution.windowed import (
     plain,
 )
 from attncourse.checks.exercise import Exercise
-from attncourse.checks.meetings import meetings
+from attncourse.checks.implementations import implementations
 
 exercise = Exercise(
     name="test_windowed_attention",
@@ -43,7 +43,7 @@ exercise = Exercise(
 
 @exercise.cases
 def cases(draw):
-    return meetings(draw, "windowed_attention", "a windowed attention", RIGHT, WRONG)
+    return implementations(draw, "windowed_attention", "a windowed attention", RIGHT, WRONG)
 
 
 @exercise.reference

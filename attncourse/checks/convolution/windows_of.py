@@ -3,7 +3,7 @@
 import torch
 from torch.nn.functional import conv1d, pad
 
-from attncourse.checks.convolution.windows import inside, keys, windows
+from attncourse.checks.convolution.shared.windows import inside, keys, windows
 from attncourse.checks.exercise import Case, Exercise
 
 exercise = Exercise(

@@ -2,8 +2,8 @@
 
 import torch
 
-from attncourse.checks.dot_product import masked_softmax
-from attncourse.checks.dot_product.masked_softmax import softmax
+from attncourse.checks.dot_product.shared import masked_softmax
+from attncourse.checks.dot_product.shared.masked_softmax import softmax
 from attncourse.checks.exercise import Case, Exercise
 
 exercise = Exercise(

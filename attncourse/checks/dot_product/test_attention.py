@@ -4,7 +4,7 @@ from functools import partial
 
 import torch
 
-from attncourse.checks.dot_product.attentions import (
+from attncourse.checks.dot_product.shared.attentions import (
     BATCHES,
     DTYPES,
     RIGHT,
@@ -17,7 +17,7 @@ from attncourse.checks.dot_product.attentions import (
     some_keys,
 )
 from attncourse.checks.exercise import Exercise
-from attncourse.checks.meetings import meetings
+from attncourse.checks.implementations import implementations
 
 exercise = Exercise(
     name="test_attention",
@@ -46,7 +46,7 @@ exercise = Exercise(
 
 @exercise.cases
 def cases(draw):
-    return meetings(draw, "attention", "an attention", RIGHT, WRONG)
+    return implementations(draw, "attention", "an attention", RIGHT, WRONG)
 
 
 @exercise.reference

@@ -61,7 +61,7 @@ def cases(draw):
     wide = drawn(draw, 2, n=40, m=41, r=3, d_k=4, d_v=5)
     # less than n x m numbers for one sentence
     said = "a batch of 2, n=40, m=41, r=3, where n x m is 1640"
-    yield Case(said, wide, most_elements=40 * 41 - 1)
+    yield Case(said, wide, max_elements=40 * 41 - 1)
 
 
 def projected(q, k, v, *, scale=None, axis=-1):

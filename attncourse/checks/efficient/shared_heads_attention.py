@@ -3,8 +3,8 @@
 import torch
 
 from attncourse.checks.around import FLOATING, add_to
-from attncourse.checks.dot_product import masked_softmax
-from attncourse.checks.dot_product.masked_softmax import softmax
+from attncourse.checks.dot_product.shared import masked_softmax
+from attncourse.checks.dot_product.shared.masked_softmax import softmax
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.dot_product import attention
 

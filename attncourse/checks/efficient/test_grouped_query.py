@@ -4,8 +4,8 @@ from functools import partial
 
 import torch
 
-from attncourse.checks.dot_product.attentions import close, some_keys
-from attncourse.checks.efficient.grouped_queries import (
+from attncourse.checks.dot_product.shared.attentions import close, some_keys
+from attncourse.checks.efficient.shared.grouped_queries import (
     BATCHES,
     DTYPES,
     HEADS,
@@ -17,7 +17,7 @@ from attncourse.checks.efficient.grouped_queries import (
     plain,
 )
 from attncourse.checks.exercise import Exercise
-from attncourse.checks.meetings import meetings
+from attncourse.checks.implementations import implementations
 
 exercise = Exercise(
     name="test_grouped_query",
@@ -45,7 +45,7 @@ exercise = Exercise(
 
 @exercise.cases
 def cases(draw):
-    return meetings(draw, "grouped_query_attention", "a function", RIGHT, WRONG)
+    return implementations(draw, "grouped_query_attention", "a function", RIGHT, WRONG)
 
 
 @exercise.reference

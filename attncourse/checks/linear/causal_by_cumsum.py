@@ -53,7 +53,7 @@ def cases(draw):
     yield Case("features 100000 times smaller", (q / 1e5, k / 1e5, v))
     yield Case("one token", (q[:, :1], k[:, :1], v[:, :1]))
     many = features(draw, 20, 2), features(draw, 20, 2), draw.normal(20, 3)
-    yield Case("n=20, d=2, e=3", many, gradient=False, most_elements=20 * 20 - 1)
+    yield Case("n=20, d=2, e=3", many, gradient=False, max_elements=20 * 20 - 1)
 
 
 def read(phi_q, states):

@@ -64,7 +64,7 @@ def cases(draw):
     yield Case("features 100000 times smaller", (q / 1e5, k / 1e5, v, chunk))
     yield Case("one token", (q[:, :1], k[:, :1], v[:, :1], chunk))
     many = features(draw, 20, 2), features(draw, 20, 2), draw.normal(20, 3)
-    yield Case("n=20, chunks of 5", (*many, 5), gradient=False, most_elements=20 * 20 - 1)
+    yield Case("n=20, chunks of 5", (*many, 5), gradient=False, max_elements=20 * 20 - 1)
 
 
 def chunks(phi_q, phi_k, v, chunk):

@@ -66,7 +66,7 @@ def cases(draw):
     yield Case("features 100000 times smaller", (q / 1e5, k / 1e5, v))
     yield Case("one query and one key", (q[:, :1], k[:, :1], v[:, :1]))
     many = features(draw, 16, 2), features(draw, 18, 2), draw.normal(18, 3)
-    yield Case("n=16, m=18, d=2, e=3", many, gradient=False, most_elements=16 * 18 - 1)
+    yield Case("n=16, m=18, d=2, e=3", many, gradient=False, max_elements=16 * 18 - 1)
 
 
 def without_padding(x, padding):

@@ -6,7 +6,8 @@ from itertools import chain, combinations
 import torch
 
 from attncourse.checks.exercise import Exercise
-from attncourse.checks.linear.forms import (
+from attncourse.checks.implementations import implementations
+from attncourse.checks.linear.shared.forms import (
     BATCHES,
     DTYPES,
     LENGTHS,
@@ -18,7 +19,6 @@ from attncourse.checks.linear.forms import (
     formula,
     inputs,
 )
-from attncourse.checks.meetings import meetings
 
 exercise = Exercise(
     name="test_linear_attention",
@@ -47,7 +47,7 @@ exercise = Exercise(
 
 @exercise.cases
 def cases(draw):
-    return meetings(draw, "linear_attention", "a linear attention", RIGHT, WRONG)
+    return implementations(draw, "linear_attention", "a linear attention", RIGHT, WRONG)
 
 
 @exercise.reference

@@ -2,10 +2,10 @@
 
 import torch
 
-from attncourse.checks.dot_product.masked_softmax import softmax
+from attncourse.checks.dot_product.shared.masked_softmax import softmax
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.multi_head import heads as ways
-from attncourse.checks.multi_head.heads import join, split
+from attncourse.checks.multi_head.shared import heads as ways
+from attncourse.checks.multi_head.shared.heads import join, split
 from attncourse.dot_product import attention
 
 exercise = Exercise(

@@ -2,9 +2,9 @@
 
 import torch
 
-from attncourse.checks.dot_product.masked_softmax import softmax
+from attncourse.checks.dot_product.shared.masked_softmax import softmax
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.multi_head import heads as ways
+from attncourse.checks.multi_head.shared import heads as ways
 
 exercise = Exercise(
     name="talking_heads",

@@ -4,11 +4,11 @@ from functools import partial
 
 import torch
 
-from attncourse.checks.dot_product.attentions import close, some_keys
+from attncourse.checks.dot_product.shared.attentions import close, some_keys
 from attncourse.checks.exercise import Exercise
-from attncourse.checks.meetings import meetings
-from attncourse.checks.multi_head.heads import interleaved, joined_interleaved, viewed
-from attncourse.checks.multi_head.multi_heads import (
+from attncourse.checks.implementations import implementations
+from attncourse.checks.multi_head.shared.heads import interleaved, joined_interleaved, viewed
+from attncourse.checks.multi_head.shared.multi_heads import (
     BATCHES,
     DTYPES,
     HEADS,
@@ -46,7 +46,7 @@ exercise = Exercise(
 
 @exercise.cases
 def cases(draw):
-    return meetings(draw, "multi_head", "a function", RIGHT, WRONG)
+    return implementations(draw, "multi_head", "a function", RIGHT, WRONG)
 
 
 @exercise.reference

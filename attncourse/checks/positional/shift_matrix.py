@@ -3,7 +3,7 @@
 import torch
 
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.positional.waves import exponents
+from attncourse.checks.positional.shared.waves import exponents
 
 exercise = Exercise(
     name="shift_matrix",

@@ -6,7 +6,7 @@ from functools import lru_cache
 import torch
 
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.positional.waves import exponents, halves, interleaved, swapped, waves
+from attncourse.checks.positional.shared.waves import exponents, halves, interleaved, swapped, waves
 
 exercise = Exercise(
     name="sinusoids_at",

@@ -6,8 +6,8 @@ from functools import partial
 import torch
 
 from attncourse.checks.exercise import Exercise
-from attncourse.checks.meetings import meetings
-from attncourse.checks.positional.encodings import RIGHT, WRONG, close, examine, formula
+from attncourse.checks.implementations import implementations
+from attncourse.checks.positional.shared.encodings import RIGHT, WRONG, close, examine, formula
 
 exercise = Exercise(
     name="test_encoding",
@@ -36,7 +36,7 @@ exercise = Exercise(
 
 @exercise.cases
 def cases(draw):
-    return meetings(draw, "encode", "an encoding", RIGHT, WRONG)
+    return implementations(draw, "encode", "an encoding", RIGHT, WRONG)
 
 
 @exercise.reference

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.recurrence.written import TORCH_RECURRENCE
+from attncourse.checks.recurrence.shared.written import TORCH_RECURRENCE
 
 exercise = Exercise(
     name="GatedCell",

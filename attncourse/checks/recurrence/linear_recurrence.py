@@ -67,7 +67,7 @@ def cases(draw):
     yield Case("one step", (a[:, :1], b[:, :1]))
     yield Case("one step of width 1 without a batch", (a[0, :1, :1], b[0, :1, :1]))
     wide = draw.normal(2, 40, 3) / 2, draw.normal(2, 40, 3)
-    yield Case("a batch of 2, n=40, d=3", wide, most_elements=40 * 40 - 1)
+    yield Case("a batch of 2, n=40, d=3", wide, max_elements=40 * 40 - 1)
 
 
 def moved(x, reach, fill):

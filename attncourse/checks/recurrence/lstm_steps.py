@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 from attncourse.checks.around import add_to, always_float32, float32_inside, made_on_the_cpu
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.recurrence.written import TORCH_RECURRENCE
+from attncourse.checks.recurrence.shared.written import TORCH_RECURRENCE
 
 exercise = Exercise(
     name="lstm_steps",

@@ -5,8 +5,8 @@ from functools import partial
 import torch
 
 from attncourse.checks.exercise import Exercise
-from attncourse.checks.meetings import meetings
-from attncourse.checks.recurrence.rnns import (
+from attncourse.checks.implementations import implementations
+from attncourse.checks.recurrence.shared.rnns import (
     BATCHES,
     DTYPES,
     RIGHT,
@@ -44,7 +44,7 @@ exercise = Exercise(
 
 @exercise.cases
 def cases(draw):
-    return meetings(draw, "rnn", "a network", RIGHT, WRONG)
+    return implementations(draw, "rnn", "a network", RIGHT, WRONG)
 
 
 @exercise.reference

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.relative.rows import add_to, offsets, rows
+from attncourse.checks.relative.shared.rows import add_to, offsets, rows
 
 exercise = Exercise(
     name="RelativeBias",

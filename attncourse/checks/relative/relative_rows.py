@@ -3,7 +3,7 @@
 import torch
 
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.relative.rows import add_to, offsets, rows
+from attncourse.checks.relative.shared.rows import add_to, offsets, rows
 
 exercise = Exercise(
     name="relative_rows",

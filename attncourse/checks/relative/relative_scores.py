@@ -3,7 +3,7 @@
 import torch
 
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.relative.rows import CLIP, add_to, offsets, rows, sentence_by_sentence
+from attncourse.checks.relative.shared.rows import CLIP, add_to, offsets, rows, sentence_by_sentence
 
 exercise = Exercise(
     name="relative_scores",
@@ -57,7 +57,7 @@ def cases(draw):
     yield Case("one query and one key", (q[:, :1], k[:, :1], a_k))
     yield Case("queries 60 times larger", (60 * q, k, a_k))
     wide = draw.normal(2, 24, 96), draw.normal(2, 24, 96), draw.normal(5, 96)
-    yield Case("a batch of 2, n=24, d=96, reach=2", wide, most_elements=24 * 24 * 96 - 1)
+    yield Case("a batch of 2, n=24, d=96, reach=2", wide, max_elements=24 * 24 * 96 - 1)
 
 
 def looked_up(q, at):

@@ -3,7 +3,7 @@
 import torch
 
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.relative.rows import add_to, offsets, rows, sentence_by_sentence
+from attncourse.checks.relative.shared.rows import add_to, offsets, rows, sentence_by_sentence
 
 exercise = Exercise(
     name="relative_values",
@@ -57,7 +57,7 @@ def cases(draw):
     yield Case("weights of any sign and size", (draw.normal(2, n, n), a_v))
     yield Case("one query and one key", (torch.ones_like(weights[:, :1, :1]), a_v))
     wide = draw.normal(2, 24, 24).softmax(-1), draw.normal(5, 96)
-    yield Case("a batch of 2, n=24, d=96, reach=2", wide, most_elements=24 * 24 * 96 - 1)
+    yield Case("a batch of 2, n=24, d=96, reach=2", wide, max_elements=24 * 24 * 96 - 1)
 
 
 def square(weights, a_v):

@@ -3,7 +3,7 @@
 import torch
 
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.relative.rows import offsets, sentence_by_sentence
+from attncourse.checks.relative.shared.rows import offsets, sentence_by_sentence
 
 exercise = Exercise(
     name="share_within",

@@ -5,8 +5,8 @@ from functools import partial
 import torch
 
 from attncourse.checks.exercise import Exercise
-from attncourse.checks.meetings import meetings
-from attncourse.checks.relative.indexes import RIGHT, SIZES, WRONG, equal, examine, formula
+from attncourse.checks.implementations import implementations
+from attncourse.checks.relative.shared.indexes import RIGHT, SIZES, WRONG, equal, examine, formula
 
 exercise = Exercise(
     name="test_relative_index",
@@ -33,7 +33,7 @@ exercise = Exercise(
 @exercise.cases
 def cases(draw):
     wrong = {does: [edit] for does, edit in WRONG.items()}
-    return meetings(draw, "relative_index", "an index", RIGHT, wrong)
+    return implementations(draw, "relative_index", "an index", RIGHT, wrong)
 
 
 @exercise.reference

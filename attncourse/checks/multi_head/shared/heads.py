@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import torch
 
-from attncourse.checks.dot_product import masked_softmax
+from attncourse.checks.dot_product.shared import masked_softmax
 from attncourse.checks.exercise import Exercise
 
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import torch
 
-from attncourse.checks.dot_product.attentions import close
+from attncourse.checks.dot_product.shared.attentions import close
 
 
 def plain(q, k, v, width, causal=False):

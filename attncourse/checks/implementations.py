@@ -9,7 +9,7 @@ from attncourse.checks.exercise import Case, Draw, Source
 Edits = Sequence[tuple[str, str]]
 
 
-def meetings(
+def implementations(
     draw: Draw, name: str, kind: str, right: Mapping[str, Callable], wrong: Mapping[str, Edits]
 ) -> Iterator[Case]:
     """A case for each, under the name that the test calls it by.

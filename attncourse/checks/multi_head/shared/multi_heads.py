@@ -4,8 +4,8 @@ from itertools import product
 
 import torch
 
-from attncourse.checks.dot_product.attentions import close, formula, some_keys
-from attncourse.checks.multi_head.heads import join, split
+from attncourse.checks.dot_product.shared.attentions import close, formula, some_keys
+from attncourse.checks.multi_head.shared.heads import join, split
 
 
 def plain(q, k, v, heads, mask=None):

@@ -4,7 +4,7 @@ from itertools import product
 
 import torch
 
-from attncourse.checks.dot_product.attentions import close, formula, some_keys
+from attncourse.checks.dot_product.shared.attentions import close, formula, some_keys
 
 
 def plain(q, k, v, mask=None):

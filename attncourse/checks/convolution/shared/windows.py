@@ -3,7 +3,7 @@
 import torch
 from torch.nn.functional import pad
 
-from attncourse.checks.relative.rows import offsets
+from attncourse.checks.relative.shared.rows import offsets
 
 # hints of two exercises
 FILL = "the fill is not low enough: it still gets weight where other scores are low. Fill with -inf"
