@@ -13,12 +13,20 @@ def same(a: Observation, b: Observation, length: int) -> bool:
     """Whether two answers did the same, but for rounding."""
     if "inconclusive" in (a.outcome, b.outcome):
         return True
-    if (a.outcome, a.changed, a.loops) != (b.outcome, b.changed, b.loops):
+    if (a.outcome, a.changed, a.scales_with_length) != (
+        b.outcome,
+        b.changed,
+        b.scales_with_length,
+    ):
         return False
-    if (a.device, a.settings, a.elements > 0) != (b.device, b.settings, b.elements > 0):
+    if (a.device, a.settings, a.too_many_elements > 0) != (
+        b.device,
+        b.settings,
+        b.too_many_elements > 0,
+    ):
         return False
     if a.outcome == "raised":
-        return a.tells or fault(a) == fault(b)
+        return a.is_test or fault(a) == fault(b)
     return close(a.value, b.value, length) and close_gradients(a.gradients, b.gradients, length)
 
 
@@ -64,13 +72,16 @@ def close(a: Any, b: Any, length: int) -> bool:
 
 
 def allowed(a: Tensor, b: Tensor, length: int) -> float:
-    """The difference from b that is no mistake of a: less, where a was rounded to float32."""
-    return (rounding if went_through_float32(a, b) else tolerance)(a.dtype, length)
+    """The difference from b that is no mistake of a: less, where a was rounded on the way."""
+    return (rounding if rounded_to(a, b) else tolerance)(a.dtype, length)
 
 
-def went_through_float32(a: Tensor, b: Tensor) -> bool:
-    """Whether float32 holds all numbers of a exactly, and not those of b."""
-    return a.float().to(a.dtype).equal(a) and not b.float().to(b.dtype).equal(b)
+def rounded_to(a: Tensor, b: Tensor) -> torch.dtype | None:
+    """The smallest dtype that holds all numbers of a exactly, and not those of b."""
+    for dtype in (torch.bfloat16, torch.float16, torch.float32):
+        if a.to(dtype).to(a.dtype).equal(a) and not b.to(dtype).to(b.dtype).equal(b):
+            return dtype
+    return None
 
 
 def rounding(dtype: torch.dtype, length: int) -> float:

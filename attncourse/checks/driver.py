@@ -122,8 +122,8 @@ class Watch:
     runs more lines on a longer input.
     """
 
-    def __init__(self, forbidden, most_steps):
-        self.forbidden, self.most_steps, self.called = forbidden, most_steps, None
+    def __init__(self, forbidden, max_steps):
+        self.forbidden, self.max_steps, self.called = forbidden, max_steps, None
         self.steps = self.imports = 0
 
     def __enter__(self):
@@ -150,7 +150,7 @@ class Watch:
                 return None
         elif event == "line":
             self.steps += 1
-            if self.steps > self.most_steps:
+            if self.steps > self.max_steps:
                 raise Stopped("steps")
         return self.trace
 
@@ -249,8 +249,9 @@ def drive(namespace, request):
     """Call `request["name"]` of the namespace and tell what came back.
 
     Keys of the request: name, args, kwargs, device, cotangent (or None), watched, counted,
-    forbidden, most_steps; build (the arguments of a module's class, or None), its weights, and
-    before (the arguments of a call with other weights before this one, or None).
+    forbidden, max_steps; by_columns (how the arguments lie in memory); build (the arguments of a
+    module's class, or None), its weights, and before (the arguments of a call with other weights
+    before this one, or None).
     Keys of the answer: outcome (returned, raised, missing, steps, forbidden), value, after (the
     arguments after the call), gradients, error, called, steps, largest (elements of a tensor that
     was made, 0 if not counted), settings (those that it changed).
@@ -266,15 +267,15 @@ def called(namespace, request, settings):
         return answer | {"outcome": "missing"} | nothing
     device = request["device"]
     leaves, inputs = [], []
-    for argument in (
-        *request["args"],
-        *request["kwargs"].values(),
-        *request["weights"].values(),
-    ):
+    places, given = len(request["args"]), len(request["args"]) + len(request["kwargs"])
+    arguments = *request["args"], *request["kwargs"].values(), *request["weights"].values()
+    for place, argument in enumerate(arguments):
         if "function" in argument:
             value = implementation(*argument["function"])
         else:
             value = decode(argument, device)
+        if request["by_columns"] and place < given and isinstance(value, torch.Tensor):
+            value = by_columns(value)
         leaf = value
         if request["cotangent"] and isinstance(value, torch.Tensor) and value.is_floating_point():
             leaf = value.requires_grad_()
@@ -282,12 +283,11 @@ def called(namespace, request, settings):
             value = leaf.clone()
         leaves.append(leaf)
         inputs.append(value)
-    places, given = len(request["args"]), len(request["args"]) + len(request["kwargs"])
     kwargs = dict(zip(request["kwargs"], inputs[places:given], strict=True))
     weights = dict(zip(request["weights"], inputs[given:], strict=True))
     if {"plain": "meta"} in ({"plain": device}, *request["args"], *request["kwargs"].values()):
         warm_up()
-    watch = Watch(request["forbidden"], request["most_steps"])
+    watch = Watch(request["forbidden"], request["max_steps"])
     watching = watch if request["watched"] else contextlib.nullcontext()
     operations = Operations()
     counting = operations if request["counted"] else contextlib.nullcontext()
@@ -313,6 +313,12 @@ def called(namespace, request, settings):
     if answer["outcome"] == "returned" and request["cotangent"]:
         answer["gradients"] = gradients(value, leaves, decode(request["cotangent"], device))
     return answer
+
+
+def by_columns(x):
+    """The same numbers, which lie in memory in the order of a transposed tensor."""
+    turned = range(x.dim() - 1, -1, -1)
+    return x.permute(*turned).contiguous().permute(*turned)
 
 
 def left(value):

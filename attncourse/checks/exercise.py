@@ -1,10 +1,8 @@
 """What an exercise is: its card, its reference, the inputs that decide, right and wrong answers."""
 
-import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from textwrap import dedent
 from typing import Any
 
 import torch
@@ -27,17 +25,17 @@ class Case:
 
     Where the answer is the class of a module, `build` holds the arguments that make one, and
     `weights` all its parameters by name. No tensor made on the way may have more than
-    `most_elements`.
+    `max_elements`.
     """
 
-    about: str
+    name: str
     args: tuple
     kwargs: dict[str, Any] = field(default_factory=dict)
     longer: "tuple | Case | None" = None
     gradient: bool = True
     build: tuple | None = None
     weights: dict[str, Tensor] = field(default_factory=dict)
-    most_elements: int | None = None
+    max_elements: int | None = None
 
     @cached_property
     def sent(self) -> dict[str, Any]:
@@ -61,7 +59,7 @@ class Case:
             self,
             args=tuple(x.float() if is_floating(x) else x for x in self.args),
             weights={name: weight.float() for name, weight in self.weights.items()},
-            about=f"{self.about}, float32",
+            name=f"{self.name}, float32",
         )
 
 
@@ -70,14 +68,12 @@ def is_floating(value: Any) -> bool:
 
 
 class Source:
-    """A function as its source, under another name: what a check hands to a learner's test."""
+    """A function as its text, under another name: what a check hands to a learner's test."""
 
-    def __init__(self, function: Callable, name: str):
+    def __init__(self, text: str, name: str):
         self.name = name
-        lines = dedent(inspect.getsource(function))
-        # its own name and its decorators would name the mistake
-        signature = lines.index("(", lines.index("def "))
-        self.source = f"import torch\n\n\ndef {name}{lines[signature:]}"
+        # its own name would name the mistake
+        self.source = f"import torch\n\n\ndef {name}{text[text.index('(') :]}"
 
 
 @dataclass(frozen=True)
@@ -117,7 +113,11 @@ class Draw:
 
 @dataclass(eq=False)
 class Exercise:
-    """An exercise. The decorators `reference`, `cases`, `valid` and `mutant` fill it."""
+    """An exercise. The decorators `reference`, `cases`, `valid` and `mutant` fill it.
+
+    `without` holds the names of the usual mistakes that cannot be made here, each with the reason;
+    `usual_hints` says of one what is the matter here, where its own hint is too general.
+    """
 
     name: str
     chapter: str
@@ -134,11 +134,13 @@ class Exercise:
     steps_allowed: float = 1.5
     # functions that would be the whole answer
     also_forbidden: tuple[str, ...] = ()
-    make: Callable = field(init=False)
-    inputs: Callable[[Draw], Iterator[Case]] = field(init=False)
-    given: Callable | None = None
-    right: list[Callable] = field(default_factory=list)
-    mutants: list[Mutant] = field(default_factory=list)
+    without: dict[str, str] = field(default_factory=dict)
+    usual_hints: dict[str, str] = field(default_factory=dict)
+    reference_answer: Callable = field(init=False)
+    draw_cases: Callable[[Draw], Iterator[Case]] = field(init=False)
+    stub_answer: Callable | None = None
+    valid_answers: list[Callable] = field(default_factory=list)
+    own_mutants: list[Mutant] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -150,26 +152,38 @@ class Exercise:
         own = (f"attncourse.{self.chapter}", "attncourse.checks", *self.also_forbidden)
         return own if self.kind == "test" else own + TORCH_ATTENTION
 
+    @cached_property
+    def usual_mutants(self) -> list[Mutant]:
+        """The usual mistakes, made around the first valid answer."""
+        from attncourse.checks import usual
+
+        return list(usual.mutants(self))
+
+    @property
+    def mutants(self) -> list[Mutant]:
+        """Every known mistake, the exercise's own first."""
+        return self.own_mutants + self.usual_mutants
+
     def reference(self, function: Callable) -> Callable:
-        self.make = function
+        self.reference_answer = function
         return function
 
     def cases(self, function: Callable) -> Callable:
-        self.inputs = function
+        self.draw_cases = function
         return function
 
     def stub(self, function: Callable) -> Callable:
         """The code that a debug exercise starts from, bug and all."""
-        self.given = function
+        self.stub_answer = function
         return function
 
     def valid(self, function: Callable) -> Callable:
-        self.right.append(function)
+        self.valid_answers.append(function)
         return function
 
     def mutant(self, hint: str) -> Callable[[Callable], Callable]:
         def keep(function: Callable) -> Callable:
-            self.mutants.append(Mutant(function, hint))
+            self.own_mutants.append(Mutant(function, hint))
             return function
 
         return keep

@@ -6,30 +6,32 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attncourse.checks.compare import allowed, close, went_through_float32
+from attncourse.checks import hints
+from attncourse.checks.compare import allowed, close, rounded_to
 from attncourse.checks.driver import DRAWN, Unfit, Unsendable
 from attncourse.checks.exercise import Case, is_floating
 from attncourse.checks.observation import Observation, Probe
 
-DEVICE_HINT = "a new tensor is made on the CPU: give it the device of an input"
+# how far numbers are off that were rounded on the way, and nothing else
+NEAR = {
+    torch.float32: (1e-5, hints.FLOAT32_INSIDE),
+    torch.float16: (1e-2, hints.HALF_INSIDE),
+    torch.bfloat16: (1e-1, hints.HALF_INSIDE),
+}
 
 
 def explain(probe: Probe, got: Observation, want: Observation, length: int) -> tuple[str, str, str]:
     """Status, hint and evidence for the difference between what was seen and what was wanted."""
-    about = probe.case.about
-    on = f"On {about}"
+    name = probe.case.name
+    on = f"On {name}"
     if got.outcome == "forbidden":
         module, imported, _ = str(got.called).partition(".<module>")
         what = f"{module} may not be {'imported' if imported else 'called'}"
         return "wrong", f"{what} here: write the steps yourself", ""
-    if got.outcome == "steps" and got.tells:
+    if got.outcome == "steps" and got.is_test:
         return "too slow", "your test runs too long: fewer inputs, or smaller ones, will do", on
-    if got.outcome == "steps" or got.loops:
-        return (
-            "too slow",
-            "it loops in Python, the longer the input the more: use whole tensors",
-            on,
-        )
+    if got.outcome == "steps" or got.scales_with_length:
+        return "too slow", hints.LOOPS, on
     if got.outcome == "raised" and want.outcome != "raised":
         error = got.error or {}
         if error.get("type") == Unfit.__name__:
@@ -37,29 +39,32 @@ def explain(probe: Probe, got: Observation, want: Observation, length: int) -> t
         where = f" (line {error['line'][0]}: {error['line'][1]})" if error.get("line") else ""
         says = f"{error['type']}: {error['text']}{where}"
         if probe.way == "meta":
-            return "wrong", DEVICE_HINT, f"{on}: {says}"
-        if got.tells:
-            return "wrong", f"your test refuses a right answer, {about}", says
+            return "wrong", hints.DEVICE, f"{on}: {says}"
+        if "view size is not compatible" in error["text"]:
+            return "wrong", hints.VIEW, f"{on}{where}"
+        if got.is_test:
+            return "wrong", f"your test refuses a right answer, {name}", says
         return "error", f"it raises {says}", on
     if want.outcome == "raised" and got.outcome == "returned":
-        if got.returns:
+        if got.returned_value:
             return "wrong", "what a test returns is not looked at: raise AssertionError", ""
-        if got.tells:
-            return "wrong", f"your test lets a wrong answer pass: {about}", ""
+        if got.is_test:
+            return "wrong", f"your test lets a wrong answer pass: {name}", ""
         return "wrong", "it should have raised an error here", on
-    if got.settings == (DRAWN,) and not got.tells:
+    if got.settings == (DRAWN,) and not got.is_test:
         return "wrong", "it draws random numbers: the same input must give the same result", on
     if got.settings:
         what = " and ".join(got.settings)
         return "wrong", f"it changes {what} for all that follows: leave torch as it was", on
     if got.changed:
         where = f"{on}: argument {got.changed[0] + 1}"
-        return "wrong", "it changes its input: work on a new tensor", where
-    if got.elements:
-        sizes = f"one has {got.elements} numbers, where {probe.case.most_elements} are enough"
+        return "wrong", hints.CHANGES, where
+    if got.too_many_elements:
+        enough = f"where {probe.case.max_elements} are enough"
+        sizes = f"one has {got.too_many_elements} numbers, {enough}"
         return "wrong", "a tensor made on the way is too large", f"{on}: {sizes}"
     if got.device != want.device and got.device and want.device:
-        return "wrong", DEVICE_HINT, f"{on}: expected {want.device}, got {got.device}"
+        return "wrong", hints.DEVICE, f"{on}: expected {want.device}, got {got.device}"
     if not close(got.value, want.value, length):
         return "wrong", *explain_value(got.value, want.value, on, length)
     return "wrong", *explain_gradient(got.gradients, want.gradients, probe.case)
@@ -93,23 +98,21 @@ def explain_value(got: Any, want: Any, on: str, length: int) -> tuple[str, str]:
         differ = ~torch.isclose(got, want, rtol=bound, atol=bound, equal_nan=True)
     at = tuple(differ.nonzero()[0].tolist())
     seen = f"{on}: at {list(at)} {expected_got(want[at], got[at])}"
-    near = got.dtype == torch.float64 and torch.allclose(got, want, rtol=1e-5, atol=1e-5)
-    if near and went_through_float32(got, want):
-        return (
-            "the numbers were rounded to float32 on the way: stay in the dtype of the input",
-            seen,
-        )
+    if got.dtype == torch.float64 and (dtype := rounded_to(got, want)):
+        bound, hint = NEAR[dtype]
+        if torch.allclose(got, want, rtol=bound, atol=bound):
+            return hint, seen
     return "the shape is right, the numbers are not", seen
 
 
 def explain_gradient(got: Iterable | None, want: Iterable | None, case: Case) -> tuple[str, str]:
-    on = f"On {case.about}"
+    on = f"On {case.name}"
     for name, a, b in zip(leaves(case), got or (), want or (), strict=False):
         where = f"{on}: {name}"
         if isinstance(a, Unsendable):
             return "the numbers are right, but autograd cannot go back", f"{where}: {a}"
         if b is not None and a is None:
-            return "no gradient flows back: is a tensor detached?", where
+            return hints.DETACHED, where
         if isinstance(a, Tensor) and a.isnan().any():
             return "the numbers are right, but a gradient is NaN", where
     return "the numbers are right, their gradients are not", on

@@ -14,9 +14,9 @@ from attncourse.checks.exercise import Case, Draw, Exercise, is_floating
 Caller = Callable[[dict], dict]
 # what a driver may say; that a probe is inconclusive is for this side alone to find
 OUTCOMES = {"returned", "raised", "missing", "steps", "forbidden"}
-MOST_STEPS = 200_000
+MAX_STEPS = 200_000
 # a test compares number by number, and may do so for many inputs
-TEST_STEPS = 5
+TEST_FACTOR = 5
 # what torch says when a value is asked of a tensor that has none: no fault of the answer
 NO_VALUE = re.compile(
     r"item\(\)|no data|_local_scalar_dense|nonzero|data-dependent|to numpy|aten::equal|"
@@ -30,6 +30,8 @@ class Probe(NamedTuple):
     case: Case
     way: str  # values, float32, meta or longer
     cotangent: Tensor | None = None
+    # its tensors lie in memory by columns: view cannot join their axes, as reshape can
+    by_columns: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,11 +46,11 @@ class Observation:
     error: dict | None = None
     called: str | None = None
     steps: int = 0
-    loops: bool = False
-    elements: int = 0  # of the largest tensor made on the way, where there are too many
+    scales_with_length: bool = False
+    too_many_elements: int = 0  # of the largest tensor made on the way, where there are too many
     settings: tuple[str, ...] = ()
-    tells: bool = False  # a learner's test: that it raised is its answer, however it says so
-    returns: bool = False  # a test that returns something, as if that were its answer
+    is_test: bool = False  # a learner's: that it raised is its answer, however it says so
+    returned_value: bool = False  # a test that returns something, as if that were its answer
 
 
 def local(function: Callable) -> Caller:
@@ -62,17 +64,18 @@ def local(function: Callable) -> Caller:
 
 def probes(exercise: Exercise, draw: Draw) -> Iterator[Probe]:
     """Every case as drawn; then the first in float32, on the meta device, and longer."""
-    cases = list(exercise.inputs(draw))
-    for case in cases:
-        yield Probe(case, "values", cotangent(exercise, case))
+    cases = list(exercise.draw_cases(draw))
+    for place, case in enumerate(cases):
+        by_columns = place % 2 == 1 and exercise.kind != "test"
+        yield Probe(case, "values", cotangent(exercise, case), by_columns)
     first = cases[0]
     # the case with the most tensors has a mask, if there is one: it may take another branch
     for case in {id(c): c for c in (first, max(cases, key=tensors))}.values():
         if exercise.floating and any(is_floating(x) for x in case.args):
             yield Probe(replace(case.float(), gradient=False), "float32")
         if tensors(case):
-            about = f"{case.about}, on the meta device"
-            yield Probe(replace(case, about=about, gradient=False), "meta")
+            name = f"{case.name}, on the meta device"
+            yield Probe(replace(case, name=name, gradient=False), "meta")
     for case in cases:
         if case.longer:
             yield Probe(replace(case, gradient=False), "longer")
@@ -86,7 +89,7 @@ def cotangent(exercise: Exercise, case: Case) -> Tensor | None:
     """What the gradient is taken along: all different, so that no direction hides."""
     if not (exercise.differentiable and case.gradient):
         return None
-    value = case.result(exercise.make)
+    value = case.result(exercise.reference_answer)
     return torch.linspace(-1, 2, value.numel(), dtype=torch.float64).cos().reshape(value.shape)
 
 
@@ -102,12 +105,13 @@ def observe(
         "name": exercise.name,
         "before": [driver.encode(x) for x in longer.args] if again else None,
         "device": "meta" if probe.way == "meta" else device,
+        "by_columns": probe.by_columns,
         "cotangent": None if probe.cotangent is None else driver.encode(probe.cotangent),
         # our own functions are only looked at for loops: being watched is slow
         "watched": bool(forbidden) or probe.way == "longer",
-        "counted": probe.way == "longer" or case.most_elements is not None,
+        "counted": probe.way == "longer" or case.max_elements is not None,
         "forbidden": list(forbidden),
-        "most_steps": MOST_STEPS * (TEST_STEPS if exercise.kind == "test" else 1),
+        "max_steps": MAX_STEPS * (TEST_FACTOR if exercise.kind == "test" else 1),
     }
     try:
         if probe.way == "longer":
@@ -137,7 +141,7 @@ def growth(answer: dict[str, Any], longer: dict[str, Any], allowed: float) -> Ob
     many = longer["steps"] > allowed * answer["steps"] + 10
     return Observation(
         outcome="returned" if worst["outcome"] == "steps" else worst["outcome"],
-        loops=many or longer["outcome"] == "steps",
+        scales_with_length=many or longer["outcome"] == "steps",
         error=worst["error"],
         called=worst["called"],
     )
@@ -149,20 +153,20 @@ def read(exercise: Exercise, probe: Probe, answer: dict[str, Any]) -> Observatio
     if outcome == "raised" and probe.way == "meta" and NO_VALUE.search(error["text"]):
         outcome = "inconclusive"
     # a test tells by raising: what it returns says nothing
-    value, tells = answer["value"], exercise.kind == "test"
+    value, is_test = answer["value"], exercise.kind == "test"
     return Observation(
         outcome=outcome,
-        value=None if tells else driver.decode(value),
-        device=None if tells else device_of(value),
+        value=None if is_test else driver.decode(value),
+        device=None if is_test else device_of(value),
         changed=tuple(changes(probe.case, answer["after"])),
         gradients=answer["gradients"] and tuple(driver.decode(x) for x in answer["gradients"]),
         error=error,
         called=answer["called"],
         steps=int(answer["steps"]),
-        elements=too_many(int(answer["largest"]), probe.case.most_elements),
+        too_many_elements=too_many(int(answer["largest"]), probe.case.max_elements),
         settings=tuple(map(str, answer["settings"])),
-        tells=tells,
-        returns=tells and value != driver.encode(None),
+        is_test=is_test,
+        returned_value=is_test and value != driver.encode(None),
     )
 
 

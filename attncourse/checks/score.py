@@ -10,7 +10,7 @@ from attncourse.checks.exercise import TORCH_ATTENTION, Exercise
 from attncourse.checks.verdict import Verdict, judge, judge_own, local
 from attncourse.devices import device
 
-HEADINGS = ("exercise", "kind", "mutants", "refused", "right hint", "valid", "accepted")
+HEADINGS = ("exercise", "kind", "mutants", "usual", "refused", "right hint", "valid", "accepted")
 
 
 class Tried(NamedTuple):
@@ -39,6 +39,7 @@ class Row(NamedTuple):
     exercise: str
     kind: str
     mutants: int
+    usual: int
     refused: int
     right_hint: int
     valid: int
@@ -48,7 +49,9 @@ class Row(NamedTuple):
 @cache
 def tried(exercise: Exercise, seeds: tuple[int, ...]) -> list[Tried]:
     """Every mutant and every valid answer of an exercise, judged at each seed."""
-    known = [(m.function, m.hint) for m in exercise.mutants] + [(f, None) for f in exercise.right]
+    known = [(m.function, m.hint) for m in exercise.mutants] + [
+        (f, None) for f in exercise.valid_answers
+    ]
     results = []
     # ours live in attncourse.checks, which a learner's may not call: only torch's is refused
     forbidden = tuple(name for name in exercise.forbidden if name in TORCH_ATTENTION)
@@ -74,7 +77,8 @@ def row(exercise: Exercise, seeds: tuple[int, ...]) -> Row:
         exercise.chapter,
         exercise.name,
         exercise.kind,
-        mutants=len(wrong),
+        mutants=len(exercise.own_mutants),
+        usual=len(exercise.usual_mutants),
         refused=sum(not any(one.accepted for one in every) for every in wrong),
         right_hint=sum(all(one.as_wanted for one in every) for every in wrong),
         valid=len(valid),

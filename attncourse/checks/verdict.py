@@ -26,7 +26,7 @@ from attncourse.checks.observation import Caller, Observation, Probe, local, obs
 UNWRITTEN = re.compile(r"(write \w+ here)?")
 SAME = "this still does what the given code does: a change, if you made one, changes no result"
 # the share of faults, and of probes, on which a known mistake must agree to be named
-MOST = 0.6
+MIN_AGREEMENT = 0.6
 
 
 class Verdict(NamedTuple):
@@ -95,7 +95,7 @@ def verdict(trial: "Trial", look: Callable[[int], Observation]) -> Verdict:
     faults = trial.differences(seen, trial.expected)
     if not faults:
         return Verdict("passed")
-    given = exercise.given and trial.observations(exercise.given)
+    given = exercise.stub_answer and trial.observations(exercise.stub_answer)
     if given and not trial.differences(seen, given):
         return Verdict("not attempted", SAME)
     first = faults[0]
@@ -136,19 +136,17 @@ class Trial:
 
         It is not asked about devices.
         """
-        seen = []
+        seen, caller = [], local(self.exercise.reference_answer)
         for probe in self.probes:
             if probe.way == "meta":
-                real = Probe(probe.case, "values")
-                made = observe(self.exercise, local(self.exercise.make), real, "cpu", ())
+                made = observe(self.exercise, caller, Probe(probe.case, "values"), "cpu", ())
                 value = driver.decode(driver.encode(made.value), "meta")
-                seen.append(replace(made, value=value, device="meta", elements=0))
+                seen.append(replace(made, value=value, device="meta", too_many_elements=0))
             elif probe.way == "longer":
                 seen.append(Observation("returned"))
             else:
-                caller = local(self.exercise.make)
                 made = observe(self.exercise, caller, probe, self.device, ())
-                seen.append(replace(made, elements=0))
+                seen.append(replace(made, too_many_elements=0))
         return seen
 
     def observe_own(self, function: Callable, place: int) -> Observation:
@@ -195,8 +193,9 @@ class Trial:
                 continue
             agrees = [self.alike(got, i, mutant.function) for i, got in enumerate(seen)]
             at_faults = sum(agrees[i] for i in faults)
-            enough = at_faults == len(faults) or at_faults >= max(2, MOST * len(faults))
-            if enough and sum(agrees) >= MOST * len(seen) and (at_faults, sum(agrees)) > most:
+            enough = at_faults == len(faults) or at_faults >= max(2, MIN_AGREEMENT * len(faults))
+            on_most = sum(agrees) >= MIN_AGREEMENT * len(seen)
+            if enough and on_most and (at_faults, sum(agrees)) > most:
                 best, most = mutant.hint, (at_faults, sum(agrees))
         return best
 

@@ -2,8 +2,10 @@
 
 import torch
 
+from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 
+LOOP = "it loops over positions or sentences: compare all of them at once"
 exercise = Exercise(
     name="decoder_mask",
     chapter="dot_product",
@@ -22,6 +24,7 @@ exercise = Exercise(
         "lengths lengths[:, None, None]; & asks for both tests.",
     ),
     differentiable=False,
+    usual_hints={"loops": LOOP},
 )
 
 
@@ -60,9 +63,10 @@ def positions(lengths, n):
 
 
 @exercise.valid
-def both_tests(lengths, n):
+def plain(lengths, n):
     length, i, j = positions(lengths, n)
-    return (j <= i) & (j < length)
+    mask = (j <= i) & (j < length)
+    return mask
 
 
 @exercise.valid
@@ -110,250 +114,72 @@ def ends_summed_up(lengths, n):
     return (ends == 0).expand(-1, n, -1).tril()
 
 
-@exercise.mutant("the padding is not masked: keys from the length on are no words")
-def only_causal(lengths, n):
-    length, i, j = positions(lengths, n)
-    return (j <= i) & (length == length)
-
-
-@exercise.mutant("the future is not masked: a query sees keys up to itself only")
-def only_padding(lengths, n):
-    length, i, j = positions(lengths, n)
-    return (j < length) & (i == i)
-
-
-@exercise.mutant("one test is enough for this mask: a key must pass both")
-def one_test_is_enough(lengths, n):
-    length, i, j = positions(lengths, n)
-    return (j <= i) | (j < length)
-
-
+BOTH, WORD = "(j <= i) & (j < length)", "j < length)"
 QUERIES = (
     "the rows of padded queries are emptied: ask of the key, not of the query, if it is a word"
 )
-
-
-@exercise.mutant(QUERIES)
-def padded_queries(lengths, n):
-    length, i, j = positions(lengths, n)
-    return (j <= i) & (i < length)
-
-
-@exercise.mutant(QUERIES)
-def padded_queries_and_keys(lengths, n):
-    length, i, j = positions(lengths, n)
-    return (j <= i) & (j < length) & (i < length)
-
-
-@exercise.mutant(
-    "the rows of padded queries are opened: the rule holds for them as it does for words"
-)
-def padded_queries_see_all(lengths, n):
-    length, i, j = positions(lengths, n)
-    return (j <= i) & (j < length) | (i >= length)
-
-
-@exercise.mutant("padding sees itself: such a key is no word, not even for its own query")
-def diagonal_always(lengths, n):
-    return both_tests(lengths, n) | torch.eye(n, dtype=torch.bool, device=lengths.device)
-
-
-@exercise.mutant("a query does not see itself: its own position is allowed too")
-def strictly_earlier(lengths, n):
-    length, i, j = positions(lengths, n)
-    return (j < i) & (j < length)
-
-
-@exercise.mutant("a query sees one position ahead: it sees up to itself")
-def one_ahead(lengths, n):
-    length, i, j = positions(lengths, n)
-    return (j <= i + 1) & (j < length)
-
-
-@exercise.mutant("the order is turned round: a query sees earlier keys, not later ones")
-def later_keys(lengths, n):
-    length, i, j = positions(lengths, n)
-    return (j >= i) & (j < length)
-
-
-@exercise.mutant("the causal test is upside down: a query sees earlier keys, not later ones")
-def only_the_future(lengths, n):
-    length, i, j = positions(lengths, n)
-    return (j > i) & (j < length)
-
-
-@exercise.mutant("rows and columns are exchanged: a row is a query, and sees what is True in it")
-def transposed(lengths, n):
-    return both_tests(lengths, n).mT
-
-
-@exercise.mutant("one key of padding is let in: a length is a count, positions start at 0")
-def one_key_of_padding(lengths, n):
-    length, i, j = positions(lengths, n)
-    return (j <= i) & (j <= length)
-
-
-@exercise.mutant("the last word is lost: a length is a count, positions start at 0")
-def last_word_lost(lengths, n):
-    length, i, j = positions(lengths, n)
-    return (j <= i) & (j < length - 1)
-
-
-@exercise.mutant("the words are looked for at the end: padding comes after them")
-def padding_on_the_left(lengths, n):
-    length, i, j = positions(lengths, n)
-    return (j <= i) & (j >= n - length)
-
-
-@exercise.mutant("the mask is upside down: True means may attend")
-def inverted(lengths, n):
-    return ~both_tests(lengths, n)
-
-
-@exercise.mutant("the padding half is upside down: it lets the padding in and the words out")
-def padding_inverted(lengths, n):
-    length, i, j = positions(lengths, n)
-    return (j <= i) & (j >= length)
-
-
-@exercise.mutant("a sentence of length 0 has no key at all: its rows are all False")
-def first_key_always(lengths, n):
-    return both_tests(lengths.clamp(min=1), n)
-
-
-@exercise.mutant("one length serves the whole batch: every sentence has its own")
-def first_length_for_all(lengths, n):
-    return both_tests(lengths[:1].expand_as(lengths), n)
-
-
-@exercise.mutant("one length serves the whole batch: every sentence has its own")
-def longest_for_all(lengths, n):
-    return both_tests(lengths.max().expand_as(lengths), n)
-
-
 AXES = "the lengths meet the wrong axis: give them axes of their own for the queries and the keys"
-
-
-@exercise.mutant(AXES)
-def lengths_along_the_keys(lengths, n):
-    _, i, j = positions(lengths, n)
-    return (j <= i) & (j < lengths)
-
-
-@exercise.mutant(AXES)
-def lengths_along_the_queries(lengths, n):
-    _, i, j = positions(lengths, n)
-    return (j <= i) & (j < lengths[:, None])
-
-
-@exercise.mutant("this is the causal mask alone: every sentence has its own, (batch, n, n)")
-def causal_without_a_batch(lengths, n):
-    _, i, j = positions(lengths, n)
-    return j <= i
-
-
-@exercise.mutant(
-    "this says which tokens are words, (batch, n): each query has a row, (batch, n, n)"
-)
-def words_without_queries(lengths, n):
-    return torch.arange(n, device=lengths.device) < lengths[:, None]
-
-
-@exercise.mutant("this is the padding mask alone, (batch, 1, n): join it with the causal one")
-def padding_for_all_queries(lengths, n):
-    length, _, j = positions(lengths, n)
-    return j < length
-
-
-@exercise.mutant("squeeze drops a batch of one: keep the three axes")
-def batch_of_one_squeezed(lengths, n):
-    return both_tests(lengths, n).squeeze()
-
-
-@exercise.mutant("squeeze drops a batch of one: keep the three axes")
-def first_axis_squeezed(lengths, n):
-    return both_tests(lengths, n).squeeze(0)
+variants.wrong(exercise, plain, {
+    "the padding is not masked: keys from the length on are no words": (WORD, "length == length)"),
+    "the future is not masked: a query sees keys up to itself only": ("j <= i", "i == i"),
+    "one test is enough for this mask: a key must pass both": ("&", "|"),
+    QUERIES: [(WORD, "i < length)"), (BOTH, f"{BOTH} & (i < length)")],
+    "the rows of padded queries are opened: the rule holds for them as it does for words": (
+        BOTH, f"{BOTH} | (i >= length)"),
+    "padding sees itself: such a key is no word, not even for its own query": (
+        BOTH, f"{BOTH} | (i == j)"),
+    "a query does not see itself: its own position is allowed too": ("j <= i", "j < i"),
+    "a query sees one position ahead: it sees up to itself": ("j <= i", "j <= i + 1"),
+    "the order is turned round: a query sees earlier keys, not later ones": ("j <= i", "j >= i"),
+    "the causal test is upside down: a query sees earlier keys, not later ones": (
+        "j <= i", "j > i"),
+    "rows and columns are exchanged: a row is a query, and sees what is True in it": (
+        "return mask", "return mask.mT"),
+    "one key of padding is let in: a length is a count, positions start at 0": (
+        WORD, "j <= length)"),
+    "the last word is lost: a length is a count, positions start at 0": (WORD, "j < length - 1)"),
+    "the words are looked for at the end: padding comes after them": (WORD, "j >= n - length)"),
+    "the mask is upside down: True means may attend": ("return mask", "return ~mask"),
+    "the padding half is upside down: it lets the padding in and the words out": (
+        WORD, "j >= length)"),
+    "a sentence of length 0 has no key at all: its rows are all False": (
+        "positions(lengths", "positions(lengths.clamp(min=1)"),
+    "one length serves the whole batch: every sentence has its own": [
+        ("positions(lengths", "positions(lengths[:1].expand_as(lengths)"),
+        ("positions(lengths", "positions(lengths.max().expand_as(lengths)")],
+    AXES: [(WORD, "j < lengths)"), (WORD, "j < lengths[:, None])")],
+    "this is the causal mask alone: every sentence has its own, (batch, n, n)": (BOTH, "j <= i"),
+    "this says which tokens are words, (batch, n): each query has a row, (batch, n, n)": (
+        BOTH, "j < lengths[:, None]"),
+    "this is the padding mask alone, (batch, 1, n): join it with the causal one": (
+        BOTH, "j < length"),
+    "squeeze drops a batch of one: keep the three axes": [
+        ("return mask", "return mask.squeeze()"), ("return mask", "return mask.squeeze(0)")],
+    "8 bits do not hold the positions of a long sequence: keep torch.arange's own dtype": (
+        "    mask", "    length, i, j = (x.to(torch.int8) for x in (length, i, j))\n    mask"),
+    "the mask is as wide as the longest sentence: it is n wide": (
+        "positions(lengths, n)", "positions(lengths, int(lengths.max()))"),
+    "there is an axis for the heads: the shape is (batch, n, n)": (
+        "return mask", "return mask[:, None]"),
+    "the batch is folded into one mask: each sentence has its own (n, n)": (
+        "return mask", "return mask.all(dim=0)"),
+    "the mask is not boolean: True = may attend, False = may not": [
+        ("return mask", "return mask.float()"), ("return mask", "return mask.long()")],
+    "this is what is added to the scores: return the boolean mask, True = may attend": (
+        "return mask", "return torch.where(mask, 0.0, -torch.inf)"),
+    hints.DEVICE: [
+        ("    mask", '    j = torch.arange(n, device="cpu")\n    i = j[:, None]\n    mask'),
+        ("return mask", 'return mask & torch.ones(n, n, dtype=torch.bool, device="cpu").tril()')],
+    LOOP: [
+        (BOTH, "torch.cat([(j <= i) & (j < length) for i in range(n)], dim=1)"),
+        (BOTH, "torch.stack([(j <= i) & (j < length) for length in lengths])")],
+})  # fmt: skip
 
 
 @exercise.mutant("the mask is cut from a table of a fixed size: make it for the n at hand")
 def table_of_a_fixed_size(lengths, n):
     table = torch.ones(64, 64, dtype=torch.bool, device=lengths.device).tril()[:n, :n]
     return table & (torch.arange(n, device=lengths.device) < lengths[:, None, None])
-
-
-@exercise.mutant(
-    "8 bits do not hold the positions of a long sequence: keep torch.arange's own dtype"
-)
-def positions_of_eight_bits(lengths, n):
-    length, i, j = positions(lengths.to(torch.int8), n)
-    return (j.to(torch.int8) <= i.to(torch.int8)) & (j.to(torch.int8) < length)
-
-
-@exercise.mutant("the mask is as wide as the longest sentence: it is n wide")
-def width_of_the_longest(lengths, n):
-    return both_tests(lengths, int(lengths.max()))
-
-
-@exercise.mutant("there is an axis for the heads: the shape is (batch, n, n)")
-def with_an_axis_for_heads(lengths, n):
-    return both_tests(lengths, n)[:, None]
-
-
-@exercise.mutant("the batch is folded into one mask: each sentence has its own (n, n)")
-def one_mask_for_all(lengths, n):
-    return both_tests(lengths, n).all(dim=0)
-
-
-@exercise.mutant("the mask is not boolean: True = may attend, False = may not")
-def of_ones_and_zeros(lengths, n):
-    return both_tests(lengths, n).float()
-
-
-@exercise.mutant("the mask is not boolean: True = may attend, False = may not")
-def of_integers(lengths, n):
-    return both_tests(lengths, n).long()
-
-
-@exercise.mutant("this is what is added to the scores: return the boolean mask, True = may attend")
-def to_be_added(lengths, n):
-    mask = both_tests(lengths, n)
-    return torch.zeros(mask.shape, device=mask.device).masked_fill(~mask, -torch.inf)
-
-
-CPU = "a new tensor is made on the CPU: give it the device of lengths"
-
-
-@exercise.mutant(CPU)
-def positions_on_the_cpu(lengths, n):
-    j = torch.arange(n, device="cpu")
-    return (j <= j[:, None]) & (j < lengths[:, None, None])
-
-
-@exercise.mutant(CPU)
-def mask_on_the_cpu(lengths, n):
-    return both_tests(lengths, n) & torch.ones(n, n, dtype=torch.bool, device="cpu").tril()
-
-
-@exercise.mutant("lengths changes: work on a new tensor")
-def lengths_changed(lengths, n):
-    lengths -= 1
-    length, i, j = positions(lengths, n)
-    return (j <= i) & (j <= length)
-
-
-LOOP = "it loops over positions or sentences: compare all of them at once"
-
-
-@exercise.mutant(LOOP)
-def loop_over_queries(lengths, n):
-    length, _, j = positions(lengths, n)
-    return torch.cat([(j <= i) & (j < length) for i in range(n)], dim=1)
-
-
-@exercise.mutant(LOOP)
-def loop_over_sentences(lengths, n):
-    _, i, j = positions(lengths, n)
-    return torch.stack([(j <= i) & (j < length) for length in lengths])
 
 
 @exercise.mutant(LOOP)

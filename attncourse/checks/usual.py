@@ -1,0 +1,207 @@
+"""The usual mistakes, which an answer may make whatever it computes: every exercise has them.
+
+Each is made around the exercise's first valid answer, and only where it can show: a module keeps
+what it was given, a function does not; only what returns a tensor can return it in another dtype.
+An exercise leaves one out by name, with the reason, in `without`.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_leaves
+
+from attncourse.checks import hints, variants
+from attncourse.checks.exercise import Case, Draw, Exercise, Mutant, is_floating
+
+# methods whose only argument is an axis, and `dim=` of any
+AXIS = re.compile(
+    r"(\bdim=|\.(?:softmax|log_softmax|logsumexp|sum|mean|cumsum|cumprod|amax|amin|argmax|any|all"
+    r"|flip|unbind|squeeze|(unsqueeze))\()-(\d)"
+)
+
+
+def each(result: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    """The result with every floating tensor changed."""
+    if isinstance(result, (tuple, list)):
+        return type(result)(each(one, change) for one in result)
+    return change(result) if is_floating(result) else result
+
+
+def always_float32(call, *args, **kwargs):
+    return each(call(*args, **kwargs), Tensor.float)
+
+
+def always_float64(call, *args, **kwargs):
+    return each(call(*args, **kwargs), Tensor.double)
+
+
+def rounded_inside(dtype, call, *args, **kwargs):
+    def rounded(x):
+        return x.to(dtype).to(x.dtype)
+
+    kwargs = {name: each(x, rounded) for name, x in kwargs.items()}
+    return each(call(*(each(x, rounded) for x in args), **kwargs), rounded)
+
+
+def made_on_the_cpu(call, *args, **kwargs):
+    result = call(*args, **kwargs)
+    some = isinstance(result, (tuple, list))
+    added = [
+        x + torch.zeros_like(x, device="cpu") if isinstance(x, Tensor) else x
+        for x in (result if some else [result])
+    ]
+    return type(result)(added) if some else added[0]
+
+
+def changes_its_input(call, *args, **kwargs):
+    place = next(i for i, x in enumerate(args) if isinstance(x, Tensor))
+    given = args[place].clone()
+    result = call(*args[:place], given, *args[place + 1 :], **kwargs)
+    with torch.no_grad():
+        args[place].copy_(~given if given.dtype == torch.bool else given + 1)
+    return result
+
+
+def detached(call, *args, **kwargs):
+    return each(call(*args, **kwargs), Tensor.detach)
+
+
+def loops(call, *args, **kwargs):
+    for x in (*args, *kwargs.values()):
+        rows = x.numel() // max(1, x.shape[-1]) if isinstance(x, Tensor) and x.dim() else 0
+        for _ in range(x if isinstance(x, int) else rows):
+            pass
+    return call(*args, **kwargs)
+
+
+def batch_axis_assumed(axes, call, *args, **kwargs):
+    shape = next(x.shape for x in args if isinstance(x, Tensor))
+    # unpacked as a learner does it: the error is then the same
+    match axes:
+        case 1:
+            (_n,) = shape
+        case 2:
+            _n, _d = shape
+        case 3:
+            _batch, _n, _d = shape
+        case _:
+            _batch, _heads, _n, _d = shape
+    return call(*args, **kwargs)
+
+
+def viewed(call, *args, **kwargs):
+    next(x for x in args if isinstance(x, Tensor)).view(-1)
+    return call(*args, **kwargs)
+
+
+def keeping(answer: type) -> type:
+    """The module, which in every later call has the first input of its first one."""
+
+    class Keeping(answer):
+        def forward(self, x, *args, **kwargs):
+            self.kept = getattr(self, "kept", x)
+            return super().forward(self.kept, *args, **kwargs)
+
+    return Keeping
+
+
+def around(way: Callable, answer: Callable) -> Callable:
+    """The answer with a mistake made around each call, of the function or of the module."""
+    if isinstance(answer, type):
+        return type(
+            answer.__name__,
+            (answer,),
+            {"forward": lambda self, *a, **k: way(partial(answer.forward, self), *a, **k)},
+        )
+    return lambda *args, **kwargs: way(answer, *args, **kwargs)
+
+
+class Seen(NamedTuple):
+    """What an exercise's first case tells of the mistakes that can show."""
+
+    given: list[Tensor]
+    result: list[Any]
+    cases: list[Case]
+    module: bool
+
+    @property
+    def leading_axes_vary(self) -> bool:
+        """Whether the first tensor has more axes in some cases than in others."""
+        tensors = ([x for x in case.args if isinstance(x, Tensor)] for case in self.cases)
+        return len({some[0].dim() for some in tensors if some}) > 1
+
+
+def look(exercise: Exercise) -> Seen:
+    """The exercise's first case, with the reference's result."""
+    cases = list(exercise.draw_cases(Draw(0)))
+    first = cases[0]
+    given = [x for x in first.args if isinstance(x, Tensor)]
+    result = tree_leaves(first.result(exercise.reference_answer))
+    return Seen(given, result, cases, first.build is not None)
+
+
+def axes_from_the_front(answer: Callable, axes: int) -> Callable | None:
+    """The answer with each axis that it counts from the end counted from the front instead."""
+
+    def front(found: re.Match) -> str:
+        return f"{found[1]}{axes + bool(found[2]) - int(found[3])}"
+
+    source = variants.source_of(answer)
+    changed = AXIS.sub(front, source)
+    if changed == source:
+        return None
+    return variants.compiled(answer, changed, "axes counted from the front")
+
+
+def ways(exercise: Exercise) -> Iterator[tuple[str, str, Callable | None]]:
+    """The name, the hint and the wrong answer of each mistake that can show."""
+    seen, answer = look(exercise), exercise.valid_answers[0]
+    floating_result = any(map(is_floating, seen.result))
+    tensor_result = any(isinstance(x, Tensor) for x in seen.result)
+    floating = floating_result and any(map(is_floating, seen.given))
+    made = partial(around, answer=answer)
+    if floating:
+        yield "always_float32", hints.FLOAT32, made(always_float32)
+        if exercise.floating:
+            yield "always_float64", hints.FLOAT64, made(always_float64)
+        inside = partial(rounded_inside, torch.float32)
+        yield "float32_inside", hints.FLOAT32_INSIDE, made(inside)
+        half = partial(rounded_inside, torch.bfloat16)
+        yield "half_inside", hints.HALF_INSIDE, made(half)
+    if tensor_result and seen.given:
+        yield "made_on_the_cpu", hints.DEVICE, made(made_on_the_cpu)
+    if exercise.differentiable and floating:
+        yield "detached", hints.DETACHED, made(detached)
+    if any(case.longer for case in seen.cases):
+        yield "loops", hints.LOOPS, made(loops)
+    if seen.given:
+        axes = seen.given[0].dim()
+        yield "changes_its_input", hints.CHANGES, made(changes_its_input)
+        if seen.leading_axes_vary:
+            yield "batch_axis_assumed", hints.BATCH, made(partial(batch_axis_assumed, axes))
+            yield "axes_from_the_front", hints.FRONT, axes_from_the_front(answer, axes)
+        if axes > 1:
+            yield "viewed", hints.VIEW, made(viewed)
+    if seen.module and any(isinstance(c.longer, tuple) for c in seen.cases):
+        yield "keeping", hints.KEEPS, keeping(answer)
+
+
+def mutants(exercise: Exercise) -> Iterator[Mutant]:
+    """The usual mistakes of an exercise; ValueError where it leaves one out that it has not."""
+    if exercise.kind == "test":
+        return
+    names = set()
+    for name, hint, answer in ways(exercise):
+        names.add(name)
+        if answer is not None and name not in exercise.without:
+            answer.__name__ = f"usual: {name}"
+            yield Mutant(answer, exercise.usual_hints.get(name, hint))
+    if unknown := {*exercise.without, *exercise.usual_hints} - names:
+        raise ValueError(
+            f"{exercise.name} has no usual mistake {', '.join(sorted(unknown))}: "
+            f"it has {', '.join(sorted(names))}"
+        )

@@ -1,0 +1,106 @@
+"""Answers made of a right one: pieces of its text replaced, or another function behind a name."""
+
+import inspect
+import linecache
+import re
+from collections.abc import Callable, Mapping
+from textwrap import dedent
+from typing import Any
+
+from attncourse.checks.exercise import Exercise
+
+# pieces of the text, each followed by what takes its place; or an answer that is another program
+Way = tuple[str, ...] | Callable
+
+
+def source_of(answer: Callable) -> str:
+    """The text of a function or a class, without its decorators, which would register it again."""
+    source = dedent(inspect.getsource(answer))
+    return source[re.search(r"^(def|class) ", source, re.MULTILINE).start() :]
+
+
+def replaced(answer: Callable, *edits: str) -> str:
+    """The text of an answer with each first piece replaced by the one after it.
+
+    Raises ValueError for a piece that the text does not have, or has no replacement.
+    """
+    if len(edits) % 2:
+        raise ValueError(f"{answer.__name__}: {edits[-1]!r} has nothing to take its place")
+    source = source_of(answer)
+    for old, new in zip(edits[::2], edits[1::2], strict=True):
+        if old not in source:
+            raise ValueError(f"{answer.__name__} has no {old!r} to replace")
+        source = source.replace(old, new)
+    return source
+
+
+def compiled(answer: Callable, source: str, label: str, **names: Any) -> Callable:
+    """The function or class that the text defines where the answer stands.
+
+    A traceback shows the text, and the label is its name. `names` hide those of the module.
+    """
+    file = f"<{answer.__module__}: {label}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    namespace = vars(inspect.getmodule(answer)) | names
+    exec(compile(source, file, "exec"), namespace)
+    made = namespace[answer.__name__]
+    made.__name__ = label
+    return made
+
+
+def edited(answer: Callable, *edits: str) -> Callable:
+    """The answer with pieces of its text replaced: `edited(answer, old, new, old, new)`."""
+    label = "; ".join(
+        f"{old.strip()} -> {new.strip()}" for old, new in zip(edits[::2], edits[1::2], strict=False)
+    )
+    return compiled(answer, replaced(answer, *edits), label)
+
+
+def rebound(answer: Callable, **names: Callable) -> Callable:
+    """The answer with other functions behind names that it calls."""
+    source = source_of(answer)
+    for name in names:
+        if not re.search(rf"\b{name}\b", source):
+            raise ValueError(f"{answer.__name__} calls no {name!r}")
+    label = ", ".join(f"{name}={one.__name__}" for name, one in names.items())
+    return compiled(answer, source, label, **names)
+
+
+def made(answer: Callable, way: Way) -> Callable:
+    """The answer edited in that way; an answer that is another program is itself."""
+    if callable(way):
+        return way
+    if not (isinstance(way, tuple) and all(isinstance(piece, str) for piece in way)):
+        raise TypeError(f"an edit is (old, new), or (old, new, old, new, ...), not {way!r}")
+    return edited(answer, *way)
+
+
+def wrong(exercise: Exercise, answer: Callable, table: Mapping[str, Way | list[Way]]) -> None:
+    """Give the exercise a wrong answer for each way, under the hint that names the mistake."""
+    for hint, ways in table.items():
+        for way in ways if isinstance(ways, list) else [ways]:
+            exercise.mutant(hint)(made(answer, way))
+
+
+def right(exercise: Exercise, answer: Callable, *ways: Way) -> None:
+    """Give the exercise a right answer for each way."""
+    for way in ways:
+        exercise.valid(made(answer, way))
+
+
+def calling(
+    exercise: Exercise,
+    answer: Callable,
+    names: str | tuple[str, ...],
+    ways: Mapping[Any, str | None],
+) -> None:
+    """Give the exercise the answer with each of these behind a name that it calls, or several.
+
+    `ways` goes from the function, or one for each name, to the hint; None where it is right.
+    """
+    for functions, hint in ways.items():
+        pairs = (
+            [(names, functions)] if isinstance(names, str) else zip(names, functions, strict=True)
+        )
+        variant = rebound(answer, **dict(pairs))
+        (exercise.valid if hint is None else exercise.mutant(hint))(variant)
