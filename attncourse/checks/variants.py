@@ -16,7 +16,11 @@ Way = tuple[str, ...] | Callable
 def source_of(answer: Callable) -> str:
     """The text of a function or a class, without its decorators, which would register it again."""
     source = dedent(inspect.getsource(answer))
-    return source[re.search(r"^(def|class) ", source, re.MULTILINE).start() :]
+    if (start := re.search(r"^(def|class) ", source, re.MULTILINE)) is None:
+        raise ValueError(
+            f"an edit needs a function or a class, written with def or class: {source}"
+        )
+    return source[start.start() :]
 
 
 def replaced(answer: Callable, *edits: str) -> str:
