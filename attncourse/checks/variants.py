@@ -17,9 +17,7 @@ def source_of(answer: Callable) -> str:
     """The text of a function or a class, without its decorators, which would register it again."""
     source = dedent(inspect.getsource(answer))
     if (start := re.search(r"^(def|class) ", source, re.MULTILINE)) is None:
-        raise ValueError(
-            f"an edit needs a function or a class, written with def or class: {source}"
-        )
+        raise ValueError(f"only what is written with def or class can be edited: {source}")
     return source[start.start() :]
 
 
