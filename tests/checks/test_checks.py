@@ -1,7 +1,7 @@
 """The checks: each refuses every wrong answer it knows, with its hint, and accepts every right one.
 
 The seed is new at each run; ATTNCOURSE_SEED=<number> runs an earlier one again, ATTNCOURSE_SEEDS=5
-as many from there on. The score is printed at the end, as on the page reference/mutation.md.
+as many from there on.
 """
 
 import os
@@ -29,27 +29,10 @@ SEEDS = tuple(range(START, START + int(os.environ.get("ATTNCOURSE_SEEDS", 1))))
 EVERY = [one for chapter in chapters() for one in exercises(chapter).values()]
 
 
-class Summary:
-    """A pytest plugin that prints the score below the tests."""
-
-    def pytest_terminal_summary(self, terminalreporter):
-        terminalreporter.section(f"score of the checks, ATTNCOURSE_SEED={START}")
-        terminalreporter.write_line(score.markdown_table(score.rows(SEEDS)))
-
-
 @pytest.fixture(scope="module", params=EVERY, ids=lambda one: one.name)
 def one(request):
     """Each exercise: all tests of one come before the next's, while its inputs are still known."""
     return request.param
-
-
-@pytest.fixture(scope="module", autouse=True)
-def summary(request):
-    """Print the score once all exercises have been tried, and not when some were left out."""
-    yield
-    names = {item.name for item in request.session.items}
-    if all(f"test_every_mutant_is_refused_with_its_own_hint[{one.name}]" in names for one in EVERY):
-        request.config.pluginmanager.register(Summary())
 
 
 def test_every_mutant_is_refused_with_its_own_hint(one):
