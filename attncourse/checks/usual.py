@@ -5,6 +5,7 @@ what it was given, a function does not; only what returns a tensor can return it
 An exercise leaves one out by name, with the reason, in `without`.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -71,10 +72,10 @@ def detached(call, *args, **kwargs):
 
 
 def loops(call, *args, **kwargs):
-    for x in (*args, *kwargs.values()):
-        rows = x.numel() // max(1, x.shape[-1]) if isinstance(x, Tensor) and x.dim() else 0
-        for _ in range(x if isinstance(x, int) else rows):
-            pass
+    given = [*args, *kwargs.values()]
+    rows = [x.numel() // max(1, x.shape[-1]) for x in given if isinstance(x, Tensor) and x.dim()]
+    for _ in range(sum(rows) + math.prod(max(1, x) for x in given if isinstance(x, int))):
+        pass
     return call(*args, **kwargs)
 
 
