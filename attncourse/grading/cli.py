@@ -14,6 +14,7 @@ from rich.table import Table
 from typer import Argument, Option
 
 from attncourse.grading import sandbox
+from attncourse.grading.budget import EXERCISE
 from attncourse.grading.grade import grade
 from attncourse.grading.report import Report, plain
 
@@ -33,7 +34,9 @@ def grade_command(
     paths: Annotated[list[Path], Argument(metavar="FILE_OR_FOLDER...")],
     seed: Annotated[int | None, Option(min=0, help="Draw an earlier run's inputs again.")] = None,
     device: Annotated[str, Option(help="Where answers run: cpu, cuda, cuda:1.")] = "cpu",
-    timeout: Annotated[float, Option(min=1, help="Seconds an exercise may take.")] = 30,
+    timeout: Annotated[
+        float, Option(min=1, help="Processor seconds an exercise may take.")
+    ] = EXERCISE,
     memory: Annotated[float, Option(min=1.5, help="GiB an answer may take.")] = 4,
     json_out: Annotated[
         Path | None, Option("--json", metavar="OUT", help="Write the reports to this file.")

@@ -68,8 +68,11 @@ ATTACKS = {
         before="\n    while True:\n        try:\n            import time; time.sleep(9)\n"
         "        except KeyboardInterrupt:\n            break",
         allowed=("too slow",),
+        hint="it waits",
     ),
-    "a loop without end": wrong(before="\n    while True: pass", allowed=("too slow",)),
+    "a loop without end": wrong(
+        before="\n    while True: pass", allowed=("too slow",), hint="loops in Python|has worked"
+    ),
     "a flood of output": wrong(after="while True: print('x' * 999)", allowed=("crashed",)),
     "all the memory": wrong(before="[0] * 10**11", allowed=("error",), hint="MemoryError"),
     "the answer from the course": Played(
