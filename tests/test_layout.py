@@ -31,7 +31,7 @@ PARTS = {
     "tests/mechanisms/test_{}.py": WRITE,
 }
 # modules of the package that know no mechanism
-HELPERS = {"__init__", "cost", "data", "devices", "plot", "train"}
+HELPERS = {"__init__", "cells", "cost", "data", "devices", "plot", "train"}
 COMPUTING = ("torch", "jaxtyping", "einops", "math", "collections.abc")
 DRAWING = {("plot", "drawing")}
 MOST_LINES = 400

@@ -27,6 +27,7 @@ LONGEST_LOOK = 1.0
 WORKS = "works without end"
 WAITS = "waits without end"
 BUSY = "is kept waiting for a processor"
+TOO_BUSY = "the machine was too busy to run it to its end: grade it again"
 
 
 class Used(NamedTuple):

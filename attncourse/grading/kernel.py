@@ -14,12 +14,11 @@ from shutil import rmtree
 from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.connect import write_connection_file
 
-from attncourse.grading.budget import BUSY, IMPORTS, STARTUP, WAITS, Budget
+from attncourse.grading.budget import BUSY, IMPORTS, STARTUP, TOO_BUSY, WAITS, Budget
 from attncourse.grading.server import KernelServer, ServerError
 
 MOST_OUTPUT = 1_000_000
 MOST_RESULT = 50_000_000
-TOO_BUSY = "the machine was too busy to run it to its end: grade it again"
 IMPORT = re.compile(r"^[ \t]*(?:from\s+([\w.]+)\s+)?import[ \t(]+([\w., \t]+)", re.MULTILINE)
 
 

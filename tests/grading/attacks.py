@@ -15,6 +15,8 @@ WRONG = {
     "decoder_mask": "(lengths, n):\n    {before}\n"
     "    return torch.ones(len(lengths), n, n, dtype=torch.bool)",
     "attention_pool": "(x, query, lengths):\n    {before}\n    return x.mean(1)",
+    "effective_keys": "(weights):\n    {before}\n    return weights.sum(-1)",
+    "cached_attention": "(q, k, v):\n    {before}\n    return (q @ k.mT).softmax(-1) @ v",
 }
 
 
@@ -120,6 +122,27 @@ SPOILERS = {
         "import threading, os\nthreading.Timer(2, os._exit, (0,)).start()"
     ),
 }
+
+# what an answer finds in the sandbox; the cell fails if that is anything
+LOOK_AROUND = """
+import glob, pathlib, socket
+import attncourse
+root = pathlib.Path(attncourse.__file__).parent
+found = [str(p) for p in root.glob('checks/**/*.py')]
+found += [p.name for p in [root / 'dot_product.py'] if p.read_text()]
+for report in glob.glob('/tmp/attncourse-grade-*/report.json'):
+    try:
+        open(report, 'w').write('{}')
+        found.append('report')
+    except OSError: pass
+try:
+    socket.create_connection(('127.0.0.1', 22), 1)
+    found.append('network')
+except OSError as error:
+    if error.errno != 101 and 'refused' not in str(error): found.append(str(error))
+interfaces = [name for _, name in socket.if_nameindex() if name != 'lo']
+assert not found and not interfaces, (found, interfaces)
+"""
 
 
 def source_of(played: Played, name: str) -> str:
