@@ -61,41 +61,46 @@ def load_driver(source):
 
 def serve(requests, answers):
     """Start and end kernels, one at a time, as the requests have it."""
-    kernel = None
-    while True:
-        ready, _, _ = select.select([requests], [], [], 0.05)
-        if kernel and os.waitpid(kernel, os.WNOHANG)[0]:
-            end(kernel)
-            kernel = None
-            os.write(answers, b"ended\n")
-        if not ready:
-            continue
-        line = requests.readline()
+    kernel = 0
+    try:
+        while True:
+            ready, _, _ = select.select([requests], [], [], 0.05)
+            if kernel and os.waitid(os.P_PID, kernel, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                kernel = end(kernel)
+                os.write(answers, b"ended\n")
+            if not ready:
+                continue
+            line = requests.readline()
+            if kernel:
+                kernel = end(kernel)
+            if not line:
+                return
+            connection = json.loads(line)
+            if connection is None:
+                os.write(answers, b"stopped\n")
+                continue
+            os.write(answers, b"started\n")
+            kernel = os.fork()
+            if kernel == 0:
+                os.setpgid(0, 0)
+                run(connection, answers)
+    finally:
         if kernel:
             end(kernel)
-            with contextlib.suppress(ChildProcessError):
-                os.waitpid(kernel, 0)
-            kernel = None
-        if not line:
-            return
-        connection = json.loads(line)
-        if connection is None:
-            os.write(answers, b"stopped\n")
-            continue
-        os.write(answers, b"started\n")
-        kernel = os.fork()
-        if kernel == 0:
-            os.setsid()
-            run(connection, answers)
 
 
 def end(kernel):
     """Kill the kernel and what it has started: in the sandbox, all there is."""
-    with contextlib.suppress(ProcessLookupError):
-        if os.environ["ATTNCOURSE_SANDBOXED"] and os.getppid() == 1:
-            os.kill(-1, signal.SIGKILL)
-        else:
-            os.killpg(kernel, signal.SIGKILL)
+    if os.environ["ATTNCOURSE_SANDBOXED"] and os.getppid() == 1:
+        targets = [(os.kill, -1)]
+    else:
+        targets = [(os.kill, kernel), (os.killpg, kernel)]
+    for kill, target in targets:
+        with contextlib.suppress(ProcessLookupError):
+            kill(target, signal.SIGKILL)
+    # only now may its number be another's
+    os.waitpid(kernel, 0)
+    return 0
 
 
 def run(connection, *streams):

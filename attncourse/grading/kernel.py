@@ -40,8 +40,10 @@ class GradingKernel:
     def __init__(self, server: KernelServer, folder: Path):
         self.server = server
         file = str(folder / "kernel.json")
-        place = {"transport": "ipc", "ip": str(folder / "s")} if server.sandboxed else {}
-        write_connection_file(file, key=secrets.token_hex(16).encode(), **place)
+        # the sandbox has no network
+        transport, ip = ("ipc", str(folder / "s")) if server.sandboxed else ("tcp", "")
+        key = secrets.token_hex(16).encode()
+        write_connection_file(file, key=key, transport=transport, ip=ip)
         self.client = BlockingKernelClient(connection_file=file)
         self.client.load_connection_file()
         self.pid = server.start(file)

@@ -70,9 +70,14 @@ def busy():
         one.wait()
 
 
+def below(server) -> set[psutil.Process]:
+    """What the process that starts kernels has started."""
+    return set(psutil.Process(server.process.pid).children(recursive=True))
+
+
 def kernel_process(server) -> psutil.Process:
-    """The process of the kernel: the youngest below the one that starts kernels."""
-    return max(psutil.Process(server.process.pid).children(True), key=lambda one: one.create_time())
+    """The process of the kernel: the youngest."""
+    return max(below(server), key=lambda one: one.create_time())
 
 
 def given_up(kernel, code: str, seconds: float) -> LostKernelError:
@@ -136,13 +141,16 @@ def test_a_kernel_that_ends_what_it_came_from_costs_no_later_one(server, whom):
 
 def test_nothing_of_a_kernel_is_left(server):
     with fresh_kernel(server, GIVEN) as kernel:
-        before = len(psutil.Process(server.process.pid).children(True))
+        only_kernel = below(server)
         kernel.run("import subprocess\nsubprocess.Popen(['sleep', '10000'])", kernel.budget(5))
         kernel.run("if __import__('os').fork() == 0:\n    while True: pass", kernel.budget(5))
-        assert len(psutil.Process(server.process.pid).children(True)) == before + 2
-        assert any(server.folder.iterdir())
-    assert len(psutil.Process(server.process.pid).children(True)) == before - 1
-    assert not any(server.folder.iterdir())
+        started = below(server) - only_kernel
+        files = set(server.folder.iterdir())
+        assert len(started) == 2
+    # who is killed takes a moment to be gone
+    _, left = psutil.wait_procs(started)
+    assert not left and len(below(server)) == len(only_kernel) - 1
+    assert len(files - set(server.folder.iterdir())) == 1
 
 
 class Machine:
