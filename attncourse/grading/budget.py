@@ -19,7 +19,7 @@ IMPORTS = 60
 EXERCISE = 30
 STOP = 5
 # a busy machine gets this many times as long as an answer
-PATIENCE = 10
+PATIENCE = 20
 # seconds between two looks, and the most that one of them counts: whoever looks may be kept waiting
 LOOK = 0.2
 LONGEST_LOOK = 1.0

@@ -1,4 +1,4 @@
-"""A kernel for answers not to be trusted: it may die, hang, flood or grow, and only it suffers."""
+"""A Jupyter kernel for answers not to be trusted: it may die, hang or grow, and only it suffers."""
 
 import ast
 import json

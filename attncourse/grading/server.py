@@ -1,4 +1,4 @@
-"""The process that starts a learner's kernels: it loads torch once, each kernel is a copy of it."""
+"""The process that starts Jupyter kernels: it loads torch once, each kernel is a copy of it."""
 
 import json
 import os
