@@ -9,7 +9,15 @@ import pytest
 import torch
 
 from attncourse import data
-from attncourse.data import Archive, BrokenError, Sentence, UnavailableError, Vocabulary, fetch, treebank
+from attncourse.data import (
+    Archive,
+    BrokenError,
+    Sentence,
+    UnavailableError,
+    Vocabulary,
+    fetch,
+    treebank,
+)
 
 WHEEL = Archive(
     "letters==1.0", "letters-1.0-py3-none-any.whl", data.hashlib.sha256(b"abc").hexdigest()
@@ -88,7 +96,9 @@ def test_a_folder_that_cannot_be_made_is_named_with_the_remedy(tmp_path, pip, mo
     pip({WHEEL.name: b"abc"})
     (tmp_path / "file").touch()
     monkeypatch.setenv("ATTNCOURSE_CACHE", str(tmp_path / "file" / "cache"))
-    with pytest.raises(UnavailableError, match="let the environment variable ATTNCOURSE_CACHE name"):
+    with pytest.raises(
+        UnavailableError, match="let the environment variable ATTNCOURSE_CACHE name"
+    ):
         fetch(WHEEL)
 
 
