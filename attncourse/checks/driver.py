@@ -8,6 +8,7 @@ nothing: whoever reads the answer compares.
 import base64
 import contextlib
 import functools
+import importlib
 import io
 import json
 import linecache
@@ -44,6 +45,13 @@ IMPORT = "importlib._bootstrap._find_and_load"
 def warm_up():
     """Make torch load what its first call on the meta device needs: seconds, and never watched."""
     torch.empty(2, 2, device="meta").square()
+
+
+def load(names):
+    """Import what is there of these: before it is needed, so that no time is taken for it then."""
+    for name in names:
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
 
 
 class Stopped(BaseException):
@@ -201,7 +209,7 @@ class Operations(TorchDispatchMode):
 DRAWN = "the global random numbers"
 
 
-class Unfit(Exception):
+class UnfitError(Exception):
     """Raised where the answer is not the module that was asked for."""
 
 
@@ -333,19 +341,19 @@ def built(kind, arguments, weights, before=None):
     What it may keep of a call before, with other weights and arguments, must not count.
     """
     if isinstance(kind, torch.nn.Module):
-        raise Unfit("it should be the class itself, not a module made from it")
+        raise UnfitError("it should be the class itself, not a module made from it")
     if not (isinstance(kind, type) and issubclass(kind, torch.nn.Module)):
-        raise Unfit("it should be a class that derives from torch.nn.Module")
+        raise UnfitError("it should be a class that derives from torch.nn.Module")
     # a new layer draws its first weights, which are not kept
     with torch.random.fork_rng(devices=[]):
         module = kind(*arguments).eval()
     frozen = [name for name, weight in module.named_parameters() if not weight.requires_grad]
     if frozen:
-        raise Unfit(f"{', '.join(frozen)} cannot learn: requires_grad is False")
+        raise UnfitError(f"{', '.join(frozen)} cannot learn: requires_grad is False")
     own = {name: tuple(weight.shape) for name, weight in module.named_parameters()}
     wanted = {name: tuple(weight.shape) for name, weight in weights.items()}
     if own != wanted:
-        raise Unfit(f"its parameters should be {listed(wanted)}, but are {listed(own)}")
+        raise UnfitError(f"its parameters should be {listed(wanted)}, but are {listed(own)}")
     for weight in list(weights.values())[:1]:
         # device and dtype of one are those of all
         module.to(weight)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from attncourse.checks import hints
 from attncourse.checks.compare import allowed, close, rounded_to
-from attncourse.checks.driver import DRAWN, Unfit, Unsendable
+from attncourse.checks.driver import DRAWN, UnfitError, Unsendable
 from attncourse.checks.exercise import Case, is_floating
 from attncourse.checks.observation import Observation, Probe
 
@@ -34,7 +34,7 @@ def explain(probe: Probe, got: Observation, want: Observation, length: int) -> t
         return "too slow", hints.LOOPS, on
     if got.outcome == "raised" and want.outcome != "raised":
         error = got.error or {}
-        if error.get("type") == Unfit.__name__:
+        if error.get("type") == UnfitError.__name__:
             return "wrong", error["text"], on
         where = f" (line {error['line'][0]}: {error['line'][1]})" if error.get("line") else ""
         says = f"{error['type']}: {error['text']}{where}"

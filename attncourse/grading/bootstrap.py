@@ -1,14 +1,25 @@
-"""Starts the kernel that runs a learner's answers (run as a script, inside the sandbox if any).
+"""Starts the kernels that run a learner's answers (run as a script, inside the sandbox if any).
 
 It limits the process, hides what the exercises ask for, and makes check, hint and status silent:
-an answer cell that still calls them does no harm.
+an answer cell that still calls them does no harm. Then it loads torch, once: each kernel is a copy
+of this process, and ends with all that it has started.
+
+It reads lines of JSON: first the driver's source, then the file of a kernel to start, or null to
+end it. It answers `ready`, `started`, `ended` (by itself) and `stopped`.
 """
 
 import contextlib
+import json
 import os
+import select
+import signal
 import sys
 from importlib.abc import MetaPathFinder
+from pathlib import Path
 from types import ModuleType
+
+# elsewhere a copy of a process that has loaded much may not work: each kernel loads its own
+COPIES = sys.platform == "linux"
 
 
 class Hidden(MetaPathFinder):
@@ -42,15 +53,89 @@ def silent_checks():
     sys.modules |= {package.__name__: package, notebook.__name__: notebook}
 
 
+def load_driver(source):
+    driver = sys.modules["attncourse_driver"] = ModuleType("attncourse_driver")
+    exec(compile(source, "attncourse_driver", "exec"), vars(driver))
+    driver.warm_up()
+
+
+def serve(requests, answers):
+    """Start and end kernels, one at a time, as the requests have it."""
+    kernel = 0
+    try:
+        while True:
+            ready, _, _ = select.select([requests], [], [], 0.05)
+            if kernel and os.waitid(os.P_PID, kernel, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                kernel = end(kernel)
+                os.write(answers, b"ended\n")
+            if not ready:
+                continue
+            line = requests.readline()
+            if kernel:
+                kernel = end(kernel)
+            if not line:
+                return
+            connection = json.loads(line)
+            if connection is None:
+                os.write(answers, b"stopped\n")
+                continue
+            os.write(answers, b"started\n")
+            kernel = os.fork()
+            if kernel == 0:
+                os.setpgid(0, 0)
+                run(connection, answers)
+    finally:
+        if kernel:
+            end(kernel)
+
+
+def end(kernel):
+    """Kill the kernel and what it has started: in the sandbox, all there is."""
+    if os.environ["ATTNCOURSE_SANDBOXED"] and os.getppid() == 1:
+        targets = [(os.kill, -1)]
+    else:
+        targets = [(os.kill, kernel), (os.killpg, kernel)]
+    for kill, target in targets:
+        with contextlib.suppress(ProcessLookupError):
+            kill(target, signal.SIGKILL)
+    # only now may its number be another's
+    os.waitpid(kernel, 0)
+    return 0
+
+
+def run(connection, *streams):
+    """Be the kernel that is reached through this file, in the file's own folder."""
+    for stream in streams:
+        os.close(stream)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(nowhere, stream)
+    home = str(Path(connection).parent)
+    os.environ |= {"HOME": home, "TMPDIR": home, "IPYTHONDIR": str(Path(home) / "ipython")}
+    os.chdir(home)
+    try:
+        launch_new_instance(argv=["-f", connection])
+    finally:
+        os._exit(0)
+
+
 if __name__ == "__main__":
+    # what is printed here must not reach the judge as an answer
+    answers = os.dup(1)
+    os.dup2(2, 1)
+
     limit(int(os.environ["ATTNCOURSE_MEMORY"]))
     silent_checks()
     sys.meta_path.insert(0, Hidden(os.environ["ATTNCOURSE_HIDDEN"].split(",")))
 
-    if os.getppid() == 1:
-        # in a pid space of its own the kernel would take itself for an orphan and leave
-        os.environ.pop("JPY_PARENT_PID", None)
+    with open(0, "rb", buffering=0, closefd=False) as requests:
+        load_driver(json.loads(requests.readline()))
+        from ipykernel.kernelapp import launch_new_instance
 
-    from ipykernel.kernelapp import launch_new_instance
-
-    launch_new_instance()
+        os.write(answers, b"ready\n")
+        if COPIES:
+            serve(requests, answers)
+        else:
+            connection = json.loads(requests.readline())
+            os.write(answers, b"started\n")
+            run(connection, answers)

@@ -1,42 +1,44 @@
 """Grades one file: grafts it, has pytest judge it in its own process, returns the report."""
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import nbformat
 
 from attncourse.checks import exercises
 from attncourse.grading import sandbox
-from attncourse.grading.graft import NotGradable, digest, exercise_files, graft
+from attncourse.grading.budget import EXERCISE, IMPORTS, LOOK, STARTUP, Budget
+from attncourse.grading.graft import NotGradableError, digest, exercise_files, graft
 from attncourse.grading.report import Report, Result, plain
 
 # nothing of the submission's folder, nor of the machine's set-up, has a say
 PYTEST = (
-    "-p", "nbval.plugin", "-p", "attncourse.grading.judge", "--noconftest",
+    "-p", "nbval.plugin", "-p", "attncourse.grading.plugin", "--noconftest",
     "-p", "no:cacheprovider", "-q", "-c", "pytest.ini", "--rootdir", ".", "graft.ipynb",
 )  # fmt: skip
-# a hung grader is our fault: so much longer than its exercises could take
-PATIENCE = 4
 
 
 def grade(
-    path: Path, seed: int, device: str = "cpu", timeout: float = 30, sandboxed: bool | None = None,
-    memory: int = 4 << 30,
+    path: Path, seed: int, device: str = "cpu", timeout: float = EXERCISE,
+    sandboxed: bool | None = None, memory: int = 4 << 30,
 ) -> Report:  # fmt: skip
     """The report on one file. Never raises for what a file holds: the report says what is wrong.
 
-    `timeout` is in seconds, for each exercise; `memory` in bytes, for the learner's process.
+    `timeout` is in processor seconds, for each exercise; `memory` in bytes, for the learner's
+    process.
     `sandboxed` None uses the sandbox where there is one.
     """
     report = Report(str(path), seed=seed, device=device)
     report.sandboxed = sandbox.available() if sandboxed is None else sandboxed
     try:
         grafted = graft(path)
-    except NotGradable as reason:
+    except NotGradableError as reason:
         report.problem = plain(str(reason))
         return report
     except OSError as error:
@@ -71,19 +73,31 @@ def judged(report: Report, notebook, folder: Path, timeout: float, memory: int) 
     }
     for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
         environment.pop(name, None)
-    try:
-        run = subprocess.run(
-            [sys.executable, "-m", "pytest", *PYTEST], cwd=folder, env=environment,
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-            timeout=120 + PATIENCE * timeout * len(report.exercises),
-        )  # fmt: skip
-        said = run.stdout
-    except subprocess.TimeoutExpired:
-        said = "the grader did not come to an end"
+    # each exercise is run twice at most, and once more for each that runs before it
+    most = STARTUP + len(report.exercises) ** 2 * (STARTUP + IMPORTS + timeout)
+    said = watched([sys.executable, "-m", "pytest", *PYTEST], folder, environment, most)
     report = Report.read(written)
-    if not report.graded:
-        report.problem = plain("the grader failed: " + reason_in(said))
+    if any(one.status == "not graded" and not one.hint for one in report.exercises):
+        report.problem = plain(f"the grader failed: {reason_in(said)}")
     return report
+
+
+def watched(command: list[str], folder: Path, environment: Mapping[str, str], most: float) -> str:
+    """What a command prints; it is ended where it takes more than so many processor seconds."""
+    with tempfile.TemporaryFile("w+", errors="replace") as said:
+        with subprocess.Popen(
+            command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=said,
+            stderr=subprocess.STDOUT,
+        ) as process:  # fmt: skip
+            budget = Budget.of(process.pid, most)
+            while process.poll() is None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(LOOK)
+                if why := budget.spent():
+                    process.kill()
+                    return f"it {why}"
+        said.seek(0)
+        return said.read()
 
 
 def reason_in(output: str) -> str:

@@ -1,7 +1,6 @@
 """The learner's answers, taken out of whatever was handed in and set into the pristine notebook."""
 
 import hashlib
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,12 +9,12 @@ from nbformat import NotebookNode
 from nbformat.reader import NotJSONError
 
 import attncourse
+from attncourse.cells import exercise_of
 
 LARGEST = 20_000_000
-FIRST_LINE = re.compile(r"\A\s*#\s*exercise:\s*(\w+)")
 
 
-class NotGradable(ValueError):
+class NotGradableError(ValueError):
     """A file in which there is nothing to grade; its text says why."""
 
 
@@ -42,37 +41,36 @@ def digest(path: Path) -> str:
 
 
 def read(path: Path) -> NotebookNode:
-    """The notebook in a file; NotGradable with a plain reason where there is none."""
+    """The notebook in a file; NotGradableError with a plain reason where there is none."""
     if not path.is_file():
-        raise NotGradable("there is no such file")
+        raise NotGradableError("there is no such file")
     size = path.stat().st_size
     if size > LARGEST:
-        raise NotGradable(f"it has {size:,} bytes, more than {LARGEST:,}: clear its outputs")
+        raise NotGradableError(f"it has {size:,} bytes, more than {LARGEST:,}: clear its outputs")
     if not path.read_bytes().strip():
-        raise NotGradable("the file is empty")
+        raise NotGradableError("the file is empty")
     try:
         notebook = nbformat.reads(path.read_text(encoding="utf-8-sig"), as_version=4)
         cells = [dict(cell) for cell in notebook.cells]
     except (NotJSONError, UnicodeDecodeError, RecursionError):
-        raise NotGradable("it is not a notebook: the file is not complete JSON") from None
+        raise NotGradableError("it is not a notebook: the file is not complete JSON") from None
     except Exception as error:
-        raise NotGradable(f"it is not a notebook ({type(error).__name__})") from None
+        raise NotGradableError(f"it is not a notebook ({type(error).__name__})") from None
     for cell in cells:
         if not isinstance(cell.get("source"), str):
-            raise NotGradable("it is not a notebook: a cell has no text")
+            raise NotGradableError("it is not a notebook: a cell has no text")
     return notebook
 
 
-def exercise_of(cell: NotebookNode, known: set[str]) -> str | None:
+def answered(cell: NotebookNode, known: set[str]) -> str | None:
     """Whose answer a cell is: by its metadata, else its id, else its first line."""
     metadata = cell.get("metadata")
     own = metadata.get("attncourse") if isinstance(metadata, dict) else None
     named = own.get("exercise") if isinstance(own, dict) else None
-    first = FIRST_LINE.match(cell["source"])
     candidates = (
         named,
         str(cell.get("id", "")).removeprefix("answer-"),
-        first and first.group(1),
+        exercise_of(cell["source"]),
     )
     return next((name for name in candidates if isinstance(name, str) and name in known), None)
 
@@ -83,14 +81,16 @@ def graft(path: Path) -> Graft:
     pristine = {slug: nbformat.read(file, as_version=4) for slug, file in exercise_files().items()}
     names = {slug: set(answer_cells(notebook)) for slug, notebook in pristine.items()}
     everything = set().union(*names.values())
-    seen = {exercise_of(cell, everything) for cell in submission.cells}
+    seen = {answered(cell, everything) for cell in submission.cells}
     chapter = max(names, key=lambda slug: len(names[slug] & seen), default=None)
     if chapter is None or not names[chapter] & seen:
-        raise NotGradable(f"no exercise of the course is in it; the chapters are {sorted(names)}")
+        raise NotGradableError(
+            f"no exercise of the course is in it; the chapters are {sorted(names)}"
+        )
     result = Graft(chapter, pristine[chapter])
     for name, cell in answer_cells(result.notebook).items():
         stub = cell.source
-        copies = [c for c in submission.cells if exercise_of(c, everything) == name]
+        copies = [c for c in submission.cells if answered(c, everything) == name]
         written = [c for c in copies if c["cell_type"] == "code"]
         if not written:
             if copies:

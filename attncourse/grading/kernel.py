@@ -1,37 +1,29 @@
-"""A kernel for answers not to be trusted: it may die, hang, flood or grow, and only it suffers."""
+"""A Jupyter kernel for answers not to be trusted: it may die, hang or grow, and only it suffers."""
 
 import ast
 import json
-import os
-import shutil
-import sys
+import re
+import secrets
 import tempfile
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty
+from shutil import rmtree
 
-from jupyter_client.kernelspec import KernelSpec
-from jupyter_client.manager import KernelManager
-from nbval.kernel import RunningKernel
+from jupyter_client.blocking.client import BlockingKernelClient
+from jupyter_client.connect import write_connection_file
 
-from attncourse.checks import driver
-from attncourse.grading import bootstrap, sandbox
+from attncourse.grading.budget import BUSY, IMPORTS, STARTUP, TOO_BUSY, WAITS, Budget
+from attncourse.grading.server import KernelServer, ServerError
 
 MOST_OUTPUT = 1_000_000
 MOST_RESULT = 50_000_000
-STARTUP_SECONDS = 60
-DRIVER = Path(driver.__file__).read_text(encoding="utf-8")
-LOAD_DRIVER = f"""
-import sys, types
-sys.modules["attncourse_driver"] = types.ModuleType("attncourse_driver")
-exec(compile({DRIVER!r}, "attncourse_driver", "exec"), sys.modules["attncourse_driver"].__dict__)
-del sys, types
-"""
+IMPORT = re.compile(r"^[ \t]*(?:from\s+([\w.]+)\s+)?import[ \t(]+([\w., \t]+)", re.MULTILINE)
 
 
-class Trouble(Exception):
-    """The kernel is lost, by the learner's code. `status` says how."""
+class LostKernelError(Exception):
+    """The kernel is lost, by what it ran. `status` says how."""
 
     def __init__(self, status: str, hint: str):
         super().__init__(hint)
@@ -42,80 +34,50 @@ class CellError(Exception):
     """A cell raised: the exception's name and text, without a traceback."""
 
 
-class GradingKernel(RunningKernel):
-    """nbval's running kernel with a deadline, a cap on output and memory, and nothing to find."""
+class GradingKernel:
+    """A kernel with a limit on work, output and memory, and nothing to find."""
 
-    def __init__(self, chapter: str, memory: int, sandboxed: bool):
-        # short, since the path of a socket may have 107 bytes; fresh, since it is on Python's path
-        self.folder = Path(tempfile.mkdtemp(prefix="ac-"))
-        home = self.folder / "home"
-        home.mkdir()
-        hidden = ("checks", "grading", chapter)
-        environment = {
-            name: os.environ[name]
-            for name in (
-                "PATH",
-                "LANG",
-                "LC_ALL",
-                "LD_LIBRARY_PATH",
-                "CUDA_VISIBLE_DEVICES",
-                "PYTHONPATH",
-            )
-            if name in os.environ
-        } | {
-            "HOME": str(home),
-            "TMPDIR": str(home),
-            "IPYTHONDIR": str(home / "ipython"),
-            "MPLBACKEND": "agg",
-            "OMP_NUM_THREADS": "1",
-            "PYTHONSAFEPATH": "1",
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "ATTNCOURSE_MEMORY": str(memory),
-            "ATTNCOURSE_HIDDEN": ",".join(f"attncourse.{name}" for name in hidden),
-        }
-        start = [sys.executable, bootstrap.__file__, "-f", "{connection_file}"]
-        self.km = KernelManager(connection_file=str(self.folder / "kernel.json"))
-        if sandboxed:
-            start = sandbox.command(self.folder, chapter) + start
-            self.km.transport, self.km.ip = "ipc", str(self.folder / "s")
-        self.km._kernel_spec = KernelSpec(argv=start, language="python", display_name="graded")
-        quiet = open(os.devnull, "w")
-        self.km.start_kernel(env=environment, cwd=str(self.folder), stdout=quiet, stderr=quiet)
-        quiet.close()
-        self.kc = self.km.client()
-        self.kc.start_channels()
-        try:
-            self.kc.wait_for_ready(timeout=STARTUP_SECONDS)
-            self.run(LOAD_DRIVER, time.monotonic() + STARTUP_SECONDS)
-        except BaseException:
-            self.stop()
-            raise
+    def __init__(self, server: KernelServer, folder: Path):
+        self.server = server
+        file = str(folder / "kernel.json")
+        # the sandbox has no network
+        transport, ip = ("ipc", str(folder / "s")) if server.sandboxed else ("tcp", "")
+        key = secrets.token_hex(16).encode()
+        write_connection_file(file, key=key, transport=transport, ip=ip)
+        self.client = BlockingKernelClient(connection_file=file)
+        self.client.load_connection_file()
+        self.pid = server.start(file)
+        self.client.start_channels(stdin=False, hb=False, control=False)
 
-    def run(self, code: str, deadline: float, expression: str | None = None) -> str:
+    def budget(self, seconds: float) -> Budget:
+        return Budget.of(self.pid, seconds)
+
+    def run(self, code: str, budget: Budget, expression: str | None = None) -> str:
         """Run code, then evaluate the expression and return its text.
 
-        Raises CellError where the code raised, and Trouble where the kernel had to be given up.
+        Raises CellError where the code raised, LostKernelError where the kernel was given up.
         """
-        sent = self.kc.execute(
+        sent = self.client.execute(
             code, store_history=False, allow_stdin=False, stop_on_error=False,
             user_expressions={"result": expression} if expression else {},
         )  # fmt: skip
         printed = 0
+        budget.begin()
         while True:
             printed += self.drain()
             if printed > MOST_OUTPUT:
-                raise Trouble(
+                raise LostKernelError(
                     "crashed", f"it prints without end: more than {MOST_OUTPUT} characters"
                 )
             try:
-                reply = self.receive(self.kc.get_shell_msg, 0.05)
+                reply = self.receive(self.client.get_shell_msg, 0.05)
             except Empty:
-                if not self.is_alive():
-                    raise Trouble("crashed", "it ends the Python process it runs in") from None
-                if time.monotonic() > deadline:
-                    raise Trouble(
-                        "too slow", "it does not come to an end in the time allowed"
+                if self.server.kernel_ended():
+                    raise LostKernelError(
+                        "crashed", "it ends the Python process it runs in"
                     ) from None
+                if why := budget.spent():
+                    raise given_up(why, budget.seconds) from None
                 continue
             if reply["parent_header"].get("msg_id") == sent:
                 break
@@ -126,7 +88,9 @@ class GradingKernel(RunningKernel):
         if content.get("payload") and any(
             p.get("source") == "ask_exit" for p in content["payload"]
         ):
-            raise Trouble("crashed", "it ends the Python process it runs in: take exit() out")
+            raise LostKernelError(
+                "crashed", "it ends the Python process it runs in: take exit() out"
+            )
         if expression is None:
             return ""
         return content["user_expressions"]["result"].get("data", {}).get("text/plain", "")
@@ -139,39 +103,83 @@ class GradingKernel(RunningKernel):
             raise
         except Exception as error:
             # no signature, the same one twice, no JSON: the learner's code has changed the kernel
-            raise Trouble("crashed", f"it breaks the kernel that runs it ({error})") from None
+            raise LostKernelError(
+                "crashed", f"it breaks the kernel that runs it ({error})"
+            ) from None
 
     def drain(self) -> int:
         """Throw away what the kernel has published, and say how many characters it was."""
         size = 0
         while True:
             try:
-                message = self.receive(self.kc.get_iopub_msg, 0)
+                message = self.receive(self.client.get_iopub_msg, 0)
             except Empty:
                 return size
             size += len(str(message["content"]))
             if size > MOST_OUTPUT:
                 return size
 
-    def call(self, request: dict, deadline: float) -> dict:
+    def call(self, request: dict, budget: Budget) -> dict:
         """Have the driver make one call in the kernel; see `attncourse.checks.driver.drive`."""
-        text = json.dumps(request)
-        answer = self.run(
-            "", deadline,
-            f"__import__('sys').modules['attncourse_driver'].respond(globals(), {text!r})",
-        )  # fmt: skip
+        answer = self.run("", budget, driver("respond(globals(), {!r})", json.dumps(request)))
         if len(answer) > MOST_RESULT:
-            raise Trouble("crashed", f"its result is larger than {MOST_RESULT} characters")
+            raise LostKernelError("crashed", f"its result is larger than {MOST_RESULT} characters")
         try:
             return json.loads(ast.literal_eval(answer))
         except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-            raise Trouble("error", "its result cannot be read") from None
+            raise LostKernelError("error", "its result cannot be read") from None
 
-    def stop(self) -> None:
-        """Kill the process at once and leave nothing of it."""
-        if hasattr(self, "kc"):
-            self.kc.stop_channels()
-        if hasattr(self, "km"):
-            self.km.shutdown_kernel(now=True)
-            del self.km
-        shutil.rmtree(self.folder, ignore_errors=True)
+    def load(self, source: str) -> None:
+        """Import what a cell will import, so that the time that takes is not counted as its own."""
+        if names := imported(source):
+            self.run("", self.budget(IMPORTS), driver("load({!r})", names))
+
+
+@contextmanager
+def fresh_kernel(server: KernelServer, given: list[str]) -> Iterator[GradingKernel]:
+    """A kernel in which the course's own cells have run; nothing of it is left in the end."""
+    # fresh, since it is on Python's path
+    folder = Path(tempfile.mkdtemp(dir=server.folder))
+    kernel = None
+    try:
+        try:
+            kernel = GradingKernel(server, folder)
+            budget = kernel.budget(STARTUP)
+            for source in ["", *given]:
+                kernel.run(source, budget)
+        except (LostKernelError, CellError) as error:
+            raise ServerError(f"a kernel could not be made ready: {error}") from None
+        yield kernel
+    finally:
+        if kernel:
+            kernel.client.stop_channels()
+        server.stop_kernel()
+        rmtree(folder, ignore_errors=True)
+
+
+def driver(call: str, *values) -> str:
+    """An expression that has the driver do something, whatever the learner's names mean."""
+    return "__import__('sys').modules['attncourse_driver']." + call.format(*values)
+
+
+def given_up(why: str, seconds: float) -> LostKernelError:
+    """Status and hint of an answer that did not come back."""
+    if why == BUSY:
+        return LostKernelError("not graded", TOO_BUSY)
+    if why == WAITS:
+        return LostKernelError(
+            "too slow", "it does not come to an end: it waits, as for a sleep, a lock or an input"
+        )
+    return LostKernelError(
+        "too slow", f"it does not come to an end: it has worked for {seconds:g} seconds"
+    )
+
+
+def imported(source: str) -> list[str]:
+    """The modules, and what may be one, that a cell's text imports at any place."""
+    return [
+        f"{package}.{word}" if package else word
+        for package, names in IMPORT.findall(source)
+        for name in names.split(",")
+        for word in name.split()[:1]
+    ]

@@ -15,6 +15,8 @@ WRONG = {
     "decoder_mask": "(lengths, n):\n    {before}\n"
     "    return torch.ones(len(lengths), n, n, dtype=torch.bool)",
     "attention_pool": "(x, query, lengths):\n    {before}\n    return x.mean(1)",
+    "effective_keys": "(weights):\n    {before}\n    return weights.sum(-1)",
+    "cached_attention": "(q, k, v):\n    {before}\n    return (q @ k.mT).softmax(-1) @ v",
 }
 
 
@@ -68,8 +70,11 @@ ATTACKS = {
         before="\n    while True:\n        try:\n            import time; time.sleep(9)\n"
         "        except KeyboardInterrupt:\n            break",
         allowed=("too slow",),
+        hint="it waits",
     ),
-    "a loop without end": wrong(before="\n    while True: pass", allowed=("too slow",)),
+    "a loop without end": wrong(
+        before="\n    while True: pass", allowed=("too slow",), hint="loops in Python|has worked"
+    ),
     "a flood of output": wrong(after="while True: print('x' * 999)", allowed=("crashed",)),
     "all the memory": wrong(before="[0] * 10**11", allowed=("error",), hint="MemoryError"),
     "the answer from the course": Played(
@@ -118,6 +123,29 @@ SPOILERS = {
         "import threading, os\nthreading.Timer(2, os._exit, (0,)).start()"
     ),
 }
+
+# what an answer finds in the sandbox; the cell fails if that is anything
+LOOK_AROUND = """
+import glob, pathlib, socket
+import attncourse
+root = pathlib.Path(attncourse.__file__).parent
+found = [str(p) for p in root.glob('checks/**/*.py')]
+try:
+    found.append((root / 'dot_product.py').read_text())
+except OSError: pass
+for report in glob.glob('/tmp/attncourse-grade-*/report.json'):
+    try:
+        open(report, 'w').write('{}')
+        found.append('report')
+    except OSError: pass
+try:
+    socket.create_connection(('127.0.0.1', 22), 1)
+    found.append('network')
+except OSError as error:
+    if error.errno != 101 and 'refused' not in str(error): found.append(str(error))
+interfaces = [name for _, name in socket.if_nameindex() if name != 'lo']
+assert not found and not interfaces, (found, interfaces)
+"""
 
 
 def source_of(played: Played, name: str) -> str:

@@ -13,7 +13,7 @@ from attncourse.checks import exercise
 from attncourse.checks.verdict import judge, local
 from attncourse.grading.cli import app
 from attncourse.grading.grade import grade
-from attncourse.grading.report import plain
+from attncourse.grading.report import Report, Result, plain
 from tests.grading.submissions import NAMES, SECONDS, SOLVED, notebook_with, statuses, written
 
 HARMLESS = {
@@ -31,7 +31,9 @@ HARMLESS = {
     "a magic on top": lambda s: "%matplotlib inline\n" + s,
     "a magic that there is not": lambda s: s + "\n%no_such_magic",
     "a cell that fails after the function": lambda s: s + "\nleftover_of_another_cell + 1",
-    "a print in the function": lambda s: s.replace("    return", "    print('x')\n    return", 1),
+    "a print in the function, of a name that another answer has made": lambda s: s.replace(
+        "    return", "    print(plt)\n    return", 1
+    ),
     "timed by a cell magic": lambda s: "%%time\n" + s,
     "a seed and a trial": lambda s: s + "\ntorch.manual_seed(0)\nx = torch.randn(3)",
 }
@@ -45,51 +47,57 @@ def test_what_is_left_in_a_cell_costs_no_right_answer(tmp_path):
     assert report.passed and report.points == report.worth
 
 
-def test_each_accident_gets_its_own_status(tmp_path):
-    good = SOLVED["attention_pool"]
-    accidents = {
-        "softmax_with_sink": ("", "not attempted", "empty"),
-        "distance_attention": ("# exercise: distance_attention\n# later", "not attempted", "empty"),
-        "bilinear_weights": (
-            "# exercise: bilinear_weights\ndef bilinear_weights(q, k, w\n    return q",
-            "error",
-            "SyntaxError",
-        ),
-        "prefix_mask": (
-            "# exercise: prefix_mask\ndef prefix_mask(n, prefix, device=None): return helper(n)",
-            "error",
-            "NameError.*only this cell is graded",
-        ),
-        "decoder_mask": ("# exercise: decoder_mask\nx = 1", "error", "nothing is called"),
-        "attention_pool": (
-            good.replace("    return", "    1 / 0\n    return", 1),
-            "error",
-            r"ZeroDivisionError.*line \d+: 1 / 0",
-        ),
-        "effective_keys": (
-            "# exercise: effective_keys\ndef effective_keys(weights):\n    weights.sum()",
-            "wrong",
-            "None.*return",
-        ),
-    }
-    notebook = notebook_with({name: source for name, (source, *_) in accidents.items()})
+ACCIDENTS = {
+    "softmax_with_sink": ("", "not attempted", "empty"),
+    "bilinear_weights": (
+        "# exercise: bilinear_weights\ndef bilinear_weights(q, k, w\n    return q",
+        "error",
+        "SyntaxError",
+    ),
+    "prefix_mask": (
+        "# exercise: prefix_mask\ndef prefix_mask(n, prefix, device=None): return helper(n)",
+        "error",
+        "NameError.*only this cell is graded",
+    ),
+    "decoder_mask": ("# exercise: decoder_mask\nx = 1", "error", "nothing is called"),
+    "attention_pool": (
+        SOLVED["attention_pool"].replace("    return", "    1 / 0\n    return", 1),
+        "error",
+        r"ZeroDivisionError.*line \d+: 1 / 0",
+    ),
+    "effective_keys": (
+        "# exercise: effective_keys\ndef effective_keys(weights):\n    weights.sum()",
+        "wrong",
+        "None.*return",
+    ),
+    "cached_attention": ("# exercise: cached_attention\n# later", "not attempted", "empty"),
+}
+MISTAKE = SOLVED["distance_attention"].replace("2 *", "1 *")
+
+
+@pytest.fixture(scope="module")
+def unlucky(tmp_path_factory):
+    """The report on every accident, a mistake, and no cell for the last exercise."""
+    sources = {name: source for name, (source, *_) in ACCIDENTS.items()}
+    notebook = notebook_with(sources | {"distance_attention": MISTAKE})
     notebook.cells = [c for c in notebook.cells if c.id != "answer-test_attention"]
-    report = grade(written(tmp_path, notebook), seed=1, timeout=SECONDS)
-    rows = {one.name: one for one in report.exercises}
-    for name, (_, status, hint) in accidents.items():
+    path = written(tmp_path_factory.mktemp("unlucky"), notebook)
+    return grade(path, seed=5, timeout=SECONDS)
+
+
+def test_each_accident_gets_its_own_status(unlucky):
+    rows = {one.name: one for one in unlucky.exercises}
+    for name, (_, status, hint) in ACCIDENTS.items():
         assert rows[name].status == status, rows[name]
         assert re.search(hint, f"{rows[name].hint} {rows[name].evidence}"), rows[name]
-    assert rows["cached_attention"].status == "not attempted"
     assert rows["test_attention"].status == "not found"
-    assert report.graded and not report.passed and report.points == 0
+    assert unlucky.graded and not unlucky.passed and unlucky.points == 0
 
 
-def test_a_seed_gives_the_verdict_of_the_notebook_and_another_seed_other_inputs(tmp_path):
-    fix = SOLVED["distance_attention"].replace("2 *", "1 *")
-    path = written(tmp_path, notebook_with({"distance_attention": fix}))
-    graded = grade(path, seed=5, timeout=SECONDS).exercises[1]
+def test_a_seed_gives_the_verdict_of_the_notebook_and_another_seed_other_inputs(unlucky):
+    graded = unlucky.exercises[1]
     namespace = {"torch": torch, "Tensor": torch.Tensor}
-    exec(fix, namespace)
+    exec(MISTAKE, namespace)
     answer = local(namespace["distance_attention"])
     same, other = (judge(exercise("distance_attention"), answer, seed) for seed in (5, 6))
     assert (graded.status, graded.hint, graded.evidence) == same
@@ -119,7 +127,7 @@ def test_a_file_that_holds_no_answers_gets_a_clear_line(tmp_path, says):
 
 
 def test_the_command_grades_a_folder_and_exits_as_a_script_wants(tmp_path):
-    solved = written(tmp_path, notebook_with(SOLVED), "ä solved.ipynb")
+    written(tmp_path, notebook_with(SOLVED), "ä solved.ipynb")
     # what stands beside a submission has no say
     for name in ("attncourse", "conftest", "torch"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('shadowed')")
@@ -129,17 +137,49 @@ def test_the_command_grades_a_folder_and_exits_as_a_script_wants(tmp_path):
     every = ["grade", str(tmp_path), "--jobs", "2", "--json", str(out)]
     done = CliRunner().invoke(app, [*every, "--seed", "4"])
     assert done.exit_code == 0 and "seed 4" in done.output, done.output
-    solved.rename(tmp_path / "solved.ipynb")
+    (solved,) = json.loads(out.read_text())
+    assert Path(solved["file"]).name == "ä solved.ipynb" and solved["points"] == solved["worth"] > 0
+    (tmp_path / "ä solved.ipynb").unlink()
     written(tmp_path, notebook_with({}), "stub.ipynb")
     (tmp_path / "old").mkdir()
     (tmp_path / "old/broken.ipynb").write_text("{")
     done = CliRunner().invoke(app, every)
     assert done.exit_code == 2 and "not complete JSON" in done.output, done.output
     reports = {Path(one["file"]).name: one for one in json.loads(out.read_text())}
-    assert set(reports) == {"stub.ipynb", "solved.ipynb", "broken.ipynb"}
-    assert reports["solved.ipynb"]["points"] == reports["solved.ipynb"]["worth"] > 0
+    assert set(reports) == {"stub.ipynb", "broken.ipynb"}
     assert {one["status"] for one in reports["stub.ipynb"]["exercises"]} == {"not attempted"}
-    assert CliRunner().invoke(app, ["grade", str(tmp_path / "stub.ipynb")]).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("statuses", "code", "times"),
+    [
+        (["passed"], 0, 1),
+        (["wrong"], 1, 1),
+        (["not attempted"], 1, 1),
+        (["not graded", "passed"], 0, 2),
+        (["not graded", "wrong"], 1, 2),
+        (["not graded", "not graded"], 2, 2),
+    ],
+)
+def test_what_could_not_be_graded_is_tried_once_more_when_all_else_is_done(
+    tmp_path, monkeypatch, statuses, code, times
+):
+    seen = []
+
+    def graded(file, *settings):
+        seen.append(file.name)
+        done = seen.count(file.name) - 1
+        status = statuses[done] if file.name == "busy.ipynb" else "passed"
+        return Report(str(file), "dot_product", exercises=[Result("one", "One", 3, status)])
+
+    monkeypatch.setattr("attncourse.grading.cli.grade", graded)
+    for name in ("busy", "other"):
+        written(tmp_path, notebook_with({}), f"{name}.ipynb")
+    done = CliRunner().invoke(app, ["grade", str(tmp_path), "--json", str(tmp_path / "out.json")])
+    assert done.exit_code == code, done.output
+    assert seen == ["busy.ipynb", "other.ipynb", "busy.ipynb"][: times + 1]
+    rows = {Path(one["file"]).name: one for one in json.loads((tmp_path / "out.json").read_text())}
+    assert rows["busy.ipynb"]["exercises"][0]["status"] == statuses[-1]
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 
 from attncourse.grading import sandbox
 from attncourse.grading.grade import grade
-from tests.grading.attacks import ATTACKS, SPOILERS, WRONG, source_of
-from tests.grading.submissions import SECONDS, SOLVED, notebook_with, statuses, written
+from tests.grading.attacks import ATTACKS, LOOK_AROUND, SPOILERS, WRONG, source_of
+from tests.grading.submissions import SECONDS, SOLVED, notebook_with, written
 
 needs_sandbox = pytest.mark.skipif(
     not sandbox.available(), reason="no bubblewrap (bwrap) that works here"
@@ -27,11 +27,16 @@ def played(tmp_path_factory):
     for number in range(0, len(waiting), len(WRONG)):
         placed = dict(zip(WRONG, waiting[number : number + len(WRONG)], strict=False))
         answers = SOLVED | {name: source_of(attack, name) for name, (_, attack) in placed.items()}
+        if len(placed) < len(WRONG) and sandbox.available():
+            (name, *_) = WRONG.keys() - placed.keys()
+            answers[name] = f"# exercise: {name}\n{LOOK_AROUND}\n{SOLVED[name]}"
+            placed[name] = "a look around", None
         jobs[written(folder, notebook_with(answers), f"{number}.ipynb")] = placed
     with ThreadPoolExecutor(2) as pool:
         reports = pool.map(lambda path: grade(path, seed=7, timeout=SECONDS), jobs)
     for placed, report in zip(jobs.values(), reports, strict=True):
         assert not report.problem, report.problem
+        assert report.sandboxed == sandbox.available()
         for one in report.exercises:
             if one.name in placed:
                 results[placed[one.name][0]] = one
@@ -67,35 +72,5 @@ def table(played, request):
 
 
 @needs_sandbox
-def test_the_sandbox_hides_the_answers_the_network_and_the_report(tmp_path):
-    probe = (
-        "import pathlib, socket, glob\n"
-        "import attncourse\n"
-        "root = pathlib.Path(attncourse.__file__).parent\n"
-        "found = [str(p) for p in root.glob('checks/**/*.py')]\n"
-        "found += [p.name for p in [root / 'dot_product.py'] if p.read_text()]\n"
-        "for report in glob.glob('/tmp/attncourse-grade-*/report.json'):\n"
-        "    try:\n"
-        "        open(report, 'w').write('{}')\n"
-        "        found.append('report')\n"
-        "    except OSError: pass\n"
-        "try:\n"
-        "    socket.create_connection(('127.0.0.1', 22), 1)\n"
-        "    found.append('network')\n"
-        "except OSError as error:\n"
-        "    if error.errno != 101 and 'refused' not in str(error): found.append(str(error))\n"
-        "interfaces = [name for _, name in socket.if_nameindex() if name != 'lo']\n"
-        "assert not found and not interfaces, (found, interfaces)\n"
-    )
-    answer = {"prefix_mask": f"{SOLVED['prefix_mask']}\n{probe}\ndone = 1"}
-    # the answer is made wrong unless the probe came to its end
-    answer["prefix_mask"] += "\nright = prefix_mask\ndef prefix_mask(n, prefix, device=None):\n"
-    answer["prefix_mask"] += "    return right(n, prefix, device)[: n * done]"
-    answer["prefix_mask"] = answer["prefix_mask"].replace(
-        "# exercise: prefix_mask",
-        "# exercise: prefix_mask\ndone = 0\ndef prefix_mask(*a): return 0\n",
-    )
-    path = written(tmp_path, notebook_with(answer))
-    report = grade(path, seed=1, timeout=SECONDS, sandboxed=True)
-    assert report.sandboxed
-    assert statuses(report)["prefix_mask"] == "passed", report.exercises[3]
+def test_the_sandbox_hides_the_answers_the_network_and_the_report(played):
+    assert played[0]["a look around"].status == "passed", played[0]["a look around"]

@@ -9,7 +9,15 @@ import pytest
 import torch
 
 from attncourse import data
-from attncourse.data import Archive, Broken, Sentence, Unavailable, Vocabulary, fetch, treebank
+from attncourse.data import (
+    Archive,
+    BrokenError,
+    Sentence,
+    UnavailableError,
+    Vocabulary,
+    fetch,
+    treebank,
+)
 
 WHEEL = Archive(
     "letters==1.0", "letters-1.0-py3-none-any.whl", data.hashlib.sha256(b"abc").hexdigest()
@@ -71,7 +79,7 @@ def test_a_file_that_was_damaged_in_the_cache_is_downloaded_anew(cache, pip):
 )
 def test_what_is_not_the_archive_is_refused_and_leaves_nothing(cache, pip, files, message):
     pip(files)
-    with pytest.raises(Broken, match=message):
+    with pytest.raises(BrokenError, match=message):
         fetch(WHEEL)
     assert list(cache.iterdir()) == []
 
@@ -79,7 +87,7 @@ def test_what_is_not_the_archive_is_refused_and_leaves_nothing(cache, pip, files
 def test_without_network_the_error_names_the_file_and_the_remedy_and_leaves_nothing(cache, pip):
     pip({WHEEL.name: b"ab"}, status=1, said="WARNING: Retrying\nERROR: No matching distribution\n")
     wanted = r"could not download letters==1.0 \(No matching distribution\): connect to the network"
-    with pytest.raises(Unavailable, match=wanted):
+    with pytest.raises(UnavailableError, match=wanted):
         fetch(WHEEL)
     assert list(cache.iterdir()) == []
 
@@ -88,7 +96,9 @@ def test_a_folder_that_cannot_be_made_is_named_with_the_remedy(tmp_path, pip, mo
     pip({WHEEL.name: b"abc"})
     (tmp_path / "file").touch()
     monkeypatch.setenv("ATTNCOURSE_CACHE", str(tmp_path / "file" / "cache"))
-    with pytest.raises(Unavailable, match="let the environment variable ATTNCOURSE_CACHE name"):
+    with pytest.raises(
+        UnavailableError, match="let the environment variable ATTNCOURSE_CACHE name"
+    ):
         fetch(WHEEL)
 
 
@@ -102,7 +112,7 @@ def test_without_network_the_treebank_is_our_sample_and_says_so(cache, pip):
 
 def test_a_file_with_another_hash_is_an_error_not_the_sample(cache, pip):
     pip({data.TREEBANK.name: b"abc"})
-    with pytest.raises(Broken, match=r"turkish_treebanks-1\.0\.0"):
+    with pytest.raises(BrokenError, match=r"turkish_treebanks-1\.0\.0"):
         treebank()
 
 
@@ -119,7 +129,7 @@ def test_an_archive_that_cannot_be_read_is_named(cache, pip, monkeypatch, conten
     pinned = data.TREEBANK._replace(sha256=data.hashlib.sha256(content).hexdigest())
     monkeypatch.setattr(data, "TREEBANK", pinned)
     pip({pinned.name: content})
-    with pytest.raises(Broken, match=r"turkish_treebanks-1\.0\.0.* cannot be read .*: delete"):
+    with pytest.raises(BrokenError, match=r"turkish_treebanks-1\.0\.0.* cannot be read .*: delete"):
         treebank()
 
 

@@ -1,0 +1,107 @@
+"""How long to wait for a process: in seconds of its own work, since a clock also counts others'.
+
+One that does not come back either works, or waits for something of its own choice (a sleep, a
+lock), or could run and is not let. Each has its own end; only the last is the machine's fault.
+"""
+
+import contextlib
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+
+# processor seconds: to start a kernel, for what an answer imports, for the answer itself, to stop
+STARTUP = 60
+IMPORTS = 60
+EXERCISE = 30
+STOP = 5
+# a busy machine gets this many times as long as an answer
+PATIENCE = 20
+# seconds between two looks, and the most that one of them counts: whoever looks may be kept waiting
+LOOK = 0.2
+LONGEST_LOOK = 1.0
+
+WORKS = "works without end"
+WAITS = "waits without end"
+BUSY = "is kept waiting for a processor"
+TOO_BUSY = "the machine was too busy to run it to its end: grade it again"
+
+
+class Used(NamedTuple):
+    """What a process and those that it has started have done since they began."""
+
+    work: float  # processor seconds
+    delay: float  # seconds in which a thread could have run and was not let
+    asleep: bool  # whether no thread runs, could run or waits for a disk
+
+
+def used(pid: int) -> Used:
+    """What the process of that number and all below it have used."""
+    work = delay = 0.0
+    asleep = Path("/proc/self/task").is_dir()
+    with contextlib.suppress(psutil.Error):
+        top = psutil.Process(pid)
+        for process in (top, *top.children(recursive=True)):
+            # any of them may end meanwhile
+            with contextlib.suppress(psutil.Error, OSError):
+                # its own, and that of its children which have ended
+                work += sum(process.cpu_times()[:4])
+                for thread in Path(f"/proc/{process.pid}/task").iterdir():
+                    state = (thread / "stat").read_text("utf-8", "replace").rpartition(")")[2]
+                    asleep = asleep and state.split()[0] not in "RD"
+                    delay += waited(thread / "schedstat")
+    return Used(work, delay, asleep)
+
+
+def waited(schedstat: Path) -> float:
+    """For how many seconds a thread has waited for a processor; 0 where the system cannot say."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return int(schedstat.read_text().split()[1]) / 1e9
+    return 0.0
+
+
+class Budget:
+    """What is left for a process to use, over one wait for it or several."""
+
+    def __init__(
+        self, seconds: float, measure: Callable[[], Used], clock: Callable = time.monotonic
+    ):
+        self.seconds, self.measure, self.clock = seconds, measure, clock
+        self.worked = self.slept = self.stalled = 0.0
+        self.last: tuple[float, Used] | None = None
+
+    @classmethod
+    def of(cls, pid: int, seconds: float) -> "Budget":
+        return cls(seconds, partial(used, pid))
+
+    def begin(self) -> None:
+        """Begin to wait: what happened since the last wait is not counted."""
+        self.last = None
+
+    def spent(self) -> str:
+        """WORKS, WAITS or BUSY, once it has done so for too long; until then nothing."""
+        now = self.clock()
+        if self.last is None:
+            self.last = now, self.measure()
+            return ""
+        then, before = self.last
+        if now - then < LOOK:
+            return ""
+        after = self.measure()
+        self.last = now, after
+        passed = min(now - then, LONGEST_LOOK)
+        worked, delay = max(0, after.work - before.work), max(0, after.delay - before.delay)
+        self.worked += worked
+        # a thread that now sleeps may have stood in line before; one in line has no delay as yet
+        if after.asleep and worked + delay < passed / 2:
+            self.slept += passed
+        else:
+            self.stalled += max(0, passed - worked)
+        if self.worked > self.seconds:
+            return WORKS
+        if self.slept > self.seconds:
+            return WAITS
+        return BUSY if self.stalled > PATIENCE * self.seconds else ""

@@ -1,0 +1,167 @@
+"""A pytest plugin: nbval reads the grafted notebook, and each check is judged in this process.
+
+The kernel only ever gets inputs and gives back what the learner's function made of them. The
+seed, the references, the comparison and the hint stay here.
+"""
+
+import contextlib
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+import torch
+from nbval.plugin import IPyNbCell, IPyNbFile, NbCellError
+
+from attncourse.checks import exercises
+from attncourse.checks.verdict import Verdict, judge
+from attncourse.devices import named_device
+from attncourse.grading.budget import Budget
+from attncourse.grading.kernel import CellError, GradingKernel, LostKernelError, fresh_kernel
+from attncourse.grading.report import Report, plain
+from attncourse.grading.server import KernelServer, ServerError
+
+IMPORT_NOTE = "only this cell is graded: what it needs must be imported or written in it"
+
+
+def pytest_collect_file(file_path, parent):
+    if file_path.suffix == ".ipynb":
+        return GradedNotebook.from_parent(parent, path=file_path)
+
+
+class GradedNotebook(IPyNbFile):
+    """A grafted notebook, what starts its kernels, and the report that it fills."""
+
+    def setup(self):
+        job = Path(os.environ["ATTNCOURSE_REPORT"])
+        self.report_path, self.report = job, Report.read(job)
+        self.report.torch = torch.__version__
+        self.seconds = float(os.environ["ATTNCOURSE_TIMEOUT"])
+        named_device(self.report.device)
+        self.exercises = exercises(self.report.chapter)
+        self.results = {one.name: one for one in self.report.exercises}
+        self.given: list[str] = []
+        self.ran: dict[str, str] = {}
+        cuda = self.report.device.startswith("cuda")
+        memory = 0 if cuda else int(os.environ["ATTNCOURSE_MEMORY_LIMIT"])
+        self.server = KernelServer(self.report.chapter, memory, self.report.sandboxed)
+
+    def teardown(self):
+        self.server.stop()
+
+    def collect(self):
+        for item in super().collect():
+            tags = item.cell.metadata.get("tags", [])
+            # an answer runs when its check does
+            if "answer" not in tags:
+                kind = CheckCell if "check" in tags else GivenCell
+                yield kind.from_parent(
+                    self,
+                    name=item.cell.id,
+                    cell_num=item.cell_num,
+                    cell=item.cell,
+                    options=item.options,
+                )
+
+    def verdict(self, name: str) -> Verdict:
+        """The verdict on an answer in a kernel of its own, where no other answer can spoil it."""
+        others = {other: source for other, source in self.ran.items() if other != name}
+        verdict = self.judged(name)
+        if others and verdict.status == "error" and "NameError" in verdict.hint:
+            # the name may be one that another answer has made
+            with contextlib.suppress(LostKernelError):
+                verdict = self.judged(name, others)
+        return verdict
+
+    def judged(self, name: str, others: Mapping[str, str] = MappingProxyType({})) -> Verdict:
+        """The verdict on an answer in a fresh kernel, in which others have run before.
+
+        Raises LostKernelError where one of the others ends it.
+        """
+        source = self.source(name)
+        with fresh_kernel(self.server, self.given) as kernel:
+            for other in others.values():
+                run(kernel, other, kernel.budget(self.seconds))
+            budget = kernel.budget(self.seconds)
+            try:
+                raised = run(kernel, source, budget)
+                self.ran[name] = source
+                verdict = judge(
+                    self.exercises[name],
+                    lambda request: kernel.call(request, budget),
+                    # each exercise has its own inputs, and the same ones whatever else there is
+                    self.report.seed,
+                    self.report.device,
+                )
+            except LostKernelError as lost:
+                return Verdict(lost.status, lost.hint)
+        return explained(verdict, raised)
+
+    def source(self, name: str) -> str:
+        return next(c.source for c in self.nb.cells if c.id == f"answer-{name}")
+
+    def note(self, name: str, verdict: Verdict, seconds: float) -> None:
+        """Write a verdict down at once: what comes later cannot take it back."""
+        result = self.results[name]
+        result.status, result.seconds = verdict.status, round(seconds, 2)
+        result.hint, result.evidence = plain(verdict.hint), plain(verdict.evidence)
+        self.report.write(self.report_path)
+
+
+class GradedCell(IPyNbCell):
+    def setup(self):
+        # nbval marks all that follows a timeout as expected to fail: here nothing is inferred
+        pass
+
+
+class GivenCell(GradedCell):
+    """A cell of the course's own: set-up, or an example. It runs in each answer's kernel."""
+
+    def runtest(self):
+        self.parent.given.append(self.cell.source)
+
+
+class CheckCell(GradedCell):
+    """A check: the callable is in the kernel, all that decides is here."""
+
+    def runtest(self):
+        notebook, name = self.parent, self.cell.id.removeprefix("check-")
+        if notebook.results[name].status == "not found":
+            return
+        begun = time.monotonic()
+        verdict = Verdict("not attempted", "its cell is empty")
+        if code_of(notebook.source(name)):
+            try:
+                verdict = notebook.verdict(name)
+            except ServerError as error:
+                verdict = Verdict("not graded", str(error))
+        notebook.note(name, verdict, time.monotonic() - begun)
+        if verdict.status not in ("passed", "not attempted"):
+            hint = "\n".join(filter(None, (verdict.hint, verdict.evidence)))
+            raise NbCellError(self.cell_num, f"{verdict.status}: {hint}", self.cell.source)
+
+
+def run(kernel: GradingKernel, source: str, budget: Budget) -> str:
+    """Run a learner's cell and return what it raised, if it did."""
+    kernel.load(source)
+    try:
+        kernel.run(source, budget)
+    except CellError as error:
+        return f"the cell raises {error}"
+    return ""
+
+
+def code_of(source: str) -> list[str]:
+    """The lines of a cell that are neither blank nor a comment."""
+    lines = (line.strip() for line in source.splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def explained(verdict: Verdict, raised: str) -> Verdict:
+    """Add the reason of an error: the cell itself raised, or it leans on another cell."""
+    if verdict.status == "error" and raised:
+        return Verdict("error", raised, verdict.hint)
+    if verdict.status == "error" and "NameError" in verdict.hint:
+        return verdict._replace(evidence=IMPORT_NOTE)
+    return verdict

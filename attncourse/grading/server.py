@@ -1,0 +1,120 @@
+"""The process that starts Jupyter kernels: it loads torch once, each kernel is a copy of it."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from queue import Empty, Queue
+from shutil import rmtree
+from threading import Thread
+from typing import IO
+
+from attncourse.checks import driver
+from attncourse.grading import bootstrap, sandbox
+from attncourse.grading.budget import STARTUP, STOP, Budget
+
+DRIVER = Path(driver.__file__).read_text(encoding="utf-8")
+# what of ours a learner's process gets to see
+KEPT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "PYTHONPATH")
+
+
+class ServerError(Exception):
+    """No kernel could be made ready, by no fault of an answer."""
+
+
+class KernelServer:
+    """Starts one kernel at a time; is started again itself where a kernel has ended it."""
+
+    def __init__(self, chapter: str, memory: int, sandboxed: bool):
+        self.sandboxed = sandboxed
+        # short, since the path of a socket may have 107 bytes
+        self.folder = Path(tempfile.mkdtemp(prefix="ac-"))
+        hidden = ("checks", "grading", chapter)
+        self.environment = {name: os.environ[name] for name in KEPT if name in os.environ} | {
+            "HOME": str(self.folder),
+            "TMPDIR": str(self.folder),
+            "MPLBACKEND": "agg",
+            "OMP_NUM_THREADS": "1",
+            "PYTHONSAFEPATH": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "ATTNCOURSE_MEMORY": str(memory),
+            "ATTNCOURSE_HIDDEN": ",".join(f"attncourse.{name}" for name in hidden),
+            "ATTNCOURSE_SANDBOXED": "yes" if sandboxed else "",
+        }
+        self.command = [sys.executable, bootstrap.__file__]
+        if sandboxed:
+            self.command = sandbox.command(self.folder, chapter) + self.command
+        self.process: subprocess.Popen | None = None
+
+    def begin(self) -> subprocess.Popen:
+        """Start the process itself, and wait until it has loaded torch."""
+        self.kill()
+        self.process = subprocess.Popen(
+            self.command, env=self.environment, cwd=self.folder, bufsize=0,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        self.lines: Queue[bytes] = Queue(100)
+        Thread(target=pass_on, args=(self.process.stdout, self.lines), daemon=True).start()
+        self.ask(self.process, DRIVER, b"ready", STARTUP)
+        return self.process
+
+    def start(self, connection_file: str) -> int:
+        """Start the kernel of that file; the process below which all that it does is found."""
+        again = self.process is None or self.process.poll() is not None or not bootstrap.COPIES
+        process = self.begin() if again or self.process is None else self.process
+        self.ask(process, connection_file, b"started", STARTUP)
+        return process.pid
+
+    def kernel_ended(self) -> bool:
+        """Whether the kernel has ended, or the process that it is a copy of."""
+        # after its start there is nothing else that is said unasked
+        return self.process is None or self.process.poll() is not None or not self.lines.empty()
+
+    def stop_kernel(self) -> None:
+        """End the kernel and whatever it has started."""
+        try:
+            if self.process and bootstrap.COPIES:
+                self.ask(self.process, None, b"stopped", STOP)
+        except ServerError:
+            self.kill()
+
+    def ask(
+        self, process: subprocess.Popen, request: str | None, answer: bytes, seconds: float
+    ) -> None:
+        """Send a request, and read up to the line that answers it."""
+        budget = Budget.of(process.pid, seconds)
+        try:
+            assert process.stdin
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+        except OSError as error:
+            raise ServerError("the process that starts kernels has ended") from error
+        while True:
+            try:
+                if self.lines.get(timeout=0.05) == answer:
+                    return
+            except Empty:
+                if process.poll() is not None:
+                    raise ServerError("the process that starts kernels has ended") from None
+            if why := budget.spent():
+                raise ServerError(f"the process that starts kernels does not answer: it {why}")
+
+    def kill(self) -> None:
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            for stream in (self.process.stdin, self.process.stdout):
+                if stream:
+                    stream.close()
+            self.process = None
+
+    def stop(self) -> None:
+        self.kill()
+        rmtree(self.folder, ignore_errors=True)
+
+
+def pass_on(stream: IO[bytes], lines: Queue) -> None:
+    """Put what is said into the queue, line by line, none of them long."""
+    while line := stream.readline(100):
+        lines.put(line.strip())

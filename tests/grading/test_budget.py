@@ -1,0 +1,236 @@
+"""No verdict goes by a clock: what an answer does is told from what the machine does to it."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import psutil
+import pytest
+
+from attncourse.checks import exercise
+from attncourse.checks.verdict import judge
+from attncourse.grading import budget, sandbox
+from attncourse.grading.budget import BUSY, WAITS, WORKS, Budget, Used, used
+from attncourse.grading.kernel import LostKernelError, fresh_kernel, imported
+from attncourse.grading.server import KernelServer
+from tests.grading.submissions import SLUG, SOLVED
+
+GIVEN = ["import torch\nfrom torch import Tensor"]
+LOOP = "while True: pass"
+# what a shell, another thread or another process does counts as well
+WORKING = {
+    "itself": LOOP,
+    "a thread": f"import threading\ndef run():\n    {LOOP}\n"
+    "one = threading.Thread(target=run)\none.start()\none.join()",
+    "a process": f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', '{LOOP}'])",
+}
+WAITING = {
+    "a sleep": "import time\ntime.sleep(10**6)",
+    "a lock": "import threading\nlock = threading.Lock()\nlock.acquire()\nlock.acquire()",
+    "a thread that sleeps": "import threading, time\n"
+    "one = threading.Thread(target=time.sleep, args=(10**6,))\none.start()\none.join()",
+    "a process that sleeps": "import subprocess\nsubprocess.run(['sleep', '1000000'])",
+    "a stop": "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)",
+}
+
+
+@pytest.fixture(scope="module")
+def server():
+    one = KernelServer(SLUG, 4 << 30, sandbox.available())
+    yield one
+    one.stop()
+
+
+@pytest.fixture
+def kernel(server):
+    with fresh_kernel(server, GIVEN) as one:
+        yield one
+
+
+@pytest.fixture
+def busy():
+    """Puts the main thread of a process on one processor, with four that never rest."""
+    ours = os.sched_getaffinity(0)
+    (processor, *_) = ours
+    others = []
+
+    def crowd(pid: int) -> None:
+        os.sched_setaffinity(pid, {processor})
+        for _ in range(4):
+            # each in a session of its own, which some systems give an equal share
+            one = subprocess.Popen([sys.executable, "-c", LOOP], start_new_session=True)
+            os.sched_setaffinity(one.pid, {processor})
+            others.append(one)
+
+    yield crowd
+    for one in others:
+        one.kill()
+        one.wait()
+
+
+def below(server) -> set[psutil.Process]:
+    """What the process that starts kernels has started."""
+    return set(psutil.Process(server.process.pid).children(recursive=True))
+
+
+def kernel_process(server) -> psutil.Process:
+    """The process of the kernel: the youngest."""
+    return max(below(server), key=lambda one: one.create_time())
+
+
+def given_up(kernel, code: str, seconds: float) -> LostKernelError:
+    with pytest.raises(LostKernelError) as lost:
+        kernel.run(code, kernel.budget(seconds))
+    return lost.value
+
+
+@pytest.mark.parametrize("who", WORKING)
+def test_what_works_without_end_is_too_slow(kernel, who, monkeypatch):
+    # however busy the machine is that the tests run on
+    monkeypatch.setattr(budget, "PATIENCE", 10**6)
+    lost = given_up(kernel, WORKING[who], 0.5)
+    assert lost.status == "too slow" and "it has worked for 0.5 seconds" in lost.hint
+
+
+@pytest.mark.parametrize("why", WAITING)
+def test_what_waits_by_itself_does_not_come_to_an_end(kernel, why):
+    lost = given_up(kernel, WAITING[why], 0.5)
+    assert lost.status == "too slow" and "does not come to an end: it waits" in lost.hint
+
+
+def test_what_is_kept_waiting_by_the_machine_is_not_graded(server, kernel, busy, monkeypatch):
+    # a fifth of a processor makes four seconds late for one of work
+    monkeypatch.setattr(budget, "PATIENCE", 2)
+    busy(kernel_process(server).pid)
+    lost = given_up(kernel, LOOP, 1)
+    assert lost.status == "not graded" and "too busy" in lost.hint
+
+
+def test_a_right_answer_passes_on_a_busy_machine(server, kernel, busy):
+    name = "distance_attention"
+    before = used(kernel.pid).work
+    kernel.run(SOLVED[name], kernel.budget(1))
+    wanted = exercise(name)
+    quiet = judge(wanted, lambda request: kernel.call(request, kernel.budget(10)), 1)
+    limit = 3 * (used(kernel.pid).work - before)
+    busy(kernel_process(server).pid)
+    left = kernel.budget(limit)
+    crowded = judge(wanted, lambda request: kernel.call(request, left), 1)
+    assert quiet.status == crowded.status == "passed"
+
+
+def test_what_an_answer_imports_is_loaded_before_it_is_timed(kernel):
+    cell = (
+        "%matplotlib inline\nimport os.path as p, wave\ndef f():\n    from xml import sax, no_such"
+    )
+    assert imported(cell) == ["os.path", "wave", "xml.sax", "xml.no_such"]
+    kernel.load(cell)
+    loaded = "{'wave', 'xml.sax'} <= __import__('sys').modules.keys()"
+    assert kernel.run("", kernel.budget(5), loaded) == "True"
+
+
+@pytest.mark.skipif(not sandbox.available(), reason="no bubblewrap (bwrap) that works here")
+@pytest.mark.parametrize("whom", ["os.getppid()", "-1"])
+def test_a_kernel_that_ends_what_it_came_from_costs_no_later_one(server, whom):
+    with fresh_kernel(server, GIVEN) as kernel:
+        code = f"import os, time\nos.kill({whom}, 9)\ntime.sleep(10**6)"
+        assert given_up(kernel, code, 5).status == "crashed"
+    with fresh_kernel(server, GIVEN) as kernel:
+        assert kernel.run("", kernel.budget(5), "1 + 1") == "2"
+
+
+def test_nothing_of_a_kernel_is_left(server):
+    with fresh_kernel(server, GIVEN) as kernel:
+        only_kernel = below(server)
+        kernel.run("import subprocess\nsubprocess.Popen(['sleep', '10000'])", kernel.budget(5))
+        kernel.run("if __import__('os').fork() == 0:\n    while True: pass", kernel.budget(5))
+        started = below(server) - only_kernel
+        files = set(server.folder.iterdir())
+        assert len(started) == 2
+    # who is killed takes a moment to be gone
+    _, left = psutil.wait_procs(started)
+    assert not left and len(below(server)) == len(only_kernel) - 1
+    assert len(files - set(server.folder.iterdir())) == 1
+
+
+class Machine:
+    """A clock and a process, of which a test says what they do."""
+
+    def __init__(self):
+        self.time = self.work = self.delay = 0.0
+        self.asleep = False
+
+    def goes(self, seconds, work=0.0, delay=0.0, asleep=False):
+        self.time += seconds
+        self.work += work * seconds
+        self.delay += delay * seconds
+        self.asleep = asleep
+
+
+RUNNING, SLEEPING = {"work": 1.0}, {"asleep": True}
+CROWDED, STARVED = {"work": 0.1, "delay": 0.9}, {}
+
+
+@pytest.mark.parametrize(
+    ("does", "looks", "why"),
+    [
+        (RUNNING, 9, ""),
+        (RUNNING, 11, WORKS),
+        ({"work": 2.0}, 6, WORKS),
+        (SLEEPING, 9, ""),
+        (SLEEPING, 11, WAITS),
+        (CROWDED, 99, ""),
+        (CROWDED, 101, WORKS),
+        # it slept when looked at, but had stood in line
+        ({"delay": 0.9, "asleep": True}, 199, ""),
+        ({"delay": 0.9, "asleep": True}, 201, BUSY),
+        # in line all the time, so that no delay is known yet
+        (STARVED, 199, ""),
+        (STARVED, 201, BUSY),
+    ],
+)
+def test_a_budget_ends_by_what_is_done_in_it(does, looks, why):
+    machine = Machine()
+    spent = Budget(
+        10, lambda: Used(machine.work, machine.delay, machine.asleep), lambda: machine.time
+    )
+    spent.begin()
+    assert spent.spent() == ""
+    seen = ""
+    for _ in range(looks):
+        machine.goes(1, **does)
+        seen = seen or spent.spent()
+    assert seen == why
+
+
+def test_whoever_looks_may_be_late_and_what_happens_between_two_waits_is_not_counted():
+    machine = Machine()
+    spent = Budget(
+        10, lambda: Used(machine.work, machine.delay, machine.asleep), lambda: machine.time
+    )
+    for _ in range(9):
+        spent.begin()
+        spent.spent()
+        machine.goes(1000, **SLEEPING)
+        assert spent.spent() == ""
+        spent.begin()
+        machine.goes(1000, **RUNNING)
+
+
+def test_work_of_ended_threads_and_processes_is_counted():
+    before = used(os.getpid())
+    until = time.process_time() + 0.2
+
+    def run():
+        while time.process_time() < until:
+            pass
+
+    one = threading.Thread(target=run)
+    one.start()
+    one.join()
+    code = "import time\nwhile time.process_time() < 0.3: pass"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    after = used(os.getpid())
+    assert after.work - before.work > 0.4 and not after.asleep
