@@ -9,27 +9,34 @@ PYTHON := $(or $(PYTHON),$(shell for p in python3.13 python3.12 python3.11 pytho
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done))
 
 run = .venv/bin/python -m
+# a worker more than there are cores: each waits for kernels, browsers and programs
+together = -n auto --dist loadgroup --no-loadscope-reorder
+root = $(if $(filter 0,$(shell id -u)),,sudo -n)
 # named after what was installed, for which folder: when either changes, it is installed again
 ready := .venv/ready-$(shell (pwd; cat requirements.txt pyproject.toml) | cksum | tr ' ' -)
 
-.PHONY: help book site zip times test screenshots system release clean python port lighthouse
+.PHONY: help book site zip test test-all quick screenshots lighthouse system release scores \
+	exercise chapter clean python port
 .NOTPARALLEL:
 
 help:
 	@echo "make book     build the course, serve it on http://localhost:$(PORT) (PORT= changes it), follow edits"
 	@echo "make site     build the course into _build/html"
 	@echo "make zip      the built course in one file, _build/attncourse.zip, to read offline"
+	@echo "make quick    run the tests that what you changed can break"
 	@echo "make test     run everything that CI runs"
+	@echo "make test-all  with more seeds, fuzzing, a second browser: what CI runs every week"
 	@echo "make screenshots  pictures of every kind of page, into _build/screenshots"
 	@echo "make lighthouse  what Lighthouse says of each page (PAGES= some of them, STOCK=1 beside the stock theme)"
-	@echo "make times    how long a build takes: cold, after an edit, with nothing changed"
 	@echo "make system   install what the tests use beyond Python: bubblewrap, chromium (Debian, Ubuntu)"
 	@echo "make release  write the Colab copies and the exercise notebooks from their texts"
+	@echo "make scores   judge all answers of the checks again, for the page How the checks were tested"
+	@echo "make exercise NAME=chapter/name, make chapter SLUG=name  begin a new one"
 	@echo "make clean    remove what was built (make clean ALL=1: also .venv)"
 	@echo "PYTHON=...    chooses the Python (3.11 or newer) that .venv is made with"
 
 book: python port site
-	@$(run) tools.live $(PORT)
+	@$(run) tools.serve $(PORT) .
 
 site: $(ready)
 	@$(run) tools.site
@@ -38,24 +45,32 @@ site: $(ready)
 zip: site
 	@cp _build/html/attncourse.zip _build/attncourse.zip && echo "==> _build/attncourse.zip"
 
-# how long a build takes: cold, after an edit, with nothing changed
-times: $(ready)
-	@.venv/bin/python benchmarks/build.py
-
 # make lighthouse PAGES=index.html for some pages only, STOCK=1 to compare with the stock theme
 lighthouse: $(ready)
 	@$(run) tools.lighthouse $(PAGES) $(if $(STOCK),--stock)
 
+# threads of several programs that wait for each other take many times as long as one
+test test-all quick: export OMP_NUM_THREADS = 1
+
 test: $(ready) .cache/wheels
-	@$(run) tools.suite
+	@$(run) pytest $(together) -m "not slow"
+
+test-all: $(ready) .cache/wheels
+	@ATTNCOURSE_SEEDS=5 $(run) pytest $(together)
+
+quick: $(ready)
+	@$(run) tools.quick
 
 # the tests of the pages keep a picture of each kind of page they look at
 screenshots: $(ready)
 	@$(run) pytest -q tests/site/test_pages.py
 	@echo "==> the pictures are in _build/screenshots"
 
-system: python
-	@$(PYTHON) -m tools.system
+# the first browser has no windows to draw: it takes half the processor's time
+system:
+	$(root) apt-get update -q
+	$(root) apt-get install -q -y bubblewrap
+	$(root) apt-get install -q -y chromium-headless-shell || $(root) apt-get install -q -y chromium
 
 .cache/wheels: | $(ready)
 	@echo "==> fetching the IPython that Colab has, to run the notebooks with it"
@@ -64,6 +79,15 @@ system: python
 
 release: $(ready)
 	@$(run) tools
+
+scores: $(ready)
+	@$(run) tools.scores
+
+exercise: $(ready)
+	@$(run) tools.begin exercise "$(NAME)"
+
+chapter: $(ready)
+	@$(run) tools.begin chapter "$(SLUG)"
 
 clean:
 	rm -rf _build .cache .pytest_cache .ruff_cache $(if $(ALL),.venv)

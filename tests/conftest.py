@@ -1,8 +1,11 @@
-"""What the tests share: annotations checked at every call, a seeded generator, GPU tests.
+"""What the tests share: annotations checked at every call, seeds, GPU tests, who runs what when.
 
 A test of a bad input asks for the fixture `unchecked`, so that the input reaches the function's
 own message instead of the annotations' check.
 """
+
+import os
+import secrets
 
 import jaxtyping
 import pytest
@@ -15,12 +18,34 @@ CHAPTERS = sorted(path.stem for path in ROOT.glob("chapters/*.md"))
 jaxtyping.install_import_hook([f"attncourse.{slug}" for slug in CHAPTERS], "beartype.beartype")
 
 
+# one seed for all workers, which are started with this environment
+SEED = os.environ.setdefault("ATTNCOURSE_SEED", str(secrets.randbits(31)))
+# what takes longest begins first; one worker builds the site while others judge
+FIRST = ("site/test_frame", "checks/test_checks", "site", "grading", "tools", "claims")
+
+
+def pytest_report_header():
+    """Name the seed, with which a run can be repeated."""
+    return f"ATTNCOURSE_SEED={SEED}"
+
+
+def pytest_xdist_auto_num_workers():
+    """A worker more than there are cores: each waits for kernels, browsers and programs."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(items):
-    """Skip the tests marked `gpu` where torch sees none; the summary names them."""
-    if torch.cuda.is_available():
-        return
+    """Put what takes long first, a file or an exercise to a worker; skip GPU tests without one."""
+
+    def place(item) -> int:
+        name = item.path.relative_to(ROOT / "tests").as_posix()
+        return next((at for at, first in enumerate(FIRST) if name.startswith(first)), len(FIRST))
+
+    items.sort(key=place)
     for item in items:
-        if item.get_closest_marker("gpu"):
+        one = getattr(item, "callspec", None) and item.callspec.params.get("one")
+        item.add_marker(pytest.mark.xdist_group(f"{item.path.name} {getattr(one, 'name', '')}"))
+        if item.get_closest_marker("gpu") and not torch.cuda.is_available():
             item.add_marker(pytest.mark.skip(reason="needs a CUDA GPU, and torch sees none"))
 
 

@@ -1,10 +1,10 @@
-"""`python -m tools` writes the notebooks; with `--check` it only compares them."""
+"""`python -m tools` writes the notebooks and the scores; with `--check` it only compares them."""
 
 import argparse
 import sys
 
-from tools.address import ROOT
-from tools.release import stale, write
+from tools import release, scores
+from tools.urls import ROOT
 
 
 def main() -> int:
@@ -12,14 +12,16 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; fail if one is stale")
     check = parser.parse_args().check
     try:
-        paths = [path.relative_to(ROOT).as_posix() for path in (stale() if check else write())]
+        paths = release.stale() if check else release.write()
+        paths += [scores.FILE] * (scores.stale() if check else scores.write())
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
+    names = ", ".join(path.relative_to(ROOT).as_posix() for path in paths)
     if check and paths:
-        print(f"stale: {', '.join(paths)}: run `make release`", file=sys.stderr)
+        print(f"stale: {names}: run `make release`", file=sys.stderr)
         return 1
-    print("the notebooks are up to date" if not paths else f"wrote {', '.join(paths)}")
+    print(f"wrote {names}" if paths else "the notebooks and the scores are up to date")
     return 0
 
 

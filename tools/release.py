@@ -7,9 +7,9 @@ from pathlib import Path
 
 import nbformat
 
-from tools.address import ROOT, repository_url
 from tools.book import Book
 from tools.notebooks import chapter_notebook, exercise_notebook
+from tools.urls import ROOT, repository_url
 
 
 def texts(book: Book, exercises: Mapping | None = None) -> dict[Path, str]:

@@ -1,87 +1,73 @@
-"""The score of the checks for the site: judged on all cores, and kept for each chapter.
+"""How the checks judge our own answers: the table of the page "How the checks were tested".
 
-The seed is new each time; where a chapter's score is kept, its seed is, too.
+`make release` judges an exercise whose answers are not as many as the table says, and
+`make scores` all of them. The tests judge every answer in each run, and need no table.
 """
 
-import json
-import os
-import re
 import secrets
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
-from itertools import groupby
+from datetime import date
 from multiprocessing import get_context
 from pathlib import Path
 
-from attncourse.checks import chapters, exercises, score
-from tools.execute import PACKAGE, digest, source_files, versions
+from tabulate import tabulate
 
-# what judging an answer never imports
-NOT_JUDGING = ("grading", "claims")
-CHECKS = re.compile(r"^from attncourse\.checks\.(\w+)", re.MULTILINE)
+from attncourse.checks import chapters, exercise, exercises, score
+from tools.urls import ROOT
 
+FILE = ROOT / "reference" / "scores.md"
+HEADINGS = ["exercise", "kind", "mutants", "refused", "right hint", "valid", "accepted"]
+JUDGED = ["seed", "judged on"]
+ALIGNED = ["left"] * 2 + ["right"] * 6 + ["left"]
 
-def taking_part(chapter: str) -> set[str]:
-    """The chapters whose checks a chapter's checks import, at first or second hand, and itself."""
-    found, new = set(), {chapter}
-    while new:
-        found |= new
-        files = (path for one in new for path in (PACKAGE / "checks" / one).glob("*.py"))
-        named = {name for path in files for name in CHECKS.findall(path.read_text("utf-8"))}
-        new = named & set(chapters()) - found
-    return found
+Row = list[str]
 
 
-def judging(chapter: str) -> list[Path]:
-    """The files of the package that a chapter's score can depend on."""
-    others = tuple(f"checks/{other}" for other in set(chapters()) - taking_part(chapter))
-    return [
-        path
-        for path in source_files(PACKAGE)
-        if path.suffix == ".py"
-        and not any(path.is_relative_to(PACKAGE / name) for name in (*NOT_JUDGING, *others))
-    ]
+def kept(file: Path = FILE) -> dict[str, Row]:
+    """The table's line of each exercise."""
+    lines = file.read_text("utf-8").splitlines() if file.is_file() else []
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return {row[0]: row for row in rows if row[-1][:1].isdigit()}
 
 
-def score_files(folder: Path) -> dict[str, Path]:
-    """Where each chapter's score is kept, if it has been judged."""
+def answers() -> dict[str, tuple[str, str]]:
+    """How many mutants and right answers each exercise of the course has."""
     return {
-        chapter: folder / f"{chapter}-{digest(judging(chapter), PACKAGE, versions())}.json"
+        name: (str(len(one.mutants)), str(len(one.right)))
         for chapter in chapters()
+        for name, one in exercises(chapter).items()
     }
 
 
-def rows(folder: Path) -> list[score.Row]:
-    """The score of every exercise; a chapter's are taken from the folder where nothing changed."""
-    kept = score_files(folder)
-    # imported even where all are kept: a page runs again when what it imported has changed
-    names = {chapter: list(exercises(chapter)) for chapter in kept}
-    todo = [
-        (chapter, name)
-        for chapter, file in kept.items()
-        if not file.is_file()
-        for name in names[chapter]
-    ]
-    if todo:
-        seed = secrets.randbits(31)
-        folder.mkdir(parents=True, exist_ok=True)
-        # a fork would copy the threads' locks of whoever asks, and not the threads
-        workers = min(os.cpu_count() or 1, len(todo))
-        with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-            judged = pool.map(partial(row, seed), *zip(*todo, strict=True))
-            for chapter, found in groupby(judged, key=lambda one: one.chapter):
-                for old in folder.glob(f"{chapter}-*.json"):
-                    old.unlink()
-                text = json.dumps({"seed": seed, "rows": list(found)})
-                kept[chapter].write_text(text, "utf-8")
-    return [score.Row(*one) for file in kept.values() for one in read(file)["rows"]]
+def stale(file: Path = FILE) -> bool:
+    """Whether the table is of other exercises, or of other numbers of answers."""
+    return {name: (row[2], row[5]) for name, row in kept(file).items()} != answers()
 
 
-def read(file: Path) -> dict:
-    """What is kept of a chapter: its rows, and the seed at which they were judged."""
-    return json.loads(file.read_text("utf-8"))
+def judge(name: str, seed: int) -> Row:
+    """The line of one exercise, all of its answers judged now."""
+    return [*map(str, score.row(exercise(name), (seed,))[1:]), str(seed), f"{date.today()}"]
 
 
-def row(seed: int, chapter: str, name: str) -> score.Row:
-    """The score of one exercise."""
-    return score.row(exercises(chapter)[name], (seed,))
+def write(file: Path = FILE, again: bool = False) -> bool:
+    """Judge what the table lacks, or everything, and write the table; whether it has changed."""
+    if not (again or stale(file)):
+        return False
+    now, seed = answers(), secrets.randbits(16)
+    old = {} if again else kept(file)
+    todo = [name for name in now if name not in old or now[name] != (old[name][2], old[name][5])]
+    # a fork would copy the threads' locks of whoever asks, and not the threads
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        old |= {row[0]: row for row in pool.map(judge, todo, [seed] * len(todo))}
+    table = []
+    for chapter in chapters():
+        rows = [old[name] for name in exercises(chapter)]
+        totals = [sum(map(int, column)) for column in list(zip(*rows, strict=True))[2:-2]]
+        table += [*rows, [f"all of {chapter}", "", *totals, "", ""]]
+    text = tabulate(table, HEADINGS + JUDGED, "pipe", disable_numparse=True, colalign=ALIGNED)
+    file.write_text(f"{text}\n", "utf-8")
+    return True
+
+
+if __name__ == "__main__":
+    write(again=True)

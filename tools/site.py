@@ -6,19 +6,19 @@ the cache. Nothing runs when nothing that the site is made of has changed.
 
 import argparse
 import os
+import re
+import shutil
 import sys
 import time
+import zipfile
 from pathlib import Path
 
-from tools.address import repository_url, site_url
-from tools.execute import (
-    BuildFailed,
-    digest,
-    execute,
-    package_digest,
-    source_files,
-)
-from tools.output import ZIP, alone, copy_changes, kept_if_good, write_zip
+from filelock import FileLock, Timeout
+
+from tools.execute import BuildError, digest, execute, package_digest, source_files
+from tools.urls import repository_url, site_url
+
+ZIP = "attncourse.zip"
 
 
 def book_digest(book: Path) -> str:
@@ -36,40 +36,57 @@ def stamp_file(book: Path) -> Path:
     return book / ".cache" / "site"
 
 
-def is_built(book: Path, state: str) -> bool:
-    """Whether the site was built from this state."""
-    stamp = stamp_file(book)
-    there = stamp.is_file() and (site_folder(book) / "index.html").is_file()
-    return there and stamp.read_text("utf-8") == state
-
-
 def build(book: Path, say=print) -> Path:
-    """The built site's folder; raises BuildFailed, and leaves the site as it was, on any fault."""
-    with alone(book / ".cache" / "building", say):
-        state = book_digest(book)
-        if is_built(book, state):
+    """The built site's folder; raises BuildError, and leaves the site as it was, on any fault."""
+    (book / ".cache").mkdir(exist_ok=True)
+    lock = FileLock(book / ".cache" / "building")
+    try:
+        alone = lock.acquire(timeout=0)
+    except Timeout:
+        say("another build is at work here: waiting for its end")
+        alone = lock.acquire()
+    with alone:
+        state, stamp = book_digest(book), stamp_file(book)
+        there = stamp.is_file() and (site_folder(book) / "index.html").is_file()
+        if there and stamp.read_text("utf-8") == state:
             say("the site is up to date")
         else:
-            build_anew(book, state, say)
+            execute(book, say)
+            say("making the pages (Sphinx; a warning is an error)")
+            publish(make_pages(book), site_folder(book))
+            stamp.write_text(state, "utf-8")
     return site_folder(book)
 
 
-def build_anew(book: Path, state: str, say) -> None:
-    """Run the cells that are stale, and make the pages."""
-    site, stamp = site_folder(book), stamp_file(book)
-    execute(book, say)
-    say("making the pages (Sphinx; a warning is an error)")
+def make_pages(book: Path) -> Path:
+    """Let Sphinx make the pages; the folder that they are in.
+
+    After a fault its folder is as it was: Sphinx would not read again, or warn again of, a page
+    that it has read.
+    """
+    work, saved = book / "_build" / "sphinx", book / "_build" / "sphinx.saved"
     # after a change of these Sphinx would leave what it no longer makes
     frame = [book / "_toc.yml", book / "_config.yml", *source_files(book / "tools" / "theme")]
-    with kept_if_good(book / "_build" / "sphinx", digest(frame, book)) as work:
-        make_pages(book, work)
-        stamp.unlink(missing_ok=True)
-        copy_changes(work / "html", site)
-    write_zip(site, site / ZIP, site_url(repository_url()))
-    stamp.write_text(state, "utf-8")
+    framed, frames = work / "frame", digest(frame, book)
+    shutil.rmtree(saved, ignore_errors=True)
+    if framed.is_file():
+        work.rename(saved)
+        if (saved / "frame").read_text("utf-8") == frames:
+            shutil.copytree(saved, work)
+    else:
+        shutil.rmtree(work, ignore_errors=True)
+    try:
+        run_sphinx(book, work)
+    except BaseException:
+        shutil.rmtree(work, ignore_errors=True)
+        if saved.is_dir():
+            saved.rename(work)
+        raise
+    framed.write_text(frames, "utf-8")
+    return work / "html"
 
 
-def make_pages(book: Path, work: Path) -> None:
+def run_sphinx(book: Path, work: Path) -> None:
     """Let Sphinx make the pages in a folder that holds what it made last, and what it knew then."""
     from jupyter_book.sphinx import build_sphinx
     from sphinx.util.console import nocolor
@@ -91,19 +108,43 @@ def make_pages(book: Path, work: Path) -> None:
         keep_going=True,
     )
     if status:
-        raise BuildFailed("Sphinx warned or failed: the lines above name the page and the line")
+        raise BuildError("Sphinx warned or failed: the lines above name the page and the line")
+
+
+def publish(made: Path, site: Path) -> None:
+    """Put what Sphinx made in the site's place at once, with a zip of it to read offline."""
+    new = site.with_name("html.new")
+    shutil.rmtree(new, ignore_errors=True)
+    shutil.copytree(made, new, ignore=shutil.ignore_patterns(".buildinfo", "objects.inv.bak"))
+    write_zip(new, site_url(repository_url()))
+    shutil.rmtree(site, ignore_errors=True)
+    new.rename(site)
+
+
+def write_zip(site: Path, address: str) -> None:
+    """Put the site's files into one, in a folder `attncourse`.
+
+    A copy that is read offline has no zip in it: its links to the zip lead to the site's address.
+    """
+    link, there = rf'href="(?:\.\./)*{re.escape(ZIP)}"', f'href="{address}/{ZIP}"'
+    with zipfile.ZipFile(site / ZIP, "w", zipfile.ZIP_DEFLATED) as archive:
+        # the page for a wrong address names its parts by the site's
+        for path in sorted(set(site.rglob("*")) - {site / ZIP, site / "404.html"}):
+            if path.is_file():
+                content = path.read_bytes()
+                if path.suffix == ".html":
+                    content = re.sub(link.encode(), there.encode(), content)
+                archive.writestr(f"attncourse/{path.relative_to(site).as_posix()}", content)
 
 
 def main() -> int:
     """Build the book in a folder, and say in one line how that went."""
     parser = argparse.ArgumentParser(prog="tools.site", description=__doc__)
     parser.add_argument("book", nargs="?", type=Path, default=Path(), help="the book's folder")
-    start = time.monotonic()
+    book, start = parser.parse_args().book.resolve(), time.monotonic()
     try:
-        site = build(
-            parser.parse_args().book.resolve(), lambda line: print(f"==> {line}", flush=True)
-        )
-    except BuildFailed as failure:
+        site = build(book, lambda line: print(f"==> {line}", flush=True))
+    except BuildError as failure:
         print(f"==> the site was not built: {failure}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -10,8 +10,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from tools.address import ROOT
 from tools.execute import execution_cache
+from tools.urls import ROOT
 
 # what makes our pages light: the formulas' renderer, and the joined styles and scripts
 OURS = ("formulas", "outside", "slim")

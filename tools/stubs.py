@@ -1,15 +1,8 @@
 """What a learner starts from: an answer with its body taken out."""
 
 import ast
-import re
 
-FIRST_LINE = re.compile(r"# exercise: (\w+)\s*")
-
-
-def exercise_of(source: str) -> str | None:
-    """The exercise that an answer cell's first line names, or None."""
-    found = FIRST_LINE.fullmatch(source.partition("\n")[0])
-    return found and found[1]
+from attncourse.cells import exercise_of
 
 
 def stub_of(source: str) -> str:

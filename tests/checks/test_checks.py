@@ -18,9 +18,9 @@ from attncourse.checks import chapters, exercise, exercises, score
 from attncourse.checks.exercise import Draw
 from attncourse.checks.notebook import report
 from attncourse.checks.verdict import Verdict, judge, judge_own, local
-from tools.address import repository_url
 from tools.book import Book
 from tools.notebooks import exercise_notebook
+from tools.urls import repository_url
 
 # as in a notebook: where the course is called, its annotations are not checked
 pytestmark = pytest.mark.usefixtures("unchecked")

@@ -18,9 +18,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests import ROOT
-from tools.address import repository_url, site_url
-from tools.chromium import ALONE, FLAGS, MISSING, chromium
-from tools.serve import Quiet
+from tools.chromium import ALONE, FLAGS, MISSING, Quiet, chromium
+from tools.urls import repository_url, site_url
 
 # a busy machine is slow, not wrong
 expect.set_options(timeout=30_000)

@@ -15,10 +15,8 @@ from xml.etree import ElementTree
 import pytest
 from bs4 import BeautifulSoup
 
-from attncourse.checks import chapters, score
 from tests import ROOT
-from tools import scores
-from tools.address import repository_url, site_url
+from tools.urls import repository_url, site_url
 
 ONE = """\
 ---
@@ -94,17 +92,6 @@ def test_a_page_may_give_its_description(fork):
     words = page.select_one("meta[name=description]")["content"]
     assert words == "A page that says in its own words what it is about."
     assert words not in page.article.text
-
-
-def test_the_page_of_scores_shows_none_that_was_misjudged(site):
-    judged = scores.score_files(ROOT / ".cache" / "scores")
-    assert list(judged) == chapters()
-    for file in judged.values():
-        kept = scores.read(file)
-        for one in (score.Row(*row) for row in kept["rows"]):
-            wrong = (one.refused, one.right_hint) != (one.mutants, one.mutants)
-            assert not wrong and one.accepted == one.valid, (one, kept["seed"])
-            assert soup(site / "reference" / "mutation.html").find("td", string=one.exercise), one
 
 
 @pytest.mark.parametrize(("path", "there"), [("", True), ("course/", False)])

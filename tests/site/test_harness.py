@@ -2,7 +2,6 @@
 
 import pytest
 
-from tools import system
 from tools.chromium import chromium
 
 from .conftest import watch
@@ -32,15 +31,3 @@ def test_the_browser_can_be_named(monkeypatch, tmp_path):
     assert chromium() is None
     (tmp_path / "none").touch(mode=0o755)
     assert chromium() == str(tmp_path / "none")
-
-
-def test_what_a_machine_lacks_is_named(monkeypatch, tmp_path, capsys):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setenv("ATTNCOURSE_CHROMIUM", str(tmp_path / "none"))
-    monkeypatch.setattr("sys.platform", "linux")
-    assert system.main() == 1
-    said = capsys.readouterr().err.splitlines()
-    assert [line.split()[1] for line in said] == ["bubblewrap", "chromium"]
-    for program in ("bwrap", "none"):
-        (tmp_path / program).touch(mode=0o755)
-    assert system.main() == 0

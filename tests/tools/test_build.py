@@ -9,11 +9,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from tests import ROOT
-from tools import lighthouse, suite, system
-from tools.chromium import ALONE
-from tools.output import alone
+from tools.site import write_zip
 
 # a make inside `make test` would otherwise take part in the outer one
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
@@ -81,39 +80,30 @@ def make(*words: str, cwd: Path = ROOT, **environment: str) -> subprocess.Comple
     )
 
 
-@pytest.mark.parametrize(
-    ("cell", "why"),
-    {
-        "1 / 0  # wrong": "ZeroDivisionError: division by zero",
-        "import sys; print('oh', file=sys.stderr)": "it wrote to stderr: oh",
-        "import os; os._exit(1)": "Kernel died",
-    }.items(),
-)
-def test_a_failing_cell_stops_the_build_and_is_named(book, cell, why):
-    done = build(book(cell))
-    assert done.returncode == 1
-    assert (
-        f"the site was not built: chapters/one.md, cell 2 (line 18) failed: {cell}" in done.stderr
-    )
-    assert why in done.stderr
-    assert not (book(cell) / "_build").exists()
+def test_a_failing_cell_stops_the_build_and_is_named(book):
+    done = build(folder := book("1 / 0  # wrong"))
+    assert done.returncode == 1 and "ZeroDivisionError: division by zero" in done.stderr
+    said = "the site was not built: chapters/one.md:18: the cell failed: 1 / 0  # wrong"
+    assert said in done.stderr
+    assert not (folder / "_build").exists()
 
 
-def test_an_edit_reaches_every_page_that_shows_it(book):
-    folder = book("fine", "\n(here)=\n## Here\n\nBy {cite:t}`known`.\n")
+def test_an_edit_reaches_what_shows_it_and_a_warning_leaves_the_site_as_it_was(book):
+    text = "\n(here)=\n## Here\n\nBy {cite:t}`known`.\n"
+    folder = book("fine", text)
     papers, chapter = folder / "reference" / "references.bib", folder / "chapters" / "one.md"
     paper = "@misc{known, title={T}, author={A. Author}, year={YEAR}}"
     papers.write_text(paper.replace("YEAR", "2001"))
     (folder / "index.md").write_text(
         "# Book\n\nSee {ref}`here`.\n\n```{bibliography}\n:filter: True\n```\n"
     )
-    site = folder / "_build" / "html"
+    site, made = folder / "_build" / "html", folder / "_build" / "sphinx" / "html"
     assert build(folder).returncode == 0
     assert "2001" in (site / "chapters" / "one.html").read_text()
 
     papers.write_text(paper.replace("YEAR", "2002"))
-    text = chapter.read_text().replace("## Here", "## There").replace("Some text", "Moved")
-    chapter.write_text(text)
+    moved = chapter.read_text().replace("## Here", "## There").replace("Some text", "Moved")
+    chapter.write_text(moved)
     # moved into place, with the date that it had
     os.utime(chapter, (1, 1))
     done = build(folder)
@@ -121,70 +111,58 @@ def test_an_edit_reaches_every_page_that_shows_it(book):
     page = (site / "chapters" / "one.html").read_text()
     assert "2002" in page and "Moved" in page and "There" in (site / "index.html").read_text()
 
-    chapter.write_text(text.replace("(here)=\n", ""))
+    first = {name: (made / name).stat().st_mtime_ns for name in ("index.html", "chapters/one.html")}
+    chapter.write_text(moved + "\nOne sentence more.\n")
+    done = build(folder)
+    assert done.returncode == 0 and "running the cells" not in done.stdout, done.stderr
+    changed = [name for name, when in first.items() if (made / name).stat().st_mtime_ns > when]
+    assert changed == ["chapters/one.html"]
+    good = (site / "chapters" / "one.html").read_bytes()
+    assert b"One sentence more." in good
+
+    chapter.write_text(moved.replace("(here)=\n", ""))
     done = build(folder)
     assert done.returncode == 1 and "index.md:3: WARNING: undefined label: 'here'" in done.stderr
+    assert "the site was not built: Sphinx warned" in done.stderr
+    # and the next build, after another edit, does not take the failed one for a good one
+    loud = "import sys; print('oh', file=sys.stderr)"
+    chapter.write_text(chapter.read_text().replace("fine\n```", f"{loud}\n```"))
+    done = build(folder)
+    assert "undefined label: 'here'" in done.stderr
+    assert "one.md" in done.stderr and "stderr was found" in done.stderr
+    assert (site / "chapters/one.html").read_bytes() == good
 
 
 def test_the_address_reaches_the_buttons_and_nothing_is_done_twice(book):
     folder = book(COUNT)
-    done = build(folder, GITHUB_REPOSITORY="someone/fork", GITHUB_SERVER_URL="https://github.com")
+    fork = {"GITHUB_REPOSITORY": "someone/fork", "GITHUB_SERVER_URL": "https://github.com"}
+    done = build(folder, **fork)
     assert done.returncode == 0, done.stderr
     page = (folder / "_build" / "html" / "chapters" / "one.html").read_text()
     colab = "https://colab.research.google.com/github/someone/fork/blob/main/chapters/one.ipynb"
     assert f'href="{colab}"' in page
     assert 'href="https://github.com/someone/fork/edit/main/chapters/one.md"' in page
     assert "github.com/attncourse" not in page
-    assert "site.css" in page
     # Sphinx has taken the outputs from the cache that the first step filled
     assert (folder / "chapters" / "runs").read_text() == "x"
 
-    again = {"GITHUB_REPOSITORY": "someone/fork", "GITHUB_SERVER_URL": "https://github.com"}
     (folder / "chapters" / "runs").unlink()
     # what an editor and a system leave beside the texts: the first is a link that leads nowhere
     (folder / "chapters" / ".#one.md").symlink_to("someone@nowhere")
     (folder / ".DS_Store").touch()
-    assert "up to date" in build(folder, **again).stdout
-    moved = build(folder, GITHUB_REPOSITORY="other/fork", GITHUB_SERVER_URL="https://github.com")
+    assert "up to date" in build(folder, **fork).stdout
+    moved = build(folder, **fork | {"GITHUB_REPOSITORY": "other/fork"})
     assert "up to date" not in moved.stdout
     assert "other/fork" in (folder / "_build" / "html" / "chapters" / "one.html").read_text()
     assert not (folder / "chapters" / "runs").exists()
-    with zipfile.ZipFile(folder / "_build" / "html" / "attncourse.zip") as archive:
-        assert "attncourse/chapters/one.html" in archive.namelist()
-        assert not [name for name in archive.namelist() if "doctree" in name or "cache" in name]
-
-
-def test_an_edit_touches_its_page_alone_and_a_warning_leaves_the_site_as_it_was(book):
-    folder = book("2")
-    made, site = folder / "_build" / "sphinx" / "html", folder / "_build" / "html"
-    assert build(folder).returncode == 0
-    first = {name: (made / name).stat().st_mtime_ns for name in ("index.html", "chapters/one.html")}
-
-    book("2", "\nOne sentence more.\n")
-    done = build(folder)
-    assert done.returncode == 0, done.stderr
-    assert "running the cells" not in done.stdout
-    assert (made / "chapters/one.html").stat().st_mtime_ns > first["chapters/one.html"]
-    good = (site / "chapters/one.html").read_bytes()
-    assert b"One sentence more." in good
-
-    book("2", "\nSee {term}`nowhere`.\n")
-    done = build(folder)
-    assert done.returncode == 1
-    assert "one.md" in done.stderr
-    assert "nowhere" in done.stderr
-    assert "the site was not built: Sphinx warned" in done.stderr
-    # and the next build, of another page, does not take the failed one for a good one
-    (folder / "index.md").write_text("# Another title\n\nA book.\n")
-    assert "nowhere" in build(folder).stderr
-    assert (site / "chapters/one.html").read_bytes() == good
 
 
 def test_a_second_build_says_that_it_waits_for_the_first(book):
     folder = book("2")
     (folder / "index.md").unlink()
+    (folder / ".cache").mkdir()
     command = [sys.executable, "-m", "tools.site", str(folder)]
-    with alone(folder / ".cache" / "building", print):
+    with FileLock(folder / ".cache" / "building"):
         second = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert (
             second.stdout.readline() == b"==> another build is at work here: waiting for its end\n"
@@ -194,69 +172,19 @@ def test_a_second_build_says_that_it_waits_for_the_first(book):
     assert b"do not exist: index.md" in why
 
 
-@pytest.fixture
-def three_pages(tmp_path, monkeypatch):
-    """A built site for Lighthouse to look at, and the commands that it would be called with."""
-    commands = []
-
-    def run(command, **settings):
-        commands.append(command)
-        return subprocess.CompletedProcess(command, 0, "{}", "")
-
-    for name in ("index.html", "chapters/one.html", "404.html"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).touch()
-    monkeypatch.setattr(lighthouse, "build", lambda root: tmp_path)
-    monkeypatch.setattr(lighthouse, "chromium", lambda: "chromium")
-    monkeypatch.setattr(lighthouse, "install", lambda: Path("lighthouse"))
-    monkeypatch.setattr(subprocess, "run", run)
-    return commands
-
-
-def test_lighthouse_compares_a_chapter_or_says_that_none_is_named(three_pages, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["lighthouse", "index.html", "--stock"])
-    assert lighthouse.main() == 1
-    assert "the comparison is of a chapter: PAGES=index.html names none" in capsys.readouterr().err
-    assert not three_pages
-
-
-def test_the_browser_of_lighthouse_reaches_no_other_host(three_pages):
-    lighthouse.ask("http://127.0.0.1:1/", "chromium")
-    (command,) = three_pages
-    flag, _, rules = ALONE.partition("=")
-    assert f"{flag}='{rules}'" in command[-1]
-
-
-APT_GET = """\
-#!/bin/sh
-echo "$*" >> "$0.log"
-case "$*" in *UNKNOWN) exit 100;; esac
-"""
-
-
-@pytest.mark.parametrize(
-    ("unknown", "wanted"),
-    {
-        "nothing": ["chromium-headless-shell", "bubblewrap"],
-        "-shell": ["chromium-headless-shell", "chromium", "bubblewrap"],
-        "bubblewrap": ["chromium-headless-shell", "bubblewrap"],
-    }.items(),
-)
-def test_a_package_that_cannot_be_installed_gives_way_to_the_next(
-    unknown, wanted, tmp_path, monkeypatch, capsys
-):
-    apt_get = tmp_path / "apt-get"
-    apt_get.write_text(APT_GET.replace("UNKNOWN", unknown))
-    apt_get.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    system.install(["chromium", "bubblewrap"])
-    update, *installed = (tmp_path / "apt-get.log").read_text().splitlines()
-    assert update.startswith("update")
-    assert [line.split()[-1] for line in installed] == wanted
-    failed = [one for one in wanted if one.endswith(unknown)]
-    said = [f"==> apt-get install -q -y {one} failed" for one in failed]
-    assert capsys.readouterr().err.splitlines() == said
+def test_the_links_of_the_zip_hold(tmp_path):
+    link = '<a href="{}attncourse.zip" download>'
+    there = link.format("https://someone.github.io/fork/")
+    (tmp_path / "a").mkdir()
+    (tmp_path / "index.html").write_text(link.format(""))
+    (tmp_path / "a" / "one.html").write_text(link.format("../"))
+    for name in ("a/b.css", "404.html"):
+        (tmp_path / name).write_text("b")
+    write_zip(tmp_path, "https://someone.github.io/fork")
+    with zipfile.ZipFile(tmp_path / "attncourse.zip") as archive:
+        found = {name: archive.read(name).decode() for name in archive.namelist()}
+    names = {"index.html": there, "a/one.html": there, "a/b.css": "b"}
+    assert found == {f"attncourse/{name}": text for name, text in names.items()}
 
 
 def test_a_taken_port_is_said_before_anything_is_built():
@@ -306,27 +234,3 @@ def test_an_old_make_is_said_plainly():
     done = make("help", "MAKE_VERSION=3.80")
     assert done.returncode != 0
     assert "make 3.80 is too old: this Makefile needs 3.81 or newer" in done.stderr
-
-
-REPORT = """\
-<testsuites><testsuite>
-<testcase classname="tests.test_a" name="test_fine"/>
-<testcase classname="tests.test_a" name="test_gpu"><skipped message="needs a GPU"/></testcase>
-<testcase classname="tests.test_b" name="test_bad"><error message="no x&#10;y"/></testcase>
-</testsuite></testsuites>
-"""
-
-
-def test_one_summary_says_what_failed_and_what_was_skipped_and_why(tmp_path):
-    report = tmp_path / "tests.xml"
-    report.write_text(REPORT)
-    needs = {"bad": ["no_such_module"], "after": ["this"]}
-    results = suite.run_beside([needs, {"good": ["this"], "last": ["http.server", "--help"]}])
-    passed = {name: one.passed for name, one in results.items()}
-    assert passed == {"bad": False, "after": False, "good": True, "last": True}
-    text = suite.summary(results, [report], 1)
-    assert "No module named no_such_module\n" in text
-    assert "not run, since this failed: bad\n" in text
-    assert "skipped  tests.test_a::test_gpu: needs a GPU" in text
-    assert "ERROR    tests.test_b::test_bad: no x\n" in text
-    assert text.splitlines()[-1].startswith("==> failed: bad, after, 1 tests skipped")

@@ -11,7 +11,7 @@ import pytest
 from tools.book import Book
 from tools.markdown import python_object
 from tools.notebooks import chapter_notebook
-from tools.setup import setup_cell
+from tools.setup_cell import setup_cell
 
 HERE = "https://github.com/someone/course"
 SITE = "https://someone.github.io/course"

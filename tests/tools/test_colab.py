@@ -16,8 +16,8 @@ from nbclient import NotebookClient
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tools.address import ROOT
-from tools.setup import light_needs
+from tools.setup_cell import light_needs
+from tools.urls import ROOT
 
 NOTEBOOKS = sorted([*ROOT.glob("chapters/*.ipynb"), *ROOT.glob("exercises/*.ipynb")])
 COLAB = ["ipython==7.34.0", "ipykernel==6.17.1"]

@@ -4,10 +4,10 @@ import pytest
 from docutils import nodes
 from docutils.utils import new_document
 
-from tools.address import ROOT
 from tools.extensions.exercise_pages import page_text
 from tools.extensions.page_head import clock
 from tools.extensions.reading_time import seconds
+from tools.urls import ROOT
 
 SOLUTIONS = sorted((ROOT / "solutions").glob("*.md"))
 

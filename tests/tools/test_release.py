@@ -10,10 +10,10 @@ import pytest
 
 from tools import __main__ as publish
 from tools import release
-from tools.address import ROOT
 from tools.book import Book
 from tools.notebooks import chapter_notebook
-from tools.setup import light_needs, setup_cell
+from tools.setup_cell import light_needs, setup_cell
+from tools.urls import ROOT
 
 HERE = "https://github.com/someone/course"
 

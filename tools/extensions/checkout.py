@@ -3,8 +3,8 @@
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tools.address import repository_url, site_url
 from tools.execute import digest, execution_cache, package_digest, source_files
+from tools.urls import repository_url, site_url
 
 THEME = Path(__file__).parents[1] / "theme"
 

@@ -14,10 +14,11 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx_exercise.directive import ExerciseDirective
 
-from tools.address import colab_url
+from attncourse.cells import exercise_of
 from tools.blocks import Cell, read_cells
 from tools.notebooks import LEVELS
-from tools.stubs import exercise_of, stub_of
+from tools.stubs import stub_of
+from tools.urls import colab_url
 
 from .folded import fold
 

@@ -2,7 +2,7 @@
 
 from docutils import nodes
 
-from tools.address import colab_url, repository_url
+from tools.urls import colab_url, repository_url
 
 
 def clock(minutes: int) -> str:

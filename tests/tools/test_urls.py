@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from tools import address
+from tools import urls
 
 HERE = "https://github.com/someone/course"
 
@@ -24,7 +24,7 @@ def test_origin_is_read_in_every_spelling(course, remote):
     subprocess.run(["git", "init", "-q", course], check=True)
     subprocess.run(["git", "-C", course, "remote", "add", "origin", remote], check=True)
     (course / "_config.yml").write_text("repository: {url: https://github.com/other/place}")
-    assert address.repository_url(course, {}) == HERE
+    assert urls.repository_url(course, {}) == HERE
 
 
 @pytest.mark.parametrize("remote", ["https://gitlab.com/a/b.git", "/srv/git/github.com", "", None])
@@ -33,7 +33,7 @@ def test_an_origin_elsewhere_leaves_it_to_the_configuration(course, remote):
         subprocess.run(["git", "init", "-q", course], check=True)
     if remote:
         subprocess.run(["git", "-C", course, "remote", "add", "origin", remote], check=True)
-    assert address.repository_url(course, {}) == HERE
+    assert urls.repository_url(course, {}) == HERE
 
 
 def test_a_repository_around_the_course_is_not_asked(course):
@@ -43,7 +43,7 @@ def test_a_repository_around_the_course_is_not_asked(course):
     inner = course / "unpacked"
     inner.mkdir()
     (inner / "_config.yml").write_text((course / "_config.yml").read_text())
-    assert address.repository_url(inner, {}) == HERE
+    assert urls.repository_url(inner, {}) == HERE
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_repository_around_the_course_is_not_asked(course):
     ],
 )
 def test_the_environment_of_ci_comes_first(course, environ, wanted):
-    assert address.repository_url(course, environ) == wanted
+    assert urls.repository_url(course, environ) == wanted
 
 
 @pytest.mark.parametrize(
@@ -68,4 +68,4 @@ def test_the_environment_of_ci_comes_first(course, environ, wanted):
     ],
 )
 def test_the_site_lives_on_the_pages_of_the_repository(repository, site):
-    assert address.site_url(repository) == site
+    assert urls.site_url(repository) == site

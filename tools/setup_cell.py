@@ -8,7 +8,8 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tools.address import ROOT
+import attncourse
+from tools.urls import ROOT, branch
 
 # these are large and tied to the machine: a notebook uses those that are there
 HEAVY = {"torch", "numpy", "matplotlib"}
@@ -19,7 +20,7 @@ import importlib.util
 import subprocess
 import sys
 
-course = "git+{repository}"
+repository, version = "{repository}", "{version}"
 light = {light}
 
 
@@ -27,8 +28,15 @@ def is_here(module):
     return importlib.util.find_spec(module) is not None
 
 
+def place():
+    # the release that this notebook was made with, or the newest text where it has no tag yet
+    asked = ["git", "ls-remote", "--exit-code", "--tags", repository, f"v{{version}}"]
+    found = subprocess.run(asked, capture_output=True).returncode == 0
+    return f"git+{{repository}}@" + (f"v{{version}}" if found else "{branch}")
+
+
 if not is_here("attncourse"):
-    wanted = [course, *(need for module, need in light.items() if not is_here(module))]
+    wanted = [place(), *(need for module, need in light.items() if not is_here(module))]
     # --no-deps: whatever is installed keeps its version
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", *wanted]
     run = subprocess.run(pip, capture_output=True, text=True)
@@ -38,13 +46,26 @@ if not is_here("attncourse"):
         raise RuntimeError(
             f"The course could not be installed.\\n\\n{{run.stderr.strip()}}\\n\\n"
             f"Check that there is a network, git and pip; then run in a terminal:\\n{{command}}"
-        )"""
+        )
+
+import attncourse
+
+if attncourse.__version__ != version:
+    print(
+        f"This notebook is of attncourse {{version}}, and {{attncourse.__version__}} is installed: "
+        "run `pip uninstall -y attncourse`, restart the kernel, and run this cell again."
+    )"""
 
 
 def setup_cell(repository: str, root: Path = ROOT) -> str:
     """The source of the set-up cell for a course that lives at this address."""
     pairs = "".join(f'    "{module}": "{need}",\n' for module, need in light_needs(root).items())
-    return CELL.format(repository=repository, light=f"{{\n{pairs}}}")
+    return CELL.format(
+        repository=repository,
+        branch=branch(root),
+        version=attncourse.__version__,
+        light=f"{{\n{pairs}}}",
+    )
 
 
 @cache

@@ -1,0 +1,16 @@
+"""The code is laid out, named and typed as the house rules say."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests import ROOT
+
+
+@pytest.mark.parametrize("command", ["ruff check --quiet", "ruff format --check", "pyright"])
+def test_nothing_is_left_to_mend(command):
+    done = subprocess.run(
+        [sys.executable, "-m", *command.split()], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
