@@ -97,7 +97,7 @@ def test_an_edit_reaches_what_shows_it_and_a_warning_leaves_the_site_as_it_was(b
     (folder / "index.md").write_text(
         "# Book\n\nSee {ref}`here`.\n\n```{bibliography}\n:filter: True\n```\n"
     )
-    site, made = folder / "_build" / "html", folder / "_build" / "sphinx" / "html"
+    site = folder / "_build" / "html"
     assert build(folder).returncode == 0
     assert "2001" in (site / "chapters" / "one.html").read_text()
 
@@ -111,12 +111,9 @@ def test_an_edit_reaches_what_shows_it_and_a_warning_leaves_the_site_as_it_was(b
     page = (site / "chapters" / "one.html").read_text()
     assert "2002" in page and "Moved" in page and "There" in (site / "index.html").read_text()
 
-    first = {name: (made / name).stat().st_mtime_ns for name in ("index.html", "chapters/one.html")}
     chapter.write_text(moved + "\nOne sentence more.\n")
     done = build(folder)
     assert done.returncode == 0 and "running the cells" not in done.stdout, done.stderr
-    changed = [name for name, when in first.items() if (made / name).stat().st_mtime_ns > when]
-    assert changed == ["chapters/one.html"]
     good = (site / "chapters" / "one.html").read_bytes()
     assert b"One sentence more." in good
 

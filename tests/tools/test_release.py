@@ -8,8 +8,9 @@ from pathlib import Path
 import nbformat
 import pytest
 
+import attncourse
 from tools import __main__ as publish
-from tools import release
+from tools import release, scores
 from tools.book import Book
 from tools.notebooks import chapter_notebook
 from tools.setup_cell import light_needs, setup_cell
@@ -70,7 +71,7 @@ def test_a_fork_is_not_stale_and_its_release_names_it(course, exercises, monkeyp
     assert release.stale(course, exercises) == []
     assert len(release.write(course, exercises)) == 4
     text = (course / "chapters/first.ipynb").read_text()
-    assert "git+https://github.com/fork/attention" in text and HERE not in text
+    assert '\\"https://github.com/fork/attention\\"' in text and HERE not in text
     assert release.stale(course, exercises) == []
     path = course / "exercises/first.ipynb"
     path.write_text(path.read_text().replace("medium", "hard"))
@@ -79,10 +80,14 @@ def test_a_fork_is_not_stale_and_its_release_names_it(course, exercises, monkeyp
 
 
 def test_the_check_names_what_is_stale_and_the_remedy(monkeypatch, capsys):
-    monkeypatch.setattr(publish, "stale", lambda: [ROOT / "chapters/a.ipynb", ROOT / "b.ipynb"])
+    monkeypatch.setattr(release, "stale", lambda: [ROOT / "chapters/a.ipynb"])
+    monkeypatch.setattr(scores, "stale", lambda: True)
     monkeypatch.setattr("sys.argv", ["publish", "--check"])
     assert publish.main() == 1
-    assert capsys.readouterr().err == "stale: chapters/a.ipynb, b.ipynb: run `make release`\n"
+    assert (
+        capsys.readouterr().err
+        == "stale: chapters/a.ipynb, reference/scores.md: run `make release`\n"
+    )
 
 
 def test_the_notebooks_in_the_tree_are_up_to_date():
@@ -92,10 +97,15 @@ def test_the_notebooks_in_the_tree_are_up_to_date():
     assert done.returncode == 0, done.stderr
 
 
-def test_the_set_up_cell_does_nothing_where_the_course_is(monkeypatch, capfd):
+def test_the_set_up_cell_says_only_that_the_course_is_of_another_version(monkeypatch, capfd):
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("it started a program"))
-    exec(setup_cell(HERE), {})
+    cell = setup_cell(HERE)
+    exec(cell, {})
     assert capfd.readouterr() == ("", "")
+    monkeypatch.setattr(attncourse, "__version__", "9.9")
+    exec(cell, {})
+    (line,) = capfd.readouterr().out.splitlines()
+    assert "of attncourse 0.1.0, and 9.9 is installed: run `pip uninstall -y attncourse`" in line
 
 
 def test_the_set_up_cell_never_names_what_is_tied_to_the_machine():
