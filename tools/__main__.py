@@ -13,7 +13,7 @@ def main() -> int:
     check = parser.parse_args().check
     try:
         paths = release.stale() if check else release.write()
-        paths += [scores.FILE] * (scores.stale() if check else scores.write())
+        paths += [scores.FILE] * (bool(scores.lacking()) if check else scores.write())
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -10,62 +10,58 @@ from datetime import date
 from multiprocessing import get_context
 from pathlib import Path
 
-from tabulate import tabulate
-
 from attncourse.checks import chapters, exercise, exercises, score
 from tools.urls import ROOT
 
 FILE = ROOT / "reference" / "scores.md"
-HEADINGS = ["exercise", "kind", "mutants", "refused", "right hint", "valid", "accepted"]
-JUDGED = ["seed", "judged on"]
-ALIGNED = ["left"] * 2 + ["right"] * 6 + ["left"]
-
-Row = list[str]
 
 
-def kept(file: Path = FILE) -> dict[str, Row]:
+def kept(file: Path = FILE) -> dict[str, score.Row]:
     """The table's line of each exercise."""
     lines = file.read_text("utf-8").splitlines() if file.is_file() else []
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    return {row[0]: row for row in rows if row[-1][:1].isdigit()}
-
-
-def answers() -> dict[str, tuple[str, str]]:
-    """How many mutants and right answers each exercise of the course has."""
+    rows = {cells[1]: cells[1:-1] for line in lines if len(cells := line.split("|")) > 2}
+    rows = {name.strip(): [one.strip() for one in row] for name, row in rows.items()}
     return {
-        name: (str(len(one.mutants)), str(len(one.right)))
+        name: score.Row(chapter, *rows[name][:2], *map(int, rows[name][2:]))
         for chapter in chapters()
-        for name, one in exercises(chapter).items()
+        for name in exercises(chapter)
+        if name in rows
     }
 
 
-def stale(file: Path = FILE) -> bool:
-    """Whether the table is of other exercises, or of other numbers of answers."""
-    return {name: (row[2], row[5]) for name, row in kept(file).items()} != answers()
+def lacking(file: Path = FILE) -> list[str]:
+    """The exercises that have other numbers of answers than the table says."""
+    rows = kept(file)
+    now = {
+        name: (len(one.own_mutants), len(one.usual_mutants), len(one.valid_answers))
+        for chapter in chapters()
+        for name, one in exercises(chapter).items()
+    }
+    return [
+        name
+        for name, counts in now.items()
+        if name not in rows or counts != (rows[name].mutants, rows[name].usual, rows[name].valid)
+    ]
 
 
-def judge(name: str, seed: int) -> Row:
+def judge(name: str, seed: int) -> score.Row:
     """The line of one exercise, all of its answers judged now."""
-    return [*map(str, score.row(exercise(name), (seed,))[1:]), str(seed), f"{date.today()}"]
+    return score.row(exercise(name), (seed,))
 
 
 def write(file: Path = FILE, again: bool = False) -> bool:
     """Judge what the table lacks, or everything, and write the table; whether it has changed."""
-    if not (again or stale(file)):
+    every = [name for chapter in chapters() for name in exercises(chapter)]
+    if not (todo := every if again else lacking(file)):
         return False
-    now, seed = answers(), secrets.randbits(16)
-    old = {} if again else kept(file)
-    todo = [name for name in now if name not in old or now[name] != (old[name][2], old[name][5])]
+    seed = secrets.randbits(16)
     # a fork would copy the threads' locks of whoever asks, and not the threads
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        old |= {row[0]: row for row in pool.map(judge, todo, [seed] * len(todo))}
-    table = []
-    for chapter in chapters():
-        rows = [old[name] for name in exercises(chapter)]
-        totals = [sum(map(int, column)) for column in list(zip(*rows, strict=True))[2:-2]]
-        table += [*rows, [f"all of {chapter}", "", *totals, "", ""]]
-    text = tabulate(table, HEADINGS + JUDGED, "pipe", disable_numparse=True, colalign=ALIGNED)
-    file.write_text(f"{text}\n", "utf-8")
+        made = dict(zip(todo, pool.map(judge, todo, [seed] * len(todo)), strict=True))
+    rows = kept(file) | made
+    table = score.markdown_table([rows[name] for name in every])
+    judged = f"The last that were judged: {len(todo)} exercises on {date.today()}, at seed {seed}."
+    file.write_text(f"{table}\n\n{judged}\n", "utf-8")
     return True
 
 

@@ -81,7 +81,7 @@ def test_a_fork_is_not_stale_and_its_release_names_it(course, exercises, monkeyp
 
 def test_the_check_names_what_is_stale_and_the_remedy(monkeypatch, capsys):
     monkeypatch.setattr(release, "stale", lambda: [ROOT / "chapters/a.ipynb"])
-    monkeypatch.setattr(scores, "stale", lambda: True)
+    monkeypatch.setattr(scores, "lacking", lambda: ["an_exercise"])
     monkeypatch.setattr("sys.argv", ["publish", "--check"])
     assert publish.main() == 1
     assert (

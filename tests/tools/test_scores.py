@@ -5,13 +5,15 @@ from types import SimpleNamespace
 
 import pytest
 
+from attncourse.checks.score import Row
 from tools import scores
 
 
 def test_the_table_in_the_tree_is_of_today_s_answers_and_shows_none_that_was_misjudged():
-    assert not scores.stale(), "run `make release`"
-    for name, _, mutants, refused, right_hint, valid, accepted, *_ in scores.kept().values():
-        assert (refused, right_hint, accepted) == (mutants, mutants, valid), name
+    assert scores.lacking() == [], "run `make release`"
+    for row in scores.kept().values():
+        given = row.mutants + row.usual, row.mutants + row.usual, row.valid
+        assert (row.refused, row.right_hint, row.accepted) == given, row
 
 
 @pytest.fixture
@@ -21,10 +23,10 @@ def judged(monkeypatch):
 
     def judge(name, seed):
         asked.append(name)
-        mutants = str(len(course[name[0]][name].mutants))
-        return [name, "build", mutants, mutants, mutants, "2", "2", str(seed), "2026-01-01"]
+        mutants = len(course[name[0]][name].own_mutants)
+        return Row(name[0], name, "build", mutants, 0, mutants, mutants, 2, 2)
 
-    one = SimpleNamespace(mutants=[1, 2, 3], right=[1, 2])
+    one = SimpleNamespace(own_mutants=[1, 2, 3], usual_mutants=[], valid_answers=[1, 2])
     course = {"a": {"a1": one}, "b": {"b1": SimpleNamespace(**vars(one))}}
     monkeypatch.setattr(scores, "chapters", lambda: list(course))
     monkeypatch.setattr(scores, "exercises", course.get)
@@ -35,13 +37,10 @@ def judged(monkeypatch):
 
 def test_an_exercise_is_judged_again_when_it_has_more_answers(judged, tmp_path):
     (course, asked), file = judged, tmp_path / "scores.md"
-    assert scores.stale(file) and scores.write(file)
-    assert asked == ["a1", "b1"] and not scores.stale(file) and not scores.write(file)
-    course["b"]["b1"].mutants = [1]
-    assert scores.stale(file) and scores.write(file)
+    assert scores.write(file) and not scores.write(file)
+    assert asked == ["a1", "b1"]
+    course["b"]["b1"].own_mutants = [1]
+    assert scores.lacking(file) == ["b1"] and scores.write(file)
     assert asked == ["a1", "b1", "b1"]
-    assert [row[2] for row in scores.kept(file).values()] == ["3", "1"]
-    assert "| all of b" in file.read_text()
-    del course["a"]
-    assert scores.stale(file) and scores.write(file) and list(scores.kept(file)) == ["b1"]
-    assert scores.write(file, again=True) and asked[-1] == "b1" and len(asked) == 4
+    assert [row.mutants for row in scores.kept(file).values()] == [3, 1]
+    assert scores.write(file, again=True) and len(asked) == 5

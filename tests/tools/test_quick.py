@@ -1,0 +1,42 @@
+"""What `make quick` runs after an edit."""
+
+import subprocess
+
+import pytest
+
+from tools import quick
+
+
+@pytest.mark.parametrize(
+    ("edited", "wanted"),
+    {
+        "attncourse/checks/dot_product/prefix_mask.py": {"prefix_mask"},
+        "attncourse/linear.py": {"tests/mechanisms/test_linear.py"},
+        "attncourse/plot/kernel.py": {"tests/plot/test_kernel.py"},
+        "tools/quick.py": {"tests/tools/test_quick.py"},
+        "tests/test_layout.py": {"tests/test_layout.py"},
+        "chapters/linear.md": {"tests/tools/test_release.py"},
+        "README.md": set(),
+    }.items(),
+)
+def test_an_edit_has_the_tests_of_its_name(edited, wanted):
+    assert quick.tests(edited) >= wanted
+    assert len(quick.tests(edited)) <= 3
+
+
+def test_what_exercises_share_has_theirs():
+    shared = "attncourse/checks/dot_product/shared/masked_softmax.py"
+    assert {"distance_attention", "bilinear_weights"} <= quick.tests(shared)
+
+
+def test_an_exercise_is_asked_for_by_name_among_the_tests_of_all():
+    asked = quick.command(["prefix_mask", "tests/tools/test_quick.py"])
+    assert quick.CHECKS in asked and "tests/tools/test_quick.py" in asked
+    chosen = "not pyright and (prefix_mask or test_layout.py or test_quick.py or test_style.py)"
+    assert asked[-1] == chosen
+
+
+def test_what_git_does_not_know_yet_counts(tmp_path):
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    (tmp_path / "new.py").touch()
+    assert quick.changed(tmp_path) == ["new.py"]
