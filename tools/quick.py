@@ -39,7 +39,9 @@ def tests(name: str, root: Path = ROOT) -> set[str]:
         case ("attncourse", "checks", _, exercise) if exercise != "__init__":
             return {exercise}
         case ("attncourse", "checks", chapter, "shared", shared):
-            users = containing(rf"from .*\b{shared} import", f"attncourse/checks/{chapter}/*", root)
+            users = containing(
+                rf"from .*\b{shared} import", f"attncourse/checks/{chapter}/*.py", root
+            )
             return {Path(user).stem for user in users}
         case ("attncourse", slug) if (root / f"chapters/{slug}.md").exists():
             found = (root / "tests" / "mechanisms").glob(f"test_{slug}*.py")
