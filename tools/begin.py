@@ -1,0 +1,100 @@
+"""Begin a chapter or an exercise: `make chapter SLUG=name`, `make exercise NAME=chapter/name`.
+
+What it writes runs, and passes the tests; its contents are there to be replaced.
+"""
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+from tools.urls import ROOT
+
+TEMPLATES = Path(__file__).parent / "templates"
+CONTENTS = """\
+      - file: chapters/{slug}
+        sections:
+          - file: exercises/{slug}
+            title: Exercises
+"""
+AUTOMODULE = """
+## {title}
+
+```{{eval-rst}}
+.. automodule:: attncourse.{slug}
+   :members:
+```
+"""
+
+
+def put(kind: str, root: Path, **words: str) -> list[str]:
+    """Write the files of a template; a text of exercises that is there goes on."""
+    written = []
+    for part in (TEMPLATES / f"{kind}.txt").read_text("utf-8").split("=== ")[1:]:
+        for word, meant in words.items():
+            part = part.replace(word, meant)
+        name, _, text = part.partition("\n")
+        path = root / name
+        goes_on = kind == "exercise" and path.suffix == ".md"
+        if path.exists() and not goes_on:
+            raise ValueError(f"{name} is there already")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text((path.read_text("utf-8") if goes_on else "") + text, "utf-8")
+        written.append(name)
+    return written
+
+
+def insert(path: Path, after: str, text: str) -> None:
+    """Put a text behind the last place where a pattern is found."""
+    whole = path.read_text("utf-8")
+    end = [found.end() for found in re.finditer(after, whole)][-1]
+    path.write_text(whole[:end] + text + whole[end:], "utf-8")
+
+
+def chapter(slug: str, root: Path = ROOT) -> list[str]:
+    """Write the files of a chapter, and name it in the table of contents and among the modules."""
+    if not re.fullmatch(r"[a-z][a-z_]*", slug):
+        raise ValueError(f"SLUG={slug} is no plain word, as in make chapter SLUG=relative")
+    title = slug.replace("_", " ").capitalize()
+    written = put("chapter", root, SLUG=slug, TITLE=title)
+    contents, modules = root / "_toc.yml", root / "reference" / "api.md"
+    last = re.findall(r"file: exercises/(\w+)", contents.read_text("utf-8"))[-1]
+    insert(contents, rf"file: exercises/{last}\n +title: .*\n", CONTENTS.format(slug=slug))
+    shown = AUTOMODULE.format(slug=slug, title=title)
+    insert(modules, rf"attncourse\.{last}\n(?: .*\n)*```\n", shown)
+    return [*written, "_toc.yml", "reference/api.md"]
+
+
+def exercise(place: str, root: Path = ROOT) -> list[str]:
+    """Write the files of an exercise, and name it as the last one of its chapter."""
+    slug, _, name = place.partition("/")
+    order = root / "attncourse" / "checks" / slug / "__init__.py"
+    if not name.isidentifier():
+        raise ValueError(f"NAME={place} is not as in make exercise NAME=dot_product/prefix_mask")
+    if not order.is_file():
+        raise ValueError(f"there is no chapter {slug}: begin it with make chapter SLUG={slug}")
+    title = name.replace("_", " ").capitalize()
+    written = put("exercise", root, SLUG=slug, NAME=name, TITLE=title)
+    before, names = order.read_text("utf-8").split("ORDER = (")
+    names = "\n" + names.lstrip("\n").replace(")", f'    "{name}",\n)')
+    order.write_text(f"{before}ORDER = ({names}", "utf-8")
+    return [*written, order.relative_to(root).as_posix()]
+
+
+def main() -> int:
+    """Begin what is asked for, and say what to do next."""
+    parser = argparse.ArgumentParser(prog="tools.begin", description=__doc__)
+    parser.add_argument("kind", choices=["chapter", "exercise"])
+    parser.add_argument("name")
+    given = parser.parse_args()
+    try:
+        written = (chapter if given.kind == "chapter" else exercise)(given.name)
+    except ValueError as error:
+        print(f"==> {error}", file=sys.stderr)
+        return 1
+    print(f"==> wrote {', '.join(written)}: make them yours, then say make release")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
