@@ -29,6 +29,7 @@ def pytest_report_header():
     return f"ATTNCOURSE_SEED={SEED}"
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
     """A worker more than there are cores: each waits for kernels, browsers and programs."""
     return (os.cpu_count() or 1) + 1
