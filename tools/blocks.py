@@ -7,14 +7,17 @@ from pathlib import Path
 
 import yaml
 from jupytext.myst import myst_to_notebook
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from myst_parser.config.main import MdParserConfig
+from myst_parser.parsers.mdit import create_md_parser
 
-FENCE = re.compile(r"(?P<mark>`{3,}|~{3,}|:{3,})(?P<info>[^`]*)")
 DIRECTIVE = re.compile(r"\{(?P<name>[\w:.+-]+)\}\s*(?P<argument>.*)")
-HEADING = re.compile(r"(?P<marks>#{1,6})\s+(?P<words>.+?)\s*")
-LABEL = re.compile(r"\((?P<label>[\w:.-]+)\)=\s*")
 OPTION = re.compile(r":(?P<key>[\w-]+):\s*(?P<value>.*?)\s*")
-MATH_END = re.compile(r"(?P<tex>.*?)\$\$\s*(?:\((?P<label>[\w:.-]+)\))?\s*")
-NESTED_DIRECTIVE = re.compile(r"[\s>*+\-\d.]*(?:`{3,}|~{3,}|:{3,})\{")
+FENCES = ("fence", "colon_fence")
+# Markdown as the site reads it
+EXTENSIONS = {"amsmath", "colon_fence", "deflist", "dollarmath"}
+READER = create_md_parser(MdParserConfig(enable_extensions=EXTENSIONS), RendererHTML)
 
 ADMONITIONS = {
     name: name.capitalize()
@@ -81,40 +84,34 @@ def read_cells(path: Path) -> list[Cell]:
 
 def parse(text: str, line: int, path: Path) -> list[Block]:
     """The blocks of a stretch of Markdown that begins at that line of the file."""
-    lines = text.split("\n")
-    blocks: list[Block] = []
-    labels: list[str] = []
-    at = 0
-    while at < len(lines):
-        here = lines[at]
-        if found := LABEL.fullmatch(here):
-            labels.append(found["label"])
-            at += 1
+    lines, blocks, labels = text.split("\n"), [], []
+    tokens = READER.parse(text)
+    for token, inner in zip(tokens, [*tokens[1:], None], strict=True):
+        start, end = token.map or (0, 0)
+        where = f"{path}:{line + start}"
+        if token.level and token.type in FENCES and DIRECTIVE.match(token.info):
+            raise ValueError(
+                f"{where}: a directive stands at the start of its line, "
+                f"not within a list or a quotation: {lines[start].strip()}"
+            )
+        if token.level or token.map is None or token.type == "myst_line_comment":
             continue
-        if not here.strip() or here.startswith("%"):
-            at += 1
+        if token.type == "myst_target":
+            labels.append(token.content)
             continue
-        if fence := FENCE.fullmatch(here):
-            block, at = fenced(lines, at, fence, line, path)
-        elif here.startswith("$$"):
-            block, at = formula(lines, at, line, path)
-        elif found := HEADING.fullmatch(here):
-            block = Block("heading", line + at, found["words"], name=found["marks"])
-            at += 1
+        if token.type in FENCES:
+            block = fenced(token, lines, line, path)
+        elif token.type.startswith("math_block"):
+            block = Block("math", line + start, token.content.strip())
+            block.labels = [token.info] if token.info else []
+        elif token.type == "heading_open":
+            block = Block("heading", line + start, inner.content, name="#" * int(token.tag[1:]))
+        elif token.type == "amsmath":
+            raise ValueError(f"{where}: a formula stands between $$ and $$")
+        elif lines[start].startswith("$$"):
+            raise ValueError(f"{where}: $$ is never closed at the end of a line")
         else:
-            end = at + 1
-            while end < len(lines) and not begins(lines[end]):
-                end += 1
-            for place in range(at, end):
-                if NESTED_DIRECTIVE.match(lines[place]):
-                    raise ValueError(
-                        f"{path}:{line + place}: a directive stands at the start of its line, "
-                        f"not within a list or a quotation: {lines[place].strip()}"
-                    )
-                if lines[place].startswith("\\begin{"):
-                    raise ValueError(f"{path}:{line + place}: a formula stands between $$ and $$")
-            block = Block("text", line + at, "\n".join(lines[at:end]).rstrip())
-            at = end
+            block = Block("text", line + start, "\n".join(lines[start:end]).rstrip())
         block.labels[:0] = labels
         labels = []
         blocks.append(block)
@@ -123,29 +120,18 @@ def parse(text: str, line: int, path: Path) -> list[Block]:
     return blocks
 
 
-def begins(line: str) -> bool:
-    """Whether a line ends a stretch of text, because something else begins there."""
-    patterns = (FENCE, HEADING, LABEL)
-    return line.startswith(("$$", "%")) or any(pattern.fullmatch(line) for pattern in patterns)
-
-
-def fenced(
-    lines: list[str], start: int, fence: re.Match, line: int, path: Path
-) -> tuple[Block, int]:
-    """The fenced block that opens at `start`, and where the text goes on."""
-    mark = fence["mark"]
-    for end in range(start + 1, len(lines)):
-        closing = lines[end].strip()
-        if closing.startswith(mark) and not closing.strip(mark[0]):
-            break
-    else:
-        raise ValueError(f"{path}:{line + start}: {lines[start].strip()} is never closed")
-    inner = lines[start + 1 : end]
-    found = DIRECTIVE.fullmatch(fence["info"].strip())
+def fenced(token: Token, lines: list[str], line: int, path: Path) -> Block:
+    """The block of code, or the directive, that stands between fences."""
+    start, end = token.map
+    where, mark = f"{path}:{line + start}", token.markup
+    if end - start < 2 or not lines[end - 1].strip().startswith(mark):
+        raise ValueError(f"{where}: {lines[start].strip()} is never closed")
+    found = DIRECTIVE.fullmatch(token.info.strip())
     if found is None:
-        if mark[0] == ":":
-            raise ValueError(f"{path}:{line + start}: {lines[start].strip()} names no directive")
-        return Block("code", line + start, "\n".join(lines[start : end + 1])), end + 1
+        if token.type == "colon_fence":
+            raise ValueError(f"{where}: {lines[start].strip()} names no directive")
+        return Block("code", line + start, "\n".join(lines[start:end]))
+    inner = lines[start + 1 : end - 1]
     options, skipped = options_of(inner, f"{path}:{line + start + 1}")
     block = Block("directive", line + start, name=found["name"], argument=found["argument"])
     block.options = options
@@ -161,7 +147,7 @@ def fenced(
     if block.name == "math":
         block.text = "\n".join(filter(None, [block.argument, block.text]))
         block.kind = "math"
-    return block, end + 1
+    return block
 
 
 def options_of(lines: list[str], where: str) -> tuple[dict[str, str], int]:
@@ -177,22 +163,6 @@ def options_of(lines: list[str], where: str) -> tuple[dict[str, str], int]:
     found = [OPTION.fullmatch(text) for text in lines]
     count = found.index(None) if None in found else len(found)
     return {option["key"]: option["value"] for option in found[:count] if option}, count
-
-
-def formula(lines: list[str], start: int, line: int, path: Path) -> tuple[Block, int]:
-    """The formula between $$ and $$ that opens at `start`, and where the text goes on."""
-    block = Block("math", line + start)
-    tex: list[str] = []
-    for end in range(start, len(lines)):
-        here = lines[end].removeprefix("$$") if end == start else lines[end]
-        if found := MATH_END.fullmatch(here):
-            block.text = "\n".join([*tex, found["tex"]]).strip()
-            block.labels = [found["label"]] if found["label"] else []
-            return block, end + 1
-        if "$$" in here:
-            raise ValueError(f"{path}:{line + end}: text follows the formula on its line")
-        tex.append(here)
-    raise ValueError(f"{path}:{line + start}: $$ is never closed")
 
 
 def walk(blocks: list[Block]) -> Iterator[Block]:
