@@ -27,7 +27,7 @@ help:
 	@echo "make test     run everything that CI runs"
 	@echo "make test-all  with more seeds, fuzzing, a second browser: what CI runs every week"
 	@echo "make screenshots  pictures of every kind of page, into _build/screenshots"
-	@echo "make lighthouse  what Lighthouse says of each page (PAGES= some of them, STOCK=1 beside the stock theme)"
+	@echo "make lighthouse  what Lighthouse says of a page of each kind (PAGES= of others)"
 	@echo "make system   install what the tests use beyond Python: bubblewrap, chromium (Debian, Ubuntu)"
 	@echo "make release  write the Colab copies and the exercise notebooks from their texts"
 	@echo "make scores   judge all answers of the checks again, for the page How the checks were tested"
@@ -45,9 +45,9 @@ site: $(ready)
 zip: site
 	@cp _build/html/attncourse.zip _build/attncourse.zip && echo "==> _build/attncourse.zip"
 
-# make lighthouse PAGES=index.html for some pages only, STOCK=1 to compare with the stock theme
-lighthouse: $(ready)
-	@$(run) tools.lighthouse $(PAGES) $(if $(STOCK),--stock)
+# make lighthouse PAGES=chapters/linear.html for others
+lighthouse: site
+	@$(run) tools.lighthouse $(PAGES)
 
 # threads of several programs that wait for each other take many times as long as one
 test test-all quick: export OMP_NUM_THREADS = 1
@@ -63,13 +63,13 @@ quick: $(ready)
 
 # the tests of the pages keep a picture of each kind of page they look at
 screenshots: $(ready)
-	@$(run) pytest -q tests/site/test_pages.py
+	@PICTURES=1 $(run) pytest -q tests/site/test_pages.py
 	@echo "==> the pictures are in _build/screenshots"
 
 # the first browser has no windows to draw: it takes half the processor's time
 system:
 	$(root) apt-get update -q
-	$(root) apt-get install -q -y bubblewrap
+	-$(root) apt-get install -q -y bubblewrap
 	$(root) apt-get install -q -y chromium-headless-shell || $(root) apt-get install -q -y chromium
 
 .cache/wheels: | $(ready)

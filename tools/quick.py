@@ -43,7 +43,7 @@ def tests(name: str, root: Path = ROOT) -> set[str]:
                 rf"from .*\b{shared} import", f"attncourse/checks/{chapter}/*.py", root
             )
             return {Path(user).stem for user in users}
-        case ("attncourse", slug) if (root / f"chapters/{slug}.md").exists():
+        case ("attncourse", slug, *_) if (root / f"chapters/{slug}.md").exists():
             found = (root / "tests" / "mechanisms").glob(f"test_{slug}*.py")
             return {one.relative_to(root).as_posix() for one in found}
         case ("attncourse" | "tools", *_, module) if path.suffix == ".py":
