@@ -1,1 +1,1 @@
-"""What is made from the texts: the Colab copies and the exercise notebooks (`make release`)."""
+"""What builds the course: its notebooks, its site, the skeletons of new parts; not in the wheel."""
