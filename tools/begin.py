@@ -73,8 +73,7 @@ def exercise(place: str, root: Path = ROOT) -> list[str]:
         raise ValueError(f"NAME={place} is not as in make exercise NAME=dot_product/prefix_mask")
     if not order.is_file():
         raise ValueError(f"there is no chapter {slug}: begin it with make chapter SLUG={slug}")
-    title = name.replace("_", " ").capitalize()
-    written = put("exercise", root, SLUG=slug, NAME=name, TITLE=title)
+    written = put("exercise", root, SLUG=slug, NAME=name)
     before, names = order.read_text("utf-8").split("ORDER = (")
     names = "\n" + names.lstrip("\n").replace(")", f'    "{name}",\n)')
     order.write_text(f"{before}ORDER = ({names}", "utf-8")
