@@ -17,16 +17,16 @@ from attncourse.efficient import (
     bigbird_mask,
     cache_bytes,
     flash_attention,
-    fold_in,
+    online_softmax_update,
     grouped_query_attention,
-    iterative_inverse,
+    iterative_pinv,
     linformer_attention,
-    log_features,
+    log_positive_features,
     longformer_mask,
     lsh_attention,
     nystrom_attention,
     performer_attention,
-    random_directions,
+    orthogonal_random_matrix,
     segment_means,
 )
 
@@ -68,7 +68,7 @@ def tradeoff(g: torch.Generator, n: int, strength: float) -> dict[str, list[tupl
         for name, mask in masks.items():
             pairs, z = mask.double().mean().item(), attention(x, x, v, mask)
             points.setdefault(name, []).append((pairs, error(z, exact, v)))
-        e, w = pooling(n, r, g.device), random_directions(r, 16, g)
+        e, w = pooling(n, r, g.device), orthogonal_random_matrix(r, 16, g)
         forms = {
             "Linformer": (linformer_attention, x, x, v, e, e),
             "Performer": (performer_attention, x, x, v, w),
@@ -120,7 +120,7 @@ def blocks_come_in_any_order(g):
     def folded(order):
         state = torch.full_like(q[:, :1], -1e9), 0 * q[:, :1], 0 * v
         for here in (slice(4 * block, 4 * block + 4) for block in order):
-            state = fold_in(*state, q @ k[here].mT / 8**0.5, v[here])
+            state = online_softmax_update(*state, q @ k[here].mT / 8**0.5, v[here])
         return state
 
     a, b = folded((0, 3)), folded((4, 1, 2))
@@ -299,7 +299,7 @@ def mixtures_and_landmarks_come_closer(g):
 def each_step_cubes_what_is_missing(g):
     a = attention_weights(normal(g, 8, 16).double() * 3, normal(g, 8, 16).double())
     one = torch.eye(8, dtype=a.dtype, device=a.device)
-    missing = [one - a @ iterative_inverse(a, steps) for steps in (3, 4)]
+    missing = [one - a @ iterative_pinv(a, steps) for steps in (3, 4)]
     cubed = torch.linalg.matrix_power(missing[0], 3)
     off = apart(missing[1], (3 * cubed + missing[0] @ cubed) / 4)
     return Measured(
@@ -311,7 +311,7 @@ def each_step_cubes_what_is_missing(g):
 
 def shares(x: Tensor, w: Tensor) -> Tensor:
     """The products of features, as shares of what they estimate."""
-    features = log_features(x, w).exp()
+    features = log_positive_features(x, w).exp()
     return features @ features.mT / (x @ x.mT / x.shape[-1] ** 0.5).exp()
 
 
@@ -325,7 +325,7 @@ def shares(x: Tensor, w: Tensor) -> Tensor:
 def features_are_right_on_average(g):
     x, off = 0.35 * normal(g, 64, 16), {}
     for r in (16, 256):
-        draws = [shares(x, random_directions(r, 16, g)) - 1 for _ in range(100)]
+        draws = [shares(x, orthogonal_random_matrix(r, 16, g)) - 1 for _ in range(100)]
         off[r] = torch.stack(draws)
     off["alone"] = torch.stack([shares(x, normal(g, 256, 16)) - 1 for _ in range(100)])
     bias, square = off[256].mean().item(), {of: x.square().mean().item() for of, x in off.items()}
@@ -347,7 +347,7 @@ def large_scores_need_more_features(g):
     middle = {}
     for score in (1, 8):
         x = smooth(g, 128, 16, score)
-        draws = [shares(x, random_directions(256, 16, g)).diagonal() for _ in range(10)]
+        draws = [shares(x, orthogonal_random_matrix(256, 16, g)).diagonal() for _ in range(10)]
         middle[score] = torch.cat(draws).median().item()
     return Measured(
         {f"median share, score {score}": share for score, share in middle.items()},

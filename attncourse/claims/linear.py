@@ -13,9 +13,9 @@ from attncourse.dot_product import attention, masked_softmax
 from attncourse.linear import (
     feature_map,
     linear_attention,
-    linear_attention_chunked,
-    linear_attention_cumulative,
-    linear_attention_masked,
+    linear_attention_chunkwise,
+    linear_attention_cumsum,
+    linear_attention_parallel,
     linear_attention_recurrent,
     linear_attention_state,
     linear_attention_step,
@@ -61,15 +61,15 @@ def with_gradients(form: Callable[..., Tensor], parts: list[Tensor]) -> None:
 def all_forms_are_one(g):
     parts, toward = inputs(g, 150, 4), normal(g, 150, 4).double()
     forms = {
-        "cumulative": linear_attention_cumulative,
+        "cumulative": linear_attention_cumsum,
         "recurrent": linear_attention_recurrent,
-        "chunks": linear_attention_chunked,
+        "chunks": linear_attention_chunkwise,
         "own backward pass": by_hand,
     }
     off = dict.fromkeys(forms, 0.0)
     for features in (feature_map, taylor_features):
         found = {}
-        for name, form in {"masked": linear_attention_masked, **forms}.items():
+        for name, form in {"masked": linear_attention_parallel, **forms}.items():
             leaves = [x.clone().requires_grad_() for x in parts]
             out = form(*leaves, feature_map=features)
             found[name] = [out.detach(), *torch.autograd.grad((out * toward).sum(), leaves)]
@@ -90,12 +90,12 @@ def all_forms_are_one(g):
 )
 def order_of_the_product_decides(g):
     q, k, v = inputs(g, 40, 4)
-    off = apart(linear_attention(q, k, v), linear_attention_masked(q, k, v, causal=False))
+    off = apart(linear_attention(q, k, v), linear_attention_parallel(q, k, v, causal=False))
 
     def growth(f: Callable[..., Tensor]) -> float:
         return count(f, *on_paper(2048)).flops / count(f, *on_paper(1024)).flops
 
-    first = growth(lambda *parts: linear_attention_masked(*parts, causal=False))
+    first = growth(lambda *parts: linear_attention_parallel(*parts, causal=False))
     last = growth(linear_attention)
     return Measured(
         {"outputs apart": off, "growth, keys and values first": last, "queries first": first},
@@ -139,8 +139,8 @@ def weights_may_not_be_negative(g):
 )
 def chunks_hold_no_large_tensor(g):
     forms = {
-        "masked": linear_attention_masked,
-        "cumulative": linear_attention_cumulative,
+        "masked": linear_attention_parallel,
+        "cumulative": linear_attention_cumsum,
         "chunks": by_hand,
     }
     times, parts = {}, on_paper(1024)
@@ -163,10 +163,10 @@ def chunks_hold_no_large_tensor(g):
 )
 def chunks_keep_the_least(g):
     forms = {
-        "masked": linear_attention_masked,
-        "cumulative": linear_attention_cumulative,
+        "masked": linear_attention_parallel,
+        "cumulative": linear_attention_cumsum,
         "recurrent": linear_attention_recurrent,
-        "chunks": linear_attention_chunked,
+        "chunks": linear_attention_chunkwise,
         "own backward pass": by_hand,
     }
     times = {}

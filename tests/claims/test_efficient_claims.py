@@ -9,7 +9,7 @@ from attncourse.claims.efficient import smooth
 from attncourse.cost import count
 from attncourse.dot_product import attention, attention_weights
 from attncourse.efficient import (
-    fold_in,
+    online_softmax_update,
     longformer_mask,
     lsh_attention,
     nystrom_attention,
@@ -18,7 +18,7 @@ from attncourse.efficient import (
 
 def without_the_factor(top, total, z, scores, v):
     """What was summed before stays as it is when the maximum rises."""
-    highest, *_ = fold_in(top, total, z, scores, v)
+    highest, *_ = online_softmax_update(top, total, z, scores, v)
     parts = (scores - highest).exp()
     return highest, total + parts.sum(-1, keepdim=True), z + parts @ v
 
@@ -70,7 +70,7 @@ def newton(a, steps=6):
 
 FALSE_OF = {
     "blocks_are_exact": ("flash_attention", block_without_a_sum),
-    "blocks_come_in_any_order": ("fold_in", without_the_factor),
+    "blocks_come_in_any_order": ("online_softmax_update", without_the_factor),
     "blocks_save_memory_not_operations": (
         "flash_attention", lambda q, k, v, causal=False: attention(q, k, v),
     ),
@@ -86,8 +86,8 @@ FALSE_OF = {
     "mixtures_and_landmarks_come_closer": (
         "nystrom_attention", lambda q, k, v, r, steps: nystrom_attention(q, k, v, 8, steps),
     ),
-    "each_step_cubes_what_is_missing": ("iterative_inverse", newton),
-    "features_are_right_on_average": ("random_directions", without_signs),
+    "each_step_cubes_what_is_missing": ("iterative_pinv", newton),
+    "features_are_right_on_average": ("orthogonal_random_matrix", without_signs),
     # nothing draws such features well: what makes the claim false is small scores
     "large_scores_need_more_features": ("smooth", lambda g, n, d, strength: smooth(g, n, d, 1)),
     "more_rounds_come_closer": (
@@ -108,7 +108,7 @@ def test_a_claim_does_not_hold_of_a_wrong_function(name, monkeypatch):
 
 @pytest.mark.parametrize(
     ("replaced", "wrong"),
-    [("random_directions", independent), ("log_features", without_the_length)],
+    [("orthogonal_random_matrix", independent), ("log_positive_features", without_the_length)],
 )
 def test_features_that_are_off_or_scatter_more_are_noticed(replaced, wrong, monkeypatch):
     monkeypatch.setattr(page, replaced, wrong)

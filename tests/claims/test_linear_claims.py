@@ -9,7 +9,7 @@ from attncourse.dot_product import attention
 from attncourse.linear import (
     feature_map,
     linear_attention,
-    linear_attention_masked,
+    linear_attention_parallel,
     linear_attention_state,
     linear_attention_step,
 )
@@ -26,7 +26,7 @@ def without_total(q, k, v, causal=False, mask=None, feature_map=feature_map):
 
 
 def all_pairs(q, k, v, causal=False, mask=None, feature_map=feature_map):
-    return linear_attention_masked(q, k, v, causal, mask, feature_map)
+    return linear_attention_parallel(q, k, v, causal, mask, feature_map)
 
 
 def forgetting_step(state, q, k, v, feature_map=feature_map):

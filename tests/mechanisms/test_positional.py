@@ -203,16 +203,15 @@ def test_padding_is_a_root_and_leaves_the_tree_as_it_is():
     assert tree_depth(padded)[6:].tolist() == [0, 0, 0]
 
 
-@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("heads", "numbers"),
     [
-        ([1, 2, 0], r"heads=\[1, 2, 0\]: the way up from token 0 is a cycle"),
-        ([-1, 1], r"heads=\[-1, 1\]: the way up from token 1"),
+        ([1, 2, 0], r"parents=\[1, 2, 0\]: the way up from token 0 is a cycle"),
+        ([-1, 1], r"parents=\[-1, 1\]: the way up from token 1"),
         ([-1, 3, 1, 2, 0], r"the way up from token 1"),
-        ([[-1, 0, 1], [-1, 2, 1]], r"heads=\[-1, 2, 1\]: the way up from token 1"),
-        ([-1, 3, 0], r"heads\[1\] is 3, but .* from 0 to 2"),
-        ([[-1, 0], [-2, 0]], r"heads\[1, 0\] is -2, but"),
+        ([[-1, 0, 1], [-1, 2, 1]], r"parents=\[-1, 2, 1\]: the way up from token 1"),
+        ([-1, 3, 0], r"parents\[1\] is 3, but .* from 0 to 2"),
+        ([[-1, 0], [-2, 0]], r"parents\[1, 0\] is -2, but"),
     ],
     ids=str,
 )
@@ -222,10 +221,10 @@ def test_heads_that_are_no_tree_are_refused_with_the_numbers(f, heads, numbers):
         f(torch.tensor(heads))
 
 
-@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("shape", [(3, 4), (3, 1), (5,)], ids=str)
 def test_an_encoding_of_another_width_is_refused(encoding, shape):
-    with pytest.raises(ValueError, match=rf"x=\({shape[0]},.*width=5"):
+    last = f"{shape[-1]} stands where self.d=5 should: " if len(shape) == 2 else ""
+    with pytest.raises(ValueError, match=rf"forward: {last}x=\({shape[0]},.*n, self.d\)"):
         encoding(5)(torch.zeros(shape, **DOUBLE))
 
 
