@@ -10,14 +10,13 @@ from torch.nn.functional import normalize
 
 from attncourse.claims import Measured, claim
 from attncourse.claims.dot_product import normal
-from attncourse.claims.relative import apart
+from attncourse.claims.relative import max_abs_diff
 from attncourse.cost import count
 from attncourse.dot_product import attention, attention_weights, causal_mask
 from attncourse.efficient import (
     bigbird_mask,
     cache_bytes,
     flash_attention,
-    online_softmax_update,
     grouped_query_attention,
     iterative_pinv,
     linformer_attention,
@@ -25,17 +24,18 @@ from attncourse.efficient import (
     longformer_mask,
     lsh_attention,
     nystrom_attention,
-    performer_attention,
+    online_softmax_update,
     orthogonal_random_matrix,
+    performer_attention,
     segment_means,
 )
 
 
-def with_gradients(form: Callable, parts: list[Tensor], toward: Tensor) -> list[Tensor]:
+def with_gradients(form: Callable, parts: list[Tensor], grad_output: Tensor) -> list[Tensor]:
     """The output, and the gradients of all that went in."""
     leaves = [x.clone().requires_grad_() for x in parts]
     z = form(*leaves)
-    return [z.detach(), *torch.autograd.grad(z, leaves, toward)]
+    return [z.detach(), *torch.autograd.grad(z, leaves, grad_output)]
 
 
 def smooth(g: torch.Generator, n: int, d: int, strength: float) -> Tensor:
@@ -93,15 +93,15 @@ def tradeoff(g: torch.Generator, n: int, strength: float) -> dict[str, list[tupl
     source="Dao et al. (2022), theorem 1 (that the result is exact)",
 )
 def blocks_are_exact(g):
-    *parts, toward = (normal(g, 2, 11, 8).double() for _ in range(4))
+    *parts, grad_output = (normal(g, 2, 11, 8).double() for _ in range(4))
     mask, earlier = normal(g, 11, 11) > 0, causal_mask(11, g.device)
     mask[3] = False
     worst = {}
     for block, causal in product((4, 64), (False, True)):
         blocks = partial(flash_attention, mask=mask, causal=causal, block=block)
         whole = partial(attention, mask=mask & earlier if causal else mask)
-        ours, theirs = (with_gradients(form, parts, toward) for form in (blocks, whole))
-        worst[block] = max(worst.get(block, 0), *map(apart, ours, theirs))
+        ours, theirs = (with_gradients(form, parts, grad_output) for form in (blocks, whole))
+        worst[block] = max(worst.get(block, 0), *map(max_abs_diff, ours, theirs))
     return Measured(
         {f"apart, blocks of {block}": off for block, off in worst.items()},
         "rounding, at most 1e-12",
@@ -128,7 +128,9 @@ def blocks_come_in_any_order(g):
     fades = [(part[0] - highest).exp() for part in (a, b)]
     merged = [fades[0] * x + fades[1] * y for x, y in zip(a, b, strict=True)]
     ends = {"backwards": folded((4, 3, 2, 1, 0)), "mixed": folded((2, 0, 4, 1, 3)), "two": merged}
-    differ = {name: apart(z / total, attention(q, k, v)) for name, (_, total, z) in ends.items()}
+    differ = {
+        name: max_abs_diff(z / total, attention(q, k, v)) for name, (_, total, z) in ends.items()
+    }
     return Measured(
         {f"apart, {name}": off for name, off in differ.items()},
         "rounding, at most 1e-12",
@@ -169,7 +171,7 @@ def sharing_saves_bytes_not_operations(g):
         k, v = (normal(g, groups, n, d).double() for _ in "kv")
         wide = [x.repeat_interleave(heads // groups, dim=0) for x in (k, v)]
         as_said &= count(grouped_query_attention, q, k, v).flops == count(attention, q, *wide).flops
-        as_said &= apart(grouped_query_attention(q, k, v), attention(q, *wide)) <= 1e-12
+        as_said &= max_abs_diff(grouped_query_attention(q, k, v), attention(q, *wide)) <= 1e-12
         ratios[f"bytes, 32 / {groups}"] = whole / cache_bytes(n, 1, groups, d, q.dtype)
         as_said &= cache_bytes(n, 1, groups, d, q.dtype) == 8 * (k.numel() + v.numel())
     return Measured(ratios, "exactly 4 and 32; the same operations and output", as_said)
@@ -301,11 +303,11 @@ def each_step_cubes_what_is_missing(g):
     one = torch.eye(8, dtype=a.dtype, device=a.device)
     missing = [one - a @ iterative_pinv(a, steps) for steps in (3, 4)]
     cubed = torch.linalg.matrix_power(missing[0], 3)
-    off = apart(missing[1], (3 * cubed + missing[0] @ cubed) / 4)
+    off = max_abs_diff(missing[1], (3 * cubed + missing[0] @ cubed) / 4)
     return Measured(
-        {"largest entry missing before": apart(missing[0], 0 * one), "off by": off},
+        {"largest entry missing before": max_abs_diff(missing[0], 0 * one), "off by": off},
         "over 0.01; rounding, at most 1e-9",
-        off <= 1e-9 and apart(missing[0], 0 * one) > 0.01,
+        off <= 1e-9 and max_abs_diff(missing[0], 0 * one) > 0.01,
     )
 
 

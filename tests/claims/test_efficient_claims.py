@@ -9,10 +9,10 @@ from attncourse.claims.efficient import smooth
 from attncourse.cost import count
 from attncourse.dot_product import attention, attention_weights
 from attncourse.efficient import (
-    online_softmax_update,
     longformer_mask,
     lsh_attention,
     nystrom_attention,
+    online_softmax_update,
 )
 
 

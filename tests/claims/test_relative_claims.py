@@ -30,15 +30,15 @@ def without_values(q, k, v, a_k, a_v, mask=None):
     return relative_attention(q, k, v, a_k, None, mask)
 
 
-def clipped_too_late(n, reach, device=None):
+def clipped_too_late(n, max_distance, device=None):
     position = torch.arange(n, device=device)
-    return (position - position[:, None] + reach).clamp(0, 2 * reach - 1)
+    return (position - position[:, None] + max_distance).clamp(0, 2 * max_distance - 1)
 
 
 FALSE_OF = {
     "all_forms_are_one": ("relative_attention_gather", turned_round),
     "the_end_rows_serve_most_pairs": ("relative_index", clipped_too_late),
-    "order_beyond_the_reach_is_lost": ("relative_attention", absolute),
+    "order_beyond_max_distance_is_lost": ("relative_attention", absolute),
     "a_window_may_stand_anywhere": ("relative_attention", absolute),
     "a_keys_table_can_point_to_the_token_before": ("relative_attention", turned_round),
     "only_differences_of_rows_count": ("relative_attention", without_values),

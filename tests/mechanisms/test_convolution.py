@@ -48,10 +48,13 @@ def by_torch(q, k, v, width, causal=False):
     return F.scaled_dot_product_attention(q, k, v, mask.to(q.device))
 
 
-def same_with_gradients(ours, theirs, inputs, toward):
+def same_with_gradients(ours, theirs, inputs, grad_output):
     torch.testing.assert_close(ours, theirs)
     torch.testing.assert_close(
-        *(torch.autograd.grad(out, inputs, toward, retain_graph=True) for out in (ours, theirs))
+        *(
+            torch.autograd.grad(out, inputs, grad_output, retain_graph=True)
+            for out in (ours, theirs)
+        )
     )
 
 

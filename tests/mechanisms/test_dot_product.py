@@ -54,11 +54,11 @@ def test_attention_equals_torch_with_its_gradients(normal, g, dtype, leading, si
     mask = random_mask(g, *leading, sizes[0], sizes[1]) if masked else None
     ours = attention(q, k, v, mask)
     theirs = F.scaled_dot_product_attention(q, k, v, mask)
-    toward = normal(*ours.shape, dtype=dtype)
+    grad_output = normal(*ours.shape, dtype=dtype)
     torch.testing.assert_close(ours, theirs)
     torch.testing.assert_close(
-        torch.autograd.grad(ours, (q, k, v), toward),
-        torch.autograd.grad(theirs, (q, k, v), toward),
+        torch.autograd.grad(ours, (q, k, v), grad_output),
+        torch.autograd.grad(theirs, (q, k, v), grad_output),
     )
 
 

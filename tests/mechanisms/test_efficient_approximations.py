@@ -166,8 +166,8 @@ def test_lsh_is_attention_to_all_that_a_token_meets_in_any_round(normal, n, buck
     ours = lsh_attention(q, v, buckets, rounds, fresh())
     theirs = attention(q, normalize(q, dim=-1), v, met)
     torch.testing.assert_close(ours, theirs)
-    toward = normal(n, 3)
-    grads = (torch.autograd.grad(z, (q, v), toward) for z in (ours, theirs))
+    grad_output = normal(n, 3)
+    grads = (torch.autograd.grad(z, (q, v), grad_output) for z in (ours, theirs))
     torch.testing.assert_close(*grads)
 
 
@@ -306,7 +306,7 @@ X = torch.zeros(2, 5, 4)
 @pytest.mark.parametrize(
     ("call", "numbers"),
     [
-        (lambda g: linformer_attention(X, X, X, *torch.ones(2, 3, 4)), r"e has m=4, but k has m=5: .* e=\(3, 4\)"),
+        (lambda g: linformer_attention(X, X, X, *torch.ones(2, 3, 4)), r"e has m=4, but k has m=5"),
         (
             lambda g: linformer_attention(X, X, X, torch.ones(3, 5), torch.ones(2, 5)),
             r"e=\(3, 5\) is \(r, m\), f=\(2, 5\)",
@@ -315,7 +315,7 @@ X = torch.zeros(2, 5, 4)
             lambda g: linformer_attention(X[:, :0], X, X, *torch.ones(2, 3, 5)),
             "0 queries and 5 keys",
         ),
-        (lambda g: performer_attention(X, X, X, torch.ones(6, 3)), r"w has d=3, but q has d=4: .* w=\(6, 3\) is \(r, d\)"),
+        (lambda g: performer_attention(X, X, X, torch.ones(6, 3)), r"w has d=3, but q .* w=\(6, 3\)"),
         (lambda g: performer_attention(X, X, X, torch.ones(0, 4)), r"w=\(0, 4\)"),
         (lambda g: performer_attention(X, X[:, :0], X[:, :0], torch.ones(6, 4)), "0 keys"),
         (lambda g: orthogonal_random_matrix(0, 4, g), "rows=0"),

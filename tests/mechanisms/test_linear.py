@@ -94,10 +94,11 @@ def test_every_form_equals_torch_s_softmax_of_the_logarithms(form, inputs, n, fe
 def test_every_form_is_the_masked_one_with_its_gradients(form, inputs, normal, n, leading):
     tensors = inputs(leading, n)
     ours, want = form(*tensors), masked(*tensors)
-    toward = normal(*want.shape)
+    grad_output = normal(*want.shape)
     torch.testing.assert_close(ours, want)
     torch.testing.assert_close(
-        torch.autograd.grad(ours, tensors, toward), torch.autograd.grad(want, tensors, toward)
+        torch.autograd.grad(ours, tensors, grad_output),
+        torch.autograd.grad(want, tensors, grad_output),
     )
 
 
@@ -107,10 +108,11 @@ def test_one_state_for_all_queries_is_the_form_with_all_pairs(inputs, normal, fe
     tensors, features = inputs((2, 3), n, m), FEATURES[features]
     ours = linear_attention(*tensors, feature_map=features)
     want = linear_attention_parallel(*tensors, causal=False, feature_map=features)
-    toward = normal(*want.shape)
+    grad_output = normal(*want.shape)
     torch.testing.assert_close(ours, want)
     torch.testing.assert_close(
-        torch.autograd.grad(ours, tensors, toward), torch.autograd.grad(want, tensors, toward)
+        torch.autograd.grad(ours, tensors, grad_output),
+        torch.autograd.grad(want, tensors, grad_output),
     )
 
 

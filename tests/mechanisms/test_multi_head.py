@@ -56,9 +56,9 @@ def as_torch(ours):
     return theirs
 
 
-def gradients(out, inputs, toward, module):
+def gradients(out, inputs, grad_output, module):
     """The gradients of the inputs and of every weight, ours and torch's in the same order."""
-    out.backward(toward)
+    out.backward(grad_output)
     grads = [x.grad for x in inputs]
     for x in inputs:
         x.grad = None
@@ -109,12 +109,12 @@ def test_the_layer_equals_torch_with_the_gradients_of_inputs_and_weights(
     if mask is not None:
         mask = mask.to(device())
         theirs_mask = ~mask.expand(2, n, y.shape[1]).repeat_interleave(heads, dim=0)
-    toward = normal(2, n, d_model)
+    grad_output = normal(2, n, d_model)
     out = ours(*inputs, mask=mask)
     wanted, _ = theirs(x, y, y, attn_mask=theirs_mask)
     torch.testing.assert_close(out, wanted)
     torch.testing.assert_close(
-        gradients(out, inputs, toward, ours), gradients(wanted, inputs, toward, theirs)
+        gradients(out, inputs, grad_output, ours), gradients(wanted, inputs, grad_output, theirs)
     )
 
 

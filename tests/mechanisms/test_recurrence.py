@@ -73,11 +73,11 @@ def test_states_and_gradients_are_those_of_torch(network, inputs, normal, leadin
         ours, theirs = (f(network, x, weights, first) for f in (states, by_torch))
         torch.testing.assert_close(ours, theirs)
         leaves = [x, *weights, *(first if network == "lstm" else [first])]
-        toward = normal(*ours[0].shape)
+        grad_output = normal(*ours[0].shape)
         of_cell = 0 if network == "rnn" else normal(*ours[1].shape)
         grads = [
             torch.autograd.grad(
-                (out * toward).sum() + (0 if cell is None else (cell * of_cell).sum()), leaves
+                (out * grad_output).sum() + (0 if cell is None else (cell * of_cell).sum()), leaves
             )
             for out, cell in (ours, theirs)
         ]
