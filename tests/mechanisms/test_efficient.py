@@ -243,7 +243,7 @@ X = torch.zeros(4, 5, 3)
         (lambda g: bigbird_mask(8, 3, [], -1, g), "random=-1"),
         (lambda g: grouped_query_attention(X, X[:3], X[:3]), "heads=4 .* groups=3"),
         (lambda g: grouped_query_attention(X, X[:0], X[:0]), "heads=4 .* groups=0"),
-        (lambda g: grouped_query_attention(X[0], X[0], X[0]), r"q=\(5, 3\) should be .* heads, n, d"),
+        (lambda g: grouped_query_attention(X[0], X[0], X[0]), r"q=\(5, 3\) .* heads, n, d"),
         (lambda g: grouped_query_attention(X, X[:2, :, :2], X[:2]), "k has d=2, but q has d=3"),
         (lambda g: grouped_query_attention(X, X[:2], X[:2, :4]), "v has m=4, but k has m=5"),
         (lambda g: grouped_query_attention(X, X[:2, :0], X[:2, :0]), "5 queries and 0 keys"),

@@ -315,7 +315,7 @@ X = torch.zeros(2, 5, 4)
             lambda g: linformer_attention(X[:, :0], X, X, *torch.ones(2, 3, 5)),
             "0 queries and 5 keys",
         ),
-        (lambda g: performer_attention(X, X, X, torch.ones(6, 3)), r"w has d=3, but q .* w=\(6, 3\)"),
+        (lambda g: performer_attention(X, X, X, torch.ones(6, 3)), r"w has d=3, but .* w=\(6, 3\)"),
         (lambda g: performer_attention(X, X, X, torch.ones(0, 4)), r"w=\(0, 4\)"),
         (lambda g: performer_attention(X, X[:, :0], X[:, :0], torch.ones(6, 4)), "0 keys"),
         (lambda g: orthogonal_random_matrix(0, 4, g), "rows=0"),
