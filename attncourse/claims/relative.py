@@ -224,9 +224,10 @@ def with_gradients(form: Callable[..., Tensor], parts: list[Tensor]) -> None:
 
 @claim(
     "At a fixed max_distance, the largest tensor of the form in blocks of 128 queries grows with "
-    "n, not with n², gradients included: with 2k + 1 and d at most 128, it has 128/n as many elements as "
-    "the largest of attention without positions, written out, and of the form that looks up. "
-    "Without gradients, its matrix products take the same operations as those of the latter.",
+    "n, not with n², gradients included: with 2k + 1 and d at most 128, it has 128/n as many "
+    "elements as the largest of attention without positions, written out, and of the form that "
+    "looks up. Without gradients, its matrix products take the same operations as those of the "
+    "latter.",
     source="blocks and recomputation: Dao et al. (2022), section 3.1; the count is ours",
 )
 def blocks_hold_no_scores(g):

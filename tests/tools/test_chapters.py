@@ -108,8 +108,8 @@ def test_what_another_page_holds_is_linked(course):
             "```python\n@property\ndef b(self):\n    return 1\n```",
         ),
         (
-            '```{include} ../package/code.py\n:start-after: "class"\n:end-before: return\n```',
-            "A:\n    @property\n    def b(self):",
+            '```{include} ../package/code.py\n:start-after: "@property"\n:end-before: "(self"\n```',
+            "def b",
         ),
         (
             "```{code-block} python\n:caption: How\nx\n```",
