@@ -287,7 +287,7 @@ def both_tables(
     for name, table in tables.items():
         if len(table) % 2 == 0:
             raise ValueError(f"{name}={tuple(table.shape)} must have 2 * max_distance + 1 rows")
-    rows = len(table)
+    rows = len(next(iter(tables.values())))
     a_k = q.new_zeros(rows, q.shape[-1]) if a_k is None else a_k
     return a_k, v.new_zeros(rows, v.shape[-1]) if a_v is None else a_v
 

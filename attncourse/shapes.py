@@ -131,11 +131,12 @@ class Expected:
                 wanted = axis if axis.isdigit() else f"{axis}={size}"
                 raise ValueError(f"{x.shape[place]} stands where {wanted} should: {self.said(x)}")
         if self.leading is not None:
-            self.compare_leading(x, batches)
+            self.compare_leading(x, batches, *self.leading)
 
-    def compare_leading(self, x: Tensor, batches: dict) -> None:
+    def compare_leading(
+        self, x: Tensor, batches: dict, name: str, adds_none: bool, where: slice
+    ) -> None:
         """Raise ValueError where the leading axes do not go with those that came before."""
-        name, adds_none, where = self.leading
         mine = x.shape[where]
         batch, other, y = batches.setdefault(name, (mine, self, x))
         # no leading axes go with any

@@ -28,7 +28,7 @@ class Band(NamedTuple):
 
     left: int
     right: int
-    index: Int[Tensor, "batch block band"]
+    rows: Int[Tensor, "batch block band"]
 
 
 class Block(NamedTuple):
@@ -94,8 +94,8 @@ def blocks_of(q: Tensor, k: Tensor, bias: Tensor, mask: Tensor | None) -> Iterat
         left, right = max(first - max_distance, 0), min(last + max_distance + 1, m)
         query = torch.arange(first, last + 1, device=q.device)
         key = torch.arange(left, right, device=q.device)
-        index = (key - query[:, None]).clamp(-max_distance, max_distance) + max_distance
-        band = Band(left, right, index.expand(len(q), *index.shape))
+        rows = (key - query[:, None]).clamp(-max_distance, max_distance) + max_distance
+        band = Band(left, right, rows.expand(len(q), *rows.shape))
         mine = [buffer[:, : len(query)] for buffer in buffers]
         yield Block(here, band, None if mask is None else mask[..., here, :], mine)
 
@@ -111,16 +111,16 @@ def weights_of(q: Tensor, k: Tensor, bias: Tensor, block: Block) -> Tensor:
 
 def add_by_row(x: Tensor, band: Band, by_row: Tensor) -> Tensor:
     """x, with the number of its table row added to each key."""
-    left, right, index = band
+    left, right, rows = band
     x[..., :left] += by_row[..., :1]
-    x[..., left:right] += by_row.gather(-1, index)
+    x[..., left:right] += by_row.gather(-1, rows)
     x[..., right:] += by_row[..., -1:]
     return x
 
 
 def sum_by_row(x: Tensor, band: Band, by_row: Tensor) -> None:
     """Add x to the table row of each key."""
-    left, right, index = band
-    by_row.scatter_add_(-1, index, x[..., left:right])
+    left, right, rows = band
+    by_row.scatter_add_(-1, rows, x[..., left:right])
     by_row[..., 0] += x[..., :left].sum(-1)
     by_row[..., -1] += x[..., right:].sum(-1)

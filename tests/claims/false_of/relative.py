@@ -34,7 +34,7 @@ def clipped_too_late(n, max_distance, device=None):
 
 def in_the_band_alone(x, band, by_row):
     """Keys beyond the band of a block get nothing."""
-    x[..., band.left : band.right] += by_row.gather(-1, band.index)
+    x[..., band.left : band.right] += by_row.gather(-1, band.rows)
     return x
 
 
