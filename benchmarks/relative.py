@@ -115,7 +115,7 @@ def steps(seconds: float) -> list[tuple]:
 
 
 class Gathered(RelativeAttention):
-    """The same layer with the gather in place of the blocks."""
+    """RelativeAttention with the gather in place of the blocks."""
 
     def forward(self, q, k, v, mask=None):
         return relative_attention_gather(q, k, v, self.a_k, self.a_v, mask)
