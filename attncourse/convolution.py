@@ -17,7 +17,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import pad
 
-from attncourse.dot_product import attention, require_fit
+from attncourse.dot_product import attention
+from attncourse.shapes import shaped
 
 # queries in a block, at least: fewer leave the matrix products too small
 LEAST = 32
@@ -38,6 +39,7 @@ def window_mask(
     return (-before <= offset) & (offset <= after)
 
 
+@shaped
 def windowed_attention(
     q: Float[Tensor, "*batch n d"],
     k: Float[Tensor, "*batch n d"],
@@ -50,13 +52,13 @@ def windowed_attention(
     Half as many queries as the window is wide, and at least 32, share the keys that any of them
     reaches. The longer the block, the more pairs are made that no window holds.
     """
-    require_one_length(q, k, v)
     n, (before, after) = q.shape[-2], sides(width, causal)
     q, k, v = blocks_of(q, k, v, before, after)
     z = attention(q, k, v, mask_of_blocks(q, n, before, after))
     return z.flatten(-3, -2)[..., :n, :]
 
 
+@shaped
 def convolutional_self_attention(
     q: Float[Tensor, "*batch heads n d"],
     k: Float[Tensor, "*batch heads n d"],
@@ -69,9 +71,6 @@ def convolutional_self_attention(
     One softmax goes over the whole window; the outermost heads have fewer neighbours.
     Source: Yang et al. (2019), section 3.
     """
-    require_one_length(q, k, v)
-    if q.dim() < 3:
-        raise ValueError(f"q={tuple(q.shape)} needs three axes, (heads, length, width)")
     n, (before, after), (reach, _) = q.shape[-2], sides(width), sides(heads_width)
     q, k, v = blocks_of(q, k, v, before, after)
     # the keys of the neighbouring heads stand beside one's own, like those of further positions
@@ -173,10 +172,3 @@ def sides(width: int, causal: bool = False) -> tuple[int, int]:
     if width % 2 == 0:
         raise ValueError(f"width={width} is even: without `causal`, a window needs a middle")
     return width // 2, width // 2
-
-
-def require_one_length(q: Tensor, k: Tensor, v: Tensor) -> None:
-    """Raise ValueError, with the sizes, where q, k and v are not of one sequence."""
-    require_fit(q, k, v)
-    if q.shape[-2] != k.shape[-2]:
-        raise ValueError(f"{q.shape[-2]} queries, but {k.shape[-2]} keys: a window is of one text")

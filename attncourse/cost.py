@@ -68,7 +68,7 @@ class Largest(TorchDispatchMode):
 def time_ratio(slow: Callable[[], object], fast: Callable[[], object]) -> float:
     """How many times longer one call of `slow` takes than one of `fast`, on one thread.
 
-    Both are timed in turn, and the least of their rounds counts: other programs only add to it.
+    Both are timed in turn; the minimum over 5 repeats counts, since other programs only add to it.
     """
     timers = [Timer("f()", globals={"f": f}) for f in (slow, fast)]
     counts = [max(1, round(0.01 / timer.timeit(2).mean)) for timer in timers]

@@ -56,21 +56,22 @@ class UnavailableError(Exception):
     """An archive could not be downloaded or kept; the message says which, and what to do."""
 
 
-class BrokenError(Exception):
+class CorruptArchiveError(Exception):
     """A downloaded archive is not the one that was meant; the message says which."""
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """Words (or parts of words) with their tags; heads[i] is the word above word i, -1 at the root.
+    """Words (or parts of words) with their tags.
 
+    parents[i] is the word above word i, -1 at the root.
     A gloss translates each word; most sentences have none, and theirs is empty.
     """
 
     forms: tuple[str, ...]
     upos: tuple[str, ...]
     functions: tuple[str, ...]
-    heads: tuple[int, ...]
+    parents: tuple[int, ...]
     gloss: tuple[str, ...] = ()
 
 
@@ -94,7 +95,7 @@ class Treebank:
 def treebank(offline: bool = False) -> Treebank:
     """The Turkish Web Treebank in its official split, or our sample where it cannot be had.
 
-    A downloaded file with another sha256 raises BrokenError: it is never used.
+    A downloaded file with another sha256 raises CorruptArchiveError: it is never used.
     """
     if offline:
         return sample("the sample was asked for")
@@ -106,7 +107,7 @@ def treebank(offline: bool = False) -> Treebank:
         with zipfile.ZipFile(path) as wheel:
             texts = [wheel.read(section).decode("utf-8") for section in SECTIONS]
     except (KeyError, UnicodeDecodeError, zipfile.BadZipFile) as error:
-        raise BrokenError(
+        raise CorruptArchiveError(
             f"{path.name} cannot be read ({error}): delete {path}, try again"
         ) from error
     return split([parse(text) for text in texts])
@@ -135,11 +136,13 @@ def parse(text: str) -> list[Sentence]:
 def sentence(lines: Sequence[str]) -> Sentence:
     """One sentence from its lines: comments first, then a line for each word."""
     words = [line.split("\t") for line in lines if not line.startswith("#")]
-    _, forms, _, upos, _, _, heads, functions, _, more = zip(*words, strict=True)
+    _, forms, _, upos, _, _, parents, functions, _, more = zip(*words, strict=True)
     name = lines[0].removeprefix("# sent_id = ")
     gloss = [entry.removeprefix("Gloss=") for entry in more if entry.startswith("Gloss=")]
     gloss = gloss or GLOSSES.get(name, "").split()
-    return Sentence(forms, upos, functions, tuple(int(head) - 1 for head in heads), tuple(gloss))
+    return Sentence(
+        forms, upos, functions, tuple(int(parent) - 1 for parent in parents), tuple(gloss)
+    )
 
 
 def cache_folder() -> Path:
@@ -161,9 +164,11 @@ def fetch(archive: Archive) -> Path:
             found = Path(part, archive.name)
             if not found.is_file():
                 came = ", ".join(file.name for file in Path(part).iterdir()) or "nothing"
-                raise BrokenError(f"{archive.requirement} brought {came}, not {archive.name}")
+                raise CorruptArchiveError(
+                    f"{archive.requirement} brought {came}, not {archive.name}"
+                )
             if (got := sha256(found)) != archive.sha256:
-                raise BrokenError(
+                raise CorruptArchiveError(
                     f"{archive.name} has sha256 {got}, not {archive.sha256}: it is not used. "
                     "Try again; if that does not help, the package index serves another file"
                 )
@@ -197,13 +202,13 @@ def sha256(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentences as numbers, padded to the longest: heads with -1, labels with NO_LABEL."""
+    """Sentences as numbers, padded to the longest: parents with -1, labels with NO_LABEL."""
 
     words: Int[Tensor, "batch n"]
     suffixes: Int[Tensor, "batch n"]
     lengths: Int[Tensor, "batch"]
     labels: Int[Tensor, "batch n"]
-    heads: Int[Tensor, "batch n"]
+    parents: Int[Tensor, "batch n"]
 
 
 class Vocabulary:
@@ -234,7 +239,7 @@ class Vocabulary:
             padded(suffixes, PADDING, device),
             torch.tensor([len(forms) for forms in lower], device=device),
             padded(labels, NO_LABEL, device),
-            padded([one.heads for one in sentences], -1, device),
+            padded([one.parents for one in sentences], -1, device),
         )
 
     def batches(

@@ -9,7 +9,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from attncourse.shapes import shaped
 
+
+@shaped
 def attention_weights(
     q: Float[Tensor, "*batch n d_k"],
     k: Float[Tensor, "*batch m d_k"],
@@ -20,11 +23,11 @@ def attention_weights(
     Only a row that may attend nowhere does not: it is zeros.
     Source: Vaswani et al. (2017), eq. 1.
     """
-    require_fit(q, k, mask=mask)
     scores = q @ k.mT / q.shape[-1] ** 0.5
     return masked_softmax(scores, mask)
 
 
+@shaped
 def attention(
     q: Float[Tensor, "*batch n d_k"],
     k: Float[Tensor, "*batch m d_k"],
@@ -36,10 +39,10 @@ def attention(
     A query that may attend nowhere gets zeros.
     Source: Vaswani et al. (2017), eq. 1.
     """
-    require_fit(q, k, v, mask)
     return attention_weights(q, k, mask) @ v
 
 
+@shaped
 def additive_weights(
     q: Float[Tensor, "*batch n d_q"],
     k: Float[Tensor, "*batch m d_k"],
@@ -52,19 +55,11 @@ def additive_weights(
 
     Builds n x m x hidden numbers on the way. Source: Bahdanau et al. (2015), appendix A.1.2.
     """
-    if (q.shape[-1], k.shape[-1], w_q.shape[1:], w_v.shape) != (
-        w_q.shape[0], w_k.shape[0], w_k.shape[1:], w_k.shape[1:]
-    ):  # fmt: skip
-        sizes = {"q": q, "k": k, "w_q": w_q, "w_k": w_k, "w_v": w_v}
-        raise ValueError(
-            "the widths do not agree: "
-            + ", ".join(f"{name}={tuple(x.shape)}" for name, x in sizes.items())
-        )
     q, k = q @ w_q, k @ w_k
-    require_fit(q, k, mask=mask)
     return masked_softmax(torch.tanh(q[..., :, None, :] + k[..., None, :, :]) @ w_v, mask)
 
 
+@shaped
 def masked_softmax(
     scores: Float[Tensor, "*batch n m"], mask: Bool[Tensor, "*#batch #n #m"] | None = None
 ) -> Float[Tensor, "*batch n m"]:
@@ -83,37 +78,9 @@ def causal_mask(n: int, device: torch.device | str | None = None) -> Bool[Tensor
     return torch.ones(n, n, dtype=torch.bool, device=device).tril()
 
 
+@shaped
 def padding_mask(lengths: Int[Tensor, "*batch"], n: int) -> Bool[Tensor, "*batch 1 n"]:
     """True at the keys that are words, not padding: the first `lengths` of `n` keys."""
     if not lengths.is_meta and lengths.numel() and not 0 <= lengths.min() <= lengths.max() <= n:
         raise ValueError(f"lengths={lengths.tolist()} do not lie between 0 and n={n}")
     return torch.arange(n, device=lengths.device) < lengths[..., None, None]
-
-
-def require_fit(q: Tensor, k: Tensor, v: Tensor | None = None, mask: Tensor | None = None) -> None:
-    """Raise ValueError or TypeError, with the sizes, where q, k, v and mask cannot go together."""
-    named = {"q": q, "k": k, "v": v}
-    shapes = ", ".join(f"{name}={tuple(x.shape)}" for name, x in named.items() if x is not None)
-    if min(x.dim() for x in (q, k, v) if x is not None) < 2:
-        raise ValueError(f"each of q, k, v needs two axes, (length, width): {shapes}")
-    if q.shape[-1] != k.shape[-1]:
-        raise ValueError(f"q has width {q.shape[-1]} and k has width {k.shape[-1]}: {shapes}")
-    if q.shape[-1] == 0:
-        raise ValueError(f"d_k=0: a query of width 0 cannot be compared with a key: {shapes}")
-    if v is not None and k.shape[-2] != v.shape[-2]:
-        raise ValueError(f"{k.shape[-2]} keys, but {v.shape[-2]} values: {shapes}")
-    try:
-        batch = torch.broadcast_shapes(*(x.shape[:-2] for x in (q, k, v) if x is not None))
-    except RuntimeError:
-        raise ValueError(f"the leading axes do not agree: {shapes}") from None
-    if mask is None:
-        return
-    if mask.dtype != torch.bool:
-        raise TypeError(f"mask must be boolean, True = may attend, not {mask.dtype}")
-    wanted = (*batch, q.shape[-2], k.shape[-2])
-    try:
-        fits = torch.broadcast_shapes(mask.shape, wanted) == wanted
-    except RuntimeError:
-        fits = False
-    if not fits:
-        raise ValueError(f"mask={tuple(mask.shape)} does not broadcast to {wanted}: {shapes}")

@@ -10,8 +10,10 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from attncourse.dot_product import attention
+from attncourse.shapes import shaped
 
 
+@shaped
 def split_heads(
     x: Float[Tensor, "*batch n d"], heads: int
 ) -> Float[Tensor, "*batch {heads} n d_h"]:
@@ -19,20 +21,17 @@ def split_heads(
 
     Source: Vaswani et al. (2017), section 3.2.2.
     """
-    if x.dim() < 2:
-        raise ValueError(f"x={tuple(x.shape)} needs two axes, (length, width)")
-    require_divisible("the width d", x.shape[-1], heads)
+    require_divisible("d", x.shape[-1], heads)
     # the heads become a leading axis, so that attention treats them like a batch
     return x.unflatten(-1, (heads, x.shape[-1] // heads)).transpose(-3, -2)
 
 
+@shaped
 def join_heads(x: Float[Tensor, "*batch heads n d_h"]) -> Float[Tensor, "*batch n d"]:
     """Put the heads' rows side by side again: undoes `split_heads`.
 
     Source: Vaswani et al. (2017), section 3.2.2 (there Concat).
     """
-    if x.dim() < 3:
-        raise ValueError(f"x={tuple(x.shape)} needs three axes, (heads, length, width)")
     return x.transpose(-3, -2).flatten(-2)
 
 
@@ -54,18 +53,18 @@ class MultiHeadAttention(nn.Module):
         self.w_v = nn.Linear(d_model, d_model, bias=bias)
         self.w_o = nn.Linear(d_model, d_model, bias=bias)
 
+    @shaped
     def forward(
         self,
-        x: Float[Tensor, "*batch n d_model"],
-        context: Float[Tensor, "*batch m d_model"] | None = None,
+        x: Float[Tensor, "*batch n {self.d_model}"],
+        context: Float[Tensor, "*batch m {self.d_model}"] | None = None,
         mask: Bool[Tensor, "*#batch #n #m"] | None = None,
-    ) -> Float[Tensor, "*batch n d_model"]:
+    ) -> Float[Tensor, "*batch n {self.d_model}"]:
         """The queries come from x, the keys and values from the context, by default x.
 
         The mask has no axis for the heads: all of them share it.
         """
         context = x if context is None else context
-        self.require_width(x=x, context=context)
         q = split_heads(self.w_q(x), self.heads)
         k = split_heads(self.w_k(context), self.heads)
         v = split_heads(self.w_v(context), self.heads)
@@ -74,16 +73,10 @@ class MultiHeadAttention(nn.Module):
             mask = mask.unsqueeze(-3)
         return self.w_o(join_heads(self.attend(q, k, v, mask)))
 
-    def require_width(self, **inputs: Tensor) -> None:
-        """Raise ValueError, with the sizes, where an input is not as wide as the layer."""
-        for name, x in inputs.items():
-            if x.shape[-1] != self.d_model:
-                raise ValueError(f"{name}={tuple(x.shape)}, but d_model={self.d_model}")
 
-
-def require_divisible(name: str, width: int, heads: int) -> None:
-    """Raise ValueError, with the numbers, where the width cannot be cut into that many heads."""
+def require_divisible(name: str, d: int, heads: int) -> None:
+    """Raise ValueError, with the numbers, where d cannot be cut into that many heads."""
     if heads < 1:
         raise ValueError(f"heads={heads}: a layer has at least 1 head")
-    if width < 1 or width % heads:
-        raise ValueError(f"{name}={width} is not a multiple of heads={heads}")
+    if d < 1 or d % heads:
+        raise ValueError(f"{name}={d} is not a multiple of heads={heads}")

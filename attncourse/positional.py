@@ -9,6 +9,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from attncourse.shapes import shaped
+
 
 def sinusoids(
     n: int,
@@ -42,11 +44,11 @@ class SinusoidalEncoding(nn.Module):
         super().__init__()
         self.d = d
 
+    @shaped
     def forward(
-        self, x: Float[Tensor, "*batch n d"], start: int = 0
-    ) -> Float[Tensor, "*batch n d"]:
+        self, x: Float[Tensor, "*batch n {self.d}"], start: int = 0
+    ) -> Float[Tensor, "*batch n {self.d}"]:
         """x plus a row for each of its positions; the first of them is `start`."""
-        require_width(x, self.d)
         return x + sinusoids(x.shape[-2], self.d, x.device, start=start, dtype=x.dtype)
 
 
@@ -58,14 +60,15 @@ class LearnedEncoding(nn.Module):
 
     def __init__(self, max_n: int, d: int):
         super().__init__()
+        self.d = d
         # as large as the sinusoids: the mean of their squares is 1/2
         self.table = nn.Parameter(torch.randn(max_n, d) / 2**0.5)
 
+    @shaped
     def forward(
-        self, x: Float[Tensor, "*batch n d"], start: int = 0
-    ) -> Float[Tensor, "*batch n d"]:
+        self, x: Float[Tensor, "*batch n {self.d}"], start: int = 0
+    ) -> Float[Tensor, "*batch n {self.d}"]:
         """x plus a row for each of its positions; the first of them is `start`."""
-        require_width(x, self.table.shape[1])
         end, rows = start + x.shape[-2], len(self.table)
         if not 0 <= start <= end <= rows:
             raise ValueError(f"x has positions {start} to {end - 1}, but the table has {rows} rows")
@@ -80,75 +83,74 @@ class MLPEncoding(nn.Module):
 
     def __init__(self, d: int, hidden: int):
         super().__init__()
+        self.d = d
         self.hidden, self.out = nn.Linear(1, hidden), nn.Linear(hidden, d)
 
+    @shaped
     def forward(
-        self, x: Float[Tensor, "*batch n d"], start: int = 0
-    ) -> Float[Tensor, "*batch n d"]:
+        self, x: Float[Tensor, "*batch n {self.d}"], start: int = 0
+    ) -> Float[Tensor, "*batch n {self.d}"]:
         """x plus a row for each of its positions; the first of them is `start`."""
-        require_width(x, self.out.out_features)
         position = torch.arange(start, start + x.shape[-2], device=x.device, dtype=x.dtype)
         return x + self.out(torch.tanh(self.hidden(position[:, None])))
 
 
-def ancestors(heads: Int[Tensor, "*batch n"]) -> Bool[Tensor, "*batch n n"]:
-    """True where token j is token i or above it: heads[i] is the token above i, or -1 at a root."""
-    require_heads(heads)
-    n = heads.shape[-1]
-    place = torch.arange(n, device=heads.device)
-    above = ((heads[..., None] == place) | (place[:, None] == place)).float()
+@shaped
+def ancestors(parents: Int[Tensor, "*batch n"]) -> Bool[Tensor, "*batch n n"]:
+    """True where token j is token i or above it.
+
+    parents[i] is the token above i, or -1 at a root.
+    """
+    require_parents(parents)
+    n = parents.shape[-1]
+    place = torch.arange(n, device=parents.device)
+    above = ((parents[..., None] == place) | (place[:, None] == place)).float()
     # what is above the tokens above me is above me: each step sees twice as far up
     for _ in range(n.bit_length()):
         above = (above @ above).clamp(max=1)
-    require_roots(heads, above > 0)
+    require_roots(parents, above > 0)
     return above > 0
 
 
-def tree_depth(heads: Int[Tensor, "*batch n"]) -> Int[Tensor, "*batch n"]:
+def tree_depth(parents: Int[Tensor, "*batch n"]) -> Int[Tensor, "*batch n"]:
     """How many tokens are above each token in its tree: 0 at a root.
 
     Source: Wang et al. (2019), absolute structural positions.
     """
-    return (ancestors(heads).sum(-1) - 1).to(heads.dtype)
+    return (ancestors(parents).sum(-1) - 1).to(parents.dtype)
 
 
-def tree_distance(heads: Int[Tensor, "*batch n"]) -> Int[Tensor, "*batch n n"]:
+def tree_distance(parents: Int[Tensor, "*batch n"]) -> Int[Tensor, "*batch n n"]:
     """The edges between token i and token j in the tree, with the sign of j - i.
 
     From tree to tree, the way goes over one more node, above all roots. The idea of a signed
     relative position in the tree is from Wang et al. (2019); taking the length of the way is ours.
     """
-    above = ancestors(heads).float()
+    above = ancestors(parents).float()
     up = above.sum(-1)
     # the tokens above both i and j are on neither's way to the other
     edges = up[..., :, None] + up[..., None, :] - 2 * (above @ above.mT)
-    place = torch.arange(heads.shape[-1], device=heads.device)
-    return (edges * (place - place[:, None]).sign()).to(heads.dtype)
+    place = torch.arange(parents.shape[-1], device=parents.device)
+    return (edges * (place - place[:, None]).sign()).to(parents.dtype)
 
 
-def require_width(x: Tensor, d: int) -> None:
-    """Raise ValueError, with the sizes, where no encoding of width d can be added to x."""
-    if x.dim() < 2 or x.shape[-1] != d:
-        raise ValueError(f"x={tuple(x.shape)}, but the encoding adds to (length, width={d})")
-
-
-def require_heads(heads: Int[Tensor, "*batch n"]) -> None:
-    """Raise ValueError, with the place, where a head is neither -1 nor a token of its sentence."""
-    n = heads.shape[-1]
-    # a tensor without numbers has no head that could be wrong
-    outside = [] if heads.is_meta else ((heads < -1) | (heads >= n)).nonzero().tolist()
+def require_parents(parents: Int[Tensor, "*batch n"]) -> None:
+    """Raise ValueError, with the place, where a parent is neither -1 nor one of the tokens."""
+    n = parents.shape[-1]
+    # a tensor without numbers has no parent that could be wrong
+    outside = [] if parents.is_meta else ((parents < -1) | (parents >= n)).nonzero().tolist()
     for place in outside:
-        head = heads[tuple(place)].item()
+        parent = parents[tuple(place)].item()
         raise ValueError(
-            f"heads{place} is {head}, but it must be from 0 to {n - 1}, or -1 at a root"
+            f"parents{place} is {parent}, but it must be from 0 to {n - 1}, or -1 at a root"
         )
 
 
-def require_roots(heads: Int[Tensor, "*batch n"], above: Bool[Tensor, "*batch n n"]) -> None:
+def require_roots(parents: Int[Tensor, "*batch n"], above: Bool[Tensor, "*batch n n"]) -> None:
     """Raise ValueError, with the place, where going up from a token never ends."""
-    ends = (above & (heads < 0)[..., None, :]).any(-1)
-    for place in [] if heads.is_meta else (~ends).nonzero().tolist():
-        tree = heads[tuple(place[:-1])].tolist()
+    ends = (above & (parents < 0)[..., None, :]).any(-1)
+    for place in [] if parents.is_meta else (~ends).nonzero().tolist():
+        tree = parents[tuple(place[:-1])].tolist()
         raise ValueError(
-            f"heads={tree}: the way up from token {place[-1]} is a cycle without a root"
+            f"parents={tree}: the way up from token {place[-1]} is a cycle without a root"
         )

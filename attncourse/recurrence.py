@@ -12,7 +12,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attncourse.shapes import shaped
 
+
+@shaped
 def rnn(
     x: Float[Tensor, "*batch n d"],
     w_ih: Float[Tensor, "h d"],
@@ -26,7 +29,7 @@ def rnn(
     `first` is the state before the first token, by default zeros. Source: Elman (1990).
     """
     h = x.new_zeros(*x.shape[:-2], w_hh.shape[-1]) if first is None else first
-    require_fit(x, 1, [h], w_ih=w_ih, w_hh=w_hh, b_ih=b_ih, b_hh=b_hh)
+    require_steps(x, 1, w_hh, h)
     # what the tokens bring needs no state: one product for all of them
     from_tokens = x @ w_ih.mT + b_ih + b_hh
     states = []
@@ -36,6 +39,7 @@ def rnn(
     return torch.stack(states, dim=-2)
 
 
+@shaped
 def lstm(
     x: Float[Tensor, "*batch n d"],
     w_ih: Float[Tensor, "gates d"],
@@ -50,7 +54,7 @@ def lstm(
     Source: Hochreiter and Schmidhuber (1997); the gate f: Gers et al. (2000).
     """
     h, c = (x.new_zeros(*x.shape[:-2], w_hh.shape[-1]),) * 2 if first is None else first
-    require_fit(x, 4, [h, c], w_ih=w_ih, w_hh=w_hh, b_ih=b_ih, b_hh=b_hh)
+    require_steps(x, 4, w_hh, h, c)
     from_tokens = x @ w_ih.mT + b_ih + b_hh
     states = []
     for from_token in from_tokens.unbind(-2):
@@ -90,21 +94,13 @@ def gradient_by_distance(
     return gradient.unflatten(0, (draws, d)).norm(dim=(1, 3)).mean(0).flip(0)
 
 
-def require_fit(x: Tensor, gates: int, first: list[Tensor], **weights: Tensor) -> None:
-    """Raise ValueError, with the sizes, where tokens, weights and first state do not fit."""
-    if x.dim() < 2 or x.shape[-2] == 0:
-        raise ValueError(f"x={tuple(x.shape)} needs two axes, (length, width), and a token")
-    d, h = x.shape[-1], weights["w_hh"].shape[-1]
-    rows = gates * h
-    wanted = {"w_ih": (rows, d), "w_hh": (rows, h), "b_ih": (rows,), "b_hh": (rows,)}
-    for name, weight in weights.items():
-        if weight.shape != wanted[name]:
-            raise ValueError(
-                f"{name}={tuple(weight.shape)} should be {wanted[name]}, "
-                f"for tokens of width {d} and states of width {h}"
-            )
+def require_steps(x: Tensor, gates: int, w_hh: Tensor, *first: Tensor) -> None:
+    """Raise ValueError, with the sizes, where there is no token, or no state for these weights."""
+    if x.shape[-2] == 0:
+        raise ValueError(f"x={tuple(x.shape)} has no token")
+    rows, h = w_hh.shape
+    if rows != gates * h:
+        raise ValueError(f"w_hh={(rows, h)} should be {(gates * h, h)}: a row for each gate")
     for state in first:
-        if state.shape != (*x.shape[:-2], h):
-            raise ValueError(
-                f"a first state of {tuple(state.shape)} should be {(*x.shape[:-2], h)}"
-            )
+        if state.shape != (wanted := (*x.shape[:-2], h)):
+            raise ValueError(f"a first state of {tuple(state.shape)} should be {wanted}")

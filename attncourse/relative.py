@@ -8,35 +8,35 @@ Source: Shaw et al. (2018), eq. 3-5. The skew: Huang et al. (2019), section 3.4.
 """
 
 import math
-from collections.abc import Iterator
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 from torch.nn.functional import pad
 
-from attncourse.dot_product import masked_softmax, require_fit
+from attncourse.dot_product import masked_softmax
+from attncourse.kernels.relative import BlockwiseRelativeAttention
 from attncourse.positional import sinusoids
-
-# queries in a block: fewer leave the matrix products too small, more leave the processor's cache
-BLOCK = 128
+from attncourse.precision import upcast
+from attncourse.shapes import shaped
 
 
 def relative_index(
-    n: int, reach: int, device: torch.device | str | None = None
+    n: int, max_distance: int, device: torch.device | str | None = None
 ) -> Int[Tensor, "n n"]:
     """For query i and key j, the row of a table that serves them.
 
-    It is clip(j - i, -reach, reach) + reach: row 0 is far to the left, the last far to the right.
+    It is clip(j - i, -max_distance, max_distance) + max_distance: row 0 is far to the left, the
+    last far to the right.
     Source: Shaw et al. (2018), section 3.2.
     """
-    if n < 0 or reach < 0:
-        raise ValueError(f"n={n} and reach={reach}: neither may be below 0")
+    if n < 0 or max_distance < 0:
+        raise ValueError(f"n={n} and max_distance={max_distance}: neither may be below 0")
     position = torch.arange(n, device=device)
-    return (position - position[:, None]).clamp(-reach, reach) + reach
+    return (position - position[:, None]).clamp(-max_distance, max_distance) + max_distance
 
 
+@shaped
 def relative_attention_loops(
     q: Float[Tensor, "*batch n d"],
     k: Float[Tensor, "*batch m d"],
@@ -49,12 +49,14 @@ def relative_attention_loops(
 
     The specification of the other forms. Source: Shaw et al. (2018), eq. 3 and 4.
     """
-    a_k, a_v = fitting_tables(q, k, v, a_k, a_v, mask)
-    n, m, reach = q.shape[-2], k.shape[-2], a_k.shape[0] // 2
+    a_k, a_v = both_tables(q, k, v, a_k, a_v)
+    n, m, max_distance = q.shape[-2], k.shape[-2], a_k.shape[0] // 2
     outputs = []
     for i in range(n):
         # the queries are the last n of the m positions
-        rows = [min(max(j - (m - n + i), -reach), reach) + reach for j in range(m)]
+        rows = [
+            min(max(j - (m - n + i), -max_distance), max_distance) + max_distance for j in range(m)
+        ]
         pairs = [(q[..., i, :] * (k[..., j, :] + a_k[rows[j]])).sum(-1) for j in range(m)]
         scores = torch.stack(pairs, dim=-1)[..., None, :] / q.shape[-1] ** 0.5
         allowed = None if mask is None else mask.expand(*mask.shape[:-2], n, m)[..., i : i + 1, :]
@@ -64,6 +66,7 @@ def relative_attention_loops(
     return torch.stack(outputs, dim=-2)
 
 
+@shaped
 def relative_attention_dense(
     q: Float[Tensor, "*batch n d"],
     k: Float[Tensor, "*batch m d"],
@@ -72,17 +75,19 @@ def relative_attention_dense(
     a_v: Float[Tensor, "rows e"] | None,
     mask: Bool[Tensor, "*#batch #n #m"] | None = None,
 ) -> Float[Tensor, "*batch n e"]:
-    """The same with a vector for each pair, in two tensors of n x m x d that all heads share.
+    """Attention whose keys and values know how far away they are, with a vector for each pair.
 
-    It is how the paper's own program does it. Source: Shaw et al. (2018), eq. 5.
+    Builds two tensors of n x m x d numbers, which all heads share, as the paper's own program does.
+    Source: Shaw et al. (2018), eq. 5.
     """
-    a_k, a_v = fitting_tables(q, k, v, a_k, a_v, mask)
+    a_k, a_v = both_tables(q, k, v, a_k, a_v)
     index = index_of(q, k, a_k)
     scores = q @ k.mT + torch.einsum("...id,ijd->...ij", q, a_k[index])
     weights = masked_softmax(scores / q.shape[-1] ** 0.5, mask)
     return weights @ v + torch.einsum("...ij,ije->...ie", weights, a_v[index])
 
 
+@shaped
 def relative_attention_gather(
     q: Float[Tensor, "*batch n d"],
     k: Float[Tensor, "*batch m d"],
@@ -91,12 +96,12 @@ def relative_attention_gather(
     a_v: Float[Tensor, "rows e"] | None,
     mask: Bool[Tensor, "*#batch #n #m"] | None = None,
 ) -> Float[Tensor, "*batch n e"]:
-    """The same from products with the tables themselves, so that nothing has n x m x d numbers.
+    """Attention whose keys and values know how far away they are, from n x m numbers a head.
 
-    A query meets each row of the keys' table once, and each pair looks its product up;
-    the weights of all keys that share a row of the values' table are added first.
+    A query meets each row of the keys' table once, and each pair looks its product up; the weights
+    of all keys that share a row of the values' table are added first. Source: Shaw et al. (2018).
     """
-    a_k, a_v = fitting_tables(q, k, v, a_k, a_v, mask)
+    a_k, a_v = both_tables(q, k, v, a_k, a_v)
     index = index_of(q, k, a_k)
     by_row = q @ a_k.mT
     scores = q @ k.mT + by_row.gather(-1, index.expand(*by_row.shape[:-1], -1))
@@ -106,6 +111,8 @@ def relative_attention_gather(
     return weights @ v + shares @ a_v
 
 
+@shaped
+@upcast
 def relative_attention(
     q: Float[Tensor, "*batch n d"],
     k: Float[Tensor, "*batch m d"],
@@ -114,119 +121,19 @@ def relative_attention(
     a_v: Float[Tensor, "rows e"] | None,
     mask: Bool[Tensor, "*#batch #n #m"] | None = None,
 ) -> Float[Tensor, "*batch n e"]:
-    """The same with the weights of 128 queries at a time, in the backward pass too.
+    """Attention whose keys and values know how far away they are, in blocks of 128 queries.
 
-    At a fixed reach, what it makes grows with n, not with n x m. The backward pass computes the
-    weights again, and has no gradient of its own.
-    The blocks are those of Dao et al. (2022), section 3.1, cut along the queries alone.
+    At a fixed max_distance, what it makes grows with n, not with n x m: the backward pass computes
+    each block's weights again. It has no gradient of its own. It computes in float32 at least.
+    Source: Shaw et al. (2018), eq. 3 and 4; the blocks: Dao et al. (2022), section 3.1.
     """
-    a_k, a_v = fitting_tables(q, k, v, a_k, a_v, mask)
+    a_k, a_v = both_tables(q, k, v, a_k, a_v)
     batch = torch.broadcast_shapes(*(x.shape[:-2] for x in (q, k, v)))
-    # a sum over many keys, kept for the backward pass, needs more digits than 16 bits hold
-    exact = torch.promote_types(q.dtype, torch.float32)
-    with autocast_off(q):
-        wide_q, wide_k, wide_v = (x.to(exact).expand(*batch, *x.shape[-2:]) for x in (q, k, v))
-        wide_q = wide_q / q.shape[-1] ** 0.5
-        if mask is not None:
-            mask = mask.expand(*batch, q.shape[-2], k.shape[-2])
-        z, shares = AttentionInBlocks.apply(wide_q, wide_k, wide_v, wide_q @ a_k.to(exact).mT, mask)
-        return (z + shares @ a_v.to(exact)).to(q.dtype)
-
-
-class AttentionInBlocks(torch.autograd.Function):
-    """Attention with a bias for each query and table row, which every key of that row gets.
-
-    Gives the mean of the values, and the share of the attention that went to each table row.
-    """
-
-    @staticmethod
-    def forward(ctx, q, k, v, bias, mask):
-        """Each block's softmax, of which nothing is kept."""
-        ctx.batch = q.shape[:-2]
-        q, k, v, bias = (x.reshape(math.prod(ctx.batch), *x.shape[-2:]) for x in (q, k, v, bias))
-        z, shares = q.new_empty(*q.shape[:-1], v.shape[-1]), torch.zeros_like(bias)
-        for here, band, allowed, buffers in blocks_of(q, k, bias, mask):
-            weights = weights_of(q[:, here], k, bias[:, here], band, allowed, buffers)
-            z[:, here] = weights @ v
-            sum_by_row(weights, band, shares[:, here])
-        ctx.save_for_backward(q, k, v, bias, mask, z, shares)
-        return tuple(x.view(*ctx.batch, *x.shape[1:]) for x in (z, shares))
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx, *grads):  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Each block's weights once more, and what they hand back."""
-        q, k, v, bias, mask, z, shares = ctx.saved_tensors
-        dz, dshares = (dx.reshape(x.shape) for dx, x in zip(grads, (z, shares), strict=True))
-        # what the softmax takes off: the mean, under the weights, of the gradients at the weights
-        dbias = dshares - (dz * z).sum(-1, True) - (dshares * shares).sum(-1, True)
-        dq, drows = torch.empty_like(q), torch.zeros_like(bias)
-        # queries times keys is the faster way around for these products, so they are transposed
-        dk, dv = (x.new_zeros(len(x), x.shape[2], x.shape[1]) for x in (k, v))
-        with autocast_off(q):
-            for here, band, allowed, buffers in blocks_of(q, k, bias, mask):
-                weights = weights_of(q[:, here], k, bias[:, here], band, allowed, buffers)
-                dv.baddbmm_(dz[:, here].mT, weights)
-                dweights = torch.bmm(dz[:, here], v.mT, out=buffers[0])
-                dscores = add_by_row(dweights, band, dbias[:, here]).mul_(weights)
-                dk.baddbmm_(q[:, here].mT, dscores)
-                dq[:, here] = dscores @ k
-                sum_by_row(dscores, band, drows[:, here])
-        dqkv = (x.view(*ctx.batch, *x.shape[1:]) for x in (dq, dk.mT, dv.mT, drows))
-        return *dqkv, None
-
-
-def blocks_of(q: Tensor, k: Tensor, bias: Tensor, mask: Tensor | None) -> Iterator[tuple]:
-    """For each block of queries: which, the keys that some reach with their rows, mask, buffers.
-
-    All keys to the left of the band share the first row of a table, all to the right the last.
-    The two buffers, as large as the scores, are the same for all: new memory takes time.
-    """
-    n, m, reach = q.shape[1], k.shape[1], bias.shape[-1] // 2
-    buffers = [q.new_empty(len(q), min(BLOCK, n), m) for _ in range(2)]
-    for start in range(0, n, BLOCK):
-        here = slice(start, min(start + BLOCK, n))
-        first, last = m - n + here.start, m - n + here.stop - 1
-        left, right = max(first - reach, 0), min(last + reach + 1, m)
-        query = torch.arange(first, last + 1, device=q.device)
-        key = torch.arange(left, right, device=q.device)
-        index = (key - query[:, None]).clamp(-reach, reach) + reach
-        band = left, right, index.expand(len(q), *index.shape)
-        mine = [buffer[:, : len(query)] for buffer in buffers]
-        yield here, band, None if mask is None else mask[..., here, :], mine
-
-
-def weights_of(
-    q: Tensor, k: Tensor, bias: Tensor, band: tuple, mask: Tensor | None, buffers: list[Tensor]
-) -> Tensor:
-    """A block's weights; the first buffer is free afterwards."""
-    scores = add_by_row(torch.bmm(q, k.mT, out=buffers[0]), band, bias)
-    if mask is None:
-        return torch.softmax(scores, -1, out=buffers[1])
-    return masked_softmax(scores.view(mask.shape), mask).view(scores.shape)
-
-
-def add_by_row(x: Tensor, band: tuple, by_row: Tensor) -> Tensor:
-    """x, with the number of its table row added to each key."""
-    left, right, index = band
-    x[..., :left] += by_row[..., :1]
-    x[..., left:right] += by_row.gather(-1, index)
-    x[..., right:] += by_row[..., -1:]
-    return x
-
-
-def sum_by_row(x: Tensor, band: tuple, by_row: Tensor) -> None:
-    """Add x to the table row of each key."""
-    left, right, index = band
-    by_row.scatter_add_(-1, index, x[..., left:right])
-    by_row[..., 0] += x[..., :left].sum(-1)
-    by_row[..., -1] += x[..., right:].sum(-1)
-
-
-def autocast_off(x: Tensor) -> torch.autocast:
-    """A place without torch.autocast, which would take matrix products in 16 bits."""
-    known = torch.amp.is_autocast_available(x.device.type)
-    return torch.autocast(x.device.type if known else "cpu", enabled=False)
+    q, k, v = (x.expand(*batch, *x.shape[-2:]) for x in (q / q.shape[-1] ** 0.5, k, v))
+    if mask is not None:
+        mask = mask.expand(*batch, q.shape[-2], k.shape[-2])
+    z, shares = BlockwiseRelativeAttention.apply(q, k, v, q @ a_k.mT, mask)
+    return z + shares @ a_v
 
 
 class RelativeAttention(nn.Module):
@@ -235,14 +142,16 @@ class RelativeAttention(nn.Module):
     Without `keys` or without `values`, that table is left out, as in Shaw et al. (2018), table 3.
     """
 
-    def __init__(self, d_h: int, reach: int, keys: bool = True, values: bool = True):
+    def __init__(self, d_h: int, max_distance: int, keys: bool = True, values: bool = True):
         super().__init__()
-        if reach < 0 or d_h < 1:
-            raise ValueError(f"reach={reach} may not be below 0, nor d_h={d_h} below 1")
+        if max_distance < 0 or d_h < 1:
+            raise ValueError(
+                f"max_distance={max_distance} may not be below 0, nor d_h={d_h} below 1"
+            )
         if not (keys or values):
             raise ValueError(f"keys={keys}, values={values}: nothing would know a position")
-        self.a_k = nn.Parameter(torch.empty(2 * reach + 1, d_h)) if keys else None
-        self.a_v = nn.Parameter(torch.empty(2 * reach + 1, d_h)) if values else None
+        self.a_k = nn.Parameter(torch.empty(2 * max_distance + 1, d_h)) if keys else None
+        self.a_v = nn.Parameter(torch.empty(2 * max_distance + 1, d_h)) if values else None
         for table in self.parameters():
             nn.init.xavier_uniform_(table)
 
@@ -257,6 +166,7 @@ class RelativeAttention(nn.Module):
         return relative_attention(q, k, v, self.a_k, self.a_v, mask)
 
 
+@shaped
 def skew(x: Float[Tensor, "*batch n offsets"]) -> Float[Tensor, "*batch n n"]:
     """From a column for each offset, -(n-1) to n-1, to one for each key: row i moves left by n-1-i.
 
@@ -270,6 +180,7 @@ def skew(x: Float[Tensor, "*batch n offsets"]) -> Float[Tensor, "*batch n n"]:
     return moved.unflatten(-1, (n, offsets))[..., :n]
 
 
+@shaped
 def causal_skew(x: Float[Tensor, "*batch n n"]) -> Float[Tensor, "*batch n n"]:
     """From a column for each offset, -(n-1) to 0, to one for each key; later keys get zeros.
 
@@ -296,34 +207,34 @@ def sinusoidal_relative(
 
 def t5_buckets(
     n: int,
-    buckets: int = 32,
-    farthest: int = 128,
+    num_buckets: int = 32,
+    max_distance: int = 128,
     bidirectional: bool = True,
     device: torch.device | str | None = None,
 ) -> Int[Tensor, "n n"]:
     """For query i and key j, the bucket whose learned number is added to their score.
 
     Half of a direction's buckets hold one distance each; the others grow as powers, so that one
-    more would begin at `farthest`. The last has no end: for 32 and 128, it has all from 91 on (113
-    in one direction). In one direction, all later keys are in bucket 0.
+    more would begin at `max_distance`. The last has no end: for 32 and 128, it has all from 91 on
+    (113 in one direction). In one direction, all later keys are in bucket 0.
     Source: Raffel et al. (2020), section 2.1, and its program.
     """
     sides = 2 if bidirectional else 1
-    near = buckets // sides // 2
-    if buckets % sides or near < 1 or farthest <= near:
+    near = num_buckets // sides // 2
+    if num_buckets % sides or near < 1 or max_distance <= near:
         raise ValueError(
-            f"buckets={buckets} for {sides} directions leave {near} exact ones each, which must "
-            f"be at least 1 and less than farthest={farthest}"
+            f"num_buckets={num_buckets} for {sides} directions leave {near} exact ones each, which "
+            f"must be at least 1 and less than max_distance={max_distance}"
         )
-    far = buckets // sides - near
+    far = num_buckets // sides - near
     # the least distance of each bucket but the first; a root may come out just above a whole number
-    powers = (near * (farthest / near) ** (step / far) for step in range(far))
+    powers = (near * (max_distance / near) ** (step / far) for step in range(far))
     smallest = [*range(1, near), *(math.ceil(power - 1e-9) for power in powers)]
     position = torch.arange(n, device=device)
     offset = position - position[:, None]
     distance = offset.abs() if bidirectional else (-offset).clamp(min=0)
     bucket = torch.bucketize(distance, torch.tensor(smallest, device=device), right=True)
-    return bucket + (offset > 0) * (buckets // 2) if bidirectional else bucket
+    return bucket + (offset > 0) * (num_buckets // 2) if bidirectional else bucket
 
 
 def alibi_bias(
@@ -341,6 +252,7 @@ def alibi_bias(
     return -slopes[:, None, None] * (position - position[:, None]).abs()
 
 
+@shaped
 def rope(
     x: Float[Tensor, "*batch n d"], positions: Int[Tensor, "*#batch n"]
 ) -> Float[Tensor, "*batch n d"]:
@@ -360,30 +272,24 @@ def rope(
     return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)
 
 
-def fitting_tables(
-    q: Tensor, k: Tensor, v: Tensor, a_k: Tensor | None, a_v: Tensor | None, mask: Tensor | None
+def both_tables(
+    q: Tensor, k: Tensor, v: Tensor, a_k: Tensor | None, a_v: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """The two tables, zeros for one left out; ValueError, with the sizes, where they do not fit."""
-    require_fit(q, k, v, mask)
-    given = [table for table in (a_k, a_v) if table is not None]
-    if not given:
+    """The two tables, zeros for one left out; ValueError, with the sizes, where they are no such.
+
+    The queries are the last of the keys' positions, and a table has 2 * max_distance + 1 rows.
+    """
+    tables = {name: x for name, x in (("a_k", a_k), ("a_v", a_v)) if x is not None}
+    if not tables:
         raise ValueError("a_k and a_v are both None: without a table, use attention")
     if q.shape[-2] > k.shape[-2]:
         raise ValueError(f"{q.shape[-2]} queries cannot be the last of {k.shape[-2]} positions")
-    for name, table, of, width in (("a_k", a_k, "k", k), ("a_v", a_v, "v", v)):
-        if table is None:
-            continue
-        if table.dim() != 2 or table.shape[0] % 2 == 0:
-            raise ValueError(f"{name}={tuple(table.shape)} must have 2 * reach + 1 rows")
-        if table.shape[1] != width.shape[-1]:
-            raise ValueError(
-                f"{name}={tuple(table.shape)} has not the width of {of}={tuple(width.shape)}"
-            )
-    if len(given[0]) != len(given[-1]):
-        raise ValueError(f"a_k has {len(given[0])} rows and a_v has {len(given[-1])}: one reach")
-    a_k = q.new_zeros(len(given[0]), q.shape[-1]) if a_k is None else a_k
-    a_v = v.new_zeros(len(given[0]), v.shape[-1]) if a_v is None else a_v
-    return a_k, a_v
+    for name, table in tables.items():
+        if len(table) % 2 == 0:
+            raise ValueError(f"{name}={tuple(table.shape)} must have 2 * max_distance + 1 rows")
+    rows = len(next(iter(tables.values())))
+    a_k = q.new_zeros(rows, q.shape[-1]) if a_k is None else a_k
+    return a_k, v.new_zeros(rows, v.shape[-1]) if a_v is None else a_v
 
 
 def index_of(q: Tensor, k: Tensor, table: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Train a model on batches, and say how often it is right; it knows no model and no data."""
+"""Train a model on batches, and measure its accuracy; it knows no model and no data."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -64,10 +64,10 @@ def accuracy(model: nn.Module, batches: Iterable[Labelled]) -> float:
     """The share of the labels that get the highest score, without dropout."""
     was_training = model.training
     model.eval()
-    right = total = 0
+    correct = total = 0
     for batch in batches:
         labelled = batch.labels != -100
-        right += ((model(batch).argmax(-1) == batch.labels) & labelled).sum().item()
+        correct += ((model(batch).argmax(-1) == batch.labels) & labelled).sum().item()
         total += labelled.sum().item()
     model.train(was_training)
-    return right / total
+    return correct / total

@@ -162,9 +162,9 @@ def main() -> None:
         for name, sizes[name], share in run(seed):
             shares.setdefault(name, []).append(share)
             print(f"{share:.4f}  {name}, seed {seed}", flush=True)
-    spread = {name: stdev(each) if seeds > 1 else 0 for name, each in shares.items()}
+    std = {name: stdev(each) if seeds > 1 else 0 for name, each in shares.items()}
     rows = [
-        f"| {name} | {mean(each):.3f} | {spread[name]:.3f} | {sizes[name]:,} |\n"
+        f"| {name} | {mean(each):.3f} | {std[name]:.3f} | {sizes[name]:,} |\n"
         for name, each in shares.items()
     ]
     made_with = ", ".join(f"{name} {version(name)}" for name in ("torch", "scikit-learn"))

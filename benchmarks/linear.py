@@ -21,7 +21,7 @@ from torch import Tensor
 from attncourse.dot_product import attention
 from attncourse.linear import (
     linear_attention,
-    linear_attention_chunked,
+    linear_attention_chunkwise,
     linear_attention_state,
     linear_attention_step,
 )
@@ -45,7 +45,7 @@ def forms(n: int) -> tuple[dict[str, Callable[[], Tensor]], list[Tensor]]:
     calls = {
         PACKAGE: lambda: package(*theirs, *masks),
         "linear, causal": lambda: linear_attention(q, k, v, causal=True),
-        "linear, plain chunks": lambda: linear_attention_chunked(q, k, v),
+        "linear, plain chunks": lambda: linear_attention_chunkwise(q, k, v),
         "torch's own softmax": lambda: F.scaled_dot_product_attention(q, k, v, is_causal=True),
     }
     # the package adds 1e-6 to each total weight

@@ -46,7 +46,7 @@ class Tagger(nn.Module):
         if self.mix is not None:
             if isinstance(self.attend, TreeAttention):
                 # a layer hands on queries, keys and values, but no trees
-                self.attend.trees = batch.heads
+                self.attend.trees = batch.parents
             mask = padding_mask(batch.lengths, batch.words.shape[1])
             x = x + self.dropout(self.mix(self.norm_mix(x), mask=mask))
         x = x + self.dropout(self.each(self.norm_each(x)))
@@ -65,8 +65,8 @@ class TreeAttention(RelativeAttention):
     trees: Tensor
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
-        reach = len(self.a_k) // 2
-        index = tree_distance(self.trees).clamp(-reach, reach) + reach
+        max_distance = len(self.a_k) // 2
+        index = tree_distance(self.trees).clamp(-max_distance, max_distance) + max_distance
         index = index[:, None].expand(-1, q.shape[1], -1, -1)
         scores = q @ k.mT + (q @ self.a_k.mT).gather(-1, index)
         weights = masked_softmax(scores / q.shape[-1] ** 0.5, mask)

@@ -25,7 +25,7 @@ from attncourse.relative import (
     relative_attention_gather,
 )
 
-HEADS, WIDTH, REACH = 8, 64, 16
+HEADS, WIDTH, MAX_DISTANCE = 8, 64, 16
 PLAIN = "softmax attention, written out"
 
 
@@ -33,7 +33,7 @@ def transformers_attention(x: Tensor, a_k: Tensor) -> Callable[[], Tensor]:
     """Wav2Vec2-BERT's attention alone: q, k and v are x itself."""
     config = Wav2Vec2BertConfig(
         hidden_size=x.shape[-1], num_attention_heads=HEADS, position_embeddings_type="relative_key",
-        left_max_position_embeddings=REACH, right_max_position_embeddings=REACH,
+        left_max_position_embeddings=MAX_DISTANCE, right_max_position_embeddings=MAX_DISTANCE,
         attention_dropout=0.0, attn_implementation="eager",
     )  # fmt: skip
     layer = Wav2Vec2BertSelfAttention(config)
@@ -45,7 +45,7 @@ def transformers_attention(x: Tensor, a_k: Tensor) -> Callable[[], Tensor]:
 def forms(n: int) -> tuple[dict[str, Callable[[], Tensor]], list[Tensor]]:
     """Each form as a call without arguments, and the tensors that it may have gradients for."""
     g = torch.Generator().manual_seed(0)
-    shapes = [(1, HEADS, n, WIDTH)] * 3 + [(2 * REACH + 1, WIDTH)] * 2
+    shapes = [(1, HEADS, n, WIDTH)] * 3 + [(2 * MAX_DISTANCE + 1, WIDTH)] * 2
     q, k, v, a_k, a_v = inputs = [torch.randn(s, generator=g).requires_grad_() for s in shapes]
     x = torch.randn(1, n, HEADS * WIDTH, generator=g).requires_grad_()
     split = x.detach().unflatten(-1, (HEADS, WIDTH)).transpose(1, 2)
@@ -107,15 +107,15 @@ def in_short(rows: list[tuple]) -> list[tuple]:
 def steps(seconds: float) -> list[tuple]:
     calls = {
         PLAIN: step(None)[0],
-        "relative, in blocks": step(lambda: RelativeAttention(WIDTH, REACH))[0],
-        "relative, gather": step(lambda: Gathered(WIDTH, REACH))[0],
+        "relative, in blocks": step(lambda: RelativeAttention(WIDTH, MAX_DISTANCE))[0],
+        "relative, gather": step(lambda: Gathered(WIDTH, MAX_DISTANCE))[0],
     }
     # without what goes forward alone: the optimizer's step is part of it
     return [(row[0], *row[2:]) for row in rows_of(measure(calls, [], seconds), PLAIN)]
 
 
 class Gathered(RelativeAttention):
-    """The same layer with the gather in place of the blocks."""
+    """RelativeAttention with the gather in place of the blocks."""
 
     def forward(self, q, k, v, mask=None):
         return relative_attention_gather(q, k, v, self.a_k, self.a_v, mask)
@@ -132,15 +132,15 @@ def main() -> None:
         print(*row, sep=" | ")
     (RESULTS / "relative.md").write_text(
         f"# Relative attention beside its peers\n\n{where('transformers')}\n\n"
-        f"One sequence of n words, {HEADS} heads of width {WIDTH}, reach {REACH}. "
+        f"One sequence of n words, {HEADS} heads of width {WIDTH}, max_distance {MAX_DISTANCE}. "
         f"Milliseconds: medians, on the clock with {THREADS} threads, on the processor with one, "
         "with the gradients. Peak: what the call's tensors and gradients hold at once.\n\n"
         f"{markdown(HEADINGS, rows)}\n"
         f"## In times of {PLAIN}\n\nWith the gradients, on the clock.\n\n"
         f"{markdown(('form', *(f'n = {n}' for n in chosen.lengths), 'peak'), in_short(rows))}\n"
         "## A training step\n\nTwo layers of the paper's base shape (512 wide, 8 heads, "
-        f"feed-forward 2048), reach {REACH}, 8 sequences of 64 words, 8000 different words.\n\n"
-        + markdown(("attention", *HEADINGS[3:]), of_steps),
+        f"feed-forward 2048), max_distance {MAX_DISTANCE}, 8 sequences of 64 words, "
+        "8000 different words.\n\n" + markdown(("attention", *HEADINGS[3:]), of_steps),
         "utf-8",
     )
     write_csv("relative", rows)

@@ -27,7 +27,7 @@ from attncourse.train import accuracy, fit, seeded
 
 RESULTS = Path(__file__).parent / "results"
 RUNS = RESULTS / "tagging.csv"
-SEEDS, EPOCHS, BATCH, RATE, FORGET, REACH = 5, 8, 32, 4e-3, 0.1, 8
+SEEDS, EPOCHS, BATCH, RATE, FORGET, MAX_DISTANCE = 5, 8, 32, 4e-3, 0.1, 8
 
 
 class Encoded(nn.Module):
@@ -57,11 +57,11 @@ class Depths(nn.Module):
         self.places, self.rows = places, LearnedEncoding(128, WIDTH)
 
     def forward(self, x: Tensor, batch: Batch) -> Tensor:
-        return self.places(x, batch) + self.rows.table[tree_depth(batch.heads)]
+        return self.places(x, batch) + self.rows.table[tree_depth(batch.parents)]
 
 
-def shaw(reach: int, keys: bool = True, values: bool = True) -> RelativeAttention:
-    return RelativeAttention(WIDTH // HEADS, reach, keys, values)
+def shaw(max_distance: int, keys: bool = True, values: bool = True) -> RelativeAttention:
+    return RelativeAttention(WIDTH // HEADS, max_distance, keys, values)
 
 
 # a name, then what makes its positions and its attention, anew for each run
@@ -75,31 +75,34 @@ MODELS: dict[str, Callable[[], tuple]] = {
     "MLP of the position": lambda: (Encoded(MLPEncoding(WIDTH, 32)), attention),
     "depth in the tree (gold)": lambda: (Depths(), attention),
     "sinusoids and depth (gold)": lambda: (Depths(scaled_sinusoids(1.0)), attention),
-    "signed distance in the tree (gold)": lambda: (nothing, TreeAttention(WIDTH // HEADS, REACH)),
-    "relative, reach 8": lambda: (nothing, shaw(8)),
-    "relative, reach 0": lambda: (nothing, shaw(0)),
-    "relative, reach 1": lambda: (nothing, shaw(1)),
-    "relative, reach 2": lambda: (nothing, shaw(2)),
-    "relative, reach 4": lambda: (nothing, shaw(4)),
-    "relative, reach 16": lambda: (nothing, shaw(16)),
-    "reach 8, keys only": lambda: (nothing, shaw(8, values=False)),
-    "reach 8, values only": lambda: (nothing, shaw(8, keys=False)),
+    "signed distance in the tree (gold)": lambda: (
+        nothing,
+        TreeAttention(WIDTH // HEADS, MAX_DISTANCE),
+    ),
+    "relative, max_distance 8": lambda: (nothing, shaw(8)),
+    "relative, max_distance 0": lambda: (nothing, shaw(0)),
+    "relative, max_distance 1": lambda: (nothing, shaw(1)),
+    "relative, max_distance 2": lambda: (nothing, shaw(2)),
+    "relative, max_distance 4": lambda: (nothing, shaw(4)),
+    "relative, max_distance 16": lambda: (nothing, shaw(16)),
+    "max_distance 8, keys only": lambda: (nothing, shaw(8, values=False)),
+    "max_distance 8, values only": lambda: (nothing, shaw(8, keys=False)),
 }
 NAMES = list(MODELS)
 BASELINES = ["the commonest label", "each word's commonest label, or its suffix's"]
 TABLES = {
     "positional": ("Positions, absolute and in the tree", [*BASELINES, *NAMES[:11]]),
     "relative_ablations": (
-        "Relative positions: reach, keys and values",
+        "Relative positions: max_distance, keys and values",
         [*BASELINES, *NAMES[:2], "sinusoids, scale 1", *NAMES[11:15], NAMES[10], *NAMES[15:]],
     ),
 }
 
 NOTES = {
     "positional": "Where a row says gold, the trees are those of the treebank, also in the test: "
-    f"an oracle, which no tagger has. The distance in the tree is clipped at {REACH}.",
-    "relative_ablations": "With neither table, the attention has no positions. A reach of 0 has "
-    "one row for all pairs; a reach of 1 tells left from right, and no more.",
+    f"an oracle, which no tagger has. The distance in the tree is clipped at {MAX_DISTANCE}.",
+    "relative_ablations": "With neither table, the attention has no positions. A max_distance of "
+    "0 has one row for all pairs; a max_distance of 1 tells left from right, and no more.",
 }
 
 
@@ -161,7 +164,7 @@ def write_tables(bank: Treebank) -> None:
                 "model": name,
                 "seeds": len(scores[name]) if name in MODELS else 0,
                 "mean": round(mean(scores[name]), 4),
-                "spread": round(stdev(scores[name]), 4) if len(scores[name]) > 1 else None,
+                "std": round(stdev(scores[name]), 4) if len(scores[name]) > 1 else None,
             }
             for name in names
             if name in scores
@@ -181,8 +184,8 @@ def write_tables(bank: Treebank) -> None:
             "|---|---:|---:|---:|",
         ]
         for row in rows:
-            spread = "" if row["spread"] is None else f"{row['spread']:.3f}"
-            text.append(f"| {row['model']} | {row['mean']:.3f} | {spread} | {row['seeds'] or ''} |")
+            std = "" if row["std"] is None else f"{row['std']:.3f}"
+            text.append(f"| {row['model']} | {row['mean']:.3f} | {std} | {row['seeds'] or ''} |")
         (RESULTS / f"{file}.md").write_text("\n".join(text) + "\n", "utf-8")
         content = json.dumps({"machine": machine, "rows": rows}, indent=1)
         (RESULTS / f"{file}.json").write_text(content + "\n", "utf-8")

@@ -43,7 +43,7 @@ MORPHEME = re.compile(
 MODELS: dict[str, Callable[[], tuple[nn.Module, Callable]]] = {
     "no positions": lambda: (nn.Identity(), lambda: attention),
     "sinusoids": lambda: (SinusoidalEncoding(WIDTH), lambda: attention),
-    "relative, reach 8": lambda: (
+    "relative, max_distance 8": lambda: (
         nn.Identity(),
         lambda: RelativeAttention(WIDTH // HEADS, REACH),
     ),
@@ -177,8 +177,8 @@ class Translator(nn.Module):
 def exact(model: Translator, batch: Pairs) -> float:
     """The share of the sentences whose every word is right, the end included."""
     model.eval()
-    right = (model.translate(batch, batch.labels.shape[1]) == batch.labels) | (batch.labels < 0)
-    return right.all(-1).float().mean().item()
+    correct = (model.translate(batch, batch.labels.shape[1]) == batch.labels) | (batch.labels < 0)
+    return correct.all(-1).float().mean().item()
 
 
 def run(name: str, seed: int) -> list[float]:
@@ -232,14 +232,14 @@ def write_table() -> None:
         if not found:
             continue
         means = [round(mean(column), 4) for column in zip(*found, strict=True)]
-        spreads = [
+        stds = [
             round(stdev(column), 4) if len(found) > 1 else None
             for column in zip(*found, strict=True)
         ]
-        rows.append({"model": model, "seeds": len(found), "mean": means, "spread": spreads})
+        rows.append({"model": model, "seeds": len(found), "mean": means, "std": stds})
         cells = [
-            f"{average:.3f}" + ("" if spread is None else f" ± {spread:.3f}")
-            for average, spread in zip(means, spreads, strict=True)
+            f"{average:.3f}" + ("" if std is None else f" ± {std:.3f}")
+            for average, std in zip(means, stds, strict=True)
         ]
         text.append(f"| {model} | {' | '.join(cells)} | {len(found)} |")
     (RESULTS / "translation.md").write_text("\n".join(text) + "\n", "utf-8")

@@ -15,6 +15,7 @@ import yaml
 
 import attncourse
 from tests import ROOT
+from tests.taught_code import MAX_FUNCTION, what_is_taught_is_short
 
 WRITE, RELEASE = "write it, or take the chapter out", "run `make release`"
 STUB = "one line that says that the site makes this page from the chapter's solutions"
@@ -29,12 +30,16 @@ PARTS = {
     "exercises/{}.md": STUB,
     "exercises/{}.ipynb": RELEASE,
     "tests/mechanisms/test_{}.py": WRITE,
+    "tests/claims/false_of/{}.py": WRITE,
 }
 # modules of the package that know no mechanism
-HELPERS = {"__init__", "cells", "cost", "data", "devices", "plot", "train"}
+HELPERS = {"__init__", "cells", "cost", "data", "devices", "precision", "shapes", "train"}
+HELPERS |= {"checks", "claims", "grading", "kernels", "plot"}
 COMPUTING = ("torch", "jaxtyping", "einops", "math", "collections.abc")
+# what a signature says, and the precision, that a mechanism takes for granted
+DECORATORS = ("attncourse.shapes", "attncourse.precision")
 DRAWING = {("plot", "drawing")}
-MOST_LINES = 400
+MAX_LINES = 400
 OUTSIDE = {
     r"/(?:home|Users|root|work|mnt)/\w|\b[A-Z]:\\\w": "a path of one machine",
     r"\.\./shared": "a folder beside the checkout",
@@ -67,7 +72,9 @@ def every_chapter_is_whole(root: Path) -> Iterator[str]:
             yield f"exercises/{slug} is not a section of chapters/{slug} in _toc.yml: add it there"
         for pattern, remedy in PARTS.items():
             path = pattern.format(slug)
-            if not (root / path).is_file():
+            # a module may be a folder
+            package = (root / path).with_suffix("") / "__init__.py"
+            if not (root / path).is_file() and not package.is_file():
                 yield f"chapters/{slug} is in _toc.yml but {path} is missing: {remedy}"
         if f"attncourse.{slug}\n" not in (root / "reference" / "api.md").read_text("utf-8"):
             yield f"reference/api.md does not show attncourse.{slug}: add its automodule there"
@@ -79,7 +86,8 @@ def every_part_has_its_chapter(root: Path) -> Iterator[str]:
         if pattern.startswith("tests/"):
             continue
         before, after = pattern.split("{}")
-        for path in sorted(root.glob(pattern.format("*"))):
+        folders = [one.parent for one in root.glob(f"{before}*/__init__.py") if after == ".py"]
+        for path in sorted([*root.glob(pattern.format("*")), *folders]):
             part = path.relative_to(root).as_posix()
             slug = part.removeprefix(before).removesuffix(after)
             known = {*slugs(root), *(HELPERS if before == "attncourse/" else {"__init__"})}
@@ -111,10 +119,15 @@ def objection(place: tuple[str, ...], name: str, chapters: list[str]) -> str:
         return "computing must not need matplotlib: draw in attncourse/plot/drawing.py"
     known, why = [], "what helps every chapter knows no mechanism: take it as an argument"
     match place:
-        case (slug,) if slug in chapters:
+        case (slug, *_) if slug in chapters:
+            known = chapters[: chapters.index(slug) + 1]
+            own = (*DECORATORS, f"attncourse.kernels.{slug}")
+            if not within(name, *COMPUTING, *own, *(f"attncourse.{one}" for one in known)):
+                may = ", ".join(COMPUTING + DECORATORS)
+                return f"a mechanism needs only {may}, its kernel and earlier mechanisms"
+        case ("kernels", slug) if slug in chapters:
             known = chapters[: chapters.index(slug)]
-            if not within(name, *COMPUTING, *(f"attncourse.{one}" for one in known)):
-                return f"a mechanism needs only {', '.join(COMPUTING)} and earlier mechanisms"
+            why = "a kernel is compared with what its chapter teaches: it may not call that"
         case ("claims", slug) if slug in chapters:
             known = chapters[: chapters.index(slug) + 1]
             why = "a claim measures its own chapter and earlier ones: move it to the later chapter"
@@ -154,9 +167,9 @@ def no_file_is_long(root: Path) -> Iterator[str]:
     for folder in ("attncourse", "benchmarks", "tests", "tools"):
         for path in sorted((root / folder).rglob("*.py")):
             lines = len(path.read_text("utf-8").splitlines())
-            if lines > MOST_LINES:
+            if lines > MAX_LINES:
                 name = path.relative_to(root).as_posix()
-                yield f"{name} has {lines} lines, more than {MOST_LINES}: split it by what it does"
+                yield f"{name} has {lines} lines, more than {MAX_LINES}: split it by what it does"
 
 
 def the_course_stands_alone(root: Path) -> Iterator[str]:
@@ -182,6 +195,7 @@ RULES = [
     every_module_imports_what_it_may,
     importing_stays_light,
     no_file_is_long,
+    what_is_taught_is_short,
     the_course_stands_alone,
 ]
 
@@ -263,6 +277,9 @@ def test_an_orphan_is_named_with_what_to_do(part, course):
     ("path", "line", "imported", "why"),
     [
         ("first", "import numpy as np", "numpy", "a mechanism needs only"),
+        ("first", "from attncourse import cost", "attncourse.cost", "a mechanism needs only"),
+        ("first", "import attncourse.kernels.second", "attncourse.kernels.second", "its kernel"),
+        ("kernels/first", "from attncourse.first import f", "attncourse.first.f", "not call that"),
         ("first", "from attncourse import second", "attncourse.second", "a mechanism needs only"),
         ("second", "from . import claims", "attncourse.claims", "a mechanism needs only"),
         ("first", "import matplotlib.pyplot", "matplotlib.pyplot", "draw in attncourse/plot/"),
@@ -277,7 +294,9 @@ def test_an_orphan_is_named_with_what_to_do(part, course):
     ],
 )
 def test_a_forbidden_import_is_named_with_the_reason(path, line, imported, why, course):
-    (course / f"attncourse/{path}.py").write_text(f'"""Docstring."""\n\n\ndef f():\n    {line}\n')
+    file = course / f"attncourse/{path}.py"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(f'"""Docstring."""\n\n\ndef f():\n    {line}\n')
     (wrong,) = every_module_imports_what_it_may(course)
     assert wrong.startswith(f"attncourse/{path}.py:5 imports {imported}: ")
     assert why in wrong
@@ -301,11 +320,47 @@ def test_a_heavy_or_broken_import_is_named(module, text, message, course):
     assert message in wrong
 
 
-def test_a_long_file_is_named_with_its_length(course):
-    (course / "attncourse/plot/drawing.py").write_text("x = 1\n" * (MOST_LINES + 1))
-    assert list(no_file_is_long(course)) == [
-        "attncourse/plot/drawing.py has 401 lines, more than 400: split it by what it does"
+def test_a_chapter_s_module_may_be_a_folder(course):
+    (course / "attncourse/second.py").unlink()
+    (course / "attncourse/second").mkdir()
+    (course / "attncourse/second/__init__.py").write_text("from attncourse.second.part import f\n")
+    (course / "attncourse/second/part.py").write_text("from attncourse.shapes import shaped\n")
+    assert [wrong for rule in (*RULES[:3], what_is_taught_is_short) for wrong in rule(course)] == []
+    (course / "attncourse/second").rename(course / "attncourse/third")
+    assert [wrong.partition(":")[0] for wrong in every_part_has_its_chapter(course)] == [
+        "attncourse/third has no chapter"
     ]
+
+
+DOCSTRING = '"""Docstring.\n\n    Not counted.\n    """\n\n'
+FUNCTION = f"def f():\n    {DOCSTRING}" + "    x = 1\n" * MAX_FUNCTION
+TOO_MANY = "lines of code, more than"
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "text", "said"),
+    [
+        (
+            no_file_is_long,
+            "cost.py",
+            "x\n" * 401,
+            " has 401 lines, more than 400: split it by",
+        ),
+        *(
+            (what_is_taught_is_short, f"second{path}.py", text, said)
+            for path in ("", "/part")
+            for text, said in (
+                (DOCSTRING + "x = 1\n" * 201, f" has 201 {TOO_MANY} 200: make it a folder"),
+                (FUNCTION, f":1 f has 31 {TOO_MANY} 30: give a step of it a name of its own"),
+            )
+        ),
+    ],
+)
+def test_what_is_long_is_named_with_its_length(rule, path, text, said, course):
+    (course / "attncourse/second").mkdir()
+    (course / "attncourse" / path).write_text(text)
+    (wrong,) = rule(course)
+    assert wrong.startswith(f"attncourse/{path}{said}")
 
 
 @pytest.mark.parametrize(

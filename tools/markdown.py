@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 
+import yaml
+
 from tools.blocks import ADMONITIONS, TITLED, Block
 from tools.book import FORMATS, Book, Document, Target, address_of, authors_and_year
 
@@ -35,6 +37,7 @@ class Writer:
             **dict.fromkeys(ADMONITIONS, self.admonition),
             "figure": self.figure,
             "image": self.figure,
+            "include": self.include,
             "literalinclude": self.literalinclude,
             "code-block": self.code_block,
             "table": self.table,
@@ -102,6 +105,19 @@ class Writer:
         """A caption as the site has it: the kind of thing, its number, the words."""
         kinds = {"figure": "figure", "image": "figure", "table": "table", "list-table": "table"}
         return captioned(kinds.get(block.name, "listing"), block.number, words)
+
+    def include(self, block: Block) -> str:
+        """A part of a file of plain Markdown, such as a table of results."""
+        unknown = set(block.options) - {"start-after", "end-before"}
+        if unknown:
+            raise self.error(block.line, f"include takes no {', '.join(sorted(unknown))}")
+        text = self.file(block.argument, block.line).read_text("utf-8")
+        for option, part in (("start-after", 2), ("end-before", 0)):
+            if mark := yaml.safe_load(block.options.get(option, "")):
+                if mark not in text:
+                    raise self.error(block.line, f"{block.argument} has no {mark!r}")
+                text = text.partition(mark)[part]
+        return text.strip()
 
     def literalinclude(self, block: Block) -> str:
         path = self.file(block.argument, block.line)

@@ -149,7 +149,8 @@ class Exercise:
     @property
     def forbidden(self) -> tuple[str, ...]:
         """What an answer may not call: our solutions and, but in a test, torch's attention."""
-        own = (f"attncourse.{self.chapter}", "attncourse.checks", *self.also_forbidden)
+        ours = (f"attncourse.{self.chapter}", f"attncourse.kernels.{self.chapter}")
+        own = (*ours, "attncourse.checks", *self.also_forbidden)
         return own if self.kind == "test" else own + TORCH_ATTENTION
 
     @cached_property

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from attncourse.claims import Measured, claim
 from attncourse.claims.dot_product import normal
-from attncourse.claims.relative import apart, with_gradients
+from attncourse.claims.relative import max_abs_diff, with_gradients
 from attncourse.convolution import (
     convolution_as_attention,
     convolutional_self_attention,
@@ -58,13 +58,13 @@ def windows_are_masked_attention(g):
     for n in (9, 64, 100):
         for width, causal in ((7, False), (6, True), (41, False)):
             parts = [normal(g, 2, n, 8).double().requires_grad_() for _ in "qkv"]
-            mask, toward = window_mask(n, width, causal, g.device), normal(g, 2, n, 8).double()
+            mask, grad_output = window_mask(n, width, causal, g.device), normal(g, 2, n, 8).double()
             outs = (
                 windowed_attention(*parts, width=width, causal=causal),
                 attention(*parts, mask=mask),
             )
-            grads = [torch.autograd.grad((out * toward).sum(), parts) for out in outs]
-            off += [apart(*outs), *map(apart, *grads)]
+            grads = [torch.autograd.grad((out * grad_output).sum(), parts) for out in outs]
+            off += [max_abs_diff(*outs), *map(max_abs_diff, *grads)]
     return Measured({"off by at most": max(off)}, "rounding, at most 1e-12", max(off) <= 1e-12)
 
 
@@ -166,11 +166,11 @@ def heads_become_a_kernel(g):
     x, weight = normal(g, 50, 6), normal(g, 4, 6, 5)
     exact = repeated(x.double(), weight.double())
     off = {
-        a: apart(convolution_as_attention(weight.double(), a)(x.double()), exact)
+        a: max_abs_diff(convolution_as_attention(weight.double(), a)(x.double()), exact)
         for a in (5.0, 9.0)
     }
     single = convolution_as_attention(weight, 20.0)(x)
-    rounding = (apart(single.double(), exact) / exact.abs().max()).item()
+    rounding = (max_abs_diff(single.double(), exact) / exact.abs().max()).item()
     zeros = x.index_fill(0, torch.tensor(10, device=g.device), 0)
     rate = math.log(off[5.0] / off[9.0]) / 4
     wrong = {
@@ -195,7 +195,7 @@ def nine_heads_are_a_square_kernel(g):
     heads = len(tap_offsets(weight.shape[2:]))
     ours = convolution_as_attention(weight, 60.0)(x)
     around = F.pad(x.permute(0, 3, 1, 2), (1, 1, 1, 1), mode="replicate")
-    off = apart(ours, F.conv2d(around, weight).permute(0, 2, 3, 1))
+    off = max_abs_diff(ours, F.conv2d(around, weight).permute(0, 2, 3, 1))
     return Measured({"heads": heads, "off by": off}, "9; rounding", heads == 9 and off <= 1e-12)
 
 
@@ -209,8 +209,8 @@ def heads_cannot_look_outside(g):
     x, weight = normal(g, 20, 6).double(), normal(g, 4, 6, 5).double()
     layer, exact = convolution_as_attention(weight, 60.0), convolution(x, weight)
     off = (layer(x) - exact).abs().amax(-1)
-    nearest = apart(layer(x), repeated(x, weight))
-    padded = apart(layer(F.pad(x, (0, 0, 2, 2)))[2:-2], exact)
+    nearest = max_abs_diff(layer(x), repeated(x, weight))
+    padded = max_abs_diff(layer(F.pad(x, (0, 0, 2, 2)))[2:-2], exact)
     inside, border = off[2:-2].max().item(), torch.cat([off[:2], off[-2:]]).min().item()
     return Measured(
         {"inside": inside, "border": border, "ends repeated": nearest, "zeros around": padded},
@@ -288,7 +288,7 @@ def a_kernel_ignores_the_input(g):
         "heads": convolution_as_attention(weight, 3.0),
         "window": lambda x: windowed_attention(x, x, x, 3),
     }
-    differ = {name: apart(gradients(f, x), gradients(f, y)) for name, f in layers.items()}
+    differ = {name: max_abs_diff(gradients(f, x), gradients(f, y)) for name, f in layers.items()}
     return Measured(
         {f"gradients apart, {name}": one for name, one in differ.items()},
         "rounding, rounding, over 0.1",
@@ -312,7 +312,7 @@ def neighbouring_heads_cost_operations_alone(g):
     }
     q, k, v = parts
     alone = windowed_attention(q, k, v, 5)
-    differ = {h: apart(convolutional_self_attention(q, k, v, 5, h), alone) for h in (1, 3)}
+    differ = {h: max_abs_diff(convolutional_self_attention(q, k, v, 5, h), alone) for h in (1, 3)}
     return Measured(
         {f"operations, N = {heads}": one for heads, one in times.items()}
         | {f"outputs apart, N = {heads}": one for heads, one in differ.items()},
@@ -336,8 +336,8 @@ def a_window_has_no_order(g):
         "two windows": stacked([lambda x: windowed_attention(x, x, x, 5)] * 2),
         "kernel": partial(convolution, weight=weight),
     }
-    moved = {name: apart(f(x)[4], f(swapped)[4]) for name, f in layers.items()}
-    turned = {name: apart(f(x).flip(0), f(x.flip(0))) for name, f in layers.items()}
+    moved = {name: max_abs_diff(f(x)[4], f(swapped)[4]) for name, f in layers.items()}
+    turned = {name: max_abs_diff(f(x).flip(0), f(x.flip(0))) for name, f in layers.items()}
     return Measured(
         {f"change by the swap, {name}": one for name, one in moved.items()}
         | {f"by the turn, {name}": one for name, one in turned.items()},

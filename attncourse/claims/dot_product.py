@@ -55,16 +55,16 @@ def output_is_a_mean(g):
     q, k, v = 10 * normal(g, 32, 16), normal(g, 24, 16), normal(g, 24, 8)
     a, b = normal(g, 8, 5), 100 * normal(g, 5)
     out, mapped = attention(q, k, v), attention(q, k, v @ a + b)
-    apart = ((mapped - (out @ a + b)).abs().max() / mapped.abs().max()).item()
+    difference = ((mapped - (out @ a + b)).abs().max() / mapped.abs().max()).item()
     beyond = torch.maximum(out - v.amax(-2), v.amin(-2) - out).max().item()
     rounding = 24 * torch.finfo(v.dtype).eps
     return Measured(
         {
-            "mapped before or after, apart by": apart,
+            "mapped before or after, apart by": difference,
             "beyond the values by (below 0: within)": beyond,
         },
         f"at most rounding, {rounding:.1g}, both",
-        apart <= rounding and beyond <= rounding * v.abs().max().item(),
+        difference <= rounding and beyond <= rounding * v.abs().max().item(),
     )
 
 
@@ -200,16 +200,16 @@ def additive_scores_are_bounded(g):
     )
     w_q, w_k, w_v = w_q / 8, w_k / 8, w_v / 8
 
-    def spread(weights):
+    def score_range(weights):
         # the log of a ratio of weights is the difference of two scores
         return (weights.amax(-1) / weights.amin(-1)).log().max().item()
 
     bound = 2 * w_v.abs().sum().item()
-    growth = spread(attention_weights(8 * q, 8 * k)) / spread(attention_weights(q, k))
+    growth = score_range(attention_weights(8 * q, 8 * k)) / score_range(attention_weights(q, k))
     shares = {}
     for c in (1, 8, 64):
         w = additive_weights(c * q, c * k, w_q, w_k, w_v)
-        shares[f"additive / bound, {c} times as long"] = spread(w) / bound
+        shares[f"additive / bound, {c} times as long"] = score_range(w) / bound
     return Measured(
         {"growth for dot products": growth} | shares,
         "64 within 1 %; at most 1",
@@ -307,11 +307,11 @@ def zero_is_no_mask(g):
     zeros = (q @ k.mT / 16**0.5).masked_fill(~mask, 0).softmax(-1)[:, 32:].sum(-1).mean().item()
     w = attention_weights(q, k, mask)
     left = w[:, 32:].sum(-1).max().item()
-    apart = (w[:, :32] - attention_weights(q, k[:32])).abs().max().item()
+    difference = (w[:, :32] - attention_weights(q, k[:32])).abs().max().item()
     return Measured(
-        {"weight left by 0": zeros, "by the mask": left, "apart from 32 keys alone": apart},
+        {"weight left by 0": zeros, "by the mask": left, "apart from 32 keys alone": difference},
         "over 1/4; exactly 0; rounding",
-        zeros > 0.25 and left == 0 and apart <= 64 * torch.finfo(w.dtype).eps,
+        zeros > 0.25 and left == 0 and difference <= 64 * torch.finfo(w.dtype).eps,
     )
 
 
@@ -371,12 +371,12 @@ def operations_are_n_m_d(g):
     q, k, v = normal(g, n, d_k), normal(g, m, d_k), normal(g, m, d_v)
     scores, first = product_by_loops(q, k.mT)
     out, second = product_by_loops((scores / d_k**0.5).softmax(-1), v)
-    apart = (out - attention(q, k, v)).abs().max().item()
+    difference = (out - attention(q, k, v)).abs().max().item()
     counted = count(attention, q, k, v).flops
     return Measured(
-        {"by loops": first + second, "by the counter": counted, "outputs apart by": apart},
+        {"by loops": first + second, "by the counter": counted, "outputs apart by": difference},
         f"2 · {n} · {m} · ({d_k} + {d_v}) = {2 * n * m * (d_k + d_v)} both; rounding",
-        first + second == counted == 2 * n * m * (d_k + d_v) and apart < 1e-5,
+        first + second == counted == 2 * n * m * (d_k + d_v) and difference < 1e-5,
     )
 
 

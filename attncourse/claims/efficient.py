@@ -10,32 +10,32 @@ from torch.nn.functional import normalize
 
 from attncourse.claims import Measured, claim
 from attncourse.claims.dot_product import normal
-from attncourse.claims.relative import apart
+from attncourse.claims.relative import max_abs_diff
 from attncourse.cost import count
 from attncourse.dot_product import attention, attention_weights, causal_mask
 from attncourse.efficient import (
     bigbird_mask,
     cache_bytes,
     flash_attention,
-    fold_in,
     grouped_query_attention,
-    iterative_inverse,
+    iterative_pinv,
     linformer_attention,
-    log_features,
+    log_positive_features,
     longformer_mask,
     lsh_attention,
     nystrom_attention,
+    online_softmax_update,
+    orthogonal_random_matrix,
     performer_attention,
-    random_directions,
     segment_means,
 )
 
 
-def with_gradients(form: Callable, parts: list[Tensor], toward: Tensor) -> list[Tensor]:
+def with_gradients(form: Callable, parts: list[Tensor], grad_output: Tensor) -> list[Tensor]:
     """The output, and the gradients of all that went in."""
     leaves = [x.clone().requires_grad_() for x in parts]
     z = form(*leaves)
-    return [z.detach(), *torch.autograd.grad(z, leaves, toward)]
+    return [z.detach(), *torch.autograd.grad(z, leaves, grad_output)]
 
 
 def smooth(g: torch.Generator, n: int, d: int, strength: float) -> Tensor:
@@ -68,7 +68,7 @@ def tradeoff(g: torch.Generator, n: int, strength: float) -> dict[str, list[tupl
         for name, mask in masks.items():
             pairs, z = mask.double().mean().item(), attention(x, x, v, mask)
             points.setdefault(name, []).append((pairs, error(z, exact, v)))
-        e, w = pooling(n, r, g.device), random_directions(r, 16, g)
+        e, w = pooling(n, r, g.device), orthogonal_random_matrix(r, 16, g)
         forms = {
             "Linformer": (linformer_attention, x, x, v, e, e),
             "Performer": (performer_attention, x, x, v, w),
@@ -93,15 +93,15 @@ def tradeoff(g: torch.Generator, n: int, strength: float) -> dict[str, list[tupl
     source="Dao et al. (2022), theorem 1 (that the result is exact)",
 )
 def blocks_are_exact(g):
-    *parts, toward = (normal(g, 2, 11, 8).double() for _ in range(4))
+    *parts, grad_output = (normal(g, 2, 11, 8).double() for _ in range(4))
     mask, earlier = normal(g, 11, 11) > 0, causal_mask(11, g.device)
     mask[3] = False
     worst = {}
     for block, causal in product((4, 64), (False, True)):
         blocks = partial(flash_attention, mask=mask, causal=causal, block=block)
         whole = partial(attention, mask=mask & earlier if causal else mask)
-        ours, theirs = (with_gradients(form, parts, toward) for form in (blocks, whole))
-        worst[block] = max(worst.get(block, 0), *map(apart, ours, theirs))
+        ours, theirs = (with_gradients(form, parts, grad_output) for form in (blocks, whole))
+        worst[block] = max(worst.get(block, 0), *map(max_abs_diff, ours, theirs))
     return Measured(
         {f"apart, blocks of {block}": off for block, off in worst.items()},
         "rounding, at most 1e-12",
@@ -120,7 +120,7 @@ def blocks_come_in_any_order(g):
     def folded(order):
         state = torch.full_like(q[:, :1], -1e9), 0 * q[:, :1], 0 * v
         for here in (slice(4 * block, 4 * block + 4) for block in order):
-            state = fold_in(*state, q @ k[here].mT / 8**0.5, v[here])
+            state = online_softmax_update(*state, q @ k[here].mT / 8**0.5, v[here])
         return state
 
     a, b = folded((0, 3)), folded((4, 1, 2))
@@ -128,7 +128,9 @@ def blocks_come_in_any_order(g):
     fades = [(part[0] - highest).exp() for part in (a, b)]
     merged = [fades[0] * x + fades[1] * y for x, y in zip(a, b, strict=True)]
     ends = {"backwards": folded((4, 3, 2, 1, 0)), "mixed": folded((2, 0, 4, 1, 3)), "two": merged}
-    differ = {name: apart(z / total, attention(q, k, v)) for name, (_, total, z) in ends.items()}
+    differ = {
+        name: max_abs_diff(z / total, attention(q, k, v)) for name, (_, total, z) in ends.items()
+    }
     return Measured(
         {f"apart, {name}": off for name, off in differ.items()},
         "rounding, at most 1e-12",
@@ -169,7 +171,7 @@ def sharing_saves_bytes_not_operations(g):
         k, v = (normal(g, groups, n, d).double() for _ in "kv")
         wide = [x.repeat_interleave(heads // groups, dim=0) for x in (k, v)]
         as_said &= count(grouped_query_attention, q, k, v).flops == count(attention, q, *wide).flops
-        as_said &= apart(grouped_query_attention(q, k, v), attention(q, *wide)) <= 1e-12
+        as_said &= max_abs_diff(grouped_query_attention(q, k, v), attention(q, *wide)) <= 1e-12
         ratios[f"bytes, 32 / {groups}"] = whole / cache_bytes(n, 1, groups, d, q.dtype)
         as_said &= cache_bytes(n, 1, groups, d, q.dtype) == 8 * (k.numel() + v.numel())
     return Measured(ratios, "exactly 4 and 32; the same operations and output", as_said)
@@ -299,19 +301,19 @@ def mixtures_and_landmarks_come_closer(g):
 def each_step_cubes_what_is_missing(g):
     a = attention_weights(normal(g, 8, 16).double() * 3, normal(g, 8, 16).double())
     one = torch.eye(8, dtype=a.dtype, device=a.device)
-    missing = [one - a @ iterative_inverse(a, steps) for steps in (3, 4)]
+    missing = [one - a @ iterative_pinv(a, steps) for steps in (3, 4)]
     cubed = torch.linalg.matrix_power(missing[0], 3)
-    off = apart(missing[1], (3 * cubed + missing[0] @ cubed) / 4)
+    off = max_abs_diff(missing[1], (3 * cubed + missing[0] @ cubed) / 4)
     return Measured(
-        {"largest entry missing before": apart(missing[0], 0 * one), "off by": off},
+        {"largest entry missing before": max_abs_diff(missing[0], 0 * one), "off by": off},
         "over 0.01; rounding, at most 1e-9",
-        off <= 1e-9 and apart(missing[0], 0 * one) > 0.01,
+        off <= 1e-9 and max_abs_diff(missing[0], 0 * one) > 0.01,
     )
 
 
 def shares(x: Tensor, w: Tensor) -> Tensor:
     """The products of features, as shares of what they estimate."""
-    features = log_features(x, w).exp()
+    features = log_positive_features(x, w).exp()
     return features @ features.mT / (x @ x.mT / x.shape[-1] ** 0.5).exp()
 
 
@@ -325,7 +327,7 @@ def shares(x: Tensor, w: Tensor) -> Tensor:
 def features_are_right_on_average(g):
     x, off = 0.35 * normal(g, 64, 16), {}
     for r in (16, 256):
-        draws = [shares(x, random_directions(r, 16, g)) - 1 for _ in range(100)]
+        draws = [shares(x, orthogonal_random_matrix(r, 16, g)) - 1 for _ in range(100)]
         off[r] = torch.stack(draws)
     off["alone"] = torch.stack([shares(x, normal(g, 256, 16)) - 1 for _ in range(100)])
     bias, square = off[256].mean().item(), {of: x.square().mean().item() for of, x in off.items()}
@@ -347,7 +349,7 @@ def large_scores_need_more_features(g):
     middle = {}
     for score in (1, 8):
         x = smooth(g, 128, 16, score)
-        draws = [shares(x, random_directions(256, 16, g)).diagonal() for _ in range(10)]
+        draws = [shares(x, orthogonal_random_matrix(256, 16, g)).diagonal() for _ in range(10)]
         middle[score] = torch.cat(draws).median().item()
     return Measured(
         {f"median share, score {score}": share for score, share in middle.items()},

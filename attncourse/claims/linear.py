@@ -13,9 +13,9 @@ from attncourse.dot_product import attention, masked_softmax
 from attncourse.linear import (
     feature_map,
     linear_attention,
-    linear_attention_chunked,
-    linear_attention_cumulative,
-    linear_attention_masked,
+    linear_attention_chunkwise,
+    linear_attention_cumsum,
+    linear_attention_parallel,
     linear_attention_recurrent,
     linear_attention_state,
     linear_attention_step,
@@ -35,12 +35,12 @@ def by_hand(q: Tensor, k: Tensor, v: Tensor, feature_map=feature_map) -> Tensor:
     return linear_attention(q, k, v, causal=True, feature_map=feature_map)
 
 
-def apart(x: Tensor, y: Tensor) -> float:
+def max_abs_diff(x: Tensor, y: Tensor) -> float:
     """The largest difference between two tensors."""
     return (x - y).abs().max().item()
 
 
-def on_paper(n: int, d: int = 64, heads: int = 8) -> list[Tensor]:
+def meta_inputs(n: int, d: int = 64, heads: int = 8) -> list[Tensor]:
     """q, k and v as shapes without numbers, for counting."""
     return [torch.empty(heads, n, d, device="meta") for _ in "qkv"]
 
@@ -59,22 +59,22 @@ def with_gradients(form: Callable[..., Tensor], parts: list[Tensor]) -> None:
     source=f"{PAPER}, eq. 8-12 and 16-20; the chunks after Sun et al. (2023)",
 )
 def all_forms_are_one(g):
-    parts, toward = inputs(g, 150, 4), normal(g, 150, 4).double()
+    parts, grad_output = inputs(g, 150, 4), normal(g, 150, 4).double()
     forms = {
-        "cumulative": linear_attention_cumulative,
+        "cumulative": linear_attention_cumsum,
         "recurrent": linear_attention_recurrent,
-        "chunks": linear_attention_chunked,
+        "chunks": linear_attention_chunkwise,
         "own backward pass": by_hand,
     }
     off = dict.fromkeys(forms, 0.0)
     for features in (feature_map, taylor_features):
         found = {}
-        for name, form in {"masked": linear_attention_masked, **forms}.items():
+        for name, form in {"masked": linear_attention_parallel, **forms}.items():
             leaves = [x.clone().requires_grad_() for x in parts]
             out = form(*leaves, feature_map=features)
-            found[name] = [out.detach(), *torch.autograd.grad((out * toward).sum(), leaves)]
+            found[name] = [out.detach(), *torch.autograd.grad((out * grad_output).sum(), leaves)]
         for name in forms:
-            off[name] = max(off[name], *map(apart, found["masked"], found[name]))
+            off[name] = max(off[name], *map(max_abs_diff, found["masked"], found[name]))
     return Measured(
         {f"{name}, off by at most": by for name, by in off.items()},
         "rounding, at most 1e-10, for the output and three gradients",
@@ -90,12 +90,12 @@ def all_forms_are_one(g):
 )
 def order_of_the_product_decides(g):
     q, k, v = inputs(g, 40, 4)
-    off = apart(linear_attention(q, k, v), linear_attention_masked(q, k, v, causal=False))
+    off = max_abs_diff(linear_attention(q, k, v), linear_attention_parallel(q, k, v, causal=False))
 
     def growth(f: Callable[..., Tensor]) -> float:
-        return count(f, *on_paper(2048)).flops / count(f, *on_paper(1024)).flops
+        return count(f, *meta_inputs(2048)).flops / count(f, *meta_inputs(1024)).flops
 
-    first = growth(lambda *parts: linear_attention_masked(*parts, causal=False))
+    first = growth(lambda *parts: linear_attention_parallel(*parts, causal=False))
     last = growth(linear_attention)
     return Measured(
         {"outputs apart": off, "growth, keys and values first": last, "queries first": first},
@@ -114,7 +114,7 @@ def order_of_the_product_decides(g):
 def weights_may_not_be_negative(g):
     q, k, v = inputs(g, 200, 4)
     highest, lowest = v.cummax(0).values, v.cummin(0).values
-    ones = apart(linear_attention(q, k, torch.ones_like(v), causal=True), torch.ones_like(v))
+    ones = max_abs_diff(linear_attention(q, k, torch.ones_like(v), causal=True), torch.ones_like(v))
     outside = {}
     for name, features in {"elu + 1": feature_map, "q and k": lambda x: x}.items():
         out = linear_attention(q, k, v, causal=True, feature_map=features)
@@ -139,11 +139,11 @@ def weights_may_not_be_negative(g):
 )
 def chunks_hold_no_large_tensor(g):
     forms = {
-        "masked": linear_attention_masked,
-        "cumulative": linear_attention_cumulative,
+        "masked": linear_attention_parallel,
+        "cumulative": linear_attention_cumsum,
         "chunks": by_hand,
     }
-    times, parts = {}, on_paper(1024)
+    times, parts = {}, meta_inputs(1024)
     for name, form in forms.items():
         times[name] = count(form, *parts).largest / parts[0].numel()
         times[f"{name}, with gradients"] = (
@@ -163,10 +163,10 @@ def chunks_hold_no_large_tensor(g):
 )
 def chunks_keep_the_least(g):
     forms = {
-        "masked": linear_attention_masked,
-        "cumulative": linear_attention_cumulative,
+        "masked": linear_attention_parallel,
+        "cumulative": linear_attention_cumsum,
         "recurrent": linear_attention_recurrent,
-        "chunks": linear_attention_chunked,
+        "chunks": linear_attention_chunkwise,
         "own backward pass": by_hand,
     }
     times = {}
@@ -186,7 +186,7 @@ def chunks_keep_the_least(g):
 def a_token_costs_the_same_everywhere(g):
     flops, held, softmax, cache = [], [], [], []
     for n in (128, 8192):
-        q, k, v = on_paper(n)
+        q, k, v = meta_inputs(n)
         S, z = linear_attention_state(k, v)
         token = [x[..., -1, :] for x in (q, k, v)]
         flops.append(count(linear_attention_step, (S, z), *token).flops)
@@ -204,7 +204,7 @@ def a_token_costs_the_same_everywhere(g):
 
 def numbers_held(n: int, d: int) -> tuple[int, int]:
     """In one head: the numbers of a cache of n tokens, and those of the state after them."""
-    _, k, v = on_paper(n, d, heads=1)
+    _, k, v = meta_inputs(n, d, heads=1)
     return k.numel() + v.numel(), sum(x.numel() for x in linear_attention_state(k, v))
 
 
@@ -220,7 +220,9 @@ def break_even_is_early(g):
         return cache > wider * state
 
     def operations(n: int) -> bool:
-        return count(attention, *on_paper(n)).flops > count(linear_attention, *on_paper(n)).flops
+        return (
+            count(attention, *meta_inputs(n)).flops > count(linear_attention, *meta_inputs(n)).flops
+        )
 
     first = {
         name: next((float(n) for n in range(1, 99) if less(n)), 0.0)
@@ -247,9 +249,9 @@ def the_past_is_a_sum(g):
     for token in zip(q[20:], k[20:], v[20:], strict=True):
         state, output = linear_attention_step(state, *token)
         outputs.append(output)
-    off = apart(torch.stack(outputs), whole)
+    off = max_abs_diff(torch.stack(outputs), whole)
     first = linear_attention(q[:20], k[order], v[order], causal=True)
-    moved = apart(first, linear_attention(q[:20], k[:20], v[:20], causal=True))
+    moved = max_abs_diff(first, linear_attention(q[:20], k[:20], v[:20], causal=True))
     return Measured(
         {"later outputs, off by": off, "outputs among the shuffled": moved},
         "rounding, at most 1e-12; over 0.1",
@@ -331,6 +333,8 @@ def features_choose_the_similarity(g):
         softmax = masked_softmax(left @ k.mT)
         for name, features in {"exp, cut off": taylor_features, "elu + 1": feature_map}.items():
             weights = linear_attention(left, k, tokens, feature_map=features)
-            off[f"{name}, scores of {scale}"] = apart(weights, softmax) / softmax.max().item()
+            off[f"{name}, scores of {scale}"] = (
+                max_abs_diff(weights, softmax) / softmax.max().item()
+            )
     close, *others = off.values()
     return Measured(off, "under 0.03; all others over 0.1", close < 0.03 and min(others) > 0.1)

@@ -50,7 +50,7 @@ def random_layer(g: torch.Generator, d: int, heads: int, gain: float = 1) -> Mul
     return drawn(g, lambda: MultiHeadAttention(d, heads, bias=False), gain)
 
 
-def apart(one: Tensor, other: Tensor) -> float:
+def relative_error(one: Tensor, other: Tensor) -> float:
     """Their largest difference, as a share of the largest number."""
     return ((one - other).abs().max() / other.abs().max()).item()
 
@@ -70,7 +70,7 @@ def one_head_cannot_subtract(g):
     # both heads carry the first four numbers of a token, and the last matrix subtracts
     two.w_v.weight.data = torch.kron(eye.new_tensor([[1, 0], [1, 0]]), eye)
     two.w_o.weight.data = torch.kron(eye.new_tensor([[-1, 1], [0, 0]]), eye)
-    exact = apart(two(x)[:, 0, :4], after - before)
+    exact = relative_error(two(x)[:, 0, :4], after - before)
     missed = {}
     for larger in torch.linspace(0.5, 1, 11).tolist():
         mean = larger * x[:, 0] + (1 - larger) * x[:, 2]
@@ -107,16 +107,15 @@ def equals_torch(g):
     ours, measured = drawn(g, lambda: MultiHeadAttention(12, 3)).requires_grad_(), {}
     x, y = normal(g, 2, 7, 12).requires_grad_(), normal(g, 2, 5, 12).requires_grad_()
     mask = causal_mask(7, g.device) & padding_mask(torch.tensor([7, 4], device=g.device), 7)
-    pairs = {
-        "self, masked": (ours(x, mask=mask), as_torch(ours, x, x, mask)),
-        "cross": (ours(x, y), as_torch(ours, x, y)),
-    }
-    given, toward = [x, y, *ours.parameters()], normal(g, 2, 7, 12)
+    masked, cross = as_torch(ours, x, x, mask), as_torch(ours, x, y)
+    pairs = {"self, masked": (ours(x, mask=mask), masked), "cross": (ours(x, y), cross)}
+    given, grad = [x, y, *ours.parameters()], normal(g, 2, 7, 12)
     for name, outs in pairs.items():
         # y is no part of self-attention
-        each = [torch.autograd.grad(out, given, toward, materialize_grads=True) for out in outs]
+        each = [torch.autograd.grad(out, given, grad, materialize_grads=True) for out in outs]
         grads = [torch.cat([one.flatten() for one in parts]) for parts in each]
-        measured |= {f"{name}: outputs apart": apart(*outs), f"{name}: gradients": apart(*grads)}
+        measured[f"{name}: outputs apart"] = relative_error(*outs)
+        measured[f"{name}: gradients"] = relative_error(*grads)
     return Measured(measured, "rounding, all", max(measured.values()) <= ROUNDING)
 
 
@@ -150,7 +149,7 @@ def second_map_folds_into_the_first(g):
         first.weight = nn.Parameter(normal(g, 32, 32) / 32**0.5)
         setattr(twice, name, nn.Sequential(first, deepcopy(second)))
         second.weight.data = second.weight @ first.weight
-    difference = apart(twice(x), folded(x))
+    difference = relative_error(twice(x), folded(x))
     return Measured({"outputs apart by": difference}, "rounding", difference <= ROUNDING)
 
 
@@ -168,8 +167,8 @@ def a_head_is_two_products(g):
     columns = split_heads(layer.w_o.weight, heads) @ t.inverse().mT
     changed.w_o.weight.data = columns.transpose(0, 1).flatten(1)
     pairs = zip(changed.parameters(), layer.parameters(), strict=True)
-    moved = min(apart(one, other) for one, other in pairs)
-    difference = apart(changed(x), layer(x))
+    moved = min(relative_error(one, other) for one, other in pairs)
+    difference = relative_error(changed(x), layer(x))
     measured = {"weights apart by at least": moved, "outputs apart by": difference}
     return Measured(measured, "over 1/10; at most 1e-9", moved > 0.1 and difference <= 1e-9)
 
@@ -190,7 +189,7 @@ def layer_is_a_sum_over_heads(g):
     layer, x = random_layer(g, 32, 4), normal(g, 2, 9, 32)
     q, k = split_heads(layer.w_q(x), 4), split_heads(layer.w_k(x), 4)
     parts = attention_weights(q, k) @ x[:, None] @ head_products(layer)
-    difference = apart(parts.sum(-3), layer(x))
+    difference = relative_error(parts.sum(-3), layer(x))
     return Measured({"sum and layer apart by": difference}, "rounding", difference <= ROUNDING)
 
 
@@ -260,9 +259,9 @@ def heads_have_no_order(g):
     rows = torch.arange(32, device=g.device).unflatten(0, (4, 8))[order].flatten()
     for linear in (shuffled.w_q, shuffled.w_k, shuffled.w_v):
         linear.weight.data = linear.weight[rows]
-    without = apart(shuffled(x), layer(x))
+    without = relative_error(shuffled(x), layer(x))
     shuffled.w_o.weight.data = shuffled.w_o.weight[:, rows]
-    difference = apart(shuffled(x), layer(x))
+    difference = relative_error(shuffled(x), layer(x))
     measured = {"W_O left as it was, apart by": without, "moved as well": difference}
     return Measured(measured, "over 1/10; rounding", without > 0.1 and difference <= ROUNDING)
 

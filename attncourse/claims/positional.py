@@ -94,18 +94,21 @@ def rotation(offset: int, d: int) -> Tensor:
     source=f"{VASWANI} (there: a linear function)",
 )
 def a_shift_is_a_rotation(g):
-    d, apart, skew = 64, [], []
+    d, difference, skew = 64, [], []
     for offset in (1, 7, 100, -3):
         turn = rotation(offset, d).to(g.device)
         moved = waves(1000, d, g) @ turn
-        apart.append((moved - waves(1000, d, g, offset)).abs().max().item())
+        difference.append((moved - waves(1000, d, g, offset)).abs().max().item())
         skew.append((turn @ turn.mT - torch.eye(d, device=g.device)).abs().max().item())
     # an angle of 1000 is rounded to 1000 eps
     rounding = 2000 * EPS
     return Measured(
-        {"rows apart by": max(apart), "matrix times its transpose, off the identity by": max(skew)},
+        {
+            "rows apart by": max(difference),
+            "matrix times its transpose, off the identity by": max(skew),
+        },
         f"rounding, at most {rounding:.1g}, both",
-        max(*apart, *skew) <= rounding,
+        max(*difference, *skew) <= rounding,
     )
 
 
@@ -120,11 +123,11 @@ def products_depend_on_the_offset(g):
     here, far = (p @ p.mT for p in (waves(n, d, g), waves(n, d, g, 10**6)))
     place = torch.arange(n, device=g.device)
     by_offset = here[0][(place - place[:, None]).abs()]
-    apart = [(one - by_offset).abs().max().item() / d for one in (here, far)]
+    difference = [(one - by_offset).abs().max().item() / d for one in (here, far)]
     return Measured(
-        {"from 0 on, apart by a share of": apart[0], "from a million on": apart[1]},
+        {"from 0 on, apart by a share of": difference[0], "from a million on": difference[1]},
         "rounding of the angles: below 1e-12 and 1e-9",
-        apart[0] < 1e-12 and apart[1] < 1e-9,
+        difference[0] < 1e-12 and difference[1] < 1e-9,
     )
 
 

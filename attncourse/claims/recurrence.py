@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import conv1d, pad
 
 from attncourse.claims import Measured, claim
-from attncourse.claims.multi_head import apart, normal, random_layer
+from attncourse.claims.multi_head import normal, random_layer, relative_error
 from attncourse.cost import count
 from attncourse.dot_product import attention, causal_mask
 from attncourse.recurrence import gradient_by_distance, lstm, rnn
@@ -64,7 +64,7 @@ def convolved(x: Tensor, kernels: list[Tensor]) -> Tensor:
     source=f"Elman (1990); {HOCHREITER}; the layout of the weights is torch's",
 )
 def both_equal_torch(g):
-    x, toward, measured = normal(g, 2, 7, 6).requires_grad_(), normal(g, 2, 7, 6), {}
+    x, grad_output, measured = normal(g, 2, 7, 6).requires_grad_(), normal(g, 2, 7, 6), {}
     for name, make, gates in (("RNN", nn.RNN, 1), ("LSTM", nn.LSTM, 4)):
         weights = first_weights(g, gates, 6)
         with torch.device("meta"):
@@ -75,10 +75,10 @@ def both_equal_torch(g):
         # on a GPU torch would warn of weights that do not lie in one piece
         layer.flatten_parameters()
         ours = rnn(x, *weights) if name == "RNN" else lstm(x, *weights)[0]
-        found = torch.autograd.grad(ours, [x, *weights], toward)
-        want = torch.autograd.grad(layer(x)[0], [x, *layer.parameters()], toward)
-        measured[f"{name}, states apart"] = apart(ours, layer(x)[0])
-        measured[f"{name}, gradients apart"] = max(map(apart, found, want))
+        found = torch.autograd.grad(ours, [x, *weights], grad_output)
+        want = torch.autograd.grad(layer(x)[0], [x, *layer.parameters()], grad_output)
+        measured[f"{name}, states apart"] = relative_error(ours, layer(x)[0])
+        measured[f"{name}, gradients apart"] = max(map(relative_error, found, want))
     return Measured(measured, "rounding", max(measured.values()) <= ROUNDING)
 
 
@@ -95,8 +95,8 @@ def one_word_at_two_places(g):
     measured = {}
     for name, layer in {"RNN": every["RNN"], "LSTM": every["LSTM"], "attention": attend}.items():
         out = layer(x)
-        measured[f"{name}, places"] = apart(out[3], out[0])
-        measured[f"{name}, order"] = apart(layer(x[order]), out[order])
+        measured[f"{name}, places"] = relative_error(out[3], out[0])
+        measured[f"{name}, order"] = relative_error(layer(x[order]), out[order])
     recurrent = [one for name, one in measured.items() if "attention" not in name]
     same = max(measured["attention, places"], measured["attention, order"])
     return Measured(
@@ -294,7 +294,7 @@ def writing_is_one_by_one_in_both(g):
     known = torch.stack(written[:n]).detach().requires_grad_()
     at_once, chains = attend(known), [longest_chain(token), longest_chain(written[n])]
     chains.append(longest_chain(at_once))
-    off = apart(at_once, torch.stack(written[1:]))
+    off = relative_error(at_once, torch.stack(written[1:]))
     return Measured(
         dict(zip(("RNN", "attention", "attention, in one pass"), chains, strict=True))
         | {"outputs apart": off},

@@ -26,13 +26,13 @@ from attncourse.relative import (
 SHAW = "Shaw et al. (2018)"
 
 
-def inputs(g: torch.Generator, n: int, d: int, reach: int) -> list[Tensor]:
+def inputs(g: torch.Generator, n: int, d: int, max_distance: int) -> list[Tensor]:
     """q, k, v and the two tables, in float64."""
-    shapes = [(n, d)] * 3 + [(2 * reach + 1, d)] * 2
+    shapes = [(n, d)] * 3 + [(2 * max_distance + 1, d)] * 2
     return [normal(g, *shape).double() for shape in shapes]
 
 
-def apart(x: Tensor, y: Tensor) -> float:
+def max_abs_diff(x: Tensor, y: Tensor) -> float:
     """The largest difference between two tensors."""
     return (x - y).abs().max().item()
 
@@ -59,7 +59,7 @@ def all_forms_are_one(g):
         want = results.pop("by pair")
         empty.append(want[0][2].abs().max().item())
         for name, found in results.items():
-            differ[name] = max(differ.get(name, 0), *map(apart, want, found))
+            differ[name] = max(differ.get(name, 0), *map(max_abs_diff, want, found))
     return Measured(
         {f"{name}, off by at most": off for name, off in differ.items()},
         "rounding, at most 1e-12, for the output and five gradients",
@@ -74,13 +74,13 @@ def all_forms_are_one(g):
     source=f"{SHAW}, section 3.2 (the clipping); the shares are counted",
 )
 def the_end_rows_serve_most_pairs(g):
-    reach, shares, as_said = 16, {}, True
+    max_distance, shares, as_said = 16, {}, True
     for n in (100, 1000):
-        rows = relative_index(n, reach, g.device)
-        first, last = ((rows == row).sum().item() for row in (0, 2 * reach))
+        rows = relative_index(n, max_distance, g.device)
+        first, last = ((rows == row).sum().item() for row in (0, 2 * max_distance))
         shares[n] = (first + last) / n**2
-        as_said &= first == last == (n - reach) * (n - reach + 1) // 2
-        as_said &= rows.unique().tolist() == list(range(2 * reach + 1))
+        as_said &= first == last == (n - max_distance) * (n - max_distance + 1) // 2
+        as_said &= rows.unique().tolist() == list(range(2 * max_distance + 1))
     return Measured(
         {f"share of the two end rows, n = {n}": share for n, share in shares.items()},
         "over 0.5, over 0.96; the counts exactly as stated",
@@ -93,19 +93,19 @@ def the_end_rows_serve_most_pairs(g):
     "two of which one is nearer, and its output changes.",
     source=f"{SHAW}, section 3.2",
 )
-def order_beyond_the_reach_is_lost(g):
+def order_beyond_max_distance_is_lost(g):
     q, k, v, a_k, a_v = inputs(g, 12, 8, 3)
     changes = {}
-    # the query is token 11 and the reach 3: token 8 is the nearest without a row of its own
+    # the query is token 11 and max_distance is 3: token 8 is the nearest without a row of its own
     for name, (i, j) in {"at or beyond": (1, 8), "within": (8, 9)}.items():
         order = list(range(12))
         order[i], order[j] = j, i
         out, swapped = (
             relative_attention(q[11:], k[o], v[o], a_k, a_v) for o in (list(range(12)), order)
         )
-        changes[name] = apart(out, swapped)
+        changes[name] = max_abs_diff(out, swapped)
     return Measured(
-        {f"change by a swap {name} the reach": change for name, change in changes.items()},
+        {f"change by a swap {name} max_distance": change for name, change in changes.items()},
         "rounding; over 0.001",
         changes["at or beyond"] <= 1e-12 and changes["within"] > 1e-3,
     )
@@ -127,7 +127,7 @@ def a_window_may_stand_anywhere(g):
         relative.append(relative_attention(y, y, y, a_k, a_v, mask)[inside])
         y = y + places
         absolute.append(attention(y, y, y, mask)[inside])
-    off = [max(apart(one[0], other) for other in one[1:]) for one in (relative, absolute)]
+    off = [max(max_abs_diff(one[0], other) for other in one[1:]) for one in (relative, absolute)]
     return Measured(
         {"outputs apart, relative": off[0], "absolute": off[1]},
         "rounding; over 0.1",
@@ -151,7 +151,7 @@ def a_keys_table_can_point_to_the_token_before(g):
     # the values' vectors go to columns of their own, so that the first ten hold the weights
     wide, a_v = torch.cat([tokens, 0 * q], -1), torch.cat([a_v.new_zeros(5, 10), a_v], -1)
     out, weights = relative_attention(q, k, wide, None, a_v), attention(q, k, tokens)
-    moved, added = apart(out[:, :10], weights), apart(out[:, 10:], 0 * q)
+    moved, added = max_abs_diff(out[:, :10], weights), max_abs_diff(out[:, 10:], 0 * q)
     return Measured(
         {"least weight": before, "weights moved by the values' table": moved, "added": added},
         "over 0.999; rounding; over 0.1",
@@ -171,9 +171,11 @@ def only_differences_of_rows_count(g):
     mask[4] = False
     out = relative_attention(q, k, v, a_k, a_v, mask)
     moved = out + c * mask.any(-1, keepdim=True)
-    by_key = apart(out, relative_attention(q, k, v, a_k + c, a_v, mask))
-    by_value = apart(moved, relative_attention(q, k, v, a_k, a_v + c, mask))
-    one = apart(out, relative_attention(q, k, v, torch.cat([a_k[:1] + c, a_k[1:]]), a_v, mask))
+    by_key = max_abs_diff(out, relative_attention(q, k, v, a_k + c, a_v, mask))
+    by_value = max_abs_diff(moved, relative_attention(q, k, v, a_k, a_v + c, mask))
+    one = max_abs_diff(
+        out, relative_attention(q, k, v, torch.cat([a_k[:1] + c, a_k[1:]]), a_v, mask)
+    )
     return Measured(
         {"keys' rows, all": by_key, "values' rows, all": by_value, "one row of the keys": one},
         "rounding, rounding, over 0.001",
@@ -188,9 +190,9 @@ def scores_by_pair(q: Tensor, k: Tensor, a_k: Tensor) -> Tensor:
     return (keys @ q[..., None]).squeeze(-1) / q.shape[-1] ** 0.5
 
 
-def on_paper(*leading: int, n: int, d: int, reach: int) -> list[Tensor]:
+def meta_inputs(*leading: int, n: int, d: int, max_distance: int) -> list[Tensor]:
     """q, k, v and the two tables as shapes without numbers, for counting."""
-    shapes = [(*leading, n, d)] * 3 + [(2 * reach + 1, d)] * 2
+    shapes = [(*leading, n, d)] * 3 + [(2 * max_distance + 1, d)] * 2
     return [torch.empty(shape, device="meta") for shape in shapes]
 
 
@@ -201,7 +203,7 @@ def on_paper(*leading: int, n: int, d: int, reach: int) -> list[Tensor]:
     source=f"{SHAW}, section 3.3 (there O(h n² d) to O(n² d), by sharing between heads)",
 )
 def only_two_forms_hold_a_vector_per_pair(g):
-    q, k, v, a_k, a_v = on_paper(4, 8, n=1024, d=64, reach=16)
+    q, k, v, a_k, a_v = meta_inputs(4, 8, n=1024, d=64, max_distance=16)
     elements = {
         "a vector per pair and head": count(scores_by_pair, q, k, a_k).largest,
         "dense": count(relative_attention_dense, q, k, v, a_k, a_v).largest,
@@ -221,16 +223,17 @@ def with_gradients(form: Callable[..., Tensor], parts: list[Tensor]) -> None:
 
 
 @claim(
-    "At a fixed reach, the largest tensor of the form in blocks of 128 queries grows with n, not "
-    "with n², gradients included: with 2k + 1 and d at most 128, it has 128/n as many elements as "
-    "the largest of attention without positions, written out, and of the form that looks up. "
-    "Without gradients, its matrix products take the same operations as those of the latter.",
+    "At a fixed max_distance, the largest tensor of the form in blocks of 128 queries grows with "
+    "n, not with n², gradients included: with 2k + 1 and d at most 128, it has 128/n as many "
+    "elements as the largest of attention without positions, written out, and of the form that "
+    "looks up. Without gradients, its matrix products take the same operations as those of the "
+    "latter.",
     source="blocks and recomputation: Dao et al. (2022), section 3.1; the count is ours",
 )
 def blocks_hold_no_scores(g):
     ratios, as_said = {}, True
     for n in (256, 512, 1024):
-        parts = on_paper(4, 8, n=n, d=64, reach=16)
+        parts = meta_inputs(4, 8, n=n, d=64, max_distance=16)
         forward = [count(f, *parts).flops for f in (relative_attention_gather, relative_attention)]
         plain = count(with_gradients, attention, parts[:3]).largest
         gather = count(with_gradients, relative_attention_gather, parts).largest
@@ -248,13 +251,13 @@ def blocks_hold_no_scores(g):
 )
 def the_tables_cost_few_operations(g):
     ratios, as_said = {}, True
-    for n, reach in ((64, 16), (1024, 16), (1024, 64)):
-        q, k, v, a_k, a_v = on_paper(8, n=n, d=64, reach=reach)
+    for n, max_distance in ((64, 16), (1024, 16), (1024, 64)):
+        q, k, v, a_k, a_v = meta_inputs(8, n=n, d=64, max_distance=max_distance)
         plain = count(attention, q, k, v).flops
         gather = count(relative_attention_gather, q, k, v, a_k, a_v).flops / plain
         dense = count(relative_attention_dense, q, k, v, a_k, a_v).flops / plain
-        ratios[f"gather / plain, n = {n}, k = {reach}"] = gather
-        as_said &= gather == 1 + (2 * reach + 1) / n and dense == 2
+        ratios[f"gather / plain, n = {n}, k = {max_distance}"] = gather
+        as_said &= gather == 1 + (2 * max_distance + 1) / n and dense == 2
     return Measured(
         ratios | {"dense / plain, each": dense},
         "exactly 1 + (2k + 1)/n; exactly 2",
@@ -320,12 +323,13 @@ def family(g: torch.Generator, n: int, d: int) -> dict[str, Tensor]:
 def the_family_sees_offsets_alone(g):
     n, d = 12, 16
     off = {
-        name: apart(scores[1:, 1:], scores[:-1, :-1]) for name, scores in family(g, n, d).items()
+        name: max_abs_diff(scores[1:, 1:], scores[:-1, :-1])
+        for name, scores in family(g, n, d).items()
     }
     # rows n - 1 on hold the sinusoids of the positions from 0 on
     x = normal(g, 1, d).double() + sinusoidal_relative(n, d, g.device)[n - 1 :]
     w = normal(g, d, d).double()
-    absolute = apart((x @ w @ x.mT)[1:, 1:], (x @ w @ x.mT)[:-1, :-1])
+    absolute = max_abs_diff((x @ w @ x.mT)[1:, 1:], (x @ w @ x.mT)[:-1, :-1])
     return Measured(
         {f"apart, {name}": by for name, by in (off | {"added sinusoids": absolute}).items()},
         "rounding in float32, at most 0.001; over 0.1",
@@ -343,7 +347,7 @@ def rope_turns_and_keeps_lengths(g):
     p = torch.arange(1001, device=g.device)
     turned, key = rope(q, p), rope(k, p + 3)
     products = (turned * key).sum(-1)
-    longer = apart(turned.norm(dim=-1), q.norm(dim=-1))
+    longer = max_abs_diff(turned.norm(dim=-1), q.norm(dim=-1))
     unturned = (products[0] - (q * k).sum(-1)[0]).abs().item()
     return Measured(
         {
@@ -376,7 +380,7 @@ def alibi_is_a_table(g):
     wide_k = torch.cat([k, k.new_zeros(n, 1)], -1)
     by_table = relative_attention(wide_q, wide_k, v, a_k, None)
     return Measured(
-        {"outputs apart": apart(direct, by_table)},
+        {"outputs apart": max_abs_diff(direct, by_table)},
         "rounding, at most 1e-6",
-        apart(direct, by_table) <= 1e-6,
+        max_abs_diff(direct, by_table) <= 1e-6,
     )

@@ -48,10 +48,13 @@ def by_torch(q, k, v, width, causal=False):
     return F.scaled_dot_product_attention(q, k, v, mask.to(q.device))
 
 
-def same_with_gradients(ours, theirs, inputs, toward):
+def same_with_gradients(ours, theirs, inputs, grad_output):
     torch.testing.assert_close(ours, theirs)
     torch.testing.assert_close(
-        *(torch.autograd.grad(out, inputs, toward, retain_graph=True) for out in (ours, theirs))
+        *(
+            torch.autograd.grad(out, inputs, grad_output, retain_graph=True)
+            for out in (ours, theirs)
+        )
     )
 
 
@@ -267,7 +270,6 @@ def ones(*shape):
 SQUARE = (ones(2, 5, 3),) * 3
 
 
-@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     "call, message",
     [
@@ -278,14 +280,17 @@ SQUARE = (ones(2, 5, 3),) * 3
         (lambda: windowed_attention(*SQUARE, 2), "width=2 is even"),
         (
             lambda: windowed_attention(ones(4, 3), ones(5, 3), ones(5, 3), 3),
-            "4 queries, but 5 keys: a window is of one text",
+            r"k has n=5, but q has n=4: q=\(4, 3\)",
         ),
-        (lambda: windowed_attention(ones(5, 3), ones(5, 2), ones(5, 3), 3), "q has width 3 and k"),
+        (
+            lambda: windowed_attention(ones(5, 3), ones(5, 2), ones(5, 3), 3),
+            r"k has d=2, but q has d=3: q=\(5, 3\)",
+        ),
         (lambda: convolutional_self_attention(*SQUARE, 3, 2), "width=2 is even"),
         (lambda: convolutional_self_attention(*SQUARE, 4, 1), "width=4 is even"),
         (
             lambda: convolutional_self_attention(*(ones(5, 3),) * 3, 3, 1),
-            r"q=\(5, 3\) needs three axes",
+            r"q=\(5, 3\) should be \(\.\.\., heads, n, d\)",
         ),
         (lambda: convolution_as_attention(ones(4, 3), 1.0), r"weight=\(4, 3\) must be"),
         (lambda: convolution_as_attention(ones(4, 3, 0), 1.0), r"weight=\(4, 3, 0\) must be"),

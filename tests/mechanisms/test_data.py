@@ -11,7 +11,7 @@ import torch
 from attncourse import data
 from attncourse.data import (
     Archive,
-    BrokenError,
+    CorruptArchiveError,
     Sentence,
     UnavailableError,
     Vocabulary,
@@ -79,7 +79,7 @@ def test_a_file_that_was_damaged_in_the_cache_is_downloaded_anew(cache, pip):
 )
 def test_what_is_not_the_archive_is_refused_and_leaves_nothing(cache, pip, files, message):
     pip(files)
-    with pytest.raises(BrokenError, match=message):
+    with pytest.raises(CorruptArchiveError, match=message):
         fetch(WHEEL)
     assert list(cache.iterdir()) == []
 
@@ -112,7 +112,7 @@ def test_without_network_the_treebank_is_our_sample_and_says_so(cache, pip):
 
 def test_a_file_with_another_hash_is_an_error_not_the_sample(cache, pip):
     pip({data.TREEBANK.name: b"abc"})
-    with pytest.raises(BrokenError, match=r"turkish_treebanks-1\.0\.0"):
+    with pytest.raises(CorruptArchiveError, match=r"turkish_treebanks-1\.0\.0"):
         treebank()
 
 
@@ -129,7 +129,9 @@ def test_an_archive_that_cannot_be_read_is_named(cache, pip, monkeypatch, conten
     pinned = data.TREEBANK._replace(sha256=data.hashlib.sha256(content).hexdigest())
     monkeypatch.setattr(data, "TREEBANK", pinned)
     pip({pinned.name: content})
-    with pytest.raises(BrokenError, match=r"turkish_treebanks-1\.0\.0.* cannot be read .*: delete"):
+    with pytest.raises(
+        CorruptArchiveError, match=r"turkish_treebanks-1\.0\.0.* cannot be read .*: delete"
+    ):
         treebank()
 
 
@@ -156,14 +158,14 @@ def test_the_sample_is_made_of_trees_with_a_gloss_for_each_word():
     assert len(SENTENCES) == 31
     for one in SENTENCES:
         n = len(one.forms)
-        assert n == len(one.upos) == len(one.functions) == len(one.heads) == len(one.gloss)
+        assert n == len(one.upos) == len(one.functions) == len(one.parents) == len(one.gloss)
         assert all(one.gloss)
-        assert [one.functions[i] for i in range(n) if one.heads[i] == -1] == ["root"]
+        assert [one.functions[i] for i in range(n) if one.parents[i] == -1] == ["root"]
         for i in range(n):
             steps = 0
             while i != -1:
                 assert 0 <= i < n and steps < n
-                i, steps = one.heads[i], steps + 1
+                i, steps = one.parents[i], steps + 1
 
 
 def test_a_sentence_is_what_its_lines_say():
@@ -193,7 +195,7 @@ def test_a_batch_is_padded_to_its_longest_sentence():
     short, long = SAMPLE.train[0], SAMPLE.train[1]
     batch = vocabulary.batch([short, long])
     assert batch.lengths.tolist() == [3, 5]
-    assert batch.heads.tolist() == [[1, -1, 1, -1, -1], [1, 3, 3, -1, 3]]
+    assert batch.parents.tolist() == [[1, -1, 1, -1, -1], [1, 3, 3, -1, 3]]
     assert batch.words[0, 3:].tolist() == batch.suffixes[0, 3:].tolist() == [data.PADDING] * 2
     assert batch.labels[0, 3:].tolist() == [data.NO_LABEL] * 2
     names = list(vocabulary.labels)

@@ -54,11 +54,11 @@ def test_attention_equals_torch_with_its_gradients(normal, g, dtype, leading, si
     mask = random_mask(g, *leading, sizes[0], sizes[1]) if masked else None
     ours = attention(q, k, v, mask)
     theirs = F.scaled_dot_product_attention(q, k, v, mask)
-    toward = normal(*ours.shape, dtype=dtype)
+    grad_output = normal(*ours.shape, dtype=dtype)
     torch.testing.assert_close(ours, theirs)
     torch.testing.assert_close(
-        torch.autograd.grad(ours, (q, k, v), toward),
-        torch.autograd.grad(theirs, (q, k, v), toward),
+        torch.autograd.grad(ours, (q, k, v), grad_output),
+        torch.autograd.grad(theirs, (q, k, v), grad_output),
     )
 
 
@@ -214,22 +214,30 @@ def sized(**shapes):
     return {name: torch.zeros(shape) for name, shape in shapes.items()}
 
 
-@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("arguments", "numbers"),
     [
-        (sized(q=(3, 4), k=(5, 6), v=(5, 2)), "q has width 4 and k has width 6"),
-        (sized(q=(3, 4), k=(5, 4), v=(6, 2)), "5 keys, but 6 values"),
-        (sized(q=(3, 0), k=(5, 0), v=(5, 2)), "d_k=0"),
-        (sized(q=(2, 3, 4), k=(7, 5, 4), v=(7, 5, 2)), r"leading axes .* q=\(2, 3, 4\)"),
-        (sized(q=(4,), k=(5, 4), v=(5, 2)), r"two axes, .* q=\(4,\)"),
+        (
+            sized(q=(3, 4), k=(5, 6), v=(5, 2)),
+            r"attention: k has d_k=6, but q has d_k=4: q=\(3, 4\) is .* k=\(5, 6\)",
+        ),
+        (
+            sized(q=(3, 4), k=(5, 4), v=(6, 2)),
+            r"v has m=6, but k has m=5: k=\(5, 4\) is .* v=\(6, 2\)",
+        ),
+        (sized(q=(3, 0), k=(5, 0), v=(5, 2)), r"d_k=0, but a dimension is at least 1: q=\(3, 0\)"),
+        (
+            sized(q=(2, 3, 4), k=(7, 5, 4), v=(7, 5, 2)),
+            r"leading axes of k, \(7,\), do not broadcast with \(2,\): q=\(2, 3, 4\)",
+        ),
+        (sized(q=(4,), k=(5, 4), v=(5, 2)), r"q=\(4,\) should be \(\.\.\., n, d_k\)"),
         (
             sized(q=(3, 4), k=(5, 4), v=(5, 2)) | {"mask": torch.ones(5, 3).bool()},
-            r"mask=\(5, 3\) does not broadcast to \(3, 5\)",
+            r"mask has n=5, but q has n=3: .* mask=\(5, 3\) is \(\.\.\., n or 1, m or 1\)",
         ),
         (
             sized(q=(3, 4), k=(5, 4), v=(5, 2)) | {"mask": torch.ones(2, 3, 5).bool()},
-            r"mask=\(2, 3, 5\) does not broadcast to \(3, 5\)",
+            r"axes of mask, \(2,\), do not broadcast to \(\): .* mask=\(2, 3, 5\)",
         ),
     ],
 )
@@ -238,7 +246,6 @@ def test_shapes_that_do_not_fit_are_named_with_their_numbers(arguments, numbers)
         attention(**arguments)
 
 
-@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.uint8])
 def test_a_mask_that_is_not_boolean_is_refused(dtype):
     x = torch.zeros(3, 4)
@@ -246,12 +253,11 @@ def test_a_mask_that_is_not_boolean_is_refused(dtype):
         attention(x, x, x, torch.ones(3, 3, dtype=dtype))
 
 
-@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("name", ["w_q", "w_k", "w_v"])
 def test_additive_weights_name_the_widths_that_do_not_agree(name):
     arguments = sized(q=(3, 4), k=(5, 2), w_q=(4, 6), w_k=(2, 6), w_v=(6,))
     arguments |= sized(**{name: (7,) if name == "w_v" else (7, 6)})
-    with pytest.raises(ValueError, match=rf"widths do not agree: .*{name}=\(7,"):
+    with pytest.raises(ValueError, match=rf"has (d_q|d_k|hidden)=\d, but .*{name}=\(7,"):
         additive_weights(**arguments)
 
 

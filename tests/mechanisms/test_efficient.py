@@ -11,9 +11,9 @@ from attncourse.efficient import (
     bigbird_mask,
     cache_bytes,
     flash_attention,
-    fold_in,
     grouped_query_attention,
     longformer_mask,
+    online_softmax_update,
 )
 
 LEADING = [(), (2,), (2, 1, 3)]
@@ -40,8 +40,8 @@ def random_mask(g, *shape):
 def agree(ours, theirs, inputs, g):
     """The same output, and the same gradients toward a random direction."""
     torch.testing.assert_close(ours, theirs)
-    toward = torch.randn(ours.shape, generator=g, dtype=ours.dtype).to(ours.device)
-    grads = (torch.autograd.grad(z, inputs, toward) for z in (ours, theirs))
+    grad_output = torch.randn(ours.shape, generator=g, dtype=ours.dtype).to(ours.device)
+    grads = (torch.autograd.grad(z, inputs, grad_output) for z in (ours, theirs))
     torch.testing.assert_close(*grads)
 
 
@@ -200,7 +200,7 @@ def test_each_block_leaves_the_softmax_of_all_keys_so_far(normal):
     )
     for end in (4, 8, 10):
         here = slice((end - 1) // 4 * 4, end)
-        top, total, z = fold_in(top, total, z, scores[..., here], v[..., here, :])
+        top, total, z = online_softmax_update(top, total, z, scores[..., here], v[..., here, :])
         torch.testing.assert_close(top, scores[..., :end].amax(-1, keepdim=True))
         torch.testing.assert_close(top + total.log(), scores[..., :end].logsumexp(-1, keepdim=True))
         torch.testing.assert_close(z / total, scores[..., :end].softmax(-1) @ v[..., :end, :])
@@ -230,7 +230,6 @@ def test_the_meta_device_gives_the_shapes():
 X = torch.zeros(4, 5, 3)
 
 
-@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("call", "numbers"),
     [
@@ -244,19 +243,19 @@ X = torch.zeros(4, 5, 3)
         (lambda g: bigbird_mask(8, 3, [], -1, g), "random=-1"),
         (lambda g: grouped_query_attention(X, X[:3], X[:3]), "heads=4 .* groups=3"),
         (lambda g: grouped_query_attention(X, X[:0], X[:0]), "heads=4 .* groups=0"),
-        (lambda g: grouped_query_attention(X[0], X[0], X[0]), r"three axes.*\(5, 3\)"),
-        (lambda g: grouped_query_attention(X, X[:2, :, :2], X[:2]), "width 3 .* width 2"),
-        (lambda g: grouped_query_attention(X, X[:2], X[:2, :4]), "5 keys, but 4 values"),
+        (lambda g: grouped_query_attention(X[0], X[0], X[0]), r"q=\(5, 3\) .* heads, n, d"),
+        (lambda g: grouped_query_attention(X, X[:2, :, :2], X[:2]), "k has d=2, but q has d=3"),
+        (lambda g: grouped_query_attention(X, X[:2], X[:2, :4]), "v has m=4, but k has m=5"),
         (lambda g: grouped_query_attention(X, X[:2, :0], X[:2, :0]), "5 queries and 0 keys"),
         (
             lambda g: grouped_query_attention(X, X, X, torch.ones(3, 5, 5, dtype=torch.bool)),
-            r"mask=\(3, 5, 5\) does not broadcast to \(4, 5, 5\)",
+            r"axes of mask, \(3,\), do not broadcast to \(4,\): .* mask=\(3, 5, 5\)",
         ),
         (lambda g: flash_attention(X[:, :0], X, X), "0 queries and 5 keys"),
         (lambda g: flash_attention(X, X[:, :0], X[:, :0]), "5 queries and 0 keys"),
         (lambda g: flash_attention(X, X, X, block=0), "block=0"),
         (lambda g: flash_attention(X, X[:, :4], X[:, :4], causal=True), "n=5 at most m=4"),
-        (lambda g: flash_attention(X, X[..., :2], X), "width 3 .* width 2"),
+        (lambda g: flash_attention(X, X[..., :2], X), "k has d=2, but q has d=3"),
     ],
 )  # fmt: skip
 def test_bad_input_is_named_with_its_numbers(call, numbers, g):

@@ -9,9 +9,9 @@ from attncourse.dot_product import attention, causal_mask, padding_mask
 from attncourse.linear import (
     feature_map,
     linear_attention,
-    linear_attention_chunked,
-    linear_attention_cumulative,
-    linear_attention_masked,
+    linear_attention_chunkwise,
+    linear_attention_cumsum,
+    linear_attention_parallel,
     linear_attention_recurrent,
     linear_attention_state,
     linear_attention_step,
@@ -25,16 +25,16 @@ def causal(q, k, v, feature_map=feature_map):
 
 
 def short_chunks(q, k, v, feature_map=feature_map):
-    return linear_attention_chunked(q, k, v, feature_map=feature_map, chunk=3)
+    return linear_attention_chunkwise(q, k, v, feature_map=feature_map, chunk=3)
 
 
 def masked(q, k, v, feature_map=feature_map):
-    return linear_attention_masked(q, k, v, feature_map=feature_map)
+    return linear_attention_parallel(q, k, v, feature_map=feature_map)
 
 
 FORMS = {
     "masked": masked,
-    "cumulative": linear_attention_cumulative,
+    "cumulative": linear_attention_cumsum,
     "recurrent": linear_attention_recurrent,
     "chunks of 3": short_chunks,
     "causal": causal,
@@ -94,10 +94,11 @@ def test_every_form_equals_torch_s_softmax_of_the_logarithms(form, inputs, n, fe
 def test_every_form_is_the_masked_one_with_its_gradients(form, inputs, normal, n, leading):
     tensors = inputs(leading, n)
     ours, want = form(*tensors), masked(*tensors)
-    toward = normal(*want.shape)
+    grad_output = normal(*want.shape)
     torch.testing.assert_close(ours, want)
     torch.testing.assert_close(
-        torch.autograd.grad(ours, tensors, toward), torch.autograd.grad(want, tensors, toward)
+        torch.autograd.grad(ours, tensors, grad_output),
+        torch.autograd.grad(want, tensors, grad_output),
     )
 
 
@@ -106,11 +107,12 @@ def test_every_form_is_the_masked_one_with_its_gradients(form, inputs, normal, n
 def test_one_state_for_all_queries_is_the_form_with_all_pairs(inputs, normal, features, n, m):
     tensors, features = inputs((2, 3), n, m), FEATURES[features]
     ours = linear_attention(*tensors, feature_map=features)
-    want = linear_attention_masked(*tensors, causal=False, feature_map=features)
-    toward = normal(*want.shape)
+    want = linear_attention_parallel(*tensors, causal=False, feature_map=features)
+    grad_output = normal(*want.shape)
     torch.testing.assert_close(ours, want)
     torch.testing.assert_close(
-        torch.autograd.grad(ours, tensors, toward), torch.autograd.grad(want, tensors, toward)
+        torch.autograd.grad(ours, tensors, grad_output),
+        torch.autograd.grad(want, tensors, grad_output),
     )
 
 
@@ -118,7 +120,7 @@ def test_one_state_for_all_queries_is_the_form_with_all_pairs(inputs, normal, fe
 @pytest.mark.parametrize("n", [1, 5, 7, 130])
 def test_any_length_of_chunk_gives_the_same(inputs, chunk, n):
     q, k, v = inputs((2,), n)
-    torch.testing.assert_close(linear_attention_chunked(q, k, v, chunk=chunk), masked(q, k, v))
+    torch.testing.assert_close(linear_attention_chunkwise(q, k, v, chunk=chunk), masked(q, k, v))
 
 
 def test_the_features_are_those_of_the_paper(normal):
@@ -160,7 +162,7 @@ def test_padding_has_no_weight_and_no_gradient(inputs, g, is_causal):
     lengths = torch.tensor([130, 70, 1], device=device())
     mask = padding_mask(lengths, 130)
     out = linear_attention(q, k, v, causal=is_causal, mask=mask)
-    torch.testing.assert_close(out, linear_attention_masked(q, k, v, causal=is_causal, mask=mask))
+    torch.testing.assert_close(out, linear_attention_parallel(q, k, v, causal=is_causal, mask=mask))
     for row, n in enumerate(lengths.tolist()):
         alone = linear_attention(q[row, :n], k[row, :n], v[row, :n], causal=is_causal)
         torch.testing.assert_close(out[row, :n], alone)
@@ -173,13 +175,13 @@ def test_plain_chunks_leave_padding_out(inputs, chunk):
     q, k, v = inputs((3,), 10)
     mask = padding_mask(torch.tensor([10, 7, 0], device=device()), 10)
     torch.testing.assert_close(
-        linear_attention_chunked(q, k, v, mask, chunk=chunk),
-        linear_attention_masked(q, k, v, mask=mask),
+        linear_attention_chunkwise(q, k, v, mask, chunk=chunk),
+        linear_attention_parallel(q, k, v, mask=mask),
     )
 
 
 @pytest.mark.parametrize("is_causal", [False, True])
-@pytest.mark.parametrize("f", [linear_attention, linear_attention_masked])
+@pytest.mark.parametrize("f", [linear_attention, linear_attention_parallel])
 def test_a_query_with_no_key_gets_zeros_and_finite_gradients(inputs, f, is_causal):
     q, k, v = inputs((2,), 5)
     mask = torch.tensor([[[False] * 5], [[False, False, True, True, True]]], device=device())
@@ -342,14 +344,13 @@ def test_a_layer_takes_it_in_place_of_attention(normal):
         layer(x, mask=causal_mask(5, device()))
 
 
-@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("f", "sizes", "message"),
     [
-        (linear_attention_cumulative, (3, 4), "as many queries as keys: 3 and 4"),
-        (linear_attention_recurrent, (3, 4), "as many queries as keys: 3 and 4"),
-        (linear_attention_masked, (3, 4), "as many queries as keys: 3 and 4"),
-        (linear_attention_chunked, (3, 4), "as many queries as keys: 3 and 4"),
+        (linear_attention_cumsum, (3, 4), "k has n=4, but q has n=3"),
+        (linear_attention_recurrent, (3, 4), "k has n=4, but q has n=3"),
+        (linear_attention_parallel, (3, 4), "as many queries as keys: 3 and 4"),
+        (linear_attention_chunkwise, (3, 4), "k has n=4, but q has n=3"),
         (causal, (5, 4), "as many queries as keys: 5 and 4"),
     ],
 )
@@ -358,19 +359,20 @@ def test_a_causal_form_needs_as_many_queries_as_keys(f, sizes, message, inputs):
         f(*inputs((), *sizes))
 
 
-@pytest.mark.usefixtures("unchecked")
 def test_what_does_not_fit_is_refused_with_the_numbers(inputs):
     q, k, v = inputs((), 5)
-    with pytest.raises(ValueError, match="q has width 3 and k has width 4"):
+    with pytest.raises(ValueError, match="k has d=4, but q has d=3"):
         linear_attention(q[..., :3], k, v)
-    with pytest.raises(ValueError, match="5 keys, but 4 values"):
+    with pytest.raises(ValueError, match="v has m=4, but k has m=5"):
         linear_attention(q, k, v[:4])
-    with pytest.raises(ValueError, match=r"mask=\(5, 5\) has to be \(\.\.\., 1, 5\)"):
+    with pytest.raises(
+        ValueError, match=r"5 stands where 1 should: mask=\(5, 5\) is \(\.\.\., 1, m\)"
+    ):
         linear_attention(q, k, v, mask=causal_mask(5, device()))
     with pytest.raises(TypeError, match="mask must be boolean"):
         linear_attention(q, k, v, mask=torch.ones(1, 5, device=device()))
     with pytest.raises(ValueError, match="chunk=0: a chunk has at least 1 token"):
-        linear_attention_chunked(q, k, v, chunk=0)
+        linear_attention_chunkwise(q, k, v, chunk=0)
 
 
 def test_softmax_attention_is_another_function(inputs):

@@ -73,11 +73,11 @@ def test_states_and_gradients_are_those_of_torch(network, inputs, normal, leadin
         ours, theirs = (f(network, x, weights, first) for f in (states, by_torch))
         torch.testing.assert_close(ours, theirs)
         leaves = [x, *weights, *(first if network == "lstm" else [first])]
-        toward = normal(*ours[0].shape)
+        grad_output = normal(*ours[0].shape)
         of_cell = 0 if network == "rnn" else normal(*ours[1].shape)
         grads = [
             torch.autograd.grad(
-                (out * toward).sum() + (0 if cell is None else (cell * of_cell).sum()), leaves
+                (out * grad_output).sum() + (0 if cell is None else (cell * of_cell).sum()), leaves
             )
             for out, cell in (ours, theirs)
         ]
@@ -187,13 +187,13 @@ def test_a_delay_of_two_has_its_gradient_at_distance_two():
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"x": (4,)}, r"x=\(4,\) needs two axes"),
-        ({"x": (2, 0, 4)}, r"x=\(2, 0, 4\) needs two axes, \(length, width\), and a token"),
-        ({"x": (2, 5, 6)}, r"w_ih=\(R, 4\) should be \(R, 6\), for tokens of width 6"),
-        ({"w_ih": (4, 4)}, r"w_ih=\(4, 4\) should be \(R, 4\)"),
-        ({"w_hh": (5, 3)}, r"w_hh=\(5, 3\) should be \(R, 3\), .* states of width 3"),
-        ({"b_ih": (2,)}, r"b_ih=\(2,\) should be \(R,\)"),
-        ({"b_hh": (3, 1)}, r"b_hh=\(3, 1\) should be \(R,\)"),
+        ({"x": (4,)}, r"x=\(4,\) should be \(\.\.\., n, d\)"),
+        ({"x": (2, 0, 4)}, r"x=\(2, 0, 4\) has no token"),
+        ({"x": (2, 5, 6)}, r"w_ih has d=4, but x has d=6: .* w_ih=\(R, 4\) is"),
+        ({"w_ih": (4, 4)}, r"=R, but w_ih has \w+=4: w_ih=\(4, 4\) is \(\w+, d\)"),
+        ({"w_hh": (5, 3)}, r"w_hh has \w+=[35], but w_\wh has \w+=\d+: .* w_hh=\(5, 3\)"),
+        ({"b_ih": (2,)}, r"b_ih has \w+=2, but w_ih has \w+=R: .* b_ih=\(2,\)"),
+        ({"b_hh": (3, 1)}, r"b_hh=\(3, 1\) should be \(\w+\)"),
         ({"first": (3,)}, r"a first state of \(3,\) should be \(2, 3\)"),
     ],
 )

@@ -26,7 +26,7 @@ FORMS = {
 }
 SHORT = [form for form in FORMS if form != "loops"]
 LEADING = [(), (2,), (2, 3), (2, 1, 3)]
-# n, m, reach: alone, odd, without distance, beyond the sequence, the last queries of a cache
+# n, m, max_distance: alone, odd, without distance, beyond the sequence, the last queries of a cache
 SIZES = [(1, 1, 0), (1, 1, 2), (7, 7, 2), (5, 5, 0), (5, 5, 4), (4, 4, 9), (3, 8, 2), (1, 6, 3)]
 form = pytest.fixture(params=FORMS)(lambda request: FORMS[request.param])
 
@@ -45,9 +45,9 @@ def normal(g):
 def inputs(normal):
     """Queries, keys, values and both tables, all of different widths, that want gradients."""
 
-    def draw(leading, n, m, reach, d=4, e=3, dtype=torch.float64):
+    def draw(leading, n, m, max_distance, d=4, e=3, dtype=torch.float64):
         of_words = [(*leading, n, d), (*leading, m, d), (*leading, m, e)]
-        tables = [(2 * reach + 1, d), (2 * reach + 1, e)]
+        tables = [(2 * max_distance + 1, d), (2 * max_distance + 1, e)]
         return [normal(*shape, dtype=dtype).requires_grad_() for shape in of_words + tables]
 
     return draw
@@ -62,9 +62,12 @@ def random_mask(g, *shape):
 
 def by_torch(q, k, v, a_k, a_v, mask):
     """torch's attention, with the term of the keys as its bias, and its weights for the values."""
-    n, m, reach = q.shape[-2], k.shape[-2], len(a_k) // 2
+    n, m, max_distance = q.shape[-2], k.shape[-2], len(a_k) // 2
     rows = torch.tensor(
-        [[min(max(j - i, -reach), reach) + reach for j in range(m)] for i in range(m - n, m)]
+        [
+            [min(max(j - i, -max_distance), max_distance) + max_distance for j in range(m)]
+            for i in range(m - n, m)
+        ]
     ).to(q.device)
     bias = (q[..., None, :] * a_k[rows]).sum(-1) / q.shape[-1] ** 0.5
     if mask is not None:
@@ -76,8 +79,8 @@ def by_torch(q, k, v, a_k, a_v, mask):
     return (weights[..., None] * (v[..., None, :, :] + a_v[rows])).sum(-2)
 
 
-def gradients(out, inputs, toward):
-    return torch.autograd.grad(out, [x for x in inputs if x is not None], toward)
+def gradients(out, inputs, grad_output):
+    return torch.autograd.grad(out, [x for x in inputs if x is not None], grad_output)
 
 
 @pytest.mark.parametrize("leading", LEADING, ids=str)
@@ -97,23 +100,25 @@ def test_every_form_is_the_loops_with_their_gradients(name, inputs, normal, g, t
         for mask in (None, random_mask(g, 2, 1, *sizes[:2])):
             ours = FORMS[name](q, k, v, a_k, a_v, mask)
             loops = relative_attention_loops(q, k, v, a_k, a_v, mask)
-            toward = normal(*loops.shape)
+            grad_output = normal(*loops.shape)
             torch.testing.assert_close(ours, loops)
             torch.testing.assert_close(
-                gradients(ours, (q, k, v, a_k, a_v), toward),
-                gradients(loops, (q, k, v, a_k, a_v), toward),
+                gradients(ours, (q, k, v, a_k, a_v), grad_output),
+                gradients(loops, (q, k, v, a_k, a_v), grad_output),
             )
 
 
 @pytest.mark.parametrize("n, m", [(129, 129), (200, 200), (70, 150)])
-@pytest.mark.parametrize("reach", [0, 16, 90, 300])
-def test_the_blocks_equal_the_gather_over_several_blocks(inputs, normal, g, n, m, reach):
-    tensors = inputs((2,), n, m, reach)
+@pytest.mark.parametrize("max_distance", [0, 16, 90, 300])
+def test_the_blocks_equal_the_gather_over_several_blocks(inputs, normal, g, n, m, max_distance):
+    tensors = inputs((2,), n, m, max_distance)
     mask = causal_mask(m, device())[m - n :] & random_mask(g, 2, n, m)
     ours, theirs = (f(*tensors, mask) for f in (relative_attention, relative_attention_gather))
-    toward = normal(*ours.shape)
+    grad_output = normal(*ours.shape)
     torch.testing.assert_close(ours, theirs)
-    torch.testing.assert_close(gradients(ours, tensors, toward), gradients(theirs, tensors, toward))
+    torch.testing.assert_close(
+        gradients(ours, tensors, grad_output), gradients(theirs, tensors, grad_output)
+    )
 
 
 @pytest.mark.parametrize("masked", [False, True], ids=["open", "masked"])
@@ -143,13 +148,13 @@ def test_the_index_of_ten_words_and_three_steps():
 
 
 @settings(max_examples=30, deadline=None)
-@given(n=st.integers(0, 12), reach=st.integers(0, 15))
-def test_the_index_depends_on_the_offset_and_stops_at_the_reach(n, reach):
-    index = relative_index(n, reach)
+@given(n=st.integers(0, 12), max_distance=st.integers(0, 15))
+def test_the_index_depends_on_the_offset_and_stops_at_max_distance(n, max_distance):
+    index = relative_index(n, max_distance)
     assert index.shape == (n, n)
     for i in range(n):
         for j in range(n):
-            assert index[i, j] == min(2 * reach, max(0, j - i + reach))
+            assert index[i, j] == min(2 * max_distance, max(0, j - i + max_distance))
 
 
 def test_without_distance_the_tables_add_one_vector(form, inputs):
@@ -164,7 +169,7 @@ def test_tables_of_zeros_leave_attention(form, inputs, g):
     torch.testing.assert_close(form(q, k, v, *zeros, mask), attention(q, k, v, mask))
 
 
-def test_words_beyond_the_reach_may_change_places(form, inputs):
+def test_words_beyond_max_distance_may_change_places(form, inputs):
     q, k, v, a_k, a_v = (x.detach() for x in inputs((2,), 7, 7, 2))
     order = torch.tensor([0, 1, 2, 6, 4, 3, 5], device=device())
     before = form(q, k, v, a_k, a_v)
@@ -196,8 +201,8 @@ def test_the_heads_share_the_tables(form, inputs):
     q, k, v, a_k, a_v = inputs((3,), 5, 5, 2)
     together = torch.autograd.grad(form(q, k, v, a_k, a_v).sum(), (a_k, a_v))
     heads = [form(q[h], k[h], v[h], a_k, a_v).sum() for h in range(3)]
-    apart = [torch.autograd.grad(head, (a_k, a_v)) for head in heads]
-    for table, of_heads in zip(together, zip(*apart, strict=True), strict=True):
+    separate = [torch.autograd.grad(head, (a_k, a_v)) for head in heads]
+    for table, of_heads in zip(together, zip(*separate, strict=True), strict=True):
         torch.testing.assert_close(table, sum(of_heads))
 
 
@@ -225,10 +230,10 @@ def test_leading_axes_broadcast_with_their_gradients(form, normal, inputs):
     k, v = normal(3, 5, 4).requires_grad_(), normal(2, 1, 5, 3).requires_grad_()
     ours = form(q, k, v, a_k, a_v)
     wide = form(q, k.expand(2, 3, 5, 4), v.expand(2, 3, 5, 3), a_k, a_v)
-    toward = normal(*wide.shape)
+    grad_output = normal(*wide.shape)
     torch.testing.assert_close(ours, wide)
     torch.testing.assert_close(
-        gradients(ours, (q, k, v), toward), gradients(wide, (q, k, v), toward)
+        gradients(ours, (q, k, v), grad_output), gradients(wide, (q, k, v), grad_output)
     )
 
 
@@ -268,8 +273,11 @@ def test_the_meta_device_gives_the_shapes(form, leading):
 
 def test_the_forms_cost_what_they_say():
     """h heads of n words, width d: n n d numbers; h n n; a few rows of it at a time."""
-    h, n, d, reach = 8, 1024, 64, 16
-    words, table = torch.empty(h, n, d, device="meta"), torch.empty(2 * reach + 1, d, device="meta")
+    h, n, d, max_distance = 8, 1024, 64, 16
+    words, table = (
+        torch.empty(h, n, d, device="meta"),
+        torch.empty(2 * max_distance + 1, d, device="meta"),
+    )
     largest = {name: count(FORMS[name], *[words] * 3, *[table] * 2).largest for name in SHORT}
     assert largest["dense"] == n * n * d
     assert largest["gather"] == h * n * n

@@ -200,22 +200,21 @@ FORMS = [
 ]
 
 
-@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.__name__)
 @pytest.mark.parametrize(
     ("changed", "numbers"),
     [
-        ({"k": (5, 6)}, "q has width 4 and k has width 6"),
-        ({"v": (6, 2)}, "5 keys, but 6 values"),
+        ({"k": (5, 6)}, "k has d=6, but q has d=4"),
+        ({"v": (6, 2)}, "v has m=6, but k has m=5"),
         ({"q": (6, 4)}, "6 queries cannot be the last of 5 positions"),
-        ({"a_k": (6, 4)}, r"a_k=\(6, 4\) must have 2 \* reach \+ 1 rows"),
-        ({"a_k": (2, 7, 4)}, r"a_k=\(2, 7, 4\) must have"),
-        ({"a_v": (0, 2)}, r"a_v=\(0, 2\) must have"),
-        ({"a_k": (7, 3)}, r"a_k=\(7, 3\) .* width of k=\(5, 4\)"),
-        ({"a_v": (7, 3)}, r"a_v=\(7, 3\) .* width of v=\(5, 2\)"),
-        ({"a_v": (9, 2)}, "a_k has 7 rows and a_v has 9"),
+        ({"a_k": (6, 4), "a_v": None}, r"a_k=\(6, 4\) must have 2 \* max_distance \+ 1 rows"),
+        ({"a_k": (2, 7, 4)}, r"a_k=\(2, 7, 4\) should be \(rows, d\)"),
+        ({"a_k": (0, 4), "a_v": (0, 2)}, r"a_k=\(0, 4\) must have"),
+        ({"a_k": (7, 3)}, r"a_k has d=3, but q has d=4: .* a_k=\(7, 3\) is \(rows, d\)"),
+        ({"a_v": (7, 3)}, r"a_v has e=3, but v has e=2: .* a_v=\(7, 3\) is \(rows, e\)"),
+        ({"a_v": (9, 2)}, "a_v has rows=9, but a_k has rows=7"),
         ({"a_k": None, "a_v": None}, "both None"),
-        ({"mask": (5, 3)}, r"mask=\(5, 3\) does not broadcast to \(3, 5\)"),
+        ({"mask": (5, 3)}, r"mask has n=5, but q has n=3: .* mask=\(5, 3\)"),
     ],
     ids=str,
 )
@@ -228,22 +227,21 @@ def test_sizes_that_do_not_fit_are_named(form, changed, numbers):
         form(**arguments)
 
 
-@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("call", "numbers"),
     [
-        (lambda: relative_index(3, -1), "n=3 and reach=-1"),
-        (lambda: relative_index(-1, 2), "n=-1 and reach=2"),
-        (lambda: RelativeAttention(4, -1), "reach=-1"),
+        (lambda: relative_index(3, -1), "n=3 and max_distance=-1"),
+        (lambda: relative_index(-1, 2), "n=-1 and max_distance=2"),
+        (lambda: RelativeAttention(4, -1), "max_distance=-1"),
         (lambda: RelativeAttention(0, 1), "d_h=0"),
         (lambda: RelativeAttention(4, 1, keys=False, values=False), "keys=False, values=False"),
         (lambda: skew(torch.zeros(3, 4)), "3 queries have 5 offsets, not 4"),
-        (lambda: causal_skew(torch.zeros(3, 5)), "3 queries have 3 offsets up to 0, not 5"),
+        (lambda: causal_skew(torch.zeros(3, 5)), "x has n=5, but x has n=3"),
         (lambda: sinusoidal_relative(0, 4), "n=0"),
         (lambda: sinusoidal_relative(3, 0), "d=0"),
-        (lambda: t5_buckets(3, 7), "buckets=7 for 2 directions"),
-        (lambda: t5_buckets(3, 2), "buckets=2 for 2 directions"),
-        (lambda: t5_buckets(3, 32, 8), "farthest=8"),
+        (lambda: t5_buckets(3, 7), "num_buckets=7 for 2 directions"),
+        (lambda: t5_buckets(3, 2), "num_buckets=2 for 2 directions"),
+        (lambda: t5_buckets(3, 32, 8), "max_distance=8"),
         (lambda: alibi_bias(0, 3), "heads=0"),
         (lambda: rope(torch.zeros(3, 5), torch.arange(3)), "d=5 is odd"),
     ],

@@ -8,10 +8,12 @@ from attncourse.relative import relative_index
 from tests.plot.test_plot import Elements
 
 
-@pytest.mark.parametrize(("length", "reach"), [(1, 0), (1, 1), (5, 0), (7, 2), (10, 3), (4, 4)])
-def test_the_figure_begins_with_the_row_numbers_of_the_package(length, reach):
-    texts = Elements(plot.clipping(length, reach, alt="rows")._repr_html_()).texts
-    expected = relative_index(length, reach)
+@pytest.mark.parametrize(
+    ("length", "max_distance"), [(1, 0), (1, 1), (5, 0), (7, 2), (10, 3), (4, 4)]
+)
+def test_the_figure_begins_with_the_row_numbers_of_the_package(length, max_distance):
+    texts = Elements(plot.clipping(length, max_distance, alt="rows")._repr_html_()).texts
+    expected = relative_index(length, max_distance)
     assert torch.equal(torch.tensor([int(text) for text in texts["row"]]), expected.flatten())
 
 
@@ -21,7 +23,7 @@ def test_a_word_knows_ten_others_by_seven_rows():
     assert texts["name"] == [str(i) for i in range(10)] * 2
 
 
-@pytest.mark.parametrize(("length", "reach"), [(0, 0), (4, 5), (4, -1)])
-def test_what_cannot_be_shown_is_refused_with_the_numbers(length, reach):
-    with pytest.raises(ValueError, match=f"length={length}, reach={reach}: "):
-        plot.clipping(length, reach, alt="rows")
+@pytest.mark.parametrize(("length", "max_distance"), [(0, 0), (4, 5), (4, -1)])
+def test_what_cannot_be_shown_is_refused_with_the_numbers(length, max_distance):
+    with pytest.raises(ValueError, match=f"length={length}, max_distance={max_distance}: "):
+        plot.clipping(length, max_distance, alt="rows")

@@ -9,7 +9,7 @@ import torch
 from attncourse import plot
 from attncourse.linear import (
     feature_map,
-    linear_attention_masked,
+    linear_attention_parallel,
     linear_attention_state,
 )
 
@@ -28,7 +28,7 @@ def numbers(slots):
 def test_every_state_of_the_figure_equals_the_package(tab):
     tab.set_content(page_of(GROWING))
     states = [{"token": t, "chunk": c} for t, c in product(range(N), range(N))]
-    want = linear_attention_masked(Q, K, V)
+    want = linear_attention_parallel(Q, K, V)
     weights = feature_map(Q) @ feature_map(K).mT
     for state, got in zip(states, visit(figure_in(tab), states), strict=True):
         t, chunk = state["token"], state["chunk"] + 1

@@ -20,21 +20,22 @@ def test_every_state_of_the_clipping_table_equals_the_package(tab):
     tab.set_content(page_of(CLIPPING))
     states = [{"n": n, "k": k} for n, k in product(range(N), range(N + 1))]
     for state, got in zip(states, visit(figure_in(tab), states), strict=True):
-        n, reach = state["n"] + 1, state["k"]
-        rows = relative_index(n, reach)
+        n, max_distance = state["n"] + 1, state["k"]
+        rows = relative_index(n, max_distance)
         shown = [text for text, _ in got["row"]]
         kept = [shown[i * N : i * N + n] for i in range(n)]
         assert kept == [[str(one) for one in row] for row in rows.tolist()], state
         assert sum(text != "" for text in shown) == n * n, state
         ((said, _),) = got["said"]
-        assert said.startswith(f"The table has {2 * reach + 1} row"), state
+        assert said.startswith(f"The table has {2 * max_distance + 1} row"), state
         assert {int(x) for x in re.findall(r"(?:rows?|to) (\d+)(?= to| are| is)", said)} == {
             rows.min().item(), rows.max().item()
         }, state  # fmt: skip
         for row, pairs in re.findall(r"[Rr]ow (\d+) serves (?:all )?(\d+) pair", said):
             assert (rows == int(row)).sum() == int(pairs), state
         shared = any(
-            (rows == row).sum() > max(0, n - abs(row - reach)) for row in range(2 * reach + 1)
+            (rows == row).sum() > max(0, n - abs(row - max_distance))
+            for row in range(2 * max_distance + 1)
         )
         assert ("No two offsets" in said) != shared, state
 

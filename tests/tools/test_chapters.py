@@ -108,6 +108,10 @@ def test_what_another_page_holds_is_linked(course):
             "```python\n@property\ndef b(self):\n    return 1\n```",
         ),
         (
+            '```{include} ../package/code.py\n:start-after: "@property"\n:end-before: "(self"\n```',
+            "def b",
+        ),
+        (
             "```{code-block} python\n:caption: How\nx\n```",
             "```python\nx\n```\n\n**Listing 2.1.** How",
         ),
@@ -158,6 +162,8 @@ def test_each_thing_of_myst_becomes_plain_markdown(course, text, wanted):
         (":::{note}\nx", 6, ":::{note} is never closed"),
         ("```{literalinclude} ../package/code.py\n:pyobject: C\n```", 6, "code.py has no C"),
         ("```{literalinclude} ../package/code.py\n:lines: 1\n```", 6, "not ['lines']"),
+        ("```{include} ../package/code.py\n:start-after: nowhere\n```", 6, "no 'nowhere'"),
+        ("```{include} ../package/code.py\n:lines: 1\n```", 6, "include takes no lines"),
         ("```{list-table}\n* - a\n  - b\n* - c\n```", 6, "rows of the list-table differ"),
         ("text\n\n(label)=\n", 8, "nothing follows the label label"),
     ],

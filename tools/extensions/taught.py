@@ -40,7 +40,8 @@ class Listing(LiteralInclude):
         path = Path(self.env.relfn2path(self.arguments[0])[0])
         if name := self.options.get("pyobject"):
             words = nodes.paragraph("", "In the reference: ", classes=["in-the-reference"])
-            words += link(f"{'.'.join(path.with_suffix('').parts)}.{name}", name)
+            # a chapter's module may be a folder, whose functions belong to the folder
+            words += link(f"{'.'.join(path.with_suffix('').parts[:2])}.{name}", name)
             self.set_source_info(words)
             self.set_source_info(words[-1])
             shown.append(words)
@@ -58,11 +59,13 @@ def link(target: str, words: str) -> addnodes.pending_xref:
 
 def functions(app, module: str) -> dict[str, int]:
     """The public functions and classes that a module makes, in full, each with its line."""
-    path = Path(app.srcdir, *module.split(".")).with_suffix(".py")
-    if not path.is_file():
-        return {}
+    path = Path(app.srcdir, *module.split("."))
+    files = [path.with_suffix(".py")]
+    if Path(app.srcdir, "chapters", f"{path.name}.md").is_file() and path.is_dir():
+        files = sorted(path.glob("*.py"))
     made = (ast.FunctionDef, ast.ClassDef)
-    body = [node for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, made)]
+    trees = [ast.parse(file.read_text("utf-8")) for file in files if file.is_file()]
+    body = [node for tree in trees for node in tree.body if isinstance(node, made)]
     names = {node.name: node.lineno for node in body if not node.name.startswith("_")}
     return {f"{module}.{name}": line for name, line in names.items()}
 

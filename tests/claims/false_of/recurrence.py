@@ -1,11 +1,7 @@
-"""The claims of the chapter recurrence notice a wrong mechanism."""
+"""For each claim of the chapter recurrence, a wrong function that it must notice."""
 
-import pytest
 import torch
 
-from attncourse.claims import claims
-from attncourse.claims import recurrence as page
-from attncourse.dot_product import attention
 from attncourse.recurrence import gradient_by_distance, lstm, rnn
 
 
@@ -56,28 +52,3 @@ FALSE_OF = {
     "attention_keeps_a_number_for_each_pair": ("rnn", with_a_skip),
     "a_step_of_writing_grows_in_attention": ("attention", linear),
 }
-
-
-@pytest.mark.parametrize("name", FALSE_OF)
-def test_a_claim_does_not_hold_of_a_wrong_function(name, monkeypatch):
-    replaced, wrong = FALSE_OF[name]
-    monkeypatch.setattr(page, replaced, wrong)
-    assert not getattr(page, name).measure().measured.holds
-
-
-def test_every_claim_has_a_wrong_function():
-    assert {one.id.partition(".")[2] for one in claims("recurrence")} == set(FALSE_OF)
-
-
-def test_the_longest_chain_counts_products_that_wait_and_no_others():
-    x = torch.ones(3, 3, requires_grad=True)
-    one = x @ x
-    assert [page.longest_chain(y) for y in (one, one.tanh() + x, one @ x + x @ x)] == [1, 1, 2]
-    assert page.longest_chain(attention(x, x, x)) == 2
-
-
-def test_what_is_kept_is_counted_once_and_without_what_was_given():
-    x, w = torch.ones(2, 3), torch.ones(3, 5)
-    # a tanh keeps its result, and the product the same numbers once more
-    assert page.kept(lambda x: (x @ w).tanh() @ w.mT, x, [w]) == 2 * 5
-    assert page.kept(lambda x: x @ w, x, [w]) == 0

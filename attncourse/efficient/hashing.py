@@ -1,0 +1,96 @@
+"""Attention within buckets of similar tokens, found by hashing (Reformer).
+
+Source: Kitaev et al. (2020).
+"""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.functional import normalize, pad
+
+from attncourse.dot_product import masked_softmax
+from attncourse.shapes import require_tokens, shaped
+
+
+@shaped
+def lsh_buckets(
+    x: Float[Tensor, "*batch n d"], rotations: Float[Tensor, "rounds d half"]
+) -> Int[Tensor, "*batch rounds n"]:
+    """The bucket of each token in each round: which entry of x R, or its opposite, is largest.
+
+    Source: Kitaev et al. (2020), section 2.
+    """
+    turned = x[..., None, :, :] @ rotations
+    return torch.cat([turned, -turned], dim=-1).argmax(dim=-1)
+
+
+@shaped
+def lsh_attention(
+    q: Float[Tensor, "*batch n d"],
+    v: Float[Tensor, "*batch n d_v"],
+    num_buckets: int,
+    rounds: int,
+    generator: torch.Generator,
+) -> Float[Tensor, "*batch n d_v"]:
+    """Attention of each token to those in its bucket, in any round; keys are queries of length 1.
+
+    Sorted by bucket, tokens see their chunk and the one before. A token attends to itself only
+    where it sees no other. Source: Kitaev et al. (2020), section 2 and appendix A.
+    """
+    require_tokens(q, q)
+    n, d = q.shape[-2:]
+    if num_buckets < 2 or num_buckets % 2 or rounds < 1:
+        raise ValueError(f"num_buckets={num_buckets} must be even, rounds={rounds} at least 1")
+    shape = rounds, d, num_buckets // 2
+    rotations = torch.randn(shape, generator=generator, device=generator.device).to(q)
+    bucket, size = lsh_buckets(q, rotations), -(-2 * n // num_buckets)
+    order = bucket.argsort(dim=-1, stable=True)
+    rank = order.argsort(dim=-1)
+    queries, keys = sorted_chunks(order, size)
+    allowed, times = collisions(bucket, rank // size, queries, keys)
+    z, total = attend_in_chunks(q, v, queries, keys, allowed, times)
+    # back from the order of the buckets to that of the tokens, where the rounds are combined
+    z, total = (y.flatten(-3, -2).take_along_dim(rank[..., None], dim=-2) for y in (z, total))
+    return (total.softmax(dim=-3) * z).sum(dim=-3)
+
+
+def sorted_chunks(order: Tensor, size: int) -> tuple[Tensor, Tensor]:
+    """The queries of each chunk of sorted tokens, and its keys: its own and the chunk's before it.
+
+    -1 stands for no token: in the chunk before the first, and at the end of the last.
+    """
+    filled = pad(order, (size, -order.shape[-1] % size), value=-1)
+    return filled[..., size:].unflatten(-1, (-1, size)), filled.unfold(-1, 2 * size, size)
+
+
+def collisions(
+    bucket: Tensor, chunk: Tensor, queries: Tensor, keys: Tensor
+) -> tuple[Tensor, Tensor]:
+    """For each query and key of a chunk: whether they collide in this round, and in how many."""
+    b_q, b_k = (batched_gather(bucket[..., None], index).squeeze(-1) for index in (queries, keys))
+    allowed = (b_q[..., None] == b_k[..., None, :]) & (keys >= 0)[..., None, :]
+    times = torch.zeros_like(allowed, dtype=torch.int64)
+    for one in torch.stack([bucket, chunk], dim=-1).split(1, dim=-3):
+        (b_q, c_q), (b_k, c_k) = (batched_gather(one, i).unbind(-1) for i in (queries, keys))
+        back = c_q[..., None] - c_k[..., None, :]
+        times += (b_q[..., None] == b_k[..., None, :]) & (back >= 0) & (back <= 1)
+    return allowed, times.clamp(min=1)
+
+
+def attend_in_chunks(
+    q: Tensor, v: Tensor, queries: Tensor, keys: Tensor, allowed: Tensor, times: Tensor
+) -> tuple[Tensor, Tensor]:
+    """For each query of each chunk, its output and the logarithm of its sum of exponentials."""
+    x = q[..., None, :, :]
+    scores = batched_gather(x, queries) @ batched_gather(normalize(x, dim=-1), keys).mT
+    # what a query sees in several rounds shall count once
+    scores = scores / q.shape[-1] ** 0.5 - times.to(scores).log()
+    scores = scores.masked_fill(queries[..., None] == keys[..., None, :], -1e5)
+    total = scores.masked_fill(~allowed, -torch.inf).logsumexp(dim=-1, keepdim=True)
+    return masked_softmax(scores, allowed) @ batched_gather(v[..., None, :, :], keys), total
+
+
+def batched_gather(x: Tensor, index: Tensor) -> Tensor:
+    """The rows of x with these numbers, in each round; where there is no token, the first row."""
+    rows = x.take_along_dim(index.clamp(min=0).flatten(-2)[..., None], dim=-2)
+    return rows.unflatten(-2, index.shape[-2:])

@@ -1,0 +1,46 @@
+"""For each claim of the chapter dot_product, a wrong function that it must notice."""
+
+import torch
+
+from attncourse.dot_product import additive_weights, attention, attention_weights
+
+
+def unscaled(q, k, mask=None):
+    return (q @ k.mT).softmax(-1)
+
+
+def overflowing(scores, mask=None):
+    return scores.exp() / scores.exp().sum(-1, keepdim=True)
+
+
+def without_tanh(q, k, w_q, w_k, w_v):
+    return (((q @ w_q)[:, None] + (k @ w_k)[None]) @ w_v).softmax(-1)
+
+
+def masked_with_zero(q, k, mask=None):
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    return (scores if mask is None else scores * mask).softmax(-1)
+
+
+# each claim, but for the one about float32 alone, with a wrong function that it must notice
+FALSE_OF = {
+    "rows_sum_to_one": ("attention_weights", lambda q, k: attention_weights(k, q).mT),
+    "output_is_a_mean": ("attention", lambda q, k, v: q @ k.mT @ v),
+    "softmax_needs_the_largest_subtracted": ("masked_softmax", overflowing),
+    "additive_products_cost_the_same": ("additive_weights", lambda q, k, *w: unscaled(q, k)),
+    "additive_holds_hidden_times_more": ("additive_weights", lambda q, k, *w: unscaled(q, k)),
+    "dot_product_is_faster": ("attention_weights", lambda q, k: additive_weights(q, k, *SQUARE)),
+    "variance_is_d_k": ("attention_weights", unscaled),
+    "tokens_attend_to_themselves": ("attention_weights", unscaled),
+    "additive_scores_are_bounded": ("additive_weights", without_tanh),
+    "one_key_takes_all_unscaled": ("attention_weights", unscaled),
+    "jacobian_collapses_unscaled": ("attention_weights", unscaled),
+    "most_rows_pass_no_gradient": ("attention_weights", unscaled),
+    "zero_is_no_mask": ("attention_weights", masked_with_zero),
+    "future_has_no_gradient": ("attention", lambda q, k, v, mask: attention(q, k, v)),
+    "operations_are_n_m_d": ("attention", lambda q, k, v: unscaled(q, k) @ v),
+    "cost_is_quadratic": ("attention", lambda q, k, v: q @ (k.mT @ v)),
+}
+
+
+SQUARE = (torch.ones(64, 64), torch.ones(64, 64), torch.ones(64))

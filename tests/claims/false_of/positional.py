@@ -1,0 +1,58 @@
+"""For each claim of the chapter positional, a wrong function that it must notice."""
+
+import torch
+
+from attncourse.dot_product import attention, causal_mask
+from attncourse.positional import (
+    LearnedEncoding,
+    sinusoids,
+    tree_depth,
+    tree_distance,
+)
+
+
+def halves(n, d, device=None, **options):
+    rows = sinusoids(n, d, device, **options)
+    return torch.cat([rows[:, ::2], rows[:, 1::2]], dim=-1)
+
+
+def sines_alone(n, d, device=None, **options):
+    return sinusoids(n, d, device, **options)[:, ::2].repeat_interleave(2, dim=-1)
+
+
+class Tied(LearnedEncoding):
+    def forward(self, x, start=0):
+        return super().forward(x, start) + self.table.sum(dim=0)
+
+
+class Exact(torch.nn.Module):
+    def __init__(self, d, hidden):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.ones(d))
+
+    def forward(self, x, start=0):
+        return x + self.scale * sinusoids(x.shape[0], x.shape[1], x.device, start=start)
+
+
+def in_order(heads):
+    return torch.arange(len(heads), device=heads.device)
+
+
+# each claim, with a wrong function that it must notice
+FALSE_OF = {
+    "order_is_invisible": ("attention", lambda q, k, v, m: attention(q, k, v, causal_mask(len(q)))),
+    "positions_make_order_visible": ("SinusoidalEncoding", lambda d: torch.nn.Identity()),
+    "a_shift_is_a_rotation": ("sinusoids", halves),
+    "products_depend_on_the_offset": ("sinusoids", sines_alone),
+    "projections_hide_the_offset": ("sinusoids", sines_alone),
+    "a_row_has_mean_square_one_half": ("sinusoids", sines_alone),
+    "a_table_learns_only_what_it_sees": ("LearnedEncoding", Tied),
+    "an_mlp_drifts_beyond_training": ("MLPEncoding", Exact),
+    "the_causal_mask_leaks_position": ("causal_mask", lambda n, device: causal_mask(n) | True),
+    "a_chain_is_the_sequence": ("tree_distance", lambda heads: -tree_distance(heads)),
+    "tree_distance_is_a_distance": (
+        "tree_distance",
+        lambda heads: tree_depth(heads) - tree_depth(heads)[:, None],
+    ),
+    "a_tree_does_not_know_the_order": ("tree_depth", in_order),
+}

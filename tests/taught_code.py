@@ -1,0 +1,34 @@
+"""The rule that what a chapter teaches is short, for test_layout.py."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+# of a teaching module, and of a function in it: docstrings and blank lines do not count
+MAX_TAUGHT, MAX_FUNCTION = 200, 30
+
+
+def code_lines(text: str) -> set[int]:
+    """The numbers of the lines that are neither blank nor in a docstring."""
+    code = {i for i, line in enumerate(text.splitlines(), 1) if line.strip()}
+    documented = (ast.Module, ast.FunctionDef, ast.ClassDef)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, documented) and ast.get_docstring(node):
+            code -= {*range(node.body[0].lineno, node.body[0].end_lineno + 1)}
+    return code
+
+
+def what_is_taught_is_short(root: Path) -> Iterator[str]:
+    chapters = [path.stem for path in root.glob("chapters/*.md")]
+    patterns = [f"attncourse/{slug}{part}.py" for slug in chapters for part in ("", "/*")]
+    for path in sorted(path for pattern in patterns for path in root.glob(pattern)):
+        text, name = path.read_text("utf-8"), path.relative_to(root).as_posix()
+        code = code_lines(text)
+        if len(code) > MAX_TAUGHT:
+            yield f"{name} has {len(code)} lines of code, more than {MAX_TAUGHT}: make it a folder"
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef):
+                lines = len(code & {*range(node.lineno, node.end_lineno + 1)})
+                if lines > MAX_FUNCTION:
+                    where = f"{name}:{node.lineno} {node.name} has {lines} lines of code"
+                    yield f"{where}, more than {MAX_FUNCTION}: give a step of it a name of its own"
