@@ -2,7 +2,7 @@
 
 import torch
 
-from attncourse.checks import variants
+from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 
 LOOP = "it loops over positions or sentences: compare all distances at once"
@@ -85,8 +85,8 @@ def plain(weights, reach):
     offset = j - j[:, None]
     distance = offset.abs()
     near = distance <= reach
-    inside = (weights * near).sum((-2, -1))
     attending = weights.any(-1).sum(-1)
+    inside = (weights * near).sum((-2, -1))
     return inside / attending.clamp(min=1)
 
 
@@ -156,8 +156,12 @@ variants.wrong(exercise, plain, {
         (RESULT, "inside / (weights.sum((-2, -1)) + 1e-6)")],
     "it takes no leading axes: any, or none, should work": (
         "n = weights.shape[-1]", "n, _ = weights.shape"),
-    LOOP: (INSIDE,
-        "sum(weights[..., i, max(0, i - reach) : i + reach + 1].sum(-1) for i in range(n))"),
+    LOOP: [
+        (INSIDE, "torch.stack([(x * near).sum() for x in weights.reshape(-1, n, n)])",
+         RESULT, RESULT.replace("inside", "inside.reshape(*weights.shape[:-2])")),
+        (INSIDE,
+         "sum(weights[..., i, max(0, i - reach) : i + reach + 1].sum(-1) for i in range(n))")],
+    hints.CHANGES: ("weights * near", "weights.mul_(near)"),
     "it gives a plain number: return a tensor, one number for each matrix": (
         RESULT, f"({RESULT}).tolist()"),
 })  # fmt: skip
