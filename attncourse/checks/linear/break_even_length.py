@@ -38,24 +38,17 @@ def by_hand(d, e, features):
 
 @exercise.cases
 def cases(draw):
-    width = 2 ** draw.integer(4, 6)
-    yield Case(f"d={width}, e={width}, features={width}", (width, width, width))
-    # a head with as many features as there are pairs of numbers
-    yield Case("d=8, e=12, features=64", (8, 12, 64))
-    # here the two counts are equal for n = 9
-    yield Case("d=5, e=1, features=18", (5, 1, 18))
-    yield Case("d=3, e=4, features=7", (3, 4, 7))
-    d, e, features = draw.sizes(3, 5, 60)
-    yield Case(f"d={d}, e={e}, features={features}", (d, e, features))
-    wide = draw.integer(100, 400)
-    yield Case(f"d=2, e=3, features={wide}", (2, 3, wide))
-    yield Case("d=40, e=30, features=2", (40, 30, 2))
-    yield Case("d=1, e=1, features=1", (1, 1, 1))
-    yield Case("d=9, e=1, features=2", (9, 1, 2))
-    # all pairs of 64 numbers
-    yield Case("d=64, e=64, features=4096", (64, 64, 4096))
-    # 45 * 7 / 5 is 63, and 45 * (7 / 5) less
-    yield Case("d=2, e=3, features=45", (2, 3, 45))
+    width, sizes, wide = 2 ** draw.integer(4, 6), draw.sizes(3, 5, 60), draw.integer(100, 400)
+    for d, e, features in (
+        (width, width, width), sizes, (3, 4, 7), (2, 3, wide), (40, 30, 2), (1, 1, 1), (9, 1, 2),
+        # a head with as many features as there are pairs of numbers, and all pairs of 64 numbers
+        (8, 12, 64), (64, 64, 4096),
+        # here the two counts are equal for n = 9
+        (5, 1, 18),
+        # 45 * 7 / 5 is 63, and 45 * (7 / 5) less
+        (2, 3, 45),
+    ):  # fmt: skip
+        yield Case(f"d={d}, e={e}, features={features}", (d, e, features))
 
 
 @exercise.valid

@@ -74,9 +74,7 @@ STATES, KEYS = "outer.cumsum(-3)", "phi_k.cumsum(-2)"
 TOTAL, SUMS = "(phi_q * keys).sum(-1, keepdim=True)", "(phi_q[..., None, :] @ states)[..., 0, :]"
 LATER_STATES = "outer.flip(-3).cumsum(-3).flip(-3)"
 LATER_KEYS = "phi_k.flip(-2).cumsum(-2).flip(-2)"
-variants.right(
-    exercise,
-    plain,
+variants.right(exercise, plain,
     # a column of ones
     ("* v[", "* torch.cat([v, torch.ones_like(v[..., :1])], dim=-1)[",
      SUMS, 'torch.einsum("...nd,...nde->...ne", phi_q, states)',

@@ -119,14 +119,12 @@ variants.right(
     # its later tokens are taken out of what is read
     (*AFTER, ".tril()", ".triu(1).neg()"),
 )
-LATER = (
-    "a token sees the later ones of its own chunk: the state that it reads ends before the chunk, "
-    "and of the small matrix it reads the lower triangle"
-)
 variants.wrong(exercise, plain, {
     "z still counts the chunk twice: it, too, is updated once the chunk has been read": AFTER[2:],
     "S still counts the chunk twice: it, too, is updated once the chunk has been read": AFTER[:2],
-    LATER: [(*AFTER, ".tril()", " * 0"), (*AFTER, ".tril()", ".tril(-1)"), (".tril()", "")],
+    "a token sees the later ones of its own chunk: the state that it reads ends before the chunk, "
+    "and of the small matrix it reads the lower triangle": [
+        (*AFTER, ".tril()", " * 0"), (*AFTER, ".tril()", ".tril(-1)"), (".tril()", "")],
     "a token does not see itself: the diagonal of the small matrix belongs to it": (
         ".tril()", ".tril(-1)"),
     "a token sees one ahead within its chunk: the diagonal is the last that it sees": (

@@ -85,9 +85,7 @@ def steps_doubled(q, k, v, decay):
 
 DECAY, STEPS, POWERS = "decay[:, None, None]", "apart.clamp(min=0)", "decay[:, None, None] ** steps"
 TABLE, RESULT = "powers.tril()", "(q @ k.mT * table) @ v"
-variants.right(
-    exercise,
-    plain,
+variants.right(exercise, plain,
     (POWERS, f"({DECAY}.log() * apart).masked_fill(apart < 0, -torch.inf).exp()", TABLE, "powers",
      "q @ k.mT", 'torch.einsum("...id,...jd->...ij", q, k)'),
     # of a later key the place in the row of powers is beyond them, where zeros are
@@ -97,14 +95,12 @@ variants.right(
     (POWERS, "torch.pow(decay.reshape(-1, 1, 1), torch.where(apart < 0, 0, apart))",
      TABLE, "powers", "q @ k.mT", "(q @ k.transpose(-1, -2)).masked_fill(apart < 0, 0.0)"),
 )  # fmt: skip
-LATER = "later keys count as well: hide what lies above the diagonal"
-AXES = "the decay falls along the positions: one number a head needs two axes of size 1 after it"
 variants.wrong(exercise, plain, {
     "the decay changes nothing: its power is i - j, positive where the key lies before the query": (
         RESULT, "(q @ k.mT).tril() @ v"),
     "a token's own term is weakened already: the power is i - j, 0 for itself": (
         TABLE, f"{TABLE} * {DECAY}"),
-    LATER: [
+    "later keys count as well: hide what lies above the diagonal": [
         (STEPS, "apart.abs()", TABLE, "powers"), (TABLE, "powers"),
         (STEPS, "apart", TABLE, "powers")],
     "a token does not see itself: its own power is 0, so its decay is 1": (
@@ -124,7 +120,8 @@ variants.wrong(exercise, plain, {
     "the state keeps `decay` of itself at each step, not 1 - decay": (
         DECAY, "(1 - decay)[:, None, None]"),
     "all heads share one decay: each head has its own": (DECAY, "decay[:1, None, None]"),
-    AXES: [(DECAY, "decay"), (DECAY, "decay[:, None]")],
+    "the decay falls along the positions: one number a head needs two axes of size 1 after it": [
+        (DECAY, "decay"), (DECAY, "decay[:, None]")],
     "decay ** -j is infinite for a far key: take the power of i - j, which is never negative, and "
     "not of i and of j apart": (
         POWERS, "(decay[:, None] ** i)[..., None]", f"    table = {TABLE}\n", "",

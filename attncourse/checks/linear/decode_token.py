@@ -84,9 +84,7 @@ def state_and_normaliser_in_one(s, z, phi_q, phi_k, v):
 OUTER, KEY = "phi_k[..., :, None] * v[..., None, :]", "z + phi_k"
 SUMS, TOTAL = "(phi_q[..., None, :] @ s_new)[..., 0, :]", "(phi_q * z_new).sum(-1, keepdim=True)"
 RESULT = "s_new, z_new, sums / total"
-variants.right(
-    exercise,
-    plain,
+variants.right(exercise, plain,
     (OUTER, 'torch.einsum("...d,...e->...de", phi_k, v)', KEY, "torch.add(z, phi_k)",
      SUMS, 'torch.einsum("...d,...de->...e", phi_q, s_new)',
      TOTAL, 'torch.einsum("...d,...d->...", phi_q, z_new).unsqueeze(-1)'),
@@ -114,8 +112,7 @@ variants.wrong(exercise, plain, {
         TOTAL, "(phi_q * z_new).sum()"),
     "the key reads the state: it is the query that reads, and the key that writes": (
         "(phi_q[", "(phi_k[", "(phi_q *", "(phi_k *"),
-    "the query writes into the state: the key writes, and the query reads": (
-        "+ phi_k", "+ phi_q"),
+    "the query writes into the state: the key writes, and the query reads": ("+ phi_k", "+ phi_q"),
     "the outer product is transposed: the key goes down the rows, the value along them": (
         OUTER, "v[..., :, None] * phi_k[..., None, :]"),
     "S is read across: the query meets its rows, the axis of the features": (

@@ -97,26 +97,21 @@ RESULT = f"weights / {SUM}"
 HIDDEN = "weights.masked_fill(torch.ones_like(weights).triu(1).bool(), {})"
 # divided by their sum, these are a softmax
 EXP = "({0} - ({0}).amax(-1, keepdim=True)).exp()"
-variants.right(
-    exercise,
-    plain,
+variants.right(exercise, plain,
     # what is the same for a whole row cancels
     (PRODUCTS, 'torch.einsum("...id,...jd->...ij", phi_q, phi_k) / q.shape[-1] ** 0.5',
      LOWER, HIDDEN.format("0.0")),
     (RESULT, "torch.nn.functional.normalize(3 * weights, p=1, dim=-1)"),
 )  # fmt: skip
-SOFTMAX = "this is the softmax: linear attention takes products of features as they are"
-SOFTMAX_OF_PRODUCTS = "this is a softmax of the products: divide each row by its sum, and no more"
-NOT_NORMALISED = "the rows do not sum to 1: divide each by its sum"
-MINUS_INFINITY = "-inf, or nearly, is for a softmax: here give a hidden key the weight 0"
 variants.wrong(exercise, plain, {
-    SOFTMAX: [
+    "this is the softmax: linear attention takes products of features as they are": [
         (PRODUCTS, EXP.format("q @ k.mT / q.shape[-1] ** 0.5")),
         (PRODUCTS, EXP.format("q @ k.mT"))],
-    SOFTMAX_OF_PRODUCTS: [
+    "this is a softmax of the products: divide each row by its sum, and no more": [
         (PRODUCTS, EXP.format(PRODUCTS)),
         (PRODUCTS, EXP.format(f"{PRODUCTS} / q.shape[-1] ** 0.5"))],
-    NOT_NORMALISED: [(RESULT, "weights"), (RESULT, "weights / weights.norm(dim=-1, keepdim=True)")],
+    "the rows do not sum to 1: divide each by its sum": [
+        (RESULT, "weights"), (RESULT, "weights / weights.norm(dim=-1, keepdim=True)")],
     "the columns sum to 1: the sum runs over the keys, the last axis": ("sum(-1", "sum(-2"),
     "the whole matrix sums to 1: each row has a sum of its own": ("sum(-1", "sum((-2, -1)"),
     "q and k have no features yet, and their products may be negative: take phi first": (
@@ -139,7 +134,8 @@ variants.wrong(exercise, plain, {
         "tril()", "tril(-1)"),
     "a token sees one key ahead: its own is the last that it sees": ("tril()", "tril(1)"),
     "the earlier keys are hidden: it is the later ones, right of the diagonal": ("tril", "triu"),
-    MINUS_INFINITY: [(LOWER, HIDDEN.format("-torch.inf")), (LOWER, HIDDEN.format("-1e9"))],
+    "-inf, or nearly, is for a softmax: here give a hidden key the weight 0": [
+        (LOWER, HIDDEN.format("-torch.inf")), (LOWER, HIDDEN.format("-1e9"))],
     EPSILON: (SUM, f"({SUM} + 1e-6)"),
     LEAST: (SUM, f"{SUM}.clamp(min=1e-6)"),
     "query and key are exchanged: row i is the query, column j the key": (

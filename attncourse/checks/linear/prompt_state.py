@@ -91,15 +91,9 @@ def picked_from_running_sums(phi_k, v, lengths):
     return s.unflatten(-1, (phi_k.shape[-1], v.shape[-1])), at_the_end(phi_k)
 
 
-REAL, KEYS, S, Z = (
-    "j < lengths[..., None]",
-    "phi_k * real[..., None]",
-    "keys.mT @ v",
-    "keys.sum(-2)",
-)
-variants.right(
-    exercise,
-    plain,
+REAL, KEYS = "j < lengths[..., None]", "phi_k * real[..., None]"
+S, Z = "keys.mT @ v", "keys.sum(-2)"
+variants.right(exercise, plain,
     (KEYS, "real.to(phi_k).expand(phi_k.shape[:-1])",
      S, 'torch.einsum("...nd,...ne,...n->...de", phi_k, v, keys)',
      Z, 'torch.einsum("...nd,...n->...d", phi_k, keys)'),
@@ -110,9 +104,8 @@ variants.right(
      Z, "s[..., -1]", "return s, z", "return s[..., :-1], z"),
 )  # fmt: skip
 EMPTY = "a prompt of length 0 has no token at length - 1: its state is zeros"
-variants.wrong(exercise, picked_from_running_sums, {
-    EMPTY: ("(0, 0, 1, 0)", "(0, 0, 0, 0)", "lengths.expand", "(lengths - 1).expand"),
-})  # fmt: skip
+AT_THE_LAST = ("(0, 0, 1, 0)", "(0, 0, 0, 0)", "lengths.expand", "(lengths - 1).expand")
+variants.wrong(exercise, picked_from_running_sums, {EMPTY: AT_THE_LAST})
 variants.wrong(exercise, plain, {
     "the lengths change nothing: the padding may be in neither sum": (REAL, "j >= 0"),
     "z counts the padding: only S is without it": (Z, "phi_k.sum(-2)"),
@@ -122,8 +115,7 @@ variants.wrong(exercise, plain, {
         REAL, f"1 + {REAL}"),
     "it is the padding that is summed: keep the positions below the length": ("<", ">="),
     "the padding is cut off in front: it comes after the prompt": (REAL, f"({REAL}).flip(-1)"),
-    "all prompts are cut at the longest: each has a length of its own": (
-        REAL, "j < lengths.max()"),
+    "all prompts are cut at the longest: each has a length of its own": (REAL, "j < lengths.max()"),
     "all prompts are cut at the shortest: each has a length of its own": (
         REAL, "j < lengths.min()"),
     "only the last token of a prompt is kept: the state is the sum over all of them": (

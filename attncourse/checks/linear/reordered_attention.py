@@ -91,9 +91,7 @@ def feature_by_feature(phi_q, phi_k, v, padding=None):
 IF, PADDED = "    if padding", "phi_k * padding[..., None]"
 STATE, TOTAL = "phi_k.mT @ v", "phi_q @ phi_k.sum(-2)[..., None]"
 DIVISOR, RESULT = "total.masked_fill(total == 0, 1.0)", "phi_q @ state / divisor"
-variants.right(
-    exercise,
-    plain,
+variants.right(exercise, plain,
     # a column of ones
     (STATE, "phi_k.mT @ torch.cat([v, torch.ones_like(v[..., :1])], dim=-1)",
      TOTAL, "(phi_q @ state)[..., -1:]", RESULT, "(phi_q @ state)[..., :-1] / divisor"),
@@ -107,7 +105,6 @@ variants.right(
      TOTAL, "(phi_q * phi_k.sum(-2, keepdim=True)).sum(-1, keepdim=True)",
      DIVISOR, "total + (total == 0)"),
 )  # fmt: skip
-MINUS_INFINITY = "-inf, or nearly, is for a softmax: here the features of padding must be 0"
 variants.wrong(exercise, plain, {
     "the n x m matrix is built: multiply keys with values first, then the queries": (
         RESULT, "(phi_q @ phi_k.mT) @ v / divisor"),
@@ -130,7 +127,7 @@ variants.wrong(exercise, plain, {
     "the padding changes nothing: a padded key may not count": ("padding is not None", "False"),
     "it fails without padding: None means that every token is real": (
         "padding is not None", "True"),
-    MINUS_INFINITY: [
+    "-inf, or nearly, is for a softmax: here the features of padding must be 0": [
         (PADDED, "phi_k.masked_fill(~padding[..., None], -torch.inf)"),
         (PADDED, "phi_k.masked_fill(~padding[..., None], -1e9)")],
     "a sentence of nothing but padding gives NaN: it should give zeros": (DIVISOR, "total"),

@@ -95,9 +95,7 @@ variants.right(exercise, by_lookup, (
 PRODUCTS, PAD, RESULT = "q @ r.mT", "pad(products, (1, 0))", "skewed.tril()"
 SKEW = "padded.flatten(-2)[..., n:].unflatten(-1, (n, n))"
 LOWER = "torch.ones(n, n, dtype=torch.bool, device=q.device).tril()"
-variants.right(
-    exercise,
-    plain,
+variants.right(exercise, plain,
     (PAD, "torch.cat([torch.zeros_like(products[..., :1]), products], dim=-1)",
      SKEW, "padded.reshape(*q.shape[:-2], n + 1, n)[..., 1:, :]",
      RESULT, f"torch.where({LOWER}, skewed, 0.0)"),
@@ -113,8 +111,6 @@ variants.right(
      "n - 1 : n * 2 * n - 1].unflatten(-1, (n, 2 * n - 1))", RESULT, "skewed[..., :n]"),
 )  # fmt: skip
 LEFT, AGAIN = "(1, 0)", "n:][..., : n * n]"
-TWO_COLUMNS = "two columns of padding move each row by two places: one is enough"
-TOO_EARLY = "before the skew, later keys do not lie above the diagonal: the tril comes last"
 ABOVE = "torch.ones_like(skewed).triu(1).bool()"
 variants.wrong(exercise, plain, {
     "above the diagonal the skew leaves numbers of the next row: keep the tril": (RESULT, "skewed"),
@@ -127,7 +123,8 @@ variants.wrong(exercise, plain, {
         "n:]", ": n * n]"),
     "n numbers are left out at the front, a whole row: here it is one too few": (
         "n:]", "n - 1 : n * n + n - 1]"),
-    TWO_COLUMNS: [(LEFT, "(1, 1)", "n:]", AGAIN), (LEFT, "(2, 0)", "n:]", AGAIN)],
+    "two columns of padding move each row by two places: one is enough": [
+        (LEFT, "(1, 1)", "n:]", AGAIN), (LEFT, "(2, 0)", "n:]", AGAIN)],
     "the padding is a row, so no row gets longer: it has to be a column": (LEFT, "(0, 0, 0, 1)"),
     "nothing is moved: without the skew, column t belongs to the offset t - (n - 1)": (
         SKEW, "products"),
@@ -147,7 +144,7 @@ variants.wrong(exercise, plain, {
         RESULT, f"skewed.masked_fill({ABOVE}, -torch.inf)"),
     "later keys get a large negative number: here they get 0, a mask comes afterwards": (
         RESULT, f"skewed.masked_fill({ABOVE}, -1e9)"),
-    TOO_EARLY: [
+    "before the skew, later keys do not lie above the diagonal: the tril comes last": [
         (PRODUCTS, f"({PRODUCTS}).tril()", RESULT, "skewed"),
         (PRODUCTS, f"({PRODUCTS}).tril()"),
         (PRODUCTS, f"({PRODUCTS}).triu()", RESULT, "skewed")],

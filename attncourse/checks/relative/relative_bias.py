@@ -107,10 +107,8 @@ class ByEmbedding(nn.Module):
         return torch.add(scores, found.permute(2, 0, 1))
 
 
-TABLE, AT = (
-    "nn.Parameter(torch.zeros(2 * reach + 1, heads))",
-    "rows(n, m, self.reach, scores.device)",
-)
+TABLE = "nn.Parameter(torch.zeros(2 * reach + 1, heads))"
+AT = "rows(n, m, self.reach, scores.device)"
 BIAS, RESULT = "found.movedim(-1, 0)", "scores + bias"
 ONE_HOT = "torch.nn.functional.one_hot(at, len(self.table)).to(scores.dtype)"
 variants.right(
@@ -123,19 +121,17 @@ variants.right(
     (RESULT, "scores + sum(x[:, None, None] * (at == r) for r, x in enumerate(self.table))"),
 )
 variants.calling(exercise, Plain, "rows", WAYS | CACHED_WAYS)
-COLUMNS = "the table has a row for each offset and a column for each head: (2 reach + 1, heads)"
-SIZE = "there are 2 reach + 1 offsets from -reach to reach, so as many rows"
-PARAMETER = "the table must learn: make it an nn.Parameter called `table`"
-ALONE = "the bias alone comes back: add it to the scores"
 LATER = "rows(n, m, m, scores.device) > m"
 variants.wrong(exercise, Plain, {
-    COLUMNS: [
+    "the table has a row for each offset and a column for each head: (2 reach + 1, heads)": [
         ("2 * reach + 1, heads", "heads, 2 * reach + 1", "self.table[at]", "self.table.T[at]"),
         ("+ 1, heads", "+ 1, 1")],
-    SIZE: [("2 * reach + 1", "2 * reach"), ("2 * reach + 1", "reach + 1")],
+    "there are 2 reach + 1 offsets from -reach to reach, so as many rows": [
+        ("2 * reach + 1", "2 * reach"), ("2 * reach + 1", "reach + 1")],
     "heads and reach have changed places in __init__: RelativeBias(heads, reach)": (
         "heads, reach)", "reach, heads)"),
-    PARAMETER: [(TABLE, f"{TABLE[:-1]}, requires_grad=False)"), (TABLE, TABLE[13:-1])],
+    "the table must learn: make it an nn.Parameter called `table`": [
+        (TABLE, f"{TABLE[:-1]}, requires_grad=False)"), (TABLE, TABLE[13:-1])],
     "`table` must itself be an nn.Parameter, not a module that holds one": (
         TABLE, "nn.Embedding(2 * reach + 1, heads)"),
     "the table has a fixed size: its rows follow reach, its columns heads": (
@@ -148,7 +144,8 @@ variants.wrong(exercise, Plain, {
         BIAS, "found.movedim(-1, 0).mT"),
     "all heads get the column of the first: each has its own": (BIAS, f"{BIAS}[:1]"),
     "all heads get the same number: each has its own column": (BIAS, "found.mean(-1)"),
-    ALONE: [(RESULT, "bias.expand(scores.shape)"), (RESULT, "bias")],
+    "the bias alone comes back: add it to the scores": [
+        (RESULT, "bias.expand(scores.shape)"), (RESULT, "bias")],
     "the bias of an earlier call is kept: the table changes as it learns, so look it up anew": (
         BIAS, f'self.__dict__.setdefault("kept", {{}}).setdefault((n, m), {BIAS})'),
     "later keys are masked: no mask is asked for, so a query sees all keys": (

@@ -110,8 +110,6 @@ variants.right(
     (LOOKED_UP, "(q @ a_k.mT)[..., torch.arange(n, device=q.device)[:, None], at]"),
 )
 variants.calling(exercise, plain, "rows", WAYS)
-KEYS = "the relative term meets the keys: it is the query that meets the table"
-TOO_LARGE = "a_k[rows] holds n x n x d numbers: multiply with the table first, look up afterwards"
 variants.wrong(exercise, plain, {
     "the scores are not scaled: divide by sqrt(d)": (" / d**0.5", ""),
     "the scores are divided by d, not by its square root": ("d**0.5", "d"),
@@ -128,7 +126,7 @@ variants.wrong(exercise, plain, {
     "the relative term is missing: every key gets the row of its offset added": (
         "+ relative", "+ 0 * relative"),
     "the content is missing: the query also meets the key itself": ("content +", "0 * content +"),
-    KEYS: [
+    "the relative term meets the keys: it is the query that meets the table": [
         # (q + a) k: of a pair's key, the column of its query
         (LOOKED_UP, "(k @ a_k.mT).gather(-1, index.mT).mT"), ("q @ a_k", "k @ a_k")],
     "query and key are exchanged: row i is the query, column j the key": (
@@ -151,7 +149,7 @@ variants.wrong(exercise, plain, {
     "later keys are masked: no mask is asked for, so a query sees all keys": (
         RESULT, f"({RESULT}).masked_fill(rows(n, n, n, q.device) > n, -torch.inf)"),
     "a softmax is taken: the scores themselves are asked for": (RESULT, f"({RESULT}).softmax(-1)"),
-    TOO_LARGE: [
+    "a_k[rows] holds n x n x d numbers: multiply with the table first, look up afterwards": [
         (LOOKED_UP, "0", "q @ k.mT", "(q[..., None, :] * (k[..., None, :, :] + a_k[at])).sum(-1)"),
         (LOOKED_UP, 'torch.einsum("...id,ijd->...ij", q, a_k[at])'),
         (LOOKED_UP, "(q[..., None, :] @ a_k[at].mT).squeeze(-2)")],

@@ -99,18 +99,15 @@ variants.right(
     (RESULT, "torch.stack([(weights * one[at]).sum(-1) for one in a_v.unbind(-1)], dim=-1)"),
 )
 variants.calling(exercise, plain, "rows", WAYS)
-AVERAGED = "keys that share a row are averaged: their weights add up"
-EXPAND = "scatter_add fills no axis of the index: expand it to the shape of the weights"
-TOO_LARGE = "a_v[rows] holds n x n x d numbers: add up the weights of each row of the table first"
 variants.wrong(exercise, plain, {
     # of several writes to one place, the last counts: the first key from the right
     "keys that share a row overwrite each other: their weights add up": ("scatter_add", "scatter"),
-    AVERAGED: [
+    "keys that share a row are averaged: their weights add up": [
         (SUMS, f"{SUMS} / zeros.scatter_add(-1, index, weights * 0 + 1).clamp(min=1)"),
         (SUMS, 'zeros.scatter_reduce(-1, index, weights, "mean")')],
     "of the keys that share a row the largest weight is kept: their weights add up": (
         SUMS, 'zeros.scatter_reduce(-1, index, weights, "amax")'),
-    EXPAND: [
+    "scatter_add fills no axis of the index: expand it to the shape of the weights": [
         ("at.expand(weights.shape)", "at"),
         ("at.expand(weights.shape)", "at[(None,) * (weights.dim() - 2)]"),
         ("at.expand(weights.shape)", "at[None]")],
@@ -136,7 +133,7 @@ variants.wrong(exercise, plain, {
         ADDED, "index, weights.tril())"),
     "all queries are added up: there is a row of output for each query": (
         RESULT, f"({RESULT}).sum(-2)"),
-    TOO_LARGE: [
+    "a_v[rows] holds n x n x d numbers: add up the weights of each row of the table first": [
         (RESULT, 'torch.einsum("...ij,ijd->...id", weights, a_v[at])'),
         (RESULT, "(weights[..., None] * a_v[at]).sum(-2)"),
         (RESULT, "(weights[..., None, :] @ a_v[at]).squeeze(-2)")],
@@ -147,6 +144,5 @@ variants.wrong(exercise, plain, {
         "len(a_v))", "len(a_v)))"),
     LOOP: (RESULT, "sum(weights[..., j, None] * a_v[at[:, j]] for j in range(n))"),
     "no gradient reaches the table: nothing may be detached": (RESULT, f"{RESULT}.detach()"),
-    "no gradient reaches the weights: nothing may be detached": (
-        RESULT, "sums.detach() @ a_v"),
+    "no gradient reaches the weights: nothing may be detached": (RESULT, "sums.detach() @ a_v"),
 })  # fmt: skip

@@ -93,13 +93,9 @@ POSITIONS, SPEEDS = "positions[..., None]", "10000.0 ** (-2 * columns / d)"
 ANGLES = f"{POSITIONS} * frequencies"
 HALVES, RESULT = "x.chunk(2, dim=-1)", "torch.cat([left, right], dim=-1)"
 LEFT, RIGHT = "a * cos - b * sin", "a * sin + b * cos"
-NEIGHBOURS, SIDE_BY_SIDE = (
-    "x[..., 0::2], x[..., 1::2]",
-    "torch.stack([left, right], -1).flatten(-2)",
-)
-variants.right(
-    exercise,
-    plain,
+NEIGHBOURS = "x[..., 0::2], x[..., 1::2]"
+SIDE_BY_SIDE = "torch.stack([left, right], -1).flatten(-2)"
+variants.right(exercise, plain,
     (SPEEDS, "1.0 / 10000 ** (torch.arange(0, d, 2, device=x.device).to(x.dtype) / d)",
      ANGLES, 'torch.einsum("...n,c->...nc", positions.to(x.dtype), frequencies)',
      RESULT, "x * torch.cat((cos, cos), -1) + torch.cat((-b, a), -1) * torch.cat((sin, sin), -1)"),
@@ -115,10 +111,6 @@ variants.right(
     ("    angles", "    once, place = positions.unique(return_inverse=True)\n    angles",
      ANGLES, "(once[:, None] * frequencies)[place]"),
 )  # fmt: skip
-NO_ROTATION = "this is no rotation, which has one minus: a cos - b sin, and a sin + b cos"
-EXPONENT = "the exponent is wrong: pair i, from 0 to d/2 - 1, has the frequency 10000^(-2i/d)"
-NEGATIVE = "positions may be negative: those turn the other way"
-FLOAT32 = "it computes in float32, as torch.arange divided does: give arange the dtype of x"
 COUNT, OF_INTEGERS = "torch.arange(x.shape[-2], device=x.device)", (" dtype=x.dtype,", "")
 variants.wrong(exercise, plain, {
     "these are pairs of neighbours: here column c goes with column c + d/2": (
@@ -131,11 +123,12 @@ variants.wrong(exercise, plain, {
     "it turns the wrong way: the left half is a cos - b sin": (
         LEFT, "a * cos + b * sin", RIGHT, "b * cos - a * sin"),
     "cos and sin are swapped: at position 0 nothing turns": ("cos, sin =", "sin, cos ="),
-    NO_ROTATION: [(LEFT, "a * cos + b * sin"), (RIGHT, "b * cos - a * sin")],
+    "this is no rotation, which has one minus: a cos - b sin, and a sin + b cos": [
+        (LEFT, "a * cos + b * sin"), (RIGHT, "b * cos - a * sin")],
     "the new left half is used for the right one: work both out from x": ("left =", "left = a ="),
     "every pair turns at the same speed: pair i has the frequency 10000^(-2i/d)": (
         SPEEDS, "columns * 0 + 1"),
-    EXPONENT: [
+    "the exponent is wrong: pair i, from 0 to d/2 - 1, has the frequency 10000^(-2i/d)": [
         ("-2 *", "-4 *"), ("-2 *", "-1 *"),
         ("-2 * columns / d", "-columns / max(d // 2 - 1, 1)")],
     "the exponent has the wrong sign: frequencies fall from 1 towards 1/10000": ("-2 *", "2 *"),
@@ -146,7 +139,7 @@ variants.wrong(exercise, plain, {
     "the positions are not looked at: a chunk may begin anywhere": (POSITIONS, f"{COUNT}[:, None]"),
     "only the first position is looked at: they may lie anywhere": (
         POSITIONS, f"(positions[..., :1] + {COUNT})[..., None]"),
-    NEGATIVE: [
+    "positions may be negative: those turn the other way": [
         (POSITIONS, f"{POSITIONS}.abs()"), (POSITIONS, f"{POSITIONS}.clamp(min=0)")],
     "the positions are sorted: they stay beside their rows": (
         POSITIONS, "positions.sort(-1).values[..., None]"),
@@ -158,7 +151,7 @@ variants.wrong(exercise, plain, {
     "a table of a fixed size runs out: work out the angles for the positions at hand": (
         ANGLES, "(torch.arange(512, device=x.device)[:, None] * frequencies)[positions]"),
     LOOP: (ANGLES, "torch.stack([p[..., None] * frequencies for p in positions.unbind(-1)], -2)"),
-    FLOAT32: [
+    "it computes in float32, as torch.arange divided does: give arange the dtype of x": [
         (ANGLES, f"({POSITIONS}.float() * frequencies.float()).to(x.dtype)"),
         ("dtype=x.dtype", "dtype=torch.float32"),
         (*OF_INTEGERS, SPEEDS, "1 / 10000 ** (2 * columns / d)"),

@@ -92,9 +92,7 @@ def plain(weights, reach):
 
 NEAR, INSIDE = "distance <= reach", "(weights * near).sum((-2, -1))"
 ANY, RESULT = "weights.any(-1)", "inside / attending.clamp(min=1)"
-variants.right(
-    exercise,
-    plain,
+variants.right(exercise, plain,
     # every row that attends sums to 1
     ("weights * near", "torch.where(near, weights, 0.0)", NEAR, "distance < reach + 1",
      ANY, "weights", RESULT, "inside / torch.where(attending > 0, attending, 1.0)",
@@ -109,9 +107,6 @@ variants.right(
     ("weights * near", "weights * ~near", ANY, "weights.sum(-1).round()",
      RESULT, "(attending - inside) / attending.clamp(min=1)"),
 )  # fmt: skip
-ONE_SIDE = "one side is not bounded: take the absolute value of the offset"
-MERGED = "all sentences and heads are merged: each has a share of its own"
-EPSILON = "the epsilon is large enough to show: make the divisor at least 1 instead"
 variants.wrong(exercise, plain, {
     "the keys at distance reach are left out: they lie within it": (NEAR, "distance < reach"),
     "one key too many counts on either side: the distance is at most reach": (
@@ -120,10 +115,10 @@ variants.wrong(exercise, plain, {
         NEAR, f"({NEAR}) & (offset <= 0)"),
     "earlier keys are left out: reach goes to the left and to the right": (
         NEAR, f"({NEAR}) & (offset >= 0)"),
-    ONE_SIDE: [("offset.abs()", "offset"), ("offset.abs()", "-offset")],
+    "one side is not bounded: take the absolute value of the offset": [
+        ("offset.abs()", "offset"), ("offset.abs()", "-offset")],
     "reach is taken for the whole width: it goes that far to each side": (NEAR, f"2 * {NEAR}"),
-    "the query itself is left out: it lies within any reach": (
-        NEAR, f"({NEAR}) & (distance > 0)"),
+    "the query itself is left out: it lies within any reach": (NEAR, f"({NEAR}) & (distance > 0)"),
     "this is the share outside the reach": (NEAR, "distance > reach"),
     "only keys at exactly that distance count: take all that are no further": (
         NEAR, "distance == reach"),
@@ -146,12 +141,12 @@ variants.wrong(exercise, plain, {
     "where no query attends it gives NaN: there it should give 0": (".clamp(min=1)", ""),
     "where no query attends it gives 1: there it should give 0": (
         RESULT, f"torch.where(attending > 0, {RESULT}, 1.0)"),
-    MERGED: [
+    "all sentences and heads are merged: each has a share of its own": [
         (RESULT, "inside.sum() / attending.sum().clamp(min=1)"), (RESULT, f"({RESULT}).mean()")],
     "a softmax is taken once more: these are weights already": (
         "weights * near", "weights.softmax(-1) * near"),
     "the largest weight inside is taken: add them up": (".sum((-2, -1))", ".amax(-1).sum(-1)"),
-    EPSILON: [
+    "the epsilon is large enough to show: make the divisor at least 1 instead": [
         (RESULT, "inside / (weights.sum((-2, -1)) + 1e-5)"),
         (RESULT, "inside / (weights.sum((-2, -1)) + 1e-6)")],
     "it takes no leading axes: any, or none, should work": (

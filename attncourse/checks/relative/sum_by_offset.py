@@ -97,9 +97,6 @@ variants.right(
     cut_anew,
     ("(n - 1, 0)", "(0, n - 1)", "(0, n))", "(n, 0))", ":-1].sum(-2)", "1:].sum(-2)"),
 )
-OVERWRITTEN = "pairs of one offset overwrite each other: what goes to one place adds up"
-FROM_0 = "the result begins with offset 0: it begins with -(n-1), and 0 is in the middle"
-SIGN = "left and right are added together: offsets have a sign, and 2n - 1 values"
 variants.wrong(exercise, plain, {
     "the offset is taken the other way round: it is key minus query, column minus row": (
         "j - j[:, None]", "j[:, None] - j"),
@@ -108,15 +105,16 @@ variants.wrong(exercise, plain, {
     "this is the mean of each diagonal: add up": (
         SUMS, f"{SUMS} / {SUMS.replace('x.', '(x * 0 + 1).')}"),
     "each sum is divided by n: add up": (SUMS, f"{SUMS} / n"),
-    OVERWRITTEN: [
+    "pairs of one offset overwrite each other: what goes to one place adds up": [
         ("index_add", "index_copy"), (f"return {SUMS}", "sums[..., places] = x\n    return sums")],
-    FROM_0: [(SUMS, f"{SUMS}.roll(n, -1)"), (PLACES, "(j - j[:, None]) % (2 * n - 1)")],
+    "the result begins with offset 0: it begins with -(n-1), and 0 is in the middle": [
+        (SUMS, f"{SUMS}.roll(n, -1)"), (PLACES, "(j - j[:, None]) % (2 * n - 1)")],
     "each sum stands one place too far to the right: offset -(n-1) has place 0": (
         SUMS, f"{SUMS}.roll(1, -1)"),
     "each sum stands one place too far to the left: offset 0 has place n - 1": (
         SUMS, f"{SUMS}.roll(-1, -1)"),
     "places run from 0 to 2n - 2: offset 0 has place n - 1, not n": (PLACES, "j - j[:, None] + n"),
-    SIGN: [
+    "left and right are added together: offsets have a sign, and 2n - 1 values": [
         (PLACES, "(j - j[:, None]).abs() + n - 1"), (PLACES, "(j - j[:, None]).abs()", *SHORT)],
     "offsets n apart are added together: there are 2n - 1 sums, not n": (
         PLACES, "(j - j[:, None]) % n", *SHORT),

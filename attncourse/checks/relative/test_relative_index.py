@@ -70,14 +70,14 @@ def by_its_properties(relative_index):
         assert got[:, 0].tolist() == [max(reach - i, 0) for i in range(n)]
 
 
+KIND = "assert (got.shape, got.dtype) == (want.shape, want.dtype)"
+NUMBERS = "assert got.equal(want)"
 GOT, ROW = "got = relative_index(n, reach)", "offset.clamp(-reach, reach) + reach"
 KIND, NUMBERS = (
     "assert (got.shape, got.dtype) == (want.shape, want.dtype)",
     "assert got.equal(want)",
 )
-variants.right(
-    exercise,
-    plain,
+variants.right(exercise, plain,
     ("in SIZES", "in [(n, reach) for n in (1, 2, 7, 12) for reach in (0, 1, 4, 20)]"),
     (ROW, "(offset[..., None] >= torch.arange(1 - reach, reach + 1)).sum(-1)"),
     ("assert", "if not (", "want.dtype)", "want.dtype)): raise TypeError(got.dtype)",
@@ -88,14 +88,6 @@ variants.right(
 NOTHING_REFUSED = (
     "it refuses nothing: call relative_index, assert what must hold, and catch none of the errors"
 )
-NOTHING_ASSERTED = (
-    "no wrong number fails it: assert, against numbers that the test works out without "
-    "relative_index. What a test returns is not looked at, and a condition and a message in "
-    "brackets are a tuple, which is always true"
-)
-WHICH_ROWS = "it looks at which rows occur, not where: compare the numbers in their places"
-SUMS = "it looks at sums only: wrong numbers may add up to the same"
-FEW = "your n and reach miss a case: try n=1, a reach of 0, and one beyond n"
 
 
 @exercise.mutant(NOTHING_REFUSED)
@@ -111,13 +103,10 @@ def errors_caught(relative_index):
         pass
 
 
-@exercise.mutant("it refuses everything, the right ones too: run it on an index you trust")
-def all_refused(relative_index):
-    assert relative_index(4, 2).shape == (4, 5)
-
-
 variants.wrong(exercise, plain, {
-    NOTHING_ASSERTED: [
+    "no wrong number fails it: assert, against numbers that the test works out without "
+    "relative_index. What a test returns is not looked at, and a condition and a message in "
+    "brackets are a tuple, which is always true": [
         (KIND, "pass", NUMBERS, "agreed = got.equal(want)\n    return agreed"),
         (KIND, "pass", NUMBERS, "outcome = got.equal(want), 'differ'\n        assert outcome"),
         ("want = offset.clamp(-reach, reach) + reach", "want = relative_index(n, reach)")],
@@ -138,10 +127,10 @@ variants.wrong(exercise, plain, {
         NUMBERS, "assert got[:, 0].equal(want[:, 0])"),
     "only the diagonal is compared: it shows offset 0 alone": (
         NUMBERS, "assert got.diagonal().equal(want.diagonal())"),
-    WHICH_ROWS: [
+    "it looks at which rows occur, not where: compare the numbers in their places": [
         (NUMBERS, "assert got.min() == want.min() and got.max() == want.max()"),
         (NUMBERS, "assert got.unique().equal(want.unique())")],
-    SUMS: [
+    "it looks at sums only: wrong numbers may add up to the same": [
         (NUMBERS, "assert got.sum() == want.sum()"),
         (NUMBERS, "assert (got + got.T == 2 * reach).all()")],
     "it asks only that the numbers depend on the offset alone: so do many wrong ones": (
@@ -172,7 +161,8 @@ variants.wrong(exercise, plain, {
     "n is never 1: try a sequence of one token": ("SIZES", "SIZES[2:]"),
     "all sequences are short: try one of 9 tokens or more": (
         "SIZES", "((1, 0), (1, 3), (8, 0), (8, 2), (8, 3), (5, 8))"),
-    FEW: [("SIZES", "((5, 2), (8, 3), (10, 4))"), ("SIZES", "((10, 3),)")],
+    "your n and reach miss a case: try n=1, a reach of 0, and one beyond n": [
+        ("SIZES", "((5, 2), (8, 3), (10, 4))"), ("SIZES", "((10, 3),)")],
     "its own formula takes query minus key: it refuses what is right": (
         "j - j[:, None]", "j[:, None] - j"),
     "its own formula does not clip: it refuses what is right": (ROW, "offset + reach"),
@@ -183,4 +173,6 @@ variants.wrong(exercise, plain, {
         ROW, "(offset + reach).clamp(-reach, reach)"),
     "it expects 32 bit integers: it refuses int64, which is right": (ROW, f"({ROW}).int()"),
     "it expects floating numbers: it refuses int64, which is right": (ROW, f"({ROW}).float()"),
+    "it refuses everything, the right ones too: run it on an index you trust": (
+        KIND, "assert got.shape == (n, n + 1)", NUMBERS, "pass"),
 })  # fmt: skip

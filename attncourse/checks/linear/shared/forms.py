@@ -76,8 +76,7 @@ WRONG = {
     "gives the rows in reverse": (MEAN, "(weights @ v).flip(-2)"),
     "is right only without a batch": (SUM, "weights.sum(dim=1, keepdim=True)"),
     "is right only with one batch axis": (SUM, "weights.sum(dim=2, keepdim=True)"),
-    "cannot do without a batch": (
-        PRODUCT, 'torch.einsum("...bid,...bjd->...bij", phi_q, phi_k)'),
+    "cannot do without a batch": (PRODUCT, 'torch.einsum("...bid,...bjd->...bij", phi_q, phi_k)'),
     "takes the first sentence's queries for all, with two leading axes": (
         PRODUCT, "(phi_q if q.dim() < 4 else phi_q[:1, :1]) @ phi_k.mT"),
     "has a leading axis too many": (MEAN, "(weights @ v)[None]"),

@@ -52,15 +52,13 @@ WRONG = {
         CLAMP, "torch.where(offset.abs() > reach, 0, offset)"),
     CLIP: [
         (CLAMP, "offset"), (CLAMP, "offset.clamp(max=reach)"), (CLAMP, "offset.clamp(min=-reach)")],
-    SHORT: (
-        "    offset =", "    reach = min(reach, n - 1)\n    offset ="),
+    SHORT: ("    offset =", "    reach = min(reach, n - 1)\n    offset ="),
     "each row counts from its first key: subtract the position of the query": (
         OFFSET, "j.expand(n, m)"),
 }  # fmt: skip
 # these differ from the right rows only where a cache holds earlier positions
 WRONG_WITH_A_CACHE = {
-    SHORT: (
-        "    offset =", "    reach = min(reach, m - 1)\n    offset ="),
+    SHORT: ("    offset =", "    reach = min(reach, m - 1)\n    offset ="),
     "the cache is ignored: the queries are the last n of the m positions": ("m - n, m", "n"),
     "the cache counts with the wrong sign: the first query stands at m - n": (
         "m - n, m", "n - m, n - m + n"),
