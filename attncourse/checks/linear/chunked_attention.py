@@ -110,6 +110,8 @@ def cut_by_hand(phi_q, phi_k, v, chunk):
 
 
 OF_THE_CHUNK, SPLIT = "near.sum(dim=-1, keepdim=True)", "a.split(chunk, dim=-2)"
+S_NEW, Z_NEW = "        s_new = s + k.mT @ x\n", "        z_new = z + k.sum(dim=-2)[..., None]\n"
+SET = "s, z = s_new, z_new"
 # the state that a chunk reads holds the chunk
 AFTER = ("q @ s", "q @ s_new", "q @ z", "q @ z_new")
 variants.right(
@@ -131,8 +133,7 @@ variants.wrong(exercise, plain, {
         ".tril()", ".tril(1)"),
     "a chunk does not see itself: the tokens before it in its own chunk count as well": (
         ".tril()", " * 0"),
-    "the state never grows: after a chunk has been read, its keys and values go in": (
-        "s, z = s_new, z_new", "pass"),
+    "the state never grows: after a chunk has been read, its keys and values go in": (SET, "pass"),
     "each chunk replaces the state: it is added to what the earlier ones left": (
         "s + k.mT", "k.mT", "z + k", "k"),
     "of a chunk only the last token goes into the state: all of them do": (
@@ -152,7 +153,11 @@ variants.wrong(exercise, plain, {
     TOKENS: (SPLIT, "a.split(1, dim=-2)"),
     "no gradient reaches the earlier chunks: the state may not be detached": (
         "q @ s", "q @ s.detach()", "q @ z", "q @ z.detach()"),
-    "the state changes in place, but the backward pass needs it: make a new one": (
-        "        s_new = s + k.mT @ x\n", "", "        z_new = z + k.sum(dim=-2)[..., None]\n", "",
-        "s, z = s_new, z_new", "s += k.mT @ x\n        z += k.sum(dim=-2)[..., None]"),
+    "the state changes in place, but the backward pass needs it: make a new one": [
+        # what autograd says has the shape of the state
+        (S_NEW, "", Z_NEW, "", SET, "s += k.mT @ x\n        z += k.sum(dim=-2)[..., None]"),
+        (S_NEW, "", SET, "s += k.mT @ x\n        z = z_new"),
+        # in one with z
+        ("    s = ", "    v = torch.cat([v, torch.ones_like(v[..., :1])], dim=-1)\n    s = ",
+         S_NEW, "", SET, "s += k.mT @ x", "sums / total", "sums[..., :-1] / sums[..., -1:]")],
 })  # fmt: skip

@@ -129,6 +129,8 @@ variants.wrong(exercise, plain, {
         "padding is not None", "True"),
     "-inf, or nearly, is for a softmax: here the features of padding must be 0": [
         (PADDED, "phi_k.masked_fill(~padding[..., None], -torch.inf)"),
+        (PADDED, "phi_k.masked_fill(~padding[..., None], -torch.inf)",
+         DIVISOR, "total.where(total > 0, 1.0)"),
         (PADDED, "phi_k.masked_fill(~padding[..., None], -1e9)")],
     "a sentence of nothing but padding gives NaN: it should give zeros": (DIVISOR, "total"),
     "rows without a key are mended after the division by 0, whose gradient stays NaN: divide by "

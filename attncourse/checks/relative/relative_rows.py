@@ -107,7 +107,7 @@ variants.wrong(exercise, rows, {
         RESULT, f"({RESULT}).int()"),
     EIGHT: [(RESULT, f"({RESULT}).to(torch.{small}).long()") for small in ("int8", "uint8")],
     "the rows are cut from a table of a fixed size: make them for the n and m at hand": (
-        "(m, dev", "(min(m, 128), dev"),
+        "(m - n, m, ", "(128, ", "(m, ", "(128, ", RESULT, f"({RESULT})[m - n : m, :m]"),
     "the argument device is not used: make every new tensor there": ("=device)", "=None)"),
     "the argument device is not used everywhere: make every new tensor there": (
         "m - n, m, device=device", "m - n, m"),
