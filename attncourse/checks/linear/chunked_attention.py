@@ -2,11 +2,11 @@
 
 import torch
 
-from attncourse.checks.around import USUAL, add_to, batch_axis_assumed
+from attncourse.checks import variants
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.linear.causal_by_cumsum import by_hand
-from attncourse.checks.linear.reordered_attention import features
+from attncourse.checks.linear.shared.sums import EPSILON, LEAST, causal_by_hand, features
 
+TOKENS = "it goes token by token: a chunk is read at once, by products of matrices"
 exercise = Exercise(
     name="chunked_attention",
     chapter="linear",
@@ -23,6 +23,7 @@ exercise = Exercise(
         "read, what may the state hold of it?",
         "The lines that add to S and to z are right, and stand at the wrong place in the loop",
     ),
+    usual_hints={"loops": TOKENS},
 )
 
 
@@ -42,7 +43,7 @@ def chunked_attention(phi_q, phi_k, v, chunk):
 
 @exercise.reference
 def without_chunks(phi_q, phi_k, v, chunk):
-    return by_hand(phi_q, phi_k, v)
+    return causal_by_hand(phi_q, phi_k, v)
 
 
 @exercise.cases
@@ -67,72 +68,26 @@ def cases(draw):
     yield Case("n=20, chunks of 5", (*many, 5), gradient=False, max_elements=20 * 20 - 1)
 
 
-def chunks(phi_q, phi_k, v, chunk):
-    return zip(*(x.split(chunk, dim=-2) for x in (phi_q, phi_k, v)), strict=True)
-
-
-def grown(state, q, k, x):
-    return state + k.mT @ x
-
-
-def with_one(x):
-    """The values with a column of ones: what is read from it is the normaliser."""
-    return torch.cat([x, torch.ones_like(x[..., :1])], dim=-1)
-
-
-def same(total):
-    return total
-
-
-def both(state, z):
-    return torch.cat([state, z], dim=-1)
-
-
-def attend(phi_q, phi_k, v, chunk, *, near=torch.tril, grow=grown, seen=None, divisor=same):
-    """The right answer, with the places where a wrong one departs from it as arguments.
-
-    `seen` says what a chunk reads of the state before it and the state after it. The last column
-    of a state, and of what is read, is the normaliser's.
-    """
-    state = phi_k.new_zeros(*phi_k.shape[:-2], phi_k.shape[-1], v.shape[-1] + 1)
+@exercise.valid
+def plain(phi_q, phi_k, v, chunk):
+    s = phi_k.new_zeros(*phi_k.shape[:-2], phi_k.shape[-1], v.shape[-1])
+    z = phi_k.new_zeros(*phi_k.shape[:-2], phi_k.shape[-1], 1)
     out = []
-    for q, k, x in chunks(phi_q, phi_k, with_one(v), chunk):
-        after = grow(state, q, k, x)
-        read = q @ (seen(state, after) if seen else state) + near(q @ k.mT) @ x
-        out.append(read[..., :-1] / divisor(read[..., -1:]))
-        state = after
-    return torch.cat(out, dim=-2)
-
-
-@exercise.valid
-def read_then_updated(phi_q, phi_k, v, chunk):
-    return attend(phi_q, phi_k, v, chunk)
-
-
-@exercise.valid
-def given_code_mended(phi_q, phi_k, v, chunk):
-    s, z, out = 0.0, 0.0, []
-    for q, k, x in chunks(phi_q, phi_k, v, chunk):
+    for q, k, x in zip(*(a.split(chunk, dim=-2) for a in (phi_q, phi_k, v)), strict=True):
         near = (q @ k.mT).tril()
-        s_new, z_new = s + k.mT @ x, z + k.sum(-2, keepdim=True).mT
-        sums = q @ (s_new - k.mT @ x) + near @ x
-        out.append(sums / (q @ (z_new - k.sum(-2)[..., None]) + near.sum(-1, keepdim=True)))
+        s_new = s + k.mT @ x
+        z_new = z + k.sum(dim=-2)[..., None]
+        sums = q @ s + near @ x
+        total = q @ z + near.sum(dim=-1, keepdim=True)
+        out.append(sums / total)
         s, z = s_new, z_new
     return torch.cat(out, dim=-2)
 
 
 @exercise.valid
-def later_tokens_subtracted(phi_q, phi_k, v, chunk):
-    # the state holds the whole chunk: take its later tokens out of what is read
-    return attend(
-        phi_q, phi_k, v, chunk, near=lambda x: -x.triu(1), seen=lambda before, after: after
-    )
-
-
-@exercise.valid
 def running_sum_within_a_chunk(phi_q, phi_k, v, chunk):
     out, s, z = [], 0.0, 0.0
-    for q, k, x in chunks(phi_q, phi_k, v, chunk):
+    for q, k, x in zip(*(a.split(chunk, dim=-2) for a in (phi_q, phi_k, v)), strict=True):
         states = s + (k[..., :, None] * x[..., None, :]).cumsum(-3)
         totals = z + k.cumsum(-2)
         sums = (q[..., None, :] @ states)[..., 0, :]
@@ -143,7 +98,7 @@ def running_sum_within_a_chunk(phi_q, phi_k, v, chunk):
 
 @exercise.valid
 def cut_by_hand(phi_q, phi_k, v, chunk):
-    n, x = phi_q.size(-2), with_one(v)
+    n, x = phi_q.size(-2), torch.cat([v, torch.ones_like(v[..., :1])], dim=-1)
     pieces = []
     for start in range(0, n, chunk):
         q, k = (a[..., start : start + chunk, :] for a in (phi_q, phi_k))
@@ -154,146 +109,55 @@ def cut_by_hand(phi_q, phi_k, v, chunk):
     return whole[..., :-1] / whole[..., -1:]
 
 
-def values_of(a, b):
-    """The columns of the values of one, and the normaliser of the other."""
-    return both(a[..., :-1], b[..., -1:])
-
-
-@exercise.mutant("z still counts the chunk twice: it, too, is updated once the chunk has been read")
-def only_s_mended(phi_q, phi_k, v, chunk):
-    return attend(phi_q, phi_k, v, chunk, seen=values_of)
-
-
-@exercise.mutant("S still counts the chunk twice: it, too, is updated once the chunk has been read")
-def only_z_mended(phi_q, phi_k, v, chunk):
-    return attend(phi_q, phi_k, v, chunk, seen=lambda before, after: values_of(after, before))
-
-
-LATER = (
-    "a token sees the later ones of its own chunk: the state that it reads ends before the chunk, "
-    "and of the small matrix it reads the lower triangle"
+OF_THE_CHUNK, SPLIT = "near.sum(dim=-1, keepdim=True)", "a.split(chunk, dim=-2)"
+S_NEW, Z_NEW = "        s_new = s + k.mT @ x\n", "        z_new = z + k.sum(dim=-2)[..., None]\n"
+SET = "s, z = s_new, z_new"
+# the state that a chunk reads holds the chunk
+AFTER = ("q @ s", "q @ s_new", "q @ z", "q @ z_new")
+variants.right(
+    exercise,
+    plain,
+    ("q @ s", "q @ (s_new - k.mT @ x)", "q @ z", "q @ (z_new - k.sum(-2)[..., None])"),
+    # its later tokens are taken out of what is read
+    (*AFTER, ".tril()", ".triu(1).neg()"),
 )
-
-
-@exercise.mutant(LATER)
-def small_matrix_left_out(phi_q, phi_k, v, chunk):
-    return attend(phi_q, phi_k, v, chunk, near=torch.zeros_like, seen=lambda before, after: after)
-
-
-@exercise.mutant(LATER)
-def diagonal_left_out_of_the_given_code(phi_q, phi_k, v, chunk):
-    return attend(
-        phi_q, phi_k, v, chunk, near=lambda x: x.tril(-1), seen=lambda before, after: after
-    )
-
-
-@exercise.mutant(LATER)
-def mask_removed(phi_q, phi_k, v, chunk):
-    return attend(phi_q, phi_k, v, chunk, near=lambda x: x)
-
-
-@exercise.mutant("a token does not see itself: the diagonal of the small matrix belongs to it")
-def diagonal_left_out(phi_q, phi_k, v, chunk):
-    return attend(phi_q, phi_k, v, chunk, near=lambda x: x.tril(-1))
-
-
-@exercise.mutant("a token sees one ahead within its chunk: the diagonal is the last that it sees")
-def one_token_ahead(phi_q, phi_k, v, chunk):
-    return attend(phi_q, phi_k, v, chunk, near=lambda x: x.tril(1))
-
-
-@exercise.mutant("a chunk does not see itself: the tokens before it in its own chunk count as well")
-def earlier_chunks_only(phi_q, phi_k, v, chunk):
-    return attend(phi_q, phi_k, v, chunk, near=torch.zeros_like)
-
-
-@exercise.mutant("the state never grows: after a chunk has been read, its keys and values go in")
-def state_never_updated(phi_q, phi_k, v, chunk):
-    return attend(phi_q, phi_k, v, chunk, grow=lambda state, q, k, x: state)
-
-
-@exercise.mutant("each chunk replaces the state: it is added to what the earlier ones left")
-def state_replaced(phi_q, phi_k, v, chunk):
-    return attend(phi_q, phi_k, v, chunk, grow=lambda state, q, k, x: k.mT @ x)
-
-
-@exercise.mutant("of a chunk only the last token goes into the state: all of them do")
-def last_token_kept(phi_q, phi_k, v, chunk):
-    def grow(state, q, k, x):
-        return state + k[..., -1:, :].mT @ x[..., -1:, :]
-
-    return attend(phi_q, phi_k, v, chunk, grow=grow)
-
-
-@exercise.mutant("the normaliser leaves out the chunk itself: it has both parts, as the sum has")
-def normaliser_of_the_state_only(phi_q, phi_k, v, chunk):
-    state, out = 0.0, []
-    for q, k, x in chunks(phi_q, phi_k, with_one(v), chunk):
-        read = q @ (state + 0 * k.mT @ x)
-        sums = read + (q @ k.mT).tril() @ x
-        out.append(sums[..., :-1] / read[..., -1:])
-        state = state + k.mT @ x
-    return torch.cat(out, dim=-2)
-
-
-@exercise.mutant("the normaliser leaves out the earlier chunks: it has both parts, as the sum has")
-def normaliser_of_the_chunk_only(phi_q, phi_k, v, chunk):
-    state, out = 0.0, []
-    for q, k, x in chunks(phi_q, phi_k, with_one(v), chunk):
-        near = (q @ k.mT).tril() @ x
-        sums = q @ (state + 0 * k.mT @ x) + near
-        out.append(sums[..., :-1] / near[..., -1:])
-        state = state + k.mT @ x
-    return torch.cat(out, dim=-2)
-
-
-@exercise.mutant("an epsilon in the denominator shows where features are small: leave it out")
-def epsilon_in_the_denominator(phi_q, phi_k, v, chunk):
-    return attend(phi_q, phi_k, v, chunk, divisor=lambda total: total + 1e-6)
-
-
-@exercise.mutant("a least value for the denominator shows where features are small: leave it out")
-def at_least_a_millionth(phi_q, phi_k, v, chunk):
-    return attend(phi_q, phi_k, v, chunk, divisor=lambda total: total.clamp(min=1e-6))
-
-
-@exercise.mutant("the last chunk is lost where it is a short one: chunk need not divide n")
-def short_chunk_dropped(phi_q, phi_k, v, chunk):
-    whole = phi_q.shape[-2] // chunk * chunk or phi_q.shape[-2]
-    return attend(*(x[..., :whole, :] for x in (phi_q, phi_k, v)), chunk)
-
-
-@exercise.mutant("it fails where chunk does not divide n: the last chunk may be a short one")
-def cut_without_a_rest(phi_q, phi_k, v, chunk):
-    for x in (phi_q, phi_k, v):
-        x.unflatten(-2, (-1, chunk))
-    return attend(phi_q, phi_k, v, chunk)
-
-
-@exercise.mutant("the whole n x n matrix is built: within a chunk only, and the rest by the state")
-def one_matrix_for_all(phi_q, phi_k, v, chunk):
-    return attend(phi_q, phi_k, v, phi_q.shape[-2])
-
-
-@exercise.mutant("it goes token by token: a chunk is read at once, by products of matrices")
-def token_by_token(phi_q, phi_k, v, chunk):
-    return attend(phi_q, phi_k, v, 1)
-
-
-@exercise.mutant("no gradient reaches the earlier chunks: the state may not be detached")
-def state_detached(phi_q, phi_k, v, chunk):
-    return attend(phi_q, phi_k, v, chunk, seen=lambda before, after: before.detach())
-
-
-@exercise.mutant("the state changes in place, but the backward pass needs it: make a new one")
-def state_changed_in_place(phi_q, phi_k, v, chunk):
-    state = phi_k.new_zeros(*phi_k.shape[:-2], phi_k.shape[-1], v.shape[-1] + 1)
-    out = []
-    for q, k, x in chunks(phi_q, phi_k, with_one(v), chunk):
-        read = q @ state + (q @ k.mT).tril() @ x
-        out.append(read[..., :-1] / read[..., -1:])
-        state += k.mT @ x
-    return torch.cat(out, dim=-2)
-
-
-add_to(exercise, attend, *USUAL, batch_axis_assumed)
+variants.wrong(exercise, plain, {
+    "z still counts the chunk twice: it, too, is updated once the chunk has been read": AFTER[2:],
+    "S still counts the chunk twice: it, too, is updated once the chunk has been read": AFTER[:2],
+    "a token sees the later ones of its own chunk: the state that it reads ends before the chunk, "
+    "and of the small matrix it reads the lower triangle": [
+        (*AFTER, ".tril()", " * 0"), (*AFTER, ".tril()", ".tril(-1)"), (".tril()", "")],
+    "a token does not see itself: the diagonal of the small matrix belongs to it": (
+        ".tril()", ".tril(-1)"),
+    "a token sees one ahead within its chunk: the diagonal is the last that it sees": (
+        ".tril()", ".tril(1)"),
+    "a chunk does not see itself: the tokens before it in its own chunk count as well": (
+        ".tril()", " * 0"),
+    "the state never grows: after a chunk has been read, its keys and values go in": (SET, "pass"),
+    "each chunk replaces the state: it is added to what the earlier ones left": (
+        "s + k.mT", "k.mT", "z + k", "k"),
+    "of a chunk only the last token goes into the state: all of them do": (
+        "k.mT @ x", "k[..., -1:, :].mT @ x[..., -1:, :]", "k.sum(dim=-2)", "k[..., -1, :]"),
+    "the normaliser leaves out the chunk itself: it has both parts, as the sum has": (
+        f" + {OF_THE_CHUNK}", ""),
+    "the normaliser leaves out the earlier chunks: it has both parts, as the sum has": (
+        f"q @ z + {OF_THE_CHUNK}", OF_THE_CHUNK),
+    EPSILON: ("sums / total", "sums / (total + 1e-6)"),
+    LEAST: ("sums / total", "sums / total.clamp(min=1e-6)"),
+    "the last chunk is lost where it is a short one: chunk need not divide n": (
+        SPLIT, "a[..., : a.shape[-2] // chunk * chunk or chunk, :].split(chunk, dim=-2)"),
+    "it fails where chunk does not divide n: the last chunk may be a short one": (
+        SPLIT, "a.unflatten(-2, (-1, chunk)).unbind(-3)"),
+    "the whole n x n matrix is built: within a chunk only, and the rest by the state": (
+        SPLIT, "[a]"),
+    TOKENS: (SPLIT, "a.split(1, dim=-2)"),
+    "no gradient reaches the earlier chunks: the state may not be detached": (
+        "q @ s", "q @ s.detach()", "q @ z", "q @ z.detach()"),
+    "the state changes in place, but the backward pass needs it: make a new one": [
+        # what autograd says has the shape of the state
+        (S_NEW, "", Z_NEW, "", SET, "s += k.mT @ x\n        z += k.sum(dim=-2)[..., None]"),
+        (S_NEW, "", SET, "s += k.mT @ x\n        z = z_new"),
+        # in one with z
+        ("    s = ", "    v = torch.cat([v, torch.ones_like(v[..., :1])], dim=-1)\n    s = ",
+         S_NEW, "", SET, "s += k.mT @ x", "sums / total", "sums[..., :-1] / sums[..., -1:]")],
+})  # fmt: skip

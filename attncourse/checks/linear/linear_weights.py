@@ -1,11 +1,13 @@
 """Exercise linear_weights: the weights that linear attention never builds."""
 
 import torch
-from torch.nn.functional import elu, relu
+from torch.nn.functional import elu
 
-from attncourse.checks.around import USUAL, add_to, batch_axis_assumed
+from attncourse.checks import variants
 from attncourse.checks.exercise import Case, Exercise
+from attncourse.checks.linear.shared.sums import EPSILON, LEAST
 
+LOOP = "it loops over the queries: one product gives all rows"
 exercise = Exercise(
     name="linear_weights",
     chapter="linear",
@@ -23,6 +25,7 @@ exercise = Exercise(
         "phi(q) @ phi(k).mT is the matrix to start from, and torch.tril keeps what lies on and "
         "below the diagonal: before the sum is taken",
     ),
+    usual_hints={"loops": LOOP},
 )
 
 
@@ -62,39 +65,18 @@ def cases(draw):
     yield Case("one query and one key, causal", (q[:, :1], k[:, :1], True))
 
 
-def features(x):
-    return elu(x) + 1
-
-
-def same(x):
-    return x
-
-
-def weigh(q, k, causal=False, *, of_q=features, of_k=features, keep=torch.tril, axis=-1):
-    """The right answer, with the places where a wrong one departs from it as arguments."""
-    weights = of_q(q) @ of_k(k).mT
-    weights = keep(weights) if causal else weights
-    return weights / weights.sum(axis, keepdim=True)
-
-
 @exercise.valid
-def lower_triangle(q, k, causal=False):
-    return weigh(q, k, causal)
-
-
-@exercise.valid
-def scaled_products(q, k, causal=False):
-    # what is the same for a whole row cancels
-    weights = torch.einsum("...id,...jd->...ij", features(q), features(k)) / q.shape[-1] ** 0.5
+def plain(q, k, causal=False):
+    phi_q, phi_k = elu(q) + 1, elu(k) + 1
+    weights = phi_q @ phi_k.mT
     if causal:
-        j = torch.arange(k.shape[-2], device=k.device)
-        weights = weights.masked_fill(j > j[:, None], 0.0)
-    return weights / torch.einsum("...ij->...i", weights)[..., None]
+        weights = weights.tril()
+    return weights / weights.sum(-1, keepdim=True)
 
 
 @exercise.valid
 def softmax_of_the_logarithm(q, k, causal=False):
-    scores = (features(q) @ features(k).mT).log()
+    scores = ((elu(q) + 1) @ (elu(k) + 1).mT).log()
     if causal:
         future = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).triu(1)
         scores = scores.masked_fill(future, -torch.inf)
@@ -109,195 +91,56 @@ def normaliser_from_the_sum_of_keys(q, k, causal=False):
     return weights.tril() if causal else weights
 
 
-@exercise.valid
-def divided_by_a_norm(q, k, causal=False):
-    weights = weigh(q, k, causal, axis=-1) * 3
-    return torch.nn.functional.normalize(weights, p=1, dim=-1)
-
-
-def softmax(scores, causal):
-    if causal:
-        scores = scores + torch.full_like(scores, -torch.inf).triu(1)
-    return scores.softmax(-1)
-
-
-SOFTMAX = "this is the softmax: linear attention takes products of features as they are"
-
-
-@exercise.mutant(SOFTMAX)
-def softmax_of_scores(q, k, causal=False):
-    return softmax(q @ k.mT / q.shape[-1] ** 0.5, causal)
-
-
-@exercise.mutant(SOFTMAX)
-def softmax_of_scores_not_scaled(q, k, causal=False):
-    return softmax(q @ k.mT, causal)
-
-
-SOFTMAX_OF_PRODUCTS = "this is a softmax of the products: divide each row by its sum, and no more"
-
-
-@exercise.mutant(SOFTMAX_OF_PRODUCTS)
-def softmax_of_products(q, k, causal=False):
-    return softmax(features(q) @ features(k).mT, causal)
-
-
-@exercise.mutant(SOFTMAX_OF_PRODUCTS)
-def softmax_of_scaled_products(q, k, causal=False):
-    return softmax(features(q) @ features(k).mT / q.shape[-1] ** 0.5, causal)
-
-
-NOT_NORMALISED = "the rows do not sum to 1: divide each by its sum"
-
-
-@exercise.mutant(NOT_NORMALISED)
-def not_normalised(q, k, causal=False):
-    weights = features(q) @ features(k).mT
-    return weights.tril() if causal else weights
-
-
-@exercise.mutant(NOT_NORMALISED)
-def rows_of_length_1(q, k, causal=False):
-    return torch.nn.functional.normalize(weigh(q, k, causal), dim=-1)
-
-
-@exercise.mutant("the columns sum to 1: the sum runs over the keys, the last axis")
-def normalised_over_queries(q, k, causal=False):
-    return weigh(q, k, causal, axis=-2)
-
-
-@exercise.mutant("the whole matrix sums to 1: each row has a sum of its own")
-def normalised_over_all(q, k, causal=False):
-    return weigh(q, k, causal, axis=(-2, -1))
-
-
-@exercise.mutant("q and k have no features yet, and their products may be negative: take phi first")
-def without_features(q, k, causal=False):
-    return weigh(q, k, causal, of_q=same, of_k=same)
-
-
-@exercise.mutant("relu has features of exactly 0, and a row of them has no sum: take elu(x) + 1")
-def relu_features(q, k, causal=False):
-    return weigh(q, k, causal, of_q=relu, of_k=relu)
-
-
-@exercise.mutant("elu goes down to -1, so a feature may be negative: add 1")
-def elu_alone(q, k, causal=False):
-    return weigh(q, k, causal, of_q=elu, of_k=elu)
-
-
-@exercise.mutant("exp is another feature map: here it is elu(x) + 1")
-def exp_features(q, k, causal=False):
-    return weigh(q, k, causal, of_q=torch.exp, of_k=torch.exp)
-
-
-@exercise.mutant("phi is taken of the products: take it of q and of k, then multiply")
-def features_of_the_products(q, k, causal=False):
-    weights = features(q @ k.mT)
-    weights = weights.tril() if causal else weights
-    return weights / weights.sum(-1, keepdim=True)
-
-
-@exercise.mutant("the keys have no features: phi is taken of queries and of keys")
-def features_of_queries_only(q, k, causal=False):
-    return weigh(q, k, causal, of_k=same)
-
-
-@exercise.mutant("the queries have no features: phi is taken of queries and of keys")
-def features_of_keys_only(q, k, causal=False):
-    return weigh(q, k, causal, of_q=same)
-
-
-@exercise.mutant("q is scaled before phi, which changes its features: no sqrt(d) is needed here")
-def scaled_before_the_features(q, k, causal=False):
-    return weigh(q / q.shape[-1] ** 0.5, k, causal)
-
-
-@exercise.mutant("causal rows do not sum to 1: hide the later keys first, then divide")
-def hidden_after_the_division(q, k, causal=False):
-    weights = weigh(q, k)
-    return weights.tril() if causal else weights
-
-
-@exercise.mutant("`causal` changes nothing: later keys get weight 0 when it is True")
-def causal_ignored(q, k, causal=False):
-    return weigh(q, k)
-
-
-@exercise.mutant("later keys are hidden unasked: only when `causal` is True")
-def always_causal(q, k, causal=False):
-    return weigh(q, k, True)
-
-
-@exercise.mutant("a token does not see itself, and the first sees nothing: keep the diagonal")
-def strictly_causal(q, k, causal=False):
-    return weigh(q, k, causal, keep=lambda x: x.tril(-1))
-
-
-@exercise.mutant("a token sees one key ahead: its own is the last that it sees")
-def one_key_ahead(q, k, causal=False):
-    return weigh(q, k, causal, keep=lambda x: x.tril(1))
-
-
-@exercise.mutant("the earlier keys are hidden: it is the later ones, right of the diagonal")
-def wrong_triangle(q, k, causal=False):
-    return weigh(q, k, causal, keep=torch.triu)
-
-
-MINUS_INFINITY = "-inf, or nearly, is for a softmax: here give a hidden key the weight 0"
-
-
-@exercise.mutant(MINUS_INFINITY)
-def filled_with_minus_infinity(q, k, causal=False):
-    def keep(x):
-        return x.masked_fill(torch.ones_like(x).triu(1).bool(), -torch.inf)
-
-    return weigh(q, k, causal, keep=keep)
-
-
-@exercise.mutant(MINUS_INFINITY)
-def filled_with_a_large_negative_number(q, k, causal=False):
-    def keep(x):
-        return x.masked_fill(torch.ones_like(x).triu(1).bool(), -1e9)
-
-    return weigh(q, k, causal, keep=keep)
-
-
-@exercise.mutant("an epsilon in the denominator shows where features are small: leave it out")
-def epsilon_in_the_denominator(q, k, causal=False):
-    weights = features(q) @ features(k).mT
-    weights = weights.tril() if causal else weights
-    return weights / (weights.sum(-1, keepdim=True) + 1e-6)
-
-
-@exercise.mutant("a least value for the denominator shows where features are small: leave it out")
-def at_least_a_millionth(q, k, causal=False):
-    weights = features(q) @ features(k).mT
-    weights = weights.tril() if causal else weights
-    return weights / weights.sum(-1, keepdim=True).clamp(min=1e-6)
-
-
-@exercise.mutant("query and key are exchanged: row i is the query, column j the key")
-def queries_for_keys(q, k, causal=False):
-    return weigh(k, q, causal)
-
-
-@exercise.mutant("it loops over the queries: one product gives all rows")
-def loop_over_queries(q, k, causal=False):
-    rows = []
-    for i in range(q.shape[-2]):
-        row = features(q[..., i : i + 1, :]) @ features(k).mT
-        if causal:
-            row = torch.cat([row[..., : i + 1], torch.zeros_like(row[..., i + 1 :])], dim=-1)
-        rows.append(row / row.sum(-1, keepdim=True))
-    return torch.cat(rows, dim=-2)
-
-
-@exercise.mutant("no gradient reaches the keys through the sum: nothing may be detached")
-def sum_detached(q, k, causal=False):
-    weights = features(q) @ features(k).mT
-    weights = weights.tril() if causal else weights
-    return weights / weights.sum(-1, keepdim=True).detach()
-
-
-add_to(exercise, weigh, *USUAL, batch_axis_assumed)
+FEATURES, PRODUCTS, LOWER = "elu(q) + 1, elu(k) + 1", "phi_q @ phi_k.mT", "weights.tril()"
+SUM = "weights.sum(-1, keepdim=True)"
+RESULT = f"weights / {SUM}"
+HIDDEN = "weights.masked_fill(torch.ones_like(weights).triu(1).bool(), {})"
+# divided by their sum, these are a softmax
+EXP = "({0} - ({0}).amax(-1, keepdim=True)).exp()"
+variants.right(exercise, plain,
+    # what is the same for a whole row cancels
+    (PRODUCTS, 'torch.einsum("...id,...jd->...ij", phi_q, phi_k) / q.shape[-1] ** 0.5',
+     LOWER, HIDDEN.format("0.0")),
+    (RESULT, "torch.nn.functional.normalize(3 * weights, p=1, dim=-1)"),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "this is the softmax: linear attention takes products of features as they are": [
+        (PRODUCTS, EXP.format("q @ k.mT / q.shape[-1] ** 0.5")),
+        (PRODUCTS, EXP.format("q @ k.mT"))],
+    "this is a softmax of the products: divide each row by its sum, and no more": [
+        (PRODUCTS, EXP.format(PRODUCTS)),
+        (PRODUCTS, EXP.format(f"{PRODUCTS} / q.shape[-1] ** 0.5"))],
+    "the rows do not sum to 1: divide each by its sum": [
+        (RESULT, "weights"), (RESULT, "weights / weights.norm(dim=-1, keepdim=True)")],
+    "the columns sum to 1: the sum runs over the keys, the last axis": ("sum(-1", "sum(-2"),
+    "the whole matrix sums to 1: each row has a sum of its own": ("sum(-1", "sum((-2, -1)"),
+    "q and k have no features yet, and their products may be negative: take phi first": (
+        FEATURES, "q, k"),
+    "relu has features of exactly 0, and a row of them has no sum: take elu(x) + 1": (
+        FEATURES, "q.relu(), k.relu()"),
+    "elu goes down to -1, so a feature may be negative: add 1": (FEATURES, "elu(q), elu(k)"),
+    "exp is another feature map: here it is elu(x) + 1": (FEATURES, "q.exp(), k.exp()"),
+    "phi is taken of the products: take it of q and of k, then multiply": (
+        PRODUCTS, "elu(q @ k.mT) + 1"),
+    "the keys have no features: phi is taken of queries and of keys": ("elu(k) + 1", "k"),
+    "the queries have no features: phi is taken of queries and of keys": ("elu(q) + 1", "q"),
+    "q is scaled before phi, which changes its features: no sqrt(d) is needed here": (
+        "elu(q)", "elu(q / q.shape[-1] ** 0.5)"),
+    "causal rows do not sum to 1: hide the later keys first, then divide": (
+        RESULT, "weights", "    if", f"    weights = {RESULT}\n    if"),
+    "`causal` changes nothing: later keys get weight 0 when it is True": ("if causal", "if False"),
+    "later keys are hidden unasked: only when `causal` is True": ("if causal", "if True"),
+    "a token does not see itself, and the first sees nothing: keep the diagonal": (
+        "tril()", "tril(-1)"),
+    "a token sees one key ahead: its own is the last that it sees": ("tril()", "tril(1)"),
+    "the earlier keys are hidden: it is the later ones, right of the diagonal": ("tril", "triu"),
+    "-inf, or nearly, is for a softmax: here give a hidden key the weight 0": [
+        (LOWER, HIDDEN.format("-torch.inf")), (LOWER, HIDDEN.format("-1e9"))],
+    EPSILON: (SUM, f"({SUM} + 1e-6)"),
+    LEAST: (SUM, f"{SUM}.clamp(min=1e-6)"),
+    "query and key are exchanged: row i is the query, column j the key": (
+        PRODUCTS, "phi_k @ phi_q.mT"),
+    LOOP: (RESULT, "torch.stack([row / row.sum(-1, True) for row in weights.unbind(-2)], -2)"),
+    "no gradient reaches the keys through the sum: nothing may be detached": (
+        SUM, f"{SUM}.detach()"),
+})  # fmt: skip

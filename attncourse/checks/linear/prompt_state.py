@@ -2,10 +2,11 @@
 
 import torch
 
-from attncourse.checks.around import BATCH, USUAL, add_to, batch_axis_assumed
+from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.linear.reordered_attention import features
+from attncourse.checks.linear.shared.sums import features
 
+LOOP = "it loops over the tokens: set padding to 0, then sum over all positions"
 exercise = Exercise(
     name="prompt_state",
     chapter="linear",
@@ -25,6 +26,7 @@ exercise = Exercise(
     ),
     # two tensors come back, and a gradient is taken of one
     differentiable=False,
+    usual_hints={"loops": LOOP},
 )
 
 
@@ -66,209 +68,81 @@ def cases(draw):
     yield Case("one token", (k[:, :1], v[:, :1], torch.tensor([1, 0, 1, 1])))
 
 
-def real(x, lengths, moved=0):
-    """1 where a token belongs to its prompt; `moved` gives that many tokens more."""
-    j = torch.arange(x.shape[-2], device=x.device)
-    return (j < lengths[..., None] + moved)[..., None]
-
-
-def kept(x, mask):
-    return torch.where(mask, x, 0.0)
-
-
-def state(phi_k, v, lengths, *, mask=None, s=None, z=None):
-    """The right answer, with the places where a wrong one departs from it as arguments."""
-    keys = kept(phi_k, real(phi_k, lengths) if mask is None else mask)
-    return keys.mT @ v if s is None else s, keys.sum(-2) if z is None else z
-
-
-def picked(phi_k, v, place, *, zeros=0):
-    """Both running sums at one place, with that many zeros put before them."""
-
-    def at_place(x):
-        x = torch.nn.functional.pad(x.cumsum(-2), (0, 0, zeros, 0))
-        index = place.expand(x.shape[:-2])[..., None, None].expand(*x.shape[:-2], 1, x.shape[-1])
-        return x.gather(-2, index)[..., 0, :]
-
-    s = at_place((phi_k[..., :, None] * v[..., None, :]).flatten(-2))
-    return s.unflatten(-1, (phi_k.shape[-1], v.shape[-1])), at_place(phi_k)
-
-
 @exercise.valid
-def padding_without_features(phi_k, v, lengths):
-    return state(phi_k, v, lengths)
-
-
-@exercise.valid
-def by_einsum(phi_k, v, lengths):
-    position = torch.arange(phi_k.size(-2), device=lengths.device)
-    mask = (position < lengths.unsqueeze(-1)).to(phi_k.dtype)
-    s = torch.einsum("...nd,...ne,...n->...de", phi_k, v, mask.expand(phi_k.shape[:-1]))
-    return s, torch.einsum("...nd,...n->...d", phi_k, mask.expand(phi_k.shape[:-1]))
+def plain(phi_k, v, lengths):
+    j = torch.arange(phi_k.shape[-2], device=lengths.device)
+    real = j < lengths[..., None]
+    keys = phi_k * real[..., None]
+    s = keys.mT @ v
+    z = keys.sum(-2)
+    return s, z
 
 
 @exercise.valid
 def picked_from_running_sums(phi_k, v, lengths):
-    # a 0 in front is the sum of no token
-    return picked(phi_k, v, lengths, zeros=1)
+    def at_the_end(x):
+        # a 0 in front is the sum of no token
+        x = torch.nn.functional.pad(x.cumsum(-2), (0, 0, 1, 0))
+        place = lengths.expand(x.shape[:-2])
+        index = place[..., None, None].expand(*x.shape[:-2], 1, x.shape[-1])
+        return x.gather(-2, index)[..., 0, :]
+
+    s = at_the_end((phi_k[..., :, None] * v[..., None, :]).flatten(-2))
+    return s.unflatten(-1, (phi_k.shape[-1], v.shape[-1])), at_the_end(phi_k)
 
 
-@exercise.valid
-def both_masked(phi_k, v, lengths):
-    n = phi_k.shape[-2]
-    padding = torch.arange(n, device=phi_k.device) >= lengths[..., None]
-    phi_k = phi_k.masked_fill(padding[..., None], 0.0)
-    v = v.masked_fill(padding[..., None], 0.0)
-    return [(phi_k[..., None] * v[..., None, :]).sum(dim=-3), phi_k.sum(dim=-2)]
-
-
-@exercise.valid
-def ones_beside_the_values(phi_k, v, lengths):
-    v = torch.cat([v, torch.ones_like(v[..., :1])], dim=-1) * real(v, lengths)
-    whole = phi_k.transpose(-2, -1) @ v
-    return whole[..., :-1], whole[..., -1]
-
-
-@exercise.mutant("the lengths change nothing: the padding may be in neither sum")
-def lengths_ignored(phi_k, v, lengths):
-    return state(phi_k, v, lengths, mask=torch.ones_like(phi_k).bool())
-
-
-@exercise.mutant("z counts the padding: only S is without it")
-def padding_in_z(phi_k, v, lengths):
-    return state(phi_k, v, lengths, z=phi_k.sum(-2))
-
-
-@exercise.mutant("S counts the padding: only z is without it")
-def padding_in_s(phi_k, v, lengths):
-    return state(phi_k, v, lengths, s=phi_k.mT @ v)
-
-
-@exercise.mutant("one token too many: positions count from 0, so position `length` is padding")
-def one_token_too_many(phi_k, v, lengths):
-    return state(phi_k, v, lengths, mask=real(phi_k, lengths, 1))
-
-
-@exercise.mutant(
-    "the last token of each prompt is left out: position length - 1 still belongs to it"
-)
-def one_token_too_few(phi_k, v, lengths):
-    return state(phi_k, v, lengths, mask=real(phi_k, lengths, -1))
-
-
-@exercise.mutant("it is the padding that is summed: keep the positions below the length")
-def padding_alone(phi_k, v, lengths):
-    return state(phi_k, v, lengths, mask=~real(phi_k, lengths))
-
-
-@exercise.mutant("the padding is cut off in front: it comes after the prompt")
-def padding_in_front(phi_k, v, lengths):
-    return state(phi_k, v, lengths, mask=real(phi_k, lengths).flip(-2))
-
-
-@exercise.mutant("all prompts are cut at the longest: each has a length of its own")
-def longest_for_all(phi_k, v, lengths):
-    return state(phi_k, v, lengths, mask=real(phi_k, lengths.max()))
-
-
-@exercise.mutant("all prompts are cut at the shortest: each has a length of its own")
-def shortest_for_all(phi_k, v, lengths):
-    return state(phi_k, v, lengths, mask=real(phi_k, lengths.min()))
-
-
-@exercise.mutant("only the last token of a prompt is kept: the state is the sum over all of them")
-def last_token_only(phi_k, v, lengths):
-    last = real(phi_k, lengths) & ~real(phi_k, lengths, -1)
-    return state(phi_k, v, lengths, mask=last)
-
-
+REAL, KEYS = "j < lengths[..., None]", "phi_k * real[..., None]"
+S, Z = "keys.mT @ v", "keys.sum(-2)"
+variants.right(exercise, plain,
+    (KEYS, "real.to(phi_k).expand(phi_k.shape[:-1])",
+     S, 'torch.einsum("...nd,...ne,...n->...de", phi_k, v, keys)',
+     Z, 'torch.einsum("...nd,...n->...d", phi_k, keys)'),
+    (KEYS, "phi_k.masked_fill(~real[..., None], 0.0)\n    v = v.masked_fill(~real[..., None], 0.0)",
+     S, "(keys[..., None] * v[..., None, :]).sum(dim=-3)", "return s, z", "return [s, z]"),
+    # ones beside the values
+    (S, "keys.transpose(-2, -1) @ torch.cat([v, torch.ones_like(v[..., :1])], dim=-1)",
+     Z, "s[..., -1]", "return s, z", "return s[..., :-1], z"),
+)  # fmt: skip
 EMPTY = "a prompt of length 0 has no token at length - 1: its state is zeros"
-
-
-@exercise.mutant(EMPTY)
-def wraps_around_at_length_0(phi_k, v, lengths):
-    return state(phi_k, v, torch.where(lengths == 0, phi_k.shape[-2], lengths))
-
-
-@exercise.mutant(EMPTY)
-def picked_at_the_last_token(phi_k, v, lengths):
-    return picked(phi_k, v, lengths - 1)
-
-
-@exercise.mutant(EMPTY)
-def first_token_at_length_0(phi_k, v, lengths):
-    return state(phi_k, v, lengths.clamp(min=1))
-
-
-@exercise.mutant("the sums are divided by the lengths: keep them as they are, z will divide")
-def means(phi_k, v, lengths):
-    s, z = state(phi_k, v, lengths)
-    count = lengths.clamp(min=1).expand(phi_k.shape[:-2])
-    return s / count[..., None, None], z / count[..., None]
-
-
-@exercise.mutant("S is divided by z already: keep both sums, the query will meet them")
-def divided_by_z(phi_k, v, lengths):
-    s, z = state(phi_k, v, lengths)
-    return s / torch.where(z > 0, z, 1.0)[..., None], z
-
-
-@exercise.mutant("z sums over the features: it has a number for each feature, a sum over tokens")
-def z_over_the_features(phi_k, v, lengths):
-    return state(phi_k, v, lengths, z=kept(phi_k, real(phi_k, lengths)).sum(-1))
-
-
-@exercise.mutant("z is the number of tokens: it is the sum of their features")
-def z_counts_the_tokens(phi_k, v, lengths):
-    count = lengths.to(phi_k.dtype).expand(phi_k.shape[:-2])
-    return state(phi_k, v, lengths, z=count[..., None].expand(phi_k[..., 0, :].shape))
-
-
-@exercise.mutant("S is transposed: its rows belong to the features, its columns to the values")
-def s_transposed(phi_k, v, lengths):
-    s, z = state(phi_k, v, lengths)
-    return s.mT, z
-
-
-@exercise.mutant("the order of the results is another: first S, then z")
-def z_first(phi_k, v, lengths):
-    return state(phi_k, v, lengths)[::-1]
-
-
-@exercise.mutant("the feature map is applied once more: phi_k holds features already")
-def features_of_features(phi_k, v, lengths):
+AT_THE_LAST = ("(0, 0, 1, 0)", "(0, 0, 0, 0)", "lengths.expand", "(lengths - 1).expand")
+variants.wrong(exercise, picked_from_running_sums, {EMPTY: AT_THE_LAST})
+variants.wrong(exercise, plain, {
+    "the lengths change nothing: the padding may be in neither sum": (REAL, "j >= 0"),
+    "z counts the padding: only S is without it": (Z, "phi_k.sum(-2)"),
+    "S counts the padding: only z is without it": (S, "phi_k.mT @ v"),
+    "one token too many: positions count from 0, so position `length` is padding": ("<", "<="),
+    "the last token of each prompt is left out: position length - 1 still belongs to it": (
+        REAL, f"1 + {REAL}"),
+    "it is the padding that is summed: keep the positions below the length": ("<", ">="),
+    "the padding is cut off in front: it comes after the prompt": (REAL, f"({REAL}).flip(-1)"),
+    "all prompts are cut at the longest: each has a length of its own": (REAL, "j < lengths.max()"),
+    "all prompts are cut at the shortest: each has a length of its own": (
+        REAL, "j < lengths.min()"),
+    "only the last token of a prompt is kept: the state is the sum over all of them": (
+        REAL, "j == lengths[..., None] - 1"),
+    EMPTY: [
+        (REAL, "j < torch.where(lengths == 0, len(j), lengths)[..., None]"),
+        (REAL, "j < lengths.clamp(min=1)[..., None]")],
+    "the sums are divided by the lengths: keep them as they are, z will divide": (
+        "return s, z",
+        "count = lengths.clamp(min=1)[..., None]\n    return s / count[..., None], z / count"),
+    "S is divided by z already: keep both sums, the query will meet them": (
+        "return s", "return s / torch.where(z > 0, z, 1.0)[..., None]"),
+    "z sums over the features: it has a number for each feature, a sum over tokens": (
+        Z, "keys.sum(-1)"),
+    "z is the number of tokens: it is the sum of their features": (
+        Z, "0 * keys.sum(-2) + lengths[..., None]"),
+    "S is transposed: its rows belong to the features, its columns to the values": (
+        S, "v.mT @ keys"),
+    "the order of the results is another: first S, then z": ("return s, z", "return z, s"),
     # of positive numbers, elu(x) + 1 is x + 1
-    return state(phi_k + 1, v, lengths)
-
-
-@exercise.mutant("the whole batch makes one state: each prompt has its own")
-def one_state_for_the_batch(phi_k, v, lengths):
-    s, z = state(phi_k, v, lengths)
-    return s.sum(0), z.sum(0)
-
-
-@exercise.mutant("it loops over the tokens: set padding to 0, then sum over all positions")
-def loop_over_tokens(phi_k, v, lengths):
-    keys = kept(phi_k, real(phi_k, lengths))
-    s = z = 0
-    for j in range(phi_k.shape[-2]):
-        s = s + keys[..., j, :, None] * v[..., j, None, :]
-        z = z + keys[..., j, :]
-    return s, z
-
-
-@exercise.mutant(BATCH)
-def lengths_of_one_axis(phi_k, v, lengths):
-    real = torch.arange(phi_k.shape[-2], device=lengths.device) < lengths[:, None]
-    return state(phi_k, v, lengths, mask=real[..., None])
-
-
-@exercise.mutant("the axes of lengths are aligned from the left: they broadcast from the right")
-def lengths_aligned_from_the_left(phi_k, v, lengths):
-    while lengths.dim() < phi_k.dim() - 2:
-        lengths = lengths[..., None]
-    phi_k = phi_k * real(phi_k, lengths)
-    return phi_k.mT @ v, phi_k.sum(-2)
-
-
-add_to(exercise, state, *USUAL, batch_axis_assumed)
+    "the feature map is applied once more: phi_k holds features already": (
+        KEYS, "(phi_k + 1) * real[..., None]"),
+    "the whole batch makes one state: each prompt has its own": (
+        "return s, z", "return s.sum(0), z.sum(0)"),
+    LOOP: (S, "sum(keys[..., [i], :].mT @ v[..., [i], :] for i in range(len(j)))"),
+    hints.BATCH: (REAL, "j < lengths[:, None]"),
+    "the axes of lengths are aligned from the left: they broadcast from the right": (
+        "    real", "    while lengths.dim() < phi_k.dim() - 2:\n"
+        "        lengths = lengths[..., None]\n    real"),
+})  # fmt: skip

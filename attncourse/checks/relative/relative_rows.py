@@ -2,9 +2,17 @@
 
 import torch
 
+from attncourse.checks import variants
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.relative.shared.rows import add_to, offsets, rows
+from attncourse.checks.relative.shared.rows import (
+    OFFSET,
+    WRONG,
+    WRONG_WITH_A_CACHE,
+    offsets,
+    rows,
+)
 
+LOOP = "it loops over the positions: subtract all of them at once"
 exercise = Exercise(
     name="relative_rows",
     chapter="relative",
@@ -22,6 +30,7 @@ exercise = Exercise(
         ".clamp(-reach, reach) only the shift by reach is missing.",
     ),
     differentiable=False,
+    usual_hints={"loops": LOOP},
 )
 
 
@@ -50,21 +59,7 @@ def cases(draw):
     yield Case("device='meta'", (n, m, reach), {"device": "meta"})
 
 
-@exercise.valid
-def column_from_row(n, m, reach, device=None):
-    return rows(n, m, reach, device)
-
-
-@exercise.valid
-def shifted_then_clipped_from_0(n, m, reach, device=None):
-    j = torch.arange(m, device=device)
-    return torch.clip(j.unsqueeze(0) - j[m - n :].unsqueeze(1) + reach, min=0, max=2 * reach)
-
-
-@exercise.valid
-def last_rows_of_the_square_table(n, m, reach, device=None):
-    j = torch.arange(m, device=device)
-    return (j[None, :] - j[:, None]).clamp(-reach, reach)[m - n :] + reach
+exercise.valid(rows)
 
 
 @exercise.valid
@@ -88,101 +83,38 @@ def by_bucketize(n, m, reach, device=None):
     return torch.bucketize(j - j[-n:, None], borders)
 
 
-@exercise.valid
-def two_minima(n, m, reach, device=None):
-    offset = offsets(n, m, device)
-    left = torch.where(offset < -reach, -reach, offset)
-    return torch.where(left > reach, reach, left).add(reach).long()
-
-
-add_to(exercise, lambda way: way, cached=True)
-
-
-@exercise.mutant("the reach is a fixed number: it is an argument")
-def reach_of_the_example(n, m, reach, device=None):
-    return rows(n, m, 3, device)
-
-
-@exercise.mutant("rows and columns are exchanged: a row is a query, a column a key")
-def transposed(n, m, reach, device=None):
-    return rows(n, m, reach, device).mT
-
-
-@exercise.mutant("there is one row for each query and one column for each key: (n, m)")
-def square(n, m, reach, device=None):
-    return rows(m, m, reach, device)
-
-
-@exercise.mutant("there is one row for each query and one column for each key: (n, m)")
-def new_keys_only(n, m, reach, device=None):
-    return rows(n, n, reach, device)
-
-
-@exercise.mutant("these are floating numbers: a row number is an int64")
-def floating(n, m, reach, device=None):
-    return rows(n, m, reach, device).float()
-
-
-@exercise.mutant("these are 32 bit numbers: some lookups ask for int64, torch.arange's own dtype")
-def of_32_bits(n, m, reach, device=None):
-    return rows(n, m, reach, device).int()
-
-
-@exercise.mutant("8 bits do not hold the row numbers of a large table: keep int64 on the way, too")
-def of_8_bits_inside(n, m, reach, device=None):
-    return rows(n, m, reach, device).to(torch.int8).long()
-
-
-@exercise.mutant("8 bits do not hold the row numbers of a large table: keep int64 on the way, too")
-def of_8_bits_without_a_sign(n, m, reach, device=None):
-    return rows(n, m, reach, device).to(torch.uint8).long()
-
-
-@exercise.mutant("the rows are cut from a table of a fixed size: make them for the n and m at hand")
-def table_of_a_fixed_size(n, m, reach, device=None):
-    return rows(128, 128, reach, device)[m - n : m, :m]
-
-
-@exercise.mutant("the argument device is not used: make every new tensor there")
-def device_ignored(n, m, reach, device=None):
-    return rows(n, m, reach)
-
-
-@exercise.mutant("the argument device is not used everywhere: make every new tensor there")
-def device_half_used(n, m, reach, device=None):
-    j = torch.arange(m, device=device)
-    return (j - torch.arange(m - n, m)[:, None]).clamp(-reach, reach) + reach
-
-
-@exercise.mutant("a reach of 0 is a reach, with one row for all pairs: `or` takes it for none")
-def reach_or_the_length(n, m, reach, device=None):
-    return rows(n, m, reach or m, device)
-
-
-@exercise.mutant("axes of length 1 are dropped: the result is always (n, m)")
-def squeezed(n, m, reach, device=None):
-    return rows(n, m, reach, device).squeeze()
-
-
-LOOP = "it loops over the positions: subtract all of them at once"
-
-
-@exercise.mutant(LOOP)
-def loop_over_queries(n, m, reach, device=None):
-    made = [torch.arange(m, device=device) - i for i in range(m - n, m)]
-    return torch.stack(made).clamp(-reach, reach) + reach
-
-
-@exercise.mutant(LOOP)
-def loop_in_one_line(n, m, reach, device=None):
-    made = torch.tensor([list(range(-i, m - i)) for i in range(m - n, m)], device=device)
-    return made.clamp(-reach, reach) + reach
-
-
-@exercise.mutant(LOOP)
-def loop_over_pairs(n, m, reach, device=None):
-    table = torch.zeros(n, m, dtype=torch.int64, device=device)
-    for i in range(n):
-        for j in range(m):
-            table[i, j] = max(-reach, min(reach, j - i - m + n)) + reach
-    return table
+RESULT = "offset.clamp(-reach, reach) + reach"
+variants.right(
+    exercise,
+    rows,
+    (RESULT, "torch.clip(j.unsqueeze(0) - j[m - n :].unsqueeze(1) + reach, min=0, max=2 * reach)"),
+    (RESULT, "(j[None, :] - j[:, None]).clamp(-reach, reach)[m - n :] + reach"),
+    (
+        RESULT,
+        "offset.where(offset > -reach, -reach).minimum(j.new_tensor(reach)).add(reach).long()",
+    ),
+)
+SHAPE = "there is one row for each query and one column for each key: (n, m)"
+EIGHT = "8 bits do not hold the row numbers of a large table: keep int64 on the way, too"
+variants.wrong(exercise, rows, WRONG)
+variants.wrong(exercise, rows, WRONG_WITH_A_CACHE)
+variants.wrong(exercise, rows, {
+    "the reach is a fixed number: it is an argument": (RESULT, RESULT.replace("reach", "3")),
+    "rows and columns are exchanged: a row is a query, a column a key": (RESULT, f"({RESULT}).mT"),
+    SHAPE: [("m - n, m", "m"), ("    j, i", "    m = n\n    j, i")],
+    "these are floating numbers: a row number is an int64": (RESULT, f"({RESULT}).float()"),
+    "these are 32 bit numbers: some lookups ask for int64, torch.arange's own dtype": (
+        RESULT, f"({RESULT}).int()"),
+    EIGHT: [(RESULT, f"({RESULT}).to(torch.{small}).long()") for small in ("int8", "uint8")],
+    "the rows are cut from a table of a fixed size: make them for the n and m at hand": (
+        "(m - n, m, ", "(128, ", "(m, ", "(128, ", RESULT, f"({RESULT})[m - n : m, :m]"),
+    "the argument device is not used: make every new tensor there": ("=device)", "=None)"),
+    "the argument device is not used everywhere: make every new tensor there": (
+        "m - n, m, device=device", "m - n, m"),
+    "a reach of 0 is a reach, with one row for all pairs: `or` takes it for none": (
+        "    offset =", "    reach = reach or m\n    offset ="),
+    "axes of length 1 are dropped: the result is always (n, m)": (RESULT, f"({RESULT}).squeeze()"),
+    LOOP: [
+        (OFFSET, "torch.stack([j - one for one in i])"),
+        (OFFSET, "torch.tensor([[j - i for j in range(m)] for i in i.tolist()], device=device)")],
+})  # fmt: skip

@@ -2,9 +2,10 @@
 
 import torch
 
+from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.relative.shared.rows import offsets, sentence_by_sentence
 
+LOOP = "it loops over positions or sentences: compare all distances at once"
 exercise = Exercise(
     name="share_within",
     chapter="relative",
@@ -24,6 +25,7 @@ exercise = Exercise(
     ),
     # at a weight of 0 it is not said whether the query attends
     differentiable=False,
+    usual_hints={"loops": LOOP},
 )
 
 
@@ -76,270 +78,85 @@ def cases(draw):
     yield Case("one query and one key", (torch.ones_like(weights[:, :1, :1]), reach))
 
 
-def distances(weights):
+@exercise.valid
+def plain(weights, reach):
     n = weights.shape[-1]
-    return offsets(n, n, weights.device).abs()
+    j = torch.arange(n, device=weights.device)
+    offset = j - j[:, None]
+    distance = offset.abs()
+    near = distance <= reach
+    attending = weights.any(-1).sum(-1)
+    inside = (weights * near).sum((-2, -1))
+    return inside / attending.clamp(min=1)
 
 
-def shared(weights, reach, *, near=None, queries=None):
-    """The right answer, with the places where a wrong one departs from it as arguments."""
-    near = distances(weights) <= reach if near is None else near
-    queries = weights.any(-1).sum(-1) if queries is None else queries
-    return (weights * near).sum((-2, -1)) / queries.clamp(min=1)
-
-
-@exercise.valid
-def divided_by_the_queries_that_attend(weights, reach):
-    return shared(weights, reach)
-
-
-@exercise.valid
-def divided_by_all_weight(weights, reach):
+NEAR, INSIDE = "distance <= reach", "(weights * near).sum((-2, -1))"
+ANY, RESULT = "weights.any(-1)", "inside / attending.clamp(min=1)"
+variants.right(exercise, plain,
     # every row that attends sums to 1
-    j = torch.arange(weights.size(-1), device=weights.device)
-    near = (j[:, None] - j[None, :]).abs() < reach + 1
-    total = weights.sum(dim=(-2, -1))
-    found = torch.where(near, weights, 0.0).sum(dim=(-2, -1))
-    return found / torch.where(total > 0, total, torch.ones_like(total))
-
-
-@exercise.valid
-def band_of_two_triangles(weights, reach):
-    band = weights.tril(reach).triu(-reach).sum(-1)
-    attends = (weights != 0).any(dim=-1)
-    mean = (band * attends).sum(-1) / attends.sum(-1)
-    return torch.nan_to_num(mean, nan=0.0)
-
-
-@exercise.valid
-def nan_for_the_empty_rows(weights, reach):
-    band = (weights * (distances(weights) <= reach)).sum(-1)
-    return band.masked_fill(~weights.any(-1), torch.nan).nanmean(-1).nan_to_num(0.0)
-
-
-@exercise.valid
-def diagonal_by_diagonal(weights, reach):
+    ("weights * near", "torch.where(near, weights, 0.0)", NEAR, "distance < reach + 1",
+     ANY, "weights", RESULT, "inside / torch.where(attending > 0, attending, 1.0)",
+     ".sum(-1)", ".sum((-2, -1))"),
+    ("weights * near", "weights.tril(reach).triu(-reach)", ANY, "(weights != 0).any(dim=-1)",
+     RESULT, "torch.nan_to_num(inside / attending, nan=0.0)"),
+    (INSIDE, "(weights * near).sum(-1)", RESULT,
+     "inside.masked_fill(~weights.any(-1), torch.nan).nanmean(-1).nan_to_num(0.0)"),
     # a loop over the reach is none over the positions
-    reach = min(reach, weights.shape[-1] - 1)
-    diagonals = [weights.diagonal(o, -2, -1).sum(-1) for o in range(-reach, reach + 1)]
-    count = weights.amax(-1).gt(0).sum(-1)
-    return sum(diagonals) / count.clamp(min=1)
-
-
-@exercise.valid
-def what_lies_outside_taken_away(weights, reach):
-    outside = (weights * (distances(weights) > reach)).sum((-2, -1))
-    count = weights.sum(-1).round().sum(-1)
-    return (count - outside) / count.clamp(min=1)
-
-
-@exercise.mutant("the keys at distance reach are left out: they lie within it")
-def strictly_within(weights, reach):
-    return shared(weights, reach, near=distances(weights) < reach)
-
-
-@exercise.mutant("one key too many counts on either side: the distance is at most reach")
-def one_too_far(weights, reach):
-    return shared(weights, reach, near=distances(weights) <= reach + 1)
-
-
-@exercise.mutant("later keys are left out: reach goes to the left and to the right")
-def earlier_keys_only(weights, reach):
-    return shared(weights.tril(), reach)
-
-
-@exercise.mutant("earlier keys are left out: reach goes to the left and to the right")
-def later_keys_only(weights, reach):
-    return shared(weights.triu(), reach)
-
-
-ONE_SIDE = "one side is not bounded: take the absolute value of the offset"
-
-
-@exercise.mutant(ONE_SIDE)
-def left_side_unbounded(weights, reach):
-    return shared(weights.tril(reach), weights.shape[-1])
-
-
-@exercise.mutant(ONE_SIDE)
-def right_side_unbounded(weights, reach):
-    return shared(weights.triu(-reach), weights.shape[-1])
-
-
-@exercise.mutant("reach is taken for the whole width: it goes that far to each side")
-def window_of_reach_keys(weights, reach):
-    return shared(weights, reach, near=2 * distances(weights) <= reach)
-
-
-@exercise.mutant("the query itself is left out: it lies within any reach")
-def own_position_left_out(weights, reach):
-    near = (distances(weights) <= reach) & (distances(weights) > 0)
-    return shared(weights, reach, near=near)
-
-
-@exercise.mutant("this is the share outside the reach")
-def share_outside(weights, reach):
-    return shared(weights, reach, near=distances(weights) > reach)
-
-
-@exercise.mutant("only keys at exactly that distance count: take all that are no further")
-def exactly_at_the_reach(weights, reach):
-    return shared(weights, reach, near=distances(weights) == reach)
-
-
-@exercise.mutant("pairs are counted, whatever their weight: add up weights")
-def pairs_counted(weights, reach):
-    return shared((weights > 0).to(weights.dtype), reach) / weights.shape[-1]
-
-
-@exercise.mutant("this is the sum over the queries: take the mean")
-def sum_over_queries(weights, reach):
-    return (weights * (distances(weights) <= reach)).sum((-2, -1))
-
-
-@exercise.mutant("this is the mean over pairs: add up over the keys, then average over queries")
-def mean_over_pairs(weights, reach):
-    return shared(weights, reach) / weights.shape[-1]
-
-
-@exercise.mutant("this is the mean of the weights inside: add up over the keys of a query")
-def mean_inside(weights, reach):
-    near = (distances(weights) <= reach).expand_as(weights)
-    return (weights * near).sum((-2, -1)) / near.sum((-2, -1))
-
-
-@exercise.mutant("there is one number for each query: take their mean")
-def one_for_each_query(weights, reach):
-    return (weights * (distances(weights) <= reach)).sum(-1)
-
-
-EMPTY_ROWS = "queries that attend nowhere count as 0: leave them out of the mean"
-
-
-@exercise.mutant(EMPTY_ROWS)
-def empty_rows_counted(weights, reach):
-    return (weights * (distances(weights) <= reach)).sum(-1).mean(-1)
-
-
-@exercise.mutant("keys that get weight are counted: count the queries, any over the last axis")
-def keys_counted(weights, reach):
-    return shared(weights, reach, queries=weights.any(-2).sum(-1))
-
-
-@exercise.mutant("a small weight is one, too: ask for > 0")
-def small_weights_ignored(weights, reach):
-    return shared(weights, reach, queries=(weights > 0.05).any(-1).sum(-1))
-
-
-@exercise.mutant("a sum of floats is seldom exactly 1: a query attends if any weight is above 0")
-def sum_of_exactly_one(weights, reach):
-    return shared(weights, reach, queries=(weights.sum(-1) == 1).sum(-1))
-
-
-@exercise.mutant("a query that attends far away only has the share 0: it belongs to the mean")
-def far_rows_left_out(weights, reach):
-    near = distances(weights) <= reach
-    return shared(weights, reach, queries=(weights * near).any(-1).sum(-1))
-
-
-@exercise.mutant("where no query attends it gives NaN: there it should give 0")
-def nan_where_no_query_attends(weights, reach):
-    found = (weights * (distances(weights) <= reach)).sum((-2, -1))
-    return found / weights.any(-1).sum(-1)
-
-
-@exercise.mutant("where no query attends it gives 1: there it should give 0")
-def one_where_no_query_attends(weights, reach):
-    return torch.where(weights.any(-1).any(-1), shared(weights, reach), 1.0)
-
-
-@exercise.mutant("all sentences and heads are merged: each has a share of its own")
-def batch_merged(weights, reach):
-    found = (weights * (distances(weights) <= reach)).sum()
-    return found / weights.any(-1).sum().clamp(min=1)
-
-
-@exercise.mutant("all sentences and heads are merged: each has a share of its own")
-def mean_over_the_batch(weights, reach):
-    return shared(weights, reach).mean()
-
-
-@exercise.mutant("a softmax is taken once more: these are weights already")
-def softmax_again(weights, reach):
-    return shared(weights.softmax(-1), reach, queries=weights.any(-1).sum(-1))
-
-
-@exercise.mutant("the largest weight inside is taken: add them up")
-def largest_inside(weights, reach):
-    largest = (weights * (distances(weights) <= reach)).amax(-1).sum(-1)
-    return largest / weights.any(-1).sum(-1).clamp(min=1)
-
-
-EPSILON = "the epsilon is large enough to show: make the divisor at least 1 instead"
-
-
-def with_epsilon(weights, reach, epsilon):
-    found = (weights * (distances(weights) <= reach)).sum((-2, -1))
-    return found / (weights.sum((-2, -1)) + epsilon)
-
-
-@exercise.mutant(EPSILON)
-def divided_with_an_epsilon(weights, reach):
-    return with_epsilon(weights, reach, 1e-5)
-
-
-@exercise.mutant(EPSILON)
-def divided_with_a_small_epsilon(weights, reach):
-    return with_epsilon(weights, reach, 1e-6)
-
-
-@exercise.mutant("it needs a batch axis: any leading axes, or none, should work")
-def batch_axis_assumed(weights, reach):
-    _, n, _ = weights.shape
-    return shared(weights, min(reach, n))
-
-
-@exercise.mutant("it takes no leading axes: any, or none, should work")
-def batch_axis_forgotten(weights, reach):
-    n, _ = weights.shape
-    return shared(weights, min(reach, n))
-
-
-LOOP = "it loops over positions or sentences: compare all distances at once"
-
-exercise.mutant(LOOP)(sentence_by_sentence(shared))
-
-
-@exercise.mutant(LOOP)
-def loop_over_queries(weights, reach):
-    n = weights.shape[-1]
-    near = [weights[..., i, max(0, i - reach) : i + reach + 1].sum(-1) for i in range(n)]
-    return sum(near) / weights.any(-1).sum(-1).clamp(min=1)
-
-
-@exercise.mutant("it gives a plain number: return a tensor, one number for each matrix")
-def plain_number(weights, reach):
-    return shared(weights, reach).tolist()
-
-
-@exercise.mutant("the input changes: work on a new tensor, not on the weights themselves")
-def changed_in_place(weights, reach):
-    queries = weights.any(-1).sum(-1)
-    weights *= distances(weights) <= reach
-    return shared(weights, reach, queries=queries)
-
-
-@exercise.mutant("the result is always float32: keep the dtype of the weights")
-def always_float32(weights, reach):
-    return shared(weights.float(), reach)
-
-
-@exercise.mutant("the result is always float64: keep the dtype of the weights")
-def always_float64(weights, reach):
-    return shared(weights.double(), reach)
-
-
-@exercise.mutant("a new tensor is made on the CPU: give it the device of an input")
-def mask_on_the_cpu(weights, reach):
-    j = torch.arange(weights.shape[-1], device="cpu")
-    return shared(weights, reach, near=(j - j[:, None]).abs() <= reach)
+    (INSIDE, "sum(weights.diagonal(o, -2, -1).sum(-1) for o in range(-far, far + 1))",
+     NEAR, "None\n    far = min(reach, n - 1)", ANY, "weights.amax(-1).gt(0)"),
+    ("weights * near", "weights * ~near", ANY, "weights.sum(-1).round()",
+     RESULT, "(attending - inside) / attending.clamp(min=1)"),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "the keys at distance reach are left out: they lie within it": (NEAR, "distance < reach"),
+    "one key too many counts on either side: the distance is at most reach": (
+        NEAR, "distance <= reach + 1"),
+    "later keys are left out: reach goes to the left and to the right": (
+        NEAR, f"({NEAR}) & (offset <= 0)"),
+    "earlier keys are left out: reach goes to the left and to the right": (
+        NEAR, f"({NEAR}) & (offset >= 0)"),
+    "one side is not bounded: take the absolute value of the offset": [
+        ("offset.abs()", "offset"), ("offset.abs()", "-offset")],
+    "reach is taken for the whole width: it goes that far to each side": (NEAR, f"2 * {NEAR}"),
+    "the query itself is left out: it lies within any reach": (NEAR, f"({NEAR}) & (distance > 0)"),
+    "this is the share outside the reach": (NEAR, "distance > reach"),
+    "only keys at exactly that distance count: take all that are no further": (
+        NEAR, "distance == reach"),
+    "pairs are counted, whatever their weight: add up weights": (
+        "weights * near", "near * (weights > 0).to(weights.dtype)", RESULT, f"{RESULT} / n"),
+    "this is the sum over the queries: take the mean": (RESULT, "inside"),
+    "this is the mean over pairs: add up over the keys, then average over queries": (
+        RESULT, f"{RESULT} / n"),
+    "this is the mean of the weights inside: add up over the keys of a query": (
+        RESULT, "inside / near.sum()"),
+    "there is one number for each query: take their mean": (RESULT, "(weights * near).sum(-1)"),
+    "queries that attend nowhere count as 0: leave them out of the mean": (RESULT, "inside / n"),
+    "keys that get weight are counted: count the queries, any over the last axis": (
+        ANY, "weights.any(-2)"),
+    "a small weight is one, too: ask for > 0": (ANY, "(weights > 0.05).any(-1)"),
+    "a sum of floats is seldom exactly 1: a query attends if any weight is above 0": (
+        ANY, "(weights.sum(-1) == 1)"),
+    "a query that attends far away only has the share 0: it belongs to the mean": (
+        ANY, "(weights * near).any(-1)"),
+    "where no query attends it gives NaN: there it should give 0": (".clamp(min=1)", ""),
+    "where no query attends it gives 1: there it should give 0": (
+        RESULT, f"torch.where(attending > 0, {RESULT}, 1.0)"),
+    "all sentences and heads are merged: each has a share of its own": [
+        (RESULT, "inside.sum() / attending.sum().clamp(min=1)"), (RESULT, f"({RESULT}).mean()")],
+    "a softmax is taken once more: these are weights already": (
+        "weights * near", "weights.softmax(-1) * near"),
+    "the largest weight inside is taken: add them up": (".sum((-2, -1))", ".amax(-1).sum(-1)"),
+    "the epsilon is large enough to show: make the divisor at least 1 instead": [
+        (RESULT, "inside / (weights.sum((-2, -1)) + 1e-5)"),
+        (RESULT, "inside / (weights.sum((-2, -1)) + 1e-6)")],
+    "it takes no leading axes: any, or none, should work": (
+        "n = weights.shape[-1]", "n, _ = weights.shape"),
+    LOOP: [
+        (INSIDE, "torch.stack([(x * near).sum() for x in weights.reshape(-1, n, n)])",
+         RESULT, RESULT.replace("inside", "inside.reshape(*weights.shape[:-2])")),
+        (INSIDE,
+         "sum(weights[..., i, max(0, i - reach) : i + reach + 1].sum(-1) for i in range(n))")],
+    hints.CHANGES: ("weights * near", "weights.mul_(near)"),
+    "it gives a plain number: return a tensor, one number for each matrix": (
+        RESULT, f"({RESULT}).tolist()"),
+})  # fmt: skip

@@ -3,8 +3,6 @@
 Each is handed over as its source, so it stands alone.
 """
 
-from itertools import product
-
 import torch
 
 
@@ -47,109 +45,46 @@ RIGHT = {
     "a right linear attention, by running sums": by_sums,
     "a right linear attention, token by token": token_by_token,
 }
-PHI_Q = "torch.nn.functional.elu(q) + 1"
-PHI_K = "torch.nn.functional.elu(k) + 1"
-PRODUCT = "phi_q @ phi_k.mT"
-LOWER = "weights.tril()"
-SUM = "weights.sum(dim=-1, keepdim=True)"
-MEAN = "weights @ v"
+PHI_Q, PHI_K = "torch.nn.functional.elu(q) + 1", "torch.nn.functional.elu(k) + 1"
+PRODUCT, LOWER = "phi_q @ phi_k.mT", "weights.tril()"
+SUM, MEAN = "weights.sum(dim=-1, keepdim=True)", "weights @ v"
 # what each wrong one does, and the edits that make it of the matrix
 WRONG = {
-    "forgets the normaliser": [(f"weights / {SUM}", "weights")],
-    "divides by the number of keys": [(SUM, "k.shape[-2]")],
-    "normalises over the queries": [(SUM, "weights.sum(dim=-2, keepdim=True)")],
-    "normalises over all keys when causal": [(SUM, f"({PRODUCT}).sum(dim=-1, keepdim=True)")],
-    "adds 0.01 to the normaliser": [(SUM, f"(0.01 + {SUM})")],
-    "takes the softmax": [(PRODUCT, "(q @ k.mT / q.shape[-1] ** 0.5).exp()")],
-    "takes exp for a feature map": [(PHI_Q, "q.exp()"), (PHI_K, "k.exp()")],
-    "has no feature map": [(PHI_Q, "q"), (PHI_K, "k")],
-    "has no feature map for the keys": [(PHI_K, "k")],
-    "leaves the 1 out of the feature map": [(PHI_Q, PHI_Q[:-4]), (PHI_K, PHI_K[:-4])],
-    "takes relu for elu in the feature map": [
-        (PHI_Q, PHI_Q.replace("elu", "relu")),
-        (PHI_K, PHI_K.replace("elu", "relu")),
-    ],
-    "scales the queries": [(PHI_Q, "torch.nn.functional.elu(q / q.shape[-1] ** 0.5) + 1")],
-    "ignores causal": [("if causal", "if False")],
-    "is always causal": [("if causal", "if True")],
-    "hides each token from itself when causal": [(LOWER, "weights.tril(-1)")],
-    "shows one token ahead when causal": [(LOWER, "weights.tril(1)")],
-    "hides the earlier tokens when causal": [(LOWER, "weights.triu()")],
-    "shows each token itself alone when causal": [(LOWER, "weights.tril().triu()")],
-    "forgets what lies 16 tokens back when causal": [(LOWER, "weights.tril().triu(-15)")],
-    "averages the keys": [(MEAN, "weights @ k")],
-    "gives no number above 0": [(MEAN, "(weights @ v).clamp(max=0)")],
-    "gives no number below 0": [(MEAN, "(weights @ v).clamp(min=0)")],
-    "returns the weights": [(MEAN, "weights")],
-    "gives the rows in reverse": [(MEAN, "(weights @ v).flip(-2)")],
-    "is right only without a batch": [(SUM, "weights.sum(dim=1, keepdim=True)")],
-    "is right only with one batch axis": [(SUM, "weights.sum(dim=2, keepdim=True)")],
-    "cannot do without a batch": [
-        (PRODUCT, 'torch.einsum("...bid,...bjd->...bij", phi_q, phi_k)'),
-    ],
-    "takes the first sentence's queries for all, with two leading axes": [
-        (PRODUCT, "(phi_q if q.dim() < 4 else phi_q[:1, :1]) @ phi_k.mT"),
-    ],
-    "has a leading axis too many": [(MEAN, "(weights @ v)[None]")],
-    "wants as many queries as keys": [("phi_k.mT", "phi_k.view_as(phi_q).mT")],
-    "always returns float32": [(MEAN, "(weights @ v).float()")],
-    "always returns float64": [(MEAN, "(weights @ v).double()")],
-    "changes q": [(PHI_Q, "torch.nn.functional.elu(q.mul_(2) / 2) + 1")],
-    "changes k": [(MEAN, "weights @ v + 0 * k.mul_(2).sum()")],
-    "changes v": [(MEAN, "weights @ v.mul_(2) / 2")],
-    "changes v before it takes the mean": [(MEAN, "weights @ v.mul_(2)")],
-}
-
-
-# what a test needs at least: leading axes and none, each dtype
-BATCHES = ((), (2, 2))
-DTYPES = (torch.float64, torch.float32)
-LENGTHS = {False: (3, 5), True: (20, 20)}
-
-
-def inputs(*batch, n, m, widths=(4, 2), dtype=torch.float64, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    d, e = widths
-    shapes = (n, d), (m, d), (m, e)
-    return [torch.randn(*batch, *s, generator=generator, dtype=dtype) for s in shapes]
-
-
-def close(got, want):
-    """The same shape, dtype and numbers but for rounding."""
-    assert (got.shape, got.dtype) == (want.shape, want.dtype)
-    bound = torch.finfo(want.dtype).eps ** 0.5
-    assert torch.allclose(got, want, rtol=bound, atol=bound)
-
-
-def features(x):
-    return torch.nn.functional.elu(x) + 1
-
-
-def formula(q, k, v, causal=False, *, phi=features, divide=True, keep=torch.tril):
-    """Linear attention once more."""
-    weights = phi(q) @ phi(k).mT
-    weights = keep(weights) if causal else weights
-    return weights @ v / (weights.sum(-1, keepdim=True) if divide else 1)
-
-
-def examine(
-    linear_attention,
-    *,
-    batches=BATCHES,
-    dtypes=DTYPES,
-    lengths=LENGTHS,
-    draw=inputs,
-    want=formula,
-    agree=close,
-    unchanged="qkv",
-    copied=True,
-):
-    """The right test, with the places where a bad one departs from it as arguments."""
-    trials = zip(batches, dtypes, strict=True)
-    for (batch, dtype), (causal, (n, m)) in product(trials, lengths.items()):
-        given = draw(*batch, n=n, m=m, dtype=dtype)
-        before = [x.clone() for x in given]
-        got = linear_attention(*given, causal=True) if causal else linear_attention(*given)
-        agree(got, want(*(before if copied else given), causal))
-        for name, now, then in zip("qkv", given, before, strict=True):
-            assert name not in unchanged or now.equal(then)
+    "forgets the normaliser": (f"weights / {SUM}", "weights"),
+    "divides by the number of keys": (SUM, "k.shape[-2]"),
+    "normalises over the queries": (SUM, "weights.sum(dim=-2, keepdim=True)"),
+    "normalises over all keys when causal": (SUM, f"({PRODUCT}).sum(dim=-1, keepdim=True)"),
+    "adds 0.01 to the normaliser": (SUM, f"(0.01 + {SUM})"),
+    "takes the softmax": (PRODUCT, "(q @ k.mT / q.shape[-1] ** 0.5).exp()"),
+    "takes exp for a feature map": (PHI_Q, "q.exp()", PHI_K, "k.exp()"),
+    "has no feature map": (PHI_Q, "q", PHI_K, "k"),
+    "has no feature map for the keys": (PHI_K, "k"),
+    "leaves the 1 out of the feature map": (PHI_Q, PHI_Q[:-4], PHI_K, PHI_K[:-4]),
+    "takes relu for elu in the feature map": ("elu", "relu"),
+    "scales the queries": ("elu(q)", "elu(q / q.shape[-1] ** 0.5)"),
+    "ignores causal": ("if causal", "if False"),
+    "is always causal": ("if causal", "if True"),
+    "hides each token from itself when causal": (LOWER, "weights.tril(-1)"),
+    "shows one token ahead when causal": (LOWER, "weights.tril(1)"),
+    "hides the earlier tokens when causal": (LOWER, "weights.triu()"),
+    "shows each token itself alone when causal": (LOWER, "weights.tril().triu()"),
+    "forgets what lies 16 tokens back when causal": (LOWER, "weights.tril().triu(-15)"),
+    "averages the keys": (MEAN, "weights @ k"),
+    "gives no number above 0": (MEAN, "(weights @ v).clamp(max=0)"),
+    "gives no number below 0": (MEAN, "(weights @ v).clamp(min=0)"),
+    "returns the weights": (MEAN, "weights"),
+    "gives the rows in reverse": (MEAN, "(weights @ v).flip(-2)"),
+    "is right only without a batch": (SUM, "weights.sum(dim=1, keepdim=True)"),
+    "is right only with one batch axis": (SUM, "weights.sum(dim=2, keepdim=True)"),
+    "cannot do without a batch": (PRODUCT, 'torch.einsum("...bid,...bjd->...bij", phi_q, phi_k)'),
+    "takes the first sentence's queries for all, with two leading axes": (
+        PRODUCT, "(phi_q if q.dim() < 4 else phi_q[:1, :1]) @ phi_k.mT"),
+    "has a leading axis too many": (MEAN, "(weights @ v)[None]"),
+    "wants as many queries as keys": ("phi_k.mT", "phi_k.view_as(phi_q).mT"),
+    "always returns float32": (MEAN, "(weights @ v).float()"),
+    "always returns float64": (MEAN, "(weights @ v).double()"),
+    "changes q": (PHI_Q, "torch.nn.functional.elu(q.mul_(2) / 2) + 1"),
+    "changes k": (MEAN, "weights @ v + 0 * k.mul_(2).sum()"),
+    "changes v": (MEAN, "weights @ v.mul_(2) / 2"),
+    "changes v before it takes the mean": (MEAN, "weights @ v.mul_(2)"),
+}  # fmt: skip

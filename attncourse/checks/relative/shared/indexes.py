@@ -39,71 +39,43 @@ RIGHT = {
 }
 FIRST = "position = torch.arange(n)"
 OFFSET = "position - position[:, None]"
-ROWS = "offset.clamp(-reach, reach) + reach"
-FAR = "torch.where(offset.abs() > reach, {}, offset + reach)"
+CLIPPED = "offset.clamp(-reach, reach)"
+ROWS = f"{CLIPPED} + reach"
 # what each wrong index does, and the edit that makes it of the plain one
 WRONG = {
     "takes query minus key": (OFFSET, "position[:, None] - position"),
-    "takes the distance, without its sign": (OFFSET, "(position - position[:, None]).abs()"),
+    "takes the distance, without its sign": (OFFSET, f"({OFFSET}).abs()"),
     "clips the positions before it subtracts": (FIRST, f"{FIRST}.clamp(max=reach)"),
     "clips to -reach and reach after the shift": (ROWS, "(offset + reach).clamp(-reach, reach)"),
-    "clips the left side at 0": (ROWS, "offset.clamp(0, reach) + reach"),
-    "clips the right side at 0": (ROWS, "offset.clamp(-reach, 0) + reach"),
-    "clips the left side only": (ROWS, "offset.clamp(min=-reach) + reach"),
-    "clips the right side only": (ROWS, "offset.clamp(max=reach) + reach"),
-    "does not clip": (ROWS, "offset + reach"),
-    "does not shift": (ROWS, "offset.clamp(-reach, reach)"),
+    "clips the left side at 0": (CLIPPED, "offset.clamp(0, reach)"),
+    "clips the right side at 0": (CLIPPED, "offset.clamp(-reach, 0)"),
+    "clips the left side only": (CLIPPED, "offset.clamp(min=-reach)"),
+    "clips the right side only": (CLIPPED, "offset.clamp(max=reach)"),
+    "does not clip": (CLIPPED, "offset"),
+    "does not shift": (ROWS, CLIPPED),
     "shifts by one too many": (ROWS, f"{ROWS} + 1"),
-    "gives offset 0 the row after its own": (ROWS, f"(offset + 1){ROWS[6:]}"),
-    "gives offset 0 the row before its own": (ROWS, f"(offset - 1){ROWS[6:]}"),
+    "gives offset 0 the row after its own": (OFFSET, f"{OFFSET} + 1"),
+    "gives offset 0 the row before its own": (OFFSET, f"{OFFSET} - 1"),
     "never uses the last row": (ROWS, "(offset + reach).clamp(0, max(2 * reach - 1, 0))"),
     "puts what is far to the right in row reach - 1": (
-        ROWS,
-        "torch.where(offset > reach, max(reach - 1, 0), offset.clamp(min=-reach) + reach)",
-    ),
-    "puts all that is far in the first row": (ROWS, FAR.format("0")),
-    "puts all that is far in the middle row": (ROWS, FAR.format("reach")),
+        ROWS, "torch.where(offset > reach, max(reach - 1, 0), offset.clamp(min=-reach) + reach)"),
+    "puts all that is far in the first row": (
+        ROWS, "torch.where(offset.abs() > reach, 0, offset + reach)"),
+    "puts all that is far in the middle row": (
+        CLIPPED, "torch.where(offset.abs() > reach, 0, offset)"),
     "wraps around beyond the reach": (ROWS, "(offset + reach) % (2 * reach + 1)"),
     "always clips at 2": (FIRST, f"reach = 2\n    {FIRST}"),
     "takes a reach of 0 for none": (FIRST, f"reach = reach or n\n    {FIRST}"),
-    "raises an error for a reach of 0": (
-        ROWS,
-        "offset.clamp(-reach, reach) * reach // reach + reach",
-    ),
+    "raises an error for a reach of 0": (CLIPPED, f"{CLIPPED} * reach // reach"),
     "cuts the reach to the length": (FIRST, f"reach = min(reach, n - 1)\n    {FIRST}"),
     "stops at 8 positions": (FIRST, "position = torch.arange(min(n, 8))"),
     "is right in its first row only": (OFFSET, "position.expand(n, n)"),
     "is right in its first and last row only": (
-        f"return {ROWS}",
-        f"rows = {ROWS}\n    rows[1:-1] = reach\n    return rows",
-    ),
+        f"return {ROWS}", f"rows = {ROWS}\n    rows[1:-1] = reach\n    return rows"),
     "is right in row n // 2 only": (ROWS, f"({ROWS})[n // 2].expand(n, n)"),
     "adds a column": (OFFSET, "torch.arange(n + 1) - position[:, None]"),
     "gives floating numbers": (ROWS, f"({ROWS}).float()"),
     "gives 32 bit integers": (ROWS, f"({ROWS}).int()"),
     "adds a batch axis": (ROWS, f"({ROWS})[None]"),
     "drops axes of length 1": (ROWS, f"({ROWS}).squeeze()"),
-}
-
-
-# what a test needs: one position; a reach of 0, far within the length, and beyond it
-SIZES = ((1, 0), (1, 3), (9, 0), (9, 2), (9, 3), (5, 8))
-
-
-def formula(n, reach):
-    """The rows once more, as the number of steps that an offset has climbed."""
-    step = torch.arange(1 - reach, reach + 1)
-    j = torch.arange(n)
-    return ((j - j[:, None])[..., None] >= step).sum(-1)
-
-
-def equal(got, want):
-    """The same shape, dtype and numbers."""
-    assert (got.shape, got.dtype) == (want.shape, want.dtype)
-    assert got.equal(want)
-
-
-def examine(relative_index, *, sizes=SIZES, want=formula, agree=equal):
-    """The right test, with the places where a bad one departs from it as arguments."""
-    for n, reach in sizes:
-        agree(relative_index(n, reach), want(n, reach))
+}  # fmt: skip
