@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from attncourse.checks.driver import Unsendable
 from attncourse.checks.observation import Observation
 
 
@@ -46,6 +47,9 @@ def close_gradients(some: tuple | None, others: tuple | None, length: int) -> bo
 
 
 def close_gradient(a: Any, b: Any, length: int) -> bool:
+    if isinstance(a, Unsendable) and isinstance(b, Unsendable):
+        # autograd's error names sizes and versions, which are those of one way to make a mistake
+        return re.sub(r"\d+", "", a)[:80] == re.sub(r"\d+", "", b)[:80]
     if b is None:
         return a is None or (isinstance(a, Tensor) and not a.any())
     if a is None:

@@ -12,6 +12,11 @@ from attncourse.checks.driver import DRAWN, UnfitError, Unsendable
 from attncourse.checks.exercise import Case, is_floating
 from attncourse.checks.observation import Observation, Probe
 
+# what was wanted, what came, and what is said
+ALWAYS = {
+    (torch.float64, torch.float32): hints.FLOAT32,
+    (torch.float32, torch.float64): hints.FLOAT64,
+}
 # how far numbers are off that were rounded on the way, and nothing else
 NEAR = {
     torch.float32: (1e-5, hints.FLOAT32_INSIDE),
@@ -88,7 +93,8 @@ def explain_value(got: Any, want: Any, on: str, length: int) -> tuple[str, str]:
         sizes = f"expected {tuple(want.shape)}, got {tuple(got.shape)}"
         return "the shape is not right", f"{on}: {sizes}"
     if got.dtype != want.dtype:
-        return "the dtype is not right", f"{on}: expected {want.dtype}, got {got.dtype}"
+        hint = ALWAYS.get((want.dtype, got.dtype), "the dtype is not right")
+        return hint, f"{on}: expected {want.dtype}, got {got.dtype}"
     if got.is_floating_point() and (count := int((~got.isfinite() & (got != want)).sum())):
         infinite = f"{on}: {count} of {got.numel()} numbers are not finite"
         return "it gives numbers that are not finite", infinite
