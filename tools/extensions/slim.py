@@ -167,7 +167,7 @@ def tidy(static: Path, pages: list[str]) -> None:
 
 def kept(static: Path) -> list[Path]:
     """The files in _static that name others."""
-    return [static / "site.css", static / "site.js", *static.glob("katex*.css")]
+    return [static / "site.css", static / "site.js"]
 
 
 def setup(app):

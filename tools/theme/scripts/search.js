@@ -1,6 +1,6 @@
 // what Sphinx's search shows of a page is its text, and says which place of the page was found
 {
-  const NOT_TEXT = "h1, .page-time, .folded, .learner, .headerlink, .katex-mathml, script, style";
+  const NOT_TEXT = "h1, .page-time, .folded, .learner, .headerlink, script, style";
   const NOTHING =
     "Your search did not match any documents. Please make sure that all words are spelled " +
     "correctly and that you've selected enough categories.";
@@ -10,7 +10,6 @@
   Documentation.TRANSLATIONS[NOTHING] =
     "Nothing was found. A page is found only if it has all of the words: try fewer, or others.";
 
-  // a formula stands on its page three times: drawn, for screen readers, and as TeX
   function textOf(html, anchor) {
     const page = new DOMParser().parseFromString(html, "text/html");
     for (const one of page.querySelectorAll(NOT_TEXT)) one.remove();
