@@ -5,7 +5,7 @@ const temml = new Function(`${program}; return temml;`)();
 
 // TeX parts a function's name, and brackets that grow with their content, from what is beside them
 const WORD = /(<\/m(?:sub|sup|subsup)>)(?=<mrow><mi>\w+<\/mi><mo>\u2061)/g;
-const OPENING = /(<\/(?:mi|mn|mpadded|msub|msup|msubsup)>)(?=<mrow><mo fence="true" form="prefix" stretchy="true">)/g;
+const OPENING = /(<\/(?:mi|mn|mpadded|msub|msup|msubsup)>(?:<mrow style="margin[^>]*><\/mrow>)?)(?=<mrow><mo fence="true" form="prefix" stretchy="true">)/g;
 const CLOSING = /(form="postfix" stretchy="true">[^<]*<\/mo><\/mrow>)(?=<(?:mi|mn|msub|msup|msubsup)>)/g;
 const THIN = '$1<mspace width="0.1667em"></mspace>';
 

@@ -7,7 +7,6 @@ pages that the last build has written.
 import re
 from html import escape
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from docutils import nodes
 from sphinx.util.logging import getLogger
@@ -72,7 +71,7 @@ def describe(app, pagename, templatename, context, doctree):
 
 
 def map_site(app, exception):
-    """Write sitemap.xml, with every page that has a text; at a host's root, lead crawlers there."""
+    """Write sitemap.xml, with every page that has a text."""
     if exception:
         return
     base, root = app.config.html_baseurl, app.config.root_doc
@@ -82,13 +81,7 @@ def map_site(app, exception):
     sitemap = (
         f'{head}<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{urls}</urlset>\n'
     )
-    out = Path(app.outdir)
-    (out / "sitemap.xml").write_text(sitemap, "utf-8")
-    # nobody looks for it elsewhere
-    if urlsplit(base).path == "/":
-        (out / "robots.txt").write_text(
-            f"User-agent: *\nAllow: /\nSitemap: {base}sitemap.xml\n", "utf-8"
-        )
+    Path(app.outdir, "sitemap.xml").write_text(sitemap, "utf-8")
 
 
 def setup(app):
