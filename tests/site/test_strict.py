@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests import ROOT
-from tools.extensions.strict import Unnamed
+from tools.extensions.lint_a11y import Unnamed
 
 SQUARE = '<svg xmlns="http://www.w3.org/2000/svg"><rect width="4" height="4"/></svg>'
 # each line of the page, with what the build says of it; nothing is said of the others
