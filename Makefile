@@ -51,7 +51,7 @@ test: $(ready) .cache/wheels
 
 # the tests of the pages keep a picture of each kind of page they look at
 screenshots: $(ready)
-	@$(run) pytest -q tests/site/test_pages.py
+	@PICTURES=1 $(run) pytest -q tests/site/test_pages.py
 	@echo "==> the pictures are in _build/screenshots"
 
 system: python

@@ -26,7 +26,7 @@ LOADING = re.compile(
 SHOWN = re.compile(r"<pre\b.*?</pre>", re.DOTALL | re.IGNORECASE)
 
 
-def outside(text: str) -> list[str]:
+def external(text: str) -> list[str]:
     """The addresses of other hosts from which this page, style sheet or script would load."""
     found = LOADING.findall(SHOWN.sub("", text))
     return [next(filter(None, one)) for one in found]
@@ -48,7 +48,7 @@ def report(app, exception):
     for path in sorted(out.rglob("*")):
         if path.suffix in {".html", ".css", ".js", ".svg"}:
             name = path.relative_to(out).as_posix()
-            for address in outside(path.read_text("utf-8")):
+            for address in external(path.read_text("utf-8")):
                 where = line_of(app.env, name.removesuffix(".html"), address)
                 logger.warning("%s would load %s from another host", name, address, location=where)
 
