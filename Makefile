@@ -21,7 +21,7 @@ help:
 	@echo "make zip      the built course in one file, _build/attncourse.zip, to read offline"
 	@echo "make test     run everything that CI runs"
 	@echo "make screenshots  pictures of every kind of page, into _build/screenshots"
-	@echo "make lighthouse  what Lighthouse says of each page (PAGES= some of them, STOCK=1 beside the stock theme)"
+	@echo "make lighthouse  what Lighthouse says of a page of each kind (PAGES= of others)"
 	@echo "make times    how long a build takes: cold, after an edit, with nothing changed"
 	@echo "make system   install what the tests use beyond Python: bubblewrap, chromium (Debian, Ubuntu)"
 	@echo "make release  write the Colab copies and the exercise notebooks from their texts"
@@ -42,9 +42,9 @@ zip: site
 times: $(ready)
 	@.venv/bin/python benchmarks/build.py
 
-# make lighthouse PAGES=index.html for some pages only, STOCK=1 to compare with the stock theme
-lighthouse: $(ready)
-	@$(run) tools.lighthouse $(PAGES) $(if $(STOCK),--stock)
+# make lighthouse PAGES=chapters/linear.html for others
+lighthouse: site
+	@$(run) tools.lighthouse $(PAGES)
 
 test: $(ready) .cache/wheels
 	@$(run) tools.suite

@@ -30,7 +30,7 @@ ALIKE = ("chapters", "exercises", "_modules")
 PICTURES = ROOT / "_build" / "screenshots"
 # make screenshots sets it: pictures take longer than all else
 KEEP_PICTURES = "PICTURES" in os.environ
-MOST_BYTES, MOST_REQUESTS, MOST_ELEMENTS, MOST_SHIFT = 250 * 1024, 8, 7_500, 0.02
+MOST_BYTES, MOST_REQUESTS, MOST_ELEMENTS, MOST_SHIFT = 250 * 1024, 8, 8_500, 0.02
 # the reference of the whole package is one page
 LARGE = {"reference/api.html", "genindex.html"}
 SHIFT = """() => document.fonts.ready.then(() => new Promise((done) => {
@@ -137,13 +137,14 @@ def look(browser, pages, site, address) -> Callable[[str], dict[str, Facts]]:
             another = folder in ALIKE and folder in kinds
             kinds.add(folder)
             faults = []
-            # what is found comes after the page
+            # what is found is read from other pages
+            if mode == "desk" and page != "search.html":
+                heavy = too_heavy(tab, page, site, address)
+                faults += [Fault("page-heavy", page, why) for why in heavy]
+            # nor is it there at once
             if mode == "phone" and page != "search.html":
                 if (shift := tab.evaluate(SHIFT)) >= MOST_SHIFT:
                     faults.append(Fault("page-moves", page, f"while it loads, by {shift:.3f}"))
-            if mode == "desk":
-                heavy = too_heavy(tab, page, site, address)
-                faults += [Fault("page-heavy", page, why) for why in heavy]
             if KEEP_PICTURES and mode != "no scripts" and not another:
                 keep_picture(tab, page, mode)
             seen[page] = facts(tab)
@@ -188,3 +189,14 @@ def test_no_link_is_dead(look, site, address):
 def test_every_page_has_a_title_of_its_own(look):
     titles = {page: here.title for page, here in look("desk").items()}
     assert all(titles.values()) and len(set(titles.values())) == len(titles), titles
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", [{"color_scheme": "dark"}, MODES["phone"]], ids=["dark", "phone"])
+def test_no_page_breaks_any_rule_in_any_mode(mode, new_tab, pages, address):
+    tab, faults = new_tab(**mode), {}
+    for page in pages:
+        tab.goto(address + page)
+        facts(tab)
+        faults[page] = axe(tab)
+    report(faults)
