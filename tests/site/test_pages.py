@@ -1,14 +1,10 @@
 """Every page of the site, as each reader meets it: light and dark, on a phone from a folder of
 files, with scripts off. Each is loaded once for all that is asked of it there.
-
-What is wrong with a page is collected, and printed below the tests as a table.
 """
 
 import functools
 import gzip
 import os
-import shutil
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -40,35 +36,6 @@ SHIFT = """() => document.fonts.ready.then(() => new Promise((done) => {
   }).observe({ type: "layout-shift", buffered: true });
   setTimeout(() => done(total), 100);
 }))"""
-# page -> mode -> faults
-found: dict[str, dict[str, list[Fault]]] = defaultdict(dict)
-
-
-class Summary:
-    """A pytest plugin that prints the table below the tests."""
-
-    def pytest_terminal_summary(self, terminalreporter):
-        terminalreporter.section("faults of the site's pages")
-        for line in table():
-            terminalreporter.write_line(line)
-
-
-def table() -> list[str]:
-    """How many faults each page has in each mode."""
-    rows = [["page", *MODES], ["---", *("---:" for _ in MODES)]]
-    for page, modes in found.items():
-        rows.append([page, *(str(len(modes[mode])) if mode in modes else "" for mode in MODES)])
-    return [f"| {' | '.join(row)} |" for row in rows]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def summary(request):
-    """Print the table once the tests of this file are done."""
-    if KEEP_PICTURES:
-        shutil.rmtree(PICTURES, ignore_errors=True)
-    yield
-    if found:
-        request.config.pluginmanager.register(Summary())
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +83,7 @@ def too_heavy(tab, page: str, site: Path, address: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def look(browser, pages, site, address) -> Callable[[str], dict[str, Facts]]:
-    """Looks at every page in a mode, once, and notes the faults."""
+    """Looks at every page in a mode, once: what each holds, and all its faults."""
 
     @functools.cache
     def at(mode: str) -> dict[str, Facts]:
@@ -147,8 +114,8 @@ def look(browser, pages, site, address) -> Callable[[str], dict[str, Facts]]:
                     faults.append(Fault("page-moves", page, f"while it loads, by {shift:.3f}"))
             if KEEP_PICTURES and mode != "no scripts" and not another:
                 keep_picture(tab, page, mode)
-            seen[page] = facts(tab)
-            faults += seen[page].faults
+            here = facts(tab)
+            faults += here.faults
             if mode in RULES:
                 faults += axe(tab, RULES[mode][another])
             if mode == "desk":
@@ -158,7 +125,8 @@ def look(browser, pages, site, address) -> Callable[[str], dict[str, Facts]]:
                 if KEEP_PICTURES and not another:
                     keep_picture(tab, page, "dark")
                 tab.emulate_media(color_scheme="light")
-            found[page][mode] = [*faults, *(Fault("error", page, error) for error in errors)]
+            faults += [Fault("error", page, error) for error in errors]
+            seen[page] = here._replace(faults=faults)
             errors.clear()
         context.close()
         return seen
@@ -168,7 +136,7 @@ def look(browser, pages, site, address) -> Callable[[str], dict[str, Facts]]:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_no_page_has_a_fault(mode, look):
-    report({page: found[page][mode] for page in look(mode)})
+    report({page: here.faults for page, here in look(mode).items()})
 
 
 def test_no_text_needs_a_script(look):

@@ -91,11 +91,10 @@ def place(env, node: nodes.Node, page: str) -> Place:
 def find(app, env) -> list[str]:
     """Find what is taught where; the pages to write again when that has changed."""
     before, env.attncourse_taught = getattr(env, "attncourse_taught", None), places(env)
-    # Sphinx's search forgets the terms of a glossary that was not written
-    stale = {*terms_of(env).values()}
-    if before != env.attncourse_taught:
-        stale |= {page for _, _, _, page, *_ in env.get_domain("py").get_objects()}
-    return sorted(stale)
+    if before == env.attncourse_taught:
+        return []
+    entries = {page for _, _, _, page, *_ in env.get_domain("py").get_objects()}
+    return sorted(entries | {*terms_of(env).values()})
 
 
 def check(app, env):

@@ -28,22 +28,11 @@
   }
 
   function mend() {
-    const { makeSearchSummary, _performSearch } = Search;
+    const { makeSearchSummary } = Search;
     Search.htmlToText = textOf;
     Search.makeSearchSummary = (html, stems, anchor) => {
       const text = textOf(html, anchor).toLowerCase();
       return makeSearchSummary(html, [...stems].map((stem) => literal(stem, text)), anchor);
-    };
-    Search._performSearch = (...query) => {
-      const { docnames, indexentries } = Search._index;
-      const names = new Map();
-      for (const [name, places] of Object.entries(indexentries)) {
-        for (const [file, id] of places) names.set(`${docnames[file]}#${id}`, name);
-      }
-      return _performSearch(...query).map(([page, title, anchor, ...more]) => {
-        const name = more[0] === null && names.get(page + anchor);
-        return [page, name ? `${title} > ${name}` : title, anchor, ...more];
-      });
     };
   }
 
