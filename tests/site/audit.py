@@ -21,8 +21,11 @@ ONLY_WIDE = {"runOnly": ["scrollable-region-focusable"]}
 # Of words that look the same, on the same ground, it gets three. A single letter is apart, since
 # axe passes no judgement on it
 ALIKE = """() => {
-  for (const formula of document.querySelectorAll(".katex-html:not(:has([style*=color]))"))
-    formula.textContent = formula.textContent;
+  for (const formula of document.querySelectorAll("math:not(:has([style*=color]))")) {
+    const text = document.createElement("span");
+    text.textContent = formula.textContent;
+    formula.replaceWith(text);
+  }
   const tokens = new Map();
   for (const code of document.querySelectorAll(".highlight pre")) {
     const looks = [...code.querySelectorAll("span")].map((one) => one.className);

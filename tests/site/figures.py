@@ -1,0 +1,107 @@
+"""The interactive figures that the tests look at, and how to move their controls and read them."""
+
+import torch
+
+from attncourse import plot
+from attncourse.dot_product import causal_mask
+from attncourse.linear import feature_map
+
+# moves the controls to each state in turn, and says what every slot then shows and holds
+VISIT = """(figure, states) => {
+  const put = ([name, value]) => {
+    const inputs = [...figure.querySelectorAll(`[name="${name}"]`)];
+    const input = inputs[inputs.length > 1 ? value : 0];
+    if (input.type === "range") input.value = value;
+    else input.checked = input.type === "radio" || value;
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  const read = () => {
+    const cells = {};
+    for (const slot of figure.querySelectorAll("[data-show]"))
+      (cells[slot.dataset.show] ??= []).push([slot.textContent, slot.value ?? null]);
+    return cells;
+  };
+  return states.map((state) => {
+    Object.entries(state).forEach(put);
+    return read();
+  });
+}"""
+FITS = "box => box.scrollWidth <= box.clientWidth"
+PHONE = {"width": 360, "height": 700}
+
+
+def page_of(*figures, scheme="light") -> str:
+    """A bare page, without a style of ours."""
+    shown = "".join(one if isinstance(one, str) else one._repr_html_() for one in figures)
+    return (
+        f'<!doctype html><html lang="en"><head><title>Bare</title><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width"></head>'
+        f'<body style="color-scheme: {scheme}"><main><h1>Bare</h1>{shown}</main></body></html>'
+    )
+
+
+def figure_in(page):
+    return page.locator(".attncourse-figure")
+
+
+def visit(figure, states: list[dict]) -> list[dict[str, list[tuple[str, str]]]]:
+    """For each state in turn, the text and the value of every slot of that name."""
+    return figure.evaluate(VISIT, states)
+
+
+def read(figure, **state) -> dict[str, list[str]]:
+    """What every slot shows, once these controls have been moved there."""
+    (cells,) = visit(figure, [state])
+    return {slot: [text for text, _ in shown] for slot, shown in cells.items()}
+
+
+def held(slots) -> torch.Tensor:
+    """The numbers that slots hold."""
+    numbers = [float(value.replace("Infinity", "inf")) for _, value in slots]
+    return torch.tensor(numbers, dtype=torch.float64)
+
+
+g = torch.Generator().manual_seed(0)
+Q, K = torch.randn(4, 48, generator=g), torch.randn(5, 48, generator=g)
+V = torch.randn(5, 3, generator=g)
+QUERIES, KEYS = ["the", "river", "bank", "."], ["a", "b", "c", "d", "e"]
+NOWHERE = torch.tensor([[1, 0, 1, 0, 1], [0, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 1, 1, 1, 1]]).bool()
+MASKS = {"none": NOWHERE | True, "causal": causal_mask(5)[:4], "nowhere": NOWHERE}
+WIDTHS = [1, 2, 16, 48]
+EXPLORER = plot.explorer(
+    Q, K, V, QUERIES, KEYS, ["x", "y", "z"], query=2, widths=WIDTHS, masks=MASKS, alt="Steps."
+)  # fmt: skip
+WEIGHTS = torch.randn(3, 4, 5, generator=g).softmax(dim=-1)
+HEADS = plot.heads(WEIGHTS, QUERIES, KEYS, alt="Three heads.")
+
+KERNELS = {"blur": [0.25, 0.5, 0.25], "edge": [-1.0, 0.0, 1.0]}
+ALPHAS = [0, 0.5, 2, 8]
+KERNEL = plot.kernel(5, KERNELS, ALPHAS, position=2, start=1, alt="A kernel as heads.")
+RECEPTIVE = plot.receptive(9, 3, [3, 5, 1], position=4, alt="What an output sees.")
+
+PATTERNS = plot.patterns(6, 3, alt="Pairs.")
+SCORES = torch.tensor([0.5, 1.5, 0.0, 2.5, 1.0, 2.0, 3.0])
+VALUES = torch.tensor([2.0, 0.0, 4.0, 1.0, -1.0, 3.0, 0.5])
+RUNNING = plot.running(SCORES, VALUES, 2, alt="The running softmax.")
+
+TOKENS = ["the", "dog", "bites", "the", "man"]
+LINEAR = [torch.randn(5, 2, generator=g, dtype=torch.float64) for _ in "qkv"]
+GROWING = plot.growing(
+    *map(feature_map, LINEAR[:2]), LINEAR[2], TOKENS, chunk=2, alt="The state grows."
+)
+
+COLUMNS = [1, 2, 4, 8]
+GRADIENTS = {
+    "falling": 7 * 10.0 ** -torch.arange(9, dtype=torch.float64),
+    "ending": torch.tensor([1, 2, 1, 0.5, 0, 0, 0, 0, 0], dtype=torch.float64),
+    "equal": torch.full((9,), 0.3, dtype=torch.float64),
+}
+FAR = torch.arange(9)
+STEPS = {"falling": FAR, "ending": torch.where(FAR < 4, FAR, -1), "equal": FAR.clamp(max=1)}
+DISTANCES = plot.distances(GRADIENTS, STEPS, COLUMNS, alt="What is left.")
+
+CLIPPING = plot.clipping(6, 2, alt="Rows of the table.")
+SKEWING = plot.skewing(4, alt="The skew.")
+
+WAVE_WIDTHS = [8, 6, 64, 256]
+WAVES = plot.waves(12, WAVE_WIDTHS, position=3, alt="Waves of twelve positions.")

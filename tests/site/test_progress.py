@@ -1,0 +1,96 @@
+"""What a learner has done is kept in the browser: marked, counted, forgotten."""
+
+import json
+
+from attncourse.checks import chapters, exercises
+
+CHAPTER, EXERCISES = "chapters/dot_product.html", "exercises/dot_product.html"
+NAMES = list(exercises("dot_product"))
+FORBIDDEN = (
+    "Object.defineProperty(window, 'localStorage',"
+    " {configurable: true, get() { throw new DOMException('no') }})"
+)
+
+
+def pressed(page, name: str) -> str:
+    return page.locator(f'[data-solved="{name}"]').get_attribute("aria-pressed")
+
+
+def solve(page, name: str) -> None:
+    page.get_by_role("button", name=f"I have solved {name}").click()
+
+
+def solved(page) -> str:
+    return page.locator("[data-exercises]").first.inner_text()
+
+
+def kept(page):
+    return json.loads(page.evaluate("localStorage.getItem('attncourse-progress')"))
+
+
+def test_a_mark_outlives_the_page_and_is_counted_everywhere(tab, address):
+    tab.goto(address + CHAPTER)
+    button = tab.get_by_role("button", name="I have read this chapter")
+    assert button.get_attribute("aria-pressed") == "false"
+    button.click()
+    assert button.get_attribute("aria-pressed") == "true"
+    tab.goto(address + EXERCISES)
+    other = tab.context.new_page()
+    other.goto(address + EXERCISES)
+    solve(tab, NAMES[0])
+    other.wait_for_selector(f'[data-solved="{NAMES[0]}"][aria-pressed="true"]')
+    # by keyboard: marked and taken back
+    tab.locator(f'[data-solved="{NAMES[1]}"]').focus()
+    for key, state in (("Space", "true"), ("Enter", "false"), ("Space", "true")):
+        tab.keyboard.press(key)
+        assert pressed(tab, NAMES[1]) == state
+    solve(tab, NAMES[0])
+    tab.reload()
+    assert [pressed(tab, name) for name in NAMES[:3]] == ["false", "true", "false"]
+    assert solved(tab) == f"1 of {len(NAMES)} exercises solved"
+    tick = tab.locator(f'.bd-sidebar-primary a[href$="{CHAPTER}"] .tick')
+    assert " ".join(tick.text_content().split()) == "✓ read"
+    assert kept(tab) == {"read": ["dot_product"], "solved": NAMES[1:2]}
+    tab.goto(address)
+    first, *others = tab.locator("[data-exercises]").all_inner_texts()
+    assert first == f"1 of {len(NAMES)} exercises solved"
+    rest = {*chapters()} - {"dot_product"}
+    assert sorted(others) == sorted(f"0 of {len(exercises(x))} exercises solved" for x in rest)
+    for sure in (False, True):
+        asked = []
+
+        def answer(dialog, asked=asked, sure=sure):
+            asked.append(dialog.message)
+            dialog.accept() if sure else dialog.dismiss()
+
+        tab.once("dialog", answer)
+        tab.get_by_role("button", name="Forget my progress").click()
+        assert len(asked) == 1
+        assert solved(tab) == f"{0 if sure else 1} of {len(NAMES)} exercises solved"
+    assert kept(tab) == {"read": [], "solved": []}
+
+
+def test_where_storage_is_forbidden_marks_last_as_long_as_the_page(tab, address):
+    tab.add_init_script(FORBIDDEN)
+    tab.goto(address + EXERCISES)
+    solve(tab, NAMES[0])
+    assert pressed(tab, NAMES[0]) == "true"
+    tab.reload()
+    assert pressed(tab, NAMES[0]) == "false"
+
+
+def test_what_is_kept_and_makes_no_sense_is_passed_over(tab, address):
+    tab.goto(address + EXERCISES)
+    for nonsense in ("{", "null", "3", '{"read": 5, "solved": {}}'):
+        tab.evaluate("kept => localStorage.setItem('attncourse-progress', kept)", nonsense)
+        tab.reload()
+        assert solved(tab) == f"0 of {len(NAMES)} exercises solved"
+        solve(tab, NAMES[0])
+        assert pressed(tab, NAMES[0]) == "true"
+
+
+def test_progress_works_from_a_folder_of_files(tab, site):
+    tab.goto((site / EXERCISES).as_uri())
+    solve(tab, NAMES[0])
+    tab.goto((site / "index.html").as_uri())
+    assert solved(tab) == f"1 of {len(NAMES)} exercises solved"
