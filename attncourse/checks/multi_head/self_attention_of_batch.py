@@ -162,7 +162,9 @@ variants.wrong(exercise, plain, {
         SPLIT, "split(x @ w.T, 1)"),
     "the scale is now that of the whole width: a head's score has d / heads terms": (
         "q.shape[-1]", "x.shape[-1]"),
-    "no gradient reaches the scores: nothing may be detached": ("q @ k.mT", "(q @ k.mT).detach()"),
+    "no gradient reaches the scores: nothing may be detached": [
+        ("q @ k.mT", "(q @ k.mT).detach()"),
+        ("(w_q, w_k, w_v))", "(w_q.detach(), w_k.detach(), w_v))")],
     "the input changes: work on a copy of x, not on x itself": (
         "    q, k, v", "    x *= words[..., None]\n    q, k, v"),
     hints.DEVICE: (", device=x.device", ""),
