@@ -28,7 +28,6 @@ exercise = Exercise(
         "q, k, v = self.w_q(x), self.w_k(context), self.w_v(context) begins forward",
     ),
     usual_hints={
-        "loops": "it loops over the heads: they are an axis, and one product serves them all",
         "axes_from_the_front": "the mask's new axis is counted from the front: count from the end, "
         "unsqueeze(-3)",
     },
@@ -163,6 +162,8 @@ variants.wrong(exercise, Plain, {
     "it keeps what an earlier call made: the next one has another context": (
         PROJECTED, 'self.w_q(x), *self.__dict__.setdefault("kept", '
         "(self.w_k(context), self.w_v(context)))"),
+    "it loops over the heads: they are an axis, and one product serves them all": (
+        SPLIT, "torch.stack([one for one in part.chunk(self.heads, dim=-1)], dim=-3)"),
     "x is added to the result: the residual stream is the business of the caller": (
         LAST, "return x + self.w_o(out)"),
     "the scale is that of the whole width: a head's score has d_model / heads terms": (
