@@ -1,4 +1,7 @@
-"""`python -m attncourse.checks NAME`: how an exercise's check judges each answer that it knows."""
+"""`python -m attncourse.checks NAME`: how an exercise's check judges each answer that it knows.
+
+Without a name, it prints the score of all exercises.
+"""
 
 import argparse
 import secrets
@@ -56,14 +59,17 @@ def report(one: Exercise, seed: int) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m attncourse.checks", description=__doc__)
-    parser.add_argument("name", help="the exercise")
+    parser.add_argument("name", nargs="?", help="the exercise; all of them if left out")
     parser.add_argument("--seed", type=int, help="draw the inputs of an earlier run")
     given = parser.parse_args()
+    seed = secrets.randbits(31) if given.seed is None else given.seed
+    if given.name is None:
+        print(f"seed {seed}\n\n{score.markdown_table(score.rows((seed,)))}")
+        return 0
     try:
         one = exercise(given.name)
     except ValueError as error:
         parser.error(str(error))
-    seed = secrets.randbits(31) if given.seed is None else given.seed
     lines = report(one, seed)
     print("\n".join(lines))
     return int(any(line.startswith("!!") for line in lines))

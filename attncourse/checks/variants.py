@@ -16,7 +16,9 @@ Way = tuple[str, ...] | Callable
 def source_of(answer: Callable) -> str:
     """The text of a function or a class, without its decorators, which would register it again."""
     source = dedent(inspect.getsource(answer))
-    return source[re.search(r"^(def|class) ", source, re.MULTILINE).start() :]
+    if (start := re.search(r"^(def|class) ", source, re.MULTILINE)) is None:
+        raise ValueError(f"only what is written with def or class can be edited: {source}")
+    return source[start.start() :]
 
 
 def replaced(answer: Callable, *edits: str) -> str:

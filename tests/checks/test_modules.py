@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn.functional import dropout
 
-from attncourse.checks import driver
+from attncourse.checks import driver, hints
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.verdict import judge, local
 
@@ -40,7 +40,7 @@ def cases(draw):
     weights = {name: draw.normal(*shape) for name, shape in WEIGHTS.items()}
     x = draw.normal(2, 5, 3)
     longer = (x.repeat(1, 8, 1),)
-    yield Case("a batch", (x,), build=(3, 4), weights=weights, longer=longer, most_elements=40)
+    yield Case("a batch", (x,), build=(3, 4), weights=weights, longer=longer, max_elements=40)
     yield Case("one vector", (x[0, 0],), build=(3, 4), weights=weights)
 
 
@@ -133,7 +133,7 @@ def test_a_right_module_passes(answer):
             "but are map.bias (4,), map.weight (4, 3)",
         ),
         (Transposed, "wrong", "but are w.bias (3,), w.weight (3, 4)"),
-        (Detached, "wrong", "no gradient flows back: is a tensor detached?"),
+        (Detached, "wrong", hints.DETACHED),
         (DropoutLeftOn, "wrong", "it draws random numbers"),
         (OnTheCpu, "wrong", "a new tensor is made on the CPU: give it the device of an input"),
         (Unwritten, "not attempted", "write `LinearMap` in its answer cell"),
@@ -155,7 +155,7 @@ def test_a_gradient_that_is_missing_is_named_by_its_parameter():
 
 
 def test_a_tensor_that_is_too_large_is_told_with_its_size(monkeypatch):
-    monkeypatch.setattr(one, "mutants", [])
+    monkeypatch.setattr(one, "own_mutants", [])
     verdict = judge(one, local(ProductsKept), seed=1)
     assert verdict.hint == "a tensor made on the way is too large"
     assert verdict.evidence == "On a batch: one has 120 numbers, where 40 are enough"

@@ -2,10 +2,10 @@
 
 import torch
 
-from attncourse.checks.convolution.shared.windows import band
+from attncourse.checks import variants
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.relative.shared.rows import offsets
 
+LOOP = "it loops over the positions: compare all of them at once"
 exercise = Exercise(
     name="band_mask",
     chapter="convolution",
@@ -24,6 +24,7 @@ exercise = Exercise(
         "window is (offset > -width) & (offset <= 0)",
     ),
     differentiable=False,
+    usual_hints={"loops": LOOP},
 )
 
 
@@ -58,16 +59,12 @@ def cases(draw):
     yield Case("causal, device='meta'", (n, m, width, True), {"device": "meta"})
 
 
-def banded(n, m, width, causal=False, device=None, *, symmetric=None, past=None, first=None):
-    """The right answer; each kind of window may be given other sides, (left, right)."""
-    half = width // 2
-    sides = (past or (width - 1, 0)) if causal else (symmetric or (half, half))
-    return band(n, m, *sides, device, first=first)
-
-
 @exercise.valid
-def two_bounds(n, m, width, causal=False, device=None):
-    return banded(n, m, width, causal, device)
+def plain(n, m, width, causal=False, device=None):
+    left, right = (width - 1, 0) if causal else (width // 2, width // 2)
+    query = torch.arange(m - n, m, device=device)[:, None]
+    offset = torch.arange(m, device=device) - query
+    return (offset >= -left) & (offset <= right)
 
 
 @exercise.valid
@@ -75,13 +72,6 @@ def two_triangles(n, m, width, causal=False, device=None):
     after = 0 if causal else width // 2
     ones = torch.ones(n, m, dtype=torch.bool, device=device)
     return ones.tril(m - n + after).triu(m - n + after - width + 1)
-
-
-@exercise.valid
-def centre_of_the_window(n, m, width, causal=False, device=None):
-    # twice the distance to the middle, which lies between two positions where the width is even
-    middle = (1 - width) / 2 if causal else 0
-    return (offsets(n, m, device) - middle).abs() < width / 2
 
 
 @exercise.valid
@@ -100,93 +90,42 @@ def windows_of_one_line(n, m, width, causal=False, device=None):
     return line.unfold(0, m, 1).flip(0)
 
 
-@exercise.mutant(
-    "the window loses a key at each end: `at most` half the width away includes the last of them"
-)
-def ends_left_out(n, m, width, causal=False, device=None):
-    side = width // 2 - 1
-    return banded(n, m, width, causal, device, symmetric=(side, side))
+CAUSAL, SYMMETRIC = "(width - 1, 0)", "(width // 2, width // 2)"
+QUERIES, NEAR = "torch.arange(m - n, m,", "(offset >= -left) & (offset <= right)"
+# twice the distance to the middle, which lies between two positions where the width is even
+MIDDLE = "(offset - ((1 - width) / 2 if causal else 0)).abs() < width / 2"
+variants.right(exercise, plain, (NEAR, MIDDLE))
+variants.wrong(exercise, plain, {
+    "the window loses a key at each end: `at most` half the width away includes the last of them": (
+        SYMMETRIC, "(width // 2 - 1, width // 2 - 1)"),
+    "the width is that of the whole window: half of it lies on each side of the query": (
+        SYMMETRIC, "(width, width)"),
+    "the causal window holds one key too many: the query itself is one of the `width`": (
+        CAUSAL, "(width, 0)"),
+    "the causal window leaves out the query's own position: it ends there, and includes it": (
+        CAUSAL, "(width - 1, -1)"),
+    "the causal window is too short: half the width is for a symmetric one, on each of its sides": (
+        CAUSAL, "(width // 2, 0)"),
+    "the causal window looks ahead: earlier keys have a negative offset, key minus query": (
+        CAUSAL, "(0, width - 1)"),
+    "the causal window never ends: keys that lie `width` or more back are out of it": (
+        CAUSAL, "(m, 0)"),
+    "nothing stops the causal window at the query: its later side needs a bound, too": (
+        CAUSAL, "(width - 1, m)"),
+    "causal=True changes nothing: then no key after the query is allowed": (CAUSAL, SYMMETRIC),
+    "it is always causal: by default the window reaches as far to the right as left": (
+        SYMMETRIC, CAUSAL),
+    "the cache is ignored: the n queries are the last of the m positions": (
+        QUERIES, "torch.arange(n,"),
+    "the queries stand before the keys: behind a cache of m - n keys, query i is at m - n + i": (
+        QUERIES, "torch.arange(n - m, 2 * n - m,"),
+    "the mask is upside down: True means may attend": (NEAR, f"~({NEAR})"),
+    "a mask is boolean: these are numbers": (NEAR, f"({NEAR}).int()"),
+    "the argument device is not used: make every new tensor there": (", device=device", ""),
+})  # fmt: skip
 
 
-@exercise.mutant("the width is that of the whole window: half of it lies on each side of the query")
-def width_on_each_side(n, m, width, causal=False, device=None):
-    return banded(n, m, width, causal, device, symmetric=(width, width))
-
-
-@exercise.mutant("the causal window holds one key too many: the query itself is one of the `width`")
-def one_too_many_before(n, m, width, causal=False, device=None):
-    return banded(n, m, width, causal, device, past=(width, 0))
-
-
-@exercise.mutant(
-    "the causal window leaves out the query's own position: it ends there, and includes it"
-)
-def own_position_left_out(n, m, width, causal=False, device=None):
-    return banded(n, m, width, causal, device, past=(width - 1, -1))
-
-
-@exercise.mutant(
-    "the causal window is too short: half the width is for a symmetric one, on each of its sides"
-)
-def left_half_only(n, m, width, causal=False, device=None):
-    return banded(n, m, width, causal, device, past=(width // 2, 0))
-
-
-@exercise.mutant(
-    "the causal window looks ahead: earlier keys have a negative offset, key minus query"
-)
-def later_keys(n, m, width, causal=False, device=None):
-    return banded(n, m, width, causal, device, past=(0, width - 1))
-
-
-@exercise.mutant("the causal window never ends: keys that lie `width` or more back are out of it")
-def plain_causal_mask(n, m, width, causal=False, device=None):
-    return banded(n, m, width, causal, device, past=(m, 0))
-
-
-@exercise.mutant("nothing stops the causal window at the query: its later side needs a bound, too")
-def later_side_open(n, m, width, causal=False, device=None):
-    return banded(n, m, width, causal, device, past=(width - 1, m))
-
-
-@exercise.mutant("causal=True changes nothing: then no key after the query is allowed")
-def causal_ignored(n, m, width, causal=False, device=None):
-    return banded(n, m, width, False, device)
-
-
-@exercise.mutant("it is always causal: by default the window reaches as far to the right as left")
-def always_causal(n, m, width, causal=False, device=None):
-    return banded(n, m, width, True, device)
-
-
-@exercise.mutant("the cache is ignored: the n queries are the last of the m positions")
-def queries_at_the_front(n, m, width, causal=False, device=None):
-    return banded(n, m, width, causal, device, first=0)
-
-
-@exercise.mutant(
-    "the queries stand before the keys: behind a cache of m - n keys, query i is at m - n + i"
-)
-def queries_before_the_front(n, m, width, causal=False, device=None):
-    return banded(n, m, width, causal, device, first=n - m)
-
-
-@exercise.mutant("the mask is upside down: True means may attend")
-def inverted(n, m, width, causal=False, device=None):
-    return ~banded(n, m, width, causal, device)
-
-
-@exercise.mutant("a mask is boolean: these are numbers")
-def of_numbers(n, m, width, causal=False, device=None):
-    return banded(n, m, width, causal, device).int()
-
-
-@exercise.mutant("the argument device is not used: make every new tensor there")
-def device_ignored(n, m, width, causal=False, device=None):
-    return banded(n, m, width, causal)
-
-
-@exercise.mutant("it loops over the positions: compare all of them at once")
+@exercise.mutant(LOOP)
 def loop_over_queries(n, m, width, causal=False, device=None):
     mask = torch.zeros(n, m, dtype=torch.bool, device=device)
     for i in range(n):

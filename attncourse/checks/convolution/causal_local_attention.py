@@ -2,9 +2,11 @@
 
 import torch
 
-from attncourse.checks.convolution.shared.windows import FILL, KEYS, band, inside, keys, windows
+from attncourse.checks import hints, variants
+from attncourse.checks.convolution.shared.windows import FILL, KEYS, LATE, NAN, keys, windows
 from attncourse.checks.exercise import Case, Exercise
 
+LOOP = "it loops over the first positions: compare places with positions, all at once"
 exercise = Exercise(
     name="causal_local_attention",
     chapter="convolution",
@@ -22,6 +24,7 @@ exercise = Exercise(
         "key = torch.arange(n, device=q.device)[:, None] + torch.arange(1 - width, 1, ...) is the "
         "position at each place, and scores.masked_fill(key < 0, -torch.inf) what is missing",
     ),
+    usual_hints={"loops": LOOP},
 )
 
 
@@ -69,159 +72,62 @@ def cases(draw):
     yield Case(about, (q, *zeros, 4), gradient=False)
 
 
-def attend(q, k, v, width, *, before=None, at=None, fill=-torch.inf, found=None):
-    """The right answer, with the places where a wrong one departs from it as arguments."""
-    before = width - 1 if before is None else before
-    at = inside(q.shape[-2], width, q.device, before) if at is None else at
-    near, values = found or (windows(k, width, before), windows(v, width, before))
+@exercise.valid
+def plain(q, k, v, width):
+    n = q.shape[-2]
+    key = keys(n, width, q.device, width - 1)
+    near, values = windows(k, width, width - 1), windows(v, width, width - 1)
     scores = (near @ q[..., None])[..., 0] / q.shape[-1] ** 0.5
-    return mean(scores.masked_fill(~at, fill).softmax(-1), values)
-
-
-def mean(weights, values):
+    weights = scores.masked_fill(key < 0, -torch.inf).softmax(dim=-1)
     return (weights[..., None, :] @ values)[..., 0, :]
 
 
 @exercise.valid
-def places_before_the_first_masked(q, k, v, width):
-    return attend(q, k, v, width)
-
-
-@exercise.valid
-def place_against_position(q, k, v, width):
-    n = q.shape[-2]
-    place = torch.arange(width, device=q.device)
-    at = place >= width - 1 - torch.arange(n, device=q.device).unsqueeze(-1)
-    return attend(q, k, v, width, at=at, fill=-1e30)
-
-
-@exercise.valid
-def masked_by_windows_of_ones(q, k, v, width):
-    ones = torch.ones_like(k[..., :1])
-    at = windows(ones, width, width - 1)[..., 0].bool()
-    return attend(q, k, v, width, at=at)
-
-
-@exercise.valid
 def whole_matrix_with_a_band(q, k, v, width):
-    near = band(q.shape[-2], q.shape[-2], width - 1, 0, q.device)
+    j = torch.arange(q.shape[-2], device=q.device)
+    near = (j <= j[:, None]) & (j > j[:, None] - width)
     scores = torch.einsum("...id,...jd->...ij", q, k) / q.size(-1) ** 0.5
     return torch.softmax(scores.masked_fill(~near, -torch.inf), dim=-1) @ v
 
 
-@exercise.valid
-def masked_with_renormalisation(q, k, v, width):
-    at = inside(q.shape[-2], width, q.device, width - 1)
-    scores = (windows(k, width, width - 1) @ q[..., None])[..., 0] / q.shape[-1] ** 0.5
-    weights = torch.where(at, scores, torch.finfo(q.dtype).min).softmax(-1) * at
-    return mean(weights / weights.sum(-1, keepdim=True), windows(v, width, width - 1))
-
-
-@exercise.mutant("one place too many is masked: key 0 is a key, the ones before it are not")
-def first_key_masked(q, k, v, width):
-    at = keys(q.shape[-2], width, q.device, width - 1) > 0
-    return attend(q, k, v, width, at=at)
-
-
-@exercise.mutant("one place too few is masked: no place before key 0 may get weight")
-def last_of_the_zeros_kept(q, k, v, width):
-    at = keys(q.shape[-2], width, q.device, width - 1) >= -1
-    return attend(q, k, v, width, at=at)
-
-
-@exercise.mutant("the wrong end is masked: the zeros stand before the first position")
-def mirrored(q, k, v, width):
-    at = inside(q.shape[-2], width, q.device, width - 1).flip(-1)
-    return attend(q, k, v, width, at=at)
-
-
-@exercise.mutant("the mask is upside down: the places before key 0 are those that get no weight")
-def inverted(q, k, v, width):
-    at = inside(q.shape[-2], width, q.device, width - 1)
-    return attend(q, k, v, width, at=~at, fill=-1e30)
-
-
-@exercise.mutant("the zeros take all the weight where scores are low: mask before the softmax")
-def renormalised_after_the_softmax(q, k, v, width):
-    at = inside(q.shape[-2], width, q.device, width - 1)
-    scores = (windows(k, width, width - 1) @ q[..., None])[..., 0] / q.shape[-1] ** 0.5
-    weights = scores.softmax(-1) * at
-    weights = weights / weights.sum(-1, keepdim=True)
-    return mean(weights, windows(v, width, width - 1))
-
-
-@exercise.mutant("zeros do not make it padding: a key or value may be zero. Ask for its position")
-def scores_of_zero_masked(q, k, v, width):
-    scores = (windows(k, width, width - 1) @ q[..., None])[..., 0] / q.shape[-1] ** 0.5
-    weights = scores.masked_fill(scores == 0, -torch.inf).softmax(-1)
-    return mean(weights, windows(v, width, width - 1))
-
-
-@exercise.mutant("0 times -inf is NaN: use masked_fill or torch.where")
-def zero_times_infinity(q, k, v, width):
-    at = inside(q.shape[-2], width, q.device, width - 1).to(q.dtype)
-    scores = (windows(k, width, width - 1) @ q[..., None])[..., 0] / q.shape[-1] ** 0.5
-    weights = (scores + (1 - at) * -torch.inf).softmax(-1)
-    return mean(weights, windows(v, width, width - 1))
-
-
-@exercise.mutant(FILL)
-def fill_with_minus_a_hundred(q, k, v, width):
-    return attend(q, k, v, width, fill=-100.0)
-
-
-@exercise.mutant(FILL)
-def fill_with_minus_ten_thousand(q, k, v, width):
-    return attend(q, k, v, width, fill=-1e4)
-
-
-def with_keys_of(value, q, k, v, width):
-    near = windows(k, width, width - 1, value)
-    at = torch.ones_like(near[..., 0], dtype=torch.bool)
-    return attend(q, k, v, width, found=(near, windows(v, width, width - 1)), at=at)
-
-
-@exercise.mutant(KEYS)
-def keys_of_minus_infinity(q, k, v, width):
-    return with_keys_of(-torch.inf, q, k, v, width)
-
-
-@exercise.mutant(KEYS)
-def keys_of_minus_a_billion(q, k, v, width):
-    return with_keys_of(-1e9, q, k, v, width)
-
-
-@exercise.mutant("key 0 fills the empty places, and so weighs more than once: mask it there")
-def first_repeated(q, k, v, width):
-    key = keys(q.shape[-2], width, q.device, width - 1).clamp(min=0)
-    return attend(q, k, v, width, found=(k[..., key, :], v[..., key, :]), at=key >= 0)
-
-
-@exercise.mutant("the window is lost: it is causal attention to all that came before")
-def no_window(q, k, v, width):
-    return attend(q, k, v, q.shape[-2])
-
-
-@exercise.mutant("the window is symmetric now: a query may not see what comes after it")
-def symmetric(q, k, v, width):
-    return attend(q, k, v, width, before=width // 2)
-
-
-@exercise.mutant(
-    "the first width - 1 positions are gone: they get the part of a window that is there"
+MASKED, RETURN = "scores.masked_fill(key < 0, -torch.inf)", "    return"
+FOUND = "windows(k, width, width - 1), windows(v, width, width - 1)"
+REST = (
+    "    weights = weights * (key >= 0)\n"
+    "    weights = weights / weights.sum(-1, keepdim=True)\n    return"
 )
-def first_positions_dropped(q, k, v, width):
-    return attend(q, k, v, width)[..., width - 1 :, :]
-
-
-@exercise.mutant("it loops over the first positions: compare places with positions, all at once")
-def loop_over_positions(q, k, v, width):
-    at = torch.ones(q.shape[-2], width, dtype=torch.bool, device=q.device)
-    for i in range(q.shape[-2]):
-        at[i, : max(0, width - 1 - i)] = False
-    return attend(q, k, v, width, at=at)
-
-
-@exercise.mutant("a new tensor is made on the CPU: give it the device of an input")
-def mask_on_the_cpu(q, k, v, width):
-    return attend(q, k, v, width, at=inside(q.shape[-2], width, before=width - 1))
+PLACE = "torch.arange(width, device=q.device)"
+POSITION = "torch.arange(n, device=q.device)[:, None]"
+variants.right(
+    exercise,
+    plain,
+    ("key < 0, -torch.inf", f"{PLACE} < width - 1 - {POSITION}, -1e30"),
+    ("key < 0", "windows(torch.ones_like(k[..., :1]), width, width - 1)[..., 0] == 0"),
+    ("-torch.inf", "torch.finfo(q.dtype).min", RETURN, REST),
+)
+variants.wrong(exercise, plain, {
+    "one place too many is masked: key 0 is a key, the ones before it are not": ("< 0", "<= 0"),
+    "one place too few is masked: no place before key 0 may get weight": ("< 0", "< -1"),
+    "the wrong end is masked: the zeros stand before the first position": (
+        "key < 0", "key.flip(-1) < 0"),
+    "the mask is upside down: the places before key 0 are those that get no weight": (
+        "< 0, -torch.inf", ">= 0, -1e30"),
+    LATE: (MASKED, "scores", RETURN, REST),
+    "zeros do not make it padding: a key or value may be zero. Ask for its position": (
+        "key < 0", "scores == 0"),
+    NAN: (MASKED, "(scores + (key < 0).to(q.dtype) * -torch.inf)"),
+    FILL: [("-torch.inf", "-100.0"), ("-torch.inf", "-1e4")],
+    KEYS: [
+        ("(k, width, width - 1", "(k, width, width - 1, -torch.inf", MASKED, "scores"),
+        ("(k, width, width - 1", "(k, width, width - 1, -1e9", MASKED, "scores")],
+    "key 0 fills the empty places, and so weighs more than once: mask it there": (
+        FOUND, "(x[..., key.clamp(min=0), :] for x in (k, v))", MASKED, "scores"),
+    "the window is lost: it is causal attention to all that came before": (
+        "    n =", "    width = n ="),
+    "the window is symmetric now: a query may not see what comes after it": (
+        "width - 1", "width // 2", "key < 0", "(key < 0) | (key >= n)"),
+    "the first width - 1 positions are gone: they get the part of a window that is there": (
+        "[..., 0, :]", "[..., width - 1 :, 0, :]"),
+    LOOP: ("key < 0", "torch.stack([row < 0 for row in key])"),
+    hints.DEVICE: ("q.device, width - 1", "before=width - 1"),
+})  # fmt: skip

@@ -2,6 +2,7 @@
 
 import torch
 
+from attncourse.checks import variants
 from attncourse.checks.convolution.shared.layers import LAYERS, Layer, third_column_of_the_next
 from attncourse.checks.exercise import Case, Exercise
 
@@ -53,22 +54,12 @@ def cases(draw):
     yield Case("a third column of four, n=3, d=4", (Layer(third_column_of_the_next), 3, 4))
 
 
-def jacobian(layer, n, d, at=point):
-    """The derivative of every output number by every input number, (n, d, n, d)."""
-    return torch.autograd.functional.jacobian(layer, at(n, d))
-
-
 @exercise.valid
-def any_of_the_jacobian(layer, n, d):
-    return (jacobian(layer, n, d) != 0).any(dim=3).any(dim=1)
-
-
-@exercise.valid
-def in_float32(layer, n, d):
-    def at(n, d):
-        return point(n, d, seed=5).float()
-
-    return jacobian(layer, n, d, at).abs().amax(dim=(1, 3)) > 0
+def plain(layer, n, d):
+    x = point(n, d)
+    jacobian = torch.autograd.functional.jacobian(layer, x)
+    reaches = jacobian != 0
+    return reaches.any(dim=3).any(dim=1)
 
 
 @exercise.valid
@@ -101,117 +92,44 @@ def by_changing_the_input(layer, n, d):
     return torch.stack([(one != layer(x)).any(dim=-1) for one in changed], dim=1)
 
 
-CANCEL = "derivatives may cancel in a sum: ask whether any of a position's is not 0"
-
-
-@exercise.mutant(CANCEL)
-def columns_of_the_output_added(layer, n, d):
-    return (jacobian(layer, n, d).sum(1) != 0).any(dim=-1)
-
-
-@exercise.mutant(CANCEL)
-def columns_of_the_input_added(layer, n, d):
-    return (jacobian(layer, n, d).sum(3) != 0).any(dim=1)
-
-
-@exercise.mutant(CANCEL)
-def all_columns_added(layer, n, d):
-    return jacobian(layer, n, d).sum((1, 3)) != 0
-
-
-@exercise.mutant(CANCEL)
-def squares_of_the_output_added(layer, n, d):
-    return jacobian(lambda x: layer(x).square().sum(-1), n, d).ne(0).any(dim=-1)
-
-
-@exercise.mutant("all derivatives have to be other than 0 here: one of the d x d is enough")
-def all_for_any(layer, n, d):
-    return (jacobian(layer, n, d) != 0).all(dim=3).all(dim=1)
-
-
-@exercise.mutant("a negative derivative reaches the output as well: ask whether it is 0")
-def positive_only(layer, n, d):
-    return (jacobian(layer, n, d) > 0).any(dim=3).any(dim=1)
-
-
-@exercise.mutant("small derivatives are taken for none: only one that is exactly 0 does not reach")
-def threshold(layer, n, d):
-    return (jacobian(layer, n, d).abs() > 1e-4).any(dim=3).any(dim=1)
-
-
-@exercise.mutant("row and column are exchanged: entry [i, j] is for output i and input j")
-def transposed(layer, n, d):
-    return any_of_the_jacobian(layer, n, d).T
-
-
-@exercise.mutant(
-    "positions and columns are mixed up: of (n, d, n, d), the second and last are columns"
+ANY, REACHES, POINT = ".any(dim=3).any(dim=1)", "jacobian != 0", "point(n, d)"
+variants.right(
+    exercise, plain, (POINT, "point(n, d, seed=5).float()", REACHES, "jacobian.abs() > 0")
 )
-def columns_for_positions(layer, n, d):
-    return (jacobian(layer, n, d) != 0).any(dim=2).any(dim=0)
-
-
-@exercise.mutant(
-    "the point is all zeros, where a square or product has no slope: draw it at random"
-)
-def at_zero(layer, n, d):
-    return (jacobian(layer, n, d, torch.zeros) != 0).any(dim=3).any(dim=1)
-
-
-@exercise.mutant(
-    "all positions hold the same, where differences have no slope: draw them at random"
-)
-def at_ones(layer, n, d):
-    return (jacobian(layer, n, d, torch.ones) != 0).any(dim=3).any(dim=1)
-
-
-@exercise.mutant("the columns hold the same, so their difference has no slope: draw n * d numbers")
-def equal_columns(layer, n, d):
-    def at(n, d):
-        return point(n, 1).repeat(1, d)
-
-    return (jacobian(layer, n, d, at) != 0).any(dim=3).any(dim=1)
-
-
-@exercise.mutant("the point is always of the same width: it holds n vectors of d numbers")
-def width_ignored(layer, n, d):
-    return any_of_the_jacobian(layer, n, 2)
-
-
-@exercise.mutant("only the first column of the outputs is looked at: any of them counts")
-def first_column_of_the_output(layer, n, d):
-    return (jacobian(layer, n, d)[:, 0] != 0).any(dim=-1)
-
-
-@exercise.mutant("only the first column of the inputs is looked at: any of them counts")
-def first_column_of_the_input(layer, n, d):
-    return (jacobian(layer, n, d)[..., 0] != 0).any(dim=1)
-
-
-@exercise.mutant(
-    "all outputs are taken at once, so every row is the same: ask one output at a time"
-)
-def one_gradient_for_all(layer, n, d):
-    x = point(n, d).requires_grad_()
-    layer(x).square().sum().backward()
-    return (x.grad != 0).any(dim=-1).expand(n, n)
-
-
-@exercise.mutant("gradients pile up in x.grad: what one output leaves there, the next finds")
-def gradients_pile_up(layer, n, d):
-    x = point(n, d).requires_grad_()
-    rows = []
-    for i in range(n):
-        (layer(x)[i] * torch.arange(1.0, d + 1)).sum().backward()
-        rows.append((x.grad != 0).any(dim=-1))
-    return torch.stack(rows)
-
-
-@exercise.mutant("the global random numbers change: draw from a generator of your own")
-def global_numbers(layer, n, d):
-    return (jacobian(layer, n, d, torch.randn) != 0).any(dim=3).any(dim=1)
-
-
-@exercise.mutant("these are sizes of derivatives: True or False is asked for")
-def sizes_of_derivatives(layer, n, d):
-    return jacobian(layer, n, d).abs().sum((1, 3))
+variants.wrong(exercise, plain, {
+    "derivatives may cancel in a sum: ask whether any of a position's is not 0": [
+        (REACHES, "jacobian.sum(1) != 0", ANY, ".any(dim=-1)"),
+        (REACHES, "jacobian.sum(3) != 0", ANY, ".any(dim=1)"),
+        (REACHES, "jacobian.sum((1, 3)) != 0", ANY, ""),
+        ("(layer, x)", "(lambda x: layer(x).square().sum(-1), x)", ANY, ".any(dim=-1)")],
+    "all derivatives have to be other than 0 here: one of the d x d is enough": ("any", "all"),
+    "a negative derivative reaches the output as well: ask whether it is 0": ("!= 0", "> 0"),
+    "small derivatives are taken for none: only one that is exactly 0 does not reach": (
+        REACHES, "jacobian.abs() > 1e-4"),
+    "row and column are exchanged: entry [i, j] is for output i and input j": (ANY, f"{ANY}.T"),
+    "positions and columns are mixed up: of (n, d, n, d), the second and last are columns": (
+        ANY, ".any(dim=2).any(dim=0)"),
+    "the point is all zeros, where a square or product has no slope: draw it at random": (
+        POINT, "torch.zeros(n, d)"),
+    "all positions hold the same, where differences have no slope: draw them at random": (
+        POINT, "torch.ones(n, d)"),
+    "the columns hold the same, so their difference has no slope: draw n * d numbers": (
+        POINT, "point(n, 1).repeat(1, d)"),
+    "the point is always of the same width: it holds n vectors of d numbers": (
+        POINT, "point(n, 2)"),
+    "only the first column of the outputs is looked at: any of them counts": (
+        REACHES, "jacobian[:, :1] != 0"),
+    "only the first column of the inputs is looked at: any of them counts": (
+        REACHES, "jacobian[..., :1] != 0"),
+    "all outputs are taken at once, so every row is the same: ask one output at a time": (
+        "(layer, x)", "(lambda x: layer(x).square().sum(), x)", ANY, ".any(dim=-1).expand(n, n)"),
+    "the global random numbers change: draw from a generator of your own": (
+        POINT, "torch.randn(n, d)"),
+    "these are sizes of derivatives: True or False is asked for": (
+        f"reaches{ANY}", "jacobian.abs().sum((1, 3))"),
+})  # fmt: skip
+variants.wrong(exercise, output_by_output, {
+    "gradients pile up in x.grad: what one output leaves there, the next finds": (
+        "        x = point(n, d, seed=1).requires_grad_()\n", "",
+        "    rows = []", "    rows, x = [], point(n, d).requires_grad_()"),
+})  # fmt: skip

@@ -3,8 +3,10 @@
 import torch
 from torch.nn.functional import max_pool2d
 
+from attncourse.checks import variants
 from attncourse.checks.exercise import Case, Exercise
 
+LOOP = "it loops over the pixels: compare all of them at once"
 exercise = Exercise(
     name="grid_window_mask",
     chapter="convolution",
@@ -22,6 +24,7 @@ exercise = Exercise(
         "(row - row[:, None]).abs() <= reach is one of the two conditions, joined by &",
     ),
     differentiable=False,
+    usual_hints={"loops": LOOP},
 )
 
 
@@ -47,26 +50,12 @@ def cases(draw):
     yield Case("device='meta'", (height, width, 1), {"device": "meta"})
 
 
-def between(*places):
-    """How far apart all pixels are, by each of their places."""
-    return tuple((at - at[:, None]).abs() for at in places)
-
-
-def apart(height, width, device=None):
-    """How far apart all pixels are, in rows and in columns."""
+@exercise.valid
+def plain(height, width, reach, device=None):
     pixel = torch.arange(height * width, device=device)
-    return between(pixel // width, pixel % width)
-
-
-@exercise.valid
-def rows_and_columns(height, width, reach, device=None):
-    rows, columns = apart(height, width, device)
+    places = pixel // width, pixel % width
+    rows, columns = ((at - at[:, None]).abs() for at in places)
     return (rows <= reach) & (columns <= reach)
-
-
-@exercise.valid
-def larger_of_both(height, width, reach, device=None):
-    return torch.maximum(*apart(height, width, device)) <= reach
 
 
 @exercise.valid
@@ -88,122 +77,45 @@ def by_broadcasting(height, width, reach, device=None):
 
 @exercise.valid
 def largest_neighbour(height, width, reach, device=None):
-    pixels = torch.eye(height * width, device=device).view(-1, 1, height, width)
+    pixels = torch.eye(height * width, device=device).reshape(-1, 1, height, width)
     return max_pool2d(pixels, 2 * reach + 1, stride=1, padding=reach).flatten(1) > 0
 
 
-@exercise.mutant("a band along the diagonal knows no rows: a pixel's place is a row and a column")
-def band_of_the_sequence(height, width, reach, device=None):
-    pixel = torch.arange(height * width, device=device)
-    return (pixel - pixel[:, None]).abs() <= reach
+NEAR, ROW, COLUMN = "(rows <= reach) & (columns <= reach)", "pixel // width", "pixel % width"
+OFFSET = "pixel - pixel[:, None]"
+WINDOW = "for r in range(-reach, reach + 1) for c in range(-reach, reach + 1)"
+JOINED = "torch.minimum(rows, height - rows), torch.minimum(columns, width - columns)"
+variants.right(exercise, plain, (NEAR, "torch.maximum(rows, columns) <= reach"))
+variants.wrong(exercise, plain, {
+    "a band along the diagonal knows no rows: a pixel's place is a row and a column": (
+        NEAR, f"({OFFSET}).abs() <= reach"),
+    "the end of a row meets the beginning of the next: compare the columns, too": (
+        NEAR, f"torch.stack([{OFFSET} == r * width + c {WINDOW}]).any(0)"),
+    "height and width are exchanged: a row holds `width` pixels, so divide by that": (
+        ROW, "pixel // height", COLUMN, "pixel % height"),
+    "the row or the column is found with the height: both need the width of a row": [
+        (ROW, "pixel // height"), (COLUMN, "pixel % height")],
+    "the row is a fraction: the pixels of a row share one whole number": (ROW, "pixel / width"),
+    "only the columns are compared: the rows have to be near, too": ("(rows <= reach) & ", ""),
+    "a difference may be negative: bound its absolute value": (".abs()", ""),
+    "only the rows are compared: the columns have to be near, too": (" & (columns <= reach)", ""),
+    "near in rows or in columns is a cross: both have to be near": ("&", "|"),
+    "rows and columns are added, so the window is a diamond: compare each by itself": (
+        NEAR, "rows + columns <= reach"),
+    "the distance is that of a circle: compare rows and columns each by itself": (
+        NEAR, "rows**2 + columns**2 <= reach**2"),
+    "pixels exactly `reach` away are left out: `at most` includes them": ("<=", "<"),
+    "reach is not the width of the window: it goes that far to every side": (
+        "<= reach", "<= reach // 2"),
+    "opposite edges of the image are joined: nothing lies beyond an edge": (
+        "    return", f"    rows, columns = {JOINED}\n    return"),
+    "only what comes before is allowed: a window reaches to every side": (NEAR, f"({NEAR}).tril()"),
+    "a mask is boolean: these are numbers": (NEAR, f"({NEAR}).float()"),
+    "the argument device is not used: make every new tensor there": (", device=device", ""),
+})  # fmt: skip
 
 
-@exercise.mutant("the end of a row meets the beginning of the next: compare the columns, too")
-def wrapped_at_the_end_of_a_row(height, width, reach, device=None):
-    pixel = torch.arange(height * width, device=device)
-    offset = pixel - pixel[:, None]
-    window = range(-reach, reach + 1)
-    return torch.stack([offset == row * width + col for row in window for col in window]).any(0)
-
-
-@exercise.mutant("height and width are exchanged: a row holds `width` pixels, so divide by that")
-def divided_by_the_height(height, width, reach, device=None):
-    rows, columns = apart(width, height, device)
-    return (rows <= reach) & (columns <= reach)
-
-
-ONE_BY_THE_HEIGHT = "the row or the column is found with the height: both need the width of a row"
-
-
-@exercise.mutant(ONE_BY_THE_HEIGHT)
-def row_by_the_height(height, width, reach, device=None):
-    pixel = torch.arange(height * width, device=device)
-    rows, columns = between(pixel // height, pixel % width)
-    return (rows <= reach) & (columns <= reach)
-
-
-@exercise.mutant(ONE_BY_THE_HEIGHT)
-def column_by_the_height(height, width, reach, device=None):
-    pixel = torch.arange(height * width, device=device)
-    rows, columns = between(pixel // width, pixel % height)
-    return (rows <= reach) & (columns <= reach)
-
-
-@exercise.mutant("the row is a fraction: the pixels of a row share one whole number")
-def fractions_of_rows(height, width, reach, device=None):
-    pixel = torch.arange(height * width, device=device)
-    rows, columns = between(pixel / width, pixel % width)
-    return (rows <= reach) & (columns <= reach)
-
-
-@exercise.mutant("only the columns are compared: the rows have to be near, too")
-def columns_only(height, width, reach, device=None):
-    return apart(height, width, device)[1] <= reach
-
-
-@exercise.mutant("a difference may be negative: bound its absolute value")
-def signed(height, width, reach, device=None):
-    pixel = torch.arange(height * width, device=device)
-    rows, columns = (at - at[:, None] for at in (pixel // width, pixel % width))
-    return (rows <= reach) & (columns <= reach)
-
-
-@exercise.mutant("only the rows are compared: the columns have to be near, too")
-def rows_only(height, width, reach, device=None):
-    return apart(height, width, device)[0] <= reach
-
-
-@exercise.mutant("near in rows or in columns is a cross: both have to be near")
-def either_of_both(height, width, reach, device=None):
-    rows, columns = apart(height, width, device)
-    return (rows <= reach) | (columns <= reach)
-
-
-@exercise.mutant("rows and columns are added, so the window is a diamond: compare each by itself")
-def diamond(height, width, reach, device=None):
-    return sum(apart(height, width, device)) <= reach
-
-
-@exercise.mutant("the distance is that of a circle: compare rows and columns each by itself")
-def circle(height, width, reach, device=None):
-    return sum(x.square() for x in apart(height, width, device)) <= reach**2
-
-
-@exercise.mutant("pixels exactly `reach` away are left out: `at most` includes them")
-def strict(height, width, reach, device=None):
-    rows, columns = apart(height, width, device)
-    return (rows < reach) & (columns < reach)
-
-
-@exercise.mutant("reach is not the width of the window: it goes that far to every side")
-def reach_for_the_whole_window(height, width, reach, device=None):
-    rows, columns = apart(height, width, device)
-    return (rows <= reach // 2) & (columns <= reach // 2)
-
-
-@exercise.mutant("opposite edges of the image are joined: nothing lies beyond an edge")
-def torus(height, width, reach, device=None):
-    rows, columns = apart(height, width, device)
-    near = torch.minimum(rows, height - rows) <= reach
-    return near & (torch.minimum(columns, width - columns) <= reach)
-
-
-@exercise.mutant("only what comes before is allowed: a window reaches to every side")
-def causal(height, width, reach, device=None):
-    return rows_and_columns(height, width, reach, device).tril()
-
-
-@exercise.mutant("a mask is boolean: these are numbers")
-def of_numbers(height, width, reach, device=None):
-    return rows_and_columns(height, width, reach, device).float()
-
-
-@exercise.mutant("the argument device is not used: make every new tensor there")
-def device_ignored(height, width, reach, device=None):
-    return rows_and_columns(height, width, reach)
-
-
-@exercise.mutant("it loops over the pixels: compare all of them at once")
+@exercise.mutant(LOOP)
 def loop_over_pixels(height, width, reach, device=None):
     mask = torch.zeros(height * width, height, width, dtype=torch.bool, device=device)
     for pixel in range(height * width):

@@ -1,12 +1,13 @@
 """Exercise heads_as_kernel: a convolution as heads that look at one offset each."""
 
 import torch
-from torch.nn.functional import conv1d, pad
+from torch.nn.functional import conv1d
 
-from attncourse.checks.convolution.shared.windows import inside, keys, windows
+from attncourse.checks import hints, variants
+from attncourse.checks.convolution.shared.windows import windows
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.relative.shared.rows import offsets
 
+LOOP = "it loops over the positions: one product serves all of them"
 exercise = Exercise(
     name="heads_as_kernel",
     chapter="convolution",
@@ -26,6 +27,7 @@ exercise = Exercise(
         "(offset == tap[:, None, None]).to(x.dtype); then "
         'torch.einsum("tij,...jc,oct->...io", matrices, x, weight)',
     ),
+    usual_hints={"loops": LOOP},
 )
 
 
@@ -59,32 +61,22 @@ def cases(draw):
     yield Case(f"as many channels out as in, n={n}, 3 taps", square)
 
 
-def convolved(x, weight, *, found=None, before=None):
-    """The right answer, with the places where a wrong one departs from it as arguments."""
-    found = windows(x, weight.shape[-1], before) if found is None else found
-    return torch.einsum("...itc,oct->...io", found, weight)
-
-
-def sharp(x, weight):
-    """Every head's attention matrix, (taps, n, n)."""
-    n, taps = x.shape[-2], weight.shape[-1]
-    tap = torch.arange(taps, device=x.device) - taps // 2
-    return (offsets(n, n, x.device) == tap[:, None, None]).to(x.dtype)
-
-
-def by_heads(x, weight, matrices):
-    values = torch.einsum("...jc,oct->...tjo", x, weight)
-    return (matrices @ values).sum(-3)
-
-
 @exercise.valid
-def a_head_for_each_tap(x, weight):
-    return by_heads(x, weight, sharp(x, weight))
+def plain(x, weight):
+    n, taps = x.shape[-2], weight.shape[-1]
+    j = torch.arange(n, device=x.device)
+    tap = (torch.arange(taps, device=x.device) - taps // 2)[:, None, None]
+    heads = (j - j[:, None] == tap).to(x.dtype)
+    values = torch.einsum("...jc,oct->...tjo", x, weight)
+    out = heads @ values
+    return out.sum(-3)
 
 
 @exercise.valid
 def by_windows(x, weight):
-    return convolved(x, weight)
+    taps = weight.shape[-1]
+    found = windows(x, taps)
+    return torch.einsum("...itc,oct->...io", found, weight)
 
 
 @exercise.valid
@@ -93,152 +85,55 @@ def by_torch(x, weight):
     return out.mT.reshape(*x.shape[:-1], len(weight))
 
 
-@exercise.valid
-def tap_by_tap(x, weight):
-    # a loop over the taps is none over the positions
-    n, side = x.shape[-2], weight.shape[-1] // 2
-    padded = pad(x, (0, 0, side, side))
-    pieces = [padded[..., t : t + n, :] @ weight[..., t].mT for t in range(weight.shape[-1])]
-    return sum(pieces)
-
-
-@exercise.valid
-def shifted_with_zeros(x, weight):
-    n, side = x.shape[-2], weight.shape[-1] // 2
-    ones = torch.ones(n, n, dtype=x.dtype, device=x.device)
-    heads = [ones.tril(t - side).triu(t - side) for t in range(weight.shape[-1])]
-    return by_heads(x, weight, torch.stack(heads))
-
-
-@exercise.mutant(
-    "the kernel is turned round: tap t meets the position t - taps // 2 places further on"
+HEADS = "(j - j[:, None] == tap).to(x.dtype)"
+VALUES = 'tjo", x, weight'
+SUM = 'torch.einsum("...itc,oct->...io", found, weight)'
+ONES = "torch.ones(n, n, dtype=x.dtype, device=x.device)"
+BANDS = f"torch.stack([{ONES}.tril(t).triu(t) for t in range(-(taps // 2), taps // 2 + 1)])"
+LOOPED = (
+    'torch.stack([torch.einsum("...tc,oct->...o", one, weight) for one in found.unbind(-3)], -2)'
 )
-def flipped(x, weight):
-    return convolved(x, weight.flip(-1))
-
-
-@exercise.mutant("the two ends are joined: a head whose key lies beyond the end gives zeros")
-def ends_joined(x, weight):
-    n, taps = x.shape[-2], weight.shape[-1]
-    return convolved(x, weight, found=x[..., keys(n, taps, x.device) % n, :])
-
-
-@exercise.mutant(
-    "the vector at an end is repeated, as by a softmax: a head whose key lies beyond it gives zeros"
+variants.right(exercise, plain, (HEADS, BANDS))
+# a loop over the taps is none over the positions
+variants.right(
+    exercise, by_windows, (SUM, "sum(found[..., t, :] @ weight[..., t].mT for t in range(taps))")
 )
-def ends_repeated(x, weight):
-    n, taps = x.shape[-2], weight.shape[-1]
-    return convolved(x, weight, found=x[..., keys(n, taps, x.device).clamp(0, n - 1), :])
-
-
-@exercise.mutant("a row that may attend nowhere has uniform weights now: it should give zeros")
-def uniform_beyond_the_ends(x, weight):
-    scores = (sharp(x, weight) - 1) * 1e9
-    return by_heads(x, weight, scores.softmax(-1))
-
-
-@exercise.mutant("a row that may attend nowhere is NaN after a softmax: it should give zeros")
-def nan_beyond_the_ends(x, weight):
-    return by_heads(x, weight, sharp(x, weight).log().softmax(-1))
-
-
-@exercise.mutant(
-    "a softmax of small scores leaves weight on the other keys: a tap looks at one alone"
-)
-def heads_not_sharp(x, weight):
-    matrices = sharp(x, weight)
-    return by_heads(x, weight, (4 * matrices).softmax(-1) * matrices.any(-1, keepdim=True))
-
-
-@exercise.mutant("the taps look back only: the middle one meets the query's own position")
-def causal(x, weight):
-    return convolved(x, weight, before=weight.shape[-1] - 1)
-
-
-@exercise.mutant("the taps look ahead only: the middle one meets the query's own position")
-def ahead(x, weight):
-    return convolved(x, weight, before=0)
-
-
-@exercise.mutant("the heads are averaged: their outputs are added up")
-def averaged(x, weight):
-    return convolved(x, weight) / weight.shape[-1]
-
-
-@exercise.mutant("the outputs of the heads are side by side: they are added up")
-def not_added(x, weight):
-    values = torch.einsum("...jc,oct->...tjo", x, weight)
-    return (sharp(x, weight) @ values).transpose(-2, -3).flatten(-2)
-
-
-@exercise.mutant("every tap uses the same matrix: each has its own")
-def one_matrix_for_all(x, weight):
-    return convolved(x, weight.mean(-1, keepdim=True).expand(weight.shape))
-
-
-@exercise.mutant("in and out are exchanged: weight is (c_out, c_in, taps)")
-def channels_exchanged(x, weight):
-    return torch.einsum("...itc,cot->...io", windows(x, weight.shape[-1]), weight)
-
-
-ROWS = "the shapes do not fit: positions are rows, so W_t comes behind them, and transposed"
-
-
-@exercise.mutant(ROWS)
-def matrix_not_transposed(x, weight):
-    taps = weight.unbind(-1)
-    return sum(x_t @ tap for x_t, tap in zip(windows(x, len(taps)).unbind(-2), taps, strict=True))
-
-
-@exercise.mutant(ROWS)
-def matrix_before_the_rows(x, weight):
-    taps = weight.unbind(-1)
-    return sum(tap @ x_t for x_t, tap in zip(windows(x, len(taps)).unbind(-2), taps, strict=True))
-
-
-@exercise.mutant(
-    "windows lie place by place, the weight channel by channel: transpose one, then flatten"
-)
-def flattened_as_they_lie(x, weight):
-    return windows(x, weight.shape[-1]).flatten(-2) @ weight.flatten(1).mT
-
-
-@exercise.mutant("reshape does not exchange axes: it deals the same numbers out anew. Permute")
-def weight_reshaped(x, weight):
-    c_out, c_in, taps = weight.shape
-    return convolved(x, weight.reshape(taps, c_out, c_in).permute(1, 2, 0))
-
-
-@exercise.mutant(
-    "the positions near the ends are gone: a kernel that hangs over the end meets zeros"
-)
-def ends_dropped(x, weight):
-    found = x.unfold(-2, weight.shape[-1], 1).mT
-    return convolved(x, weight, found=found)
-
-
-@exercise.mutant("it needs a batch axis: any leading axes, or none, should work")
-def batch_axis_assumed(x, weight):
-    _, n, _ = x.shape
-    return convolved(x, weight)[:, :n]
-
-
-@exercise.mutant("it loops over the positions: one product serves all of them")
-def loop_over_positions(x, weight):
-    taps = weight.shape[-1]
-    padded = pad(x, (0, 0, taps // 2, taps // 2))
-    out = []
-    for i in range(x.shape[-2]):
-        out.append(torch.einsum("...tc,oct->...o", padded[..., i : i + taps, :], weight))
-    return torch.stack(out, dim=-2)
-
-
-@exercise.mutant("no gradient reaches the weight: nothing may be detached")
-def weight_detached(x, weight):
-    return convolved(x, weight.detach())
-
-
-@exercise.mutant("a new tensor is made on the CPU: give it the device of an input")
-def mask_on_the_cpu(x, weight):
-    taps = weight.shape[-1]
-    return convolved(x, weight, found=windows(x, taps) * inside(x.shape[-2], taps)[..., None])
+variants.wrong(exercise, plain, {
+    "the kernel is turned round: tap t meets the position t - taps // 2 places further on": (
+        VALUES, f"{VALUES}.flip(-1)"),
+    "the two ends are joined: a head whose key lies beyond the end gives zeros": (
+        "j - j[:, None] == tap", "(j - j[:, None] - tap) % n == 0"),
+    "the vector at an end is repeated, as by a softmax: a head whose key lies beyond it gives "
+    "zeros": ("j - j[:, None] == tap", "j == (j[:, None] + tap).clamp(0, n - 1)"),
+    "a row that may attend nowhere has uniform weights now: it should give zeros": (
+        "heads @", "((heads - 1) * 1e9).softmax(-1) @"),
+    "a row that may attend nowhere is NaN after a softmax: it should give zeros": (
+        "heads @", "heads.log().softmax(-1) @"),
+    "a softmax of small scores leaves weight on the other keys: a tap looks at one alone": (
+        "heads @", "(4 * heads).softmax(-1) * heads.any(-1, keepdim=True) @"),
+    "the taps look back only: the middle one meets the query's own position": (
+        "- taps // 2", "- (taps - 1)"),
+    "the taps look ahead only: the middle one meets the query's own position": (
+        " - taps // 2", ""),
+    "the heads are averaged: their outputs are added up": ("out.sum(", "out.mean("),
+    "the outputs of the heads are side by side: they are added up": (
+        "sum(-3)", "transpose(-2, -3).flatten(-2)"),
+    "every tap uses the same matrix: each has its own": (
+        VALUES, f"{VALUES}.mean(-1, keepdim=True).expand(weight.shape)"),
+    "in and out are exchanged: weight is (c_out, c_in, taps)": ("oct->", "cot->"),
+    "reshape does not exchange axes: it deals the same numbers out anew. Permute": (
+        VALUES, f"{VALUES}.reshape(taps, *weight.shape[:2]).permute(1, 2, 0)"),
+    "no gradient reaches the weight: nothing may be detached": (
+        VALUES, f"{VALUES}.detach()"),
+    hints.DEVICE: ("arange(taps, device=x.device)", "arange(taps)"),
+})  # fmt: skip
+variants.wrong(exercise, by_windows, {
+    "the shapes do not fit: positions are rows, so W_t comes behind them, and transposed": [
+        (SUM, "sum(found[..., t, :] @ weight[..., t] for t in range(taps))"),
+        (SUM, "sum(weight[..., t] @ found[..., t, :] for t in range(taps))")],
+    "windows lie place by place, the weight channel by channel: transpose one, then flatten": (
+        SUM, "found.flatten(-2) @ weight.flatten(1).mT"),
+    "the positions near the ends are gone: a kernel that hangs over the end meets zeros": (
+        "windows(x, taps)", "x.unfold(-2, taps, 1).mT"),
+    LOOP: (SUM, LOOPED),
+})  # fmt: skip

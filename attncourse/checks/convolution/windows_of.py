@@ -3,9 +3,11 @@
 import torch
 from torch.nn.functional import conv1d, pad
 
-from attncourse.checks.convolution.shared.windows import inside, keys, windows
+from attncourse.checks import variants
+from attncourse.checks.convolution.shared.windows import keys
 from attncourse.checks.exercise import Case, Exercise
 
+LOOP = "it loops over positions or sentences: all windows are cut in one step"
 exercise = Exercise(
     name="windows_of",
     chapter="convolution",
@@ -23,6 +25,10 @@ exercise = Exercise(
         "pad(x, (0, 0, side, side)) adds zeros at both ends of the positions, and "
         ".unfold(-2, width, 1) has the shape (..., n, d, width)",
     ),
+    usual_hints={
+        "loops": LOOP,
+        "detached": "no gradient reaches x: cut the windows from x itself, not from a copy of it",
+    },
 )
 
 
@@ -54,23 +60,19 @@ def cases(draw):
 
 
 @exercise.valid
-def padded_and_unfolded(x, width):
-    return windows(x, width)
-
-
-@exercise.valid
-def place_by_place(x, width):
-    # a loop over a window is none over the positions
-    n = x.shape[-2]
-    padded = pad(x, (0, 0, width // 2, width // 2))
-    return torch.stack([padded[..., t : t + n, :] for t in range(width)], dim=-2)
+def plain(x, width):
+    side = width // 2
+    padded = pad(x, (0, 0, side, side))
+    found = padded.unfold(-2, width, 1)
+    return found.mT
 
 
 @exercise.valid
 def by_index(x, width):
     n = x.size(-2)
-    found = x[..., keys(n, width, x.device).clamp(0, n - 1), :]
-    return found * inside(n, width, x.device).unsqueeze(-1)
+    key = keys(n, width, x.device)
+    found = x[..., key.clamp(0, n - 1), :]
+    return found * ((key >= 0) & (key < n)).unsqueeze(-1)
 
 
 @exercise.valid
@@ -89,97 +91,34 @@ def by_matrices_with_a_single_one(x, width):
     return torch.einsum("itj,...jd->...itd", picks.to(x.dtype), x)
 
 
-@exercise.mutant("positions near the ends get no window: add zeros at both ends first")
-def not_padded(x, width):
-    return x.unfold(-2, width, 1).mT
-
-
-@exercise.mutant(
-    "it adds zeros to every vector: the zeros belong before the first and after the last"
-)
-def width_padded(x, width):
-    return pad(x, (width // 2, width // 2)).unfold(-2, width, 1).mT
-
-
-@exercise.mutant(
-    "the last two axes are exchanged: the places of a window come before its vectors' width"
-)
-def places_last(x, width):
-    return windows(x, width).mT
-
-
-@exercise.mutant("reshape does not exchange axes: it deals the same numbers out anew. Transpose")
-def reshaped(x, width):
-    found = windows(x, width).mT.contiguous()
-    return found.view(*x.shape[:-1], width, x.shape[-1])
-
-
-@exercise.mutant("positions and places are exchanged: the result is (..., n, width, d)")
-def places_first(x, width):
-    return windows(x, width).transpose(-2, -3)
-
-
-@exercise.mutant("the windows lie before their position: half of each lies after it")
-def causal(x, width):
-    return windows(x, width, width - 1)
-
-
-@exercise.mutant("the windows lie after their position: half of each lies before it")
-def ahead(x, width):
-    return windows(x, width, 0)
-
-
-@exercise.mutant("the places of each window are in reverse: the earliest position comes first")
-def reversed_places(x, width):
-    return windows(x, width).flip(-2)
-
-
-@exercise.mutant("the two ends are joined: beyond an end there are zeros, not the other end")
-def rolled(x, width):
-    side = width // 2
-    return torch.stack([x.roll(side - t, -2) for t in range(width)], dim=-2)
-
-
-@exercise.mutant("the vector at an end is repeated: beyond it there are zeros")
-def ends_repeated(x, width):
-    n = x.shape[-2]
-    return x[..., keys(n, width, x.device).clamp(0, n - 1), :]
-
-
-@exercise.mutant("an index below 0 counts from the end: those places need zeros")
-def negative_index(x, width):
-    n = x.shape[-2]
-    key = keys(n, width, x.device)
-    return x[..., torch.where(key < n, key, 0) % n, :] * (key < n)[..., None]
-
-
-@exercise.mutant("it needs a batch axis: any leading axes, or none, should work")
-def batch_axis_assumed(x, width):
-    batch, _, d = x.shape
-    side = x.new_zeros(batch, width // 2, d)
-    return torch.cat([side, x, side], dim=1).unfold(1, width, 1).mT
-
-
-@exercise.mutant("it loops over positions or sentences: all windows are cut in one step")
-def loop_over_positions(x, width):
-    padded = pad(x, (0, 0, width // 2, width // 2))
-    found = [padded[..., i : i + width, :] for i in range(x.shape[-2])]
-    return torch.stack(found, dim=-3)
-
-
-@exercise.mutant("the zeros beyond the ends are made on the CPU: give them the device of x")
-def zeros_on_the_cpu(x, width):
-    side = torch.zeros(*x.shape[:-2], width // 2, x.shape[-1], dtype=x.dtype, device="cpu")
-    return torch.cat([side, x, side], dim=-2).unfold(-2, width, 1).mT
-
-
-@exercise.mutant("the result is always float32: keep the dtype of x")
-def always_float32(x, width):
-    return windows(x.float(), width)
-
-
-@exercise.mutant(
-    "no gradient reaches x: cut the windows from x itself, not from a copy of its data"
-)
-def detached(x, width):
-    return windows(x.detach(), width)
+# a loop over a window is none over the positions
+PIECES = "torch.stack([padded[..., t : t + x.shape[-2], :] for t in range(width)], dim=-2)"
+ROLLED = "torch.stack([x.roll(side - t, -2) for t in range(width)], dim=-2)"
+LOOPED = "torch.stack([padded[..., i : i + width, :] for i in range(x.shape[-2])], dim=-3)"
+variants.right(exercise, plain, ("found.mT", PIECES))
+variants.wrong(exercise, plain, {
+    "positions near the ends get no window: add zeros at both ends first": ("padded.un", "x.un"),
+    "it adds zeros to every vector: the zeros belong before the first and after the last": (
+        "(0, 0, side, side)", "(side, side)"),
+    "the last two axes are exchanged: the places of a window come before its vectors' width": (
+        "found.mT", "found"),
+    "reshape does not exchange axes: it deals the same numbers out anew. Transpose": (
+        "found.mT", "found.reshape(*x.shape[:-1], width, x.shape[-1])"),
+    "positions and places are exchanged: the result is (..., n, width, d)": (
+        "found.mT", "found.mT.transpose(-2, -3)"),
+    "the windows lie before their position: half of each lies after it": (
+        "side, side)", "width - 1, 0)"),
+    "the windows lie after their position: half of each lies before it": (
+        "side, side)", "0, width - 1)"),
+    "the places of each window are in reverse: the earliest position comes first": (
+        "found.mT", "found.mT.flip(-2)"),
+    "the two ends are joined: beyond an end there are zeros, not the other end": (
+        "found.mT", ROLLED),
+    LOOP: ("found.mT", LOOPED),
+})  # fmt: skip
+variants.wrong(exercise, by_index, {
+    "the vector at an end is repeated: beyond it there are zeros": (
+        " * ((key >= 0) & (key < n)).unsqueeze(-1)", ""),
+    "an index below 0 counts from the end: those places need zeros": (
+        "key.clamp(0, n - 1)", "torch.where(key < n, key, 0) % n", "(key >= 0) & ", ""),
+})  # fmt: skip

@@ -1,0 +1,161 @@
+"""The usual mistakes: made wherever they can show, and known when a learner makes them."""
+
+import pytest
+import torch
+from torch import nn
+
+from attncourse.checks import hints
+from attncourse.checks.exercise import Case, Exercise
+from attncourse.checks.verdict import judge, judge_own, local
+
+
+def exercise(cases, *answers, **settings) -> Exercise:
+    """An exercise whose first answer is both its reference and its first right answer."""
+    card = {"kind": "build", "difficulty": 1, "minutes": 1, "points": 1, "title": "Toy"}
+    card |= {"name": "toy", "chapter": "dot_product", "hints": ("idea", "shape", "line")}
+    one = Exercise(**card | settings)
+    one.reference(answers[0])
+    one.cases(cases)
+    for answer in answers:
+        one.valid(answer)
+    return one
+
+
+def means(x):
+    top = x.amax(dim=-1, keepdim=True)
+    return (x - top).sum(dim=-2)
+
+
+def largest(x):
+    return x.argmax(dim=-1)
+
+
+def inputs(draw):
+    x = draw.normal(3, 5, 4)
+    yield Case("a batch", (x,), longer=(draw.normal(24, 40, 4),))
+    yield Case("another batch", (draw.normal(2, 3, 4),))
+    yield Case("no batch", (x[0],))
+    yield Case("two leading axes", (draw.normal(2, 3, 5, 4),))
+
+
+class Scale(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d))
+
+    def forward(self, x):
+        return (x * self.weight).sum(dim=-2)
+
+
+def scaled(draw):
+    x, weights = draw.normal(2, 5, 4), {"weight": draw.normal(4)}
+    made = {"build": (4,), "weights": weights}
+    yield Case("a batch", (x,), longer=(draw.normal(9, 40, 4),), **made)
+    yield Case("another batch", (draw.normal(2, 3, 4),), **made)
+    yield Case("no batch", (x[0],), **made)
+
+
+FUNCTION = {
+    "always_float32",
+    "always_float64",
+    "float32_inside",
+    "half_inside",
+    "made_on_the_cpu",
+    "detached",
+    "loops",
+    "changes_its_input",
+    "batch_axis_assumed",
+    "axes_from_the_front",
+    "viewed",
+}
+
+
+def names(one: Exercise) -> set[str]:
+    return {mutant.name.removeprefix("usual: ") for mutant in one.usual_mutants}
+
+
+@pytest.mark.parametrize(
+    ("one", "wanted"),
+    [
+        (exercise(inputs, means), FUNCTION),
+        (exercise(scaled, Scale), FUNCTION | {"keeping"}),
+    ],
+)
+def test_each_is_made_and_refused_with_its_hint(one, wanted):
+    assert names(one) == wanted
+    for mutant in one.usual_mutants:
+        assert judge_own(one, mutant.function, seed=3).hint == mutant.hint, mutant.name
+
+
+@pytest.mark.parametrize(
+    ("cases", "answer", "settings", "missing"),
+    [
+        (lambda d: iter([Case("one", (d.normal(3, 4),))]), means, {},
+         {"loops", "batch_axis_assumed", "axes_from_the_front"}),
+        (inputs, largest, {"differentiable": False},
+         {"always_float32", "always_float64", "float32_inside", "half_inside", "detached"}),
+        (lambda d: iter([Case("a number", (3,), longer=(50,))]), lambda n: n + 1, {},
+         FUNCTION - {"loops"}),
+        (inputs, means, {"kind": "test"}, FUNCTION),
+        (inputs, means, {"without": {"viewed": "a reason"}}, {"viewed"}),
+    ],
+)  # fmt: skip
+def test_what_cannot_show_is_not_made(cases, answer, settings, missing):
+    one = exercise(cases, answer, **settings)
+    assert not names(one) & missing
+
+
+def test_an_exercise_can_say_more_of_one():
+    one = exercise(inputs, means, usual_hints={"loops": "add up all rows at once"})
+    assert "add up all rows at once" in {mutant.hint for mutant in one.usual_mutants}
+
+
+@pytest.mark.parametrize("setting", ["without", "usual_hints"])
+def test_leaving_out_what_is_not_there_is_an_error(setting):
+    one = exercise(inputs, means, **{setting: {"loop": "a reason"}})
+    with pytest.raises(ValueError, match="toy has no usual mistake loop: it has always_float32"):
+        _ = one.usual_mutants
+
+
+def rows_viewed(x):
+    return means(x.view(-1, *x.shape[-2:])).view(*x.shape[:-2], x.shape[-1])
+
+
+def looped(x):
+    return means(torch.stack([row * 1 for row in x.unbind(-2)], dim=-2))
+
+
+def batch_unpacked(x):
+    _batch, _n, _d = x.shape
+    return means(x)
+
+
+def shifted_in_place(x):
+    x -= x.amax(dim=-1, keepdim=True)
+    return x.sum(dim=-2)
+
+
+@pytest.mark.parametrize(
+    ("answer", "hint"),
+    [
+        (rows_viewed, hints.VIEW),
+        (looped, hints.LOOPS),
+        (batch_unpacked, hints.BATCH),
+        (shifted_in_place, hints.CHANGES),
+        (lambda x: means(x.float()), hints.FLOAT32),
+        (lambda x: means(x.double()), hints.FLOAT64),
+        (lambda x: means(x.float()).to(x.dtype), hints.FLOAT32_INSIDE),
+        (lambda x: means(x.half().to(x.dtype)).half().to(x.dtype), hints.HALF_INSIDE),
+        (lambda x: means(x) + torch.zeros(4, dtype=x.dtype), hints.DEVICE),
+        (lambda x: means(x.detach()), hints.DETACHED),
+    ],
+)
+def test_a_learner_who_makes_one_hears_its_hint(answer, hint):
+    assert judge(exercise(inputs, means), local(answer), seed=4).hint == hint
+
+
+def test_an_answer_that_reshapes_passes():
+    def reshaped(x):
+        return means(x.reshape(-1, *x.shape[-2:])).reshape(*x.shape[:-2], x.shape[-1])
+
+    assert judge(exercise(inputs, means), local(reshaped), seed=5).status == "passed"
