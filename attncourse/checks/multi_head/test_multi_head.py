@@ -104,10 +104,14 @@ variants.right(
      f"assert {AGREE}", "if not (got - want).abs().max() < (1e-6 if dtype.itemsize > 4 else 1e-2):"
      "\n                raise ValueError(got)"),
     # what is asked of a head is what the same function makes of its numbers alone
-    (EXPECTED, "            parts = zip(*(x.chunk(heads, dim=-1) for x in before[:3]), strict=True)\n"
-     "            joined = torch.cat([multi_head(*one, 1, mask) for one in parts], dim=-1)\n"
-     f"            close(joined, want)\n{EXPECTED}"),
+    ("            want =", "            parts = zip(*(x.chunk(heads, -1) for x in before[:3]))\n"
+     "            joined = [multi_head(*one, 1, before[3]) for one in parts]\n            want =",
+     EXPECTED, f"            close(torch.cat(joined, dim=-1), want)\n{EXPECTED}"),
 )  # fmt: skip
+REFUSED = (
+    "it refuses everything, the right ones too: run it on a function you trust. The formula may be "
+    "wrong, or the tolerance too small"
+)
 variants.wrong(exercise, plain, {
     "it compares, but nothing comes of it: assert that the numbers agree": ("assert ", ""),
     "it looks at the shape only: compare the numbers, too": (
@@ -145,7 +149,7 @@ variants.wrong(exercise, plain, {
     "all scores are small: try some of a thousand, where exp overflows": (
         "inputs(*batch", "inputs(*batch, large=1.0"),
     "every input has a batch: try two matrices without one, too": (
-        BATCHES[0], "((2,),", BATCHES[1], "((2, 3),"),
+        BATCHES[0], "(((2,),", BATCHES[1], "((2, 3),"),
     "there is one leading axis at most: try two, too": (BATCHES[1], "((2,),"),
     "no input has a batch: try leading axes, too": (BATCHES[1], "((),"),
     "it does not look whether the inputs are still the same after the call": (UNCHANGED, "True"),
@@ -169,8 +173,7 @@ variants.wrong(exercise, plain, {
         "merge=lambda x: x.movedim(-3, -1).flatten(-2))"),
     "it takes True for forbidden, so it refuses what is right: True means may attend": (
         MASK, "heads, mask if mask is None else ~before[3])"),
-    "it refuses everything, the right ones too: run it on a function you trust. The formula may be "
-    "wrong, or the tolerance too small": ("== (want.shape", "== (q.shape"),
+    REFUSED: ("== (want.shape", "== (q.shape"),
 })  # fmt: skip
 
 
@@ -198,3 +201,9 @@ def errors_caught(multi_head):
 def one_simple_input(multi_head):
     q, k, v = inputs(heads=3, large=1.0, dtype=torch.float32)
     close(multi_head(q, k, v, 3), in_heads(q, k, v, 3))
+
+
+@exercise.mutant(REFUSED)
+def all_refused(multi_head):
+    q, k, v = inputs(heads=3)
+    assert multi_head(q, k, v, 3).shape == q.shape

@@ -1,11 +1,8 @@
 """Splitting a width into heads and joining it again, and the softmax of each: right and wrong."""
 
-from collections.abc import Callable
-
 import torch
 
 from attncourse.checks.dot_product.shared import masked_softmax
-from attncourse.checks.exercise import Exercise
 
 
 def split(x, heads):
@@ -112,29 +109,3 @@ def first_key_hidden(q, k):
     high = torch.where(first[:, None], 1e3, 1.0) * (1 + k.abs())
     far = torch.where(first[:, None], 1.0, -1e10) * (1 + k.abs())
     return 1 + q.abs(), high, far, (~first).expand(q.shape[-2], -1)
-
-
-HINTS = SOFTMAXES
-
-
-def add_softmaxes(exercise: Exercise, answer: Callable) -> None:
-    """Give the exercise `answer(softmax, *args)` for each of them, right or wrong."""
-    for way, hint in HINTS.items():
-
-        def answered(*args, way=way, **kwargs):
-            return answer(way, *args, **kwargs)
-
-        answered.__name__ = way.__name__
-        keep = exercise.valid if hint is None else exercise.mutant(hint)
-        keep(answered)
-
-
-def add_to(exercise: Exercise, answer: Callable) -> None:
-    """Give the exercise `answer(split, join, *args)` for each wrong way to split and join."""
-    for (cut, merge), hint in CUTS.items():
-
-        def answered(*args, cut=cut, merge=merge, **kwargs):
-            return answer(cut, merge, *args, **kwargs)
-
-        answered.__name__ = cut.__name__
-        exercise.mutant(hint)(answered)

@@ -55,7 +55,7 @@ HEAD_AXIS = "mask = mask.unsqueeze(-3)"
 JOIN = ".transpose(-3, -2).flatten(-2)"
 END = f"(weights @ v){JOIN}"
 FIRST = "(torch.arange(heads) < max(1, heads - 1))[:, None, None]"
-# what each wrong one does, and the edits that ma# what each wrong one does, and the pieces of the plain one with what takes their place
+# what each wrong one does, and the pieces of the plain one with what takes their place
 WRONG = {
     "cuts up the rows instead of the width": (SPLIT, VIEWED),
     "gives each head every so many numbers": (
