@@ -1,10 +1,9 @@
 """Exercise CrossAttention: a layer whose queries and keys come from two sequences."""
 
 import torch
-from torch import nn
 
 from attncourse.checks import variants
-from attncourse.checks.dot_product.shared.masked_softmax import by_its_formula, softmax
+from attncourse.checks.dot_product.shared.masked_softmax import softmax
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.multi_head.shared import heads as ways
 from attncourse.checks.multi_head.shared.heads import join, split
@@ -35,20 +34,16 @@ exercise = Exercise(
 
 
 @exercise.reference
-class HeadByHead(nn.Module):
+class HeadByHead(torch.nn.Module):
     def __init__(self, d_model, d_context, heads):
         super().__init__()
         self.heads = heads
-        self.w_q, self.w_o = (nn.Linear(d_model, d_model, bias=False) for _ in range(2))
-        self.w_k, self.w_v = (nn.Linear(d_context, d_model, bias=False) for _ in range(2))
+        self.w_q, self.w_o = (torch.nn.Linear(d_model, d_model, bias=False) for _ in range(2))
+        self.w_k, self.w_v = (torch.nn.Linear(d_context, d_model, bias=False) for _ in range(2))
 
     def forward(self, x, context, mask=None):
-        projected = self.w_q(x), self.w_k(context), self.w_v(context)
-        out = []
-        for q, k, v in zip(*(part.chunk(self.heads, dim=-1) for part in projected), strict=True):
-            scores = torch.einsum("...ic,...jc->...ij", q, k) / q.shape[-1] ** 0.5
-            out.append(by_its_formula(scores, mask) @ v)
-        return self.w_o(torch.cat(out, dim=-1))
+        q, k, v = self.w_q(x), self.w_k(context), self.w_v(context)
+        return self.w_o(ways.head_by_head(q, k, v, self.heads, mask))
 
 
 def layer(draw, d_model, d_context, heads, scale=1.0):
@@ -107,14 +102,14 @@ def cases(draw):
 
 
 @exercise.valid
-class Plain(nn.Module):
+class Plain(torch.nn.Module):
     def __init__(self, d_model, d_context, heads):
         super().__init__()
         self.heads = heads
-        self.w_q = nn.Linear(d_model, d_model, bias=False)
-        self.w_k = nn.Linear(d_context, d_model, bias=False)
-        self.w_v = nn.Linear(d_context, d_model, bias=False)
-        self.w_o = nn.Linear(d_model, d_model, bias=False)
+        self.w_q = torch.nn.Linear(d_model, d_model, bias=False)
+        self.w_k = torch.nn.Linear(d_context, d_model, bias=False)
+        self.w_v = torch.nn.Linear(d_context, d_model, bias=False)
+        self.w_o = torch.nn.Linear(d_model, d_model, bias=False)
 
     def forward(self, x, context, mask=None):
         q, k, v = self.w_q(x), self.w_k(context), self.w_v(context)
@@ -139,7 +134,7 @@ variants.right(
      "self.w_o.weight.unflatten(1, (self.heads, -1)))"),
     ("self.w_q(x)", "x @ self.w_q.weight.T", "self.w_v(context)",
      'torch.einsum("...jc,dc->...jd", context, self.w_v.weight)'),
-    (LAST, "return nn.functional.dropout(self.w_o(out), 0.1, training=self.training)"),
+    (LAST, "return torch.nn.functional.dropout(self.w_o(out), 0.1, training=self.training)"),
 )  # fmt: skip
 variants.calling(exercise, Plain, "softmax", ways.SOFTMAXES)
 variants.calling(exercise, Plain, ("split", "join"), ways.CUTS)
@@ -179,7 +174,7 @@ variants.wrong(exercise, Plain, {
     "the mask may lack leading axes: its axis for the heads is always third from the end": (
         "mask is not None", "mask is not None and mask.dim() == x.dim()"),
     "dropout is on after training: F.dropout needs training=self.training": (
-        LAST, "return nn.functional.dropout(self.w_o(out), 0.5)"),
+        LAST, "return torch.nn.functional.dropout(self.w_o(out), 0.5)"),
     "no gradient reaches w_q and w_k: nothing may be detached": ("q @ k.mT", "(q @ k.mT).detach()"),
 })  # fmt: skip
 

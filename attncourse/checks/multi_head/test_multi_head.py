@@ -170,5 +170,6 @@ variants.wrong(exercise, plain, {
     "it refuses everything, the right ones too: run it on a function you trust. The formula may be "
     "wrong, or the tolerance too small": [
         (CLOSE, "close(got.mT, "),
-        (START, f"    assert multi_head(*inputs(heads=3), 3).shape == (4, 18)\n    return\n{START}")],
+        (START, "    q, k, v = inputs(heads=3)\n"
+         f"    assert multi_head(q, k, v, 3).shape == q.shape\n    return\n{START}")],
 })  # fmt: skip

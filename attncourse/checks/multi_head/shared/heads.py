@@ -2,7 +2,7 @@
 
 import torch
 
-from attncourse.checks.dot_product.shared import masked_softmax
+from attncourse.checks.dot_product.shared import masked_softmax as masked
 
 
 def split(x, heads):
@@ -13,6 +13,15 @@ def split(x, heads):
 def join(x):
     """(..., heads, n, d_h) as (..., n, heads * d_h)."""
     return x.transpose(-3, -2).flatten(-2)
+
+
+def head_by_head(q, k, v, heads, mask=None):
+    """Attention in each head, whose numbers are neighbours in a row."""
+    out = []
+    for a, b, c in zip(*(x.tensor_split(heads, dim=-1) for x in (q, k, v)), strict=True):
+        scores = torch.einsum("...ic,...jc->...ij", a, b) / a.shape[-1] ** 0.5
+        out.append(masked.by_its_formula(scores, mask) @ c)
+    return torch.cat(out, dim=-1)
 
 
 def viewed(x, heads):
@@ -74,36 +83,23 @@ def large_number_added(scores, mask=None):
 
 EMPTY = "fill with -inf, since scores may be lower than a large number; and zeros where no key is"
 # of the ways to a masked softmax, those that may go wrong anew once there are heads
-SOFTMAXES = {
-    way: masked_softmax.WAYS[way]
-    for way in (
-        masked_softmax.times_the_rows_with_a_key,
-        masked_softmax.by_its_formula,
-        masked_softmax.scores_only,
-        masked_softmax.softmax_over_queries,
-        masked_softmax.unstable,
-        masked_softmax.masked_late,
-        masked_softmax.mask_after_the_softmax,
-        masked_softmax.mask_ignored,
-        masked_softmax.mask_inverted,
-        masked_softmax.mask_is_not_optional,
-        masked_softmax.zero_fill,
-        masked_softmax.fill_with_minus_thousand,
-        masked_softmax.nan_for_an_empty_row,
-        masked_softmax.uniform_for_an_empty_row,
-        masked_softmax.nan_gradient_for_an_empty_row,
-    )
-} | {
+SOFTMAXES = {way: masked.WAYS[way] for way in (
+    masked.times_the_rows_with_a_key, masked.by_its_formula, masked.scores_only,
+    masked.softmax_over_queries, masked.unstable, masked.masked_late, masked.mask_after_the_softmax,
+    masked.mask_ignored, masked.mask_inverted, masked.mask_is_not_optional, masked.zero_fill,
+    masked.fill_with_minus_thousand, masked.nan_for_an_empty_row, masked.uniform_for_an_empty_row,
+    masked.nan_gradient_for_an_empty_row,
+)} | {
     minus_infinity_times_the_mask: "-inf times 0 is NaN: use masked_fill",
-    large_number_and_zeros: masked_softmax.SMALL,
+    large_number_and_zeros: masked.SMALL,
     large_number_alone: EMPTY,
     large_number_added: EMPTY,
-}
+}  # fmt: skip
 
 
 def first_key_hidden(q, k):
-    """Positive queries, keys of which the first has a high score, keys of which all others have one
-    lower than any number to fill with, and the mask that hides the first.
+    """Positive queries; keys of which the first weighs most, or all others less than any number to
+    fill with; and the mask that hides the first.
     """
     first = torch.arange(k.shape[-2]) == 0
     high = torch.where(first[:, None], 1e3, 1.0) * (1 + k.abs())
