@@ -135,6 +135,7 @@ variants.right(
     ("self.w_q(x)", "x @ self.w_q.weight.T", "self.w_v(context)",
      'torch.einsum("...jc,dc->...jd", context, self.w_v.weight)'),
     (LAST, "return torch.nn.functional.dropout(self.w_o(out), 0.1, training=self.training)"),
+    (JOIN, "join(attention(q, k, v, mask))"),
 )  # fmt: skip
 variants.calling(exercise, Plain, "softmax", ways.SOFTMAXES)
 variants.calling(exercise, Plain, ("split", "join"), ways.CUTS)
