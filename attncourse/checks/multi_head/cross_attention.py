@@ -1,9 +1,8 @@
 """Exercise CrossAttention: a layer whose queries and keys come from two sequences."""
 
 import torch
-from torch import nn
-from torch.nn.functional import dropout, linear
 
+from attncourse.checks import variants
 from attncourse.checks.dot_product.shared.masked_softmax import softmax
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.multi_head.shared import heads as ways
@@ -27,29 +26,24 @@ exercise = Exercise(
         "self.w_k = nn.Linear(d_context, d_model, bias=False) is one of the four; "
         "q, k, v = self.w_q(x), self.w_k(context), self.w_v(context) begins forward",
     ),
+    usual_hints={
+        "axes_from_the_front": "the mask's new axis is counted from the front: count from the end, "
+        "unsqueeze(-3)",
+    },
 )
 
 
 @exercise.reference
-class HeadByHead(nn.Module):
+class HeadByHead(torch.nn.Module):
     def __init__(self, d_model, d_context, heads):
         super().__init__()
         self.heads = heads
-        self.w_q, self.w_o = (nn.Linear(d_model, d_model, bias=False) for _ in range(2))
-        self.w_k, self.w_v = (nn.Linear(d_context, d_model, bias=False) for _ in range(2))
+        self.w_q, self.w_o = (torch.nn.Linear(d_model, d_model, bias=False) for _ in range(2))
+        self.w_k, self.w_v = (torch.nn.Linear(d_context, d_model, bias=False) for _ in range(2))
 
     def forward(self, x, context, mask=None):
-        projected = self.w_q(x), self.w_k(context), self.w_v(context)
-        out = []
-        for q, k, v in zip(*(part.chunk(self.heads, dim=-1) for part in projected), strict=True):
-            scores = torch.einsum("...ic,...jc->...ij", q, k) / q.shape[-1] ** 0.5
-            allowed = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask
-            top = scores.detach().masked_fill(~allowed, -torch.inf).amax(-1, keepdim=True)
-            shifted = scores - top.where(top.isfinite(), 0.0)
-            parts = shifted.masked_fill(~allowed, -torch.inf).exp()
-            total = parts.sum(-1, keepdim=True)
-            out.append(parts / total.where(total > 0, 1.0) @ v)
-        return self.w_o(torch.cat(out, dim=-1))
+        q, k, v = self.w_q(x), self.w_k(context), self.w_v(context)
+        return self.w_o(ways.head_by_head(q, k, v, self.heads, mask))
 
 
 def layer(draw, d_model, d_context, heads, scale=1.0):
@@ -95,16 +89,11 @@ def cases(draw):
     yield Case("a mask of shape (2, 3, n, m)", (*axes, draw.mask(2, 3, 4, 5)), **few)
     same = layer(draw, 6, 7, 3)
     yield Case("the first of these with 3 heads", (*axes, draw.mask(3, 4, 5)), **same)
-    # where all weights are positive, a hidden key outweighs all others, or those are lower than any
-    # number to fill with
+    # with positive weights a hidden key outweighs all others, or those are lower than any fill
     positive = made | {"weights": {name: w.abs() for name, w in made["weights"].items()}}
-    first = torch.arange(m) == 0
-    high, far = (
-        torch.where(first[:, None], *c) * (1 + context.abs()) for c in ((1e3, 1.0), (1.0, -1e10))
-    )
-    without = (~first).expand(n, m)
-    yield Case("a masked key with a high score", (1 + x.abs(), high, without), **positive)
-    hidden = 1 + x.abs(), far, without
+    asking, high, far, without = ways.first_key_hidden(x, context)
+    yield Case("a masked key with a high score", (asking, high, without), **positive)
+    hidden = asking, far, without
     yield Case("a masked key, the others far below zero", hidden, gradient=False, **positive)
     nowhere = mask.clone()
     nowhere[1, 0] = False
@@ -112,283 +101,88 @@ def cases(draw):
     yield Case("one query and one key", (x[:, :1], context[:, :1]), **made)
 
 
-class Layer(nn.Module):
-    """The right answer, with the places where a wrong one departs from it as methods."""
-
-    bias = False
-    cut, merge, way = staticmethod(split), staticmethod(join), staticmethod(softmax)
-
+@exercise.valid
+class Plain(torch.nn.Module):
     def __init__(self, d_model, d_context, heads):
         super().__init__()
-        self.heads, self.d_context = heads, d_context
-        self.w_q = nn.Linear(d_model, d_model, bias=self.bias)
-        self.w_k = nn.Linear(d_context, d_model, bias=self.bias)
-        self.w_v = nn.Linear(d_context, d_model, bias=self.bias)
-        self.w_o = nn.Linear(d_model, d_model, bias=self.bias)
+        self.heads = heads
+        self.w_q = torch.nn.Linear(d_model, d_model, bias=False)
+        self.w_k = torch.nn.Linear(d_context, d_model, bias=False)
+        self.w_v = torch.nn.Linear(d_context, d_model, bias=False)
+        self.w_o = torch.nn.Linear(d_model, d_model, bias=False)
 
-    def projected(self, x, context):
-        return self.w_q(x), self.w_k(context), self.w_v(context)
-
-    def scale(self, q):
-        return q.shape[-1] ** 0.5
-
-    def mask(self, mask):
-        return mask if mask is None else mask.unsqueeze(-3)
-
-    def last(self, out):
+    def forward(self, x, context, mask=None):
+        q, k, v = self.w_q(x), self.w_k(context), self.w_v(context)
+        q, k, v = (split(part, self.heads) for part in (q, k, v))
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        if mask is not None:
+            mask = mask.unsqueeze(-3)
+        weights = softmax(scores, mask)
+        out = join(weights @ v)
         return self.w_o(out)
 
-    def forward(self, x, context, mask=None):
-        q, k, v = (self.cut(part, self.heads) for part in self.projected(x, context))
-        weights = self.way(q @ k.mT / self.scale(q), self.mask(mask))
-        return self.last(self.merge(weights @ v))
 
-
-@exercise.valid
-class AnAxisForTheHeads(Layer):
-    pass
-
-
-@exercise.valid
-class ByTheChapterBefore(Layer):
-    def forward(self, x, context, mask=None):
-        q, k, v = (split(part, self.heads) for part in self.projected(x, context))
-        return self.w_o(join(attention(q, k, v, self.mask(mask))))
-
-
-@exercise.valid
-class HeadsInFront(Layer):
-    @staticmethod
-    def cut(x, heads):
-        return x.unflatten(-1, (heads, -1)).movedim(-2, 0)
-
-    @staticmethod
-    def merge(x):
-        return x.movedim(0, -2).flatten(-2)
-
-    def mask(self, mask):
-        return mask
-
-
-@exercise.valid
-class HeadsAddedUp(Layer):
+PROJECTED = "self.w_q(x), self.w_k(context), self.w_v(context)"
+SPLIT, SCALE, AXIS = "split(part, self.heads)", "q.shape[-1] ** 0.5", "mask.unsqueeze(-3)"
+SOFTMAX, JOIN, LAST = "softmax(scores, mask)", "join(weights @ v)", "return self.w_o(out)"
+variants.right(
+    exercise, Plain,
+    (SPLIT, "part.unflatten(-1, (self.heads, -1)).movedim(-2, 0)", AXIS, "mask",
+     JOIN, "(weights @ v).movedim(0, -2).flatten(-2)"),
     # joining and w_o in one: each head meets its own columns of w_o
-    @staticmethod
-    def merge(x):
-        return x
-
-    def last(self, out):
-        columns = self.w_o.weight.unflatten(1, (self.heads, -1))
-        return torch.einsum("...hic,ohc->...io", out, columns)
-
-
-@exercise.valid
-class ByItsWeights(Layer):
-    def projected(self, x, context):
-        return (
-            x @ self.w_q.weight.T,
-            torch.einsum("...jc,dc->...jd", context, self.w_k.weight),
-            linear(context, self.w_v.weight),
-        )
-
-    @staticmethod
-    def way(scores, mask):
-        if mask is None:
-            return torch.softmax(scores, dim=-1)
-        weights = torch.softmax(torch.where(mask, scores, -1e30), dim=-1)
-        return weights * mask.any(dim=-1, keepdim=True)
-
-
-@exercise.valid
-class WithDropoutThatIsOff(Layer):
-    def last(self, out):
-        return dropout(self.w_o(out), 0.1, training=self.training)
-
-
-for masked, said in ways.HINTS.items():
-    if said is not None:
-        kind = type(masked.__name__, (Layer,), {"way": staticmethod(masked)})
-        exercise.mutant(said)(kind)
-
-
-PARAMETERS = (
+    (JOIN, "weights @ v", "self.w_o(out)", 'torch.einsum("...hic,ohc->...io", out, '
+     "self.w_o.weight.unflatten(1, (self.heads, -1)))"),
+    ("self.w_q(x)", "x @ self.w_q.weight.T", "self.w_v(context)",
+     'torch.einsum("...jc,dc->...jd", context, self.w_v.weight)'),
+    (LAST, "return torch.nn.functional.dropout(self.w_o(out), 0.1, training=self.training)"),
+    (JOIN, "join(attention(q, k, v, mask))"),
+)  # fmt: skip
+variants.calling(exercise, Plain, "softmax", ways.SOFTMAXES)
+variants.calling(exercise, Plain, ("split", "join"), ways.CUTS)
+variants.wrong(exercise, Plain, {
     "its parameters are not those asked for: w_q, w_k, w_v and w_o are nn.Linear without a bias, "
-    "all give d_model numbers, and w_k and w_v read d_context of them"
-)
-
-
-@exercise.mutant(PARAMETERS)
-class WithBiases(Layer):
-    bias = True
-
-
-@exercise.mutant("super().__init__() is missing: nothing can be put on a module before it")
-class WithoutSuper(nn.Module):
-    def __init__(self, d_model, d_context, heads):
-        self.heads = heads
-        self.w_q = nn.Linear(d_model, d_model, bias=False)
-
-
-@exercise.mutant("w_o is not used: the joined heads go through it")
-class WithoutOutputProjection(Layer):
-    def last(self, out):
-        return out
-
-
-@exercise.mutant("the context is not used: keys and values are made of it")
-class SelfAttention(Layer):
-    def projected(self, x, context):
-        return self.w_q(x), self.w_k(x), self.w_v(x)
-
-
-@exercise.mutant("x and the context have changed places: x asks, the context answers")
-class RolesSwapped(Layer):
-    def projected(self, x, context):
-        return self.w_q(context), self.w_k(x), self.w_v(x)
-
-
-@exercise.mutant("the values are made of x: what a query gets comes from the context, as its keys")
-class ValuesOfX(Layer):
-    def projected(self, x, context):
-        return self.w_q(x), self.w_k(context), self.w_v(x)
-
-
-@exercise.mutant("the keys are made by w_v, and the values by w_k: each has its own matrix")
-class KeysAndValuesSwapped(Layer):
-    def projected(self, x, context):
-        return self.w_q(x), self.w_v(context), self.w_k(context)
-
-
-@exercise.mutant("the keys are made by w_v, as the values are: each has its own matrix")
-class KeysByTheMatrixOfTheValues(Layer):
-    def projected(self, x, context):
-        return self.w_q(x), self.w_v(context), self.w_v(context)
-
-
-@exercise.mutant("it keeps what an earlier call made: the next one has another context")
-class KeysKept(Layer):
-    kept = None
-
-    def projected(self, x, context):
-        if self.kept is None:
-            self.kept = self.w_k(context), self.w_v(context)
-        return self.w_q(x), *self.kept
-
-
-@exercise.mutant("it loops over the heads: they are an axis, and one product serves them all")
-class LoopOverHeads(Layer):
-    def forward(self, x, context, mask=None):
-        parts = (part.chunk(self.heads, dim=-1) for part in self.projected(x, context))
-        return self.w_o(torch.cat([attention(*one, mask) for one in zip(*parts, strict=True)], -1))
-
-
-@exercise.mutant("x is added to the result: the residual stream is the business of the caller")
-class WithResidual(Layer):
-    def forward(self, x, context, mask=None):
-        return x + super().forward(x, context, mask)
-
-
-@exercise.mutant("the scale is that of the whole width: a head's score has d_model / heads terms")
-class ScaledByTheModel(Layer):
-    def scale(self, q):
-        return (self.heads * q.shape[-1]) ** 0.5
-
-
-@exercise.mutant("the scale is taken from d_context: queries and keys are d_model / heads wide")
-class ScaledByTheContext(Layer):
-    def scale(self, q):
-        return self.d_context**0.5
-
-
-@exercise.mutant("the scores are not scaled: divide by the root of a head's width")
-class Unscaled(Layer):
-    def scale(self, q):
-        return 1
-
-
-@exercise.mutant("the scores are divided by a head's width, not by its square root")
-class ScaledWithoutTheRoot(Layer):
-    def scale(self, q):
-        return q.shape[-1]
-
-
-@exercise.mutant("there is one head only: split q, k and v before the scores are taken")
-class ASingleHead(Layer):
-    @staticmethod
-    def cut(x, heads):
-        return split(x, 1)
-
-
-@exercise.mutant(ways.VIEWED)
-class SplitByAView(Layer):
-    cut = staticmethod(ways.viewed)
-
-
-@exercise.mutant(ways.JOINED)
-class JoinedByAReshape(Layer):
-    merge = staticmethod(ways.joined_by_reshape)
-
-
-@exercise.mutant("the mask lines up with the heads instead of the batch: give it an axis for them")
-class MaskWithoutAnAxisForTheHeads(Layer):
-    def mask(self, mask):
-        return mask
+    "all give d_model numbers, and w_k and w_v read d_context of them": (", bias=False", ""),
+    "super().__init__() is missing: nothing can be put on a module before it": (
+        "        super().__init__()\n", ""),
+    "w_o is not used: the joined heads go through it": (LAST, "return out"),
+    "the context is not used: keys and values are made of it": (
+        PROJECTED, "self.w_q(x), self.w_k(x), self.w_v(x)"),
+    "x and the context have changed places: x asks, the context answers": (
+        PROJECTED, "self.w_q(context), self.w_k(x), self.w_v(x)"),
+    "the values are made of x: what a query gets comes from the context, as its keys": (
+        "self.w_v(context)", "self.w_v(x)"),
+    "the keys are made by w_v, and the values by w_k: each has its own matrix": (
+        PROJECTED, "self.w_q(x), self.w_v(context), self.w_k(context)"),
+    "the keys are made by w_v, as the values are: each has its own matrix": (
+        "self.w_k(context)", "self.w_v(context)"),
+    "it keeps what an earlier call made: the next one has another context": (
+        PROJECTED, 'self.w_q(x), *self.__dict__.setdefault("kept", '
+        "(self.w_k(context), self.w_v(context)))"),
+    "it loops over the heads: they are an axis, and one product serves them all": (
+        SPLIT, "torch.stack([one for one in part.chunk(self.heads, dim=-1)], dim=-3)"),
+    "x is added to the result: the residual stream is the business of the caller": (
+        LAST, "return x + self.w_o(out)"),
+    "the scale is that of the whole width: a head's score has d_model / heads terms": (
+        SCALE, "(self.heads * q.shape[-1]) ** 0.5"),
+    "the scale is taken from d_context: queries and keys are d_model / heads wide": (
+        SCALE, "context.shape[-1] ** 0.5"),
+    "the scores are not scaled: divide by the root of a head's width": (f" / {SCALE}", ""),
+    "the scores are divided by a head's width, not by its square root": (" ** 0.5", ""),
+    "there is one head only: split q, k and v before the scores are taken": (
+        SPLIT, "split(part, 1)"),
+    "the mask lines up with the heads instead of the batch: give it an axis for them": (
+        AXIS, "mask"),
+    "the mask may lack leading axes: its axis for the heads is always third from the end": (
+        "mask is not None", "mask is not None and mask.dim() == x.dim()"),
+    "dropout is on after training: F.dropout needs training=self.training": (
+        LAST, "return torch.nn.functional.dropout(self.w_o(out), 0.5)"),
+    "no gradient reaches w_q and w_k: nothing may be detached": ("q @ k.mT", "(q @ k.mT).detach()"),
+})  # fmt: skip
 
 
 @exercise.mutant("the mask has no axis for the heads: give it one of size 1, third from the end")
-class MaskAsItIs(Layer):
+class MaskAsItIs(Plain):
     def forward(self, x, context, mask=None):
-        q, k, v = (split(part, self.heads) for part in self.projected(x, context))
+        parts = self.w_q(x), self.w_k(context), self.w_v(context)
+        q, k, v = (split(part, self.heads) for part in parts)
         return self.w_o(join(attention(q, k, v, mask)))
-
-
-@exercise.mutant(
-    "the mask may lack leading axes: its axis for the heads is always third from the end"
-)
-class MaskAxisWhereAxesAgree(Layer):
-    def forward(self, x, context, mask=None):
-        # as many axes as x has, or none is added
-        self.axes = x.dim()
-        return super().forward(x, context, mask)
-
-    def mask(self, mask):
-        return mask if mask is None or mask.dim() != self.axes else mask.unsqueeze(-3)
-
-
-@exercise.mutant("the mask's new axis is counted from the front: count from the end, unsqueeze(-3)")
-class MaskAxisCountedFromTheFront(Layer):
-    def mask(self, mask):
-        return mask if mask is None else mask.unsqueeze(1)
-
-
-@exercise.mutant("dropout is on after training: F.dropout needs training=self.training")
-class DropoutLeftOn(Layer):
-    def last(self, out):
-        return dropout(self.w_o(out), 0.5)
-
-
-@exercise.mutant("it needs a batch axis: any leading axes, or none, should work")
-class BatchAxisAssumed(Layer):
-    def forward(self, x, context, mask=None):
-        _batch, _n, _d = x.shape
-        return super().forward(x, context, mask)
-
-
-@exercise.mutant("no gradient reaches w_q and w_k: nothing may be detached")
-class ScoresDetached(Layer):
-    @staticmethod
-    def way(scores, mask):
-        return softmax(scores.detach(), mask)
-
-
-@exercise.mutant("the input changes: scale a copy, not x itself")
-class ScaledInPlace(Layer):
-    def projected(self, x, context):
-        x /= 1 + 1e-9
-        return super().projected(x, context)
-
-
-@exercise.mutant("the result is always float32: keep the dtype of the inputs")
-class AlwaysFloat32(Layer):
-    def last(self, out):
-        return self.w_o(out).float()

@@ -2,6 +2,7 @@
 
 import torch
 
+from attncourse.checks import variants
 from attncourse.checks.exercise import Case, Exercise
 
 exercise = Exercise(
@@ -21,6 +22,9 @@ exercise = Exercise(
         "w_v.unflatten(0, (heads, -1)).mT @ w_o.mT.unflatten(0, (heads, -1)) is a product for "
         "each head",
     ),
+    usual_hints={
+        "loops": "it loops over the heads: they are an axis, and one product serves them all"
+    },
 )
 
 
@@ -49,41 +53,11 @@ def cases(draw):
     yield Case("a single number", (w_v[:1, :1], w_o[:1, :1], 1))
 
 
-def split(w, heads):
-    """Rows in heads."""
-    return w.unflatten(0, (heads, -1))
-
-
-def interleaved(w, heads):
-    return w.unflatten(0, (-1, heads)).transpose(0, 1)
-
-
-def product(w_v, w_o, heads, *, cut=split, cut_o=None):
-    """The right answer, with the places where a wrong one departs from it as arguments."""
-    return cut(w_v, heads).mT @ (cut_o or cut)(w_o.mT, heads)
-
-
 @exercise.valid
-def a_product_for_each_head(w_v, w_o, heads):
-    return product(w_v, w_o, heads)
-
-
-@exercise.valid
-def by_einsum(w_v, w_o, heads):
-    w_v = w_v.view(heads, w_v.shape[0] // heads, -1)
-    w_o = w_o.view(w_o.shape[0], heads, -1)
-    return torch.einsum("hca,bhc->hab", w_v, w_o)
-
-
-@exercise.valid
-def by_chunks(w_v, w_o, heads):
-    parts = w_v.tensor_split(heads), w_o.tensor_split(heads, dim=1)
-    return torch.stack(parts[0]).mT @ torch.stack(parts[1]).mT
-
-
-@exercise.valid
-def transposed_at_the_end(w_v, w_o, heads):
-    return (w_o.unflatten(1, (heads, -1)).movedim(1, 0) @ split(w_v, heads)).transpose(1, 2)
+def plain(w_v, w_o, heads):
+    rows = w_v.unflatten(0, (heads, -1))
+    columns = w_o.mT.unflatten(0, (heads, -1))
+    return rows.mT @ columns
 
 
 @exercise.valid
@@ -101,148 +75,60 @@ def what_it_does_to_the_identity(w_v, w_o, heads):
     return torch.bmm(values, w_o.reshape(w_o.shape[0], heads, -1).permute(1, 2, 0))
 
 
-@exercise.mutant(
-    "this is the matrix for column vectors: a row x comes first, and meets w_v before w_o"
-)
-def for_column_vectors(w_v, w_o, heads):
-    return product(w_v, w_o, heads).mT
-
-
-@exercise.mutant("w_v is cut by its columns: it is (out, in), and the heads are in its output")
-def w_v_cut_by_columns(w_v, w_o, heads):
-    return split(w_v.mT, heads) @ split(w_o.mT, heads)
-
-
-@exercise.mutant("a reshape cuts the rows of w_v.T up: the heads are its columns, the rows of w_v")
-def w_v_cut_by_a_view(w_v, w_o, heads):
-    return w_v.T.reshape(heads, w_v.shape[1], -1) @ split(w_o.mT, heads)
-
-
-@exercise.mutant("w_v is not transposed: with its weight as (out, in), a layer gives x @ w_v.T")
-def w_v_not_transposed(w_v, w_o, heads):
-    return product(w_v.mT, w_o, heads)
-
-
-@exercise.mutant("w_o is cut by its rows: the heads are in its input, so cut its columns")
-def w_o_cut_by_rows(w_v, w_o, heads):
-    return product(w_v, w_o.mT, heads)
-
-
-@exercise.mutant("both are taken as (in, out): nn.Linear keeps (out, in)")
-def neither_transposed(w_v, w_o, heads):
-    return product(w_v.mT, w_o.mT, heads)
-
-
-@exercise.mutant(
-    "a reshape cuts the rows of w_o up: cut its columns into (heads, width), then swap"
-)
-def w_o_cut_by_a_view(w_v, w_o, heads):
-    return split(w_v, heads).mT @ w_o.reshape(heads, w_o.shape[0], -1).mT
-
-
-INTERLEAVED = "a head has every so many rows: the first head has the first rows, all together"
-
-
-@exercise.mutant(INTERLEAVED)
-def both_interleaved(w_v, w_o, heads):
-    return product(w_v, w_o, heads, cut=interleaved)
-
-
-@exercise.mutant(INTERLEAVED)
-def w_v_interleaved(w_v, w_o, heads):
-    return product(w_v, w_o, heads, cut=interleaved, cut_o=split)
-
-
-@exercise.mutant("the heads are added up: each weighs x in its own way, so keep them apart")
-def added_up(w_v, w_o, heads):
-    return product(w_v, w_o, heads).sum(0)
-
-
-@exercise.mutant("every head gets the product of the whole matrices: cut them first")
-def whole_product_for_each(w_v, w_o, heads):
-    return (w_v.mT @ w_o.mT).expand(heads, -1, -1)
-
-
-@exercise.mutant("the product is cut, not the matrices: a head's matrix is as large as the model")
-def product_cut(w_v, w_o, heads):
-    return split(w_v.mT @ w_o.mT, heads)
-
-
-@exercise.mutant("the sum runs over the model's width: it should run over the width of the head")
-def over_the_width_of_the_model(w_v, w_o, heads):
-    return split(w_v, heads) @ split(w_o.mT, heads).mT
-
-
-@exercise.mutant("all heads share the columns of the first: each has columns of w_o of its own")
-def columns_of_the_first(w_v, w_o, heads):
-    return split(w_v, heads).mT @ split(w_o.mT, heads)[:1]
-
-
-@exercise.mutant("the heads pair up in reverse: head 0 has the first columns of w_o as well")
-def paired_in_reverse(w_v, w_o, heads):
-    return split(w_v, heads).mT @ split(w_o.mT, heads).flip(0)
-
-
-@exercise.mutant("the heads are on the last axis: they come first, (heads, d_model, d_model)")
-def heads_at_the_end(w_v, w_o, heads):
-    return product(w_v, w_o, heads).movedim(0, -1)
-
-
-@exercise.mutant("the matrices stand in one: (heads, d_model, d_model) has an axis for the heads")
-def one_below_the_other(w_v, w_o, heads):
-    return product(w_v, w_o, heads).flatten(0, 1)
-
-
-@exercise.mutant("the result is divided by the heads: the layer adds them up, it takes no mean")
-def divided_by_the_heads(w_v, w_o, heads):
-    return product(w_v, w_o, heads) / heads
-
-
-@exercise.mutant("nothing is scaled here: the scale belongs to the scores")
-def scaled(w_v, w_o, heads):
-    return product(w_v, w_o, heads) / (w_v.shape[0] // heads) ** 0.5
-
-
-@exercise.mutant("the width of a head is d_v / heads; d_model says nothing about it")
-def width_from_the_model(w_v, w_o, heads):
-    return product(w_v, w_o, heads, cut=lambda w, h: w.view(h, w_v.shape[1] // h, -1))
-
-
-@exercise.mutant("it gives a list: stack the matrices, (heads, d_model, d_model)")
-def plain_list(w_v, w_o, heads):
-    return list(product(w_v, w_o, heads))
-
-
-@exercise.mutant("it loops over the heads: they are an axis, and one product serves them all")
-def loop_over_heads(w_v, w_o, heads):
-    matrices = []
-    for rows, columns in zip(w_v.chunk(heads), w_o.chunk(heads, dim=1), strict=True):
-        matrices.append(rows.mT @ columns.mT)
-    return torch.stack(matrices)
-
-
-@exercise.mutant("no gradient reaches w_o: nothing may be detached")
-def detached(w_v, w_o, heads):
-    return product(w_v, w_o.detach(), heads)
-
-
-@exercise.mutant("the input changes: w_o.mT is a view of w_o, and T_ or t_ turns w_o itself")
-def transposed_in_place(w_v, w_o, heads):
-    w_o.t_()
-    return split(w_v, heads).mT @ split(w_o, heads)
-
-
-@exercise.mutant("the result is always float32: keep the dtype of the weights")
-def always_float32(w_v, w_o, heads):
-    return product(w_v.float(), w_o.float(), heads)
-
-
-@exercise.mutant("the result is always float64: keep the dtype of the weights")
-def always_float64(w_v, w_o, heads):
-    return product(w_v.double(), w_o.double(), heads)
-
-
-@exercise.mutant("a new tensor is made on the CPU: give it the device of an input")
-def filled_on_the_cpu(w_v, w_o, heads):
-    d = w_v.shape[1]
-    return torch.zeros(heads, d, d, dtype=w_v.dtype) + product(w_v, w_o, heads)
+CUT, PRODUCT = "unflatten(0, (heads, -1))", "rows.mT @ columns"
+EVERY_SO_MANY = "unflatten(0, (-1, heads)).transpose(0, 1)"
+ROWS, COLUMNS = f"w_v.{CUT}", f"w_o.mT.{CUT}"
+variants.right(
+    exercise, plain,
+    (PRODUCT, "(columns.mT @ rows).mT"),
+    (ROWS, "w_v.reshape(heads, w_v.shape[0] // heads, -1)",
+     COLUMNS, "w_o.reshape(w_o.shape[0], heads, -1)",
+     PRODUCT, 'torch.einsum("hca,bhc->hab", rows, columns)'),
+    (ROWS, "torch.stack(w_v.tensor_split(heads))",
+     COLUMNS, "torch.stack(w_o.tensor_split(heads, dim=1)).mT"),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "this is the matrix for column vectors: a row x comes first, and meets w_v before w_o": (
+        PRODUCT, f"({PRODUCT}).mT"),
+    "w_v is cut by its columns: it is (out, in), and the heads are in its output": (
+        ROWS, f"w_v.mT.{CUT}", "rows.mT", "rows"),
+    "a reshape cuts the rows of w_v.T up: the heads are its columns, the rows of w_v": (
+        ROWS, "w_v.T.reshape(heads, w_v.shape[1], -1)", "rows.mT", "rows"),
+    "w_v is not transposed: with its weight as (out, in), a layer gives x @ w_v.T": (
+        ROWS, f"w_v.mT.{CUT}"),
+    "w_o is cut by its rows: the heads are in its input, so cut its columns": (".mT.unf", ".unf"),
+    "both are taken as (in, out): nn.Linear keeps (out, in)": (
+        ".mT.unf", ".unf", ROWS, f"w_v.mT.{CUT}"),
+    "a reshape cuts the rows of w_o up: cut its columns into (heads, width), then swap": (
+        COLUMNS, "w_o.reshape(heads, w_o.shape[0], -1).mT"),
+    "a head has every so many rows: the first head has the first rows, all together": [
+        (CUT, EVERY_SO_MANY), (ROWS, f"w_v.{EVERY_SO_MANY}")],
+    "the heads are added up: each weighs x in its own way, so keep them apart": (
+        PRODUCT, f"({PRODUCT}).sum(0)"),
+    "every head gets the product of the whole matrices: cut them first": (
+        PRODUCT, "(w_v.mT @ w_o.mT).expand(heads, -1, -1)"),
+    "the product is cut, not the matrices: a head's matrix is as large as the model": (
+        PRODUCT, f"(w_v.mT @ w_o.mT).{CUT}"),
+    "the sum runs over the model's width: it should run over the width of the head": (
+        PRODUCT, "rows @ columns.mT"),
+    "all heads share the columns of the first: each has columns of w_o of its own": (
+        PRODUCT, f"{PRODUCT}[:1]"),
+    "the heads pair up in reverse: head 0 has the first columns of w_o as well": (
+        PRODUCT, f"{PRODUCT}.flip(0)"),
+    "the heads are on the last axis: they come first, (heads, d_model, d_model)": (
+        PRODUCT, f"({PRODUCT}).movedim(0, -1)"),
+    "the matrices stand in one: (heads, d_model, d_model) has an axis for the heads": (
+        PRODUCT, f"({PRODUCT}).flatten(0, 1)"),
+    "the result is divided by the heads: the layer adds them up, it takes no mean": (
+        PRODUCT, f"{PRODUCT} / heads"),
+    "nothing is scaled here: the scale belongs to the scores": (
+        PRODUCT, f"{PRODUCT} / rows.shape[1] ** 0.5"),
+    "the width of a head is d_v / heads; d_model says nothing about it": [
+        (CUT, "reshape(heads, w_v.shape[1] // heads, -1)"),
+        (CUT, "view(heads, w_v.shape[1] // heads, -1)")],
+    "it gives a list: stack the matrices, (heads, d_model, d_model)": (
+        PRODUCT, f"list({PRODUCT})"),
+    "no gradient reaches w_o: nothing may be detached": ("w_o.mT", "w_o.mT.detach()"),
+    "the input changes: w_o.mT is a view of w_o, and T_ or t_ turns w_o itself": (
+        "w_o.mT", "w_o.t_()"),
+})  # fmt: skip

@@ -2,6 +2,8 @@
 
 import torch
 
+from attncourse.checks import hints, variants
+from attncourse.checks.dot_product.shared import masked_softmax
 from attncourse.checks.dot_product.shared.masked_softmax import softmax
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.multi_head.shared import heads as ways
@@ -22,6 +24,9 @@ exercise = Exercise(
         "query: it needs an axis of size 1 for each of the two.",
         "lengths[:, None, None, None] compares to a mask of shape (batch, 1, 1, n)",
     ),
+    usual_hints={
+        "loops": "it loops over sentences or heads: an axis of size 1 is all that the mask lacks"
+    },
 )
 
 
@@ -81,277 +86,86 @@ def cases(draw):
     yield Case("one word", (x[:, :1], w_q, w_k, w_v, lengths.clamp(max=1), heads))
 
 
-def to_words(x, lengths):
-    return torch.arange(x.shape[1], device=x.device) < lengths[:, None]
-
-
-def attended(
-    x, w_q, w_k, w_v, lengths, heads, *, mask=None, way=softmax, cut=split, merge=join, scale=None
-):
-    """The right answer, with the places where a wrong one departs from it as arguments."""
-    q, k, v = (cut(x @ w.T, heads) for w in (w_q, w_k, w_v))
-    mask = to_words(x, lengths)[:, None, None, :] if mask is None else mask
-    scores = q @ k.mT / (q.shape[-1] ** 0.5 if scale is None else scale)
-    return merge(way(scores, mask) @ v)
-
-
 @exercise.valid
-def an_axis_for_the_heads(x, w_q, w_k, w_v, lengths, heads):
-    return attended(x, w_q, w_k, w_v, lengths, heads)
-
-
-@exercise.valid
-def heads_before_the_batch(x, w_q, w_k, w_v, lengths, heads):
-    # the mask of shape (batch, 1, n) then lacks the leading axis
-    return attended(
-        *(x, w_q, w_k, w_v, lengths, heads),
-        mask=to_words(x, lengths)[:, None, :],
-        cut=lambda x, heads: x.unflatten(-1, (heads, -1)).movedim(-2, 0),
-        merge=lambda x: x.movedim(0, -2).flatten(-2),
-    )
-
-
-@exercise.valid
-def sentences_and_heads_in_one_axis(x, w_q, w_k, w_v, lengths, heads):
-    return attended(
-        *(x, w_q, w_k, w_v, lengths, heads),
-        mask=to_words(x, lengths)[:, None, :].repeat_interleave(heads, dim=0),
-        cut=lambda x, heads: split(x, heads).flatten(0, 1),
-        merge=lambda x: join(x.unflatten(0, (-1, heads))),
-    )
+def plain(x, w_q, w_k, w_v, lengths, heads):
+    words = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
+    mask = words[:, None, None, :]
+    q, k, v = (split(x @ w.T, heads) for w in (w_q, w_k, w_v))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    weights = softmax(scores, mask)
+    return join(weights @ v)
 
 
 @exercise.valid
 def by_einsum_with_a_large_fill(x, w_q, w_k, w_v, lengths, heads):
-    q, k, v = (
-        torch.nn.functional.linear(x, w).view(*x.shape[:2], heads, -1) for w in (w_q, w_k, w_v)
-    )
-    mask = to_words(x, lengths)[:, None, None, :]
+    q, k, v = (torch.nn.functional.linear(x, w).unflatten(-1, (heads, -1)) for w in (w_q, w_k, w_v))
+    mask = (torch.arange(x.shape[1], device=x.device) < lengths[:, None])[:, None, None, :]
     scores = torch.einsum("bihc,bjhc->bhij", q, k) * q.size(-1) ** -0.5
     weights = torch.where(mask, scores, -1e30).softmax(-1) * mask
     return torch.einsum("bhij,bjhc->bihc", weights, v).reshape(x.shape)
 
 
-@exercise.valid
-def empty_sentences_at_the_end(x, w_q, w_k, w_v, lengths, heads):
-    def way(scores, mask):
-        return scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(-1)
-
-    out = attended(x, w_q, w_k, w_v, lengths, heads, way=way)
-    return out.where(lengths[:, None, None] > 0, 0.0)
-
-
-ways.add_to(
-    exercise,
-    lambda cut, merge, *args: attended(*args, cut=cut, merge=merge),
-)
-
-
-@exercise.mutant("the mask covers queries: it is the keys that are words or padding")
-def queries_masked(x, w_q, w_k, w_v, lengths, heads):
-    mask = to_words(x, lengths)[:, None, :, None]
-    return attended(x, w_q, w_k, w_v, lengths, heads, mask=mask)
-
-
-@exercise.mutant("padded queries are masked as well: only the keys are, and each query gets a mean")
-def queries_masked_too(x, w_q, w_k, w_v, lengths, heads):
-    words = to_words(x, lengths)[:, None]
-    mask = words[..., None] & words[..., None, :]
-    return attended(x, w_q, w_k, w_v, lengths, heads, mask=mask)
-
-
-@exercise.mutant("a head axis is there, but not where the heads are: it comes after the batch")
-def repeated_in_front(x, w_q, w_k, w_v, lengths, heads):
-    mask = to_words(x, lengths)[:, None, :].expand(heads, -1, 1, -1)
-    return attended(x, w_q, w_k, w_v, lengths, heads, mask=mask)
-
-
-@exercise.mutant(
-    "the masks are repeated in another order than the heads: those of one sentence come together"
-)
-def repeated_in_another_order(x, w_q, w_k, w_v, lengths, heads):
-    mask = to_words(x, lengths).repeat(heads, 1).view(-1, heads, 1, x.shape[1])
-    return attended(x, w_q, w_k, w_v, lengths, heads, mask=mask)
-
-
-@exercise.mutant("all sentences get the mask of the first: each has a length of its own")
-def mask_of_the_first(x, w_q, w_k, w_v, lengths, heads):
-    return attended(x, w_q, w_k, w_v, lengths, heads, mask=to_words(x, lengths)[0])
-
-
-@exercise.mutant("one mask serves all sentences: each has a length of its own")
-def mask_of_the_longest(x, w_q, w_k, w_v, lengths, heads):
-    return attended(x, w_q, w_k, w_v, lengths, heads, mask=to_words(x, lengths).any(0))
-
-
-@exercise.mutant("the mask is gone, so words attend to padding: give it the axis that it lacks")
-def mask_removed(x, w_q, w_k, w_v, lengths, heads):
-    return attended(x, w_q, w_k, w_v, lengths, heads, way=lambda scores, mask: softmax(scores))
-
-
-@exercise.mutant("only the first head is masked: the mask holds in every head")
-def mask_in_the_first_head(x, w_q, w_k, w_v, lengths, heads):
-    later = torch.arange(heads, device=x.device)[:, None, None] > 0
-    mask = to_words(x, lengths)[:, None, None, :] | later
-    return attended(x, w_q, w_k, w_v, lengths, heads, mask=mask)
-
-
-@exercise.mutant("a sentence of length 0 keeps a word: it should get zeros")
-def one_word_at_least(x, w_q, w_k, w_v, lengths, heads):
-    mask = to_words(x, lengths.clamp(min=1))[:, None, None, :]
-    return attended(x, w_q, w_k, w_v, lengths, heads, mask=mask)
-
-
-@exercise.mutant("a padded query attends to itself: no query attends to padding, its own neither")
-def diagonal_allowed(x, w_q, w_k, w_v, lengths, heads):
-    own = torch.eye(x.shape[1], dtype=torch.bool, device=x.device)
-    mask = to_words(x, lengths)[:, None, None, :] | own
-    return attended(x, w_q, w_k, w_v, lengths, heads, mask=mask)
-
-
-@exercise.mutant("a word may attend to padding: the key must be a word, whatever the query is")
-def words_or_words(x, w_q, w_k, w_v, lengths, heads):
-    words = to_words(x, lengths)[:, None]
-    mask = words[..., None] | words[..., None, :]
-    return attended(x, w_q, w_k, w_v, lengths, heads, mask=mask)
-
-
-@exercise.mutant("the mask is upside down: True means may attend")
-def mask_inverted(x, w_q, w_k, w_v, lengths, heads):
-    mask = ~to_words(x, lengths)[:, None, None, :]
-    return attended(x, w_q, w_k, w_v, lengths, heads, mask=mask)
-
-
-@exercise.mutant("one padding is taken for a word: positions count from 0, so they stay below")
-def one_too_many(x, w_q, w_k, w_v, lengths, heads):
-    mask = to_words(x, lengths + 1)[:, None, None, :]
-    return attended(x, w_q, w_k, w_v, lengths, heads, mask=mask)
-
-
-@exercise.mutant("the mask comes after the softmax, so the rows no longer sum to one")
-def mask_after_the_softmax(x, w_q, w_k, w_v, lengths, heads):
-    def way(scores, mask):
-        return scores.softmax(-1) * mask
-
-    return attended(x, w_q, w_k, w_v, lengths, heads, way=way)
-
-
-@exercise.mutant("padding with a high score leaves nothing to the words: mask before the softmax")
-def renormalised_after_the_softmax(x, w_q, w_k, w_v, lengths, heads):
-    def way(scores, mask):
-        weights = scores.softmax(-1) * mask
-        return weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)
-
-    return attended(x, w_q, w_k, w_v, lengths, heads, way=way)
-
-
-@exercise.mutant("a masked score of 0 still gets weight, since exp(0) = 1: fill with -inf")
-def zero_fill(x, w_q, w_k, w_v, lengths, heads):
-    def way(scores, mask):
-        return softmax(scores, mask, fill=0.0)
-
-    return attended(x, w_q, w_k, w_v, lengths, heads, way=way)
-
-
-@exercise.mutant("padding is set to zeros, and a score of 0 still gets weight: mask the scores")
-def padding_set_to_zeros(x, w_q, w_k, w_v, lengths, heads):
-    words = to_words(x, lengths)[:, None, :, None]
-    q, k, v = (split(x @ w.T, heads) for w in (w_q, w_k, w_v))
-    scores = q @ (k * words).mT / q.shape[-1] ** 0.5
-    return join(scores.softmax(-1) @ (v * words))
-
-
+MASK, SPLIT, JOIN = "words[:, None, None, :]", "split(x @ w.T, heads)", "join(weights @ v)"
+SOFTMAX, QUERIES = "softmax(scores, mask)", "words[:, None, :, None]"
+variants.right(
+    exercise, plain,
+    # the mask of shape (batch, 1, n) then lacks the leading axis
+    (MASK, "words[:, None, :]", SPLIT, "(x @ w.T).unflatten(-1, (heads, -1)).movedim(-2, 0)",
+     JOIN, "(weights @ v).movedim(0, -2).flatten(-2)"),
+    (MASK, "words[:, None, :].repeat_interleave(heads, dim=0)", SPLIT, f"{SPLIT}.flatten(0, 1)",
+     JOIN, "join((weights @ v).unflatten(0, (-1, heads)))"),
+    (SOFTMAX, "scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(-1)",
+     JOIN, f"{JOIN}.where(lengths[:, None, None] > 0, 0.0)"),
+)  # fmt: skip
 FILL = "scores may be smaller than the number you fill with: fill with -inf"
-
-
-@exercise.mutant(FILL)
-def large_number_alone(x, w_q, w_k, w_v, lengths, heads):
-    return attended(x, w_q, w_k, w_v, lengths, heads, way=ways.large_number_alone)
-
-
-@exercise.mutant(FILL)
-def large_number_and_zeros(x, w_q, w_k, w_v, lengths, heads):
-    return attended(x, w_q, w_k, w_v, lengths, heads, way=ways.large_number_and_zeros)
-
-
-@exercise.mutant(FILL)
-def fill_with_minus_thousand(x, w_q, w_k, w_v, lengths, heads):
-    def way(scores, mask):
-        return softmax(scores, mask, fill=-1e3)
-
-    return attended(x, w_q, w_k, w_v, lengths, heads, way=way)
-
-
-@exercise.mutant("a sentence of length 0 gets NaN: the second fill made it zeros")
-def nan_for_an_empty_sentence(x, w_q, w_k, w_v, lengths, heads):
-    def way(scores, mask):
-        return scores.masked_fill(~mask, -torch.inf).softmax(-1)
-
-    return attended(x, w_q, w_k, w_v, lengths, heads, way=way)
-
-
-@exercise.mutant("a sentence of length 0 attends to padding: it should get zeros")
-def uniform_for_an_empty_sentence(x, w_q, w_k, w_v, lengths, heads):
-    def way(scores, mask):
-        return scores.masked_fill(~mask, -1e30).softmax(-1)
-
-    return attended(x, w_q, w_k, w_v, lengths, heads, way=way)
-
-
-@exercise.mutant("the heads are gone, so the mask fits: keep them, and give the mask an axis")
-def a_single_head(x, w_q, w_k, w_v, lengths, heads):
-    return attended(x, w_q, w_k, w_v, lengths, 1)
-
-
-@exercise.mutant("the scale is now that of the whole width: a head's score has d / heads terms")
-def scaled_by_the_whole_width(x, w_q, w_k, w_v, lengths, heads):
-    return attended(x, w_q, w_k, w_v, lengths, heads, scale=x.shape[-1] ** 0.5)
-
-
-LOOP = "it loops over sentences or heads: an axis of size 1 is all that the mask lacks"
-
-
-@exercise.mutant(LOOP)
-def loop_over_sentences(x, w_q, w_k, w_v, lengths, heads):
-    rows = []
-    for i in range(len(x)):
-        rows.append(attended(x[i : i + 1], w_q, w_k, w_v, lengths[i : i + 1], heads))
-    return torch.cat(rows)
-
-
-@exercise.mutant(LOOP)
-def mask_filled_in_a_loop(x, w_q, w_k, w_v, lengths, heads):
-    mask = torch.zeros(x.shape[:2], dtype=torch.bool, device=x.device)
-    for i in range(len(lengths)):
-        mask[i] = torch.arange(x.shape[1], device=x.device) < lengths[i]
-    return attended(x, w_q, w_k, w_v, lengths, heads, mask=mask[:, None, None])
-
-
-@exercise.mutant(LOOP)
-def loop_over_heads(x, w_q, w_k, w_v, lengths, heads):
-    parts = []
-    for one in zip(*(w.chunk(heads) for w in (w_q, w_k, w_v)), strict=True):
-        parts.append(attended(x, *one, lengths, 1))
-    return torch.cat(parts, dim=-1)
-
-
-@exercise.mutant("no gradient reaches the scores: nothing may be detached")
-def weights_detached(x, w_q, w_k, w_v, lengths, heads):
-    return attended(x, w_q.detach(), w_k.detach(), w_v, lengths, heads)
-
-
-@exercise.mutant("the input changes: work on a copy of x, not on x itself")
-def padding_zeroed_in_place(x, w_q, w_k, w_v, lengths, heads):
-    x *= to_words(x, lengths)[..., None]
-    return attended(x, w_q, w_k, w_v, lengths, heads)
-
-
-@exercise.mutant("the result is always float32: keep the dtype of x")
-def always_float32(x, w_q, w_k, w_v, lengths, heads):
-    return attended(*(y.float() for y in (x, w_q, w_k, w_v)), lengths, heads)
-
-
-@exercise.mutant("a new tensor is made on the CPU: give it the device of an input")
-def positions_on_the_cpu(x, w_q, w_k, w_v, lengths, heads):
-    words = torch.arange(x.shape[1]) < lengths[:, None]
-    return attended(x, w_q, w_k, w_v, lengths, heads, mask=words[:, None, None, :])
+variants.calling(exercise, plain, "softmax", {
+    masked_softmax.mask_ignored:
+        "the mask is gone, so words attend to padding: give it the axis that it lacks",
+    masked_softmax.mask_after_the_softmax:
+        "the mask comes after the softmax, so the rows no longer sum to one",
+    masked_softmax.masked_late:
+        "padding with a high score leaves nothing to the words: mask before the softmax",
+    masked_softmax.zero_fill:
+        "a masked score of 0 still gets weight, since exp(0) = 1: fill with -inf",
+    masked_softmax.fill_with_minus_thousand: FILL,
+    ways.large_number_alone: FILL,
+    ways.large_number_and_zeros: FILL,
+    masked_softmax.nan_for_an_empty_row:
+        "a sentence of length 0 gets NaN: the second fill made it zeros",
+    masked_softmax.uniform_for_an_empty_row:
+        "a sentence of length 0 attends to padding: it should get zeros",
+})  # fmt: skip
+variants.calling(exercise, plain, ("split", "join"), ways.CUTS)
+variants.wrong(exercise, plain, {
+    "the mask covers queries: it is the keys that are words or padding": (MASK, QUERIES),
+    "padded queries are masked as well: only the keys are, and each query gets a mean": (
+        MASK, f"{MASK} & {QUERIES}"),
+    "a head axis is there, but not where the heads are: it comes after the batch": (
+        MASK, "words[:, None, :].expand(heads, -1, 1, -1)"),
+    "the masks are repeated in another order than the heads: those of one sentence come together": (
+        MASK, "words.repeat(heads, 1).view(-1, heads, 1, x.shape[1])"),
+    "all sentences get the mask of the first: each has a length of its own": (MASK, "words[0]"),
+    "one mask serves all sentences: each has a length of its own": (MASK, "words.any(0)"),
+    "only the first head is masked: the mask holds in every head": (
+        MASK, f"{MASK} | (torch.arange(heads, device=x.device) > 0)[:, None, None]"),
+    "a sentence of length 0 keeps a word: it should get zeros": (
+        "lengths[", "lengths.clamp(min=1)["),
+    "a padded query attends to itself: no query attends to padding, its own neither": (
+        MASK, f"{MASK} | torch.eye(x.shape[1], dtype=torch.bool, device=x.device)"),
+    "a word may attend to padding: the key must be a word, whatever the query is": (
+        MASK, f"{MASK} | {QUERIES}"),
+    "the mask is upside down: True means may attend": (MASK, f"~{MASK}"),
+    "one padding is taken for a word: positions count from 0, so they stay below": ("<", "<="),
+    "padding is set to zeros, and a score of 0 still gets weight: mask the scores": (
+        "k.mT", f"(k * {QUERIES}).mT", SOFTMAX, "scores.softmax(-1)", "@ v", f"@ (v * {QUERIES})"),
+    "the heads are gone, so the mask fits: keep them, and give the mask an axis": (
+        SPLIT, "split(x @ w.T, 1)"),
+    "the scale is now that of the whole width: a head's score has d / heads terms": (
+        "q.shape[-1]", "x.shape[-1]"),
+    "no gradient reaches the scores: nothing may be detached": [
+        ("q @ k.mT", "(q @ k.mT).detach()"),
+        ("(w_q, w_k, w_v))", "(w_q.detach(), w_k.detach(), w_v))")],
+    "the input changes: work on a copy of x, not on x itself": (
+        "    q, k, v", "    x *= words[..., None]\n    q, k, v"),
+    hints.DEVICE: (", device=x.device", ""),
+})  # fmt: skip

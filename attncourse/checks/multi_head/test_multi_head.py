@@ -1,24 +1,13 @@
 """Exercise test_multi_head: the learner's test meets right and wrong functions, unnamed."""
 
-from functools import partial
-
 import torch
 
+from attncourse.checks import variants
 from attncourse.checks.dot_product.shared.attentions import close, some_keys
 from attncourse.checks.exercise import Exercise
 from attncourse.checks.implementations import implementations
-from attncourse.checks.multi_head.shared.heads import interleaved, joined_interleaved, viewed
-from attncourse.checks.multi_head.shared.multi_heads import (
-    BATCHES,
-    DTYPES,
-    HEADS,
-    RIGHT,
-    WRONG,
-    examine,
-    in_heads,
-    inputs,
-    plain,
-)
+from attncourse.checks.multi_head.shared import multi_heads
+from attncourse.checks.multi_head.shared.multi_heads import in_heads, inputs
 
 exercise = Exercise(
     name="test_multi_head",
@@ -46,12 +35,12 @@ exercise = Exercise(
 
 @exercise.cases
 def cases(draw):
-    return implementations(draw, "multi_head", "a function", RIGHT, WRONG)
+    return implementations(draw, "multi_head", "a function", multi_heads.RIGHT, multi_heads.WRONG)
 
 
 @exercise.reference
 def row_by_row(multi_head):
-    for batch, dtype, heads in zip(BATCHES, DTYPES, HEADS, strict=True):
+    for batch, dtype, heads in (((), torch.float64, 3), ((2, 2), torch.float32, 2)):
         q, k, v = inputs(*batch, heads=heads, dtype=dtype)
         for mask in (None, some_keys(*batch, 4, 5)):
             allowed = torch.ones(*batch, 4, 5, dtype=torch.bool) if mask is None else mask
@@ -69,301 +58,118 @@ def row_by_row(multi_head):
 
 
 @exercise.valid
-def against_the_formula(multi_head):
-    examine(multi_head)
+def plain(multi_head):
+    # leading axes and none, each dtype, more than one number of heads
+    for batch, dtype, heads in (((), torch.float64, 3), ((2, 2), torch.float32, 2)):
+        for make in (None, some_keys):
+            q, k, v = inputs(*batch, heads=heads, dtype=dtype)
+            mask = make and make(*batch, q.shape[-2], k.shape[-2])
+            before = [x if x is None else x.clone() for x in (q, k, v, mask)]
+            got = multi_head(q, k, v, heads, mask)
+            close(got, in_heads(*before[:3], heads, before[3]))
+            for now, then in zip((q, k, v, mask), before, strict=True):
+                assert then is None or now.equal(then)
 
 
-@exercise.valid
-def on_other_sizes(multi_head):
-    draw = partial(inputs, sizes=(3, 6, 5, 7), large=9000.0, seed=5)
-    examine(multi_head, draw=draw, heads=(4, 3))
+START, MASKS, DRAWN = "    for batch", "(None, some_keys)", "dtype=dtype)"
+BATCHES, HEADS = ("(((),", "((2, 2),"), ("64, 3)", "32, 2)")
+CLOSE, ALIKE = "close(got, ", "got.shape == want.shape and got.dtype == want.dtype"
+FORMULA, MASK = "in_heads(*before[:3], heads, before[3])", "before[3]))"
+OWN = FORMULA.replace("in_heads", "multi_heads.plain")
+AFTER, UNCHANGED = "zip((q, k, v, mask), before", "then is None or now.equal(then)"
 
 
-@exercise.valid
-def against_one_of_its_own(multi_head):
-    examine(multi_head, want=plain)
+def agreeing(how: str, formula: str = FORMULA) -> tuple[str, str]:
+    """The edit that has `got` agree with `want` in that way."""
+    return f"{CLOSE}{FORMULA})", f"want = {formula}\n            {how}"
 
 
-@exercise.valid
-def by_exceptions_of_its_own(multi_head):
-    def agree(got, want):
-        if got.shape != want.shape or got.dtype != want.dtype:
-            raise TypeError(f"expected {tuple(want.shape)}, got {tuple(got.shape)}")
-        if not (got - want).abs().max() < (1e-6 if got.dtype == torch.float64 else 1e-2):
-            raise ValueError("the numbers differ")
-
-    examine(multi_head, agree=agree)
-
-
-@exercise.valid
-def one_head_at_a_time(multi_head):
+variants.right(
+    exercise, plain, (FORMULA, OWN),
+    (DRAWN, "dtype=dtype, sizes=(3, 6, 5, 7), large=9000.0, seed=5)",
+     HEADS[0], "64, 4)", HEADS[1], "32, 3)"),
+    agreeing(f"if not ({ALIKE}):\n                raise TypeError(got.shape)\n"
+             "            if not (got - want).abs().max() < (1e-6 if dtype.itemsize > 4 else 1e-2):"
+             "\n                raise ValueError(got)"),
     # what is asked of a head is what the same function makes of its numbers alone
-    def want(q, k, v, heads, mask):
-        parts = zip(*(x.chunk(heads, dim=-1) for x in (q, k, v)), strict=True)
-        joined = torch.cat([multi_head(*one, 1, mask) for one in parts], dim=-1)
-        close(joined, in_heads(q, k, v, heads, mask))
-        return joined
-
-    examine(multi_head, want=want)
-
-
-NOTHING_REFUSED = (
-    "it refuses nothing: call multi_head, assert what must hold, and catch none of the errors"
-)
-
-
-@exercise.mutant(NOTHING_REFUSED)
-def nothing_is_called(multi_head):
-    assert callable(multi_head)
-
-
-@exercise.mutant(NOTHING_REFUSED)
-def errors_caught(multi_head):
-    try:
-        examine(multi_head)
-    except Exception:
-        pass
-
-
-@exercise.mutant("it compares, but nothing comes of it: assert that the numbers agree")
-def nothing_asserted(multi_head):
-    examine(multi_head, agree=lambda got, want: torch.allclose(got, want), unchanged="")
-
-
-@exercise.mutant("it looks at the shape only: compare the numbers, too")
-def only_the_shape(multi_head):
-    def agree(got, want):
-        assert got.shape == want.shape
-
-    examine(multi_head, agree=agree, unchanged="")
-
-
-@exercise.mutant("one number that is right is enough for it: ask for all of them, not for any")
-def any_for_all(multi_head):
-    def agree(got, want):
-        assert got.dtype == want.dtype
-        assert got.isclose(want).any()
-
-    examine(multi_head, agree=agree)
-
-
-@exercise.mutant("it compares means only: right numbers in the wrong places pass")
-def only_the_means(multi_head):
-    examine(multi_head, agree=lambda got, want: close(got.mean(), want.mean()))
-
-
-@exercise.mutant("it compares each row after sorting it: right numbers in the wrong heads pass")
-def sorted_rows(multi_head):
-    def agree(got, want):
-        close(got.sort(-1).values, want.sort(-1).values)
-
-    examine(multi_head, agree=agree)
-
-
-@exercise.mutant("NaN slips through, since `nan > x` is False: assert that the difference is small")
-def nan_slips_through(multi_head):
-    def agree(got, want):
-        assert got.dtype == want.dtype
-        if (got - want).abs().max() > 1e-3:
-            raise AssertionError("the numbers differ")
-
-    examine(multi_head, agree=agree)
-
-
-@exercise.mutant("what it expects comes from the function itself: work it out without it")
-def compared_with_itself(multi_head):
-    examine(multi_head, want=multi_head)
-
-
-@exercise.mutant("there is always one head, and splitting in one is easy: try more")
-def always_one_head(multi_head):
-    examine(multi_head, heads=(1, 1))
-
-
-@exercise.mutant("there are always two heads: try another number, too")
-def always_two_heads(multi_head):
-    examine(multi_head, heads=(2, 2))
-
-
-@exercise.mutant("a head is one number wide, and dividing by 1 changes nothing: make it wider")
-def heads_of_width_one(multi_head):
-    examine(multi_head, draw=partial(inputs, sizes=(4, 5, 1, 1)))
-
-
-@exercise.mutant(
-    "all widths are equal, so a scale from the wrong one fits: give the values their own"
-)
-def values_as_wide_as_the_keys(multi_head):
-    examine(multi_head, draw=partial(inputs, sizes=(4, 5, 6, 6)))
-
-
-@exercise.mutant("there are always as many queries as keys: try fewer queries than keys")
-def as_many_queries_as_keys(multi_head):
-    examine(multi_head, draw=partial(inputs, sizes=(5, 5, 6, 2)))
-
-
-@exercise.mutant("there is one query only, so the rows cannot be mixed up: try several")
-def a_single_query(multi_head):
-    examine(
-        multi_head,
-        draw=partial(inputs, sizes=(1, 5, 6, 2), large=1000.0),
-        masks=(None, partial(some_keys, empty=0), partial(some_keys, empty=9)),
-    )
-
-
-@exercise.mutant("all inputs are ones: whatever the weights, the mean is the same. Draw them")
-def inputs_of_ones(multi_head):
-    def ones(*batch, heads, dtype):
-        return [torch.ones_like(x) for x in inputs(*batch, heads=heads, dtype=dtype)]
-
-    examine(multi_head, draw=ones)
-
-
-@exercise.mutant("no mask is ever tried")
-def no_mask_tried(multi_head):
-    examine(multi_head, masks=(None,))
-
-
-@exercise.mutant("a mask is always there: try it without one, too")
-def always_a_mask(multi_head):
-    examine(multi_head, masks=(some_keys,))
-
-
-@exercise.mutant(
-    "one mask serves the whole batch, and meets no axis but its own: give each sentence its mask"
-)
-def one_mask_for_the_batch(multi_head):
-    def mask(*shape):
-        return some_keys(*shape[-2:])
-
-    examine(multi_head, masks=(None, mask))
-
-
-@exercise.mutant("the mask allows everything, so it may as well be ignored: forbid some keys")
-def mask_of_all_true(multi_head):
-    examine(multi_head, masks=(None, partial(torch.ones, dtype=torch.bool)))
-
-
-@exercise.mutant("no query is without a key: try a row of the mask that is all False")
-def no_empty_row(multi_head):
-    examine(multi_head, masks=(None, partial(some_keys, empty=9)))
-
-
-@exercise.mutant("all scores are small: try some of a thousand, where exp overflows")
-def small_scores(multi_head):
-    examine(multi_head, draw=partial(inputs, large=1.0))
-
-
-@exercise.mutant("every input has a batch: try two matrices without one, too")
-def always_a_batch(multi_head):
-    examine(multi_head, batches=((2,), (2, 3)))
-
-
-@exercise.mutant("there is one leading axis at most: try two, too")
-def one_leading_axis_at_most(multi_head):
-    examine(multi_head, batches=((), (2,)))
-
-
-@exercise.mutant("no input has a batch: try leading axes, too")
-def never_a_batch(multi_head):
-    examine(multi_head, batches=((), ()))
-
-
-@exercise.mutant(
-    "one input without a mask shows little: try masks, leading axes, large scores and two dtypes"
-)
-def one_simple_input(multi_head):
-    q, k, v = inputs(heads=3, large=1.0, dtype=torch.float32)
-    close(multi_head(q, k, v, 3), in_heads(q, k, v, 3))
-
-
-@exercise.mutant("it does not look whether the inputs are still the same after the call")
-def inputs_not_looked_at(multi_head):
-    examine(multi_head, unchanged="")
-
-
-@exercise.mutant("q and k are not looked at after the call: they are inputs and may not change")
-def queries_and_keys_not_looked_at(multi_head):
-    examine(multi_head, unchanged="vm")
-
-
-@exercise.mutant("the mask is not looked at after the call: it is an input and may not change")
-def mask_not_looked_at(multi_head):
-    examine(multi_head, unchanged="qkv")
-
-
-@exercise.mutant("only float64 is tried: float32 should give float32")
-def only_float64(multi_head):
-    examine(multi_head, dtypes=(torch.float64, torch.float64))
-
-
-@exercise.mutant("only float32 is tried: float64 should give float64")
-def only_float32(multi_head):
-    examine(multi_head, dtypes=(torch.float32, torch.float32))
-
-
-@exercise.mutant("the tolerance is too wide: wrong numbers pass, too")
-def tolerance_too_wide(multi_head):
-    def agree(got, want):
-        assert (got.shape, got.dtype) == (want.shape, want.dtype)
-        assert torch.allclose(got, want, atol=1.0)
-
-    examine(multi_head, agree=agree)
-
-
-BITS = (
-    "the tolerance is too small, or bits are compared: another order of the same sums is right, too"
-)
-
-
-@exercise.mutant(BITS)
-def exact_equality(multi_head):
-    def agree(got, want):
-        assert got.dtype == want.dtype
-        assert got.equal(want)
-
-    examine(multi_head, want=plain, agree=agree)
-
-
-@exercise.mutant(BITS)
-def tolerance_too_small(multi_head):
-    def agree(got, want):
-        assert got.dtype == want.dtype
-        assert torch.allclose(got, want, rtol=1e-12, atol=1e-12)
-
-    examine(multi_head, want=plain, agree=agree)
-
-
-@exercise.mutant("its own formula scales by the whole width, so it refuses what is right")
-def formula_scaled_by_the_whole_width(multi_head):
-    def want(q, k, v, heads, mask):
-        return in_heads(q, k, v, heads, mask, scale=q.shape[-1] ** 0.5)
-
-    examine(multi_head, want=want)
-
-
-@exercise.mutant("its own formula cuts up rows instead of the width, so it refuses what is right")
-def formula_split_by_a_view(multi_head):
-    examine(multi_head, want=partial(in_heads, cut=viewed))
-
-
-@exercise.mutant("its own heads take every so many numbers, so it refuses what is right")
-def formula_interleaved(multi_head):
-    examine(multi_head, want=partial(in_heads, cut=interleaved, merge=joined_interleaved))
-
-
-@exercise.mutant("it takes True for forbidden, so it refuses what is right: True means may attend")
-def formula_with_the_mask_inverted(multi_head):
-    def want(q, k, v, heads, mask):
-        return in_heads(q, k, v, heads, mask if mask is None else ~mask)
-
-    examine(multi_head, want=want)
-
-
-@exercise.mutant(
+    agreeing(f"close(want, {FORMULA})\n            close(got, want)",
+             "torch.cat([multi_head(*one, 1, before[3]) "
+             "for one in zip(*(x.chunk(heads, -1) for x in before[:3]))], dim=-1)"),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "it refuses nothing: call multi_head, assert what must hold, and catch none of the errors": (
+        START, f"    return\n{START}"),
+    "it compares, but nothing comes of it: assert that the numbers agree": (
+        *agreeing("torch.allclose(got, want)"), UNCHANGED, "True"),
+    "it looks at the shape only: compare the numbers, too": (
+        *agreeing("assert got.shape == want.shape"), UNCHANGED, "True"),
+    "one number that is right is enough for it: ask for all of them, not for any": (
+        agreeing("assert got.dtype == want.dtype and got.isclose(want).any()")),
+    "it compares means only: right numbers in the wrong places pass": (
+        agreeing("close(got.mean(), want.mean())")),
+    "it compares each row after sorting it: right numbers in the wrong heads pass": (
+        agreeing("close(got.sort(-1).values, want.sort(-1).values)")),
+    "NaN slips through, since `nan > x` is False: assert that the difference is small": (
+        agreeing("assert got.dtype == want.dtype and not (got - want).abs().max() > 1e-3")),
+    "what it expects comes from the function itself: work it out without it": (
+        "in_heads(", "multi_head("),
+    "there is always one head, and splitting in one is easy: try more": (
+        HEADS[0], "64, 1)", HEADS[1], "32, 1)"),
+    "there are always two heads: try another number, too": (HEADS[0], "64, 2)"),
+    "a head is one number wide, and dividing by 1 changes nothing: make it wider": (
+        DRAWN, "dtype=dtype, sizes=(4, 5, 1, 1))"),
+    "all widths are equal, so a scale from the wrong one fits: give the values their own": (
+        DRAWN, "dtype=dtype, sizes=(4, 5, 6, 6))"),
+    "there are always as many queries as keys: try fewer queries than keys": (
+        DRAWN, "dtype=dtype, sizes=(5, 5, 6, 2))"),
+    "there is one query only, so the rows cannot be mixed up: try several": (
+        DRAWN, "dtype=dtype, sizes=(1, 5, 6, 2))",
+        MASKS, "(None, *(lambda *n, i=i: some_keys(*n, empty=i) for i in (0, 9)))"),
+    "all inputs are ones: whatever the weights, the mean is the same. Draw them": (
+        "inputs(*batch, heads=heads, dtype=dtype)",
+        "map(torch.ones_like, inputs(*batch, heads=heads, dtype=dtype))"),
+    "no mask is ever tried": (MASKS, "(None,)"),
+    "a mask is always there: try it without one, too": (MASKS, "(some_keys,)"),
+    "one mask serves the whole batch, and meets no axis but its own: give each sentence its mask": (
+        "make(*batch, ", "make("),
+    "the mask allows everything, so it may as well be ignored: forbid some keys": (
+        MASKS, "(None, lambda *n: torch.ones(n, dtype=torch.bool))"),
+    "no query is without a key: try a row of the mask that is all False": (
+        MASKS, "(None, lambda *n: some_keys(*n, empty=9))"),
+    "all scores are small: try some of a thousand, where exp overflows": (
+        DRAWN, "dtype=dtype, large=1.0)"),
+    "every input has a batch: try two matrices without one, too": (
+        BATCHES[0], "(((2,),", BATCHES[1], "((2, 3),"),
+    "there is one leading axis at most: try two, too": (BATCHES[1], "((2,),"),
+    "no input has a batch: try leading axes, too": (BATCHES[1], "((),"),
+    "one input without a mask shows little: try masks, leading axes, large scores and two dtypes": (
+        START, "    q, k, v = inputs(heads=3, large=1.0, dtype=torch.float32)\n"
+        f"    return close(multi_head(q, k, v, 3), in_heads(q, k, v, 3))\n{START}"),
+    "it does not look whether the inputs are still the same after the call": (UNCHANGED, "True"),
+    "q and k are not looked at after the call: they are inputs and may not change": (
+        AFTER, "zip((v, mask), before[2:]"),
+    "the mask is not looked at after the call: it is an input and may not change": (
+        AFTER, "zip((q, k, v), before[:3]"),
+    "only float64 is tried: float32 should give float32": ("torch.float32", "torch.float64"),
+    "only float32 is tried: float64 should give float64": ("torch.float64", "torch.float32"),
+    "the tolerance is too wide: wrong numbers pass, too": (
+        agreeing(f"assert {ALIKE} and torch.allclose(got, want, atol=1.0)")),
+    "the tolerance is too small, or bits are compared: another order of the same sums is right, "
+    "too": [
+        agreeing("assert got.dtype == want.dtype and got.equal(want)", OWN),
+        agreeing(f"assert {ALIKE} and torch.allclose(got, want, rtol=1e-12, atol=1e-12)", OWN)],
+    "its own formula scales by the whole width, so it refuses what is right": (
+        MASK, "before[3], scale=q.shape[-1] ** 0.5))"),
+    "its own formula cuts up rows instead of the width, so it refuses what is right": (
+        MASK, "before[3], cut=lambda x, h: x.reshape(*x.shape[:-2], h, x.shape[-2], -1)))"),
+    "its own heads take every so many numbers, so it refuses what is right": (
+        MASK, "before[3], cut=lambda x, h: x.unflatten(-1, (-1, h)).movedim(-1, -3), "
+        "merge=lambda x: x.movedim(-3, -1).flatten(-2)))"),
+    "it takes True for forbidden, so it refuses what is right: True means may attend": (
+        MASK, "mask if mask is None else ~before[3]))"),
     "it refuses everything, the right ones too: run it on a function you trust. The formula may be "
-    "wrong, or the tolerance too small"
-)
-def all_refused(multi_head):
-    q, k, v = inputs(heads=3)
-    assert multi_head(q, k, v, 3).shape == q.shape
+    "wrong, or the tolerance too small": [
+        (CLOSE, "close(got.mT, "),
+        (START, "    q, k, v = inputs(heads=3)\n"
+         f"    assert multi_head(q, k, v, 3).shape == q.shape\n    return\n{START}")],
+})  # fmt: skip

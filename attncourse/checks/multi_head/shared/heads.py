@@ -1,11 +1,8 @@
-"""Splitting a width into heads and joining it again, right and wrong, for those that do both."""
-
-from collections.abc import Callable
+"""Splitting a width into heads and joining it again, and the softmax of each: right and wrong."""
 
 import torch
 
-from attncourse.checks.dot_product.shared import masked_softmax
-from attncourse.checks.exercise import Exercise
+from attncourse.checks.dot_product.shared import masked_softmax as masked
 
 
 def split(x, heads):
@@ -16,6 +13,15 @@ def split(x, heads):
 def join(x):
     """(..., heads, n, d_h) as (..., n, heads * d_h)."""
     return x.transpose(-3, -2).flatten(-2)
+
+
+def head_by_head(q, k, v, heads, mask=None):
+    """Attention in each head, whose numbers are neighbours in a row."""
+    out = []
+    for a, b, c in zip(*(x.tensor_split(heads, dim=-1) for x in (q, k, v)), strict=True):
+        scores = torch.einsum("...ic,...jc->...ij", a, b) / a.shape[-1] ** 0.5
+        out.append(masked.by_its_formula(scores, mask) @ c)
+    return torch.cat(out, dim=-1)
 
 
 def viewed(x, heads):
@@ -46,51 +52,29 @@ INTERLEAVED = (
 JOINED = (
     "the heads are joined without a swap: bring the heads next to the width, then merge the two"
 )
-WRONG = {
-    "split_by_a_view": (viewed, join, VIEWED),
-    "split_and_joined_by_a_view": (viewed, joined_by_reshape, VIEWED),
-    "split_interleaved": (interleaved, join, INTERLEAVED),
-    "split_and_joined_interleaved": (interleaved, joined_interleaved, INTERLEAVED),
-    "joined_by_a_reshape": (split, joined_by_reshape, JOINED),
-    "joined_interleaved": (
-        split,
-        joined_interleaved,
-        "the heads are joined number by number: all of the first head comes before the second",
-    ),
+# how to split, how to join, and what is wrong with the two
+CUTS = {
+    (viewed, join): VIEWED,
+    (viewed, joined_by_reshape): VIEWED,
+    (interleaved, join): INTERLEAVED,
+    (interleaved, joined_interleaved): INTERLEAVED,
+    (split, joined_by_reshape): JOINED,
+    (split, joined_interleaved): "the heads are joined number by number: all of the first head "
+    "comes before the second",
 }
-
-# of the ways to a masked softmax, those that may go wrong anew once there are heads
-SOFTMAXES = (
-    masked_softmax.times_the_rows_with_a_key,
-    masked_softmax.by_its_formula,
-    masked_softmax.scores_only,
-    masked_softmax.softmax_over_queries,
-    masked_softmax.unstable,
-    masked_softmax.masked_late,
-    masked_softmax.mask_after_the_softmax,
-    masked_softmax.mask_ignored,
-    masked_softmax.mask_inverted,
-    masked_softmax.mask_is_not_optional,
-    masked_softmax.zero_fill,
-    masked_softmax.fill_with_minus_thousand,
-    masked_softmax.nan_for_an_empty_row,
-    masked_softmax.uniform_for_an_empty_row,
-    masked_softmax.nan_gradient_for_an_empty_row,
-)
 
 
 def minus_infinity_times_the_mask(scores, mask=None):
     return scores.softmax(-1) if mask is None else (scores + (~mask) * -torch.inf).softmax(-1)
 
 
-def large_number_and_zeros(scores, mask=None):
-    if mask is None:
-        return scores.softmax(-1)
-    return scores.masked_fill(~mask, -1e9).softmax(-1).masked_fill(~mask, 0.0)
-
-
 def large_number_alone(scores, mask=None):
     return (scores if mask is None else scores.masked_fill(~mask, -1e9)).softmax(-1)
+
+
+def large_number_and_zeros(scores, mask=None):
+    weights = large_number_alone(scores, mask)
+    return weights if mask is None else weights.masked_fill(~mask, 0.0)
 
 
 def large_number_added(scores, mask=None):
@@ -98,34 +82,26 @@ def large_number_added(scores, mask=None):
 
 
 EMPTY = "fill with -inf, since scores may be lower than a large number; and zeros where no key is"
-LARGE = {
+# of the ways to a masked softmax, those that may go wrong anew once there are heads
+SOFTMAXES = {way: masked.WAYS[way] for way in (
+    masked.times_the_rows_with_a_key, masked.by_its_formula, masked.scores_only,
+    masked.softmax_over_queries, masked.unstable, masked.masked_late, masked.mask_after_the_softmax,
+    masked.mask_ignored, masked.mask_inverted, masked.mask_is_not_optional, masked.zero_fill,
+    masked.fill_with_minus_thousand, masked.nan_for_an_empty_row, masked.uniform_for_an_empty_row,
+    masked.nan_gradient_for_an_empty_row,
+)} | {
     minus_infinity_times_the_mask: "-inf times 0 is NaN: use masked_fill",
-    large_number_and_zeros: masked_softmax.SMALL,
+    large_number_and_zeros: masked.SMALL,
     large_number_alone: EMPTY,
     large_number_added: EMPTY,
-}
-
-HINTS = {way: masked_softmax.WAYS[way] for way in SOFTMAXES} | LARGE
+}  # fmt: skip
 
 
-def add_softmaxes(exercise: Exercise, answer: Callable) -> None:
-    """Give the exercise `answer(softmax, *args)` for each of them, right or wrong."""
-    for way, hint in HINTS.items():
-
-        def answered(*args, way=way, **kwargs):
-            return answer(way, *args, **kwargs)
-
-        answered.__name__ = way.__name__
-        keep = exercise.valid if hint is None else exercise.mutant(hint)
-        keep(answered)
-
-
-def add_to(exercise: Exercise, answer: Callable) -> None:
-    """Give the exercise `answer(split, join, *args)` for each wrong way to split and join."""
-    for name, (cut, merge, hint) in WRONG.items():
-
-        def answered(*args, cut=cut, merge=merge, **kwargs):
-            return answer(cut, merge, *args, **kwargs)
-
-        answered.__name__ = name
-        exercise.mutant(hint)(answered)
+def first_key_hidden(q, k):
+    """Positive queries; keys of which the first weighs most, or all others less than any number to
+    fill with; and the mask that hides the first.
+    """
+    first = torch.arange(k.shape[-2]) == 0
+    high = torch.where(first[:, None], 1e3, 1.0) * (1 + k.abs())
+    far = torch.where(first[:, None], 1.0, -1e10) * (1 + k.abs())
+    return 1 + q.abs(), high, far, (~first).expand(q.shape[-2], -1)
