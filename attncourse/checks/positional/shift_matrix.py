@@ -173,7 +173,8 @@ variants.wrong(exercise, plain, {
     "every offset needs its own matrix: the angles have an axis more than the offsets": (
         ANGLES, "offset *"),
     ONE_ONLY: [
-        (BLOCKS, "torch.block_diag(*in_rows(cosine, sine, -sine, cosine))"),
+        (BLOCKS, "torch.block_diag(*(torch.stack([c, s, -s, c]).reshape(2, 2) "
+         "for c, s in zip(cosine, sine, strict=True)))"),
         (ANGLES, "offset.new_tensor([offset.item()]) *")],
     "it wants a row of offsets: one has no axis, and a tensor of them may have several": (
         ANGLES, "offset[:, None] *"),
