@@ -8,7 +8,8 @@ from attncourse.checks.exercise import Case, Exercise, Source
 LOOP = (
     "it loops over the lags, or takes the gradients of all n outputs: take those of the last one, "
     "and one norm over two axes gives all lags"
-)CHANGES = "x changes, or wants a gradient from now on, wherever else it is used: ask it of a copy of x"
+)
+CHANGES = "x changes, or wants a gradient from now on, wherever it is used: ask it of a copy of x"
 exercise = Exercise(
     name="gradient_by_lag",
     chapter="recurrence",
