@@ -2,7 +2,7 @@
 
 import torch
 
-from attncourse.checks import variants
+from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 
 exercise = Exercise(
@@ -23,9 +23,6 @@ exercise = Exercise(
         "write out[..., even, even] and out[..., even + 1, even + 1] = cosine, "
         "out[..., even, even + 1] = sine, out[..., even + 1, even] = -sine.",
     ),
-    usual_hints={
-        "detached": "no gradient reaches the offset: detach nothing, and make no tensor of numbers",
-    },
     without={
         "loops": "it goes over rows, and the longer offsets have no more of them",
         "viewed": "no offsets of several axes lie by columns",
@@ -181,4 +178,5 @@ variants.wrong(exercise, plain, {
     "it loops over the offsets: all matrices can be made at once": (
         BLOCKS,
         f"torch.stack([one for one in {BLOCKS}.reshape(-1, d, d)]).reshape(*offset.shape, d, d)"),
+    hints.CHANGES: ("    even", "    offset *= 1 + 1e-12\n    even"),
 })  # fmt: skip

@@ -29,12 +29,7 @@ exercise = Exercise(
         "torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[..., :d], and the arange "
         "gets dtype=positions.dtype and device=positions.device",
     ),
-    usual_hints={
-        "always_float64": DOUBLE,
-        "float32_inside": SINGLE,
-        "detached": "no gradient reaches the positions: detach nothing, and make no tensor of "
-        "numbers",
-    },
+    usual_hints={"always_float64": DOUBLE, "float32_inside": SINGLE},
     without={"loops": "it goes over rows, and the longer positions have no more of them"},
 )
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from attncourse.checks import variants
+from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 
 LOOP = "it loops over the sequences or the positions: one index serves them all"
@@ -112,4 +112,6 @@ variants.wrong(exercise, plain, {
     LOOP: [
         (f"last{FILL}", f"torch.stack([{ONE_BY_ONE.format(ends)}])")
         for ends in ("lengths", "lengths.tolist()", "[lengths[i] for i in range(len(states))]")],
+    hints.CHANGES: (
+        "    *batch", "    states.masked_fill_((lengths == 0)[..., None, None], 0)\n    *batch"),
 })  # fmt: skip

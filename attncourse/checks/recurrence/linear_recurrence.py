@@ -136,21 +136,6 @@ def divided_by_the_product(a, b):
     return product * (b / product).cumsum(-2)
 
 
-@exercise.mutant("by logarithms the signs get lost, and 0 has none: a may be 0 or negative")
-def by_logarithms(a, b):
-    logs = a.abs().log().cumsum(-2)
-    return logs.exp() * (b * (-logs).exp()).cumsum(-2)
-
-
-@exercise.mutant(LOOP)
-def loop_over_positions(a, b):
-    state, states = 0, []
-    for one, other in zip(a.unbind(-2), b.unbind(-2), strict=True):
-        state = one * state + other
-        states.append(state)
-    return torch.stack(states, dim=-2)
-
-
 @exercise.mutant("it holds a number for every pair of positions: n numbers are enough in each turn")
 def product_for_every_pair(a, b):
     n = a.shape[-2]
@@ -172,7 +157,11 @@ def read_while_written(a, b):
 
 
 variants.wrong(exercise, divided_by_the_product, {
-    DIVIDES: ("(b / product)", "(b / (product + 1e-12))")})  # fmt: skip
+    DIVIDES: ("b / product", "b / (product + 1e-12)"),
+    "by logarithms the signs get lost, and 0 has none: a may be 0 or negative": (
+        "product = a.cumprod(-2)", "logs = a.abs().log().cumsum(-2)",
+        "product * (b / product)", "logs.exp() * (b * (-logs).exp())"),
+})  # fmt: skip
 variants.wrong(exercise, read_while_written, {
     "the input changes: make new tensors in each turn": (
         "1, a.clone(), b.clone()", "1, a, b", ":-reach, :]", ":-reach, :].clone()"),

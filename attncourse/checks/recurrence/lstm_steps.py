@@ -1,13 +1,11 @@
 """Exercise lstm_steps: an LSTM whose output is read from the cell before the step."""
 
 import torch
-import torch.nn.functional as F
 
-from attncourse.checks import hints, variants
+from attncourse.checks import variants
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.recurrence.shared.written import TORCH_RECURRENCE
 
-LOOP = "it loops over the sentences too: one step serves them all"
 exercise = Exercise(
     name="lstm_steps",
     chapter="recurrence",
@@ -26,7 +24,7 @@ exercise = Exercise(
     also_forbidden=TORCH_RECURRENCE,
     # the loop over the tokens is the point; one over sentences is not
     steps_allowed=3.0,
-    usual_hints={"loops": LOOP},
+    usual_hints={"loops": "it loops over the sentences too: one step serves them all"},
 )
 
 
@@ -44,20 +42,14 @@ def lstm_steps(x, w_ih, w_hh, b):
 
 @exercise.reference
 def by_hand(x, w_ih, w_hh, b):
-    h = w_hh.shape[-1]
-    gates = [slice(k * h, (k + 1) * h) for k in range(4)]
+    weights, h = torch.cat([w_ih, w_hh], dim=1), w_hh.shape[-1]
     state = cell = 0 * (x[..., 0, :1] + b[:h])
     states = []
     for t in range(x.shape[-2]):
-        summed = [
-            (w_ih[rows] * x[..., t, None, :]).sum(-1)
-            + (w_hh[rows] * state[..., None, :]).sum(-1)
-            + b[rows]
-            for rows in gates
-        ]
-        i, f, o = (summed[k].sigmoid() for k in (0, 1, 3))
-        cell = f * cell + i * summed[2].tanh()
-        state = o * cell.tanh()
+        read = torch.cat([x[..., t, :], state], dim=-1)
+        i, f, g, o = ((weights * read[..., None, :]).sum(-1) + b).unflatten(-1, (4, h)).unbind(-2)
+        cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
+        state = o.sigmoid() * cell.tanh()
         states.append(state)
     return torch.stack(states, dim=-2)
 
@@ -96,11 +88,11 @@ def plain(x, w_ih, w_hh, b):
 
 @exercise.valid
 def inputs_multiplied_before_the_loop(x, w_ih, w_hh, b):
-    read, h = F.linear(x, w_ih, b), w_hh.shape[-1]
+    read, h = torch.nn.functional.linear(x, w_ih, b), w_hh.shape[-1]
     hidden = cell = x.new_zeros(*x.shape[:-2], h)
     out = x.new_zeros(*x.shape[:-1], h)
     for t in range(x.size(-2)):
-        gates = read[..., t, :] + F.linear(hidden, w_hh)
+        gates = read[..., t, :] + torch.nn.functional.linear(hidden, w_hh)
         i, f, o = (gates[..., k * h : (k + 1) * h].sigmoid() for k in (0, 1, 3))
         cell = torch.addcmul(f * cell, i, torch.tanh(gates[..., 2 * h : 3 * h]))
         hidden = o * torch.tanh(cell)
@@ -130,9 +122,7 @@ NOTED, END = "        states.append(hidden)\n", "torch.stack(states, dim=-2)"
 LATE = (f"        cell = {NEW}\n        hidden = {SHOWN}\n",
         f"        hidden = {SHOWN}\n        cell = {NEW}\n")  # fmt: skip
 variants.right(
-    exercise,
-    plain,
-    (*LATE, f"        hidden = {SHOWN}", f"        hidden = o.sigmoid() * ({NEW}).tanh()"),
+    exercise, plain, (*LATE, f"hidden = {SHOWN}", f"hidden = o.sigmoid() * ({NEW}).tanh()")
 )
 variants.wrong(exercise, plain, {
     "the gates have changed places: they were right, in torch's order i, f, g, o": [
@@ -157,14 +147,4 @@ variants.wrong(exercise, plain, {
         "* cell +", "* cell.detach() +"),
     "the cell is written over, and autograd needs the old one: make a new cell": (
         NEW, "cell.mul_(f.sigmoid()).add_(i.sigmoid() * g.tanh())"),
-    hints.BATCH: (
-        "    hidden = cell", "    batch, _, _ = x.shape\n    hidden = cell",
-        "*x.shape[:-2]", "batch"),
 })  # fmt: skip
-
-
-@exercise.mutant(LOOP)
-def loop_over_sentences(x, w_ih, w_hh, b):
-    if x.dim() == 2:
-        return plain(x, w_ih, w_hh, b)
-    return torch.stack([loop_over_sentences(one, w_ih, w_hh, b) for one in x])

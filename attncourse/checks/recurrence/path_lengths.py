@@ -140,15 +140,3 @@ variants.wrong(exercise, plain, {
         UP, "reads.float() @ known.float()", NOTED, "(known > 0) & (steps < 0)"),
     hints.CHANGES: (END, "reads.fill_diagonal_(True)\n    return steps"),
 })  # fmt: skip
-
-
-@exercise.mutant(LOOP)
-def loop_over_positions(reads, layers):
-    rows, steps = reads.double(), []
-    for known in torch.eye(len(reads), dtype=torch.float64, device=reads.device):
-        row = torch.full((len(reads),), -1, device=reads.device)
-        for k in range(layers + 1):
-            row = torch.where((known > 0) & (row < 0), k, row)
-            known = (known @ rows).clamp(max=1)
-        steps.append(row)
-    return torch.stack(steps)

@@ -111,13 +111,6 @@ def weights_side_by_side(x, w_x, w_h, b, first=None):
     return torch.cat(states, dim=-2)
 
 
-@exercise.mutant(ONCE)
-def each_from_the_beginning(x, w_x, w_h, b, first=None):
-    ends = range(1, x.shape[-2] + 1)
-    last = [plain(x[..., :end, :], w_x, w_h, b, first)[..., -1, :] for end in ends]
-    return torch.stack(last, dim=-2)
-
-
 STEP = "torch.tanh(token @ w_x.mT + state @ w_h.mT + b)"
 BEGIN, STACK, TOKENS = (
     "zeros if first is None else first",
