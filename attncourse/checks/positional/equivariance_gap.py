@@ -2,6 +2,7 @@
 
 import torch
 
+from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 
 exercise = Exercise(
@@ -24,6 +25,7 @@ exercise = Exercise(
     ),
     # where the gap is 0 a norm has no gradient
     differentiable=False,
+    usual_hints={"loops": "it loops over the tokens: an index permutes all of them at once"},
 )
 
 
@@ -74,289 +76,86 @@ def cases(draw):
     )
 
 
-def norm(x, dims=(-2, -1)):
-    return x.square().sum(dims).sqrt()
-
-
-def gap(out, permuted_out, order, *, want=None, size=norm, beside=None):
-    """The right answer, with the places where a wrong one departs from it as arguments."""
-    want = out[..., order, :] if want is None else want
-    return size(permuted_out - want) / size(out if beside is None else beside)
-
-
 @exercise.valid
-def ratio_of_norms(out, permuted_out, order):
-    return gap(out, permuted_out, order)
+def plain(out, permuted_out, order):
+    want = out[..., order, :]
+    apart = permuted_out - want
+    far = apart.square().sum((-2, -1)).sqrt()
+    size = out.square().sum((-2, -1)).sqrt()
+    gap = far / size
+    return gap
 
 
-@exercise.valid
-def by_matrix_norm(out, permuted_out, order):
-    want = out.index_select(-2, order)
-    return torch.linalg.matrix_norm(want - permuted_out) / torch.linalg.matrix_norm(out)
-
-
-@exercise.valid
-def flattened(out, permuted_out, order):
-    apart = (permuted_out - out[..., order, :]).flatten(-2).norm(dim=-1)
-    return apart / out.flatten(-2).norm(dim=-1)
-
-
-@exercise.valid
-def put_back_instead(out, permuted_out, order):
-    back = torch.empty_like(permuted_out)
-    back[..., order, :] = permuted_out
-    return gap(out, back, order, want=out)
-
-
-@exercise.valid
-def put_back_by_the_inverse(out, permuted_out, order):
-    return gap(out, permuted_out[..., order.argsort(), :], order, want=out)
-
-
-@exercise.valid
-def by_a_permutation_matrix(out, permuted_out, order):
-    matrix = torch.eye(len(order), dtype=out.dtype, device=out.device)[order]
-    return gap(out, permuted_out, order, want=matrix @ out)
-
-
-@exercise.valid
-def root_of_the_ratio_of_means(out, permuted_out, order):
-    apart = permuted_out - out[..., order, :]
-    return (apart.square().mean((-2, -1)) / out.square().mean((-2, -1))) ** 0.5
-
-
-@exercise.valid
-def a_tiny_epsilon(out, permuted_out, order):
-    return norm(permuted_out - out[..., order, :]) / (norm(out) + 1e-14)
-
+WANT, APART = "out[..., order, :]", "permuted_out - want"
+SUM, NORM = "sum((-2, -1))", ".square().sum((-2, -1)).sqrt()"
+FROBENIUS = (
+    *(f"apart{NORM}", "torch.linalg.matrix_norm(apart)"),
+    *(f"out{NORM}", "torch.linalg.matrix_norm(out)"),
+)
+EYE = "torch.eye(len(order), dtype=out.dtype, device=out.device)"
+variants.right(
+    exercise, plain,
+    FROBENIUS, (NORM, ".flatten(-2).norm(dim=-1)"),
+    # put back, instead of permuting both
+    (APART, "torch.empty_like(out)\n    apart[..., order, :] = permuted_out\n    apart -= out"),
+    (APART, "permuted_out[..., order.argsort(), :] - out"),
+    (WANT, f"{EYE}[order] @ out"),
+    (NORM, ".square().mean((-2, -1)) ** 0.5"),
+    ("/ size", "/ (size + 1e-14)"),
+)  # fmt: skip
 
 INVERSE = "the permutation is the inverse one: row i of the permuted output belongs to order[i]"
-
-
-@exercise.mutant(INVERSE)
-def inverse_permutation(out, permuted_out, order):
-    return gap(out, permuted_out, order, want=out[..., order.argsort(), :])
-
-
-@exercise.mutant(INVERSE)
-def permuted_once_more(out, permuted_out, order):
-    return gap(out, permuted_out[..., order, :], order, want=out)
-
-
 UNPERMUTED = "permute f(x), and it alone: compare f(x[order]), as it is given, with f(x)[order]"
-
-
-@exercise.mutant(UNPERMUTED)
-def not_permuted(out, permuted_out, order):
-    return gap(out, permuted_out, order, want=out)
-
-
-@exercise.mutant(UNPERMUTED)
-def both_permuted(out, permuted_out, order):
-    return gap(out, permuted_out[..., order, :], order)
-
-
 WIDTH = "the width is permuted: the tokens lie on the last axis but one"
-
-
-@exercise.mutant(WIDTH)
-def last_axis_picked(out, permuted_out, order):
-    return gap(out, permuted_out, order, want=out[..., order])
-
-
-@exercise.mutant(WIDTH)
-def width_permuted(out, permuted_out, order):
-    want = torch.cat([out[..., order], out[..., len(order) :]], dim=-1)
-    return gap(out, permuted_out, order, want=want)
-
-
-@exercise.mutant("the first axis is permuted: the tokens lie on the last axis but one")
-def first_axis_permuted(out, permuted_out, order):
-    return gap(out, permuted_out, order, want=out[order])
-
-
-@exercise.mutant("it needs one batch axis: any leading axes, or none, should work")
-def second_axis_permuted(out, permuted_out, order):
-    return gap(out, permuted_out, order, want=out[:, order])
-
-
-@exercise.mutant("it needs one batch axis: any leading axes, or none, should work")
-def norms_over_axes_from_the_front(out, permuted_out, order):
-    return gap(out, permuted_out, order, size=lambda x: norm(x, (1, 2)))
-
-
-@exercise.mutant("the gap is not relative: divide by the norm of f(x)")
-def not_relative(out, permuted_out, order):
-    return norm(permuted_out - out[..., order, :])
-
-
-@exercise.mutant("it is divided by the norm of f(x[order]): divide by that of f(x)")
-def beside_the_other_output(out, permuted_out, order):
-    return gap(out, permuted_out, order, beside=permuted_out)
-
-
-@exercise.mutant("it is divided by the sum of both norms: divide by that of f(x)")
-def beside_both_outputs(out, permuted_out, order):
-    return norm(permuted_out - out[..., order, :]) / (norm(out) + norm(permuted_out))
-
-
-@exercise.mutant("the root is missing: a norm is the root of the sum of squares")
-def squared(out, permuted_out, order):
-    return gap(out, permuted_out, order) ** 2
-
-
-@exercise.mutant("the norms are subtracted: take the norm of the difference")
-def difference_of_norms(out, permuted_out, order):
-    return (norm(permuted_out) - norm(out[..., order, :])).abs() / norm(out)
-
-
-@exercise.mutant("the differences are summed without squares: the norm is that of Frobenius")
-def sum_of_absolute_differences(out, permuted_out, order):
-    return gap(out, permuted_out, order, size=lambda x: x.abs().sum((-2, -1)))
-
-
-@exercise.mutant("only the largest difference counts: in the norm of Frobenius all of them do")
-def largest_difference(out, permuted_out, order):
-    return gap(out, permuted_out, order, size=lambda x: x.abs().amax((-2, -1)))
-
-
-@exercise.mutant("this is the spectral norm, the largest singular value: ord='fro' takes all")
-def spectral_norm(out, permuted_out, order):
-    return gap(out, permuted_out, order, size=lambda x: torch.linalg.matrix_norm(x, 2))
-
-
 PER_TOKEN = "each token has its own gap: one number for each sequence is asked for"
-
-
-@exercise.mutant(PER_TOKEN)
-def norms_over_the_width(out, permuted_out, order):
-    return gap(out, permuted_out, order, size=lambda x: norm(x, -1))
-
-
-@exercise.mutant(PER_TOKEN)
-def one_gap_for_each_token(out, permuted_out, order):
-    return norm(permuted_out - out[..., order, :], -1) / norm(out[..., order, :], -1)
-
-
-@exercise.mutant("the gaps of the tokens are averaged: sum all squares, then take one ratio")
-def mean_over_the_tokens(out, permuted_out, order):
-    want = out[..., order, :]
-    return (norm(permuted_out - want, -1) / norm(want, -1)).mean(-1)
-
-
-@exercise.mutant("the norms of the tokens are added up: sum all squares, then take one root")
-def sum_of_the_norms_of_the_tokens(out, permuted_out, order):
-    return gap(out, permuted_out, order, size=lambda x: norm(x, -1).sum(-1))
-
-
-@exercise.mutant("the difference is averaged and the norm of f(x) is not: treat both alike")
-def mean_beside_a_sum(out, permuted_out, order):
-    apart = permuted_out - out[..., order, :]
-    return apart.square().mean((-2, -1)).sqrt() / norm(out)
-
-
-@exercise.mutant("the whole batch makes one number: each sequence has a gap of its own")
-def one_number_for_the_batch(out, permuted_out, order):
-    return gap(out, permuted_out, order, size=torch.linalg.vector_norm)
-
-
-@exercise.mutant("it is averaged over the batch: each sequence has a gap of its own")
-def mean_over_the_batch(out, permuted_out, order):
-    return gap(out, permuted_out, order).mean()
-
-
-@exercise.mutant("axes of size 1 are left over: one number for each sequence is asked for")
-def axes_kept(out, permuted_out, order):
-    return gap(out, permuted_out, order)[..., None, None]
-
-
 EPSILON = "the epsilon is large enough to show where the outputs are small"
-
-
-@exercise.mutant(EPSILON)
-def epsilon_of_a_hundred_millionth(out, permuted_out, order):
-    return norm(permuted_out - out[..., order, :]) / (norm(out) + 1e-8)
-
-
 UNDER = "an epsilon under the root makes a gap where there is none: leave it out"
-
-
-@exercise.mutant(UNDER)
-def epsilon_under_one_root(out, permuted_out, order):
-    apart = (permuted_out - out[..., order, :]).square().sum((-2, -1))
-    return (apart + 1e-12).sqrt() / norm(out)
-
-
-@exercise.mutant(UNDER)
-def epsilon_under_both_roots(out, permuted_out, order):
-    return gap(out, permuted_out, order, size=lambda x: (x.square().sum((-2, -1)) + 1e-8).sqrt())
-
-
-@exercise.mutant("a small gap is set to 0: return it as it is")
-def small_gaps_to_zero(out, permuted_out, order):
-    size = gap(out, permuted_out, order)
-    return torch.where(size < 1e-3, 0, size)
-
-
 CAPPED = "the gap is cut off at the top: return it as it is"
-
-
-@exercise.mutant(CAPPED)
-def one_at_most(out, permuted_out, order):
-    return gap(out, permuted_out, order).clamp(max=1)
-
-
-@exercise.mutant(CAPPED)
-def two_at_most(out, permuted_out, order):
-    return gap(out, permuted_out, order).clamp(max=2)
-
-
-@exercise.mutant(EPSILON)
-def a_large_epsilon(out, permuted_out, order):
-    return norm(permuted_out - out[..., order, :]) / (norm(out) + 1e-6)
-
-
-@exercise.mutant("it says whether there is a gap: say how large it is")
-def yes_or_no(out, permuted_out, order):
-    return gap(out, permuted_out, order) > 1e-6
-
-
-@exercise.mutant("it gives a plain number: return a tensor, one number for each sequence")
-def plain_numbers(out, permuted_out, order):
-    return gap(out, permuted_out, order).tolist()
-
-
-@exercise.mutant("it loops over the tokens: an index permutes all of them at once")
-def loop_over_tokens(out, permuted_out, order):
-    total = 0
-    pairs = zip(permuted_out.unbind(-2), out[..., order, :].unbind(-2), strict=True)
-    for got, want in pairs:
-        total = total + (got - want).square().sum(-1)
-    return total.sqrt() / norm(out)
-
-
-@exercise.mutant("an input changes: subtract into a new tensor")
-def subtracted_in_place(out, permuted_out, order):
-    permuted_out -= out[..., order, :]
-    return norm(permuted_out) / norm(out)
-
-
-@exercise.mutant("you compute in float32: stay in the dtype of the outputs")
-def float32_inside(out, permuted_out, order):
-    return gap(out.float(), permuted_out.float(), order).to(out.dtype)
-
-
-@exercise.mutant("the result is always float32: keep the dtype of the outputs")
-def always_float32(out, permuted_out, order):
-    return gap(out.float(), permuted_out.float(), order)
-
-
-@exercise.mutant("the result is always float64: keep the dtype of the outputs")
-def always_float64(out, permuted_out, order):
-    return gap(out.double(), permuted_out.double(), order)
-
-
-@exercise.mutant("a new tensor is made on the CPU: give it the device of the outputs")
-def matrix_on_the_cpu(out, permuted_out, order):
-    matrix = order[:, None] == torch.arange(len(order))
-    return gap(out, permuted_out, order, want=matrix.to(out.dtype) @ out)
+RETURN = "return gap"
+variants.wrong(exercise, plain, {
+    INVERSE: [
+        (WANT, "out[..., order.argsort(), :]"), (APART, "permuted_out[..., order, :] - out")],
+    UNPERMUTED: [(WANT, "out"), (APART, "permuted_out[..., order, :] - want")],
+    WIDTH: [
+        (WANT, "out[..., order]"),
+        (WANT, "torch.cat([out[..., order], out[..., len(order) :]], dim=-1)")],
+    "the first axis is permuted: the tokens lie on the last axis but one": (WANT, "out[order]"),
+    hints.BATCH: [(WANT, "out[:, order]"), ("(-2, -1)", "(1, 2)")],
+    "the gap is not relative: divide by the norm of f(x)": (" / size", ""),
+    "it is divided by the norm of f(x[order]): divide by that of f(x)": (
+        "size = out", "size = permuted_out"),
+    "it is divided by the sum of both norms: divide by that of f(x)": (
+        "/ size", f"/ (size + permuted_out{NORM})"),
+    "the root is missing: a norm is the root of the sum of squares": (RETURN, "return gap**2"),
+    "the norms are subtracted: take the norm of the difference": (
+        "far / size", f"(permuted_out{NORM} - size).abs() / size"),
+    "the differences are summed without squares: the norm is that of Frobenius": (
+        NORM, ".abs().sum((-2, -1))"),
+    "only the largest difference counts: in the norm of Frobenius all of them do": (
+        NORM, ".abs().amax((-2, -1))"),
+    "this is the spectral norm, the largest singular value: ord='fro' takes all": (
+        *FROBENIUS, "norm(apart)", "norm(apart, 2)", "norm(out)", "norm(out, 2)"),
+    PER_TOKEN: [("(-2, -1)", "-1"), ("(-2, -1)", "-1", "size = out", "size = want")],
+    "the gaps of the tokens are averaged: sum all squares, then take one ratio": (
+        "(-2, -1)", "-1", "size = out", "size = want", RETURN, "return gap.mean(-1)"),
+    "the norms of the tokens are added up: sum all squares, then take one root": (
+        NORM, ".square().sum(-1).sqrt().sum(-1)"),
+    "the difference is averaged and the norm of f(x) is not: treat both alike": (
+        "apart.square().sum", "apart.square().mean"),
+    "the whole batch makes one number: each sequence has a gap of its own": (SUM, "sum()"),
+    "it is averaged over the batch: each sequence has a gap of its own": (
+        RETURN, "return gap.mean()"),
+    "axes of size 1 are left over: one number for each sequence is asked for": (
+        RETURN, "return gap[..., None, None]"),
+    EPSILON: [("/ size", "/ (size + 1e-8)"), ("/ size", "/ (size + 1e-6)")],
+    UNDER: [
+        (f"apart.square().{SUM}", f"apart.square().{SUM}.add(1e-12)"), (SUM, f"{SUM}.add(1e-8)")],
+    "a small gap is set to 0: return it as it is": (
+        RETURN, "return torch.where(gap < 1e-3, 0, gap)"),
+    CAPPED: [(RETURN, "return gap.clamp(max=1)"), (RETURN, "return gap.clamp(max=2)")],
+    "it says whether there is a gap: say how large it is": (RETURN, "return gap > 1e-6"),
+    "it gives a plain number: return a tensor, one number for each sequence": (
+        RETURN, "return gap.tolist()"),
+    "an input changes: subtract into a new tensor": (
+        APART, "permuted_out\n    apart -= want"),
+})  # fmt: skip

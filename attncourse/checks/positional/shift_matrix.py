@@ -2,8 +2,8 @@
 
 import torch
 
+from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.positional.shared.waves import exponents
 
 exercise = Exercise(
     name="shift_matrix",
@@ -23,6 +23,10 @@ exercise = Exercise(
         "write out[..., even, even] and out[..., even + 1, even + 1] = cosine, "
         "out[..., even, even + 1] = sine, out[..., even + 1, even] = -sine.",
     ),
+    without={
+        "loops": "it goes over rows, and the longer offsets have no more of them",
+        "viewed": "no offsets of several axes lie by columns",
+    },
 )
 
 
@@ -43,21 +47,16 @@ def cases(draw):
     count, d = 3 + 2 * draw.integer(0, 1), 2 * draw.integer(3, 4)
     offset = 5 * draw.normal(2, count)
     longer = (5 * draw.normal(2, 16 * count), d)
+    # every second input lies by columns, on which torch's matrix_exp, one way to do it, fails:
+    # those have no two axes
     yield Case(f"a (2, {count}) tensor of offsets, d={d}", (offset, d), longer=longer)
     yield Case(f"a single offset, d={d}", (offset[0, 0], d))
-    yield Case(f"{count} offsets, d={d}", (offset[0], d))
     yield Case("three axes of offsets, d=4", (draw.normal(2, 3, 2), 4))
+    yield Case(f"{count} offsets, d={d}", (offset[0], d))
+    yield Case(f"offsets in the hundreds, d={d}", (100 * offset, d))
     yield Case("d=2", (offset[0], 2))
     yield Case(f"offset 0, d={d}", (torch.zeros_like(offset[0, 0]), d))
     yield Case(f"offset 1, d={d}", (torch.ones_like(offset[0, 0]), d))
-    yield Case(f"offsets in the hundreds, d={d}", (100 * offset, d))
-
-
-def turned(offset, d, *, powers=None, base=10000.0):
-    """Cosine and sine of each pair's angle, on a last axis of d / 2."""
-    powers = exponents(offset, d) if powers is None else powers
-    angles = offset[..., None] * base**-powers
-    return angles.cos(), angles.sin()
 
 
 def blocks(a, b, c, e):
@@ -70,38 +69,31 @@ def blocks(a, b, c, e):
     return out
 
 
-def shift(offset, d, **parts):
-    """The right answer, with the places where a wrong one departs from it as arguments."""
-    cosine, sine = turned(offset, d, **parts)
+def in_rows(a, b, c, e):
+    """The blocks (a b; c e), side by side."""
+    return torch.stack([torch.stack([a, b], -1), torch.stack([c, e], -1)], -2)
+
+
+def placed(*corners):
+    """What `blocks` does, by a product."""
+    block = in_rows(*corners)
+    eye = torch.eye(block.shape[-3], dtype=block.dtype, device=block.device)
+    return torch.einsum("pq,...pij->...piqj", eye, block).flatten(-2).flatten(-3, -2)
+
+
+def beside(sine):
+    """Each number of a row above the diagonal, and with a minus below it."""
+    above = torch.diag_embed(sine[..., :-1], offset=1)
+    return above - above.mT
+
+
+@exercise.valid
+def plain(offset, d):
+    even = torch.arange(0, d, 2, dtype=offset.dtype, device=offset.device)
+    rates = 10000 ** -(even / d)
+    angles = offset[..., None] * rates
+    cosine, sine = angles.cos(), angles.sin()
     return blocks(cosine, sine, -sine, cosine)
-
-
-@exercise.valid
-def written_into_zeros(offset, d):
-    return shift(offset, d)
-
-
-@exercise.valid
-def exponential_of_the_generator(offset, d):
-    rates = blocks(*(0 * exponents(offset, d) + sign for sign in (0.0, 1.0, -1.0, 0.0)))
-    rates = rates * (10000 ** -exponents(offset, d)).repeat_interleave(2)[:, None]
-    return torch.linalg.matrix_exp(offset[..., None, None] * rates)
-
-
-@exercise.valid
-def three_diagonals(offset, d):
-    cosine, sine = turned(offset, d)
-    beside = torch.stack([sine, torch.zeros_like(sine)], dim=-1).flatten(-2)[..., :-1]
-    diagonal = torch.diag_embed(cosine.repeat_interleave(2, dim=-1))
-    return diagonal + torch.diag_embed(beside, offset=1) - torch.diag_embed(beside, offset=-1)
-
-
-@exercise.valid
-def axes_of_pairs(offset, d):
-    cosine, sine = turned(offset, d)
-    block = torch.stack([torch.stack([cosine, sine], -1), torch.stack([-sine, cosine], -1)], -2)
-    eye = torch.eye(d // 2, dtype=offset.dtype, device=offset.device)
-    return torch.einsum("pq,...pij->...piqj", eye, block).reshape(*offset.shape, d, d)
 
 
 @exercise.valid
@@ -125,197 +117,66 @@ def block_by_block(offset, d):
     return out
 
 
-@exercise.mutant(
-    "it shifts the wrong way: p(t) must become p(t + offset). Look at the sines' signs"
-)
-def shifted_back(offset, d):
-    return shift(-offset, d)
+BLOCKS = "blocks(cosine, sine, -sine, cosine)"
+DIAGONAL = "torch.diag_embed(cosine.repeat_interleave(2, dim=-1))"
+SINES = "beside(torch.stack([sine, 0 * sine], -1).flatten(-2))"
+GENERATOR = "offset[..., None, None] * blocks(0 * rates, rates, -rates, 0)"
+variants.right(
+    exercise, plain,
+    ("blocks(", "placed("), (BLOCKS, f"{DIAGONAL} + {SINES}"),
+    (BLOCKS, f"torch.linalg.matrix_exp({GENERATOR})"),
+)  # fmt: skip
 
-
+ANGLES = "offset[..., None] *"
 SIGNS = "the sines have the same sign: expand cos(a + b) once more, one of them is minus"
-
-
-@exercise.mutant(SIGNS)
-def both_sines_positive(offset, d):
-    cosine, sine = turned(offset, d)
-    return blocks(cosine, sine, sine, cosine)
-
-
-@exercise.mutant(SIGNS)
-def both_sines_negative(offset, d):
-    cosine, sine = turned(offset, d)
-    return blocks(cosine, -sine, -sine, cosine)
-
-
-@exercise.mutant("the minus is at the wrong cosine: only one of the two sines has a minus")
-def a_reflection(offset, d):
-    cosine, sine = turned(offset, d)
-    return blocks(cosine, sine, sine, -cosine)
-
-
-@exercise.mutant(
-    "sine and cosine are exchanged: an offset of 0 must give the identity, with cos(0) = 1 on the "
-    "diagonal"
-)
-def sine_and_cosine_exchanged(offset, d):
-    cosine, sine = turned(offset, d)
-    return blocks(sine, cosine, -cosine, sine)
-
-
-@exercise.mutant(
-    "this matrix is for sines in the first half and cosines in the second: here they alternate"
-)
-def for_two_halves(offset, d):
-    cosine, sine = (torch.diag_embed(x) for x in turned(offset, d))
-    return torch.cat([torch.cat([cosine, sine], -1), torch.cat([-sine, cosine], -1)], -2)
-
-
-@exercise.mutant("the off-diagonal is missing: the cosine of the sum needs the other column, too")
-def diagonal_only(offset, d):
-    cosine, sine = turned(offset, d)
-    return blocks(cosine, 0 * sine, 0 * sine, cosine)
-
-
-@exercise.mutant("every pair turns as fast as the first: each has a frequency of its own")
-def one_frequency_for_all(offset, d):
-    return shift(offset, d, powers=0 * exponents(offset, d))
-
-
-@exercise.mutant("the exponent is doubled: arange(0, d, 2) already counts 2i")
-def exponent_doubled(offset, d):
-    return shift(offset, d, powers=2 * exponents(offset, d))
-
-
-@exercise.mutant("the exponent is halved: for pair i it is 2i / d, not i / d")
-def exponent_halved(offset, d):
-    return shift(offset, d, powers=exponents(offset, d) / 2)
-
-
-@exercise.mutant("the exponent has lost its minus: frequencies fall from 1 to nearly 1/10000")
-def exponent_positive(offset, d):
-    return shift(offset, d, base=1 / 10000.0)
-
-
-@exercise.mutant("the base is 1000: it is 10000")
-def base_of_a_thousand(offset, d):
-    return shift(offset, d, base=1000.0)
-
-
-@exercise.mutant("the frequencies run in the wrong order: the first pair turns fastest")
-def frequencies_reversed(offset, d):
-    return shift(offset, d, powers=exponents(offset, d).flip(0))
-
-
-@exercise.mutant("frequencies meet the wrong columns: both columns of a pair have the same one")
-def frequencies_tiled(offset, d):
-    cosine, sine = turned(offset, d)
-    cosine = cosine.repeat(*[1] * offset.dim(), 2)
-    beside = torch.stack([sine, torch.zeros_like(sine)], dim=-1).flatten(-2)[..., :-1]
-    sides = torch.diag_embed(beside, offset=1) - torch.diag_embed(beside, offset=-1)
-    return torch.diag_embed(cosine) + sides
-
-
-@exercise.mutant("each column has a frequency of its own: both columns of a pair have the same one")
-def a_frequency_for_each_column(offset, d):
-    column = torch.arange(d, dtype=offset.dtype, device=offset.device)
-    angles = offset[..., None] * 10000 ** (-column / d)
-    first, second = angles[..., 0::2], angles[..., 1::2]
-    return blocks(first.cos(), first.sin(), -second.sin(), second.cos())
-
-
-@exercise.mutant(
-    "sines stand beside the whole diagonal: between one pair and the next there is a 0"
-)
-def sines_between_the_pairs(offset, d):
-    cosine, sine = (x.repeat_interleave(2, dim=-1) for x in turned(offset, d))
-    beside = torch.diag_embed(sine[..., :-1], offset=1)
-    return torch.diag_embed(cosine) + beside - beside.mT
-
-
-@exercise.mutant("the first offset is used for all: each has a matrix of its own")
-def first_offset_for_all(offset, d):
-    return shift(offset.flatten()[0], d).expand(*offset.shape, d, d)
-
-
-@exercise.mutant("the axes of offset are made one: all of them stand before (d, d)")
-def axes_of_offset_flattened(offset, d):
-    return shift(offset.flatten(), d)
-
-
-@exercise.mutant("this shifts by 1 whatever the offset is: the angle is offset times frequency")
-def always_one_step(offset, d):
-    return shift(torch.ones_like(offset), d)
-
-
-@exercise.mutant("these are only the blocks: put them on the diagonal of one (d, d) matrix")
-def blocks_in_a_row(offset, d):
-    cosine, sine = turned(offset, d)
-    return torch.stack([torch.stack([cosine, sine], -1), torch.stack([-sine, cosine], -1)], -2)
-
-
-@exercise.mutant("every offset needs its own matrix: the angles have an axis more than the offsets")
-def angles_without_their_axis(offset, d):
-    angles = offset * 10000 ** -exponents(offset, d)
-    return blocks(angles.cos(), angles.sin(), -angles.sin(), angles.cos())
-
-
 ONE_ONLY = "it takes a single offset only: a tensor of offsets gives as many matrices"
-
-
-@exercise.mutant(ONE_ONLY)
-def block_diag_of_one_offset(offset, d):
-    cosine, sine = turned(offset, d)
-    pairs = zip(cosine.unbind(), sine.unbind(), strict=True)
-    return torch.block_diag(*(torch.stack([c, s, -s, c]).reshape(2, 2) for c, s in pairs))
-
-
-@exercise.mutant(ONE_ONLY)
-def offset_made_a_number(offset, d):
-    return shift(torch.tensor(offset.item(), dtype=offset.dtype, device=offset.device), d)
-
-
-@exercise.mutant(
-    "it wants a row of offsets: one has no axis, and a tensor of them may have several"
-)
-def one_axis_assumed(offset, d):
-    angles = offset[:, None] * 10000 ** -exponents(offset, d)
-    return blocks(angles.cos(), angles.sin(), -angles.sin(), angles.cos())
-
-
-@exercise.mutant("it loops over the offsets: all matrices can be made at once")
-def loop_over_offsets(offset, d):
-    matrices = []
-    for one in offset.flatten():
-        matrices.append(shift(one, d))
-    return torch.stack(matrices).reshape(*offset.shape, d, d)
-
-
-@exercise.mutant("no gradient reaches the offset: detach nothing, and make no tensor of numbers")
-def offset_detached(offset, d):
-    return shift(offset.detach(), d)
-
-
-@exercise.mutant("the input changes: multiply a copy, not offset itself")
-def scaled_in_place(offset, d):
-    offset *= 1 + 1e-12
-    return shift(offset, d)
-
-
-@exercise.mutant("you compute in float32: stay in the dtype of the offset")
-def float32_inside(offset, d):
-    return shift(offset.float(), d).to(offset.dtype)
-
-
-@exercise.mutant("the result is always float32: keep the dtype of the offset")
-def always_float32(offset, d):
-    return shift(offset.float(), d)
-
-
-@exercise.mutant("the result is always float64: keep the dtype of the offset")
-def always_float64(offset, d):
-    return shift(offset.double(), d)
-
-
-@exercise.mutant("a new tensor is made on the CPU: give it the device of the offset")
-def frequencies_on_the_cpu(offset, d):
-    return shift(offset, d, powers=torch.arange(0, d, 2, dtype=offset.dtype) / d)
+variants.wrong(exercise, plain, {
+    "it shifts the wrong way: p(t) must become p(t + offset). Look at the sines' signs": (
+        "sine, -sine,", "-sine, sine,"),
+    SIGNS: [("-sine", "sine"), ("sine, -sine", "-sine, -sine")],
+    "the minus is at the wrong cosine: only one of the two sines has a minus": (
+        "-sine, cosine", "sine, -cosine"),
+    "sine and cosine are exchanged: an offset of 0 must give the identity, with cos(0) = 1 on the "
+    "diagonal": ("angles.cos(), angles.sin()", "angles.sin(), angles.cos()"),
+    "this matrix is for sines in the first half and cosines in the second: here they alternate": (
+        "-sine, cosine)", "-sine, cosine)[..., place, :][..., place]",
+        "return", "place = torch.arange(d).reshape(-1, 2).T.flatten()\n    return"),
+    "the off-diagonal is missing: the cosine of the sum needs the other column, too": (
+        "sine, -sine", "0, 0"),
+    "every pair turns as fast as the first: each has a frequency of its own": (
+        "-(even", "(0 * even"),
+    "the exponent is doubled: arange(0, d, 2) already counts 2i": ("even / d", "2 * even / d"),
+    "the exponent is halved: for pair i it is 2i / d, not i / d": ("even / d", "even / (2 * d)"),
+    "the exponent has lost its minus: frequencies fall from 1 to nearly 1/10000": (
+        "-(even", "(even"),
+    "the base is 1000: it is 10000": ("10000", "1000"),
+    "the frequencies run in the wrong order: the first pair turns fastest": (
+        "even / d", "even.flip(0) / d"),
+    "frequencies meet the wrong columns: both columns of a pair have the same one": (
+        BLOCKS, f"torch.diag_embed(torch.cat([cosine, cosine], -1)) + {SINES}"),
+    "each column has a frequency of its own: both columns of a pair have the same one": (
+        "(0, d, 2,", "(d,", BLOCKS, "blocks(cosine[..., ::2], sine[..., ::2], -sine[..., 1::2], "
+        "cosine[..., 1::2])"),
+    "sines stand beside the whole diagonal: between one pair and the next there is a 0": (
+        BLOCKS, f"{DIAGONAL} + beside(sine.repeat_interleave(2, dim=-1))"),
+    "the first offset is used for all: each has a matrix of its own": (
+        ANGLES, "offset.flatten()[0].expand_as(offset)[..., None] *"),
+    "the axes of offset are made one: all of them stand before (d, d)": (
+        ANGLES, "offset.flatten()[..., None] *"),
+    "this shifts by 1 whatever the offset is: the angle is offset times frequency": (
+        ANGLES, "torch.ones_like(offset)[..., None] *"),
+    "these are only the blocks: put them on the diagonal of one (d, d) matrix": (
+        "blocks(", "in_rows("),
+    "every offset needs its own matrix: the angles have an axis more than the offsets": (
+        ANGLES, "offset *"),
+    ONE_ONLY: [
+        (BLOCKS, "torch.block_diag(*(torch.stack([c, s, -s, c]).reshape(2, 2) "
+         "for c, s in zip(cosine, sine, strict=True)))"),
+        (ANGLES, "offset.new_tensor([offset.item()]) *")],
+    "it wants a row of offsets: one has no axis, and a tensor of them may have several": (
+        ANGLES, "offset[:, None] *"),
+    "it loops over the offsets: all matrices can be made at once": (
+        BLOCKS,
+        f"torch.stack([one for one in {BLOCKS}.reshape(-1, d, d)]).reshape(*offset.shape, d, d)"),
+    hints.CHANGES: ("    even", "    offset *= 1 + 1e-12\n    even"),
+})  # fmt: skip

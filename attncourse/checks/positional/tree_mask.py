@@ -2,8 +2,10 @@
 
 import torch
 
+from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 
+NO_BATCH = "it wants one fixed number of axes: heads may have any leading axes, or none"
 exercise = Exercise(
     name="tree_mask",
     chapter="positional",
@@ -25,6 +27,11 @@ exercise = Exercise(
     differentiable=False,
     # one that doubles its reach takes more turns for more tokens, but few
     steps_allowed=3.0,
+    usual_hints={"batch_axis_assumed": NO_BATCH},
+    without={
+        "loops": "it goes over rows, and the longer trees have no more of them",
+        "made_on_the_cpu": "on the meta device a loop until all are at a root cannot be followed",
+    },
 )
 
 
@@ -72,72 +79,48 @@ def cases(draw):
     yield Case("one token", (torch.full((2, 1), -1),))
 
 
-def place(heads):
-    return torch.arange(heads.shape[-1], device=heads.device)
-
-
-def up(heads, node):
-    """The head of each node; -1 stays -1."""
-    return heads.gather(-1, node.clamp(min=0)).masked_fill(node < 0, -1)
-
-
-def climbed(heads, *, most=None, start=None):
-    """The right answer, with the places where a wrong one departs from it as arguments."""
-    node = place(heads).expand_as(heads) if start is None else start
-    mask = node[..., None] == place(heads)
-    steps = 0
-    while steps != most and (node >= 0).any():
-        node = up(heads, node)
-        mask = mask | (node[..., None] == place(heads))
-        steps += 1
+@exercise.valid
+def plain(heads):
+    place = torch.arange(heads.shape[-1], device=heads.device)
+    node = place.expand_as(heads)
+    mask = node[..., None] == place
+    while (node >= 0).any():
+        node = heads.gather(-1, node.clamp(min=0)).masked_fill(node < 0, -1)
+        mask = mask | (node[..., None] == place)
     return mask
 
 
-def parent(heads):
-    """True where key j is the head of token i."""
-    return heads[..., None] == place(heads)
-
-
-@exercise.valid
-def all_climb_together(heads):
-    return climbed(heads)
+def first_steps(heads):
+    """True on the diagonal; and True where key j is the head of token i."""
+    place = torch.arange(heads.shape[-1], device=heads.device)
+    return place == place[:, None], heads[..., None] == place
 
 
 @exercise.valid
 def paths_doubled(heads):
-    n = heads.shape[-1]
-    reach = parent(heads).float() + torch.eye(n, device=heads.device)
-    for _ in range(n.bit_length()):
+    itself, parent = first_steps(heads)
+    reach = itself.float() + parent.float()
+    for _ in range(heads.shape[-1].bit_length()):
         reach = (reach @ reach).clamp(max=1)
     return reach > 0
 
 
 @exercise.valid
-def reach_squared(heads):
-    n = heads.shape[-1]
-    mask = parent(heads) | torch.eye(n, dtype=torch.bool, device=heads.device)
-    for _ in range(n.bit_length()):
-        mask = (mask.double() @ mask.double()) > 0
-    return mask
-
-
-@exercise.valid
 def jumps_twice_as_far(heads):
-    n, jump, reach = heads.shape[-1], heads, 1
-    mask = parent(heads) | torch.eye(n, dtype=torch.bool, device=heads.device)
-    while reach < n:
-        rows = mask.gather(-2, jump.clamp(min=0)[..., None].expand(*heads.shape, n))
+    itself, parent = first_steps(heads)
+    mask, jump = itself | parent, heads
+    for _ in range(heads.shape[-1].bit_length()):
+        rows = mask.gather(-2, jump.clamp(min=0)[..., None].expand_as(mask))
         mask = mask | (rows & (jump >= 0)[..., None])
-        jump, reach = up(jump, jump), 2 * reach
+        jump = jump.gather(-1, jump.clamp(min=0)).masked_fill(jump < 0, -1)
     return mask
 
 
 @exercise.valid
 def inverse_of_identity_less_heads(heads):
     # 1 + A + A^2 + ..., and A to the power of the depth is zero
-    n = heads.shape[-1]
-    eye = torch.eye(n, dtype=torch.float64, device=heads.device)
-    return torch.linalg.solve(eye - parent(heads).double(), eye.expand(*heads.shape, n)) > 0.5
+    itself, parent = (one.double() for one in first_steps(heads))
+    return torch.linalg.solve(itself - parent, itself.expand_as(parent)) > 0.5
 
 
 @exercise.valid
@@ -155,235 +138,84 @@ def a_place_above_the_roots(heads):
 
 @exercise.valid
 def rows_of_the_heads_until_nothing_is_new(heads):
-    n = heads.shape[-1]
-    eye = torch.eye(n, dtype=torch.bool, device=heads.device)
-    mask = eye | parent(heads)
+    itself, parent = first_steps(heads)
+    mask = itself | parent
     while True:
-        rows = mask.gather(-2, heads.clamp(min=0)[..., None].expand(*heads.shape, n))
+        rows = mask.gather(-2, heads.clamp(min=0)[..., None].expand_as(mask))
         wider = mask | (rows & (heads >= 0)[..., None])
         if (wider == mask).all():
             return mask
         mask = wider
 
 
-@exercise.mutant("a token does not see itself: it is allowed, too")
-def ancestors_only(heads):
-    return climbed(heads) & ~torch.eye(heads.shape[-1], dtype=torch.bool, device=heads.device)
-
-
-@exercise.mutant("a token sees no more than its head: go on while any is below a root")
-def head_only(heads):
-    return climbed(heads, most=1)
-
-
-@exercise.mutant("a token sees only itself: go on while any is below a root")
-def only_itself(heads):
-    return climbed(heads, most=0)
-
-
-@exercise.mutant("a token sees its head only: it sees itself, and what is above its head, too")
-def head_without_itself(heads):
-    return parent(heads)
-
-
-@exercise.mutant("a token sees its children: it should see its head, and what is above that")
-def children_for_heads(heads):
-    return climbed(heads, most=1).mT
-
-
-@exercise.mutant("a root does not see itself: every token does")
-def roots_see_nothing(heads):
-    return climbed(heads) & (heads >= 0)[..., None]
-
+SQUARE = "(reach @ reach).clamp(max=1)"
+variants.right(
+    exercise, paths_doubled,
+    ("itself.float() + parent.float()", "itself | parent", SQUARE,
+     "(reach.double() @ reach.double()) > 0", "reach > 0\n", "reach\n"),
+)  # fmt: skip
 
 ZERO = "token 0 is taken for the end of the way: only -1 is, so ask for >= 0"
-
-
-@exercise.mutant(ZERO)
-def token_zero_not_marked(heads):
-    eye = torch.eye(heads.shape[-1], dtype=torch.bool, device=heads.device)
-    return climbed(heads) & (eye | (place(heads) > 0))
-
-
-@exercise.mutant(ZERO)
-def nothing_above_token_zero(heads):
-    return climbed(heads.where(place(heads) > 0, -1))
-
-
 FIXED = "the path ends after a fixed number of steps: go on until all are at a root"
-
-
-@exercise.mutant(FIXED)
-def thirty_two_steps(heads):
-    return climbed(heads, most=32)
-
-
-@exercise.mutant(FIXED)
-def fifty_steps(heads):
-    return climbed(heads, most=50)
-
-
-@exercise.mutant(FIXED)
-def sixty_four_steps(heads):
-    return climbed(heads, most=64)
-
-
-@exercise.mutant(FIXED)
-def a_hundred_steps(heads):
-    return climbed(heads, most=100)
-
-
-@exercise.mutant(
-    "numbers of paths outgrow int64: after each product keep only whether there is one"
-)
-def power_in_whole_numbers(heads):
-    steps = climbed(heads, most=1)
-    return torch.matrix_power(steps.long(), heads.shape[-1]) > 0
-
-
-@exercise.mutant("the root is left out: it is an ancestor of all the others in its tree")
-def without_the_root(heads):
-    eye = torch.eye(heads.shape[-1], dtype=torch.bool, device=heads.device)
-    return climbed(heads) & (eye | (heads >= 0)[..., None, :])
-
-
-@exercise.mutant("rows and columns are exchanged: a row is a token, and sees those above it")
-def descendants(heads):
-    return climbed(heads).mT
-
-
-@exercise.mutant("a token sees those below it as well: only those above it are asked for")
-def both_directions(heads):
-    return climbed(heads) | climbed(heads).mT
-
-
-@exercise.mutant("all of its tree is seen: only the tokens on the way up are allowed")
-def same_tree(heads):
-    mask = climbed(heads)
-    root = (mask & (heads < 0)[..., None, :]).int().argmax(-1)
-    return root[..., None] == root[..., None, :]
-
-
-@exercise.mutant("tokens with the same head are seen: only those above, and itself")
-def siblings_too(heads):
-    same = (heads[..., None] == heads[..., None, :]) & (heads >= 0)[..., None]
-    return climbed(heads) | same
-
-
-@exercise.mutant("-1 is no index for gather: whoever has passed a root stays at -1")
-def gathered_at_minus_one(heads):
-    node = place(heads).expand_as(heads)
-    mask = node[..., None] == place(heads)
-    while (node >= 0).any():
-        node = heads.gather(-1, node)
-        mask = mask | (node[..., None] == place(heads))
-    return mask
-
-
-@exercise.mutant("clamp sends whoever has passed a root on from token 0: stay at -1")
-def on_from_token_zero(heads):
-    node = place(heads).expand_as(heads)
-    mask = node[..., None] == place(heads)
-    for _ in range(heads.shape[-1]):
-        node = heads.gather(-1, node.clamp(min=0))
-        mask = mask | (node[..., None] == place(heads))
-    return mask
-
-
-@exercise.mutant("an index of -1 is the last token, and nothing stands above a root: stop at -1")
-def last_token_above_the_roots(heads):
-    n = heads.shape[-1]
-    return climbed(heads.where(heads >= 0, n - 1), most=n)
-
-
-@exercise.mutant("clamp makes token 0 of -1, and nothing stands above a root: stop at -1")
-def first_token_above_the_roots(heads):
-    return climbed(heads.clamp(min=0), most=heads.shape[-1])
-
-
-@exercise.mutant("the heads are taken as counted from 1: here they count from 0")
-def heads_counted_from_one(heads):
-    # there may be circles now: nobody climbs for ever
-    return climbed(torch.where(heads > 0, heads - 1, -1), most=heads.shape[-1])
-
-
-@exercise.mutant("roots see each other, since -1 equals -1: a root has no head")
-def roots_together(heads):
-    roots = heads < 0
-    return climbed(heads) | (roots[..., None] & roots[..., None, :])
-
-
-@exercise.mutant("later tokens are hidden: in a tree, what is above may stand on either side")
-def causal_as_well(heads):
-    return climbed(heads).tril()
-
-
-@exercise.mutant("the mask is upside down: True means may attend")
-def inverted(heads):
-    return ~climbed(heads)
-
-
-@exercise.mutant("the first sentence's tree is used for all: each has one of its own")
-def first_tree_for_all(heads):
-    n = heads.shape[-1]
-    return climbed(heads.reshape(-1, n)[0]).expand(*heads.shape, n)
-
-
-NO_BATCH = "it wants one fixed number of axes: heads may have any leading axes, or none"
-
-
-@exercise.mutant(NO_BATCH)
-def batch_axis_assumed(heads):
-    batch, n = heads.shape
-    return climbed(heads.view(batch, n))
-
-
-@exercise.mutant(NO_BATCH)
-def one_sentence_assumed(heads):
-    (n,) = heads.shape
-    return climbed(heads.view(n))
-
-
-@exercise.mutant("the mask is not boolean: True = may attend, False = may not")
-def of_integers(heads):
-    return climbed(heads).long()
-
-
-@exercise.mutant("these are the numbers of paths or steps: return True where there is a way")
-def depths(heads):
-    mask = climbed(heads)
-    return mask * mask.sum(-1, keepdim=True)
-
-
-@exercise.mutant("a new tensor is made on the CPU: give it the device of heads")
-def positions_on_the_cpu(heads):
-    node = torch.arange(heads.shape[-1]).expand(heads.shape)
-    return climbed(heads, start=node)
-
-
 LOOP = "the loop grows with n: let all tokens climb at once, and stop when none is below a root"
-
-
-@exercise.mutant(LOOP)
-def loop_over_tokens(heads):
-    rows = []
-    for row in climbed(heads).unbind(-2):
-        rows.append(row.clone())
-    return torch.stack(rows, dim=-2)
-
-
-@exercise.mutant(LOOP)
-def as_many_steps_as_tokens(heads):
-    node = place(heads).expand_as(heads)
-    mask = node[..., None] == place(heads)
-    for _ in range(heads.shape[-1]):
-        node = up(heads, node)
-        mask = mask | (node[..., None] == place(heads))
-    return mask
-
-
-@exercise.mutant("the input changes: let a copy climb, and leave heads as it is")
-def roots_written_into_heads(heads):
-    mask = climbed(heads)
-    heads[heads < 0] = 0
-    return mask
+RETURN, SELF, START = "return mask", "(place == place[:, None])", "    node = place."
+WHILE, TURNS = "while (node >= 0).any():", "for _ in place:"
+UP = "heads.gather(-1, node.clamp(min=0)).masked_fill(node < 0, -1)"
+variants.wrong(exercise, plain, {
+    "a token does not see itself: it is allowed, too": (RETURN, f"return mask & ~{SELF}"),
+    "a token sees no more than its head: go on while any is below a root": (
+        WHILE, "for _ in range(1):"),
+    "a token sees only itself: go on while any is below a root": (WHILE, "for _ in range(0):"),
+    "a token sees its head only: it sees itself, and what is above its head, too": (
+        RETURN, "return heads[..., None] == place"),
+    "a token sees its children: it should see its head, and what is above that": (
+        WHILE, "for _ in range(1):", RETURN, "return mask.mT"),
+    "a root does not see itself: every token does": (
+        RETURN, "return mask & (heads >= 0)[..., None]"),
+    ZERO: [(RETURN, f"return mask & ({SELF} | (place > 0))"), ("node < 0", "node < 1")],
+    FIXED: [(WHILE, f"for _ in range({steps}):") for steps in (32, 50, 64, 100)],
+    "the root is left out: it is an ancestor of all the others in its tree": (
+        RETURN, f"return mask & ({SELF} | (heads >= 0)[..., None, :])"),
+    "rows and columns are exchanged: a row is a token, and sees those above it": (
+        RETURN, "return mask.mT"),
+    "a token sees those below it as well: only those above it are asked for": (
+        RETURN, "return mask | mask.mT"),
+    "all of its tree is seen: only the tokens on the way up are allowed": (
+        RETURN, "root = (mask & (heads < 0)[..., None, :]).int().argmax(-1, keepdim=True)\n"
+        "    return root == root.mT"),
+    "tokens with the same head are seen: only those above, and itself": (
+        RETURN, "same = heads[..., None] == heads[..., None, :]\n"
+        "    return mask | (same & (heads >= 0)[..., None])"),
+    "-1 is no index for gather: whoever has passed a root stays at -1": (
+        UP, "heads.gather(-1, node)"),
+    "clamp sends whoever has passed a root on from token 0: stay at -1": (
+        UP, "heads.gather(-1, node.clamp(min=0))", WHILE, TURNS),
+    "an index of -1 is the last token, and nothing stands above a root: stop at -1": (
+        START, f"    heads = heads.where(heads >= 0, len(place) - 1)\n{START}", WHILE, TURNS),
+    "clamp makes token 0 of -1, and nothing stands above a root: stop at -1": (
+        START, f"    heads = heads.clamp(min=0)\n{START}", WHILE, TURNS),
+    # there may be circles now: nobody climbs for ever
+    "the heads are taken as counted from 1: here they count from 0": (
+        START, f"    heads = torch.where(heads > 0, heads - 1, -1)\n{START}",
+        WHILE, f"{TURNS}\n        if (node < 0).all():\n            break"),
+    "roots see each other, since -1 equals -1: a root has no head": (
+        RETURN, "return mask | ((heads < 0)[..., None] & (heads < 0)[..., None, :])"),
+    "later tokens are hidden: in a tree, what is above may stand on either side": (
+        RETURN, "return mask.tril()"),
+    "the mask is upside down: True means may attend": (RETURN, "return ~mask"),
+    "the first sentence's tree is used for all: each has one of its own": (
+        START, f"    heads = heads.reshape(-1, len(place))[0].expand_as(heads)\n{START}"),
+    NO_BATCH: (START, f"    (n,) = heads.shape\n{START}"),
+    "the mask is not boolean: True = may attend, False = may not": (RETURN, "return mask.long()"),
+    "these are the numbers of paths or steps: return True where there is a way": (
+        RETURN, "return mask * mask.sum(-1, keepdim=True)"),
+    hints.DEVICE: ("device=heads.device", 'device="cpu"'),
+    LOOP: [
+        (WHILE, TURNS),
+        (RETURN, "rows = []\n    for row in mask.unbind(-2):\n        rows.append(row)\n"
+         "    return torch.stack(rows, -2)")],
+})  # fmt: skip
+variants.wrong(exercise, paths_doubled, {
+    "numbers of paths outgrow int64: after each product keep only whether there is one": (
+        "reach > 0", "torch.matrix_power((itself | parent).long(), heads.shape[-1]) > 0"),
+})  # fmt: skip

@@ -2,10 +2,14 @@
 
 import torch
 
-from attncourse.checks import driver
-from attncourse.checks.around import add_to, always_float32, float32_inside, made_on_the_cpu
+from attncourse.checks import driver, variants
 from attncourse.checks.exercise import Case, Exercise, Source
 
+LOOP = (
+    "it loops over the lags, or takes the gradients of all n outputs: take those of the last one, "
+    "and one norm over two axes gives all lags"
+)
+CHANGES = "x changes, or wants a gradient from now on, wherever it is used: ask it of a copy of x"
 exercise = Exercise(
     name="gradient_by_lag",
     chapter="recurrence",
@@ -25,6 +29,7 @@ exercise = Exercise(
     ),
     # of the numbers that come back no gradient is asked
     differentiable=False,
+    usual_hints={"changes_its_input": CHANGES, "loops": LOOP},
 )
 
 
@@ -34,7 +39,6 @@ SEED = 0.0
 
 
 def recurrent(x):
-    """A recurrent layer."""
     places = torch.arange(x.shape[-1] ** 2, dtype=x.dtype, device=x.device)
     w = (SEED * places.square()).cos().unflatten(0, (x.shape[-1], -1)) * 0.7
     state, states = x[0], []
@@ -68,7 +72,6 @@ def summed(x):
 
 
 def turned(x):
-    """The tokens in reverse, and as they are."""
     return SEED * x.flip(0) - x
 
 
@@ -76,8 +79,7 @@ class Layer(Source):
     """A layer as its source, which a reference and an oracle can call as well."""
 
     def __init__(self, function, seed):
-        super().__init__(function, "layer")
-        self.source = self.source.replace("SEED", f"{seed:.6f}")
+        super().__init__(variants.replaced(function, "SEED", f"{seed:.6f}"), "layer")
 
     def __call__(self, x):
         return driver.implementation(self.name, self.source)(x)
@@ -95,8 +97,7 @@ def number_by_number(layer, x):
 
 @exercise.cases
 def cases(draw):
-    n = draw.integer(6, 7)
-    d = draw.integer(3, 4)
+    n, d = draw.integer(6, 7), draw.integer(3, 4)
     x, sizes = draw.normal(n, d), f"n={n}, d={d}"
 
     def layer(function):
@@ -114,35 +115,11 @@ def cases(draw):
     yield Case("attention over tokens of width 1", (layer(attentive), x[:, :1]))
 
 
-def jacobian(layer, x, which=-1):
-    """The gradients of one output, (d, n, d): output, position, input."""
-    return torch.autograd.functional.jacobian(lambda x: layer(x)[which], x)
-
-
-def norm(matrices, dims=(0, 2)):
-    return matrices.square().sum(dims).sqrt()
-
-
-def by_lag(layer, x, *, which=-1, size=norm):
-    """The right answer, with the places where a wrong one departs from it as arguments."""
-    return size(jacobian(layer, x, which)).flip(0)
-
-
 @exercise.valid
-def norms_of_the_jacobian(layer, x):
-    return by_lag(layer, x)
-
-
-@exercise.valid
-def by_reverse_mode(layer, x):
-    found = torch.func.jacrev(lambda rows: layer(rows)[-1])(x)
-    return torch.linalg.matrix_norm(found.movedim(0, 1).flip(0))
-
-
-@exercise.valid
-def by_forward_mode(layer, x):
-    found = torch.func.jacfwd(lambda rows: layer(rows)[-1])(x)
-    return found.flip(1).transpose(0, 1).flatten(1).norm(dim=-1)
+def plain(layer, x):
+    found = torch.autograd.functional.jacobian(lambda rows: layer(rows)[-1], x)
+    norms = found.square().sum(dim=(0, 2)).sqrt()
+    return norms.flip(0)
 
 
 @exercise.valid
@@ -164,89 +141,48 @@ def all_outputs_at_once(layer, x):
     return torch.flip((rows * rows).sum(2).sum(0) ** 0.5, (0,))
 
 
-@exercise.mutant("the order is that of the positions: lag 0 is the last one, so turn it round")
-def by_position(layer, x):
-    return by_lag(layer, x).flip(0)
+JACOBIAN = "torch.autograd.functional.jacobian(lambda rows: layer(rows)[-1], x)"
+ALL = (JACOBIAN, "torch.func.jacrev(layer)(x)")
+NORM = "found.square().sum(dim=(0, 2)).sqrt()"
+variants.right(
+    exercise, plain,
+    (JACOBIAN, "torch.func.jacrev(lambda rows: layer(rows)[-1])(x)",
+     NORM, "torch.linalg.matrix_norm(found.movedim(0, 1))"),
+    (JACOBIAN, "torch.func.jacfwd(lambda rows: layer(rows)[-1])(x)",
+     NORM, "found.transpose(0, 1).flatten(1).norm(dim=-1)"),
+)  # fmt: skip
 
 
-@exercise.mutant(
-    "the numbers of the last output are added up first, and their gradients may cancel: each has "
-    "its own"
-)
-def gradient_of_the_sum(layer, x):
-    return by_lag(layer, x, size=lambda found: norm(found.sum(0, keepdim=True)))
-
-
-@exercise.mutant("only one number of the last output is looked at: all d of them count")
-def first_number_only(layer, x):
-    return by_lag(layer, x, size=lambda found: norm(found[:1]))
-
-
-@exercise.mutant("all outputs count: only the last one is asked for, layer(x)[-1]")
-def all_outputs(layer, x):
-    found = torch.func.jacrev(layer)(x)
-    return norm(found, (0, 1, 3)).flip(0)
-
-
-@exercise.mutant("this is the first output: the last one is asked for, layer(x)[-1]")
-def first_output(layer, x):
-    return by_lag(layer, x, which=0)
-
-
-@exercise.mutant("the input stays and the output moves: the last output stays, and the input moves")
-def first_input(layer, x):
-    found = torch.func.jacrev(layer)(x)
-    return norm(found[:, :, 0], (1, 2))
-
-
-@exercise.mutant("the root is missing: a norm is the root of the sum of squares")
-def squared(layer, x):
-    return by_lag(layer, x) ** 2
-
-
-@exercise.mutant("this is the spectral norm, the largest singular value: in the other all count")
-def spectral_norm(layer, x):
-    return by_lag(layer, x, size=lambda m: torch.linalg.matrix_norm(m.movedim(0, 1), 2))
-
-
-@exercise.mutant("it is divided by the norm at lag 0: return the norms as they are")
-def beside_lag_0(layer, x):
-    norms = by_lag(layer, x)
-    return norms / norms[0]
-
-
-@exercise.mutant(
-    "the norm of the last output is differentiated: each of its numbers has a gradient, and the "
-    "norm comes after"
-)
-def gradient_of_the_norm(layer, x):
-    rows = x.clone().requires_grad_()
-    return torch.autograd.grad(layer(rows)[-1].norm(), rows)[0].norm(dim=-1).flip(0)
-
-
-@exercise.mutant(
-    "it loops over the lags, or takes the gradients of all n outputs: take those of the last one, "
-    "and one norm over two axes gives all lags"
-)
-def loop_over_lags(layer, x):
-    return torch.stack([one.norm() for one in jacobian(layer, x).unbind(1)]).flip(0)
-
-
-@exercise.mutant("x wants a gradient from now on, wherever else it is used: ask it of a copy of x")
-def gradient_asked_of_x(layer, x):
-    last = layer(x.requires_grad_())[-1]
-    found = [torch.autograd.grad(one, x, retain_graph=True)[0] for one in last]
-    return norm(torch.stack(found)).flip(0)
-
-
-@exercise.mutant("x changes while you measure: autograd gives the gradient, so leave x as it is")
 def difference_quotients(layer, x):
     steps, before = [], layer(x)[-1]
-    for number in x.view(-1):
+    for number in (number for row in x for number in row):
         number += 1e-7
         steps.append((layer(x)[-1] - before) / 1e-7)
         number -= 1e-7
-    return norm(torch.stack(steps, -1).unflatten(-1, x.shape)).flip(0)
+    return torch.stack(steps, -1).unflatten(-1, x.shape).square().sum((0, 2)).sqrt().flip(0)
 
 
-add_to(exercise, by_lag, always_float32, float32_inside, made_on_the_cpu)
+variants.wrong(exercise, plain, {
+    "the order is that of the positions: lag 0 is the last one, so turn it round": (".flip(0)", ""),
+    "the numbers of the last output are added up first, and their gradients may cancel: each has "
+    "its own": ("found.square", "found.sum(0, keepdim=True).square"),
+    "only one number of the last output is looked at: all d of them count": (
+        "found.square", "found[:1].square"),
+    "all outputs count: only the last one is asked for, layer(x)[-1]": (
+        *ALL, "(0, 2)", "(0, 1, 3)"),
+    "this is the first output: the last one is asked for, layer(x)[-1]": ("[-1]", "[0]"),
+    "the input stays and the output moves: the last output stays, and the input moves": (
+        *ALL, "(x)", "(x)[:, :, 0]", "(0, 2)", "(1, 2)", ".flip(0)", ""),
+    "the root is missing: a norm is the root of the sum of squares": (".sqrt()", ""),
+    "this is the spectral norm, the largest singular value: in the other all count": (
+        NORM, "torch.linalg.matrix_norm(found.movedim(0, 1), 2)"),
+    "it is divided by the norm at lag 0: return the norms as they are": (
+        "norms.flip(0)", "norms.flip(0) / norms[-1]"),
+    "the norm of the last output is differentiated: each of its numbers has a gradient, and the "
+    "norm comes after": (
+        JACOBIAN, "torch.func.grad(lambda rows: layer(rows)[-1].norm())(x)[None]"),
+    LOOP: (NORM, "torch.stack([one.norm() for one in found.unbind(1)])"),
+    CHANGES: ("    found", "    x.requires_grad_()\n    found"),
+    "x changes while you measure: autograd gives the gradient, so leave x as it is":
+        difference_quotients,
+})  # fmt: skip

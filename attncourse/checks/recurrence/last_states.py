@@ -2,15 +2,10 @@
 
 import torch
 
-from attncourse.checks.around import (
-    add_to,
-    always_float32,
-    batch_axis_assumed,
-    detached,
-    made_on_the_cpu,
-)
+from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 
+LOOP = "it loops over the sequences or the positions: one index serves them all"
 exercise = Exercise(
     name="last_states",
     chapter="recurrence",
@@ -27,6 +22,7 @@ exercise = Exercise(
         "states.gather(-2, index) with the index (lengths - 1).clamp(min=0)[..., None, None] "
         "expanded to (..., 1, h); then squeeze(-2) and masked_fill",
     ),
+    usual_hints={"loops": LOOP},
 )
 
 
@@ -40,8 +36,7 @@ def one_by_one(states, lengths):
 
 @exercise.cases
 def cases(draw):
-    n = draw.integer(6, 7)
-    h = draw.integer(3, 4)
+    n, h = draw.integer(6, 7), draw.integer(3, 4)
     states, lengths = draw.normal(5, n, h), torch.tensor([n - 2, n, 0, 1, 3])
     sizes = f"n={n}, h={h}"
     long = draw.normal(20, 4 * n, h), torch.arange(20) % (4 * n + 1)
@@ -58,28 +53,13 @@ def cases(draw):
     yield Case("one state of width 1 without a batch", (states[0, :1, :1], torch.tensor(1)))
 
 
-def picked(states, at):
-    """The state at one place of each sequence."""
+@exercise.valid
+def plain(states, lengths):
     *batch, _, h = states.shape
-    return states.gather(-2, at[..., None, None].expand(*batch, 1, h)).squeeze(-2)
-
-
-def zeroed(last, lengths):
+    end = (lengths - 1).clamp(min=0)
+    index = end[..., None, None].expand(*batch, 1, h)
+    last = states.gather(-2, index).squeeze(-2)
     return last.masked_fill((lengths == 0)[..., None], 0)
-
-
-def last(states, lengths):
-    return zeroed(picked(states, (lengths - 1).clamp(min=0)), lengths)
-
-
-@exercise.valid
-def gathered(states, lengths):
-    return last(states, lengths)
-
-
-@exercise.valid
-def by_a_row_of_zeros_in_front(states, lengths):
-    return picked(torch.cat([0 * states[..., :1, :], states], dim=-2), lengths)
 
 
 @exercise.valid
@@ -103,124 +83,35 @@ def flattened_and_indexed(states, lengths):
     return found * (lengths > 0)[..., None]
 
 
-@exercise.mutant("this is the last position, where many a sequence has padding: ask the lengths")
-def last_position(states, lengths):
-    return zeroed(states[..., -1, :], lengths)
+END, PICKED = "(lengths - 1).clamp(min=0)", "states.gather(-2, index).squeeze(-2)"
+FILL = ".masked_fill((lengths == 0)[..., None], 0)"
+# a row of zeros in front
+IN_FRONT = "torch.cat([0 * states[..., :1, :], states], dim=-2)"
+variants.right(exercise, plain, (END, "lengths", FILL, "", "states.gather", f"{IN_FRONT}.gather"))
 
-
-@exercise.mutant("this is the last position, where many a sequence has padding: ask the lengths")
-def last_position_and_no_zeros(states, lengths):
-    return states[..., -1, :]
-
-
+LAST = "this is the last position, where many a sequence has padding: ask the lengths"
 OFF = "it is off by one: after `length` tokens the state stands at length - 1"
-
-
-@exercise.mutant(OFF)
-def one_too_far(states, lengths):
-    return zeroed(picked(states, lengths), lengths)
-
-
-@exercise.mutant(OFF)
-def one_too_far_but_in_range(states, lengths):
-    return zeroed(picked(states, lengths.clamp(max=states.shape[-2] - 1)), lengths)
-
-
 EMPTY = "a sequence of length 0 has no last token: give it zeros"
-
-
-@exercise.mutant(EMPTY)
-def first_state_for_the_empty(states, lengths):
-    return picked(states, (lengths - 1).clamp(min=0))
-
-
-@exercise.mutant(EMPTY)
-def last_position_for_the_empty(states, lengths):
-    return picked(states, (lengths - 1) % states.shape[-2])
-
-
-@exercise.mutant("at length 0 the index is -1, and gather takes none: keep it at 0 or more")
-def index_below_0(states, lengths):
-    return zeroed(picked(states, lengths - 1), lengths)
-
-
-@exercise.mutant("every length meets every sequence: pair them, with gather or with two indices")
-def lengths_meet_all_sequences(states, lengths):
-    return zeroed(states[..., lengths - 1, :], lengths)
-
-
-def of_one_batch(states, lengths):
-    return states[torch.arange(len(states), device=states.device), lengths - 1]
-
-
-@exercise.mutant(EMPTY)
-def last_position_of_one_batch_for_the_empty(states, lengths):
-    return of_one_batch(states, lengths)
-
-
 COUNTED = "it counts the axes from the front: any leading axes, or none, should work"
-
-
-@exercise.mutant(COUNTED)
-def rows_of_one_batch(states, lengths):
-    return zeroed(of_one_batch(states, lengths), lengths)
-
-
-@exercise.mutant(COUNTED)
-def rows_and_lengths_of_one_batch(states, lengths):
-    return of_one_batch(states, lengths).masked_fill((lengths == 0)[:, None], 0)
-
-
-@exercise.mutant(
-    "gather gives a number for each entry of its index: the index needs an axis of width h"
-)
-def first_numbers_only(states, lengths):
-    at = (lengths - 1).clamp(min=0)[..., None, None]
-    return zeroed(states.gather(-2, at).squeeze(-2), lengths)
-
-
-@exercise.mutant("squeeze alone takes away every axis of size 1: name the axis of the tokens")
-def squeezed_whole(states, lengths):
-    at = (lengths - 1).clamp(min=0)[..., None, None]
-    at = at.expand(*lengths.shape, 1, states.shape[-1])
-    return zeroed(states.gather(-2, at).squeeze(), lengths)
-
-
-LOOP = "it loops over the sequences or the positions: one index serves them all"
-
-
-@exercise.mutant(LOOP)
-def loop_over_sequences(states, lengths):
-    if states.dim() == 2:
-        return last(states, lengths)
-    pairs = zip(states, lengths, strict=True)
-    return torch.stack([loop_over_sequences(*pair) for pair in pairs])
-
-
-def last_one_by_one(states, ends):
-    pairs = zip(states, ends, strict=True)
-    return torch.stack([one[end - 1] if end > 0 else 0 * one[0] for one, end in pairs])
-
-
-@exercise.mutant(LOOP)
-def loop_over_the_lengths_of_a_batch(states, lengths):
-    return last_one_by_one(states, lengths)
-
-
-@exercise.mutant(LOOP)
-def loop_over_a_list_of_lengths(states, lengths):
-    return last_one_by_one(states, lengths.tolist())
-
-
-@exercise.mutant(LOOP)
-def loop_over_places_in_a_batch(states, lengths):
-    return last_one_by_one(states, [lengths[i] for i in range(len(states))])
-
-
-@exercise.mutant("the input changes: put the zeros into a new tensor")
-def written_into_the_input(states, lengths):
-    states.masked_fill_((lengths == 0)[..., None, None], 0)
-    return last(states, lengths)
-
-
-add_to(exercise, last, batch_axis_assumed, always_float32, detached, made_on_the_cpu)
+ROWS = "states[torch.arange(len(states), device=states.device), lengths - 1]"
+ONE_BY_ONE = "one[end - 1] if end > 0 else 0 * one[0] for one, end in zip(states, {}, strict=True)"
+variants.wrong(exercise, plain, {
+    LAST: [(PICKED, "states[..., -1, :]"), (PICKED, "states[..., -1, :]", FILL, "")],
+    OFF: [(END, "lengths"), (END, "lengths.clamp(max=states.shape[-2] - 1)")],
+    EMPTY: [
+        (FILL, ""), (END, "(lengths - 1) % states.shape[-2]", FILL, ""), (PICKED, ROWS, FILL, "")],
+    "at length 0 the index is -1, and gather takes none: keep it at 0 or more": (
+        END, "lengths - 1"),
+    "every length meets every sequence: pair them, with gather or with two indices": (
+        PICKED, "states[..., lengths - 1, :]"),
+    COUNTED: [(PICKED, ROWS), (PICKED, ROWS, "[..., None], 0)", "[:, None], 0)")],
+    "gather gives a number for each entry of its index: the index needs an axis of width h": (
+        "1, h)", "1, 1)"),
+    "squeeze alone takes away every axis of size 1: name the axis of the tokens": (
+        "squeeze(-2)", "squeeze()"),
+    LOOP: [
+        (f"last{FILL}", f"torch.stack([{ONE_BY_ONE.format(ends)}])")
+        for ends in ("lengths", "lengths.tolist()", "[lengths[i] for i in range(len(states))]")],
+    hints.CHANGES: (
+        "    *batch", "    states.masked_fill_((lengths == 0)[..., None, None], 0)\n    *batch"),
+})  # fmt: skip

@@ -3,15 +3,11 @@
 import torch
 from torch.nn.functional import pad
 
-from attncourse.checks.around import (
-    add_to,
-    always_float32,
-    batch_axis_assumed,
-    float32_inside,
-    made_on_the_cpu,
-)
+from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 
+LOOP = "it loops over the positions: let the reach double, and take all of them at once"
+DIVIDES = "it divides by a product of factors, which may be 0 or too small to hold: only multiply"
 exercise = Exercise(
     name="linear_recurrence",
     chapter="recurrence",
@@ -32,6 +28,7 @@ exercise = Exercise(
     ),
     # it takes one turn more whenever the length doubles
     steps_allowed=3.0,
+    usual_hints={"loops": LOOP},
 )
 
 
@@ -70,35 +67,16 @@ def cases(draw):
     yield Case("a batch of 2, n=40, d=3", wide, max_elements=40 * 40 - 1)
 
 
-def moved(x, reach, fill):
-    """Each position sees the one `reach` before it; where there is none, the fill."""
-    return pad(x, (0, 0, reach, 0), value=fill)[..., : x.shape[-2], :]
-
-
-def join(a, b, reach, move=moved):
-    return a * move(a, reach, 1.0), b + a * move(b, reach, 0.0)
-
-
-def scan(a, b, *, join=join, stop=None, reach=1):
-    """The right answer, with the places where a wrong one departs from it as arguments."""
-    while reach < (b.shape[-2] if stop is None else stop):
-        a, b = join(a, b, reach)
+@exercise.valid
+def plain(a, b):
+    reach, n = 1, b.shape[-2]
+    while reach < n:
+        before = pad(b, (0, 0, reach, 0))[..., :n, :]
+        factor = pad(a, (0, 0, reach, 0), value=1.0)[..., :n, :]
+        b = b + a * before
+        a = a * factor
         reach *= 2
     return b
-
-
-@exercise.valid
-def reach_doubled(a, b):
-    return scan(a, b)
-
-
-@exercise.valid
-def zeros_for_both_in_front(a, b):
-    # what has read all there is before it needs its factor no more
-    def both(a, b, reach):
-        return a * moved(a, reach, 0.0), b + a * moved(b, reach, 0.0)
-
-    return scan(a, b, join=both)
 
 
 @exercise.valid
@@ -126,34 +104,36 @@ def pairs_joined_and_taken_apart(a, b):
     return torch.cat([out, evens[..., n // 2 :, :]], dim=-2)
 
 
-DIVIDES = "it divides by a product of factors, which may be 0 or too small to hold: only multiply"
+# what has read all there is before it needs its factor no more
+variants.right(exercise, plain, ("value=1.0", "value=0.0"))
+START, END = "    reach, n =", "return b"
+JOIN_A, JOIN_B = "        a = a * factor\n", "        b = b + a * before\n"
+BEFORE, FACTOR = "pad(b, (0, 0, reach, 0))", "pad(a, (0, 0, reach, 0), value=1.0)"
+variants.wrong(exercise, plain, {
+    "a changes before b has read it: b needs the factors of this turn, not the next": (
+        JOIN_B, "", JOIN_A, JOIN_A + JOIN_B),
+    "a stays as it was: with each turn it spans twice as many steps": (JOIN_A, ""),
+    "the last turn is missing: go on until the reach is n": ("reach < n", "reach < n // 2"),
+    "the number of turns is fixed: go on until the reach is n": (
+        "reach < n", "reach < min(n, 2**10)"),
+    "the end comes round to the front: before the first position there is nothing": (
+        BEFORE, "b.roll(reach, -2)", FACTOR, "a.roll(reach, -2)"),
+    "it runs along the width: positions are the last axis but one": (
+        START, f"    a, b = a.mT, b.mT\n{START}", END, "return b.mT"),
+    "a_t multiplies b_t, too: it multiplies the state before only": (
+        START, f"    b = a * b\n{START}"),
+    "the factor of the step before is used: a_t multiplies h_{t-1}": (
+        START, "    a = pad(a, (0, 0, 1, 0), value=1.0)[..., : a.shape[-2], :]\n" + START),
+})  # fmt: skip
+variants.wrong(exercise, put_together_from_two_parts, {
+    hints.FRONT: ("size(-2)", "size(1)", "[..., ", "[:, ", ", :]", "]", "dim=-2", "dim=1"),
+})  # fmt: skip
 
 
 @exercise.mutant(DIVIDES)
 def divided_by_the_product(a, b):
     product = a.cumprod(-2)
     return product * (b / product).cumsum(-2)
-
-
-@exercise.mutant(DIVIDES)
-def divided_by_a_little_more(a, b):
-    product = a.cumprod(-2)
-    return product * (b / (product + 1e-12)).cumsum(-2)
-
-
-@exercise.mutant("by logarithms the signs get lost, and 0 has none: a may be 0 or negative")
-def by_logarithms(a, b):
-    logs = a.abs().log().cumsum(-2)
-    return logs.exp() * (b * (-logs).exp()).cumsum(-2)
-
-
-@exercise.mutant("it loops over the positions: let the reach double, and take all of them at once")
-def loop_over_positions(a, b):
-    state, states = 0, []
-    for one, other in zip(a.unbind(-2), b.unbind(-2), strict=True):
-        state = one * state + other
-        states.append(state)
-    return torch.stack(states, dim=-2)
 
 
 @exercise.mutant("it holds a number for every pair of positions: n numbers are enough in each turn")
@@ -166,94 +146,6 @@ def product_for_every_pair(a, b):
     return (products * b[..., None, :, :]).sum(-2)
 
 
-@exercise.mutant("a changes before b has read it: b needs the factors of this turn, not the next")
-def factor_changed_first(a, b):
-    def both(a, b, reach):
-        a = a * moved(a, reach, 1.0)
-        return a, b + a * moved(b, reach, 0.0)
-
-    return scan(a, b, join=both)
-
-
-@exercise.mutant("a stays as it was: with each turn it spans twice as many steps")
-def factor_unchanged(a, b):
-    return scan(a, b, join=lambda a, b, reach: (a, join(a, b, reach)[1]))
-
-
-@exercise.mutant("the last turn is missing: go on until the reach is n")
-def one_turn_short(a, b):
-    return scan(a, b, stop=b.shape[-2] // 2)
-
-
-@exercise.mutant("the number of turns is fixed: go on until the reach is n")
-def ten_turns(a, b):
-    return scan(a, b, stop=min(b.shape[-2], 2**10))
-
-
-@exercise.mutant("the end comes round to the front: before the first position there is nothing")
-def rolled(a, b):
-    return scan(a, b, join=lambda a, b, r: join(a, b, r, lambda x, r, _: x.roll(r, -2)))
-
-
-@exercise.mutant("it runs along the width: positions are the last axis but one")
-def along_the_width(a, b):
-    return scan(a.mT, b.mT).mT
-
-
-@exercise.mutant("a_t multiplies b_t, too: it multiplies the state before only")
-def factor_on_the_input(a, b):
-    return scan(a, a * b)
-
-
-@exercise.mutant("the factor of the step before is used: a_t multiplies h_{t-1}")
-def factor_of_the_step_before(a, b):
-    return scan(moved(a, 1, 1.0), b)
-
-
-@exercise.mutant("it counts the axes from the front: any leading axes, or none, should work")
-def positions_on_the_second_axis(a, b):
-    reach = 1
-    while reach < b.shape[1]:
-        late = a[:, reach:]
-        b = torch.cat([b[:, :reach], b[:, reach:] + late * b[:, :-reach]], dim=1)
-        a = torch.cat([a[:, :reach], late * a[:, :-reach]], dim=1)
-        reach *= 2
-    return b
-
-
-@exercise.mutant("the input changes: make new tensors in each turn")
-def written_into_the_inputs(a, b):
-    reach = 1
-    while reach < b.shape[-2]:
-        b[..., reach:, :] += a[..., reach:, :] * b[..., :-reach, :].clone()
-        a[..., reach:, :] *= a[..., :-reach, :].clone()
-        reach *= 2
-    return b
-
-
-WRITTEN_OVER = "it writes over numbers that autograd still needs: make new tensors in each turn"
-
-
-@exercise.mutant(WRITTEN_OVER)
-def written_over(a, b):
-    reach, a, b = 1, a.clone(), b.clone()
-    while reach < b.shape[-2]:
-        b[..., reach:, :] += a[..., reach:, :] * b[..., :-reach, :]
-        a[..., reach:, :] *= a[..., :-reach, :].clone()
-        reach *= 2
-    return b
-
-
-@exercise.mutant(WRITTEN_OVER)
-def assigned_over(a, b):
-    reach, a, b = 1, a.clone(), b.clone()
-    while reach < b.shape[-2]:
-        b[..., reach:, :] = b[..., reach:, :] + a[..., reach:, :] * b[..., :-reach, :]
-        a[..., reach:, :] = a[..., reach:, :] * a[..., :-reach, :]
-        reach *= 2
-    return b
-
-
 @exercise.mutant("it reads what it has just written over: make new tensors in each turn")
 def read_while_written(a, b):
     reach, a, b = 1, a.clone(), b.clone()
@@ -264,4 +156,16 @@ def read_while_written(a, b):
     return b
 
 
-add_to(exercise, scan, batch_axis_assumed, always_float32, float32_inside, made_on_the_cpu)
+variants.wrong(exercise, divided_by_the_product, {
+    DIVIDES: ("b / product", "b / (product + 1e-12)"),
+    "by logarithms the signs get lost, and 0 has none: a may be 0 or negative": (
+        "product = a.cumprod(-2)", "logs = a.abs().log().cumsum(-2)",
+        "product * (b / product)", "logs.exp() * (b * (-logs).exp())"),
+})  # fmt: skip
+variants.wrong(exercise, read_while_written, {
+    "the input changes: make new tensors in each turn": (
+        "1, a.clone(), b.clone()", "1, a, b", ":-reach, :]", ":-reach, :].clone()"),
+    "it writes over numbers that autograd still needs: make new tensors in each turn": [
+        ("*= a[..., :-reach, :]", "*= a[..., :-reach, :].clone()"),
+        ("+= a[", "= b[..., reach:, :] + a[", "*= a", "= a[..., reach:, :] * a")],
+})  # fmt: skip

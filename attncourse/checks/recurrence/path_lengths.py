@@ -2,8 +2,10 @@
 
 import torch
 
+from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 
+LOOP = "it loops over the positions: a product of matrices serves all of them at once"
 exercise = Exercise(
     name="path_lengths",
     chapter="recurrence",
@@ -23,6 +25,7 @@ exercise = Exercise(
         "True and the result is still -1",
     ),
     differentiable=False,
+    usual_hints={"loops": LOOP},
 )
 
 
@@ -69,33 +72,14 @@ def cases(draw):
     yield Case("one position that reads itself, 2 layers", (torch.ones(1, 1, dtype=torch.bool), 2))
 
 
-def eye(reads):
-    return torch.eye(len(reads), dtype=torch.bool, device=reads.device)
-
-
-def layer(reads, known):
-    """What each position knows one layer up."""
-    return (reads.double() @ known.double()) > 0
-
-
-def new(known, steps):
-    """What a position hears of for the first time."""
-    return known & (steps < 0)
-
-
-def lengths(reads, layers, *, first=1, up=layer, noted=new):
-    """The right answer, with the places where a wrong one departs from it as arguments."""
-    known = eye(reads)
-    steps = known.long() - 1
-    for k in range(first, layers + first):
-        known = up(reads, known)
-        steps = torch.where(noted(known, steps), k, steps)
-    return steps
-
-
 @exercise.valid
-def layer_by_layer(reads, layers):
-    return lengths(reads, layers)
+def plain(reads, layers):
+    known = torch.eye(len(reads), dtype=torch.bool, device=reads.device)
+    steps = known.long() - 1
+    for k in range(1, layers + 1):
+        known = (reads.double() @ known.double()) > 0
+        steps = torch.where(known & (steps < 0), k, steps)
+    return steps
 
 
 @exercise.valid
@@ -111,9 +95,9 @@ def layers_counted_in_which_it_is_unknown(reads, layers):
 @exercise.valid
 def shortest_ways_joined(reads, layers):
     # a loop over the layers again, over whole tables of lengths
-    far = layers + 1
-    once = torch.where(reads, 1, far).masked_fill(eye(reads), 0)
-    steps = torch.where(eye(reads), 0, far)
+    far, eye = layers + 1, torch.eye(len(reads), dtype=torch.bool, device=reads.device)
+    once = torch.where(reads, 1, far).masked_fill(eye, 0)
+    steps = torch.where(eye, 0, far)
     for _ in range(layers):
         steps = (once[:, :, None] + steps[None]).amin(dim=1).clamp(max=far)
     return torch.where(steps < far, steps, -1)
@@ -130,100 +114,29 @@ def powers_noted_from_the_last_to_the_first(reads, layers):
     return steps
 
 
-@exercise.mutant("rows and columns have changed places: entry (i, j) is the way from j to i")
-def transposed(reads, layers):
-    return lengths(reads, layers).T
-
-
-@exercise.mutant("the way back counts as well: reads[i, j] says that i reads j, not that j reads i")
-def both_directions(reads, layers):
-    return lengths(reads | reads.T, layers)
-
-
-LATER = "a later layer overwrites the first: note k only where the result is still -1"
-
-
-@exercise.mutant(LATER)
-def latest_layer(reads, layers):
-    return lengths(reads, layers, noted=lambda known, _: known)
-
-
-@exercise.mutant(LATER)
-def latest_layer_but_on_the_diagonal(reads, layers):
-    return lengths(reads, layers, noted=lambda known, _: known & ~eye(known))
-
-
-@exercise.mutant(LATER)
-def latest_layer_of_all_it_knows(reads, layers):
-    return lengths(reads | eye(reads), layers, noted=lambda known, _: known)
-
-
-@exercise.mutant("the first layer is counted as 0: after it, what a position reads is 1 layer away")
-def counted_from_0(reads, layers):
-    return lengths(reads, layers, first=0)
-
-
-@exercise.mutant("one layer is missing: `layers` of them are applied")
-def one_layer_short(reads, layers):
-    return lengths(reads, max(layers - 1, 0))
-
-
-@exercise.mutant("`layers` is ignored: what takes more layers is not reached, and gets -1")
-def as_many_layers_as_it_takes(reads, layers):
-    return lengths(reads, len(reads))
-
-
-@exercise.mutant("each turn doubles the way: a layer multiplies with reads, not with what is known")
-def squared(reads, layers):
-    return lengths(reads, layers, up=lambda r, known: layer(r | known, r | known))
-
-
-@exercise.mutant("on the diagonal stands 0: before any layer, each position has itself")
-def diagonal_as_the_others(reads, layers):
-    steps, known = lengths(reads, layers), eye(reads)
-    again = torch.full_like(steps, -1)
-    for k in range(1, layers + 1):
-        known = layer(reads, known)
-        again = torch.where(known & (again < 0), k, again)
-    return torch.where(eye(reads), again, steps)
-
-
-@exercise.mutant("what is not reached gets -1, not 0: 0 says that it is there already")
-def unreached_as_0(reads, layers):
-    return lengths(reads, layers).clamp(min=0)
-
-
-@exercise.mutant("the result is boolean or floating: layers are counted in int64")
-def floating(reads, layers):
-    return lengths(reads, layers).double()
-
-
-@exercise.mutant("the number of ways overflows: after each layer keep only whether there is one")
-def ways_counted(reads, layers):
-    ways, steps = eye(reads).float(), eye(reads).long() - 1
-    for k in range(1, layers + 1):
-        ways = reads.float() @ ways
-        steps = torch.where((ways > 0) & (steps < 0), k, steps)
-    return steps
-
-
-@exercise.mutant("it loops over the positions: a product of matrices serves all of them at once")
-def loop_over_positions(reads, layers):
-    rows, steps = reads.double(), []
-    for i in range(len(reads)):
-        known, row = eye(reads)[i].double(), torch.full((len(reads),), -1, device=reads.device)
-        for k in range(layers + 1):
-            row = torch.where((known > 0) & (row < 0), k, row)
-            known = (known @ rows).clamp(max=1)
-        steps.append(row)
-    return torch.stack(steps)
-
-
-@exercise.mutant("the input changes: put the diagonal into a new tensor")
-def diagonal_filled_in_place(reads, layers):
-    return lengths(reads.fill_diagonal_(True), layers)
-
-
-@exercise.mutant("a new tensor is made on the CPU: give it the device of an input")
-def made_on_the_cpu(reads, layers):
-    return lengths(reads, layers) + torch.zeros(reads.shape, dtype=torch.int64, device="cpu")
+NOTED, START, END = "known & (steps < 0)", "    known = torch.eye", "return steps"
+EYE = "torch.eye(len(reads), dtype=torch.bool, device=reads.device)"
+COUNTED, UP = "range(1, layers + 1)", "(reads.double() @ known.double()) > 0"
+variants.wrong(exercise, plain, {
+    "rows and columns have changed places: entry (i, j) is the way from j to i": (END, f"{END}.T"),
+    "the way back counts as well: reads[i, j] says that i reads j, not that j reads i": (
+        START, f"    reads = reads | reads.T\n{START}"),
+    "a later layer overwrites the first: note k only where the result is still -1": [
+        (NOTED, "known"), (NOTED, f"known & ~{EYE}"),
+        (NOTED, "known", START, f"    reads = reads | {EYE}\n{START}")],
+    "the first layer is counted as 0: after it, what a position reads is 1 layer away": (
+        COUNTED, "range(layers)"),
+    "one layer is missing: `layers` of them are applied": (COUNTED, "range(1, layers)"),
+    "`layers` is ignored: what takes more layers is not reached, and gets -1": (
+        COUNTED, "range(1, len(reads) + 1)"),
+    "each turn doubles the way: a layer multiplies with reads, not with what is known": (
+        UP, "((reads | known).double() @ (reads | known).double()) > 0"),
+    "on the diagonal stands 0: before any layer, each position has itself": (
+        "known.long() - 1", "torch.full_like(known.long(), -1)"),
+    "what is not reached gets -1, not 0: 0 says that it is there already": (
+        END, f"{END}.clamp(min=0)"),
+    "the result is boolean or floating: layers are counted in int64": (END, f"{END}.double()"),
+    "the number of ways overflows: after each layer keep only whether there is one": (
+        UP, "reads.float() @ known.float()", NOTED, "(known > 0) & (steps < 0)"),
+    hints.CHANGES: (END, "reads.fill_diagonal_(True)\n    return steps"),
+})  # fmt: skip

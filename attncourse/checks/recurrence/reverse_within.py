@@ -2,15 +2,10 @@
 
 import torch
 
-from attncourse.checks.around import (
-    add_to,
-    always_float32,
-    batch_axis_assumed,
-    detached,
-    made_on_the_cpu,
-)
+from attncourse.checks import variants
 from attncourse.checks.exercise import Case, Exercise
 
+LOOP = "it loops over the sequences or the positions: one index serves them all"
 exercise = Exercise(
     name="reverse_within",
     chapter="recurrence",
@@ -28,6 +23,7 @@ exercise = Exercise(
         "torch.where(t < lengths[..., None], lengths[..., None] - 1 - t, t) is the index, and "
         "x.gather(-2, index[..., None].expand(x.shape)) picks",
     ),
+    usual_hints={"loops": LOOP},
 )
 
 
@@ -43,8 +39,7 @@ def one_by_one(x, lengths):
 
 @exercise.cases
 def cases(draw):
-    n = draw.integer(6, 7)
-    d = draw.integer(3, 4)
+    n, d = draw.integer(6, 7), draw.integer(3, 4)
     x = draw.normal(5, n, d)
     # two words at least of padding, and one sequence without any
     lengths = torch.tensor([n - 2, n, 0, 1, 3])
@@ -60,161 +55,50 @@ def cases(draw):
     yield Case("one token of width 1 without a batch", (x[0, :1, :1], torch.tensor(1)))
 
 
-def places(x):
-    return torch.arange(x.shape[-2], device=x.device)
-
-
-def index(x, lengths, *, last=1, behind=None):
-    """Which position of x stands at each position of the result."""
-    t, lengths = places(x), lengths[..., None]
-    return torch.where(t < lengths, lengths - last - t, t if behind is None else behind)
-
-
-def picked(x, at):
-    return x.gather(-2, at[..., None].expand(x.shape))
-
-
-def turn(x, lengths):
-    return picked(x, index(x, lengths))
-
-
 @exercise.valid
-def gathered(x, lengths):
-    return turn(x, lengths)
+def plain(x, lengths):
+    t = torch.arange(x.shape[-2], device=x.device)
+    ends = lengths[..., None]
+    inside = t < ends
+    index = torch.where(inside, ends - 1 - t, t)
+    return x.gather(-2, index[..., None].expand(x.shape))
 
 
-@exercise.valid
-def taken_along_the_axis(x, lengths):
-    t = torch.arange(x.size(-2), device=x.device).expand(x.shape[:-1])
-    ends = lengths.unsqueeze(-1)
-    at = (ends - 1 - t) * (t < ends) + t * (t >= ends)
-    return torch.take_along_dim(x, at.unsqueeze(-1), dim=-2)
-
-
-@exercise.valid
-def by_a_matrix_of_ones_and_zeros(x, lengths):
-    at = index(x, lengths)
-    return (at[..., None] == places(x)).to(x.dtype) @ x
-
-
-@exercise.valid
-def scattered(x, lengths):
-    at = index(x, lengths)[..., None].expand(x.shape)
-    return torch.zeros_like(x).scatter(-2, at, x)
-
-
-@exercise.valid
-def sorted_by_a_key(x, lengths):
-    t = places(x)
-    key = torch.where(t < lengths[..., None], -1 - t, t)
-    return picked(x, key.argsort(dim=-1))
-
+INDEX = "torch.where(inside, ends - 1 - t, t)"
+PICKED = "x.gather(-2, index[..., None].expand(x.shape))"
+variants.right(
+    exercise, plain,
+    (INDEX, "(ends - 1 - t) * inside + t * ~inside",
+     PICKED, "torch.take_along_dim(x, index.unsqueeze(-1), dim=-2)"),
+    (PICKED, "(index[..., None] == t).to(x.dtype) @ x"),
+    (PICKED, "torch.zeros_like(x).scatter(-2, index[..., None].expand(x.shape), x)"),
+    (INDEX, "torch.where(inside, -1 - t, t).argsort(dim=-1)"),
+)  # fmt: skip
 
 WHOLE = "the padding comes to the front: turn round the tokens within the length only"
-
-
-@exercise.mutant(WHOLE)
-def turned_whole(x, lengths):
-    return x.flip(-2)
-
-
-@exercise.mutant(WHOLE)
-def turned_whole_and_taken_within(x, lengths):
-    return torch.where((places(x) < lengths[..., None])[..., None], x.flip(-2), x)
-
-
-@exercise.mutant("the padding is turned round, too: behind the length each token keeps its place")
-def padding_turned_too(x, lengths):
-    return picked(x, (lengths[..., None] - 1 - places(x)) % x.shape[-2])
-
-
-@exercise.mutant("the padding is set to zero: behind the length each token keeps its place")
-def padding_of_zeros(x, lengths):
-    return turn(x, lengths).masked_fill((places(x) >= lengths[..., None])[..., None], 0)
-
-
-@exercise.mutant("behind the length the index is negative: there it should be the place itself")
-def negative_index(x, lengths):
-    return picked(x, lengths[..., None] - 1 - places(x))
-
-
 OFF = "it is off by one: the first token of the result is the one at length - 1"
-
-
-@exercise.mutant(OFF)
-def one_too_far(x, lengths):
-    return picked(x, index(x, lengths, last=0))
-
-
-@exercise.mutant(OFF)
-def one_too_far_but_in_range(x, lengths):
-    return picked(x, index(x, lengths, last=0).clamp(max=x.shape[-2] - 1))
-
-
-@exercise.mutant("one length serves all: each sequence is turned round in its own")
-def longest_for_all(x, lengths):
-    return turn(x, torch.full_like(lengths, 1) * lengths.max())
-
-
-@exercise.mutant("every index meets every sequence: pair them, with gather or with two indices")
-def indices_meet_all_sequences(x, lengths):
-    return x[..., index(x, lengths), :]
-
-
 COUNTED = "it counts the axes from the front: any leading axes, or none, should work"
-
-
-@exercise.mutant(COUNTED)
-def lengths_of_one_batch(x, lengths):
-    t, lengths = places(x), lengths[:, None]
-    return picked(x, torch.where(t < lengths, lengths - 1 - t, t))
-
-
-@exercise.mutant(COUNTED)
-def rows_of_one_batch(x, lengths):
-    batch = torch.arange(len(x), device=x.device)[:, None]
-    return x[batch, index(x, lengths)]
-
-
-@exercise.mutant(
-    "gather gives a number for each entry of its index: the index needs an axis of width d"
-)
-def first_numbers_only(x, lengths):
-    return x.gather(-2, index(x, lengths)[..., None])
-
-
-LOOP = "it loops over the sequences or the positions: one index serves them all"
-
-
-@exercise.mutant(LOOP)
-def loop_over_sequences(x, lengths):
-    pairs = zip(x.flatten(0, -3), lengths.flatten(), strict=True) if x.dim() > 2 else [(x, lengths)]
-    return torch.stack([turn(*pair) for pair in pairs]).reshape(x.shape)
-
-
-def turned_one_by_one(x, ends):
-    pairs = zip(x, ends, strict=True)
-    return torch.stack([torch.cat([one[:end].flip(0), one[end:]]) for one, end in pairs])
-
-
-@exercise.mutant(LOOP)
-def loop_over_the_lengths_of_a_batch(x, lengths):
-    return turned_one_by_one(x, lengths)
-
-
-@exercise.mutant(LOOP)
-def loop_over_a_list_of_lengths(x, lengths):
-    return turned_one_by_one(x, lengths.tolist())
-
-
-@exercise.mutant(LOOP)
-def loop_over_places_in_a_batch(x, lengths):
-    return turned_one_by_one(x, [lengths[i] for i in range(len(x))])
-
-
-@exercise.mutant("the input changes: put the tokens into a new tensor")
-def written_into_the_input(x, lengths):
-    return x.copy_(turn(x, lengths))
-
-
-add_to(exercise, turn, batch_axis_assumed, always_float32, detached, made_on_the_cpu)
+ONE_BY_ONE = "torch.cat([one[:end].flip(0), one[end:]]) for one, end in zip(x, {}, strict=True)"
+variants.wrong(exercise, plain, {
+    WHOLE: [(PICKED, "x.flip(-2)"), (PICKED, "torch.where(inside[..., None], x.flip(-2), x)")],
+    "the padding is turned round, too: behind the length each token keeps its place": (
+        INDEX, "(ends - 1 - t) % x.shape[-2]"),
+    "the padding is set to zero: behind the length each token keeps its place": (
+        PICKED, f"{PICKED}.masked_fill(~inside[..., None], 0)"),
+    "behind the length the index is negative: there it should be the place itself": (
+        INDEX, "ends - 1 - t"),
+    OFF: [("ends - 1", "ends"),
+          (INDEX, "torch.where(inside, ends - t, t).clamp(max=x.shape[-2] - 1)")],
+    "one length serves all: each sequence is turned round in its own": (
+        "ends = lengths", "ends = lengths.max().expand_as(lengths)"),
+    "every index meets every sequence: pair them, with gather or with two indices": (
+        PICKED, "x[..., index, :]"),
+    COUNTED: [
+        ("lengths[..., None]", "lengths[:, None]"),
+        (PICKED, "x[torch.arange(len(x), device=x.device)[:, None], index]")],
+    "gather gives a number for each entry of its index: the index needs an axis of width d": (
+        ".expand(x.shape)", ""),
+    LOOP: [
+        (PICKED, f"torch.stack([{ONE_BY_ONE.format(ends)}])")
+        for ends in ("lengths", "lengths.tolist()", "[lengths[i] for i in range(len(x))]")],
+})  # fmt: skip

@@ -3,12 +3,16 @@
 from itertools import accumulate
 
 import torch
-import torch.nn.functional as F
 
-from attncourse.checks.around import add_to, batch_axis_assumed, float32_inside, made_on_the_cpu
+from attncourse.checks import variants
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.recurrence.shared.written import TORCH_RECURRENCE
 
+COUNTED = "it counts the axes from the front: any leading axes, or none, should work"
+ONCE = (
+    "it loops over the sentences too, or over the tokens more than once: one step serves all "
+    "sentences, and n steps are enough"
+)
 exercise = Exercise(
     name="rnn_states",
     chapter="recurrence",
@@ -29,6 +33,7 @@ exercise = Exercise(
     also_forbidden=TORCH_RECURRENCE,
     # one loop over the tokens is the point; a second, or one over sentences, is not
     steps_allowed=5.0,
+    usual_hints={"axes_from_the_front": COUNTED, "loops": ONCE},
 )
 
 
@@ -48,7 +53,7 @@ def cases(draw):
     n, d, h = draw.sizes(3, 3, 6)
     x, first, sizes = draw.normal(2, n, d), draw.normal(2, h), f"n={n}, d={d}, h={h}"
     weights = draw.normal(h, d) / 2, draw.normal(h, h) / 2, draw.normal(h)
-    long = draw.normal(8, 4 * n, d), *weights
+    long = draw.normal(24, 4 * n, d), *weights
     yield Case(f"a batch of 2, {sizes}", (x, *weights), longer=long)
     yield Case(f"a batch of 2 with a first state, {sizes}", (x, *weights, first))
     yield Case("a first state by name", (x, *weights), {"first": first})
@@ -66,33 +71,22 @@ def cases(draw):
     yield Case("d=h=n=1", (x[0, :1, :1], *(w[:1, :1] for w in weights[:2]), weights[2][:1]))
 
 
-def zeros(x, b):
-    return x.new_zeros(*x.shape[:-2], len(b))
-
-
-def step(token, state, w_x, w_h, b):
-    return torch.tanh(token @ w_x.mT + state @ w_h.mT + b)
-
-
-def run(x, w_x, w_h, b, first=None, *, step=step, carry=lambda state: state, axis=-2):
-    """The right answer, with the places where a wrong one departs from it as arguments."""
-    state, states = zeros(x, b) if first is None else first, []
-    for token in x.unbind(-2):
-        state = step(token, carry(state), w_x, w_h, b)
-        states.append(state)
-    return torch.stack(states, dim=axis)
-
-
 @exercise.valid
-def step_by_step(x, w_x, w_h, b, first=None):
-    return run(x, w_x, w_h, b, first)
+def plain(x, w_x, w_h, b, first=None):
+    zeros = x.new_zeros(*x.shape[:-2], len(b))
+    start = zeros if first is None else first
+    states, state = [], start
+    for token in x.unbind(-2):
+        state = torch.tanh(token @ w_x.mT + state @ w_h.mT + b)
+        states.append(state)
+    return torch.stack(states, dim=-2)
 
 
 @exercise.valid
 def inputs_multiplied_before_the_loop(x, w_x, w_h, b, first=None):
-    read = F.linear(x, w_x, b)
+    read = torch.nn.functional.linear(x, w_x, b)
     states = read.new_zeros(read.shape)
-    state = zeros(x, b) if first is None else first
+    state = torch.zeros_like(read[..., 0, :]) if first is None else first
     for t in range(x.size(-2)):
         state = torch.tanh(read[..., t, :] + torch.einsum("...j,ij->...i", state, w_h))
         states[..., t, :] = state
@@ -101,10 +95,9 @@ def inputs_multiplied_before_the_loop(x, w_x, w_h, b, first=None):
 
 @exercise.valid
 def by_accumulate(x, w_x, w_h, b, first=None):
-    start = zeros(x, b) if first is None else first
-    states = accumulate(
-        x.unbind(-2), lambda state, token: step(token, state, w_x, w_h, b), initial=start
-    )
+    start = x.new_zeros(*x.shape[:-2], len(b)) if first is None else first
+    steps = x.unbind(-2), lambda state, token: (token @ w_x.mT + state @ w_h.mT + b).tanh()
+    states = accumulate(*steps, initial=start)
     return torch.stack(list(states)[1:], dim=-2)
 
 
@@ -118,147 +111,46 @@ def weights_side_by_side(x, w_x, w_h, b, first=None):
     return torch.cat(states, dim=-2)
 
 
-TRANSPOSED = "a matrix is not transposed: with tokens in rows, W x is x @ W.mT"
-
-
-@exercise.mutant(TRANSPOSED)
-def state_times_w_h(x, w_x, w_h, b, first=None):
-    return run(x, w_x, w_h.mT, b, first)
-
-
-@exercise.mutant(TRANSPOSED)
-def token_times_w_x(x, w_x, w_h, b, first=None):
-    return run(x, w_x.mT, w_h, b, first)
-
-
-@exercise.mutant("there is no tanh: without it the network is linear, and its state can grow")
-def no_tanh(x, w_x, w_h, b, first=None):
-    return run(x, w_x, w_h, b, first, step=lambda t, s, u, w, b: t @ u.mT + s @ w.mT + b)
-
-
-@exercise.mutant("the first state is ignored: begin with it where it is given")
-def first_ignored(x, w_x, w_h, b, first=None):
-    return run(x, w_x, w_h, b)
-
-
-@exercise.mutant("it does not run without a first state: begin with zeros where none is given")
-def first_needed(x, w_x, w_h, b, first=None):
-    return run(x, w_x, w_h, b, first.clone())
-
-
-@exercise.mutant("each state is noted before its step: note it after, when it has read its token")
-def noted_before_the_step(x, w_x, w_h, b, first=None):
-    states = run(x, w_x, w_h, b, first)
-    start = zeros(x, b) if first is None else first
-    return torch.cat([start[..., None, :], states[..., :-1, :]], dim=-2)
-
-
-@exercise.mutant("every step begins with the first state: carry the new one on to the next step")
-def nothing_carried(x, w_x, w_h, b, first=None):
-    start = zeros(x, b) if first is None else first
-    return run(x, w_x, w_h, b, first, carry=lambda state: start)
-
-
-@exercise.mutant("the states are stacked along another axis: tokens are the last axis but one")
-def tokens_in_front(x, w_x, w_h, b, first=None):
-    return run(x, w_x, w_h, b, first, axis=0)
-
-
-FIRST_AXIS = "it loops over the first axis, which is a batch if there is one: tokens are axis -2"
-
-
-def over_the_first_axis(x, w_x, w_h, b, start, axis=-2):
-    return run(x.movedim(0, -2), w_x, w_h, b, start, axis=axis)
-
-
-@exercise.mutant(FIRST_AXIS)
-def first_axis_with_one_state(x, w_x, w_h, b, first=None):
-    return over_the_first_axis(x, w_x, w_h, b, x.new_zeros(len(b)) if first is None else first)
-
-
-@exercise.mutant(FIRST_AXIS)
-def first_axis_with_a_state_for_each_sentence(x, w_x, w_h, b, first=None):
-    return over_the_first_axis(x, w_x, w_h, b, zeros(x, b) if first is None else first)
-
-
-@exercise.mutant(FIRST_AXIS)
-def first_axis_in_and_out(x, w_x, w_h, b, first=None):
-    start = x.new_zeros(len(b)) if first is None else first
-    return over_the_first_axis(x, w_x, w_h, b, start, axis=0)
-
-
-@exercise.mutant("the gradient ends at each step: the state may not be detached on its way")
-def state_detached(x, w_x, w_h, b, first=None):
-    return run(x, w_x, w_h, b, first, carry=torch.Tensor.detach)
-
-
-@exercise.mutant("it counts the axes from the front: any leading axes, or none, should work")
-def tokens_on_the_second_axis(x, w_x, w_h, b, first=None):
-    state, states = x.new_zeros(len(x), len(b)) if first is None else first, []
-    for t in range(x.shape[1]):
-        state = step(x[:, t], state, w_x, w_h, b)
-        states.append(state)
-    return torch.stack(states, dim=1)
-
-
-ONCE = (
-    "it loops over the sentences too, or over the tokens more than once: one step serves all "
-    "sentences, and n steps are enough"
+STEP = "torch.tanh(token @ w_x.mT + state @ w_h.mT + b)"
+BEGIN, STACK, TOKENS = (
+    "zeros if first is None else first",
+    "torch.stack(states, dim=-2)",
+    "x.unbind(-2)",
 )
-
-
-@exercise.mutant(ONCE)
-def loop_over_sentences(x, w_x, w_h, b, first=None):
-    if x.dim() == 2:
-        return run(x, w_x, w_h, b, first)
-    starts = [None] * len(x) if first is None else first
-    pairs = zip(x, starts, strict=True)
-    return torch.stack([loop_over_sentences(one, w_x, w_h, b, start) for one, start in pairs])
-
-
-@exercise.mutant(ONCE)
-def each_from_the_beginning(x, w_x, w_h, b, first=None):
-    ends = range(1, x.shape[-2] + 1)
-    last = [run(x[..., :end, :], w_x, w_h, b, first)[..., -1, :] for end in ends]
-    return torch.stack(last, dim=-2)
-
-
-@exercise.mutant("it writes over numbers that autograd still needs: keep the states in a list")
-def written_over(x, w_x, w_h, b, first=None):
-    out, state = torch.zeros_like(x[..., :1] * b), zeros(x, b) if first is None else first
-    for t, token in enumerate(x.unbind(-2)):
-        out[..., t, :] = step(token, out[..., t - 1, :] if t else state, w_x, w_h, b)
-    return out
-
-
-@exercise.mutant("exp overflows where a number is large, and inf / inf is NaN: use torch.tanh")
-def tanh_by_exp(x, w_x, w_h, b, first=None):
-    def by_exp(token, state, w_x, w_h, b):
-        z = token @ w_x.mT + state @ w_h.mT + b
-        return (z.exp() - (-z).exp()) / (z.exp() + (-z).exp())
-
-    return run(x, w_x, w_h, b, first, step=by_exp)
-
-
-@exercise.mutant("this is the sigmoid, which is never negative: here it is tanh")
-def sigmoid_for_tanh(x, w_x, w_h, b, first=None):
-    return run(
-        x, w_x, w_h, b, first, step=lambda t, s, u, w, b: (t @ u.mT + s @ w.mT + b).sigmoid()
-    )
-
-
-@exercise.mutant("the first state changes: make a new state in each step, and write into none")
-def first_written_into(x, w_x, w_h, b, first=None):
-    states = run(x, w_x, w_h, b, first)
-    if first is not None:
-        first[...] = states[..., -1, :]
-    return states
-
-
-@exercise.mutant("the first state is always float32: give it the dtype of x")
-def zeros_in_float32(x, w_x, w_h, b, first=None):
-    start = torch.zeros(*x.shape[:-2], len(b), device=x.device) if first is None else first
-    return run(x, w_x, w_h, b, start)
-
-
-add_to(exercise, run, batch_axis_assumed, float32_inside, made_on_the_cpu)
+TRANSPOSED = "a matrix is not transposed: with tokens in rows, W x is x @ W.mT"
+FIRST_AXIS = "it loops over the first axis, which is a batch if there is one: tokens are axis -2"
+variants.wrong(exercise, plain, {
+    TRANSPOSED: [("w_h.mT", "w_h"), ("w_x.mT", "w_x")],
+    "there is no tanh: without it the network is linear, and its state can grow": (
+        "torch.tanh", ""),
+    "the first state is ignored: begin with it where it is given": (BEGIN, "zeros"),
+    "it does not run without a first state: begin with zeros where none is given": (
+        BEGIN, "first.clone()"),
+    "each state is noted before its step: note it after, when it has read its token": (
+        STACK, "torch.stack([start, *states[:-1]], dim=-2)"),
+    "every step begins with the first state: carry the new one on to the next step": (
+        "state @", "start @"),
+    "the states are stacked along another axis: tokens are the last axis but one": (
+        "dim=-2", "dim=0"),
+    FIRST_AXIS: [
+        (TOKENS, "x", "*x.shape[:-2], ", ""), (TOKENS, "x"),
+        (TOKENS, "x", "*x.shape[:-2], ", "", "dim=-2", "dim=0")],
+    "the gradient ends at each step: the state may not be detached on its way": (
+        "state @", "state.detach() @"),
+    COUNTED: ("*x.shape[:-2]", "len(x)", TOKENS, "x.unbind(1)", "dim=-2", "dim=1"),
+    "it writes over numbers that autograd still needs: keep the states in a list": (
+        "states, state = [], start", "out = torch.zeros_like(x[..., :1] * b)",
+        "for token in x.unbind(-2)", "for t in range(x.shape[-2])", "token @", "x[..., t, :] @",
+        "state @", "(out[..., t - 1, :] if t else start) @",
+        "state = torch", "out[..., t, :] = torch", "        states.append(state)\n", "",
+        STACK, "out"),
+    "exp overflows where a number is large, and inf / inf is NaN: use torch.tanh": (
+        f"state = {STEP}", f"z = {STEP[10:]}\n"
+        "        state = (z.exp() - (-z).exp()) / (z.exp() + (-z).exp())"),
+    "this is the sigmoid, which is never negative: here it is tanh": ("tanh", "sigmoid"),
+    "the first state changes: make a new state in each step, and write into none": (
+        "    return", "    if first is not None:\n        first[...] = state\n    return"),
+    "the first state is always float32: give it the dtype of x": (
+        "x.new_zeros(*x.shape[:-2], len(b))",
+        "torch.zeros(*x.shape[:-2], len(b), device=x.device)"),
+})  # fmt: skip
