@@ -27,7 +27,8 @@ AXIS = re.compile(
 
 def each(result: Any, change: Callable[[Tensor], Tensor]) -> Any:
     """The result with every floating tensor changed."""
-    if isinstance(result, (tuple, list)):
+    # a list of numbers is left alone: to walk through it would be a loop
+    if isinstance(result, (tuple, list)) and any(isinstance(one, Tensor) for one in result):
         return type(result)(each(one, change) for one in result)
     return change(result) if is_floating(result) else result
 

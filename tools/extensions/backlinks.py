@@ -33,7 +33,8 @@ class Listing(LiteralInclude):
         shown = super().run()
         path = Path(self.env.relfn2path(self.arguments[0])[0])
         if name := self.options.get("pyobject"):
-            target = f"{'.'.join(path.with_suffix('').parts)}.{name}"
+            # a chapter's module may be a folder, whose functions belong to the folder
+            target = f"{'.'.join(path.with_suffix('').parts[:2])}.{name}"
             link = addnodes.pending_xref(
                 "", refdomain="py", reftype="obj", reftarget=target, refexplicit=True, refwarn=True
             )
