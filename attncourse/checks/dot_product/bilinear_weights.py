@@ -121,6 +121,7 @@ variants.wrong(exercise, plain, {
         "k.mT", "k.permute(*reversed(range(k.dim())))"),
     "this is a mean of the keys: the weights themselves are asked for": (
         "softmax(scores, mask)", "softmax(scores, mask) @ k"),
+    hints.CHANGES: ("q @ w", "q.mul_(1 + 1e-9) @ w"),
     LOOP: [
         (SCORES, "torch.cat([(one @ w)[..., None, :] @ k.mT for one in q.unbind(-2)], dim=-2)"),
         (SCORES, "torch.stack([((one @ w)[..., None, :] * k).sum(-1) for one in q.unbind(-2)], "

@@ -3,7 +3,14 @@
 import torch
 
 from attncourse.checks import variants
-from attncourse.checks.dot_product.shared.attentions import RIGHT, WRONG, close, formula, some_keys
+from attncourse.checks.dot_product.shared.attentions import (
+    RIGHT,
+    WRONG,
+    close,
+    formula,
+    inputs,
+    some_keys,
+)
 from attncourse.checks.exercise import Exercise
 from attncourse.checks.implementations import implementations
 
@@ -38,16 +45,6 @@ def cases(draw):
 
 
 BATCHES, DTYPES = ((), (2, 2)), (torch.float64, torch.float32)
-
-
-def inputs(*batch, sizes=(3, 5, 6, 2), large=1000.0, dtype=torch.float64, seed=0):
-    """q, k and v; the scores of the first query are large."""
-    generator = torch.Generator().manual_seed(seed)
-    n, m, d_k, d_v = sizes
-    shapes = (n, d_k), (m, d_k), (m, d_v)
-    q, k, v = (torch.randn(*batch, *s, generator=generator, dtype=dtype) for s in shapes)
-    q[..., 0, :] *= large
-    return q, k, v
 
 
 @exercise.reference

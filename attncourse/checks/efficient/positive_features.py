@@ -73,21 +73,16 @@ def one_exponent(x, w):
     return torch.exp(torch.einsum("...d,rd->...r", x, w) * d**-0.25 - squares - r.log() / 2)
 
 
-@exercise.valid
-def by_a_linear_map(x, w):
-    x = x / x.shape[-1] ** 0.25
-    half = torch.linalg.vecdot(x, x).unsqueeze(-1) / 2
-    return torch.nn.functional.linear(x, w, None).sub(half).exp().mul(w.shape[0] ** -0.5)
-
-
 SCALED, HALF = "x / x.shape[-1] ** 0.25", "scaled.square().sum(-1, keepdim=True) / 2"
 EXPONENT, ROOT = "scaled @ w.mT - half", "w.shape[0] ** 0.5"
-# by a completed square: w x - x x / 2 = w w / 2 - (w - x) (w - x) / 2
 variants.right(
     exercise,
     plain,
+    (HALF, "torch.linalg.vecdot(scaled, scaled).unsqueeze(-1) / 2",
+     "scaled @ w.mT", "torch.nn.functional.linear(scaled, w)"),
+    # by a completed square: w x - x x / 2 = w w / 2 - (w - x) (w - x) / 2
     (EXPONENT, "w.square().sum(-1) / 2 - (scaled[..., None, :] - w).square().sum(-1) / 2"),
-)
+)  # fmt: skip
 PRECEDENCE = "a power comes before a division: give the exponent brackets"
 variants.wrong(exercise, plain, {
     "x is not scaled: divide it by the fourth root of d, then take all the rest": (SCALED, "x / 1"),

@@ -80,20 +80,15 @@ def by_attention(q, k, v, e, f):
     return attention(q, e @ k, f @ v)
 
 
-@exercise.valid
-def by_einsum(q, k, v, e, f):
-    keys, values = (torch.einsum("rj,...jd->...rd", *one) for one in ((e, k), (f, v)))
-    scores = torch.einsum("...id,...rd->...ir", q, keys) / q.size(-1) ** 0.5
-    return torch.einsum("...ir,...rd->...id", scores.softmax(-1), values)
-
-
 SCALE, WEIGHTS, MEAN = "q.shape[-1] ** 0.5", "scores.softmax(-1)", "weights @ values"
+EINSUM = 'torch.einsum("rj,...jd->...rd",'
 LINEAR = "torch.nn.functional.linear"
 variants.right(
     exercise,
     plain,
     ("e @ k", "(k.mT @ e.mT).mT", "f @ v", "(v.mT @ f.T).mT", f"q @ keys.mT / {SCALE}",
      "(q * q.shape[-1] ** -0.5) @ keys.mT"),
+    ("e @ k", f"{EINSUM} e, k)", "f @ v", f"{EINSUM} f, v)"),
     ("e @ k", f"{LINEAR}(k.mT, e).mT", "f @ v", f"{LINEAR}(v.mT, f).mT"),
     (WEIGHTS, "(scores - scores.amax(-1, keepdim=True)).exp()",
      MEAN, f"{MEAN} / weights.sum(-1, keepdim=True)"),

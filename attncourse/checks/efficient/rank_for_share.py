@@ -84,14 +84,6 @@ def plain(weights, share):
 
 
 @exercise.valid
-def by_the_smaller_product(weights, share):
-    wide = weights.shape[-2] < weights.shape[-1]
-    values = torch.linalg.eigvalsh(weights @ weights.mT if wide else weights.mT @ weights)
-    held = values.clamp(min=0).flip(-1).cumsum(-1)
-    return (held < share * held[..., -1:]).sum(-1) + (held[..., -1] > 0)
-
-
-@exercise.valid
 def what_is_left(weights, share):
     # after the first r, no more than 1 - share may be left
     squares = torch.linalg.svd(weights, full_matrices=False).S ** 2
@@ -99,18 +91,14 @@ def what_is_left(weights, share):
     return (left > (1 - share) * left[..., :1]).sum(-1)
 
 
-@exercise.valid
-def first_that_is_enough(weights, share):
-    values = torch.svd(weights).S
-    enough = values.square().cumsum(-1) >= share * values.square().sum(-1, keepdim=True)
-    return (enough.int().argmax(-1) + 1) * weights.any(-1).any(-1)
-
-
 VALUES, HELD, BELOW = "torch.linalg.svdvals(weights)", "values.square().cumsum(-1)", "held < share"
 COUNT, RESULT = "(held < share * total).sum(-1)", "below + (total[..., 0] > 0)"
 variants.right(
     exercise,
     plain,
+    (VALUES, "torch.linalg.eigvalsh(weights @ weights.mT).clamp(min=0).flip(-1).sqrt()"),
+    (VALUES, "torch.svd(weights).S", COUNT, "(held >= share * total).int().argmax(-1) + 1",
+     RESULT, "below * weights.any(-1).any(-1)"),
     (COUNT, "torch.searchsorted(held, share * total)[..., 0] + 1",
      RESULT, "below.masked_fill(total[..., 0] == 0, 0)"),
 )  # fmt: skip

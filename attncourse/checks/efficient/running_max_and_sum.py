@@ -107,29 +107,18 @@ def each_block_with_all_before(scores, block):
     return top, (factor * sums[..., None, :]).sum(-1)
 
 
-@exercise.valid
-def the_logarithm_kept(scores, block):
-    tops, logs = [], []
-    for keys in scores.split(block, dim=-1):
-        tops.append(keys.max(-1).values if not tops else torch.maximum(tops[-1], keys.amax(-1)))
-        new = keys.logsumexp(-1)
-        logs.append(new if not logs else torch.logaddexp(logs[-1], new))
-    top, log = torch.stack(tops, -1), torch.stack(logs, -1)
-    return top, (log - top).exp()
-
-
-@exercise.valid
-def every_prefix_anew(scores, block):
-    ends = range(block, scores.shape[-1] + block, block)
-    seen = [scores[..., :end] for end in ends]
-    tops = [one.amax(-1, keepdim=True) for one in seen]
-    sums = [(one - top).exp().sum(-1) for one, top in zip(seen, tops, strict=True)]
-    return torch.cat(tops, dim=-1), torch.stack(sums, dim=-1)
-
-
 FIRST, TOP, TAKEN = "-torch.inf", "torch.maximum(top, keys.amax(-1))", "keys - top[..., None]"
 OLD, FACTOR, RESULT = "total * (old - top).exp() + ", "(old - top).exp()", "return tops, sums"
-variants.right(exercise, plain, (FIRST, "torch.finfo(scores.dtype).min"))
+variants.right(
+    exercise,
+    plain,
+    (FIRST, "torch.finfo(scores.dtype).min"),
+    # the logarithm of the sum kept
+    ("torch.zeros_like(top)", "top", f"{OLD}part",
+     "torch.logaddexp(total, keys.logsumexp(-1))", RESULT, "return tops, (sums - tops).exp()"),
+    # every prefix anew
+    (f"{OLD}part", "(scores[..., : block * (len(sums) + 1)] - top[..., None]).exp().sum(-1)"),
+)  # fmt: skip
 variants.wrong(exercise, plain, {
     "the old sum keeps its scale: when the maximum grows, it shrinks by exp(old - new)": (
         FACTOR, "1"),

@@ -3,7 +3,7 @@
 import torch
 
 from attncourse.checks import variants
-from attncourse.checks.dot_product.shared.attentions import close, formula, some_keys
+from attncourse.checks.dot_product.shared.attentions import close, formula, inputs, some_keys
 from attncourse.checks.efficient.shared.grouped_queries import RIGHT, WRONG
 from attncourse.checks.exercise import Exercise
 from attncourse.checks.implementations import implementations
@@ -41,15 +41,11 @@ def cases(draw):
 BATCHES, DTYPES, HEADS = ((), (2, 2)), (torch.float64, torch.float32), ((6, 2), (6, 3))
 
 
-def inputs(*batch, heads, sizes=(4, 5, 6, 2), large=1000.0, dtype=torch.float64, seed=0):
-    """q, k and v for so many heads and groups; the scores of the first query are large."""
-    generator = torch.Generator().manual_seed(seed)
-    n, m, d_k, d_v = sizes
+def grouped_inputs(*batch, heads, sizes=(4, 5, 6, 2), **changes):
+    """q, k and v for so many heads and groups."""
     h, g = heads
-    shapes = (h, n, d_k), (g, m, d_k), (g, m, d_v)
-    q, k, v = (torch.randn(*batch, *s, generator=generator, dtype=dtype) for s in shapes)
-    q[..., 0, :] *= large
-    return q, k, v
+    q, k, v = inputs(*batch, h, sizes=sizes, **changes)
+    return q, k[..., :g, :, :], v[..., :g, :, :]
 
 
 def in_groups(q, k, v, mask=None):
@@ -62,7 +58,7 @@ def in_groups(q, k, v, mask=None):
 @exercise.reference
 def row_by_row(grouped):
     for batch, dtype, (h, g) in zip(BATCHES, DTYPES, HEADS, strict=True):
-        q, k, v = inputs(*batch, heads=(h, g), dtype=dtype)
+        q, k, v = grouped_inputs(*batch, heads=(h, g), dtype=dtype)
         for mask in (None, some_keys(*batch, h, 4, 5)):
             allowed = torch.ones(*batch, h, 4, 5, dtype=torch.bool) if mask is None else mask
             before = [x.clone() for x in (q, k, v, allowed)]
@@ -81,7 +77,7 @@ def row_by_row(grouped):
 def against_the_formula(grouped):
     for batch, dtype, heads in zip(BATCHES, DTYPES, HEADS, strict=True):
         for masked in (None, some_keys):
-            q, k, v = inputs(*batch, heads=heads, dtype=dtype)
+            q, k, v = grouped_inputs(*batch, heads=heads, dtype=dtype)
             mask = masked and masked(*batch, heads[0], q.shape[-2], k.shape[-2])
             before = [x if x is None else x.clone() for x in (q, k, v, mask)]
             got, want = grouped(q, k, v, mask), in_groups(*before)

@@ -78,6 +78,16 @@ WRONG = {
 }
 
 
+def inputs(*batch, sizes=(3, 5, 6, 2), large=1000.0, dtype=torch.float64, seed=0):
+    """q, k and v; the scores of the first query are large."""
+    generator = torch.Generator().manual_seed(seed)
+    n, m, d_k, d_v = sizes
+    shapes = (n, d_k), (m, d_k), (m, d_v)
+    q, k, v = (torch.randn(*batch, *s, generator=generator, dtype=dtype) for s in shapes)
+    q[..., 0, :] *= large
+    return q, k, v
+
+
 def some_keys(*shape, empty=1):
     """A mask that leaves out one key of three, and every key in the row `empty`."""
     mask = torch.arange(math.prod(shape)).reshape(shape) % 3 != 1
