@@ -2,6 +2,8 @@
 
 import torch
 
+from attncourse.checks.dot_product.shared import attentions
+
 
 def plain(q, k, v, mask=None):
     heads = q.shape[-3]
@@ -11,7 +13,7 @@ def plain(q, k, v, mask=None):
         scores = scores.masked_fill(~mask, -torch.inf)
     weights = scores.softmax(dim=-1)
     if mask is not None:
-        weights = weights.masked_fill(~mask, 0.0)
+        weights = weights.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
     return weights @ v
 
 
@@ -47,15 +49,20 @@ RIGHT = {
     "a right function, with an axis for the groups": with_an_axis_for_the_groups,
     "a right function, one head after the other": head_by_head,
 }
-SPREAD = "x.repeat_interleave(heads // x.shape[-3], dim=-3)"
-WIDTH = "q.shape[-1] ** 0.5"
-SOFTMAX = "scores.softmax(dim=-1)"
-FILL = "-torch.inf"
-EMPTY_ROW = "weights.masked_fill(~mask, 0.0)"
-MEAN = "weights @ v"
-START = "heads = q.shape[-3]"
+SPREAD, MEAN = "x.repeat_interleave(heads // x.shape[-3], dim=-3)", "weights @ v"
+START, SOFTMAX = "heads = q.shape[-3]", "scores.softmax(dim=-1)"
+# what is wrong with heads as it is without them
+SAME = (
+    "forgets to scale", "divides by d_k", "scales by the width of the values",
+    "takes the softmax over the queries", "wants as many queries as keys",
+    "overflows for large scores", "averages the keys", "always returns float32",
+    "always returns float64", "takes the mask the other way round", "ignores the mask",
+    "cannot do without a mask", "masks after the softmax", "changes q", "changes the mask",
+    "gives NaN where a query may attend nowhere",
+    "attends everywhere where a query may attend nowhere",
+)  # fmt: skip
 # what each wrong one does, and the edits that make it of the plain one
-WRONG = {
+WRONG = {does: attentions.WRONG[does] for does in SAME} | {
     "gives the groups to the heads in turn": (
         SPREAD, "torch.cat([x] * (heads // x.shape[-3]), dim=-3)"),
     "averages the groups": (SPREAD, "x.mean(dim=-3, keepdim=True)"),
@@ -72,29 +79,10 @@ WRONG = {
         START, "heads, groups = q.shape[-3], k.shape[-3]",
         MEAN, "(weights @ v).unflatten(-3, (groups, -1)).mean(-3)"
               ".repeat_interleave(heads // groups, dim=-3)"),
-    "forgets to scale": (f" / {WIDTH}", ""),
-    "divides by d_k": (WIDTH, "q.shape[-1]"),
-    "scales by the width of the values": (WIDTH, "v.shape[-1] ** 0.5"),
-    "takes the softmax over the queries": (SOFTMAX, "scores.softmax(dim=-2)"),
     "takes the softmax over the heads": (SOFTMAX, "scores.softmax(dim=-3)"),
-    "wants as many queries as keys": ("k.mT", "k.view_as(q).mT"),
-    "overflows for large scores": (SOFTMAX, "scores.exp() / scores.exp().sum(-1, keepdim=True)"),
-    "averages the keys": (MEAN, "weights @ k"),
-    "always returns float32": (MEAN, "(weights @ v).float()"),
-    "always returns float64": (MEAN, "(weights @ v).double()"),
     "takes one head's mask for all": (
         START, f"{START}\n    if mask is not None:\n"
                "        mask = mask.broadcast_to(*q.shape[:-1], k.shape[-2])[..., :1, :, :]"),
-    "takes the mask the other way round": ("~mask", "mask"),
-    "ignores the mask": ("mask is not None", "False"),
-    "cannot do without a mask": ("mask is not None", "True"),
-    "masks after the softmax": (FILL, "scores"),
-    "gives NaN where a query may attend nowhere": (EMPTY_ROW, "weights"),
-    "attends everywhere where a query may attend nowhere": (FILL, "-1e30", EMPTY_ROW, "weights"),
-    "changes q": ("q @ k.mT", "q.mul_(2) @ k.mT / 2"),
     "changes k": (START, f"{START}\n    k.mul_(2)", "k.mT", "k.mT / 2"),
     "changes v": (START, f"{START}\n    v.mul_(2)", MEAN, "weights @ v / 2"),
-    "changes the mask": (
-        "scores.masked_fill(~mask", "scores.masked_fill(mask.logical_not_()",
-        "weights.masked_fill(~mask", "weights.masked_fill(mask"),
 }  # fmt: skip
