@@ -102,10 +102,10 @@ def close(got, want):
     assert torch.allclose(got, want, rtol=bound, atol=bound)
 
 
-def formula(q, k, v, mask=None, *, scale=None, axis=-1, least=1.0):
+def formula(q, k, v, mask=None, *, scale=None, least=1.0):
     """Attention once more. The largest part of a row is 1, so a sum below 1 is an empty row's."""
     scores = q @ k.mT / (q.shape[-1] ** 0.5 if scale is None else scale)
     allowed = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask
     scores = scores.masked_fill(~allowed, -1e30)
-    parts = (scores - scores.amax(axis, keepdim=True)).exp() * allowed
-    return parts / parts.sum(axis, keepdim=True).clamp(min=least) @ v
+    parts = (scores - scores.amax(-1, keepdim=True)).exp() * allowed
+    return parts / parts.sum(-1, keepdim=True).clamp(min=least) @ v
