@@ -2,10 +2,11 @@
 
 import torch
 
-from attncourse.checks.dot_product.shared import masked_softmax
-from attncourse.checks.dot_product.shared.masked_softmax import softmax
+from attncourse.checks import hints, variants
+from attncourse.checks.dot_product.shared.masked_softmax import WAYS, softmax
 from attncourse.checks.exercise import Case, Exercise
 
+LOOP = "it loops over positions: compute the scores of all pairs at once"
 exercise = Exercise(
     name="bilinear_weights",
     chapter="dot_product",
@@ -22,6 +23,7 @@ exercise = Exercise(
         "q @ w is the query carried over, and k.mT has the keys as columns, whatever the leading "
         "axes.",
     ),
+    usual_hints={"loops": LOOP},
 )
 
 
@@ -82,142 +84,47 @@ def cases(draw):
 
 
 @exercise.valid
-def the_keys_carried_over(q, k, w, mask=None):
-    return softmax(q @ (k @ w.T).mT, mask)
+def plain(q, k, w, mask=None):
+    scores = q @ w @ k.mT
+    return softmax(scores, mask)
 
 
-@exercise.valid
-def by_einsum(q, k, w, mask=None):
-    return softmax(torch.einsum("...id,de,...je->...ij", q, w, k), mask)
-
-
-@exercise.valid
-def by_linear(q, k, w, mask=None):
-    return softmax(torch.nn.functional.linear(q, w.mT) @ k.transpose(-1, -2), mask)
-
-
-@exercise.valid
-def by_a_sum_of_all_products(q, k, w, mask=None):
-    return softmax((q[..., :, None, :, None] * w * k[..., None, :, None, :]).sum((-1, -2)), mask)
-
-
-def with_softmax(way, q, k, w, mask=None):
-    return way(q @ w @ k.mT, mask)
-
-
-masked_softmax.add_to(exercise, with_softmax)
-
-
-@exercise.mutant("the scores are scaled: here w can learn the scale, so nothing is divided")
-def scaled_by_sqrt_d_k(q, k, w, mask=None):
-    return softmax(q @ w @ k.mT / k.shape[-1] ** 0.5, mask)
-
-
-@exercise.mutant("the scores are scaled: here w can learn the scale, so nothing is divided")
-def scaled_by_sqrt_d_q(q, k, w, mask=None):
-    return softmax(q @ w @ k.mT / q.shape[-1] ** 0.5, mask)
-
-
-@exercise.mutant("the scores are scaled: here w can learn the scale, so nothing is divided")
-def scaled_by_d_k(q, k, w, mask=None):
-    return softmax(q @ w @ k.mT / k.shape[-1], mask)
-
-
-@exercise.mutant("the scores are scaled: here w can learn the scale, so nothing is divided")
-def scaled_by_both_widths(q, k, w, mask=None):
-    return softmax(q @ w @ k.mT / (q.shape[-1] * k.shape[-1]) ** 0.5, mask)
-
-
-@exercise.mutant("the scores are scaled: here w can learn the scale, so nothing is divided")
-def scaled_by_a_fixed_number(q, k, w, mask=None):
-    return softmax(q @ w @ k.mT / 8, mask)
-
-
-@exercise.mutant("w is left out: it stands between the query and the key")
-def without_the_matrix(q, k, w, mask=None):
-    return softmax(q @ k.mT, mask)
-
-
-@exercise.mutant("w is the wrong way round: its rows belong to the query, its columns to the key")
-def matrix_transposed(q, k, w, mask=None):
-    return softmax(q @ w.T @ k.mT, mask)
-
-
-@exercise.mutant("queries and keys have changed places: rows are queries, columns are keys")
-def roles_swapped(q, k, w, mask=None):
-    return softmax(k @ w.T @ q.mT, mask)
-
-
-@exercise.mutant("there is a tanh too many: this score is a plain product of query, w and key")
-def additive_tanh(q, k, w, mask=None):
-    return softmax(torch.tanh(q @ w) @ k.mT, mask)
-
-
-@exercise.mutant("it needs a batch axis: any leading axes, or none, should work")
-def batch_axis_assumed(q, k, w, mask=None):
-    return softmax(torch.bmm(q @ w, k.transpose(1, 2)), mask)
-
-
-@exercise.mutant("it needs a batch axis: any leading axes, or none, should work")
-def batch_axis_in_einsum(q, k, w, mask=None):
-    return softmax(torch.einsum("bid,de,bje->bij", q, w, k), mask)
-
-
-@exercise.mutant("k.T turns round all axes of k: k.mT exchanges the last two")
-def all_axes_turned_round(q, k, w, mask=None):
+SCORES = "q @ w @ k.mT"
+variants.right(
+    exercise,
+    plain,
+    (SCORES, "q @ (k @ w.T).mT"),
+    (SCORES, 'torch.einsum("...id,de,...je->...ij", q, w, k)'),
+    (SCORES, "torch.nn.functional.linear(q, w.mT) @ k.transpose(-1, -2)"),
+    (SCORES, "(q[..., :, None, :, None] * w * k[..., None, :, None, :]).sum((-1, -2))"),
+)
+variants.calling(exercise, plain, "softmax", WAYS)
+variants.wrong(exercise, plain, {
+    "the scores are scaled: here w can learn the scale, so nothing is divided": [
+        (SCORES, f"{SCORES} / k.shape[-1] ** 0.5"),
+        (SCORES, f"{SCORES} / q.shape[-1] ** 0.5"),
+        (SCORES, f"{SCORES} / k.shape[-1]"),
+        (SCORES, f"{SCORES} / (q.shape[-1] * k.shape[-1]) ** 0.5"),
+        (SCORES, f"{SCORES} / 8")],
+    "w is left out: it stands between the query and the key": ("@ w", ""),
+    "w is the wrong way round: its rows belong to the query, its columns to the key": (
+        "@ w", "@ w.T"),
+    "queries and keys have changed places: rows are queries, columns are keys": (
+        SCORES, "k @ w.T @ q.mT"),
+    "there is a tanh too many: this score is a plain product of query, w and key": (
+        "q @ w", "torch.tanh(q @ w)"),
+    hints.BATCH: [
+        (SCORES, "torch.bmm(q @ w, k.transpose(1, 2))"),
+        (SCORES, 'torch.einsum("bid,de,bje->bij", q, w, k)')],
     # what k.T does, without torch's warning
-    return softmax(q @ w @ k.permute(*reversed(range(k.dim()))), mask)
-
-
-@exercise.mutant("this is a mean of the keys: the weights themselves are asked for")
-def weighted_keys(q, k, w, mask=None):
-    return softmax(q @ w @ k.mT, mask) @ k
-
-
-LOOP = "it loops over positions: compute the scores of all pairs at once"
-
-
-@exercise.mutant(LOOP)
-def loop_over_queries(q, k, w, mask=None):
-    rows = []
-    for one in q.unbind(-2):
-        rows.append((one @ w)[..., None, :] @ k.mT)
-    return softmax(torch.cat(rows, dim=-2), mask)
-
-
-@exercise.mutant(LOOP)
-def loop_in_a_list(q, k, w, mask=None):
-    scores = [(one[..., None, :] * k).sum(-1) for one in (q @ w).unbind(-2)]
-    return softmax(torch.stack(scores, dim=-2), mask)
-
-
-@exercise.mutant("no gradient reaches w: it is learned, so nothing may be detached")
-def matrix_detached(q, k, w, mask=None):
-    return softmax(q @ w.detach() @ k.mT, mask)
-
-
-@exercise.mutant("no gradient flows back: nothing may be detached")
-def weights_detached(q, k, w, mask=None):
-    return softmax(q @ w @ k.mT, mask).detach()
-
-
-@exercise.mutant("the input changes: work on a new tensor, not on q itself")
-def changed_in_place(q, k, w, mask=None):
-    q *= 1 + 1e-9
-    return softmax(q @ w @ k.mT, mask)
-
-
-@exercise.mutant("the result is always float32: keep the dtype of the inputs")
-def always_float32(q, k, w, mask=None):
-    return softmax(q.float() @ w.float() @ k.float().mT, mask)
-
-
-@exercise.mutant("the result is always float64: keep the dtype of the inputs")
-def always_float64(q, k, w, mask=None):
-    return softmax(q.double() @ w.double() @ k.double().mT, mask)
-
-
-@exercise.mutant("a new tensor is made on the CPU: give it the device of an input")
-def tensor_on_the_cpu(q, k, w, mask=None):
-    scores = torch.zeros(*q.shape[:-1], k.shape[-2], dtype=q.dtype, device="cpu")
-    return softmax(scores + q @ w @ k.mT, mask)
+    "k.T turns round all axes of k: k.mT exchanges the last two": (
+        "k.mT", "k.permute(*reversed(range(k.dim())))"),
+    "this is a mean of the keys: the weights themselves are asked for": (
+        "softmax(scores, mask)", "softmax(scores, mask) @ k"),
+    hints.CHANGES: ("q @ w", "q.mul_(1 + 1e-9) @ w"),
+    LOOP: [
+        (SCORES, "torch.cat([(one @ w)[..., None, :] @ k.mT for one in q.unbind(-2)], dim=-2)"),
+        (SCORES, "torch.stack([((one @ w)[..., None, :] * k).sum(-1) for one in q.unbind(-2)], "
+                 "dim=-2)")],
+    "no gradient reaches w: it is learned, so nothing may be detached": ("@ w", "@ w.detach()"),
+})  # fmt: skip

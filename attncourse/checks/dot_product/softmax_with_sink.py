@@ -3,8 +3,10 @@
 import torch
 import torch.nn.functional as F
 
+from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 
+LOOP = "it loops over positions: treat all rows and keys at once"
 exercise = Exercise(
     name="softmax_with_sink",
     chapter="dot_product",
@@ -21,6 +23,10 @@ exercise = Exercise(
         "torch.zeros_like(scores[..., :1]) is such a column, and torch.cat(..., dim=-1) appends it "
         "once the masked scores are -inf.",
     ),
+    usual_hints={
+        "loops": LOOP,
+        "detached": "no gradient reaches the scores: only the number taken away may be detached",
+    },
 )
 
 
@@ -70,51 +76,31 @@ def cases(draw):
     yield Case("one query and one key", (scores[:, :1, :1],))
 
 
-def filled(scores, mask, fill=-torch.inf):
-    return scores if mask is None else scores.masked_fill(~mask, fill)
-
-
-def with_sink(scores, mask=None, *, sink=0.0, fill=-torch.inf, axis=-1, allow_sink=True):
-    """The right answer, with the places where a wrong one departs from it as arguments."""
-    scores = filled(scores, mask, fill)
-    sink = sink if allow_sink or mask is None else -torch.inf
-    extra = torch.full_like(scores.narrow(axis, 0, 1), sink)
-    weights = torch.cat([scores, extra], axis).softmax(axis)
-    return weights.narrow(axis, 0, scores.shape[axis])
-
-
-def parts(scores, mask, top):
-    """Each key's part and the sink's, once `top` is taken away from all."""
-    return (filled(scores, mask) - top).exp(), (-top).exp()
+@exercise.valid
+def plain(scores, mask=None):
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    sink = torch.zeros_like(scores[..., :1])
+    weights = torch.cat([scores, sink], dim=-1).softmax(-1)
+    return weights[..., :-1]
 
 
 @exercise.valid
-def one_more_column(scores, mask=None):
+def by_its_formula(scores, mask=None):
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    top = scores.amax(-1, keepdim=True).clamp(min=0)
+    part, one = (scores - top).exp(), (-top).exp()
+    weights = part / (one + part.sum(-1, keepdim=True))
+    return weights
+
+
+@exercise.valid
+def padded_once(scores, mask=None):
     if mask is not None:
         scores, mask = F.pad(scores, (0, 1)), F.pad(mask, (0, 1), value=True)
         return scores.masked_fill(~mask, -torch.inf).softmax(-1)[..., :-1]
     return F.pad(scores, (1, 0)).softmax(-1)[..., 1:]
-
-
-@exercise.valid
-def largest_score_or_zero_taken_away(scores, mask=None):
-    scores = filled(scores, mask)
-    top = scores.amax(-1, keepdim=True).clamp(min=0)
-    part = (scores - top).exp()
-    return part / ((-top).exp() + part.sum(-1, keepdim=True))
-
-
-@exercise.valid
-def in_log_space(scores, mask=None):
-    scores = filled(scores, mask, -1e30)
-    total = scores.logsumexp(-1, keepdim=True)
-    return (scores - torch.logaddexp(total, torch.zeros_like(total))).exp()
-
-
-@exercise.valid
-def softmax_times_a_gate(scores, mask=None):
-    scores = filled(scores, mask, torch.finfo(scores.dtype).min)
-    return scores.softmax(-1) * scores.logsumexp(-1, keepdim=True).sigmoid()
 
 
 @exercise.valid
@@ -134,250 +120,89 @@ def masked_parts_left_out_of_the_sum(scores, mask=None):
     return part / (torch.exp(-top) + torch.einsum("...j->...", part)[..., None])
 
 
-@exercise.mutant(
-    "this is the plain softmax: the extra score adds exp(0) = 1 to the sum of each row"
-)
-def plain_softmax(scores, mask=None):
-    return filled(scores, mask).softmax(-1).nan_to_num(0.0)
-
-
-@exercise.mutant("this halves the plain softmax: the 1 joins the sum of exp(s), not of the weights")
-def one_beside_the_weights(scores, mask=None):
-    weights = filled(scores, mask, -1e30).softmax(-1)
-    return filled(weights / (1 + weights.sum(-1, keepdim=True)), mask, 0.0)
-
-
-@exercise.mutant("there are as many extra scores as keys: one is added to each row")
-def sink_for_each_key(scores, mask=None):
-    extra = torch.zeros_like(scores)
-    return torch.cat([filled(scores, mask), extra], dim=-1).softmax(-1)[..., : scores.shape[-1]]
-
-
+WEIGHTS = "torch.cat([scores, sink], dim=-1).softmax(-1)"
+SINK, FILL, RETURN = "torch.zeros_like(scores[..., :1])", "-torch.inf", "return weights[..., :-1]"
+MASKED = "scores = scores.masked_fill(~mask, -torch.inf)"
+EMPTIED = "weights if mask is None else weights.masked_fill(~mask, 0.0)"
+TOP, LOGSUM = "scores.amax(-1, keepdim=True).clamp(min=0)", "scores.logsumexp(-1, keepdim=True)"
+variants.right(
+    exercise,
+    plain,
+    (FILL, "-1e30", WEIGHTS, f"(scores - torch.logaddexp({LOGSUM}, sink)).exp()", RETURN,
+     "return weights"),
+    (FILL, "torch.finfo(scores.dtype).min", WEIGHTS, f"scores.softmax(-1) * {LOGSUM}.sigmoid()",
+     RETURN, "return weights"),
+)  # fmt: skip
 SHIFTED = "the largest score is taken away from all but the extra one: the 1 changes as well"
-
-
-@exercise.mutant(SHIFTED)
-def one_not_shifted(scores, mask=None):
-    scores = filled(scores, mask, -1e30)
-    part = (scores - scores.amax(-1, keepdim=True)).exp()
-    return filled(part / (1 + part.sum(-1, keepdim=True)), mask, 0.0)
-
-
-@exercise.mutant(SHIFTED)
-def one_not_shifted_nor_an_empty_row(scores, mask=None):
-    scores = filled(scores, mask)
-    part = (scores - scores.amax(-1, keepdim=True)).exp()
-    return part / (1 + part.sum(-1, keepdim=True))
-
-
-@exercise.mutant(
-    "exp of a large score overflows: take the larger of 0 and the top score away first"
-)
-def unstable(scores, mask=None):
-    part = filled(scores, mask).exp()
-    return part / (1 + part.sum(-1, keepdim=True))
-
-
-@exercise.mutant("large scores are cut off: shift all scores of a row by the same number instead")
-def clamped_scores(scores, mask=None):
-    part = filled(scores.clamp(-50, 50), mask).exp()
-    return part / (1 + part.sum(-1, keepdim=True))
-
-
 LOW = "exp(-top) overflows when all scores are very negative: take away max(0, top)"
-
-
-@exercise.mutant(LOW)
-def top_score_below_zero(scores, mask=None):
-    part, sink = parts(scores, mask, filled(scores, mask, -1e30).amax(-1, keepdim=True))
-    return part / (sink + part.sum(-1, keepdim=True))
-
-
-@exercise.mutant(LOW)
-def top_score_of_minus_infinity(scores, mask=None):
-    part, sink = parts(scores, mask, filled(scores, mask).amax(-1, keepdim=True))
-    return part / (sink + part.sum(-1, keepdim=True))
-
-
-@exercise.mutant("a row with no key gives NaN: its largest score is -inf, so take away max(0, top)")
-def nan_for_an_empty_row(scores, mask=None):
-    part, sink = parts(scores, mask, filled(scores, mask).amax(-1, keepdim=True).detach())
-    return part / (sink + part.sum(-1, keepdim=True))
-
-
-@exercise.mutant("the largest score may be that of a masked key: mask first, then look for it")
-def top_of_the_masked_too(scores, mask=None):
-    part, sink = parts(scores, mask, scores.amax(-1, keepdim=True).clamp(min=0).detach())
-    return part / (sink + part.sum(-1, keepdim=True))
-
-
-@exercise.mutant("the largest score taken away is that of the whole tensor: each row has its own")
-def one_top_for_all(scores, mask=None):
-    part, sink = parts(scores, mask, filled(scores, mask).amax().clamp(min=0))
-    return part / (sink + part.sum(-1, keepdim=True))
-
-
-@exercise.mutant("exp of a masked score overflows, and its gradient is NaN: mask before exp")
-def masked_after_exp(scores, mask=None):
-    part, sink = parts(scores, None, filled(scores, mask).amax(-1, keepdim=True).clamp(min=0))
-    part = filled(part, mask, 0.0)
-    return part / (sink + part.sum(-1, keepdim=True))
-
-
-@exercise.mutant("there is one weight too many: throw away that of the extra score")
-def sink_returned(scores, mask=None):
-    return F.pad(filled(scores, mask), (0, 1)).softmax(-1)
-
-
-@exercise.mutant("the wrong weight is thrown away: it is that of the extra score that must go")
-def wrong_end_dropped(scores, mask=None):
-    return F.pad(filled(scores, mask), (1, 0)).softmax(-1)[..., :-1]
-
-
-@exercise.mutant("the extra score is 1: a score of 0 adds exp(0) = 1 to the sum")
-def sink_of_one(scores, mask=None):
-    return with_sink(scores, mask, sink=1.0)
-
-
-@exercise.mutant("each score meets the extra one alone: the sum runs over all keys of the row")
-def sigmoid_of_each(scores, mask=None):
-    return filled(scores, mask).sigmoid()
-
-
-@exercise.mutant("the scores are divided once more: they come ready for the softmax")
-def scaled(scores, mask=None):
-    return with_sink(scores / scores.shape[-1] ** 0.5, mask)
-
-
-@exercise.mutant("the softmax runs over the queries: the sum of a row is over its keys")
-def softmax_over_queries(scores, mask=None):
-    return with_sink(scores, mask, axis=-2)
-
-
-@exercise.mutant(
-    "the softmax runs over the whole matrix: every row has a sum, and a sink, of its own"
-)
-def softmax_over_everything(scores, mask=None):
-    return with_sink(filled(scores, mask).flatten(-2)).view_as(scores)
-
-
-@exercise.mutant("the mask is ignored")
-def mask_ignored(scores, mask=None):
-    return with_sink(scores)
-
-
-@exercise.mutant("the mask is upside down: True means may attend")
-def mask_inverted(scores, mask=None):
-    return with_sink(scores, None if mask is None else ~mask)
-
-
-@exercise.mutant("a masked score of 0 still gets weight, since exp(0) = 1: fill with -inf")
-def zero_fill(scores, mask=None):
-    return with_sink(scores, mask, fill=0.0)
-
-
-@exercise.mutant("-10 is not small enough to mask a score: fill with -inf")
-def fill_with_minus_ten(scores, mask=None):
-    return with_sink(scores, mask, fill=-10.0)
-
-
-@exercise.mutant("the mask comes after the softmax: masked keys must be left out of the sum too")
-def mask_after_the_softmax(scores, mask=None):
-    return filled(with_sink(scores), mask, 0.0)
-
-
-@exercise.mutant("the extra score is masked as well: attending to nothing is always allowed")
-def sink_masked(scores, mask=None):
-    return with_sink(scores, mask, allow_sink=False)
-
-
-@exercise.mutant("without a mask it fails: mask=None means that every key may be attended")
-def mask_is_not_optional(scores, mask=None):
-    return with_sink(scores, ~~mask)
-
-
-@exercise.mutant("it needs a batch axis: any leading axes, or none, should work")
-def batch_axis_assumed(scores, mask=None):
-    batch, n, _ = scores.shape
-    scores = filled(scores, mask)
-    return torch.cat([scores, scores.new_zeros(batch, n, 1)], dim=-1).softmax(-1)[..., :-1]
-
-
-@exercise.mutant("with a mask it needs a batch axis: any leading axes, or none, should work")
-def mask_of_three_axes(scores, mask=None):
-    if mask is not None:
-        batch, n, m = scores.shape
-        mask = mask.expand(batch, n, m)
-    return with_sink(scores, mask)
-
-
-@exercise.mutant("the mask is reshaped: leave its axes alone, then one of size 1 broadcasts")
-def mask_reshaped(scores, mask=None):
-    n, m = scores.shape[-2:]
-    mask = mask if mask is None else mask.reshape(-1, n, m)
-    return with_sink(scores.reshape(-1, n, m), mask).reshape(scores.shape)
-
-
-LOOP = "it loops over positions: treat all rows and keys at once"
-
-
-@exercise.mutant(LOOP)
-def loop_over_queries(scores, mask=None):
-    rows = []
-    for row in filled(scores, mask).unbind(-2):
-        rows.append(with_sink(row))
-    return torch.stack(rows, dim=-2)
-
-
-@exercise.mutant(LOOP)
-def loop_in_a_map(scores, mask=None):
-    return torch.stack(list(map(with_sink, filled(scores, mask).unbind(-2))), dim=-2)
-
-
-@exercise.mutant(LOOP)
-def loop_where_there_is_a_mask(scores, mask=None):
-    if mask is None:
-        return with_sink(scores)
-    pairs = zip(scores.unbind(-2), mask.unbind(-2), strict=True)
-    return torch.stack([with_sink(row, allowed) for row, allowed in pairs], dim=-2)
-
-
-@exercise.mutant("no gradient reaches the scores: only the number taken away may be detached")
-def detached(scores, mask=None):
-    return with_sink(scores.detach(), mask)
-
-
-@exercise.mutant("the input changes: shift and mask a copy, not scores itself")
-def shifted_in_place(scores, mask=None):
-    top = filled(scores, mask).amax(-1, keepdim=True).clamp(min=0).detach()
-    scores -= top
-    part = filled(scores, mask).exp()
-    return part / ((-top).exp() + part.sum(-1, keepdim=True))
-
-
-@exercise.mutant("the result is always float32: keep the dtype of the scores")
-def always_float32(scores, mask=None):
-    return with_sink(scores.float(), mask)
-
-
-@exercise.mutant("the result is always float64: keep the dtype of the scores")
-def always_float64(scores, mask=None):
-    return with_sink(scores.double(), mask)
-
-
-@exercise.mutant("no float32 is as small as this fill, so float32 scores fail: fill with -inf")
-def smallest_float64(scores, mask=None):
-    return with_sink(scores, mask, fill=torch.finfo(torch.float64).min)
-
-
-@exercise.mutant(
-    "the mask as float64 makes float32 weights float64: multiply with the boolean mask itself"
-)
-def mask_as_float64(scores, mask=None):
-    return with_sink(scores, mask) * (1 if mask is None else mask.double())
-
-
-@exercise.mutant("a new tensor is made on the CPU: give it the device of an input")
-def tensor_on_the_cpu(scores, mask=None):
-    sink = torch.zeros(*scores.shape[:-1], 1, dtype=scores.dtype, device="cpu")
-    return torch.cat([filled(scores, mask), sink], dim=-1).softmax(-1)[..., :-1]
+variants.wrong(exercise, plain, {
+    "this is the plain softmax: the extra score adds exp(0) = 1 to the sum of each row": (
+        WEIGHTS, "scores.softmax(-1).nan_to_num(0.0)", RETURN, "return weights"),
+    "this halves the plain softmax: the 1 joins the sum of exp(s), not of the weights": (
+        FILL, "-1e30", WEIGHTS, "scores.softmax(-1) / 2", RETURN, f"return {EMPTIED}"),
+    "there are as many extra scores as keys: one is added to each row": (
+        "[..., :1]", "", RETURN, "return weights[..., : scores.shape[-1]]"),
+    "there is one weight too many: throw away that of the extra score": (
+        RETURN, "return weights"),
+    "the wrong weight is thrown away: it is that of the extra score that must go": (
+        "[scores, sink]", "[sink, scores]"),
+    "the extra score is 1: a score of 0 adds exp(0) = 1 to the sum": ("zeros", "ones"),
+    "each score meets the extra one alone: the sum runs over all keys of the row": (
+        WEIGHTS, "scores.sigmoid()", RETURN, "return weights"),
+    "the scores are divided once more: they come ready for the softmax": (
+        WEIGHTS, "(torch.cat([scores, sink], dim=-1) / scores.shape[-1] ** 0.5).softmax(-1)"),
+    "the softmax runs over the queries: the sum of a row is over its keys": (
+        "scores[..., :1]", "scores[..., :1, :]", "dim=-1", "dim=-2", "softmax(-1)", "softmax(-2)",
+        "weights[..., :-1]", "weights[..., :-1, :]"),
+    "the softmax runs over the whole matrix: every row has a sum, and a sink, of its own": (
+        "    sink", "    shape, scores = scores.shape, scores.flatten(-2)\n    sink",
+        RETURN, f"{RETURN}.view(shape)"),
+    "the mask is ignored": (MASKED, "pass"),
+    "the mask is upside down: True means may attend": ("~mask", "mask"),
+    "a masked score of 0 still gets weight, since exp(0) = 1: fill with -inf": (FILL, "0.0"),
+    "-10 is not small enough to mask a score: fill with -inf": (FILL, "-10.0"),
+    "the mask comes after the softmax: masked keys must be left out of the sum too": (
+        MASKED, "pass", "weights[..., :-1]", EMPTIED.replace("weights", "weights[..., :-1]")),
+    "the extra score is masked as well: attending to nothing is always allowed": (
+        SINK, f"{SINK} + (0.0 if mask is None else -torch.inf)"),
+    "without a mask it fails: mask=None means that every key may be attended": (
+        "mask is not None", "True"),
+    hints.BATCH: (SINK, "scores.new_zeros(scores.shape[0], scores.shape[1], 1)"),
+    "with a mask it needs a batch axis: any leading axes, or none, should work": (
+        MASKED, f"batch, n, m = scores.shape\n        {MASKED}"),
+    "the mask is reshaped: leave its axes alone, then one of size 1 broadcasts": (
+        MASKED, "rows = -1, *scores.shape[-2:]\n        scores = scores.reshape(rows).masked_fill("
+                "~mask.reshape(rows), -torch.inf).reshape(scores.shape)"),
+    LOOP: [
+        (SINK, "torch.stack([0 * row[..., :1] for row in scores.unbind(-2)], dim=-2)"),
+        (MASKED, "pairs = zip(scores.unbind(-2), mask.unbind(-2), strict=True)\n"
+                 "        rows = [row.masked_fill(~one, -torch.inf) for row, one in pairs]\n"
+                 "        scores = torch.stack(rows, dim=-2)")],
+    "no float32 is as small as this fill, so float32 scores fail: fill with -inf": (
+        FILL, "torch.finfo(torch.float64).min"),
+    "the mask as float64 makes float32 weights float64: multiply with the boolean mask itself": (
+        RETURN, f"{RETURN} * (1 if mask is None else mask.double())"),
+})  # fmt: skip
+variants.wrong(exercise, by_its_formula, {
+    SHIFTED: [
+        (".clamp(min=0)", "", "(-top).exp()", "1"),
+        (".clamp(min=0)", "", "(-top).exp()", "1", FILL, "-1e30", "weights\n", f"{EMPTIED}\n")],
+    "exp of a large score overflows: take the larger of 0 and the top score away first": (
+        TOP, "torch.zeros_like(scores[..., :1])"),
+    "large scores are cut off: shift all scores of a row by the same number instead": (
+        "    if", "    scores = scores.clamp(-50, 50)\n    if"),
+    LOW: [
+        (TOP, "scores.clamp(min=-1e30).amax(-1, keepdim=True)"),
+        (".clamp(min=0)", "")],
+    "a row with no key gives NaN: its largest score is -inf, so take away max(0, top)": (
+        ".clamp(min=0)", ".detach()"),
+    "the largest score may be that of a masked key: mask first, then look for it": (
+        TOP, "every.amax(-1, keepdim=True).clamp(min=0).detach()",
+        "    if", "    every = scores\n    if"),
+    "the largest score taken away is that of the whole tensor: each row has its own": (
+        TOP, "scores.amax().clamp(min=0)"),
+    "exp of a masked score overflows, and its gradient is NaN: mask before exp": (
+        "    if", "    every = scores\n    if", "(scores - top).exp()",
+        "(every - top).exp().masked_fill(scores == -torch.inf, 0.0)"),
+    hints.CHANGES: (TOP, f"{TOP}.detach()", "(scores - top).exp()", "scores.sub_(top).exp()"),
+})  # fmt: skip

@@ -2,9 +2,11 @@
 
 import torch
 
-from attncourse.checks.around import add_to, made_on_the_cpu
+from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 
+FRONT = "axes are counted from the front, so other leading axes fail: count from the end, dim=-1"
+LOOP = "it loops over the tokens: one product serves them all"
 exercise = Exercise(
     name="lsh_buckets",
     chapter="efficient",
@@ -24,6 +26,7 @@ exercise = Exercise(
         "directions, in the order of their numbers",
     ),
     differentiable=False,
+    usual_hints={"loops": LOOP, "axes_from_the_front": FRONT},
 )
 
 
@@ -60,32 +63,19 @@ def cases(draw):
     yield Case("one vector", (x[:, :1], rotations))
 
 
-def directions(x, rotations):
-    along = x @ rotations
-    return torch.cat([along, -along], dim=-1)
-
-
-def largest(x, rotations):
-    """The number of the largest product but for the sign, and that product."""
-    along = x @ rotations
-    at = along.abs().argmax(-1)
-    return at, along.gather(-1, at[..., None])[..., 0]
-
-
 @exercise.valid
-def all_directions(x, rotations):
-    return directions(x, rotations).argmax(dim=-1)
+def plain(x, rotations):
+    along = x @ rotations
+    products = torch.cat([along, -along], dim=-1)
+    return products.argmax(dim=-1)
 
 
 @exercise.valid
 def moved_by_half_where_negative(x, rotations):
-    at, product = largest(x, rotations)
+    along = x @ rotations
+    at = along.abs().argmax(-1)
+    product = along.gather(-1, at[..., None])[..., 0]
     return at + rotations.shape[-1] * (product < 0)
-
-
-@exercise.valid
-def opposite_rotations_first(x, rotations):
-    return torch.max(x @ torch.cat([rotations, -rotations], dim=1), dim=-1).indices
 
 
 @exercise.valid
@@ -95,142 +85,48 @@ def the_larger_of_two(x, rotations):
     return torch.where(top.values >= -low.values, top.indices, low.indices + rotations.size(1))
 
 
-@exercise.valid
-def of_unit_length(x, rotations):
-    units = torch.nn.functional.normalize(x, dim=-1)
-    return (
-        torch.einsum("...d,db->...b", units, rotations.repeat(1, 2))
-        .mul(
-            torch.ones_like(rotations[:1])
-            .mul(torch.tensor([[1.0], [-1.0]], device=x.device))
-            .view(-1)
-        )
-        .argmax(-1)
-    )
-
-
-@exercise.mutant("half of the directions are gone: the opposite of each counts as well")
-def columns_only(x, rotations):
-    return (x @ rotations).argmax(-1)
-
-
-@exercise.mutant("the columns are gone: only their opposites count")
-def opposites_only(x, rotations):
-    return (-x @ rotations).argmax(-1)
-
-
-@exercise.mutant("the halves have changed places: the columns come first, then their opposites")
-def halves_swapped(x, rotations):
-    return (-directions(x, rotations)).argmax(-1)
-
-
-@exercise.mutant("a column and its opposite are b / 2 apart, not next to each other")
-def opposites_next_to_each_other(x, rotations):
-    at, product = largest(x, rotations)
-    return 2 * at + (product < 0)
-
-
-@exercise.mutant("the opposites come in reverse: that of column c is bucket b / 2 + c")
-def opposites_in_reverse(x, rotations):
-    along = x @ rotations
-    return torch.cat([along, -along.flip(-1)], dim=-1).argmax(-1)
-
-
-@exercise.mutant("the opposites begin at the wrong number: there are b / 2 columns, not d")
-def moved_by_the_width(x, rotations):
-    at, product = largest(x, rotations)
-    return at + x.shape[-1] * (product < 0)
-
-
-SIGN = "the sign of another number is asked: it is the largest product whose sign counts"
-
-
-@exercise.mutant(SIGN)
-def sign_of_the_sum(x, rotations):
-    at, _ = largest(x, rotations)
-    return at + rotations.shape[-1] * ((x @ rotations).sum(-1) < 0)
-
-
-@exercise.mutant("the sign is kept in the number: buckets are numbered from 0 to b - 1")
-def negative_buckets(x, rotations):
-    at, product = largest(x, rotations)
-    return at * product.sign().long()
-
-
-@exercise.mutant(
-    "all signs make one code: the bucket is the one direction with the largest product"
+ALONG, CAT, NUMBER = (
+    "x @ rotations",
+    "torch.cat([along, -along], dim=-1)",
+    "products.argmax(dim=-1)",
 )
-def code_of_signs(x, rotations):
-    along = x @ rotations
-    powers = 2 ** torch.arange(along.shape[-1], device=x.device)
-    return ((along > 0) * powers).sum(-1)
-
-
-@exercise.mutant("the columns are used as they are: do not divide them by their lengths")
-def columns_of_unit_length(x, rotations):
-    return all_directions(x, torch.nn.functional.normalize(rotations, dim=0))
-
-
+UNITS = "torch.nn.functional.normalize(x, dim=-1), rotations"
+variants.right(
+    exercise,
+    plain,
+    (CAT, "x @ torch.cat([rotations, -rotations], dim=1)", NUMBER, "products.max(dim=-1).indices"),
+    (ALONG, f'torch.einsum("...d,db->...b", {UNITS})'),
+)
 BESIDE = "the opposites are on the wrong axis: put them beside the columns, on the last"
-
-
-@exercise.mutant(BESIDE)
-def stacked_as_tokens(x, rotations):
-    along = x @ rotations
-    return torch.cat([along, -along], dim=-2).argmax(-1)
-
-
-@exercise.mutant(BESIDE)
-def stacked_as_sentences(x, rotations):
-    along = x @ rotations
-    return torch.cat([along, -along]).argmax(-1)
-
-
-@exercise.mutant("argmax runs over the tokens: each token picks one of the directions")
-def argmax_over_the_tokens(x, rotations):
-    return directions(x, rotations).argmax(-2)
-
-
-@exercise.mutant("argmax runs over all numbers at once: say dim=-1")
-def argmax_of_everything(x, rotations):
-    return directions(x, rotations).argmax()
-
-
-@exercise.mutant("these are the products: return the number of the largest")
-def products(x, rotations):
-    return directions(x, rotations).amax(-1)
-
-
-@exercise.mutant("a bucket is an integer: argmax gives int64, leave it at that")
-def as_floats(x, rotations):
-    return all_directions(x, rotations).to(x.dtype)
-
-
-FRONT = "axes are counted from the front, so other leading axes fail: count from the end, dim=-1"
-
-
-@exercise.mutant(FRONT)
-def axes_counted_from_the_front(x, rotations):
-    along = x @ rotations
-    return torch.cat([along, -along], dim=2).argmax(2)
-
-
-@exercise.mutant(FRONT)
-def axes_of_one_matrix(x, rotations):
-    along = x @ rotations
-    return torch.cat([along, -along], dim=1).argmax(1)
-
-
-@exercise.mutant("it loops over the tokens: one product serves them all")
-def loop_over_the_tokens(x, rotations):
-    rows = [all_directions(one, rotations) for one in x.unbind(-2)]
-    return torch.stack(rows, dim=-1)
-
-
-@exercise.mutant("the input changes: divide a copy, not x itself")
-def normalised_in_place(x, rotations):
-    x /= x.norm(dim=-1, keepdim=True)
-    return all_directions(x, rotations)
-
-
-add_to(exercise, all_directions, made_on_the_cpu)
+variants.wrong(exercise, plain, {
+    "half of the directions are gone: the opposite of each counts as well": (CAT, "along"),
+    "the columns are gone: only their opposites count": (CAT, "-along"),
+    "the halves have changed places: the columns come first, then their opposites": (
+        "along, -along", "-along, along"),
+    "the opposites come in reverse: that of column c is bucket b / 2 + c": (
+        "-along]", "-along.flip(-1)]"),
+    "all signs make one code: the bucket is the one direction with the largest product": (
+        NUMBER, "((along > 0) * 2 ** torch.arange(along.shape[-1], device=x.device)).sum(-1)"),
+    "the columns are used as they are: do not divide them by their lengths": (
+        ALONG, "x @ torch.nn.functional.normalize(rotations, dim=0)"),
+    BESIDE: [("-along], dim=-1", "-along], dim=-2"), ("-along], dim=-1", "-along], dim=0")],
+    "argmax runs over the tokens: each token picks one of the directions": (
+        "argmax(dim=-1)", "argmax(dim=-2)"),
+    "argmax runs over all numbers at once: say dim=-1": ("argmax(dim=-1)", "argmax()"),
+    "these are the products: return the number of the largest": ("argmax", "amax"),
+    "a bucket is an integer: argmax gives int64, leave it at that": (
+        NUMBER, f"{NUMBER}.to(x.dtype)"),
+    FRONT: ("dim=-1", "dim=1"),
+    LOOP: (ALONG, "torch.stack([one @ rotations for one in x.unbind(-2)], dim=-2)"),
+    hints.CHANGES: ("x @", "x.div_(x.norm(dim=-1, keepdim=True)) @"),
+})  # fmt: skip
+variants.wrong(exercise, moved_by_half_where_negative, {
+    "a column and its opposite are b / 2 apart, not next to each other": (
+        "at + rotations.shape[-1] *", "2 * at +"),
+    "the opposites begin at the wrong number: there are b / 2 columns, not d": (
+        "rotations.shape[-1]", "x.shape[-1]"),
+    "the sign of another number is asked: it is the largest product whose sign counts": (
+        "product < 0", "along.sum(-1) < 0"),
+    "the sign is kept in the number: buckets are numbered from 0 to b - 1": (
+        "at + rotations.shape[-1] * (product < 0)", "at * product.sign().long()"),
+})  # fmt: skip

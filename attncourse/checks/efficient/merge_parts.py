@@ -2,9 +2,10 @@
 
 import torch
 
-from attncourse.checks.around import FLOATING, add_to
+from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 
+LOOP = "it loops over rows or sentences: the formula holds for all of them at once"
 exercise = Exercise(
     name="merge_parts",
     chapter="efficient",
@@ -24,6 +25,7 @@ exercise = Exercise(
     ),
     # where there is no key on either side, right answers have different gradients
     differentiable=False,
+    usual_hints={"loops": LOOP},
 )
 
 
@@ -78,28 +80,13 @@ def cases(draw):
     yield Case("one query", tuple(x[:, :1] for x in (*a, *b)))
 
 
-def logarithm(log_sum_a, log_sum_b):
-    return torch.logaddexp(log_sum_a, log_sum_b)
-
-
-def safe(total):
-    return total.where(total > -torch.inf, 0.0)
-
-
-def shares(log_sum_a, log_sum_b):
-    total = safe(logarithm(log_sum_a, log_sum_b))
-    return (log_sum_a - total).exp()[..., None], (log_sum_b - total).exp()[..., None]
-
-
-def merged(out_a, log_sum_a, out_b, log_sum_b, *, share=shares, total=logarithm):
-    """The right answer, with the places where a wrong one departs from it as arguments."""
-    share_a, share_b = share(log_sum_a, log_sum_b)
-    return share_a * out_a + share_b * out_b, total(log_sum_a, log_sum_b)
-
-
 @exercise.valid
-def by_logaddexp(out_a, log_sum_a, out_b, log_sum_b):
-    return merged(out_a, log_sum_a, out_b, log_sum_b)
+def plain(out_a, log_sum_a, out_b, log_sum_b):
+    total = torch.logaddexp(log_sum_a, log_sum_b)
+    finite = total.where(total > -torch.inf, 0.0)
+    share_a, share_b = (log_sum_a - finite).exp(), (log_sum_b - finite).exp()
+    out = share_a[..., None] * out_a + share_b[..., None] * out_b
+    return out, total
 
 
 @exercise.valid
@@ -124,178 +111,58 @@ def two_parts_stacked(out_a, log_sum_a, out_b, log_sum_b):
     return out, logs.logsumexp(-1)
 
 
-@exercise.valid
-def zeros_put_in_at_the_end(out_a, log_sum_a, out_b, log_sum_b):
-    total = torch.logaddexp(log_sum_a, log_sum_b)
-    a, b = torch.exp(log_sum_a - total), torch.exp(log_sum_b - total)
-    out = a[..., None] * out_a + b[..., None] * out_b
-    return torch.where(total[..., None] == -torch.inf, torch.zeros_like(out), out), total
-
-
-@exercise.mutant("the parts count alike: each counts by what its softmax divided by")
-def mean_of_the_outputs(*parts):
-    return merged(*parts, share=lambda a, b: (0.5, 0.5))
-
-
-@exercise.mutant("the outputs are added up: each is a mean, and so is the result")
-def sum_of_the_outputs(*parts):
-    return merged(*parts, share=lambda a, b: (1, 1))
-
-
-@exercise.mutant("the shares are swapped: that of a part comes from its own log_sum")
-def shares_swapped(*parts):
-    return merged(*parts, share=lambda a, b: shares(b, a))
-
-
-@exercise.mutant("the logarithms serve as weights: take exp, they are logarithms of sums")
-def logarithms_as_weights(*parts):
-    def share(a, b):
-        a, b = a.clamp(min=-1e30), b.clamp(min=-1e30)
-        return (a / (a + b))[..., None], (b / (a + b))[..., None]
-
-    return merged(*parts, share=share)
-
-
-@exercise.mutant("the sum is not divided: the shares of the two parts add up to 1")
-def not_divided(*parts):
-    def share(a, b):
-        top = safe(torch.maximum(a, b))
-        return (a - top).exp()[..., None], (b - top).exp()[..., None]
-
-    return merged(*parts, share=share)
-
-
-@exercise.mutant("the log sums are added: that multiplies the sums, and they should be added")
-def logarithms_added(*parts):
-    return merged(*parts, total=torch.add)
-
-
-@exercise.mutant("the larger log sum is returned: the smaller sum belongs to the total as well")
-def larger_logarithm(*parts):
-    return merged(*parts, total=torch.maximum)
-
-
-@exercise.mutant("this is the sum: its logarithm is asked for")
-def sum_without_logarithm(*parts):
-    return merged(*parts, total=lambda a, b: logarithm(a, b).exp())
-
-
-@exercise.mutant("the maximum is taken away and not put back: add it to the logarithm again")
-def maximum_not_put_back(*parts):
-    return merged(*parts, total=lambda a, b: logarithm(a, b) - safe(torch.maximum(a, b)))
-
-
-UNSTABLE = "exp of a log sum overflows or vanishes: take the larger of the two away first"
-
-
-def exponentials(a, b):
-    a, b = a.exp(), b.exp()
-    return (a / (a + b))[..., None], (b / (a + b))[..., None]
-
-
-def exponentials_and_no_nan(a, b):
-    return [x.nan_to_num(0.0) for x in exponentials(a, b)]
-
-
-def exponentials_and_no_zero(a, b):
-    a, b = a.exp(), b.exp()
-    total = (a + b).where(a + b > 0, 1.0)
-    return (a / total)[..., None], (b / total)[..., None]
-
-
-def log_of_exponentials(a, b):
-    return (a.exp() + b.exp()).log()
-
-
-def with_both(share, total):
-    def answered(*parts):
-        return merged(*parts, share=share, total=total)
-
-    answered.__name__ = f"{share.__name__}_{total.__name__}"
-    return answered
-
-
-for one in (exponentials, exponentials_and_no_nan, exponentials_and_no_zero):
-    for total in (logarithm, log_of_exponentials):
-        exercise.mutant(UNSTABLE)(with_both(one, total))
-exercise.mutant(UNSTABLE)(with_both(shares, log_of_exponentials))
-
-
-@exercise.mutant(UNSTABLE)
-def first_taken_away(*parts):
-    return merged(*parts, total=lambda a, b: a + (b - a).exp().log1p())
-
-
-ONE_MAXIMUM = "one maximum is taken away from all rows: each row has its own"
-
-
-def less_one_maximum(out_a, log_sum_a, out_b, log_sum_b, share):
-    top = safe(torch.maximum(log_sum_a, log_sum_b).max())
-    a, b = log_sum_a - top, log_sum_b - top
-    total = log_of_exponentials(a, b) + top
-    return merged(out_a, a, out_b, b, share=share, total=lambda a, b: total)
-
-
-@exercise.mutant(ONE_MAXIMUM)
-def one_maximum_for_all(*parts):
-    return less_one_maximum(*parts, exponentials)
-
-
-@exercise.mutant(ONE_MAXIMUM)
-def one_maximum_and_no_zero(*parts):
-    return less_one_maximum(*parts, exponentials_and_no_zero)
-
-
-EMPTY = "without a key on either side it gives NaN: it should give zeros and -inf"
-
-
-def shares_or_nan(a, b):
-    total = logarithm(a, b)
-    return (a - total).exp()[..., None], (b - total).exp()[..., None]
-
-
-def logarithm_or_nan(a, b):
-    top = torch.maximum(a, b)
-    return top + log_of_exponentials(a - top, b - top)
-
-
-exercise.mutant(EMPTY)(with_both(shares_or_nan, logarithm))
-exercise.mutant(EMPTY)(with_both(shares_or_nan, logarithm_or_nan))
-exercise.mutant(EMPTY)(with_both(shares, logarithm_or_nan))
-
-
-@exercise.mutant("without a key on either side log_sum is a number: it should be -inf")
-def finite_without_keys(*parts):
-    return merged(*parts, total=lambda a, b: logarithm(a, b).nan_to_num(neginf=0.0))
-
-
-@exercise.mutant("a share has no axis for the width: give it one of size 1, the last")
-def share_without_an_axis(*parts):
-    return merged(*parts, share=lambda a, b: [x[..., 0] for x in shares(a, b)])
-
-
-@exercise.mutant("the results have changed places: the output comes first")
-def exchanged(*parts):
-    return merged(*parts)[::-1]
-
-
-@exercise.mutant("only the output comes back: the next part will need the log sum")
-def output_only(*parts):
-    return merged(*parts)[0]
-
-
-@exercise.mutant("it loops over rows or sentences: the formula holds for all of them at once")
-def loop_over_rows(*parts):
-    rows = zip(*(x.unbind(len(parts[1].shape) - 1) for x in parts), strict=True)
-    outs, totals = zip(*(merged(*row) for row in rows), strict=True)
-    return torch.stack(outs, dim=-2), torch.stack(totals, dim=-1)
-
-
-@exercise.mutant("an input changes: multiply into a new tensor")
-def weighed_in_place(out_a, log_sum_a, out_b, log_sum_b):
-    a, b = shares(log_sum_a, log_sum_b)
-    out_a *= a
-    return out_a + b * out_b, logarithm(log_sum_a, log_sum_b)
-
-
-add_to(exercise, merged, *FLOATING)
+ADDED = "torch.logaddexp(log_sum_a, log_sum_b)"
+FINITE = "finite = total.where(total > -torch.inf, 0.0)"
+SHARES = "(log_sum_a - finite).exp(), (log_sum_b - finite).exp()"
+OUT = "share_a[..., None] * out_a + share_b[..., None] * out_b"
+MAX, RESULT = "torch.maximum(log_sum_a, log_sum_b)", "out, total"
+variants.right(
+    exercise,
+    plain,
+    (FINITE, "finite = total", OUT, f"({OUT}).where(total[..., None] > -torch.inf, 0.0)"),
+)
+EXP = "a, b = log_sum_a.exp(), log_sum_b.exp()"
+NO_NAN = "(a / (a + b)).nan_to_num(0.0), (b / (a + b)).nan_to_num(0.0)"
+NO_ZERO = "a / (a + b).where(a + b > 0, 1.0), b / (a + b).where(a + b > 0, 1.0)"
+LOG = "out, (log_sum_a.exp() + log_sum_b.exp()).log()"
+TOP = f"""top = {MAX}.max().clamp(min=-1e30)
+    a, b = (log_sum_a - top).exp(), (log_sum_b - top).exp()"""
+LOG_OR_NAN = f"out, {MAX} + ((log_sum_a - {MAX}).exp() + (log_sum_b - {MAX}).exp()).log()"
+variants.wrong(exercise, plain, {
+    "the parts count alike: each counts by what its softmax divided by": (
+        OUT, "(out_a + out_b) / 2"),
+    "the outputs are added up: each is a mean, and so is the result": (OUT, "out_a + out_b"),
+    "the shares are swapped: that of a part comes from its own log_sum": (
+        "share_a, share_b =", "share_b, share_a ="),
+    "the logarithms serve as weights: take exp, they are logarithms of sums": (
+        FINITE, EXP.replace("exp()", "clamp(min=-1e30)"), SHARES, "a / (a + b), b / (a + b)"),
+    "the sum is not divided: the shares of the two parts add up to 1": (
+        FINITE, f"finite = {MAX}.clamp(min=-1e30)"),
+    "the log sums are added: that multiplies the sums, and they should be added": (
+        RESULT, "out, log_sum_a + log_sum_b"),
+    "the larger log sum is returned: the smaller sum belongs to the total as well": (
+        RESULT, f"out, {MAX}"),
+    "this is the sum: its logarithm is asked for": (RESULT, "out, total.exp()"),
+    "the maximum is taken away and not put back: add it to the logarithm again": (
+        RESULT, f"out, total - {MAX}.clamp(min=-1e30)"),
+    "exp of a log sum overflows or vanishes: take the larger of the two away first": [
+        (FINITE, EXP, SHARES, "a / (a + b), b / (a + b)"),
+        (FINITE, EXP, SHARES, "a / (a + b), b / (a + b)", RESULT, LOG),
+        (FINITE, EXP, SHARES, NO_NAN), (FINITE, EXP, SHARES, NO_NAN, RESULT, LOG),
+        (FINITE, EXP, SHARES, NO_ZERO), (FINITE, EXP, SHARES, NO_ZERO, RESULT, LOG),
+        (RESULT, LOG), (RESULT, "out, log_sum_a + (log_sum_b - log_sum_a).exp().log1p()")],
+    "one maximum is taken away from all rows: each row has its own": [
+        (FINITE, TOP, SHARES, "a / (a + b), b / (a + b)", RESULT, "out, (a + b).log() + top"),
+        (FINITE, TOP, SHARES, NO_ZERO, RESULT, "out, (a + b).log() + top")],
+    "without a key on either side it gives NaN: it should give zeros and -inf": [
+        (FINITE, "finite = total"), (FINITE, "finite = total", RESULT, LOG_OR_NAN),
+        (RESULT, LOG_OR_NAN)],
+    "without a key on either side log_sum is a number: it should be -inf": (
+        RESULT, "out, total.nan_to_num(neginf=0.0)"),
+    "a share has no axis for the width: give it one of size 1, the last": ("[..., None]", ""),
+    "the results have changed places: the output comes first": (RESULT, "total, out"),
+    "only the output comes back: the next part will need the log sum": (RESULT, "out"),
+    LOOP: (ADDED, "torch.stack([torch.logaddexp(a, b) for a, b in "
+                  "zip(log_sum_a.unbind(-1), log_sum_b.unbind(-1), strict=True)], dim=-1)"),
+    hints.CHANGES: ("share_a[..., None] * out_a", "out_a.mul_(share_a[..., None])"),
+})  # fmt: skip

@@ -2,9 +2,10 @@
 
 import torch
 
-from attncourse.checks.around import FLOATING, add_to
+from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 
+LOOP = "it loops over the features: one product with w.mT makes all of them"
 exercise = Exercise(
     name="positive_features",
     chapter="efficient",
@@ -22,6 +23,7 @@ exercise = Exercise(
         "x = x / x.shape[-1] ** 0.25, and x.square().sum(-1, keepdim=True) / 2 is the number to "
         "take away; r is w.shape[0]",
     ),
+    usual_hints={"loops": LOOP},
 )
 
 
@@ -56,17 +58,12 @@ def cases(draw):
     yield Case("long vectors, w close to them", (far * d**0.25, near))
 
 
-def featured(x, w, *, power=0.25, product=None, taken=None, scale=None):
-    """The right answer, with the places where a wrong one departs from it as arguments."""
-    x = x / x.shape[-1] ** power
-    product = x @ w.mT if product is None else product
-    taken = x.square().sum(-1, keepdim=True) / 2 if taken is None else taken
-    return (product - taken).exp() / (len(w) ** 0.5 if scale is None else scale)
-
-
 @exercise.valid
-def as_the_equation_says(x, w):
-    return featured(x, w)
+def plain(x, w):
+    scaled = x / x.shape[-1] ** 0.25
+    half = scaled.square().sum(-1, keepdim=True) / 2
+    features = (scaled @ w.mT - half).exp()
+    return features / w.shape[0] ** 0.5
 
 
 @exercise.valid
@@ -76,175 +73,49 @@ def one_exponent(x, w):
     return torch.exp(torch.einsum("...d,rd->...r", x, w) * d**-0.25 - squares - r.log() / 2)
 
 
-@exercise.valid
-def by_a_completed_square(x, w):
-    # w x - x x / 2 = w w / 2 - (w - x) (w - x) / 2
-    x = x * x.shape[-1] ** -0.25
-    apart = x[..., None, :] - w
-    return featured(x, w, power=0, product=w.square().sum(-1) / 2, taken=(apart**2).sum(-1) / 2)
-
-
-@exercise.valid
-def by_a_linear_map(x, w):
-    x = x / x.shape[-1] ** 0.25
-    half = torch.linalg.vecdot(x, x).unsqueeze(-1) / 2
-    return torch.nn.functional.linear(x, w, None).sub(half).exp().mul(w.shape[0] ** -0.5)
-
-
-@exercise.mutant("x is not scaled: divide it by the fourth root of d, then take all the rest")
-def unscaled(x, w):
-    return featured(x, w, power=0)
-
-
-@exercise.mutant(
-    "x is divided by the square root of d: it stands in queries and in keys, so each has half"
-)
-def scaled_by_the_square_root(x, w):
-    return featured(x, w, power=0.5)
-
-
+SCALED, HALF = "x / x.shape[-1] ** 0.25", "scaled.square().sum(-1, keepdim=True) / 2"
+EXPONENT, ROOT = "scaled @ w.mT - half", "w.shape[0] ** 0.5"
+variants.right(
+    exercise,
+    plain,
+    (HALF, "torch.linalg.vecdot(scaled, scaled).unsqueeze(-1) / 2",
+     "scaled @ w.mT", "torch.nn.functional.linear(scaled, w)"),
+    # by a completed square: w x - x x / 2 = w w / 2 - (w - x) (w - x) / 2
+    (EXPONENT, "w.square().sum(-1) / 2 - (scaled[..., None, :] - w).square().sum(-1) / 2"),
+)  # fmt: skip
 PRECEDENCE = "a power comes before a division: give the exponent brackets"
-
-
-@exercise.mutant(PRECEDENCE)
-def scaled_by_four_d(x, w):
-    return featured(x / (4 * x.shape[-1]), w, power=0)
-
-
-@exercise.mutant(PRECEDENCE)
-def divided_by_half_of_r(x, w):
-    return featured(x, w, scale=len(w) / 2)
-
-
-@exercise.mutant("the squared length is that of x before the scale: take that of the scaled x")
-def length_unscaled(x, w):
-    return featured(x, w, taken=x.square().sum(-1, keepdim=True) / 2)
-
-
-@exercise.mutant("only the squared length is scaled: w meets the scaled x as well")
-def product_unscaled(x, w):
-    return featured(x, w, product=x @ w.mT)
-
-
-def with_length(x, w, change):
-    x = x / x.shape[-1] ** 0.25
-    return featured(x, w, power=0, taken=change(x.square().sum(-1, keepdim=True) / 2))
-
-
-@exercise.mutant("the squared length is not halved")
-def length_not_halved(x, w):
-    return with_length(x, w, lambda half: 2 * half)
-
-
-@exercise.mutant(
-    "the sign is wrong: long vectors need a smaller factor, so the length is taken away"
-)
-def length_added(x, w):
-    return with_length(x, w, torch.neg)
-
-
-@exercise.mutant("the length is not squared")
-def length_without_square(x, w):
-    length = x.norm(dim=-1, keepdim=True) / x.shape[-1] ** 0.25
-    return featured(x, w, taken=length.where(length > 0, 0.0) / 2)
-
-
-@exercise.mutant("the sum is squared: square each number, then add up")
-def square_of_the_sum(x, w):
-    return featured(x, w, taken=x.sum(-1, keepdim=True) ** 2 / x.shape[-1] ** 0.5 / 2)
-
-
-@exercise.mutant("nothing is taken away: half the squared length of x belongs into the exponent")
-def length_forgotten(x, w):
-    return with_length(x, w, lambda half: 0 * half)
-
-
-@exercise.mutant("the squares are averaged over the width: add them up")
-def mean_of_the_squares(x, w):
-    return with_length(x, w, lambda half: half / x.shape[-1])
-
-
-@exercise.mutant("the result is not divided by the square root of r")
-def not_divided(x, w):
-    return featured(x, w, scale=1)
-
-
-@exercise.mutant("it is divided by r: the root of r stands in queries and in keys")
-def divided_by_r(x, w):
-    return featured(x, w, scale=len(w))
-
-
-@exercise.mutant("it is divided by the root of d: the sum runs over r features")
-def divided_by_the_root_of_d(x, w):
-    return featured(x, w, scale=x.shape[-1] ** 0.5)
-
-
-LARGEST = "the largest exponent is taken away, which changes the product: leave it in"
-
-
-def less_the_largest(x, w, axes):
-    x = x / x.shape[-1] ** 0.25
-    exponent = x @ w.mT - x.square().sum(-1, keepdim=True) / 2
-    return featured(x, w, product=exponent, taken=exponent.amax(axes, keepdim=True))
-
-
-@exercise.mutant(LARGEST)
-def less_the_largest_of_a_row(x, w):
-    return less_the_largest(x, w, -1)
-
-
-@exercise.mutant(LARGEST)
-def less_the_largest_of_all(x, w):
-    return less_the_largest(x, w, None)
-
-
-@exercise.mutant(
-    "two exponentials overflow or vanish, each by itself: subtract first, then one exp"
-)
-def two_exponentials(x, w):
-    x = x / x.shape[-1] ** 0.25
-    half = x.square().sum(-1, keepdim=True) / 2
-    return (x @ w.mT).exp() * (-half).exp() / len(w) ** 0.5
-
-
-@exercise.mutant("these are waves, which may be negative: the exponential is asked for")
-def waves(x, w):
-    x = x / x.shape[-1] ** 0.25
-    half = x.square().sum(-1, keepdim=True) / 2
-    return half.exp() * (x @ w.mT).cos() * (2 / len(w)) ** 0.5
-
-
-@exercise.mutant("a softmax is taken over the features: they need not sum to one")
-def softmax_over_features(x, w):
-    return (x @ w.mT / x.shape[-1] ** 0.25).softmax(-1)
-
-
-@exercise.mutant("these are exponents: exp is missing")
-def exponents(x, w):
-    return with_length(x, w, lambda half: half).mul(len(w) ** 0.5).log()
-
-
-@exercise.mutant("it needs a batch axis: any leading axes, or none, should work")
-def batch_axis_assumed(x, w):
-    batch, _, _ = x.shape
-    return featured(x, w.expand(batch, -1, -1), scale=len(w) ** 0.5)
-
-
-@exercise.mutant("it loops over the features: one product with w.mT makes all of them")
-def loop_over_features(x, w):
-    columns = [featured(x, row[None], scale=len(w) ** 0.5) for row in w]
-    return torch.cat(columns, dim=-1)
-
-
-@exercise.mutant("no gradient flows through the length: nothing may be detached")
-def length_detached(x, w):
-    return with_length(x, w, torch.Tensor.detach)
-
-
-@exercise.mutant("the input changes: scale a copy, not x itself")
-def scaled_in_place(x, w):
-    x /= x.shape[-1] ** 0.25
-    return featured(x, w, power=0)
-
-
-add_to(exercise, featured, *FLOATING)
+variants.wrong(exercise, plain, {
+    "x is not scaled: divide it by the fourth root of d, then take all the rest": (SCALED, "x / 1"),
+    "x is divided by the square root of d: it stands in queries and in keys, so each has half": (
+        "0.25", "0.5"),
+    PRECEDENCE: [(SCALED, "x / (4 * x.shape[-1])"), (ROOT, "w.shape[0] * 2")],
+    "the squared length is that of x before the scale: take that of the scaled x": (
+        "scaled.square()", "x.square()"),
+    "only the squared length is scaled: w meets the scaled x as well": ("scaled @", "x @"),
+    "the squared length is not halved": (" / 2", ""),
+    "the sign is wrong: long vectors need a smaller factor, so the length is taken away": (
+        "- half", "+ half"),
+    "the length is not squared": (HALF, "scaled.norm(dim=-1, keepdim=True) / 2"),
+    "the sum is squared: square each number, then add up": (
+        HALF, "scaled.sum(-1, keepdim=True) ** 2 / 2"),
+    "nothing is taken away: half the squared length of x belongs into the exponent": (
+        " - half", ""),
+    "the squares are averaged over the width: add them up": (".sum(", ".mean("),
+    "the result is not divided by the square root of r": (ROOT, "1"),
+    "it is divided by r: the root of r stands in queries and in keys": (ROOT, "w.shape[0]"),
+    "it is divided by the root of d: the sum runs over r features": (ROOT, "x.shape[-1] ** 0.5"),
+    "the largest exponent is taken away, which changes the product: leave it in": [
+        (EXPONENT, f"(sum := {EXPONENT}) - sum.amax(-1, keepdim=True)"),
+        (EXPONENT, f"(sum := {EXPONENT}) - sum.amax()")],
+    "two exponentials overflow or vanish, each by itself: subtract first, then one exp": (
+        f"({EXPONENT}).exp()", "(scaled @ w.mT).exp() * (-half).exp()"),
+    "these are waves, which may be negative: the exponential is asked for": (
+        f"({EXPONENT}).exp()", "half.exp() * (scaled @ w.mT).cos() * 2**0.5"),
+    "a softmax is taken over the features: they need not sum to one": (
+        f"({EXPONENT}).exp()", "(scaled @ w.mT).softmax(-1)", ROOT, "1"),
+    "these are exponents: exp is missing": (".exp()", "", ROOT, "1"),
+    hints.BATCH: ("w.mT", "w.mT.expand(len(x), -1, -1)"),
+    LOOP: ("scaled @ w.mT", "torch.stack([scaled @ row for row in w], dim=-1)"),
+    "no gradient flows through the length: nothing may be detached": ("- half", "- half.detach()"),
+    hints.CHANGES: (SCALED, "x.div_(x.shape[-1] ** 0.25)"),
+})  # fmt: skip

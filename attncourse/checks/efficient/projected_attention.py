@@ -2,10 +2,11 @@
 
 import torch
 
-from attncourse.checks.around import FLOATING, add_to
+from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.dot_product import attention
 
+LOOP = "it loops: a product with the whole of e makes all r keys at once"
 exercise = Exercise(
     name="projected_attention",
     chapter="efficient",
@@ -21,6 +22,7 @@ exercise = Exercise(
         "Do that first: once n x m scores exist, nothing has been saved.",
         "e @ k is (..., r, d_k) and f @ v is (..., r, d_v); divide by the root of d_k, not of r",
     ),
+    usual_hints={"loops": LOOP},
 )
 
 
@@ -64,9 +66,13 @@ def cases(draw):
     yield Case(said, wide, max_elements=40 * 41 - 1)
 
 
-def projected(q, k, v, *, scale=None, axis=-1):
-    """The right answer for keys and values that are projected already."""
-    return (q @ k.mT / (q.shape[-1] ** 0.5 if scale is None else scale)).softmax(axis) @ v
+@exercise.valid
+def plain(q, k, v, e, f):
+    keys = e @ k
+    values = f @ v
+    scores = q @ keys.mT / q.shape[-1] ** 0.5
+    weights = scores.softmax(-1)
+    return weights @ values
 
 
 @exercise.valid
@@ -74,143 +80,51 @@ def by_attention(q, k, v, e, f):
     return attention(q, e @ k, f @ v)
 
 
-@exercise.valid
-def queries_scaled_first(q, k, v, e, f):
-    scores = (q * q.shape[-1] ** -0.5) @ (k.mT @ e.mT)
-    return torch.softmax(scores, dim=-1) @ (v.mT @ f.T).mT
-
-
-@exercise.valid
-def by_einsum(q, k, v, e, f):
-    keys, values = (torch.einsum("rj,...jd->...rd", *one) for one in ((e, k), (f, v)))
-    scores = torch.einsum("...id,...rd->...ir", q, keys) / q.size(-1) ** 0.5
-    return torch.einsum("...ir,...rd->...id", scores.softmax(-1), values)
-
-
-@exercise.valid
-def by_a_linear_map(q, k, v, e, f):
-    linear = torch.nn.functional.linear
-    return projected(q, linear(k.mT, e).mT, linear(v.mT, f).mT)
-
-
-@exercise.valid
-def by_its_formula(q, k, v, e, f):
-    scores = q @ (e @ k).mT / q.shape[-1] ** 0.5
-    parts = (scores - scores.amax(-1, keepdim=True)).exp()
-    return parts @ (f @ v) / parts.sum(-1, keepdim=True)
-
-
-@exercise.mutant("e and f have changed places: e is for the keys, f for the values")
-def swapped(q, k, v, e, f):
-    return projected(q, f @ k, e @ v)
-
-
-@exercise.mutant("e projects the values as well: they have f")
-def one_projection_for_both(q, k, v, e, f):
-    return projected(q, e @ k, e @ v)
-
-
-@exercise.mutant("f projects the keys as well: they have e")
-def the_other_for_both(q, k, v, e, f):
-    return projected(q, f @ k, f @ v)
-
-
-@exercise.mutant("nothing is projected: e and f make r keys and values of m")
-def plain_attention(q, k, v, e, f):
-    return projected(q, k, v) + 0 * (e.sum() + f.sum())
-
-
-@exercise.mutant("the values are not projected: f makes r of them, one for each of the r keys")
-def values_as_they_are(q, k, v, e, f):
-    return projected(q, e @ k, v) + 0 * f.sum()
-
-
+SCALE, WEIGHTS, MEAN = "q.shape[-1] ** 0.5", "scores.softmax(-1)", "weights @ values"
+EINSUM = 'torch.einsum("rj,...jd->...rd",'
+LINEAR = "torch.nn.functional.linear"
+variants.right(
+    exercise,
+    plain,
+    ("e @ k", "(k.mT @ e.mT).mT", "f @ v", "(v.mT @ f.T).mT", f"q @ keys.mT / {SCALE}",
+     "(q * q.shape[-1] ** -0.5) @ keys.mT"),
+    ("e @ k", f"{EINSUM} e, k)", "f @ v", f"{EINSUM} f, v)"),
+    ("e @ k", f"{LINEAR}(k.mT, e).mT", "f @ v", f"{LINEAR}(v.mT, f).mT"),
+    (WEIGHTS, "(scores - scores.amax(-1, keepdim=True)).exp()",
+     MEAN, f"{MEAN} / weights.sum(-1, keepdim=True)"),
+)  # fmt: skip
 TOO_LARGE = (
     "n x m numbers are made on the way: make the r keys first, and the r values by themselves"
 )
-
-
-@exercise.mutant(TOO_LARGE)
-def scores_projected(q, k, v, e, f):
-    scores = (q @ k.mT) @ e.mT / q.shape[-1] ** 0.5
-    return scores.softmax(-1) @ (f @ v)
-
-
-@exercise.mutant(TOO_LARGE)
-def weights_spread_over_the_keys(q, k, v, e, f):
-    weights = (q @ (e @ k).mT / q.shape[-1] ** 0.5).softmax(-1)
-    return (weights @ f) @ v
-
-
-@exercise.mutant("the softmax comes before the projection: it runs over the r projected keys")
-def softmax_first(q, k, v, e, f):
-    return (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ e.mT @ (f @ v)
-
-
-@exercise.mutant("a softmax makes means of the projections: e and f are used as they are")
-def rows_of_weights(q, k, v, e, f):
-    return projected(q, e.softmax(-1) @ k, f.softmax(-1) @ v)
-
-
-@exercise.mutant("the projections are divided by m: e and f are used as they are")
-def means_over_the_length(q, k, v, e, f):
-    return projected(q, e @ k / k.shape[-2], f @ v / k.shape[-2])
-
-
-@exercise.mutant("e and f stand on the wrong side or are turned: (r, m) times (m, d) is (r, d)")
-def transposed(q, k, v, e, f):
-    return projected(q, e.mT @ k, f.mT @ v)
-
-
-@exercise.mutant("the scores are not scaled: divide by sqrt(d_k)")
-def unscaled(q, k, v, e, f):
-    return projected(q, e @ k, f @ v, scale=1)
-
-
-@exercise.mutant("the scores are divided by d_k: divide once, by its square root")
-def scaled_by_d_k(q, k, v, e, f):
-    return projected(q, e @ k, f @ v, scale=q.shape[-1])
-
-
-@exercise.mutant("the scale comes from the number of projections: it is the root of the width d_k")
-def scaled_by_r(q, k, v, e, f):
-    return projected(q, e @ k, f @ v, scale=len(e) ** 0.5)
-
-
-@exercise.mutant("the softmax runs over the queries: each row, over the r keys, must sum to one")
-def softmax_over_queries(q, k, v, e, f):
-    return projected(q, e @ k, f @ v, axis=-2)
-
-
-@exercise.mutant(
-    "exp of the scores is too large or too small: take the largest of a row away first"
-)
-def unstable(q, k, v, e, f):
-    parts = (q @ (e @ k).mT / q.shape[-1] ** 0.5).exp()
-    return parts / parts.sum(-1, keepdim=True) @ (f @ v)
-
-
-@exercise.mutant("it needs a batch axis: any leading axes, or none, should work")
-def batch_axis_assumed(q, k, v, e, f):
-    batch, _, _ = k.shape
-    return projected(q, torch.bmm(e.expand(batch, -1, -1), k), f @ v)
-
-
-@exercise.mutant("it loops: a product with the whole of e makes all r keys at once")
-def loop_over_projections(q, k, v, e, f):
-    keys = torch.stack([(row[:, None] * k).sum(-2) for row in e], dim=-2)
-    return projected(q, keys, f @ v)
-
-
-@exercise.mutant("no gradient reaches e and f: they are learned, so nothing may be detached")
-def projections_detached(q, k, v, e, f):
-    return projected(q, e.detach() @ k, f.detach() @ v)
-
-
-@exercise.mutant("the input changes: scale a copy, not q itself")
-def scaled_in_place(q, k, v, e, f):
-    q /= q.shape[-1] ** 0.5
-    return projected(q, e @ k, f @ v, scale=1)
-
-
-add_to(exercise, by_attention, *FLOATING)
+variants.wrong(exercise, plain, {
+    "e and f have changed places: e is for the keys, f for the values": (
+        "e @ k", "f @ k", "f @ v", "e @ v"),
+    "e projects the values as well: they have f": ("f @ v", "e @ v"),
+    "f projects the keys as well: they have e": ("e @ k", "f @ k"),
+    "nothing is projected: e and f make r keys and values of m": ("e @ k", "k", "f @ v", "v"),
+    "the values are not projected: f makes r of them, one for each of the r keys": ("f @ v", "v"),
+    TOO_LARGE: [
+        ("e @ k", "k", "q @ keys.mT", "q @ keys.mT @ e.mT"),
+        ("f @ v", "v", MEAN, "(weights @ f) @ values")],
+    "the softmax comes before the projection: it runs over the r projected keys": (
+        "e @ k", "k", WEIGHTS, f"{WEIGHTS} @ e.mT"),
+    "a softmax makes means of the projections: e and f are used as they are": (
+        "e @ k", "e.softmax(-1) @ k", "f @ v", "f.softmax(-1) @ v"),
+    "the projections are divided by m: e and f are used as they are": (
+        "e @ k", "e @ k / k.shape[-2]", "f @ v", "f @ v / k.shape[-2]"),
+    "e and f stand on the wrong side or are turned: (r, m) times (m, d) is (r, d)": (
+        "e @ k", "e.mT @ k", "f @ v", "f.mT @ v"),
+    "the scores are not scaled: divide by sqrt(d_k)": (SCALE, "1"),
+    "the scores are divided by d_k: divide once, by its square root": (SCALE, "q.shape[-1]"),
+    "the scale comes from the number of projections: it is the root of the width d_k": (
+        SCALE, "len(e) ** 0.5"),
+    "the softmax runs over the queries: each row, over the r keys, must sum to one": (
+        "softmax(-1)", "softmax(-2)"),
+    "exp of the scores is too large or too small: take the largest of a row away first": (
+        WEIGHTS, "scores.exp()\n    weights = weights / weights.sum(-1, keepdim=True)"),
+    hints.BATCH: ("e @ k", "torch.bmm(e.expand(len(k), -1, -1), k)"),
+    LOOP: ("e @ k", "torch.stack([(row[:, None] * k).sum(-2) for row in e], dim=-2)"),
+    "no gradient reaches e and f: they are learned, so nothing may be detached": (
+        "e @ k", "e.detach() @ k", "f @ v", "f.detach() @ v"),
+    hints.CHANGES: ("q @ keys.mT", "q.mul_(2) @ keys.mT / 2"),
+})  # fmt: skip

@@ -1,12 +1,11 @@
 """Exercise rank_for_share: how many singular values hold most of a matrix."""
 
-import math
-
 import torch
 
-from attncourse.checks.around import add_to, made_on_the_cpu
+from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 
+LOOP = "it loops over the matrices: svdvals takes all of them at once"
 exercise = Exercise(
     name="rank_for_share",
     chapter="efficient",
@@ -25,6 +24,7 @@ exercise = Exercise(
         "is one too few, but for a matrix of zeros",
     ),
     differentiable=False,
+    usual_hints={"loops": LOOP},
 )
 
 
@@ -74,22 +74,13 @@ def cases(draw):
     yield Case("one query and one key", (weights[:, :1, :1], 0.8))
 
 
-def counted(weights, share, *, held=None, more=1):
-    """The right answer, with the places where a wrong one departs from it as arguments."""
-    held = torch.linalg.svdvals(weights).square().cumsum(-1) if held is None else held
-    return (held < share * held[..., -1:]).sum(-1) + more * (held[..., -1] > 0)
-
-
 @exercise.valid
-def counted_below(weights, share):
-    return counted(weights, share)
-
-
-@exercise.valid
-def by_the_smaller_product(weights, share):
-    wide = weights.shape[-2] < weights.shape[-1]
-    values = torch.linalg.eigvalsh(weights @ weights.mT if wide else weights.mT @ weights)
-    return counted(weights, share, held=values.clamp(min=0).flip(-1).cumsum(-1))
+def plain(weights, share):
+    values = torch.linalg.svdvals(weights)
+    held = values.square().cumsum(-1)
+    total = held[..., -1:]
+    below = (held < share * total).sum(-1)
+    return below + (total[..., 0] > 0)
 
 
 @exercise.valid
@@ -100,155 +91,55 @@ def what_is_left(weights, share):
     return (left > (1 - share) * left[..., :1]).sum(-1)
 
 
-@exercise.valid
-def by_searchsorted(weights, share):
-    held = torch.linalg.svdvals(weights).pow(2).cumsum(-1)
-    found = torch.searchsorted(held, share * held[..., -1:])[..., 0] + 1
-    return found.masked_fill(held[..., -1] == 0, 0)
-
-
-@exercise.valid
-def first_that_is_enough(weights, share):
-    values = torch.svd(weights).S
-    enough = values.square().cumsum(-1) >= share * values.square().sum(-1, keepdim=True)
-    return (enough.int().argmax(-1) + 1) * weights.any(-1).any(-1)
-
-
-@exercise.mutant("the singular values are not squared: their squares must hold the share")
-def not_squared(weights, share):
-    return counted(weights, share, held=torch.linalg.svdvals(weights).cumsum(-1))
-
-
-@exercise.mutant("the sums are squared: square each singular value, then add up")
-def squares_of_the_sums(weights, share):
-    return counted(weights, share, held=torch.linalg.svdvals(weights).cumsum(-1).square())
-
-
-@exercise.mutant("one is missing: those that hold less than the share are one too few")
-def one_too_few(weights, share):
-    return counted(weights, share, more=0)
-
-
-@exercise.mutant("what holds exactly the share is enough: the share is reached, not passed")
-def share_to_be_passed(weights, share):
-    held = torch.linalg.svdvals(weights).square().cumsum(-1)
-    return (held <= share * held[..., -1:]).sum(-1).where(held[..., -1] > 0, -1) + 1
-
-
-@exercise.mutant("the smallest come first: begin with the largest singular value")
-def smallest_first(weights, share):
-    values = torch.linalg.svdvals(weights).flip(-1)
-    return counted(weights, share, held=values.square().cumsum(-1))
-
-
-@exercise.mutant("these hold the share already: count those that do not, and one more")
-def those_that_hold_enough(weights, share):
-    held = torch.linalg.svdvals(weights).square().cumsum(-1)
-    return (held >= share * held[..., -1:]).sum(-1)
-
-
-BY_ITSELF = "each value is compared by itself: it is the sum of the first ones that holds a share"
-
-
-@exercise.mutant(BY_ITSELF)
-def beside_the_largest(weights, share):
-    values = torch.linalg.svdvals(weights)
-    return ((values > (1 - share) * values[..., :1]) & (values > 0)).sum(-1)
-
-
-@exercise.mutant(BY_ITSELF)
-def without_a_running_sum(weights, share):
-    squares = torch.linalg.svdvals(weights).square()
-    return (squares < share * squares.sum(-1, keepdim=True)).sum(-1)
-
-
-@exercise.mutant("a share of the number of singular values is taken: add up their squares")
-def share_of_the_number(weights, share):
-    count = math.ceil(share * min(weights.shape[-2:]))
-    return count * weights.any(-1).any(-1).long()
-
-
-@exercise.mutant("this is the rank: most of a matrix may lie in far fewer directions")
-def rank(weights, share):
-    return torch.linalg.matrix_rank(weights)
-
-
-@exercise.mutant("the share is a fixed number: it is an argument")
-def fixed_share(weights, share):
-    return counted(weights, 0.9)
-
-
-@exercise.mutant("the share is read as what may be lost: it is what should be held")
-def share_lost(weights, share):
-    return counted(weights, 1 - share)
-
-
-@exercise.mutant("these are lengths of rows, not singular values: rows may point the same way")
-def lengths_of_rows(weights, share):
-    squares = weights.square().sum(-1).sort(descending=True).values
-    return counted(weights, share, held=squares.cumsum(-1))
-
-
-@exercise.mutant("the batch makes one number: each matrix has its own")
-def largest_of_the_batch(weights, share):
-    return counted(weights, share).amax()
-
-
-@exercise.mutant(
-    "the running sum goes over the batch: it goes over the singular values, the last axis"
-)
-def running_sum_over_the_batch(weights, share):
-    return counted(weights, share, held=torch.linalg.svdvals(weights).square().cumsum(0))
-
-
-@exercise.mutant("a small number decides: compare with the share itself, weights may be smaller")
-def compared_with_an_epsilon(weights, share):
-    held = torch.linalg.svdvals(weights).square().cumsum(-1)
-    return (held < share * held[..., -1:] - 1e-6).sum(-1) + (held[..., -1] > 0)
-
-
-@exercise.mutant("the squares of the whole batch make one sum: each matrix has its own")
-def sum_of_the_whole_batch(weights, share):
-    held = torch.linalg.svdvals(weights).square().cumsum(-1)
-    return (held < share * held[..., -1].sum()).sum(-1) + 1
-
-
-ZEROS = "a matrix of zeros needs no direction: it should give 0"
-
-
-@exercise.mutant(ZEROS)
-def one_for_a_matrix_of_zeros(weights, share):
-    held = torch.linalg.svdvals(weights).square().cumsum(-1)
-    return (held < share * held[..., -1:]).sum(-1) + 1
-
-
-@exercise.mutant("a count is an integer: give int64")
-def as_floats(weights, share):
-    return counted(weights, share).to(weights.dtype)
-
-
-@exercise.mutant("it gives plain numbers: return a tensor, one count for each matrix")
-def plain_numbers(weights, share):
-    return counted(weights, share).tolist()
-
-
-@exercise.mutant("it loops over the matrices: svdvals takes all of them at once")
-def loop_over_the_matrices(weights, share):
-    *batch, n, m = weights.shape
-    counts = [counted(one, share) for one in weights.reshape(-1, n, m)]
-    return torch.stack(counts).reshape(batch)
-
-
-@exercise.mutant("you compute in float32: stay in the dtype of the inputs")
-def float32_inside(weights, share):
-    return counted(weights.float(), share)
-
-
-@exercise.mutant("the input changes: square a copy, not the weights themselves")
-def squared_in_place(weights, share):
-    count = counted(weights, share)
-    weights /= weights.norm()
-    return count
-
-
-add_to(exercise, counted, made_on_the_cpu)
+VALUES, HELD, BELOW = "torch.linalg.svdvals(weights)", "values.square().cumsum(-1)", "held < share"
+COUNT, RESULT = "(held < share * total).sum(-1)", "below + (total[..., 0] > 0)"
+variants.right(
+    exercise,
+    plain,
+    (VALUES, "torch.linalg.eigvalsh(weights @ weights.mT).clamp(min=0).flip(-1).sqrt()"),
+    (VALUES, "torch.svd(weights).S", COUNT, "(held >= share * total).int().argmax(-1) + 1",
+     RESULT, "below * weights.any(-1).any(-1)"),
+    (COUNT, "torch.searchsorted(held, share * total)[..., 0] + 1",
+     RESULT, "below.masked_fill(total[..., 0] == 0, 0)"),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "the singular values are not squared: their squares must hold the share": (".square()", ""),
+    "the sums are squared: square each singular value, then add up": (
+        HELD, "values.cumsum(-1).square()"),
+    "one is missing: those that hold less than the share are one too few": (RESULT, "below"),
+    "what holds exactly the share is enough: the share is reached, not passed": (
+        RESULT, "(below + 1) * (total[..., 0] > 0)", BELOW, "held <= share"),
+    "the smallest come first: begin with the largest singular value": (
+        VALUES, f"{VALUES}.flip(-1)"),
+    "these hold the share already: count those that do not, and one more": (
+        BELOW, "held >= share", RESULT, "below"),
+    "each value is compared by itself: it is the sum of the first ones that holds a share": [
+        (COUNT, "((values > (1 - share) * values[..., :1]) & (values > 0)).sum(-1)",
+         RESULT, "below"),
+        (BELOW, "values.square() < share", RESULT, "below")],
+    "a share of the number of singular values is taken: add up their squares": (
+        COUNT, "-int(-share * min(weights.shape[-2:]) // 1)",
+        RESULT, "below * (total[..., 0] > 0).long()"),
+    "this is the rank: most of a matrix may lie in far fewer directions": (
+        RESULT, "torch.linalg.matrix_rank(weights)"),
+    "the share is a fixed number: it is an argument": (BELOW, "held < 0.9"),
+    "the share is read as what may be lost: it is what should be held": (
+        BELOW, "held < (1 - share)"),
+    "these are lengths of rows, not singular values: rows may point the same way": (
+        VALUES, "weights.norm(dim=-1).sort(descending=True).values"),
+    "the batch makes one number: each matrix has its own": (RESULT, f"({RESULT}).amax()"),
+    "the running sum goes over the batch: it goes over the singular values, the last axis": (
+        "cumsum(-1)", "cumsum(0)"),
+    "a small number decides: compare with the share itself, weights may be smaller": (
+        "share * total", "share * total - 1e-6"),
+    "the squares of the whole batch make one sum: each matrix has its own": (
+        "share * total", "share * total.sum()", RESULT, "below + 1"),
+    "a matrix of zeros needs no direction: it should give 0": (RESULT, "below + 1"),
+    "a count is an integer: give int64": (RESULT, f"({RESULT}).to(weights.dtype)"),
+    "it gives plain numbers: return a tensor, one count for each matrix": (
+        RESULT, f"({RESULT}).tolist()"),
+    LOOP: (VALUES, "torch.stack([torch.linalg.svdvals(one) for one in weights.reshape("
+                   "-1, *weights.shape[-2:])]).reshape(*weights.shape[:-2], -1)"),
+    "you compute in float32: stay in the dtype of the inputs": (VALUES, f"{VALUES[:-1]}.float())"),
+    hints.CHANGES: (RESULT, f"{RESULT} + 0 * weights.div_(weights.norm()).sum((-2, -1)).long()"),
+})  # fmt: skip

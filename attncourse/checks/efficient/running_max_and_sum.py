@@ -3,9 +3,10 @@
 import torch
 from torch.nn.functional import pad
 
-from attncourse.checks.around import FLOATING, add_to
+from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 
+LOOP = "it loops over keys or rows: a loop over the blocks is enough"
 exercise = Exercise(
     name="running_max_and_sum",
     chapter="efficient",
@@ -24,6 +25,7 @@ exercise = Exercise(
         "scores.split(block, dim=-1), with top = torch.maximum(old, part.amax(-1))",
     ),
     differentiable=False,
+    usual_hints={"loops": LOOP},
 )
 
 
@@ -68,34 +70,24 @@ def cases(draw):
     yield Case("one query and one key", (scores[:, :1, :1], 3))
 
 
-def walk(scores, block, *, first=-torch.inf, total=0.0, rescale=None, part=None):
-    """The right answer, with the places where a wrong one departs from it as arguments."""
-    top = scores.new_full(scores.shape[:-1], first)
-    total = torch.full_like(top, total)
+@exercise.valid
+def plain(scores, block):
+    top = scores.new_full(scores.shape[:-1], -torch.inf)
+    total = torch.zeros_like(top)
     tops, sums = [], []
     for keys in scores.split(block, dim=-1):
         old, top = top, torch.maximum(top, keys.amax(-1))
-        factor = (old - top).exp() if rescale is None else rescale(old, top)
-        added = (keys - top[..., None]).exp().sum(-1) if part is None else part(keys, top)
-        total = total * factor + added
+        part = (keys - top[..., None]).exp().sum(-1)
+        total = total * (old - top).exp() + part
         tops.append(top)
         sums.append(total)
-    return torch.stack(tops, dim=-1), torch.stack(sums, dim=-1)
+    tops, sums = torch.stack(tops, dim=-1), torch.stack(sums, dim=-1)
+    return tops, sums
 
 
-def blocks(scores, block, fill=-torch.inf):
+def blocks(scores, block):
     """(..., blocks, block), the last one filled up."""
-    return pad(scores, (0, -scores.shape[-1] % block), value=fill).unflatten(-1, (-1, block))
-
-
-@exercise.valid
-def block_after_block(scores, block):
-    return walk(scores, block)
-
-
-@exercise.valid
-def beginning_at_the_smallest_number(scores, block):
-    return walk(scores, block, first=torch.finfo(scores.dtype).min)
+    return pad(scores, (0, -scores.shape[-1] % block), value=-torch.inf).unflatten(-1, (-1, block))
 
 
 @exercise.valid
@@ -115,183 +107,57 @@ def each_block_with_all_before(scores, block):
     return top, (factor * sums[..., None, :]).sum(-1)
 
 
-@exercise.valid
-def the_logarithm_kept(scores, block):
-    tops, logs = [], []
-    for keys in scores.split(block, dim=-1):
-        tops.append(keys.max(-1).values if not tops else torch.maximum(tops[-1], keys.amax(-1)))
-        new = keys.logsumexp(-1)
-        logs.append(new if not logs else torch.logaddexp(logs[-1], new))
-    top, log = torch.stack(tops, -1), torch.stack(logs, -1)
-    return top, (log - top).exp()
-
-
-@exercise.valid
-def every_prefix_anew(scores, block):
-    ends = range(block, scores.shape[-1] + block, block)
-    seen = [scores[..., :end] for end in ends]
-    tops = [one.amax(-1, keepdim=True) for one in seen]
-    sums = [(one - top).exp().sum(-1) for one, top in zip(seen, tops, strict=True)]
-    return torch.cat(tops, dim=-1), torch.stack(sums, dim=-1)
-
-
-@exercise.mutant(
-    "the old sum keeps its scale: when the maximum grows, it shrinks by exp(old - new)"
-)
-def not_rescaled(scores, block):
-    return walk(scores, block, rescale=lambda old, now: 1)
-
-
-@exercise.mutant("the old sum is rescaled the wrong way: the factor is exp(old - new), at most 1")
-def rescaled_the_wrong_way(scores, block):
-    return walk(scores, block, rescale=lambda old, now: (now - old).exp().where(old > -1e300, 0.0))
-
-
-@exercise.mutant("a block's own maximum is used for its part: both sums need the new maximum")
-def part_with_its_own_maximum(scores, block):
-    def part(keys, now):
-        return (keys - keys.amax(-1, keepdim=True).clamp(min=-1e30)).exp().sum(-1)
-
-    return walk(scores, block, part=part)
-
-
-@exercise.mutant("each block stands for itself: maximum and sum are of all keys so far")
-def each_block_by_itself(scores, block):
-    parts = blocks(scores, block)
-    top = parts.amax(-1, keepdim=True)
-    return top[..., 0], (parts - top.clamp(min=-1e30)).exp().sum(-1)
-
-
-@exercise.mutant("the sums start anew in each block: the old sum, rescaled, belongs to them")
-def sums_start_anew(scores, block):
-    return walk(scores, block, rescale=lambda old, now: 0)
-
-
-@exercise.mutant(
-    "the maximum of the whole row is used: after a block only the keys so far are known"
-)
-def final_maximum(scores, block):
-    top = scores.amax(-1, keepdim=True)
-    sums = (blocks(scores, block) - top[..., None]).exp().sum(-1).cumsum(-1)
-    return top.expand_as(sums).clone(), sums
-
-
-WITHOUT = "the sums are taken without the maximum: they overflow, or vanish"
-
-
-@exercise.mutant(WITHOUT)
-def without_the_maximum(scores, block):
-    parts = blocks(scores, block)
-    return parts.amax(-1).cummax(-1).values, parts.exp().sum(-1).cumsum(-1)
-
-
-@exercise.mutant(WITHOUT)
-def maximum_only_afterwards(scores, block):
-    top, sums = without_the_maximum(scores, block)
-    return top, sums * (-top).exp()
-
-
-@exercise.mutant("the keys left over are dropped: the last block may be shorter")
-def last_block_dropped(scores, block):
-    whole = scores.shape[-1] // block * block
-    return walk(scores[..., :whole], block) if whole else (scores[..., :0], scores[..., :0])
-
-
-@exercise.mutant("the last block is filled up with zeros, which count as scores: fill with -inf")
-def filled_up_with_zeros(scores, block):
-    return walk(blocks(scores, block, fill=0.0).flatten(-2), block)
-
-
-TOO_HIGH = "the maximum begins too high: all scores may be lower, so begin with -inf"
-
-
-@exercise.mutant(TOO_HIGH)
-def maximum_begins_at_zero(scores, block):
-    return walk(scores, block, first=0.0)
-
-
-@exercise.mutant(
-    "a block in which all is masked gives NaN: its own maximum is -inf, so use the new one"
-)
-def nan_where_a_block_is_masked(scores, block):
-    def part(keys, now):
-        own = keys.amax(-1)
-        return (keys - own[..., None]).exp().sum(-1) * (own - now).exp()
-
-    return walk(scores, block, part=part)
-
-
-@exercise.mutant(TOO_HIGH)
-def maximum_begins_at_minus_ten_thousand(scores, block):
-    return walk(scores, block, first=-1e4)
-
-
-@exercise.mutant("the maximum is the block's alone: it never falls, keep the larger of old and new")
-def maximum_of_the_block(scores, block):
-    parts = blocks(scores, block)
-    tops, total, sums = parts.amax(-1), 0.0, []
-    old = torch.full_like(tops[..., 0], -torch.inf)
-    for keys, top in zip(parts.unbind(-2), tops.unbind(-1), strict=True):
-        total = total * (old - top).exp() + (keys - top[..., None]).exp().sum(-1)
-        old = top
-        sums.append(total)
-    return tops, torch.stack(sums, dim=-1)
-
-
-@exercise.mutant("every sum is the last one: the list holds one tensor, changed again and again")
-def one_tensor_for_all_sums(scores, block):
-    tops, sums = walk(scores, block)
-    return tops, sums[..., -1:].expand_as(tops).clone()
-
-
-@exercise.mutant("the blocks are evened out: each has block keys, only the last may be shorter")
-def blocks_evened_out(scores, block):
-    m = scores.shape[-1]
-    return walk(scores, -(-m // -(-m // block)))
-
-
-@exercise.mutant("the sums are returned first: the maxima come first")
-def exchanged(scores, block):
-    return walk(scores, block)[::-1]
-
-
-@exercise.mutant("only the last block's numbers come back: there is one pair for each block")
-def last_block_only(scores, block):
-    tops, sums = walk(scores, block)
-    return tops[..., -1], sums[..., -1]
-
-
-@exercise.mutant("these are logarithms of the sums: return the sums themselves")
-def logarithms(scores, block):
-    tops, sums = walk(scores, block)
-    return tops, sums.log()
-
-
-@exercise.mutant("block counts the blocks here: it is how many keys a block has")
-def number_of_blocks(scores, block):
-    return walk(scores, -(-scores.shape[-1] // block))
-
-
-@exercise.mutant("one maximum serves the whole tensor: each row has its own")
-def one_maximum_for_all(scores, block):
-    top = scores.amax()
-    sums = (blocks(scores, block) - top).exp().sum(-1).cumsum(-1)
-    return top.expand_as(sums).clone(), sums
-
-
-@exercise.mutant("it loops over keys or rows: a loop over the blocks is enough")
-def loop_over_the_keys(scores, block):
-    tops, sums = walk(scores, 1)
-    at = torch.arange(scores.shape[-1] + block - 1, device=scores.device)[block - 1 :: block]
-    at = at.clamp(max=scores.shape[-1] - 1)
-    return tops[..., at], sums[..., at]
-
-
-@exercise.mutant("the input changes: subtract into a new tensor")
-def subtracted_in_place(scores, block):
-    found = walk(scores, block)
-    scores -= scores.amax(-1, keepdim=True)
-    return found
-
-
-add_to(exercise, walk, *FLOATING)
+FIRST, TOP, TAKEN = "-torch.inf", "torch.maximum(top, keys.amax(-1))", "keys - top[..., None]"
+OLD, FACTOR, RESULT = "total * (old - top).exp() + ", "(old - top).exp()", "return tops, sums"
+variants.right(
+    exercise,
+    plain,
+    (FIRST, "torch.finfo(scores.dtype).min"),
+    # the logarithm of the sum kept
+    ("torch.zeros_like(top)", "top", f"{OLD}part",
+     "torch.logaddexp(total, keys.logsumexp(-1))", RESULT, "return tops, (sums - tops).exp()"),
+    # every prefix anew
+    (f"{OLD}part", "(scores[..., : block * (len(sums) + 1)] - top[..., None]).exp().sum(-1)"),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "the old sum keeps its scale: when the maximum grows, it shrinks by exp(old - new)": (
+        FACTOR, "1"),
+    "the old sum is rescaled the wrong way: the factor is exp(old - new), at most 1": (
+        FACTOR, "(top - old).exp().where(old > -1e300, 0.0)"),
+    "a block's own maximum is used for its part: both sums need the new maximum": (
+        TAKEN, "keys - keys.amax(-1, keepdim=True).clamp(min=-1e30)"),
+    "each block stands for itself: maximum and sum are of all keys so far": (
+        TOP, "keys.amax(-1)", TAKEN, f"{TAKEN}.clamp(min=-1e30)", OLD, ""),
+    "the sums start anew in each block: the old sum, rescaled, belongs to them": (OLD, ""),
+    "the maximum of the whole row is used: after a block only the keys so far are known": (
+        TOP, "scores.amax(-1)"),
+    "the sums are taken without the maximum: they overflow, or vanish": [
+        (TAKEN, "keys", FACTOR, "1"),
+        (TAKEN, "keys", FACTOR, "1", "append(total)", "append(total * (-top).exp())")],
+    "the keys left over are dropped: the last block may be shorter": (
+        RESULT, "m = scores.shape[-1] // block\n    return tops[..., :m], sums[..., :m]"),
+    "the last block is filled up with zeros, which count as scores: fill with -inf": (
+        "scores.split", "pad(scores, (0, -scores.shape[-1] % block)).split"),
+    "the maximum begins too high: all scores may be lower, so begin with -inf": [
+        (FIRST, "0.0"), (FIRST, "-1e4")],
+    "a block in which all is masked gives NaN: its own maximum is -inf, so use the new one": (
+        f"({TAKEN}).exp().sum(-1)", "(keys - keys.amax(-1, keepdim=True)).exp().sum(-1)",
+        "+ part", "+ part * (keys.amax(-1) - top).exp()"),
+    "the maximum is the block's alone: it never falls, keep the larger of old and new": (
+        TOP, "keys.amax(-1)"),
+    "every sum is the last one: the list holds one tensor, changed again and again": (
+        RESULT, "return tops, sums[..., -1:].expand_as(tops).clone()"),
+    "the blocks are evened out: each has block keys, only the last may be shorter": (
+        "split(block,", "chunk(-(-scores.shape[-1] // block),"),
+    "the sums are returned first: the maxima come first": (RESULT, "return sums, tops"),
+    "only the last block's numbers come back: there is one pair for each block": (
+        RESULT, "return tops[..., -1], sums[..., -1]"),
+    "these are logarithms of the sums: return the sums themselves": (
+        RESULT, "return tops, sums.log()"),
+    "block counts the blocks here: it is how many keys a block has": (
+        "split(block,", "split(-(-scores.shape[-1] // block),"),
+    "one maximum serves the whole tensor: each row has its own": (
+        TOP, "scores.amax().expand_as(top)"),
+    LOOP: (f"({TAKEN}).exp().sum(-1)", "sum((one - top).exp() for one in keys.unbind(-1))"),
+    hints.CHANGES: (RESULT, f"scores -= scores.amax(-1, keepdim=True)\n    {RESULT}"),
+})  # fmt: skip

@@ -2,12 +2,14 @@
 
 import torch
 
-from attncourse.checks.around import FLOATING, add_to
+from attncourse.checks import hints, variants
 from attncourse.checks.dot_product.shared import masked_softmax
 from attncourse.checks.dot_product.shared.masked_softmax import softmax
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.dot_product import attention
 
+FRONT = "the heads are counted from the front: they are the axis third from the end"
+LOOP = "it loops over heads or groups: they are an axis, and one product serves them all"
 exercise = Exercise(
     name="shared_heads_attention",
     chapter="efficient",
@@ -25,6 +27,7 @@ exercise = Exercise(
         "k.repeat_interleave(q.shape[-3] // k.shape[-3], dim=-3) has a head of keys for each head "
         "of queries; the values need the same",
     ),
+    usual_hints={"loops": LOOP, "axes_from_the_front": FRONT},
 )
 
 
@@ -86,31 +89,12 @@ def cases(draw):
     yield Case("one query and one key", (q[..., :1, :], k[..., :1, :], v[..., :1, :]))
 
 
-def repeated(x, heads):
-    return x.repeat_interleave(heads // x.shape[-3], dim=-3)
-
-
-def attend(q, k, v, mask=None, *, spread=repeated, scale=None, way=softmax):
-    """The right answer, with the places where a wrong one departs from it as arguments."""
-    k, v = spread(k, q.shape[-3]), spread(v, q.shape[-3])
-    scores = q @ k.mT / (q.shape[-1] ** 0.5 if scale is None else scale)
-    return way(scores, mask) @ v
-
-
-def by_the_chapter_on_dot_products(q, k, v, mask=None, *, spread=repeated):
-    return attention(q, spread(k, q.shape[-3]), spread(v, q.shape[-3]), mask)
-
-
 @exercise.valid
-def keys_repeated(q, k, v, mask=None):
-    return by_the_chapter_on_dot_products(q, k, v, mask)
-
-
-@exercise.valid
-def groups_picked_by_index(q, k, v, mask=None):
-    h, g = q.shape[-3], k.shape[-3]
-    group = torch.arange(h, device=q.device) * g // h
-    return attend(q, k, v, mask, spread=lambda x, heads: x.index_select(-3, group))
+def plain(q, k, v, mask=None):
+    times = q.shape[-3] // k.shape[-3]
+    k, v = (x.repeat_interleave(times, dim=-3) for x in (k, v))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    return softmax(scores, mask) @ v
 
 
 @exercise.valid
@@ -144,82 +128,6 @@ def by_einsum(q, k, v, mask=None):
     return torch.einsum("...grij,...gjc->...gric", weights, v).flatten(-4, -3)
 
 
-@exercise.mutant(
-    "the groups take turns: the first h / g heads in a row share the first group, then the second"
-)
-def interleaved(q, k, v, mask=None):
-    def spread(x, heads):
-        return torch.cat([x] * (heads // x.shape[-3]), dim=-3)
-
-    return attend(q, k, v, mask, spread=spread)
-
-
-@exercise.mutant("the groups are averaged: each head meets the keys of its own group only")
-def mean_over_groups(q, k, v, mask=None):
-    return attend(q, k, v, mask, spread=lambda x, heads: x.mean(-3, keepdim=True))
-
-
-@exercise.mutant("all heads meet the first group: each has its own")
-def first_group_for_all(q, k, v, mask=None):
-    return attend(q, k, v, mask, spread=lambda x, heads: x[..., :1, :, :])
-
-
-@exercise.mutant("h / g heads share a group: divide the number of the head by that, not by g")
-def groups_of_g_heads(q, k, v, mask=None):
-    group = torch.arange(q.shape[-3], device=q.device) // k.shape[-3]
-    return attend(q, k, v, mask, spread=lambda x, heads: x[..., group, :, :])
-
-
-def heads_left_as_they_are(x, heads):
-    return x
-
-
-def heads_counted_from_the_front(x, heads):
-    return x.repeat_interleave(heads // x.shape[-3], dim=1)
-
-
-def each_group_g_times(x, heads):
-    return x.repeat_interleave(x.shape[-3], dim=-3)
-
-
-def with_spread(spread, way):
-    def answered(q, k, v, mask=None):
-        return way(q, k, v, mask, spread=spread)
-
-    answered.__name__ = f"{spread.__name__}_{way.__name__}"
-    return answered
-
-
-for one, hint in {
-    heads_left_as_they_are: (
-        "keys and queries differ in their heads: bring each group to all of its heads"
-    ),
-    heads_counted_from_the_front: (
-        "the heads are counted from the front: they are the axis third from the end"
-    ),
-    each_group_g_times: "each group comes g times: it has h / g heads, and comes once for each",
-}.items():
-    # where the numbers of heads do not agree, each of the two says so in its own words
-    for way in (attend, by_the_chapter_on_dot_products):
-        exercise.mutant(hint)(with_spread(one, way))
-
-
-@exercise.mutant("the groups are still an axis: join them with their heads to h heads again")
-def groups_left_apart(q, k, v, mask=None):
-    return attend(q, k, v, mask).unflatten(-3, (k.shape[-3], -1))
-
-
-@exercise.mutant("the scores are not scaled: divide by sqrt(d_k)")
-def unscaled(q, k, v, mask=None):
-    return attend(q, k, v, mask, scale=1)
-
-
-@exercise.mutant("the scores are divided by d_k: divide once, by its square root")
-def scaled_by_d_k(q, k, v, mask=None):
-    return attend(q, k, v, mask, scale=q.shape[-1])
-
-
-@exercise.mutant("the mask's axes are not given: it may lack the heads, or have size 1 there")
 def mask_cut_as_it_is(q, k, v, mask=None):
     g = k.shape[-3]
     mask = mask if mask is None else mask.unflatten(-3, (g, -1))
@@ -227,60 +135,48 @@ def mask_cut_as_it_is(q, k, v, mask=None):
     return out.flatten(-4, -3)
 
 
-@exercise.mutant("all heads of a group get one mask: each of the h heads may have its own")
-def mask_of_the_first_head_of_a_group(q, k, v, mask=None):
-    if mask is not None:
-        h = q.shape[-3]
-        mask = repeated(mask.expand(*q.shape[:-1], k.shape[-2])[..., :: h // k.shape[-3], :, :], h)
-    return attend(q, k, v, mask)
-
-
-LOOP = "it loops over heads or groups: they are an axis, and one product serves them all"
-
-
-@exercise.mutant(LOOP)
-def loop_over_groups(q, k, v, mask=None):
-    heads = q.chunk(k.shape[-3], dim=-3)
-    masks = [None] * len(heads)
-    if mask is not None:
-        masks = mask.expand(*q.shape[:-1], k.shape[-2]).chunk(len(heads), dim=-3)
-    groups = zip(heads, k.split(1, dim=-3), v.split(1, dim=-3), masks, strict=True)
-    out = []
-    for one in groups:
-        out.append(attend(*one))
-    return torch.cat(out, dim=-3)
-
-
-@exercise.mutant("no gradient reaches the keys: nothing may be detached")
-def keys_detached(q, k, v, mask=None):
-    return attend(q, k.detach(), v, mask)
-
-
-@exercise.mutant("the input changes: scale a copy, not q itself")
-def scaled_in_place(q, k, v, mask=None):
-    q /= q.shape[-1] ** 0.5
-    return attend(q, k, v, mask, scale=1)
-
-
-def with_softmax(way):
-    def answered(q, k, v, mask=None):
-        return attend(q, k, v, mask, way=way)
-
-    answered.__name__ = way.__name__
-    return answered
-
-
-for one in (
-    masked_softmax.softmax_over_queries,
-    masked_softmax.unstable,
-    masked_softmax.mask_after_the_softmax,
-    masked_softmax.masked_late,
-    masked_softmax.top_of_the_masked_too,
-    masked_softmax.fill_with_minus_thousand,
-    masked_softmax.mask_inverted,
-    masked_softmax.mask_is_not_optional,
-    masked_softmax.nan_for_an_empty_row,
+SPREAD, SCALE = "x.repeat_interleave(times, dim=-3)", "q.shape[-1] ** 0.5"
+MEAN, ATTENTION = "softmax(scores, mask) @ v", "attention(q, k, v, mask)"
+EACH = "torch.arange(q.shape[-3], device=q.device)"
+EACH_TIMES = "x.repeat_interleave(x.shape[-3], dim=-3)"
+OF_FIRST = "mask.expand(scores.shape)[..., ::times, :, :].repeat_interleave(times, dim=-3)"
+variants.right(
+    exercise,
+    plain,
+    (MEAN, ATTENTION),
+    (SPREAD, f"x.index_select(-3, {EACH} * x.shape[-3] // q.shape[-3])"),
+)
+variants.wrong(exercise, plain, {
+    "the groups take turns: the first h / g heads in a row share the first group, then the second":
+        (SPREAD, "torch.cat([x] * times, dim=-3)"),
+    "the groups are averaged: each head meets the keys of its own group only": (
+        SPREAD, "x.mean(-3, keepdim=True)"),
+    "all heads meet the first group: each has its own": (SPREAD, "x[..., :1, :, :]"),
+    "h / g heads share a group: divide the number of the head by that, not by g": (
+        SPREAD, f"x[..., {EACH} // x.shape[-3], :, :]"),
+    # where the numbers of heads do not agree, each of the two says so in its own words
+    "keys and queries differ in their heads: bring each group to all of its heads": [
+        (SPREAD, "x"), (SPREAD, "x", MEAN, ATTENTION)],
+    FRONT: ("dim=-3", "dim=1", MEAN, ATTENTION),
+    "each group comes g times: it has h / g heads, and comes once for each": [
+        (SPREAD, EACH_TIMES), (SPREAD, EACH_TIMES, MEAN, ATTENTION)],
+    "the groups are still an axis: join them with their heads to h heads again": (
+        MEAN, f"({MEAN}).unflatten(-3, (-1, times))"),
+    "the scores are not scaled: divide by sqrt(d_k)": (SCALE, "1"),
+    "the scores are divided by d_k: divide once, by its square root": (SCALE, "q.shape[-1]"),
+    "the mask's axes are not given: it may lack the heads, or have size 1 there":
+        mask_cut_as_it_is,
+    "all heads of a group get one mask: each of the h heads may have its own": (
+        "(scores, mask)", f"(scores, mask if mask is None else {OF_FIRST})"),
+    LOOP: (SPREAD, "torch.cat([one for one in x.split(1, dim=-3) for _ in range(times)], dim=-3)"),
+    "no gradient reaches the keys: nothing may be detached": ("k.mT", "k.detach().mT"),
+    hints.CHANGES: ("q @ k.mT", "q.mul_(2) @ k.mT / 2"),
+})  # fmt: skip
+SOFTMAXES = (
+    masked_softmax.softmax_over_queries, masked_softmax.unstable, masked_softmax.masked_late,
+    masked_softmax.mask_after_the_softmax, masked_softmax.top_of_the_masked_too,
+    masked_softmax.fill_with_minus_thousand, masked_softmax.mask_inverted,
+    masked_softmax.mask_is_not_optional, masked_softmax.nan_for_an_empty_row,
     masked_softmax.uniform_for_an_empty_row,
-):
-    exercise.mutant(masked_softmax.WAYS[one])(with_softmax(one))
-add_to(exercise, attend, *FLOATING)
+)  # fmt: skip
+variants.calling(exercise, plain, "softmax", {way: masked_softmax.WAYS[way] for way in SOFTMAXES})

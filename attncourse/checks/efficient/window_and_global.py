@@ -2,8 +2,10 @@
 
 import torch
 
+from attncourse.checks import variants
 from attncourse.checks.exercise import Case, Exercise
 
+LOOP = "it loops over tokens: compare all positions at once, and index with the whole list"
 exercise = Exercise(
     name="window_and_global",
     chapter="efficient",
@@ -22,6 +24,7 @@ exercise = Exercise(
         "2; assign True to its rows [global_tokens] and to its columns [:, global_tokens]",
     ),
     differentiable=False,
+    usual_hints={"loops": LOOP},
 )
 
 
@@ -53,179 +56,73 @@ def cases(draw):
     yield Case("device='meta'", (n, 4, tokens), {"device": "meta"})
 
 
-def window(n, reach, device=None):
-    i = torch.arange(n, device=device)
-    return (i - i[:, None]).abs() <= reach
-
-
-def masked(n, width, global_tokens, device=None, *, near=None, rows=True, columns=True):
-    """The right answer, with the places where a wrong one departs from it as arguments."""
-    mask = window(n, width // 2, device) if near is None else near
-    tokens = torch.tensor(global_tokens, dtype=torch.long, device=device)
-    if rows:
-        mask[tokens] = True
-    if columns:
-        mask[:, tokens] = True
-    return mask
-
-
 @exercise.valid
-def rows_and_columns_filled(n, width, global_tokens, device=None):
-    return masked(n, width, global_tokens, device)
+def plain(n, width, global_tokens, device=None):
+    i = torch.arange(n, device=device)
+    mask = (i - i[:, None]).abs() <= width // 2
+    mask[global_tokens] = True
+    mask[:, global_tokens] = True
+    return mask
 
 
 @exercise.valid
 def three_reasons(n, width, global_tokens, device=None):
-    listed = torch.zeros(n, dtype=torch.bool, device=device)
-    listed[global_tokens] = True
-    return window(n, width // 2, device) | listed | listed[:, None]
-
-
-@exercise.valid
-def by_comparing_with_every_listed_token(n, width, global_tokens, device=None):
-    tokens = torch.tensor(global_tokens, dtype=torch.long, device=device)
-    listed = (torch.arange(n, device=device)[:, None] == tokens).any(-1)
-    return window(n, width // 2, device) | (listed[:, None] | listed[None])
-
-
-@exercise.valid
-def a_band_of_ones(n, width, global_tokens, device=None):
-    ones = torch.ones(n, n, device=device)
-    near = ones.triu(-(width // 2)).tril(width // 2)
-    return masked(n, width, global_tokens, device, near=near).bool()
-
-
-@exercise.valid
-def by_index_fill(n, width, global_tokens, device=None):
-    tokens = torch.tensor(global_tokens, dtype=torch.long, device=device)
-    near = window(n, width // 2, device)
-    return near.index_fill(0, tokens, True).index_fill(1, tokens, True)
-
-
-@exercise.mutant("the listed tokens change nothing: they see all, and all see them")
-def window_only(n, width, global_tokens, device=None):
-    return window(n, width // 2, device)
-
-
-@exercise.mutant("the listed tokens see all, but not all see them: their columns are True as well")
-def rows_only(n, width, global_tokens, device=None):
-    return masked(n, width, global_tokens, device, columns=False)
-
-
-@exercise.mutant("all see the listed tokens, but those do not see all: their rows are True as well")
-def columns_only(n, width, global_tokens, device=None):
-    return masked(n, width, global_tokens, device, rows=False)
-
-
-@exercise.mutant("the listed tokens see only each other: a pair with one of them is enough")
-def listed_pairs_only(n, width, global_tokens, device=None):
-    listed = torch.zeros(n, dtype=torch.bool, device=device)
-    listed[global_tokens] = True
-    return window(n, width // 2, device) | (listed & listed[:, None])
-
-
-@exercise.mutant("the window is forgotten: every token also sees those near to it")
-def listed_only(n, width, global_tokens, device=None):
-    nothing = torch.zeros(n, n, dtype=torch.bool, device=device)
-    return masked(n, width, global_tokens, device, near=nothing)
-
-
-@exercise.mutant("of the reasons two are asked at once: any one of them is enough")
-def near_and_listed(n, width, global_tokens, device=None):
-    nothing = torch.zeros(n, n, dtype=torch.bool, device=device)
-    listed = masked(n, width, global_tokens, device, near=nothing)
-    return window(n, width // 2, device) & listed
-
-
-@exercise.mutant(
-    "the distance has a sign, so every key on one side counts as near: take it without"
-)
-def distance_with_its_sign(n, width, global_tokens, device=None):
     i = torch.arange(n, device=device)
-    return masked(n, width, global_tokens, device, near=i - i[:, None] <= width // 2)
+    near = (i - i[:, None]).abs() <= width // 2
+    listed = torch.zeros(n, dtype=torch.bool, device=device)
+    listed[global_tokens] = True
+    return near | listed | listed[:, None]
 
 
-@exercise.mutant("the window is too wide: width counts both sides, so each has width // 2")
-def width_to_each_side(n, width, global_tokens, device=None):
-    return masked(n, width, global_tokens, device, near=window(n, width, device))
-
-
-@exercise.mutant("the window ends one token early: a distance of width // 2 is still within it")
-def strict_window(n, width, global_tokens, device=None):
-    return masked(n, width, global_tokens, device, near=window(n, width // 2 - 1, device))
-
-
-@exercise.mutant(
-    "an even width loses a token on each side: (width - 1) // 2 is width // 2 for odd ones only"
-)
-def right_for_odd_widths(n, width, global_tokens, device=None):
-    return masked(n, width, global_tokens, device, near=window(n, max(0, width - 1) // 2, device))
-
-
-@exercise.mutant("later tokens are cut off: the window lies on both sides of the query")
-def causal_window(n, width, global_tokens, device=None):
-    near = window(n, width // 2, device).tril()
-    return masked(n, width, global_tokens, device, near=near)
-
-
-@exercise.mutant("nothing later is seen: this mask is for reading, a query sees both sides")
-def causal_everywhere(n, width, global_tokens, device=None):
-    return masked(n, width, global_tokens, device).tril()
-
-
-@exercise.mutant("the first tokens are taken: the list holds positions, not how many there are")
-def first_tokens(n, width, global_tokens, device=None):
-    return masked(n, width, list(range(len(global_tokens))), device)
-
-
-@exercise.mutant("the mask is upside down: True means may attend")
-def inverted(n, width, global_tokens, device=None):
-    return ~masked(n, width, global_tokens, device)
-
-
+NEAR = "(i - i[:, None]).abs() <= width // 2"
+ROWS, COLUMNS = "    mask[global_tokens] = True\n", "    mask[:, global_tokens] = True\n"
+TOKENS = "    tokens = torch.tensor(global_tokens, dtype=torch.long, device=device)\n"
+FILLED = "    mask = mask.index_fill(0, tokens, True).index_fill(1, tokens, True)\n"
+variants.right(
+    exercise,
+    plain,
+    (NEAR, "torch.ones(n, n, device=device).triu(-(width // 2)).tril(width // 2)",
+     "return mask", "return mask.bool()"),
+    (ROWS, TOKENS, COLUMNS, FILLED),
+    (ROWS, TOKENS, COLUMNS, "    listed = (i[:, None] == tokens).any(-1)\n",
+     "return mask", "return mask | (listed[:, None] | listed[None])"),
+)  # fmt: skip
 FLOATS = "an empty list fails: torch makes floats of it unless you name the dtype"
-
-
-@exercise.mutant(FLOATS)
-def index_of_floats_filled(n, width, global_tokens, device=None):
-    mask = window(n, width // 2, device)
-    tokens = torch.tensor(global_tokens, device=device)
-    mask.index_fill_(0, tokens, True)
-    return mask.index_fill(1, tokens, True)
-
-
-@exercise.mutant(FLOATS)
-def index_of_floats(n, width, global_tokens, device=None):
-    mask = window(n, width // 2, device)
-    mask[torch.tensor(global_tokens, device=device)] = True
-    return mask | mask.mT
-
-
-@exercise.mutant("the mask is not boolean: True = may attend, False = may not")
-def of_ones_and_zeros(n, width, global_tokens, device=None):
-    return masked(n, width, global_tokens, device).float()
-
-
-@exercise.mutant("the argument device is not used: make every new tensor there")
-def device_ignored(n, width, global_tokens, device=None):
-    return masked(n, width, global_tokens)
-
-
-LOOP = "it loops over tokens: compare all positions at once, and index with the whole list"
-
-
-@exercise.mutant(LOOP)
-def loop_over_the_list(n, width, global_tokens, device=None):
-    mask = window(n, width // 2, device)
-    for token in global_tokens:
-        mask[token] = True
-        mask[:, token] = True
-    return mask
-
-
-@exercise.mutant(LOOP)
-def loop_over_queries(n, width, global_tokens, device=None):
-    mask = torch.zeros(n, n, dtype=torch.bool, device=device)
-    for i in range(n):
-        mask[i, max(0, i - width // 2) : i + width // 2 + 1] = True
-    return masked(n, width, global_tokens, device, near=mask)
+variants.wrong(exercise, plain, {
+    "the listed tokens change nothing: they see all, and all see them": (ROWS, "", COLUMNS, ""),
+    "the listed tokens see all, but not all see them: their columns are True as well": (
+        COLUMNS, ""),
+    "all see the listed tokens, but those do not see all: their rows are True as well": (ROWS, ""),
+    "the window is forgotten: every token also sees those near to it": ("<= width // 2", "< 0"),
+    "the distance has a sign, so every key on one side counts as near: take it without": (
+        ".abs()", ""),
+    "the window is too wide: width counts both sides, so each has width // 2": (
+        "width // 2", "width"),
+    "the window ends one token early: a distance of width // 2 is still within it": ("<=", "<"),
+    "an even width loses a token on each side: (width - 1) // 2 is width // 2 for odd ones only": (
+        "width // 2", "max(0, width - 1) // 2"),
+    "later tokens are cut off: the window lies on both sides of the query": (
+        NEAR, f"({NEAR}).tril()"),
+    "nothing later is seen: this mask is for reading, a query sees both sides": (
+        "return mask", "return mask.tril()"),
+    "the first tokens are taken: the list holds positions, not how many there are": (
+        "global_tokens]", ": len(global_tokens)]"),
+    "the mask is upside down: True means may attend": ("return mask", "return ~mask"),
+    FLOATS: [
+        (ROWS, TOKENS.replace("dtype=torch.long, ", ""), COLUMNS, FILLED),
+        (ROWS, "    mask[torch.tensor(global_tokens, device=device)] = True\n",
+         COLUMNS, "    mask = mask | mask.mT\n")],
+    "the mask is not boolean: True = may attend, False = may not": (
+        "return mask", "return mask.float()"),
+    "the argument device is not used: make every new tensor there": (", device=device", ""),
+    LOOP: [
+        (ROWS, "    for token in global_tokens:\n        mask[token] = True\n",
+         COLUMNS, "        mask[:, token] = True\n"),
+        (NEAR, "torch.stack([(i - one).abs() <= width // 2 for one in i])")],
+})  # fmt: skip
+variants.wrong(exercise, three_reasons, {
+    "the listed tokens see only each other: a pair with one of them is enough": (
+        "listed | listed", "listed & listed"),
+    "of the reasons two are asked at once: any one of them is enough": (
+        "near | listed | listed[:, None]", "near & (listed | listed[:, None])"),
+})  # fmt: skip
