@@ -77,7 +77,7 @@ def loops(call, *args, **kwargs):
     if first is None:
         rows = math.prod(max(1, x) for x in args if isinstance(x, int))
     else:
-        rows = first.numel() // max(1, first.shape[-1]) if first.dim() else 1
+        rows = first.numel() // (first.shape[-1] if first.dim() > 1 and first.shape[-1] else 1)
     # as much for each row as a short step of an answer
     for _ in range(10 * rows):
         pass
