@@ -113,12 +113,10 @@ UNDER = "an epsilon under the root makes a gap where there is none: leave it out
 CAPPED = "the gap is cut off at the top: return it as it is"
 RETURN = "return gap"
 variants.wrong(exercise, plain, {
-    INVERSE: [
-        (WANT, "out[..., order.argsort(), :]"), (APART, "permuted_out[..., order, :] - out")],
+    INVERSE: [(WANT, "out[..., order.argsort(), :]"), (APART, "permuted_out[..., order, :] - out")],
     UNPERMUTED: [(WANT, "out"), (APART, "permuted_out[..., order, :] - want")],
-    WIDTH: [
-        (WANT, "out[..., order]"),
-        (WANT, "torch.cat([out[..., order], out[..., len(order) :]], dim=-1)")],
+    WIDTH: [(WANT, "out[..., order]"),
+            (WANT, "torch.cat([out[..., order], out[..., len(order) :]], dim=-1)")],
     "the first axis is permuted: the tokens lie on the last axis but one": (WANT, "out[order]"),
     hints.BATCH: [(WANT, "out[:, order]"), ("(-2, -1)", "(1, 2)")],
     "the gap is not relative: divide by the norm of f(x)": (" / size", ""),
@@ -156,6 +154,5 @@ variants.wrong(exercise, plain, {
     "it says whether there is a gap: say how large it is": (RETURN, "return gap > 1e-6"),
     "it gives a plain number: return a tensor, one number for each sequence": (
         RETURN, "return gap.tolist()"),
-    "an input changes: subtract into a new tensor": (
-        APART, "permuted_out\n    apart -= want"),
+    "an input changes: subtract into a new tensor": (APART, "permuted_out\n    apart -= want"),
 })  # fmt: skip

@@ -158,8 +158,7 @@ variants.wrong(exercise, Network, {
         "[:, None]", ""),
     SINGLE: [("dtype=x.dtype", "dtype=torch.float32"),
              (SHARE, "(count.float() / self.length).to(x.dtype)")],
-    "no gradient reaches the network, so it cannot learn: detach nothing": (
-        SUM, f"{SUM}.detach()"),
+    "no gradient reaches the network, so it cannot learn: detach nothing": (SUM, f"{SUM}.detach()"),
     "no gradient reaches x: detach nothing": (SUM, "x.detach() + encoding"),
     CHANGES: ("return x + encoding", "x += encoding\n        return x"),
 })  # fmt: skip

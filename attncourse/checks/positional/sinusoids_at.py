@@ -128,8 +128,7 @@ variants.wrong(exercise, plain, {
     WIDTH: [("even / d", "even / (d + d % 2)"), ("even / d", "even / max(d // 2 * 2, 1)")],
     "the exponent is divided by a fixed width: divide 2i by the d that is given": (
         "even / d", "even / 512"),
-    "the exponent is divided by d - 1: divide 2i by d itself": (
-        "even / d", "even / max(d - 1, 1)"),
+    "the exponent is divided by d - 1: divide 2i by d itself": ("even / d", "even / max(d - 1, 1)"),
     "this logarithm has the base 10: exp goes with the natural one, math.log": (
         "10000", "math.exp(4)"),
     ODD: [
@@ -137,8 +136,7 @@ variants.wrong(exercise, plain, {
         (CUT, "[..., :d] * (torch.arange(d, device=columns.device) < d // 2 * 2)")],
     "the positions are not used: they need not be 0, 1, 2, ...": (
         PLACE, "(torch.ones_like(positions).cumsum(-1) - 1 + 0 * positions)[..., None]"),
-    ROUNDED: [
-        (PLACE, "positions.round()[..., None]"), (PLACE, "positions.long()[..., None]")],
+    ROUNDED: [(PLACE, "positions.round()[..., None]"), (PLACE, "positions.long()[..., None]")],
     "the positions are divided by n: the formula takes them as they are": (
         PLACE, "positions[..., None] / positions.shape[-1]"),
     "every position is one too large: position 0 has the angle 0 everywhere": (

@@ -179,8 +179,7 @@ variants.wrong(exercise, plain, {
     "it is divided by the norm at lag 0: return the norms as they are": (
         "norms.flip(0)", "norms.flip(0) / norms[-1]"),
     "the norm of the last output is differentiated: each of its numbers has a gradient, and the "
-    "norm comes after": (
-        JACOBIAN, "torch.func.grad(lambda rows: layer(rows)[-1].norm())(x)[None]"),
+    "norm comes after": (JACOBIAN, "torch.func.grad(lambda rows: layer(rows)[-1].norm())(x)[None]"),
     LOOP: (NORM, "torch.stack([one.norm() for one in found.unbind(1)])"),
     CHANGES: ("    found", "    x.requires_grad_()\n    found"),
     "x changes while you measure: autograd gives the gradient, so leave x as it is":

@@ -69,8 +69,7 @@ WRONG = {
     "gives positions 40 to 50 the same row": (
         "positions[", "positions.where((positions < 40) | (positions > 50), 40)["),
     "has a wrong frequency in the third pair": ("    angles", "    rates[2:3] *= 2\n    angles"),
-    "has a row that is not a number": (
-        RATES, "[:, None] / (positions != 33)[:, None] * rates"),
+    "has a row that is not a number": (RATES, "[:, None] / (positions != 33)[:, None] * rates"),
     "loses an axis of size 1": (CUT, "[:, :d].squeeze()"),
     "rounds to one digit": (CUT, "[:, :d].round(decimals=1)"),
     "transposes its result": (CUT, "[:, :d].T"),
