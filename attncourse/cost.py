@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
+from time import process_time
 
 import torch
 from torch import Tensor
@@ -66,11 +67,12 @@ class Largest(TorchDispatchMode):
 
 
 def time_ratio(slow: Callable[[], object], fast: Callable[[], object]) -> float:
-    """How many times longer one call of `slow` takes than one of `fast`, on one thread.
+    """How many times longer the processor works for one call of `slow` than for one of `fast`.
 
-    Both are timed in turn; the minimum over 5 repeats counts, since other programs only add to it.
+    Both run on the CPU, on one thread, in turn. The minimum over 5 repeats counts: what other
+    programs do is not timed, but it can only add to a time.
     """
-    timers = [Timer("f()", globals={"f": f}) for f in (slow, fast)]
+    timers = [Timer("f()", globals={"f": f}, timer=process_time) for f in (slow, fast)]
     counts = [max(1, round(0.01 / timer.timeit(2).mean)) for timer in timers]
     rounds = [
         [timer.timeit(count).mean for timer, count in zip(timers, counts, strict=True)]

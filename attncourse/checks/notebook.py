@@ -46,7 +46,7 @@ def hint(name: str, level: int = 1) -> None:
 def status(chapter: str | None = None) -> None:
     """Print what this session has solved of a chapter: by default, of those it has checked.
 
-    The last line names the solved exercises; the course's site takes it over into its count.
+    The last line names the solved exercises.
     """
     done = []
     begun = [c for c in chapters() if verdicts.keys() & exercises(c).keys()] or chapters()
