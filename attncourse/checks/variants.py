@@ -1,10 +1,13 @@
 """Answers made of a right one: pieces of its text replaced, or another function behind a name."""
 
+import builtins
+import dis
 import inspect
 import linecache
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from textwrap import dedent
+from types import CodeType
 from typing import Any
 
 from attncourse.checks.exercise import Exercise
@@ -36,6 +39,14 @@ def replaced(answer: Callable, *edits: str) -> str:
     return source
 
 
+def globals_of(code: CodeType) -> Iterator[str]:
+    """The names that the code, and the functions in it, look up in their module."""
+    yield from (one.argval for one in dis.get_instructions(code) if one.opname == "LOAD_GLOBAL")
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from globals_of(inner)
+
+
 def compiled(answer: Callable, source: str, label: str, **names: Any) -> Callable:
     """The function or class that the text defines where the answer stands.
 
@@ -44,7 +55,10 @@ def compiled(answer: Callable, source: str, label: str, **names: Any) -> Callabl
     file = f"<{answer.__module__}: {label}>"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
     namespace = vars(inspect.getmodule(answer)) | names
-    exec(compile(source, file, "exec"), namespace)
+    code = compile(source, file, "exec")
+    exec(code, namespace)
+    if missing := sorted(set(globals_of(code)) - namespace.keys() - vars(builtins).keys()):
+        raise ValueError(f"{label}: {answer.__module__} has no {', '.join(missing)}")
     made = namespace[answer.__name__]
     made.__name__ = label
     return made

@@ -85,11 +85,16 @@ def test_what_is_no_edit_is_named():
 
 
 def test_a_traceback_shows_the_edited_text():
-    broken = variants.edited(plain, "x + 0", "x + missing")
-    with pytest.raises(NameError) as caught:
+    broken = variants.edited(plain, "x + 0", "x / 0")
+    with pytest.raises(ZeroDivisionError) as caught:
         broken(1)
-    assert "return x + missing" in "".join(traceback.format_tb(caught.tb))
-    assert broken.__name__ == "x + 0 -> x + missing"
+    assert "return x / 0" in "".join(traceback.format_tb(caught.tb))
+    assert broken.__name__ == "x + 0 -> x / 0"
+
+
+def test_a_name_that_only_the_edit_knows_is_named():
+    with pytest.raises(ValueError, match=r"x \+ 0 -> F.relu\(x\): .*test_variants has no F$"):
+        variants.edited(plain, "x + 0", "F.relu(x)")
 
 
 def test_another_function_stands_behind_a_name():
