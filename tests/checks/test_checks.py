@@ -109,7 +109,7 @@ def test_the_score_counts_an_answer_that_is_judged_wrongly(monkeypatch):
     changed[valid] = results[valid]._replace(verdict=Verdict("wrong", "some hint"))
     monkeypatch.setattr(score, "tried", lambda *given: changed)
     row = score.row(one, SEEDS[:1])
-    assert (row.refused, row.right_hint) == (row.mutants - 1, row.mutants - 1)
+    assert row.refused == row.right_hint == row.mutants + row.usual - 1
     assert row.accepted == row.valid - 1
 
 

@@ -23,7 +23,8 @@ def begun(tmp_path_factory) -> Path:
         shutil.copytree(ROOT / part, course / part, ignore=unused)
     for file in ("_toc.yml", "_config.yml", "pyproject.toml", "requirements.txt"):
         shutil.copy(ROOT / file, course)
-    (course / "benchmarks").mkdir()
+    # chapters include the tables of results
+    shutil.copytree(ROOT / "benchmarks" / "results", course / "benchmarks" / "results")
     assert set(begin.chapter("toy", course)) > {"chapters/toy.md", "_toc.yml"}
     for name in ("centred", "also_centred"):
         assert f"attncourse/checks/toy/{name}.py" in begin.exercise(f"toy/{name}", course)
