@@ -9,7 +9,7 @@ PYTHON := $(or $(PYTHON),$(shell for p in python3.13 python3.12 python3.11 pytho
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done))
 
 run = .venv/bin/python -m
-# two workers more than there are cores: each waits for kernels, browsers and programs
+# a worker more than there are cores: each waits for kernels, browsers and programs
 together = -n auto --dist loadgroup --no-loadscope-reorder
 root = $(if $(filter 0,$(shell id -u)),,sudo -n)
 # named after what was installed, for which folder: when either changes, it is installed again

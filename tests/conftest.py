@@ -33,8 +33,8 @@ def pytest_report_header():
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
-    """Two workers more than there are cores: each waits for kernels, browsers and programs."""
-    return (os.cpu_count() or 1) + 2
+    """A worker more than there are cores: each waits for kernels, browsers and programs."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(items):
