@@ -35,7 +35,13 @@ def command(folder: Path, chapter: str) -> list[str]:
 
 def answers(chapter: str) -> list[Path]:
     """Where the answers to a chapter's exercises lie: in the package, and in a checkout."""
-    package = [PACKAGE / "checks", PACKAGE / f"{chapter}.py", PACKAGE / "__pycache__"]
+    modules = (PACKAGE / chapter, PACKAGE / "kernels" / chapter)
+    package = [
+        PACKAGE / "checks",
+        *(where / "__pycache__" for where in (PACKAGE, PACKAGE / "kernels")),
+    ]
+    # a chapter's module may be a folder
+    package += [path for module in modules for path in (module, module.with_suffix(".py"))]
     checkout = [
         PACKAGE.parent / name for name in ("solutions", "chapters", ".git", "_build", ".cache")
     ]

@@ -31,7 +31,7 @@ class KernelServer:
         self.sandboxed = sandboxed
         # short, since the path of a socket may have 107 bytes
         self.folder = Path(tempfile.mkdtemp(prefix="ac-"))
-        hidden = ("checks", "grading", chapter)
+        hidden = ("checks", "grading", chapter, f"kernels.{chapter}")
         self.environment = {name: os.environ[name] for name in KEPT if name in os.environ} | {
             "HOME": str(self.folder),
             "TMPDIR": str(self.folder),
