@@ -325,8 +325,8 @@ def called(namespace, request, settings):
 
 def by_columns(x):
     """The same numbers, which lie in memory in the order of a transposed tensor."""
-    turned = range(x.dim() - 1, -1, -1)
-    return x.permute(*turned).contiguous().permute(*turned)
+    turned = tuple(range(x.dim() - 1, -1, -1))
+    return x.permute(turned).contiguous().permute(turned)
 
 
 def left(value):

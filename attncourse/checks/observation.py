@@ -12,6 +12,7 @@ from attncourse.checks import driver
 from attncourse.checks.exercise import Case, Draw, Exercise, is_floating
 
 Caller = Callable[[dict], dict]
+UNREADABLE = "the result cannot be read"
 # what a driver may say; that a probe is inconclusive is for this side alone to find
 OUTCOMES = {"returned", "raised", "missing", "steps", "forbidden"}
 MAX_STEPS = 200_000
@@ -122,7 +123,7 @@ def observe(
     except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, RecursionError) as error:
         unreadable = {
             "type": type(error).__name__,
-            "text": "the result cannot be read",
+            "text": UNREADABLE,
             "line": None,
         }
         return Observation("raised", error=unreadable)

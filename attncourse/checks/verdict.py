@@ -20,7 +20,15 @@ from attncourse.checks import driver
 from attncourse.checks.compare import close, same
 from attncourse.checks.exercise import Draw, Exercise
 from attncourse.checks.explain import explain
-from attncourse.checks.observation import Caller, Observation, Probe, local, observe, probes
+from attncourse.checks.observation import (
+    UNREADABLE,
+    Caller,
+    Observation,
+    Probe,
+    local,
+    observe,
+    probes,
+)
 
 # what stands in an answer cell to begin with
 UNWRITTEN = re.compile(r"(write \w+ here)?")
@@ -147,6 +155,10 @@ class Trial:
             else:
                 made = observe(self.exercise, caller, probe, self.device, ())
                 seen.append(replace(made, too_many_elements=0))
+            if (seen[-1].error or {}).get("text") == UNREADABLE:
+                raise RuntimeError(
+                    f"{self.exercise.name}: the reference fails on {probe.case.name}"
+                )
         return seen
 
     def observe_own(self, function: Callable, place: int) -> Observation:

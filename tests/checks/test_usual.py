@@ -1,10 +1,12 @@
 """The usual mistakes: made wherever they can show, and known when a learner makes them."""
 
+import math
+
 import pytest
 import torch
 from torch import nn
 
-from attncourse.checks import hints
+from attncourse.checks import driver, hints
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.verdict import judge, judge_own, local
 
@@ -115,6 +117,23 @@ def test_leaving_out_what_is_not_there_is_an_error(setting):
     one = exercise(inputs, means, **{setting: {"loop": "a reason"}})
     with pytest.raises(ValueError, match="toy has no usual mistake loop: it has always_float32"):
         _ = one.usual_mutants
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (3, 4), (2, 3, 4), (2, 1, 3, 4)])
+def test_by_columns_are_the_same_numbers(shape):
+    x = torch.arange(24.0)[: math.prod(shape)].reshape(shape)
+    turned = driver.by_columns(x)
+    assert turned.equal(x)
+    assert turned.is_contiguous() == (x.dim() < 2)
+
+
+def test_a_call_of_the_reference_that_goes_wrong_is_named(monkeypatch):
+    def broken(x):
+        raise TypeError("no such order")
+
+    monkeypatch.setattr(driver, "by_columns", broken)
+    with pytest.raises(RuntimeError, match="toy: the reference fails on another batch"):
+        judge(exercise(inputs, means), local(means), seed=1)
 
 
 def rows_viewed(x):
