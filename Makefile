@@ -10,7 +10,7 @@ PYTHON := $(or $(PYTHON),$(shell for p in python3.13 python3.12 python3.11 pytho
 
 run = .venv/bin/python -m
 # a worker more than there are cores: each waits for kernels, browsers and programs
-together = -n auto --dist loadgroup --no-loadscope-reorder
+together = -n auto --dist loadfile --no-loadscope-reorder
 root = $(if $(filter 0,$(shell id -u)),,sudo -n)
 # named after what was installed, for which folder: when either changes, it is installed again
 ready := .venv/ready-$(shell (pwd; cat requirements.txt pyproject.toml) | cksum | tr ' ' -)

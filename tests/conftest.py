@@ -20,10 +20,17 @@ jaxtyping.install_import_hook([f"attncourse.{slug}" for slug in CHAPTERS], "bear
 
 # one seed for all workers, which are started with this environment
 SEED = os.environ.setdefault("ATTNCOURSE_SEED", str(secrets.randbits(31)))
-# one worker builds the site while others begin with the longest files; what is divided finely
-# comes last, and keeps all of them busy to the end
-FIRST = ("site/test_frame", "grading", "tools/test_colab", "site", "tools", "claims")
-LAST = "checks/test_checks"
+# a file is one worker's, so that what its tests share is made once; the longest begin first
+FIRST = (
+    "site/test_pages",
+    "checks/test_checks",
+    "grading",
+    "tools/test_colab",
+    "claims/test_claims",
+    "claims",
+    "tools",
+    "site",
+)
 
 
 def pytest_report_header():
@@ -38,18 +45,14 @@ def pytest_xdist_auto_num_workers():
 
 
 def pytest_collection_modifyitems(items):
-    """Put what takes long first, a file or an exercise to a worker; skip GPU tests without one."""
+    """Put the files that take long first; skip the GPU's tests where there is none."""
 
-    def place(item) -> tuple[bool, int]:
+    def place(item) -> int:
         name = item.path.relative_to(ROOT / "tests").as_posix()
-        at = next((at for at, first in enumerate(FIRST) if name.startswith(first)), len(FIRST))
-        return name.startswith(LAST), at
+        return next((at for at, first in enumerate(FIRST) if name.startswith(first)), len(FIRST))
 
     items.sort(key=place)
     for item in items:
-        if not item.get_closest_marker("xdist_group"):
-            one = getattr(item, "callspec", None) and item.callspec.params.get("one")
-            item.add_marker(pytest.mark.xdist_group(f"{item.path.name} {getattr(one, 'name', '')}"))
         if item.get_closest_marker("gpu") and not torch.cuda.is_available():
             item.add_marker(pytest.mark.skip(reason="needs a CUDA GPU, and torch sees none"))
 
