@@ -33,7 +33,7 @@ def build(book: Path) -> None:
     """Build the site; where that fails, the last good one stays in place."""
     # in a process of its own, which imports the package as it is now
     if subprocess.run([sys.executable, "-m", "tools.site", str(book)]).returncode:
-        print("==> the last good site is still served; mend the fault and save", flush=True)
+        print("==> the last good site is still served; fix the fault and save", flush=True)
 
 
 def follow(book: Path) -> None:

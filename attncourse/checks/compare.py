@@ -1,6 +1,7 @@
 """Whether two answers did the same, but for rounding."""
 
 import re
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -9,22 +10,16 @@ from torch import Tensor
 from attncourse.checks.driver import Unsendable
 from attncourse.checks.observation import Observation
 
+BESIDE_THE_VALUE = attrgetter("outcome", "changed", "scales_with_length", "device", "settings")
+
 
 def same(a: Observation, b: Observation, length: int) -> bool:
     """Whether two answers did the same, but for rounding."""
     if "inconclusive" in (a.outcome, b.outcome):
         return True
-    if (a.outcome, a.changed, a.scales_with_length) != (
-        b.outcome,
-        b.changed,
-        b.scales_with_length,
-    ):
+    if BESIDE_THE_VALUE(a) != BESIDE_THE_VALUE(b):
         return False
-    if (a.device, a.settings, a.too_many_elements > 0) != (
-        b.device,
-        b.settings,
-        b.too_many_elements > 0,
-    ):
+    if (a.too_many_elements > 0) != (b.too_many_elements > 0):
         return False
     if a.outcome == "raised":
         return a.is_test or fault(a) == fault(b)

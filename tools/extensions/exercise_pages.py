@@ -134,7 +134,7 @@ class ExerciseCell(Course):
         card = self.card(name)
         if card.kind == "debug" and name not in given:
             raise self.error(
-                f"{name} is to be mended: a cell tagged stub, with its code, is missing"
+                f"{name} is to be fixed: a cell tagged stub, with its code, is missing"
             )
         self.env.metadata[self.env.docname].setdefault("exercises", []).append(
             {"name": card.name, "minutes": card.minutes, "points": card.points}

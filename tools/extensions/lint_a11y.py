@@ -59,6 +59,6 @@ def find_twins(app, pagename, templatename, context, doctree):
 def setup(app):
     """Register with Sphinx."""
     app.connect("doctree-resolved", find_unnamed)
-    # after the mends
+    # after the fixes
     app.connect("html-page-context", find_twins, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -133,7 +133,7 @@ variants.wrong(exercise, plain, {
         "* cell +", "* 0 * cell +"),
     "the cell is made anew twice in a step: one line is enough, before the output": (
         NOTED, f"{NOTED}        cell = {NEW}\n"),
-    "what comes back is mended, and what is carried on is not: carry the new output on": (
+    "what comes back is fixed, and what is carried on is not: carry the new output on": (
         *LATE, NOTED, f"        states.append({SHOWN})\n"),
     "exp overflows where a number is large, and the gradient is NaN: use torch.sigmoid": (
         SHOWN, "cell.tanh() / (1 + (-o).exp())"),
