@@ -10,7 +10,8 @@ from attncourse.checks import hints
 from attncourse.checks.compare import allowed, close, rounded_to
 from attncourse.checks.driver import DRAWN, UnfitError, Unsendable
 from attncourse.checks.exercise import Case, is_floating
-from attncourse.checks.observation import Observation, Probe
+from attncourse.checks.observation import Observation
+from attncourse.checks.probes import Probe
 
 # what was wanted, what came, and what is said
 ALWAYS = {

@@ -2,14 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
-
-import torch
-from torch import Tensor
+from typing import Any
 
 from attncourse.checks import driver
 from attncourse.checks.elsewhere import DEVICE
-from attncourse.checks.exercise import Case, Draw, Exercise, is_floating
+from attncourse.checks.exercise import Case, Exercise
+from attncourse.checks.probes import Probe
 
 Caller = Callable[[dict], dict]
 UNREADABLE = "the result cannot be read"
@@ -18,16 +16,6 @@ OUTCOMES = {"returned", "raised", "missing", "steps", "forbidden"}
 MAX_STEPS = 200_000
 # a test compares number by number, and may do so for many inputs
 TEST_FACTOR = 5
-
-
-class Probe(NamedTuple):
-    """One call to make, and which parts of what happens are compared."""
-
-    case: Case
-    way: str  # values, float32, elsewhere or longer
-    cotangent: Tensor | None = None
-    # its tensors lie in memory by columns: view cannot join their axes, as reshape can
-    by_columns: bool = False
 
 
 @dataclass(frozen=True)
@@ -56,37 +44,6 @@ def local(function: Callable) -> Caller:
         return driver.drive({request["name"]: function}, request)
 
     return call
-
-
-def probes(exercise: Exercise, draw: Draw) -> Iterator[Probe]:
-    """Every case as drawn; then the first in float32, on another device, and longer."""
-    cases = list(exercise.draw_cases(draw))
-    for place, case in enumerate(cases):
-        by_columns = place % 2 == 1 and exercise.kind != "test"
-        yield Probe(case, "values", cotangent(exercise, case), by_columns)
-    first = cases[0]
-    # the case with the most tensors has a mask, if there is one: it may take another branch
-    for case in {id(c): c for c in (first, max(cases, key=tensors))}.values():
-        if exercise.floating and any(is_floating(x) for x in case.args):
-            yield Probe(replace(case.float(), gradient=False), "float32")
-        if tensors(case):
-            name = f"{case.name}, on another device"
-            yield Probe(replace(case, name=name, gradient=False), "elsewhere")
-    for case in cases:
-        if case.longer:
-            yield Probe(replace(case, gradient=False), "longer")
-
-
-def tensors(case: Case) -> int:
-    return sum(isinstance(x, Tensor) for x in (*case.args, *case.kwargs.values()))
-
-
-def cotangent(exercise: Exercise, case: Case) -> Tensor | None:
-    """What the gradient is taken along: all different, so that no direction hides."""
-    if not (exercise.differentiable and case.gradient):
-        return None
-    value = case.result(exercise.reference_answer)
-    return torch.linspace(-1, 2, value.numel(), dtype=torch.float64).cos().reshape(value.shape)
 
 
 def observe(

@@ -25,11 +25,10 @@ from attncourse.checks.observation import (
     UNREADABLE,
     Caller,
     Observation,
-    Probe,
     local,
     observe,
-    probes,
 )
+from attncourse.checks.probes import Probe, probes
 
 # what stands in an answer cell to begin with
 UNWRITTEN = re.compile(r"(write \w+ here)?")
