@@ -1,8 +1,8 @@
 """Writes the notebooks into the tree, and tells which are not as their text makes them."""
 
 import json
-import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -23,12 +23,10 @@ def texts(book: Book, exercises: Mapping | None = None) -> dict[Path, str]:
 
 def write(root: Path = ROOT, exercises: Mapping | None = None) -> list[Path]:
     """Write every notebook that is not as its text makes it; gives those that were written."""
-    changed = []
-    for path, text in texts(Book(repository_url(root), root), exercises).items():
-        if kept(path) != text:
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text)
-            changed.append(path)
+    made = texts(Book(repository_url(root), root), exercises)
+    changed = [path for path, text in made.items() if kept(path) != text]
+    for path in changed:
+        path.write_text(made[path], "utf-8")
     return changed
 
 
@@ -37,24 +35,19 @@ def stale(root: Path = ROOT, exercises: Mapping | None = None) -> list[Path]:
 
     A fork's copies name the repository it came from until its first release: that is not stale.
     """
-    made = texts(Book(repository_url(root), root), exercises)
-    late = [path for path, text in made.items() if kept(path) != text]
-    addresses = {path: address_in(path) for path in late}
-    for address in set(addresses.values()) - {None}:
-        made = texts(Book(str(address), root), exercises)
-        late = [path for path in late if addresses[path] != address or kept(path) != made[path]]
-    return late
+    seen = cache(lambda address: texts(Book(address, root), exercises))
+    here = repository_url(root)
+    return [path for path in seen(here) if kept(path) != seen(address_in(path) or here)[path]]
 
 
 def kept(path: Path) -> str:
     """What the tree holds there, or nothing."""
-    return path.read_text() if path.exists() else ""
+    return path.read_text("utf-8") if path.exists() else ""
 
 
 def address_in(path: Path) -> str | None:
     """The repository that a notebook in the tree was made for; None where it does not say."""
     try:
-        address = json.loads(kept(path))["metadata"]["attncourse"]["repository"]
-    except (ValueError, KeyError, TypeError):
+        return json.loads(kept(path))["metadata"]["attncourse"]["repository"]
+    except (ValueError, KeyError):
         return None
-    return address if re.fullmatch(r"https?://[^/\s]+/[^/\s]+/[^/\s]+", str(address)) else None
