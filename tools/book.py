@@ -11,7 +11,7 @@ from docutils.nodes import make_id
 from pybtex.database import parse_file
 
 from tools.blocks import Cell, read_cells
-from tools.urls import ROOT, colab_url, site_url
+from tools.urls import ROOT, site_url
 
 # what the site calls each numbered thing
 FORMATS = {"equation": "({})", "figure": "Fig. {}", "table": "Table {}"}
@@ -91,7 +91,7 @@ class Book:
             for block in [block for one in cell.blocks for block in (one, *one.blocks)]:
                 if block.kind == "math" and block.label:
                     block.number = number("equation", block.label)
-                elif block.kind == "list-table":
+                elif block.kind == "table":
                     block.number = number("table", block.label)
                 elif block.kind == "heading" and folder == "chapters":
                     sections = deeper(sections, len(block.argument) - 1)
@@ -102,10 +102,6 @@ class Book:
     def page_url(self, name: str, anchor: str = "") -> str:
         """The address of a page of the site."""
         return f"{self.site}/{name}.html" + (f"#{anchor}" if anchor else "")
-
-    def colab_url(self, name: str) -> str:
-        """The address at which Colab opens a notebook of this book."""
-        return colab_url(name, self.repository, self.root)
 
 
 def deeper(sections: list[int], depth: int) -> list[int]:

@@ -15,7 +15,9 @@ from tools.urls import branch
 
 INLINE = re.compile(
     r"""
-      (?P<refused>^[ ]*(?:`{3,}|:{3,})\{[^}]*\} | ^\([\w-]+\)= | ^\\begin\{ | \[\^ | \{\{ | \]\(\#)
+      (?P<refused>
+        ^[ ]*(?:`{3,}|:{3,})\{[^}]*\} | ^\([\w-]+\)= | ^\\begin\{ | ^% | \[\^ | \{\{ | \]\(\#
+      )
     | \{(?P<role>[a-z][\w:+.-]*)\}`(?P<content>[^`]+)`
     | (?P<code>`+)(?!`).+?(?<!`)(?P=code)(?!`)
     | (?<!\\)(?P<math>\$\$?)(?!\$)(?:(?!\n\s*\n)[^$])+(?P=math)
@@ -25,8 +27,6 @@ INLINE = re.compile(
 )
 TARGETED = re.compile(r"(?P<words>.+?)\s*<(?P<target>[^<>]+)>")
 COMMENT = re.compile(r"(?<!\\)%.*")
-ROW = re.compile(r"^\*[ \t]+", re.MULTILINE)
-ENTRY = re.compile(r"^-(?:[ \t]+|$)", re.MULTILINE)
 
 
 class Writer:
@@ -42,7 +42,7 @@ class Writer:
             "admonition": self.admonition,
             "include": self.include,
             "literalinclude": self.literalinclude,
-            "list-table": self.list_table,
+            "table": self.table,
         }
         self.roles: dict[str, Callable[[str], str]] = {
             "cite:p": lambda keys: f"({self.cited(keys, '{}, {}', '; ')})",
@@ -122,15 +122,9 @@ class Writer:
         code = dedent("\n".join(path.read_text("utf-8").split("\n")[first - 1 : last]))
         return f"From [`{name}`]({self.address(block.argument)}):\n\n```python\n{code}\n```"
 
-    def list_table(self, block: Block) -> str:
-        rows = []
-        for row in ROW.split(block.text)[1:]:
-            entries = ENTRY.split(dedent("  " + row))[1:]
-            rows.append([in_table(self.inline(entry.strip(), block.line)) for entry in entries])
-        rows.insert(1, ["---"] * len(rows[0]))
-        text = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    def table(self, block: Block) -> str:
         caption = captioned("table", block.number, self.inline(block.argument, block.line))
-        return f"{caption}\n\n{text}"
+        return f"{caption}\n\n{self.inline(block.text, block.line)}"
 
     def file(self, name: str) -> str:
         """The place in the course of a file that the document names from its own."""
@@ -184,16 +178,6 @@ def pick(table: Mapping[str, Any], name: str, complaint: str) -> Any:
 def captioned(kind: str, number: str, words: str) -> str:
     """The line under or over something numbered."""
     return f"**{FORMATS[kind].format(number)}.** {words}".rstrip()
-
-
-def in_table(text: str) -> str:
-    """Text as an entry of a table, where a bare | would end the entry."""
-    words = re.split(r"(\$[^$]+\$)", " ".join(text.split()))
-    words[::2] = [part.replace("|", r"\|") for part in words[::2]]
-    # in a formula a backslash would make it another sign
-    bars = [part.replace(r"\|", r"\Vert ").replace("|", r"\vert ") for part in words[1::2]]
-    words[1::2] = bars
-    return "".join(words)
 
 
 def words_and_target(content: str) -> tuple[str, str]:

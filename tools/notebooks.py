@@ -13,7 +13,7 @@ from tools.book import Book, Document
 from tools.markdown import Writer, captioned
 from tools.setup_cell import setup_cell
 from tools.stubs import stub_of
-from tools.urls import repository_url
+from tools.urls import colab_url, repository_url
 
 BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
 LEVELS = {1: "★☆☆ easy", 2: "★★☆ medium", 3: "★★★ hard"}
@@ -29,11 +29,9 @@ def chapter_notebook(slug: str, book: Book) -> NotebookNode:
     return notebook(book, document, f"This is {here}, a chapter of", written)
 
 
-def exercise_notebook(
-    slug: str, book: Book, exercises: Mapping | None = None, solved: bool = False
-) -> NotebookNode:
+def exercise_notebook(slug: str, book: Book, solved: bool = False) -> NotebookNode:
     """A chapter's exercises, with empty answers, or with the worked ones where `solved`."""
-    exercises = known_exercises(slug) if exercises is None else exercises
+    exercises = known_exercises(slug)
     document, chapter = book.documents[f"exercises/{slug}"], book.documents[f"chapters/{slug}"]
     stubs = {exercise_of(one.source): one.source for one in document.cells if "stub" in one.tags}
     answers = [exercise_of(one.source) for one in document.cells if "answer" in one.tags]
@@ -70,9 +68,10 @@ def known_exercises(slug: str) -> Mapping:
 
 def notebook(book: Book, document: Document, words: str, cells: list) -> NotebookNode:
     """The notebook of these cells, below what each begins with: its place, and the set-up cell."""
-    badge = f"[![Open in Colab]({BADGE})]({book.colab_url(f'{document.name}.ipynb')})"
+    colab = colab_url(f"{document.name}.ipynb", book.repository, book.root)
     about = (
-        f"{badge}\n\n{words} [the course on self-attention]({book.site}). Run the next cell first."
+        f"[![Open in Colab]({BADGE})]({colab})\n\n"
+        f"{words} [the course on self-attention]({book.site}). Run the next cell first."
     )
     start = code("setup", setup_cell(book.repository, book.root), cellView="form")
     metadata = {

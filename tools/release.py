@@ -1,53 +1,61 @@
-"""Writes the notebooks into the tree, and tells which are not as their text makes them."""
+"""Write the notebooks and the scores that are not as their texts make them: `make release`."""
 
 import json
-from collections.abc import Mapping
-from functools import cache
+import sys
 from pathlib import Path
 
 import nbformat
 
+from tools import scores
 from tools.book import Book
 from tools.notebooks import chapter_notebook, exercise_notebook
 from tools.urls import ROOT, repository_url
 
 
-def texts(book: Book, exercises: Mapping | None = None) -> dict[Path, str]:
-    """What each notebook of the course holds, by its place in the tree."""
-    made = {}
+def differing(repository: str, root: Path = ROOT) -> dict[Path, str]:
+    """The notebooks in the tree that are not as their text makes them, and what they should be."""
+    book, made = Book(repository, root), {}
     for slug in book.slugs:
-        made[book.root / f"chapters/{slug}.ipynb"] = chapter_notebook(slug, book)
-        made[book.root / f"exercises/{slug}.ipynb"] = exercise_notebook(slug, book, exercises)
-    return {path: nbformat.writes(notebook) + "\n" for path, notebook in made.items()}
+        made[root / f"chapters/{slug}.ipynb"] = chapter_notebook(slug, book)
+        made[root / f"exercises/{slug}.ipynb"] = exercise_notebook(slug, book)
+    texts = {path: nbformat.writes(notebook) + "\n" for path, notebook in made.items()}
+    return {
+        path: text
+        for path, text in texts.items()
+        if not path.exists() or path.read_text("utf-8") != text
+    }
 
 
-def write(root: Path = ROOT, exercises: Mapping | None = None) -> list[Path]:
+def write(root: Path = ROOT) -> list[Path]:
     """Write every notebook that is not as its text makes it; gives those that were written."""
-    made = texts(Book(repository_url(root), root), exercises)
-    changed = [path for path, text in made.items() if kept(path) != text]
-    for path in changed:
-        path.write_text(made[path], "utf-8")
-    return changed
+    changed = differing(repository_url(root), root)
+    for path, text in changed.items():
+        path.write_text(text, "utf-8")
+    return [*changed]
 
 
-def stale(root: Path = ROOT, exercises: Mapping | None = None) -> list[Path]:
-    """The notebooks that are not as their text makes them, whatever address they were made for.
+def stale(root: Path = ROOT) -> list[Path]:
+    """The notebooks that are not as their text makes them, for the address that they name.
 
-    A fork's copies name the repository it came from until its first release: that is not stale.
+    A fork's name the repository that it came from until its first release: that is not stale.
     """
-    seen = cache(lambda address: texts(Book(address, root), exercises))
-    here = repository_url(root)
-    return [path for path in seen(here) if kept(path) != seen(address_in(path) or here)[path]]
+    addresses = [
+        json.loads(path.read_text("utf-8"))["metadata"]["attncourse"]["repository"]
+        for path in sorted(root.glob("chapters/*.ipynb"))
+    ]
+    return [*differing(addresses[0] if addresses else repository_url(root), root)]
 
 
-def kept(path: Path) -> str:
-    """What the tree holds there, or nothing."""
-    return path.read_text("utf-8") if path.exists() else ""
-
-
-def address_in(path: Path) -> str | None:
-    """The repository that a notebook in the tree was made for; None where it does not say."""
+def main() -> str | None:
+    """Write what is stale; gives the fault that keeps it from being written."""
     try:
-        return json.loads(kept(path))["metadata"]["attncourse"]["repository"]
-    except (ValueError, KeyError):
-        return None
+        paths = [*write(), *[scores.FILE] * scores.write()]
+    except (OSError, ValueError) as error:
+        return str(error)
+    names = ", ".join(path.relative_to(ROOT).as_posix() for path in paths)
+    print(f"wrote {names}" if names else "the notebooks and the scores are up to date")
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
