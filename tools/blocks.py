@@ -31,10 +31,6 @@ class Block:
     blocks: list["Block"] = field(default_factory=list)
     number: str = ""
 
-    @property
-    def label(self) -> str | None:
-        return self.options.get("label", self.options.get("name"))
-
 
 @dataclass
 class Cell:

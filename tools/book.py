@@ -89,12 +89,15 @@ class Book:
             if cell.figure:
                 cell.number = number("figure", cell.figure.get("name"))
             for block in [block for one in cell.blocks for block in (one, *one.blocks)]:
-                if block.kind == "math" and block.label:
-                    block.number = number("equation", block.label)
+                if block.kind == "math" and "label" in block.options:
+                    block.number = number("equation", block.options["label"])
                 elif block.kind == "table":
-                    block.number = number("table", block.label)
+                    block.number = number("table", block.options.get("name"))
                 elif block.kind == "heading" and folder == "chapters":
-                    sections = deeper(sections, len(block.argument) - 1)
+                    # the page's title has depth 0
+                    if depth := len(block.argument) - 1:
+                        sections = [*sections, *[0] * depth][:depth]
+                        sections[-1] += 1
                     block.number = ".".join([chapter, *map(str, sections)])
         headings = [block for cell in cells for block in cell.blocks if block.kind == "heading"]
         return Document(name, path, cells, headings[0].text)
@@ -102,9 +105,3 @@ class Book:
     def page_url(self, name: str, anchor: str = "") -> str:
         """The address of a page of the site."""
         return f"{self.site}/{name}.html" + (f"#{anchor}" if anchor else "")
-
-
-def deeper(sections: list[int], depth: int) -> list[int]:
-    """The section numbers after a heading of that depth; the page's title has depth 0."""
-    padded = [*sections, *[0] * depth][:depth]
-    return [*padded[:-1], padded[-1] + 1] if depth else []

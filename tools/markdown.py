@@ -25,7 +25,6 @@ INLINE = re.compile(
     """,
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
-TARGETED = re.compile(r"(?P<words>.+?)\s*<(?P<target>[^<>]+)>")
 COMMENT = re.compile(r"(?<!\\)%.*")
 
 
@@ -50,13 +49,13 @@ class Writer:
             "doc": self.doc,
             "eq": self.numbered,
             "numref": self.numbered,
-            "term": lambda content: words_and_target(content)[0],
+            "term": lambda content: content.partition(" <")[0],
         }
 
     def write(self, block: Block) -> str:
         """One block, as plain Markdown."""
         try:
-            return pick(self.kinds, block.kind, "a notebook cannot show the directive")(block)
+            return pick(self.kinds, block.kind, f"a notebook shows {[*self.kinds]}, not")(block)
         except (LookupError, OSError) as error:
             raise self.fault(block.line, error) from error
 
@@ -71,11 +70,12 @@ class Writer:
                 if found["refused"]:
                     raise LookupError(f"a notebook cannot show {found[0].strip()}")
                 if role := found["role"]:
-                    write = pick(self.roles, role, "a notebook cannot show the role")
+                    write = pick(self.roles, role, f"a notebook shows {[*self.roles]}, not")
                     return write(" ".join(found["content"].split()))
                 if found["href"]:
                     words = self.inline(found["words"], line)
-                    return f"{found['image']}[{words}]({self.address(**found.groupdict())})"
+                    view = "raw" if found["image"] else "blob"
+                    return f"{found['image']}[{words}]({self.address(found['href'], view)})"
             except (LookupError, OSError) as error:
                 here = line + text.count("\n", 0, found.start())
                 raise self.fault(here, error) from error
@@ -88,20 +88,18 @@ class Writer:
         return f"{block.argument} {number}{self.inline(block.text, block.line)}"
 
     def math(self, block: Block) -> str:
-        # one line: in a quotation, a marker at the start of a line would be read as part of the TeX
         tex = " ".join(COMMENT.sub("", line).strip() for line in block.text.split("\n")).strip()
         if r"\\" in tex:
-            # the site wraps such formulas in the same way
+            # as the site does
             tex = rf"\begin{{split}}{tex}\end{{split}}"
         tag = rf" \tag{{{block.number}}}" if block.number else ""
         return f"$${tex}{tag}$$"
 
     def admonition(self, block: Block) -> str:
+        """A box, folded until a reader opens it."""
         title = self.inline(block.argument, block.line)
         body = "\n\n".join(map(self.write, block.blocks))
-        if "dropdown" in block.options.get("class", ""):
-            return f"<details>\n<summary><b>{title}</b></summary>\n\n{body}\n\n</details>"
-        return "\n".join(f"> {line}".rstrip() for line in f"**{title}**\n\n{body}".split("\n"))
+        return f"<details>\n<summary><b>{title}</b></summary>\n\n{body}\n\n</details>"
 
     def include(self, block: Block) -> str:
         """A part of a file of plain Markdown, such as a table of results."""
@@ -117,7 +115,7 @@ class Writer:
         """A function, class or method, and where it is from."""
         name = self.file(block.argument)
         path = self.book.root / name
-        tags = ModuleAnalyzer.for_file(path, "").find_tags()
+        tags = ModuleAnalyzer.for_file(str(path), "").find_tags()
         _, first, last = pick(tags, block.options.get("pyobject", ""), f"{name} lacks")
         code = dedent("\n".join(path.read_text("utf-8").split("\n")[first - 1 : last]))
         return f"From [`{name}`]({self.address(block.argument)}):\n\n```python\n{code}\n```"
@@ -131,7 +129,7 @@ class Writer:
         path = (self.document.path.parent / name).resolve(strict=True)
         return path.relative_to(self.book.root.resolve()).as_posix()
 
-    def address(self, href: str, image: str = "", **_: str) -> str:
+    def address(self, href: str, view: str = "blob") -> str:
         """The web address of what a link names: another page, another file, or anything outside."""
         if re.match(r"[a-z]+:", href):
             return href
@@ -140,7 +138,6 @@ class Writer:
         page = name.removesuffix(".md")
         if page in self.book.documents:
             return self.book.page_url(page, anchor)
-        view = "raw" if image else "blob"
         return f"{self.book.repository}/{view}/{branch(self.book.root)}/{name}"
 
     def cited(self, keys: str, form: str, between: str) -> str:
@@ -161,11 +158,10 @@ class Writer:
             return words
         return f"[{words}]({self.book.page_url(target.page, target.anchor)})"
 
-    def doc(self, content: str) -> str:
-        words, name = words_and_target(content)
+    def doc(self, name: str) -> str:
         page = normpath(join("/", dirname(self.document.name), name))[1:]
         title = pick(self.book.documents, page, "_toc.yml lacks").title
-        return f"[{words if words != name else title}]({self.book.page_url(page)})"
+        return f"[{title}]({self.book.page_url(page)})"
 
 
 def pick(table: Mapping[str, Any], name: str, complaint: str) -> Any:
@@ -178,12 +174,6 @@ def pick(table: Mapping[str, Any], name: str, complaint: str) -> Any:
 def captioned(kind: str, number: str, words: str) -> str:
     """The line under or over something numbered."""
     return f"**{FORMATS[kind].format(number)}.** {words}".rstrip()
-
-
-def words_and_target(content: str) -> tuple[str, str]:
-    """The two parts of `words <target>`; a target alone is both."""
-    found = TARGETED.fullmatch(content)
-    return (found["words"], found["target"]) if found else (content, content)
 
 
 def authors(entry: Entry) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import nbformat
 from nbformat import NotebookNode
@@ -17,8 +17,6 @@ from tools.urls import colab_url, repository_url
 
 BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
 LEVELS = {1: "★☆☆ easy", 2: "★★☆ medium", 3: "★★★ hard"}
-# what hides a cell's code on the site hides it in Jupyter and in Colab too
-HIDDEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
 
 
 def chapter_notebook(slug: str, book: Book) -> NotebookNode:
@@ -31,21 +29,24 @@ def chapter_notebook(slug: str, book: Book) -> NotebookNode:
 
 def exercise_notebook(slug: str, book: Book, solved: bool = False) -> NotebookNode:
     """A chapter's exercises, with empty answers, or with the worked ones where `solved`."""
-    exercises = known_exercises(slug)
+    # imported here: the checks need torch, the site's pages do not
+    from attncourse.checks import exercises
+
+    cards = exercises(slug)
     document, chapter = book.documents[f"exercises/{slug}"], book.documents[f"chapters/{slug}"]
     stubs = {exercise_of(one.source): one.source for one in document.cells if "stub" in one.tags}
     answers = [exercise_of(one.source) for one in document.cells if "answer" in one.tags]
-    if Counter(answers) != Counter([*exercises]) or not {*stubs} <= {*answers}:
+    if Counter(answers) != Counter([*cards]) or not {*stubs} <= {*answers}:
         raise ValueError(
             f"{document.path} has answers to {answers} and stubs of {[*stubs]}; "
-            f"the chapter's checks are of {[*exercises]}"
+            f"the chapter's checks are of {[*cards]}"
         )
     written = []
     for cell, made in translated(document, book):
         name = exercise_of(cell.source)
         if "answer" in cell.tags:
             source = cell.source if solved else stubs.get(name) or stub_of(cell.source)
-            made = exercise_cells(exercises[name], source)
+            made = exercise_cells(cards[name], source)
         written += made
     written.append(
         code("status", "from attncourse import status\n\nstatus()", tags=["nbval-ignore-output"])
@@ -57,13 +58,6 @@ def exercise_notebook(slug: str, book: Book, solved: bool = False) -> NotebookNo
 def solved_notebook(slug: str) -> NotebookNode:
     """A chapter's exercise notebook with the worked solutions in place."""
     return exercise_notebook(slug, Book(repository_url()), solved=True)
-
-
-def known_exercises(slug: str) -> Mapping:
-    # imported here: the checks need torch, the rest of publishing does not
-    from attncourse.checks import exercises
-
-    return exercises(slug)
 
 
 def notebook(book: Book, document: Document, words: str, cells: list) -> NotebookNode:
@@ -128,7 +122,8 @@ def code(name: str, source: str, **metadata) -> NotebookNode:
 def code_cell(name: str, cell: Cell) -> NotebookNode:
     """A code cell of the text, with its tags; `mystnb` speaks to the site alone."""
     metadata = {key: value for key, value in cell.metadata.items() if key != "mystnb"}
-    if HIDDEN & set(cell.tags):
+    # the site hides it, so Jupyter and Colab do
+    if "hide-input" in cell.tags:
         metadata |= {"cellView": "form", "jupyter": {"source_hidden": True}}
     return code(name, cell.source, **metadata)
 

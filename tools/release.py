@@ -1,6 +1,5 @@
 """Write the notebooks and the scores that are not as their texts make them: `make release`."""
 
-import json
 import sys
 from pathlib import Path
 
@@ -19,11 +18,8 @@ def differing(repository: str, root: Path = ROOT) -> dict[Path, str]:
         made[root / f"chapters/{slug}.ipynb"] = chapter_notebook(slug, book)
         made[root / f"exercises/{slug}.ipynb"] = exercise_notebook(slug, book)
     texts = {path: nbformat.writes(notebook) + "\n" for path, notebook in made.items()}
-    return {
-        path: text
-        for path, text in texts.items()
-        if not path.exists() or path.read_text("utf-8") != text
-    }
+    there = {path: path.read_text("utf-8") for path in texts if path.exists()}
+    return {path: text for path, text in texts.items() if there.get(path) != text}
 
 
 def write(root: Path = ROOT) -> list[Path]:
@@ -39,11 +35,9 @@ def stale(root: Path = ROOT) -> list[Path]:
 
     A fork's name the repository that it came from until its first release: that is not stale.
     """
-    addresses = [
-        json.loads(path.read_text("utf-8"))["metadata"]["attncourse"]["repository"]
-        for path in sorted(root.glob("chapters/*.ipynb"))
-    ]
-    return [*differing(addresses[0] if addresses else repository_url(root), root)]
+    there = min(root.glob("chapters/*.ipynb"), default=None)
+    named = nbformat.read(there, 4).metadata.attncourse.repository if there else None
+    return [*differing(named or repository_url(root), root)]
 
 
 def main() -> str | None:

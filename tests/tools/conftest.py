@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import pytest
 
 from tests import ROOT
-from tools import notebooks
 
 CONTENTS = """
 root: index
@@ -74,7 +73,7 @@ SOURCES = """
 """
 FILES = {
     "_toc.yml": CONTENTS,
-    "index.md": "# Home\n\n$$h$$ (eq-home)\n",
+    "index.md": "# Home\n",
     "chapters/first.md": FIRST,
     "chapters/second.md": "# The second\n",
     "solutions/first.md": SOLUTIONS,
@@ -85,10 +84,9 @@ FILES = {
 }
 
 
-CARD = {"difficulty": 2, "minutes": 5, "points": 1}
 EXERCISES = {
-    "twice": SimpleNamespace(name="twice", kind="build", **CARD),
-    "mended": SimpleNamespace(name="mended", kind="debug", **CARD),
+    name: SimpleNamespace(name=name, kind="build", difficulty=2, minutes=5, points=1)
+    for name in ("twice", "mended")
 }
 
 
@@ -96,7 +94,7 @@ EXERCISES = {
 def course(tmp_path: Path, monkeypatch) -> Path:
     """The folder of the small course, whose chapters have the same exercises."""
     monkeypatch.setenv("GITHUB_REPOSITORY", "someone/course")
-    monkeypatch.setattr(notebooks, "known_exercises", lambda _: EXERCISES)
+    monkeypatch.setattr("attncourse.checks.exercises", lambda _: EXERCISES)
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)

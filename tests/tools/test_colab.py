@@ -1,6 +1,5 @@
 """Both notebooks run, from the set-up cell on, where torch is but the course is not."""
 
-import json
 import shutil
 import subprocess
 import venv
@@ -26,13 +25,11 @@ OLD_WHEELS = ROOT / ".cache/wheels"
 
 def closure(names: list[str]) -> list[str]:
     """These packages and all they need on this machine."""
-    found: list[str] = []
-    waiting = list(names)
-    for name in waiting:
-        if canonicalize_name(name) not in found:
-            found.append(canonicalize_name(name))
-            needs = [Requirement(text) for text in metadata.requires(name) or []]
-            waiting += [n.name for n in needs if not n.marker or n.marker.evaluate({"extra": ""})]
+    found = [str(canonicalize_name(name)) for name in names]
+    for name in found:
+        needs = [Requirement(text) for text in metadata.requires(name) or []]
+        here = [n.name for n in needs if not n.marker or n.marker.evaluate({"extra": ""})]
+        found += {*map(canonicalize_name, here)} - {*found}
     return found
 
 
@@ -44,10 +41,9 @@ def inner_files(name: str) -> list:
 
 def repack(name: str, folder: Path) -> None:
     """Make a wheel again of an installed package of plain Python."""
-    files = inner_files(name)
-    info = next(f.parts[0] for f in files if f.parts[0].endswith(".dist-info"))
-    with ZipFile(folder / f"{info.removesuffix('.dist-info')}-py3-none-any.whl", "w") as wheel:
-        for file in files:
+    called = f"{name.replace('-', '_')}-{metadata.version(name)}-py3-none-any.whl"
+    with ZipFile(folder / called, "w") as wheel:
+        for file in inner_files(name):
             wheel.write(file.locate(), file.as_posix())
 
 
@@ -58,15 +54,15 @@ def environment(folder: Path, old: bool) -> Path:
     """
     venv.create(folder, with_pip=False)
     (site,) = folder.glob("lib/python*/site-packages")
-    names = set(closure(["torch", "numpy", "matplotlib", "ipykernel", "pip"]))
+    names = {*closure(["torch", "numpy", "matplotlib", "ipykernel", "pip"])}
     for name in names - ({"ipython", "ipykernel"} if old else set()):
         for top in {file.parts[0] for file in inner_files(name)}:
             here = Path(str(metadata.distribution(name).locate_file(top)))
             if not (site / top).exists():
                 (site / top).symlink_to(here)
     if old:
-        pip = [folder / "bin/python", "-m", "pip", "install", "-q", "--no-index"]
-        if subprocess.run([*pip, "--find-links", OLD_WHEELS, *COLAB]).returncode:
+        pip = [folder / "bin/python", "-m", "pip", "install", "-q", "--find-links", OLD_WHEELS]
+        if subprocess.run([*pip, *COLAB]).returncode:
             wanted = f"pip download -d {OLD_WHEELS.relative_to(ROOT)} {' '.join(COLAB)}"
             pytest.skip(f"IPython 7.34, which Colab has, is not here: {wanted}")
     return site
@@ -78,7 +74,7 @@ def git(clone: Path, *words: str) -> None:
 
 
 @pytest.fixture
-def offline(tmp_path) -> dict[str, str]:
+def offline(tmp_path, monkeypatch) -> None:
     """What makes pip and git find this checkout, and no network, at the repository's address."""
     clone, wheels = tmp_path / "course", tmp_path / "wheels"
     shutil.copytree(ROOT, clone, ignore=shutil.ignore_patterns(".*", "_build", "__pycache__"))
@@ -88,7 +84,7 @@ def offline(tmp_path) -> dict[str, str]:
     wheels.mkdir()
     for name in closure(["hatchling", *light_needs()]):
         repack(name, wheels)
-    return {
+    settings = {
         "GIT_CONFIG_COUNT": "1",
         "GIT_CONFIG_KEY_0": f"url.{clone.as_uri()}.insteadOf",
         "GIT_CONFIG_VALUE_0": nbformat.read(CHAPTERS[0], 4).metadata["attncourse"]["repository"],
@@ -97,7 +93,10 @@ def offline(tmp_path) -> dict[str, str]:
         "PIP_FIND_LINKS": str(wheels),
         "PIP_NO_INDEX": "1",
         "PYTHONPATH": "",
+        "JUPYTER_PATH": str(tmp_path / "share/jupyter"),
     }
+    for name, setting in settings.items():
+        monkeypatch.setenv(name, setting)
 
 
 # with the IPython that is here, the site has run every chapter, and nbval every exercise: what is
@@ -108,7 +107,7 @@ def offline(tmp_path) -> dict[str, str]:
     ids=["here", "as on Colab"],
 )
 def test_a_fresh_environment_runs_the_notebooks_and_keeps_its_versions(
-    old, notebooks, offline, tmp_path, monkeypatch
+    old, notebooks, offline, tmp_path
 ):
     if not old:
         # what follows a release is not what its notebooks install
@@ -117,17 +116,8 @@ def test_a_fresh_environment_runs_the_notebooks_and_keeps_its_versions(
         git(tmp_path / "course", "commit", "-q", "-m", "later")
     site = environment(tmp_path / "fresh", old)
     before = {path.name for path in site.glob("*.dist-info")}
-    python = str(tmp_path / "fresh/bin/python")
-    spec = {
-        "argv": [python, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
-        "display_name": "fresh",
-        "language": "python",
-        "env": offline,
-    }
-    kernel = tmp_path / "kernels/fresh/kernel.json"
-    kernel.parent.mkdir(parents=True)
-    kernel.write_text(json.dumps(spec))
-    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
+    install = ["ipykernel", "install", "--name", "fresh", "--prefix", tmp_path]
+    subprocess.run([tmp_path / "fresh/bin/python", "-m", *install], check=True)
     # one kernel for all: it imports torch once
     every = nbformat.v4.new_notebook()
     for path in notebooks:

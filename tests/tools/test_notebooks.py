@@ -36,20 +36,17 @@ def test_a_chapter_s_copy_has_its_cells_numbered_and_its_hidden_code_hidden(cour
         "deeper": "### 1.1.1. Deeper",
         "last": "## 1.2. Last",
     }
-    assert notebook.cells[4].metadata == {
-        "tags": ["hide-input"],
-        "cellView": "form",
-        "jupyter": {"source_hidden": True},
-    }
+    hidden = {"cellView": "form", "jupyter": {"source_hidden": True}}
+    assert notebook.cells[4].metadata == {"tags": ["hide-input"], **hidden}
 
 
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
         (
-            "{eq}`eq-one`, {numref}`fig-cell`, {doc}`/chapters/first`, {doc}`it <first>`",
+            "{eq}`eq-one`, {numref}`fig-cell`, {doc}`/chapters/first`, {doc}`first`",
             f"[(1.1)]({FIRST}#equation-eq-one), [Fig. 1.1]({FIRST}#fig-cell), "
-            f"[The first `chapter`]({FIRST}), [it]({FIRST})",
+            f"[The first `chapter`]({FIRST}), [The first `chapter`]({FIRST})",
         ),
         (
             "{cite:t}`many` with {term}`keys <key>`{cite:p}`two,\none`",
@@ -61,10 +58,10 @@ def test_a_chapter_s_copy_has_its_cells_numbered_and_its_hidden_code_hidden(cour
             "{eq}`two`\n\n```{math}\n:label: two\na % why\n\\\\ b\n```",
             "(2.1)\n\n$$\\begin{split}a \\\\ b\\end{split} \\tag{2.1}$$",
         ),
-        ("```{admonition} A $q$\nBody\n\n$$x$$\n```", "> **A $q$**\n>\n> Body\n>\n> $$x$$"),
         (
-            "````{admonition} More\n:class: dropdown\n```python\nx\n```\n````",
-            "<details>\n<summary><b>More</b></summary>\n\n```python\nx\n```\n\n</details>",
+            "````{admonition} A $q$\n:class: dropdown\n$$x$$\n```python\nx\n```\n````",
+            "<details>\n<summary><b>A $q$</b></summary>\n\n$$x$$\n\n```python\nx\n```\n\n"
+            "</details>",
         ),
         (
             "```{literalinclude} ../package/code.py\n:pyobject: A.b\n```",
@@ -94,11 +91,9 @@ def test_each_thing_of_myst_becomes_plain_markdown(course, text, wanted):
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("Text\n\n```{mermaid}\nx\n```", 5, "a notebook cannot show the directive mermaid"),
-        ("```{admonition} A\n\n```\n{plot}`x`", 6, "a notebook cannot show the role plot"),
-        ("````{admonition} A\n:class: x\n\n{plot}`x`\n````", 6, "cannot show the role plot"),
+        ("Text\n\n```{mermaid}\nx\n```", 5, "'literalinclude', 'table'], not mermaid"),
+        ("````{admonition} A\n:class: x\n\n{plot}`x`\n````", 6, "'numref', 'term'], not plot"),
         ("- a list\n\n  ```{note}\n  x\n  ```", 5, "a notebook cannot show ```{note}"),
-        (":::{note}\nx", 3, "a notebook cannot show :::{note}"),
         ("{eq}`nowhere`", 3, "no page has the label nowhere"),
         ("{cite:p}`one, nobody`", 3, "references.bib lacks nobody"),
         ("{doc}`nowhere`", 3, "_toc.yml lacks chapters/nowhere"),
@@ -126,21 +121,10 @@ def test_an_exercise_notebook_holds_card_answer_and_check(course):
         "*Build* · ★★☆ medium · about 5 minutes · 1 point. "
         'Stuck? Run `from attncourse import hint; hint("twice", 1)`; 2 and 3 say more.'
     )
-    answer, check = cells["answer-twice"], cells["check-twice"]
-    assert answer.metadata == {
-        "tags": ["answer", "nbval-ignore-output"],
-        "attncourse": {"exercise": "twice", "points": 1},
-    }
-    assert answer.source.startswith("# exercise: twice\ndef twice(x):\n    raise")
-    assert check.source == 'from attncourse import check\n\ncheck("twice", twice)'
-    assert check.metadata["tags"] == ["check", "nbval-check-output"]
-    assert check.outputs[0].text == "twice: ok\n"
-    assert empty.cells[-1].source == "from attncourse import status\n\nstatus()"
+    assert "x - 1" in cells["answer-mended"].source
     solved = exercise_notebook("first", book, solved=True)
     for a, b in zip(empty.cells, solved.cells, strict=True):
         assert (a == b) == (not a.id.startswith("answer-"))
-        if a.id == "answer-mended":
-            assert "return x - 1" in a.source and "return x + 1" in b.source
 
 
 @pytest.mark.parametrize(
@@ -162,7 +146,6 @@ def test_a_slip_in_the_solutions_is_named(course, change, words):
 @pytest.mark.parametrize(
     ("source", "stub"),
     [
-        ("def f(x):\n    return x", "def f(x):"),
         ("def f(\n    x,  # é\n):\n\n    # a hint\n    return x", "def f(\n    x,  # é\n):"),
         (
             'def f(x):\n    """Do.\n\n    It.\n    """\n    return x',
