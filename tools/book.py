@@ -59,11 +59,6 @@ class Book:
                 pages |= {one["file"]: number for one in [entry, *entry.get("sections", [])]}
         return pages
 
-    @property
-    def slugs(self) -> list[str]:
-        """The chapters, in order."""
-        return [page.partition("/")[2] for page in self.pages if page.startswith("chapters/")]
-
     @cached_property
     def sources(self) -> dict[str, Any]:
         """The bibliography, by key."""

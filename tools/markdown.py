@@ -57,10 +57,7 @@ class Writer:
         try:
             return pick(self.kinds, block.kind, f"a notebook shows {[*self.kinds]}, not")(block)
         except (LookupError, OSError) as error:
-            raise self.fault(block.line, error) from error
-
-    def fault(self, line: int, error: Exception | str) -> ValueError:
-        return ValueError(f"{self.document.path}:{line}: {error}")
+            raise ValueError(f"{self.document.path}:{block.line}: {error}") from error
 
     def inline(self, text: str, line: int) -> str:
         """A stretch of text with its roles, links and pictures resolved."""
@@ -78,7 +75,7 @@ class Writer:
                     return f"{found['image']}[{words}]({self.address(found['href'], view)})"
             except (LookupError, OSError) as error:
                 here = line + text.count("\n", 0, found.start())
-                raise self.fault(here, error) from error
+                raise ValueError(f"{self.document.path}:{here}: {error}") from error
             return found[0]
 
         return INLINE.sub(replace, text)
@@ -88,7 +85,8 @@ class Writer:
         return f"{block.argument} {number}{self.inline(block.text, block.line)}"
 
     def math(self, block: Block) -> str:
-        tex = " ".join(COMMENT.sub("", line).strip() for line in block.text.split("\n")).strip()
+        lines = [block.argument, *block.text.split("\n")]
+        tex = " ".join(COMMENT.sub("", line).strip() for line in lines).strip()
         if r"\\" in tex:
             # as the site does
             tex = rf"\begin{{split}}{tex}\end{{split}}"

@@ -10,13 +10,16 @@ from tools.book import Book
 from tools.notebooks import chapter_notebook, exercise_notebook
 from tools.urls import ROOT, repository_url
 
+MAKERS = {"chapters": chapter_notebook, "exercises": exercise_notebook}
+
 
 def differing(repository: str, root: Path = ROOT) -> dict[Path, str]:
     """The notebooks in the tree that are not as their text makes them, and what they should be."""
     book, made = Book(repository, root), {}
-    for slug in book.slugs:
-        made[root / f"chapters/{slug}.ipynb"] = chapter_notebook(slug, book)
-        made[root / f"exercises/{slug}.ipynb"] = exercise_notebook(slug, book)
+    for page in book.pages:
+        folder, _, slug = page.partition("/")
+        if folder in MAKERS:
+            made[root / f"{page}.ipynb"] = MAKERS[folder](slug, book)
     texts = {path: nbformat.writes(notebook) + "\n" for path, notebook in made.items()}
     there = {path: path.read_text("utf-8") for path in texts if path.exists()}
     return {path: text for path, text in texts.items() if there.get(path) != text}

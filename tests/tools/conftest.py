@@ -39,7 +39,14 @@ draw()
 
 ## Last
 """
-SOLUTIONS = """# Exercises
+SOLUTIONS = """---
+file_format: mystnb
+kernelspec:
+  display_name: Python 3
+  name: python3
+---
+
+# Exercises
 
 ## Double it
 
@@ -80,7 +87,7 @@ FILES = {
     "solutions/second.md": SOLUTIONS,
     "exercises/first.md": "",
     "reference/references.bib": SOURCES,
-    "package/code.py": "class A:\n    @property\n    def b(self):\n        return 1\n",
+    "package/code.py": "class One:\n    @property\n    def b(self):\n        return 1\n",
 }
 
 

@@ -64,7 +64,7 @@ def test_a_chapter_s_copy_has_its_cells_numbered_and_its_hidden_code_hidden(cour
             "</details>",
         ),
         (
-            "```{literalinclude} ../package/code.py\n:pyobject: A.b\n```",
+            "```{literalinclude} ../package/code.py\n:pyobject: One.b\n```",
             f"From [`package/code.py`]({HERE}/blob/main/package/code.py):\n\n"
             "```python\n@property\ndef b(self):\n    return 1\n```",
         ),
