@@ -1,5 +1,7 @@
 """What is wrong with an answer, in words, where no known mistake accounts for it."""
 
+import inspect
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,7 +11,7 @@ from torch import Tensor
 from attncourse.checks import hints
 from attncourse.checks.compare import allowed, close, rounded_to
 from attncourse.checks.driver import DRAWN, UnfitError, Unsendable
-from attncourse.checks.exercise import Case, is_floating
+from attncourse.checks.exercise import Case, Exercise, is_floating
 from attncourse.checks.observation import Observation, Probe
 
 # what was wanted, what came, and what is said
@@ -17,6 +19,8 @@ ALWAYS = {
     (torch.float64, torch.float32): hints.FLOAT32,
     (torch.float32, torch.float64): hints.FLOAT64,
 }
+# what Python and torch say of a call that passes other arguments than a function takes
+ARGUMENTS = r"positional argument|keyword argument|values for argument|missing value for argument"
 # how far numbers are off that were rounded on the way, and nothing else
 NEAR = {
     torch.float32: (1e-5, hints.FLOAT32_INSIDE),
@@ -25,7 +29,9 @@ NEAR = {
 }
 
 
-def explain(probe: Probe, got: Observation, want: Observation, length: int) -> tuple[str, str, str]:
+def explain(
+    exercise: Exercise, probe: Probe, got: Observation, want: Observation, length: int
+) -> tuple[str, str, str]:
     """Status, hint and evidence for the difference between what was seen and what was wanted."""
     name = probe.case.name
     on = f"On {name}"
@@ -45,10 +51,15 @@ def explain(probe: Probe, got: Observation, want: Observation, length: int) -> t
         says = f"{error['type']}: {error['text']}{where}"
         if probe.way == "meta":
             return "wrong", hints.DEVICE, f"{on}: {says}"
-        if "view size is not compatible" in error["text"]:
-            return "wrong", hints.VIEW, f"{on}{where}"
         if got.is_test:
             return "wrong", f"your test refuses a right answer, {name}", says
+        if not error["line"] and (why := misfit(exercise, probe.case, error)):
+            return "error", why, ""
+        if "view size is not compatible" in error["text"]:
+            return "wrong", hints.VIEW, f"{on}{where}"
+        for said, hint in hints.TORCH_SAYS.items():
+            if re.search(said, error["text"]):
+                return "error", hint, f"{on}{where}"
         return "error", f"it raises {says}", on
     if want.outcome == "raised" and got.outcome == "returned":
         if got.returned_value:
@@ -61,9 +72,13 @@ def explain(probe: Probe, got: Observation, want: Observation, length: int) -> t
     if got.settings:
         what = " and ".join(got.settings)
         return "wrong", f"it changes {what} for all that follows: leave torch as it was", on
+    if isinstance(got.value, Unsendable) and got.value == exercise.name:
+        # an object of that class
+        return "error", f"`{exercise.name}` should be a function, and is a class", ""
     if got.changed:
-        where = f"{on}: argument {got.changed[0] + 1}"
-        return "wrong", hints.CHANGES, where
+        return "wrong", hints.CHANGES, f"{on}: {arguments(exercise, probe.case)[got.changed[0]]}"
+    if got.marked:
+        return "wrong", hints.MARKS, f"{on}: {arguments(exercise, probe.case)[got.marked[0]]}"
     if got.too_many_elements:
         enough = f"where {probe.case.max_elements} are enough"
         sizes = f"one has {got.too_many_elements} numbers, {enough}"
@@ -72,7 +87,35 @@ def explain(probe: Probe, got: Observation, want: Observation, length: int) -> t
         return "wrong", hints.DEVICE, f"{on}: expected {want.device}, got {got.device}"
     if not close(got.value, want.value, length):
         return "wrong", *explain_value(got.value, want.value, on, length)
-    return "wrong", *explain_gradient(got.gradients, want.gradients, probe.case)
+    return "wrong", *explain_gradient(exercise, got.gradients, want.gradients, probe.case)
+
+
+def misfit(exercise: Exercise, case: Case, error: dict[str, Any]) -> str | None:
+    """What is said of an answer that cannot be called; None where it was called, and raised."""
+    passed = arguments(exercise, case)[: len(case.args)] + [f"{name}=..." for name in case.kwargs]
+    called = f"is called with ({', '.join(passed)})"
+    making = re.search(r"__init__\(\)|^\w+\(\) takes no arguments", error["text"])
+    if found := re.fullmatch(r"'(\w+)' object is not callable", error["text"]):
+        return f"`{exercise.name}` should be a function that {called}, and is {article(found[1])}"
+    if making and case.build is None:
+        return f"`{exercise.name}` should be a function that {called}, and is a class"
+    if making or re.search(ARGUMENTS, error["text"]):
+        if making:
+            names = inspect.signature(exercise.reference_answer).parameters
+            called = f"is made with ({', '.join(names)})"
+        return f"`{exercise.name}` {called}: {error['text']}"
+    return None
+
+
+def arguments(exercise: Exercise, case: Case) -> list[str]:
+    """The names of a case's arguments, in the order in which it passes them."""
+    names = exercise.parameters[: len(case.args)]
+    names += [f"argument {place}" for place in range(len(names) + 1, len(case.args) + 1)]
+    return [*names, *case.kwargs]
+
+
+def article(kind: str) -> str:
+    return {"NoneType": "None", "int": "an int"}.get(kind, f"a {kind}")
 
 
 def explain_value(got: Any, want: Any, on: str, length: int) -> tuple[str, str]:
@@ -87,7 +130,8 @@ def explain_value(got: Any, want: Any, on: str, length: int) -> tuple[str, str]:
         return explain_value(*pair, f"{on}: result {at}", length)
     if not (isinstance(want, Tensor) and isinstance(got, Tensor)):
         if type(got) is not type(want):
-            return "it returns the wrong type", f"{on}: expected {kind(want)}, got {kind(got)}"
+            sizes = f"{on}: expected {kind(want)}, got {kind(got)}"
+            return hints.RETURNED.get(str(got), "it returns the wrong type"), sizes
         return "the value is not right", f"{on}: {expected_got(want, got)}"
     if got.shape != want.shape:
         sizes = f"expected {tuple(want.shape)}, got {tuple(got.shape)}"
@@ -111,9 +155,11 @@ def explain_value(got: Any, want: Any, on: str, length: int) -> tuple[str, str]:
     return "the shape is right, the numbers are not", seen
 
 
-def explain_gradient(got: Iterable | None, want: Iterable | None, case: Case) -> tuple[str, str]:
+def explain_gradient(
+    exercise: Exercise, got: Iterable | None, want: Iterable | None, case: Case
+) -> tuple[str, str]:
     on = f"On {case.name}"
-    for name, a, b in zip(leaves(case), got or (), want or (), strict=False):
+    for name, a, b in zip(leaves(exercise, case), got or (), want or (), strict=False):
         where = f"{on}: {name}"
         if isinstance(a, Unsendable):
             return "the numbers are right, but autograd cannot go back", f"{where}: {a}"
@@ -124,10 +170,10 @@ def explain_gradient(got: Iterable | None, want: Iterable | None, case: Case) ->
     return "the numbers are right, their gradients are not", on
 
 
-def leaves(case: Case) -> list[str]:
+def leaves(exercise: Exercise, case: Case) -> list[str]:
     """What a gradient is taken for, in the driver's order."""
-    given = {f"argument {place}": x for place, x in enumerate(case.args, 1)}
-    return [name for name, x in (given | case.kwargs | case.weights).items() if is_floating(x)]
+    given = zip(arguments(exercise, case), (*case.args, *case.kwargs.values()), strict=True)
+    return [name for name, x in (*given, *case.weights.items()) if is_floating(x)]
 
 
 def expected_got(want: Any, got: Any) -> str:

@@ -51,6 +51,8 @@ class Observation:
     too_many_elements: int = 0  # of the largest tensor made on the way, where there are too many
     settings: tuple[str, ...] = ()
     is_test: bool = False  # a learner's: that it raised is its answer, however it says so
+    printed: str = ""
+    marked: tuple[int, ...] = ()  # the arguments that now want a gradient
     returned_value: bool = False  # a test that returns something, as if that were its answer
 
 
@@ -145,6 +147,7 @@ def growth(answer: dict[str, Any], longer: dict[str, Any], allowed: float) -> Ob
         scales_with_length=many or longer["outcome"] == "steps",
         error=worst["error"],
         called=worst["called"],
+        printed=printed(longer),
     )
 
 
@@ -166,9 +169,15 @@ def read(exercise: Exercise, probe: Probe, answer: dict[str, Any]) -> Observatio
         steps=int(answer["steps"]),
         too_many_elements=too_many(int(answer["largest"]), probe.case.max_elements),
         settings=tuple(map(str, answer["settings"])),
+        printed=printed(answer),
+        marked=tuple(marks(answer["after"])),
         is_test=is_test,
         returned_value=is_test and value != driver.encode(None),
     )
+
+
+def printed(answer: dict[str, Any]) -> str:
+    return str(answer.get("printed", ""))[: driver.MAX_PRINTED]
 
 
 def device_of(value: dict[str, Any]) -> str | None:
@@ -186,6 +195,11 @@ def too_many(elements: int, most: int | None) -> int:
     return 0 if most is None or elements <= most else elements
 
 
+def marks(after: list | None) -> Iterator[int]:
+    """The places of the arguments that a call has marked for gradients."""
+    yield from (place for place, new in enumerate(after or ()) if new == driver.MARKED)
+
+
 def changes(case: Case, after: list | None) -> Iterator[int]:
     """The places of the arguments that a call has written into."""
     if after is None:
@@ -193,7 +207,8 @@ def changes(case: Case, after: list | None) -> Iterator[int]:
     before = [*case.sent["args"], *case.sent["kwargs"].values()]
     for place, (old, new) in enumerate(zip(before, after, strict=True)):
         writable = "tensor" in old or "list" in old
-        if writable and device_of(new) != "meta" and anywhere(new) != anywhere(old):
+        same = device_of(new) == "meta" or new == driver.MARKED or anywhere(new) == anywhere(old)
+        if writable and not same:
             yield place
 
 

@@ -30,8 +30,8 @@ def test_an_exercise_notebook_holds_card_answer_and_check(course, exercises):
     assert answer.metadata["attncourse"] == {"exercise": "twice", "points": 1}
     assert answer.source.startswith("# exercise: twice\nimport math\n\n\ndef twice")
     assert check.source == 'from attncourse import check\n\ncheck("twice", twice)'
-    assert check.metadata["tags"] == ["check", "nbval-check-output"]
-    assert check.outputs[0].text == "twice: ok\n"
+    assert check.metadata["tags"] == ["check", "nbval-ignore-output"]
+    assert check.outputs == [] and check.execution_count is None
     assert notebook.cells[-1].source == "from attncourse import status\n\nstatus()"
 
 
@@ -55,10 +55,8 @@ __version__ = "{attncourse.__version__}"
 
 
 def check(name, answer):
-    try:
-        print(name + (": ok" if answer(4) in (8, 5) else ": wrong"))
-    except NotImplementedError:
-        print(name + ": not attempted")
+    if answer(4) not in (8, 5):
+        raise AssertionError(name)
 
 
 def status():
