@@ -12,15 +12,13 @@ from attncourse.checks import hints
 from attncourse.checks.compare import allowed, close, rounded_to
 from attncourse.checks.driver import DRAWN, UnfitError, Unsendable
 from attncourse.checks.exercise import Case, Exercise, is_floating
-from attncourse.checks.observation import Observation, Probe
+from attncourse.checks.observation import Observation, Probe, uncalled
 
 # what was wanted, what came, and what is said
 ALWAYS = {
     (torch.float64, torch.float32): hints.FLOAT32,
     (torch.float32, torch.float64): hints.FLOAT64,
 }
-# what Python and torch say of a call that passes other arguments than a function takes
-ARGUMENTS = r"positional argument|keyword argument|values for argument|missing value for argument"
 # how far numbers are off that were rounded on the way, and nothing else
 NEAR = {
     torch.float32: (1e-5, hints.FLOAT32_INSIDE),
@@ -43,6 +41,14 @@ def explain(
         return "too slow", "your test runs too long: fewer inputs, or smaller ones, will do", on
     if got.outcome == "steps" or got.scales_with_length:
         return "too slow", hints.LOOPS, on
+    if uncalled(got.error):
+        return "error", misfit(exercise, probe.case, got.error or {}), ""
+    if isinstance(got.value, Unsendable):
+        if got.value in hints.RETURNED:
+            return "wrong", hints.RETURNED[got.value], ""
+        if got.value == exercise.name:
+            # an object of that class
+            return "error", f"`{exercise.name}` should be a function, and is a class", ""
     if got.outcome == "raised" and want.outcome != "raised":
         error = got.error or {}
         if error.get("type") == UnfitError.__name__:
@@ -53,8 +59,6 @@ def explain(
             return "wrong", hints.DEVICE, f"{on}: {says}"
         if got.is_test:
             return "wrong", f"your test refuses a right answer, {name}", says
-        if not error["line"] and (why := misfit(exercise, probe.case, error)):
-            return "error", why, ""
         if "view size is not compatible" in error["text"]:
             return "wrong", hints.VIEW, f"{on}{where}"
         for said, hint in hints.TORCH_SAYS.items():
@@ -72,9 +76,6 @@ def explain(
     if got.settings:
         what = " and ".join(got.settings)
         return "wrong", f"it changes {what} for all that follows: leave torch as it was", on
-    if isinstance(got.value, Unsendable) and got.value == exercise.name:
-        # an object of that class
-        return "error", f"`{exercise.name}` should be a function, and is a class", ""
     if got.changed:
         return "wrong", hints.CHANGES, f"{on}: {arguments(exercise, probe.case)[got.changed[0]]}"
     if got.marked:
@@ -90,8 +91,8 @@ def explain(
     return "wrong", *explain_gradient(exercise, got.gradients, want.gradients, probe.case)
 
 
-def misfit(exercise: Exercise, case: Case, error: dict[str, Any]) -> str | None:
-    """What is said of an answer that cannot be called; None where it was called, and raised."""
+def misfit(exercise: Exercise, case: Case, error: dict[str, Any]) -> str:
+    """What is said of an answer that cannot be called as the exercise calls it."""
     passed = arguments(exercise, case)[: len(case.args)] + [f"{name}=..." for name in case.kwargs]
     called = f"is called with ({', '.join(passed)})"
     making = re.search(r"__init__\(\)|^\w+\(\) takes no arguments", error["text"])
@@ -99,12 +100,10 @@ def misfit(exercise: Exercise, case: Case, error: dict[str, Any]) -> str | None:
         return f"`{exercise.name}` should be a function that {called}, and is {article(found[1])}"
     if making and case.build is None:
         return f"`{exercise.name}` should be a function that {called}, and is a class"
-    if making or re.search(ARGUMENTS, error["text"]):
-        if making:
-            names = inspect.signature(exercise.reference_answer).parameters
-            called = f"is made with ({', '.join(names)})"
-        return f"`{exercise.name}` {called}: {error['text']}"
-    return None
+    if making:
+        names = inspect.signature(exercise.reference_answer).parameters
+        called = f"is made with ({', '.join(names)})"
+    return f"`{exercise.name}` {called}: {error['text']}"
 
 
 def arguments(exercise: Exercise, case: Case) -> list[str]:
@@ -130,8 +129,7 @@ def explain_value(got: Any, want: Any, on: str, length: int) -> tuple[str, str]:
         return explain_value(*pair, f"{on}: result {at}", length)
     if not (isinstance(want, Tensor) and isinstance(got, Tensor)):
         if type(got) is not type(want):
-            sizes = f"{on}: expected {kind(want)}, got {kind(got)}"
-            return hints.RETURNED.get(str(got), "it returns the wrong type"), sizes
+            return "it returns the wrong type", f"{on}: expected {kind(want)}, got {kind(got)}"
         return "the value is not right", f"{on}: {expected_got(want, got)}"
     if got.shape != want.shape:
         sizes = f"expected {tuple(want.shape)}, got {tuple(got.shape)}"

@@ -23,6 +23,13 @@ NO_VALUE = re.compile(
     r"item\(\)|no data|_local_scalar_dense|nonzero|data-dependent|to numpy|aten::equal|"
     r"[Mm]eta kernel"
 )
+# what Python and torch say where the call itself fails, before a line of the answer has run
+UNCALLED = re.compile(
+    r"object is not callable|takes no arguments|positional argument|keyword argument|"
+    r"values for argument|missing value for argument"
+)
+# what calls of other things than functions give back
+UNFINISHED = ({"other": "generator"}, {"other": "coroutine"})
 
 
 class Probe(NamedTuple):
@@ -157,7 +164,9 @@ def read(exercise: Exercise, probe: Probe, answer: dict[str, Any]) -> Observatio
     if outcome == "raised" and probe.way == "meta" and NO_VALUE.search(error["text"]):
         outcome = "inconclusive"
     # a test tells by raising: what it returns says nothing
-    value, is_test = answer["value"], exercise.kind == "test"
+    value = answer["value"]
+    # what could not be called is no test yet
+    is_test = exercise.kind == "test" and not (uncalled(error) or value in UNFINISHED)
     return Observation(
         outcome=outcome,
         value=None if is_test else driver.decode(value),
@@ -174,6 +183,11 @@ def read(exercise: Exercise, probe: Probe, answer: dict[str, Any]) -> Observatio
         is_test=is_test,
         returned_value=is_test and value != driver.encode(None),
     )
+
+
+def uncalled(error: dict | None) -> bool:
+    """Whether the call itself raised this, and not a line of the answer."""
+    return bool(error and not error["line"] and UNCALLED.search(error["text"]))
 
 
 def printed(answer: dict[str, Any]) -> str:

@@ -64,6 +64,10 @@ async def awaited(x, query, lengths):
     return pooled(x, query, lengths)
 
 
+def yields(attention):
+    yield attention
+
+
 def compiled_late(x, query, lengths):
     return torch.compile(pooled)(x, query, lengths)
 
@@ -176,6 +180,21 @@ MISFITS = {
         "error: `prefix_mask` is called with (n, prefix, device=...): "
         "prefix_mask() got an unexpected keyword argument 'device'",
     ),
+    "no test, but None": (
+        "test_attention", None,
+        "error: `test_attention` should be a function that is called with (attention), and is None",
+    ),
+    "no test, but a class": (
+        "test_attention", Pool,
+        "error: `test_attention` should be a function that is called with (attention), "
+        "and is a class",
+    ),
+    "a test of two": (
+        "test_attention", lambda attention, mask: None,
+        "error: `test_attention` is called with (attention): "
+        "<lambda>() missing 1 required positional argument: 'mask'",
+    ),
+    "a test that yields": ("test_attention", yields, "wrong: it yields its result: return it"),
     "no class, but None": ("GatedCell", None, A_CLASS),
     "no class, but text": ("GatedCell", "GatedCell", A_CLASS),
     "no class, but a function": ("GatedCell", pooled, A_CLASS),
