@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from attncourse.checks.notebook import check, hint, status
+    from attncourse.checks.notebook import check, failed, hint, status
     from attncourse.devices import device
 
 __version__ = "0.1.0"
-__all__ = ["check", "device", "hint", "status"]
+__all__ = ["check", "device", "failed", "hint", "status"]
 
 
 def __getattr__(name: str):
@@ -16,8 +16,13 @@ def __getattr__(name: str):
         from attncourse.devices import device
 
         return device
-    if name in ("check", "hint", "status"):
+    if name in __all__:
         from attncourse.checks import notebook
 
         return getattr(notebook, name)
     raise AttributeError(f"module 'attncourse' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    # what Tab offers
+    return sorted({*globals(), *__all__})

@@ -1,10 +1,19 @@
 """The exercises: what each asks, how an answer is checked, and the wrong answers that it knows."""
 
+import difflib
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
 
 from attncourse.checks.exercise import Exercise
+
+
+class OneLineError(ValueError):
+    """What a notebook shows as its one line, without a traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        # IPython's own hook
+        return [str(self)]
 
 
 def chapters() -> list[str]:
@@ -17,15 +26,16 @@ def chapters() -> list[str]:
 def exercises(chapter: str) -> dict[str, Exercise]:
     """A chapter's exercises by name, in the order in which its package lists them."""
     if chapter not in chapters():
-        raise ValueError(f"no chapter {chapter!r} has exercises; these have: {chapters()}")
+        raise OneLineError(f"no chapter {chapter!r} has exercises; these have: {chapters()}")
     package = f"attncourse.checks.{chapter}"
     parts = (import_module(f"{package}.{name}") for name in import_module(package).ORDER)
     return {part.exercise.name: part.exercise for part in parts}
 
 
 def exercise(name: str) -> Exercise:
-    """The exercise of that name, of whatever chapter; ValueError with the known names."""
+    """The exercise of that name, of whatever chapter; OneLineError with the nearest known name."""
     known = {n: e for chapter in chapters() for n, e in exercises(chapter).items()}
     if name not in known:
-        raise ValueError(f"no exercise is called {name!r}; these are: {', '.join(known)}")
+        (nearest,) = difflib.get_close_matches(str(name), known, n=1, cutoff=0)
+        raise OneLineError(f"no exercise is called {name!r}: the nearest name is {nearest!r}")
     return known[name]

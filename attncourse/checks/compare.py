@@ -10,7 +10,9 @@ from torch import Tensor
 from attncourse.checks.driver import Unsendable
 from attncourse.checks.observation import Observation
 
-BESIDE_THE_VALUE = attrgetter("outcome", "changed", "scales_with_length", "device", "settings")
+BESIDE_THE_VALUE = attrgetter(
+    "outcome", "changed", "marked", "scales_with_length", "device", "settings"
+)
 
 
 def same(a: Observation, b: Observation, length: int) -> bool:

@@ -12,6 +12,7 @@ import importlib
 import io
 import json
 import linecache
+import re
 import sys
 import traceback
 import warnings
@@ -23,20 +24,12 @@ from torch.utils._pytree import tree_leaves
 
 from . import elsewhere
 
-# the code of libraries is not the learner's: its lines are not counted
+# the code of libraries is not the learner's: its lines are not counted, nor are those of the
+# implementations that a learner's test is given to call
 LIBRARIES = {
-    "torch",
-    "numpy",
-    "einops",
-    "jaxtyping",
-    "beartype",
-    "importlib",
-    "contextlib",
-    "unittest",
-    "difflib",
-    # what a learner's test is given to call
-    "implementation",
-}
+    "torch", "numpy", "einops", "jaxtyping", "beartype", "importlib", "contextlib", "unittest",
+    "difflib", "implementation",
+}  # fmt: skip
 OURS = {__name__, elsewhere.__name__}
 
 
@@ -177,12 +170,11 @@ class Watch:
 
 @contextlib.contextmanager
 def silence():
-    """Nothing that the learner's code prints or warns of is shown."""
-    nowhere = io.StringIO()
-    with contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
+    """What the learner's code prints is kept, and its warnings are not."""
+    kept = io.StringIO()
+    ignored = warnings.catch_warnings(action="ignore")
+    with contextlib.redirect_stdout(kept), contextlib.redirect_stderr(kept), ignored:
+        yield kept
 
 
 class Operations(TorchDispatchMode):
@@ -205,6 +197,8 @@ class Operations(TorchDispatchMode):
 
 
 DRAWN = "the global random numbers"
+MARKED = {"other": "a leaf of autograd"}
+MAX_PRINTED = 2_000  # characters
 
 
 class UnfitError(Exception):
@@ -260,16 +254,22 @@ def drive(namespace, request):
     before this one, or None).
     Keys of the answer: outcome (returned, raised, missing, steps, forbidden), value, after (the
     arguments after the call), gradients, error, called, steps, largest (elements of a tensor that
-    was made, 0 if not counted), settings (those that it changed).
+    was made, 0 if not counted), settings (those that it changed), printed (how it begins).
     """
-    with Settings() as settings:
+    with Settings() as settings, as_written():
         return called(namespace, request, settings)
+
+
+def as_written():
+    """What the learner has compiled runs line by line, so that the lines can be counted."""
+    compiles = "torch._dynamo" in sys.modules
+    return torch.compiler.set_stance("force_eager") if compiles else contextlib.nullcontext()
 
 
 def called(namespace, request, settings):
     answer: dict = dict.fromkeys(("after", "gradients", "error", "called"))
     if request["name"] not in namespace:
-        nothing = {"value": encode(None), "steps": 0, "largest": 0, "settings": []}
+        nothing = {"value": encode(None), "steps": 0, "largest": 0, "settings": [], "printed": ""}
         return answer | {"outcome": "missing"} | nothing
     device, leaves, inputs = request["device"], [], []
     places, given = len(request["args"]), len(request["args"]) + len(request["kwargs"])
@@ -298,10 +298,15 @@ def called(namespace, request, settings):
     names = {"plain": device}, *request["args"], *request["kwargs"].values()
     there = {"plain": elsewhere.DEVICE} in names
     placed = elsewhere.another_device() if there else contextlib.nullcontext()
-    value = None
+    value, printed = None, io.StringIO()
     try:
-        with silence(), watching, placed:
+        with silence() as printed, watching, placed:
             function = namespace[request["name"]]
+            for operation in re.findall(
+                r"aten::(\w+)", str(getattr(function, "inlined_graph", ""))
+            ):
+                # torch.jit runs it without Python
+                watch.refuse(operation)
             if request["build"] is not None:
                 before = request["before"] and [decode(x, device) for x in request["before"]]
                 function = built(function, decode(request["build"]), weights, before)
@@ -312,10 +317,14 @@ def called(namespace, request, settings):
         answer["outcome"] = str(why)
     except BaseException as error:
         answer |= {"outcome": "raised", "error": describe(error)}
+    if hasattr(value, "cr_await"):
+        # Python warns of one that nobody has awaited
+        value.close()
     if watch.called:
         answer |= {"outcome": "forbidden", "called": watch.called}
     answer |= {"settings": settings.changed(), "steps": watch.steps + operations.count}
     answer |= {"value": encode(value), "largest": operations.largest}
+    answer["printed"] = printed.getvalue()[:MAX_PRINTED]
     answer["after"] = [left(one) for one in inputs[:given]]
     if answer["outcome"] == "returned" and request["cotangent"]:
         answer["gradients"] = gradients(value, leaves, decode(request["cotangent"], device))
@@ -331,7 +340,7 @@ def by_columns(x):
 def left(value):
     """An argument after the call; a tensor that now wants a gradient is not the one given."""
     asked = isinstance(value, torch.Tensor) and value.is_leaf and value.requires_grad
-    return {"other": "a leaf of autograd"} if asked else encode(value)
+    return MARKED if asked else encode(value)
 
 
 def built(kind, arguments, weights, before=None):

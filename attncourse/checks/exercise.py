@@ -1,5 +1,6 @@
 """What an exercise is: its card, its reference, the inputs that decide, right and wrong answers."""
 
+import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -145,6 +146,13 @@ class Exercise:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"{self.name}: kind {self.kind!r} is not one of {KINDS}")
+
+    @cached_property
+    def parameters(self) -> list[str]:
+        """The names of what an answer is called with: the text and the reference have the same."""
+        answer = self.reference_answer
+        function = answer.forward if isinstance(answer, type) else answer
+        return [name for name in inspect.signature(function).parameters if name != "self"]
 
     @property
     def forbidden(self) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """What is wrong with an answer, in words, where no known mistake accounts for it."""
 
+import inspect
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,8 +11,8 @@ from torch import Tensor
 from attncourse.checks import hints
 from attncourse.checks.compare import allowed, close, rounded_to
 from attncourse.checks.driver import DRAWN, UnfitError, Unsendable
-from attncourse.checks.exercise import Case, is_floating
-from attncourse.checks.observation import Observation
+from attncourse.checks.exercise import Case, Exercise, is_floating
+from attncourse.checks.observation import Observation, uncalled
 from attncourse.checks.probes import Probe
 
 # what was wanted, what came, and what is said
@@ -26,7 +28,9 @@ NEAR = {
 }
 
 
-def explain(probe: Probe, got: Observation, want: Observation, length: int) -> tuple[str, str, str]:
+def explain(
+    exercise: Exercise, probe: Probe, got: Observation, want: Observation, length: int
+) -> tuple[str, str, str]:
     """Status, hint and evidence for the difference between what was seen and what was wanted."""
     name = probe.case.name
     on = f"On {name}"
@@ -38,6 +42,14 @@ def explain(probe: Probe, got: Observation, want: Observation, length: int) -> t
         return "too slow", "your test runs too long: fewer inputs, or smaller ones, will do", on
     if got.outcome == "steps" or got.scales_with_length:
         return "too slow", hints.LOOPS, on
+    if uncalled(got.error):
+        return "error", misfit(exercise, probe.case, got.error or {}), ""
+    if isinstance(got.value, Unsendable):
+        if got.value in hints.RETURNED:
+            return "wrong", hints.RETURNED[got.value], ""
+        if got.value == exercise.name:
+            # an object of that class
+            return "error", f"`{exercise.name}` should be a function, and is a class", ""
     if got.outcome == "raised" and want.outcome != "raised":
         error = got.error or {}
         if error.get("type") == UnfitError.__name__:
@@ -46,10 +58,13 @@ def explain(probe: Probe, got: Observation, want: Observation, length: int) -> t
         says = f"{error['type']}: {error['text']}{where}"
         if probe.way == "elsewhere":
             return "wrong", hints.DEVICE, f"{on}: {says}"
-        if "view size is not compatible" in error["text"]:
-            return "wrong", hints.VIEW, f"{on}{where}"
         if got.is_test:
             return "wrong", f"your test refuses a right answer, {name}", says
+        if "view size is not compatible" in error["text"]:
+            return "wrong", hints.VIEW, f"{on}{where}"
+        for said, hint in hints.TORCH_SAYS.items():
+            if re.search(said, error["text"]):
+                return "error", hint, f"{on}{where}"
         return "error", f"it raises {says}", on
     if want.outcome == "raised" and got.outcome == "returned":
         if got.returned_value:
@@ -63,8 +78,9 @@ def explain(probe: Probe, got: Observation, want: Observation, length: int) -> t
         what = " and ".join(got.settings)
         return "wrong", f"it changes {what} for all that follows: leave torch as it was", on
     if got.changed:
-        where = f"{on}: argument {got.changed[0] + 1}"
-        return "wrong", hints.CHANGES, where
+        return "wrong", hints.CHANGES, f"{on}: {arguments(exercise, probe.case)[got.changed[0]]}"
+    if got.marked:
+        return "wrong", hints.MARKS, f"{on}: {arguments(exercise, probe.case)[got.marked[0]]}"
     if got.too_many_elements:
         enough = f"where {probe.case.max_elements} are enough"
         sizes = f"one has {got.too_many_elements} numbers, {enough}"
@@ -73,7 +89,33 @@ def explain(probe: Probe, got: Observation, want: Observation, length: int) -> t
         return "wrong", hints.DEVICE, f"{on}: the result is on the {got.device}"
     if not close(got.value, want.value, length):
         return "wrong", *explain_value(got.value, want.value, on, length)
-    return "wrong", *explain_gradient(got.gradients, want.gradients, probe.case)
+    return "wrong", *explain_gradient(exercise, got.gradients, want.gradients, probe.case)
+
+
+def misfit(exercise: Exercise, case: Case, error: dict[str, Any]) -> str:
+    """What is said of an answer that cannot be called as the exercise calls it."""
+    passed = arguments(exercise, case)[: len(case.args)] + [f"{name}=..." for name in case.kwargs]
+    called = f"is called with ({', '.join(passed)})"
+    making = re.search(r"__init__\(\)|^\w+\(\) takes no arguments", error["text"])
+    if found := re.fullmatch(r"'(\w+)' object is not callable", error["text"]):
+        return f"`{exercise.name}` should be a function that {called}, and is {article(found[1])}"
+    if making and case.build is None:
+        return f"`{exercise.name}` should be a function that {called}, and is a class"
+    if making:
+        names = inspect.signature(exercise.reference_answer).parameters
+        called = f"is made with ({', '.join(names)})"
+    return f"`{exercise.name}` {called}: {error['text']}"
+
+
+def arguments(exercise: Exercise, case: Case) -> list[str]:
+    """The names of a case's arguments, in the order in which it passes them."""
+    names = exercise.parameters[: len(case.args)]
+    names += [f"argument {place}" for place in range(len(names) + 1, len(case.args) + 1)]
+    return [*names, *case.kwargs]
+
+
+def article(kind: str) -> str:
+    return {"NoneType": "None", "int": "an int"}.get(kind, f"a {kind}")
 
 
 def explain_value(got: Any, want: Any, on: str, length: int) -> tuple[str, str]:
@@ -112,9 +154,11 @@ def explain_value(got: Any, want: Any, on: str, length: int) -> tuple[str, str]:
     return "the shape is right, the numbers are not", seen
 
 
-def explain_gradient(got: Iterable | None, want: Iterable | None, case: Case) -> tuple[str, str]:
+def explain_gradient(
+    exercise: Exercise, got: Iterable | None, want: Iterable | None, case: Case
+) -> tuple[str, str]:
     on = f"On {case.name}"
-    for name, a, b in zip(leaves(case), got or (), want or (), strict=False):
+    for name, a, b in zip(leaves(exercise, case), got or (), want or (), strict=False):
         where = f"{on}: {name}"
         if isinstance(a, Unsendable):
             return "the numbers are right, but autograd cannot go back", f"{where}: {a}"
@@ -125,10 +169,10 @@ def explain_gradient(got: Iterable | None, want: Iterable | None, case: Case) ->
     return "the numbers are right, their gradients are not", on
 
 
-def leaves(case: Case) -> list[str]:
+def leaves(exercise: Exercise, case: Case) -> list[str]:
     """What a gradient is taken for, in the driver's order."""
-    given = {f"argument {place}": x for place, x in enumerate(case.args, 1)}
-    return [name for name, x in (given | case.kwargs | case.weights).items() if is_floating(x)]
+    given = zip(arguments(exercise, case), (*case.args, *case.kwargs.values()), strict=True)
+    return [name for name, x in (*given, *case.weights.items()) if is_floating(x)]
 
 
 def expected_got(want: Any, got: Any) -> str:

@@ -12,3 +12,21 @@ BATCH = "it needs a batch axis: any leading axes, or none, should work"
 FRONT = "an axis is counted from the front: count it from the end, -1 is the last"
 VIEW = "an input may lie in memory by columns, where view fails: use reshape, or contiguous() first"
 KEEPS = "it keeps what an earlier call was given: the next call has another input"
+MARKS = "an input is marked for gradients by requires_grad_: mark x.detach().clone(), or the like"
+DTYPES = "tensors of two dtypes meet: make a new one in the dtype of an input (dtype=x.dtype)"
+TRUTH = "`or`, `and`, `not` and `if` ask a whole tensor if it is true: compare it, as in `is None`"
+NOTHING = "something is None where a tensor should be: is a return missing, or an argument?"
+
+# by what torch says of it, or Python
+TORCH_SAYS = {
+    "Boolean value of Tensor with more than one value": TRUTH,
+    r"same (scalar |data|d)types?\b|expected scalar type|dtypes match|dtype to be equal|"
+    r"expected dtype \w+ for|^\w+ did not match \w+$": DTYPES,
+    "NoneType": NOTHING,
+}
+# by the type of what comes back
+RETURNED = {
+    "generator": "it yields its result: return it",
+    "coroutine": "it is an async function: write def alone",
+    "function": "it returns a function: call it",
+}

@@ -1,45 +1,110 @@
-"""What a learner calls in a notebook: check, hint and status."""
+"""What a learner calls in a notebook: check, failed, hint and status."""
 
+import os
 import secrets
 from collections.abc import Callable
+from textwrap import indent
+from typing import Any
 
-from attncourse.checks import chapters, exercise, exercises
+from attncourse.checks import OneLineError, chapters, exercise, exercises
+from attncourse.checks.explain import article
+from attncourse.checks.failure import Failure, failure
 from attncourse.checks.verdict import Verdict, judge, local
 from attncourse.devices import device
 
 verdicts: dict[str, Verdict] = {}
+# few enough digits to copy
+SEEDS = 10**6
+# lines that are shown of what an answer prints
+MOST_LINES = 20
+LEFT_OUT = object()
 
 
-def check(name: str, answer: Callable, seed: int | None = None) -> None:
+class NotPassedError(OneLineError):
+    """Raised by a check that nbval runs, where the answer is not right."""
+
+
+def check(name: str | Callable, answer: Any = LEFT_OUT, seed: int | None = None) -> None:
     """Print whether an answer is right: one fixed line, or what is wrong and where it shows.
 
-    The inputs are drawn anew at each call; a `seed` draws the same ones again. Raises ValueError
-    for an exercise that there is not, TypeError for an answer that cannot be called.
+    `check(my_function)` is enough where the function has the exercise's name. The inputs are drawn
+    anew at each call; the `seed` that a message names draws the same ones again. Raises
+    OneLineError for an exercise that there is not, and NotPassedError, instead of printing, where
+    pytest runs the notebook.
     """
-    wanted = exercise(name)
-    if not callable(answer):
-        raise TypeError(
-            f"check({name!r}, answer): answer is a {type(answer).__name__}, not a function"
-        )
-    seed = secrets.randbits(32) if seed is None else seed
+    if answer is LEFT_OUT:
+        if not callable(name):
+            raise OneLineError(f"check({name!r}, ...): the second argument is your answer")
+        answer = name
+    wanted = exercise(name_of(name))
+    seed = secrets.randbelow(SEEDS) if seed is None else seed
     verdict = judge(wanted, local(answer), seed, device().type)
-    verdicts[name] = verdict
-    print(report(name, verdict))
+    # the last one checked is the last in the dictionary
+    verdicts.pop(wanted.name, None)
+    verdicts[wanted.name] = verdict
+    if verdict.status != "passed" and by_nbval():
+        raise NotPassedError(f"{wanted.name}: {verdict.status}: {verdict.hint}")
+    print(report(wanted.name, verdict, seed))
 
 
-def report(name: str, verdict: Verdict) -> str:
-    """The fixed line of a right answer, or the hint with its evidence below."""
+def by_nbval() -> bool:
+    """Whether this kernel was started for a notebook that pytest runs."""
+    return ".ipynb::" in os.environ.get("PYTEST_CURRENT_TEST", "")
+
+
+def name_of(named: str | Callable) -> str:
+    """The name of an exercise, or of the function that answers it; OneLineError without one."""
+    name = named if isinstance(named, str) else getattr(named, "__name__", None)
+    if not isinstance(name, str):
+        raise OneLineError(f"{article(type(named).__name__)} has no name: give the exercise's")
+    return name
+
+
+def report(name: str, verdict: Verdict, seed: int) -> str:
+    """The fixed line of a right answer, or the hint with its evidence below.
+
+    Then comes what the failing call printed.
+    """
     if verdict.status == "passed":
         return f"{name}: ok"
-    lines = [f"{name}: {verdict.status}: {verdict.hint}", verdict.evidence]
-    return "\n    ".join(line for line in lines if line)
+    lines = [f"{name}: {verdict.status}: {verdict.hint}"]
+    if verdict.evidence or (verdict.failing and verdict.failing.got.is_test):
+        lines.append("    " + " ".join(filter(None, (verdict.evidence, f"(seed={seed})"))))
+    if verdict.failing and (printed := verdict.failing.got.printed.rstrip()):
+        lines += ["it printed:", indent(beginning(printed), "    ")]
+    return "\n".join(lines)
 
 
-def hint(name: str, level: int = 1) -> None:
+def beginning(text: str) -> str:
+    """The first lines of a text, each of them cut."""
+    lines = [line[:100] for line in text.splitlines()]
+    return "\n".join(lines[:MOST_LINES] + ["..."] * (len(lines) > MOST_LINES))
+
+
+def failed(name: str | Callable | None = None) -> Failure:
+    """The call on which the last check failed, or that of an exercise.
+
+    It shows the arguments by name, what was expected and what came; `failed().args`, `.kwargs`,
+    `.expected` and `.got` are the values. Raises OneLineError where no call has failed.
+    """
+    if name is None:
+        if not verdicts:
+            raise OneLineError("nothing has been checked in this session")
+        name = list(verdicts)[-1]
+    one = exercise(name_of(name))
+    if one.name not in verdicts:
+        raise OneLineError(f"{one.name} has not been checked in this session")
+    verdict = verdicts[one.name]
+    if verdict.failing is None:
+        raise OneLineError(f"{one.name}: {'ok' if passed(one.name) else verdict.status}")
+    return failure(one, verdict.failing, device().type)
+
+
+def hint(name: str | Callable, level: int = 1) -> None:
     """Print the exercise's hint of that level: 1 the idea, 2 the shape of it, 3 nearly the line."""
-    hints = exercise(name).hints
+    hints = exercise(name_of(name)).hints
     if level not in (1, 2, 3):
-        raise ValueError(f"level={level}: there are hints 1, 2 and 3")
+        raise OneLineError(f"level={level}: there are hints 1, 2 and 3")
     print(hints[level - 1])
 
 

@@ -1,5 +1,6 @@
 """One call of an answer, and what it did: outcome, value, gradients, and what it left changed."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +17,13 @@ OUTCOMES = {"returned", "raised", "missing", "steps", "forbidden"}
 MAX_STEPS = 200_000
 # a test compares number by number, and may do so for many inputs
 TEST_FACTOR = 5
+# what Python and torch say where the call itself fails, before a line of the answer has run
+UNCALLED = re.compile(
+    r"object is not callable|takes no arguments|positional argument|keyword argument|"
+    r"values for argument|missing value for argument"
+)
+# what calls of other things than functions give back
+UNFINISHED = ({"other": "generator"}, {"other": "coroutine"})
 
 
 @dataclass(frozen=True)
@@ -34,6 +42,8 @@ class Observation:
     too_many_elements: int = 0  # of the largest tensor made on the way, where there are too many
     settings: tuple[str, ...] = ()
     is_test: bool = False  # a learner's: that it raised is its answer, however it says so
+    printed: str = ""
+    marked: tuple[int, ...] = ()  # the arguments that now want a gradient
     returned_value: bool = False  # a test that returns something, as if that were its answer
 
 
@@ -97,6 +107,7 @@ def growth(answer: dict[str, Any], longer: dict[str, Any], allowed: float) -> Ob
         scales_with_length=many or longer["outcome"] == "steps",
         error=worst["error"],
         called=worst["called"],
+        printed=printed(longer),
     )
 
 
@@ -104,7 +115,9 @@ def read(exercise: Exercise, probe: Probe, answer: dict[str, Any]) -> Observatio
     """An answer's plain data as an observation."""
     outcome = answer["outcome"]
     # a test tells by raising: what it returns says nothing
-    value, is_test = answer["value"], exercise.kind == "test"
+    value = answer["value"]
+    # what could not be called is no test yet
+    is_test = exercise.kind == "test" and not (uncalled(answer["error"]) or value in UNFINISHED)
     return Observation(
         outcome=outcome,
         value=None if is_test else driver.decode(value),
@@ -116,9 +129,20 @@ def read(exercise: Exercise, probe: Probe, answer: dict[str, Any]) -> Observatio
         steps=int(answer["steps"]),
         too_many_elements=too_many(int(answer["largest"]), probe.case.max_elements),
         settings=tuple(map(str, answer["settings"])),
+        printed=printed(answer),
+        marked=tuple(marks(answer["after"])),
         is_test=is_test,
         returned_value=is_test and value != driver.encode(None),
     )
+
+
+def uncalled(error: dict | None) -> bool:
+    """Whether the call itself raised this, and not a line of the answer."""
+    return bool(error and not error["line"] and UNCALLED.search(error["text"]))
+
+
+def printed(answer: dict[str, Any]) -> str:
+    return str(answer.get("printed", ""))[: driver.MAX_PRINTED]
 
 
 def device_of(value: dict[str, Any]) -> str | None:
@@ -136,6 +160,11 @@ def too_many(elements: int, most: int | None) -> int:
     return 0 if most is None or elements <= most else elements
 
 
+def marks(after: list | None) -> Iterator[int]:
+    """The places of the arguments that a call has marked for gradients."""
+    yield from (place for place, new in enumerate(after or ()) if new == driver.MARKED)
+
+
 def changes(case: Case, after: list | None) -> Iterator[int]:
     """The places of the arguments that a call has written into."""
     if after is None:
@@ -143,7 +172,8 @@ def changes(case: Case, after: list | None) -> Iterator[int]:
     before = [*case.sent["args"], *case.sent["kwargs"].values()]
     for place, (old, new) in enumerate(zip(before, after, strict=True)):
         writable = "tensor" in old or "list" in old
-        if writable and device_of(new) != DEVICE and anywhere(new) != anywhere(old):
+        same = device_of(new) == DEVICE or new == driver.MARKED or anywhere(new) == anywhere(old)
+        if writable and not same:
             yield place
 
 

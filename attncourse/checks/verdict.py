@@ -9,7 +9,7 @@ does: the hint is that of the known mistake which does the same on the same inpu
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import ClassVar, NamedTuple
 
@@ -37,12 +37,23 @@ SAME = "this still does what the given code does: a change, if you made one, cha
 MIN_AGREEMENT = 0.6
 
 
-class Verdict(NamedTuple):
+class Failing(NamedTuple):
+    """The first call on which an answer did not do what it should."""
+
+    probe: Probe
+    got: Observation
+    want: Observation
+    length: int
+
+
+@dataclass(frozen=True)
+class Verdict:
     """How an answer was judged. Status: passed, wrong, error, too slow or not attempted."""
 
     status: str
     hint: str = ""
     evidence: str = ""
+    failing: Failing | None = field(default=None, compare=False, repr=False)
 
 
 @contextmanager
@@ -103,14 +114,13 @@ def verdict(trial: "Trial", look: Callable[[int], Observation]) -> Verdict:
     faults = trial.differences(seen, trial.expected)
     if not faults:
         return Verdict("passed")
+    first = faults[0]
+    failing = Failing(trial.probes[first], seen[first], trial.expected[first], trial.length)
     given = exercise.stub_answer and trial.observations(exercise.stub_answer)
     if given and not trial.differences(seen, given):
-        return Verdict("not attempted", SAME)
-    first = faults[0]
-    status, why, evidence = explain(
-        trial.probes[first], seen[first], trial.expected[first], trial.length
-    )
-    return Verdict(status, trial.known_mistake(seen, faults) or why, evidence)
+        return Verdict("not attempted", SAME, failing=failing)
+    status, why, evidence = explain(exercise, *failing)
+    return Verdict(status, trial.known_mistake(seen, faults) or why, evidence, failing)
 
 
 def unwritten(got: Observation) -> bool:

@@ -1,6 +1,6 @@
 """Starts the kernels that run a learner's answers (run as a script, inside the sandbox if any).
 
-It limits the process, hides what the exercises ask for, and makes check, hint and status silent:
+It limits the process, hides what the exercises ask for, and makes check and its like silent:
 an answer cell that still calls them does no harm. Then it loads torch, once: each kernel is a copy
 of this process, and ends with all that it has started.
 
@@ -48,7 +48,7 @@ def silent_checks():
     """Stand-ins for `attncourse.checks.notebook`: the verdict falls elsewhere."""
     package, notebook = ModuleType("attncourse.checks"), ModuleType("attncourse.checks.notebook")
     vars(package).update(__path__=[], notebook=notebook)
-    for name in ("check", "hint", "status"):
+    for name in ("check", "failed", "hint", "status"):
         setattr(notebook, name, lambda *args, **kwargs: None)
     sys.modules |= {package.__name__: package, notebook.__name__: notebook}
 

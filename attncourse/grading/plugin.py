@@ -8,6 +8,7 @@ import contextlib
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -163,5 +164,5 @@ def explained(verdict: Verdict, raised: str) -> Verdict:
     if verdict.status == "error" and raised:
         return Verdict("error", raised, verdict.hint)
     if verdict.status == "error" and "NameError" in verdict.hint:
-        return verdict._replace(evidence=IMPORT_NOTE)
+        return replace(verdict, evidence=IMPORT_NOTE)
     return verdict

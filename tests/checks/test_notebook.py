@@ -12,16 +12,25 @@ import sys
 import pytest
 import torch
 import torch.nn.functional as F
+from IPython.core.completer import provisionalcompleter
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
 import attncourse.dot_product
 import attncourse.recurrence
 from attncourse import check, hint, status
-from attncourse.checks import exercise, exercises, notebook
+from attncourse.checks import OneLineError, exercise, exercises, notebook
 from attncourse.checks.compare import close
 from attncourse.checks.driver import decode, encode
 from attncourse.checks.verdict import Verdict, judge, local
 
 SEED = int(os.environ.get("ATTNCOURSE_SEED") or secrets.randbits(31))
+
+
+@pytest.fixture
+def shell():
+    """IPython, which keeps nothing of what it runs."""
+    return InteractiveShell(config=Config(HistoryManager={"enabled": False}))
 
 
 @pytest.fixture
@@ -51,15 +60,6 @@ def test_an_error_is_reported_in_two_lines_whatever_its_text(capsys):
     printed = capsys.readouterr().out
     assert printed.startswith("distance_attention: error: it raises RuntimeError: first line")
     assert printed.count("\n") <= 2
-
-
-def test_what_the_answer_prints_is_not_shown(right, capsys):
-    def talkative(q, k, v, mask=None):
-        print("here are my scores")
-        return right(q, k, v, mask)
-
-    check("distance_attention", talkative)
-    assert capsys.readouterr() == ("distance_attention: ok\n", "")
 
 
 def test_a_check_leaves_the_global_random_state_alone(right):
@@ -221,17 +221,44 @@ def sum_of_points():
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "words"),
+    ("call", "words"),
     [
-        (lambda: check("poetry", max), ValueError, "no exercise is called 'poetry'; these are: "),
-        (lambda: check("prefix_mask", 3), TypeError, "answer is a int, not a function"),
-        (lambda: hint("prefix_mask", 4), ValueError, "level=4: there are hints 1, 2 and 3"),
-        (lambda: status("poetry"), ValueError, "no chapter 'poetry' has exercises"),
+        (lambda: check("prefix_maks", max), "'prefix_maks': the nearest name is 'prefix_mask'"),
+        (lambda: hint("rnn_state"), "'rnn_state': the nearest name is 'rnn_states'"),
+        (lambda: hint(max), "no exercise is called 'max': the nearest name is '"),
+        (lambda: hint(3), "an int has no name: give the exercise's"),
+        (lambda: check("prefix_mask"), "'prefix_mask', ...\\): the second argument is your answer"),
+        (lambda: hint("prefix_mask", 4), "level=4: there are hints 1, 2 and 3"),
+        (lambda: status("poetry"), "no chapter 'poetry' has exercises"),
     ],
-)
-def test_a_wrong_name_is_answered_with_the_known_ones(call, error, words):
-    with pytest.raises(error, match=words):
+)  # fmt: skip
+def test_what_there_is_not_is_answered_in_one_line(call, words, shell, capsys):
+    with pytest.raises(OneLineError, match=words) as raised:
         call()
+    shell.user_ns["call"] = call
+    shell.run_cell("call()")
+    assert capsys.readouterr().out == f"{raised.value}\n"
+
+
+@pytest.mark.parametrize("name", ["check", "failed", "hint", "status", "device"])
+@pytest.mark.parametrize("statically", [False, True])
+def test_tab_offers_what_the_course_has(name, statically, shell):
+    shell.Completer.use_jedi = statically
+    shell.run_cell("import attncourse")
+    text = f"attncourse.{name[:2]}"
+    with provisionalcompleter():
+        found = {
+            one.text.rpartition(".")[2] for one in shell.Completer.completions(text, len(text))
+        }
+    assert name in found
+
+
+def test_a_function_is_as_good_as_its_name(right, capsys):
+    right.__name__ = "distance_attention"
+    check(right)
+    hint(right)
+    said = f"distance_attention: ok\n{exercise('distance_attention').hints[0]}\n"
+    assert capsys.readouterr().out == said
 
 
 def test_what_torch_has_not_implemented_is_an_error_and_no_empty_cell(capsys):

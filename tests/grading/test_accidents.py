@@ -10,7 +10,7 @@ import torch
 from typer.testing import CliRunner
 
 from attncourse.checks import exercise
-from attncourse.checks.verdict import judge, local
+from attncourse.checks.verdict import Verdict, judge, local
 from attncourse.grading.cli import app
 from attncourse.grading.grade import grade
 from attncourse.grading.report import Report, Result, plain
@@ -100,7 +100,7 @@ def test_a_seed_gives_the_verdict_of_the_notebook_and_another_seed_other_inputs(
     exec(MISTAKE, namespace)
     answer = local(namespace["distance_attention"])
     same, other = (judge(exercise("distance_attention"), answer, seed) for seed in (5, 6))
-    assert (graded.status, graded.hint, graded.evidence) == same
+    assert Verdict(graded.status, graded.hint, graded.evidence) == same
     assert "the 2 is missing" in same.hint
     assert "expected" in same.evidence and same.evidence != other.evidence
 

@@ -10,10 +10,10 @@ LOOP = "it loops over the first positions: compare places with positions, all at
 exercise = Exercise(
     name="causal_local_attention",
     chapter="convolution",
-    title="The zeros before the first word",
+    title="A window that ends at its position",
     kind="debug",
     difficulty=2,
-    minutes=15,
+    minutes=10,
     points=15,
     hints=(
         "Ask the code for the first position alone. It may attend to itself only, so its output "

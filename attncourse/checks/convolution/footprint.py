@@ -12,7 +12,7 @@ exercise = Exercise(
     title="Which inputs reach an output?",
     kind="measure",
     difficulty=2,
-    minutes=25,
+    minutes=20,
     points=15,
     hints=(
         "An input that reaches an output has a derivative there that is not 0. So look at the "

@@ -14,7 +14,7 @@ exercise = Exercise(
     title="A kernel out of heads",
     kind="extend",
     difficulty=2,
-    minutes=25,
+    minutes=20,
     points=15,
     hints=(
         "A kernel of width K is K heads. The head of a tap attends to one position only, the one "

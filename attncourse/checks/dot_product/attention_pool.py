@@ -12,7 +12,7 @@ exercise = Exercise(
     title="One vector for a sequence",
     kind="extend",
     difficulty=2,
-    minutes=15,
+    minutes=20,
     points=15,
     hints=(
         "This is attention with a single query, the same for every sequence; the positions are "

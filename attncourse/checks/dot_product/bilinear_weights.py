@@ -13,7 +13,7 @@ exercise = Exercise(
     title="A matrix between query and key",
     kind="extend",
     difficulty=1,
-    minutes=5,
+    minutes=10,
     points=10,
     hints=(
         "Queries and keys have different widths, so a dot product cannot compare them. The matrix "

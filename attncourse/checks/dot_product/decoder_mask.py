@@ -12,7 +12,7 @@ exercise = Exercise(
     title="Neither the future nor the padding",
     kind="extend",
     difficulty=1,
-    minutes=8,
+    minutes=10,
     points=10,
     hints=(
         "A key must pass two tests: it is not later than the query, and it is a word of its "

@@ -12,7 +12,7 @@ exercise = Exercise(
     title="How many keys does a query look at?",
     kind="measure",
     difficulty=2,
-    minutes=15,
+    minutes=20,
     points=10,
     hints=(
         "Entropy says how spread a row of weights is; its exponential says it in keys. Equal "

@@ -20,7 +20,7 @@ exercise = Exercise(
     title="A test that wrong attentions fail",
     kind="test",
     difficulty=3,
-    minutes=35,
+    minutes=40,
     points=20,
     hints=(
         "Think of what could be wrong, then of an input on which it shows. Sizes that are all "

@@ -10,10 +10,10 @@ LOOP = "it loops over the tokens: one product serves them all"
 exercise = Exercise(
     name="lsh_buckets",
     chapter="efficient",
-    title="Opposites in one bucket",
+    title="Sort vectors into buckets",
     kind="debug",
     difficulty=1,
-    minutes=10,
+    minutes=5,
     points=10,
     hints=(
         "Ask the code for x and for -x. Which buckets do they get, and which buckets does no "

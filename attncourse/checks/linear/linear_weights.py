@@ -14,7 +14,7 @@ exercise = Exercise(
     title="The weights behind linear attention",
     kind="build",
     difficulty=1,
-    minutes=15,
+    minutes=10,
     points=10,
     hints=(
         "It is attention with another score: a product of features, which is positive, so nothing "

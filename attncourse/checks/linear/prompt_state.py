@@ -13,7 +13,7 @@ exercise = Exercise(
     title="The state after a prompt",
     kind="extend",
     difficulty=2,
-    minutes=15,
+    minutes=20,
     points=10,
     hints=(
         "The state is two sums over the tokens of a prompt. What does a token have to look like "

@@ -22,7 +22,7 @@ exercise = Exercise(
     title="A test that wrong linear attentions fail",
     kind="test",
     difficulty=3,
-    minutes=30,
+    minutes=35,
     points=20,
     hints=(
         "A fast form is compared with a slow one that is plainly right: write the weights out, as "

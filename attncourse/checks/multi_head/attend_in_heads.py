@@ -15,7 +15,7 @@ exercise = Exercise(
     title="Attend in heads",
     kind="build",
     difficulty=2,
-    minutes=15,
+    minutes=25,
     points=15,
     hints=(
         "Heads are one more leading axis. Once q, k and v are (..., heads, length, width), "

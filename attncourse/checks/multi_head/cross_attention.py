@@ -15,7 +15,7 @@ exercise = Exercise(
     title="Attend to another sequence",
     kind="build",
     difficulty=2,
-    minutes=15,
+    minutes=25,
     points=15,
     hints=(
         "The queries ask on behalf of x, the keys and values answer for the context. Between the "

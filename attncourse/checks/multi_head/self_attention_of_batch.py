@@ -12,10 +12,10 @@ from attncourse.checks.multi_head.shared.heads import join, split
 exercise = Exercise(
     name="self_attention_of_batch",
     chapter="multi_head",
-    title="The padding that changes heads",
+    title="Sentences of different lengths",
     kind="debug",
     difficulty=2,
-    minutes=15,
+    minutes=10,
     points=15,
     hints=(
         "Write down the shapes of the scores and of the mask, one above the other, aligned at the "

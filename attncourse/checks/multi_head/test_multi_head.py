@@ -15,7 +15,7 @@ exercise = Exercise(
     title="A test that wrong heads fail",
     kind="test",
     difficulty=3,
-    minutes=45,
+    minutes=40,
     points=20,
     hints=(
         "With one head, most of what can go wrong with heads goes right. And a mask that is the "

@@ -11,10 +11,10 @@ DOUBLE = "the result is always float64: rates, kept from an earlier call or not,
 exercise = Exercise(
     name="encode_chunk",
     chapter="positional",
-    title="Every chunk begins at zero",
+    title="The positions of a chunk",
     kind="debug",
     difficulty=1,
-    minutes=10,
+    minutes=5,
     points=10,
     hints=(
         "Encode eight tokens at once, then the same tokens as two chunks of four, with start 0 and "

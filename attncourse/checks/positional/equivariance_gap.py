@@ -11,7 +11,7 @@ exercise = Exercise(
     title="Does the layer know the order?",
     kind="measure",
     difficulty=2,
-    minutes=15,
+    minutes=20,
     points=10,
     hints=(
         "If the layer does not know the order, its output for the permuted tokens is its output "

@@ -13,7 +13,7 @@ exercise = Exercise(
     title="A cell that decides what to keep",
     kind="build",
     difficulty=2,
-    minutes=30,
+    minutes=25,
     points=15,
     hints=(
         "Multiply first, with all three matrices at once, and cut after: x gives 3h numbers, the "

@@ -16,7 +16,7 @@ exercise = Exercise(
     title="How far back does the gradient reach?",
     kind="measure",
     difficulty=2,
-    minutes=25,
+    minutes=20,
     points=15,
     hints=(
         "The last output has d numbers, and each has a gradient with respect to all of x. Together "

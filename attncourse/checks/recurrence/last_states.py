@@ -12,7 +12,7 @@ exercise = Exercise(
     title="The state after the last word",
     kind="extend",
     difficulty=1,
-    minutes=15,
+    minutes=10,
     points=10,
     hints=(
         "The state that has read a sequence of `length` tokens stands at length - 1. What stands "

@@ -14,7 +14,7 @@ exercise = Exercise(
     title="A recurrence without waiting",
     kind="extend",
     difficulty=3,
-    minutes=40,
+    minutes=30,
     points=20,
     hints=(
         "Two steps in one are again such a step: a_t (a_s h + b_s) + b_t is (a_t a_s) h + (a_t b_s "

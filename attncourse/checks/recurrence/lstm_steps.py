@@ -9,10 +9,10 @@ from attncourse.checks.recurrence.shared.written import TORCH_RECURRENCE
 exercise = Exercise(
     name="lstm_steps",
     chapter="recurrence",
-    title="An output that comes one step late",
+    title="The steps of an LSTM",
     kind="debug",
     difficulty=2,
-    minutes=15,
+    minutes=10,
     points=15,
     hints=(
         "Run it on a single token. The output is zero, whatever the token and the weights. Where "

@@ -13,7 +13,7 @@ exercise = Exercise(
     title="A test that wrong networks fail",
     kind="test",
     difficulty=3,
-    minutes=45,
+    minutes=40,
     points=20,
     hints=(
         "A network can get every number right and still not learn. It can be right for the first "

@@ -10,10 +10,10 @@ LOOP = "it loops over positions or sentences: the skew moves all rows at once"
 exercise = Exercise(
     name="causal_scores",
     chapter="relative",
-    title="A skew that shears the wrong way",
+    title="A skew for the causal case",
     kind="debug",
     difficulty=1,
-    minutes=10,
+    minutes=5,
     points=10,
     hints=(
         "Let every query be 1 and row t of r be t, both of width 1: then each score says which row "

@@ -19,7 +19,7 @@ exercise = Exercise(
     title="Which row for which pair?",
     kind="build",
     difficulty=1,
-    minutes=15,
+    minutes=10,
     points=10,
     hints=(
         "First find the offset of every pair, the position of the key minus that of the query. "

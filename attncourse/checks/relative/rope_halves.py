@@ -14,7 +14,7 @@ exercise = Exercise(
     title="The other layout of a rotation",
     kind="extend",
     difficulty=2,
-    minutes=25,
+    minutes=20,
     points=15,
     hints=(
         "A pair of numbers is a point in the plane, and the position turns it. Only the partner "

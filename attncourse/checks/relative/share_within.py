@@ -12,7 +12,7 @@ exercise = Exercise(
     title="How much attention lies within the reach?",
     kind="measure",
     difficulty=1,
-    minutes=15,
+    minutes=10,
     points=10,
     hints=(
         "The weights of a query sum to 1. Keep those of keys at most `reach` away, on either side, "

@@ -13,7 +13,7 @@ exercise = Exercise(
     title="One sum for each offset",
     kind="extend",
     difficulty=2,
-    minutes=25,
+    minutes=20,
     points=15,
     hints=(
         "Offset j - i has the place j - i + n - 1 of the result. Every pair (i, j) of the input "
