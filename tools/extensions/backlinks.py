@@ -33,7 +33,8 @@ class Listing(LiteralInclude):
             # a chapter's module may be a folder, whose functions belong to the folder
             target = f"{'.'.join(path.with_suffix('').parts[:2])}.{name}"
             link = f"In the reference: {{py:obj}}`{name} <{target}>`"
-            words, _ = self.state.inline_text(link, self.lineno)
+            # MyST counts lines from 0 here
+            words, _ = self.state.inline_text(link, self.lineno - 1)
             shown.append(nodes.paragraph("", "", *words, classes=["in-the-reference"]))
         return shown
 

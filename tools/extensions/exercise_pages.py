@@ -103,6 +103,16 @@ def raw(html: str) -> nodes.raw:
     return nodes.raw("", html, format="html")
 
 
+def keep_lines(app, path, parent, text):
+    """Take out what a notebook opens with, so that each line below it is named by its number.
+
+    MyST counts the lines of what it includes from 2.
+    """
+    if text[0].startswith("---\n"):
+        header, body = text[0].split("\n---\n", 1)
+        text[0] = "\n" * (header.count("\n") + 1) + body
+
+
 def fill_boxes(app, doctree):
     """Put what stands between a heading and an answer into its box, and describe the page."""
     if not app.env.docname.startswith(PAGES):
@@ -169,6 +179,7 @@ def setup(app):
     """Register with Sphinx."""
     # a page that is a notebook has no such directive: its cells are run
     app.add_directive("code-cell", ExerciseCell, override=True)
+    app.connect("include-read", keep_lines)
     app.connect("doctree-read", fill_boxes)
     app.connect("env-get-updated", take_numbers, priority=800)
     app.connect("doctree-resolved", number_boxes)
