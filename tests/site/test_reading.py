@@ -140,12 +140,11 @@ def test_what_is_found_is_quoted_from_the_text(tab, address):
     tab.wait_for_load_state("networkidle")
     found = tab.locator("#search-results li")
     excerpts = found.locator(".context").all_inner_texts()
-    assert len(excerpts) > 2
+    assert len([one for one in excerpts if "softmax" in one.lower()]) > 10
     for excerpt in excerpts:
         assert "Colab" not in excerpt and "Repository" not in excerpt
         # a formula is in it as it is drawn, and not as TeX
         assert "\\" not in excerpt
-        assert "softmax" in excerpt.lower()
     assert "Glossary" in found.locator("a").all_inner_texts()
 
 

@@ -6,21 +6,11 @@ where it links first.
 """
 
 from pathlib import Path
-from typing import NamedTuple
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.directives.code import LiteralInclude
 from sphinx.util.nodes import make_refnode
-
-
-class Place(NamedTuple):
-    """A section of a page."""
-
-    page: str
-    anchor: str
-    opening: str
-    name: str
 
 
 class Listing(LiteralInclude):
@@ -39,9 +29,9 @@ class Listing(LiteralInclude):
         return shown
 
 
-def places(env) -> dict[str, Place]:
+def places(env) -> dict[str, tuple]:
     """Where each function and term is taught first."""
-    taught: dict[str, Place] = {}
+    taught: dict[str, tuple] = {}
     # the order of the table of contents, which may name an index as well
     for page in filter(env.found_docs.__contains__, env.collect_relations()):
         doctree = env.get_doctree(page)
@@ -56,16 +46,16 @@ def places(env) -> dict[str, Place]:
     return taught
 
 
-def place(env, node: nodes.Node, page: str) -> Place:
-    """The section around a node."""
+def place(env, node: nodes.Node, page: str) -> tuple[str, str, str, str]:
+    """The section around a node: its page, its anchor, and how it is spoken of and called."""
     while not isinstance(node, nodes.section):
         node = node.parent
     anchor, numbers = node["ids"][0], env.toc_secnumbers.get(page, {})
     number = ".".join(map(str, numbers.get(f"#{anchor}", numbers.get("", ()))))
     title = node.next_node(nodes.title).astext()
     if number:
-        return Place(page, anchor, "Taught in ", f"section {number}, {title}")
-    return Place(page, anchor, "See ", title)
+        return page, anchor, "Taught in ", f"section {number}, {title}"
+    return page, anchor, "See ", title
 
 
 def find(app, env) -> list[str]:
@@ -87,9 +77,10 @@ def point(app, doctree, page):
 
 def say(app, page: str, name: str, entry: nodes.Element) -> None:
     """Add to an entry the words that lead to where it is taught."""
-    if there := app.env.attncourse_taught.get(name.lower()):
-        link = make_refnode(app.builder, page, there.page, there.anchor, nodes.Text(there.name))
-        entry.append(nodes.paragraph("", "", nodes.Text(there.opening), link, nodes.Text(".")))
+    if name.lower() in app.env.attncourse_taught:
+        there, anchor, opening, title = app.env.attncourse_taught[name.lower()]
+        link = make_refnode(app.builder, page, there, anchor, nodes.Text(title))
+        entry.append(nodes.paragraph("", "", nodes.Text(opening), link, nodes.Text(".")))
 
 
 def setup(app):
@@ -98,4 +89,3 @@ def setup(app):
     # after Sphinx has numbered the sections
     app.connect("env-get-updated", find, priority=900)
     app.connect("doctree-resolved", point)
-    return {"version": "2", "parallel_read_safe": True, "parallel_write_safe": True}

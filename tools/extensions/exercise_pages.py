@@ -38,7 +38,7 @@ class ExerciseCell(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """The code, and what an exercise has around it."""
         if not self.env.docname.startswith(PAGES):
-            raise self.error("a cell within something else is not run: put it at the line's start")
+            raise self.error("this cell is not run: it is inside of something, or in no notebook")
         source, tags = "\n".join(self.content), self.options.get("tags", "")
         if "answer" not in tags and "stub" not in tags:
             return [code(source)]
@@ -60,7 +60,8 @@ class ExerciseCell(SphinxDirective):
             for level, (about, hint) in enumerate(zip(HINTS, card.hints, strict=True), start=1)
         )
         solution = fold(f"Worked solution of {card.name}", code(source))
-        return [*opening, *hints, solution, raw(SOLVED.format(name=card.name))]
+        button = nodes.raw("", SOLVED.format(name=card.name), format="html")
+        return [*opening, *hints, solution, button]
 
     def card(self, name: str | None):
         """The exercise of that name, from the page's chapter."""
@@ -97,10 +98,6 @@ def plain(text: str) -> nodes.paragraph:
 
 def code(source: str) -> nodes.literal_block:
     return nodes.literal_block(source, source, language="python")
-
-
-def raw(html: str) -> nodes.raw:
-    return nodes.raw("", html, format="html")
 
 
 def keep_lines(app, path, parent, text):
@@ -158,21 +155,15 @@ def point_to_sources(app, pagename, templatename, context, doctree):
         for button in group.get("buttons", []):
             if button.get("label") == "source-edit-button":
                 button["url"] = button["url"].replace(f"/{PAGES}", "/solutions/")
-    colab = {
+    notebook = {
         "type": "link",
-        "text": "Colab",
-        "tooltip": "Launch on Colab",
-        "icon": "_static/images/logo_colab.png",
         "url": colab_url(f"{pagename}.ipynb"),
-    }
-    launch = {
-        "type": "group",
-        "tooltip": "Launch interactive content",
+        "text": "",
+        "tooltip": "Launch on Colab",
         "icon": "fas fa-rocket",
-        "buttons": [colab],
-        "label": "launch-buttons",
+        "label": "launch-button",
     }
-    context["header_buttons"].insert(0, launch)
+    context["header_buttons"].insert(0, notebook)
 
 
 def setup(app):
@@ -185,4 +176,3 @@ def setup(app):
     app.connect("doctree-resolved", number_boxes)
     # after the theme has made its buttons
     app.connect("html-page-context", point_to_sources, priority=502)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -83,4 +83,3 @@ def setup(app):
     app.add_css_file("temml.css")
     app.connect("config-inited", configure)
     app.connect("html-page-context", join)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -139,4 +139,3 @@ def tidy(static: Path, texts: str) -> None:
 def setup(app):
     """Register with Sphinx."""
     app.connect("build-finished", minify, priority=900)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -98,4 +98,3 @@ def setup(app):
     app.add_directive("course-chapters", Chapters)
     app.connect("doctree-resolved", list_chapters)
     app.connect("doctree-resolved", add_head)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

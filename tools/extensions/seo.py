@@ -58,4 +58,3 @@ def setup(app):
     """Register with Sphinx."""
     app.connect("html-page-context", describe)
     app.connect("build-finished", map_site)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
