@@ -121,6 +121,13 @@ def test_a_page_has_one_title_and_its_landmarks(site):
         assert page.select_one("#pst-skip-link a[href='#main-content']"), name
 
 
+def test_nothing_on_a_page_is_loaded_from_another_host(site):
+    loads = "[src^=http], [src^='//'], [srcset*='//'], link[href^=http]:not([rel=canonical])"
+    for name, page in pages(site).items():
+        assert not page.select(loads), name
+    assert not re.search(r"url\([\"']?(https?:)?//", (site / "_static/site.css").read_text("utf-8"))
+
+
 def test_the_neighbours_of_a_page_are_named(site):
     page = soup(site / "reference" / "glossary.html")
     assert page.select_one(".left-prev .prev-next-title").text.strip()
