@@ -9,8 +9,10 @@ import time
 from pathlib import Path
 
 # what the site is made of; `make book` is started anew for the rest
-SOURCES = ("*.md", "*.yml", "attncourse", "chapters", "exercises", "reference", "solutions")
-TOOLS = ("tools/extensions", "tools/theme")
+SOURCES = (
+    *("*.md", "*.yml", "attncourse", "benchmarks/results", "chapters", "exercises"),
+    *("reference", "solutions", "tools/extensions", "tools/theme"),
+)
 
 
 def free_port(text: str) -> int:
@@ -18,15 +20,12 @@ def free_port(text: str) -> int:
     port = int(text) if text.isdecimal() else 0
     if not 0 < port < 65536:
         raise ValueError(f"PORT={text} is not a port: choose a number between 1 and 65535")
-    # a browser takes localhost for either; some systems let a taken address be bound: we knock
-    for host in ("127.0.0.1", "::1"):
-        try:
-            socket.create_connection((host, port), timeout=1).close()
-        except OSError:
-            continue
-        other = port + 1 if port < 65535 else port - 1
-        raise ValueError(f"port {port} is taken: stop what uses it, or say make book PORT={other}")
-    return port
+    try:
+        # some systems let a taken address be bound: we knock, at both addresses of localhost
+        socket.create_connection(("localhost", port), timeout=1).close()
+    except OSError:
+        return port
+    raise ValueError(f"port {port} is taken: stop what uses it, or give make book another PORT=")
 
 
 def build(book: Path) -> None:
@@ -41,7 +40,7 @@ def follow(book: Path) -> None:
     from livereload.watcher import Watcher
 
     sources = Watcher()
-    for name in (*SOURCES, *TOOLS):
+    for name in SOURCES:
         sources.watch(str(book / name))
     # the first look only learns the dates: what was edited before it is built now
     sources.examine()

@@ -208,7 +208,6 @@ def take_numbers(app, env):
             env.toc_secnumbers.pop(page, None)
             for numbered in (env.titles[page], *env.tocs[page].findall(nodes.reference)):
                 numbered.attributes.pop("secnumber", None)
-    return []
 
 
 def point_to_sources(app, pagename, templatename, context, doctree):
@@ -245,7 +244,7 @@ def setup(app):
     app.connect("builder-inited", look_among_solutions)
     app.connect("source-read", read_solutions)
     app.connect("doctree-read", describe)
-    app.connect("env-get-updated", take_numbers, priority=800)
+    app.connect("env-check-consistency", take_numbers)
     # after the theme has made its buttons
     app.connect("html-page-context", point_to_sources, priority=502)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
