@@ -21,7 +21,7 @@ def free_port(text: str) -> int:
     if not 0 < port < 65536:
         raise ValueError(f"PORT={text} is not a port: choose a number between 1 and 65535")
     try:
-        # some systems let a taken address be bound: we knock, at both addresses of localhost
+        # some systems let a taken address be bound: we knock
         socket.create_connection(("localhost", port), timeout=1).close()
     except OSError:
         return port

@@ -1,9 +1,6 @@
 """What a build makes of a small book: a fork's addresses and formulas, and each fault named."""
 
-import os
-import shutil
-import subprocess
-import sys
+import zipfile
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree
@@ -11,16 +8,14 @@ from xml.etree import ElementTree
 import pytest
 from bs4 import BeautifulSoup
 
-from tests import ROOT
+from tests.books import NOTEBOOK, build, write
 from tools.extensions.lint_a11y import box_names, unnamed
 from tools.extensions.no_external import external
 
-ONE = r"""---
-description: A page that says in its own words what it is about.
-file_format: mystnb
-kernelspec: {name: python3, display_name: Python 3}
----
-
+DESCRIPTION = "A page that says in its own words what it is about."
+ONE = (
+    f"---\ndescription: {DESCRIPTION}\n{NOTEBOOK[4:]}"
+    + r"""
 # One
 
 In a sentence ($n$, $d_k$), and $m$ words.
@@ -40,14 +35,15 @@ See {eq}`scores` and
 \begin{align}
 w &= \mathrm{softmax}(S)
 \end{align}
+
+```{code-cell}
+print(open("runs", "a").write("x"))
+```
 """
+)
 SQUARE = '<svg xmlns="http://www.w3.org/2000/svg"><rect width="4" height="4"/></svg>'
 # each line of the page, with what the build says of it; nothing is said of the others
 PAGE = {
-    "---": "",
-    "file_format: mystnb": "",
-    "kernelspec: {name: python3, display_name: Python 3}": "",
-    "--- ": "",
     "# One": "",
     "Text with a {term}`known term`.": "",
     "![](square.svg)": "the image chapters/square.svg has no alt text",
@@ -77,71 +73,85 @@ PAGE = {
     "<details><summary>Twice</summary>one</details>": "",
     "<details><summary>Twice</summary>two</details>": "",
 }
-FRAME = {
-    "_toc.yml": "format: jb-book\nroot: index\nchapters: [{file: chapters/one}]\n",
-    "chapters/one.ipynb": "",
-    "reference/references.bib": "",
-}
-GOOD = FRAME | {"index.md": "# Book\n\nA book.\n", "chapters/one.md": ONE}
-BAD = FRAME | {
-    "index.md": "# Book\n\nA book.\n\n"
-    ":::{glossary}\nknown term\n  Known.\n\nidle term\n  Not.\n:::\n",
-    "chapters/square.svg": SQUARE,
-    "attncourse/one.py": "def shown(): ...\n",
-}
+INDEX = """\
+# Book
+
+A book, as <a href="attncourse.zip">one file</a>.
+
+:::{glossary}
+known term
+  Known.
+
+idle term
+  Not.
+:::
+"""
+HOME = "https://someone.github.io/fork/"
+CI = {"GITHUB_REPOSITORY": "Someone/fork", "GITHUB_SERVER_URL": "https://github.com"}
 
 
 def paragraphs(lines: list[str]) -> tuple[str, dict[str, int]]:
     """The page, an empty line after each that is not in a fence, and where each line is."""
-    text, at, fenced = "", {}, False
+    text, at, fenced = NOTEBOOK, {}, False
     for line in lines:
         at[line] = text.count("\n") + 1
-        fenced ^= line.startswith(("```", "---"))
+        fenced ^= line.startswith("```")
         text += line.rstrip() + ("\n" if fenced else "\n\n")
     return text, at
 
 
-def build(book: Path, files: dict[str, str], **environment: str) -> subprocess.CompletedProcess:
-    """Build a book of these files, with the course's settings and theme."""
-    for name, content in files.items():
-        (book / name).parent.mkdir(exist_ok=True)
-        (book / name).write_text(content, "utf-8")
-    shutil.copy(ROOT / "_config.yml", book)
-    shutil.copytree(ROOT / "tools" / "theme", book / "tools" / "theme")
-    command = [sys.executable, "-m", "tools.site", str(book)]
-    env = os.environ | environment
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
+@pytest.fixture(scope="module")
+def book(tmp_path_factory) -> Path:
+    """A small book, built as the CI of somebody's fork would build it."""
+    book = write(tmp_path_factory.mktemp("fork"), one=ONE, index=INDEX.partition(":::")[0])
+    done = build(book, **CI)
+    assert done.returncode == 0, done.stderr
+    return book
 
 
 @pytest.fixture(scope="module")
-def fork(tmp_path_factory) -> dict[str, BeautifulSoup]:
-    """The pages of a small book, built as the CI of somebody's fork would build it."""
-    book = tmp_path_factory.mktemp("fork")
-    ci = {"GITHUB_REPOSITORY": "Someone/fork", "GITHUB_SERVER_URL": "https://github.com"}
-    done = build(book, GOOD, **ci)
-    assert done.returncode == 0, done.stderr
+def fork(book) -> dict[str, BeautifulSoup]:
+    """The pages of that book's site."""
     site = book / "_build" / "html"
-    made = ElementTree.parse(site / "sitemap.xml").findall("{*}url/{*}loc")
-    assert {one.text for one in made} == {HOME, f"{HOME}chapters/one.html"}
-    yield {
+    return {
         path.relative_to(site).as_posix(): BeautifulSoup(path.read_text("utf-8"), "html.parser")
         for path in site.rglob("*.html")
-    } | {"": site}
+    }
 
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory) -> str:
-    """What the build of the faulty book says."""
+    """What the build of a faulty book says."""
     text, _ = paragraphs(list(PAGE))
-    done = build(tmp_path_factory.mktemp("bad"), BAD | {"chapters/one.md": text})
+    others = {"chapters/square.svg": SQUARE, "attncourse/one.py": "def shown(): ...\n"}
+    done = build(write(tmp_path_factory.mktemp("bad"), one=text, index=INDEX, **others))
     assert done.returncode == 1, done.stdout
     return done.stderr
 
 
-HOME = "https://someone.github.io/fork/"
+def test_nothing_is_done_twice(book):
+    # Sphinx has taken the outputs from the cache that the first step filled
+    assert (book / "chapters" / "runs").read_text() == "x"
+    (book / "chapters" / "runs").unlink()
+    # what an editor and a system leave beside the texts: the first is a link that leads nowhere
+    (book / "chapters" / ".#one.md").symlink_to("someone@nowhere")
+    (book / ".DS_Store").touch()
+    assert "up to date" in build(book, **CI).stdout
 
 
-def test_every_address_of_a_fork_is_the_fork_s(fork):
+def test_the_zip_has_the_whole_site_and_its_link_to_itself_leads_to_the_host(book):
+    site = book / "_build" / "html"
+    assert 'href="attncourse.zip"' in (site / "index.html").read_text()
+    with zipfile.ZipFile(site / "attncourse.zip") as archive:
+        assert f'href="{HOME}attncourse.zip"' in archive.read("attncourse/index.html").decode()
+        files = {path.relative_to(site) for path in site.rglob("*") if path.is_file()}
+        names = {Path(name).relative_to("attncourse") for name in archive.namelist()}
+        assert names == files - {Path("attncourse.zip")}
+
+
+def test_every_address_of_a_fork_is_the_fork_s(book, fork):
+    sitemap = ElementTree.parse(book / "_build" / "html" / "sitemap.xml").findall("{*}url/{*}loc")
+    assert {one.text for one in sitemap} == {HOME, f"{HOME}chapters/one.html"}
     page = fork["chapters/one.html"]
     links = {link["href"] for link in page.select("a[href^=https]")}
     repository = "https://github.com/Someone/fork"
@@ -159,17 +169,16 @@ def test_every_address_of_a_fork_is_the_fork_s(fork):
 def test_a_page_may_give_its_description(fork):
     page = fork["chapters/one.html"]
     words = page.select_one("meta[name=description]")["content"]
-    assert words == "A page that says in its own words what it is about."
-    assert words not in page.article.text
+    assert words == DESCRIPTION and words not in page.article.text
 
 
-def test_the_404_page_works_at_any_depth_below_the_project(fork):
+def test_the_404_page_works_at_any_depth_below_the_project(book, fork):
     for tag in fork["404.html"].select("[href], [src]"):
         address = tag.get("href") or tag.get("src")
         if not address.startswith(("https:", "#", "data:")):
             assert address.startswith("/fork/"), tag
             path = unquote(urlsplit(address).path).removeprefix("/fork/")
-            assert (fork[""] / path).exists(), tag
+            assert (book / "_build" / "html" / path).exists(), tag
 
 
 def test_formulas_are_mathml_with_numbers_and_no_program(fork):

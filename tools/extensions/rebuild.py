@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def edited(app, env, added, changed, removed) -> list[str]:
-    """The pages whose text has changed, be it while they were read or with an old file's date."""
+    """The pages whose text has changed: Sphinx trusts dates, and misses an edit while it reads."""
     before = getattr(env, "attncourse_texts", {})
     env.attncourse_texts = {
         name: sha256(Path(env.doc2path(name)).read_bytes()).hexdigest() for name in env.found_docs
@@ -15,7 +15,7 @@ def edited(app, env, added, changed, removed) -> list[str]:
 
 
 def mentioned(app, env) -> list[str]:
-    """Every page is written again where a name, a number or a title that it may show has changed."""
+    """Every page is written again when a name, a number or a title has changed: it may show it."""
     before = getattr(env, "attncourse_names", None)
     domains = [env.get_domain(name).data for name in ("std", "math", "py")]
     titles = {name: title.astext() for name, title in env.titles.items()}
