@@ -13,10 +13,7 @@ from tools.extensions.lint_a11y import box_names, unnamed
 from tools.extensions.no_external import external
 
 DESCRIPTION = "A page that says in its own words what it is about."
-ONE = (
-    f"---\ndescription: {DESCRIPTION}\n{NOTEBOOK[4:]}"
-    + r"""
-# One
+ONE = r"""# One
 
 In a sentence ($n$, $d_k$), and $m$ words.
 
@@ -40,9 +37,8 @@ w &= \mathrm{softmax}(S)
 print(open("runs", "a").write("x"))
 ```
 """
-)
 SQUARE = '<svg xmlns="http://www.w3.org/2000/svg"><rect width="4" height="4"/></svg>'
-# each line of the page, with what the build says of it; nothing is said of the others
+# each block of the page, with what the build says of it; nothing is said of the others
 PAGE = {
     "# One": "",
     "Text with a {term}`known term`.": "",
@@ -57,22 +53,19 @@ PAGE = {
     "[a page](no-file.md)": "'no-file.md'",
     "[a section](#no-anchor)": "'no-anchor'",
     "[a sibling](no-anchor-either)": "'no-anchor-either'",
-    "```{figure} square.svg": "the image chapters/square.svg has no alt text",
-    "A caption.": "",
-    "```": "",
-    "```{literalinclude} ../attncourse/one.py": "target not found: attncourse.one.shown",
-    ":pyobject: shown": "",
-    "``` ": "",
-    "```{code-cell} python3": "",
-    "from IPython.display import HTML": "",
-    f"HTML('{SQUARE}')": "<svg> has no name",
-    "```  ": "",
+    "```{figure} square.svg\nA caption.\n```": "the image chapters/square.svg has no alt text",
+    "```{literalinclude} ../attncourse/one.py\n:pyobject: shown\n```": "target not found: "
+    "attncourse.one.shown",
+    f"```{{code-cell}}\nfrom IPython.display import HTML\nHTML('{SQUARE}')\n```": "<svg> has no "
+    "name",
     r"A formula that nobody can read: $\nosuchcommand$.": r"wrong TeX: Unsupported function name",
     r"$$\frac{1}{$$": "wrong TeX: Unexpected end of input",
     '<img alt="A picture" src="https://elsewhere.example/a.png">': "https://elsewhere.example/a.png",
     "<details><summary>Twice</summary>one</details>": "",
     "<details><summary>Twice</summary>two</details>": "",
 }
+TEXT = NOTEBOOK + "\n\n".join(PAGE) + "\n"
+FAULTS = [block for block in PAGE if PAGE[block]]
 INDEX = """\
 # Book
 
@@ -90,20 +83,12 @@ HOME = "https://someone.github.io/fork/"
 CI = {"GITHUB_REPOSITORY": "Someone/fork", "GITHUB_SERVER_URL": "https://github.com"}
 
 
-def paragraphs(lines: list[str]) -> tuple[str, dict[str, int]]:
-    """The page, an empty line after each that is not in a fence, and where each line is."""
-    text, at, fenced = NOTEBOOK, {}, False
-    for line in lines:
-        at[line] = text.count("\n") + 1
-        fenced ^= line.startswith("```")
-        text += line.rstrip() + ("\n" if fenced else "\n\n")
-    return text, at
-
-
 @pytest.fixture(scope="module")
 def book(tmp_path_factory) -> Path:
     """A small book, built as the CI of somebody's fork would build it."""
-    book = write(tmp_path_factory.mktemp("fork"), one=ONE, index=INDEX.partition(":::")[0])
+    head = NOTEBOOK.replace("---", f"---\ndescription: {DESCRIPTION}", 1)
+    used = INDEX.partition(":::")[0]
+    book = write(tmp_path_factory.mktemp("fork"), one=head + ONE, index=used)
     done = build(book, **CI)
     assert done.returncode == 0, done.stderr
     return book
@@ -122,9 +107,8 @@ def fork(book) -> dict[str, BeautifulSoup]:
 @pytest.fixture(scope="module")
 def said(tmp_path_factory) -> str:
     """What the build of a faulty book says."""
-    text, _ = paragraphs(list(PAGE))
     others = {"chapters/square.svg": SQUARE, "attncourse/one.py": "def shown(): ...\n"}
-    done = build(write(tmp_path_factory.mktemp("bad"), one=text, index=INDEX, **others))
+    done = build(write(tmp_path_factory.mktemp("bad"), one=TEXT, index=INDEX, **others))
     assert done.returncode == 1, done.stdout
     return done.stderr
 
@@ -201,11 +185,13 @@ def test_brackets_and_commas_stay_with_their_formula(fork):
     assert paragraph.text == "In a sentence (n, dk), and m words."
 
 
-@pytest.mark.parametrize("line", [line for line in PAGE if PAGE[line]])
-def test_a_fault_stops_the_build_at_its_line(line, said):
-    _, at = paragraphs(list(PAGE))
-    named = [one for one in said.splitlines() if PAGE[line] in one]
-    assert any(f"chapters/one.md:{at[line]}: WARNING" in one for one in named), named or said
+@pytest.mark.parametrize("block", FAULTS)
+def test_a_fault_stops_the_build_at_its_line(block, said):
+    first = TEXT[: TEXT.index(block)].count("\n") + 1
+    lines = range(first, first + len(block.splitlines()))
+    named = [one for one in said.splitlines() if PAGE[block] in one]
+    places = {f"chapters/one.md:{line}: WARNING" for line in lines}
+    assert any(place in one for place in places for one in named), named or said
 
 
 @pytest.mark.parametrize(
@@ -220,7 +206,7 @@ def test_a_fault_of_the_whole_stops_the_build_and_is_placed(where, what, said):
 
 
 def test_nothing_is_said_of_what_is_right(said):
-    assert said.count("WARNING") == len([line for line in PAGE if PAGE[line]]) + 2, said
+    assert said.count("WARNING") == len(FAULTS) + 2, said
 
 
 @pytest.mark.parametrize(
