@@ -1,9 +1,9 @@
-"""`python -m tools` writes the notebooks and the scores; with `--check` it only compares them."""
+"""`python -m tools` writes the notebooks; with `--check` it only compares them."""
 
 import argparse
 import sys
 
-from tools import release, scores
+from tools import release
 from tools.urls import ROOT
 
 
@@ -13,7 +13,6 @@ def main() -> int:
     check = parser.parse_args().check
     try:
         paths = release.stale() if check else release.write()
-        paths += [scores.FILE] * (bool(scores.lacking()) if check else scores.write())
     except (OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -21,7 +20,7 @@ def main() -> int:
     if check and paths:
         print(f"stale: {names}: run `make release`", file=sys.stderr)
         return 1
-    print(f"wrote {names}" if paths else "the notebooks and the scores are up to date")
+    print(f"wrote {names}" if paths else "the notebooks are up to date")
     return 0
 
 
