@@ -121,6 +121,10 @@ def test_nothing_is_done_twice(book):
     (book / "chapters" / ".#one.md").symlink_to("someone@nowhere")
     (book / ".DS_Store").touch()
     assert "up to date" in build(book, **CI).stdout
+    # of which no page is made
+    (book / "notes.txt").touch()
+    done = build(book, **CI)
+    assert "the site is in" in done.stdout and "running" not in done.stdout, done.stderr
 
 
 def test_the_zip_has_the_whole_site_and_its_link_to_itself_leads_to_the_host(book):

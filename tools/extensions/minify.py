@@ -44,6 +44,8 @@ def minify(app, exception):
     pages = {path: path.read_text("utf-8") for path in paths}
     # the pages that Sphinx has left as they were have the joined files already
     fresh = [text for text in pages.values() if "_static/site.css" not in text]
+    if not fresh:
+        return
     styles = [name for name in shared(STYLE, fresh) if name.endswith(".css")]
     scripts = shared(SCRIPT, fresh)
     css = "\n".join(style(static / name) for name in styles)
