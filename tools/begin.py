@@ -29,10 +29,10 @@ AUTOMODULE = """
 
 def put(kind: str, root: Path, **words: str) -> list[str]:
     """Write the files of a template; a text of exercises that is there goes on."""
-    written = []
-    for part in (TEMPLATES / f"{kind}.txt").read_text("utf-8").split("=== ")[1:]:
-        for word, meant in words.items():
-            part = part.replace(word, meant)
+    written, template = [], (TEMPLATES / f"{kind}.txt").read_text("utf-8")
+    for word, meant in words.items():
+        template = template.replace(word, meant)
+    for part in template.split("=== ")[1:]:
         name, _, text = part.partition("\n")
         path = root / name
         goes_on = kind == "exercise" and path.suffix == ".md"

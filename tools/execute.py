@@ -99,24 +99,19 @@ def execute(book: Path, say=print) -> list[str]:
 
     names = [page.relative_to(book).as_posix() for page in stale]
     say(f"running the cells of {', '.join(names)}")
-    failures = []
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = [pool.submit(run, *one, book) for one in stale.items()]
-        for (page, notebook), job in zip(stale.items(), jobs, strict=True):
-            try:
-                job.result()
-            except BuildError as failure:
-                failures.append(str(failure))
-            else:
-                bundle = CacheBundleIn(notebook, str(page))
-                cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
-    if failures:
-        raise BuildError("\n".join(failures))
+        faults = list(pool.map(run, stale, stale.values(), [book] * len(stale)))
+    for page, fault in zip(stale, faults, strict=True):
+        if not fault:
+            bundle = CacheBundleIn(stale[page], str(page))
+            cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+    if any(faults):
+        raise BuildError("\n".join(filter(None, faults)))
     return names
 
 
-def run(page: Path, notebook, book: Path) -> None:
-    """Run one page's cells in place; one that fails is a BuildError, which says where and why."""
+def run(page: Path, notebook, book: Path) -> str:
+    """Run one page's cells in place; where and why one has failed, or nothing."""
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
@@ -136,10 +131,11 @@ def run(page: Path, notebook, book: Path) -> None:
     settings = {"OMP_NUM_THREADS": "1", "PYTHONPATH": path}
     try:
         asyncio.run(client.async_execute(env=os.environ | settings))
+        return ""
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         failed = isinstance(error, CellExecutionError)
         why = f"{error.ename}: {error.evalue}" if failed else str(error).strip().splitlines()[0]
         line = notebook.metadata.source_map[started[-1]] + 1
         first = notebook.cells[started[-1]].source.strip().split("\n")[0]
         name = page.relative_to(book).as_posix()
-        raise BuildError(f"{name}:{line}: the cell failed: {first}\n    {why}") from error
+        return f"{name}:{line}: the cell failed: {first}\n    {why}"
