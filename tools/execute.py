@@ -57,12 +57,13 @@ def notebooks(book: Path) -> dict:
     from myst_nb.core.read import is_myst_markdown_notebook, myst_nb_reader_plugin
     from sphinx_external_toc.parsing import parse_toc_yaml
 
-    pages = [book / f"{name}.md" for name in parse_toc_yaml(book / "_toc.yml")]
-    missing = [str(page.relative_to(book)) for page in pages if not page.is_file()]
-    if missing:
-        raise BuildError(f"_toc.yml names pages that do not exist: {', '.join(missing)}")
-    run = [page for page in pages if is_myst_markdown_notebook(page.read_text("utf-8"))]
-    return {page: myst_nb_reader_plugin(str(page)) for page in run}
+    pages = (book / f"{name}.md" for name in parse_toc_yaml(book / "_toc.yml"))
+    return {
+        page: myst_nb_reader_plugin(str(page))
+        for page in pages
+        # Sphinx names a page that is missing
+        if page.is_file() and is_myst_markdown_notebook(page.read_text("utf-8"))
+    }
 
 
 def kept_outputs(book: Path):

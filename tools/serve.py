@@ -9,10 +9,8 @@ import time
 from pathlib import Path
 
 # what the site is made of; `make book` is started anew for the rest
-SOURCES = (
-    *("*.md", "*.yml", "attncourse", "benchmarks/results", "chapters", "exercises"),
-    *("reference", "solutions", "tools/extensions", "tools/theme"),
-)
+TEXTS = ("*.md", "*.yml", "chapters", "exercises", "reference", "solutions")
+CODE = ("attncourse", "benchmarks/results", "tools")
 
 
 def free_port(text: str) -> int:
@@ -40,7 +38,7 @@ def follow(book: Path) -> None:
     from livereload.watcher import Watcher
 
     sources = Watcher()
-    for name in SOURCES:
+    for name in (*TEXTS, *CODE):
         sources.watch(str(book / name))
     # the first look only learns the dates: what was edited before it is built now
     sources.examine()

@@ -63,21 +63,3 @@ def test_pages_run_again_when_the_package_has_changed_be_it_while_they_run(book)
         (folder / name).touch()
         assert execute.execute(folder) == both
     assert (folder / "runs").read_text() == "xxxx"
-
-
-def test_hidden_files_and_those_that_vanish_do_not_count(tmp_path):
-    for name in ("a.py", ".b.py.swp", ".DS_Store", ".git/c.py", "__pycache__/a.pyc"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).touch()
-    # an editor's lock
-    (tmp_path / ".#a.py").symlink_to("nowhere")
-    assert execute.source_files(tmp_path) == [tmp_path / "a.py"]
-    files = [tmp_path / "a.py", tmp_path / "gone.py"]
-    assert execute.digest(files, tmp_path) == execute.digest(files[:1], tmp_path)
-
-
-def test_a_page_that_is_not_there_is_named(book):
-    folder = book("1", "2")
-    (folder / "two.md").unlink()
-    with pytest.raises(execute.BuildError, match=r"do not exist: two\.md"):
-        execute.notebooks(folder)
