@@ -65,7 +65,7 @@ def serve(book: Path, port: int) -> None:
     server.serve(port=port, root=str(book / "_build" / "html"))
 
 
-def main() -> int:
+def main() -> None:
     """Serve the book in a folder, or with none say whether the port is free."""
     parser = argparse.ArgumentParser(prog="tools.serve", description=__doc__)
     parser.add_argument("port")
@@ -74,12 +74,10 @@ def main() -> int:
     try:
         port = free_port(given.port)
     except ValueError as error:
-        print(f"==> {error}", file=sys.stderr)
-        return 1
+        sys.exit(f"==> {error}")
     if given.book:
         serve(given.book.resolve(), port)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

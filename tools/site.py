@@ -99,7 +99,7 @@ def pack(site: Path) -> None:
             archive.writestr(f"attncourse/{path.relative_to(site).as_posix()}", content)
 
 
-def main() -> int:
+def main() -> None:
     """Build the book in a folder, and say in one line how that went."""
     parser = argparse.ArgumentParser(prog="tools.site", description=__doc__)
     parser.add_argument("book", nargs="?", type=Path, default=Path(), help="the book's folder")
@@ -107,13 +107,11 @@ def main() -> int:
     try:
         site = build(book, lambda line: print(f"==> {line}", flush=True))
     except BuildError as failure:
-        print(f"==> the site was not built: {failure}", file=sys.stderr)
-        return 1
+        sys.exit(f"==> the site was not built: {failure}")
     except KeyboardInterrupt:
-        return 130
+        sys.exit(130)
     print(f"==> the site is in {os.path.relpath(site)} ({time.monotonic() - start:.0f} s)")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
