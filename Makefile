@@ -77,7 +77,7 @@ system:
 	&& mv $@.part $@ || echo "==> not fetched: the tests that need it will be skipped"
 
 release: $(ready)
-	@$(run) tools
+	@$(run) tools.release
 
 exercise: $(ready)
 	@$(run) tools.begin exercise "$(NAME)"

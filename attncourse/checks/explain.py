@@ -10,7 +10,8 @@ from attncourse.checks import hints
 from attncourse.checks.compare import allowed, close, rounded_to
 from attncourse.checks.driver import DRAWN, UnfitError, Unsendable
 from attncourse.checks.exercise import Case, is_floating
-from attncourse.checks.observation import Observation, Probe
+from attncourse.checks.observation import Observation
+from attncourse.checks.probes import Probe
 
 # what was wanted, what came, and what is said
 ALWAYS = {
@@ -43,7 +44,7 @@ def explain(probe: Probe, got: Observation, want: Observation, length: int) -> t
             return "wrong", error["text"], on
         where = f" (line {error['line'][0]}: {error['line'][1]})" if error.get("line") else ""
         says = f"{error['type']}: {error['text']}{where}"
-        if probe.way == "meta":
+        if probe.way == "elsewhere":
             return "wrong", hints.DEVICE, f"{on}: {says}"
         if "view size is not compatible" in error["text"]:
             return "wrong", hints.VIEW, f"{on}{where}"
@@ -69,7 +70,7 @@ def explain(probe: Probe, got: Observation, want: Observation, length: int) -> t
         sizes = f"one has {got.too_many_elements} numbers, {enough}"
         return "wrong", "a tensor made on the way is too large", f"{on}: {sizes}"
     if got.device != want.device and got.device and want.device:
-        return "wrong", hints.DEVICE, f"{on}: expected {want.device}, got {got.device}"
+        return "wrong", hints.DEVICE, f"{on}: the result is on the {got.device}"
     if not close(got.value, want.value, length):
         return "wrong", *explain_value(got.value, want.value, on, length)
     return "wrong", *explain_gradient(got.gradients, want.gradients, probe.case)

@@ -9,6 +9,14 @@ from tools import urls
 HERE, OTHER = "https://github.com/someone/course", "https://github.com/other/place"
 
 
+@pytest.fixture
+def course(tmp_path):
+    """A course that lives at no address but that of its configuration."""
+    (tmp_path / "course").mkdir()
+    (tmp_path / "course" / "_config.yml").write_text(f"repository: {{url: {HERE}}}\n")
+    return tmp_path / "course"
+
+
 def clone(folder, remote):
     subprocess.run(["git", "init", "-q", folder], check=True)
     subprocess.run(["git", "-C", folder, "remote", "add", "origin", remote], check=True)
