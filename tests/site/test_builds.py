@@ -1,10 +1,7 @@
 """What a build makes of a small book: a fork's addresses and formulas, and each fault named."""
 
-import os
 import re
-import shutil
-import subprocess
-import sys
+import zipfile
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree
@@ -12,15 +9,10 @@ from xml.etree import ElementTree
 import pytest
 from bs4 import BeautifulSoup
 
-from tests import ROOT
+from tests.books import FILES, NOTEBOOK, build, write
 
-ONE = r"""---
-description: A page that says in its own words what it is about.
-file_format: mystnb
-kernelspec: {name: python3, display_name: Python 3}
----
-
-# One
+DESCRIPTION = "A page that says in its own words what it is about."
+ONE = r"""# One
 
 In a sentence ($n$, $d_k$), and $m$ words.
 
@@ -34,13 +26,13 @@ $$
 $$
 
 See {eq}`scores`.
+
+```{code-cell}
+print(open("runs", "a").write("x"))
+```
 """
-# each line of the page, with what the build says of it; nothing is said of the others
+# each block of the page, with what the build says of it; nothing is said of the others
 PAGE = {
-    "---": "",
-    "file_format: mystnb": "",
-    "kernelspec: {name: python3, display_name: Python 3}": "",
-    "--- ": "",
     "# One": "",
     "Text with a {term}`known term`.": "",
     "{cite:t}`nobody`": 'could not find bibtex key "nobody"',
@@ -52,111 +44,106 @@ PAGE = {
     "[a page](no-file.md)": "'no-file.md'",
     "[a section](#no-anchor)": "'no-anchor'",
     "[a sibling](no-anchor-either)": "'no-anchor-either'",
-    "```{literalinclude} ../attncourse/one.py": "target not found: attncourse.one.shown",
-    ":pyobject: shown": "",
-    "```": "",
+    "```{literalinclude} ../attncourse/one.py\n:pyobject: shown\n```": "target not found: "
+    "attncourse.one.shown",
     r"A formula that nobody can read: $\nosuchcommand$.": r"wrong TeX: Unsupported function name",
     r"$$\frac{1}{$$": "wrong TeX: Unexpected end of input",
 }
+ANSWER = "```{{code-cell}} python3\n:tags: [answer]\n# exercise: {}\n```"
 SOLUTIONS = {
-    "---": "",
-    "kernelspec: {name: python3}": "",
-    "--- ": "",
     "# Exercises: what is wrong": "",
     "## Nobody knows it": "",
-    "```{code-cell} python3": "exercise nobody is not one of",
-    ":tags: [answer]": "",
-    "# exercise: nobody": "",
-    "```": "",
+    ANSWER.format("nobody"): "exercise nobody is not one of",
     "## Nothing to take out": "",
-    "```{code-cell} python3 ": "this answer makes no stub",
-    ":tags: [answer] ": "",
-    "# exercise: softmax_with_sink": "",
-    "``` ": "",
+    ANSWER.format("softmax_with_sink"): "this answer makes no stub",
     "## Nothing to mend": "",
-    "```{code-cell} python3  ": "is to be fixed: a cell tagged stub, with its code, is missing",
-    ":tags: [answer]  ": "",
-    "# exercise: cached_attention": "",
-    "```  ": "",
+    ANSWER.format("cached_attention"): "is to be fixed: a cell tagged stub, with its code, is "
+    "missing",
     "## Two at once": "",
-    "```{code-cell} python3   ": "",
-    ":tags: [answer]   ": "",
-    "# exercise: prefix_mask": "",
-    "def prefix_mask(): ...": "",
-    "```   ": "",
-    "```{code-cell} python3    ": "an exercise needs a heading of its own",
-    ":tags: [answer]    ": "",
-    "# exercise: decoder_mask": "",
-    "def decoder_mask(): ...": "",
-    "```    ": "",
+    ANSWER.format("prefix_mask\ndef prefix_mask():\n    return 1"): "",
+    ANSWER.format(
+        "decoder_mask\ndef decoder_mask():\n    return 1"
+    ): "an exercise needs a heading of its own",
 }
 FAULTY = {"chapters/one.md": PAGE, "solutions/dot_product.md": SOLUTIONS}
-FAULTS = [(name, line) for name, lines in FAULTY.items() for line in lines if lines[line]]
-FRAME = {
-    "_toc.yml": "format: jb-book\nroot: index\nchapters: [{file: chapters/one}]\n",
-    "chapters/one.ipynb": "",
-    "reference/references.bib": "",
-}
-GOOD = FRAME | {"index.md": "# Book\n\nA book.\n", "chapters/one.md": ONE}
-BAD = FRAME | {
-    "_toc.yml": FRAME["_toc.yml"].replace("one}", "one}, {file: exercises/dot_product}"),
-    "exercises/dot_product.md": "```{include} ../solutions/dot_product.md\n```\n",
-    "index.md": "# Book\n\nA book.\n\n:::{glossary}\nknown term\n  Known.\n:::\n",
-    "attncourse/one.py": "def shown(): ...\n",
-}
+TEXTS = {name: NOTEBOOK + "\n\n".join(blocks) + "\n" for name, blocks in FAULTY.items()}
+FAULTS = [(name, block) for name, blocks in FAULTY.items() for block in blocks if blocks[block]]
+INDEX = """\
+# Book
 
+A book, as <a href="attncourse.zip">one file</a>.
 
-def paragraphs(lines: list[str]) -> tuple[str, dict[str, int]]:
-    """The page, an empty line after each that is not in a fence, and where each line is."""
-    text, at, fenced = "", {}, False
-    for line in lines:
-        at[line] = text.count("\n") + 1
-        fenced ^= line.startswith(("```", "---"))
-        text += line.rstrip() + ("\n" if fenced else "\n\n")
-    return text, at
-
-
-def build(book: Path, files: dict[str, str], **environment: str) -> subprocess.CompletedProcess:
-    """Build a book of these files, with the course's settings and theme."""
-    for name, content in files.items():
-        (book / name).parent.mkdir(exist_ok=True)
-        (book / name).write_text(content, "utf-8")
-    shutil.copy(ROOT / "_config.yml", book)
-    shutil.copytree(ROOT / "tools" / "theme", book / "tools" / "theme")
-    command = [sys.executable, "-m", "tools.site", str(book)]
-    env = os.environ | environment
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
+:::{glossary}
+known term
+  Known.
+:::
+"""
+HOME = "https://someone.github.io/fork/"
+CI = {"GITHUB_REPOSITORY": "Someone/fork", "GITHUB_SERVER_URL": "https://github.com"}
 
 
 @pytest.fixture(scope="module")
-def fork(tmp_path_factory) -> dict[str, BeautifulSoup]:
-    """The pages of a small book, built as the CI of somebody's fork would build it."""
-    book = tmp_path_factory.mktemp("fork")
-    ci = {"GITHUB_REPOSITORY": "Someone/fork", "GITHUB_SERVER_URL": "https://github.com"}
-    done = build(book, GOOD, **ci)
+def book(tmp_path_factory) -> Path:
+    """A small book, built as the CI of somebody's fork would build it."""
+    head = NOTEBOOK.replace("---", f"---\ndescription: {DESCRIPTION}", 1)
+    used = INDEX.partition(":::")[0]
+    book = write(tmp_path_factory.mktemp("fork"), one=head + ONE, index=used)
+    done = build(book, **CI)
     assert done.returncode == 0, done.stderr
+    return book
+
+
+@pytest.fixture(scope="module")
+def fork(book) -> dict[str, BeautifulSoup]:
+    """The pages of that book's site."""
     site = book / "_build" / "html"
-    made = ElementTree.parse(site / "sitemap.xml").findall("{*}url/{*}loc")
-    assert {one.text for one in made} == {HOME, f"{HOME}chapters/one.html"}
-    yield {
+    return {
         path.relative_to(site).as_posix(): BeautifulSoup(path.read_text("utf-8"), "html.parser")
         for path in site.rglob("*.html")
-    } | {"": site}
+    }
 
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory) -> str:
-    """What the build of the faulty book says."""
-    texts = {name: paragraphs(list(lines))[0] for name, lines in FAULTY.items()}
-    done = build(tmp_path_factory.mktemp("bad"), BAD | texts)
+    """What the build of a faulty book says."""
+    toc = FILES["_toc.yml"].replace("one}", "one}, {file: exercises/dot_product}")
+    others = {
+        "_toc.yml": toc,
+        "exercises/dot_product.md": "```{include} ../solutions/dot_product.md\n```\n",
+        "attncourse/one.py": "def shown(): ...\n",
+    }
+    done = build(write(tmp_path_factory.mktemp("bad"), index=INDEX, **others, **TEXTS))
     assert done.returncode == 1, done.stdout
     return done.stderr
 
 
-HOME = "https://someone.github.io/fork/"
+def test_nothing_is_done_twice(book):
+    # Sphinx has taken the outputs from the cache that the first step filled
+    assert (book / "chapters" / "runs").read_text() == "x"
+    (book / "chapters" / "runs").unlink()
+    # what an editor and a system leave beside the texts: the first is a link that leads nowhere
+    (book / "chapters" / ".#one.md").symlink_to("someone@nowhere")
+    (book / ".DS_Store").touch()
+    assert "up to date" in build(book, **CI).stdout
+    # of which no page is made
+    (book / "notes.txt").touch()
+    done = build(book, **CI)
+    assert "the site is in" in done.stdout and "running" not in done.stdout, done.stderr
 
 
-def test_every_address_of_a_fork_is_the_fork_s(fork):
+def test_the_zip_has_the_whole_site_and_its_link_to_itself_leads_to_the_host(book):
+    site = book / "_build" / "html"
+    assert 'href="attncourse.zip"' in (site / "index.html").read_text()
+    with zipfile.ZipFile(site / "attncourse.zip") as archive:
+        assert f'href="{HOME}attncourse.zip"' in archive.read("attncourse/index.html").decode()
+        files = {path.relative_to(site) for path in site.rglob("*") if path.is_file()}
+        names = {Path(name).relative_to("attncourse") for name in archive.namelist()}
+        assert names == files - {Path("attncourse.zip")}
+
+
+def test_every_address_of_a_fork_is_the_fork_s(book, fork):
+    sitemap = ElementTree.parse(book / "_build" / "html" / "sitemap.xml").findall("{*}url/{*}loc")
+    assert {one.text for one in sitemap} == {HOME, f"{HOME}chapters/one.html"}
     page = fork["chapters/one.html"]
     links = {link["href"] for link in page.select("a[href^=https]")}
     repository = "https://github.com/Someone/fork"
@@ -174,17 +161,16 @@ def test_every_address_of_a_fork_is_the_fork_s(fork):
 def test_a_page_may_give_its_description(fork):
     page = fork["chapters/one.html"]
     words = page.select_one("meta[name=description]")["content"]
-    assert words == "A page that says in its own words what it is about."
-    assert words not in page.article.text
+    assert words == DESCRIPTION and words not in page.article.text
 
 
-def test_the_404_page_works_at_any_depth_below_the_project(fork):
+def test_the_404_page_works_at_any_depth_below_the_project(book, fork):
     for tag in fork["404.html"].select("[href], [src]"):
         address = tag.get("href") or tag.get("src")
         if not address.startswith(("https:", "#", "data:")):
             assert address.startswith("/fork/"), tag
             path = unquote(urlsplit(address).path).removeprefix("/fork/")
-            assert (fork[""] / path).exists(), tag
+            assert (book / "_build" / "html" / path).exists(), tag
 
 
 def test_formulas_are_mathml_with_numbers_and_no_program(fork):
@@ -207,13 +193,11 @@ def test_brackets_and_commas_stay_with_their_formula(fork):
     assert paragraph.text == "In a sentence (n, dk), and m words."
 
 
-@pytest.mark.parametrize(("name", "line"), FAULTS)
-def test_a_fault_stops_the_build_at_its_line(name, line, said):
-    _, at = paragraphs(list(FAULTY[name]))
-    named = [one for one in said.splitlines() if FAULTY[name][line] in one]
-    assert any(re.search(rf"{name}:{at[line]}: (WARNING|ERROR)", one) for one in named), (
-        named or said
-    )
+@pytest.mark.parametrize(("name", "block"), FAULTS)
+def test_a_fault_stops_the_build_at_its_line(name, block, said):
+    line = TEXTS[name][: TEXTS[name].index(block)].count("\n") + 1
+    named = [one for one in said.splitlines() if FAULTY[name][block] in one]
+    assert any(re.search(rf"{name}:{line}: (WARNING|ERROR)", one) for one in named), named or said
 
 
 def test_nothing_is_said_of_what_is_right(said):

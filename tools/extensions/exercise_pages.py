@@ -172,7 +172,7 @@ def setup(app):
     app.add_directive("code-cell", ExerciseCell, override=True)
     app.connect("include-read", keep_lines)
     app.connect("doctree-read", fill_boxes)
-    app.connect("env-get-updated", take_numbers, priority=800)
+    app.connect("env-check-consistency", take_numbers)
     app.connect("doctree-resolved", number_boxes)
     # after the theme has made its buttons
     app.connect("html-page-context", point_to_sources, priority=502)
