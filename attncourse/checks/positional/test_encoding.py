@@ -66,7 +66,7 @@ def plain(encode):
 
 @exercise.valid
 def by_its_properties(encode):
-    assert encode(1, 1).tolist() == [[0]]
+    assert encode(1, 1).shape == (1, 1) and abs(float(encode(1, 1))) < 1e-3
     for n, d in ((100, 8), (6, 9)):
         got = encode(n, d)
         assert got.shape == (n, d) and got.dtype != torch.float16
