@@ -102,20 +102,25 @@ class Batch(NamedTuple):
 def with_leading_axes(exercise: Exercise, cases: list[Case]) -> Batch | None:
     """A case with more leading axes than others, which may have more or fewer on each.
 
-    A tensor's own axes are those that it has in every case. Where a mask has one more for each
-    head, the reference tells that it is not such a batch.
+    Where a mask has an axis more for each head, the reference tells that it is not such a batch.
     """
-    own: dict[int | str, int] = {}
-    for case in cases:
-        for key, x in given(case).items():
-            if isinstance(x, Tensor):
-                own[key] = min(own.get(key, x.dim()), x.dim())
+    own = own_axes(cases)
     for case in cases:
         ahead = {k: x.dim() - own[k] for k, x in given(case).items() if isinstance(x, Tensor)}
         batch = Batch(case, {key: count for key, count in ahead.items() if count})
         if batch.leading and all(works(exercise, one) for one in (batch.of_one, batch.larger)):
             return batch
     return None
+
+
+def own_axes(cases: list[Case]) -> dict[int | str, int]:
+    """How many axes each tensor has in every case."""
+    own: dict[int | str, int] = {}
+    for case in cases:
+        for key, x in given(case).items():
+            if isinstance(x, Tensor):
+                own[key] = min(own.get(key, x.dim()), x.dim())
+    return own
 
 
 def works(exercise: Exercise, case: Case) -> bool:
