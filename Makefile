@@ -78,7 +78,7 @@ system:
 	&& mv $@.part $@ || echo "==> not fetched: the tests that need it will be skipped"
 
 release: $(ready)
-	@$(run) tools
+	@$(run) tools.release
 
 scores: $(ready)
 	@$(run) tools.scores

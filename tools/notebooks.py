@@ -2,8 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator
 
 import nbformat
 from nbformat import NotebookNode
@@ -14,55 +13,46 @@ from tools.book import Book, Document
 from tools.markdown import Writer, captioned
 from tools.setup_cell import setup_cell
 from tools.stubs import stub_of
-from tools.urls import repository_url
+from tools.urls import colab_url, repository_url
 
 BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
 LEVELS = {1: "★☆☆ easy", 2: "★★☆ medium", 3: "★★★ hard"}
-# what hides a cell's code on the site hides it in Jupyter and in Colab too
-HIDDEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
 
 
 def chapter_notebook(slug: str, book: Book) -> NotebookNode:
     """The copy of a chapter that runs in Colab."""
     document = book.documents[f"chapters/{slug}"]
     here = f"the notebook of [{document.title}]({book.page_url(document.name)})"
-    notebook = opening(book, document.name, f"This is {here}, a chapter of")
-    notebook.cells += [cell for made in written(document, book) for cell in made]
-    return finished(notebook)
+    written = [cell for _, made in translated(document, book) for cell in made]
+    return notebook(book, document, f"This is {here}, a chapter of", written)
 
 
-def exercise_notebook(
-    slug: str, book: Book, exercises: Mapping | None = None, solved: bool = False
-) -> NotebookNode:
+def exercise_notebook(slug: str, book: Book, solved: bool = False) -> NotebookNode:
     """A chapter's exercises, with empty answers, or with the worked ones where `solved`."""
-    exercises = known_exercises(slug) if exercises is None else exercises
-    page = book.documents.get(f"exercises/{slug}")
-    if page is None:
-        raise ValueError(f"exercises/{slug} is not in _toc.yml, or solutions/{slug}.md is missing")
-    cells, stubs = without_stubs(page)
-    document = replace(page, cells=cells)
-    chapter = book.documents[f"chapters/{slug}"]
-    there = f"[{chapter.title}]({book.page_url(chapter.name)})"
-    notebook = opening(book, document.name, f"These are the exercises of {there}, a chapter of")
-    answered = []
-    for cell, made in zip(document.cells, written(document, book), strict=True):
-        if "answer" not in cell.tags:
-            notebook.cells += made
-            continue
-        name = answer_name(cell, document, exercises)
-        answered.append(name)
-        source = cell.source if solved else stubs.get(name) or stub_of(cell.source)
-        notebook.cells += exercise_cells(name, exercises[name], source)
-    if twice := [name for name, count in Counter(answered).items() if count > 1]:
-        raise ValueError(f"{document.path}: answered twice: {', '.join(twice)}")
-    if absent := sorted(set(exercises) - set(answered)):
-        raise ValueError(f"{document.path}: no answer cell for {', '.join(absent)}")
-    if unused := sorted(set(stubs) - set(answered)):
-        raise ValueError(f"{document.path}: a stub but no answer cell for {', '.join(unused)}")
-    notebook.cells.append(
+    # imported here: the checks need torch, the site's pages do not
+    from attncourse.checks import exercises
+
+    cards = exercises(slug)
+    document, chapter = book.documents[f"exercises/{slug}"], book.documents[f"chapters/{slug}"]
+    stubs = {exercise_of(one.source): one.source for one in document.cells if "stub" in one.tags}
+    answers = [exercise_of(one.source) for one in document.cells if "answer" in one.tags]
+    if Counter(answers) != Counter([*cards]) or not {*stubs} <= {*answers}:
+        raise ValueError(
+            f"{document.path} has answers to {answers} and stubs of {[*stubs]}; "
+            f"the chapter's checks are of {[*cards]}"
+        )
+    written = []
+    for cell, made in translated(document, book):
+        name = exercise_of(cell.source)
+        if "answer" in cell.tags:
+            source = cell.source if solved else stubs.get(name) or stub_of(cell.source)
+            made = exercise_cells(cards[name], source)
+        written += made
+    written.append(
         code("status", "from attncourse import status\n\nstatus()", tags=["nbval-ignore-output"])
     )
-    return finished(notebook)
+    there = f"[{chapter.title}]({book.page_url(chapter.name)})"
+    return notebook(book, document, f"These are the exercises of {there}, a chapter of", written)
 
 
 def solved_notebook(slug: str) -> NotebookNode:
@@ -70,18 +60,12 @@ def solved_notebook(slug: str) -> NotebookNode:
     return exercise_notebook(slug, Book(repository_url()), solved=True)
 
 
-def known_exercises(slug: str) -> Mapping:
-    # imported here: the checks need torch, the rest of publishing does not
-    from attncourse.checks import exercises
-
-    return exercises(slug)
-
-
-def opening(book: Book, name: str, words: str) -> NotebookNode:
-    """A notebook that holds what each begins with: where it belongs, and the set-up cell."""
-    badge = f"[![Open in Colab]({BADGE})]({book.colab_url(f'{name}.ipynb')})"
+def notebook(book: Book, document: Document, words: str, cells: list) -> NotebookNode:
+    """The notebook of these cells, below what each begins with: its place, and the set-up cell."""
+    colab = colab_url(f"{document.name}.ipynb", book.repository, book.root)
     about = (
-        f"{badge}\n\n{words} [the course on self-attention]({book.site}). Run the next cell first."
+        f"[![Open in Colab]({BADGE})]({colab})\n\n"
+        f"{words} [the course on self-attention]({book.site}). Run the next cell first."
     )
     start = code("setup", setup_cell(book.repository, book.root), cellView="form")
     metadata = {
@@ -89,42 +73,37 @@ def opening(book: Book, name: str, words: str) -> NotebookNode:
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
     }
-    notebook = nbformat.v4.new_notebook(metadata=metadata, cells=[markdown("about", about), start])
-    notebook.nbformat_minor = 5
-    return notebook
+    made = nbformat.v4.new_notebook(metadata=metadata)
+    made.nbformat_minor = 5
+    made.cells = [markdown("about", about), start, *cells]
+    seen: Counter = Counter()
+    for cell in made.cells:
+        seen[cell.id] += 1
+        if seen[cell.id] > 1:
+            cell.id = f"{cell.id}--{seen[cell.id]}"
+    nbformat.validate(made)
+    return made
 
 
-def written(document: Document, book: Book) -> Iterator[list[NotebookNode]]:
-    """For each cell of a document, the notebook cells it becomes: a new one at each heading."""
+def translated(document: Document, book: Book) -> Iterator[tuple[Cell, list[NotebookNode]]]:
+    """Each cell of a document but the stubs, and what it becomes: its code, or plain Markdown."""
     writer, section, count = Writer(book, document), "text", 0
     for cell in document.cells:
-        made = []
-        for heading, source in pieces(cell, writer):
-            if heading:
-                section, count = slug_of(heading), 0
+        if "stub" in cell.tags:
+            continue
+        if cell.blocks and cell.blocks[0].kind == "heading":
+            section, count = slug_of(cell.blocks[0].text), 0
+        count += 1
+        name = section if count == 1 else f"{section}-{count}"
+        if cell.kind == "markdown":
+            yield cell, [markdown(name, "\n\n".join(map(writer.write, cell.blocks)))]
+        elif cell.number:
             count += 1
-            name = section if count == 1 else f"{section}-{count}"
-            made.append(markdown(name, source) if source is not None else code_cell(name, cell))
-        yield made
-
-
-def pieces(cell: Cell, writer: Writer) -> Iterator[tuple[str, str | None]]:
-    """The heading (or none) and the text of each cell to make; no text for the code itself."""
-    if cell.kind == "code":
-        yield "", None
-        if cell.number:
             caption = writer.inline(cell.figure.get("caption", ""), cell.line)
-            yield "", captioned("figure", cell.number, caption)
-        return
-    heading, parts = "", []
-    for block in cell.blocks:
-        if block.kind == "heading":
-            if parts:
-                yield heading, "\n\n".join(parts)
-            heading, parts = block.text, []
-        parts.append(writer.write(block))
-    if parts:
-        yield heading, "\n\n".join(parts)
+            below = markdown(f"{section}-{count}", captioned("figure", cell.number, caption))
+            yield cell, [code_cell(name, cell), below]
+        else:
+            yield cell, [code_cell(name, cell)]
 
 
 def slug_of(heading: str) -> str:
@@ -143,42 +122,15 @@ def code(name: str, source: str, **metadata) -> NotebookNode:
 def code_cell(name: str, cell: Cell) -> NotebookNode:
     """A code cell of the text, with its tags; `mystnb` speaks to the site alone."""
     metadata = {key: value for key, value in cell.metadata.items() if key != "mystnb"}
-    if HIDDEN & set(cell.tags):
+    # the site hides it, so Jupyter and Colab do
+    if "hide-input" in cell.tags:
         metadata |= {"cellView": "form", "jupyter": {"source_hidden": True}}
     return code(name, cell.source, **metadata)
 
 
-def without_stubs(document: Document) -> tuple[list[Cell], dict[str, str]]:
-    """The cells but for those tagged `stub`, and the source of these by exercise."""
-    cells, stubs = [], {}
-    for cell in document.cells:
-        if "stub" in cell.tags:
-            stubs[named(cell, document)] = cell.source
-        else:
-            cells.append(cell)
-    return cells, stubs
-
-
-def named(cell: Cell, document: Document) -> str:
-    name = exercise_of(cell.source)
-    if name is None:
-        raise ValueError(
-            f"{document.path}:{cell.line}: the cell's first line is not `# exercise: <name>`"
-        )
-    return name
-
-
-def answer_name(cell: Cell, document: Document, exercises: Mapping) -> str:
-    name = named(cell, document)
-    if name not in exercises:
-        known = ", ".join(exercises)
-        raise ValueError(f"{document.path}:{cell.line}: exercise {name} is not one of {known}")
-    return name
-
-
-def exercise_cells(name: str, exercise, source: str) -> list[NotebookNode]:
+def exercise_cells(exercise, source: str) -> list[NotebookNode]:
     """The card, the answer and the check of one exercise."""
-    points = f"{exercise.points} point{'s' * (exercise.points != 1)}"
+    name, points = exercise.name, f"{exercise.points} point{'s' * (exercise.points != 1)}"
     card = (
         f"*{exercise.kind.capitalize()}* · {LEVELS[exercise.difficulty]} · "
         f"about {exercise.minutes} minutes · {points}. "
@@ -197,14 +149,3 @@ def exercise_cells(name: str, exercise, source: str) -> list[NotebookNode]:
         attncourse={"exercise": name, "points": exercise.points},
     )
     return [markdown(f"card-{name}", card), answer, check]
-
-
-def finished(notebook: NotebookNode) -> NotebookNode:
-    """The notebook, its ids made unique, known to be valid."""
-    seen: Counter = Counter()
-    for cell in notebook.cells:
-        seen[cell.id] += 1
-        if seen[cell.id] > 1:
-            cell.id = f"{cell.id}--{seen[cell.id]}"
-    nbformat.validate(notebook)
-    return notebook

@@ -1,60 +1,58 @@
-"""Writes the notebooks into the tree, and tells which are not as their text makes them."""
+"""Write the notebooks and the scores that are not as their texts make them: `make release`."""
 
-import json
-import re
-from collections.abc import Mapping
+import sys
 from pathlib import Path
 
 import nbformat
 
+from tools import scores
 from tools.book import Book
 from tools.notebooks import chapter_notebook, exercise_notebook
 from tools.urls import ROOT, repository_url
 
-
-def texts(book: Book, exercises: Mapping | None = None) -> dict[Path, str]:
-    """What each notebook of the course holds, by its place in the tree."""
-    made = {}
-    for slug in book.slugs:
-        made[book.root / f"chapters/{slug}.ipynb"] = chapter_notebook(slug, book)
-        made[book.root / f"exercises/{slug}.ipynb"] = exercise_notebook(slug, book, exercises)
-    return {path: nbformat.writes(notebook) + "\n" for path, notebook in made.items()}
+MAKERS = {"chapters": chapter_notebook, "exercises": exercise_notebook}
 
 
-def write(root: Path = ROOT, exercises: Mapping | None = None) -> list[Path]:
+def differing(repository: str, root: Path = ROOT) -> dict[Path, str]:
+    """The notebooks in the tree that are not as their text makes them, and what they should be."""
+    book, made = Book(repository, root), {}
+    for page in book.pages:
+        folder, _, slug = page.partition("/")
+        if folder in MAKERS:
+            made[root / f"{page}.ipynb"] = MAKERS[folder](slug, book)
+    texts = {path: nbformat.writes(notebook) + "\n" for path, notebook in made.items()}
+    there = {path: path.read_text("utf-8") for path in texts if path.exists()}
+    return {path: text for path, text in texts.items() if there.get(path) != text}
+
+
+def write(root: Path = ROOT) -> list[Path]:
     """Write every notebook that is not as its text makes it; gives those that were written."""
-    changed = []
-    for path, text in texts(Book(repository_url(root), root), exercises).items():
-        if kept(path) != text:
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text)
-            changed.append(path)
-    return changed
+    changed = differing(repository_url(root), root)
+    for path, text in changed.items():
+        path.write_text(text, "utf-8")
+    return [*changed]
 
 
-def stale(root: Path = ROOT, exercises: Mapping | None = None) -> list[Path]:
-    """The notebooks that are not as their text makes them, whatever address they were made for.
+def stale(root: Path = ROOT) -> list[Path]:
+    """The notebooks that are not as their text makes them, for the address that they name.
 
-    A fork's copies name the repository it came from until its first release: that is not stale.
+    A fork's name the repository that it came from until its first release: that is not stale.
     """
-    made = texts(Book(repository_url(root), root), exercises)
-    late = [path for path, text in made.items() if kept(path) != text]
-    addresses = {path: address_in(path) for path in late}
-    for address in set(addresses.values()) - {None}:
-        made = texts(Book(str(address), root), exercises)
-        late = [path for path in late if addresses[path] != address or kept(path) != made[path]]
-    return late
+    there = min(root.glob("chapters/*.ipynb"), default=None)
+    named = nbformat.read(there, 4).metadata.attncourse.repository if there else None
+    return [*differing(named or repository_url(root), root)]
 
 
-def kept(path: Path) -> str:
-    """What the tree holds there, or nothing."""
-    return path.read_text() if path.exists() else ""
-
-
-def address_in(path: Path) -> str | None:
-    """The repository that a notebook in the tree was made for; None where it does not say."""
+def main() -> str | None:
+    """Write what is stale; gives the fault that keeps it from being written."""
     try:
-        address = json.loads(kept(path))["metadata"]["attncourse"]["repository"]
-    except (ValueError, KeyError, TypeError):
-        return None
-    return address if re.fullmatch(r"https?://[^/\s]+/[^/\s]+/[^/\s]+", str(address)) else None
+        paths = [*write(), *[scores.FILE] * scores.write()]
+    except (OSError, ValueError) as error:
+        return str(error)
+    names = ", ".join(path.relative_to(ROOT).as_posix() for path in paths)
+    print(f"wrote {names}" if names else "the notebooks and the scores are up to date")
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -60,12 +60,8 @@ if attncourse.__version__ != version:
 def setup_cell(repository: str, root: Path = ROOT) -> str:
     """The source of the set-up cell for a course that lives at this address."""
     pairs = "".join(f'    "{module}": "{need}",\n' for module, need in light_needs(root).items())
-    return CELL.format(
-        repository=repository,
-        branch=branch(root),
-        version=attncourse.__version__,
-        light=f"{{\n{pairs}}}",
-    )
+    light, version = f"{{\n{pairs}}}", attncourse.__version__
+    return CELL.format(repository=repository, branch=branch(root), version=version, light=light)
 
 
 @cache

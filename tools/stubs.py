@@ -6,14 +6,11 @@ from attncourse.cells import exercise_of
 
 
 def stub_of(source: str) -> str:
-    """The answer cell with imports, decorators, signature and docstring, and nothing else."""
-    name = exercise_of(source)
-    if name is None:
-        raise ValueError(f"the first line is not `# exercise: <name>`: {source[:60]!r}")
-    tree = ast.parse(source)
+    """The answer cell with imports, decorators, signatures and docstrings, and nothing else."""
+    name, body = exercise_of(source), ast.parse(source).body
     answers = [
         node
-        for node in tree.body
+        for node in body
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name
     ]
     if len(answers) != 1:
@@ -22,38 +19,25 @@ def stub_of(source: str) -> str:
         )
     imports = [
         ast.get_source_segment(source, node)
-        for node in tree.body
+        for node in body
         if isinstance(node, (ast.Import, ast.ImportFrom))
     ]
-    parts = [f"# exercise: {name}", *imports]
-    return "\n".join(parts) + ("\n\n\n" if imports else "\n") + emptied(answers[0], source)
+    above = "\n".join([f"# exercise: {name}", *imports]) + ("\n\n" if imports else "")
+    return above + "\n" + emptied(answers[0], source.split("\n"))
 
 
-def emptied(answer: ast.FunctionDef | ast.ClassDef, source: str) -> str:
-    """The answer's text without the bodies of its functions, which say what is left to do."""
-    if isinstance(answer, ast.FunctionDef):
-        return unwritten(answer, source)
-    methods = [node for node in answer.body if isinstance(node, ast.FunctionDef)]
-    return "\n\n".join([opening(answer, source), *(unwritten(one, source) for one in methods)])
-
-
-def unwritten(function: ast.FunctionDef, source: str) -> str:
-    """A function's own text up to its body, then the line that says what is left to do."""
-    indent = " " * (function.col_offset + 4)
-    left = f'raise NotImplementedError("write {function.name} here")'
-    return f"{opening(function, source)}\n{indent}{left}"
-
-
-def opening(node: ast.FunctionDef | ast.ClassDef, source: str) -> str:
-    """The text of a function or class up to its body, its docstring included."""
-    lines = source.encode().split(b"\n")
-    start = min([node, *node.decorator_list], key=lambda part: part.lineno).lineno - 1
+def emptied(node: ast.FunctionDef | ast.ClassDef, lines: list[str]) -> str:
+    """The text of a function, or of a class and its methods, but for what is left to do."""
+    start = min(part.lineno for part in [node, *node.decorator_list]) - 1
     first = node.body[0]
-    if ast.get_docstring(node) is not None:
-        kept = lines[start : first.end_lineno]
-    else:
-        kept = [*lines[start : first.lineno - 1], lines[first.lineno - 1][: first.col_offset]]
+    documented = ast.get_docstring(node) is not None
+    kept = lines[start : first.end_lineno if documented else first.lineno - 1]
     # what stands before the first statement explains the answer
-    while not kept[-1].strip() or kept[-1].lstrip().startswith(b"#"):
+    while not kept[-1].strip() or kept[-1].lstrip().startswith("#"):
         kept.pop()
-    return b"\n".join(kept).decode().rstrip()
+    text = "\n".join(kept)
+    if isinstance(node, ast.ClassDef):
+        methods = [emptied(one, lines) for one in node.body if isinstance(one, ast.FunctionDef)]
+        return "\n\n".join([text, *methods])
+    indent = " " * (node.col_offset + 4)
+    return f'{text}\n{indent}raise NotImplementedError("write {node.name} here")'

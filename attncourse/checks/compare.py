@@ -17,8 +17,6 @@ BESIDE_THE_VALUE = attrgetter(
 
 def same(a: Observation, b: Observation, length: int) -> bool:
     """Whether two answers did the same, but for rounding."""
-    if "inconclusive" in (a.outcome, b.outcome):
-        return True
     if BESIDE_THE_VALUE(a) != BESIDE_THE_VALUE(b):
         return False
     if (a.too_many_elements > 0) != (b.too_many_elements > 0):

@@ -22,21 +22,19 @@ from torch.func import functional_call
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from . import elsewhere
+
 # the code of libraries is not the learner's: its lines are not counted, nor are those of the
 # implementations that a learner's test is given to call
 LIBRARIES = {
     "torch", "numpy", "einops", "jaxtyping", "beartype", "importlib", "contextlib", "unittest",
-    "difflib", "implementation", __name__,
+    "difflib", "implementation",
 }  # fmt: skip
+OURS = {__name__, elsewhere.__name__}
 
 
 # where Python loads a module: none of the lines that run meanwhile are the learner's either
 IMPORT = "importlib._bootstrap._find_and_load"
-
-
-def warm_up():
-    """Make torch load what its first call on the meta device needs: seconds, and never watched."""
-    torch.empty(2, 2, device="meta").square()
 
 
 def load(names):
@@ -59,7 +57,7 @@ def encode(value):
             "shape": list(number.shape),
             "device": number.device.type,
         }
-        if number.device.type != "meta":
+        if number.device.type != elsewhere.DEVICE:
             # a copy: one element may be called contiguous, whatever its stride
             packed = number.resolve_conj().cpu().clone(memory_format=torch.contiguous_format)
             raw = packed.reshape(-1).view(torch.uint8)
@@ -83,11 +81,12 @@ def decode(data, device="cpu"):
         raise ValueError("a value has one kind")
     if kind == "tensor":
         dtype = getattr(torch, content["dtype"])
-        if content["device"] == "meta" or device == "meta":
-            return torch.empty(content["shape"], dtype=dtype, device="meta")
+        if content["device"] == elsewhere.DEVICE:
+            return torch.empty(content["shape"], dtype=dtype, device=elsewhere.DEVICE)
         raw = bytearray(base64.b64decode(content["bytes"]))
         flat = torch.frombuffer(raw, dtype=dtype) if raw else torch.empty(0, dtype=dtype)
-        return flat.reshape(content["shape"]).to(device)
+        number = flat.reshape(content["shape"])
+        return elsewhere.Elsewhere(number) if device == elsewhere.DEVICE else number.to(device)
     if kind in ("list", "tuple"):
         return (list if kind == "list" else tuple)(decode(one, device) for one in content)
     if kind == "float":
@@ -137,7 +136,7 @@ class Watch:
 
     def trace(self, frame, event, arg):
         module = frame.f_globals.get("__name__") or ""
-        if module == __name__:
+        if module in OURS:
             return None
         if event == "call":
             name = f"{module}.{frame.f_code.co_qualname}"
@@ -272,8 +271,7 @@ def called(namespace, request, settings):
     if request["name"] not in namespace:
         nothing = {"value": encode(None), "steps": 0, "largest": 0, "settings": [], "printed": ""}
         return answer | {"outcome": "missing"} | nothing
-    device = request["device"]
-    leaves, inputs = [], []
+    device, leaves, inputs = request["device"], [], []
     places, given = len(request["args"]), len(request["args"]) + len(request["kwargs"])
     arguments = *request["args"], *request["kwargs"].values(), *request["weights"].values()
     for place, argument in enumerate(arguments):
@@ -292,15 +290,17 @@ def called(namespace, request, settings):
         inputs.append(value)
     kwargs = dict(zip(request["kwargs"], inputs[places:given], strict=True))
     weights = dict(zip(request["weights"], inputs[given:], strict=True))
-    if {"plain": "meta"} in ({"plain": device}, *request["args"], *request["kwargs"].values()):
-        warm_up()
     watch = Watch(request["forbidden"], request["max_steps"])
     watching = watch if request["watched"] else contextlib.nullcontext()
     operations = Operations()
     counting = operations if request["counted"] else contextlib.nullcontext()
+    # an answer may be told by name where to make its result
+    names = {"plain": device}, *request["args"], *request["kwargs"].values()
+    there = {"plain": elsewhere.DEVICE} in names
+    placed = elsewhere.another_device() if there else contextlib.nullcontext()
     value, printed = None, io.StringIO()
     try:
-        with silence() as printed, watching:
+        with silence() as printed, watching, placed:
             function = namespace[request["name"]]
             for operation in re.findall(
                 r"aten::(\w+)", str(getattr(function, "inlined_graph", ""))

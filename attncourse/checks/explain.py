@@ -12,7 +12,8 @@ from attncourse.checks import hints
 from attncourse.checks.compare import allowed, close, rounded_to
 from attncourse.checks.driver import DRAWN, UnfitError, Unsendable
 from attncourse.checks.exercise import Case, Exercise, is_floating
-from attncourse.checks.observation import Observation, Probe, uncalled
+from attncourse.checks.observation import Observation, uncalled
+from attncourse.checks.probes import Probe
 
 # what was wanted, what came, and what is said
 ALWAYS = {
@@ -55,7 +56,7 @@ def explain(
             return "wrong", error["text"], on
         where = f" (line {error['line'][0]}: {error['line'][1]})" if error.get("line") else ""
         says = f"{error['type']}: {error['text']}{where}"
-        if probe.way == "meta":
+        if probe.way == "elsewhere":
             return "wrong", hints.DEVICE, f"{on}: {says}"
         if got.is_test:
             return "wrong", f"your test refuses a right answer, {name}", says
@@ -85,7 +86,7 @@ def explain(
         sizes = f"one has {got.too_many_elements} numbers, {enough}"
         return "wrong", "a tensor made on the way is too large", f"{on}: {sizes}"
     if got.device != want.device and got.device and want.device:
-        return "wrong", hints.DEVICE, f"{on}: expected {want.device}, got {got.device}"
+        return "wrong", hints.DEVICE, f"{on}: the result is on the {got.device}"
     if not close(got.value, want.value, length):
         return "wrong", *explain_value(got.value, want.value, on, length)
     return "wrong", *explain_gradient(exercise, got.gradients, want.gradients, probe.case)

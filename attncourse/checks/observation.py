@@ -3,26 +3,20 @@
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
-
-import torch
-from torch import Tensor
+from typing import Any
 
 from attncourse.checks import driver
-from attncourse.checks.exercise import Case, Draw, Exercise, is_floating
+from attncourse.checks.elsewhere import DEVICE
+from attncourse.checks.exercise import Case, Exercise
+from attncourse.checks.probes import Probe
 
 Caller = Callable[[dict], dict]
 UNREADABLE = "the result cannot be read"
-# what a driver may say; that a probe is inconclusive is for this side alone to find
+# what a driver may say
 OUTCOMES = {"returned", "raised", "missing", "steps", "forbidden"}
 MAX_STEPS = 200_000
 # a test compares number by number, and may do so for many inputs
 TEST_FACTOR = 5
-# what torch says when a value is asked of a tensor that has none: no fault of the answer
-NO_VALUE = re.compile(
-    r"item\(\)|no data|_local_scalar_dense|nonzero|data-dependent|to numpy|aten::equal|"
-    r"[Mm]eta kernel"
-)
 # what Python and torch say where the call itself fails, before a line of the answer has run
 UNCALLED = re.compile(
     r"object is not callable|takes no arguments|positional argument|keyword argument|"
@@ -30,16 +24,6 @@ UNCALLED = re.compile(
 )
 # what calls of other things than functions give back
 UNFINISHED = ({"other": "generator"}, {"other": "coroutine"})
-
-
-class Probe(NamedTuple):
-    """One call to make, and which parts of what happens are compared."""
-
-    case: Case
-    way: str  # values, float32, meta or longer
-    cotangent: Tensor | None = None
-    # its tensors lie in memory by columns: view cannot join their axes, as reshape can
-    by_columns: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,37 +56,6 @@ def local(function: Callable) -> Caller:
     return call
 
 
-def probes(exercise: Exercise, draw: Draw) -> Iterator[Probe]:
-    """Every case as drawn; then the first in float32, on the meta device, and longer."""
-    cases = list(exercise.draw_cases(draw))
-    for place, case in enumerate(cases):
-        by_columns = place % 2 == 1 and exercise.kind != "test"
-        yield Probe(case, "values", cotangent(exercise, case), by_columns)
-    first = cases[0]
-    # the case with the most tensors has a mask, if there is one: it may take another branch
-    for case in {id(c): c for c in (first, max(cases, key=tensors))}.values():
-        if exercise.floating and any(is_floating(x) for x in case.args):
-            yield Probe(replace(case.float(), gradient=False), "float32")
-        if tensors(case):
-            name = f"{case.name}, on the meta device"
-            yield Probe(replace(case, name=name, gradient=False), "meta")
-    for case in cases:
-        if case.longer:
-            yield Probe(replace(case, gradient=False), "longer")
-
-
-def tensors(case: Case) -> int:
-    return sum(isinstance(x, Tensor) for x in (*case.args, *case.kwargs.values()))
-
-
-def cotangent(exercise: Exercise, case: Case) -> Tensor | None:
-    """What the gradient is taken along: all different, so that no direction hides."""
-    if not (exercise.differentiable and case.gradient):
-        return None
-    value = case.result(exercise.reference_answer)
-    return torch.linspace(-1, 2, value.numel(), dtype=torch.float64).cos().reshape(value.shape)
-
-
 def observe(
     exercise: Exercise, caller: Caller, probe: Probe, device: str, forbidden: tuple[str, ...]
 ) -> Observation:
@@ -114,7 +67,7 @@ def observe(
     request = case.sent | {
         "name": exercise.name,
         "before": [driver.encode(x) for x in longer.args] if again else None,
-        "device": "meta" if probe.way == "meta" else device,
+        "device": DEVICE if probe.way == "elsewhere" else device,
         "by_columns": probe.by_columns,
         "cotangent": None if probe.cotangent is None else driver.encode(probe.cotangent),
         # our own functions are only looked at for loops: being watched is slow
@@ -160,20 +113,18 @@ def growth(answer: dict[str, Any], longer: dict[str, Any], allowed: float) -> Ob
 
 def read(exercise: Exercise, probe: Probe, answer: dict[str, Any]) -> Observation:
     """An answer's plain data as an observation."""
-    error, outcome = answer["error"], answer["outcome"]
-    if outcome == "raised" and probe.way == "meta" and NO_VALUE.search(error["text"]):
-        outcome = "inconclusive"
+    outcome = answer["outcome"]
     # a test tells by raising: what it returns says nothing
     value = answer["value"]
     # what could not be called is no test yet
-    is_test = exercise.kind == "test" and not (uncalled(error) or value in UNFINISHED)
+    is_test = exercise.kind == "test" and not (uncalled(answer["error"]) or value in UNFINISHED)
     return Observation(
         outcome=outcome,
         value=None if is_test else driver.decode(value),
         device=None if is_test else device_of(value),
         changed=tuple(changes(probe.case, answer["after"])),
         gradients=answer["gradients"] and tuple(driver.decode(x) for x in answer["gradients"]),
-        error=error,
+        error=answer["error"],
         called=answer["called"],
         steps=int(answer["steps"]),
         too_many_elements=too_many(int(answer["largest"]), probe.case.max_elements),
@@ -221,7 +172,7 @@ def changes(case: Case, after: list | None) -> Iterator[int]:
     before = [*case.sent["args"], *case.sent["kwargs"].values()]
     for place, (old, new) in enumerate(zip(before, after, strict=True)):
         writable = "tensor" in old or "list" in old
-        same = device_of(new) == "meta" or new == driver.MARKED or anywhere(new) == anywhere(old)
+        same = device_of(new) == DEVICE or new == driver.MARKED or anywhere(new) == anywhere(old)
         if writable and not same:
             yield place
 

@@ -4,7 +4,7 @@ It limits the process, hides what the exercises ask for, and makes check and its
 an answer cell that still calls them does no harm. Then it loads torch, once: each kernel is a copy
 of this process, and ends with all that it has started.
 
-It reads lines of JSON: first the driver's source, then the file of a kernel to start, or null to
+It reads lines of JSON: first the driver's sources, then the file of a kernel to start, or null to
 end it. It answers `ready`, `started`, `ended` (by itself) and `stopped`.
 """
 
@@ -53,10 +53,15 @@ def silent_checks():
     sys.modules |= {package.__name__: package, notebook.__name__: notebook}
 
 
-def load_driver(source):
-    driver = sys.modules["attncourse_driver"] = ModuleType("attncourse_driver")
-    exec(compile(source, "attncourse_driver", "exec"), vars(driver))
-    driver.warm_up()
+def load_driver(sources):
+    """Make a package of these modules, each of which may import those before it."""
+    package = sys.modules["attncourse_driver"] = ModuleType("attncourse_driver")
+    package.__path__ = []
+    for name, source in sources.items():
+        module = sys.modules[f"{package.__name__}.{name}"] = ModuleType(f"attncourse_driver.{name}")
+        setattr(package, name, module)
+        module.__package__ = package.__name__
+        exec(compile(source, module.__name__, "exec"), vars(module))
 
 
 def serve(requests, answers):

@@ -159,7 +159,7 @@ def fresh_kernel(server: KernelServer, given: list[str]) -> Iterator[GradingKern
 
 def driver(call: str, *values) -> str:
     """An expression that has the driver do something, whatever the learner's names mean."""
-    return "__import__('sys').modules['attncourse_driver']." + call.format(*values)
+    return "__import__('sys').modules['attncourse_driver.driver']." + call.format(*values)
 
 
 def given_up(why: str, seconds: float) -> LostKernelError:

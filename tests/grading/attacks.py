@@ -44,7 +44,7 @@ class Liar(torch.Tensor):
     def __torch_function__(cls, function, types, args=(), kwargs=None):
         return True
 """
-RESPOND = "import sys\nsys.modules['attncourse_driver'].respond = lambda names, request: "
+RESPOND = "import sys\nsys.modules['attncourse_driver.driver'].respond = lambda names, request: "
 ATTACKS = {
     "patched comparisons": unsafe(
         "torch.allclose = torch.equal = torch.Tensor.equal = torch.Tensor.allclose = "

@@ -1,4 +1,4 @@
-"""A small course of two chapters to publish."""
+"""A small course of two chapters, to make notebooks of."""
 
 import shutil
 from pathlib import Path
@@ -6,20 +6,105 @@ from types import SimpleNamespace
 
 import pytest
 
-SAMPLE = Path(__file__).parent / "sample"
+from tests import ROOT
+
+CONTENTS = """
+root: index
+parts:
+- numbered: true
+  chapters:
+  - {file: chapters/first, sections: [{file: exercises/first}]}
+  - {file: chapters/second, sections: [{file: exercises/second}]}
+"""
+FIRST = """# The first `chapter`
+
+A sentence.
+
+$$a$$ (eq-one)
+
+## A section
+
+```{code-cell} python3
+---
+tags: [hide-input]
+mystnb:
+  figure:
+    caption: What the cell *draws*.
+    name: fig-cell
+---
+draw()
+```
+
+### Deeper
+
+## Last
+"""
+SOLUTIONS = """---
+file_format: mystnb
+kernelspec:
+  display_name: Python 3
+  name: python3
+---
+
+# Exercises
+
+## Double it
+
+```{code-cell} python3
+:tags: [answer]
+# exercise: twice
+def twice(x):
+    return 2 * x
+```
+
+## Mend it
+
+```{code-cell} python3
+:tags: [stub]
+# exercise: mended
+def mended(x):
+    return x - 1
+```
+
+```{code-cell} python3
+:tags: [answer]
+# exercise: mended
+def mended(x):
+    return x + 1
+```
+"""
+SOURCES = """
+@article{many, author={Vaswani, A. and Shazeer, N. and Parmar, N.}, year={2017}, eprint={1706.0}}
+@article{two, author={de la Cruz, Ana and M{\\"u}ller, Bo}, year={2001}, doi={10.1/x}}
+@article{one, author={Noether, Emmy}, year={1918}, url={https://example.org}}
+"""
+FILES = {
+    "_toc.yml": CONTENTS,
+    "index.md": "# Home\n",
+    "chapters/first.md": FIRST,
+    "chapters/second.md": "# The second\n",
+    "solutions/first.md": SOLUTIONS,
+    "solutions/second.md": SOLUTIONS,
+    "exercises/first.md": "",
+    "reference/references.bib": SOURCES,
+    "package/code.py": "class One:\n    @property\n    def b(self):\n        return 1\n",
+}
+
+
+EXERCISES = {
+    name: SimpleNamespace(name=name, kind="build", difficulty=2, minutes=5, points=1)
+    for name in ("twice", "mended")
+}
 
 
 @pytest.fixture
 def course(tmp_path: Path, monkeypatch) -> Path:
-    """A copy of the sample course, which lives at no address but that of its configuration."""
-    monkeypatch.delenv("GITHUB_REPOSITORY", raising=False)
-    return shutil.copytree(SAMPLE, tmp_path / "course")
-
-
-@pytest.fixture
-def exercises() -> dict:
-    """The cards of the sample's exercises."""
-    return {
-        "twice": SimpleNamespace(kind="build", difficulty=2, minutes=5, points=1),
-        "mended": SimpleNamespace(kind="debug", difficulty=2, minutes=5, points=2),
-    }
+    """The folder of the small course, whose chapters have the same exercises."""
+    monkeypatch.setenv("GITHUB_REPOSITORY", "someone/course")
+    monkeypatch.setattr("attncourse.checks.exercises", lambda _: EXERCISES)
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for name in ("_config.yml", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path)
+    return tmp_path

@@ -21,7 +21,7 @@ def begun(tmp_path_factory) -> Path:
     unused = shutil.ignore_patterns("__pycache__", "theme")
     for part in PARTS:
         shutil.copytree(ROOT / part, course / part, ignore=unused)
-    for file in ("_toc.yml", "_config.yml", "pyproject.toml", "requirements.txt"):
+    for file in ("_toc.yml", "_config.yml", "pyproject.toml", "requirements.txt", "index.md"):
         shutil.copy(ROOT / file, course)
     # chapters include the tables of results
     shutil.copytree(ROOT / "benchmarks" / "results", course / "benchmarks" / "results")

@@ -112,6 +112,8 @@ variants.wrong(exercise, plain, {
     "no window is more than twice as long as the sequence, or its error is caught: try a symmetric "
     "and a causal one, and let errors out": (
         "= TRIALS", "= [one for one in TRIALS if one.width < 7]"),
+    "no window has width 1, where a query has one key, itself: try both kinds": (
+        "= TRIALS", "= [one for one in TRIALS if one.width > 1]"),
     "every window has width 1, where a query has one key, itself: try wider ones": (
         trials("one._replace(width=1)")),
     # in short windows alone the ends are out of sight

@@ -117,6 +117,7 @@ OWN = 'RIGHT["a right attention"](*before)'
 INPUTS, DRAWN = "inputs(*batch, dtype=dtype)", "dtype=dtype"
 LIKE = "assert (got.shape, got.dtype) == (want.shape, want.dtype)"
 APART = "(got - want).abs().max()"
+FIRST = "close(*(x.reshape(-1, *x.shape[-2:])[0] for x in (got, want)))"
 variants.right(
     exercise,
     against_the_formula,
@@ -144,6 +145,11 @@ variants.wrong(exercise, against_the_formula, {
         (CLOSE, 'agreed = torch.allclose(got, want), "they differ"', UNCHANGED, "assert agreed")],
     "it looks at the shape only: compare the numbers, too": (
         CLOSE, "assert got.shape == want.shape", UNCHANGED, "pass"),
+    "only the first query is compared: a wrong row below it passes": (
+        CLOSE, f"{LIKE}\n            close(got[..., 0, :], want[..., 0, :])",
+        DRAWN, f"{DRAWN}, large=1.0 if masked else 1000.0"),
+    "only the first sentence of a batch is compared: the others may have its keys or its mask": (
+        CLOSE, f"{LIKE}\n            {FIRST}"),
     "one number that is right is enough for it: ask for all of them, not for any": (
         CLOSE, "assert got.dtype == want.dtype and got.isclose(want).any()"),
     "it compares means only: right numbers in the wrong places pass": (
@@ -168,6 +174,9 @@ variants.wrong(exercise, against_the_formula, {
         DRAWN, f"{DRAWN}, sizes=(3, 5, 64, 2)"),
     "no mask is ever tried": (MASKS, "(None,)"),
     "a mask is always there: try it without one, too": (MASKS, "(some_keys,)"),
+    "no two sentences of a batch have masks of their own: give each another one": [
+        (MASKS, "(None, lambda *shape: some_keys(*shape[-2:]))"),
+        (MASKS, f"{MASKS}[: 1 + (not batch)]")],
     "the mask allows everything, so it may as well be ignored: forbid some keys": (
         MASKS, "(None, lambda *shape: torch.ones(shape, dtype=torch.bool))"),
     "no query is without a key: try a row of the mask that is all False": (
@@ -178,6 +187,7 @@ variants.wrong(exercise, against_the_formula, {
         "BATCHES", "((2,), (2,))"),
     "every input has a batch: try two matrices without one, too": ("BATCHES", "((2,), (2, 3))"),
     "no input has a batch: try leading axes, too": ("BATCHES", "((), ())"),
+    "there is one leading axis at most: try two, too": ("BATCHES", "((), (2,))"),
     "two matrices without a mask show little: try masks, leading axes, large scores and two "
     "dtypes": simple,
     "it does not look whether the inputs are still the same after the call": (UNCHANGED, "pass"),
@@ -191,6 +201,8 @@ variants.wrong(exercise, against_the_formula, {
         CLOSE, "close(got.float(), want.float())"),
     "the tolerance is too wide: wrong numbers pass, too": (
         CLOSE, f"{LIKE} and torch.allclose(got, want, atol=1.0)"),
+    "in float32 the tolerance is too wide: right ones agree to a hundredth and better": (
+        CLOSE, f"{LIKE} and torch.allclose(got, want, atol=1e-6 if dtype.itemsize > 4 else 0.5)"),
     "it asks for equal bits: another order of the same sums is right, too. Allow rounding": (
         WANT, OWN, CLOSE, "assert got.dtype == want.dtype and got.equal(want)"),
     "its own formula does not divide by sqrt(d_k), so it refuses what is right": (

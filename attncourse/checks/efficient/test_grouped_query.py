@@ -121,6 +121,9 @@ variants.wrong(exercise, against_the_formula, {
         CLOSE, "torch.allclose(got, want)", UNCHANGED, "pass"),
     "it looks at the shape only: compare the numbers, too": (
         CLOSE, "assert got.shape == want.shape", UNCHANGED, "pass"),
+    "only the first query is compared: a wrong row below it passes": (
+        CLOSE, "assert got.dtype == want.dtype\n"
+               "            close(got[..., 0, :], want[..., 0, :])"),
     "what it expects comes from the function itself: work it out without it": (
         WANT, "grouped(*before)"),
     "there is always one group, so all heads share it: try more groups": (
@@ -135,6 +138,9 @@ variants.wrong(exercise, against_the_formula, {
     "no mask is ever tried": (MASKS, "(None,)"),
     "a mask is always there: try it without one, too": (MASKS, "(some_keys,)"),
     "all heads have the same mask: give each head its own": ("heads[0], q.shape", "1, q.shape"),
+    "no two sentences of a batch have masks of their own: give each another one": [
+        (MASKS, "(None, lambda *shape: some_keys(*shape[-3:]))"),
+        (MASKS, f"{MASKS}[: 1 + (not batch)]")],
     "no query is without a key: try a row of the mask that is all False": (
         MASKS, "(None, lambda *shape: some_keys(*shape, empty=9))"),
     "all scores are small: try some of a thousand, where exp overflows": (

@@ -177,6 +177,8 @@ variants.wrong(exercise, plain, {
         "LENGTHS", "((False, 3, 5), (True, 6, 6))"),
     "there are always as many queries as keys: without causal, try fewer": (
         "LENGTHS", "((False, 5, 5), (True, 20, 20))"),
+    "the values are as wide as the keys: give them a width of their own": (
+        DRAWN, f"{DRAWN[:-1]}, (2, 2))"),
     "q and k are positive, where elu(x) + 1 is x + 1: draw negative numbers as well": (
         DRAWN, f"{DRAWN}\n        q, k = q.abs(), k.abs()"),
     "every input has one batch axis: try two matrices, too, or two leading axes": (

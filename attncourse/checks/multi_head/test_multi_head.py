@@ -105,6 +105,11 @@ variants.wrong(exercise, plain, {
         *agreeing("assert got.shape == want.shape"), UNCHANGED, "True"),
     "one number that is right is enough for it: ask for all of them, not for any": (
         agreeing("assert got.dtype == want.dtype and got.isclose(want).any()")),
+    "only the first query is compared: a wrong row below it passes": (
+        agreeing(f"assert {ALIKE}\n            close(got[..., 0, :], want[..., 0, :])")),
+    "only the first sentence of a batch is compared: the others may have its keys or its mask": (
+        agreeing(f"assert {ALIKE}\n            "
+                 "close(*(x.reshape(-1, *x.shape[-2:])[0] for x in (got, want)))")),
     "it compares means only: right numbers in the wrong places pass": (
         agreeing("close(got.mean(), want.mean())")),
     "it compares each row after sorting it: right numbers in the wrong heads pass": (
@@ -130,8 +135,10 @@ variants.wrong(exercise, plain, {
         "map(torch.ones_like, inputs(*batch, heads=heads, dtype=dtype))"),
     "no mask is ever tried": (MASKS, "(None,)"),
     "a mask is always there: try it without one, too": (MASKS, "(some_keys,)"),
-    "one mask serves the whole batch, and meets no axis but its own: give each sentence its mask": (
-        "make(*batch, ", "make("),
+    "no two sentences have masks of their own, so they meet any axis: give each another one": [
+        ("make(*batch, ", "make("), (MASKS, f"{MASKS}[: 1 + (not batch)]"),
+        (MASKS, "(None, lambda *n: some_keys(*n[-2:]).expand(n))"),
+        (MASKS, "(None, lambda *n: some_keys(*n[-2:]).expand(n))", HEADS[1], "32, 3)")],
     "the mask allows everything, so it may as well be ignored: forbid some keys": (
         MASKS, "(None, lambda *n: torch.ones(n, dtype=torch.bool))"),
     "no query is without a key: try a row of the mask that is all False": (

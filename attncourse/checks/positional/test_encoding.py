@@ -41,7 +41,7 @@ def cases(draw):
 
 @exercise.reference
 def column_by_column(encode):
-    for n, d in ((1, 2), (3, 5), (98, 6)):
+    for n, d in ((1, 1), (3, 5), (98, 6)):
         got = encode(n, d)
         assert got.shape == (n, d) and got.dtype in (torch.float32, torch.float64)
         for column in range(d):
@@ -52,8 +52,8 @@ def column_by_column(encode):
 
 @exercise.valid
 def plain(encode):
-    # more rows than 96, one row, an odd width and an even one
-    for n, d in ((100, 6), (5, 7), (1, 3)):
+    # more rows than 96, one row, an odd width and an even one, one column
+    for n, d in ((100, 6), (5, 7), (1, 1)):
         got = encode(n, d)
         column = torch.arange(d)
         rates = 10000.0 ** (-(column - column % 2).double() / d)
@@ -66,7 +66,7 @@ def plain(encode):
 
 @exercise.valid
 def by_its_properties(encode):
-    assert encode(1, 2).shape == (1, 2)
+    assert encode(1, 1).tolist() == [[0]]
     for n, d in ((100, 8), (6, 9)):
         got = encode(n, d)
         assert got.shape == (n, d) and got.dtype != torch.float16
@@ -84,7 +84,7 @@ def by_its_properties(encode):
             assert far.abs().max() < 1e-3
 
 
-SIZES, SHAPE = "((100, 6), (5, 7), (1, 3))", "assert got.shape == want.shape"
+SIZES, SHAPE = "((100, 6), (5, 7), (1, 1))", "assert got.shape == want.shape"
 DTYPE = "assert got.dtype in (torch.float32, torch.float64)"
 CLOSE = "assert torch.allclose(got.double(), want, rtol=0, atol=1e-3)"
 WANT = "torch.where(column % 2 == 0, angles.sin(), angles.cos())"
@@ -144,6 +144,9 @@ variants.wrong(exercise, plain, {
     "it looks at the first two pairs only: the frequencies of others may be anything": (
         SIZES, "((100, 4), (100, 3), (1, 3))"),
     "it looks at the last row only: look at all of them": looking_at("[-1]", DTYPE),
+    "it looks at every tenth row only: look at all of them": [
+        looking_at("[::10]", DTYPE),
+        (*looking_at("[::10]", DTYPE), SIZES, "((100, 6), (100, 7), (1, 1))")],
     "it looks at one row only: look at all of them": looking_at("[-3:][:1]", DTYPE),
     "a NaN passes: it is not larger than any bound. Ask for small differences of all": (
         CLOSE, "assert not ((got - want).abs() > 1e-3).any()"),
@@ -159,14 +162,19 @@ variants.wrong(exercise, plain, {
     "a table of 96 rows goes unseen: n may be 100": (SIZES, "((70, 6), (5, 7), (1, 3))"),
     "a table of 64 rows shows at n = 65, one of 96 does not: n may be 100": (
         SIZES, "((65, 6), (5, 7))"),
+    "n is always 100: an encoding may pay no heed to it": (
+        SIZES, "((100, 6), (100, 7), (100, 1))"),
     "one row goes unseen: an encoding may lose its axis where n is 1": (
-        SIZES, "((100, 6), (5, 7))"),
+        SIZES, "((100, 6), (5, 7), (4, 1))"),
+    "one column goes unseen: an encoding may lose its axis where d is 1": (
+        SIZES, "((100, 6), (5, 7), (1, 3))"),
+    "n and d are never 1: an encoding may lose an axis of that size": (SIZES, "((100, 6), (5, 7))"),
     "the dtype of the result is not looked at: float32 or float64 is right": (DTYPE, ""),
     "the shape is not looked at, and comparing broadcasts: assert the shape first": (
         SHAPE, "", CLOSE, "assert (got - want).abs().max() < 1e-3"),
     "it compares, but what comes of it is printed or returned: assert it": ("assert ", ""),
-    "the tolerance is too narrow: to 0.001 is right, and allclose asks for more by itself": (
-        "atol=1e-3", "atol=1e-4"),
+    "the tolerance is too narrow: to 0.001 is right, and allclose asks for more by itself": [
+        ("atol=1e-3", "atol=1e-4"), ("atol=1e-3", "atol=1e-9")],
     "the tolerance is too wide: wrong numbers pass, too": ("atol=1e-3", "atol=0.1"),
     "it asks for equal bits: float32 rounds, and that is right, too. Allow rounding": (
         CLOSE, "assert got.double().equal(want)"),

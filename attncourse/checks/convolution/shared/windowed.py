@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import torch
 
+from attncourse.checks.dot_product.shared.attentions import ROUGH
+
 
 def plain(q, k, v, width, causal=False):
     n = q.shape[-2]
@@ -58,6 +60,8 @@ WRONG = {
     "rounds an even causal width down": (CAUSAL, "((width - 1) // 2 * 2, 0)"),
     "looks ahead where it should be causal": (CAUSAL, "(0, width - 1)"),
     "has no window, but for the causal order": (SIDES, "(n, 0) if causal else (n, n)"),
+    "looks to both sides where the width is 1": (SYMMETRIC, "(max(width // 2, 1),) * 2"),
+    "looks back where the causal width is 1": (CAUSAL, "(max(width - 1, 1), 0)"),
     "joins the two ends": (OFFSET, f"({OFFSET} + n // 2) % n - n // 2"),
     "attends to zeros beyond the ends": (
         OFFSET, "torch.arange(-left, n + right) - torch.arange(n)[:, None]",
@@ -77,6 +81,9 @@ WRONG = {
     "is right only without a batch": (SOFTMAX, SOFTMAX.replace("dim=-1", "dim=1")),
     "cannot do without a batch": ("k.mT", "k.transpose(1, 2)"),
     "can do with one leading axis at most": ("k.mT", "k.transpose(min(k.dim() - 2, 1), -1)"),
+    "takes the first sentence's keys for all": ("k.mT", "(k if k.dim() < 3 else k[:1]).mT"),
+    "is wrong in its last row": (MEAN, "weights @ v + (torch.arange(n) == n - 1)[:, None]"),
+    "gives float32 rounded to 8 bits": (f"return {MEAN}", f"out = {MEAN}\n    return {ROUGH}"),
     "gives the rows in reverse": (MEAN, "(weights @ v).flip(-2)"),
     "always returns float32": (MEAN, "(weights @ v).float()"),
     "always returns float64": (MEAN, "(weights @ v).double()"),
@@ -95,8 +102,8 @@ class Trial(NamedTuple):
     causal: bool
 
 
-# what a test needs: both kinds of window, an even one, each far beyond the length; no leading
-# axis, one and two, and each dtype
+# what a test needs: both kinds of window, an even one, each of width 1 and far beyond the length;
+# no leading axis, one and two, and each dtype
 TRIALS = (
     Trial((), torch.float64, 3, False),
     Trial((2,), torch.float32, 5, False),
@@ -104,6 +111,8 @@ TRIALS = (
     Trial((2, 3), torch.float64, 4, True),
     Trial((2,), torch.float64, 21, False),
     Trial((), torch.float64, 21, True),
+    Trial((2,), torch.float64, 1, False),
+    Trial((2,), torch.float64, 1, True),
 )
 
 

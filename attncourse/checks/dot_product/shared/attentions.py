@@ -1,7 +1,5 @@
 """The attentions that a learner's test meets: right ones and, made of the first, wrong ones."""
 
-import math
-
 import torch
 
 
@@ -41,9 +39,17 @@ RIGHT = {
 }
 SCALED = "q @ k.mT / q.shape[-1] ** 0.5"
 SOFTMAX = "scores.softmax(dim=-1)"
-FILL = "-torch.inf"
+START, FILL = f"scores = {SCALED}", "-torch.inf"
 EMPTY_ROW = ".masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)"
 MEAN = "weights @ v"
+ROUGH = "out if out.dtype == torch.float64 else out.to(torch.float8_e5m2).float()"
+
+
+def if_masked(change: str) -> tuple[str, str]:
+    """The edit that makes this of a mask before it is used."""
+    return START, f"mask = mask if mask is None else {change}\n    {START}"
+
+
 # what each wrong attention does, and the edits that make it of the plain one
 WRONG = {
     "forgets to scale": (SCALED, "q @ k.mT"),
@@ -53,7 +59,10 @@ WRONG = {
     "takes the softmax over the queries": (SOFTMAX, "scores.softmax(dim=-2)"),
     "is right only without a batch": (SOFTMAX, "scores.softmax(dim=1)"),
     "is right only with one batch axis": (SOFTMAX, "scores.softmax(dim=2)"),
+    "is right with at most one leading axis": (
+        SOFTMAX, "scores.softmax(dim=-1 if scores.dim() < 4 else -2)"),
     "cannot do without a batch": ("q @ k.mT", 'torch.einsum("...bid,...bjd->...bij", q, k)'),
+    "takes the first sentence's keys for all": ("k.mT", "(k if k.dim() < 3 else k[:1]).mT"),
     "wants as many queries as keys": ("k.mT", "k.view_as(q).mT"),
     "overflows for large scores": (SOFTMAX, "scores.exp() / scores.exp().sum(-1, keepdim=True)"),
     "hides later keys unasked": (SCALED, f"{SCALED} - 1e30 * torch.ones_like(q @ k.mT).triu(1)"),
@@ -61,21 +70,30 @@ WRONG = {
     "returns the weights": (MEAN, "weights"),
     "transposes its result": (MEAN, "(weights @ v).mT"),
     "gives the rows in reverse": (MEAN, "(weights @ v).flip(-2)"),
+    "is wrong in its last row": (
+        MEAN, "weights @ v + (torch.arange(q.shape[-2]) == q.shape[-2] - 1)[:, None]"),
+    "gives float32 rounded to 8 bits": (f"return {MEAN}", f"out = {MEAN}\n    return {ROUGH}"),
     "always returns float32": (MEAN, "(weights @ v).float()"),
     "always returns float64": (MEAN, "(weights @ v).double()"),
     "takes the mask the other way round": ("~mask", "mask", "mask.any", "mask.all"),
     "ignores the mask": ("mask is not None", "False"),
     "cannot do without a mask": ("mask is not None", "True"),
+    "takes the first sentence's mask for all": if_masked("mask[(0,) * (mask.dim() - 2)]"),
+    "takes the sentences' masks in reverse": if_masked("mask.flip(0) if mask.dim() > 2 else mask"),
+    "takes the first query's keys for all": if_masked("mask[..., :1, :]"),
+    "scales only where there is no mask": (SCALED, f"{SCALED[:-3]}(0.5 if mask is None else 0)"),
     "fills with 0": (FILL, "0.0"),
     "fills with -5": (FILL, "-5.0"),
     "masks after the softmax": (FILL, "scores", ".any(dim=-1, keepdim=True)", ""),
     "gives NaN where a query may attend nowhere": (EMPTY_ROW, ""),
     "attends everywhere where a query may attend nowhere": (EMPTY_ROW, "", FILL, "-1e30"),
+    "gives zeros everywhere where one query may attend nowhere": (
+        EMPTY_ROW, ".masked_fill(~mask.any(dim=-1).all(), 0.0)"),
     "changes q": (f"scores = {SCALED}", "q /= q.shape[-1] ** 0.5\n    scores = q @ k.mT"),
     "changes k": (f"scores = {SCALED}", "k /= q.shape[-1] ** 0.5\n    scores = q @ k.mT"),
     "changes v": (MEAN, "weights @ v.mul_(2) / 2"),
     "changes the mask": ("(~mask,", "(mask.logical_not_(),", "~mask.any", "mask.all"),
-}
+}  # fmt: skip
 
 
 def inputs(*batch, sizes=(3, 5, 6, 2), large=1000.0, dtype=torch.float64, seed=0):
@@ -89,8 +107,9 @@ def inputs(*batch, sizes=(3, 5, 6, 2), large=1000.0, dtype=torch.float64, seed=0
 
 
 def some_keys(*shape, empty=1):
-    """A mask that leaves out one key of three, and every key in the row `empty`."""
-    mask = torch.arange(math.prod(shape)).reshape(shape) % 3 != 1
+    """A mask that leaves out one key of three, others in each row, and all in the row `empty`."""
+    order = torch.rand(shape, generator=torch.Generator().manual_seed(1)).argsort(dim=-1)
+    mask = order % 3 != 1
     mask[..., empty : empty + 1, :] = False
     return mask
 

@@ -60,6 +60,9 @@ SAME = (
     "cannot do without a mask", "masks after the softmax", "changes q", "changes the mask",
     "gives NaN where a query may attend nowhere",
     "attends everywhere where a query may attend nowhere",
+    "gives zeros everywhere where one query may attend nowhere",
+    "takes the first query's keys for all", "scales only where there is no mask",
+    "is wrong in its last row", "gives float32 rounded to 8 bits",
 )  # fmt: skip
 # what each wrong one does, and the edits that make it of the plain one
 WRONG = {does: attentions.WRONG[does] for does in SAME} | {
@@ -80,6 +83,13 @@ WRONG = {does: attentions.WRONG[does] for does in SAME} | {
         MEAN, "(weights @ v).unflatten(-3, (groups, -1)).mean(-3)"
               ".repeat_interleave(heads // groups, dim=-3)"),
     "takes the softmax over the heads": (SOFTMAX, "scores.softmax(dim=-3)"),
+    "takes the first sentence's keys for all": (
+        SPREAD, f"(x if x.dim() < 4 else x[:1]).{SPREAD[2:]}"),
+    "takes the first sentence's mask for all": attentions.if_masked(
+        "mask[(0,) * (mask.dim() - 3)]"),
+    "takes the sentences' masks in reverse": attentions.if_masked(
+        "mask.flip(0) if mask.dim() > 3 else mask"),
+    "takes the heads' masks in reverse": attentions.if_masked("mask.flip(-3)"),
     "takes one head's mask for all": (
         START, f"{START}\n    if mask is not None:\n"
                "        mask = mask.broadcast_to(*q.shape[:-1], k.shape[-2])[..., :1, :, :]"),

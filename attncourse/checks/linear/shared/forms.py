@@ -5,6 +5,8 @@ Each is handed over as its source, so it stands alone.
 
 import torch
 
+from attncourse.checks.dot_product.shared.attentions import ROUGH
+
 
 def as_a_matrix(q, k, v, causal=False):
     phi_q = torch.nn.functional.elu(q) + 1
@@ -79,6 +81,12 @@ WRONG = {
     "cannot do without a batch": (PRODUCT, 'torch.einsum("...bid,...bjd->...bij", phi_q, phi_k)'),
     "takes the first sentence's queries for all, with two leading axes": (
         PRODUCT, "(phi_q if q.dim() < 4 else phi_q[:1, :1]) @ phi_k.mT"),
+    "takes the first sentence's keys for all": (
+        "phi_k.mT", "(phi_k if k.dim() < 3 else phi_k[:1]).mT"),
+    "wants values as wide as the keys": (MEAN, "weights @ v.view_as(k)"),
+    "is wrong in its last row": (
+        MEAN, "weights @ v + (torch.arange(q.shape[-2]) == q.shape[-2] - 1)[:, None]"),
+    "gives float32 rounded to 8 bits": (f"return {MEAN}", f"out = {MEAN}\n    return {ROUGH}"),
     "has a leading axis too many": (MEAN, "(weights @ v)[None]"),
     "wants as many queries as keys": ("phi_k.mT", "phi_k.view_as(phi_q).mT"),
     "always returns float32": (MEAN, "(weights @ v).float()"),

@@ -2,7 +2,7 @@
 
 import torch
 
-from attncourse.checks.dot_product.shared.attentions import formula
+from attncourse.checks.dot_product.shared.attentions import ROUGH, formula
 from attncourse.checks.multi_head.shared.heads import join, split
 
 
@@ -54,6 +54,8 @@ EMPTY_ROW = "weights.masked_fill(~mask, 0.0)"
 HEAD_AXIS = "mask = mask.unsqueeze(-3)"
 JOIN = ".transpose(-3, -2).flatten(-2)"
 END = f"(weights @ v){JOIN}"
+# the masks of all sentences one after the other, as often as there are heads
+REPEATED = "mask.reshape(-1, *mask.shape[-2:]).repeat(heads, 1, 1).reshape(*q.shape[:-1], -1)"
 FIRST = "(torch.arange(heads) < max(1, heads - 1))[:, None, None]"
 # what each wrong one does, and the pieces of the plain one with what takes their place
 WRONG = {
@@ -77,6 +79,7 @@ WRONG = {
     "takes the softmax over the heads": (SOFTMAX, "scores.softmax(dim=-3)"),
     "is right only without a batch": (SOFTMAX, "scores.softmax(dim=2)"),
     "cannot do without a batch": ("q @ k.mT", 'torch.einsum("...bhid,...bhjd->...bhij", q, k)'),
+    "takes the first sentence's keys for all": ("k.mT", "(k if k.dim() < 4 else k[:1]).mT"),
     "wants as many queries as keys": ("k.mT", "k.view_as(q).mT"),
     "overflows for large scores": (SOFTMAX, "scores.exp() / scores.exp().sum(-1, keepdim=True)"),
     "averages the keys": ("weights @ v", "weights @ k"),
@@ -84,6 +87,12 @@ WRONG = {
     "always returns float64": (JOIN, f"{JOIN}.double()"),
     "lines up the mask with the heads": (HEAD_AXIS, "mask = mask"),
     "counts the mask's axes from the front": (HEAD_AXIS, "mask = mask.unsqueeze(1)"),
+    "takes the first sentence's mask for all": (HEAD_AXIS, "mask = mask[(0,) * (mask.dim() - 2)]"),
+    "takes the sentences' masks in reverse": (
+        HEAD_AXIS, f"{HEAD_AXIS}\n        mask = mask.flip(0) if mask.dim() > 3 else mask"),
+    "repeats the masks sentence by sentence, not head by head": (HEAD_AXIS, f"mask = {REPEATED}"),
+    "takes the first query's keys for all": (HEAD_AXIS, "mask = mask[..., None, :1, :]"),
+    "scales only where there is no mask": (WIDTH, f"{WIDTH[:-3]}(0.5 if mask is None else 0)"),
     "masks the first head only": (
         HEAD_AXIS, f"{HEAD_AXIS} | (torch.arange(heads) > 0)[:, None, None]"),
     "takes the mask the other way round": (HEAD_AXIS, "mask = ~mask.unsqueeze(-3)"),
@@ -93,6 +102,11 @@ WRONG = {
     "masks after the softmax": (FILL, "scores"),
     "gives NaN where a query may attend nowhere": (EMPTY_ROW, "weights"),
     "attends everywhere where a query may attend nowhere": (FILL, "-1e30", EMPTY_ROW, "weights"),
+    "gives zeros everywhere where one query may attend nowhere": (
+        EMPTY_ROW, "weights.masked_fill(~mask.any(dim=-1).all(), 0.0)"),
+    "is wrong in its last row": (
+        JOIN, f"{JOIN} + (torch.arange(q.shape[-2]) == q.shape[-2] - 1)[:, None]"),
+    "gives float32 rounded to 8 bits": (f"return {END}", f"out = {END}\n    return {ROUGH}"),
     "is right with at most one leading axis": (
         SOFTMAX, "scores.softmax(dim=-1 if scores.dim() < 5 else -2)"),
     "is wrong in the last number of each row": (

@@ -30,7 +30,8 @@ def number_by_number(n, d):
 def to_three_digits(n, d):
     column = torch.arange(d)
     angles = torch.arange(n)[:, None] * 10000.0 ** (-(column - column % 2) / d)
-    return torch.where(column % 2 == 0, angles.sin(), angles.cos()).round(decimals=3)
+    wave = torch.where(column % 2 == 0, angles.sin(), angles.cos())
+    return wave.double().round(decimals=3)
 
 
 RIGHT = {
@@ -65,12 +66,18 @@ WRONG = {
     "begins again after 64 positions": (RATES, "[:, None] % 64 * rates"),
     "has no more than 64 rows": (COUNT, "torch.arange(min(n, 64),"),
     "has no more than 96 rows": (COUNT, "torch.arange(min(n, 96),"),
+    "has 100 rows whatever n is": (COUNT, "torch.arange(0, 100,"),
     "has a row 0 of zeros": (CUT, "[:, :d] * (positions > 0)[:, None]"),
     "gives positions 40 to 50 the same row": (
         "positions[", "positions.where((positions < 40) | (positions > 50), 40)["),
     "has a wrong frequency in the third pair": ("    angles", "    rates[2:3] *= 2\n    angles"),
     "has a row that is not a number": (RATES, "[:, None] / (positions != 33)[:, None] * rates"),
-    "loses an axis of size 1": (CUT, "[:, :d].squeeze()"),
+    "repeats row 33 in row 34": ("positions[", "positions.where(positions != 34, 33)["),
+    "repeats its first row in its last": ("positions[", "positions.where(positions < n - 1, 0)["),
+    "is right for an odd width only": ("/ d)", "/ (d + 1 - d % 2))"),
+    "loses the axis of the rows where n is 1": (CUT, "[:, :d].squeeze(0)"),
+    "loses the axis of the columns where d is 1": (CUT, "[:, :d].squeeze(1)"),
+    "has a cosine where d is 1": (CUT, f"[:, -1:] if d == 1 else {JOIN}{CUT}"),
     "rounds to one digit": (CUT, "[:, :d].round(decimals=1)"),
     "transposes its result": (CUT, "[:, :d].T"),
     "has a batch axis": (CUT, "[:, :d][None]"),

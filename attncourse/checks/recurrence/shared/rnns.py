@@ -2,6 +2,8 @@
 
 import torch
 
+from attncourse.checks.dot_product.shared.attentions import ROUGH
+
 
 def plain(x, w_ih, w_hh, b_ih, b_hh):
     state = x.new_zeros(*x.shape[:-2], w_hh.shape[0])
@@ -61,6 +63,9 @@ WRONG = {
     "ends the gradient at each step": (STATE, "state.detach() @ w_hh.mT"),
     "gives w_hh no gradient": (STATE, "state @ w_hh.detach().mT"),
     "gives b_hh no gradient": ("+ b_hh", "+ b_hh.detach()"),
+    "gives b_ih no gradient": ("+ b_ih", "+ b_ih.detach()"),
+    "gives w_ih no gradient": ("w_ih.mT", "w_ih.detach().mT"),
+    "gives x no gradient": (TOKENS, "x.detach().unbind(-2)"),
     "always returns float32": (END, f"{END}.float()"),
     "always returns float64": (END, f"{END}.double()"),
     "is wrong in the last number of each state": (
@@ -69,5 +74,9 @@ WRONG = {
     "is off by one percent in the first number of each state": (
         END, f"{END} * (1 + 0.01 * (torch.arange(len(b_hh)) < 1))"),
     "changes x": (TOKENS, "x.mul_(0.5).unbind(-2)", "token @", "2 * token @"),
+    "gives float32 rounded to 8 bits": (f"return {END}", f"out = {END}\n    return {ROUGH}"),
+    "changes w_ih": ("    return", "    w_ih.data += 1\n    return"),
+    "changes w_hh": ("    return", "    w_hh.data += 1\n    return"),
+    "changes b_hh": ("    return", "    b_hh.data += 1\n    return"),
     "changes b_ih": ("    return", "    b_ih.data += 1\n    return"),
 }  # fmt: skip

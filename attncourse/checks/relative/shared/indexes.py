@@ -78,4 +78,7 @@ WRONG = {
     "gives 32 bit integers": (ROWS, f"({ROWS}).int()"),
     "adds a batch axis": (ROWS, f"({ROWS})[None]"),
     "drops axes of length 1": (ROWS, f"({ROWS}).squeeze()"),
+    "raises an error for a single token": (FIRST, f"reach *= (n - 1) // (n - 1)\n    {FIRST}"),
+    "gives a single token row 0": (CLIPPED, f"{CLIPPED} - reach * (n == 1)"),
+    "raises an error for a reach beyond the length": (FIRST, f"{FIRST}\n    position[reach - 1]"),
 }  # fmt: skip

@@ -1,4 +1,0 @@
-class A:
-    @property
-    def b(self):
-        return 1
