@@ -15,8 +15,8 @@ root = $(if $(filter 0,$(shell id -u)),,sudo -n)
 # named after what was installed, for which folder: when either changes, it is installed again
 ready := .venv/ready-$(shell (pwd; cat requirements.txt pyproject.toml) | cksum | tr ' ' -)
 
-.PHONY: help book site zip test test-all quick screenshots lighthouse system release scores \
-	exercise chapter clean python port
+.PHONY: help book site zip test test-all quick screenshots lighthouse system release exercise \
+	chapter clean python port
 .NOTPARALLEL:
 
 help:
@@ -30,7 +30,6 @@ help:
 	@echo "make lighthouse  what Lighthouse says of a page of each kind (PAGES= of others)"
 	@echo "make system   install what the tests use beyond Python: bubblewrap, chromium (Debian, Ubuntu)"
 	@echo "make release  write the Colab copies and the exercise notebooks from their texts"
-	@echo "make scores   judge all answers of the checks again, for the page How the checks were tested"
 	@echo "make exercise NAME=chapter/name, make chapter SLUG=name  begin a new one"
 	@echo "make clean    remove what was built (make clean ALL=1: also .venv)"
 	@echo "PYTHON=...    chooses the Python (3.11 or newer) that .venv is made with"
@@ -79,9 +78,6 @@ system:
 
 release: $(ready)
 	@$(run) tools.release
-
-scores: $(ready)
-	@$(run) tools.scores
 
 exercise: $(ready)
 	@$(run) tools.begin exercise "$(NAME)"

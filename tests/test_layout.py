@@ -18,7 +18,7 @@ from tests import ROOT
 from tests.taught_code import MAX_FUNCTION, what_is_taught_is_short
 
 WRITE, RELEASE = "write it, or take the chapter out", "run `make release`"
-STUB = "one line that says that the site makes this page from the chapter's solutions"
+STUB = "write it, so that it includes the chapter's solutions"
 # what each chapter has, and how to get it
 PARTS = {
     "chapters/{}.md": WRITE,

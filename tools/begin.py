@@ -29,10 +29,10 @@ AUTOMODULE = """
 
 def put(kind: str, root: Path, **words: str) -> list[str]:
     """Write the files of a template; a text of exercises that is there goes on."""
-    written = []
-    for part in (TEMPLATES / f"{kind}.txt").read_text("utf-8").split("=== ")[1:]:
-        for word, meant in words.items():
-            part = part.replace(word, meant)
+    written, template = [], (TEMPLATES / f"{kind}.txt").read_text("utf-8")
+    for word, meant in words.items():
+        template = template.replace(word, meant)
+    for part in template.split("=== ")[1:]:
         name, _, text = part.partition("\n")
         path = root / name
         goes_on = kind == "exercise" and path.suffix == ".md"
@@ -80,7 +80,7 @@ def exercise(place: str, root: Path = ROOT) -> list[str]:
     return [*written, order.relative_to(root).as_posix()]
 
 
-def main() -> int:
+def main() -> None:
     """Begin what is asked for, and say what to do next."""
     parser = argparse.ArgumentParser(prog="tools.begin", description=__doc__)
     parser.add_argument("kind", choices=["chapter", "exercise"])
@@ -89,11 +89,9 @@ def main() -> int:
     try:
         written = (chapter if given.kind == "chapter" else exercise)(given.name)
     except ValueError as error:
-        print(f"==> {error}", file=sys.stderr)
-        return 1
+        sys.exit(f"==> {error}")
     print(f"==> wrote {', '.join(written)}: make them yours, then say make release")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

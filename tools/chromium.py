@@ -1,6 +1,5 @@
 """The browser that the site is looked at with: its tests, its screenshots, its measurements."""
 
-import http.server
 import os
 import shutil
 
@@ -28,13 +27,6 @@ MISSING = (
     "no Chromium: say `make system` (Debian, Ubuntu), install Chromium or Chrome, "
     "or name it with ATTNCOURSE_CHROMIUM=/path/to/it"
 )
-
-
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Answers without a line for each request."""
-
-    def log_message(self, format, *args):
-        """Say nothing."""
 
 
 def chromium() -> str | None:

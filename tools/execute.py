@@ -1,12 +1,12 @@
 """Run the cells of the book's pages, as many pages at a time as there are cores, and keep outputs.
 
-A page runs again when its cells have changed, or a module of the package that they imported.
+A page runs again when its cells have changed, and every page when the package has.
 """
 
 import asyncio
 import hashlib
-import json
 import os
+import shutil
 import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,15 +15,7 @@ from pathlib import Path
 import attncourse
 
 PACKAGE = Path(attncourse.__file__).parent
-NOT_READ = {"_build", "__pycache__", "tests", "benchmarks"}
-# run after a page's own cells: the files of the course's modules that they have imported
-IMPORTED = """
-import json, sys
-print(json.dumps(sorted(
-    module.__file__ for name, module in list(sys.modules.items())
-    if name.partition(".")[0] == "attncourse" and getattr(module, "__file__", None)
-)))
-"""
+NOT_READ = {"_build", "__pycache__", "tests"}
 
 
 class BuildError(Exception):
@@ -43,40 +35,16 @@ def digest(files: Iterable[Path], root: Path, *more: str) -> str:
     """One short name for these strings, and for the content of these files below the root."""
     total = hashlib.sha256("\0".join(more).encode())
     # a file may have been removed since it was listed
-    for path in filter(Path.is_file, sorted(files)):
+    for path in filter(Path.is_file, files):
         name = path.relative_to(root).as_posix()
         total.update(f"\0{name}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
     return total.hexdigest()[:16]
 
 
-def versions() -> str:
-    """Python's version and those of the libraries: outputs made with others are stale."""
-    pins = PACKAGE.parent / "requirements.txt"
-    return sys.version + (pins.read_text("utf-8") if pins.is_file() else "")
-
-
-def package_files() -> list[Path]:
-    """The package's sources: its modules, and the scripts and styles that its figures carry."""
-    return [path for path in source_files(PACKAGE) if path.suffix in {".py", ".js", ".css"}]
-
-
 def package_digest() -> str:
-    """The state of the whole package."""
-    return digest(package_files(), PACKAGE, versions())
-
-
-def module_states() -> dict[str, str]:
-    """The content of every source file of the package, in short, by its name."""
-    return {
-        path.relative_to(PACKAGE).as_posix(): digest([path], PACKAGE) for path in package_files()
-    }
-
-
-def made_with(imported: Iterable[str], states: dict[str, str]) -> str:
-    """The state of what a page imported, and of the list of all modules, which some pages show."""
-    # which scripts and styles a figure reads is not traced: all of them count
-    read = sorted({*imported, *(name for name in states if not name.endswith(".py"))})
-    return digest((), PACKAGE, versions(), *states, *(states.get(name, "") for name in read))
+    """The state of the package, of Python and of the libraries."""
+    files = [*source_files(PACKAGE), PACKAGE.parent / "requirements.txt"]
+    return digest(files, PACKAGE.parent, sys.version)
 
 
 def execution_cache(book: Path) -> Path:
@@ -84,75 +52,69 @@ def execution_cache(book: Path) -> Path:
     return book / ".cache" / "execution"
 
 
-def notebooks(book: Path) -> list[Path]:
-    """The pages in the table of contents that have cells to run, in its order."""
-    from myst_nb.core.read import is_myst_markdown_notebook
+def notebooks(book: Path) -> dict:
+    """The pages in the table of contents that have cells to run, as notebooks, in its order."""
+    from myst_nb.core.read import is_myst_markdown_notebook, myst_nb_reader_plugin
     from sphinx_external_toc.parsing import parse_toc_yaml
 
-    pages = [book / f"{name}.md" for name in parse_toc_yaml(book / "_toc.yml")]
-    missing = [str(page.relative_to(book)) for page in pages if not page.is_file()]
-    if missing:
-        raise BuildError(f"_toc.yml names pages that do not exist: {', '.join(missing)}")
-    return [page for page in pages if is_myst_markdown_notebook(page.read_text("utf-8"))]
+    pages = (book / f"{name}.md" for name in parse_toc_yaml(book / "_toc.yml"))
+    return {
+        page: myst_nb_reader_plugin(str(page))
+        for page in pages
+        # Sphinx names a page that is missing
+        if page.is_file() and is_myst_markdown_notebook(page.read_text("utf-8"))
+    }
+
+
+def kept_outputs(book: Path):
+    """The cache of the outputs that were made with the package as it is now, and no others."""
+    from jupyter_cache import get_cache
+
+    state, folder = package_digest(), execution_cache(book)
+    stamp = folder / "made_with"
+    if not stamp.is_file() or stamp.read_text("utf-8") != state:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        stamp.write_text(state, "utf-8")
+    return get_cache(str(folder))
 
 
 def execute(book: Path, say=print) -> list[str]:
-    """Run the cells of every page whose outputs are not fresh; the names of those pages.
+    """Run the cells of every page whose outputs are not kept; the names of those pages.
 
     A page that fails is named when all have run, and the outputs of the others are kept.
     """
-    from jupyter_cache import get_cache
     from jupyter_cache.base import CacheBundleIn
-    from myst_nb.core.read import myst_nb_reader_plugin
 
-    cache = get_cache(str(execution_cache(book)))
-    # as they are before the cells run: what is edited meanwhile makes the outputs stale
-    states = module_states()
-    read = {page: myst_nb_reader_plugin(str(page)) for page in notebooks(book)}
-    stale = {page: one for page, one in read.items() if not fresh(cache, one, states)}
+    # as the package is before the cells run: what is edited meanwhile makes the outputs stale
+    cache, stale = kept_outputs(book), {}
+    for page, notebook in notebooks(book).items():
+        try:
+            cache.match_cache_notebook(notebook)
+        except KeyError:
+            stale[page] = notebook
     if not stale:
         return []
     # the first import of matplotlib on a machine may announce its font cache on a page's stderr
     import matplotlib.font_manager  # noqa: F401
 
-    say(f"running the cells of {', '.join(page.stem for page in stale)}")
-    failures = []
+    names = [page.relative_to(book).as_posix() for page in stale]
+    say(f"running the cells of {', '.join(names)}")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = {page: pool.submit(run, one, page, book) for page, one in stale.items()}
-        for page, job in jobs.items():
-            try:
-                imported = job.result()
-            except BuildError as failure:
-                failures.append(str(failure))
-                continue
-            data = {"imported": imported, "made_with": made_with(imported, states)}
-            bundle = CacheBundleIn(stale[page], str(page), data=data)
+        faults = list(pool.map(run, stale, stale.values(), [book] * len(stale)))
+    for page, fault in zip(stale, faults, strict=True):
+        if not fault:
+            bundle = CacheBundleIn(stale[page], str(page))
             cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
-    if failures:
-        raise BuildError("\n".join(failures))
-    return [page.relative_to(book).as_posix() for page in stale]
+    if any(faults):
+        raise BuildError("\n".join(filter(None, faults)))
+    return names
 
 
-def fresh(cache, notebook, states: dict[str, str]) -> bool:
-    """Whether the cache has outputs of these cells that were made with today's modules."""
-    try:
-        record = cache.match_cache_notebook(notebook)
-    except KeyError:
-        return False
-    if record.data.get("made_with") == made_with(record.data.get("imported", ()), states):
-        return True
-    cache.remove_cache(record.pk)
-    return False
-
-
-def run(notebook, page: Path, book: Path) -> list[str]:
-    """Run one page's cells in place; the modules of the package that they imported, as paths.
-
-    A cell that fails is a BuildError, which says its page, its line, how it begins and why.
-    """
+def run(page: Path, notebook, book: Path) -> str:
+    """Run one page's cells in place; where and why one has failed, or nothing."""
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
-    from nbformat.v4 import new_code_cell
 
     started = []
     client = NotebookClient(
@@ -165,18 +127,16 @@ def run(notebook, page: Path, book: Path) -> list[str]:
         resources={"metadata": {"path": str(page.parent)}},
         on_cell_start=lambda cell, cell_index: started.append(cell_index),
     )
-    notebook.cells.append(new_code_cell(IMPORTED))
-    path = [str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    path = os.pathsep.join(filter(None, [str(PACKAGE.parent), os.environ.get("PYTHONPATH")]))
     # pages share the cores; and on one thread a sum is the same however many pages run
-    settings = {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(path)}
+    settings = {"OMP_NUM_THREADS": "1", "PYTHONPATH": path}
     try:
         asyncio.run(client.async_execute(env=os.environ | settings))
+        return ""
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         failed = isinstance(error, CellExecutionError)
         why = f"{error.ename}: {error.evalue}" if failed else str(error).strip().splitlines()[0]
         line = notebook.metadata.source_map[started[-1]] + 1
         first = notebook.cells[started[-1]].source.strip().split("\n")[0]
         name = page.relative_to(book).as_posix()
-        raise BuildError(f"{name}:{line}: the cell failed: {first}\n    {why}") from error
-    files = json.loads(notebook.cells.pop().outputs[0].text)
-    return [Path(file).relative_to(PACKAGE).as_posix() for file in files]
+        return f"{name}:{line}: the cell failed: {first}\n    {why}"

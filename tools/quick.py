@@ -18,38 +18,33 @@ ALWAYS = ("tests/test_layout.py", "tests/test_style.py")
 
 def changed(root: Path = ROOT) -> list[str]:
     """The files that differ from the last commit, and those that git does not know yet."""
-    commands = (["diff", "--name-only", "HEAD"], ["ls-files", "--others", "--exclude-standard"])
-    found = (subprocess.run(["git", *one], cwd=root, capture_output=True) for one in commands)
-    return [name for one in found for name in one.stdout.decode().splitlines()]
+    command = ["git", "status", "--porcelain", "--no-renames", "--untracked-files=all"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    return [line[3:] for line in done.stdout.splitlines()]
 
 
-def containing(pattern: str, files: str, root: Path) -> set[str]:
-    """The files, of those that a glob finds, in which a line begins with the pattern."""
-    beginning = re.compile(rf"^\s*{pattern}", re.MULTILINE)
-    found = (path for path in root.glob(files) if beginning.search(path.read_text("utf-8")))
-    return {path.relative_to(root).as_posix() for path in found}
+def found(files: str, imported: tuple[str, ...] = ()) -> set[str]:
+    """The files that a glob finds, or those of them that import a module."""
+    package, module = ".".join(imported[:-1]), "".join(imported[-1:])
+    pattern = rf"^\s*from {package}(\.{module} | import .*\b{module}\b)" if imported else ""
+    paths = (path for path in ROOT.glob(files) if re.search(pattern, path.read_text("utf-8"), re.M))
+    return {path.relative_to(ROOT).as_posix() for path in paths}
 
 
-def tests(name: str, root: Path = ROOT) -> set[str]:
+def tests(name: str) -> set[str]:
     """The test files, and the exercises, that a change of this file can break."""
-    path = Path(name)
-    match path.with_suffix("").parts:
-        case ("tests", *_, file) if file.startswith("test_") and (root / name).exists():
+    parts = Path(name).with_suffix("").parts
+    match parts:
+        case ("tests", *_, file) if file.startswith("test_") and (ROOT / name).exists():
             return {name}
+        case ("attncourse", "checks", chapter, "shared", _):
+            return {Path(user).stem for user in found(f"attncourse/checks/{chapter}/*.py", parts)}
         case ("attncourse", "checks", _, exercise) if exercise != "__init__":
             return {exercise}
-        case ("attncourse", "checks", chapter, "shared", shared):
-            users = containing(
-                rf"from .*\b{shared} import", f"attncourse/checks/{chapter}/*.py", root
-            )
-            return {Path(user).stem for user in users}
-        case ("attncourse", slug, *_) if (root / f"chapters/{slug}.md").exists():
-            found = (root / "tests" / "mechanisms").glob(f"test_{slug}*.py")
-            return {one.relative_to(root).as_posix() for one in found}
-        case ("attncourse" | "tools", *_, module) if path.suffix == ".py":
-            package = ".".join(path.parts[:-1])
-            pattern = rf"(from {package}\.{module} |from {package} import .*\b{module}\b)"
-            return containing(pattern, "tests/**/test_*.py", root)
+        case ("attncourse", slug, *_) if (ROOT / f"chapters/{slug}.md").exists():
+            return found(f"tests/mechanisms/test_{slug}*.py")
+        case ("attncourse" | "tools", *_) if name.endswith(".py"):
+            return found("tests/**/test_*.py", parts)
         case ("chapters" | "solutions" | "exercises" | "_toc", *_):
             return {"tests/tools/test_release.py"}
     return set()

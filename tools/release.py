@@ -1,11 +1,10 @@
-"""Write the notebooks and the scores that are not as their texts make them: `make release`."""
+"""Write the notebooks that are not as their texts make them: `make release`."""
 
 import sys
 from pathlib import Path
 
 import nbformat
 
-from tools import scores
 from tools.book import Book
 from tools.notebooks import chapter_notebook, exercise_notebook
 from tools.urls import ROOT, repository_url
@@ -46,11 +45,11 @@ def stale(root: Path = ROOT) -> list[Path]:
 def main() -> str | None:
     """Write what is stale; gives the fault that keeps it from being written."""
     try:
-        paths = [*write(), *[scores.FILE] * scores.write()]
+        paths = write()
     except (OSError, ValueError) as error:
         return str(error)
     names = ", ".join(path.relative_to(ROOT).as_posix() for path in paths)
-    print(f"wrote {names}" if names else "the notebooks and the scores are up to date")
+    print(f"wrote {names}" if names else "the notebooks are up to date")
     return None
 
 

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 # what the site is made of; `make book` is started anew for the rest
-SOURCES = ("*.md", "*.yml", "attncourse", "chapters", "exercises", "reference", "solutions")
-TOOLS = ("tools/extensions", "tools/theme")
+TEXTS = ("*.md", "*.yml", "chapters", "exercises", "reference", "solutions")
+CODE = ("attncourse", "benchmarks/results", "tools")
 
 
 def free_port(text: str) -> int:
@@ -18,15 +18,12 @@ def free_port(text: str) -> int:
     port = int(text) if text.isdecimal() else 0
     if not 0 < port < 65536:
         raise ValueError(f"PORT={text} is not a port: choose a number between 1 and 65535")
-    # a browser takes localhost for either; some systems let a taken address be bound: we knock
-    for host in ("127.0.0.1", "::1"):
-        try:
-            socket.create_connection((host, port), timeout=1).close()
-        except OSError:
-            continue
-        other = port + 1 if port < 65535 else port - 1
-        raise ValueError(f"port {port} is taken: stop what uses it, or say make book PORT={other}")
-    return port
+    try:
+        # some systems let a taken address be bound: we knock
+        socket.create_connection(("localhost", port), timeout=1).close()
+    except OSError:
+        return port
+    raise ValueError(f"port {port} is taken: stop what uses it, or give make book another PORT=")
 
 
 def build(book: Path) -> None:
@@ -41,7 +38,7 @@ def follow(book: Path) -> None:
     from livereload.watcher import Watcher
 
     sources = Watcher()
-    for name in (*SOURCES, *TOOLS):
+    for name in (*TEXTS, *CODE):
         sources.watch(str(book / name))
     # the first look only learns the dates: what was edited before it is built now
     sources.examine()
@@ -68,7 +65,7 @@ def serve(book: Path, port: int) -> None:
     server.serve(port=port, root=str(book / "_build" / "html"))
 
 
-def main() -> int:
+def main() -> None:
     """Serve the book in a folder, or with none say whether the port is free."""
     parser = argparse.ArgumentParser(prog="tools.serve", description=__doc__)
     parser.add_argument("port")
@@ -77,12 +74,10 @@ def main() -> int:
     try:
         port = free_port(given.port)
     except ValueError as error:
-        print(f"==> {error}", file=sys.stderr)
-        return 1
+        sys.exit(f"==> {error}")
     if given.book:
         serve(given.book.resolve(), port)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

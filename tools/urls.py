@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,10 +10,8 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).parents[1]
-GITHUB = re.compile(
-    r"(?:(?:https?|ssh|git)://)?(?:[^@/\s]+@)?github\.com(?::\d+)?[:/]"
-    r"(?P<owner>[\w.-]+)/(?P<name>[\w.-]+?)(?:\.git)?/?"
-)
+# in any of git's spellings
+GITHUB = re.compile(r"(?:.*[@/])?github\.com(?::\d+)?[:/]([\w.-]+/[\w.-]+?)(?:\.git)?/?")
 
 
 def repository_url(root: Path = ROOT, environ: Mapping[str, str] = os.environ) -> str:
@@ -21,8 +20,19 @@ def repository_url(root: Path = ROOT, environ: Mapping[str, str] = os.environ) -
     An origin that is not on GitHub is passed over.
     """
     if name := environ.get("GITHUB_REPOSITORY"):
-        return f"{environ.get('GITHUB_SERVER_URL', 'https://github.com').rstrip('/')}/{name}"
-    return web_address(origin(root)) or settings(root)["repository"]["url"].rstrip("/")
+        return f"https://github.com/{name}"
+    if found := GITHUB.fullmatch(origin(root)):
+        return f"https://github.com/{found[1]}"
+    return settings(root)["url"].rstrip("/")
+
+
+def origin(root: Path) -> str:
+    """What git calls origin, or an empty string."""
+    # git would answer for a repository around an unpacked archive
+    if not (root / ".git").exists() or not shutil.which("git"):
+        return ""
+    command = ["git", "-C", str(root), "config", "--get", "remote.origin.url"]
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 
 
 def site_url(repository: str) -> str:
@@ -41,26 +51,9 @@ def colab_url(name: str, repository: str | None = None, root: Path = ROOT) -> st
 
 def branch(root: Path = ROOT) -> str:
     """The branch that links point to."""
-    return settings(root)["repository"].get("branch", "main")
-
-
-def web_address(remote: str) -> str | None:
-    """A GitHub remote, in any of git's spellings, as a web address; None for any other."""
-    found = GITHUB.fullmatch(remote)
-    return f"https://github.com/{found['owner']}/{found['name']}" if found else None
-
-
-def origin(root: Path) -> str:
-    """What git calls origin, or an empty string."""
-    # without this, git would answer for a repository around an unpacked archive
-    if not (root / ".git").exists():
-        return ""
-    command = ["git", "-C", str(root), "config", "--get", "remote.origin.url"]
-    try:
-        return subprocess.run(command, capture_output=True, text=True).stdout.strip()
-    except FileNotFoundError:
-        return ""
+    return settings(root).get("branch", "main")
 
 
 def settings(root: Path) -> dict:
-    return yaml.safe_load((root / "_config.yml").read_text())
+    """What `_config.yml` says of the repository."""
+    return yaml.safe_load((root / "_config.yml").read_text("utf-8"))["repository"]

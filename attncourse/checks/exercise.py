@@ -56,9 +56,14 @@ class Case:
 
     def float(self) -> "Case":
         """The same numbers in float32."""
+
+        def single(x: Any) -> Any:
+            return x.float() if is_floating(x) else x
+
         return replace(
             self,
-            args=tuple(x.float() if is_floating(x) else x for x in self.args),
+            args=tuple(map(single, self.args)),
+            kwargs={name: single(x) for name, x in self.kwargs.items()},
             weights={name: weight.float() for name, weight in self.weights.items()},
             name=f"{self.name}, float32",
         )

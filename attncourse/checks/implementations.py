@@ -7,6 +7,34 @@ import torch
 from attncourse.checks.exercise import Case, Draw, Source
 from attncourse.checks.variants import replaced, source_of
 
+# what may be wrong with the rows of any result
+SPOILED = {
+    "has a leading axis too many": "out[None]",
+    "gives the rows in reverse": "out.flip(-2)",
+    "gives each row in reverse": "out.flip(-1)",
+    "is wrong in its first row": "out + (torch.arange(out.shape[-2]) == 0)[:, None]",
+    "is wrong in its last row": "out + (torch.arange(-out.shape[-2], 0) == -1)[:, None]",
+    "is wrong in the first number of each row": "out + (torch.arange(out.shape[-1]) == 0)",
+    "is wrong in the last number of each row": "out + (torch.arange(-out.shape[-1], 0) == -1)",
+    "gives no number above 0": "out.clamp(max=0)",
+    "gives no number below 0": "out.clamp(min=0)",
+    "gives numbers without their sign": "out.abs()",
+    "is off by half a hundredth": "out + 0.005",
+    "always returns float32": "out.float()",
+    "always returns float64": "out.double()",
+    "rounds float32 to 8 bits": (
+        "out if out.dtype == torch.float64 else out.to(torch.float8_e5m2).float()"
+    ),
+}
+
+
+def spoiled(returned: str) -> dict[str, tuple[str, str]]:
+    """The edits that spoil the result of a function whose text returns it so."""
+    return {
+        does: (f"return {returned}", f"out = {returned}\n    return {made}")
+        for does, made in SPOILED.items()
+    }
+
 
 def implementations(
     draw: Draw,

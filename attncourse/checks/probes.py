@@ -4,7 +4,6 @@ A case is also called with a leading axis of one, with other numbers of the same
 on another device and, to see what loops, at a greater length and with a larger batch.
 """
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
@@ -35,14 +34,13 @@ def probes(exercise: Exercise, draw: Draw) -> Iterator[Probe]:
     """The probes in the order in which they are made: those that loop come last."""
     cases = list(exercise.draw_cases(draw))
     is_test = exercise.kind == "test"
-    batch = None if is_test else with_leading_axes(cases)
+    batch = None if is_test else with_leading_axes(exercise, cases)
     for place, case in enumerate(cases):
         yield Probe(case, "values", cotangent(exercise, case), place % 2 == 1 and not is_test)
-    if not is_test and (other := with_other_numbers(exercise, cases[0])):
+    if not is_test and works(exercise, other := with_other_numbers(cases[0])):
         yield Probe(other, "values")
     if batch:
-        one = batch.changed("one on each leading axis", lambda x, n: x[(slice(1),) * n])
-        yield Probe(one, "values")
+        yield Probe(batch.of_one, "values")
     if exercise.floating:
         yield from (
             Probe(case.float(), "float32") for case in cases if float32_holds(exercise, case)
@@ -56,9 +54,8 @@ def probes(exercise: Exercise, draw: Draw) -> Iterator[Probe]:
     longer = [case for case in cases if case.longer]
     for case in longer:
         yield Probe(replace(case, gradient=False), "longer")
-    if batch and longer and batch.size > 1:
-        larger = batch.changed("a larger batch", repeated)
-        yield Probe(replace(batch.case, longer=larger, gradient=False), "longer")
+    if batch and longer:
+        yield Probe(replace(batch.case, longer=batch.larger, gradient=False), "longer")
 
 
 def tensors(case: Case) -> int:
@@ -84,42 +81,50 @@ class Batch(NamedTuple):
     case: Case
     leading: dict[int | str, int]
 
-    @property
-    def size(self) -> int:
-        """The sentences in it."""
-        return max(
-            math.prod(x.shape[: self.leading[key]])
-            for key, x in given(self.case).items()
-            if isinstance(x, Tensor)
-        )
-
     def changed(self, how: str, change: Callable[[Tensor, int], Tensor]) -> Case:
         """The case with other leading axes."""
         arguments = given(self.case)
         for key, count in self.leading.items():
-            if count:
-                arguments[key] = change(arguments[key], count)
+            arguments[key] = change(arguments[key], count)
         args = tuple(arguments.pop(place) for place in range(len(self.case.args)))
         name = f"{self.case.name}, {how}"
         return replace(self.case, name=name, args=args, kwargs=arguments, gradient=False)
 
+    @property
+    def of_one(self) -> Case:
+        return self.changed("one on each leading axis", lambda x, count: x[(slice(1),) * count])
 
-def with_leading_axes(cases: list[Case]) -> Batch | None:
-    """The case of the largest batch, if some cases have more leading axes than others.
+    @property
+    def larger(self) -> Case:
+        return self.changed("a larger batch", repeated)
 
-    A tensor's own axes are those that it has in every case.
+
+def with_leading_axes(exercise: Exercise, cases: list[Case]) -> Batch | None:
+    """A case with more leading axes than others, which may have more or fewer on each.
+
+    A tensor's own axes are those that it has in every case. Where a mask has one more for each
+    head, the reference tells that it is not such a batch.
     """
     own: dict[int | str, int] = {}
     for case in cases:
         for key, x in given(case).items():
             if isinstance(x, Tensor):
                 own[key] = min(own.get(key, x.dim()), x.dim())
-    batches = []
     for case in cases:
-        leading = {k: x.dim() - own[k] for k, x in given(case).items() if isinstance(x, Tensor)}
-        if any(leading.values()):
-            batches.append(Batch(case, leading))
-    return max(batches, key=lambda batch: batch.size, default=None)
+        ahead = {k: x.dim() - own[k] for k, x in given(case).items() if isinstance(x, Tensor)}
+        batch = Batch(case, {key: count for key, count in ahead.items() if count})
+        if batch.leading and all(works(exercise, one) for one in (batch.of_one, batch.larger)):
+            return batch
+    return None
+
+
+def works(exercise: Exercise, case: Case) -> bool:
+    """Whether the reference has a finite result for it."""
+    try:
+        results = tree_leaves(case.result(exercise.reference_answer))
+    except (ValueError, RuntimeError):
+        return False
+    return all(x.isfinite().all() for x in results if isinstance(x, Tensor))
 
 
 def repeated(x: Tensor, leading: int) -> Tensor:
@@ -128,15 +133,11 @@ def repeated(x: Tensor, leading: int) -> Tensor:
     return x.repeat(*times, *[1] * (x.dim() - leading))
 
 
-def with_other_numbers(exercise: Exercise, case: Case) -> Case | None:
-    """The case with its rows in reverse order, if the exercise has a result for that."""
+def with_other_numbers(case: Case) -> Case:
+    """The case with its rows in reverse order."""
     args = tuple(reversed_rows(x) if is_floating(x) else x for x in case.args)
-    other = replace(case, name=f"{case.name}, its rows in reverse order", args=args, gradient=False)
-    try:
-        results = tree_leaves(other.result(exercise.reference_answer))
-    except (ValueError, RuntimeError):
-        return None
-    return other if all(x.isfinite().all() for x in results if isinstance(x, Tensor)) else None
+    name = f"{case.name}, its rows in reverse order"
+    return replace(case, name=name, args=args, gradient=False)
 
 
 def reversed_rows(x: Tensor) -> Tensor:
@@ -144,14 +145,17 @@ def reversed_rows(x: Tensor) -> Tensor:
 
 
 def float32_holds(exercise: Exercise, case: Case) -> bool:
-    """Whether the reference gives in float32 what it gives in float64, but for rounding."""
+    """Whether right answers give in float32 what the reference gives in float64, but for rounding.
+
+    A plainly written one may lose more than the reference does.
+    """
     if not any(is_floating(x) for x in case.args):
         return False
-    exact, rounded = (
-        tree_leaves(one.result(exercise.reference_answer)) for one in (case, case.float())
-    )
+    exact = tree_leaves(case.result(exercise.reference_answer))
+    answers = (exercise.reference_answer, *exercise.valid_answers[:1])
     return all(
         not is_floating(a)
         or torch.allclose(a, b.to(a.dtype), rtol=FLOAT32_HOLDS, atol=FLOAT32_HOLDS, equal_nan=True)
-        for a, b in zip(exact, rounded, strict=True)
+        for answer in answers
+        for a, b in zip(exact, tree_leaves(case.float().result(answer)), strict=True)
     )

@@ -18,14 +18,14 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests import ROOT
-from tools.chromium import ALONE, FLAGS, MISSING, Quiet, chromium
+from tools.chromium import ALONE, FLAGS, MISSING, chromium
 from tools.urls import repository_url, site_url
 
 # a busy machine is slow, not wrong
 expect.set_options(timeout=30_000)
 
 
-class Handler(Quiet):
+class Handler(http.server.SimpleHTTPRequestHandler):
     """Serves files as they are, below the same folder as on GitHub, which the 404 page names."""
 
     below = urlsplit(site_url(repository_url())).path
@@ -34,6 +34,9 @@ class Handler(Quiet):
         """The file for a path; one that does not exist for a path beside the folder."""
         inside = path.startswith(f"{self.below}/")
         return super().translate_path(path.removeprefix(self.below) if inside else "/-/outside")
+
+    def log_message(self, format, *args):
+        """Say nothing of a request."""
 
 
 @pytest.fixture(scope="session")

@@ -70,15 +70,12 @@ def test_an_exercise_page_holds_each_exercise_and_folds_what_helps(site):
     assert len(re.findall(r'href="https://colab[^"]+/exercises/dot_product.ipynb"', page)) == 2
 
 
-@pytest.mark.parametrize(("words", "marked"), [("entropy", True), ("zzzz", False)])
-def test_marks_can_be_hidden_where_there_are_some(tab, address, words, marked):
+def test_marks_can_be_hidden(tab, address):
     tab.goto(address + CHAPTER)
-    tab.evaluate("words => localStorage.setItem('sphinx_highlight_terms', words)", words)
+    tab.evaluate("localStorage.setItem('sphinx_highlight_terms', 'entropy')")
     tab.reload()
-    link = tab.get_by_text("Hide Search Matches")
-    tab.wait_for_timeout(100)
-    assert link.count() == 1
-    assert link.is_visible() == marked
+    tab.get_by_text("Hide Search Matches").click()
+    assert tab.locator("article .highlighted").count() == 0
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -138,21 +135,17 @@ def test_an_answer_under_a_figure_is_folded(tab, address):
 
 
 def test_what_is_found_is_quoted_from_the_text(tab, address):
-    tab.goto(f"{address}search.html?q=entropy")
+    tab.goto(f"{address}search.html?q=softmax")
     tab.locator("#search-results .context").first.wait_for()
     tab.wait_for_load_state("networkidle")
     found = tab.locator("#search-results li")
     excerpts = found.locator(".context").all_inner_texts()
-    assert len(excerpts) > 2
+    assert len([one for one in excerpts if "softmax" in one.lower()]) > 10
     for excerpt in excerpts:
         assert "Colab" not in excerpt and "Repository" not in excerpt
         # a formula is in it as it is drawn, and not as TeX
         assert "\\" not in excerpt
-        assert "log" in excerpt
     assert "Glossary" in found.locator("a").all_inner_texts()
-    tab.goto(f"{address}search.html?q=zzzz")
-    tab.get_by_text("Nothing was found.").wait_for()
-    assert "categories" not in tab.locator("#search-results .search-summary").inner_text()
 
 
 def test_from_a_folder_a_word_is_found_and_its_page_opens(tab, site):

@@ -11,20 +11,13 @@ from tests import ROOT
 from tests.test_layout import RULES
 from tools import begin
 
-PARTS = ("attncourse", "chapters", "exercises", "reference", "solutions", "tests", "tools")
-
 
 @pytest.fixture(scope="module")
 def begun(tmp_path_factory) -> Path:
     """A copy of the course in which a chapter with two exercises has been begun."""
-    course = tmp_path_factory.mktemp("course")
-    unused = shutil.ignore_patterns("__pycache__", "theme")
-    for part in PARTS:
-        shutil.copytree(ROOT / part, course / part, ignore=unused)
-    for file in ("_toc.yml", "_config.yml", "pyproject.toml", "requirements.txt", "index.md"):
-        shutil.copy(ROOT / file, course)
-    # chapters include the tables of results
-    shutil.copytree(ROOT / "benchmarks" / "results", course / "benchmarks" / "results")
+    unused = shutil.ignore_patterns(".*", "_build", "__pycache__", "theme")
+    course = shutil.copytree(ROOT, tmp_path_factory.mktemp("parent") / "course", ignore=unused)
+    subprocess.run(["git", "init", "-q"], cwd=course, check=True)
     assert set(begin.chapter("toy", course)) > {"chapters/toy.md", "_toc.yml"}
     for name in ("centred", "also_centred"):
         assert f"attncourse/checks/toy/{name}.py" in begin.exercise(f"toy/{name}", course)
@@ -41,8 +34,6 @@ def run(course: Path, *words: str) -> str:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_they_keep_the_rule_of_the_layout(begun, rule):
-    if not (begun / ".git").exists():
-        subprocess.run(["git", "init", "-q"], cwd=begun, check=True)
     assert list(rule(begun)) == []
 
 

@@ -4,24 +4,11 @@ import os
 
 import pytest
 
+from tests.books import NOTEBOOK
 from tools import execute
 
-PAGE = """\
----
-file_format: mystnb
-kernelspec:
-  name: python3
-  display_name: Python 3
----
-# Title
-
-```{{code-cell}} python3
-{}
-```
-"""
 # a page that also tells us that it has run
-USES_ONE = "from attncourse import one\nprint(open('one.runs', 'a').write('x'))"
-USES_TWO = "from attncourse import two\nprint(open('two.runs', 'a').write('x'))"
+COUNTS = "print(open('runs', 'a').write('x'))"
 MEETS = """\
 import time
 from pathlib import Path
@@ -34,16 +21,16 @@ while not Path("{1}").exists():
 
 @pytest.fixture
 def book(tmp_path, monkeypatch):
-    """Writes a book of two pages with these cells, beside a package that they can import from."""
+    """Writes a book of two pages with these cells, beside a package that they can import."""
     (tmp_path / "attncourse").mkdir()
-    for name in ("__init__", "one", "two"):
-        (tmp_path / "attncourse" / f"{name}.py").touch()
+    (tmp_path / "attncourse" / "__init__.py").touch()
     monkeypatch.setattr(execute, "PACKAGE", tmp_path / "attncourse")
     (tmp_path / "_toc.yml").write_text("root: one\nchapters:\n- file: two\nformat: jb-book\n")
 
     def write(one: str, two: str):
         for name, cell in (("one", one), ("two", two)):
-            (tmp_path / f"{name}.md").write_text(PAGE.format(cell))
+            text = f"{NOTEBOOK}# Title\n\n```{{code-cell}} python3\n{cell}\n```\n"
+            (tmp_path / f"{name}.md").write_text(text)
         return tmp_path
 
     return write
@@ -58,50 +45,21 @@ def test_each_cell_that_fails_is_named_and_the_other_pages_are_kept(book):
     with pytest.raises(execute.BuildError) as failure:
         execute.execute(book("1 / 0  # wrong", "import os; os._exit(1)"))
     one, why, two, death = str(failure.value).splitlines()
-    assert one == "one.md:10: the cell failed: 1 / 0  # wrong"
+    assert one == "one.md:9: the cell failed: 1 / 0  # wrong"
     assert why == "    ZeroDivisionError: division by zero"
-    assert two == "two.md:10: the cell failed: import os; os._exit(1)" and "Kernel died" in death
+    assert two == "two.md:9: the cell failed: import os; os._exit(1)" and "Kernel died" in death
     with pytest.raises(execute.BuildError, match=r"one\.md"):
-        execute.execute(book("1 / 0", USES_TWO))
-    assert execute.execute(book("1", USES_TWO)) == ["one.md"]
+        execute.execute(book("1 / 0", COUNTS))
+    assert execute.execute(book("1", COUNTS)) == ["one.md"]
 
 
-def test_a_page_runs_again_when_what_it_imported_has_changed(book):
-    folder = book(USES_ONE, USES_TWO)
-    assert execute.execute(folder) == ["one.md", "two.md"]
-    assert execute.execute(folder) == []
-    (folder / "attncourse" / "one.py").write_text("edited = True\n")
-    assert execute.execute(folder) == ["one.md"]
-    assert (folder / "one.runs").read_text() == "xx"
-    # a page may list the modules, and which script a figure reads is not known
-    for name in ("three.py", "figure.js"):
-        (folder / "attncourse" / name).touch()
-        assert execute.execute(folder) == ["one.md", "two.md"]
-    (folder / "requirements.txt").write_text("torch==0\n")
-    assert execute.execute(folder) == ["one.md", "two.md"]
-
-
-def test_what_is_edited_while_a_page_runs_makes_it_stale(book):
-    edit = "from attncourse import one\nprint(open(one.__file__, 'a').write('#'))"
-    folder = book(edit, "1")
-    assert execute.execute(folder) == ["one.md", "two.md"]
-    assert execute.execute(folder) == ["one.md"]
-
-
-def test_hidden_files_and_those_that_vanish_do_not_count(tmp_path, monkeypatch):
-    monkeypatch.setattr(execute, "PACKAGE", tmp_path)
-    for name in ("a.py", ".b.py.swp", ".DS_Store", ".git/c.py", "__pycache__/a.pyc"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).touch()
-    # an editor's lock
-    (tmp_path / ".#a.py").symlink_to("nowhere")
-    assert execute.source_files(tmp_path) == execute.package_files() == [tmp_path / "a.py"]
-    files = [tmp_path / "a.py", tmp_path / "gone.py"]
-    assert execute.digest(files, tmp_path) == execute.digest(files[:1], tmp_path)
-
-
-def test_a_page_that_is_not_there_is_named(book):
-    folder = book("1", "2")
-    (folder / "two.md").unlink()
-    with pytest.raises(execute.BuildError, match=r"do not exist: two\.md"):
-        execute.notebooks(folder)
+def test_pages_run_again_when_the_package_has_changed_be_it_while_they_run(book):
+    folder = book("import attncourse\nprint(open(attncourse.__file__, 'a').write('#'))", COUNTS)
+    both = ["one.md", "two.md"]
+    assert execute.execute(folder) == both
+    assert execute.execute(book("2", COUNTS)) == both
+    assert execute.execute(book("3", COUNTS)) == ["one.md"]
+    for name in ("attncourse/figure.js", "requirements.txt"):
+        (folder / name).touch()
+        assert execute.execute(folder) == both
+    assert (folder / "runs").read_text() == "xxxx"

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -14,7 +13,7 @@ import urllib.request
 import pytest
 from tornado.websocket import websocket_connect
 
-from tests import ROOT
+from tests.books import NOTEBOOK, write
 from tools.serve import free_port
 
 
@@ -24,50 +23,21 @@ def test_what_is_no_port_is_refused(port):
         free_port(port)
 
 
-def test_the_last_port_is_not_answered_with_one_that_is_none(monkeypatch):
-    monkeypatch.setattr(socket, "create_connection", lambda *_, **__: socket.socket())
-    with pytest.raises(ValueError, match="make book PORT=65534"):
-        free_port("65535")
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
-def test_a_port_is_taken_at_either_address_of_localhost(host):
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        listener = socket.create_server((host, 0), family=family)
-    except OSError:
-        pytest.skip(f"this machine has no {host}")
-    with listener:
-        port = listener.getsockname()[1]
-        with pytest.raises(ValueError, match=f"port {port} is taken"):
-            free_port(str(port))
-
-
-def get(address: str) -> str:
-    with urllib.request.urlopen(address, timeout=60) as answer:
-        return answer.read().decode()
+ONE = (
+    NOTEBOOK + "# One\n\n```{code-cell}\nfine = 1\n```\n\n(here)=\n## Here\n\nBy {cite:t}`known`.\n"
+)
+INDEX = "# Book\n\nSee {ref}`here`.\n\n```{bibliography}\n:filter: True\n```\n"
+PAPER = "@misc{{known, title={{T}}, author={{A. Author}}, year={{{}}}}}"
 
 
 @pytest.fixture
-def book(tmp_path):
-    """A book of two pages without cells, whose site was built before its last edit."""
-    for name in ("_config.yml", "tools/theme", "reference/references.bib"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        copy(ROOT / name, tmp_path / name)
-    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: index\nchapters:\n- file: one\n")
-    (tmp_path / "one.md").write_text("# One\n\nOne sentence.\n")
-    (tmp_path / "index.md").write_text("# Book\n\nEdited.\n")
-    (tmp_path / "_build" / "html").mkdir(parents=True)
-    (tmp_path / "_build" / "html" / "index.html").write_text("<head></head>old")
-    (tmp_path / ".cache").mkdir()
-    (tmp_path / ".cache" / "site").write_text("of another day")
-    return tmp_path
-
-
-@pytest.fixture
-def served(book):
-    """What serves the book, and its address."""
+def served(tmp_path):
+    """A book whose site was built before its last edit, what serves it, and its address."""
+    book = write(tmp_path, one=ONE, index=INDEX, papers=PAPER.format(2001))
+    old = {"_build/html/index.html": "<head></head>old", ".cache/site": "of another day"}
+    for name, text in old.items():
+        (book / name).parent.mkdir(parents=True)
+        (book / name).write_text(text)
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "tools.serve", str(port), str(book)]
@@ -79,9 +49,14 @@ def served(book):
         limit = threading.Timer(300, server.kill)
         limit.start()
         assert f"http://localhost:{port}" in server.stdout.readline()
-        yield server, f"localhost:{port}/"
+        yield book, server, f"localhost:{port}/"
         limit.cancel()
         server.kill()
+
+
+def get(address: str) -> str:
+    with urllib.request.urlopen(f"http://{address}", timeout=60) as answer:
+        return answer.read().decode()
 
 
 async def told(address: str) -> str:
@@ -93,33 +68,51 @@ async def told(address: str) -> str:
     return message
 
 
-def until_built(server: subprocess.Popen) -> str:
-    """What is said up to the end of a build, good or bad."""
-    said = ""
+def said(server: subprocess.Popen, end: str) -> str:
+    """What is said from here to the line that has these words."""
+    lines = ""
     for line in server.stdout:
-        said += line
-        if "the site is in" in line or "still served" in line:
-            break
-    return said
+        lines += line
+        if end in line:
+            return lines
+    raise AssertionError(f"{end!r} is not in {lines}")
 
 
-def test_an_edit_before_anyone_watched_is_built_and_a_faulty_one_leaves_the_last_good_site(
-    book, served
-):
-    server, address = served
-    text = book / "index.md"
-    assert "==> the site is in" in until_built(server)
-    assert "Edited." in get(f"http://{address}") and "livereload" in get(f"http://{address}")
+def test_an_edit_reaches_all_that_shows_it_and_a_fault_leaves_the_last_good_site(served):
+    book, server, address = served
+    one, good, kept = book / "chapters" / "one.md", "the site is in", "the last good site is still"
+    said(server, good)
+    assert "2001" in get(f"{address}chapters/one.html") and "livereload" in get(address)
     assert "livereload" not in (book / "_build" / "html" / "index.html").read_text()
-    text.write_text("# Book\n\nSee {term}`nowhere`.\n")
-    said = until_built(server)
-    assert "==> changed: index.md" in said and "the last good site is still served" in said
-    assert "index.md:3" in said and "nowhere" in said
-    assert "Edited." in get(f"http://{address}")
-    text.write_text("# Book\n\nMended.\n")
+
+    edited = ONE.replace("## Here", "## There")
+    one.write_text(edited)
+    # moved into place, with the date that it had
+    os.utime(one, (1, 1))
+    (book / "reference" / "references.bib").write_text(PAPER.format(2002))
     assert '"reload"' in asyncio.run(told(address))
-    assert "==> the site is in" in until_built(server)
-    assert "Mended." in get(f"http://{address}")
+    assert "running the cells" not in said(server, good)
+    page = get(f"{address}chapters/one.html")
+    assert "2002" in page and "There" in page and "There" in get(address)
+
+    one.write_text(broken := edited.replace("(here)=\n", ""))
+    words = said(server, kept)
+    assert "==> changed: chapters/one.md" in words
+    assert "index.md:3: WARNING: undefined label: 'here'" in words
+    assert "the site was not built: Sphinx warned" in words
+    # the build after another edit does not take the failed one for a good one
+    one.write_text(broken.replace("fine = 1", "import sys; print('oh', file=sys.stderr)"))
+    words = said(server, kept)
+    assert "undefined label: 'here'" in words and "stderr was found" in words
+    one.write_text(edited.replace("fine = 1", "1 / 0  # wrong"))
+    words = said(server, kept)
+    assert "not built: chapters/one.md:9: the cell failed: 1 / 0  # wrong" in words
+    assert "ZeroDivisionError: division by zero" in words
+    assert "There" in get(address)
+
+    one.write_text(edited + "\nMended.\n")
+    said(server, good)
+    assert "Mended." in get(f"{address}chapters/one.html")
     server.send_signal(signal.SIGINT)
     assert server.stdout.read().strip() == ""
     assert server.wait(timeout=60) == 0

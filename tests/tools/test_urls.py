@@ -6,58 +6,51 @@ import pytest
 
 from tools import urls
 
-HERE = "https://github.com/someone/course"
+HERE, OTHER = "https://github.com/someone/course", "https://github.com/other/place"
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A course that lives at no address but that of its configuration."""
+    (tmp_path / "course").mkdir()
+    (tmp_path / "course" / "_config.yml").write_text(f"repository: {{url: {HERE}}}\n")
+    return tmp_path / "course"
+
+
+def clone(folder, remote):
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    subprocess.run(["git", "-C", folder, "remote", "add", "origin", remote], check=True)
 
 
 @pytest.mark.parametrize(
     "remote",
     [
-        "https://github.com/someone/course",
-        "https://github.com/someone/course.git",
-        "https://user:secret@github.com/someone/course.git/",
-        "git@github.com:someone/course.git",
-        "ssh://git@github.com/someone/course",
-        "ssh://git@github.com:22/someone/course.git",
+        OTHER,
+        f"{OTHER}.git",
+        "https://user:secret@github.com/other/place.git/",
+        "git@github.com:other/place.git",
+        "github.com:other/place.git",
+        "ssh://git@github.com/other/place",
+        "ssh://git@github.com:22/other/place.git",
     ],
 )
 def test_origin_is_read_in_every_spelling(course, remote):
-    subprocess.run(["git", "init", "-q", course], check=True)
-    subprocess.run(["git", "-C", course, "remote", "add", "origin", remote], check=True)
-    (course / "_config.yml").write_text("repository: {url: https://github.com/other/place}")
-    assert urls.repository_url(course, {}) == HERE
+    clone(course, remote)
+    assert urls.repository_url(course, {}) == OTHER
+    # CI's environment comes first
+    assert urls.repository_url(course, {"GITHUB_REPOSITORY": "a/b"}) == "https://github.com/a/b"
 
 
-@pytest.mark.parametrize("remote", ["https://gitlab.com/a/b.git", "/srv/git/github.com", "", None])
+@pytest.mark.parametrize("remote", ["https://gitlab.com/a/b.git", "/srv/git/github.com", None])
 def test_an_origin_elsewhere_leaves_it_to_the_configuration(course, remote):
-    if remote is not None:
-        subprocess.run(["git", "init", "-q", course], check=True)
     if remote:
-        subprocess.run(["git", "-C", course, "remote", "add", "origin", remote], check=True)
+        clone(course, remote)
     assert urls.repository_url(course, {}) == HERE
 
 
 def test_a_repository_around_the_course_is_not_asked(course):
-    subprocess.run(["git", "init", "-q", course], check=True)
-    command = ["git", "-C", course, "remote", "add", "origin", "https://github.com/other/place"]
-    subprocess.run(command, check=True)
-    inner = course / "unpacked"
-    inner.mkdir()
-    (inner / "_config.yml").write_text((course / "_config.yml").read_text())
-    assert urls.repository_url(inner, {}) == HERE
-
-
-@pytest.mark.parametrize(
-    ("environ", "wanted"),
-    [
-        ({"GITHUB_REPOSITORY": "a/b"}, "https://github.com/a/b"),
-        (
-            {"GITHUB_REPOSITORY": "a/b", "GITHUB_SERVER_URL": "https://git.example.org/"},
-            "https://git.example.org/a/b",
-        ),
-    ],
-)
-def test_the_environment_of_ci_comes_first(course, environ, wanted):
-    assert urls.repository_url(course, environ) == wanted
+    clone(course.parent, OTHER)
+    assert urls.repository_url(course, {}) == HERE
 
 
 @pytest.mark.parametrize(

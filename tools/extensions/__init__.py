@@ -1,25 +1,11 @@
-"""What the site needs beyond the theme; each part is a Sphinx extension of its own."""
+"""What the site needs beyond the theme, part by part."""
 
-PARTS = (
-    "accessible",
-    "backlinks",
-    "conf",
-    "details",
-    "docstrings",
-    "exercise_pages",
-    "formulas",
-    "front_page",
-    "lint_a11y",
-    "minify",
-    "no_external",
-    "page_head",
-    "rebuild",
-    "seo",
-)
+from importlib import import_module
+from pkgutil import iter_modules
 
 
 def setup(app):
     """Register every part with Sphinx."""
-    for part in PARTS:
-        app.setup_extension(f"{__name__}.{part}")
+    for part in iter_modules(__path__, f"{__name__}."):
+        import_module(part.name).setup(app)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -31,4 +31,3 @@ def setup(app):
     """Register with Sphinx."""
     # after the theme has made its functions
     app.connect("html-page-context", mend, priority=600)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -31,4 +31,3 @@ def setup(app):
     for path in sorted((THEME / "scripts").glob("*.js")):
         app.add_js_file(path.name)
     app.connect("config-inited", configure)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -33,4 +33,3 @@ def setup(app):
     """Register with Sphinx."""
     app.add_node(folded, html=(visit, depart))
     app.connect("doctree-read", fold_dropdowns)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

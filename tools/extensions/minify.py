@@ -1,6 +1,6 @@
 """One style sheet and one script for every page, with nothing in them that no page uses.
 
-The pages are taken as Sphinx has written them: what all of them load is joined.
+The pages are taken as Sphinx has written them: what the index loads, all of them load.
 """
 
 import base64
@@ -10,25 +10,22 @@ from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 
-import tinycss2
 from fontTools.subset import Options, Subsetter
 from fontTools.ttLib import TTFont
 
-# the theme's icons are drawn by their fonts, and exercises look as our own styles say
-LEFT_OUT = {"scripts/fontawesome.js", "exercise.css"}
-STYLE = re.compile(
-    r'<link\b(?=[^>]*\brel="(?:stylesheet|preload)")[^>]*?'
-    r'\bhref="(?P<base>[^"]*)_static/(?P<name>[^"?]+)[^>]*>\s*'
+LOADED = re.compile(
+    r'<(?:link|script)\b[^>]*?\b(?:href|src)="[^"]*_static/([^"?]+\.(?:css|js))[^>]*>(?:</script>)?\s*'
 )
-SCRIPT = re.compile(
-    r'<script\b[^>]*?\bsrc="(?P<base>[^"]*)_static/(?P<name>[^"?]+)[^>]*></script>\s*'
-)
-# they say what only a choice among versions of the site would read
-OPTIONS = re.compile(r"<script>DOCUMENTATION_OPTIONS\.[^<]*</script>\s*")
+# the theme's icons are drawn by their fonts
+LEFT_OUT = "scripts/fontawesome.js"
+# layout.html loads these
+JOINED = ("site.css", "site.js")
+# a hint that repeats a script, and what only a choice among versions of the site would read
+IDLE = re.compile(r'(?:<link rel="preload"[^>]*>|<script>DOCUMENTATION_OPTIONS\.[^<]*</script>)\s*')
 IMPORT = re.compile(r'@import\s+"([^"]+)";')
+RULE = re.compile(r"([^{}]*)\{([^{}]*)\}")
 FONT_FACE = re.compile(r"@font-face\s*\{[^}]*Font Awesome[^}]*url\(([^)]*)\.woff2\)[^}]*\}")
-ICON = re.compile("[\ue000-\uf8ff]")
-DARK_RULE = re.compile(r"([^{}]*\[data-theme=\"?dark\"?\][^{}]*)(\{[^{}]*\})")
+ICON, ESCAPED = re.compile("[\ue000-\uf8ff]"), re.compile(r"\\([ef][0-9a-f]{3})\b")
 LIGHT, DARK = (re.compile(rf"\[data-theme=\"?{scheme}\"?\]") for scheme in ("light", "dark"))
 UNCHOSEN = "[data-theme=auto]"
 # it says each of its steps
@@ -36,42 +33,39 @@ logging.getLogger("fontTools.subset").setLevel(logging.WARNING)
 
 
 def minify(app, exception):
-    """Join the styles and the scripts, link the pages to them, and delete what no page asks for."""
-    if exception:
+    """Join the styles and the scripts, and delete what no page asks for."""
+    out = Path(app.outdir)
+    static = out / "_static"
+    names = [] if exception else loaded((out / "genindex.html").read_text("utf-8"))
+    # without names Sphinx has written no page
+    if not names:
         return
-    static = Path(app.outdir, "_static")
-    paths = (path for path in Path(app.outdir).rglob("*.html") if static not in path.parents)
-    pages = {path: path.read_text("utf-8") for path in paths}
-    # the pages that Sphinx has left as they were have the joined files already
-    fresh = [text for text in pages.values() if "_static/site.css" not in text]
-    styles = [name for name in shared(STYLE, fresh) if name.endswith(".css")]
-    scripts = shared(SCRIPT, fresh)
-    css = "\n".join(style(static / name) for name in styles)
-    script = ";\n".join((static / name).read_text("utf-8") for name in scripts)
-    script = re.sub(r"//# sourceMappingURL=.*", "", script)
-    version = sha256((css + script).encode()).hexdigest()[:8]
-    gone = {*styles, *scripts, *LEFT_OUT, "site.css", "site.js"}
-    links = {
-        STYLE: rf'<link rel="stylesheet" href="\g<base>_static/site.css?v={version}" />\n',
-        SCRIPT: rf'<script defer src="\g<base>_static/site.js?v={version}"></script>\n',
-    }
-    for path, text in pages.items():
-        # what a page loads besides comes after what all load
-        pages[path] = OPTIONS.sub("", text).replace("<script src=", "<script defer src=")
-        for pattern, link in links.items():
-            pages[path] = linked(pages[path], pattern, link, gone)
-        if pages[path] != text:
-            path.write_text(pages[path], "utf-8")
+    paths = [path for path in out.rglob("*.html") if static not in path.parents]
+    pages = {path: trimmed(path.read_text("utf-8"), {*names, LEFT_OUT}) for path in paths}
+    script = ";\n".join(
+        (static / name).read_text("utf-8") for name in names if name.endswith(".js")
+    )
+    css = "\n".join(style(static / name) for name in names if name.endswith(".css"))
     used = names_used(pages.values(), script + (static / "searchtools.js").read_text("utf-8"))
-    (static / "site.css").write_text(pruned(css, used, static, Path(app.doctreedir)), "utf-8")
-    (static / "site.js").write_text(script, "utf-8")
-    tidy(static, pages.values())
+    css = with_icons(follow_preference(prune(css, used)), static)
+    version = sha256((css + script).encode()).hexdigest()[:8]
+    for path, text in pages.items():
+        path.write_text(re.sub(r'(site\.(css|js))"', rf'\1?v={version}"', text), "utf-8")
+    for name, text in zip(JOINED, (css, script), strict=True):
+        (static / name).write_text(text, "utf-8")
+    tidy(static, " ".join((*pages.values(), css, script)))
 
 
-def shared(pattern: re.Pattern, pages: list[str]) -> list[str]:
-    """The files that all of these pages load, in their order."""
-    first, *others = ([found["name"] for found in pattern.finditer(text)] for text in pages)
-    return [name for name in first if name not in LEFT_OUT and all(name in one for one in others)]
+def loaded(page: str) -> list[str]:
+    """The styles and scripts of _static that a page loads, in their order."""
+    names = LOADED.findall(IDLE.sub("", page))
+    return [name for name in names if name not in (*JOINED, LEFT_OUT)]
+
+
+def trimmed(page: str, gone: set[str]) -> str:
+    """A page without these styles and scripts; its others come after what all pages load."""
+    page = LOADED.sub(lambda found: "" if found[1] in gone else found[0], IDLE.sub("", page))
+    return page.replace("<script src=", "<script defer src=")
 
 
 def style(path: Path) -> str:
@@ -80,49 +74,22 @@ def style(path: Path) -> str:
     return IMPORT.sub(lambda found: style((path.parent / found[1]).resolve()), css)
 
 
-def linked(page: str, pattern: re.Pattern, link: str, gone: set[str]) -> str:
-    """A page with one link in place of those to the files that are joined."""
-    links = iter([link])
-    return pattern.sub(
-        lambda found: found.expand(next(links, "")) if found["name"] in gone else found[0], page
-    )
-
-
 def names_used(pages, scripts: str) -> set[str]:
     """The classes of the pages, and every word of the scripts, which may make a class of it."""
     classes = (names for page in pages for names in re.findall(r'class="([^"]*)"', page))
     return {*re.findall(r"[\w-]+", scripts), *(name for some in classes for name in some.split())}
 
 
-def pruned(css: str, used: set[str], static: Path, kept: Path) -> str:
-    """The styles that match something, for both colour schemes, with their icons in them."""
-    # reading the theme's styles takes a second, and an edit of a text seldom changes the outcome
-    matter = sorted(used & set(re.findall(r"[\w-]+", css)))
-    known = (
-        kept / f"{sha256(f'{css}{matter}{Path(__file__).read_text()}'.encode()).hexdigest()}.css"
-    )
-    if not known.is_file():
-        rules = tinycss2.parse_stylesheet(css, skip_whitespace=True)
-        known.write_text(with_icons(follow_preference(prune(rules, used)), static), "utf-8")
-    return known.read_text("utf-8")
+def prune(css: str, used: set[str]) -> str:
+    """The styles without the rules that match nothing; notices of licences come first."""
+    notices = "".join(re.findall(r"/\*!.*?\*/", css, flags=re.S))
 
+    def kept(rule: re.Match) -> str:
+        selectors = re.split(r",(?![^(]*\))", rule[1])
+        return rule[0] if any(wanted(selector, used) for selector in selectors) else ""
 
-def prune(rules, used: set[str]) -> str:
-    """The rules with those left out that match nothing."""
-    kept = []
-    for rule in rules:
-        if rule.type == "qualified-rule":
-            selectors = tinycss2.serialize(rule.prelude)
-            if not any(wanted(selector, used) for selector in re.split(r",(?![^(]*\))", selectors)):
-                continue
-        elif rule.type == "at-rule" and rule.content and rule.lower_at_keyword == "media":
-            inner = prune(tinycss2.parse_rule_list(rule.content, skip_whitespace=True), used)
-            kept.append(f"@media{tinycss2.serialize(rule.prelude)}{{{inner}}}" if inner else "")
-            continue
-        elif rule.type == "comment" and not rule.value.startswith("!"):
-            continue
-        kept.append(rule.serialize())
-    return "".join(kept)
+    css = RULE.sub(kept, re.sub(r"/\*.*?\*/", "", css, flags=re.S))
+    return notices + re.sub(r"@[^{};]+\{\s*\}", "", css)
 
 
 def wanted(selector: str, used: set[str]) -> bool:
@@ -133,16 +100,18 @@ def wanted(selector: str, used: set[str]) -> bool:
 
 def follow_preference(css: str) -> str:
     """The styles that give a page, where no script chooses its scheme, that which is preferred."""
-    dark = "".join(
-        DARK.sub(UNCHOSEN, selectors.strip()) + body
-        for selectors, body in DARK_RULE.findall(re.sub(r"/\*.*?\*/", "", css, flags=re.S))
+    dark = (
+        f"{DARK.sub(UNCHOSEN, selectors.strip())}{{{body}}}"
+        for selectors, body in RULE.findall(css)
+        if DARK.search(selectors)
     )
     light = LIGHT.sub(rf":is(\g<0>,{UNCHOSEN})", css)
-    return f"{light}@media (prefers-color-scheme:dark){{{dark}}}"
+    return f"{light}@media (prefers-color-scheme:dark){{{''.join(dark)}}}"
 
 
 def with_icons(css: str, static: Path) -> str:
     """The styles with the icons that they name, and no others, in them."""
+    css = ESCAPED.sub(lambda code: chr(int(code[1], 16)), css)
     icons = {ord(icon) for icon in ICON.findall(css)}
 
     def embed(face: re.Match) -> str:
@@ -154,25 +123,19 @@ def with_icons(css: str, static: Path) -> str:
         font.flavor, written = "woff2", BytesIO()
         font.save(written)
         data = base64.b64encode(written.getvalue()).decode()
-        source = f'src:url(data:font/woff2;base64,{data}) format("woff2")'
-        return re.sub(r"src:[^;}]*", source, face[0])
+        return re.sub(r"src:[^;}]*", f"src:url(data:font/woff2;base64,{data})", face[0])
 
     return FONT_FACE.sub(embed, css)
 
 
-def tidy(static: Path, pages) -> None:
+def tidy(static: Path, texts: str) -> None:
     """Delete every file that no page, style or script names; licences stay."""
-    joined = [(static / name).read_text("utf-8") for name in ("site.css", "site.js")]
-    named = {name for text in (*pages, *joined) for name in re.findall(r"[\w.-]+\.\w+", text)}
-    for path in sorted(static.rglob("*"), reverse=True):
-        if path.is_dir():
-            if not any(path.iterdir()):
-                path.rmdir()
-        elif path.name not in named and "LICENSE" not in path.name:
+    named = set(re.findall(r"[\w.-]+\.\w+", texts))
+    for path in static.rglob("*"):
+        if path.is_file() and path.name not in named and "LICENSE" not in path.name:
             path.unlink()
 
 
 def setup(app):
     """Register with Sphinx."""
     app.connect("build-finished", minify, priority=900)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

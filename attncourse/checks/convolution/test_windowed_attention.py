@@ -26,10 +26,10 @@ exercise = Exercise(
         "Full attention under a mask is slow and easy to get right, and a windowed attention has "
         "to agree with it. What is left is to think of the inputs on which a wrong one differs.",
         "Build the band mask in the test, once for the symmetric window and once for the causal "
-        "one. Compare shape, dtype and numbers for several widths: small ones, an even one where "
-        "it is causal, and for each kind one of three times the length. Let the dtype change as "
-        "well, have no leading axis, one and two, and let the scores of one query be thousands. "
-        "Look at q, k and v after the call, too.",
+        "one. Compare shape, dtype and numbers for several widths: 1, other small ones, an even "
+        "one where it is causal, and for each kind one of three times the length. Let the dtype "
+        "change as well, have no leading axis, one and two, and let the scores of one query be "
+        "thousands. Look at q, k and v after the call, too.",
         "for batch, dtype, width, causal in [((), torch.float64, 3, False), ((2,), torch.float32, "
         "4, True), ...]: and in it near = torch.ones(n, n).tril(right).triu(-left) > 0, with "
         "left, right = (width - 1, 0) if causal else (width // 2, width // 2)",

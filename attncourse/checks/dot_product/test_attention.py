@@ -27,9 +27,9 @@ exercise = Exercise(
         "different show a swapped axis; a mask shows what is done with it; a row that may attend "
         "nowhere, scores of a thousand, float32 and float64 each show something of their own.",
         "Write attention once more in the test. In float32 and in float64, without a batch and "
-        "with two leading axes, with a mask and without, one query a thousand times larger than "
-        "the rest, compare: shape, dtype, numbers within a tolerance that fits the dtype, and "
-        "whether q, k, v and the mask are still what they were.",
+        "with two leading axes, with a mask for each sentence and without, one query a thousand "
+        "times larger than the rest, compare: shape, dtype, numbers within a tolerance that fits "
+        "the dtype, and whether q, k, v and the mask are still what they were.",
         "for dtype in (torch.float32, torch.float64), and in it q[..., 0, :] *= 1000; "
         "before = [x.clone() for x in (q, k, v, mask)]; got = attention(q, k, v, mask); "
         "assert torch.allclose(got, expected, atol=torch.finfo(dtype).eps ** 0.5) is one of the "

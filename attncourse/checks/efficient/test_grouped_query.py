@@ -21,9 +21,9 @@ exercise = Exercise(
         "4 heads in 2 groups, a group has 2 heads, whatever rule made it so. Which numbers tell?",
         "Write it once more in the test: for head i take group i // (h // g), and attend as in the "
         "chapter on dot products. Compare shape, dtype and numbers with 6 heads in 2 and in 3 "
-        "groups, without a batch, with one leading axis and with two, with a mask for each head "
-        "(one row all False) and without, once with scores of a thousand, in both dtypes, and look "
-        "at the inputs afterwards.",
+        "groups, without a batch, with one leading axis and with two, with a mask for each head of "
+        "each sentence (one row all False) and without, once with scores of a thousand, in both "
+        "dtypes, and look at the inputs afterwards.",
         "group = [i // (h // g) for i in range(h)] and k[..., group, :, :] gives each head its "
         "keys, v likewise; then compare with torch.allclose, with about 1e-4 for float32 and 1e-10 "
         "for float64",

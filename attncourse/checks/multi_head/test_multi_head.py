@@ -138,7 +138,8 @@ variants.wrong(exercise, plain, {
     "no two sentences have masks of their own, so they meet any axis: give each another one": [
         ("make(*batch, ", "make("), (MASKS, f"{MASKS}[: 1 + (not batch)]"),
         (MASKS, "(None, lambda *n: some_keys(*n[-2:]).expand(n))"),
-        (MASKS, "(None, lambda *n: some_keys(*n[-2:]).expand(n))", HEADS[1], "32, 3)")],
+        (MASKS, "(None, lambda *n: some_keys(*n[-2:]).expand(n))",
+         HEADS[0], "64, 2)", HEADS[1], "32, 3)")],
     "the mask allows everything, so it may as well be ignored: forbid some keys": (
         MASKS, "(None, lambda *n: torch.ones(n, dtype=torch.bool))"),
     "no query is without a key: try a row of the mask that is all False": (

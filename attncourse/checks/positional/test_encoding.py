@@ -20,11 +20,12 @@ exercise = Exercise(
     hints=(
         "Think of what could be wrong, then of an n and a d for which it shows. In row 0 every "
         "angle is 0, and with two columns there is one frequency: neither shows much. An odd d, "
-        "and more rows than somebody may have expected, each show something of their own.",
+        "an n or a d of 1, and more rows than somebody may have expected, each show something of "
+        "their own.",
         "Write the sinusoids once more in the test, as slowly as you like, number by number. For "
         "several n and d, odd and even, compare: the shape first, then the dtype, then all "
         "numbers within the 0.001 that a right one may be off by. A NaN is not within it.",
-        "for n, d in [(100, 8), (5, 7), (1, 3)]: and in it, want = torch.tensor([[(math.cos if "
+        "for n, d in [(100, 6), (5, 7), (1, 1)]: and in it, want = torch.tensor([[(math.cos if "
         "j % 2 else math.sin)(t / 10000 ** ((j - j % 2) / d)) for j in range(d)] for t in range(n)"
         "]); "
         "assert got.shape == want.shape and got.dtype in (torch.float32, torch.float64); "
@@ -66,7 +67,7 @@ def plain(encode):
 
 @exercise.valid
 def by_its_properties(encode):
-    assert encode(1, 1).tolist() == [[0]]
+    assert encode(1, 1).shape == (1, 1) and abs(float(encode(1, 1))) < 1e-3
     for n, d in ((100, 8), (6, 9)):
         got = encode(n, d)
         assert got.shape == (n, d) and got.dtype != torch.float16

@@ -21,7 +21,8 @@
 
   function tick(link, words) {
     link.querySelector(".tick")?.remove();
-    if (words) link.insertAdjacentHTML("beforeend", `<span class="tick"> ✓<span> ${words}</span></span>`);
+    const heard = `<span class="visually-hidden"> ${words}</span>`;
+    if (words) link.insertAdjacentHTML("beforeend", `<span class="tick"> ✓${heard}</span>`);
   }
 
   function show() {

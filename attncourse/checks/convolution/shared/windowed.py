@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import torch
 
-from attncourse.checks.dot_product.shared.attentions import ROUGH
+from attncourse.checks.implementations import spoiled
 
 
 def plain(q, k, v, width, causal=False):
@@ -50,7 +50,7 @@ SOFTMAX = "scores.masked_fill(~near, -torch.inf).softmax(dim=-1)"
 MEAN = "weights @ v"
 PADDED = "torch.nn.functional.pad({}, (0, 0, left, right))"
 # what each wrong attention does, and the edits that make it of the plain one
-WRONG = {
+WRONG = spoiled(MEAN) | {
     "reaches the whole width to each side": (SYMMETRIC, "(width, width)"),
     "loses the ends of a symmetric window": (SYMMETRIC, "(max(width // 2 - 1, 0),) * 2"),
     "is causal even if not asked": (SYMMETRIC, CAUSAL),
@@ -76,17 +76,13 @@ WRONG = {
     "scales by the width of the values": (SCORES, "q @ k.mT / v.shape[-1] ** 0.5"),
     "overflows for large scores": (
         SOFTMAX, "scores.exp() * near / (scores.exp() * near).sum(-1, keepdim=True)"),
-    "is off by a hundredth": (MEAN, "weights @ v + 0.01"),
     "averages the keys": (MEAN, "weights @ k"),
     "is right only without a batch": (SOFTMAX, SOFTMAX.replace("dim=-1", "dim=1")),
-    "cannot do without a batch": ("k.mT", "k.transpose(1, 2)"),
+    "is right only with one batch axis": ("k.mT", "k.transpose(1, 2)"),
+    "cannot do without a batch": ("q @ k.mT", 'torch.einsum("...bid,...bjd->...bij", q, k)'),
     "can do with one leading axis at most": ("k.mT", "k.transpose(min(k.dim() - 2, 1), -1)"),
     "takes the first sentence's keys for all": ("k.mT", "(k if k.dim() < 3 else k[:1]).mT"),
-    "is wrong in its last row": (MEAN, "weights @ v + (torch.arange(n) == n - 1)[:, None]"),
-    "gives float32 rounded to 8 bits": (f"return {MEAN}", f"out = {MEAN}\n    return {ROUGH}"),
-    "gives the rows in reverse": (MEAN, "(weights @ v).flip(-2)"),
-    "always returns float32": (MEAN, "(weights @ v).float()"),
-    "always returns float64": (MEAN, "(weights @ v).double()"),
+    "takes the last sentence's keys for all": ("k.mT", "(k if k.dim() < 3 else k[-1:]).mT"),
     "changes q": (f"scores = {SCORES}", "q /= q.shape[-1] ** 0.5\n    scores = q @ k.mT"),
     "changes k": (f"scores = {SCORES}", "k /= q.shape[-1] ** 0.5\n    scores = q @ k.mT"),
     "changes v": (MEAN, "weights @ v.mul_(2) / 2"),

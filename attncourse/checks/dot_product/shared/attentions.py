@@ -2,6 +2,8 @@
 
 import torch
 
+from attncourse.checks.implementations import spoiled
+
 
 def plain(q, k, v, mask=None):
     scores = q @ k.mT / q.shape[-1] ** 0.5
@@ -42,7 +44,6 @@ SOFTMAX = "scores.softmax(dim=-1)"
 START, FILL = f"scores = {SCALED}", "-torch.inf"
 EMPTY_ROW = ".masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)"
 MEAN = "weights @ v"
-ROUGH = "out if out.dtype == torch.float64 else out.to(torch.float8_e5m2).float()"
 
 
 def if_masked(change: str) -> tuple[str, str]:
@@ -51,10 +52,12 @@ def if_masked(change: str) -> tuple[str, str]:
 
 
 # what each wrong attention does, and the edits that make it of the plain one
-WRONG = {
+WRONG = spoiled(MEAN) | {
     "forgets to scale": (SCALED, "q @ k.mT"),
     "divides by d_k": (SCALED, "q @ k.mT / q.shape[-1]"),
     "scales by the width of the values": (SCALED, "q @ k.mT / v.shape[-1] ** 0.5"),
+    "scales by the number of keys": (SCALED, "q @ k.mT / k.shape[-2] ** 0.5"),
+    "scales by the number of queries": (SCALED, "q @ k.mT / q.shape[-2] ** 0.5"),
     "scales by a fixed 8": (SCALED, "q @ k.mT / 8"),
     "takes the softmax over the queries": (SOFTMAX, "scores.softmax(dim=-2)"),
     "is right only without a batch": (SOFTMAX, "scores.softmax(dim=1)"),
@@ -63,24 +66,20 @@ WRONG = {
         SOFTMAX, "scores.softmax(dim=-1 if scores.dim() < 4 else -2)"),
     "cannot do without a batch": ("q @ k.mT", 'torch.einsum("...bid,...bjd->...bij", q, k)'),
     "takes the first sentence's keys for all": ("k.mT", "(k if k.dim() < 3 else k[:1]).mT"),
+    "takes the last sentence's keys for all": ("k.mT", "(k if k.dim() < 3 else k[-1:]).mT"),
     "wants as many queries as keys": ("k.mT", "k.view_as(q).mT"),
     "overflows for large scores": (SOFTMAX, "scores.exp() / scores.exp().sum(-1, keepdim=True)"),
     "hides later keys unasked": (SCALED, f"{SCALED} - 1e30 * torch.ones_like(q @ k.mT).triu(1)"),
     "averages the keys": (MEAN, "weights @ k"),
     "returns the weights": (MEAN, "weights"),
     "transposes its result": (MEAN, "(weights @ v).mT"),
-    "gives the rows in reverse": (MEAN, "(weights @ v).flip(-2)"),
-    "is wrong in its last row": (
-        MEAN, "weights @ v + (torch.arange(q.shape[-2]) == q.shape[-2] - 1)[:, None]"),
-    "gives float32 rounded to 8 bits": (f"return {MEAN}", f"out = {MEAN}\n    return {ROUGH}"),
-    "always returns float32": (MEAN, "(weights @ v).float()"),
-    "always returns float64": (MEAN, "(weights @ v).double()"),
     "takes the mask the other way round": ("~mask", "mask", "mask.any", "mask.all"),
     "ignores the mask": ("mask is not None", "False"),
     "cannot do without a mask": ("mask is not None", "True"),
     "takes the first sentence's mask for all": if_masked("mask[(0,) * (mask.dim() - 2)]"),
     "takes the sentences' masks in reverse": if_masked("mask.flip(0) if mask.dim() > 2 else mask"),
-    "takes the first query's keys for all": if_masked("mask[..., :1, :]"),
+    "takes the first query's mask for all": if_masked("mask[..., :1, :]"),
+    "takes the last query's mask for all": if_masked("mask[..., -1:, :]"),
     "scales only where there is no mask": (SCALED, f"{SCALED[:-3]}(0.5 if mask is None else 0)"),
     "fills with 0": (FILL, "0.0"),
     "fills with -5": (FILL, "-5.0"),

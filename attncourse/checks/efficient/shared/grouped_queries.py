@@ -3,6 +3,7 @@
 import torch
 
 from attncourse.checks.dot_product.shared import attentions
+from attncourse.checks.implementations import spoiled
 
 
 def plain(q, k, v, mask=None):
@@ -55,26 +56,29 @@ START, SOFTMAX = "heads = q.shape[-3]", "scores.softmax(dim=-1)"
 SAME = (
     "forgets to scale", "divides by d_k", "scales by the width of the values",
     "takes the softmax over the queries", "wants as many queries as keys",
-    "overflows for large scores", "averages the keys", "always returns float32",
-    "always returns float64", "takes the mask the other way round", "ignores the mask",
+    "overflows for large scores", "averages the keys", "scales by the number of keys",
+    "scales by the number of queries", "scales by a fixed 8",
+    "takes the mask the other way round", "ignores the mask",
     "cannot do without a mask", "masks after the softmax", "changes q", "changes the mask",
     "gives NaN where a query may attend nowhere",
     "attends everywhere where a query may attend nowhere",
     "gives zeros everywhere where one query may attend nowhere",
-    "takes the first query's keys for all", "scales only where there is no mask",
-    "is wrong in its last row", "gives float32 rounded to 8 bits",
+    "takes the first query's mask for all", "takes the last query's mask for all",
+    "scales only where there is no mask",
 )  # fmt: skip
 # what each wrong one does, and the edits that make it of the plain one
-WRONG = {does: attentions.WRONG[does] for does in SAME} | {
+WRONG = spoiled(MEAN) | {does: attentions.WRONG[does] for does in SAME} | {
     "gives the groups to the heads in turn": (
         SPREAD, "torch.cat([x] * (heads // x.shape[-3]), dim=-3)"),
     "averages the groups": (SPREAD, "x.mean(dim=-3, keepdim=True)"),
     "lets all heads use the first group": (SPREAD, "x[..., :1, :, :]"),
     "cannot share: it wants a group for each head": (SPREAD, "x"),
+    "knows no number of groups but two": (SPREAD, "x.repeat_interleave(heads // 2, dim=-3)"),
     "knows no group but those of two heads": (SPREAD, "x.repeat_interleave(2, dim=-3)"),
     "knows no group but those of three heads": (SPREAD, "x.repeat_interleave(3, dim=-3)"),
     "shares the keys, and gives the values in turn": (
         START, f"{START}\n    v = torch.cat([v] * (heads // v.shape[-3]), dim=-3)"),
+    "cannot do without a batch": ("q @ k.mT", 'torch.einsum("...bhid,...bhjd->...bhij", q, k)'),
     "is right with one batch axis only": ("dim=-3)", "dim=1)"),
     "is right with at most one leading axis": (
         SOFTMAX, "scores.softmax(dim=-1 if scores.dim() < 5 else -2)"),
@@ -85,6 +89,8 @@ WRONG = {does: attentions.WRONG[does] for does in SAME} | {
     "takes the softmax over the heads": (SOFTMAX, "scores.softmax(dim=-3)"),
     "takes the first sentence's keys for all": (
         SPREAD, f"(x if x.dim() < 4 else x[:1]).{SPREAD[2:]}"),
+    "takes the last sentence's keys for all": (
+        SPREAD, f"(x if x.dim() < 4 else x[-1:]).{SPREAD[2:]}"),
     "takes the first sentence's mask for all": attentions.if_masked(
         "mask[(0,) * (mask.dim() - 3)]"),
     "takes the sentences' masks in reverse": attentions.if_masked(

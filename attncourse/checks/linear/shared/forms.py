@@ -5,7 +5,7 @@ Each is handed over as its source, so it stands alone.
 
 import torch
 
-from attncourse.checks.dot_product.shared.attentions import ROUGH
+from attncourse.checks.implementations import spoiled
 
 
 def as_a_matrix(q, k, v, causal=False):
@@ -51,7 +51,7 @@ PHI_Q, PHI_K = "torch.nn.functional.elu(q) + 1", "torch.nn.functional.elu(k) + 1
 PRODUCT, LOWER = "phi_q @ phi_k.mT", "weights.tril()"
 SUM, MEAN = "weights.sum(dim=-1, keepdim=True)", "weights @ v"
 # what each wrong one does, and the edits that make it of the matrix
-WRONG = {
+WRONG = spoiled(MEAN) | {
     "forgets the normaliser": (f"weights / {SUM}", "weights"),
     "divides by the number of keys": (SUM, "k.shape[-2]"),
     "normalises over the queries": (SUM, "weights.sum(dim=-2, keepdim=True)"),
@@ -72,10 +72,7 @@ WRONG = {
     "shows each token itself alone when causal": (LOWER, "weights.tril().triu()"),
     "forgets what lies 16 tokens back when causal": (LOWER, "weights.tril().triu(-15)"),
     "averages the keys": (MEAN, "weights @ k"),
-    "gives no number above 0": (MEAN, "(weights @ v).clamp(max=0)"),
-    "gives no number below 0": (MEAN, "(weights @ v).clamp(min=0)"),
     "returns the weights": (MEAN, "weights"),
-    "gives the rows in reverse": (MEAN, "(weights @ v).flip(-2)"),
     "is right only without a batch": (SUM, "weights.sum(dim=1, keepdim=True)"),
     "is right only with one batch axis": (SUM, "weights.sum(dim=2, keepdim=True)"),
     "cannot do without a batch": (PRODUCT, 'torch.einsum("...bid,...bjd->...bij", phi_q, phi_k)'),
@@ -83,14 +80,10 @@ WRONG = {
         PRODUCT, "(phi_q if q.dim() < 4 else phi_q[:1, :1]) @ phi_k.mT"),
     "takes the first sentence's keys for all": (
         "phi_k.mT", "(phi_k if k.dim() < 3 else phi_k[:1]).mT"),
+    "takes the last sentence's keys for all": (
+        "phi_k.mT", "(phi_k if k.dim() < 3 else phi_k[-1:]).mT"),
     "wants values as wide as the keys": (MEAN, "weights @ v.view_as(k)"),
-    "is wrong in its last row": (
-        MEAN, "weights @ v + (torch.arange(q.shape[-2]) == q.shape[-2] - 1)[:, None]"),
-    "gives float32 rounded to 8 bits": (f"return {MEAN}", f"out = {MEAN}\n    return {ROUGH}"),
-    "has a leading axis too many": (MEAN, "(weights @ v)[None]"),
     "wants as many queries as keys": ("phi_k.mT", "phi_k.view_as(phi_q).mT"),
-    "always returns float32": (MEAN, "(weights @ v).float()"),
-    "always returns float64": (MEAN, "(weights @ v).double()"),
     "changes q": (PHI_Q, "torch.nn.functional.elu(q.mul_(2) / 2) + 1"),
     "changes k": (MEAN, "weights @ v + 0 * k.mul_(2).sum()"),
     "changes v": (MEAN, "weights @ v.mul_(2) / 2"),

@@ -2,7 +2,8 @@
 
 import torch
 
-from attncourse.checks.dot_product.shared.attentions import ROUGH, formula
+from attncourse.checks.dot_product.shared.attentions import formula
+from attncourse.checks.implementations import spoiled
 from attncourse.checks.multi_head.shared.heads import join, split
 
 
@@ -58,7 +59,7 @@ END = f"(weights @ v){JOIN}"
 REPEATED = "mask.reshape(-1, *mask.shape[-2:]).repeat(heads, 1, 1).reshape(*q.shape[:-1], -1)"
 FIRST = "(torch.arange(heads) < max(1, heads - 1))[:, None, None]"
 # what each wrong one does, and the pieces of the plain one with what takes their place
-WRONG = {
+WRONG = spoiled(END) | {
     "cuts up the rows instead of the width": (SPLIT, VIEWED),
     "gives each head every so many numbers": (
         SPLIT, "x.unflatten(-1, (-1, heads)).movedim(-1, -3)",
@@ -68,8 +69,10 @@ WRONG = {
     "joins the heads in reverse": (END, f"(weights @ v).flip(-3){JOIN}"),
     "has one head only": (SPLIT, "x.unsqueeze(-3)"),
     "always splits in two heads": ("(heads, -1)", "(2, -1)"),
+    "always splits in three heads": ("(heads, -1)", "(3, -1)"),
     "averages the heads": (JOIN, ".mean(-3).repeat_interleave(heads, dim=-1)"),
     "lets all heads use the weights of the first": (END, f"(weights[..., :1, :, :] @ v){JOIN}"),
+    "leaves out the first head": (END, f"(weights @ v * {FIRST}.flip(0)){JOIN}"),
     "leaves out the last head": (END, f"(weights @ v * {FIRST}){JOIN}"),
     "forgets to scale": (f" / {WIDTH}", ""),
     "scales by the whole width": (WIDTH, "(heads * q.shape[-1]) ** 0.5"),
@@ -80,18 +83,18 @@ WRONG = {
     "is right only without a batch": (SOFTMAX, "scores.softmax(dim=2)"),
     "cannot do without a batch": ("q @ k.mT", 'torch.einsum("...bhid,...bhjd->...bhij", q, k)'),
     "takes the first sentence's keys for all": ("k.mT", "(k if k.dim() < 4 else k[:1]).mT"),
+    "takes the last sentence's keys for all": ("k.mT", "(k if k.dim() < 4 else k[-1:]).mT"),
     "wants as many queries as keys": ("k.mT", "k.view_as(q).mT"),
     "overflows for large scores": (SOFTMAX, "scores.exp() / scores.exp().sum(-1, keepdim=True)"),
     "averages the keys": ("weights @ v", "weights @ k"),
-    "always returns float32": (JOIN, f"{JOIN}.float()"),
-    "always returns float64": (JOIN, f"{JOIN}.double()"),
     "lines up the mask with the heads": (HEAD_AXIS, "mask = mask"),
     "counts the mask's axes from the front": (HEAD_AXIS, "mask = mask.unsqueeze(1)"),
     "takes the first sentence's mask for all": (HEAD_AXIS, "mask = mask[(0,) * (mask.dim() - 2)]"),
     "takes the sentences' masks in reverse": (
         HEAD_AXIS, f"{HEAD_AXIS}\n        mask = mask.flip(0) if mask.dim() > 3 else mask"),
     "repeats the masks sentence by sentence, not head by head": (HEAD_AXIS, f"mask = {REPEATED}"),
-    "takes the first query's keys for all": (HEAD_AXIS, "mask = mask[..., None, :1, :]"),
+    "takes the first query's mask for all": (HEAD_AXIS, "mask = mask[..., None, :1, :]"),
+    "takes the last query's mask for all": (HEAD_AXIS, "mask = mask[..., None, -1:, :]"),
     "scales only where there is no mask": (WIDTH, f"{WIDTH[:-3]}(0.5 if mask is None else 0)"),
     "masks the first head only": (
         HEAD_AXIS, f"{HEAD_AXIS} | (torch.arange(heads) > 0)[:, None, None]"),
@@ -104,13 +107,8 @@ WRONG = {
     "attends everywhere where a query may attend nowhere": (FILL, "-1e30", EMPTY_ROW, "weights"),
     "gives zeros everywhere where one query may attend nowhere": (
         EMPTY_ROW, "weights.masked_fill(~mask.any(dim=-1).all(), 0.0)"),
-    "is wrong in its last row": (
-        JOIN, f"{JOIN} + (torch.arange(q.shape[-2]) == q.shape[-2] - 1)[:, None]"),
-    "gives float32 rounded to 8 bits": (f"return {END}", f"out = {END}\n    return {ROUGH}"),
     "is right with at most one leading axis": (
         SOFTMAX, "scores.softmax(dim=-1 if scores.dim() < 5 else -2)"),
-    "is wrong in the last number of each row": (
-        JOIN, f"{JOIN} * (torch.arange(heads * v.shape[-1]) < heads * v.shape[-1] - 1)"),
     "is off by one percent": (JOIN, f"{JOIN} * 1.01"),
     "changes q": ("q @ k.mT", "q.mul_(2) @ k.mT / 2"),
     "changes k": ("k.mT", "k.mul_(2).mT / 2"),

@@ -27,18 +27,18 @@ def number_by_number(n, d):
     return torch.tensor(rows, dtype=torch.float64)
 
 
-def to_three_digits(n, d):
+def off_by_less_than_a_thousandth(n, d):
     column = torch.arange(d)
     angles = torch.arange(n)[:, None] * 10000.0 ** (-(column - column % 2) / d)
     wave = torch.where(column % 2 == 0, angles.sin(), angles.cos())
-    return wave.double().round(decimals=3)
+    return wave.double().round(decimals=3) + 0.0003
 
 
 RIGHT = {
     "a right encoding": plain,
     "a right encoding, in float32": written_into_columns,
     "a right encoding, number by number": number_by_number,
-    "a right encoding, off by less than 0.001": to_three_digits,
+    "a right encoding, off by less than 0.001": off_by_less_than_a_thousandth,
 }
 PAIR, CUT, COUNT = "[angles.sin(), angles.cos()]", "[:, :d]", "torch.arange(0, n,"
 JOIN, RATES = f"torch.stack({PAIR}, dim=-1).flatten(-2)", "[:, None] * rates"
@@ -84,4 +84,6 @@ WRONG = {
     "is scaled by the root of the width": (CUT, "[:, :d] * d**0.5"),
     "gives half precision": (CUT, "[:, :d].half()"),
     "is too large by a hundredth": (CUT, "[:, :d] + 0.01"),
+    "is too large by one percent": (CUT, "[:, :d] * 1.01"),
+    "has no number below 0": (CUT, "[:, :d].abs()"),
 }  # fmt: skip

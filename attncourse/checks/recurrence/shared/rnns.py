@@ -2,7 +2,7 @@
 
 import torch
 
-from attncourse.checks.dot_product.shared.attentions import ROUGH
+from attncourse.checks.implementations import spoiled
 
 
 def plain(x, w_ih, w_hh, b_ih, b_hh):
@@ -39,7 +39,7 @@ RIGHT = {
 }
 STATE, END, TOKENS = "state @ w_hh.mT", "torch.stack(states, dim=-2)", "x.unbind(-2)"
 # what each wrong one does, and the edits that make it of the plain one
-WRONG = {
+WRONG = spoiled(END) | {
     "forgets the tanh": ("torch.tanh", "torch.clone"),
     "takes a sigmoid": ("torch.tanh", "torch.sigmoid"),
     "leaves out b_ih": (" + b_ih", ""),
@@ -66,15 +66,10 @@ WRONG = {
     "gives b_ih no gradient": ("+ b_ih", "+ b_ih.detach()"),
     "gives w_ih no gradient": ("w_ih.mT", "w_ih.detach().mT"),
     "gives x no gradient": (TOKENS, "x.detach().unbind(-2)"),
-    "always returns float32": (END, f"{END}.float()"),
-    "always returns float64": (END, f"{END}.double()"),
-    "is wrong in the last number of each state": (
-        END, f"{END} * (torch.arange(len(b_hh)) < len(b_hh) - 1)"),
     "is off by one percent": (END, f"{END} * 1.01"),
     "is off by one percent in the first number of each state": (
         END, f"{END} * (1 + 0.01 * (torch.arange(len(b_hh)) < 1))"),
     "changes x": (TOKENS, "x.mul_(0.5).unbind(-2)", "token @", "2 * token @"),
-    "gives float32 rounded to 8 bits": (f"return {END}", f"out = {END}\n    return {ROUGH}"),
     "changes w_ih": ("    return", "    w_ih.data += 1\n    return"),
     "changes w_hh": ("    return", "    w_hh.data += 1\n    return"),
     "changes b_hh": ("    return", "    b_hh.data += 1\n    return"),

@@ -72,6 +72,10 @@ WRONG = {
     "is right in its first row only": (OFFSET, "position.expand(n, n)"),
     "is right in its first and last row only": (
         f"return {ROWS}", f"rows = {ROWS}\n    rows[1:-1] = reach\n    return rows"),
+    "is right in every other row only": (
+        f"return {ROWS}", f"rows = {ROWS}\n    rows[1::2] = reach\n    return rows"),
+    "gives the rows in reverse": (ROWS, f"({ROWS}).flip(0)"),
+    "gives each row in reverse": (ROWS, f"({ROWS}).flip(1)"),
     "is right in row n // 2 only": (ROWS, f"({ROWS})[n // 2].expand(n, n)"),
     "adds a column": (OFFSET, "torch.arange(n + 1) - position[:, None]"),
     "gives floating numbers": (ROWS, f"({ROWS}).float()"),
