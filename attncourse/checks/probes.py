@@ -159,8 +159,15 @@ def float32_holds(exercise: Exercise, case: Case) -> bool:
     exact = tree_leaves(case.result(exercise.reference_answer))
     answers = (exercise.reference_answer, *exercise.valid_answers[:1])
     return all(
-        not is_floating(a)
-        or torch.allclose(a, b.to(a.dtype), rtol=FLOAT32_HOLDS, atol=FLOAT32_HOLDS, equal_nan=True)
+        alike(a, b)
         for answer in answers
         for a, b in zip(exact, tree_leaves(case.float().result(answer)), strict=True)
     )
+
+
+def alike(a: object, b: object) -> bool:
+    if not isinstance(a, Tensor):
+        return a == b
+    if not is_floating(a):
+        return a.equal(b)
+    return torch.allclose(a, b.to(a.dtype), rtol=FLOAT32_HOLDS, atol=FLOAT32_HOLDS, equal_nan=True)
