@@ -37,7 +37,8 @@ def by_hand(weights, share):
         small = matrix @ matrix.T if n < m else matrix.T @ matrix
         squares = sorted(torch.linalg.eigvalsh(small).tolist(), reverse=True)
         count, wanted = 0, share * float(matrix.square().sum())
-        while sum(squares[:count]) < wanted - 1e-13 * abs(wanted):
+        # rounded sums may stay below the whole
+        while count < len(squares) and sum(squares[:count]) < wanted - 1e-13 * abs(wanted):
             count += 1
         counts.append(count)
     return torch.tensor(counts).reshape(batch)
