@@ -44,7 +44,8 @@ def by_hand(q, k, v):
         scores = [(q[..., i, :] * k[..., j, :]).sum(-1) / q.shape[-1] ** 0.5 for j in range(seen)]
         top = torch.stack(scores).detach().amax(0)
         parts = [(s - top).exp() for s in scores]
-        out.append(sum((p / sum(parts))[..., None] * v[..., j, :] for j, p in enumerate(parts)))
+        total = sum(parts)
+        out.append(sum((p / total)[..., None] * v[..., j, :] for j, p in enumerate(parts)))
     return torch.stack(out, dim=-2)
 
 
