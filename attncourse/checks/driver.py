@@ -12,11 +12,13 @@ import importlib
 import io
 import json
 import linecache
+import random
 import re
 import sys
 import traceback
 import warnings
 
+import numpy
 import torch
 from torch.func import functional_call
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -218,7 +220,7 @@ class Settings:
             "autograd's switch": torch.is_grad_enabled(),
             "the default dtype": torch.get_default_dtype(),
             "the default device": torch.get_default_device(),
-            DRAWN: torch.get_rng_state(),
+            DRAWN: drawn(),
         }
 
     def changed(self):
@@ -233,11 +235,21 @@ class Settings:
             torch.set_default_device(device)
         torch.set_grad_enabled(switch)
         torch.set_default_dtype(dtype)
-        torch.set_rng_state(numbers)
+        python, in_numpy, in_torch = numbers
+        random.setstate(python)
+        numpy.random.set_state(in_numpy)
+        torch.set_rng_state(in_torch)
+
+
+def drawn():
+    """The states that random numbers are drawn from: Python's, NumPy's and torch's."""
+    return random.getstate(), numpy.random.get_state(), torch.get_rng_state()
 
 
 def same_setting(a, b):
-    return a.equal(b) if isinstance(a, torch.Tensor) else a == b
+    if isinstance(a, tuple):
+        return all(map(same_setting, a, b))
+    return bool((a == b).all()) if isinstance(a, (torch.Tensor, numpy.ndarray)) else a == b
 
 
 def respond(namespace, request):

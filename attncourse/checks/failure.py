@@ -9,6 +9,7 @@ from torch import Tensor, _tensor_str
 
 from attncourse.checks import driver
 from attncourse.checks.compare import close, close_gradient
+from attncourse.checks.elsewhere import DEVICE
 from attncourse.checks.exercise import Case, Exercise, Source
 from attncourse.checks.explain import arguments, leaves
 from attncourse.checks.observation import Observation
@@ -74,7 +75,7 @@ def failure(exercise: Exercise, failing: Failing, device: str) -> Failure:
     case = probe.case
     if probe.way == "longer" and case.longer is not None:
         case = case.longer if isinstance(case.longer, Case) else replace(case, args=case.longer)
-    place = "meta" if probe.way == "meta" else device
+    place = DEVICE if probe.way == "elsewhere" else device
 
     def passed(value: Any) -> Any:
         if isinstance(value, Source):

@@ -79,7 +79,11 @@ def observe(
     try:
         if probe.way == "longer":
             longest = request | longer.sent
-            return growth(ask(caller, request), ask(caller, longest), exercise.steps_allowed)
+            shorter = ask(caller, request)
+            most = int(exercise.steps_allowed * shorter["steps"]) + 10
+            # a loop is seen when it has taken more than it may, and need not come to its end
+            longest["max_steps"] = min(most, request["max_steps"])
+            return growth(shorter, ask(caller, longest), most)
         return read(exercise, probe, ask(caller, request))
     # what comes back may be anything at all
     except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, RecursionError) as error:
@@ -98,10 +102,10 @@ def ask(caller: Caller, request: dict) -> dict[str, Any]:
     return answer
 
 
-def growth(answer: dict[str, Any], longer: dict[str, Any], allowed: float) -> Observation:
-    """Whether the same call takes more than so many times the steps on a longer input."""
+def growth(answer: dict[str, Any], longer: dict[str, Any], most: int) -> Observation:
+    """Whether the same call takes more than so many steps on a longer input."""
     worst = longer if longer["outcome"] != "returned" else answer
-    many = longer["steps"] > allowed * answer["steps"] + 10
+    many = longer["steps"] > most
     return Observation(
         outcome="returned" if worst["outcome"] == "steps" else worst["outcome"],
         scales_with_length=many or longer["outcome"] == "steps",

@@ -102,20 +102,25 @@ class Batch(NamedTuple):
 def with_leading_axes(exercise: Exercise, cases: list[Case]) -> Batch | None:
     """A case with more leading axes than others, which may have more or fewer on each.
 
-    A tensor's own axes are those that it has in every case. Where a mask has one more for each
-    head, the reference tells that it is not such a batch.
+    Where a mask has an axis more for each head, the reference tells that it is not such a batch.
     """
-    own: dict[int | str, int] = {}
-    for case in cases:
-        for key, x in given(case).items():
-            if isinstance(x, Tensor):
-                own[key] = min(own.get(key, x.dim()), x.dim())
+    own = own_axes(cases)
     for case in cases:
         ahead = {k: x.dim() - own[k] for k, x in given(case).items() if isinstance(x, Tensor)}
         batch = Batch(case, {key: count for key, count in ahead.items() if count})
         if batch.leading and all(works(exercise, one) for one in (batch.of_one, batch.larger)):
             return batch
     return None
+
+
+def own_axes(cases: list[Case]) -> dict[int | str, int]:
+    """How many axes each tensor has in every case."""
+    own: dict[int | str, int] = {}
+    for case in cases:
+        for key, x in given(case).items():
+            if isinstance(x, Tensor):
+                own[key] = min(own.get(key, x.dim()), x.dim())
+    return own
 
 
 def works(exercise: Exercise, case: Case) -> bool:
@@ -154,8 +159,15 @@ def float32_holds(exercise: Exercise, case: Case) -> bool:
     exact = tree_leaves(case.result(exercise.reference_answer))
     answers = (exercise.reference_answer, *exercise.valid_answers[:1])
     return all(
-        not is_floating(a)
-        or torch.allclose(a, b.to(a.dtype), rtol=FLOAT32_HOLDS, atol=FLOAT32_HOLDS, equal_nan=True)
+        alike(a, b)
         for answer in answers
         for a, b in zip(exact, tree_leaves(case.float().result(answer)), strict=True)
     )
+
+
+def alike(a: object, b: object) -> bool:
+    if not isinstance(a, Tensor):
+        return a == b
+    if not is_floating(a):
+        return a.equal(b)
+    return torch.allclose(a, b.to(a.dtype), rtol=FLOAT32_HOLDS, atol=FLOAT32_HOLDS, equal_nan=True)

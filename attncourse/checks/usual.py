@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
 
 from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Draw, Exercise, Mutant, is_floating
+from attncourse.checks.probes import own_axes, with_leading_axes
 
 # methods whose only argument is an axis, and `dim=` of any
 AXIS = re.compile(
@@ -84,6 +85,23 @@ def loops(call, *args, **kwargs):
     return call(*args, **kwargs)
 
 
+def loops_over_a_batch(own, call, *args, **kwargs):
+    arguments = dict(enumerate(args)) | kwargs
+    leading = {k: x.dim() - own[k] for k, x in arguments.items() if isinstance(x, Tensor)}
+    # a mask may have one axis more for each head
+    most = next(iter(leading.values()))
+    batched = {k: arguments[k] for k, count in leading.items() if count >= most}
+    if not most:
+        return call(*args, **kwargs)
+    size = max(map(len, batched.values()))
+    results = []
+    for i in range(size):
+        one = arguments | {k: x[i if len(x) > 1 else 0] for k, x in batched.items()}
+        places = [one.pop(place) for place in range(len(args))]
+        results.append(loops_over_a_batch(own, call, *places, **one))
+    return tree_map(lambda *some: torch.stack(some), *results) if size else call(*args, **kwargs)
+
+
 def batch_axis_assumed(axes, call, *args, **kwargs):
     shape = next(x.shape for x in args if isinstance(x, Tensor))
     # unpacked as a learner does it: the error is then the same
@@ -102,6 +120,23 @@ def batch_axis_assumed(axes, call, *args, **kwargs):
 def viewed(call, *args, **kwargs):
     next(x for x in args if isinstance(x, Tensor)).view(-1)
     return call(*args, **kwargs)
+
+
+def computes_on_the_cpu(call, *args, **kwargs):
+    args, kwargs = tree_map_only(Tensor, Tensor.cpu, (args, kwargs))
+    return call(*args, **kwargs)
+
+
+def squeezed(call, *args, **kwargs):
+    return tree_map_only(Tensor, Tensor.squeeze, call(*args, **kwargs))
+
+
+def remembers(known, call, *args, **kwargs):
+    sizes = [
+        (x.shape, x.dtype, x.device) if isinstance(x, Tensor) else str(x)
+        for x in (*args, *kwargs.values())
+    ]
+    return known.setdefault(str(sizes), call(*args, **kwargs))
 
 
 def keeping(answer: type) -> type:
@@ -179,10 +214,18 @@ def ways(exercise: Exercise) -> Iterator[tuple[str, str, Callable | None]]:
         yield "half_inside", hints.HALF_INSIDE, made(half)
     if tensor_result and seen.given:
         yield "made_on_the_cpu", hints.DEVICE, made(made_on_the_cpu)
+        yield "computes_on_the_cpu", hints.DEVICE, made(computes_on_the_cpu)
     if exercise.differentiable and floating:
         yield "detached", hints.DETACHED, made(detached)
     if any(case.longer for case in seen.cases):
         yield "loops", hints.LOOPS, made(loops)
+        if with_leading_axes(exercise, seen.cases):
+            own = own_axes(seen.cases)
+            yield "loops_over_a_batch", hints.LOOPS, made(partial(loops_over_a_batch, own))
+    if tensor_result and seen.leading_axes_vary:
+        yield "squeezed", hints.SQUEEZES, made(squeezed)
+    if floating and not isinstance(answer, type):
+        yield "remembers", hints.REMEMBERS, made(partial(remembers, {}))
     if seen.given:
         axes = seen.given[0].dim()
         yield "changes_its_input", hints.CHANGES, made(changes_its_input)

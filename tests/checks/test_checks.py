@@ -16,6 +16,7 @@ from nbformat import NotebookNode
 
 from attncourse.checks import chapters, exercise, exercises, score
 from attncourse.checks.exercise import Draw
+from attncourse.checks.failure import failure
 from attncourse.checks.notebook import report
 from attncourse.checks.verdict import Verdict, judge, judge_own, local
 from tools.book import Book
@@ -145,6 +146,17 @@ def test_a_wrong_answer_prints_at_most_two_lines_and_no_traceback(one):
         about = f"seed {seed}: {answer.__name__}: {lines}"
         assert len(lines) <= 2 and "Traceback" not in lines[0], about
         assert lines[0].startswith(f"{one.name}: "), about
+
+
+def test_the_call_that_a_wrong_answer_failed_on_is_shown_with_its_arguments(one):
+    for answer, wanted, seed, verdict in score.tried(one, SEEDS[:1])[::8]:
+        if wanted is None:
+            continue
+        about = f"seed {seed}: {answer.__name__}: {verdict}"
+        call = failure(one, verdict.failing, "cpu")
+        assert len(call.names) == len(call.args) + len(call.kwargs), about
+        shown = [line.partition(" = ")[0] for line in repr(call).splitlines()]
+        assert {*call.names, *call.weights, "expected", "got"} <= {*shown}, about
 
 
 def torch_attention(q, k, v, mask=None):

@@ -1,39 +1,24 @@
 """What is wrong with a page: its rule, where it is on the page, and what to do about it."""
 
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import unquote, urldefrag
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-SCRIPT = Path(__file__).with_suffix(".js").read_text("utf-8")
-OPEN = """document.querySelectorAll("details").forEach((box) => (box.open = true));
-document.querySelectorAll("button.toggle-button-hidden").forEach((button) => button.click());"""
-# without preload: axe would ask for what style sheets import, at the wrong address
-AXE = {"resultTypes": ["violations"], "preload": False}
-ALL: dict = {}
-ONLY_COLOURS = {"runOnly": ["color-contrast", "link-in-text-block"]}
-ONLY_WIDE = {"runOnly": ["scrollable-region-focusable"]}
-# axe takes most of its time for the symbols of formulas and the words of code, one after the other:
-# a formula becomes plain text, and so does code once three listings have shown each of its colours.
-# Of words that look the same, on the same ground, it gets three. A single letter is apart, since
-# axe passes no judgement on it
-ALIKE = """() => {
-  for (const formula of document.querySelectorAll("math:not(:has([style*=color]))")) {
-    const text = document.createElement("span");
-    text.textContent = formula.textContent;
-    formula.replaceWith(text);
-  }
-  const tokens = new Map();
-  for (const code of document.querySelectorAll(".highlight pre")) {
-    const looks = [...code.querySelectorAll("span")].map((one) => one.className);
-    if (!code.querySelector("a") && looks.every((look) => tokens.get(look) > 2))
-      code.textContent = code.textContent;
-    for (const look of new Set(looks)) tokens.set(look, (tokens.get(look) ?? 0) + 1);
-  }
-  const grounds = new Map(), seen = new Map();
+WIDTHS = Path(__file__).with_suffix(".js").read_text("utf-8")
+OPEN = "document.querySelectorAll('details').forEach((box) => (box.open = true))"
+# a script that follows the size of a box does so within two frames
+FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+COLOURS = ["color-contrast", "link-in-text-block"]
+ONLY_COLOURS = {"runOnly": COLOURS}
+ALL_BUT_COLOURS = {"rules": {name: {"enabled": False} for name in COLOURS}}
+# adds to each element how the text that is its own looks now, but for a single letter, on which
+# axe passes no judgement; a link beside text of another colour may do without a line below it
+LOOK = """() => {
+  const grounds = new Map();
   const ground = (one) => {
     if (!one) return "";
     if (!grounds.has(one)) {
@@ -44,15 +29,27 @@ ALIKE = """() => {
     }
     return grounds.get(one);
   };
-  for (const one of document.querySelectorAll("body *:not(:has(*))")) {
-    if (!one.checkVisibility()) continue;
+  for (const one of document.querySelectorAll("body *:not(svg *)")) {
+    const texts = [...one.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE);
+    const text = texts.map((node) => node.data).join("").trim() || one.placeholder;
+    if (!(text?.length > 1) || !one.checkVisibility()) continue;
     const { color, fontSize, fontWeight, textShadow } = getComputedStyle(one);
-    const long = one.textContent.trim().length > 1;
-    const look = [long, color, fontSize, fontWeight, textShadow, ground(one)].join();
-    seen.set(look, (seen.get(look) ?? 0) + 1);
-    one.toggleAttribute("data-alike", seen.get(look) > 3);
+    const beside = one.localName === "a" && getComputedStyle(one.parentElement).color;
+    const look = [beside, color, fontSize, fontWeight, textShadow, ground(one)];
+    one.look = [one.look, ...look].join();
   }
-  axe.configure({ rules: [{ id: "color-contrast", selector: "*:not([data-alike])" }] });
+}"""
+# axe takes most of its time for words that all look the same: it gets two of each look
+PRUNE = """() => {
+  document.head.append(...document.querySelectorAll("body style"));
+  const seen = new Map(), kept = new Set();
+  for (const one of document.querySelectorAll("body *")) {
+    const times = seen.get(one.look) ?? 0;
+    if (!one.look || times === 2) continue;
+    seen.set(one.look, times + 1);
+    for (let at = one; at && !kept.has(at); at = at.parentElement) kept.add(at);
+  }
+  for (const one of document.querySelectorAll("body *")) if (!kept.has(one)) one.remove();
 }"""
 
 
@@ -64,33 +61,45 @@ class Fault(NamedTuple):
     advice: str
 
 
-class Facts(NamedTuple):
-    """What a page is to the pages that link to it, and what is wrong with it."""
-
-    faults: list[Fault]
-    title: str
-    ids: list[str]
-    links: list[tuple[str, str]]
-    words: list[str]
-
-
-def facts(page: Page) -> Facts:
-    """What an open page holds, once every box on it is open."""
+def widths(page: Page, scripts: bool = True) -> list[Fault]:
+    """What of a page is too wide, too narrow or out of reach, once every box on it is open."""
     page.evaluate(OPEN)
-    found = page.evaluate(SCRIPT)
-    faults = [Fault(*one) for one in found.pop("faults")]
-    return Facts(faults, **found)
+    if scripts:
+        page.evaluate(FRAMES)
+    return [Fault(*one) for one in page.evaluate(WIDTHS)]
 
 
-def axe(page: Page, rules: dict = ALL) -> list[Fault]:
+def axe(page: Page, rules: dict) -> list[Fault]:
     """What axe-core finds wrong with a page as it is now, by these of its rules."""
     page.evaluate(Axe().axe_script)
-    page.evaluate(ALIKE)
+    # without preload: axe would ask for what style sheets import, at the wrong address
+    options = {"resultTypes": ["violations"], "preload": False} | rules
     return [
         Fault(f"axe:{rule['id']}", " ".join(map(str, node["target"])), advice(rule, node))
-        for rule in page.evaluate("options => axe.run(options)", AXE | rules)["violations"]
+        for rule in page.evaluate("options => axe.run(options)", options)["violations"]
         for node in rule["nodes"]
     ]
+
+
+def turn(page: Page, scheme: str) -> None:
+    """Show a page in the light or in the dark."""
+    page.emulate_media(color_scheme=scheme)
+    # a script of the page that follows is called before the next frame
+    page.evaluate("new Promise(requestAnimationFrame)")
+
+
+def colours(page: Page) -> list[Fault]:
+    """What is too pale in the light or in the dark. Of the page, little is left."""
+    schemes, faults = ("light", "dark"), []
+    for scheme in schemes:
+        turn(page, scheme)
+        page.evaluate(LOOK)
+    page.evaluate(PRUNE)
+    for scheme in schemes:
+        turn(page, scheme)
+        found = axe(page, ONLY_COLOURS)
+        faults += [one._replace(where=f"{one.where}, {scheme}") for one in found]
+    return faults
 
 
 def advice(rule: dict, node: dict) -> str:
@@ -101,33 +110,7 @@ def advice(rule: dict, node: dict) -> str:
 
 def in_short(faults: list[Fault]) -> Iterator[str]:
     """One line for each rule that is broken, with the first of the places."""
-    rules: dict[str, list[Fault]] = {}
-    for fault in faults:
-        rules.setdefault(fault.rule, []).append(fault)
-    for rule, (first, *others) in rules.items():
+    for rule, group in groupby(sorted(faults, key=lambda one: one.rule), lambda one: one.rule):
+        first, *others = group
         times = f" ({len(others) + 1} times)" if others else ""
         yield f"{rule}{times} at {first.where}: {first.advice}"
-
-
-def dead_links(pages: dict[str, Facts], site: Path, address: str) -> dict[str, list[Fault]]:
-    """Each page's links to a file or a place that the site does not have."""
-    ids = {page: set(found.ids) for page, found in pages.items()}
-
-    def missing(link: str) -> str:
-        url, place = urldefrag(link)
-        path = unquote(url.removeprefix(address).partition("?")[0])
-        if (site / path).is_dir():
-            path = f"{path.rstrip('/')}/index.html".lstrip("/")
-        if not url.startswith(address):
-            return ""
-        if not (site / path).is_file():
-            return f"the site has no file {path}"
-        there = not place or path not in ids or unquote(place) in ids[path]
-        return "" if there else f"{path} has no #{place}"
-
-    return {
-        page: [
-            Fault("dead-link", where, why) for link, where in found.links if (why := missing(link))
-        ]
-        for page, found in pages.items()
-    }

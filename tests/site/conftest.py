@@ -50,6 +50,13 @@ def site() -> Path:
 
 
 @pytest.fixture(scope="session")
+def names(site) -> list[str]:
+    """The pages of the site, as paths in it."""
+    paths = (path.relative_to(site) for path in sorted(site.rglob("*.html")))
+    return [path.as_posix() for path in paths if "_static" not in path.parts]
+
+
+@pytest.fixture(scope="session")
 def address(site) -> Iterator[str]:
     """Where the site is served while the tests run."""
     handler = functools.partial(Handler, directory=site)

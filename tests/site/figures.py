@@ -1,12 +1,15 @@
 """The interactive figures that the tests look at, and how to move their controls and read them."""
 
+from itertools import product
+
 import torch
 
 from attncourse import plot
 from attncourse.dot_product import causal_mask
 from attncourse.linear import feature_map
 
-# moves the controls to each state in turn, and says what every slot then shows and holds
+# moves the controls to each state in turn; says what every slot then shows and holds, and whether
+# the table fits
 VISIT = """(figure, states) => {
   const put = ([name, value]) => {
     const inputs = [...figure.querySelectorAll(`[name="${name}"]`)];
@@ -19,14 +22,14 @@ VISIT = """(figure, states) => {
     const cells = {};
     for (const slot of figure.querySelectorAll("[data-show]"))
       (cells[slot.dataset.show] ??= []).push([slot.textContent, slot.value ?? null]);
-    return cells;
+    const table = figure.querySelector(".scroll");
+    return [cells, table.scrollWidth <= table.clientWidth];
   };
   return states.map((state) => {
     Object.entries(state).forEach(put);
     return read();
   });
 }"""
-FITS = "box => box.scrollWidth <= box.clientWidth"
 PHONE = {"width": 360, "height": 700}
 
 
@@ -44,9 +47,21 @@ def figure_in(page):
     return page.locator(".attncourse-figure")
 
 
+def states_of(**options: int) -> list[dict[str, int]]:
+    """Every state of so many options of each control."""
+    every = product(*map(range, options.values()))
+    return [dict(zip(options, one, strict=True)) for one in every]
+
+
 def visit(figure, states: list[dict]) -> list[dict[str, list[tuple[str, str]]]]:
     """For each state in turn, the text and the value of every slot of that name."""
-    return figure.evaluate(VISIT, states)
+    return [cells for cells, _ in figure.evaluate(VISIT, states)]
+
+
+def too_wide(figure, states: list[dict]) -> list[dict]:
+    """The states in which a reader has to scroll the table."""
+    seen = figure.evaluate(VISIT, states)
+    return [state for state, (_, fits) in zip(states, seen, strict=True) if not fits]
 
 
 def read(figure, **state) -> dict[str, list[str]]:
@@ -101,7 +116,8 @@ STEPS = {"falling": FAR, "ending": torch.where(FAR < 4, FAR, -1), "equal": FAR.c
 DISTANCES = plot.distances(GRADIENTS, STEPS, COLUMNS, alt="What is left.")
 
 CLIPPING = plot.clipping(6, 2, alt="Rows of the table.")
-SKEWING = plot.skewing(4, alt="The skew.")
+SKEWINGS = {n: plot.skewing(n, alt="The skew.") for n in (1, 2, 4)}
 
+N = 12
 WAVE_WIDTHS = [8, 6, 64, 256]
-WAVES = plot.waves(12, WAVE_WIDTHS, position=3, alt="Waves of twelve positions.")
+WAVES = plot.waves(N, WAVE_WIDTHS, position=3, alt="Waves of twelve positions.")

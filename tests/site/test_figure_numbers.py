@@ -1,8 +1,9 @@
 """Every state of the interactive figures against the numbers of the package."""
 
+import functools
 import math
 import re
-from itertools import product
+from itertools import chain
 
 import pytest
 import torch
@@ -17,330 +18,294 @@ from attncourse.plot.numbers import shown
 from attncourse.positional import sinusoids
 from attncourse.relative import causal_skew, relative_index, skew
 
-from .figures import (
-    ALPHAS,
-    CLIPPING,
-    COLUMNS,
-    DISTANCES,
-    EXPLORER,
-    GRADIENTS,
-    GROWING,
-    KERNEL,
-    KERNELS,
-    LINEAR,
-    MASKS,
-    PATTERNS,
-    QUERIES,
-    RECEPTIVE,
-    RUNNING,
-    SCORES,
-    SKEWING,
-    STEPS,
-    TOKENS,
-    VALUES,
-    WAVE_WIDTHS,
-    WAVES,
-    WIDTHS,
-    K,
-    Q,
-    V,
-    figure_in,
-    held,
-    page_of,
-    read,
-    visit,
-)
+from . import figures
+from .figures import K, Q, V, figure_in, held, page_of, states_of, visit
 
-RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+TABLE = {}
 
 
-def close(got, want, **tolerance):
-    torch.testing.assert_close(got, want, rtol=1e-6, atol=1e-6, **tolerance)
+def shows(figure, **options: int):
+    """Put a figure, so many options of each control, and what it must show into the table.
+
+    What it must show in a state: for each slot the numbers, or the texts, or both; of `said` a
+    pattern that matches the whole.
+    """
+
+    def register(expected):
+        TABLE[expected.__name__] = figure, options, expected
+        return expected
+
+    return register
 
 
-def states_of(**options) -> list[dict]:
-    return [dict(zip(options, one, strict=True)) for one in product(*options.values())]
+def told(x) -> str:
+    """A number as a figure shows it, for a pattern."""
+    return re.escape(shown(float(x)))
 
 
-def every_state(tab, figure, **options):
-    """Each state of a figure on a page of its own, with what its slots show and hold there."""
-    tab.set_content(page_of(figure))
-    states = states_of(**options)
-    return zip(states, visit(figure_in(tab), states), strict=True)
+def many(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
-def test_every_state_of_the_explorer_equals_the_package(tab):
-    every = every_state(
-        tab, EXPLORER, query=range(4), mask=range(3), d_k=range(4), scale=(True, False),
-        temperature=range(len(TEMPERATURES)),
-    )  # fmt: skip
-    for state, got in every:
-        query, scale = state["query"], state["scale"]
-        d, temperature = WIDTHS[state["d_k"]], TEMPERATURES[state["temperature"]]
-        mask = list(MASKS.values())[state["mask"]]
-        k, v = K[:, :d].double(), V.double()
-        q = Q[:, :d].double() / temperature * (1 if scale else d**0.5)
-        weight = attention_weights(q, k, mask)[query]
-        expected = {
-            "dot": k @ Q[query, :d].double(),
-            "score": (k @ q[query] / d**0.5).masked_fill(~mask[query], -torch.inf),
-            "weight": weight,
-            "part": (weight[:, None] * v).flatten(),
-            "output": attention(q, k, v, mask)[query],
-            "total": weight.sum()[None],
-        }
-        for slot, numbers in expected.items():
-            numbers_held = held(got[slot])
-            close(numbers_held, numbers, msg=lambda why, at=(slot, state): f"{at}: {why}")
-            assert [text for text, _ in got[slot]] == [shown(x) for x in numbers_held.tolist()], (
-                slot,
-                state,
-            )
-        ((said, _),) = got["said"]
-        assert said.startswith(f"Query {QUERIES[query]}: "), state
-        assert ("no key may be attended to" in said) == (not mask[query].any()), state
-        assert said.endswith(f"Output: {', '.join(text for text, _ in got['output'])}."), state
-
-
-def test_every_state_of_the_kernel_equals_the_package(tab):
-    for state, got in every_state(tab, KERNEL, kernel=range(2), alpha=range(4), query=range(5)):
-        query, alpha = state["query"], ALPHAS[state["alpha"]]
-        taps = torch.tensor(list(KERNELS.values())[state["kernel"]]).double()
-        weights = tap_weights(tap_offsets((3,)).double(), (5,), float(alpha))[:, query]
-        inside = torch.zeros(7).double()
-        inside[query : query + 3] = taps
-        expected = {"weight": weights.flatten(), "sum": taps @ weights, "true": inside[1:-1]}
-        for slot, numbers in expected.items():
-            close(held(got[slot]), numbers)
-        ((said, _),) = got["said"]
-        off = (expected["sum"] - expected["true"]).abs().max().item()
-        assert f"by {f'up to {off:.2f}' if off >= 0.005 else 'less than 0.005'}." in said, state
-        assert ("looks outside" in said) == (query in (0, 4)), state
-        assert said.count("Head −1") == (query == 0), state
-
-
-def connected(kind: int, width: int, layer: int) -> torch.Tensor:
-    """Which inputs of a layer lead to which of its outputs."""
-    apart = torch.arange(9) - torch.arange(9)[:, None]
-    if kind == 2:
-        return torch.ones(9, 9).double()
-    spread = 2**layer if kind == 1 else 1
-    return ((apart % spread == 0) & (apart.abs() // spread <= width // 2)).double()
-
-
-def test_every_state_of_what_an_output_sees_counts_the_paths(tab):
-    for state, got in every_state(tab, RECEPTIVE, layers=range(3), width=range(3), output=range(9)):
-        width, output = [3, 5, 1][state["width"]], state["output"]
-        paths = [torch.eye(9)[output].double()]
-        for layer in (2, 1, 0):
-            paths.append(paths[-1] @ connected(state["layers"], width, layer))
-        shares = torch.cat([row / row.max() for row in paths])
-        close(held(got["path"]), shares)
-        assert [text for text, _ in got["path"]] == ["•" if x else "·" for x in shares], state
-        ((said, _),) = got["said"]
-        seen = (paths[-1] > 0).nonzero().flatten().tolist()
-        assert f"Output {output} sees {len(seen)} of 9 inputs" in said, state
-        range_said = re.search(r"from (\d) to (\d)", said)
-        ends = [int(x) for x in range_said.groups()] if range_said else [output, output]
-        assert ends == [seen[0], seen[-1]], state
-
-
-N = 6
-FULL, CAUSAL, WINDOW, LONGFORMER, BIGBIRD = range(5)
-
-
-def masks(n, width):
-    """The package's mask of each pattern that draws nothing."""
+@shows(figures.EXPLORER, query=4, mask=3, d_k=4, scale=2, temperature=len(TEMPERATURES))
+def explorer(query, mask, d_k, scale, temperature):
+    d, warm = figures.WIDTHS[d_k], TEMPERATURES[temperature]
+    mask = list(figures.MASKS.values())[mask]
+    k, v = K[:, :d].double(), V.double()
+    q = Q[:, :d].double() / warm * (1 if scale else d**0.5)
+    weight, output = attention_weights(q, k, mask)[query], attention(q, k, v, mask)[query]
+    most = "most weight, .*" if mask[query].any() else "no key may be attended to"
+    outputs = ", ".join(map(told, output))
+    factors = [f"√{d}"] * scale + [f"{warm}"] * (warm != 1)
+    divisor = "\u00a0· ".join(factors) or "1"
     return {
-        FULL: torch.ones(n, n, dtype=torch.bool),
-        CAUSAL: causal_mask(n),
-        WINDOW: longformer_mask(n, width),
-        LONGFORMER: longformer_mask(n, width, [0]),
+        "dot": k @ Q[query, :d].double(),
+        "score": (k @ q[query] / d**0.5).masked_fill(~mask[query], -torch.inf),
+        "weight": weight,
+        "part": weight[:, None] * v,
+        "output": output,
+        "total": weight.sum(),
+        "divisor": [f"({divisor})" if len(factors) > 1 else divisor],
+        "said": rf"Query {re.escape(figures.QUERIES[query])}: {most}\. Output: {outputs}\.",
     }
 
 
-def test_every_state_of_the_patterns_is_the_package_s_mask(tab):
-    for state, got in every_state(tab, PATTERNS, pattern=range(5), n=range(5), width=range(3)):
-        n, width = state["n"] + 2, 2 * state["width"] + 1
-        dots = torch.tensor([text == "•" for text, _ in got["pair"]]).view(N, N)
-        assert not dots[n:].any() and not dots[:, n:].any(), state
-        found, known = dots[:n, :n], masks(n, width)
-        if state["pattern"] == BIGBIRD:
-            fixed = known[LONGFORMER]
-            assert (found | ~fixed).all(), state
-            more = (~fixed).sum(-1).clamp(max=2)
-            assert torch.equal((found & ~fixed).sum(-1), more), state
-        else:
-            assert torch.equal(found, known[state["pattern"]]), state
-        ((said, _),) = got["said"]
-        assert said.startswith(f"{found.sum()} of {n * n} pairs, "), state
+@shows(figures.HEADS, head=3, query=4)
+def heads(head, query):
+    top, key = figures.WEIGHTS[head, query].max(dim=-1)
+    most = rf"most weight, {told(top)}, on {figures.KEYS[key]}\."
+    said = rf"Head {head}, query {re.escape(figures.QUERIES[query])}: {most}"
+    return {"weight": figures.WEIGHTS[head], "said": said}
 
 
-@pytest.mark.parametrize("width", [0, 2])
-def test_the_pairs_of_1024_tokens_are_counted_without_drawing_them(width, tab):
-    tab.set_content(page_of(PATTERNS))
-    known = masks(1024, 2 * width + 1)
-    for pattern, mask in known.items():
-        (said,) = read(figure_in(tab), pattern=pattern, width=width)["said"]
-        assert f"1024 tokens: {mask.sum()} of 1048576 pairs" in said
-    (said,) = read(figure_in(tab), pattern=BIGBIRD)["said"]
-    fixed = known[LONGFORMER]
-    more = (~fixed).sum(-1).clamp(max=2).sum()
-    assert f"1024 tokens: {fixed.sum() + more} of 1048576 pairs" in said
+@shows(figures.KERNEL, kernel=2, alpha=4, query=5)
+def kernel(kernel, alpha, query):
+    taps = torch.tensor(list(figures.KERNELS.values())[kernel]).double()
+    sharpness = float(figures.ALPHAS[alpha])
+    weights = tap_weights(tap_offsets((3,)).double(), (5,), sharpness)[:, query]
+    true = torch.zeros(7).double()
+    true[query : query + 3] = taps
+    off = (taps @ weights - true[1:-1]).abs().max().item()
+    by = rf"up to {off:.2f}" if off >= 0.005 else r"less than 0\.005"
+    outside = {0: f" Head −1 looks outside.* {query}.", 4: rf" Head \+1 looks outside.* {query}\."}
+    return {
+        "weight": weights,
+        "sum": taps @ weights,
+        "true": true[1:-1],
+        "said": rf".* by {by}\.{outside.get(query, '')}",
+    }
 
 
-def test_after_each_block_the_figure_has_the_softmax_of_all_keys_so_far(tab):
-    for state, got in every_state(tab, RUNNING, **{"after block": range(4)}):
-        end = min(2 * state["after block"] + 2, 7)
-        seen, values = SCORES[:end].double(), VALUES[:end].double()
-        parts, rest = (seen - seen.max()).exp(), [""] * (7 - end)
-        assert [text for text, _ in got["part"]] == [*map(shown, parts.tolist()), *rest]
-        weights = parts / parts.sum()
-        assert [text for text, _ in got["weight"]] == [*map(shown, weights.tolist()), *rest]
-        ((said, _),) = got["said"]
-        sums = (parts.sum(), (parts * values).sum(), (weights * values).sum())
-        total, z, out = (shown(x.item()) for x in sums)
-        assert f"exponentials is {total}, that of the values {z}; divided, {out}." in said
-        assert ("no key is left" in said) == (end == 7)
+@shows(figures.RECEPTIVE, layers=3, width=3, output=9)
+def receptive(layers, width, output):
+    apart, width = torch.arange(9) - torch.arange(9)[:, None], [3, 5, 1][width]
+
+    def connected(layer: int) -> torch.Tensor:
+        """Which inputs of a layer lead to which of its outputs."""
+        spread = 2**layer if layers == 1 else 1
+        near = (apart % spread == 0) & (apart.abs() // spread <= width // 2)
+        return (near | (layers == 2)).double()
+
+    paths = [torch.eye(9)[output].double()]
+    for layer in (2, 1, 0):
+        paths.append(paths[-1] @ connected(layer))
+    shares = torch.cat([row / row.max() for row in paths])
+    seen = (paths[-1] > 0).nonzero().flatten().tolist()
+    ends = f", from {seen[0]} to {seen[-1]}" if len(seen) > 1 else ""
+    return {
+        "path": (shares, ["•" if x else "·" for x in shares]),
+        "said": rf"Output {output} sees {len(seen)} of 9 inputs{ends}\.( .*)?",
+    }
 
 
-def test_the_factor_that_is_told_is_that_of_the_two_maxima(tab):
-    tab.set_content(page_of(RUNNING))
-    told = [read(figure_in(tab), **{"after block": step})["said"][0] for step in range(4)]
-    assert told[0].startswith("The largest score is 1.50. ")
-    assert "rises from 1.50 to 2.50, so what was summed before is multiplied by 0.37." in told[1]
-    assert told[2].startswith("The largest score is still 2.50, so what was summed before stays.")
-    assert "rises from 2.50 to 3.00, so what was summed before is multiplied by 0.61." in told[3]
+@functools.cache
+def allowed(pattern: int, n: int, width: int) -> torch.Tensor:
+    """The package's mask of a pattern; of the last, without its random keys."""
+    make = [
+        lambda: torch.ones(n, n).bool(),
+        lambda: causal_mask(n),
+        lambda: longformer_mask(n, width),
+    ]
+    return (make[pattern] if pattern < 3 else lambda: longformer_mask(n, width, [0]))()
 
 
-def test_every_state_of_linear_attention_equals_the_package(tab):
-    n, (q, k, v) = len(TOKENS), LINEAR
-    want = linear_attention_parallel(q, k, v)
-    weights = feature_map(q) @ feature_map(k).mT
-    for state, got in every_state(tab, GROWING, token=range(n), chunk=range(n)):
-        t, chunk = state["token"], state["chunk"] + 1
-        S, z = linear_attention_state(k[: t + 1], v[: t + 1])
-        close(held(got["S"]), S.flatten())
-        close(held(got["z"]), z)
-        for form in ("masked", "recurrent", "chunks"):
-            close(held(got[form]), want[t])
-        total = weights[t, : t + 1].sum()
-        close(held(got["total"]), total.expand(3))
-        shares = held(got["weight"])
-        close(shares[: t + 1], weights[t, : t + 1] / total)
-        assert [text == "" for text, _ in got["weight"]] == [j > t for j in range(n)]
-        assert [text == "" for text, _ in got["key"]] == [j > t for j in range(n) for _ in "kk"]
-        ways = [text for text, _ in got["way"]]
-        start = t // chunk * chunk
-        assert ways == ["state"] * start + ["pair"] * (t + 1 - start) + [""] * (n - 1 - t)
-        ((said, _),) = got["said"]
-        assert said.startswith(f"{TOKENS[t]} is token {t + 1}. Masked: {t + 1} pair")
-        assert re.search(rf"state of 6 numbers.*: {start} tokens? by the state, ", said), said
+@shows(figures.PATTERNS, pattern=5, n=5, width=3)
+def patterns(pattern, n, width):
+    n, width = n + 2, 2 * width + 1
+    random = 2 if pattern == 4 else 0
+    dots = torch.zeros(6, 6).bool()
+    dots[:n, :n] = allowed(pattern, n, width)
+    # the first of the keys in the order of their lots that are not there yet
+    for row, lots in zip(dots[:n], figures.PATTERNS.data["lots"], strict=False):
+        row[[j for j in lots.tolist() if j < n and not row[j]][:random]] = True
+    far = allowed(pattern, 1024, width)
+    pairs = far.sum() + (~far).sum(-1).clamp(max=random).sum()
+    return {
+        "pair": ["•" if dot else "" for dot in dots.flatten()],
+        "said": f"{dots.sum()} of {n * n} pairs, .* 1024 tokens: {pairs} of 1048576 pairs, .*",
+    }
 
 
-def number(text: str) -> float:
-    """A number that the figure shows, with or without a power of ten."""
-    text = text.replace("−", "-")
-    digits, _, raised = text.rpartition("10") if "⁻" in text else (text, "", "0")
-    return float(digits.strip(" ·") or 1) * 10.0 ** int(raised.translate(RAISED))
+@shows(figures.RUNNING, **{"after block": 4})
+def running(**state):
+    step = state["after block"]
+    end, before = min(2 * step + 2, 7), figures.SCORES[: 2 * step].double()
+    seen, values = figures.SCORES[:end].double(), figures.VALUES[:end].double()
+    parts, rest = (seen - seen.max()).exp(), [""] * (7 - end)
+    weights, top = parts / parts.sum(), told(seen.max())
+    said = rf"The largest score is {top}\. "
+    if step:
+        factor = told((before.max() - seen.max()).exp())
+        rises = rf"rises from {told(before.max())} to {top}, so .* is multiplied by {factor}\. "
+        same = rf"is still {top}, so what was summed before stays\. "
+        said = f"The largest score {rises if seen.max() > before.max() else same}"
+    sums = map(told, (parts.sum(), (parts * values).sum(), (weights * values).sum()))
+    said += r"The sum of exponentials is {}, that of the values {}; divided, {}\. ".format(*sums)
+    return {
+        "part": [*map(shown, parts.tolist()), *rest],
+        "weight": [*map(shown, weights.tolist()), *rest],
+        "said": said + (".*no key is left.*" if end == 7 else f"{7 - end} keys are still to come."),
+    }
 
 
-def test_every_layer_and_distance_is_put_into_words(tab):
-    for state, got in every_state(tab, DISTANCES, layer=range(3), distance=range(8)):
-        name, t = list(GRADIENTS)[state["layer"]], state["distance"] + 1
-        share, steps = (GRADIENTS[name][t] / GRADIENTS[name][1]).item(), STEPS[name][t].item()
-        ((said, _),) = got["said"]
-        assert said.startswith(f"{name}, {t} token{'s' if t > 1 else ''} back: "), said
-        if steps < 0:
-            assert said.endswith("no way from there, and no gradient."), said
-            continue
-        assert f"the way has {steps} step{'s' if steps > 1 else ''}, " in said, said
-        told = said.split("the gradient is ")[1].split(" times")[0]
-        assert number(told) == pytest.approx(share, rel=0.05), said
+@shows(figures.GROWING, token=5, chunk=5)
+def growing(token, chunk):
+    n, (q, k, v) = len(figures.TOKENS), figures.LINEAR
+    seen, start = token + 1, token // (chunk + 1) * (chunk + 1)
+    S, z = linear_attention_state(k[:seen], v[:seen])
+    weights = (feature_map(q) @ feature_map(k).mT)[token] * (torch.arange(n) < seen)
+    words = [shown(x) if j < seen else "" for j, x in enumerate(weights.tolist())]
+    keys = feature_map(k)
+    key_words = [shown(x) if j < seen else "" for j, row in enumerate(keys.tolist()) for x in row]
+    output = linear_attention_parallel(q, k, v)[token]
+    ways = rf"Masked: {many(seen, 'pair')}\. Recurrent: a state of 6 numbers\. "
+    chunks = rf"Chunks: {many(start, 'token')} by the state, {many(seen - start, 'pair')}\."
+    return {
+        "S": S,
+        "z": z,
+        **dict.fromkeys(("masked", "recurrent", "chunks"), output),
+        "total": weights.sum().expand(3),
+        "weight": (weights / weights.sum(), words),
+        "key": (keys, key_words),
+        "way": ["state"] * start + ["pair"] * (seen - start) + [""] * (n - seen),
+        "said": rf"{figures.TOKENS[token]} is token {seen}\. {ways}{chunks}",
+    }
 
 
-def test_the_table_shows_powers_of_ten_or_path_lengths(tab):
-    tab.set_content(page_of(DISTANCES))
-    left = [number(text) for text in read(figure_in(tab), show=0)["cell"]]
-    shares = [(one[t] / one[1]).item() for one in GRADIENTS.values() for t in COLUMNS]
-    for told, share in zip(left, shares, strict=True):
-        assert told == (10.0 ** round(math.log10(share)) if share else 0)
-    ways = read(figure_in(tab), show=1)["cell"]
-    steps = [one[t].item() for one in STEPS.values() for t in COLUMNS]
-    assert ways == ["none" if one < 0 else str(one) for one in steps]
+def power(share: float) -> str:
+    """The nearest power of ten."""
+    exponent = round(math.log10(share)) if share else None
+    return {None: "0", 0: "1"}.get(exponent, "10" + f"{exponent}".translate(RAISED))
 
 
-def test_every_state_of_the_clipping_table_equals_the_package(tab):
-    for state, got in every_state(tab, CLIPPING, n=range(N), k=range(N + 1)):
-        n, reach = state["n"] + 1, state["k"]
-        rows = relative_index(n, reach)
-        texts = [text for text, _ in got["row"]]
-        kept = [texts[i * N : i * N + n] for i in range(n)]
-        assert kept == [[str(one) for one in row] for row in rows.tolist()], state
-        assert sum(text != "" for text in texts) == n * n, state
-        ((said, _),) = got["said"]
-        assert said.startswith(f"The table has {2 * reach + 1} row"), state
-        assert {int(x) for x in re.findall(r"(?:rows?|to) (\d+)(?= to| are| is)", said)} == {
-            rows.min().item(), rows.max().item()
-        }, state  # fmt: skip
-        for row, pairs in re.findall(r"[Rr]ow (\d+) serves (?:all )?(\d+) pair", said):
-            assert (rows == int(row)).sum() == int(pairs), state
-        shared = any(
-            (rows == row).sum() > max(0, n - abs(row - reach)) for row in range(2 * reach + 1)
-        )
-        assert ("No two offsets" in said) != shared, state
+@shows(figures.DISTANCES, layer=3, distance=8, show=2)
+def distances(layer, distance, show):
+    name, t = list(figures.GRADIENTS)[layer], distance + 1
+    shares = {name: (far / far[1]).tolist() for name, far in figures.GRADIENTS.items()}
+    share, steps = shares[name][t], figures.STEPS[name][t].item()
+    digits, _, exponent = f"{share:.1e}".partition("e")
+    exact = shown(share) if share >= 0.1 else f"{digits} · 10{str(int(exponent)).translate(RAISED)}"
+    way = f"the way has {many(steps, 'step')}, and the gradient is {exact} times .*"
+    cells = [
+        (str(figures.STEPS[one][far].item()) if show else power(shares[one][far]))
+        for one in figures.GRADIENTS
+        for far in figures.COLUMNS
+    ]
+    return {
+        "cell": ["none" if cell == "-1" else cell for cell in cells],
+        "said": f"{name}, {many(t, 'token')} back: "
+        + (way if steps >= 0 else r".*no way from there, and no gradient\."),
+    }
 
 
-@pytest.mark.parametrize("n", [1, 2, 4])
-@pytest.mark.parametrize(("direction", "skewed"), [(0, skew), (1, causal_skew)])
-def test_the_last_step_of_the_skew_is_the_package_s(n, direction, skewed, tab):
-    tab.set_content(page_of(plot.skewing(n, alt="The skew.")))
-    got = read(figure_in(tab), direction=direction, step=3)["entry"]
-    offsets = torch.arange(1 - n, 1 if direction else n, dtype=torch.float64)
-    # a number for the query beside the offset, so that an entry of another query is noticed
-    expected = skewed(offsets + 100 * torch.arange(1, n + 1)[:, None])
-    values = visit(figure_in(tab), [{}])[0]["entry"]
-    for i, j in product(range(n), repeat=2):
-        text, value = got[i * 2 * n + j], float(values[i * 2 * n + j][1])
-        told = 0 if text == "·" else int(text.replace("−", "-")) + 100 * n * value
-        assert told == pytest.approx(expected[i, j].item())
+@shows(figures.CLIPPING, n=6, k=7)
+def clipping(n, k):
+    n = n + 1
+    rows = relative_index(n, k)
+    texts = [[str(x) for x in row] + [""] * (6 - n) for row in rows.tolist()]
+    first, last = rows.min().item(), rows.max().item()
+    used = f"rows {first} to {last} are" if first < last else f"row {first} is"
+    ends = [f"row {row} serves {(rows == row).sum()} pairs, .*" for row in (0, 2 * k)]
+    if len(rows.unique()) == 2 * n - 1:
+        rest = "No two offsets share a row."
+    elif k == 0:
+        rest = f"Row 0 serves all {n * n} pairs: .*"
+    else:
+        rest = f"At its ends, {', and '.join(ends)}"
+    return {
+        "row": [*chain(*texts), *[""] * 6 * (6 - n)],
+        "said": f"The table has {many(2 * k + 1, 'row')}; {used} used. {rest}",
+    }
 
 
-def test_no_step_of_the_skew_but_the_last_changes_the_order_of_the_entries(tab):
-    tab.set_content(page_of(SKEWING))
-    for direction in (0, 1):
-        read(figure_in(tab), direction=direction)
-        table, padded, reshaped = (
-            [text for text in read(figure_in(tab), step=step)["entry"] if text] for step in range(3)
-        )
-        assert [text for text in padded if text != "pad"] == table
-        assert reshaped == padded[4:]
+def skewing(n, direction, step):
+    offsets, query = torch.arange(1 - n, 1 if direction else n), torch.arange(1, n + 1) / n
+    width, whole = len(offsets), [f"{x}".replace("-", "−") for x in range(1 - n, n)]
+    # each entry with its offset, and the query that it is of
+    table = [[(text, of) for text in whole[:width]] for of in query.tolist()]
+    padded = [[("pad", 0.0), *row] for row in table]
+    rest = [*chain(*padded)][n:]
+    reshaped = [rest[i * width : (i + 1) * width] for i in range(n)]
+    # what the package moves where: numbers from 1, so that 0 is what it has cut
+    names = torch.arange(1, n * width + 1).view(n, width)
+    entries = [("·", 0.0), *chain(*table)]
+    moved = (causal_skew if direction else skew)(names.double()).int().tolist()
+    cut = [[entries[name] for name in row] for row in moved]
+    now = [table, padded, reshaped, cut][step]
+    wide = [(row + [("", 0.0)] * 2 * n)[: 2 * n] for row in now]
+    texts, numbers = zip(*chain(*wide), strict=True)
+    return {"entry": (torch.tensor(numbers), [*texts])}
 
 
-def test_every_state_of_the_waves_equals_the_package(tab):
-    n = 12
-    for state, got in every_state(tab, WAVES, position=range(n), d=range(len(WAVE_WIDTHS))):
-        t, d = state["position"], WAVE_WIDTHS[state["d"]]
-        p = sinusoids(n, d, dtype=torch.float64)
-        product = p @ p[t]
-        for slot, numbers in {"wave": p[:, :4].flatten(), "share": product / (d / 2)}.items():
-            got_numbers = held(got[slot])
-            close(got_numbers, numbers, msg=f"{slot} at {state}")
-            assert [text for text, _ in got[slot]] == [shown(x) for x in got_numbers.tolist()]
-        assert [text.replace("−", "-") for text, _ in got["offset"]] == [
-            f"{s - t:+d}" if s != t else "0" for s in range(n)
-        ]
-        near = t + 1 if t + 1 < n else t - 1
-        ((said, _),) = got["said"]
-        assert said == (
-            f"Position {t}, width {d}: product {shown(product[t].item())} with itself, "
-            f"{shown(product[near].item())} with {near}."
-        )
-        assert got["half"] == [[f"{d // 2}", None]]
+for n, figure in figures.SKEWINGS.items():
+    expected = functools.partial(skewing, n)
+    TABLE[f"skewing {n}"] = figure, {"direction": 2, "step": 4}, expected
+
+
+@shows(figures.WAVES, position=figures.N, d=len(figures.WAVE_WIDTHS))
+def waves(position, d):
+    d = figures.WAVE_WIDTHS[d]
+    p = sinusoids(figures.N, d, dtype=torch.float64)
+    product = p @ p[position]
+    offsets = [f"{s - position:+d}".replace("-", "−") for s in range(figures.N)]
+    offsets[position] = "0"
+    near = position + 1 if position + 1 < figures.N else position - 1
+    itself, beside = told(product[position]), told(product[near])
+    products = rf"product {itself} with itself, {beside} with {near}\."
+    return {
+        "wave": p[:, :4],
+        "share": product / (d / 2),
+        "offset": offsets,
+        "half": [f"{d // 2}"],
+        "said": f"Position {position}, width {d}: {products}",
+    }
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_every_state_of_a_figure_equals_the_package(name, tab):
+    figure, options, expected = TABLE[name]
+    tab.set_content(page_of(figure))
+    states = states_of(**options)
+    for state, got in zip(states, visit(figure_in(tab), states), strict=True):
+        for slot, want in expected(**state).items():
+            at, texts = f"{slot} of {state}", [text for text, _ in got[slot]]
+            if slot == "said":
+                assert re.fullmatch(want, texts[0]), f"{at}: {texts[0]!r} is not {want!r}"
+            elif isinstance(want, list):
+                assert texts == want, at
+            else:
+                numbers, words = want if isinstance(want, tuple) else (want, None)
+                values = held(got[slot])
+                torch.testing.assert_close(
+                    values, numbers.double().flatten(), rtol=1e-6, atol=1e-6,
+                    msg=lambda why, at=at: f"{at}: {why}",
+                )  # fmt: skip
+                assert texts == (words or [shown(x) for x in values.tolist()]), at
 
 
 def test_above_0_and_below_0_have_colours_of_their_own(tab):
-    tab.set_content(page_of(WAVES))
+    tab.set_content(page_of(figures.WAVES))
     look = "cells => cells.map(cell => [+cell.value, getComputedStyle(cell).backgroundColor])"
     # in order of their values: the lowest, 0 and the highest
     cells = sorted(tab.locator(".signed").evaluate_all(look))
@@ -348,17 +313,7 @@ def test_above_0_and_below_0_have_colours_of_their_own(tab):
     assert len({cells[0][1], none, cells[-1][1]}) == 3
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"widths": [8, 7]}, r"widths=\[8, 7\]: each must be even, and at least 4"),
-        ({"widths": [2]}, r"widths=\[2\]"),
-        ({"widths": []}, r"widths=\[\]"),
-        ({"position": 12}, "position starts at option 12, but it has 12"),
-        ({"n": 0}, "position starts at option 0, but it has 0"),
-        ({"alt": " "}, "alt is empty"),
-    ],
-)
-def test_what_no_figure_can_show_is_refused(arguments, words):
-    with pytest.raises(ValueError, match=words):
-        plot.waves(**({"n": 12, "widths": [8], "alt": "waves"} | arguments))
+@pytest.mark.parametrize("widths", [[8, 7], [2], []])
+def test_waves_of_odd_or_no_widths_are_refused(widths):
+    with pytest.raises(ValueError, match=rf"widths={re.escape(str(widths))}: each must be even"):
+        plot.waves(12, widths, alt="waves")

@@ -5,58 +5,41 @@ files, with scripts off. Each is loaded once for all that is asked of it there.
 import functools
 import gzip
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from .audit import ALL, ONLY_COLOURS, ONLY_WIDE, Facts, Fault, axe, dead_links, facts, in_short
-from .conftest import ROOT, watch
+from .audit import ALL_BUT_COLOURS, Fault, axe, colours, in_short, turn, widths
+from .conftest import ROOT
 
-MODES = {
-    "desk": {"color_scheme": "light"},
-    "phone": {"viewport": {"width": 360, "height": 740}, "device_scale_factor": 2},
-    "no scripts": {"java_script_enabled": False},
-}
-# for the first page of its kind, and for the others: a phone shows parts that a desk does not, the
-# same ones on all pages of a kind, where only what is wider than the phone differs
-RULES = {"desk": (ALL, ALL), "phone": (ALL, ONLY_WIDE)}
-# one of each of these folders shows them all
-ALIKE = ("chapters", "exercises", "_modules")
+PHONE = {"viewport": {"width": 360, "height": 740}, "device_scale_factor": 2}
+# one of each of these folders shows the frame of them all
+ALIKE = ("chapters", "exercises", "reference")
 PICTURES = ROOT / "_build" / "screenshots"
 # make screenshots sets it: pictures take longer than all else
 KEEP_PICTURES = "PICTURES" in os.environ
 MOST_BYTES, MOST_REQUESTS, MOST_ELEMENTS, MOST_SHIFT = 250 * 1024, 8, 8_500, 0.02
 # the reference of the whole package is one page
 LARGE = {"reference/api.html", "genindex.html"}
-SHIFT = """() => document.fonts.ready.then(() => new Promise((done) => {
+LOADED = """document.fonts.ready.then(
+  () => performance.getEntriesByType("resource").map((one) => one.name)
+)"""
+SHIFT = """document.fonts.ready.then(() => new Promise((done) => {
   let total = 0;
   new PerformanceObserver((list) => {
     for (const entry of list.getEntries()) total += entry.hadRecentInput ? 0 : entry.value;
   }).observe({ type: "layout-shift", buffered: true });
   setTimeout(() => done(total), 100);
 }))"""
-
-
-@pytest.fixture(scope="module")
-def pages(site) -> list[str]:
-    """The pages of the site, as paths in it."""
-    paths = (path.relative_to(site) for path in sorted(site.rglob("*.html")))
-    return [path.as_posix() for path in paths if "_static" not in path.parts]
+WORDS = "document.querySelector('article').innerText.split(/\\s+/)"
 
 
 def keep_picture(tab, page: str, mode: str) -> None:
     """A picture of the whole page, for people to look at."""
     PICTURES.mkdir(parents=True, exist_ok=True)
-    name = f"{page.removesuffix('.html').replace('/', '-')}-{mode.replace(' ', '-')}.png"
+    name = f"{page.removesuffix('.html').replace('/', '-')}-{mode}.png"
     tab.screenshot(path=PICTURES / name, full_page=True)
-
-
-def report(faults: dict[str, list[Fault]]) -> None:
-    """Fail, where a page has a fault, with each page, rule, place and what to do."""
-    wrong = [f"{page}: {line}" for page in faults for line in in_short(faults[page])]
-    if wrong:
-        pytest.fail("\n".join(["the site's pages have faults:", *wrong]), pytrace=False)
 
 
 @functools.cache
@@ -66,105 +49,93 @@ def bytes_sent(path: Path) -> int:
     return len(content if path.suffix in (".woff2", ".png") else gzip.compress(content))
 
 
-def too_heavy(tab, page: str, site: Path, address: str) -> Iterator[str]:
+def too_heavy(tab, page: str, site: Path, address: str) -> Iterator[Fault]:
     """What a page has too much of."""
-    loaded = tab.evaluate(
-        "document.fonts.ready.then(() => performance.getEntriesByType('resource').map(e => e.name))"
-    )
-    files = {site / page, *(site / url.removeprefix(address).partition("?")[0] for url in loaded)}
+    urls = [url.removeprefix(address).partition("?")[0] for url in tab.evaluate(LOADED)]
+    # a request of another host is a fault of its own
+    files = {site / path for path in (page, *urls) if (site / path).is_file()}
     sent, elements = sum(map(bytes_sent, files)), tab.locator("*").count()
     if sent > MOST_BYTES:
-        yield f"it weighs {sent / 1024:.0f} KiB"
+        yield Fault("page-heavy", page, f"it weighs {sent / 1024:.0f} KiB")
     if len(files) > MOST_REQUESTS:
-        yield f"it asks for {len(files)} files"
+        yield Fault("page-heavy", page, f"it asks for {len(files)} files")
     if elements > MOST_ELEMENTS and page not in LARGE:
-        yield f"it has {elements} elements"
+        yield Fault("page-heavy", page, f"it has {elements} elements")
 
 
-@pytest.fixture(scope="module")
-def look(browser, pages, site, address) -> Callable[[str], dict[str, Facts]]:
-    """Looks at every page in a mode, once: what each holds, and all its faults."""
-
-    @functools.cache
-    def at(mode: str) -> dict[str, Facts]:
-        context = browser.new_context(**MODES[mode], reduced_motion="reduce")
-        tab = context.new_page()
-        errors, kinds, seen = watch(tab), set(), {}
-        for page in pages:
-            # the page for a wrong address names its parts by the site's
-            in_folder = mode == "phone" and page != "404.html"
-            tab.goto(
-                (f"{site.as_uri()}/" if in_folder else address)
-                + page
-                + ("?q=softmax" if page == "search.html" else "")
-            )
-            if page == "search.html" and mode != "no scripts":
-                tab.locator("#search-results li a").first.wait_for()
-            folder = page.partition("/")[0]
-            another = folder in ALIKE and folder in kinds
-            kinds.add(folder)
-            faults = []
-            # what is found is read from other pages
-            if mode == "desk" and page != "search.html":
-                heavy = too_heavy(tab, page, site, address)
-                faults += [Fault("page-heavy", page, why) for why in heavy]
-            # nor is it there at once
-            if mode == "phone" and page != "search.html":
-                if (shift := tab.evaluate(SHIFT)) >= MOST_SHIFT:
-                    faults.append(Fault("page-moves", page, f"while it loads, by {shift:.3f}"))
-            if KEEP_PICTURES and mode != "no scripts" and not another:
-                keep_picture(tab, page, mode)
-            here = facts(tab)
-            faults += here.faults
-            if mode in RULES:
-                faults += axe(tab, RULES[mode][another])
-            if mode == "desk":
-                # a dark page is the light one in other colours
-                tab.emulate_media(color_scheme="dark")
-                faults += axe(tab, ONLY_COLOURS)
-                if KEEP_PICTURES and not another:
-                    keep_picture(tab, page, "dark")
-                tab.emulate_media(color_scheme="light")
-            faults += [Fault("error", page, error) for error in errors]
-            seen[page] = here._replace(faults=faults)
-            errors.clear()
-        context.close()
-        return seen
-
-    return at
+def lost_without_scripts(still, tab, page: str, address: str) -> list[Fault]:
+    """What is wrong with a page whose scripts do not run, and which words it then lacks."""
+    still.goto(address + page)
+    faults = widths(still, scripts=False)
+    kept, shown = (set(one.evaluate(WORDS)) for one in (still, tab))
+    if len(shown - kept) > 0.1 * len(shown):
+        advice = f"show it without scripts: {' '.join(sorted(shown - kept)[:20])}"
+        faults.append(Fault("text-needs-scripts", "article", advice))
+    return faults
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_no_page_has_a_fault(mode, look):
-    report({page: here.faults for page, here in look(mode).items()})
+def report(faults: dict[str, list[Fault]]) -> None:
+    """Fail, where a page has a fault, with each page, rule, place and what to do."""
+    wrong = [f"{page}: {line}" for page in faults for line in in_short(faults[page])]
+    if wrong:
+        pytest.fail("\n".join(["the site's pages have faults:", *wrong]), pytrace=False)
 
 
-def test_no_text_needs_a_script(look):
+def kinds(names: list[str]) -> Iterator[tuple[str, bool]]:
+    """Each page, and whether it is the first of its kind."""
+    seen = set()
+    for page in names:
+        folder = page.partition("/")[0]
+        yield page, folder not in ALIKE or folder not in seen
+        seen.add(folder)
+
+
+def test_no_page_has_a_fault_in_light_or_dark_or_without_scripts(new_tab, names, site, address):
+    tab, still = new_tab(reduced_motion="reduce"), new_tab(java_script_enabled=False)
     faults = {}
-    for page, here in look("no scripts").items():
-        words, kept = set(look("desk")[page].words), set(here.words)
-        if page != "search.html" and len(words & kept) < 0.9 * len(words):
-            lost = " ".join(sorted(words - kept)[:20])
-            advice = f"show it without scripts: {lost}"
-            faults[page] = [Fault("text-needs-scripts", "article", advice)]
+    for page, first in kinds(names):
+        turn(tab, "light")
+        if page == "search.html":
+            tab.goto(f"{address}{page}?q=softmax")
+            tab.locator("#search-results li a").first.wait_for()
+            faults[page] = []
+        else:
+            tab.goto(address + page)
+            faults[page] = list(too_heavy(tab, page, site, address))
+        if KEEP_PICTURES and first:
+            keep_picture(tab, page, "desk")
+            turn(tab, "dark")
+            keep_picture(tab, page, "dark")
+        faults[page] += widths(tab)
+        if page != "search.html":
+            faults[page] += lost_without_scripts(still, tab, page, address)
+        faults[page] += axe(tab, ALL_BUT_COLOURS) + colours(tab)
     report(faults)
 
 
-def test_no_link_is_dead(look, site, address):
-    report(dead_links(look("desk"), site, address))
-
-
-def test_every_page_has_a_title_of_its_own(look):
-    titles = {page: here.title for page, here in look("desk").items()}
-    assert all(titles.values()) and len(set(titles.values())) == len(titles), titles
+def test_no_page_has_a_fault_on_a_phone_from_a_folder(new_tab, names, site, address):
+    tab, faults = new_tab(**PHONE, reduced_motion="reduce"), {}
+    for page, first in kinds(names):
+        # the page for a wrong address names its parts by the site's
+        tab.goto((address if page == "404.html" else f"{site.as_uri()}/") + page)
+        faults[page] = []
+        if (shift := tab.evaluate(SHIFT)) >= MOST_SHIFT:
+            faults[page].append(Fault("page-moves", page, f"while it loads, by {shift:.3f}"))
+        if KEEP_PICTURES and first:
+            keep_picture(tab, page, "phone")
+        faults[page] += widths(tab)
+        # a phone shows parts that a desk does not, the same ones on all pages of a kind
+        if first:
+            faults[page] += axe(tab, ALL_BUT_COLOURS) + colours(tab)
+            turn(tab, "light")
+    report(faults)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", [{"color_scheme": "dark"}, MODES["phone"]], ids=["dark", "phone"])
-def test_no_page_breaks_any_rule_in_any_mode(mode, new_tab, pages, address):
+@pytest.mark.parametrize("mode", [{"color_scheme": "dark"}, PHONE], ids=["dark", "phone"])
+def test_no_page_breaks_any_rule_in_any_mode(mode, new_tab, names, address):
     tab, faults = new_tab(**mode), {}
-    for page in pages:
+    for page in names:
         tab.goto(address + page)
-        facts(tab)
-        faults[page] = axe(tab)
+        faults[page] = widths(tab) + axe(tab, {})
     report(faults)

@@ -6,7 +6,7 @@ from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 
 FRONT = "axes are counted from the front, so other leading axes fail: count from the end, dim=-1"
-LOOP = "it loops over the tokens: one product serves them all"
+LOOP = "it loops over tokens or sentences: one product serves them all"
 exercise = Exercise(
     name="lsh_buckets",
     chapter="efficient",
@@ -26,7 +26,7 @@ exercise = Exercise(
         "directions, in the order of their numbers",
     ),
     differentiable=False,
-    usual_hints={"loops": LOOP, "axes_from_the_front": FRONT},
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP, "axes_from_the_front": FRONT},
 )
 
 

@@ -25,7 +25,7 @@ exercise = Exercise(
     ),
     # where there is no key on either side, right answers have different gradients
     differentiable=False,
-    usual_hints={"loops": LOOP},
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
 
 

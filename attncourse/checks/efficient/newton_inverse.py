@@ -23,7 +23,7 @@ exercise = Exercise(
         "With ay = a @ y a step is y = y @ (13 * i - ay @ (15 * i - ay @ (7 * i - ay))) / 4, where "
         "i = torch.eye(n, dtype=a.dtype, device=a.device)",
     ),
-    usual_hints={"loops": LOOP},
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
 
 

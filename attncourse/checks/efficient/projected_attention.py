@@ -22,7 +22,7 @@ exercise = Exercise(
         "Do that first: once n x m scores exist, nothing has been saved.",
         "e @ k is (..., r, d_k) and f @ v is (..., r, d_v); divide by the root of d_k, not of r",
     ),
-    usual_hints={"loops": LOOP},
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
 
 

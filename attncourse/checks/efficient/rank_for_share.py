@@ -24,7 +24,7 @@ exercise = Exercise(
         "is one too few, but for a matrix of zeros",
     ),
     differentiable=False,
-    usual_hints={"loops": LOOP},
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
 
 

@@ -25,7 +25,7 @@ exercise = Exercise(
         "scores.split(block, dim=-1), with top = torch.maximum(old, part.amax(-1))",
     ),
     differentiable=False,
-    usual_hints={"loops": LOOP},
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
 
 

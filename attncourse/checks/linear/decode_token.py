@@ -27,7 +27,7 @@ exercise = Exercise(
     ),
     # three tensors come back, and a gradient is taken of one
     differentiable=False,
-    usual_hints={"loops": LOOP, "changes_its_input": CHANGED},
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP, "changes_its_input": CHANGED},
 )
 
 

@@ -6,6 +6,8 @@ from torch.linalg import matrix_norm as norm
 from attncourse.checks import variants
 from attncourse.checks.exercise import Case, Exercise
 
+LOOP = "it loops over the matrices: a norm over the last two axes takes all at once"
+
 exercise = Exercise(
     name="collapse",
     chapter="multi_head",
@@ -26,7 +28,8 @@ exercise = Exercise(
     # at equal rows and at zeros the norm has no gradient
     differentiable=False,
     usual_hints={
-        "loops": "it loops over the matrices: a norm over the last two axes takes all at once",
+        "loops": LOOP,
+        "loops_over_a_batch": LOOP,
         "axes_from_the_front": "the axis of the mean is counted from the front: the tokens are "
         "last but one",
     },

@@ -5,6 +5,8 @@ import torch
 from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 
+LOOP = "it loops over the offsets: all matrices can be made at once"
+
 exercise = Exercise(
     name="shift_matrix",
     chapter="positional",
@@ -23,6 +25,7 @@ exercise = Exercise(
         "write out[..., even, even] and out[..., even + 1, even + 1] = cosine, "
         "out[..., even, even + 1] = sine, out[..., even + 1, even] = -sine.",
     ),
+    usual_hints={"loops_over_a_batch": LOOP},
     without={
         "loops": "it goes over rows, and the longer offsets have no more of them",
         "viewed": "no offsets of several axes lie by columns",
@@ -175,7 +178,7 @@ variants.wrong(exercise, plain, {
         (ANGLES, "offset.new_tensor([offset.item()]) *")],
     "it wants a row of offsets: one has no axis, and a tensor of them may have several": (
         ANGLES, "offset[:, None] *"),
-    "it loops over the offsets: all matrices can be made at once": (
+    LOOP: (
         BLOCKS,
         f"torch.stack([one for one in {BLOCKS}.reshape(-1, d, d)]).reshape(*offset.shape, d, d)"),
     hints.CHANGES: ("    even", "    offset *= 1 + 1e-12\n    even"),

@@ -7,6 +7,8 @@ from attncourse.checks import variants
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.recurrence.shared.written import TORCH_RECURRENCE
 
+LOOP = "it loops over the sentences: one step serves them all"
+
 exercise = Exercise(
     name="GatedCell",
     chapter="recurrence",
@@ -28,7 +30,8 @@ exercise = Exercise(
     usual_hints={
         "axes_from_the_front": "the thirds are cut from the second axis: cut the last one, "
         "whatever is in front",
-        "loops": "it loops over the sentences: one step serves them all",
+        "loops": LOOP,
+        "loops_over_a_batch": LOOP,
     },
 )
 

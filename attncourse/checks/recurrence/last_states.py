@@ -22,7 +22,7 @@ exercise = Exercise(
         "states.gather(-2, index) with the index (lengths - 1).clamp(min=0)[..., None, None] "
         "expanded to (..., 1, h); then squeeze(-2) and masked_fill",
     ),
-    usual_hints={"loops": LOOP},
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
 
 

@@ -6,6 +6,8 @@ from attncourse.checks import variants
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.recurrence.shared.written import TORCH_RECURRENCE
 
+LOOP = "it loops over the sentences too: one step serves them all"
+
 exercise = Exercise(
     name="lstm_steps",
     chapter="recurrence",
@@ -24,7 +26,7 @@ exercise = Exercise(
     also_forbidden=TORCH_RECURRENCE,
     # the loop over the tokens is the point; one over sentences is not
     steps_allowed=3.0,
-    usual_hints={"loops": "it loops over the sentences too: one step serves them all"},
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
 
 

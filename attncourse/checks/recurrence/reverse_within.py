@@ -23,7 +23,7 @@ exercise = Exercise(
         "torch.where(t < lengths[..., None], lengths[..., None] - 1 - t, t) is the index, and "
         "x.gather(-2, index[..., None].expand(x.shape)) picks",
     ),
-    usual_hints={"loops": LOOP},
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
 
 

@@ -25,7 +25,7 @@ exercise = Exercise(
         "pad(products, (left, right)) takes the number of columns for each side; with the one on "
         "the other side, the rest of the code is right.",
     ),
-    usual_hints={"loops": LOOP},
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
 
 

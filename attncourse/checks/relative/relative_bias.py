@@ -24,7 +24,7 @@ exercise = Exercise(
         "self.table[rows].movedim(-1, 0) is the bias of shape (heads, n, m), which any leading "
         "axes of the scores take; the queries stand at torch.arange(m - n, m).",
     ),
-    usual_hints={"loops": LOOP},
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
 
 

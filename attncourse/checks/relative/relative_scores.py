@@ -24,7 +24,7 @@ exercise = Exercise(
         "(q @ a_k.mT).gather(-1, index.expand(*q.shape[:-1], n)) is the second term, when index is "
         "the (n, n) table of rows; the division comes after the sum.",
     ),
-    usual_hints={"loops": LOOP},
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
 
 

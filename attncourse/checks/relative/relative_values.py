@@ -24,7 +24,7 @@ exercise = Exercise(
         "weights.new_zeros(*weights.shape[:-1], len(a_v)).scatter_add(-1, index, weights) holds "
         "the sums.",
     ),
-    usual_hints={"loops": LOOP},
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
 
 

@@ -26,7 +26,7 @@ exercise = Exercise(
         "torch.arange(d // 2, device=x.device, dtype=x.dtype); casting afterwards is too late. "
         "positions[..., None] * frequencies are the angles.",
     ),
-    usual_hints={"loops": LOOP},
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
 
 

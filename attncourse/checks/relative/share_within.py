@@ -25,7 +25,7 @@ exercise = Exercise(
     ),
     # at a weight of 0 it is not said whether the query attends
     differentiable=False,
-    usual_hints={"loops": LOOP},
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
 
 

@@ -24,7 +24,7 @@ exercise = Exercise(
         "after the first column, each column is one offset.)",
         "x.new_zeros(*x.shape[:-2], 2 * n - 1).index_add(-1, places.flatten(), x.flatten(-2))",
     ),
-    usual_hints={"loops": LOOP},
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
 
 

@@ -1,0 +1,206 @@
+"""What the files of the site hold, read without a browser: links, titles, what search engines see,
+the ways between chapters, exercises and the reference."""
+
+import posixpath
+import re
+from html import unescape
+from urllib.parse import unquote, urlsplit
+from xml.etree import ElementTree
+
+import pytest
+from bs4 import BeautifulSoup
+from fontTools.ttLib import TTFont
+
+from attncourse.checks import exercises
+from tools.urls import repository_url, site_url
+
+HOME = f"{site_url(repository_url())}/"
+BELOW = urlsplit(HOME).path
+CHAPTER, EXERCISES = "chapters/dot_product.html", "exercises/dot_product.html"
+# heard alone, they do not say what is in a box
+SHOWS_OR_HIDES = r"((show|hide|toggle)( hidden content| code cell \w+)? ?)+"
+SAYS_LITTLE = re.compile(
+    rf"({SHOWS_OR_HIDES}|hint|solution|answer|details|more)? ?\d*", re.IGNORECASE
+)
+# Sphinx makes them itself, and they are found through the others
+MADE = re.compile(r"404\.html|genindex\.html|py-modindex\.html|search\.html|_modules/.*")
+
+
+def read(site, names) -> dict[str, BeautifulSoup]:
+    """Pages by their names."""
+    texts = {name: (site / name).read_text("utf-8") for name in names}
+    return {name: BeautifulSoup(text, "html.parser") for name, text in texts.items()}
+
+
+@pytest.fixture(scope="module")
+def pages(site, names) -> dict[str, BeautifulSoup]:
+    """Every page, to be read and not written into: the tests share them."""
+    return read(site, names)
+
+
+def dead_links(pages, site) -> list[str]:
+    """The links of pages to a file or a place that the site does not have."""
+    ids = {name: {one["id"] for one in page.select("[id]")} for name, page in pages.items()}
+
+    def missing(name: str, address: str) -> str:
+        link = urlsplit(address)
+        if link.scheme or link.netloc:
+            return ""
+        path = unquote(link.path).removeprefix(BELOW)
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) if path else name
+        if (site / path).is_dir():
+            path = posixpath.normpath(f"{path}/index.html")
+        if not (site / path).is_file():
+            return f"the site has no file {path}"
+        there = not link.fragment or path not in ids or unquote(link.fragment) in ids[path]
+        return "" if there else f"{path} has no #{link.fragment}"
+
+    links = {
+        (name, one.get("href") or one.get("src"))
+        for name, page in pages.items()
+        for one in page.select("[href], [src]")
+    }
+    return [
+        f"{name}: {link}: {why}" for name, link in sorted(links) if (why := missing(name, link))
+    ]
+
+
+def test_no_link_is_dead(pages, site):
+    assert dead_links(pages, site) == []
+
+
+def test_a_dead_link_is_named_with_what_is_missing(tmp_path):
+    for path in ("folder/index.html", "empty/page.html", "file.txt"):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).touch()
+    right = [f"{BELOW}b.html", "?q=word", "#there", "folder/", "file.txt", "https://no.org/"]
+    wrong = {
+        "c.html": "the site has no file c.html",
+        "b.html#nowhere": "b.html has no #nowhere",
+        "empty/": "the site has no file empty/index.html",
+    }
+    links = "".join(f"<a href='{link}'></a>" for link in (*right, *wrong))
+    (tmp_path / "b.html").write_text(f"<p id='there'></p>{links}")
+    found = dead_links(read(tmp_path, ["b.html"]), tmp_path)
+    assert [line.split(": ", 2)[2] for line in found] == [wrong[link] for link in sorted(wrong)]
+
+
+def test_every_page_has_a_head_of_its_own_its_landmarks_and_boxes_that_say_what_they_hide(pages):
+    titles, told = set(), set()
+    for name, page in pages.items():
+        assert page.html["lang"] == "en", name
+        (heading,) = (one.text.removesuffix("#") for one in page.select("h1"))
+        ours = "Self-attention" if name == "index.html" else f"{heading} — Self-attention"
+        assert page.title.text == ours and ours not in titles, name
+        titles.add(ours)
+        assert page.select_one("link[rel=icon]")["href"].endswith("favicon.svg"), name
+        assert page.select_one("nav[aria-label=Home] a.logo"), name
+        assert page.select_one("#pst-skip-link a[href='#main-content']"), name
+        assert "BSD-3-Clause" in page.select_one("footer .copyright").text, name
+        ids = [one["id"] for one in page.select("[id]")]
+        assert len(set(ids)) == len(ids), f"{name}: {[one for one in ids if ids.count(one) > 1]}"
+        boxes = [" ".join(one.text.split()) for one in page.select("article summary")]
+        assert [one for one in boxes if SAYS_LITTLE.fullmatch(one)] == [], name
+        if name == "404.html":
+            assert page.select_one("meta[name=robots]")["content"] == "noindex"
+        if MADE.fullmatch(name):
+            continue
+        words = page.select_one("meta[name=description]")["content"]
+        assert 10 < len(words) <= 200 and words not in told, f"{name}: {words}"
+        told.add(words)
+        address = HOME if name == "index.html" else HOME + name
+        assert page.select_one("link[rel=canonical]")["href"] == address, name
+        preview = {tag["property"]: tag["content"] for tag in page.select("meta[property^='og:']")}
+        assert preview["og:url"] == address, name
+        assert preview["og:description"] == words, name
+        assert preview["og:title"] == re.sub(r"^\d+\. ", "", heading), name
+
+
+def test_nothing_on_a_page_is_loaded_from_another_host(pages, site):
+    loads = "[src^=http], [src^='//'], [srcset*='//'], link[href^=http]:not([rel=canonical])"
+    for name, page in pages.items():
+        assert not page.select(loads), name
+        assert not page.select("img:not([alt])"), name
+    assert not re.search(r"url\([\"']?(https?:)?//", (site / "_static/site.css").read_text("utf-8"))
+
+
+def test_the_site_map_has_every_page_with_a_text(site, names):
+    places = ElementTree.parse(site / "sitemap.xml").findall("{*}url/{*}loc")
+    mapped = {one.text.removeprefix(HOME) or "index.html" for one in places}
+    assert mapped == {name for name in names if not MADE.fullmatch(name)}
+
+
+def test_a_function_and_its_section_lead_to_each_other(pages):
+    reference, shown = pages["reference/api.html"], 0
+    for name in pages:
+        for way in pages[name].select(".in-the-reference a"):
+            shown += 1
+            section = way.find_parent("section")["id"]
+            entry = reference.find(id=urlsplit(way["href"]).fragment).parent
+            back = entry.find("a", href=f"../{name}#{section}")
+            assert re.match(r"section \d+(\.\d+)*, \w", back.text), way
+            assert back.parent.text.startswith("Taught in section"), way
+    assert shown >= 6
+
+
+@pytest.mark.parametrize(
+    ("term", "section"),
+    [
+        # linked where it is compared
+        ("dot-product score", "additive-and-dot-product-scores-side-by-side"),
+        # emphasised where it is defined, which is not where its word comes first
+        ("mask", "masks"),
+    ],
+)
+def test_a_term_says_where_it_is_defined_or_else_first_linked(term, section, pages):
+    page = pages["reference/glossary.html"]
+    ways = [entry.select("p")[-1].a for entry in page.select("dl.glossary > dd")]
+    assert len(ways) > 20 and all("#" in way["href"] for way in ways)
+    entry = page.find(id=f"term-{term.replace(' ', '-')}").find_next("dd")
+    assert entry.select("p")[-1].a["href"] == f"../{CHAPTER}#{section}"
+
+
+def test_an_exercise_page_holds_each_exercise_once_and_folds_what_helps(pages, site):
+    page, names = pages[EXERCISES], list(exercises("dot_product"))
+    boxes = [" ".join(box.text.split()) for box in page.select(".exercise .admonition-title")]
+    assert boxes == [f"Exercise 1.{number} ({name})" for number, name in enumerate(names, 1)]
+    folded = [one.text for one in page.select("summary")]
+    for name in names:
+        starts = [f"Hint {level} for {name}: " for level in (1, 2, 3)]
+        for start in [*starts, f"Worked solution of {name}"]:
+            assert len([one for one in folded if one.startswith(start)]) == 1
+    assert "raise NotImplementedError" in page.text
+    assert page.h1.text == "Exercises: dot-product attention#"
+    assert not page.select("section .section-number")
+    assert page.find("a", href=re.compile("/edit/[^/]+/solutions/dot_product.md"))
+    notebook = re.compile(r"https://colab.*/exercises/dot_product\.ipynb")
+    assert len(page.find_all("a", href=notebook)) == 2
+
+
+def test_a_chapter_and_its_exercises_lead_to_each_other_and_say_how_long_they_take(pages):
+    def told(name: str) -> str:
+        return " ".join(pages[name].select_one(".page-time").text.split())
+
+    points = sum(card.points for card in exercises("dot_product").values())
+    hours, minutes = divmod(sum(card.minutes for card in exercises("dot_product").values()), 60)
+    rest = f"9 exercises, about {hours} h {minutes} min"
+    times = rf"About (\d+ minutes|\d+ h.*) to read; {rest}\."
+    assert re.fullmatch(times, told(CHAPTER))
+    assert f"{points} points" in told(EXERCISES)
+    for name, way, other in (
+        (CHAPTER, "a.right-next", EXERCISES),
+        (EXERCISES, "a.left-prev", CHAPTER),
+    ):
+        assert pages[name].select_one(way)["href"] == f"../{other}"
+        assert pages[name].select_one(".page-time a")["href"] == f"../{other}"
+
+
+def test_every_sign_of_a_formula_is_in_the_font(site, names):
+    font = TTFont(site / "_static" / "STIXTwoMath.woff2")
+    signs = set()
+    for name in names:
+        for formula in re.findall(r"<math.*?</math>", (site / name).read_text("utf-8"), re.DOTALL):
+            signs |= {*unescape(re.sub("<.*?>", "", formula))}
+    # not drawn: spaces, and what tells programs that a function is applied
+    unseen = {chr(code) for code in range(0x2061, 0x2065)} | {"\n", "\u2009"}
+    assert {sign for sign in signs - unseen if ord(sign) not in font.getBestCmap()} == set()
