@@ -133,7 +133,7 @@ def squeezed(call, *args, **kwargs):
 
 def remembers(known, call, *args, **kwargs):
     sizes = [
-        (x.shape, x.dtype, x.device) if isinstance(x, Tensor) else str(x)
+        (x.shape, x.dtype, x.device) if isinstance(x, Tensor) else "" if callable(x) else str(x)
         for x in (*args, *kwargs.values())
     ]
     return known.setdefault(str(sizes), call(*args, **kwargs))

@@ -103,7 +103,7 @@ variants.wrong(exercise, plain, {
         ("(layer, x)", "(lambda x: layer(x).square().sum(-1), x)", ANY, ".any(dim=-1)")],
     "all derivatives have to be other than 0 here: one of the d x d is enough": ("any", "all"),
     "a negative derivative reaches the output as well: ask whether it is 0": ("!= 0", "> 0"),
-    "small derivatives are taken for none: look at each one, in float32 or float64, and without a "
+    "a derivative of 1e-30 goes unseen: look at each one, in float32 or float64, and without a "
     "threshold, a square, or a difference of outputs": [
         (REACHES, "jacobian.abs() > 1e-4"),
         (POINT, "point(n, d).float()", REACHES, "jacobian.square() > 0"),

@@ -84,7 +84,8 @@ variants.wrong(exercise, plain, {
         RESULT, "max(1, -(-recurrent // softmax))"),
     "the least length is 1: here n begins at 2": (RESULT, f"max(2, {RESULT})"),
     "it stops before the length is found: that may be in the thousands": [
-        (RESULT, FIRST.format(most)) for most in ("1000", "10000")],
+        (RESULT, FIRST.format(1000)),
+        (RESULT, FIRST.format(10000).replace("None", "10000"))],
     "a quotient that should be whole is rounded to just below: divide ints, with //": (
         RESULT, "math.floor(features * ((2 * e + 1) / (d + e))) + 1"),
     "this is the last length at which it is not cheaper: the next one is asked for": (

@@ -5,7 +5,7 @@ import torch
 from attncourse.checks import variants
 from attncourse.checks.exercise import Case, Exercise
 
-LOOP = "it loops over the positions: one table of powers serves all of them"
+LOOP = "it loops over positions, heads or sentences: one table of powers serves all of them"
 exercise = Exercise(
     name="decayed_attention",
     chapter="linear",
@@ -24,7 +24,7 @@ exercise = Exercise(
         "number is infinite, and zero times infinity is NaN",
     ),
     steps_allowed=3.0,
-    usual_hints={"loops": LOOP},
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
 
 

@@ -157,8 +157,9 @@ variants.wrong(exercise, Plain, {
     "it takes no batch axis: any leading axes, or none, should work": (
         "n, m = scores.shape[-2:]", "_, n, m = scores.shape"),
     "n is taken for m: there may be more keys than queries": (AT, AT.replace("m,", "n,")),
-    "a table of row numbers of a fixed size runs out: make it for the length at hand": (
-        AT, f"{AT.replace('n, m', '64, 64')}[:m, :m][-n:]"),
+    "a table of row numbers of a fixed size runs out: make it for the length at hand": [
+        (AT, f"{AT.replace('n, m', '64, 64')}[:m, :m][-n:]"),
+        *((AT, f"{AT}[:, :{most}]") for most in (1024, 2048, 4096, 8192))],
     LOOP: [
         (RESULT, "torch.stack([x + y for x, y in zip(scores.unbind(-3), bias)], dim=-3)"),
         (RESULT,
