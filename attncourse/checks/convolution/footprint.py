@@ -85,7 +85,6 @@ def along_random_directions(layer, n, d):
     return torch.stack(columns, dim=1)
 
 
-@exercise.valid
 def by_changing_the_input(layer, n, d):
     x = point(n, d)
     changed = [layer(x + torch.eye(n, dtype=x.dtype)[:, j : j + 1] * point(1, d)) for j in range(n)]
@@ -104,8 +103,14 @@ variants.wrong(exercise, plain, {
         ("(layer, x)", "(lambda x: layer(x).square().sum(-1), x)", ANY, ".any(dim=-1)")],
     "all derivatives have to be other than 0 here: one of the d x d is enough": ("any", "all"),
     "a negative derivative reaches the output as well: ask whether it is 0": ("!= 0", "> 0"),
-    "small derivatives are taken for none: only one that is exactly 0 does not reach": (
-        REACHES, "jacobian.abs() > 1e-4"),
+    "a derivative of 1e-30 goes unseen: look at each one, in float32 or float64, and without a "
+    "threshold, a square, or a difference of outputs": [
+        (REACHES, "jacobian.abs() > 1e-4"),
+        (POINT, "point(n, d).float()", REACHES, "jacobian.square() > 0"),
+        (POINT, "point(n, d).half()"),
+        by_changing_the_input],
+    "only derivatives of a column by the same column are looked at: any of the d x d counts": (
+        REACHES, "jacobian.diagonal(dim1=1, dim2=3) != 0", ANY, ".any(dim=-1)"),
     "row and column are exchanged: entry [i, j] is for output i and input j": (ANY, f"{ANY}.T"),
     "positions and columns are mixed up: of (n, d, n, d), the second and last are columns": (
         ANY, ".any(dim=2).any(dim=0)"),

@@ -111,6 +111,8 @@ variants.wrong(exercise, plain, {
         "heads @", "heads.log().softmax(-1) @"),
     "a softmax of small scores leaves weight on the other keys: a tap looks at one alone": (
         "heads @", "(4 * heads).softmax(-1) * heads.any(-1, keepdim=True) @"),
+    "the middle is off by one: counted from 0, it is tap taps // 2": (
+        "- taps // 2", "- (taps + 1) // 2"),
     "the taps look back only: the middle one meets the query's own position": (
         "- taps // 2", "- (taps - 1)"),
     "the taps look ahead only: the middle one meets the query's own position": (

@@ -133,6 +133,8 @@ variants.wrong(exercise, plain, {
         "windows(k, width)", "k[..., key % n, :]", MASKED, "scores"),
     "the window lies before its query: half of it lies after": (
         "q.device)", "q.device, width - 1)", "(k, width)", "(k, width, width - 1)"),
+    "the places are in reverse: the first is that of the earliest key": (
+        RETURN, "return weights.flip(-1)"),
     "these are scores: the softmax over the window is missing": (".softmax(dim=-1)", ""),
     "the softmax runs over the queries: the weights of each window sum to one": ("=-1", "=-2"),
     LOOP: (PRODUCT, LOOPED),

@@ -54,15 +54,18 @@ def cases(draw):
     long = (x.repeat(8, 8, 1), query, lengths.repeat(8))
     yield Case(f"a batch of 3, {sizes}", (x, query, lengths), longer=long)
     yield Case("three sequences without padding", (x, query, torch.full((3,), n)))
-    yield Case("scores 10000 times larger", (x, 1e4 * query, lengths))
+    yield Case("scores 10^25 times larger", (x, 1e25 * query, lengths), gradient=False)
+    high = torch.where(words_of(x, lengths), 1.0, 1e3)[..., None] * (1 + x.abs())
+    yield Case("padding with high scores", (high, 1 + query.abs(), lengths))
     empty = lengths.clone()
     empty[1] = 0
     yield Case("a sequence of length 0", (x, query, empty))
     # a fill that is not small enough outweighs these words, and so does padding left to the softmax
     some = torch.cat([torch.tensor([n]), lengths[1:]])
-    signs = torch.where(words_of(x, some), -1e3, 1e3)[..., None]
-    opposite = signs * (1 + x.abs()), 1e3 * (1 + query.abs()), some
-    yield Case("scores below -1000000 at the words, and above 1000000 at padding", opposite)
+    signs = torch.where(words_of(x, some), -1.0, 1.0)[..., None]
+    opposite = signs * (1 + x.abs()), 1e25 * (1 + query.abs()), some
+    about = "scores below -10^25 at the words, and above 10^25 at padding"
+    yield Case(about, opposite, gradient=False)
     # too many digits for float32; a gradient would lose some in float64, too
     common = torch.cat([x[..., :1] + 1e5, x[..., 1:]], dim=-1)
     about = "x with 100000 added to the first number of every position"
@@ -101,7 +104,7 @@ def masked_after_with_renormalisation(x, query, lengths):
 @exercise.valid
 def in_log_space(x, query, lengths):
     scores = torch.nn.functional.linear(x, query[None]).squeeze(-1) / query.shape[0] ** 0.5
-    scores = scores.masked_fill(~words_of(x, lengths), -1e20)
+    scores = scores.masked_fill(~words_of(x, lengths), -1e30)
     weights = (scores - scores.logsumexp(1, keepdim=True)).exp()
     pooled = (weights.unsqueeze(-1) * x).sum(dim=1)
     return torch.where(lengths[:, None] > 0, pooled, 0.0)
@@ -178,7 +181,11 @@ variants.wrong(exercise, plain, {
     "a score of 0 still gets weight, since exp(0) = 1: fill padding with -inf": (FILL, "0.0"),
     "zeroed padding has a score of 0 and still gets weight: mask the scores, not x": (
         "x @ query", "(x := x * words[..., None]) @ query", SOFTMAX, "scores.softmax(-1)"),
-    FINITE_FILL: [(FILL, "-10.0"), (FILL, "-1e4")],
+    FINITE_FILL: [
+        *((FILL, fill) for fill in ("-10.0", "-1e4", "-1e9")),
+        *((FILL, fill, EMPTY, ".masked_fill(~words, 0.0)") for fill in ("-1e4", "-1e9"))],
+    "large scores are cut off: take the largest of a sequence's words away instead": (
+        "x @ query /", "(x @ query).clamp(-1e6, 1e6) /"),
     "padding is taken out after the softmax, so the weights no longer sum to one": (
         SOFTMAX, "scores.softmax(-1) * words"),
     "padding with a large score leaves nothing to the words: mask the scores before the softmax": (

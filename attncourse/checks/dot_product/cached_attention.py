@@ -44,7 +44,8 @@ def by_hand(q, k, v):
         scores = [(q[..., i, :] * k[..., j, :]).sum(-1) / q.shape[-1] ** 0.5 for j in range(seen)]
         top = torch.stack(scores).detach().amax(0)
         parts = [(s - top).exp() for s in scores]
-        out.append(sum((p / sum(parts))[..., None] * v[..., j, :] for j, p in enumerate(parts)))
+        total = sum(parts)
+        out.append(sum((p / total)[..., None] * v[..., j, :] for j, p in enumerate(parts)))
     return torch.stack(out, dim=-2)
 
 
@@ -64,12 +65,16 @@ def cases(draw):
     yield Case(f"one new token, {m} positions", (q[:, :1], k, v))
     yield Case(f"no cache yet, {m} new tokens", (draw.normal(2, m, d_k), k, v))
     yield Case("the very first token", (q[:, :1], k[:, :1], v[:, :1]))
-    yield Case(f"scores thousands of times larger, {sizes}", (60 * q, 60 * k, v))
+    large = 1e12 * q, 1e13 * k, v
+    yield Case(f"scores 10^25 times larger, {sizes}", large, gradient=False)
     # a fill that is not small enough outweighs the cache, and so does a score left to the softmax
-    signs = q.new_full((m, 1), -1e3)
-    signs[-1] = 1e3
-    opposite = 1e3 * (1 + q.abs()), signs * (1 + k.abs()), v
-    yield Case("scores below -1000000, and above 1000000 at the last position", opposite)
+    signs = q.new_full((m, 1), -1.0)
+    signs[-1] = 1
+    opposite = 1e25 * (1 + q.abs()), signs * (1 + k.abs()), v
+    about = "scores below -10^25, and above 10^25 at the last position"
+    yield Case(about, opposite, gradient=False)
+    one = draw.normal(1, 2), draw.normal(2100, 2), draw.normal(2100, 1)
+    yield Case("one new token, 2100 positions", one, gradient=False)
     # too many digits for float32; a gradient would lose some in float64, too
     common = torch.cat([k[..., :1] + 1e5, k[..., 1:]], dim=-1)
     yield Case("100000 added to the first number of every key", (q, common, v), gradient=False)
@@ -148,7 +153,12 @@ variants.wrong(exercise, plain, {
     "the mask comes after the softmax, so the rows no longer sum to one": (
         SOFTMAX, "scores.softmax(-1) * mask"),
     "a masked score of 0 still gets weight, since exp(0) = 1: fill with -inf": (FILL, "0.0"),
-    FINITE_FILL: [(FILL, "-10.0"), (FILL, "-1e4")],
+    FINITE_FILL: [(FILL, "-10.0"), (FILL, "-1e4"), (FILL, "-1e9")],
+    "the mask is cut from a table of a fixed size: make it for the n and m at hand": (
+        "(n, m, dtype=torch.bool, device=q.device).tril(m - n)",
+        "(2048, 2048, dtype=torch.bool, device=q.device).tril()[m - n : m, :m]"),
+    "large scores are cut off: the softmax takes the largest of a row away by itself": (
+        "q @ k.mT /", "(q @ k.mT).clamp(-1e6, 1e6) /"),
     "a hidden key with a large score leaves nothing to the others: mask the scores before the "
     "softmax": (SOFTMAX, f"scores.softmax(-1) * mask{NORMED}.clamp(min=1e-9)"),
     "the largest score of all is taken away: take away the largest that a row may see": (

@@ -61,16 +61,20 @@ def cases(draw):
     yield Case(f"two matrices without a batch, {sizes}", (q[0], k[0], v[0]))
     heads = draw.normal(2, 3, 4, 5), draw.normal(2, 3, 6, 5), draw.normal(2, 3, 6, 2)
     yield Case("two leading axes (batch, heads)", heads)
+    yield Case("4 queries and 4 keys", (q[:, :4], k[:, :4], v[:, :4]))
     yield Case("each query equal to a key", (torch.cat([k, q], dim=1), k, v))
-    yield Case("distances 60 times larger", (60 * q, 60 * k, v))
+    yield Case("distances 10^12 times larger", (1e12 * q, 1e12 * k, v), gradient=False)
     mask = draw.mask(2, n, m)
     yield Case(f"a mask, {sizes}", (q, k, v, mask))
     yield Case(f"a mask without a batch, {sizes}", (q[0], k[0], v[0], mask[0]))
     yield Case("one mask for the whole batch", (q, k, v, mask[0]))
     yield Case("a mask of shape (2, 1, n, m) for all heads", (*heads, draw.mask(2, 1, 4, 6)))
     first = torch.arange(m) == 0
-    far = torch.where(first[:, None], k, 200 + k / 200)
-    yield Case("a masked key near, the others far away", (q, far, v, (~first).expand(n, m)))
+    far = torch.where(first[:, None], k, 60 + k / 60)
+    others = (~first).expand(n, m)
+    yield Case("a masked key near, the others far away", (q, far, v, others))
+    far = torch.where(first[:, None], k, 1e12 + 1e11 * k)
+    yield Case("the others 10^12 times as far away", (q, far, v, others), gradient=False)
     nowhere = mask.clone()
     nowhere[1, 0] = False
     longer = (*(x.repeat(4, 1, 1) for x in long), draw.mask(8, 64 + n, 64 + m))
@@ -146,6 +150,8 @@ variants.wrong(exercise, plain, {
     "the roles are mixed up: queries meet keys, and the mean is of the values": ("@ v", "@ k"),
     "the queries are compared with themselves: compare them with the keys": (
         "k[..., None, :, :]", "q[..., None, :, :]"),
+    "queries and keys have changed places: rows are queries, columns are keys": (
+        "q[..., :, None, :]", "q[..., None, :, :]", "k[..., None, :, :]", "k[..., :, None, :]"),
     "it returns the weights: multiply them with the values": (" @ v", ""),
     hints.BATCH: ("q[..., :, None, :]", "q.unsqueeze(2)", "k[..., None, :, :]", "k.unsqueeze(1)"),
     LOOP: (SUM, EACH),

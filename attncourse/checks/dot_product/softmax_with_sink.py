@@ -58,6 +58,7 @@ def cases(draw):
     large = scores + torch.where(first, -1000.0, 1000.0)
     yield Case("scores near 1000, the first near -1000", (large,))
     yield Case("all scores near -1000", (scores - 1000,))
+    yield Case("scores 10^25 times larger", (1e25 * scores,), gradient=False)
     one_row = scores + torch.where(torch.arange(n) == 0, 1000.0, 0.0)[:, None]
     yield Case("one query with scores near 1000, the others near 0", (one_row,))
     yield Case(f"a mask, {sizes}", (scores, mask))
@@ -189,8 +190,9 @@ variants.wrong(exercise, by_its_formula, {
         (".clamp(min=0)", "", "(-top).exp()", "1", FILL, "-1e30", "weights\n", f"{EMPTIED}\n")],
     "exp of a large score overflows: take the larger of 0 and the top score away first": (
         TOP, "torch.zeros_like(scores[..., :1])"),
-    "large scores are cut off: shift all scores of a row by the same number instead": (
-        "    if", "    scores = scores.clamp(-50, 50)\n    if"),
+    "large scores are cut off: shift all scores of a row by the same number instead": [
+        ("    if", f"    scores = scores.clamp(-{most}, {most})\n    if")
+        for most in ("50", "1e4", "1e12")],
     LOW: [
         (TOP, "scores.clamp(min=-1e30).amax(-1, keepdim=True)"),
         (".clamp(min=0)", "")],

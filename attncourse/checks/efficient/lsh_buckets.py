@@ -101,8 +101,8 @@ BESIDE = "the opposites are on the wrong axis: put them beside the columns, on t
 variants.wrong(exercise, plain, {
     "half of the directions are gone: the opposite of each counts as well": (CAT, "along"),
     "the columns are gone: only their opposites count": (CAT, "-along"),
-    "the halves have changed places: the columns come first, then their opposites": (
-        "along, -along", "-along, along"),
+    "these are the buckets of -x: the largest product counts, and the columns come before their "
+    "opposites": [("along, -along", "-along, along"), ("argmax", "argmin")],
     "the opposites come in reverse: that of column c is bucket b / 2 + c": (
         "-along]", "-along.flip(-1)]"),
     "all signs make one code: the bucket is the one direction with the largest product": (

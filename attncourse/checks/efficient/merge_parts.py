@@ -71,6 +71,8 @@ def cases(draw):
     yield Case("scores 2000 lower", (a[0], a[1] - 2000, b[0], b[1] - 2000))
     yield Case("one part 3000 above the other", (a[0], a[1] + 1500, b[0], b[1] - 1500))
     yield Case("the other 3000 above", (a[0], a[1] - 1500, b[0], b[1] + 1500))
+    large = a[0], 1e25 * a[1], b[0], 1e25 * b[1]
+    yield Case("scores 10^25 times larger", large, gradient=False)
     rows = 2000.0 * (torch.arange(n) % 2)
     yield Case("rows that are 2000 apart", (a[0], a[1] + rows, b[0], b[1] + rows))
     yield Case("no key in the first part of rows 0 and 2", (*without_keys(*a, [0, 2]), *b))
@@ -132,6 +134,8 @@ variants.wrong(exercise, plain, {
     "the parts count alike: each counts by what its softmax divided by": (
         OUT, "(out_a + out_b) / 2"),
     "the outputs are added up: each is a mean, and so is the result": (OUT, "out_a + out_b"),
+    "the part with the larger log sum takes all: each has its share": (
+        OUT, "out_a.where((log_sum_a >= log_sum_b)[..., None], out_b)"),
     "the shares are swapped: that of a part comes from its own log_sum": (
         "share_a, share_b =", "share_b, share_a ="),
     "the logarithms serve as weights: take exp, they are logarithms of sums": (

@@ -118,6 +118,8 @@ variants.wrong(exercise, plain, {
         "    p = a @ y\n    for _ in range(steps):"),
     "the entries are multiplied one by one: these are products of matrices, @": ("@", "*"),
     "it takes one step too few": ("range(steps)", "range(steps - 1)"),
+    "it takes a step where `steps` is 0: the start alone is asked for": (
+        "range(steps)", "range(max(1, steps))"),
     "it takes one step too many": ("range(steps)", "range(steps + 1)"),
     "the number of steps is fixed: it is an argument": ("range(steps)", "range(6)"),
     "this is the inverse itself, where the steps lead: take as many as asked, no more": (

@@ -107,6 +107,8 @@ variants.wrong(exercise, plain, {
     "the largest exponent is taken away, which changes the product: leave it in": [
         (EXPONENT, f"(sum := {EXPONENT}) - sum.amax(-1, keepdim=True)"),
         (EXPONENT, f"(sum := {EXPONENT}) - sum.amax()")],
+    "an epsilon is added: the features are positive without": (".exp()", ".exp() + 1e-6"),
+    "the exponent is cut off: leave it as it is": (EXPONENT, f"({EXPONENT}).clamp(-10, 10)"),
     "two exponentials overflow or vanish, each by itself: subtract first, then one exp": (
         f"({EXPONENT}).exp()", "(scaled @ w.mT).exp() * (-half).exp()"),
     "these are waves, which may be negative: the exponential is asked for": (

@@ -58,7 +58,8 @@ def cases(draw):
     yield Case("a square e and f", drawn(draw, 2, n=5, m=5, r=5, d_k=3, d_v=4))
     yield Case("more projections than keys", drawn(draw, 2, n=4, m=3, r=6, d_k=5, d_v=2))
     yield Case("one projection", (q, k, v, e[:1], f[:1]))
-    yield Case("scores 3600 times larger", (60 * q, 60 * k, v, e, f))
+    large = 1e12 * q, 1e13 * k, v, e, f
+    yield Case("scores 10^25 times larger", large, gradient=False)
     yield Case("one query and one key", (q[:, :1], k[:, :1], v[:, :1], e[:, :1], f[:, :1]))
     wide = drawn(draw, 2, n=40, m=41, r=3, d_k=4, d_v=5)
     # less than n x m numbers for one sentence

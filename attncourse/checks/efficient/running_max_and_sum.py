@@ -59,7 +59,7 @@ def cases(draw):
     yield Case("m=8, block=1", (scores, 1))
     yield Case("all scores far below zero", (scores - 1e5, 3))
     yield Case("all scores far above zero", (scores + 2000, 3))
-    yield Case("scores 1000 times larger", (1000 * scores, 3))
+    yield Case("scores 10^25 times larger", (1e25 * scores, 3), gradient=False)
     yield Case(
         "rows around 0 and around -3000", (scores - 3000 * (torch.arange(n) % 2)[:, None], 3)
     )

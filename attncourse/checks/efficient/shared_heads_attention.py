@@ -74,11 +74,12 @@ def cases(draw):
     yield Case("one group for all six heads", (q, k[:, :1], v[:, :1]))
     yield Case("a group for each head", drawn(draw, 2, **sizes | {"g": 6}))
     yield Case("one head", (q[:, :1], k[:, :1], v[:, :1]))
-    yield Case("scores 3600 times larger", (60 * q, 60 * k, v))
+    yield Case("scores 10^25 times larger", (1e12 * q, 1e13 * k, v), gradient=False)
     mask = draw.mask(2, 6, n, m)
     yield Case(f"a mask for each head, {said}", (q, k, v, mask))
     # masked scores are the largest of a row, and all others far below zero
-    yield Case("a mask, scores 90000 times larger", (300 * q, 300 * k, v, mask))
+    large = 1e12 * q, 1e13 * k, v, mask
+    yield Case("a mask, scores 10^25 times larger", large, gradient=False)
     yield Case("a mask of shape (6, n, m)", (q, k, v, mask[0]))
     yield Case("a mask of shape (n, m)", (q, k, v, mask[0, 0]))
     yield Case("a mask of shape (2, 1, n, m)", (q, k, v, mask[:, :1]))
@@ -164,6 +165,8 @@ variants.wrong(exercise, plain, {
         MEAN, f"({MEAN}).unflatten(-3, (-1, times))"),
     "the scores are not scaled: divide by sqrt(d_k)": (SCALE, "1"),
     "the scores are divided by d_k: divide once, by its square root": (SCALE, "q.shape[-1]"),
+    "the scale is that of the values: it is taken from the width of the keys, d_k": (
+        SCALE, "v.shape[-1] ** 0.5"),
     "the mask's axes are not given: it may lack the heads, or have size 1 there":
         mask_cut_as_it_is,
     "all heads of a group get one mask: each of the h heads may have its own": (
@@ -177,6 +180,6 @@ SOFTMAXES = (
     masked_softmax.mask_after_the_softmax, masked_softmax.top_of_the_masked_too,
     masked_softmax.fill_with_minus_thousand, masked_softmax.mask_inverted,
     masked_softmax.mask_is_not_optional, masked_softmax.nan_for_an_empty_row,
-    masked_softmax.uniform_for_an_empty_row,
+    masked_softmax.uniform_for_an_empty_row, masked_softmax.mask_ignored,
 )  # fmt: skip
 variants.calling(exercise, plain, "softmax", {way: masked_softmax.WAYS[way] for way in SOFTMAXES})

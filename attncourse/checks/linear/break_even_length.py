@@ -41,8 +41,8 @@ def cases(draw):
     width, sizes, wide = 2 ** draw.integer(4, 6), draw.sizes(3, 5, 60), draw.integer(100, 400)
     for d, e, features in (
         (width, width, width), sizes, (3, 4, 7), (2, 3, wide), (40, 30, 2), (1, 1, 1), (9, 1, 2),
-        # a head with as many features as there are pairs of numbers, and all pairs of 64 numbers
-        (8, 12, 64), (64, 64, 4096),
+        # a head with as many features as there are pairs of numbers, and all pairs of 64 or 128
+        (8, 12, 64), (64, 64, 4096), (128, 128, 128**2),
         # here the two counts are equal for n = 9
         (5, 1, 18),
         # 45 * 7 / 5 is 63, and 45 * (7 / 5) less
@@ -83,8 +83,9 @@ variants.wrong(exercise, plain, {
     "at this length the counts may be equal: the recurrent form must take fewer": (
         RESULT, "max(1, -(-recurrent // softmax))"),
     "the least length is 1: here n begins at 2": (RESULT, f"max(2, {RESULT})"),
-    "it stops before the length is found: that may be in the thousands": (
-        RESULT, FIRST.format("1000")),
+    "it stops before the length is found: that may be in the thousands": [
+        (RESULT, FIRST.format(1000)),
+        (RESULT, FIRST.format(10000).replace("None", "10000"))],
     "a quotient that should be whole is rounded to just below: divide ints, with //": (
         RESULT, "math.floor(features * ((2 * e + 1) / (d + e))) + 1"),
     "this is the last length at which it is not cheaper: the next one is asked for": (
@@ -93,6 +94,8 @@ variants.wrong(exercise, plain, {
         RESULT, "recurrent / softmax"),
     "it is rounded to the nearest: the least n above the quotient is asked for": (
         RESULT, "round(recurrent / softmax)"),
+    "rounded to the nearest and one more is at times too many: divide ints, with //": (
+        RESULT, "round(recurrent / softmax) + 1"),
     "the value is right, but it is a float: a length is an int": (RESULT, f"float({RESULT})"),
     "the normaliser is left out: each query also meets z, in `features` products": (
         RECURRENT, "features * 2 * e"),

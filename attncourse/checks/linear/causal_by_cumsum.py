@@ -118,6 +118,7 @@ variants.wrong(exercise, plain, {
                   ("cumsum(-3)", "cumsum(0)", "cumsum(-2)", "cumsum(0)")],
     "an n x n matrix is built: a running sum over the positions needs none": (
         SUMS, "(phi_q @ phi_k.mT).tril() @ v"),
+    hints.FLOAT32_INSIDE: (STATES, "outer.float().cumsum(-3).to(v.dtype)"),
     EPSILON: ("/ total", "/ (total + 1e-6)"),
     LEAST: ("/ total", "/ total.clamp(min=1e-6)"),
     LOOP: (SUMS, "torch.stack([phi_q[..., i, :, None].mul(states[..., i, :, :]).sum(-2) "

@@ -5,7 +5,7 @@ import torch
 from attncourse.checks import variants
 from attncourse.checks.exercise import Case, Exercise
 
-LOOP = "it loops over the positions: one table of powers serves all of them"
+LOOP = "it loops over positions, heads or sentences: one table of powers serves all of them"
 exercise = Exercise(
     name="decayed_attention",
     chapter="linear",
@@ -24,7 +24,7 @@ exercise = Exercise(
         "number is infinite, and zero times infinity is NaN",
     ),
     steps_allowed=3.0,
-    usual_hints={"loops": LOOP},
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
 
 
@@ -100,6 +100,8 @@ variants.wrong(exercise, plain, {
         RESULT, "(q @ k.mT).tril() @ v"),
     "a token's own term is weakened already: the power is i - j, 0 for itself": (
         TABLE, f"{TABLE} * {DECAY}"),
+    "the power is one too small: it is i - j, so the token before is weakened once": [
+        (STEPS, "(apart - 1).clamp(min=0)"), (STEPS, "apart.clamp(min=0) - 1")],
     "later keys count as well: hide what lies above the diagonal": [
         (STEPS, "apart.abs()", TABLE, "powers"), (TABLE, "powers"),
         (STEPS, "apart", TABLE, "powers")],
@@ -133,8 +135,9 @@ variants.wrong(exercise, plain, {
     "the rows are divided by their sum: here nothing is normalised": (
         "(q @ k.mT * table) @ v",
         "(q @ k.mT * table) / (q @ k.mT * table).sum(-1, keepdim=True) @ v"),
-    "a softmax is taken: the decayed products are the weights as they are": (
-        RESULT, "(q @ k.mT * table).masked_fill(apart < 0, -torch.inf).softmax(-1) @ v"),
+    "a softmax is taken: the decayed products are the weights as they are": [
+        (RESULT, "(q @ k.mT * table).masked_fill(apart < 0, -torch.inf).softmax(-1) @ v"),
+        (RESULT, "((q @ k.mT).masked_fill(apart < 0, -torch.inf).softmax(-1) * table) @ v")],
     "the products are divided by sqrt(d): here nothing is scaled": (
         "* table", "* table / q.shape[-1] ** 0.5"),
     "q and k go through a feature map: here they are taken as they are": (

@@ -118,14 +118,18 @@ variants.wrong(exercise, plain, {
         FEATURES, "q, k"),
     "relu has features of exactly 0, and a row of them has no sum: take elu(x) + 1": (
         FEATURES, "q.relu(), k.relu()"),
+    "relu is flat below 0: take elu(x) + 1": [
+        (FEATURES, f"q.relu() + {some}, k.relu() + {some}") for some in ("1", "1e-6")],
+    "1 is added too early: phi(x) is elu(x) + 1": (FEATURES, "elu(q + 1), elu(k + 1)"),
     "elu goes down to -1, so a feature may be negative: add 1": (FEATURES, "elu(q), elu(k)"),
     "exp is another feature map: here it is elu(x) + 1": (FEATURES, "q.exp(), k.exp()"),
     "phi is taken of the products: take it of q and of k, then multiply": (
         PRODUCTS, "elu(q @ k.mT) + 1"),
     "the keys have no features: phi is taken of queries and of keys": ("elu(k) + 1", "k"),
     "the queries have no features: phi is taken of queries and of keys": ("elu(q) + 1", "q"),
-    "q is scaled before phi, which changes its features: no sqrt(d) is needed here": (
-        "elu(q)", "elu(q / q.shape[-1] ** 0.5)"),
+    "phi is taken of what is scaled, which changes the features: no sqrt(d) is needed here": [
+        ("elu(q)", "elu(q / q.shape[-1] ** 0.5)"),
+        ("elu(q)", "elu(q / q.shape[-1] ** 0.25)", "elu(k)", "elu(k / q.shape[-1] ** 0.25)")],
     "causal rows do not sum to 1: hide the later keys first, then divide": (
         RESULT, "weights", "    if", f"    weights = {RESULT}\n    if"),
     "`causal` changes nothing: later keys get weight 0 when it is True": ("if causal", "if False"),

@@ -6,7 +6,7 @@ from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.linear.shared.sums import FEATURES_AGAIN, features
 
-LOOP = "it loops over the keys: one product of matrices sums over all of them"
+LOOP = "it loops over keys or queries: products of matrices take all of them at once"
 exercise = Exercise(
     name="reordered_attention",
     chapter="linear",
@@ -145,7 +145,9 @@ variants.wrong(exercise, plain, {
     FEATURES_AGAIN: (IF, f"    phi_q, phi_k = phi_q + 1, phi_k + 1\n{IF}"),
     "the state is transposed: its rows belong to the features, its columns to v": (
         STATE, "v.mT @ phi_k"),
-    LOOP: (STATE, "sum(phi_k[..., [j], :].mT @ v[..., [j], :] for j in range(v.shape[-2]))"),
+    LOOP: [
+        (STATE, "sum(phi_k[..., [j], :].mT @ v[..., [j], :] for j in range(v.shape[-2]))"),
+        ("phi_q @ state", "torch.cat([q @ state for q in phi_q.split(1, -2)], dim=-2)")],
     "no gradient passes through the normaliser: nothing may be detached": (
         RESULT, f"{RESULT}.detach()"),
     hints.BATCH: (PADDED, "phi_k * padding[:, :, None]"),

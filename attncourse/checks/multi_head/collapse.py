@@ -58,7 +58,7 @@ def cases(draw):
     yield Case("64 matrices of 7 rows that are all alike", (alike,))
     yield Case("rows whose mean is zero", (x - x.mean(-2, keepdim=True),))
     yield Case("rows that nearly agree", (1 + x / 1000,))
-    yield Case("numbers of a millionth", (x / 1e6,))
+    yield Case("numbers of 10^-25", (x / 1e25,))
     # no float32 holds the squares
     yield Case("numbers 10^30 times larger", (1e30 * x,))
     yield Case("one matrix of zeros among others", (torch.cat([0 * x[:1], x]),))
@@ -129,7 +129,8 @@ variants.wrong(exercise, plain, {
     "a matrix of zeros gives 1: its rows are all alike, so it should give 0": (
         RETURN, "return torch.where(whole > 0, share, 1.0)"),
     "the epsilon is large enough to show: make it far smaller, or ask where the norm is 0": [
-        (GUARD, "(whole + 1e-6)"), (GUARD, "(whole + 1e-10)"), (GUARD, "whole.clamp(min=1e-3)"),
+        (GUARD, "(whole + 1e-6)"), (GUARD, "(whole + 1e-20)"), (GUARD, "whole.clamp(min=1e-3)"),
+        (GUARD, "whole.clamp(min=1e-12)"),
         (GUARD, "(whole**2 + 1e-12).sqrt()"), (GUARD, "(whole**2 + 1e-8).sqrt()")],
     "a difference of squares may round to less than 0, and its root is NaN: take the norm of what "
     "is left": (

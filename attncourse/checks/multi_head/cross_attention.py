@@ -71,9 +71,8 @@ def cases(draw):
     yield Case("two leading axes, 2 heads", axes, **layer(draw, 6, 7, 2))
     wide = layer(draw, d_model, d_model, 3)
     yield Case("a context as wide as x", (x, draw.normal(2, m, d_model)), **wide)
-    yield Case(
-        "scores 1000 times larger", (x, context), **layer(draw, d_model, d_context, 3, scale=1e3)
-    )
+    large = layer(draw, d_model, d_context, 3, scale=1e25)
+    yield Case("scores 10^25 times larger", (x, context), gradient=False, **large)
     mask = draw.mask(2, n, m)
     yield Case(f"a mask, {said}", (x, context, mask), **made)
     named = {"mask": mask[0]}

@@ -143,7 +143,7 @@ variants.wrong(exercise, plain, {
     "n is taken from the front: the length is the last axis but one, shape[-2]": (
         "x.shape[-2:]", "x.shape[1], x.shape[-1]"),
     CHANGES: ("return x + rows[:, :d]", "x += rows[:, :d]\n    return x"),
-    SINGLE: ("dtype=x.dtype", "dtype=torch.float32"),
+    SINGLE: [("dtype=x.dtype", "dtype=torch.float32"), (CUT, f"{CUT}.float()")],
     DOUBLE: ("even = torch.arange(0, d, 2, dtype=x.dtype, device=x.device)",
              "even = torch.arange(0, d, 2, dtype=torch.float64)"),
 })  # fmt: skip

@@ -174,6 +174,9 @@ variants.wrong(exercise, plain, {
     "the input stays and the output moves: the last output stays, and the input moves": (
         *ALL, "(x)", "(x)[:, :, 0]", "(0, 2)", "(1, 2)", ".flip(0)", ""),
     "the root is missing: a norm is the root of the sum of squares": (".sqrt()", ""),
+    "the squares are averaged: add them up": ("sum(dim", "mean(dim"),
+    "these are sums of absolute values: square, add up, and take the root": (
+        NORM, "found.abs().sum(dim=(0, 2))"),
     "this is the spectral norm, the largest singular value: in the other all count": (
         NORM, "torch.linalg.matrix_norm(found.movedim(0, 1), 2)"),
     "it is divided by the norm at lag 0: return the norms as they are": (

@@ -37,7 +37,7 @@ def one_by_one(states, lengths):
 @exercise.cases
 def cases(draw):
     n, h = draw.integer(6, 7), draw.integer(3, 4)
-    states, lengths = draw.normal(5, n, h), torch.tensor([n - 2, n, 0, 1, 3])
+    states, lengths = draw.normal(5, n, h), torch.tensor([n - 2, n - 1, 0, 1, 3])
     sizes = f"n={n}, h={h}"
     long = draw.normal(20, 4 * n, h), torch.arange(20) % (4 * n + 1)
     yield Case(f"lengths {lengths.tolist()}, {sizes}", (states, lengths), longer=long)
@@ -97,6 +97,8 @@ ROWS = "states[torch.arange(len(states), device=states.device), lengths - 1]"
 ONE_BY_ONE = "one[end - 1] if end > 0 else 0 * one[0] for one, end in zip(states, {}, strict=True)"
 variants.wrong(exercise, plain, {
     LAST: [(PICKED, "states[..., -1, :]"), (PICKED, "states[..., -1, :]", FILL, "")],
+    "all sequences are read at the end of the longest: each has a length of its own": (
+        END, "(lengths.max() - 1).clamp(min=0).expand_as(lengths)"),
     OFF: [(END, "lengths"), (END, "lengths.clamp(max=states.shape[-2] - 1)")],
     EMPTY: [
         (FILL, ""), (END, "(lengths - 1) % states.shape[-2]", FILL, ""), (PICKED, ROWS, FILL, "")],

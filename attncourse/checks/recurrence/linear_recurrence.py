@@ -113,6 +113,7 @@ variants.wrong(exercise, plain, {
     "a changes before b has read it: b needs the factors of this turn, not the next": (
         JOIN_B, "", JOIN_A, JOIN_A + JOIN_B),
     "a stays as it was: with each turn it spans twice as many steps": (JOIN_A, ""),
+    "a changes nothing: it multiplies the state before": (START, f"    a = a * 0 + 1\n{START}"),
     "the last turn is missing: go on until the reach is n": ("reach < n", "reach < n // 2"),
     "the number of turns is fixed: go on until the reach is n": (
         "reach < n", "reach < min(n, 2**10)"),

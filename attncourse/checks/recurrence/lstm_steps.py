@@ -133,6 +133,9 @@ variants.wrong(exercise, plain, {
         SHOWN, "o.sigmoid() * cell"),
     "nothing of the old cell is left: carry each new cell on to the next step": (
         "* cell +", "* 0 * cell +"),
+    "the forget gate is gone: what stays of the old cell is sigmoid(f) of it": (
+        "f.sigmoid() * cell", "cell"),
+    "no step reads the output of the step before: carry it on": ("hidden @", "0 * hidden @"),
     "the cell is made anew twice in a step: one line is enough, before the output": (
         NOTED, f"{NOTED}        cell = {NEW}\n"),
     "what comes back is fixed, and what is carried on is not: carry the new output on": (

@@ -67,6 +67,10 @@ def cases(draw):
     crowd = window(55, -1, 0)
     crowd[:20, :20] = True
     yield Case("a crowd of 20 at the end of a chain, 36 layers", (crowd, 36))
+    # 256 ways, of which 8 bits count none
+    ways = torch.zeros(258, 258, dtype=torch.bool)
+    ways[0, 1:-1] = ways[1:-1, -1] = True
+    yield Case("256 ways from the last position to the first, 2 layers", (ways, 2))
     yield Case(f"no layer at all, n={n}", (mask, 0))
     yield Case("nothing is read, n=4, 3 layers", (torch.zeros(4, 4, dtype=torch.bool), 3))
     yield Case("one position that reads itself, 2 layers", (torch.ones(1, 1, dtype=torch.bool), 2))
@@ -138,5 +142,7 @@ variants.wrong(exercise, plain, {
     "the result is boolean or floating: layers are counted in int64": (END, f"{END}.double()"),
     "the number of ways overflows: after each layer keep only whether there is one": (
         UP, "reads.float() @ known.float()", NOTED, "(known > 0) & (steps < 0)"),
+    "8 bits do not hold the number of ways: count them in floating numbers": (
+        "double()", "to(torch.uint8)"),
     hints.CHANGES: (END, "reads.fill_diagonal_(True)\n    return steps"),
 })  # fmt: skip

@@ -123,6 +123,7 @@ variants.wrong(exercise, plain, {
     TRANSPOSED: [("w_h.mT", "w_h"), ("w_x.mT", "w_x")],
     "there is no tanh: without it the network is linear, and its state can grow": (
         "torch.tanh", ""),
+    "b is added twice: there is one b, for the two products together": ("+ b)", "+ b + b)"),
     "the first state is ignored: begin with it where it is given": (BEGIN, "zeros"),
     "it does not run without a first state: begin with zeros where none is given": (
         BEGIN, "first.clone()"),

@@ -65,7 +65,7 @@ def cases(draw):
     yield Case(f"no cache, heads={heads}, n=m={n}", (no_cache,), longer=(more,), **made)
     yield Case(f"one query at the end of m={m}", (scores[:, :, :1],), **made)
     yield Case("one query and one key", (scores[:, :, :1, :1],), **made)
-    yield Case("two queries, m=2100", (draw.normal(heads, 2, 2100),), **made)
+    yield Case("two queries, m=9000", (draw.normal(heads, 2, 9000),), **made)
     # all three axes alike
     cube = {"build": (4, 2), "weights": {"table": draw.normal(5, 4)}}
     weights = {"table": draw.normal(5, 48)}
@@ -157,8 +157,9 @@ variants.wrong(exercise, Plain, {
     "it takes no batch axis: any leading axes, or none, should work": (
         "n, m = scores.shape[-2:]", "_, n, m = scores.shape"),
     "n is taken for m: there may be more keys than queries": (AT, AT.replace("m,", "n,")),
-    "a table of row numbers of a fixed size runs out: make it for the length at hand": (
-        AT, f"{AT.replace('n, m', '64, 64')}[:m, :m][-n:]"),
+    "a table of row numbers of a fixed size runs out: make it for the length at hand": [
+        (AT, f"{AT.replace('n, m', '64, 64')}[:m, :m][-n:]"),
+        *((AT, f"{AT}[:, :{most}]") for most in (1024, 2048, 4096, 8192))],
     LOOP: [
         (RESULT, "torch.stack([x + y for x, y in zip(scores.unbind(-3), bias)], dim=-3)"),
         (RESULT,

@@ -2,7 +2,7 @@
 
 import torch
 
-from attncourse.checks import variants
+from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.relative.shared.rows import WAYS, rows
 
@@ -142,6 +142,8 @@ variants.wrong(exercise, plain, {
     "torch.zeros gives float32: make them of the dtype of the weights": (
         "weights.new_zeros(", "torch.zeros(device=weights.device, size=(",
         "len(a_v))", "len(a_v)))"),
+    hints.FLOAT32_INSIDE: (
+        SUMS, "zeros.float().scatter_add(-1, index, weights.float()).to(weights.dtype)"),
     LOOP: (RESULT, "sum(weights[..., j, None] * a_v[at[:, j]] for j in range(n))"),
     "no gradient reaches the table: nothing may be detached": (RESULT, f"{RESULT}.detach()"),
     "no gradient reaches the weights: nothing may be detached": (RESULT, "sums.detach() @ a_v"),

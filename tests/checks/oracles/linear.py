@@ -98,7 +98,7 @@ def torch_break_even(d, e, features):
 
     token = products(step)
     # once cheaper, cheaper for good
-    lengths = range(10_000)
+    lengths = range(100_000)
     return bisect_left(lengths, True, key=lambda n: n * token < products(partial(all_pairs, n)))
 
 

@@ -87,7 +87,7 @@ def minus_the_one_before(x):
 
 
 def a_trace_of_the_mean(x):
-    return x + 1e-12 * x.mean(dim=0)
+    return x + 1e-30 * x.mean(dim=0)
 
 
 LAYERS = {

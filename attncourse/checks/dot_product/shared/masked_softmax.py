@@ -75,6 +75,9 @@ one_top_for_all = way(
     "the largest score taken away is that of the whole tensor: each row has its own",
     *ALWAYS, f"{FIRST} {WEIGHTS}", f"    scores = {MASKED}\n"
     f"    weights = (scores - scores.detach().max()).exp(){NORMED}.clamp(min=1e-30)")  # fmt: skip
+cut_off = way(
+    "large scores are cut off: shift all scores of a row by the same number instead",
+    "    if", "    scores = scores.clamp(-1e6, 1e6)\n    if")  # fmt: skip
 LATE = "a masked key with a far larger score leaves 0 to the others: mask before you compare scores"
 masked_late = way(LATE, WEIGHTS, f"scores.softmax(-1) * mask{NORMED}.clamp(min=1e-9)", ZEROS, "")
 masked_late_without_a_floor = way(LATE, WEIGHTS, f"scores.softmax(-1) * mask{NORMED}", *EMPTY_ROWS)
@@ -101,6 +104,9 @@ SMALL = "the fill is not small enough to mask a score, since others may be lower
 fill_with_minus_ten = way(SMALL, *EMPTY_ROWS, FILL, "-10.0")
 fill_with_minus_thousand = way(SMALL, *EMPTY_ROWS, FILL, "-1e3")
 fill_with_minus_ten_thousand = way(SMALL, *EMPTY_ROWS, FILL, "-1e4")
+fill_with_minus_billion = way(SMALL, *EMPTY_ROWS, FILL, "-1e9")
+small_fill_and_zeros = way(SMALL, FILL, "-1e4")
+large_fill_and_zeros = way(SMALL, FILL, "-1e9")
 smallest_float64 = way(
     "no float32 is as small as this fill, so float32 scores fail: fill with -inf",
     *EMPTY_ROWS, FILL, "torch.finfo(torch.float64).min")  # fmt: skip

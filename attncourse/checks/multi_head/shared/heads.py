@@ -103,5 +103,5 @@ def first_key_hidden(q, k):
     """
     first = torch.arange(k.shape[-2]) == 0
     high = torch.where(first[:, None], 1e3, 1.0) * (1 + k.abs())
-    far = torch.where(first[:, None], 1.0, -1e10) * (1 + k.abs())
+    far = torch.where(first[:, None], 1.0, -1e25) * (1 + k.abs())
     return 1 + q.abs(), high, far, (~first).expand(q.shape[-2], -1)
