@@ -18,6 +18,7 @@ INDEXED = {aten.index, aten.index_put, aten.index_put_, aten._index_put_impl_}
 MIXED = INDEXED | {aten.copy_, aten._to_copy}
 # torch makes their tensors without their numbers, where the device is meta
 NEW_TENSOR = torch.Tensor.new_tensor
+INDEXING = {torch.Tensor.__getitem__, torch.Tensor.__setitem__}
 FROM_NUMBERS = {torch.tensor, torch.as_tensor, torch.asarray, NEW_TENSOR}
 
 
@@ -57,6 +58,10 @@ class Made(TorchFunctionMode):
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        if function in INDEXING and is_there(args[0]):
+            x, index, *value = args
+            listed = index if isinstance(index, tuple) else (index,)
+            args = (x, tuple(map(indices, listed)), *value)
         if function not in FROM_NUMBERS:
             return function(*args, **kwargs)
         given = [x for x in tree_leaves(args[:1]) if isinstance(x, torch.Tensor)]
@@ -71,6 +76,10 @@ def another_device():
     """Within it, torch's meta device is one that computes."""
     with Made(), Operated():
         yield
+
+
+def indices(one):
+    return torch.tensor(one) if isinstance(one, list) else one
 
 
 def is_there(x):

@@ -151,7 +151,7 @@ def with_numpy(x, query, lengths):
 
 
 @pytest.mark.parametrize("answer", [with_item, with_any, with_a_list, with_numpy])
-def test_an_answer_that_reads_a_value_is_not_called_wrong_on_the_meta_device(answer):
+def test_an_answer_that_reads_a_value_is_not_called_wrong_on_another_device(answer):
     verdict = judge(exercise("attention_pool"), local(answer), SEED)
     assert verdict == Verdict("passed")
 

@@ -30,7 +30,6 @@ exercise = Exercise(
     usual_hints={"batch_axis_assumed": NO_BATCH},
     without={
         "loops": "it goes over rows, and the longer trees have no more of them",
-        "made_on_the_cpu": "on the meta device a loop until all are at a root cannot be followed",
     },
 )
 
