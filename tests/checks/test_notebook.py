@@ -19,7 +19,7 @@ from traitlets.config import Config
 import attncourse.dot_product
 import attncourse.recurrence
 from attncourse import check, hint, status
-from attncourse.checks import OneLineError, exercise, exercises, notebook
+from attncourse.checks import OneLineError, exercise, exercises, hints, notebook
 from attncourse.checks.compare import close
 from attncourse.checks.driver import decode, encode
 from attncourse.checks.verdict import Verdict, judge, local
@@ -281,7 +281,8 @@ def test_an_answer_that_autograd_cannot_undo_is_told_torch_s_reason(right):
 
 def test_numbers_that_went_through_float32_are_told_so_however_few(right):
     third = torch.tensor([1 / 3, 0.5], dtype=torch.float64)
-    assert close(third * (1 + 1e-8), third, length=2)
+    assert close(third * (1 + 1e-10), third, length=2)
+    assert not close(third * (1 + 1e-8), third, length=2)
     assert not close(third.float().double(), third, length=2)
     assert close(torch.tensor([0.5], dtype=torch.float64), third[1:] * (1 + 1e-15), length=2)
 
@@ -291,6 +292,11 @@ def test_numbers_that_went_through_float32_are_told_so_however_few(right):
 
     one = exercise("distance_attention")
     assert "float32" in judge(one, local(in_float32), SEED).hint
+
+    def with_an_epsilon(q, k, v, mask=None):
+        return right(q, k, v, mask) / (1 + 1e-7)
+
+    assert judge(one, local(with_an_epsilon), SEED).hint == hints.NEARLY
 
 
 def test_a_module_of_the_course_may_not_be_imported_in_an_answer():

@@ -1,0 +1,53 @@
+"""What is said of an answer's numbers where no known mistake accounts for them."""
+
+import pytest
+import torch
+
+from attncourse.checks import difference
+from attncourse.checks.compare import close
+
+W = torch.tensor([[1.0, -2, 3], [4, 5, 6], [7, 8, 10]], dtype=torch.float64)
+MASK = torch.tensor([[True, False], [True, True]])
+SAID = [
+    (W.mT, W, "rows and columns have changed places"),
+    (W.flip(0), W, "the rows come in reverse order"),
+    (W.flip(1), W, "the columns come in reverse order"),
+    (W[0].flip(0), W[0], "the columns come in reverse order"),
+    (-W, W, "each number has the wrong sign"),
+    (W * 3**0.5, W, "each number is 1.732 times the right one"),
+    (W + 1, W, "each number is 1 larger than the right one"),
+    (W.long() - 2, W.long(), "each number is 2 smaller than the right one"),
+    (W.long() * 2, W.long(), "each number is 2 times the right one"),
+    (~MASK, MASK, "True and False have changed places"),
+    (W**2, W, difference.NUMBERS),
+    (W * torch.nan, W, difference.NUMBERS),
+    # one number says nothing of all
+    (W[0, :1] * 2, W[0, :1], difference.NUMBERS),
+    # a factor and a shift are one where all are the same
+    (torch.full((3,), 2.0), torch.ones(3), difference.NUMBERS),
+]
+
+
+@pytest.mark.parametrize(("got", "want", "said"), SAID)
+def test_what_was_done_to_all_numbers_is_named(got, want, said):
+    assert said in difference.pattern(got, want, lambda a, b: close(a, b, 3))
+
+
+@pytest.mark.parametrize(
+    ("places", "said"),
+    [
+        ([(1, 0), (1, 2)], "2 of 9 differ, all in row 1"),
+        ([(0, 2), (2, 2)], "2 of 9 differ, all in column 2"),
+        ([(0, 0), (1, 1)], "2 of 9 differ"),
+    ],
+)
+def test_where_the_numbers_differ_is_said(places, said):
+    differ = torch.zeros(3, 3, dtype=torch.bool)
+    for place in places:
+        differ[place] = True
+    assert difference.where(differ) == said
+    assert difference.where(differ.expand(2, 3, 3)).startswith("4 of 18")
+
+
+def test_of_one_number_nothing_is_said():
+    assert difference.where(torch.tensor(True)) == ""
