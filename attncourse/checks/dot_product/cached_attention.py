@@ -41,11 +41,10 @@ def by_hand(q, k, v):
     out = []
     for i in range(n):
         seen = m - n + i + 1
-        scores = [(q[..., i, :] * k[..., j, :]).sum(-1) / q.shape[-1] ** 0.5 for j in range(seen)]
-        top = torch.stack(scores).detach().amax(0)
-        parts = [(s - top).exp() for s in scores]
-        total = sum(parts)
-        out.append(sum((p / total)[..., None] * v[..., j, :] for j, p in enumerate(parts)))
+        scores = (q[..., i : i + 1, :] * k[..., :seen, :]).sum(-1) / q.shape[-1] ** 0.5
+        parts = (scores - scores.detach().amax(-1, keepdim=True)).exp()
+        weights = parts / parts.sum(-1, keepdim=True)
+        out.append((weights[..., None] * v[..., :seen, :]).sum(-2))
     return torch.stack(out, dim=-2)
 
 
