@@ -1,0 +1,96 @@
+"""What a learner's code does while it runs: its steps, what it calls, what torch computes."""
+
+import sys
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+# the code of libraries is not the learner's: its lines are not counted, nor are those of the
+# implementations that a learner's test is given to call
+LIBRARIES = {
+    "torch", "numpy", "einops", "jaxtyping", "beartype", "importlib", "contextlib", "unittest",
+    "difflib", "implementation",
+}  # fmt: skip
+OURS = {f"{__package__}.{name}" for name in ("driver", "elsewhere", "watch")}
+
+
+# where Python loads a module: none of the lines that run meanwhile are the learner's either
+IMPORT = "importlib._bootstrap._find_and_load"
+
+
+class Stopped(BaseException):
+    """Raised inside the learner's call; not an Exception, so that `except Exception` lets it by."""
+
+
+class Watch:
+    """Counts the lines of Python that the learner's code runs, and sees what it calls.
+
+    The count is the same on every machine, which seconds are not: code that loops over positions
+    runs more lines on a longer input.
+    """
+
+    def __init__(self, forbidden, max_steps):
+        self.forbidden, self.max_steps, self.called = forbidden, max_steps, None
+        self.steps = self.imports = 0
+
+    def __enter__(self):
+        self.before = sys.gettrace(), sys.getprofile()
+        sys.setprofile(self.profile)
+        sys.settrace(self.trace)
+
+    def __exit__(self, *error):
+        sys.settrace(self.before[0])
+        sys.setprofile(self.before[1])
+
+    def trace(self, frame, event, arg):
+        module = frame.f_globals.get("__name__") or ""
+        if module in OURS:
+            return None
+        if event == "call":
+            name = f"{module}.{frame.f_code.co_qualname}"
+            self.refuse(name)
+            if name == IMPORT:
+                self.imports += 1
+                frame.f_trace_lines = False
+                return self.imported
+            if self.imports or module.partition(".")[0] in LIBRARIES:
+                return None
+        elif event == "line":
+            self.steps += 1
+            if self.steps > self.max_steps:
+                raise Stopped("steps")
+        return self.trace
+
+    def imported(self, frame, event, arg):
+        if event == "return":
+            self.imports -= 1
+        return self.imported
+
+    def profile(self, frame, event, arg):
+        if event == "c_call":
+            self.refuse(getattr(arg, "__name__", ""))
+
+    def refuse(self, name):
+        if any(name == no or name.startswith(no + ".") for no in self.forbidden):
+            self.called = name
+            raise Stopped("forbidden")
+
+
+class Operations(TorchDispatchMode):
+    """Counts torch's operations, and the elements of the largest tensor that one of them makes.
+
+    A loop that no line shows, as in `map`, still makes some operations each.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.count = self.largest = 0
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        out = operation(*args, **(kwargs or {}))
+        # a view, such as a transpose or a piece, is no new tensor
+        if not any(returned.alias_info for returned in operation._schema.returns):
+            made = [x.numel() for x in tree_leaves(out) if isinstance(x, torch.Tensor)]
+            self.count, self.largest = self.count + 1, max(self.largest, *made, 0)
+        return out
