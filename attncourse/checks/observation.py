@@ -62,11 +62,12 @@ def observe(
     """Make one call (two for `longer`) and note what happened."""
     case = probe.case
     longer = case.longer if isinstance(case.longer, Case) else replace(case, args=case.longer or ())
-    # only the same module can be called at both lengths
-    again = probe.way == "values" and case.build and longer.args and longer.build == case.build
+    # a module is called before, with other weights: at another length, if the same module can be
+    again = probe.way == "values" and case.build is not None
+    before = longer.args if longer.args and longer.build == case.build else case.args
     request = case.sent | {
         "name": exercise.name,
-        "before": [driver.encode(x) for x in longer.args] if again else None,
+        "before": [driver.encode(x) for x in before] if again else None,
         "device": DEVICE if probe.way == "elsewhere" else device,
         "by_columns": probe.by_columns,
         "cotangent": None if probe.cotangent is None else driver.encode(probe.cotangent),

@@ -1,7 +1,8 @@
 """The calls that a check makes: an exercise's cases, and what follows from them for every exercise.
 
-A case is also called with a leading axis of one, with other numbers of the same sizes, in float32,
-on another device and, to see what loops, at a greater length and with a larger batch.
+A case is also called with leading axes of one, with one leading axis more, with other numbers of
+the same sizes, in float32, on another device and, to see what loops, at a greater length and with
+a larger batch.
 """
 
 from collections.abc import Callable, Iterator
@@ -41,6 +42,9 @@ def probes(exercise: Exercise, draw: Draw) -> Iterator[Probe]:
         yield Probe(other, "values")
     if batch:
         yield Probe(batch.of_one, "values")
+        yield Probe(batch.with_one_more, "values")
+        if "viewed" not in exercise.without:
+            yield Probe(replace(batch.case, gradient=False), "values", by_columns=True)
     if exercise.floating:
         yield from (
             Probe(case.float(), "float32") for case in cases if float32_holds(exercise, case)
@@ -91,8 +95,19 @@ class Batch(NamedTuple):
         return replace(self.case, name=name, args=args, kwargs=arguments, gradient=False)
 
     @property
+    def others(self) -> tuple[Case, ...]:
+        return self.of_one, self.larger, self.with_one_more
+
+    @property
     def of_one(self) -> Case:
         return self.changed("one on each leading axis", lambda x, count: x[(slice(1),) * count])
+
+    @property
+    def with_one_more(self) -> Case:
+        most = max(self.leading.values())
+        return self.changed(
+            "one more leading axis", lambda x, count: x[None] if count == most else x
+        )
 
     @property
     def larger(self) -> Case:
@@ -100,17 +115,17 @@ class Batch(NamedTuple):
 
 
 def with_leading_axes(exercise: Exercise, cases: list[Case]) -> Batch | None:
-    """A case with more leading axes than others, which may have more or fewer on each.
+    """The case with the most leading axes, if there may be more of them and more or fewer on each.
 
     Where a mask has an axis more for each head, the reference tells that it is not such a batch.
     """
-    own = own_axes(cases)
+    own, batches = own_axes(cases), []
     for case in cases:
         ahead = {k: x.dim() - own[k] for k, x in given(case).items() if isinstance(x, Tensor)}
         batch = Batch(case, {key: count for key, count in ahead.items() if count})
-        if batch.leading and all(works(exercise, one) for one in (batch.of_one, batch.larger)):
-            return batch
-    return None
+        if batch.leading and all(works(exercise, one) for one in batch.others):
+            batches.append(batch)
+    return max(batches, key=lambda batch: max(batch.leading.values()), default=None)
 
 
 def own_axes(cases: list[Case]) -> dict[int | str, int]:

@@ -125,5 +125,5 @@ def test_a_fresh_environment_runs_the_notebooks_and_keeps_its_versions(
         every.cells += [cell for cell in cells if cell.cell_type == "code"]
     (tmp_path / "empty").mkdir()
     place = {"metadata": {"path": str(tmp_path / "empty")}}
-    NotebookClient(every, kernel_name="fresh", timeout=120, resources=place).execute()
+    NotebookClient(every, kernel_name="fresh", timeout=600, resources=place).execute()
     assert before < {path.name for path in site.glob("*.dist-info")}
