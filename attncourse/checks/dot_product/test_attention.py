@@ -206,6 +206,8 @@ variants.wrong(exercise, against_the_formula, {
     "there is one leading axis at most: try two, too": ("BATCHES", "((), (2,))"),
     "two matrices without a mask show little: try masks, leading axes, large scores and two "
     "dtypes": simple,
+    "what the inputs were is no copy, and changes with them: clone them before the call": (
+        "x.clone()", "x"),
     "it does not look whether the inputs are still the same after the call": (UNCHANGED, "pass"),
     "of the inputs, only q is looked at after the call: k, v and the mask may change": (
         AFTER, "zip((q,), before[:1]"),

@@ -110,6 +110,8 @@ WRONG = spoiled(MEAN) | {
     "gives zeros everywhere where one query may attend nowhere": (
         EMPTY_ROW, ".masked_fill(~mask.any(dim=-1).all(), 0.0)"),
     "changes q": (f"scores = {SCALED}", "q /= q.shape[-1] ** 0.5\n    scores = q @ k.mT"),
+    "changes a query that may attend nowhere": if_masked(
+        "mask.where(q.mul_(mask.any(dim=-1, keepdim=True)).isfinite().all(), mask)"),
     "changes q where there is a mask": (
         f"return {MEAN}", f"q *= 1 if mask is None else 2\n    return {MEAN}"),
     "returns float32 where there is a mask": (
