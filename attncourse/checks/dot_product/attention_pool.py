@@ -178,9 +178,11 @@ variants.wrong(exercise, plain, {
     "the words are looked for at the wrong end: padding comes after them": (
         WORDS, f"({WORDS}).flip(-1)"),
     "one length is used for all: every sequence has its own": ("lengths[:,", "lengths[:1,"),
-    "a score of 0 still gets weight, since exp(0) = 1: fill padding with -inf": (FILL, "0.0"),
-    "zeroed padding has a score of 0 and still gets weight: mask the scores, not x": (
-        "x @ query", "(x := x * words[..., None]) @ query", SOFTMAX, "scores.softmax(-1)"),
+    "padding with a score of 0 still gets weight, since exp(0) = 1: fill its scores with -inf": [
+        (FILL, "0.0"),
+        (SOFTMAX, "(scores * words).softmax(-1)"),
+        (SOFTMAX, "(scores * words).softmax(-1)", EMPTY, ""),
+        ("x @ query", "(x := x * words[..., None]) @ query", SOFTMAX, "scores.softmax(-1)")],
     FINITE_FILL: [
         *((FILL, fill) for fill in ("-10.0", "-1e4", "-1e9")),
         *((FILL, fill, EMPTY, ".masked_fill(~words, 0.0)") for fill in ("-1e4", "-1e9"))],

@@ -55,6 +55,8 @@ def cases(draw):
     yield Case(f"two matrices without a batch, {sizes}", (q[0], k[0], w))
     heads = draw.normal(2, 3, 4, 5), draw.normal(2, 3, 6, 2), draw.normal(5, 2)
     yield Case("two leading axes (batch, heads)", heads)
+    square = draw.normal(2, n, 5), draw.normal(2, m, 5), draw.normal(5, 5)
+    yield Case(f"queries and keys of one width, n={n}, m={m}, d_q=d_k=5", square)
     yield Case("scores 10^25 times larger", (q, k, 1e25 * w), gradient=False)
     mask = draw.mask(2, n, m)
     yield Case(f"a mask, {sizes}", (q, k, w, mask))
@@ -105,10 +107,13 @@ variants.wrong(exercise, plain, {
         (SCORES, f"{SCORES} / q.shape[-1] ** 0.5"),
         (SCORES, f"{SCORES} / k.shape[-1]"),
         (SCORES, f"{SCORES} / (q.shape[-1] * k.shape[-1]) ** 0.5"),
-        (SCORES, f"{SCORES} / 8")],
+        (SCORES, f"{SCORES} / 8"),
+        (SCORES, f"{SCORES} / (k.shape[-1] ** 0.5 if q.shape[-1] == k.shape[-1] else 1)")],
     "w is left out: it stands between the query and the key": ("@ w", ""),
-    "w is the wrong way round: its rows belong to the query, its columns to the key": (
-        "@ w", "@ w.T"),
+    "w is the wrong way round: its rows belong to the query, its columns to the key": [
+        ("@ w", "@ w.T"), ("@ w", "@ (w.T if w.shape[0] == w.shape[1] else w)")],
+    "a square w is made symmetric: from query to key it is not what it is from key to query": (
+        "@ w", "@ ((w + w.mT) / 2 if w.shape[0] == w.shape[1] else w)"),
     "queries and keys have changed places: rows are queries, columns are keys": (
         SCORES, "k @ w.T @ q.mT"),
     "there is a tanh too many: this score is a plain product of query, w and key": (

@@ -119,7 +119,9 @@ variants.right(
      "softmax(-1)", f"softmax(-1) * mask{NORMED}"),
 )  # fmt: skip
 OFF = "the diagonal does not follow the cache: how many positions come before the new tokens?"
-UNMASKED = "nothing is masked: with several new tokens the earlier ones see the later ones"
+UNMASKED = (
+    "with a cache nothing is masked: of several new tokens the earlier ones see the later ones"
+)
 TURNED = "the order is turned round: a query sees earlier keys, not later ones"
 UPSIDE_DOWN = "the mask is upside down: True means may attend"
 FINITE_FILL = "scores may be smaller than the number you fill with: fill with -inf"
@@ -138,7 +140,8 @@ variants.wrong(exercise, plain, {
         MASK, f"{MASK}[:1]"),
     "mirrored, the mask shows the last keys instead of the first: leave it, and move its diagonal":
         ("tril(m - n)", "tril().flip(-1)"),
-    UNMASKED: [("m - n", "m"), (".masked_fill(~mask, -torch.inf)", "")],
+    UNMASKED: [
+        ("m - n", "m"), ("m - n", "0 if n == m else m"), (".masked_fill(~mask, -torch.inf)", "")],
     "each query sees the new tokens only: the cache is allowed as well": (
         MASK, f"{MASK} & (torch.arange(m, device=q.device) >= m - n)"),
     "each query sees the cache only: the new tokens up to itself are allowed as well": (

@@ -115,6 +115,9 @@ variants.wrong(exercise, plain, {
     # with a single key the share would be 0 / 0
     "the entropy is divided by log m: that gives a share from 0 to 1, not a number of keys": (
         COUNT, "(entropy / torch.full_like(entropy, max(weights.shape[-1], 2)).log()).exp()"),
+    "the count is rounded to whole keys: one heavy and one light key count for less than two": [
+        (COUNT, "entropy.exp().round()"), (COUNT, "entropy.exp().ceil()"),
+        (COUNT, "(entropy - 1e-9).exp().ceil()"), (COUNT, "(entropy + 1e-9).exp().floor()")],
     "this is 1 over the sum of squares: it counts keys as well, but not by entropy": (
         COUNT, "1 / weights.square().sum(-1)"),
     "this is 1 over the largest weight: every weight of the row should count": (

@@ -25,12 +25,15 @@ exercise = Exercise(
     hints=(
         "Think of what could be wrong, then of an input on which it shows. Sizes that are all "
         "different show a swapped axis; a mask shows what is done with it; a row that may attend "
-        "nowhere, scores of a thousand, float32 and float64 each show something of their own.",
+        "nowhere, large scores, all scores far below zero, float32 and float64 each show something "
+        "of their own.",
         "Write attention once more in the test. In float32 and in float64, without a batch and "
         "with two leading axes, with a mask for each sentence and without, one query a thousand "
-        "times larger than the rest, compare: shape, dtype, numbers within a tolerance that fits "
-        "the dtype, and whether q, k, v and the mask are still what they were.",
-        "for dtype in (torch.float32, torch.float64), and in it q[..., 0, :] *= 1000; "
+        "times larger than the rest and one with all its scores far below zero, compare: shape, "
+        "dtype, numbers within a tolerance that fits the dtype, and whether q, k, v and the mask "
+        "are still what they were.",
+        "for dtype in (torch.float32, torch.float64), and in it q[..., 0, :] *= 1000; for scores "
+        "far below zero k[..., 0] = 1 + k[..., 0].abs(), q[..., -1, :] = 0, q[..., -1, 0] = -1e5; "
         "before = [x.clone() for x in (q, k, v, mask)]; got = attention(q, k, v, mask); "
         "assert torch.allclose(got, expected, atol=torch.finfo(dtype).eps ** 0.5) is one of the "
         "asserts, and all(map(torch.equal, (q, k, v, mask), before)) another",
@@ -51,15 +54,15 @@ BATCHES, DTYPES = ((), (2, 2)), (torch.float64, torch.float32)
 def query_by_query(attention):
     for batch, dtype in zip(BATCHES, DTYPES, strict=True):
         q, k, v = inputs(*batch, dtype=dtype)
-        for mask in (None, some_keys(*batch, 3, 5)):
-            allowed = torch.ones(*batch, 3, 5, dtype=torch.bool) if mask is None else mask
+        for mask in (None, some_keys(*batch, 4, 5)):
+            allowed = torch.ones(*batch, 4, 5, dtype=torch.bool) if mask is None else mask
             before = [x.clone() for x in (q, k, v, allowed)]
             got = attention(q, k, v) if mask is None else attention(q, k, v, mask)
-            assert (got.shape, got.dtype) == ((*batch, 3, 2), dtype)
+            assert (got.shape, got.dtype) == ((*batch, 4, 2), dtype)
             assert all(map(torch.equal, (q, k, v, allowed), before))
             parts = (x.reshape(-1, *x.shape[-2:]) for x in (got, q, k, v, allowed))
             for out, query, key, value, seen in zip(*parts, strict=True):
-                for i in range(3):
+                for i in range(4):
                     weights = (key[seen[i]] @ query[i] / 6**0.5).softmax(0)
                     close(out[i], weights @ value[seen[i]])
 
@@ -81,7 +84,7 @@ def against_the_formula(attention):
 def by_its_properties(attention):
     for batch, dtype in zip(BATCHES, DTYPES, strict=True):
         q, k, v = inputs(*batch, dtype=dtype)
-        mask = some_keys(*batch, 3, 5)
+        mask = some_keys(*batch, 4, 5)
         kept = [x.clone() for x in (q, k, v, mask)]
         for allowed in (None, mask):
             # the identity for values lets the weights be read off
@@ -91,8 +94,10 @@ def by_its_properties(attention):
             close(weights.sum(-1), seen.any(-1).to(dtype))
             close(attention(q, k, v, allowed), weights @ kept[2])
             assert all(map(torch.equal, (q, k, v, mask), kept))
+            scores = (q @ k.mT / 6**0.5).masked_fill(~seen, -torch.inf)
+            assert (weights[scores < scores.amax(-1, keepdim=True) - 60] < 1e-20).all()
             # row 2 has small scores: the logarithms of its weights differ as its scores do
-            scores = (q[..., 2:, :] @ k.mT)[..., 0, :] / 6**0.5
+            scores = scores[..., 2, :]
             both = seen[..., 2, :, None] & seen[..., 2, None, :]
             logs = weights[..., 2, :].log()
             ratios = logs[..., :, None] - logs[..., None, :]
@@ -164,6 +169,17 @@ variants.wrong(exercise, against_the_formula, {
         DRAWN, f"{DRAWN}, sizes=(4, 4, 4, 4)"),
     "there are always as many queries as keys: try fewer queries than keys": (
         DRAWN, f"{DRAWN}, sizes=(5, 5, 6, 2)"),
+    "no query has all of its scores far below zero: try one, with a mask and without": (
+        DRAWN, f"{DRAWN}, low=-0.001"),
+    "with a mask no scores are large, and any number is small enough to fill with": (
+        DRAWN, f"{DRAWN}, large=1.0 if masked else 1000.0"),
+    "the dtype is looked at only where there is no mask: a mask may change it": (
+        CLOSE, f"{CLOSE} if mask is None else close(got.to(want.dtype), want)"),
+    "the inputs are looked at only where there is no mask: they stay the same with one, too": (
+        UNCHANGED, f"{UNCHANGED} or mask is not None"),
+    "all heads have one mask, so that of the first serves for all: give each another one": (
+        MASKS, "(None, lambda *n: some_keys(*n[:1], 1, *n[-2:]).expand(n) if n[2:] else "
+        "some_keys(*n))"),
     "q, k and v are the same tensor, so mixing them up does not show: draw three": (
         INPUTS, f"[{INPUTS}[1]] * 3"),
     "there is one key only: its weight is 1 whatever the scores are": (
@@ -190,6 +206,8 @@ variants.wrong(exercise, against_the_formula, {
     "there is one leading axis at most: try two, too": ("BATCHES", "((), (2,))"),
     "two matrices without a mask show little: try masks, leading axes, large scores and two "
     "dtypes": simple,
+    "what the inputs were is no copy, and changes with them: clone them before the call": (
+        "x.clone()", "x"),
     "it does not look whether the inputs are still the same after the call": (UNCHANGED, "pass"),
     "of the inputs, only q is looked at after the call: k, v and the mask may change": (
         AFTER, "zip((q,), before[:1]"),

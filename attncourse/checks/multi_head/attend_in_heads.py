@@ -9,6 +9,7 @@ from attncourse.checks.multi_head.shared import heads as ways
 from attncourse.checks.multi_head.shared.heads import join, split
 from attncourse.dot_product import attention
 
+FROM_THE_FRONT = "the mask's new axis is counted from the front: count from the end, unsqueeze(-3)"
 exercise = Exercise(
     name="attend_in_heads",
     chapter="multi_head",
@@ -28,8 +29,7 @@ exercise = Exercise(
     ),
     usual_hints={
         "loops": "it loops over the heads: they are an axis, and one product serves them all",
-        "axes_from_the_front": "the mask's new axis is counted from the front: count from the end, "
-        "unsqueeze(-3)",
+        "axes_from_the_front": FROM_THE_FRONT,
     },
 )
 
@@ -71,6 +71,7 @@ def cases(draw):
     yield Case("leading axes (2, 3), a mask of shape (3, n, m)", (*axes, draw.mask(3, 4, 5)))
     alike = drawn(draw, 2, 3, n=4, m=5, heads=3, d_h=3, d_out=4)
     yield Case("the same with 3 heads", (*alike, draw.mask(3, 4, 5)))
+    yield Case("a mask of shape (2, 3, n, m), 3 heads", (*alike, draw.mask(2, 3, 4, 5)))
     positive, high, far, without = ways.first_key_hidden(q, k)
     yield Case("a masked key with a high score", (positive, high, v, heads, without))
     hidden = positive, far, v, heads, without
@@ -137,6 +138,9 @@ variants.wrong(exercise, plain, {
         AXIS, "mask"),
     "the mask may lack leading axes: its axis for the heads is always third from the end": (
         "mask is not None", "mask is not None and mask.dim() == q.dim() - 1"),
+    FROM_THE_FRONT: [
+        (AXIS, "mask.unsqueeze(1) if mask.dim() > 2 else mask"),
+        (AXIS, "mask.unsqueeze(max(0, mask.dim() - 2) and 1)")],
     "the mask's new axis is at the wrong place: it is third from the end": (
         AXIS, "mask.unsqueeze(-2)"),
     "the masks are repeated in another order than the heads: those of one sentence come together": (

@@ -66,6 +66,9 @@ def cases(draw):
     yield Case(f"a mask without a batch, {said}", (q[0], k[0], v[0], mix, mask[0]))
     yield Case("a mask without leading axes", (q, k, v, mix, mask[0, 0]))
     yield Case("a mask for each new head", (*axes, draw.mask(2, 3, 2, 4, 5)))
+    yield Case("3 heads to 3, a mask for each new head", (*square, draw.mask(2, 3, n, m)))
+    two = drawn(draw, 2, n=n, m=m, heads=(3, 2))
+    yield Case("a batch of 2, 3 heads to 2, a mask of shape (2, n, m)", (*two, draw.mask(2, n, m)))
     yield Case("a mask, and each head mixed with itself only", (*square[:3], same, mask))
     positive, high, far, without = ways.first_key_hidden(q, k)
     plus = 1 + mix.abs()
@@ -117,9 +120,15 @@ variants.wrong(exercise, plain, {
     "the mask comes before the mix, which carries it on to other heads: mix, and then mask": [
         (*MASKED, SOFTMAX, "mixed.softmax(-1)"), MASKED, (*MASKED_LARGE, SOFTMAX, "softmax(mixed)"),
         (*MASKED_LARGE, SOFTMAX, "softmax(mixed) if mask is None else "
-         "softmax(mixed).masked_fill(~mask, 0.0)")],
+         "softmax(mixed).masked_fill(~mask, 0.0)"),
+        ("    mixed", f"    if mask is not None and mask.dim() > 2 and mask.shape[-3] in (1, "
+         f"q.shape[-3]):\n        {FILL.format('-1e9')}\n    mixed")],
     "the mask has its axis for heads already: it fits the new scores as it is": (
         SOFTMAX, "softmax(mixed, mask if mask is None else mask.unsqueeze(-3))"),
+    "a mask of three axes is for the heads, as the last three axes of the scores are": [
+        (SOFTMAX, "softmax(mixed, mask[:1] if mask is not None and mask.dim() == 3 else mask)"),
+        (SOFTMAX, "softmax(mixed, mask.unsqueeze(1) if mask is not None and mask.dim() == 3 "
+                  "and mixed.dim() == 4 and len(mask) == len(mixed) else mask)")],
     "the softmax runs over the heads: each head has a softmax over the keys": (
         SOFTMAX, "softmax(mixed, mask, axis=-3)"),
     "the mixed scores are added to the old ones: they take their place": (

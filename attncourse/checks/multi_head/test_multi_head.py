@@ -94,7 +94,7 @@ variants.right(
     # what is asked of a head is what the same function makes of its numbers alone
     agreeing(f"close(want, {FORMULA})\n            close(got, want)",
              "torch.cat([multi_head(*one, 1, before[3]) "
-             "for one in zip(*(x.chunk(heads, -1) for x in before[:3]))], dim=-1)"),
+             "for one in zip(*(x.clone().chunk(heads, -1) for x in before[:3]))], dim=-1)"),
 )  # fmt: skip
 variants.wrong(exercise, plain, {
     "it refuses nothing: call multi_head, assert what must hold, and catch none of the errors": (
@@ -153,6 +153,8 @@ variants.wrong(exercise, plain, {
     "one input without a mask shows little: try masks, leading axes, large scores and two dtypes": (
         START, "    q, k, v = inputs(heads=3, large=1.0, dtype=torch.float32)\n"
         f"    return close(multi_head(q, k, v, 3), in_heads(q, k, v, 3))\n{START}"),
+    "what the inputs were is no copy, and changes with them: clone them before the call": (
+        "x.clone()", "x"),
     "it does not look whether the inputs are still the same after the call": (UNCHANGED, "True"),
     "q and k are not looked at after the call: they are inputs and may not change": (
         AFTER, "zip((v, mask), before[2:]"),

@@ -34,15 +34,26 @@ def divided_last(q, k, v, mask=None):
     return out if mask is None else torch.where(mask.any(dim=-1, keepdim=True), out, 0.0)
 
 
+def transposed(q, k, v, mask=None):
+    if mask is None:
+        weights = (q @ k.mT / q.shape[-1] ** 0.5).softmax(dim=-1)
+    else:
+        scores = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~mask, -1e30)
+        weights = scores.softmax(dim=-1).masked_fill(~mask, 0.0)
+    return (v.mT @ weights.mT).mT
+
+
 RIGHT = {
     "a right attention": plain,
     "a right attention, by einsum": renormalised,
     "a right attention that divides last": divided_last,
+    "a right attention whose result is not contiguous": transposed,
 }
 SCALED = "q @ k.mT / q.shape[-1] ** 0.5"
 SOFTMAX = "scores.softmax(dim=-1)"
 START, FILL = f"scores = {SCALED}", "-torch.inf"
 EMPTY_ROW = ".masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)"
+MASKED_TO_ZERO = EMPTY_ROW, ".masked_fill(~mask, 0.0)"
 MEAN = "weights @ v"
 
 
@@ -69,6 +80,11 @@ WRONG = spoiled(MEAN) | {
     "takes the last sentence's keys for all": ("k.mT", "(k if k.dim() < 3 else k[-1:]).mT"),
     "wants as many queries as keys": ("k.mT", "k.view_as(q).mT"),
     "overflows for large scores": (SOFTMAX, "scores.exp() / scores.exp().sum(-1, keepdim=True)"),
+    "takes away the largest score of a row only where it is above 0": (
+        SOFTMAX, "(scores - scores.amax(dim=-1, keepdim=True).clamp(min=0)).exp()\n"
+        "    weights = weights / weights.sum(dim=-1, keepdim=True)"),
+    "takes a score below 0 for 0": (SCALED, f"({SCALED}).relu()"),
+    "cuts scores off at 50": (SCALED, f"({SCALED}).clamp(-50, 50)"),
     "hides later keys unasked": (SCALED, f"{SCALED} - 1e30 * torch.ones_like(q @ k.mT).triu(1)"),
     "averages the keys": (MEAN, "weights @ k"),
     "returns the weights": (MEAN, "weights"),
@@ -77,31 +93,46 @@ WRONG = spoiled(MEAN) | {
     "ignores the mask": ("mask is not None", "False"),
     "cannot do without a mask": ("mask is not None", "True"),
     "takes the first sentence's mask for all": if_masked("mask[(0,) * (mask.dim() - 2)]"),
+    "takes the first head's mask for all": if_masked("mask if mask.dim() < 4 else mask[:, :1]"),
+    "ignores the mask in float32": if_masked("mask | (q.dtype == torch.float32)"),
+    "ignores the mask in float64": if_masked("mask | (q.dtype == torch.float64)"),
     "takes the sentences' masks in reverse": if_masked("mask.flip(0) if mask.dim() > 2 else mask"),
     "takes the first query's mask for all": if_masked("mask[..., :1, :]"),
     "takes the last query's mask for all": if_masked("mask[..., -1:, :]"),
     "scales only where there is no mask": (SCALED, f"{SCALED[:-3]}(0.5 if mask is None else 0)"),
     "fills with 0": (FILL, "0.0"),
     "fills with -5": (FILL, "-5.0"),
+    "fills with -1000, and takes the masked weights away": (FILL, "-1e3", *MASKED_TO_ZERO),
+    "fills with -10000, and takes the masked weights away": (FILL, "-1e4", *MASKED_TO_ZERO),
     "masks after the softmax": (FILL, "scores", ".any(dim=-1, keepdim=True)", ""),
     "gives NaN where a query may attend nowhere": (EMPTY_ROW, ""),
     "attends everywhere where a query may attend nowhere": (EMPTY_ROW, "", FILL, "-1e30"),
     "gives zeros everywhere where one query may attend nowhere": (
         EMPTY_ROW, ".masked_fill(~mask.any(dim=-1).all(), 0.0)"),
     "changes q": (f"scores = {SCALED}", "q /= q.shape[-1] ** 0.5\n    scores = q @ k.mT"),
+    "changes a query that may attend nowhere": if_masked(
+        "mask.where(q.mul_(mask.any(dim=-1, keepdim=True)).isfinite().all(), mask)"),
+    "changes q where there is a mask": (
+        f"return {MEAN}", f"q *= 1 if mask is None else 2\n    return {MEAN}"),
+    "returns float32 where there is a mask": (
+        f"return {MEAN}", f"return {MEAN} if mask is None else ({MEAN}).float()"),
     "changes k": (f"scores = {SCALED}", "k /= q.shape[-1] ** 0.5\n    scores = q @ k.mT"),
     "changes v": (MEAN, "weights @ v.mul_(2) / 2"),
     "changes the mask": ("(~mask,", "(mask.logical_not_(),", "~mask.any", "mask.all"),
 }  # fmt: skip
 
 
-def inputs(*batch, sizes=(3, 5, 6, 2), large=1000.0, dtype=torch.float64, seed=0):
-    """q, k and v; the scores of the first query are large."""
+def inputs(*batch, sizes=(4, 5, 6, 2), large=1000.0, low=-30.0, dtype=torch.float64, seed=0):
+    """q, k and v; the scores of the first query are large, all those of the last far below 0."""
     generator = torch.Generator().manual_seed(seed)
     n, m, d_k, d_v = sizes
     shapes = (n, d_k), (m, d_k), (m, d_v)
     q, k, v = (torch.randn(*batch, *s, generator=generator, dtype=dtype) for s in shapes)
     q[..., 0, :] *= large
+    # each key has a first number above 1, and the last query has no other
+    k[..., 0] = 1 + k[..., 0].abs()
+    q[..., -1, :] = 0
+    q[..., -1, 0] = low * large
     return q, k, v
 
 

@@ -24,9 +24,9 @@ def by_einsum(q, k, v, heads, mask=None):
     scores = torch.einsum("...ihc,...jhc->...hij", q * q.shape[-1] ** -0.5, k)
     if mask is not None:
         scores = torch.where(mask[..., None, :, :], scores, torch.finfo(scores.dtype).min)
-    out = torch.einsum("...hij,...jhc->...ihc", torch.softmax(scores, dim=-1), v)
-    out = out.reshape(*out.shape[:-2], -1)
-    return out if mask is None else torch.where(mask.any(dim=-1, keepdim=True), out, 0.0)
+    out = torch.einsum("...hij,...jhc->...hci", torch.softmax(scores, dim=-1), v)
+    out = out.flatten(-3, -2).mT
+    return out if mask is None else (out.mT * mask.any(dim=-1)[..., None, :]).mT
 
 
 def head_by_head(q, k, v, heads, mask=None):
@@ -43,7 +43,7 @@ def head_by_head(q, k, v, heads, mask=None):
 
 RIGHT = {
     "a right function": plain,
-    "a right function, by einsum": by_einsum,
+    "a right function, by einsum, whose result is not contiguous": by_einsum,
     "a right function, one head after the other": head_by_head,
 }
 SPLIT = "x.unflatten(-1, (heads, -1)).transpose(-3, -2)"
@@ -110,6 +110,8 @@ WRONG = spoiled(END) | {
     "is right with at most one leading axis": (
         SOFTMAX, "scores.softmax(dim=-1 if scores.dim() < 5 else -2)"),
     "is off by one percent": (JOIN, f"{JOIN} * 1.01"),
+    "changes a query that may attend nowhere": (
+        "mask = mask.unsq", "q *= mask.any(-1)[..., None, :, None]\n        mask = mask.unsq"),
     "changes q": ("q @ k.mT", "q.mul_(2) @ k.mT / 2"),
     "changes k": ("k.mT", "k.mul_(2).mT / 2"),
     "changes v": ("weights @ v", "weights @ v.mul_(2) / 2"),
