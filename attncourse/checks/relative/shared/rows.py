@@ -66,8 +66,6 @@ WRONG_WITH_A_CACHE = {
         "m - n, m", "m - n + (m > n), m + (m > n)"),
     "every query stands at the end: the first stands at m - n, the last at m - 1": (
         OFFSET, "(j - m + 1).expand(n, m)"),
-    "16 bits hold no position beyond 32767: keep int64 on the way, too": (
-        OFFSET, "j.short().long() - i.short().long()[:, None]"),
 }  # fmt: skip
 # the same as functions, to stand behind the name that an answer calls
 WAYS, CACHED_WAYS = (
