@@ -64,8 +64,8 @@ def cases(draw):
     yield Case("a width of 1", (q, k, v, 1))
     yield Case("one position, width=4", (q[:, :1], k[:, :1], v[:, :1], 4))
     yield Case("queries and keys 60 times larger, width=4", (60 * q, 60 * k, v, 4))
-    opposite = 1e3 * (1 + q.abs()), -1e3 * (1 + k.abs()), v, 4
-    yield Case("scores below -1000000, width=4", opposite)
+    opposite = 1e6 * (1 + q.abs()), -1e6 * (1 + k.abs()), v, 4
+    yield Case("scores below -1e12, width=4", opposite)
     # its score is 0 as well, and it is no padding
     zeros = (torch.cat([0 * x[:, :2], x[:, 2:]], dim=1) for x in (k, v))
     about = "the first two keys and values are zeros, width=4"
@@ -116,7 +116,7 @@ variants.wrong(exercise, plain, {
     "zeros do not make it padding: a key or value may be zero. Ask for its position": (
         "key < 0", "scores == 0"),
     NAN: (MASKED, "(scores + (key < 0).to(q.dtype) * -torch.inf)"),
-    FILL: [("-torch.inf", "-100.0"), ("-torch.inf", "-1e4")],
+    FILL: [("-torch.inf", "-100.0"), ("-torch.inf", "-1e4"), ("-torch.inf", "-1e9")],
     KEYS: [
         ("(k, width, width - 1", "(k, width, width - 1, -torch.inf", MASKED, "scores"),
         ("(k, width, width - 1", "(k, width, width - 1, -1e9", MASKED, "scores")],

@@ -64,8 +64,8 @@ def cases(draw):
     yield Case("one query and one key, width=3", (q[:, :1], k[:, :1], 3))
     yield Case("queries and keys 60 times larger, width=5", (60 * q, 60 * k, 5))
     # a fill that is not small enough outweighs the keys, and so does a key of zeros
-    opposite = 1e3 * (1 + q.abs()), -1e3 * (1 + k.abs()), 5
-    yield Case("scores below -1000000, width=5", opposite)
+    opposite = 1e6 * (1 + q.abs()), -1e6 * (1 + k.abs()), 5
+    yield Case("scores below -1e12, width=5", opposite)
     # its score is 0 as well, and it is no place beyond an end
     zero = torch.cat([0 * k[:, :2], k[:, 2:]], dim=1)
     yield Case("the first two keys are zeros, width=5", (q, zero, 5), gradient=False)
@@ -122,7 +122,7 @@ variants.wrong(exercise, plain, {
     "the mask is off by one place: the keys are 0 to n - 1": [
         ("key >= n", "key > n"), ("key < 0", "key <= 0")],
     NAN: (MASKED, "(scores + outside.to(q.dtype) * -torch.inf)"),
-    FILL: [("-torch.inf", "-100.0"), ("-torch.inf", "-1e4")],
+    FILL: [("-torch.inf", "-100.0"), ("-torch.inf", "-1e4"), ("-torch.inf", "-1e9")],
     KEYS: [
         ("(k, width)", "(k, width, value=-torch.inf)", MASKED, "scores"),
         ("(k, width)", "(k, width, value=-1e9)", MASKED, "scores")],

@@ -93,6 +93,13 @@ variants.right(
 )
 
 
+ALL_CLOSE = "torch.allclose(got, want, rtol=1e-4, atol=1e-5)"
+NO_NUMBER = (
+    "no wrong number fails it: compare them all, and raise an AssertionError: what it returns or "
+    "prints is not looked at"
+)
+
+
 def trials(kept: str) -> tuple[str, str]:
     return "trials = TRIALS", f"trials = [{kept} for one in TRIALS]"
 
@@ -102,7 +109,18 @@ variants.wrong(exercise, plain, {
     "a condition and a message in brackets are a tuple, which is always true": (
         "trials = TRIALS", "trials, agreed = TRIALS, []", CLOSE, NUMBERS,
         LAST, "    return all(agreed)\n"),
-    "it looks at shape and dtype only: compare the numbers, too": (CLOSE, ALIKE),
+    NO_NUMBER: [
+        (CLOSE, ALIKE),
+        (CLOSE, f"{ALIKE}\n        if not {ALL_CLOSE}:\n            return False"),
+        (CLOSE, f"{ALIKE}\n        if not {ALL_CLOSE}:\n            print(width, causal)"),
+        (CLOSE, f"{ALIKE}\n        try:\n            close(got, want)\n"
+         "        except AssertionError:\n            pass")],
+    "q and k hold the same numbers, so exchanging them goes unseen: draw each of its own": (
+        DRAWN, "dtype=dtype)\n        k = q.clone()"),
+    "the length is that of the leading axes, too: a length read from another axis goes unseen": (
+        trials("one._replace(batch=(7, 7)[: len(one.batch)])")),
+    "it refuses a result that is not contiguous: how numbers lie in memory is no matter": (
+        CLOSE, f"{CLOSE}\n        assert got.is_contiguous()"),
     "no window is ever causal: try causal=True, too": (
         "= TRIALS", "= [one for one in TRIALS if not one.causal]"),
     "every window is causal: try the symmetric one, too": (

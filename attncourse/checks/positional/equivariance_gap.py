@@ -68,6 +68,7 @@ def cases(draw):
     yield Case("a layer that is off by a ten millionth", (out, almost, order))
     yield Case("outputs that are ten times as large", (out, 10 * other, order))
     yield Case("outputs a million times smaller", (1e-6 * out, 1e-6 * other, order))
+    yield Case("outputs around 1e-12", (1e-12 * out, 1e-12 * other, order))
     # a square of these is too large for float32
     yield Case("outputs around 1e25", (1e25 * out, 1e25 * other, order))
     yield Case("tokens that stay in their places", (out, other, torch.arange(n)))
@@ -101,7 +102,7 @@ variants.right(
     (APART, "permuted_out[..., order.argsort(), :] - out"),
     (WANT, f"{EYE}[order] @ out"),
     (NORM, ".square().mean((-2, -1)) ** 0.5"),
-    ("/ size", "/ (size + 1e-14)"),
+    ("/ size", "/ (size + 1e-20)"),
 )  # fmt: skip
 
 INVERSE = "the permutation is the inverse one: row i of the permuted output belongs to order[i]"
@@ -145,7 +146,9 @@ variants.wrong(exercise, plain, {
         RETURN, "return gap.mean()"),
     "axes of size 1 are left over: one number for each sequence is asked for": (
         RETURN, "return gap[..., None, None]"),
-    EPSILON: [("/ size", "/ (size + 1e-8)"), ("/ size", "/ (size + 1e-6)")],
+    EPSILON: [
+        ("/ size", "/ (size + 1e-8)"), ("/ size", "/ (size + 1e-6)"),
+        ("/ size", "/ size.clamp(min=1e-6)"), ("/ size", "/ size.clamp(min=1e-10)")],
     UNDER: [
         (f"apart.square().{SUM}", f"apart.square().{SUM}.add(1e-12)"), (SUM, f"{SUM}.add(1e-8)")],
     "a small gap is set to 0: return it as it is": (

@@ -174,8 +174,13 @@ variants.wrong(exercise, plain, {
     "the shape is not looked at, and comparing broadcasts: assert the shape first": (
         SHAPE, "", CLOSE, "assert (got - want).abs().max() < 1e-3"),
     "it compares, but what comes of it is printed or returned: assert it": ("assert ", ""),
-    "the tolerance is too narrow: to 0.001 is right, and allclose asks for more by itself": [
-        ("atol=1e-3", "atol=1e-4"), ("atol=1e-3", "atol=1e-9")],
+    "the tolerance is too narrow, and allclose asks for more by itself: to 0.001 is right; or n is "
+    "far beyond 1000, where a right float32 encoding may be off by more": [
+        ("atol=1e-3", "atol=1e-4"), ("atol=1e-3", "atol=1e-9"),
+        (SIZES, "((100, 6), (5, 7), (1, 1), (100_000, 10))")],
+    "it asks for no rows or no columns: sizes are at least 1": [
+        (SIZES, f"((100, 6), (5, 7), (1, 1), {more})")
+        for more in ("(0, 4)", "(5, 0)", "(0, 4), (5, 0)")],
     "the tolerance is too wide: wrong numbers pass, too": ("atol=1e-3", "atol=0.1"),
     "it asks for equal bits: float32 rounds, and that is right, too. Allow rounding": (
         CLOSE, "assert got.double().equal(want)"),

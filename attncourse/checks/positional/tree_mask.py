@@ -73,6 +73,9 @@ def cases(draw):
     chain = torch.arange(1, 151)
     chain[-1] = -1
     yield Case("a chain of 150 tokens, the root at the end", (chain,))
+    flat, deep = torch.tensor([-1, 0, 0, 0, 0, 0]), torch.arange(-1, 5)
+    yield Case("a flat sentence, then a deep one", (torch.stack([flat, deep]),))
+    yield Case("a deep sentence, then a flat one", (torch.stack([deep, flat]),))
     yield Case("several roots", (torch.where(draw.mask(3, n), -1, tree(draw, n)),))
     yield Case("nothing but roots", (torch.full((2, n), -1),))
     yield Case("one token", (torch.full((2, 1), -1),))
@@ -173,6 +176,10 @@ variants.wrong(exercise, plain, {
         RETURN, "return mask & (heads >= 0)[..., None]"),
     ZERO: [(RETURN, f"return mask & ({SELF} | (place > 0))"), ("node < 0", "node < 1")],
     FIXED: [(WHILE, f"for _ in range({steps}):") for steps in (32, 50, 64, 100)],
+    "it stops when one sentence has come to its roots: another may be deeper": [
+        (WHILE, "while (node.reshape(-1, len(place))[0] >= 0).any():"),
+        (WHILE, "while (node.reshape(-1, len(place))[-1] >= 0).any():"),
+        (WHILE, "while (node >= 0).any(-1).all():")],
     "the root is left out: it is an ancestor of all the others in its tree": (
         RETURN, f"return mask & ({SELF} | (heads >= 0)[..., None, :])"),
     "rows and columns are exchanged: a row is a token, and sees those above it": (

@@ -43,9 +43,9 @@ def by_hand(q, k, a_k):
 @exercise.cases
 def cases(draw):
     reach = draw.integer(2, 3)
-    n = 2 * reach + 3
+    n = 2 * reach + 4
     # widths for which no wrong scale of those below is another wrong one, or the right one
-    d = draw.integer(10, 12)
+    d = draw.integer(11, 13)
     q, k, a_k = draw.normal(2, n, d), draw.normal(2, n, d), draw.normal(2 * reach + 1, d)
     long = draw.normal(12, 40, d), draw.normal(12, 40, d), a_k
     sizes = f"n={n}, d={d}, reach={reach}"
@@ -113,6 +113,7 @@ variants.calling(exercise, plain, "rows", WAYS)
 variants.wrong(exercise, plain, {
     "the scores are not scaled: divide by sqrt(d)": (" / d**0.5", ""),
     "the scores are divided by d, not by its square root": ("d**0.5", "d"),
+    "the square root is rounded: divide by the number itself": ("d**0.5", "int(d**0.5)"),
     "the scale comes from the length: it is the square root of the width": ("d**0.5", "n**0.5"),
     "the scale comes from the table's length: it is the square root of the width": (
         "d**0.5", "len(a_k) ** 0.5"),

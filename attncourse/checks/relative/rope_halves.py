@@ -58,6 +58,7 @@ def cases(draw):
     heads = draw.normal(2, 3, n, d), apart[:, None]
     yield Case("positions of shape (batch, 1, n) for all heads", heads)
     yield Case("positions above 10000", (x, 10000 + 371 * count))
+    yield Case("positions from 40000 on", (x, count + 40000))
     yield Case("negative positions, from the right to the left", (x, -1 - 3 * count))
     yield Case("d=2", (x[..., :2], count + 1))
     yield Case("one token at position 0", (x[:, :1], count[:1]))
@@ -144,6 +145,8 @@ variants.wrong(exercise, plain, {
     "the positions are sorted: they stay beside their rows": (
         POSITIONS, "positions.sort(-1).values[..., None]"),
     "positions count from 1 here: at position 0 nothing turns": (POSITIONS, f"({POSITIONS} + 1)"),
+    "16 bits hold no position beyond 32767: keep the integers you are given": (
+        POSITIONS, "positions.short()[..., None]"),
     "positions may have leading axes: the new axis, for the pairs, is the last": (
         POSITIONS, "positions[:, None]"),
     "all sentences get the positions of the first: each may have its own": (

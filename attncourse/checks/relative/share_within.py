@@ -70,6 +70,11 @@ def cases(draw):
     empty = weights.clone()
     empty[1] = 0
     yield Case(f"a sentence in which no query attends, {sizes}", (empty, reach))
+    for about, reach_there in (("reach=0", 0), (f"reach={n - 1}, all keys", n - 1)):
+        yield Case(f"queries that may attend nowhere, {about}", (nowhere, reach_there))
+    yield Case(f"no query attends, reach={n + 3}, more than all", (empty, n + 3))
+    alone = torch.tensor([[[1.0]], [[0.0]]], dtype=weights.dtype)
+    yield Case("one query and one key, or it may attend nowhere", (alone, reach))
     ignored = draw.normal(2, n, n)
     ignored[..., 0] = -torch.inf
     yield Case(f"a key that no query attends to, {sizes}", (ignored.softmax(-1), reach))
@@ -141,6 +146,12 @@ variants.wrong(exercise, plain, {
     "where no query attends it gives NaN: there it should give 0": (".clamp(min=1)", ""),
     "where no query attends it gives 1: there it should give 0": (
         RESULT, f"torch.where(attending > 0, {RESULT}, 1.0)"),
+    "a reach of 0 is no special case: rows of zeros are left out of the mean there, too": (
+        RESULT, f"{RESULT} if reach else weights.diagonal(0, -2, -1).mean(-1)"),
+    "a reach that takes in all keys does not make the share 1: a query may attend nowhere": (
+        RESULT, f"{RESULT} if reach < n - 1 else weights.new_ones(weights.shape[:-2])"),
+    "one query alone need not attend to itself: the share is 0 where its row is all zeros": (
+        RESULT, f"{RESULT} if n > 1 else weights.new_ones(weights.shape[:-2])"),
     "all sentences and heads are merged: each has a share of its own": [
         (RESULT, "inside.sum() / attending.sum().clamp(min=1)"), (RESULT, f"({RESULT}).mean()")],
     "a softmax is taken once more: these are weights already": (

@@ -21,7 +21,7 @@ exercise = Exercise(
         "Work out each row number in the test itself: two loops over i and j, with min and max, "
         "need no cleverness, so they are easy to get right. Compare shape, dtype and all numbers, "
         "for several n and reach.",
-        "for n, reach in [(1, 0), (9, 0), (9, 2), ...]: and in it "
+        "for n, reach in [(1, 0), (10, 0), (10, 2), ...]: and in it "
         "assert got.shape == (n, n) and got.dtype == torch.int64, then "
         "assert got.tolist() == [[min(max(j - i, -reach), reach) + reach ...",
     ),
@@ -35,7 +35,7 @@ def cases(draw):
 
 
 # what a test needs: one position; a reach of 0, far within the length, and beyond it
-SIZES = ((1, 0), (1, 3), (9, 0), (9, 2), (9, 3), (5, 8))
+SIZES = ((1, 0), (1, 3), (10, 0), (10, 2), (10, 3), (5, 8))
 
 
 @exercise.reference
@@ -142,6 +142,11 @@ variants.wrong(exercise, plain, {
     "the shape is not looked at: an (n, n) corner of a larger table is not enough": (
         KIND, "assert got.dtype == want.dtype",
         NUMBERS, "assert all(got[i, j] == want[i, j] for i in range(n) for j in range(n))"),
+    "it asks for the ends and the diagonal only: the numbers between them may be anything": (
+        NUMBERS, "assert got[1:, 1:].equal(got[:-1, :-1])\n"
+        "        assert got[[0, 0, -1], [0, -1, 0]].equal(want[[0, 0, -1], [0, -1, 0]])"),
+    "it writes into the result, which may be an expanded one: work on a copy": (
+        NUMBERS, "got -= reach\n        assert got.equal(want - reach)"),
     "it refuses a table that is not contiguous: how numbers lie in memory is no matter": (
         NUMBERS, "assert got.equal(want) and got.is_contiguous()"),
     "the dtype is not looked at: a row number is an int64": (GOT, f"{GOT}.long()"),
@@ -152,15 +157,15 @@ variants.wrong(exercise, plain, {
         "SIZES", "((1, 0), (1, 3), (4, 3), (4, 8))"),
     "n is always 1: only offset 0 is seen": ("SIZES", "((1, 0), (1, 2), (1, 3), (1, 8))"),
     "the reach is never 0: then the table has a single row": (
-        "SIZES", "((1, 3), (9, 1), (9, 2), (9, 3), (5, 8))"),
-    "the reach is always 0: then every pair has row 0": ("SIZES", "((1, 0), (5, 0), (9, 0))"),
+        "SIZES", "((1, 3), (10, 1), (10, 2), (10, 3), (5, 8))"),
+    "the reach is always 0: then every pair has row 0": ("SIZES", "((1, 0), (5, 0), (10, 0))"),
     "the reach is never larger than the length: try one that is": (
-        "SIZES", "((1, 0), (9, 0), (9, 2), (9, 3), (9, 4))"),
+        "SIZES", "((1, 0), (10, 0), (10, 2), (10, 3), (10, 4))"),
     "the reach is always 2, so it might be a fixed number: try others": (
-        "SIZES", "((1, 2), (2, 2), (3, 2), (5, 2), (9, 2))"),
+        "SIZES", "((1, 2), (2, 2), (3, 2), (5, 2), (10, 2))"),
     "n is never 1: try a sequence of one token": ("SIZES", "SIZES[2:]"),
-    "all sequences are short: try one of 9 tokens or more": (
-        "SIZES", "((1, 0), (1, 3), (8, 0), (8, 2), (8, 3), (5, 8))"),
+    "all sequences are short: try one of ten tokens or more": [
+        ("SIZES", f"((1, 0), (1, 3), ({n}, 0), ({n}, 2), ({n}, 3), (5, 8))") for n in (8, 9)],
     "your n and reach miss a case: try n=1, a reach of 0, and one beyond n": [
         ("SIZES", "((5, 2), (8, 3), (10, 4))"), ("SIZES", "((10, 3),)")],
     "its own formula takes query minus key: it refuses what is right": (

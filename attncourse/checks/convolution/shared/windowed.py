@@ -36,10 +36,19 @@ def query_by_query(q, k, v, width, causal=False):
     return torch.stack(out, dim=-2)
 
 
+def turned(q, k, v, width, causal=False):
+    n = q.shape[-2]
+    left, right = (width - 1, 0) if causal else (width // 2, width // 2)
+    near = torch.ones(n, n, dtype=torch.bool).tril(right).triu(-left)
+    weights = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~near, -torch.inf).softmax(dim=-1)
+    return (v.mT @ weights.mT).mT
+
+
 RIGHT = {
     "a right windowed attention": plain,
     "a right windowed attention, by windows": by_windows,
     "a right windowed attention, query by query": query_by_query,
+    "a right windowed attention, its result not contiguous": turned,
 }
 SIDES = "(width - 1, 0) if causal else (width // 2, width // 2)"
 CAUSAL = "(width - 1, 0)"
@@ -76,6 +85,9 @@ WRONG = spoiled(MEAN) | {
     "scales by the width of the values": (SCORES, "q @ k.mT / v.shape[-1] ** 0.5"),
     "overflows for large scores": (
         SOFTMAX, "scores.exp() * near / (scores.exp() * near).sum(-1, keepdim=True)"),
+    "exchanges queries and keys": (SCORES, "k @ q.mT / q.shape[-1] ** 0.5"),
+    "takes the length from the first axis": ("q.shape[-2]", "q.shape[0]"),
+    "takes the length from the second axis": ("q.shape[-2]", "q.shape[q.dim() > 2]"),
     "averages the keys": (MEAN, "weights @ k"),
     "is right only without a batch": (SOFTMAX, SOFTMAX.replace("dim=-1", "dim=1")),
     "is right only with one batch axis": ("k.mT", "k.transpose(1, 2)"),

@@ -34,9 +34,17 @@ def off_by_less_than_a_thousandth(n, d):
     return wave.double().round(decimals=3) + 0.0003
 
 
+def rounded_at_the_end(n, d):
+    column = torch.arange(d)
+    rates = 10000.0 ** (-(column - column % 2).double() / d)
+    angles = torch.arange(n)[:, None] * rates
+    return torch.where(column % 2 == 0, angles.sin(), angles.cos()).float()
+
+
 RIGHT = {
     "a right encoding": plain,
     "a right encoding, in float32": written_into_columns,
+    "a right encoding, in float32 at the end": rounded_at_the_end,
     "a right encoding, number by number": number_by_number,
     "a right encoding, off by less than 0.001": off_by_less_than_a_thousandth,
 }

@@ -30,12 +30,27 @@ def keys_by_queries_turned(n, reach):
     return ((position[:, None] - position).clamp(-reach, reach) + reach).mT
 
 
+def slices_of_one_table(n, reach):
+    position = torch.arange(max(n, 100))
+    offset = position - position[:, None]
+    return (offset.clamp(-reach, reach) + reach)[:n, :n]
+
+
+def expanded_where_all_is_one_row(n, reach):
+    if n == 1 or reach == 0:
+        return torch.tensor([[reach]]).expand(n, n)
+    position = torch.arange(n)
+    return (position - position[:, None]).clamp(-reach, reach) + reach
+
+
 RIGHT = {
     "a right index": plain,
     "a right index, clipped from 0 to 2 reach": clipped_from_zero,
     "a right index, cell by cell": cell_by_cell,
     "a right index, of windows": windows_of_one_line,
     "a right index, a table turned, so not contiguous": keys_by_queries_turned,
+    "a right index, slices of a larger table": slices_of_one_table,
+    "a right index, one number expanded where it can be": expanded_where_all_is_one_row,
 }
 FIRST = "position = torch.arange(n)"
 OFFSET = "position - position[:, None]"
@@ -52,6 +67,13 @@ WRONG = {
     "clips the left side only": (CLIPPED, "offset.clamp(min=-reach)"),
     "clips the right side only": (CLIPPED, "offset.clamp(max=reach)"),
     "does not clip": (CLIPPED, "offset"),
+    "gives every pair the middle row": (CLIPPED, "offset * 0"),
+    "doubles the offset": (CLIPPED, "(2 * offset).clamp(-reach, reach)"),
+    "knows three rows, the first, the middle and the last": (CLIPPED, "reach * offset.sign()"),
+    "knows three rows, as far apart as the length allows": (
+        CLIPPED, "offset.sign() * min(reach, n - 1)"),
+    "clips one too early": (CLIPPED, "offset.clamp(-max(reach - 1, 0), max(reach - 1, 0))"),
+    "clips the positions at 8": (FIRST, f"{FIRST}.clamp(max=8)"),
     "does not shift": (ROWS, CLIPPED),
     "shifts by one too many": (ROWS, f"{ROWS} + 1"),
     "gives offset 0 the row after its own": (OFFSET, f"{OFFSET} + 1"),
