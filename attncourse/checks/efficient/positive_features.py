@@ -54,7 +54,9 @@ def cases(draw):
     yield Case("a token of zeros", (torch.cat([x, 0 * x[:, :1]], dim=1), w))
     # exponents from -85 to 85: those of float32 go that far
     ends = torch.tensor([[1.0], [-1.0]]).to(x)
-    yield Case("exponents of 65 to 85, and their opposites", (ends, torch.tensor([[65.5], [85.0]]).to(x)))
+    yield Case(
+        "exponents of 65 to 85, and their opposites", (ends, torch.tensor([[65.5], [85.0]]).to(x))
+    )
     # both exponents are near 800, where exp overflows, and their difference is near 0
     far = 40 * torch.nn.functional.normalize(x[:1], dim=-1)
     near = far[0] / 2 + 0.02 * draw.normal(n, d)
