@@ -77,6 +77,9 @@ def cases(draw):
     yield Case("rows that are 2000 apart", (a[0], a[1] + rows, b[0], b[1] + rows))
     yield Case("no key in the first part of rows 0 and 2", (*without_keys(*a, [0, 2]), *b))
     yield Case("no key in the second part of row 1", (*a, *without_keys(*b, [1])))
+    for low in (3000, 1e5):
+        below = a[0], a[1] - low, *without_keys(b[0], b[1], [0, 1])
+        yield Case(f"scores {low} lower, no key in the second part of rows 0 and 1", below)
     neither = (*without_keys(*a, [0, 1]), *without_keys(*b, [1, 2]))
     yield Case("no key in either part of row 1", neither)
     yield Case("one query", tuple(x[:, :1] for x in (*a, *b)))
@@ -158,6 +161,9 @@ variants.wrong(exercise, plain, {
     "one maximum is taken away from all rows: each row has its own": [
         (FINITE, TOP, SHARES, "a / (a + b), b / (a + b)", RESULT, "out, (a + b).log() + top"),
         (FINITE, TOP, SHARES, NO_ZERO, RESULT, "out, (a + b).log() + top")],
+    "a part without keys gets a log sum, and those of the other may be lower: its share is 0": [
+        (ADDED, f"{ADDED}\n    log_sum_a, log_sum_b = (x.{floor} for x in (log_sum_a, log_sum_b))")
+        for floor in ("nan_to_num(neginf=-1000)", "nan_to_num(neginf=-1e4)")],
     "without a key on either side it gives NaN: it should give zeros and -inf": [
         (FINITE, "finite = total"), (FINITE, "finite = total", RESULT, LOG_OR_NAN),
         (RESULT, LOG_OR_NAN)],

@@ -122,6 +122,8 @@ variants.wrong(exercise, plain, {
         "range(steps)", "range(max(1, steps))"),
     "it takes one step too many": ("range(steps)", "range(steps + 1)"),
     "the number of steps is fixed: it is an argument": ("range(steps)", "range(6)"),
+    "it never takes more than six steps: take as many as are asked for": (
+        "range(steps)", "range(min(steps, 6))"),
     "this is the inverse itself, where the steps lead: take as many as asked, no more": (
         "return y", "return torch.linalg.inv(a)"),
     hints.BATCH: ("a.mT", "a.permute(0, 2, 1)"),

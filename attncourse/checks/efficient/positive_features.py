@@ -52,6 +52,11 @@ def cases(draw):
     yield Case("one feature", (x, w[:1]))
     yield Case("one token", (x[:, :1], w))
     yield Case("a token of zeros", (torch.cat([x, 0 * x[:, :1]], dim=1), w))
+    # exponents from -85 to 85: those of float32 go that far
+    ends = torch.tensor([[1.0], [-1.0]]).to(x)
+    yield Case(
+        "exponents of 65 to 85, and their opposites", (ends, torch.tensor([[65.5], [85.0]]).to(x))
+    )
     # both exponents are near 800, where exp overflows, and their difference is near 0
     far = 40 * torch.nn.functional.normalize(x[:1], dim=-1)
     near = far[0] / 2 + 0.02 * draw.normal(n, d)
@@ -108,7 +113,9 @@ variants.wrong(exercise, plain, {
         (EXPONENT, f"(sum := {EXPONENT}) - sum.amax(-1, keepdim=True)"),
         (EXPONENT, f"(sum := {EXPONENT}) - sum.amax()")],
     "an epsilon is added: the features are positive without": (".exp()", ".exp() + 1e-6"),
-    "the exponent is cut off: leave it as it is": (EXPONENT, f"({EXPONENT}).clamp(-10, 10)"),
+    "the exponent is cut off: leave it as it is": [
+        (EXPONENT, f"({EXPONENT}).clamp({ends})")
+        for ends in ("-10, 10", "max=30", "max=60", "min=-20")],
     "two exponentials overflow or vanish, each by itself: subtract first, then one exp": (
         f"({EXPONENT}).exp()", "(scaled @ w.mT).exp() * (-half).exp()"),
     "these are waves, which may be negative: the exponential is asked for": (

@@ -58,6 +58,8 @@ def cases(draw):
     yield Case("m=8, block=20: a single block", (scores, 20))
     yield Case("m=8, block=1", (scores, 1))
     yield Case("all scores far below zero", (scores - 1e5, 3))
+    # one key: of a sum of several, a logarithm so large keeps too few digits
+    yield Case("one key, its scores around -10^12", (scores[..., :1] - 1e12, 3), gradient=False)
     yield Case("all scores far above zero", (scores + 2000, 3))
     yield Case("scores 10^25 times larger", (1e25 * scores, 3), gradient=False)
     yield Case(
@@ -139,7 +141,7 @@ variants.wrong(exercise, plain, {
     "the last block is filled up with zeros, which count as scores: fill with -inf": (
         "scores.split", "pad(scores, (0, -scores.shape[-1] % block)).split"),
     "the maximum begins too high: all scores may be lower, so begin with -inf": [
-        (FIRST, "0.0"), (FIRST, "-1e4")],
+        (FIRST, "0.0"), (FIRST, "-1e4"), (FIRST, "-1e9")],
     "a block in which all is masked gives NaN: its own maximum is -inf, so use the new one": (
         f"({TAKEN}).exp().sum(-1)", "(keys - keys.amax(-1, keepdim=True)).exp().sum(-1)",
         "+ part", "+ part * (keys.amax(-1) - top).exp()"),

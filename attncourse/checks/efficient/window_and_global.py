@@ -47,11 +47,14 @@ def cases(draw):
     yield Case(f"n={n}, width=7, token 6", (n, 7, [6]))
     yield Case(f"n={n}, width=2, tokens 0 and 1", (n, 2, [0, 1]))
     yield Case(f"n={n}, width=4, no token listed", (n, 4, []))
-    yield Case(f"n={n}, width=0, tokens {tokens}", (n, 0, tokens))
+    yield Case(f"n={n}, width=1, tokens {tokens}", (n, 1, tokens))
+    # as wide as the text, or nearly twice: its ends are still too far apart
+    for width in (n - 1, n, 2 * n - 3):
+        yield Case(f"n={n}, width={width}, no token listed", (n, width, []))
     yield Case(f"n={n}, width={2 * n + 3}, tokens {tokens}", (n, 2 * n + 3, tokens))
     yield Case("n=4, every token listed", (4, 2, [3, 0, 2, 1]))
     yield Case("one token, listed", (1, 2, [0]))
-    yield Case("one token, not listed", (1, 0, []))
+    yield Case("one token, not listed", (1, 1, []))
     yield Case("n=300, width=8, token 280", (300, 8, [280]))
     yield Case("device='meta'", (n, 4, tokens), {"device": "meta"})
 
@@ -99,6 +102,8 @@ variants.wrong(exercise, plain, {
     "the window is too wide: width counts both sides, so each has width // 2": (
         "width // 2", "width"),
     "the window ends one token early: a distance of width // 2 is still within it": ("<=", "<"),
+    "a width of n does not reach all: each side has half of it": [
+        (NEAR, f"({NEAR}) | (i[:, None] * 0 + width >= {least})") for least in ("n", "n - 1")],
     "an even width loses a token on each side: (width - 1) // 2 is width // 2 for odd ones only": (
         "width // 2", "max(0, width - 1) // 2"),
     "later tokens are cut off: the window lies on both sides of the query": (

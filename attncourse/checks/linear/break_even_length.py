@@ -47,6 +47,8 @@ def cases(draw):
         (5, 1, 18),
         # 45 * 7 / 5 is 63, and 45 * (7 / 5) less
         (2, 3, 45),
+        # a float has fewer digits: the quotients are 1022 less a little, and 1023
+        (4 * 10**13, 1, 1022 * (4 * 10**13 + 1) // 3), (4 * 10**13, 1, 341 * (4 * 10**13 + 1)),
     ):  # fmt: skip
         yield Case(f"d={d}, e={e}, features={features}", (d, e, features))
 
@@ -76,7 +78,7 @@ FIRST = "next((n for n in range(1, {}) if n * softmax > recurrent), None)"
 variants.right(
     exercise,
     plain,
-    (RESULT, "math.ceil((recurrent + 1) / softmax)"),
+    (RESULT, "-(-(recurrent + 1) // softmax)"),
     (RESULT, FIRST.format("recurrent + 2")),
 )
 variants.wrong(exercise, plain, {
@@ -86,6 +88,10 @@ variants.wrong(exercise, plain, {
     "it stops before the length is found: that may be in the thousands": [
         (RESULT, FIRST.format(1000)),
         (RESULT, FIRST.format(10000).replace("None", "10000"))],
+    "a float holds 16 digits, and a count may have more: divide ints, with //": [
+        (RESULT, f"math.{quotient}") for quotient in (
+            "floor(recurrent / softmax) + 1", "ceil((recurrent + 1) / softmax)",
+            "ceil(recurrent / softmax + 1e-9)")],
     "a quotient that should be whole is rounded to just below: divide ints, with //": (
         RESULT, "math.floor(features * ((2 * e + 1) / (d + e))) + 1"),
     "this is the last length at which it is not cheaper: the next one is asked for": (

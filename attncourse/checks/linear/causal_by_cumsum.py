@@ -24,6 +24,7 @@ exercise = Exercise(
         "(phi_k[..., :, None] * v[..., None, :]).cumsum(dim=-3) holds the states, and "
         "phi_k.cumsum(dim=-2) what the queries meet in the normaliser",
     ),
+    steps_allowed=3.0,
     usual_hints={"loops": LOOP},
 )
 
@@ -44,6 +45,8 @@ def cases(draw):
     cube = features(draw, 4, 4, 4, 4), features(draw, 4, 4, 4, 4), draw.normal(4, 4, 4, 4)
     yield Case("all sizes 4", cube)
     yield Case("features 100000 times smaller", (q / 1e5, k / 1e5, v))
+    few = q[:, :2, :1] / 2e6, k[:, :2, :1] / 2e6, v[:, :2]
+    yield Case("products of features around 1e-11, n=2, d=1", few)
     yield Case("one token", (q[:, :1], k[:, :1], v[:, :1]))
     many = features(draw, 20, 2), features(draw, 20, 2), draw.normal(20, 3)
     yield Case("n=20, d=2, e=3", many, gradient=False, max_elements=20 * 20 - 1)
@@ -68,6 +71,19 @@ def feature_by_feature(phi_q, phi_k, v):
         out = out + of_q * torch.cumsum(of_k * v, dim=-2)
         total = total + of_q * torch.cumsum(of_k, dim=-2)
     return out / total
+
+
+@exercise.valid
+def reach_doubled(phi_q, phi_k, v):
+    # after a round, twice as many of the last tokens are in each sum
+    ones = torch.ones_like(v[..., :1])
+    sums, reach = phi_k[..., None] * torch.cat([v, ones], dim=-1)[..., None, :], 1
+    while reach < v.shape[-2]:
+        before = torch.zeros_like(sums[..., :reach, :, :])
+        sums = sums + torch.cat([before, sums[..., :-reach, :, :]], dim=-3)
+        reach *= 2
+    out = (phi_q[..., None] * sums).sum(-2)
+    return out[..., :-1] / out[..., -1:]
 
 
 STATES, KEYS = "outer.cumsum(-3)", "phi_k.cumsum(-2)"
@@ -119,8 +135,8 @@ variants.wrong(exercise, plain, {
     "an n x n matrix is built: a running sum over the positions needs none": (
         SUMS, "(phi_q @ phi_k.mT).tril() @ v"),
     hints.FLOAT32_INSIDE: (STATES, "outer.float().cumsum(-3).to(v.dtype)"),
-    EPSILON: ("/ total", "/ (total + 1e-6)"),
-    LEAST: ("/ total", "/ total.clamp(min=1e-6)"),
+    EPSILON: [("/ total", f"/ (total + {some})") for some in ("1e-6", "1e-9")],
+    LEAST: [("/ total", f"/ total.clamp(min={some})") for some in ("1e-6", "1e-8", "1e-10")],
     LOOP: (SUMS, "torch.stack([phi_q[..., i, :, None].mul(states[..., i, :, :]).sum(-2) "
            "for i in range(v.shape[-2])], dim=-2)"),
     "no gradient reaches the earlier tokens through the sums: detach nothing": (

@@ -63,6 +63,8 @@ def cases(draw):
     yield Case(f"n={n}, chunks of {n + 3}", (q, k, v, n + 3))
     yield Case("n=4, chunks of 1", (q[:, :4], k[:, :4], v[:, :4], 1))
     yield Case("features 100000 times smaller", (q / 1e5, k / 1e5, v, chunk))
+    few = q[:, :3, :1] / 2e6, k[:, :3, :1] / 2e6, v[:, :3]
+    yield Case("products of features around 1e-11, n=3, d=1, chunks of 2", (*few, 2))
     yield Case("one token", (q[:, :1], k[:, :1], v[:, :1], chunk))
     many = features(draw, 20, 2), features(draw, 20, 2), draw.normal(20, 3)
     yield Case("n=20, chunks of 5", (*many, 5), gradient=False, max_elements=20 * 20 - 1)
@@ -142,8 +144,9 @@ variants.wrong(exercise, plain, {
         f" + {OF_THE_CHUNK}", ""),
     "the normaliser leaves out the earlier chunks: it has both parts, as the sum has": (
         f"q @ z + {OF_THE_CHUNK}", OF_THE_CHUNK),
-    EPSILON: ("sums / total", "sums / (total + 1e-6)"),
-    LEAST: ("sums / total", "sums / total.clamp(min=1e-6)"),
+    EPSILON: [("sums / total", f"sums / (total + {some})") for some in ("1e-6", "1e-9")],
+    LEAST: [
+        ("sums / total", f"sums / total.clamp(min={some})") for some in ("1e-6", "1e-8", "1e-10")],
     "the last chunk is lost where it is a short one: chunk need not divide n": (
         SPLIT, "a[..., : a.shape[-2] // chunk * chunk or chunk, :].split(chunk, dim=-2)"),
     "it fails where chunk does not divide n: the last chunk may be a short one": (

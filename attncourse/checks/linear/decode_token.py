@@ -60,6 +60,9 @@ def cases(draw):
     yield Case("all sizes 3", drawn(draw, 3, 3, d=3, e=3))
     yield Case("the very first token", (0 * s, 0 * z, q, k, v))
     yield Case("features 100000 times smaller", (s / 1e5, z / 1e5, q / 1e5, k / 1e5, v))
+    *sums, value = drawn(draw, 2, d=1, e=2)
+    few = *(x / 5e6 for x in sums), value
+    yield Case("products of features around 1e-11, d=1, e=2", few)
     yield Case("a key of another direction than the query", (s, z, q, k.flip(-1), v))
     yield Case("d=1, e=1", drawn(draw, 2, d=1, e=1))
 
@@ -127,8 +130,8 @@ variants.wrong(exercise, plain, {
         RESULT, "sums / total, s_new, z_new"),
     "the output has an axis of size 1 left over: it has the shape of v": (
         "sums / total", "(sums / total)[..., None, :]"),
-    EPSILON: ("/ total", "/ (total + 1e-6)"),
-    LEAST: ("/ total", "/ total.clamp(min=1e-6)"),
+    EPSILON: [("/ total", f"/ (total + {some})") for some in ("1e-6", "1e-9")],
+    LEAST: [("/ total", f"/ total.clamp(min={some})") for some in ("1e-6", "1e-8", "1e-10")],
     CHANGED: (KEY, "z.add_(phi_k)"),
     "it works without leading axes only: torch.outer takes two vectors": (
         OUTER, "torch.outer(phi_k, v)"),

@@ -61,6 +61,8 @@ def cases(draw):
     yield Case("as many queries as keys, not causal", (q, own))
     yield Case("causal, by name", (q, own), {"causal": True})
     yield Case("numbers around -12, so that all features are small", (q - 12, k - 12))
+    few = q[..., :1] / 4 - 12.5, k[:, :2, :1] / 4 - 12.5
+    yield Case("products of features around 1e-11, m=2, d=1", few)
     yield Case("one query and one key", (q[:, :1], k[:, :1]))
     yield Case("one query and one key, causal", (q[:, :1], k[:, :1], True))
 
@@ -140,8 +142,8 @@ variants.wrong(exercise, plain, {
     "the earlier keys are hidden: it is the later ones, right of the diagonal": ("tril", "triu"),
     "-inf, or nearly, is for a softmax: here give a hidden key the weight 0": [
         (LOWER, HIDDEN.format("-torch.inf")), (LOWER, HIDDEN.format("-1e9"))],
-    EPSILON: (SUM, f"({SUM} + 1e-6)"),
-    LEAST: (SUM, f"{SUM}.clamp(min=1e-6)"),
+    EPSILON: [(SUM, f"({SUM} + {some})") for some in ("1e-6", "1e-9")],
+    LEAST: [(SUM, f"{SUM}.clamp(min={some})") for some in ("1e-6", "1e-8", "1e-10")],
     "query and key are exchanged: row i is the query, column j the key": (
         PRODUCTS, "phi_k @ phi_q.mT"),
     LOOP: (RESULT, "torch.stack([row / row.sum(-1, True) for row in weights.unbind(-2)], -2)"),

@@ -62,6 +62,8 @@ def cases(draw):
     yield Case("padding by name", (q, k, v), {"padding": padding})
     yield Case("padding of shape (3, m) for all sentences", (*heads, draw.mask(3, 6)))
     yield Case("features 100000 times smaller", (q / 1e5, k / 1e5, v))
+    few = q[..., :1] / 2e6, k[:, :2, :1] / 2e6, v[:, :2]
+    yield Case("products of features around 1e-11, m=2, d=1", few)
     yield Case("one query and one key", (q[:, :1], k[:, :1], v[:, :1]))
     many = features(draw, 16, 2), features(draw, 18, 2), draw.normal(18, 3)
     yield Case("n=16, m=18, d=2, e=3", many, gradient=False, max_elements=16 * 18 - 1)
@@ -135,10 +137,10 @@ variants.wrong(exercise, plain, {
     "a sentence of nothing but padding gives NaN: it should give zeros": (DIVISOR, "total"),
     "rows without a key are mended after the division by 0, whose gradient stays NaN: divide by "
     "something else there": (DIVISOR, "total", RESULT, f"({RESULT}).nan_to_num(0.0)"),
-    "an epsilon in the denominator shows where features are small: ask where the sum is 0": (
-        DIVISOR, "total + 1e-6"),
-    "a least value for the denominator shows where features are small: ask where the sum is 0": (
-        DIVISOR, "total.clamp(min=1e-6)"),
+    "an epsilon in the denominator shows where features are small: ask where the sum is 0": [
+        (DIVISOR, f"total + {some}") for some in ("1e-6", "1e-9")],
+    "a least value for the denominator shows where features are small: ask where the sum is 0": [
+        (DIVISOR, f"total.clamp(min={some})") for some in ("1e-6", "1e-8", "1e-10")],
     "a divisor as small as can be makes a gradient NaN: where the sum is 0, divide by 1": (
         DIVISOR, "total.clamp(min=torch.finfo(total.dtype).tiny)"),
     # of positive numbers, elu(x) + 1 is x + 1

@@ -45,10 +45,21 @@ def head_by_head(q, k, v, mask=None):
     return torch.stack(out, dim=-3)
 
 
+def with_the_last_axis_in_front(q, k, v, mask=None):
+    heads = q.shape[-3]
+    k, v = (x.repeat_interleave(heads // x.shape[-3], dim=-3) for x in (k, v))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    weights = scores.softmax(dim=-1).nan_to_num(0.0)
+    return (weights @ v).movedim(-1, 0).contiguous().movedim(0, -1)
+
+
 RIGHT = {
     "a right function": plain,
     "a right function, with an axis for the groups": with_an_axis_for_the_groups,
     "a right function, one head after the other": head_by_head,
+    "a right function, whose result is not contiguous": with_the_last_axis_in_front,
 }
 SPREAD, MEAN = "x.repeat_interleave(heads // x.shape[-3], dim=-3)", "weights @ v"
 START, SOFTMAX = "heads = q.shape[-3]", "scores.softmax(dim=-1)"
@@ -78,6 +89,10 @@ WRONG = spoiled(MEAN) | {does: attentions.WRONG[does] for does in SAME} | {
     "knows no group but those of three heads": (SPREAD, "x.repeat_interleave(3, dim=-3)"),
     "shares the keys, and gives the values in turn": (
         START, f"{START}\n    v = torch.cat([v] * (heads // v.shape[-3]), dim=-3)"),
+    "takes the first group's keys for all heads": (
+        START, f"{START}\n    k = k[..., :1, :, :]"),
+    "shares the values, and gives the keys in turn": (
+        START, f"{START}\n    k = torch.cat([k] * (heads // k.shape[-3]), dim=-3)"),
     "cannot do without a batch": ("q @ k.mT", 'torch.einsum("...bhid,...bhjd->...bhij", q, k)'),
     "is right with one batch axis only": ("dim=-3)", "dim=1)"),
     "is right with at most one leading axis": (
