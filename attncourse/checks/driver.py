@@ -26,6 +26,11 @@ from . import elsewhere
 from .watch import LIBRARIES, OURS, Operations, Stopped, Watch
 
 
+def warm_up():
+    """Make torch load what its first call on the meta device needs: seconds, and never watched."""
+    torch.empty(2, 2, device="meta").square()
+
+
 def load(names):
     """Import what is there of these: before it is needed, so that no time is taken for it then."""
     for name in names:

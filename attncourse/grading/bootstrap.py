@@ -62,6 +62,7 @@ def load_driver(sources):
         setattr(package, name, module)
         module.__package__ = package.__name__
         exec(compile(source, module.__name__, "exec"), vars(module))
+    package.driver.warm_up()
 
 
 def serve(requests, answers):

@@ -17,7 +17,7 @@ from attncourse.grading.budget import STARTUP, STOP, Budget
 
 # in the order in which they import each other
 DRIVER = {
-    module.__name__.rpartition(".")[2]: Path(module.__file__).read_text(encoding="utf-8")
+    module.__name__.rpartition(".")[2]: Path(str(module.__file__)).read_text(encoding="utf-8")
     for module in (elsewhere, watch, driver)
 }
 # what of ours a learner's process gets to see
@@ -85,7 +85,7 @@ class KernelServer:
             self.kill()
 
     def ask(
-        self, process: subprocess.Popen, request: str | None, answer: bytes, seconds: float
+        self, process: subprocess.Popen, request: dict | str | None, answer: bytes, seconds: float
     ) -> None:
         """Send a request, and read up to the line that answers it."""
         budget = Budget.of(process.pid, seconds)

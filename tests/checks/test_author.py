@@ -36,7 +36,7 @@ def test_each_answer_has_a_line_and_the_last_one_counts():
     assert "   wrong '2 * x -> 3 * x': it is tripled: double it" in lines
     assert "   right 'doubled': passed" in lines
     assert lines[-1] == (
-        "doubled, seed 1: 8 of 8 wrong answers (1 of its own, 7 usual ones) refused with their "
+        "doubled, seed 1: 10 of 10 wrong answers (1 of its own, 9 usual ones) refused with their "
         "hint, 1 of 1 right ones accepted"
     )
     assert not any(line.startswith("!!") for line in lines)

@@ -142,7 +142,8 @@ def test_the_reference_agrees_with_an_oracle_that_we_did_not_write(name):
 
 def test_a_wrong_answer_prints_at_most_two_lines_and_no_traceback(one):
     for answer, _, seed, verdict in score.tried(one, SEEDS):
-        lines = report(one.name, verdict, seed).split("\n")
+        said, _, _ = report(one.name, verdict, seed).partition("\nit printed:")
+        lines = said.split("\n")
         about = f"seed {seed}: {answer.__name__}: {lines}"
         assert len(lines) <= 2 and "Traceback" not in lines[0], about
         assert lines[0].startswith(f"{one.name}: "), about

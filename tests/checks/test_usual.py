@@ -63,8 +63,12 @@ FUNCTION = {
     "float32_inside",
     "half_inside",
     "made_on_the_cpu",
+    "computes_on_the_cpu",
     "detached",
     "loops",
+    "loops_over_a_batch",
+    "squeezed",
+    "remembers",
     "changes_its_input",
     "batch_axis_assumed",
     "axes_from_the_front",
@@ -80,7 +84,7 @@ def names(one: Exercise) -> set[str]:
     ("one", "wanted"),
     [
         (exercise(inputs, means), FUNCTION),
-        (exercise(scaled, Scale), FUNCTION | {"keeping"}),
+        (exercise(scaled, Scale), FUNCTION - {"remembers"} | {"keeping"}),
     ],
 )
 def test_each_is_made_and_refused_with_its_hint(one, wanted):
@@ -93,9 +97,10 @@ def test_each_is_made_and_refused_with_its_hint(one, wanted):
     ("cases", "answer", "settings", "missing"),
     [
         (lambda d: iter([Case("one", (d.normal(3, 4),))]), means, {},
-         {"loops", "batch_axis_assumed", "axes_from_the_front"}),
+         {"loops", "loops_over_a_batch", "squeezed", "batch_axis_assumed", "axes_from_the_front"}),
         (inputs, largest, {"differentiable": False},
-         {"always_float32", "always_float64", "float32_inside", "half_inside", "detached"}),
+         {"always_float32", "always_float64", "float32_inside", "half_inside", "detached",
+          "remembers"}),
         (lambda d: iter([Case("a number", (3,), longer=(50,))]), lambda n: n + 1, {},
          FUNCTION - {"loops"}),
         (inputs, means, {"kind": "test"}, FUNCTION),
