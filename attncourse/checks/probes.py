@@ -154,14 +154,14 @@ def repeated(x: Tensor, leading: int) -> Tensor:
 
 
 def with_other_numbers(case: Case) -> Case:
-    """The case with its rows in reverse order."""
-    args = tuple(reversed_rows(x) if is_floating(x) else x for x in case.args)
-    name = f"{case.name}, its rows in reverse order"
+    """The case with its rows, and the numbers of each, in reverse order."""
+    args = tuple(in_reverse(x) if is_floating(x) else x for x in case.args)
+    name = f"{case.name}, its numbers in reverse order"
     return replace(case, name=name, args=args, gradient=False)
 
 
-def reversed_rows(x: Tensor) -> Tensor:
-    return x.flip(-2 if x.dim() > 1 else -1) if x.dim() else x
+def in_reverse(x: Tensor) -> Tensor:
+    return x.flip(tuple(range(max(-2, -x.dim()), 0)))
 
 
 def float32_holds(exercise: Exercise, case: Case) -> bool:
