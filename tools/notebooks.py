@@ -128,12 +128,21 @@ def code_cell(name: str, cell: Cell) -> NotebookNode:
     return code(name, cell.source, **metadata)
 
 
+def card_facts(exercise) -> tuple[str, ...]:
+    """What an exercise's card says: its kind, how hard it is, how long it takes, its points."""
+    return (
+        exercise.kind.capitalize(),
+        LEVELS[exercise.difficulty],
+        f"about {exercise.minutes} minutes",
+        f"{exercise.points} point{'s' * (exercise.points != 1)}",
+    )
+
+
 def exercise_cells(exercise, source: str) -> list[NotebookNode]:
     """The card, the answer and the check of one exercise."""
-    name, points = exercise.name, f"{exercise.points} point{'s' * (exercise.points != 1)}"
+    name, (kind, *facts) = exercise.name, card_facts(exercise)
     card = (
-        f"*{exercise.kind.capitalize()}* · {LEVELS[exercise.difficulty]} · "
-        f"about {exercise.minutes} minutes · {points}. "
+        f"{' · '.join([f'*{kind}*', *facts])}. "
         f'Stuck? Run `from attncourse import hint; hint("{name}", 1)`; 2 and 3 say more.'
     )
     check = code(

@@ -26,8 +26,10 @@ def pattern(got: Tensor, want: Tensor, same: Callable[[Tensor, Tensor], bool]) -
     if want.any() and (want != want.flatten()[0]).any():
         if same(got, -want):
             return "each number has the wrong sign"
-        if same(got.double(), factor.double() * want):
-            return f"each number is {factor.item():.4g} times the right one"
+        times = f"{factor.item():.4g}"
+        # so near to the right ones, rounding is the better word for it
+        if times != "1" and same(got.double(), factor.double() * want):
+            return f"each number is {times} times the right one"
         if same(got, want + shift):
             more = "larger" if shift > 0 else "smaller"
             return f"each number is {abs(shift.item()):.4g} {more} than the right one"

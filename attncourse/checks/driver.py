@@ -1,6 +1,7 @@
 """Calls a learner's function once and says what it did, as plain data (used by every check).
 
-The judge sends this file's source into the learner's kernel, so it imports nothing of the course.
+The judge sends the sources of this file, `elsewhere` and `watch` into the learner's kernel, so they
+import nothing else of the course.
 What it returns is JSON: numbers as raw bytes with dtype and shape, never a pickle. It decides
 nothing: whoever reads the answer compares.
 """
@@ -75,8 +76,7 @@ def decode(data, device="cpu"):
             return torch.empty(content["shape"], dtype=dtype, device=elsewhere.DEVICE)
         raw = bytearray(base64.b64decode(content["bytes"]))
         flat = torch.frombuffer(raw, dtype=dtype) if raw else torch.empty(0, dtype=dtype)
-        number = flat.reshape(content["shape"])
-        return elsewhere.Elsewhere(number) if device == elsewhere.DEVICE else number.to(device)
+        return placed(flat.reshape(content["shape"]), device)
     if kind in ("list", "tuple"):
         return (list if kind == "list" else tuple)(decode(one, device) for one in content)
     if kind == "float":
@@ -86,6 +86,11 @@ def decode(data, device="cpu"):
     if kind != "plain" or not isinstance(content, (bool, int, str, type(None))):
         raise ValueError(f"no value is of kind {kind!r}")
     return content
+
+
+def placed(number, device):
+    """A tensor on that device."""
+    return elsewhere.Elsewhere(number) if device == elsewhere.DEVICE else number.to(device)
 
 
 @functools.lru_cache(maxsize=256)
@@ -105,12 +110,11 @@ class Unsendable(str):
 
 
 @contextlib.contextmanager
-def silence():
+def silence(kept):
     """What the learner's code prints is kept, and its warnings are not."""
-    kept = io.StringIO()
     ignored = warnings.catch_warnings(action="ignore")
     with contextlib.redirect_stdout(kept), contextlib.redirect_stderr(kept), ignored:
-        yield kept
+        yield
 
 
 DRAWN = "the global random numbers"
@@ -123,7 +127,7 @@ class UnfitError(Exception):
 
 
 class Settings:
-    """What torch keeps for a whole process; put back after the call, changed or not."""
+    """What is kept for a whole process; put back after the call, changed or not."""
 
     def __enter__(self):
         self.before = self.now()
@@ -162,9 +166,15 @@ def drawn():
 
 
 def same_setting(a, b):
-    if isinstance(a, tuple):
-        return all(map(same_setting, a, b))
-    return bool((a == b).all()) if isinstance(a, (torch.Tensor, numpy.ndarray)) else a == b
+    if not isinstance(a, tuple):
+        return a == b
+    # what `drawn` gives, each compared as its library does: one by one its numbers take long
+    (python, in_numpy, in_torch), others = a, b
+    return (
+        python == others[0]
+        and all(map(numpy.array_equal, in_numpy, others[1]))
+        and in_torch.equal(others[2])
+    )
 
 
 def respond(namespace, request):
@@ -224,15 +234,14 @@ def called(namespace, request, settings):
     # an answer may be told by name where to make its result
     names = {"plain": device}, *request["args"], *request["kwargs"].values()
     there = {"plain": elsewhere.DEVICE} in names
-    placed = elsewhere.another_device() if there else contextlib.nullcontext()
+    computed = elsewhere.another_device() if there else contextlib.nullcontext()
     value, printed = None, io.StringIO()
     try:
-        with silence() as printed, watching, placed:
+        with silence(printed), watching, computed:
             function = namespace[request["name"]]
-            for operation in re.findall(
-                r"aten::(\w+)", str(getattr(function, "inlined_graph", ""))
-            ):
-                # torch.jit runs it without Python
+            # torch.jit runs these without Python
+            graph = str(getattr(function, "inlined_graph", ""))
+            for operation in re.findall(r"aten::(\w+)", graph):
                 watch.refuse(operation)
             if request["build"] is not None:
                 before = request["before"] and [decode(x, device) for x in request["before"]]

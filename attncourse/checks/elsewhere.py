@@ -16,9 +16,9 @@ aten = torch.ops.aten
 INDEXED = {aten.index, aten.index_put, aten.index_put_, aten._index_put_impl_}
 # what torch lets tensors of two devices do
 MIXED = INDEXED | {aten.copy_, aten._to_copy}
-# torch makes their tensors without their numbers, where the device is meta
-NEW_TENSOR = torch.Tensor.new_tensor
 INDEXING = {torch.Tensor.__getitem__, torch.Tensor.__setitem__}
+NEW_TENSOR = torch.Tensor.new_tensor
+# torch makes their tensors without their numbers, where the device is meta
 FROM_NUMBERS = {torch.tensor, torch.as_tensor, torch.asarray, NEW_TENSOR}
 
 
@@ -88,7 +88,7 @@ def is_there(x):
 
 def operated(operation, args, kwargs):
     """What an operation gives, computed on the CPU; RuntimeError where a GPU would raise one."""
-    name, schema = operation.overloadpacket, operation._schema
+    name = operation.overloadpacket
     given = [x for x in tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
     there = any(map(is_there, given))
     # a single number may be on the CPU; so may indices, but not those into a tensor on the CPU
@@ -105,7 +105,7 @@ def operated(operation, args, kwargs):
         operation = aten.zeros.default
     on_cpu = tree_map_only(torch.Tensor, held, (args, kwargs))
     result = operation(*on_cpu[0], **on_cpu[1])
-    if schema.is_mutable:
+    if operation._schema.is_mutable:
         # what was written into is what is returned
         pairs = zip(tree_leaves(on_cpu), tree_leaves((args, kwargs)), strict=True)
         written = {id(inner): outer for inner, outer in pairs}

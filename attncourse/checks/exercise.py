@@ -48,6 +48,12 @@ class Case:
             "weights": {name: driver.encode(x) for name, x in self.weights.items()},
         }
 
+    @property
+    def lengthened(self) -> "Case":
+        """The case at its greater length, which it must have."""
+        longer = self.longer
+        return longer if isinstance(longer, Case) else replace(self, args=longer or ())
+
     def result(self, answer: Callable) -> Any:
         """What an answer of ours makes of this case."""
         if self.build is not None:

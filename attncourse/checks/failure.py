@@ -2,15 +2,14 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor, _tensor_str
 
 from attncourse.checks import driver
 from attncourse.checks.compare import close, close_gradient
-from attncourse.checks.elsewhere import DEVICE
-from attncourse.checks.exercise import Case, Exercise, Source
+from attncourse.checks.exercise import Exercise, Source
 from attncourse.checks.explain import arguments, leaves
 from attncourse.checks.observation import Observation
 from attncourse.checks.verdict import Failing
@@ -72,17 +71,15 @@ def shown(name: str, value: Any) -> str:
 def failure(exercise: Exercise, failing: Failing, device: str) -> Failure:
     """The failing call, with its tensors as they were passed."""
     probe, got, want, length = failing
-    case = probe.case
-    if probe.way == "longer" and case.longer is not None:
-        case = case.longer if isinstance(case.longer, Case) else replace(case, args=case.longer)
-    place = DEVICE if probe.way == "elsewhere" else device
+    case = probe.case.lengthened if probe.way == "longer" else probe.case
+    place = probe.device(device)
 
     def passed(value: Any) -> Any:
         if isinstance(value, Source):
             return driver.implementation(value.name, value.source)
         if not isinstance(value, Tensor):
             return value
-        value = value.to(place, copy=True)
+        value = driver.placed(value.clone(), place)
         return driver.by_columns(value) if probe.by_columns else value
 
     found = zip(leaves(exercise, case), want.gradients or (), got.gradients or (), strict=False)
@@ -97,7 +94,9 @@ def failure(exercise: Exercise, failing: Failing, device: str) -> Failure:
         names=tuple(arguments(exercise, case)),
         gradients={n: (a, b) for n, a, b in compared if not close_gradient(b, a, length)},
         build=case.build,
-        weights={name: weight.to(place, copy=True) for name, weight in case.weights.items()},
+        weights={
+            name: driver.placed(weight.clone(), place) for name, weight in case.weights.items()
+        },
     )
 
 

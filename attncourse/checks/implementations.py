@@ -1,11 +1,11 @@
 """What a learner's test meets: right implementations, and wrong ones made of the first by edits."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import torch
 
 from attncourse.checks.exercise import Case, Draw, Source
-from attncourse.checks.variants import replaced, source_of
+from attncourse.checks.variants import Way, replaced, source_of
 
 # what may be wrong with the rows of any result
 SPOILED = {
@@ -36,21 +36,29 @@ def spoiled(returned: str) -> dict[str, tuple[str, str]]:
     }
 
 
+def not_contiguous(returned: str) -> tuple[str, str]:
+    """The edit after which the result of a function whose text returns it so is not contiguous."""
+    return f"return {returned}", f"return ({returned}).mT.contiguous().mT"
+
+
 def implementations(
     draw: Draw,
     name: str,
     kind: str,
-    right: Mapping[str, Callable],
-    wrong: Mapping[str, tuple[str, ...]],
+    right: Mapping[str, Way],
+    wrong: Mapping[str, Way],
 ) -> Iterator[Case]:
     """A case for each, under the name that the test calls it by.
 
-    `right` goes by the words that say which; `wrong` by what a `kind`, such as "an attention",
-    does, and holds the pieces of the first right one's text, each with what takes its place.
+    `right` goes by the words that say which, and begins with a plain function; `wrong` by what a
+    `kind`, such as "an attention", does. The others are edits of the plain one, or functions.
     """
     plain = next(iter(right.values()))
-    found = [(said, source_of(function)) for said, function in right.items()]
-    found += [(f"{kind} that {does}", replaced(plain, *edits)) for does, edits in wrong.items()]
+    ways = right | {f"{kind} that {does}": way for does, way in wrong.items()}
+    found = [
+        (said, source_of(way) if callable(way) else replaced(plain, *way))
+        for said, way in ways.items()
+    ]
     # in any order: a test that counts its calls learns nothing
     for place in torch.randperm(len(found), generator=draw.generator).tolist():
         said, text = found[place]

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from attncourse.checks import driver
@@ -61,14 +61,14 @@ def observe(
 ) -> Observation:
     """Make one call (two for `longer`) and note what happened."""
     case = probe.case
-    longer = case.longer if isinstance(case.longer, Case) else replace(case, args=case.longer or ())
     # a module is called before, with other weights: at another length, if the same module can be
     again = probe.way == "values" and case.build is not None
-    before = longer.args if longer.args and longer.build == case.build else case.args
+    same_module = case.longer and case.lengthened.build == case.build
+    before = case.lengthened.args if same_module else case.args
     request = case.sent | {
         "name": exercise.name,
         "before": [driver.encode(x) for x in before] if again else None,
-        "device": DEVICE if probe.way == "elsewhere" else device,
+        "device": probe.device(device),
         "by_columns": probe.by_columns,
         "cotangent": None if probe.cotangent is None else driver.encode(probe.cotangent),
         # our own functions are only looked at for loops: being watched is slow
@@ -79,7 +79,7 @@ def observe(
     }
     try:
         if probe.way == "longer":
-            longest = request | longer.sent
+            longest = request | case.lengthened.sent
             shorter = ask(caller, request)
             most = int(exercise.steps_allowed * shorter["steps"]) + 10
             # a loop is seen when it has taken more than it may, and need not come to its end

@@ -7,12 +7,14 @@ a larger batch.
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
+from attncourse.checks.elsewhere import DEVICE
 from attncourse.checks.exercise import Case, Draw, Exercise, is_floating
 
 # of numbers of the size of 1: where float32 gives less, a right answer may differ from another
@@ -30,14 +32,25 @@ class Probe(NamedTuple):
     # its tensors lie in memory by columns: view cannot join their axes, as reshape can
     by_columns: bool = False
 
+    def device(self, here: str) -> str:
+        """Where its tensors are, when answers are judged on the device `here`."""
+        return DEVICE if self.way == "elsewhere" else here
+
 
 def probes(exercise: Exercise, draw: Draw) -> Iterator[Probe]:
     """The probes in the order in which they are made: those that loop come last."""
     cases = list(exercise.draw_cases(draw))
     is_test = exercise.kind == "test"
     batch = None if is_test else with_leading_axes(exercise, cases)
+
+    @cache
+    def right(place: int) -> Any:
+        return cases[place].result(exercise.reference_answer)
+
     for place, case in enumerate(cases):
-        yield Probe(case, "values", cotangent(exercise, case), place % 2 == 1 and not is_test)
+        differentiated = exercise.differentiable and case.gradient
+        along = cotangent(right(place)) if differentiated else None
+        yield Probe(case, "values", along, place % 2 == 1 and not is_test)
     if not is_test and works(exercise, other := with_other_numbers(cases[0])):
         yield Probe(other, "values")
     if batch:
@@ -46,9 +59,10 @@ def probes(exercise: Exercise, draw: Draw) -> Iterator[Probe]:
         if "viewed" not in exercise.without:
             yield Probe(replace(batch.case, gradient=False), "values", by_columns=True)
     if exercise.floating:
-        yield from (
-            Probe(case.float(), "float32") for case in cases if float32_holds(exercise, case)
-        )
+        for place, case in enumerate(cases):
+            single = case.float()
+            if any(map(is_floating, case.args)) and float32_holds(exercise, single, right(place)):
+                yield Probe(single, "float32")
     first = cases[0]
     # the case with the most tensors has a mask, if there is one: it may take another branch
     for case in {id(c): c for c in (first, max(cases, key=tensors))}.values():
@@ -66,16 +80,13 @@ def tensors(case: Case) -> int:
     return sum(isinstance(x, Tensor) for x in given(case).values())
 
 
-def given(case: Case) -> dict[int | str, object]:
+def given(case: Case) -> dict[int | str, Any]:
     """The arguments of a case, by place or name."""
     return dict(enumerate(case.args)) | case.kwargs
 
 
-def cotangent(exercise: Exercise, case: Case) -> Tensor | None:
-    """What the gradient is taken along: all different, so that no direction hides."""
-    if not (exercise.differentiable and case.gradient):
-        return None
-    value = case.result(exercise.reference_answer)
+def cotangent(value: Tensor) -> Tensor:
+    """What the gradient of a value is taken along: all different, so that no direction hides."""
     return torch.linspace(-1, 2, value.numel(), dtype=torch.float64).cos().reshape(value.shape)
 
 
@@ -93,10 +104,6 @@ class Batch(NamedTuple):
         args = tuple(arguments.pop(place) for place in range(len(self.case.args)))
         name = f"{self.case.name}, {how}"
         return replace(self.case, name=name, args=args, kwargs=arguments, gradient=False)
-
-    @property
-    def others(self) -> tuple[Case, ...]:
-        return self.of_one, self.larger, self.with_one_more
 
     @property
     def of_one(self) -> Case:
@@ -122,10 +129,13 @@ def with_leading_axes(exercise: Exercise, cases: list[Case]) -> Batch | None:
     own, batches = own_axes(cases), []
     for case in cases:
         ahead = {k: x.dim() - own[k] for k, x in given(case).items() if isinstance(x, Tensor)}
-        batch = Batch(case, {key: count for key, count in ahead.items() if count})
-        if batch.leading and all(works(exercise, one) for one in batch.others):
-            batches.append(batch)
-    return max(batches, key=lambda batch: max(batch.leading.values()), default=None)
+        if leading := {key: count for key, count in ahead.items() if count}:
+            batches.append(Batch(case, leading))
+    for batch in sorted(batches, key=lambda one: -max(one.leading.values())):
+        others = batch.of_one, batch.larger, batch.with_one_more
+        if all(works(exercise, one) for one in others):
+            return batch
+    return None
 
 
 def own_axes(cases: list[Case]) -> dict[int | str, int]:
@@ -164,23 +174,20 @@ def in_reverse(x: Tensor) -> Tensor:
     return x.flip(tuple(range(max(-2, -x.dim()), 0)))
 
 
-def float32_holds(exercise: Exercise, case: Case) -> bool:
+def float32_holds(exercise: Exercise, single: Case, exact: Any) -> bool:
     """Whether right answers give in float32 what the reference gives in float64, but for rounding.
 
     A plainly written one may lose more than the reference does.
     """
-    if not any(is_floating(x) for x in case.args):
-        return False
-    exact = tree_leaves(case.result(exercise.reference_answer))
     answers = (exercise.reference_answer, *exercise.valid_answers[:1])
     return all(
         alike(a, b)
         for answer in answers
-        for a, b in zip(exact, tree_leaves(case.float().result(answer)), strict=True)
+        for a, b in zip(tree_leaves(exact), tree_leaves(single.result(answer)), strict=True)
     )
 
 
-def alike(a: object, b: object) -> bool:
+def alike(a: Any, b: Any) -> bool:
     if not isinstance(a, Tensor):
         return a == b
     if not is_floating(a):

@@ -21,13 +21,7 @@ from attncourse.checks.compare import close, same
 from attncourse.checks.elsewhere import DEVICE
 from attncourse.checks.exercise import Draw, Exercise
 from attncourse.checks.explain import explain
-from attncourse.checks.observation import (
-    UNREADABLE,
-    Caller,
-    Observation,
-    local,
-    observe,
-)
+from attncourse.checks.observation import UNREADABLE, Caller, Observation, local, observe
 from attncourse.checks.probes import Probe, probes
 
 # what stands in an answer cell to begin with

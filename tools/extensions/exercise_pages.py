@@ -9,7 +9,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from attncourse.cells import exercise_of
-from tools.notebooks import LEVELS
+from tools.notebooks import card_facts
 from tools.stubs import stub_of
 from tools.urls import colab_url
 
@@ -76,9 +76,7 @@ class ExerciseCell(SphinxDirective):
     def box(self, card) -> exercise:
         """The box, which gets its number and its text when all have been read."""
         title = nodes.title("", "", nodes.Text(" ("), nodes.literal("", card.name), nodes.Text(")"))
-        points = f"{card.points} point{'s' * (card.points != 1)}"
-        facts = (card.kind.capitalize(), LEVELS[card.difficulty], f"about {card.minutes} minutes")
-        said = nodes.paragraph("", " · ".join((*facts, points)), classes=["exercise-card"])
+        said = nodes.paragraph("", " · ".join(card_facts(card)), classes=["exercise-card"])
         box = exercise("", title, said, ids=[card.name], classes=["exercise"])
         self.set_source_info(box)
         return box

@@ -3,7 +3,7 @@
 import torch
 
 from attncourse.checks.dot_product.shared import attentions
-from attncourse.checks.implementations import spoiled
+from attncourse.checks.implementations import not_contiguous, spoiled
 
 
 def plain(q, k, v, mask=None):
@@ -45,21 +45,11 @@ def head_by_head(q, k, v, mask=None):
     return torch.stack(out, dim=-3)
 
 
-def with_the_last_axis_in_front(q, k, v, mask=None):
-    heads = q.shape[-3]
-    k, v = (x.repeat_interleave(heads // x.shape[-3], dim=-3) for x in (k, v))
-    scores = q @ k.mT / q.shape[-1] ** 0.5
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -torch.inf)
-    weights = scores.softmax(dim=-1).nan_to_num(0.0)
-    return (weights @ v).movedim(-1, 0).contiguous().movedim(0, -1)
-
-
 RIGHT = {
     "a right function": plain,
     "a right function, with an axis for the groups": with_an_axis_for_the_groups,
     "a right function, one head after the other": head_by_head,
-    "a right function, whose result is not contiguous": with_the_last_axis_in_front,
+    "a right function, whose result is not contiguous": not_contiguous("weights @ v"),
 }
 SPREAD, MEAN = "x.repeat_interleave(heads // x.shape[-3], dim=-3)", "weights @ v"
 START, SOFTMAX = "heads = q.shape[-3]", "scores.softmax(dim=-1)"

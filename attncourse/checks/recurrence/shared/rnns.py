@@ -2,7 +2,7 @@
 
 import torch
 
-from attncourse.checks.implementations import spoiled
+from attncourse.checks.implementations import not_contiguous, spoiled
 
 
 def plain(x, w_ih, w_hh, b_ih, b_hh):
@@ -32,19 +32,13 @@ def side_by_side(x, w_ih, w_hh, b_ih, b_hh):
     return out
 
 
-def with_the_last_axis_in_front(x, w_ih, w_hh, b_ih, b_hh):
-    state, out = 0 * (x[..., 0, :1] + b_hh), []
-    for t in range(x.shape[-2]):
-        state = (state @ w_hh.mT + x[..., t, :] @ w_ih.mT + b_ih + b_hh).tanh()
-        out.append(state.movedim(-1, 0))
-    return torch.stack(out).movedim((0, 1), (-2, -1))
-
-
 RIGHT = {
     "a right network": plain,
     "a right network, which does not use w_hh at the first token": inputs_first,
     "a right network, its weights side by side": side_by_side,
-    "a right network, whose result is not contiguous": with_the_last_axis_in_front,
+    "a right network, whose result is not contiguous": not_contiguous(
+        "torch.stack(states, dim=-2)"
+    ),
 }
 STATE, END, TOKENS = "state @ w_hh.mT", "torch.stack(states, dim=-2)", "x.unbind(-2)"
 # what each wrong one does, and the edits that make it of the plain one

@@ -2,6 +2,8 @@
 
 import torch
 
+from attncourse.checks.implementations import not_contiguous
+
 
 def plain(n, reach):
     position = torch.arange(n)
@@ -25,17 +27,6 @@ def windows_of_one_line(n, reach):
     return line.unfold(0, n, 1).flip(0)
 
 
-def keys_by_queries_turned(n, reach):
-    position = torch.arange(n)
-    return ((position[:, None] - position).clamp(-reach, reach) + reach).mT
-
-
-def slices_of_one_table(n, reach):
-    position = torch.arange(max(n, 100))
-    offset = position - position[:, None]
-    return (offset.clamp(-reach, reach) + reach)[:n, :n]
-
-
 def expanded_where_all_is_one_row(n, reach):
     if n == 1 or reach == 0:
         return torch.tensor([[reach]]).expand(n, n)
@@ -48,8 +39,13 @@ RIGHT = {
     "a right index, clipped from 0 to 2 reach": clipped_from_zero,
     "a right index, cell by cell": cell_by_cell,
     "a right index, of windows": windows_of_one_line,
-    "a right index, a table turned, so not contiguous": keys_by_queries_turned,
-    "a right index, slices of a larger table": slices_of_one_table,
+    "a right index, which is not contiguous": not_contiguous("offset.clamp(-reach, reach) + reach"),
+    "a right index, slices of a larger table": (
+        "torch.arange(n)",
+        "torch.arange(max(n, 100))",
+        "offset.clamp(-reach, reach) + reach",
+        "(offset.clamp(-reach, reach) + reach)[:n, :n]",
+    ),
     "a right index, one number expanded where it can be": expanded_where_all_is_one_row,
 }
 FIRST = "position = torch.arange(n)"
