@@ -9,7 +9,7 @@ from tests import ROOT
 
 
 @pytest.mark.parametrize("command", ["ruff check --quiet", "ruff format --check", "pyright"])
-def test_nothing_is_left_to_mend(command):
+def test_nothing_is_left_to_fix(command):
     done = subprocess.run(
         [sys.executable, "-m", *command.split()], cwd=ROOT, capture_output=True, text=True
     )

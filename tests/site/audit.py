@@ -103,7 +103,7 @@ def colours(page: Page) -> list[Fault]:
 
 
 def advice(rule: dict, node: dict) -> str:
-    """The first way that axe knows to mend an element, after the name of the rule."""
+    """The first way that axe knows to fix an element, after the name of the rule."""
     ways = [*node["any"], *node["all"], *node["none"]]
     return f"{rule['help']}; {ways[0]['message']}" if ways else rule["help"]
 

@@ -53,8 +53,8 @@ def test_of_much_that_looks_alike_in_light_and_dark_each_look_is_judged(page):
 
 
 def test_faults_of_one_rule_take_one_line():
-    faults = [Fault("rule", "p0", "mend it"), Fault("a", "p", "x"), Fault("rule", "p1", "mend it")]
-    assert list(in_short(faults)) == ["a at p: x", "rule (2 times) at p0: mend it"]
+    faults = [Fault("rule", "p0", "fix it"), Fault("a", "p", "x"), Fault("rule", "p1", "fix it")]
+    assert list(in_short(faults)) == ["a at p: x", "rule (2 times) at p0: fix it"]
 
 
 @pytest.mark.parametrize(

@@ -57,19 +57,19 @@ def twice(x):
     return 2 * x
 ```
 
-## Mend it
+## Fix it
 
 ```{code-cell} python3
 :tags: [stub]
-# exercise: mended
-def mended(x):
+# exercise: fixed
+def fixed(x):
     return x - 1
 ```
 
 ```{code-cell} python3
 :tags: [answer]
-# exercise: mended
-def mended(x):
+# exercise: fixed
+def fixed(x):
     return x + 1
 ```
 """
@@ -93,7 +93,7 @@ FILES = {
 
 EXERCISES = {
     name: SimpleNamespace(name=name, kind="build", difficulty=2, minutes=5, points=1)
-    for name in ("twice", "mended")
+    for name in ("twice", "fixed")
 }
 
 

@@ -121,7 +121,7 @@ def test_an_exercise_notebook_holds_card_answer_and_check(course):
         "*Build* · ★★☆ medium · about 5 minutes · 1 point. "
         'Stuck? Run `from attncourse import hint; hint("twice", 1)`; 2 and 3 say more.'
     )
-    assert "x - 1" in cells["answer-mended"].source
+    assert "x - 1" in cells["answer-fixed"].source
     solved = exercise_notebook("first", book, solved=True)
     for a, b in zip(empty.cells, solved.cells, strict=True):
         assert (a == b) == (not a.id.startswith("answer-"))
@@ -130,8 +130,8 @@ def test_an_exercise_notebook_holds_card_answer_and_check(course):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (("# exercise: twice", "# exercise: thrice"), "answers to ['thrice', 'mended']"),
-        (("[stub]", "[answer]"), "answers to ['twice', 'mended', 'mended']"),
+        (("# exercise: twice", "# exercise: thrice"), "answers to ['thrice', 'fixed']"),
+        (("[stub]", "[answer]"), "answers to ['twice', 'fixed', 'fixed']"),
         (("[stub]\n# exercise: m", "[stub]\n# exercise: un"), "stubs of ['unended']"),
         (("def twice", "def thrice"), "0 functions or classes of that name"),
     ],

@@ -110,9 +110,9 @@ def test_an_edit_reaches_all_that_shows_it_and_a_fault_leaves_the_last_good_site
     assert "ZeroDivisionError: division by zero" in words
     assert "There" in get(address)
 
-    one.write_text(edited + "\nMended.\n")
+    one.write_text(edited + "\nFixed.\n")
     said(server, good)
-    assert "Mended." in get(f"{address}chapters/one.html")
+    assert "Fixed." in get(f"{address}chapters/one.html")
     server.send_signal(signal.SIGINT)
     assert server.stdout.read().strip() == ""
     assert server.wait(timeout=60) == 0

@@ -1,8 +1,8 @@
-"""Mends in the theme's and the extensions' HTML what a screen reader stumbles over."""
+"""Fixes in the theme's and the extensions' HTML what a screen reader stumbles over."""
 
 import re
 
-MENDED = {
+FIXES = {
     # the label would stand in for the words that say what is folded
     '<summary aria-label="Toggle hidden content">': "<summary>",
     # a role that is deprecated, and no part of the list around it
@@ -14,9 +14,9 @@ MENDED = {
 BRANCH = re.compile(r"(<a [^>]*>(?P<title>[^<]*)</a><details[^>]*><summary)>")
 
 
-def mend(app, pagename, templatename, context, doctree):
+def fix(app, pagename, templatename, context, doctree):
     """Replace in the body what is wrong in all of its kind, and name the side bar's boxes."""
-    for wrong, right in MENDED.items():
+    for wrong, right in FIXES.items():
         context["body"] = context.get("body", "").replace(wrong, right)
     contents = context["generate_toctree_html"]
 
@@ -30,4 +30,4 @@ def mend(app, pagename, templatename, context, doctree):
 def setup(app):
     """Register with Sphinx."""
     # after the theme has made its functions
-    app.connect("html-page-context", mend, priority=600)
+    app.connect("html-page-context", fix, priority=600)

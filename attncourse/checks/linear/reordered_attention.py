@@ -135,7 +135,7 @@ variants.wrong(exercise, plain, {
          DIVISOR, "total.where(total > 0, 1.0)"),
         (PADDED, "phi_k.masked_fill(~padding[..., None], -1e9)")],
     "a sentence of nothing but padding gives NaN: it should give zeros": (DIVISOR, "total"),
-    "rows without a key are mended after the division by 0, whose gradient stays NaN: divide by "
+    "rows without a key are fixed after the division by 0, whose gradient stays NaN: divide by "
     "something else there": (DIVISOR, "total", RESULT, f"({RESULT}).nan_to_num(0.0)"),
     "an epsilon in the denominator shows where features are small: ask where the sum is 0": [
         (DIVISOR, f"total + {some}") for some in ("1e-6", "1e-9")],
