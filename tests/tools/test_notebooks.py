@@ -132,7 +132,7 @@ def test_an_exercise_notebook_holds_card_answer_and_check(course):
     [
         (("# exercise: twice", "# exercise: thrice"), "answers to ['thrice', 'fixed']"),
         (("[stub]", "[answer]"), "answers to ['twice', 'fixed', 'fixed']"),
-        (("[stub]\n# exercise: m", "[stub]\n# exercise: un"), "stubs of ['unended']"),
+        (("[stub]\n# exercise: f", "[stub]\n# exercise: unf"), "stubs of ['unfixed']"),
         (("def twice", "def thrice"), "0 functions or classes of that name"),
     ],
 )
