@@ -102,7 +102,6 @@ def test_each_thing_of_myst_becomes_plain_markdown(course, text, wanted):
         ("{eq}`nowhere`", 3, "no page has the label nowhere"),
         ("{cite:p}`one, nobody`", 3, "references.bib lacks nobody"),
         ("{claim}`linear.nothing`", 3, "no claim is called linear.nothing"),
-        ("{claim}`nothing`", 3, "no chapter 'nothing' has claims"),
         ("{doc}`nowhere`", 3, "_toc.yml lacks chapters/nowhere"),
         ("[a](nowhere.md)", 3, "No such file or directory"),
         ("a[^note]", 3, "a notebook cannot show [^"),
