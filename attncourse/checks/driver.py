@@ -120,6 +120,8 @@ def silence(kept):
 DRAWN = "the global random numbers"
 MARKED = {"other": "a leaf of autograd"}
 MAX_PRINTED = 2_000  # characters
+# numbers: what no right answer gives would take its time to be sent
+MOST_RETURNED = 10_000_000
 
 
 class UnfitError(Exception):
@@ -185,8 +187,8 @@ def respond(namespace, request):
 def drive(namespace, request):
     """Call `request["name"]` of the namespace and tell what came back.
 
-    Keys of the request: name, args, kwargs, device, cotangent (or None), watched, counted,
-    forbidden, max_steps; by_columns (how the arguments lie in memory); build (the arguments of a
+    Keys of the request: name, args, kwargs, device, cotangent (or None), watch (lines, calls or
+    nothing), counted, forbidden, max_steps; by_columns (how they lie in memory); build (those of a
     module's class, or None), its weights, and before (the arguments of a call with other weights
     before this one, or None).
     Keys of the answer: outcome (returned, raised, missing, steps, forbidden), value, after (the
@@ -227,8 +229,8 @@ def called(namespace, request, settings):
         inputs.append(value)
     kwargs = dict(zip(request["kwargs"], inputs[places:given], strict=True))
     weights = dict(zip(request["weights"], inputs[given:], strict=True))
-    watch = Watch(request["forbidden"], request["max_steps"])
-    watching = watch if request["watched"] else contextlib.nullcontext()
+    watch = Watch(request["forbidden"], request["max_steps"], request["watch"] == "lines")
+    watching = watch if request["watch"] else contextlib.nullcontext()
     operations = Operations()
     counting = operations if request["counted"] else contextlib.nullcontext()
     # an answer may be told by name where to make its result
@@ -248,6 +250,9 @@ def called(namespace, request, settings):
                 function = built(function, decode(request["build"]), weights, before)
             with counting:
                 value = function(*inputs[:places], **kwargs)
+        if shape := too_large(value):
+            value = None
+            raise UnfitError(f"the result is far too large: its shape is {shape}")
         answer["outcome"] = "returned"
     except Stopped as why:
         answer["outcome"] = str(why)
@@ -265,6 +270,15 @@ def called(namespace, request, settings):
     if answer["outcome"] == "returned" and request["cotangent"]:
         answer["gradients"] = gradients(value, leaves, decode(request["cotangent"], device))
     return answer
+
+
+def too_large(value):
+    """The shape of a tensor that no right answer gives; None where there is none."""
+    some = value if isinstance(value, (list, tuple)) else [value]
+    shapes = [
+        (*x.shape,) for x in some if isinstance(x, torch.Tensor) and x.numel() > MOST_RETURNED
+    ]
+    return shapes[0] if shapes else None
 
 
 def by_columns(x):

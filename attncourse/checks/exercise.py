@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import torch
@@ -18,11 +19,15 @@ TORCH_ATTENTION = (
     "torch.nn.functional.multi_head_attention_forward",
     "torch.nn.modules.activation.MultiheadAttention",
 )
+# to try one takes about as long as to call an answer once
+MOST_PAIRS = 500
 
 
 @dataclass(frozen=True)
 class Case:
     """One call that a check makes. `longer` holds its arguments at a greater length, or a case.
+
+    `before` holds those of a call of the same module before, where not the longer ones.
 
     Where the answer is the class of a module, `build` holds the arguments that make one, and
     `weights` all its parameters by name. No tensor made on the way may have more than
@@ -37,6 +42,7 @@ class Case:
     build: tuple | None = None
     weights: dict[str, Tensor] = field(default_factory=dict)
     max_elements: int | None = None
+    before: tuple = ()
 
     @cached_property
     def sent(self) -> dict[str, Any]:
@@ -178,6 +184,13 @@ class Exercise:
         from attncourse.checks import usual
 
         return list(usual.mutants(self))
+
+    @cached_property
+    def pairs(self) -> list[Mutant]:
+        """Two of its own mistakes made at once: the first so many."""
+        from attncourse.checks import variants
+
+        return list(islice(variants.pairs(self.own_mutants), MOST_PAIRS))
 
     @property
     def mutants(self) -> list[Mutant]:

@@ -11,6 +11,9 @@ LOOPS = "it loops in Python, the longer the input the more: use whole tensors"
 CHANGES = "an input changes: work on a new tensor"
 BATCH = "it needs a batch axis: any leading axes, or none, should work"
 FRONT = "an axis is counted from the front: count it from the end, -1 is the last"
+BATCHES = (
+    "it is right without a batch, and wrong with one: is something taken over the whole batch?"
+)
 VIEW = "an input may lie in memory by columns, where view fails: use reshape, or contiguous() first"
 SQUEEZES = "an axis of size 1 is lost: squeeze() takes away every one, so say which"
 REMEMBERS = "it gives an earlier call's result again: inputs of the same sizes hold other numbers"
@@ -33,3 +36,12 @@ RETURNED = {
     "coroutine": "it is an async function: write def alone",
     "function": "it returns a function: call it",
 }
+
+
+def leading(wrong: set[int], right: set[int]) -> str:
+    """What is said of an answer that is right with so many leading axes, and wrong with others."""
+    is_right, is_wrong = (" or ".join(map(str, sorted(counts))) for counts in (right, wrong))
+    return (
+        f"leading axes: with {is_right} it is right, with {is_wrong} it is not; count axes from "
+        "the end, so that any number works"
+    )

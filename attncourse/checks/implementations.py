@@ -16,6 +16,9 @@ SPOILED = {
     "is wrong in its last row": "out + (torch.arange(-out.shape[-2], 0) == -1)[:, None]",
     "is wrong in the first number of each row": "out + (torch.arange(out.shape[-1]) == 0)",
     "is wrong in the last number of each row": "out + (torch.arange(-out.shape[-1], 0) == -1)",
+    "gives NaN in its last row": (
+        "out.masked_fill((torch.arange(-out.shape[-2], 0) == -1)[:, None], torch.nan)"
+    ),
     "gives no number above 0": "out.clamp(max=0)",
     "gives no number below 0": "out.clamp(min=0)",
     "gives numbers without their sign": "out.abs()",

@@ -16,7 +16,7 @@ UNREADABLE = "the result cannot be read"
 OUTCOMES = {"returned", "raised", "missing", "steps", "forbidden"}
 MAX_STEPS = 200_000
 # a test compares number by number, and may do so for many inputs
-TEST_FACTOR = 5
+TEST_FACTOR = 20
 # what Python and torch say where the call itself fails, before a line of the answer has run
 UNCALLED = re.compile(
     r"object is not callable|takes no arguments|positional argument|keyword argument|"
@@ -57,22 +57,30 @@ def local(function: Callable) -> Caller:
 
 
 def observe(
-    exercise: Exercise, caller: Caller, probe: Probe, device: str, forbidden: tuple[str, ...]
+    exercise: Exercise,
+    caller: Caller,
+    probe: Probe,
+    device: str,
+    forbidden: tuple[str, ...],
+    watch: str = "lines",
 ) -> Observation:
-    """Make one call (two for `longer`) and note what happened."""
+    """Make one call (two for `longer`) and note what happened.
+
+    `watch` says what is watched: every line, "calls" alone, or nothing (""), which is quickest.
+    Where no line is watched, the call may go on for ever.
+    """
     case = probe.case
     # a module is called before, with other weights: at another length, if the same module can be
     again = probe.way == "values" and case.build is not None
     same_module = case.longer and case.lengthened.build == case.build
-    before = case.lengthened.args if same_module else case.args
+    before = case.before or (case.lengthened.args if same_module else case.args)
     request = case.sent | {
         "name": exercise.name,
         "before": [driver.encode(x) for x in before] if again else None,
         "device": probe.device(device),
         "by_columns": probe.by_columns,
         "cotangent": None if probe.cotangent is None else driver.encode(probe.cotangent),
-        # our own functions are only looked at for loops: being watched is slow
-        "watched": bool(forbidden) or probe.way == "longer",
+        "watch": "lines" if probe.way == "longer" else watch,
         "counted": probe.way == "longer" or case.max_elements is not None,
         "forbidden": list(forbidden),
         "max_steps": MAX_STEPS * (TEST_FACTOR if exercise.kind == "test" else 1),

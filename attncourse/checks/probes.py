@@ -148,6 +148,25 @@ def own_axes(cases: list[Case]) -> dict[int | str, int]:
     return own
 
 
+class Axes(NamedTuple):
+    """The leading axes of a case: how many, and whether one of them is longer than 1."""
+
+    count: int
+    batched: bool
+
+
+def leading_axes(cases: list[Case]) -> list[Axes]:
+    """The leading axes of each case."""
+    own, found = own_axes(cases), []
+    for case in cases:
+        tensors = [(x, own[k]) for k, x in given(case).items() if isinstance(x, Tensor)]
+        ahead = [x.shape[: x.dim() - count] for x, count in tensors]
+        found.append(
+            Axes(max(map(len, ahead), default=0), any(n > 1 for some in ahead for n in some))
+        )
+    return found
+
+
 def works(exercise: Exercise, case: Case) -> bool:
     """Whether the reference has a finite result for it."""
     try:

@@ -6,16 +6,39 @@ import inspect
 import linecache
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from itertools import combinations
 from textwrap import dedent
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
+from warnings import catch_warnings
 
-from attncourse.checks.exercise import Exercise
+from attncourse.checks.exercise import Exercise, Mutant
 
 # pieces of the text, each followed by what takes its place; or an answer that is another program
 Way = tuple[str, ...] | Callable
 
 
+class Change(NamedTuple):
+    """What an answer was made of: a right one, pieces of its text, functions behind names."""
+
+    answer: Callable
+    edits: tuple[str, ...] = ()
+    names: Mapping[str, Callable] = {}
+
+    def joined(self, other: "Change") -> Callable | None:
+        """The answer with both changes; None where they cannot be made side by side."""
+        if self.answer is not other.answer or self.names.keys() & other.names.keys():
+            return None
+        try:
+            source = replaced(self.answer, *self.edits, *other.edits)
+            with catch_warnings(action="ignore", category=SyntaxWarning):
+                return compiled(self.answer, source, "two mistakes", **self.names, **other.names)
+        except (ValueError, SyntaxError):
+            return None
+
+
+@cache
 def source_of(answer: Callable) -> str:
     """The text of a function or a class, without its decorators, which would register it again."""
     source = dedent(inspect.getsource(answer))
@@ -69,7 +92,9 @@ def edited(answer: Callable, *edits: str) -> Callable:
     label = "; ".join(
         f"{old.strip()} -> {new.strip()}" for old, new in zip(edits[::2], edits[1::2], strict=False)
     )
-    return compiled(answer, replaced(answer, *edits), label)
+    variant = compiled(answer, replaced(answer, *edits), label)
+    variant.made_by = Change(answer, edits)
+    return variant
 
 
 def rebound(answer: Callable, **names: Callable) -> Callable:
@@ -79,7 +104,17 @@ def rebound(answer: Callable, **names: Callable) -> Callable:
         if not re.search(rf"\b{name}\b", source):
             raise ValueError(f"{answer.__name__} calls no {name!r}")
     label = ", ".join(f"{name}={one.__name__}" for name, one in names.items())
-    return compiled(answer, source, label, **names)
+    variant = compiled(answer, source, label, **names)
+    variant.made_by = Change(answer, names=names)
+    return variant
+
+
+def pairs(mutants: list[Mutant]) -> Iterator[Mutant]:
+    """An answer for every two mistakes that can be made at once; its hint names both."""
+    for one, other in combinations(mutants, 2):
+        first, second = (getattr(it.function, "made_by", None) for it in (one, other))
+        if one.hint != other.hint and first and second and (both := first.joined(second)):
+            yield Mutant(both, f"there are two mistakes. First: {one.hint}. Second: {other.hint}")
 
 
 def made(answer: Callable, way: Way) -> Callable:

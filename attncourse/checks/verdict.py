@@ -16,13 +16,13 @@ from typing import ClassVar, NamedTuple
 import torch
 from torch import Tensor
 
-from attncourse.checks import driver
+from attncourse.checks import driver, hints
 from attncourse.checks.compare import close, same
 from attncourse.checks.elsewhere import DEVICE
 from attncourse.checks.exercise import Draw, Exercise
 from attncourse.checks.explain import explain
 from attncourse.checks.observation import UNREADABLE, Caller, Observation, local, observe
-from attncourse.checks.probes import Probe, probes
+from attncourse.checks.probes import Probe, leading_axes, probes
 
 # what stands in an answer cell to begin with
 UNWRITTEN = re.compile(r"(write \w+ here)?")
@@ -75,9 +75,12 @@ def judge(
     """
     forbidden = exercise.forbidden if forbidden is None else forbidden
     trial = Trial.of(exercise, seed, device)
-    return verdict(
-        trial, lambda place: observe(exercise, caller, trial.probes[place], device, forbidden)
-    )
+
+    def look(place: int) -> Observation:
+        watch = "lines" if place in trial.watched else "calls"
+        return observe(exercise, caller, trial.probes[place], device, forbidden, watch)
+
+    return verdict(trial, look)
 
 
 @one_thread()
@@ -114,7 +117,10 @@ def verdict(trial: "Trial", look: Callable[[int], Observation]) -> Verdict:
     if given and not trial.differences(seen, given):
         return Verdict("not attempted", SAME, failing=failing)
     status, why, evidence = explain(exercise, *failing)
-    return Verdict(status, trial.known_mistake(seen, faults) or why, evidence, failing)
+    hint = trial.known_mistake(seen, faults)
+    if hint is None and (axes := trial.only_some_axes(faults, len(seen))):
+        hint, evidence = axes, f"{evidence}: {why}"
+    return Verdict(status, hint or why, evidence, failing)
 
 
 def unwritten(got: Observation) -> bool:
@@ -151,13 +157,13 @@ class Trial:
         seen, caller = [], local(self.exercise.reference_answer)
         for probe in self.probes:
             if probe.way == "elsewhere":
-                made = observe(self.exercise, caller, Probe(probe.case, "values"), "cpu", ())
+                made = observe(self.exercise, caller, Probe(probe.case, "values"), "cpu", (), "")
                 value = driver.decode(driver.encode(made.value), DEVICE)
                 seen.append(replace(made, value=value, device=DEVICE, too_many_elements=0))
             elif probe.way == "longer":
                 seen.append(Observation("returned"))
             else:
-                made = observe(self.exercise, caller, probe, self.device, ())
+                made = observe(self.exercise, caller, probe, self.device, (), "")
                 seen.append(replace(made, too_many_elements=0))
             if (seen[-1].error or {}).get("text") == UNREADABLE:
                 raise RuntimeError(
@@ -165,7 +171,18 @@ class Trial:
                 )
         return seen
 
-    def observe_own(self, function: Callable, place: int) -> Observation:
+    @cached_property
+    def watched(self) -> set[int]:
+        """The places where an answer's lines are counted.
+
+        A test takes most lines where it passes: once it has, it comes to an end.
+        """
+        ends = len(self.probes)
+        if self.exercise.kind == "test":
+            ends = 1 + next(i for i, want in enumerate(self.expected) if want.outcome == "returned")
+        return {*range(ends)}
+
+    def observe_own(self, function: Callable, place: int, watch: str = "") -> Observation:
         """What one of our own functions does on the probe at that place, looked at once."""
         # places from the end, where the longer ones are: seeds may differ in the number before them
         once = self.exercise.name, function, self.device, place - len(self.probes)
@@ -173,7 +190,7 @@ class Trial:
             return self.grown[once]
         if (function, place) not in self.seen:
             probe = self.probes[place]
-            seen = observe(self.exercise, local(function), probe, self.device, ())
+            seen = observe(self.exercise, local(function), probe, self.device, (), watch)
             self.seen[function, place] = seen
             if probe.way == "longer" and seen.outcome == "returned":
                 self.grown[once] = seen
@@ -188,16 +205,35 @@ class Trial:
         return [i for i, (a, b) in pairs if not same(a, b, self.length)]
 
     def known_mistake(self, seen: list[Observation], faults: list[int]) -> str | None:
+        """The hint of the mutant, or of the two at once, that does what was seen."""
+        seen = [*seen]
+        for i in faults:
+            # of wrong values the gradients do not count
+            if not close(seen[i].value, self.expected[i].value, self.length):
+                seen[i] = replace(seen[i], gradients=None)
+        return self.one_mistake(seen, faults) or self.two_mistakes(seen, faults)
+
+    def only_some_axes(self, faults: list[int], tried: int) -> str | None:
+        """What is said of an answer that is right with some leading axes only."""
+        values = [i for i in range(tried) if self.probes[i].way == "values"]
+        axes = dict(zip(values, leading_axes([self.probes[i].case for i in values]), strict=True))
+        wrong = [axes[i] for i in values if i in faults]
+        right = [axes[i] for i in values if i not in faults]
+        batched = [one for one in wrong + right if one.batched]
+        alone = [one for one in wrong + right if not one.batched]
+        if alone and all(one.batched for one in wrong):
+            # fewer may be wrong for what else is special about them
+            return hints.BATCHES if len(wrong) > len(batched) / 2 else None
+        counts = {one.count for one in wrong}, {one.count for one in right}
+        return hints.leading(*counts) if all(counts) and not counts[0] & counts[1] else None
+
+    def one_mistake(self, seen: list[Observation], faults: list[int]) -> str | None:
         """The hint of the mutant that does what was seen, at the faults above all.
 
         It agrees at every fault, or at most of several, and on most probes. To agree at one fault
         among many may be chance, and a wrong hint is worse than a plain one.
         """
-        first, seen = faults[0], [*seen]
-        for i in faults:
-            # of wrong values the gradients do not count
-            if not close(seen[i].value, self.expected[i].value, self.length):
-                seen[i] = replace(seen[i], gradients=None)
+        first = faults[0]
         best, most = None, (0, 0)
         for mutant in self.exercise.mutants:
             if not self.alike(seen[first], first, mutant.function):
@@ -215,9 +251,23 @@ class Trial:
                 best, most = mutant.hint, (at_faults, sum(agrees))
         return best
 
-    def alike(self, got: Observation, place: int, function: Callable) -> bool:
+    def two_mistakes(self, seen: list[Observation], faults: list[int]) -> str | None:
+        """The hints of the first two mutants that together do all that was seen.
+
+        Two changes of a text may go on for ever where each alone does not: they are watched.
+        """
+        if self.probes[faults[0]].way != "values":
+            # one mistake is enough for what only another device, or a longer input, shows
+            return None
+        places = [*faults, *(place for place in range(len(seen)) if place not in faults)]
+        for pair in self.exercise.pairs:
+            if all(self.alike(seen[i], i, pair.function, watch="lines") for i in places):
+                return pair.hint
+        return None
+
+    def alike(self, got: Observation, place: int, function: Callable, watch: str = "") -> bool:
         """Whether our function does the same there, gradients included if there are any."""
-        does = self.observe_own(function, place)
+        does = self.observe_own(function, place, watch)
         if got.gradients is None:
             does = replace(does, gradients=None)
         return same(got, does, self.length)

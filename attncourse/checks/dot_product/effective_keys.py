@@ -40,7 +40,7 @@ def by_hand(weights):
 
 @exercise.cases
 def cases(draw):
-    n, m = draw.sizes(2, 3, 7)
+    n, m = draw.sizes(2, 4, 7)
     scores = draw.normal(2, n, m)
     weights, long = scores.softmax(-1), draw.normal(2, 8 * n, 8 * m).softmax(-1)
     yield Case(f"a batch of 2, n={n}, m={m}", (weights,), longer=(long,))

@@ -71,6 +71,7 @@ def cases(draw):
     yield Case("scores 2000 lower", (a[0], a[1] - 2000, b[0], b[1] - 2000))
     yield Case("one part 3000 above the other", (a[0], a[1] + 1500, b[0], b[1] - 1500))
     yield Case("the other 3000 above", (a[0], a[1] - 1500, b[0], b[1] + 1500))
+    yield Case("one part 12 above the other", (a[0], a[1] + 6, b[0], b[1] - 6))
     large = a[0], 1e25 * a[1], b[0], 1e25 * b[1]
     yield Case("scores 10^25 times larger", large, gradient=False)
     rows = 2000.0 * (torch.arange(n) % 2)

@@ -61,6 +61,7 @@ def cases(draw):
     yield Case("as many queries as keys, not causal", (q, own))
     yield Case("causal, by name", (q, own), {"causal": True})
     yield Case("numbers around -12, so that all features are small", (q - 12, k - 12))
+    yield Case("numbers around 1000, beyond the range of exp", (q + 1000, k + 1000))
     few = q[..., :1] / 4 - 12.5, k[:, :2, :1] / 4 - 12.5
     yield Case("products of features around 1e-11, m=2, d=1", few)
     yield Case("one query and one key", (q[:, :1], k[:, :1]))

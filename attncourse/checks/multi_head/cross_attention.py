@@ -71,6 +71,7 @@ def cases(draw):
     yield Case("two leading axes, 2 heads", axes, **layer(draw, 6, 7, 2))
     wide = layer(draw, d_model, d_model, 3)
     yield Case("a context as wide as x", (x, draw.normal(2, m, d_model)), **wide)
+    yield Case("a context of the shape of x", (x, draw.normal(2, n, d_model)), **wide)
     large = layer(draw, d_model, d_context, 3, scale=1e25)
     yield Case("scores 10^25 times larger", (x, context), gradient=False, **large)
     mask = draw.mask(2, n, m)

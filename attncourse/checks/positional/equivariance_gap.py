@@ -66,6 +66,9 @@ def cases(draw):
     yield Case("a layer that is off by a hundredth", (out, moved, order))
     almost = (1 + 1e-7) * out[:, order]
     yield Case("a layer that is off by a ten millionth", (out, almost, order))
+    many, noise = out[:1].repeat(64, 1, 1), 1e-8 * draw.normal(64, n, d)
+    nearly = many, many[:, order] + noise, order
+    yield Case("64 layers that are off by a hundred millionth", nearly)
     yield Case("outputs that are ten times as large", (out, 10 * other, order))
     yield Case("outputs a million times smaller", (1e-6 * out, 1e-6 * other, order))
     yield Case("outputs around 1e-12", (1e-12 * out, 1e-12 * other, order))

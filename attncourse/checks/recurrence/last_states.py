@@ -47,6 +47,8 @@ def cases(draw):
     yield Case("no padding", (states, torch.full((5,), n)))
     yield Case("nothing but padding", (states, torch.zeros(5, dtype=torch.int64)))
     yield Case("nothing but padding, without a batch", (states[0], torch.tensor(0)))
+    still = states * (torch.arange(n) % 2)[:, None]
+    yield Case("every other state is zero", (still, lengths))
     yield Case("one token", (states[:, :1], torch.tensor([1, 0, 1, 1, 0])))
     yield Case("a batch of 5, width 1", (states[..., :1], lengths))
     yield Case("a batch of 1", (states[:1], lengths[:1]))

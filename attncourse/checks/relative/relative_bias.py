@@ -63,7 +63,12 @@ def cases(draw):
     # the same lengths, so that what is kept of them shows
     no_cache, more = draw.normal(2, heads, n, n), draw.normal(24, heads, n, n)
     yield Case(f"no cache, heads={heads}, n=m={n}", (no_cache,), longer=(more,), **made)
-    yield Case(f"one query at the end of m={m}", (scores[:, :, :1],), **made)
+    end = scores[:, :, :1]
+    yield Case(f"one query at the end of m={m}", (end,), before=(scores,), **made)
+    more_keys = draw.normal(2, heads, n, m + 2)
+    yield Case(f"as many queries, two keys more, {sizes}", (more_keys,), before=(scores,), **made)
+    fewer_keys = scores[..., 2:]
+    yield Case(f"as many queries, two keys fewer, {sizes}", (fewer_keys,), before=(scores,), **made)
     yield Case("one query and one key", (scores[:, :, :1, :1],), **made)
     yield Case("one query, m=8200", (draw.normal(heads, 1, 8200),), **made)
     # all three axes alike

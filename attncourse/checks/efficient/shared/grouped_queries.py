@@ -76,6 +76,9 @@ WRONG = spoiled(MEAN) | {does: attentions.WRONG[does] for does in SAME} | {
     "cannot share: it wants a group for each head": (SPREAD, "x"),
     "knows no number of groups but two": (SPREAD, "x.repeat_interleave(heads // 2, dim=-3)"),
     "knows no group but those of two heads": (SPREAD, "x.repeat_interleave(2, dim=-3)"),
+    "knows no group of more than two heads": (
+        SPREAD, "x[..., (torch.arange(heads) // min(2, heads // x.shape[-3]))"
+        ".clamp(max=x.shape[-3] - 1), :, :]"),
     "knows no group but those of three heads": (SPREAD, "x.repeat_interleave(3, dim=-3)"),
     "shares the keys, and gives the values in turn": (
         START, f"{START}\n    v = torch.cat([v] * (heads // v.shape[-3]), dim=-3)"),

@@ -1,0 +1,91 @@
+"""Answers that no single known mistake accounts for."""
+
+import pytest
+import torch
+
+from attncourse.checks import exercise, variants
+from attncourse.checks.exercise import Mutant
+from attncourse.checks.observation import MAX_STEPS
+from attncourse.checks.verdict import judge, local
+
+
+def pooled(x, query, lengths):
+    """Wrong twice: the scores are not scaled, and the last word is cut off."""
+    words = torch.arange(x.shape[1], device=x.device) < lengths[:, None] - 1
+    scores = torch.einsum("bnd,d->bn", x, query).masked_fill(~words, -torch.inf)
+    weights = scores.softmax(-1).masked_fill(~words.any(-1, keepdim=True), 0.0)
+    return torch.einsum("bn,bnd->bd", weights, x)
+
+
+def total(x):
+    return x.sum() / 2
+
+
+def judged(name, answer, forbidden=None):
+    return judge(exercise(name), local(answer), seed=0, forbidden=forbidden)
+
+
+def test_two_mistakes_at_once_are_both_named():
+    found = judged("attention_pool", pooled)
+    first, second = "the scores are not scaled: divide by sqrt(d)", "the last word is cut off"
+    assert found.status == "wrong"
+    assert found.hint.startswith(f"there are two mistakes. First: {first}. Second: {second}")
+
+
+def test_what_cannot_be_changed_twice_is_no_pair():
+    edits = [("x.sum()", "x.mean()"), ("x.sum()", "x"), ("/ 2", "/ 3"), (" / 2", "** 3.")]
+    known = [Mutant(variants.edited(total, *edit), str(edit)) for edit in edits]
+    rest = [
+        Mutant(total, "another program"),
+        Mutant(variants.edited(total, "2", "4"), str(edits[0])),
+    ]
+    made = [pair.function(torch.ones(4)) for pair in variants.pairs(known + rest)]
+    assert [float(one.sum()) for one in made] == pytest.approx([1 / 3, 1, 4 / 3, 4, 1])
+
+
+def test_an_answer_that_is_right_without_a_batch_only_is_told_so():
+    def rank_for_share(weights, share):
+        squares = torch.linalg.svdvals(weights).square()
+        held = squares.cumsum(-1) / squares.sum()
+        return 1 + (held < share).sum(-1).clamp(max=squares.shape[-1] - 1)
+
+    assert (
+        "is something taken over the whole batch?" in judged("rank_for_share", rank_for_share).hint
+    )
+
+
+def test_an_answer_that_counts_axes_from_the_front_hears_where_it_is_right():
+    def distance_attention(q, k, v, mask=None):
+        distances = (q.unsqueeze(1) - k.unsqueeze(0)).square().sum(-1)
+        scores = -distances / (2 * q.shape[-1] ** 0.5)
+        scores = scores if mask is None else scores.masked_fill(~mask, -torch.inf)
+        return scores.softmax(-1) @ v
+
+    found = judged("distance_attention", distance_attention)
+    assert found.hint.startswith("leading axes: with 0 it is right, with 1 or 2")
+    assert "RuntimeError" in found.evidence
+
+
+def test_a_result_that_is_far_too_large_is_not_read():
+    def band_mask(n, m, width, causal=False):
+        return torch.zeros(4000, 4000)
+
+    assert judged("band_mask", band_mask).hint == (
+        "the result is far too large: its shape is (4000, 4000)"
+    )
+
+
+def test_a_long_test_passes_and_an_endless_one_does_not():
+    one = exercise("test_encoding")
+
+    def long(encoding):
+        for _ in range(3 * MAX_STEPS):
+            pass
+        one.valid_answers[0](encoding)
+
+    def endless(encoding):
+        while True:
+            pass
+
+    assert judged("test_encoding", long, forbidden=()).status == "passed"
+    assert judged("test_encoding", endless).status == "too slow"
