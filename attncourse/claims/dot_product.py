@@ -97,8 +97,7 @@ def output_is_a_mean(g):
 
 def weights_cost(n: int, d: int) -> tuple[Cost, Cost]:
     """Dot-product and additive weights of n queries on n keys of width d; hidden = d."""
-    x, w_v = torch.empty(n, d, device="meta"), torch.empty(d, device="meta")
-    w = torch.empty(d, d, device="meta")
+    x, w, w_v = (torch.empty(*shape, device="meta") for shape in ((n, d), (d, d), (d,)))
     return count(attention_weights, x, x), count(additive_weights, x, x, w, w, w_v)
 
 
