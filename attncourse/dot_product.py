@@ -51,9 +51,10 @@ def additive_weights(
     w_v: Float[Tensor, "hidden"],
     mask: Bool[Tensor, "*#batch #n #m"] | None = None,
 ) -> Float[Tensor, "*batch n m"]:
-    """Weights from a small network's score of each pair, $\\tanh(q W_q + k W_k) w_v$, in rows.
+    """How much each query attends to each key, by the scores of a small network.
 
-    Builds n x m x hidden numbers on the way. Source: Bahdanau et al. (2015), appendix A.1.2.
+    Makes n x m x hidden numbers on the way.
+    Source: Bahdanau et al. (2015), appendix A.1.2.
     """
     q, k = q @ w_q, k @ w_k
     return masked_softmax(torch.tanh(q[..., :, None, :] + k[..., None, :, :]) @ w_v, mask)
@@ -66,7 +67,7 @@ def masked_softmax(
     """Softmax over the keys that the mask allows; a row that allows none is zeros."""
     if mask is None:
         return scores.softmax(dim=-1)
-    # a row of nothing but -inf leaves the softmax as NaN: the second fill makes it zeros
+    # a row of nothing but -inf gives NaN: the second fill makes it zeros
     return scores.masked_fill(~mask, -torch.inf).softmax(dim=-1).masked_fill(~mask, 0.0)
 
 
@@ -81,6 +82,7 @@ def causal_mask(n: int, device: torch.device | str | None = None) -> Bool[Tensor
 @shaped
 def padding_mask(lengths: Int[Tensor, "*batch"], n: int) -> Bool[Tensor, "*batch 1 n"]:
     """True at the keys that are words, not padding: the first `lengths` of `n` keys."""
-    if not lengths.is_meta and lengths.numel() and not 0 <= lengths.min() <= lengths.max() <= n:
+    known = not lengths.is_meta and lengths.numel() > 0
+    if known and not 0 <= lengths.min() <= lengths.max() <= n:
         raise ValueError(f"lengths={lengths.tolist()} do not lie between 0 and n={n}")
     return torch.arange(n, device=lengths.device) < lengths[..., None, None]

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.func import jacrev, vmap
 
-from attncourse.claims import Measured, about, above, at_most, below, claim, exactly
+from attncourse.claims import Measured, about, above, at_most, below, between, claim, exactly
 from attncourse.cost import Cost, count, time_ratio
 from attncourse.dot_product import (
     additive_weights,
@@ -17,8 +17,8 @@ from attncourse.dot_product import (
     masked_softmax,
 )
 
-VASWANI = "Vaswani et al. (2017)"
-WIDTHS = (4, 16, 64, 256, 1024)
+VASWANI, BAHDANAU = "Vaswani et al. (2017)", "Bahdanau et al. (2015)"
+WIDTHS, LENGTHS = (4, 16, 64, 256, 1024), (1, 2, 4, 8, 16, 32)
 
 
 def normal(g: torch.Generator, *shape: int) -> Tensor:
@@ -26,31 +26,61 @@ def normal(g: torch.Generator, *shape: int) -> Tensor:
     return torch.randn(shape, generator=g, device=g.device)
 
 
+def rounding(m: int, of: Tensor):
+    """What is expected of a difference that only rounding makes, in a sum of m numbers."""
+    return at_most(m * torch.finfo(of.dtype).eps, "rounding")
+
+
+def lost_in_one_state(g: torch.Generator, n: int) -> float:
+    """The share of the variance of n words of width 8 that one state of width 8 cannot hold."""
+    sentences = normal(g, 16384, 8 * n)
+    held = torch.linalg.eigvalsh(sentences.mT @ sentences)
+    return 1 - (held[-8:].sum() / held.sum()).item()
+
+
+def lost_in_attention(g: torch.Generator, n: int) -> float:
+    """The same share where each of n queries asks the n words for one of them."""
+    words, places = normal(g, n, 8), torch.eye(n, device=g.device)
+    read = attention(40 * n**0.5 * places, places, words)
+    return ((read - words).square().sum() / words.square().sum()).item()
+
+
+@claim(
+    r"Of $n$ independent words of width 8, the best linear encoder into one state of width 8, with "
+    r"the best linear decoder, loses the share $1 - 1/n$ of the variance. Attention over the $n$ "
+    "words, asked for one of them at a time, loses less than a millionth.",
+    source=f"principal components of equal variance; the bottleneck: {BAHDANAU}, section 1",
+)
+def one_state_is_a_bottleneck(g):
+    rows: dict = {
+        f"lost in one state, {n} words": (lost_in_one_state(g, n), about(1 - 1 / n, 0.02))
+        for n in LENGTHS[1::2]
+    }
+    asked = [lost_in_attention(g, n) for n in LENGTHS]
+    return Measured(rows | {"lost by attention, any length": (asked, below(1e-6))})
+
+
 @claim(
     "With 64 queries on 64 keys, the weights of each query sum to 1 over the keys, whether the "
     "scores are moderate or 60 times as large. The weights of each key over the queries do not: "
-    "the sums range from below 0.9 to above 1.1.",
+    "these sums range from below 0.9 to above 1.1.",
     source=f"{VASWANI}, eq. 1",
 )
 def rows_sum_to_one(g):
     m = 64
     q, k = normal(g, m, 16), normal(g, m, 16)
     both = torch.stack([attention_weights(length * q, k) for length in (1, 60)])
-    over_keys = (both.sum(-1) - 1).abs().max().item()
     over_queries = both[0].sum(-2)
-    rounding = at_most(m * torch.finfo(both.dtype).eps, "rounding")
-    return Measured(
-        {
-            "sums over the keys, off 1 by": (over_keys, rounding),
-            "smallest sum over the queries": (over_queries.min().item(), below(0.9)),
-            "largest": (over_queries.max().item(), above(1.1)),
-        }
-    )
+    return Measured({
+        "sums over the keys, off 1 by": ((both.sum(-1) - 1).abs().max().item(), rounding(m, q)),
+        "smallest sum over the queries": (over_queries.min().item(), below(0.9)),
+        "largest": (over_queries.max().item(), above(1.1)),
+    })  # fmt: skip
 
 
 @claim(
-    "The output is a mean: map every value x to x A + b, and every output is mapped in the same "
-    "way; and no coordinate of an output lies beyond the values.",
+    "The output is a mean: if every value $x$ is mapped to $xA + b$, every output is mapped in the "
+    "same way, and no component of an output lies outside the range of the values.",
     source=f"{VASWANI}, eq. 1",
 )
 def output_is_a_mean(g):
@@ -58,78 +88,39 @@ def output_is_a_mean(g):
     a, b = normal(g, 8, 5), 100 * normal(g, 5)
     out, mapped = attention(q, k, v), attention(q, k, v @ a + b)
     difference = ((mapped - (out @ a + b)).abs().max() / mapped.abs().max()).item()
-    beyond = torch.maximum(out - v.amax(-2), v.amin(-2) - out).max().item()
-    rounding = 24 * torch.finfo(v.dtype).eps
-    return Measured(
-        {
-            "mapped before or after, apart by": difference,
-            "beyond the values by (below 0: within)": beyond,
-        },
-        f"at most rounding, {rounding:.1g}, both",
-        difference <= rounding and beyond <= rounding * v.abs().max().item(),
-    )
-
-
-@claim(
-    "exp(s) / sum of exp(s), computed in float32 as it stands, gives NaN for every row with a "
-    "score above 88.8; the course's softmax is right in every row.",
-    source="range of float32: log of its largest number is 88.7",
-)
-def softmax_needs_the_largest_subtracted(g):
-    m = 8
-    s = 60 * normal(g, 256, m)
-    large = s.amax(-1) > 88.8
-    nan = (s.exp() / s.exp().sum(-1, keepdim=True)).isnan().any(-1)
-    wrong = (masked_softmax(s) - s.double().softmax(-1)).abs().max().item()
-    return Measured(
-        {"rows with NaN": nan.sum().item(), "above 88.8": large.sum().item(), "error": wrong},
-        "NaN in each row above; rounding",
-        bool(large.any() and nan[large].all()) and wrong <= m * torch.finfo(s.dtype).eps,
-    )
+    beyond = torch.maximum(out - v.amax(-2), v.amin(-2) - out).max() / v.abs().max()
+    return Measured({
+        "mapped before or after, apart by": (difference, rounding(24, v)),
+        "beyond the values by (below 0: within)": (beyond.item(), rounding(24, v)),
+    })  # fmt: skip
 
 
 def weights_cost(n: int, d: int) -> tuple[Cost, Cost]:
     """Dot-product and additive weights of n queries on n keys of width d; hidden = d."""
-    x, w_v = torch.empty(n, d, device="meta"), torch.empty(d, device="meta")
-    w = torch.empty(d, d, device="meta")
+    x, w, w_v = (torch.empty(*shape, device="meta") for shape in ((n, d), (d, d), (d,)))
     return count(attention_weights, x, x), count(additive_weights, x, x, w, w, w_v)
 
 
-def additive_over_dot(of: str) -> dict[tuple[int, int], float]:
-    """How many times as much the additive weights cost, for several (n, d)."""
-    sizes = [(64, 64), (512, 64), (4096, 64), (256, 16)]
-    costs = {size: weights_cost(*size) for size in sizes}
-    return {size: getattr(add, of) / getattr(dot, of) for size, (dot, add) in costs.items()}
-
-
 @claim(
-    "With hidden = d_k and n queries on n keys, the matrix products of additive scores take "
-    "1 + 2 d_k / n times the operations of the dot products: hardly more, if n is much larger "
-    "than 2 d_k.",
-    source=f"{VASWANI}, section 3.2.1; Bahdanau et al. (2015), appendix A.1.2",
-)
-def additive_products_cost_the_same(g):
-    ratios = additive_over_dot("flops")
-    measured = {f"at n = {n}, d_k = {d}": ratio for (n, d), ratio in ratios.items()}
-    holds = all(ratio == 1 + 2 * d / n for (n, d), ratio in ratios.items())
-    return Measured(measured, "exactly 1 + 2 d_k / n", holds)
-
-
-@claim(
-    "The largest tensor on the way to additive weights has hidden times the elements of the "
-    "largest on the way to dot-product weights.",
-    source=f"{VASWANI}, section 3.2.1 (there: more space-efficient in practice)",
+    "With hidden = $d_k$ and $n$ queries on $n$ keys, the matrix products of additive scores take "
+    "only $1 + 2 d_k / n$ times the operations of the dot products. But the largest tensor on the "
+    "way has `hidden` times as many elements.",
+    source=f"{VASWANI}, section 3.2.1; {BAHDANAU}, appendix A.1.2",
 )
 def additive_holds_hidden_times_more(g):
-    ratios = additive_over_dot("largest")
-    measured = {f"at n = {n}, hidden = {d}": ratio for (n, d), ratio in ratios.items()}
-    return Measured(measured, "exactly hidden", all(r == d for (_, d), r in ratios.items()))
+    rows = {}
+    for n, d in ((64, 64), (512, 64), (160, 16)):
+        dot, additive = weights_cost(n, d)
+        size = f"$n = {n}$, hidden = {d}"
+        rows[f"operations, {size}"] = additive.flops / dot.flops, exactly(1 + 2 * d / n)
+        rows[f"elements, {size}"] = additive.largest / dot.largest, exactly(d)
+    return Measured(rows)
 
 
 @claim(
-    "On a CPU, additive weights of 256 queries on 256 keys (d_k = hidden = 64) take more than "
-    "twice as long as dot-product weights, even with the tanh left out; the tanh alone makes them "
-    "take more than 1.5 times as long.",
+    "On a CPU, additive weights of 256 queries on 256 keys ($d_k$ = hidden = 64) take more than "
+    "twice as long as dot-product weights, even with the tanh left out; and the tanh more than "
+    "doubles their time again.",
     source=f"{VASWANI}, section 3.2.1; the part of the tanh is our own measurement",
 )
 def dot_product_is_faster(g):
@@ -141,11 +132,11 @@ def dot_product_is_faster(g):
 
     bare = time_ratio(without_tanh, lambda: attention_weights(q, k))
     tanh = time_ratio(lambda: additive_weights(q, k, w_q, w_k, w_v), without_tanh)
-    return Measured(
-        {"additive / dot product": tanh * bare, "without the tanh": bare, "with / without": tanh},
-        "the last two over 2 and over 1.5",
-        bare > 2 and tanh > 1.5,
-    )
+    return Measured({
+        "time of additive / of dot product": (tanh * bare, above(4)),
+        "the same without the tanh": (bare, above(2)),
+        "additive with the tanh / without": (tanh, above(2)),
+    })  # fmt: skip
 
 
 @claim(
@@ -165,57 +156,49 @@ def variance_is_d_k(g):
     # the variance of a sample variance, where the fourth moment of q·k is (3 + 6 / d_k) d_k^2
     error = math.sqrt((2 + 6 / WIDTHS[0]) / pairs)
     one = about(1, 5 * error, "5 standard errors")
-    return Measured(
-        {
-            "variance of $q \\cdot k$ divided by $d_k$": (raw, one),
-            "variance of the scores": (scaled, one),
-        }
-    )
+    return Measured({
+        r"variance of $q \cdot k$, divided by $d_k$": (raw, one),
+        "variance of the scores": (scaled, one),
+    })  # fmt: skip
 
 
 @claim(
-    "Among 512 independent tokens with q = k = x, a token's weight on itself is on average below "
-    "0.2 at d_k = 16, over half at 64, and over 0.99 at 256.",
-    source="the scaled score of a vector of variance 1 with itself is √d_k on average",
+    "Among 512 independent tokens with $q = k = x$, a token's weight on itself is on average below "
+    "0.2 at $d_k = 16$, over half at 64, and over 0.99 at 256.",
+    source=r"the scaled score of a vector of variance 1 with itself is $\sqrt{d_k}$ on average",
 )
 def tokens_attend_to_themselves(g):
     own = {}
-    for d in (16, 64, 256):
+    for d, stated in ((16, below(0.2)), (64, above(0.5)), (256, above(0.99))):
         x = normal(g, 512, d)
-        own[d] = attention_weights(x, x).diagonal().mean().item()
-    return Measured(
-        {f"at d_k = {d}": weight for d, weight in own.items()},
-        "below 0.2, over 1/2, over 0.99",
-        own[16] < 0.2 and own[64] > 0.5 and own[256] > 0.99,
-    )
+        weight = attention_weights(x, x).diagonal().mean().item()
+        own[f"weight on itself, $d_k = {d}$"] = weight, stated
+    return Measured(own)
 
 
 @claim(
-    "Make q and k 8 times as long, and the scores of dot products differ 64 times as much. "
-    "Additive scores never differ by more than 2 Σ|w_v|, however long q and k are.",
-    source="|tanh| < 1",
+    r"From $d_k = 16$ to 1024, the variance of unscaled dot products within a row grows 64-fold. "
+    r"That of additive scores stays below 1, if the entries of $w_v$ have variance 1/hidden and "
+    r"those of $W_q$ and $W_k$ variance $1/d_k$. And with $q$ and $k$ 64 times as long, no two "
+    r"additive scores of a row differ by more than $2 \sum |w_v|$.",
+    source=r"$|\tanh| < 1$",
 )
 def additive_scores_are_bounded(g):
-    q, k, w_q, w_k, w_v = (
-        normal(g, *shape).double() for shape in [(32, 64)] * 2 + [(64, 64)] * 2 + [(64,)]
-    )
-    w_q, w_k, w_v = w_q / 8, w_k / 8, w_v / 8
-
-    def score_range(weights):
-        # the log of a ratio of weights is the difference of two scores
-        return (weights.amax(-1) / weights.amin(-1)).log().max().item()
-
-    bound = 2 * w_v.abs().sum().item()
-    growth = score_range(attention_weights(8 * q, 8 * k)) / score_range(attention_weights(q, k))
-    shares = {}
-    for c in (1, 8, 64):
-        w = additive_weights(c * q, c * k, w_q, w_k, w_v)
-        shares[f"additive / bound, {c} times as long"] = score_range(w) / bound
-    return Measured(
-        {"growth for dot products": growth} | shares,
-        "64 within 1 %; at most 1",
-        abs(growth / 64 - 1) < 0.01 and max(shares.values()) <= 1,
-    )
+    dots, additive, shares = [], [], []
+    for d in (16, 1024):
+        q, k = normal(g, 2, 64, d).double()
+        net = [normal(g, *shape).double() / d**0.5 for shape in ((d, d), (d, d), (d,))]
+        # the logarithms of a row of weights are its scores, shifted
+        dots.append(attention_weights(q * d**0.5, k).log().var(-1).mean().item())
+        additive.append(additive_weights(q, k, *net).log().var(-1).mean().item())
+        logs = additive_weights(64 * q, 64 * k, *net).log()
+        spread = (logs.amax(-1) - logs.amin(-1)).max()
+        shares.append((spread / (2 * net[-1].abs().sum())).item())
+    return Measured({
+        "dot products: variance at 1024 / at 16": (dots[1] / dots[0], between(45, 90)),
+        "additive scores: variance at 16 and 1024": (additive, below(1)),
+        r"largest difference / $2 \sum |w_v|$": (shares, at_most(1)),
+    })  # fmt: skip
 
 
 def sample(g: torch.Generator, d: int, scaled: bool) -> tuple[Tensor, Tensor]:
@@ -227,7 +210,7 @@ def sample(g: torch.Generator, d: int, scaled: bool) -> tuple[Tensor, Tensor]:
 
 @claim(
     "Without the division, the share of rows in which one of 64 keys takes more than 0.99 of the "
-    "weight grows from under 1/20 at d_k = 4 to over 1/2 at 1024; with it, there is no such row.",
+    "weight grows from under 1/20 at $d_k = 4$ to over 1/2 at 1024; with it, there is no such row.",
     source=f"{VASWANI}, section 3.2.1 (there a suspicion)",
 )
 def one_key_takes_all_unscaled(g):
@@ -235,40 +218,37 @@ def one_key_takes_all_unscaled(g):
         [(attention_weights(*sample(g, d, by)).amax(-1) > 0.99).float().mean().item() for d in ds]
         for by, ds in ((False, (4, 1024)), (True, WIDTHS))
     )
-    return Measured(
-        {"unscaled at d_k = 4": raw[0], "at 1024": raw[1], "scaled, at any width": max(scaled)},
-        "under 1/20, over 1/2, exactly 0",
-        raw[0] < 0.05 and raw[1] > 0.5 and max(scaled) == 0,
-    )
+    return Measured({
+        "share of rows unscaled, $d_k = 4$": (raw[0], below(0.05)),
+        "unscaled, $d_k = 1024$": (raw[1], above(0.5)),
+        "scaled, at any width": (scaled, exactly(0)),
+    })  # fmt: skip
 
 
 def mean_jacobian_norm(g: torch.Generator, d: int, scaled: bool) -> float:
     """The mean Frobenius norm, over 1024 rows w, of the softmax's Jacobian diag(w) - w w^T."""
     w = attention_weights(*sample(g, d, scaled))
-    return (
-        torch.linalg.matrix_norm(w.diag_embed() - w[..., :, None] * w[..., None, :]).mean().item()
-    )
+    jacobian = w.diag_embed() - w[..., :, None] * w[..., None, :]
+    return torch.linalg.matrix_norm(jacobian).mean().item()
 
 
 @claim(
     "Over 64 keys and without the division, the softmax's Jacobian has on average less than half "
-    "the Frobenius norm at d_k = 1024 that it has at d_k = 4; with it, the norm differs by less "
-    "than a fifth between any two d_k from 4 to 1024.",
+    "the Frobenius norm at $d_k = 1024$ that it has at $d_k = 4$; with it, the norm differs by "
+    "less than a fifth between any two widths from 4 to 1024.",
     source=f"{VASWANI}, section 3.2.1 (there a suspicion)",
 )
 def jacobian_collapses_unscaled(g):
     small, large = (mean_jacobian_norm(g, d, scaled=False) for d in (4, 1024))
     scaled = [mean_jacobian_norm(g, d, scaled=True) for d in WIDTHS]
-    level = max(scaled) / min(scaled)
-    return Measured(
-        {"unscaled at d_k = 4": small, "at 1024": large, "scaled, largest / smallest": level},
-        "a ratio below 1/2; below 1.2",
-        large < small / 2 and level < 1.2,
-    )
+    return Measured({
+        "unscaled: norm at 1024 / at 4": (large / small, below(0.5)),
+        "scaled: largest norm / smallest": (max(scaled) / min(scaled), below(1.2)),
+    })  # fmt: skip
 
 
 def gradients(g: torch.Generator, d: int, scaled: bool) -> Tensor:
-    """The norm of the derivative of each row of weights in its query, for 1024 rows."""
+    """The norm of the derivative of each row of weights with respect to its query, 1024 rows."""
     by_query = vmap(jacrev(lambda q, k: attention_weights(q[None], k)[0]), (0, None))
     rows = [by_query(q, k) for q, k in zip(*sample(g, d, scaled), strict=True)]
     norms = torch.stack([torch.linalg.matrix_norm(one) for one in rows])
@@ -277,67 +257,91 @@ def gradients(g: torch.Generator, d: int, scaled: bool) -> Tensor:
 
 
 @claim(
-    "Without the division, from d_k = 4 to 1024 the median over the rows of the gradient's norm "
-    "|∂w/∂q| falls to less than a fifth, while its mean more than doubles; with it, both change "
-    "by less than a third.",
+    r"Without the division, from $d_k = 4$ to 1024 the median over the rows of the gradient's norm "
+    r"$\|\partial w / \partial q\|$ falls to less than a fifth, while its mean more than doubles; "
+    "with the division, both change by less than a third.",
     source="our own measurement",
 )
 def most_rows_pass_no_gradient(g):
-    ratios = {}
-    for name, scaled in (("unscaled", False), ("scaled", True)):
+    ratios = []
+    for scaled in (False, True):
         small, large = (gradients(g, d, scaled) for d in (4, 1024))
-        ratios[f"{name}, ratio of medians"] = (large.median() / small.median()).item()
-        ratios[f"{name}, of means"] = (large.mean() / small.mean()).item()
-    median, mean, *level = ratios.values()
-    return Measured(
-        ratios,
-        "below 1/5; over 2; from 3/4 to 4/3 both",
-        median < 0.2 and mean > 2 and all(3 / 4 < one < 4 / 3 for one in level),
-    )
+        ratios += [(large.median() / small.median()).item(), (large.mean() / small.mean()).item()]
+    return Measured({
+        "unscaled: median at 1024 / at 4": (ratios[0], below(0.2)),
+        "unscaled: mean at 1024 / at 4": (ratios[1], above(2)),
+        "scaled: the same two": (ratios[2:], between(0.75, 4 / 3)),
+    })  # fmt: skip
 
 
 @claim(
-    "Where half of 64 keys are forbidden, filling in a score of 0 leaves them over a quarter of "
-    "the weight on average. The course's mask leaves none, and the other keys get what they would "
-    "get if the forbidden ones did not exist.",
-    source=f"{VASWANI}, section 3.2.3",
+    r"If each component of $q$ has the correlation 1/2 with the same component of $k$, the score "
+    r"$q \cdot k / \sqrt{d_k}$ has the mean $\sqrt{d_k} / 2$: 1 at $d_k = 4$, and 16 at 1024. "
+    r"Divided by $d_k$ instead, its mean is 1/2 at any width.",
+    source="Yang et al. (2022), definition 4.1",
 )
-def zero_is_no_mask(g):
-    q, k = normal(g, 256, 16), normal(g, 64, 16)
-    mask = (torch.arange(64, device=g.device) < 32)[None]
-    zeros = (q @ k.mT / 16**0.5).masked_fill(~mask, 0).softmax(-1)[:, 32:].sum(-1).mean().item()
-    w = attention_weights(q, k, mask)
-    left = w[:, 32:].sum(-1).max().item()
-    difference = (w[:, :32] - attention_weights(q, k[:32])).abs().max().item()
-    return Measured(
-        {"weight left by 0": zeros, "by the mask": left, "apart from 32 keys alone": difference},
-        "over 1/4; exactly 0; rounding",
-        zeros > 0.25 and left == 0 and difference <= 64 * torch.finfo(w.dtype).eps,
-    )
+def aligned_scores_outgrow_the_root(g):
+    means, pairs = {}, 4096
+    for d in WIDTHS:
+        keys = normal(g, pairs, 2, d)
+        q = keys[:, :1] / 2 + 0.75**0.5 * normal(g, pairs, 1, d)
+        logs = attention_weights(q, keys).log()
+        # the second key has nothing to do with the query: its score has the mean 0
+        means[d] = (logs[..., 0] - logs[..., 1]).mean().item()
+    return Measured({
+        r"mean score, $d_k = 4$": (means[4], about(1, 0.12)),
+        r"$d_k = 1024$": (means[1024], about(16, 0.12)),
+        r"divided by $d_k$, any width": ([means[d] / d**0.5 for d in WIDTHS], about(0.5, 0.06)),
+    })  # fmt: skip
 
 
 @claim(
-    "In float32, a fill of -1e9 gives a forbidden key a weight of exactly 0 beside scores of "
-    "variance 1. In a row that allows no key, the forbidden keys get the whole weight. In a row "
-    "that allows one of 8, with scores of the size 1e10, they do in more than a quarter of cases.",
-    source="-1e9 is a number like any other",
+    r"With QK-norm, the weights of 256 queries on 64 keys stay the same when queries and keys "
+    r"become 16 times as long, and two scores differ by at most $2 \sqrt{d_k}$. Without it, one "
+    "key then takes over 0.99 of the weight in more than 4 of 5 rows.",
+    source="Henry et al. (2020); Dehghani et al. (2023)",
+)
+def qk_norm_bounds_the_scores(g):
+    q, k = normal(g, 256, 64), normal(g, 64, 64)
+    taken = (attention_weights(16 * q, 16 * k).amax(-1) > 0.99).float().mean().item()
+    one, long = (
+        attention_weights(*(torch.rms_norm(c * x, x.shape[-1:]) for x in (q, k))) for c in (1, 16)
+    )
+    apart = (one.log().amax(-1) - one.log().amin(-1)).max().item() / (2 * 64**0.5)
+    return Measured({
+        "rows with a weight over 0.99, without": (taken, above(0.8)),
+        "weights with it, apart by": ((one - long).abs().max().item(), rounding(64, q)),
+        r"largest difference / $2 \sqrt{d_k}$": (apart, at_most(1)),
+    })  # fmt: skip
+
+
+@claim(
+    "Forbid 7 of 8 keys by filling in a score. With 0, they keep over half of the weight on "
+    r"average. With $-10^9$, they keep none next to scores of variance 1, but all of it in a row "
+    r"that allows no key, and over a quarter next to scores of the size $10^{10}$. The course's "
+    "mask leaves them none in any of these cases.",
+    source=f"{VASWANI}, section 3.2.3 (there $-\\infty$)",
 )
 def finite_fill_is_not_enough(g):
-    scores = normal(g, 256, 8)
-    keys = torch.arange(8, device=g.device)
-    cases = {"moderate scores": (1, 1), "no key allowed": (1, 0), "scores of 1e10": (1e10, 1)}
-    left = {}
-    for name, (size, allowed) in cases.items():
-        w = (size * scores).masked_fill(keys >= allowed, -1e9).softmax(-1)
-        left[f"weight of the forbidden keys, {name}"] = w[:, allowed:].sum(-1).mean().item()
-    moderate, empty, large = left.values()
-    holds = moderate == 0 and abs(empty - 1) < 1e-6 and large > 0.25
-    return Measured(left, "exactly 0; 1; over 1/4", holds)
+    scores, keys = normal(g, 256, 8), torch.arange(8, device=g.device)
+    cases = {
+        "0, scores of variance 1": (0, 1, 1, above(0.5)),
+        "$-10^9$, scores of variance 1": (-1e9, 1, 1, exactly(0)),
+        "$-10^9$, no key allowed": (-1e9, 1, 0, about(1, 1e-6)),
+        "$-10^9$, scores of $10^{10}$": (-1e9, 1e10, 1, above(0.25)),
+    }
+    left, masked = {}, []
+    for name, (fill, size, allowed, stated) in cases.items():
+        s, mask = size * scores, (keys < allowed)[None]
+        w = s.masked_fill(~mask, fill).softmax(-1)
+        left[f"weight left by {name}"] = w[:, allowed:].sum(-1).mean().item(), stated
+        masked.append(masked_softmax(s, mask)[:, allowed:].sum(-1).max().item())
+    return Measured(left | {"weight left by the mask": (masked, exactly(0))})
 
 
 @claim(
-    "Under the causal mask, output i has a gradient in token j where j ≤ i, and a gradient of "
-    "exactly 0 where j > i.",
+    r"Under the causal mask, output $i$ has a gradient with respect to token $j$ where $j \le i$, "
+    "and a gradient of exactly 0 where $j > i$.",
     source=f"{VASWANI}, section 3.2.3",
 )
 def future_has_no_gradient(g):
@@ -345,11 +349,11 @@ def future_has_no_gradient(g):
     mask = causal_mask(n, g.device)
     jacobian = jacrev(lambda x: attention(x, x, x, mask))(normal(g, n, 4))
     reaches = (jacobian != 0).any(-1).any(1)
-    return Measured(
-        {"pairs (i, j) with a gradient": reaches.sum().item(), "of": n * n},
-        f"n(n+1)/2 = {n * (n + 1) // 2}, those with j ≤ i",
-        torch.equal(reaches, mask),
-    )
+    return Measured({
+        r"pairs with a gradient, $j \le i$": (
+            (reaches & mask).sum().item(), exactly(n * (n + 1) // 2, "$n(n+1)/2$")),
+        "$j > i$": ((reaches & ~mask).sum().item(), exactly(0)),
+    })  # fmt: skip
 
 
 def product_by_loops(a: Tensor, b: Tensor) -> tuple[Tensor, int]:
@@ -362,28 +366,27 @@ def product_by_loops(a: Tensor, b: Tensor) -> tuple[Tensor, int]:
 
 
 @claim(
-    "Attention of n queries on m keys by loops, where each multiplication and each addition of "
-    "the two matrix products is counted as it is made, takes 2 n m (d_k + d_v) of them; the "
+    "Attention of $n$ queries on $m$ keys by loops, where each multiplication and each addition of "
+    "the two matrix products is counted as it is made, takes $2 n m (d_k + d_v)$ of them; the "
     "counter of this page counts as many.",
-    source=f"{VASWANI}, table 1 (there O(n² d))",
+    source=f"{VASWANI}, table 1 (there $O(n^2 d)$)",
 )
 def operations_are_n_m_d(g):
     n, m, d_k, d_v = 3, 5, 4, 2
     q, k, v = normal(g, n, d_k), normal(g, m, d_k), normal(g, m, d_v)
     scores, first = product_by_loops(q, k.mT)
     out, second = product_by_loops((scores / d_k**0.5).softmax(-1), v)
-    difference = (out - attention(q, k, v)).abs().max().item()
-    counted = count(attention, q, k, v).flops
-    return Measured(
-        {"by loops": first + second, "by the counter": counted, "outputs apart by": difference},
-        f"2 · {n} · {m} · ({d_k} + {d_v}) = {2 * n * m * (d_k + d_v)} both; rounding",
-        first + second == counted == 2 * n * m * (d_k + d_v) and difference < 1e-5,
-    )
+    stated = exactly(2 * n * m * (d_k + d_v), f"$2 \\cdot {n} \\cdot {m} \\cdot ({d_k} + {d_v})$")
+    return Measured({
+        "operations by loops": (first + second, stated),
+        "by the counter": (count(attention, q, k, v).flops, stated),
+        "outputs apart by": ((out - attention(q, k, v)).abs().max().item(), below(1e-5)),
+    })  # fmt: skip
 
 
 @claim(
-    "With d_k = d_v = 64, doubling n multiplies both the operations and the elements of the "
-    "largest tensor by exactly 4, from n = 64 on.",
+    "With $d_k = d_v = 64$, doubling $n$ multiplies both the operations and the elements of the "
+    "largest tensor by exactly 4, from $n = 64$ on.",
     source=f"{VASWANI}, table 1",
 )
 def cost_is_quadratic(g):

@@ -16,11 +16,11 @@ exercise = Exercise(
     points=15,
     hints=(
         "This is attention with a single query, the same for every sequence; the positions are "
-        "both keys and values. A mean over positions would be the case of equal weights.",
+        "both keys and values. With equal weights it would be the mean over the positions.",
         "Scores x @ query / sqrt(d), of shape (batch, n). Compare the positions 0 to n-1 with "
-        "lengths[:, None] to see what is a word; fill the rest with -inf; softmax over the "
-        "positions; add up x times its weight. A length of 0 leaves no word, and the softmax NaN: "
-        "set the weights of padding to zero before they meet x.",
+        "lengths[:, None] to see what is a word; fill the rest with -inf; take the softmax over "
+        "the positions, and add up x times its weight. A length of 0 leaves no word, so the "
+        "softmax is NaN: set the weights of padding to zero before they meet x.",
         "words = torch.arange(n, device=x.device) < lengths[:, None], and "
         "scores.masked_fill(~words, -torch.inf).softmax(-1).masked_fill(~words, 0) are the weights",
     ),

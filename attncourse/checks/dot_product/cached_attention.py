@@ -16,8 +16,8 @@ exercise = Exercise(
     minutes=10,
     points=15,
     hints=(
-        "Ask the code for one new token, n = 1, with five keys in the cache. Which keys may it "
-        "see, and which does it see? Then try n = m: there the code is right.",
+        "Try the code on one new token, n = 1, with five keys. Which keys may it see, and which "
+        "does it see? Then try n = m, where the code is right.",
         "The n queries are the last of the m positions, so the first of them stands at m - n. The "
         "diagonal of the mask has to end in the lower right corner, and tril takes the number of "
         "the diagonal as `diagonal`: larger is further to the right.",

@@ -18,8 +18,8 @@ exercise = Exercise(
         "A key must pass two tests: it is not later than the query, and it is a word of its "
         "sentence. The first is the same for all sentences, the second for all queries.",
         "Number the positions once. Compared with themselves as a column they give the first test, "
-        "of shape (n, n). For the second, of shape (batch, 1, n), the lengths need two axes more. "
-        "Broadcasting makes the three axes when you join the tests.",
+        "of shape (n, n). For the second, of shape (batch, 1, n), the lengths need two more axes. "
+        "Broadcasting makes the three axes when you join the two tests.",
         "With j = torch.arange(n, device=lengths.device), the queries are j[:, None] and the "
         "lengths lengths[:, None, None]; & asks for both tests.",
     ),

@@ -19,12 +19,12 @@ exercise = Exercise(
     points=15,
     hints=(
         "Only the score is new. Write the squared distance of every query to every key as one "
-        "(n, m) matrix; all that follows is the chapter's attention.",
+        "(n, m) matrix; the rest is the chapter's attention.",
         "With shapes (..., n, 1, d_k) and (..., 1, m, d_k), the difference of queries and keys is "
         "(..., n, m, d_k). Square it, and sum over the last axis. Minus that, divided by "
         "2 sqrt(d_k), is the score; the masked softmax and the values come after.",
         "q[..., :, None, :] - k[..., None, :, :] is the difference, and 2 * q.shape[-1] ** 0.5 the "
-        "number to divide by, in brackets: a / 2 * b multiplies by b.",
+        "number to divide by. Put it in brackets, because a / 2 * b multiplies by b.",
     ),
     usual_hints={"loops": LOOP},
 )

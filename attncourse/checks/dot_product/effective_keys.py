@@ -15,11 +15,11 @@ exercise = Exercise(
     minutes=20,
     points=10,
     hints=(
-        "Entropy says how spread a row of weights is; its exponential says it in keys. Equal "
-        "weight on m keys must give m, all weight on one key must give 1.",
+        "The entropy says how spread out a row of weights is, and its exponential says so as a "
+        "number of keys. Equal weight on m keys must give m; all weight on one key must give 1.",
         "Sum -w log w over the last axis and take exp of the sum. The logarithm of 0 is not "
         "finite: torch.where puts a 1 there first (torch.special.xlogy knows the rule as well). A "
-        "row of nothing but zeros looks at no key: ask for that at the end, and give it 0.",
+        "row of zeros looks at no key: look for such rows at the end, and give them 0.",
         "(w * torch.where(w > 0, w, 1.0).log()).sum(-1) is minus the entropy, and (w > 0).any(-1) "
         "says whether a row has any weight",
     ),

@@ -9,34 +9,45 @@ def unscaled(q, k, mask=None):
     return (q @ k.mT).softmax(-1)
 
 
-def overflowing(scores, mask=None):
-    return scores.exp() / scores.exp().sum(-1, keepdim=True)
-
-
 def without_tanh(q, k, w_q, w_k, w_v):
     return (((q @ w_q)[:, None] + (k @ w_k)[None]) @ w_v).softmax(-1)
 
 
-def masked_with_zero(q, k, mask=None):
-    scores = q @ k.mT / q.shape[-1] ** 0.5
-    return (scores if mask is None else scores * mask).softmax(-1)
+def plain_mean(q, k, v):
+    return v.mean(-2, keepdim=True).expand_as(v)
 
 
-# each claim, but for the one about float32 alone, with a wrong function that it must notice
 FALSE_OF = {
+    "one_state_is_a_bottleneck": [
+        ("attention", plain_mean),
+        # a state that holds every word
+        ("lost_in_one_state", lambda g, n: 0.0),
+    ],
     "rows_sum_to_one": ("attention_weights", lambda q, k: attention_weights(k, q).mT),
     "output_is_a_mean": ("attention", lambda q, k, v: q @ k.mT @ v),
-    "softmax_needs_the_largest_subtracted": ("masked_softmax", overflowing),
-    "additive_products_cost_the_same": ("additive_weights", lambda q, k, *w: unscaled(q, k)),
     "additive_holds_hidden_times_more": ("additive_weights", lambda q, k, *w: unscaled(q, k)),
-    "dot_product_is_faster": ("attention_weights", lambda q, k: additive_weights(q, k, *SQUARE)),
+    "dot_product_is_faster": [
+        ("attention_weights", lambda q, k: additive_weights(q, k, *SQUARE)),
+        ("additive_weights", without_tanh),
+    ],
     "variance_is_d_k": ("attention_weights", unscaled),
     "tokens_attend_to_themselves": ("attention_weights", unscaled),
     "additive_scores_are_bounded": ("additive_weights", without_tanh),
     "one_key_takes_all_unscaled": ("attention_weights", unscaled),
     "jacobian_collapses_unscaled": ("attention_weights", unscaled),
     "most_rows_pass_no_gradient": ("attention_weights", unscaled),
-    "zero_is_no_mask": ("attention_weights", masked_with_zero),
+    "aligned_scores_outgrow_the_root": [
+        ("attention_weights", unscaled),
+        ("attention_weights", lambda q, k: attention_weights(q / q.shape[-1] ** 0.5, k)),
+    ],
+    "qk_norm_bounds_the_scores": [
+        ("attention_weights", unscaled),
+        ("torch.rms_norm", lambda x, shape: x),
+    ],
+    "finite_fill_is_not_enough": (
+        "masked_softmax",
+        lambda scores, mask: (scores * mask).softmax(-1),
+    ),
     "future_has_no_gradient": ("attention", lambda q, k, v, mask: attention(q, k, v)),
     "operations_are_n_m_d": ("attention", lambda q, k, v: unscaled(q, k) @ v),
     "cost_is_quadratic": ("attention", lambda q, k, v: q @ (k.mT @ v)),
