@@ -1,6 +1,5 @@
-"""The claims of the chapter multi_head."""
+"""Claims about one layer, and its heads."""
 
-import math
 from collections.abc import Callable
 from copy import deepcopy
 from typing import TypeVar
@@ -9,31 +8,15 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, jacrev
 
-from attncourse.claims import Measured, about, above, at_least, at_most, below, claim, exactly
+from attncourse.claims import Measured, about, above, at_least, at_most, claim, exactly
 from attncourse.cost import Cost, count
 from attncourse.dot_product import attention_weights, causal_mask, padding_mask
 from attncourse.multi_head import MultiHeadAttention, split_heads
 
 VASWANI = "Vaswani et al. (2017)"
-DONG = "Dong et al. (2021)"
 ELHAGE = "Elhage et al. (2021)"
 ROUNDING = at_most(1e-12, "rounding")
 Module = TypeVar("Module", bound=nn.Module)
-
-
-def normalised(x: Tensor) -> Tensor:
-    """LayerNorm without parameters: each row has mean 0 and variance 1."""
-    return nn.functional.layer_norm(x, x.shape[-1:])
-
-
-# what a stack makes of x at each of its parts
-STEPS = {
-    "attention alone": lambda x, part: part(x),
-    "LayerNorm": lambda x, part: normalised(part(x)),
-    "skip": lambda x, part: x + part(x),
-    "skip, LayerNorm after": lambda x, part: normalised(x + part(x)),
-    "skip, LayerNorm before": lambda x, part: x + part(normalised(x)),
-}
 
 
 def normal(g: torch.Generator, *shape: int) -> Tensor:
@@ -85,9 +68,13 @@ def one_head_cannot_subtract(g):
         best = mean @ torch.linalg.lstsq(mean, wanted).solution
         missed[larger] = ((best - wanted).norm() / wanted.norm()).item()
     least = min(missed, key=missed.__getitem__)
-    rows = {"two heads miss": (relative_error(two(x)[:, 0, :4], wanted), ROUNDING)}
-    rows["one head misses"] = missed[least], about(0.5**0.5, 0.02, r"$\sqrt{1/2}$")
-    return Measured(rows | {"its larger weight": (least, exactly(1))})
+    return Measured(
+        {
+            "two heads miss": (relative_error(two(x)[:, 0, :4], wanted), ROUNDING),
+            "one head misses": (missed[least], about(0.5**0.5, 0.02, r"$\sqrt{1/2}$")),
+            "its larger weight": (least, exactly(1)),
+        }
+    )
 
 
 def as_torch(layer: MultiHeadAttention, x: Tensor, y: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -110,17 +97,20 @@ def as_torch(layer: MultiHeadAttention, x: Tensor, y: Tensor, mask: Tensor | Non
     source=f"{VASWANI}, section 3.2.2; the biases are torch's",
 )
 def equals_torch(g):
-    ours, outs, grads = drawn(g, lambda: MultiHeadAttention(12, 3)).requires_grad_(), [], []
+    ours, outputs, gradients = drawn(g, lambda: MultiHeadAttention(12, 3)).requires_grad_(), [], []
     x, y = normal(g, 2, 7, 12).requires_grad_(), normal(g, 2, 5, 12).requires_grad_()
     mask = causal_mask(7, g.device) & padding_mask(torch.tensor([7, 4], device=g.device), 7)
     given, grad = [x, y, *ours.parameters()], normal(g, 2, 7, 12)
     for context, hidden in ((x, mask), (y, None)):
         both = ours(x, context, hidden), as_torch(ours, x, context, hidden)
-        outs.append(relative_error(*both))
         # y is no part of self-attention
         each = [torch.autograd.grad(out, given, grad, materialize_grads=True) for out in both]
-        grads.append(relative_error(*(torch.cat([one.flatten() for one in of]) for of in each)))
-    return Measured({"outputs apart by": (outs, ROUNDING), "gradients apart by": (grads, ROUNDING)})
+        grads = [torch.cat([one.flatten() for one in parts]) for parts in each]
+        outputs.append(relative_error(*both))
+        gradients.append(relative_error(*grads))
+    return Measured(
+        {"outputs apart by": (outputs, ROUNDING), "gradients apart by": (gradients, ROUNDING)}
+    )
 
 
 @claim(
@@ -136,8 +126,12 @@ def parameters_depend_on_the_width_alone(g):
             layer = MultiHeadAttention(d, heads)
             wrong += sum(layer(torch.empty(n, d)).shape != (n, d) for n in (1, 50, 2000))
         more.append(sum(p.numel() for p in layer.parameters()) - 4 * d * d - 4 * d)
-    rows = {"parameters beyond the formula": (more, exactly(0))}
-    return Measured(rows | {"outputs of another shape": (wrong, exactly(0))})
+    return Measured(
+        {
+            "parameters beyond the formula": (more, exactly(0)),
+            "outputs of another shape": (wrong, exactly(0)),
+        }
+    )
 
 
 @claim(
@@ -171,9 +165,12 @@ def a_head_is_two_products(g):
     columns = split_heads(layer.w_o.weight, heads) @ t.inverse().mT
     changed.w_o.weight.data = columns.transpose(0, 1).flatten(1)
     pairs = zip(changed.parameters(), layer.parameters(), strict=True)
-    rows = {"each matrix changes by": ([relative_error(*pair) for pair in pairs], above(0.1))}
-    apart = relative_error(changed(x), layer(x))
-    return Measured(rows | {"outputs apart by": (apart, at_most(1e-9, "rounding"))})
+    return Measured(
+        {
+            "each matrix changes by": ([relative_error(*pair) for pair in pairs], above(0.1)),
+            "outputs apart by": (relative_error(changed(x), layer(x)), at_most(1e-9, "rounding")),
+        }
+    )
 
 
 def head_products(layer: MultiHeadAttention) -> Tensor:
@@ -193,8 +190,12 @@ def layer_is_a_sum_over_heads(g):
     q, k = split_heads(layer.w_q(x), 4), split_heads(layer.w_k(x), 4)
     parts = (attention_weights(q, k) @ x[:, None] @ head_products(layer)).sum(-3)
     whole = relative_error(parts + layer.w_o(layer.w_v.bias), layer(x))
-    without = relative_error(parts, layer(x)), above(0.1)
-    return Measured({"sum and layer apart by": (whole, ROUNDING), "without the vector": without})
+    return Measured(
+        {
+            "sum and layer apart by": (whole, ROUNDING),
+            "without the vector": (relative_error(parts, layer(x)), above(0.1)),
+        }
+    )
 
 
 @claim(
@@ -231,8 +232,12 @@ def w_o_mixes_the_heads(g):
     mixed = heads_behind(layer, x).tolist()
     layer.w_o.weight.data = torch.eye(16).to(x)
     alone = heads_behind(layer, x).tolist()
-    rows = {"heads behind a number, without $W_O$": (alone, exactly(1))}
-    return Measured(rows | {"with $W_O$": (mixed, exactly(4))})
+    return Measured(
+        {
+            "heads behind a number, without $W_O$": (alone, exactly(1)),
+            "with $W_O$": (mixed, exactly(4)),
+        }
+    )
 
 
 @claim(
@@ -265,9 +270,12 @@ def heads_have_no_order(g):
         linear.weight.data = linear.weight[rows]
     without = relative_error(shuffled(x), layer(x))
     shuffled.w_o.weight.data = shuffled.w_o.weight[:, rows]
-    whole = relative_error(shuffled(x), layer(x)), ROUNDING
-    rows = {"outputs apart, $W_O$ left as it was": (without, above(0.1))}
-    return Measured(rows | {"$W_O$ reordered as well": whole})
+    return Measured(
+        {
+            "outputs apart, $W_O$ left as it was": (without, above(0.1)),
+            "$W_O$ reordered as well": (relative_error(shuffled(x), layer(x)), ROUNDING),
+        }
+    )
 
 
 def fewer(weights: Tensor, v: Tensor) -> Tensor:
@@ -295,11 +303,15 @@ def other_weights_give_the_same_output(g):
     weights = attention_weights(q, k)
     others = torch.stack([torch.stack([fewer(row, v[i]) for row in weights[i]]) for i in range(4)])
     moved = (others - weights).abs().sum(-1) / 2
-    rows = {"tokens with weight": ((others > 0).sum(-1).flatten().tolist(), at_most(5))}
-    rows["least of the weights"] = others.min().item(), at_least(0)
-    rows["sums off 1 by"] = (others.sum(-1) - 1).abs().max().item(), ROUNDING
-    rows["outputs apart by"] = relative_error(others @ v, weights @ v), ROUNDING
-    return Measured(rows | {"weight moved, on average": (moved.mean().item(), above(0.5))})
+    return Measured(
+        {
+            "tokens with weight": ((others > 0).sum(-1).flatten().tolist(), at_most(5)),
+            "least of the weights": (others.min().item(), at_least(0)),
+            "sums off 1 by": ((others.sum(-1) - 1).abs().max().item(), ROUNDING),
+            "outputs apart by": (relative_error(others @ v, weights @ v), ROUNDING),
+            "weight moved, on average": (moved.mean().item(), above(0.5)),
+        }
+    )
 
 
 def layer_cost(n: int, d: int, heads: int) -> Cost:
@@ -319,133 +331,9 @@ def heads_cost_no_operations(g):
     costs = [layer_cost(n, d, heads) for heads in numbers]
     more = [cost.flops - 8 * n * d * d - 4 * n * n * d for cost in costs]
     per_head = [cost.largest / heads / n**2 for cost, heads in zip(costs, numbers, strict=True)]
-    rows = {"operations beyond the formula": (more, exactly(0))}
-    return Measured(rows | {r"largest tensor, divided by $h\, n^2$": (per_head, exactly(1))})
-
-
-def distance(x: Tensor) -> float:
-    """The norm of what is left of x without the nearest matrix of equal rows, its mean row."""
-    return (x - x.mean(-2, keepdim=True)).norm().item()
-
-
-@claim(
-    "Bring each token ten times closer to the mean of the tokens. What attention alone makes of "
-    "them is then about a thousand times closer to being all alike; with a skip around it, ten "
-    "times.",
-    source=f"{DONG}, section 2 (there a bound: the cube)",
-)
-def attention_cubes_the_distance(g):
-    layer, mean, around = random_layer(g, 64, 4), normal(g, 1, 64), normal(g, 16, 64)
-    far, near = (mean + size * around for size in (0.01, 0.001))
-    alone = distance(layer(far)) / distance(layer(near))
-    skip = distance(far + layer(far)) / distance(near + layer(near))
-    rows = {"times closer, attention alone": (alone, about(1000, 50))}
-    return Measured(rows | {"with a skip": (skip, about(10, 0.5))})
-
-
-def stack(g, x: Tensor, depth: int, how: str, mlps: bool = False, gain: float = 1) -> list[Tensor]:
-    """The tokens x, and what 1, 2, ... layers with random weights (see `drawn`) make of them."""
-    stream, d = [x], x.shape[-1]
-    for _ in range(depth):
-        layer = random_layer(g, d, 4, gain)
-        for part in [layer, drawn(g, lambda: mlp(d), gain)] if mlps else [layer]:
-            x = STEPS[how](x, part)
-        stream.append(x)
-    return stream
-
-
-def mlp(d: int) -> nn.Module:
-    """Two linear maps with a ReLU between, where it is four times as wide."""
-    wide, back = nn.Linear(d, 4 * d, bias=False), nn.Linear(4 * d, d, bias=False)
-    return nn.Sequential(wide, nn.ReLU(), back)
-
-
-def unlike(stream: list[Tensor]) -> list[float]:
-    """For each, how far its tokens are from being all alike: 0 is alike, at most 1."""
-    return [distance(x) / x.norm().item() for x in stream]
-
-
-@claim(
-    "Without skips, 4 attention layers with random weights of `nn.Linear`'s variance make 16 "
-    "random tokens all alike, to 12 digits and more. With a random MLP after each, they do so as "
-    "well. With weights three times as large, 4 layers leave over a fifth of what sets the tokens "
-    "apart, and 24 leave nothing.",
-    source=f"our own measurement; for weights that are small enough: {DONG}, section 2",
-)
-def attention_alone_collapses(g):
-    x = normal(g, 16, 64)
-    start, *_, alone = unlike(stack(g, x, 4, "attention alone"))
-    mlps = unlike(stack(g, x, 4, "attention alone", mlps=True))[-1]
-    large = unlike(stack(g, x, 24, "attention alone", gain=3))
-    rows = {"$r$ at first": (start, above(0.9)), "after 4 layers": (alone, ROUNDING)}
-    rows["after 4 layers, each with an MLP"] = mlps, ROUNDING
-    rows["weights three times as large, 4 layers"] = large[4], above(0.2)
-    return Measured(rows | {"the same, 24 layers": (large[24], ROUNDING)})
-
-
-@claim(
-    "With skips, and with skips and MLPs, 16 random tokens are still unlike after 32 layers with "
-    "random weights of `nn.Linear`'s variance: over a tenth is left, where attention alone leaves "
-    "the same tokens nothing but rounding. After 128 layers, less than a twentieth is left.",
-    source=f"our own measurement; that skips stop the fast collapse: {DONG}, section 3",
-)
-def skips_slow_the_collapse(g):
-    x = normal(g, 16, 64)
-    alone = unlike(stack(g, x, 32, "attention alone"))
-    kept = [unlike(stack(g, x, 128, "skip", mlps)) for mlps in (False, True)]
-    rows = {"$r$ after 32 layers, attention alone": (alone[32], ROUNDING)}
-    rows["with skips, without MLPs and with"] = [r[32] for r in kept], above(0.1)
-    return Measured(rows | {"the same after 128 layers": ([r[128] for r in kept], below(0.05))})
-
-
-@claim(
-    r"With skips and weights $\sqrt 3$ times as large (variance $1/d_\text{model}$), less than a "
-    "thousandth is left after 32 layers. The collapse goes by a factor a layer: layers 33 to 64 "
-    "take twice as many digits as layers 17 to 32.",
-    source="our own measurement",
-)
-def large_weights_collapse_in_spite_of_skips(g):
-    r = unlike(stack(g, normal(g, 16, 64), 64, "skip", gain=3**0.5))
-    digits = math.log10(r[32] / r[64]) / math.log10(r[16] / r[32])
-    rows = {"$r$ after 32 layers": (r[32], below(1e-3))}
-    return Measured(rows | {"digits, 33 to 64 / 17 to 32": (digits, about(2, 0.5))})
-
-
-@claim(
-    r"With skips and weights of variance $1/d_\text{model}$, LayerNorm after the sum changes "
-    "little: as without it, 64 layers leave less than a millionth of what sets the tokens apart. "
-    "LayerNorm before each layer leaves over a twentieth. Without skips, LayerNorm after each "
-    "layer leaves nothing after 8.",
-    source="our own measurement; the two places: Xiong et al. (2020)",
-)
-def norm_before_the_layer_slows_the_collapse(g):
-    x = normal(g, 16, 64)
-    left = {how: unlike(stack(g, x, 64, how, gain=3**0.5)) for how in STEPS}
-    rows = {"$r$ after 64 layers, skips alone": (left["skip"][64], below(1e-6))}
-    rows["LayerNorm after the sum"] = left["skip, LayerNorm after"][64], below(1e-6)
-    rows["LayerNorm before the layer"] = left["skip, LayerNorm before"][64], above(0.05)
-    return Measured(rows | {"no skips, LayerNorm, 8 layers": (left["LayerNorm"][8], ROUNDING)})
-
-
-def known(stream: list[Tensor]) -> float:
-    """How many of the last tokens point to their own first vector more than to any other."""
-    first, last = (nn.functional.normalize(x, dim=-1) for x in (stream[0], stream[-1]))
-    return float(((last @ first.mT).argmax(-1).cpu() == torch.arange(len(first))).sum())
-
-
-@claim(
-    "With skips, MLPs and random weights of `nn.Linear`'s variance, and no normalisation, at least "
-    "14 of 16 tokens still point to their own embedding more than to any other after 16 layers, "
-    r"but at most 12 after 32. Without skips, or with weights $\sqrt 3$ times as large, at most 3 "
-    "do after 16 layers.",
-    source="our own measurement",
-)
-def stream_remembers_its_tokens(g):
-    x = normal(g, 16, 64)
-    stream = stack(g, x, 32, "skip", mlps=True)
-    none = known(stack(g, x, 16, "attention alone", mlps=True))
-    large = known(stack(g, x, 16, "skip", mlps=True, gain=3**0.5))
-    rows = {"tokens of 16, after 16 layers": (known(stream[:17]), at_least(14))}
-    rows |= {"after 32 layers": (known(stream), at_most(12))}
-    rows |= {"16 layers without skips": (none, at_most(3))}
-    return Measured(rows | {"16 layers, larger weights": (large, at_most(3))})
+    return Measured(
+        {
+            "operations beyond the formula": (more, exactly(0)),
+            "largest tensor, divided by $h\\, n^2$": (per_head, exactly(1)),
+        }
+    )
