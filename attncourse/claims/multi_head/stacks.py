@@ -21,8 +21,8 @@ STEPS = {
     "attention alone": lambda x, part: part(x),
     "LayerNorm": lambda x, part: normalised(part(x)),
     "skip": lambda x, part: x + part(x),
-    "skip, LayerNorm after": lambda x, part: normalised(x + part(x)),
-    "skip, LayerNorm before": lambda x, part: x + part(normalised(x)),
+    "post-norm": lambda x, part: normalised(x + part(x)),
+    "pre-norm": lambda x, part: x + part(normalised(x)),
 }
 
 
@@ -40,12 +40,12 @@ def distance(x: Tensor) -> float:
 def attention_cubes_the_distance(g):
     layer, mean, around = random_layer(g, 64, 4), normal(g, 1, 64), normal(g, 16, 64)
     far, near = (mean + size * around for size in (0.01, 0.001))
-    alone = distance(layer(far)) / distance(layer(near))
-    skip = distance(far + layer(far)) / distance(near + layer(near))
+    alone = math.log10(distance(layer(far)) / distance(layer(near)))
+    skip = math.log10(distance(far + layer(far)) / distance(near + layer(near)))
     return Measured(
         {
-            "times closer, attention alone": (alone, about(1000, 50)),
-            "with a skip": (skip, about(10, 0.5)),
+            "powers of ten closer, attention alone": (alone, about(3, 0.02)),
+            "with a skip": (skip, about(1, 0.02)),
         }
     )
 
@@ -144,8 +144,8 @@ def norm_before_the_layer_slows_the_collapse(g):
     return Measured(
         {
             "$r$ after 64 layers, skips alone": (left["skip"][64], below(1e-6)),
-            "LayerNorm after the sum": (left["skip, LayerNorm after"][64], below(1e-6)),
-            "LayerNorm before the layer": (left["skip, LayerNorm before"][64], above(0.05)),
+            "LayerNorm after the sum": (left["post-norm"][64], below(1e-6)),
+            "LayerNorm before the layer": (left["pre-norm"][64], above(0.05)),
             "LayerNorm without skips, 8 layers": (left["LayerNorm"][8], ROUNDING),
         }
     )
