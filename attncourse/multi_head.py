@@ -1,6 +1,6 @@
 r"""Multi-head attention (chapter: multi_head).
 
-$$\mathrm{MultiHead}(X, Y) = [\mathrm{head}_1 \dots \mathrm{head}_h]\, W_O, \qquad
+$$\mathrm{MultiHead}(X, Y) = [\mathrm{head}_0 \dots \mathrm{head}_{h-1}]\, W_O, \qquad
 \mathrm{head}_i = \mathrm{Attention}(X W_Q^i, Y W_K^i, Y W_V^i)$$
 
 Source: Vaswani et al. (2017), section 3.2.2.
@@ -17,7 +17,7 @@ from attncourse.shapes import shaped
 def split_heads(
     x: Float[Tensor, "*batch n d"], heads: int
 ) -> Float[Tensor, "*batch {heads} n d_h"]:
-    """Cut each row into `heads` equal pieces; piece i of every row, in order, is head i.
+    """Split each row into `heads` equal pieces; piece i of every row is head i.
 
     Source: Vaswani et al. (2017), section 3.2.2.
     """
@@ -36,7 +36,7 @@ def join_heads(x: Float[Tensor, "*batch heads n d_h"]) -> Float[Tensor, "*batch 
 
 
 class MultiHeadAttention(nn.Module):
-    """Attention in several heads at once, each on its own projections, mixed by a last matrix.
+    """Attention in several heads, each with its own projections, and a last matrix.
 
     `attend(q, k, v, mask)` is what each head does.
     Source: Vaswani et al. (2017), section 3.2.2; the biases are torch's.
@@ -75,7 +75,7 @@ class MultiHeadAttention(nn.Module):
 
 
 def require_divisible(name: str, d: int, heads: int) -> None:
-    """Raise ValueError, with the numbers, where d cannot be cut into that many heads."""
+    """Raise ValueError, with the numbers, if d cannot be split into that many heads."""
     if heads < 1:
         raise ValueError(f"heads={heads}: a layer has at least 1 head")
     if d < 1 or d % heads:

@@ -20,8 +20,8 @@ exercise = Exercise(
     points=15,
     hints=(
         "Heads are one more leading axis. Once q, k and v are (..., heads, length, width), "
-        "attention needs no change at all; the work is in getting there and back.",
-        "Cut the last axis into (heads, width), which gives (..., n, heads, width), and swap the "
+        "attention needs no change at all; the work is to get there and back.",
+        "Split the last axis into (heads, width), which gives (..., n, heads, width), and swap the "
         "two axes in the middle. Afterwards swap them back, and merge the last two. A mask has no "
         "axis for the heads: give it one of size 1, third from the end.",
         "q.unflatten(-1, (heads, -1)).transpose(-3, -2) splits, "

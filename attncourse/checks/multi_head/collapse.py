@@ -17,13 +17,13 @@ exercise = Exercise(
     minutes=10,
     points=10,
     hints=(
-        "Among all matrices of equal rows, the one whose row is the mean of the rows is nearest. "
-        "What remains of x once that is taken away?",
-        "The mean over the tokens keeps its axis, so that it can be taken from every row. Compare "
-        "two norms, each over the last two axes. Where x is all zeros, 0 / 0 is NaN: divide by "
-        "something else there.",
-        "x - x.mean(dim=-2, keepdim=True) is what remains; torch.linalg.matrix_norm is the norm "
-        "that you need; a torch.where puts 1 in place of a norm of 0",
+        "Among all matrices with equal rows, the nearest to x has the mean of its rows in each. "
+        "What remains of x once that is subtracted?",
+        "Keep the axis of the mean over the tokens, so that it can be subtracted from every row. "
+        "Divide two norms, each over the last two axes. Where x is all zeros, 0 / 0 is NaN: "
+        "divide by something else there.",
+        "x - x.mean(dim=-2, keepdim=True) is what remains, torch.linalg.matrix_norm is the norm "
+        "that you need, and torch.where can put 1 in place of a norm of 0",
     ),
     # at equal rows and at zeros the norm has no gradient
     differentiable=False,

@@ -18,11 +18,11 @@ exercise = Exercise(
     minutes=25,
     points=15,
     hints=(
-        "The queries ask on behalf of x, the keys and values answer for the context. Between the "
-        "four linear maps stands what attend_in_heads does.",
-        "Each of w_q, w_k, w_v gives d_model numbers; w_q reads d_model of them, w_k and w_v read "
-        "d_context. Split all three into heads, attend in each with the mask for every head, join, "
-        "and give the result to w_o.",
+        "The queries come from x, the keys and values from the context. Between the four linear "
+        "maps, the layer does what attend_in_heads does.",
+        "Each of w_q, w_k and w_v has d_model outputs; w_q has d_model inputs, w_k and w_v have "
+        "d_context. Split all three results into heads, attend in each with the mask for every "
+        "head, join, and apply w_o to the result.",
         "self.w_k = nn.Linear(d_context, d_model, bias=False) is one of the four; "
         "q, k, v = self.w_q(x), self.w_k(context), self.w_v(context) begins forward",
     ),

@@ -14,12 +14,12 @@ exercise = Exercise(
     minutes=20,
     points=15,
     hints=(
-        "A head's weights average rows, the two linear maps act on columns: nothing stands "
-        "between the maps, so they are one. Which part of each belongs to the head?",
-        "x @ w_v.T is cut by its columns, so w_v is cut by its rows. The columns of w_o meet "
-        "the joined heads, so w_o is cut by its columns. The layer multiplies from the right with "
-        "the transposed parts, that of w_v first.",
-        "w_v.unflatten(0, (heads, -1)).mT @ w_o.mT.unflatten(0, (heads, -1)) is a product for "
+        "A head's weights average rows, and the two linear maps act on columns, so nothing "
+        "comes between the maps, and they are one. Which part of each belongs to the head?",
+        "The columns of x @ w_v.T are split into heads, so the rows of w_v are. The columns of w_o "
+        "meet the joined heads, so they are split too. The layer multiplies from the right by the "
+        "transposed parts, that of w_v first.",
+        "w_v.unflatten(0, (heads, -1)).mT @ w_o.mT.unflatten(0, (heads, -1)) is one product for "
         "each head",
     ),
     usual_hints={

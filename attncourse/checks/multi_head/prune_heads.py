@@ -15,10 +15,10 @@ exercise = Exercise(
     minutes=20,
     points=15,
     hints=(
-        "Which numbers of each matrix does one head alone use? The output of w_q, w_k and w_v is "
-        "cut into heads, and so is the input of w_o.",
-        "Cut the rows of w_q, w_k and w_v into (heads, width), take the heads in keep, in their "
-        "order, and merge the two axes again. With w_o do the same to its columns. The width is "
+        "Which numbers of each matrix are used by one head alone? The outputs of w_q, w_k and w_v "
+        "are split into heads, and so are the inputs of w_o.",
+        "Split the rows of w_q, w_k and w_v into (heads, width), take the heads in keep, in their "
+        "order, and merge the two axes again. Do the same with the columns of w_o. The width is "
         "the number of rows divided by heads; d_model says nothing about it.",
         "w_q.unflatten(0, (heads, -1))[keep].flatten(0, 1), and for w_o the same with axis 1",
     ),

@@ -18,11 +18,11 @@ exercise = Exercise(
     minutes=10,
     points=15,
     hints=(
-        "Write down the shapes of the scores and of the mask, one above the other, aligned at the "
-        "right. Which axis of the scores does the batch of the mask meet?",
+        "Write the shape of the mask below that of the scores, aligned on the right. Which axis of "
+        "the scores does the batch of the mask meet?",
         "The scores are (batch, heads, n, n), and the mask is the same for every head and every "
-        "query: it needs an axis of size 1 for each of the two.",
-        "lengths[:, None, None, None] compares to a mask of shape (batch, 1, 1, n)",
+        "query, so it needs an axis of size 1 for each of the two.",
+        "positions < lengths[:, None, None, None] is a mask of shape (batch, 1, 1, n)",
     ),
     usual_hints={
         "loops": "it loops over sentences or heads: an axis of size 1 is all that the mask lacks"

@@ -16,10 +16,10 @@ exercise = Exercise(
     minutes=20,
     points=15,
     hints=(
-        "Only one line is new, between the scores and the softmax: each new matrix of scores is "
-        "a sum over the old ones. The mask belongs to the new ones.",
+        "Only one line is new, between the scores and the softmax: each new matrix of scores is a "
+        "weighted sum of the old ones. The mask belongs to the new ones.",
         "The scores are (..., heads_in, n, m), the mix is (heads_in, heads_out). Sum over the "
-        "axis heads_in, for each pair of query and key alike; the result is (..., heads_out, n, "
+        "axis heads_in, in the same way for each pair; the result is (..., heads_out, n, "
         "m). Scale by the width of a key, mix, then mask, then take the softmax.",
         'torch.einsum("...hij,hg->...gij", scores, mix) mixes',
     ),

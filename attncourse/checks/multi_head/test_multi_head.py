@@ -19,11 +19,12 @@ exercise = Exercise(
     points=20,
     hints=(
         "With one head, most of what can go wrong with heads goes right. And a mask that is the "
-        "same for every sentence does not show which axis it meets. Which inputs tell?",
-        "Write it once more in the test, from attention that you trust: cut the width in slices, "
-        "attend in each, and put the results side by side. Compare shape, dtype and numbers with "
-        "2 and with 3 heads, without a batch and with leading axes, with a mask for each sentence "
-        "(one row all False) and without, in both dtypes, and look at the inputs afterwards.",
+        "same for every sentence does not show which axis it meets. Which inputs do show it?",
+        "Write it once more in the test, from an attention that you trust: cut the width into "
+        "slices, attend in each, and put the results side by side. Compare shape, dtype and "
+        "numbers with 2 and with 3 heads, without a batch and with leading axes, with a mask for "
+        "each sentence (one row all False) and without, in both dtypes, and check the inputs "
+        "afterwards.",
         "expected = torch.cat([attend(a, b, c, mask) for a, b, c in zip(q.chunk(heads, -1), "
         "k.chunk(heads, -1), v.chunk(heads, -1))], -1), where attend gives zeros to a row that is "
         "all False; then compare with torch.allclose, with about 1e-4 for float32 and 1e-10 for "

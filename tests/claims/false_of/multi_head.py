@@ -87,26 +87,45 @@ class Bent(nn.Linear):
         return super().forward(x).tanh()
 
 
+def largest(weights, v):
+    """The largest weights alone, made to sum to one: their mean is another."""
+    kept = weights * (weights >= weights.topk(v.shape[-1] + 1).values[-1])
+    return kept / kept.sum()
+
+
+HEADS = "attncourse.claims.multi_head.heads"
+LAYER = f"{HEADS}.MultiHeadAttention"
 # each claim with a wrong layer, or a wrong helper of the page, that it must notice
 FALSE_OF = {
-    "one_head_cannot_subtract": ("MultiHeadAttention", Skipping),
-    "equals_torch": [
-        ("MultiHeadAttention", Viewed),
-        ("MultiHeadAttention", Unmasked),
-        ("MultiHeadAttention", Unbiased),
+    "one_head_cannot_subtract": (LAYER, Skipping),
+    "equals_torch": [(LAYER, Viewed), (LAYER, Unmasked), (LAYER, Unbiased)],
+    "parameters_depend_on_the_width_alone": (LAYER, Tabled),
+    "second_map_folds_into_the_first": (
+        f"{HEADS}.nn",
+        SimpleNamespace(**vars(nn) | {"Linear": Bent}),
+    ),
+    "a_head_is_two_products": (LAYER, Viewed),
+    "layer_is_a_sum_over_heads": [(LAYER, Rectified), (LAYER, Unbiased)],
+    "head_has_rank_d_v": (f"{HEADS}.split_heads", lambda x, heads: x.expand(heads, *x.shape)),
+    "w_o_mixes_the_heads": (LAYER, Viewed),
+    "every_head_reads_the_whole_token": (LAYER, Sliced),
+    "heads_have_no_order": (LAYER, Viewed),
+    "other_weights_give_the_same_output": [
+        (f"{HEADS}.fewer", largest),
+        (f"{HEADS}.fewer", lambda weights, v: weights),
+        (f"{HEADS}.attention_weights", lambda q, k: q @ k.mT),
     ],
-    "parameters_depend_on_the_width_alone": ("MultiHeadAttention", Tabled),
-    "second_map_folds_into_the_first": ("nn", SimpleNamespace(**vars(nn) | {"Linear": Bent})),
-    "a_head_is_two_products": ("MultiHeadAttention", Viewed),
-    "layer_is_a_sum_over_heads": ("MultiHeadAttention", Rectified),
-    "head_has_rank_d_v": ("split_heads", lambda x, heads: x.expand(heads, *x.shape)),
-    "w_o_mixes_the_heads": ("MultiHeadAttention", Viewed),
-    "every_head_reads_the_whole_token": ("MultiHeadAttention", Sliced),
-    "heads_have_no_order": ("MultiHeadAttention", Viewed),
-    "heads_cost_no_operations": ("layer_cost", lambda n, d, heads: Cost(heads * n * n * d, n * n)),
-    "attention_cubes_the_distance": ("MultiHeadAttention", Straight),
-    "attention_alone_collapses": ("MultiHeadAttention", Straight),
-    "skips_slow_the_collapse": ("MultiHeadAttention", Skipping),
-    "large_weights_collapse_in_spite_of_skips": ("MultiHeadAttention", Straight),
-    "stream_remembers_its_tokens": ("MultiHeadAttention", Erasing),
+    "heads_cost_no_operations": (
+        f"{HEADS}.layer_cost",
+        lambda n, d, heads: Cost(heads * n * n * d, n * n),
+    ),
+    "attention_cubes_the_distance": (LAYER, Straight),
+    "attention_alone_collapses": (LAYER, Straight),
+    "skips_slow_the_collapse": (LAYER, Skipping),
+    "large_weights_collapse_in_spite_of_skips": (LAYER, Straight),
+    "norm_before_the_layer_slows_the_collapse": (
+        "attncourse.claims.multi_head.stacks.normalised",
+        lambda x: x,
+    ),
+    "stream_remembers_its_tokens": (LAYER, Erasing),
 }
