@@ -20,7 +20,7 @@ exercise = Exercise(
         "linear layer maps the last axis, so give it all positions at once, as a column.",
         "In __init__, make the two layers and keep length. In forward, make the positions 0 to "
         "n - 1 in the dtype and on the device of x, divide them by length, and make a column "
-        "(n, 1). Then hidden, tanh and out give (n, d), which broadcasts over the leading axes of x.",
+        "(n, 1). Then hidden, tanh and out give (n, d), which broadcasts over x's leading axes.",
         "t = torch.arange(x.shape[-2], dtype=x.dtype, device=x.device)[:, None] / self.length, "
         "then self.out(torch.tanh(self.hidden(t)))",
     ),
