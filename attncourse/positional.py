@@ -20,15 +20,17 @@ def sinusoids(
     start: int = 0,
     dtype: torch.dtype | None = None,
 ) -> Float[Tensor, "n d"]:
-    """A row for each of the positions start, start + 1, ...: sines and cosines alternate.
+    """A row for each position from start on, in which sines and cosines alternate.
 
-    The last column of an odd width is a sine. Source: Vaswani et al. (2017), section 3.5.
+    The last column of an odd width is a sine.
+    Source: Vaswani et al. (2017), section 3.5.
     """
     if n < 0 or d < 1:
         raise ValueError(f"n={n}, d={d}: n must be at least 0 and d at least 1")
-    # in float32, the angle of a far position has few digits left for the fraction of a turn
-    position = torch.arange(start, start + n, device=device, dtype=torch.float64)
-    frequency = 10000 ** (-torch.arange(0, d, 2, device=device, dtype=torch.float64) / d)
+    # float32 has few digits left for the fraction of a turn of a far position
+    exact = {"device": device, "dtype": torch.float64}
+    position = torch.arange(start, start + n, **exact)
+    frequency = 10000 ** (-torch.arange(0, d, 2, **exact) / d)
     angle = position[:, None] * frequency
     rows = torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)
     return rows[:, :d].to(dtype or torch.get_default_dtype())
@@ -49,7 +51,8 @@ class SinusoidalEncoding(nn.Module):
         self, x: Float[Tensor, "*batch n {self.d}"], start: int = 0
     ) -> Float[Tensor, "*batch n {self.d}"]:
         """x plus a row for each of its positions; the first of them is `start`."""
-        return x + sinusoids(x.shape[-2], self.d, x.device, start=start, dtype=x.dtype)
+        n = x.shape[-2]
+        return x + sinusoids(n, self.d, x.device, start=start, dtype=x.dtype)
 
 
 class LearnedEncoding(nn.Module):
@@ -71,14 +74,15 @@ class LearnedEncoding(nn.Module):
         """x plus a row for each of its positions; the first of them is `start`."""
         end, rows = start + x.shape[-2], len(self.table)
         if not 0 <= start <= end <= rows:
-            raise ValueError(f"x has positions {start} to {end - 1}, but the table has {rows} rows")
+            positions = f"positions {start} to {end - 1}"
+            raise ValueError(f"x has {positions}, but the table has {rows} rows")
         return x + self.table[start:end]
 
 
 class MLPEncoding(nn.Module):
-    """Adds to x what a network with one hidden layer makes of the number of each position.
+    """Adds to x what a small network makes of the number of each position.
 
-    It takes any length, but beyond the positions of training nothing has taught it what to give.
+    It takes any length, but nothing has taught it positions beyond training.
     """
 
     def __init__(self, d: int, hidden: int):
@@ -91,7 +95,8 @@ class MLPEncoding(nn.Module):
         self, x: Float[Tensor, "*batch n {self.d}"], start: int = 0
     ) -> Float[Tensor, "*batch n {self.d}"]:
         """x plus a row for each of its positions; the first of them is `start`."""
-        position = torch.arange(start, start + x.shape[-2], device=x.device, dtype=x.dtype)
+        end = start + x.shape[-2]
+        position = torch.arange(start, end, device=x.device, dtype=x.dtype)
         return x + self.out(torch.tanh(self.hidden(position[:, None])))
 
 
@@ -105,7 +110,7 @@ def ancestors(parents: Int[Tensor, "*batch n"]) -> Bool[Tensor, "*batch n n"]:
     n = parents.shape[-1]
     place = torch.arange(n, device=parents.device)
     above = ((parents[..., None] == place) | (place[:, None] == place)).float()
-    # what is above a token's ancestors is above the token: each step sees twice as far up
+    # what is above its ancestors is above a token: each step sees twice as far up
     for _ in range(n.bit_length()):
         above = (above @ above).clamp(max=1)
     require_roots(parents, above > 0)
@@ -121,10 +126,11 @@ def tree_depth(parents: Int[Tensor, "*batch n"]) -> Int[Tensor, "*batch n"]:
 
 
 def tree_distance(parents: Int[Tensor, "*batch n"]) -> Int[Tensor, "*batch n n"]:
-    """The number of edges between token t and token u in the tree, with the sign of u - t.
+    """The number of edges between tokens t and u in the tree, with the sign of u - t.
 
-    From tree to tree, the path leads over one more node, above all roots. Signed distances in a
-    tree are from Wang et al. (2019), who make them of the two depths; here the edges are counted.
+    From tree to tree, the path leads over one more node, above all roots.
+    Signed distances are from Wang et al. (2019), who make them of the two depths;
+    here the edges are counted.
     """
     above = ancestors(parents).float()
     up = above.sum(-1)
