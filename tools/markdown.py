@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from posixpath import dirname, join, normpath
-from textwrap import dedent
 from typing import Any
 
 from pybtex.database import Entry
@@ -42,7 +41,6 @@ class Writer:
             "math": self.math,
             "admonition": self.admonition,
             "include": self.include,
-            "literalinclude": self.literalinclude,
             "table": self.table,
         }
         # functions that the notebook has as cells of code
@@ -132,18 +130,13 @@ class Writer:
             text = text.partition(mark)[part] if mark else text
         return text.strip()
 
-    def literalinclude(self, block: Block) -> str:
-        """A part of a module, and where it is from."""
-        link = f"[`{self.file(block.argument)}`]({self.address(block.argument)})"
-        return f"From {link}:\n\n```python\n{self.included(block)}\n```"
-
     def included(self, block: Block) -> str:
-        """The lines of a function, class or method."""
+        """The lines of a function or class."""
         path = self.book.root / self.file(block.argument)
         tags = ModuleAnalyzer.for_file(str(path), "").find_tags()
         name = block.options.get("pyobject", "")
         _, first, last = pick(tags, name, f"{block.argument} lacks")
-        return dedent("\n".join(path.read_text("utf-8").split("\n")[first - 1 : last]))
+        return "\n".join(path.read_text("utf-8").split("\n")[first - 1 : last])
 
     def table(self, block: Block) -> str:
         caption = captioned("table", block.number, self.inline(block.argument, block.line))
@@ -196,11 +189,6 @@ class Writer:
         page = normpath(join("/", dirname(self.document.name), name))[1:]
         title = pick(self.book.documents, page, "_toc.yml lacks").title
         return f"[{title}]({self.book.page_url(page)})"
-
-
-def is_function(block: Block) -> bool:
-    """Whether a block shows a function or a class of the package, which a reader may change."""
-    return block.kind == "literalinclude" and "." not in block.options.get("pyobject", ".")
 
 
 def pick(table: Mapping[str, Any], name: str, complaint: str) -> Any:

@@ -11,7 +11,7 @@ from nbformat import NotebookNode
 from attncourse.cells import exercise_of
 from tools.blocks import Block, Cell
 from tools.book import Book, Document
-from tools.markdown import Writer, captioned, is_function
+from tools.markdown import Writer, captioned
 from tools.setup_cell import setup_cell
 from tools.stubs import stub_of
 from tools.urls import colab_url, repository_url
@@ -110,7 +110,7 @@ def translated(document: Document, book: Book) -> Iterator[tuple[Cell, list[Note
             yield cell, made
             continue
         made = []
-        for runs, blocks in groupby(cell.blocks, is_function):
+        for runs, blocks in groupby(cell.blocks, lambda one: one.kind == "literalinclude"):
             if runs:
                 made += [function_cell(name(), one, writer.function(one)) for one in blocks]
             else:

@@ -65,11 +65,6 @@ def test_a_chapter_s_copy_has_its_cells_numbered_and_its_hidden_code_hidden(cour
         ),
         ("```{admonition} A $q$\n- $x$\n```", "**A $q$**\n\n- $x$"),
         (
-            "```{literalinclude} ../package/code.py\n:pyobject: One.b\n```",
-            f"From [`package/code.py`]({HERE}/blob/main/package/code.py):\n\n"
-            "```python\n@property\ndef b(self):\n    return 1\n```",
-        ),
-        (
             '```{include} ../package/code.py\n:start-after: "@property"\n:end-before: "(self"\n```',
             "def b",
         ),
@@ -97,7 +92,7 @@ def test_each_thing_of_myst_becomes_plain_markdown(course, text, wanted):
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("Text\n\n```{mermaid}\nx\n```", 5, "'literalinclude', 'table'], not mermaid"),
+        ("Text\n\n```{mermaid}\nx\n```", 5, "'include', 'table'], not mermaid"),
         ("````{admonition} A\n:class: x\n\n{plot}`x`\n````", 6, "'numref', 'term'], not plot"),
         ("- a list\n\n  ```{note}\n  x\n  ```", 5, "a notebook cannot show ```{note}"),
         ("{eq}`nowhere`", 3, "no page has the label nowhere"),
