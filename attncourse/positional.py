@@ -20,22 +20,24 @@ def sinusoids(
     start: int = 0,
     dtype: torch.dtype | None = None,
 ) -> Float[Tensor, "n d"]:
-    """A row for each of the positions start, start + 1, ...: sines and cosines take turns.
+    """A row for each position from start on, in which sines and cosines alternate.
 
-    The last column of an odd width is a sine. Source: Vaswani et al. (2017), section 3.5.
+    The last column of an odd width is a sine.
+    Source: Vaswani et al. (2017), section 3.5.
     """
     if n < 0 or d < 1:
-        raise ValueError(f"n={n}, d={d}: needs at least 0 positions and a width of at least 1")
-    # in float32, the angle of a far position has few digits left after the point
-    position = torch.arange(start, start + n, device=device, dtype=torch.float64)
-    frequency = 10000 ** (-torch.arange(0, d, 2, device=device, dtype=torch.float64) / d)
+        raise ValueError(f"n={n}, d={d}: n must be at least 0 and d at least 1")
+    # float32 has few digits left for the fraction of a turn of a far position
+    exact = {"device": device, "dtype": torch.float64}
+    position = torch.arange(start, start + n, **exact)
+    frequency = 10000 ** (-torch.arange(0, d, 2, **exact) / d)
     angle = position[:, None] * frequency
     rows = torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)
     return rows[:, :d].to(dtype or torch.get_default_dtype())
 
 
 class SinusoidalEncoding(nn.Module):
-    """Adds the sinusoids to x, for any length.
+    """Adds the sinusoids to x, at any length.
 
     Source: Vaswani et al. (2017), section 3.5.
     """
@@ -49,11 +51,12 @@ class SinusoidalEncoding(nn.Module):
         self, x: Float[Tensor, "*batch n {self.d}"], start: int = 0
     ) -> Float[Tensor, "*batch n {self.d}"]:
         """x plus a row for each of its positions; the first of them is `start`."""
-        return x + sinusoids(x.shape[-2], self.d, x.device, start=start, dtype=x.dtype)
+        n = x.shape[-2]
+        return x + sinusoids(n, self.d, x.device, start=start, dtype=x.dtype)
 
 
 class LearnedEncoding(nn.Module):
-    """Adds a learned row for each position to x; there are max_n rows, and no more.
+    """Adds to x a learned row for each position; a table of max_n rows ends there.
 
     Source: Gehring et al. (2017), section 3.1.
     """
@@ -71,14 +74,15 @@ class LearnedEncoding(nn.Module):
         """x plus a row for each of its positions; the first of them is `start`."""
         end, rows = start + x.shape[-2], len(self.table)
         if not 0 <= start <= end <= rows:
-            raise ValueError(f"x has positions {start} to {end - 1}, but the table has {rows} rows")
+            positions = f"positions {start} to {end - 1}"
+            raise ValueError(f"x has {positions}, but the table has {rows} rows")
         return x + self.table[start:end]
 
 
 class MLPEncoding(nn.Module):
-    """Adds to x what a network with one hidden layer makes of the number of each position.
+    """Adds to x what a small network makes of the number of each position.
 
-    Takes any length. Beyond the positions of training it gives something, but nothing it learned.
+    It takes any length, but nothing has taught it positions beyond training.
     """
 
     def __init__(self, d: int, hidden: int):
@@ -91,21 +95,22 @@ class MLPEncoding(nn.Module):
         self, x: Float[Tensor, "*batch n {self.d}"], start: int = 0
     ) -> Float[Tensor, "*batch n {self.d}"]:
         """x plus a row for each of its positions; the first of them is `start`."""
-        position = torch.arange(start, start + x.shape[-2], device=x.device, dtype=x.dtype)
+        end = start + x.shape[-2]
+        position = torch.arange(start, end, device=x.device, dtype=x.dtype)
         return x + self.out(torch.tanh(self.hidden(position[:, None])))
 
 
 @shaped
 def ancestors(parents: Int[Tensor, "*batch n"]) -> Bool[Tensor, "*batch n n"]:
-    """True where token j is token i or above it.
+    """True at [t, u] where token u is token t or above it.
 
-    parents[i] is the token above i, or -1 at a root.
+    parents[t] is the token above t, or -1 at a root.
     """
     require_parents(parents)
     n = parents.shape[-1]
     place = torch.arange(n, device=parents.device)
     above = ((parents[..., None] == place) | (place[:, None] == place)).float()
-    # what is above the tokens above me is above me: each step sees twice as far up
+    # what is above its ancestors is above a token: each step sees twice as far up
     for _ in range(n.bit_length()):
         above = (above @ above).clamp(max=1)
     require_roots(parents, above > 0)
@@ -121,14 +126,15 @@ def tree_depth(parents: Int[Tensor, "*batch n"]) -> Int[Tensor, "*batch n"]:
 
 
 def tree_distance(parents: Int[Tensor, "*batch n"]) -> Int[Tensor, "*batch n n"]:
-    """The edges between token i and token j in the tree, with the sign of j - i.
+    """The number of edges between tokens t and u in the tree, with the sign of u - t.
 
-    From tree to tree, the way goes over one more node, above all roots. The idea of a signed
-    relative position in the tree is from Wang et al. (2019); taking the length of the way is ours.
+    From tree to tree, the path leads over one more node, above all roots.
+    Signed distances are from Wang et al. (2019), who make them of the two depths;
+    here the edges are counted.
     """
     above = ancestors(parents).float()
     up = above.sum(-1)
-    # the tokens above both i and j are on neither's way to the other
+    # the tokens above both t and u are on neither's path to the other
     edges = up[..., :, None] + up[..., None, :] - 2 * (above @ above.mT)
     place = torch.arange(parents.shape[-1], device=parents.device)
     return (edges * (place - place[:, None]).sign()).to(parents.dtype)
@@ -147,10 +153,10 @@ def require_parents(parents: Int[Tensor, "*batch n"]) -> None:
 
 
 def require_roots(parents: Int[Tensor, "*batch n"], above: Bool[Tensor, "*batch n n"]) -> None:
-    """Raise ValueError, with the place, where going up from a token never ends."""
+    """Raise ValueError, with the place, where the chain of parents contains a cycle."""
     ends = (above & (parents < 0)[..., None, :]).any(-1)
     for place in [] if parents.is_meta else (~ends).nonzero().tolist():
         tree = parents[tuple(place[:-1])].tolist()
         raise ValueError(
-            f"parents={tree}: the way up from token {place[-1]} is a cycle without a root"
+            f"parents={tree}: the path up from token {place[-1]} ends in a cycle, not at a root"
         )

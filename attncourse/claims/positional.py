@@ -1,12 +1,13 @@
 """The claims of the chapter positional."""
 
+import math
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from attncourse.claims import Measured, claim
-from attncourse.dot_product import attention, causal_mask
+from attncourse.claims import Measured, about, above, at_least, at_most, below, claim, exactly
+from attncourse.dot_product import attention, attention_weights, causal_mask
 from attncourse.positional import (
     LearnedEncoding,
     MLPEncoding,
@@ -48,39 +49,32 @@ def equivariance_gap(layer: Callable[[Tensor], Tensor], x: Tensor, order: Tensor
 
 
 @claim(
-    "Without positions, the outputs of 64 tokens in another order are the same outputs in that "
-    "order, and their mean over the sentence does not change at all.",
-    source="Vaswani et al. (2017), eq. 1: no position occurs in it",
+    "Without positions, 64 tokens in another order have the same outputs, in that order.",
+    source="Vaswani et al. (2017), eq. 1, in which no position occurs",
 )
 def order_is_invisible(g):
     n, d = 64, 16
     layer, x = random_layer(g, d), normal(g, n, d)
     order = torch.randperm(n, generator=g, device=g.device)
     gap = equivariance_gap(layer, x, order)
-    mean = (layer(x[order]).mean(0) - layer(x).mean(0)).abs().max().item()
-    return Measured(
-        {"outputs apart by a share of": gap, "means apart by": mean},
-        f"rounding in float64, at most {n * EPS:.1g}, both",
-        max(gap, mean) <= n * EPS,
-    )
+    return Measured({"difference, as a share of the norm": (gap, at_most(n * EPS, "rounding"))})
 
 
 @claim(
-    "Add the sinusoids of their positions to the tokens, and outputs in another order differ from "
-    "the reordered outputs by more than a quarter of their norm.",
+    "Add sinusoids to 64 tokens, and the outputs of the tokens in another order differ from the "
+    "reordered outputs by more than a quarter of their norm.",
     source=VASWANI,
 )
 def positions_make_order_visible(g):
     n, d = 64, 16
     layer, x = random_layer(g, d), normal(g, n, d)
     order = torch.randperm(n, generator=g, device=g.device)
-    encode = SinusoidalEncoding(d)
-    gap = equivariance_gap(lambda x: layer(encode(x)), x, order)
-    return Measured({"apart by a share of": gap}, "over 1/4", gap > 0.25)
+    gap = equivariance_gap(lambda x: layer(SinusoidalEncoding(d)(x)), x, order)
+    return Measured({"difference, as a share of the norm": (gap, above(0.25))})
 
 
 def rotation(offset: int, d: int) -> Tensor:
-    """One matrix that turns each pair of a row by its frequency times the offset."""
+    """One matrix that rotates each pair of a row by its frequency times the offset."""
     angle = offset * 10000 ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
     cos, sin = angle.cos(), angle.sin()
     # rows are vectors: (sin a, cos a) times this is (sin(a + b), cos(a + b))
@@ -89,9 +83,9 @@ def rotation(offset: int, d: int) -> Tensor:
 
 
 @claim(
-    "In an even width, for each offset there is one rotation matrix that takes the sinusoids of "
-    "every position to those of the position at that offset, for positions from 0 to 999.",
-    source=f"{VASWANI} (there: a linear function)",
+    "In an even width, one rotation matrix for each offset takes the sinusoids of every position "
+    "from 0 to 999 to those of the position at that offset.",
+    source=f"{VASWANI}, which calls it a linear function",
 )
 def a_shift_is_a_rotation(g):
     d, difference, skew = 64, [], []
@@ -101,22 +95,42 @@ def a_shift_is_a_rotation(g):
         difference.append((moved - waves(1000, d, g, offset)).abs().max().item())
         skew.append((turn @ turn.mT - torch.eye(d, device=g.device)).abs().max().item())
     # an angle of 1000 is rounded to 1000 eps
-    rounding = 2000 * EPS
+    rounding = at_most(2000 * EPS, "rounding")
     return Measured(
         {
-            "rows apart by": max(difference),
-            "matrix times its transpose, off the identity by": max(skew),
-        },
-        f"rounding, at most {rounding:.1g}, both",
-        max(*difference, *skew) <= rounding,
+            "largest difference of the rows, for each of four offsets": (difference, rounding),
+            "matrix times its transpose, difference from the identity": (skew, rounding),
+        }
     )
 
 
 @claim(
-    "In an even width, the dot product of the sinusoids of two positions depends on their offset "
-    "alone: it is the same between 0 and 999 as a million positions on, and the same for an offset "
-    "and its opposite.",
-    source=f"{VASWANI}; the lost sign: Yan et al. (2019)",
+    "A head of width 16 finds the word before among 1000 positions by 8 of the 32 pairs of the "
+    r"sinusoids. Let $W_Q$ hold their rotation by $-1$, times 30, and $W_K$ select them: then each "
+    "position from 1 on gives more than 99 % of its weight to the position before it. With random "
+    "matrices of the same size it gives less than 1 % on average.",
+    source=f"our own head, after {VASWANI}",
+)
+def a_head_finds_the_word_before(g):
+    n, d, d_k = 1000, 64, 16
+    p, before = waves(n, d, g), 30 * rotation(-1, d)[:, :d_k].to(g.device)
+    select = torch.eye(d, d_k, device=g.device, dtype=p.dtype)
+    made = attention_weights(p @ before, p @ select).diagonal(-1)
+    w_q, w_k = normal(g, 2, d, d_k) / d**0.5
+    drawn = attention_weights(p @ w_q, p @ w_k).diagonal(-1)
+    return Measured(
+        {
+            "smallest weight on the word before": (made.min().item(), above(0.99)),
+            "mean weight, random matrices": (drawn.mean().item(), below(0.01)),
+        }
+    )
+
+
+@claim(
+    "In an even width, the dot product of the sinusoids of two positions depends only on their "
+    "offset: it is the same between 0 and 999 as a million positions further on, and the same for "
+    "an offset and its opposite.",
+    source=f"{VASWANI}; Yan et al. (2019) for the lost sign",
 )
 def products_depend_on_the_offset(g):
     n, d = 1000, 64
@@ -124,10 +138,12 @@ def products_depend_on_the_offset(g):
     place = torch.arange(n, device=g.device)
     by_offset = here[0][(place - place[:, None]).abs()]
     difference = [(one - by_offset).abs().max().item() / d for one in (here, far)]
+    rounding = "rounding of the angles"
     return Measured(
-        {"from 0 on, apart by a share of": difference[0], "from a million on": difference[1]},
-        "rounding of the angles: below 1e-12 and 1e-9",
-        difference[0] < 1e-12 and difference[1] < 1e-9,
+        {
+            "difference from 0 on, divided by $d$": (difference[0], at_most(1e-12, rounding)),
+            "from a million on": (difference[1], at_most(1e-9, rounding)),
+        }
     )
 
 
@@ -142,9 +158,9 @@ def explained_by_offset(scores: Tensor) -> float:
 
 
 @claim(
-    "The offset explains all the variance of the dot products of the sinusoids of 256 positions, "
-    "at width 64. With random matrices W_Q and W_K between them, as in a layer before training, it "
-    "explains less than a fifth of the variance of the scores, in the mean over 20 layers.",
+    "Among 256 positions at width 64, the offset explains all the variance of the dot products of "
+    "sinusoids. With random matrices $W_Q$ and $W_K$ between them, as in a layer before training, "
+    "it explains less than a fifth of the variance of the scores, on average over 20 layers.",
     source="after Yan et al. (2019)",
 )
 def projections_hide_the_offset(g):
@@ -155,38 +171,77 @@ def projections_hide_the_offset(g):
         w_q, w_k = normal(g, 2, d, d) / d**0.5
         projected += explained_by_offset(p @ w_q @ (p @ w_k).mT) / layers
     return Measured(
-        {"share not explained, sinusoids alone": 1 - bare, "share explained, scores": projected},
-        "rounding; below 1/5",
-        1 - bare < 1e-12 and projected < 0.2,
+        {
+            "share left unexplained, sinusoids alone": (1 - bare, at_most(1e-12, "rounding")),
+            "share explained, scores of random layers": (projected, below(0.2)),
+        }
+    )
+
+
+def products(base: float, offsets: Tensor, d: int) -> Tensor:
+    """The dot products of positions at these offsets, divided by d / 2, for this base."""
+    frequency = base ** (-torch.arange(0, d, 2, device=offsets.device, dtype=torch.float64) / d)
+    return torch.outer(offsets, frequency).cos().mean(-1)
+
+
+@claim(
+    r"At width 512 and a base $\beta$ of 100, 10,000 and 1,000,000, the product of two positions, "
+    r"divided by $d/2$, falls with $\ln o$ at the slope $-1 / \ln \beta$ from $o = 4$ to "
+    r"$o = \beta / 4$. From $4\beta$ to $16\beta$ it is 0 on average. A larger base leaves "
+    "neighbours closer: at the largest, they are a third as far apart as at the smallest.",
+    source=f"our own derivation, from the products of {VASWANI}",
+)
+def the_base_sets_the_range(g):
+    d, slopes, far, near = 512, [], [], []
+    options = {"device": g.device, "dtype": torch.float64}
+    for power in (2, 4, 6):
+        offsets = torch.logspace(0.6, power - 0.6, 300, **options)
+        x = torch.stack([offsets.log(), torch.ones_like(offsets)], dim=-1)
+        slope = torch.linalg.lstsq(x, products(10**power, offsets, d)[:, None]).solution[0, 0]
+        slopes.append(slope.item() * math.log(10**power))
+        beyond = torch.logspace(power + 0.6, power + 1.2, 300, **options)
+        far.append(products(10**power, beyond, d).mean().item())
+        near.append(1 - products(10**power, torch.ones(1, **options), d).item())
+    off = waves(1000, d, g) @ waves(1, d, g)[0] / (d / 2) - products(
+        10**4, torch.arange(1000, **options), d
+    )
+    rounding = at_most(1e-12, "rounding")
+    return Measured(
+        {
+            r"slope times $\ln \beta$, for each base": (slopes, about(-1, 0.1)),
+            r"mean product from $4\beta$ to $16\beta$": (far, about(0, 0.02)),
+            "distance of neighbours, as a ratio": (near[2] / near[0], about(1 / 3, 0.03)),
+            "base 10,000, difference from the package": (off.abs().max().item(), rounding),
+        }
     )
 
 
 @claim(
-    "In an even width, the squares of a row of sinusoids have the mean 1/2 at every position. So "
-    "of the mean square of a sum with embeddings of standard deviation s, the positions hold "
-    "1 / (1 + 2 s²): a third where s = 1, and 98 % where s = 0.1.",
-    source="sin² + cos² = 1, and the sinusoids of section 3.5 of Vaswani et al. (2017)",
+    "In an even width, the squares of a row of sinusoids have mean 1/2 at every position. Added to "
+    "embeddings of standard deviation $s$, the positions therefore make up $1 / (1 + 2 s^2)$ of "
+    "the mean square of the sum: a third where $s = 1$, and 98 % where $s = 0.1$.",
+    source=rf"$\sin^2 + \cos^2 = 1$, and the sinusoids of {VASWANI}",
 )
 def a_row_has_mean_square_one_half(g):
     n, d, share = 512, 64, {}
-    p = waves(n, d, g)
-    off = (p.square().mean(-1) - 0.5).abs().max().item()
+    off = (waves(n, d, g).square().mean(-1) - 0.5).abs().max().item()
     for s in (1.0, 0.1):
         total = SinusoidalEncoding(d)(s * normal(g, n, d)).square().mean().item()
         share[s] = 0.5 / total
-    holds = all(abs(one * (1 + 2 * s**2) - 1) < 0.05 for s, one in share.items())
     return Measured(
-        {"mean square, off 1/2 by": off} | {f"share at s = {s}": one for s, one in share.items()},
-        "rounding; 1/3 and 0.98 within 5 %",
-        off < 1e-12 and holds,
+        {
+            "largest difference of a mean square from 1/2": (off, at_most(1e-12, "rounding")),
+            "share of the positions at $s = 1$": (share[1.0], about(1 / 3, 0.01)),
+            "share at $s = 0.1$": (share[0.1], about(0.98, 0.01)),
+        }
     )
 
 
 @claim(
-    "Where every training sentence has at most 16 words, the rows of a learned table from 16 on "
-    "get a gradient of exactly 0: nothing but weight decay, where there is any, changes them. A "
-    "sentence longer than the table raises an error.",
-    source="Gehring et al. (2017), section 3.1: a position looks up its row, and no other",
+    "If every training sentence has 16 words, the rows of a learned table from 16 on get a "
+    "gradient of exactly 0, so only weight decay, if there is any, changes them. A sentence longer "
+    "than the table raises an error.",
+    source="Gehring et al. (2017), section 3.1, where a position looks up its own row only",
 )
 def a_table_learns_only_what_it_sees(g):
     layer = LearnedEncoding(32, 8).to(g.device)
@@ -198,18 +253,19 @@ def a_table_learns_only_what_it_sees(g):
     except ValueError:
         refused = 1
     return Measured(
-        {"of 16 rows seen, moved": moved[:16].sum().item(), "of 16 unseen": moved[16:].sum().item()}
-        | {"sentences of 33 words refused": refused},
-        "all 16; exactly 0; 1",
-        bool(moved[:16].all() and not moved[16:].any() and refused),
+        {
+            "rows with a gradient, of the 16 seen": (moved[:16].sum().item(), exactly(16)),
+            "rows with a gradient, of the 16 unseen": (moved[16:].sum().item(), exactly(0)),
+            "sentences of 33 words refused, of one": (refused, exactly(1)),
+        }
     )
 
 
 @claim(
-    "An MLP trained to give the sinusoids of positions 0 to 15 errs more than 4 times as much on "
-    "16 to 31, and more than rows of zeros would. From 1000 on its rows are all alike: neighbours "
-    "differ by less than a tenth of what neighbours in training differ by.",
-    source="our own measurement; a tanh far from 0 is close to 1 or -1",
+    "An MLP trained to give the sinusoids of the positions 0 to 15 has more than 4 times the error "
+    "at 16 to 31, and more error than rows of zeros would have. From 1000 on, its rows are nearly "
+    "the same: neighbours differ by less than a tenth of what neighbours in training differ by.",
+    source="our own measurement; a tanh far from 0 is close to 1 or $-1$",
 )
 def an_mlp_drifts_beyond_training(g):
     with torch.random.fork_rng():
@@ -228,10 +284,11 @@ def an_mlp_drifts_beyond_training(g):
     steps = [x.diff(dim=0).norm(dim=-1).mean().item() for x in (rows[:16], far)]
     ratio, step = (beyond.mean() / within.mean()).item(), steps[1] / steps[0]
     return Measured(
-        {"error beyond / in training": ratio, "error beyond": beyond.mean().item()}
-        | {"a step from 1000 / in training": step},
-        "over 4; over √½, that of zeros; below 1/10",
-        ratio > 4 and beyond.mean().item() > 0.5**0.5 and step < 0.1,
+        {
+            "error beyond training / within": (ratio, above(4)),
+            "error beyond training": (beyond.mean().item(), above(0.5**0.5, "that of zeros")),
+            "step between neighbours from 1000 on / in training": (step, below(0.1)),
+        }
     )
 
 
@@ -249,9 +306,9 @@ def readout(out: Tensor, wanted: Tensor) -> float:
 
 
 @claim(
-    "Behind a first token that is always the same, 63 random tokens go through one random layer "
+    "A first token that is always the same and 63 random tokens go through one random layer "
     "without positions. A linear map of an output explains more than a fifth of the variance of "
-    "the logarithm of its position if the layer has a causal mask, and nothing if it has none.",
+    "the logarithm of its position if the layer has a causal mask, and none if it has no mask.",
     source="after Haviv et al. (2022), who read positions off trained language models",
 )
 def the_causal_mask_leaks_position(g):
@@ -263,82 +320,81 @@ def the_causal_mask_leaks_position(g):
         readout(layer(x, mask)[:, 1:], position) for mask in (causal_mask(n, g.device), None)
     )
     return Measured(
-        {"share explained, causal": causal, "without a mask": open_},
-        "over 1/5; below 1/100",
-        causal > 0.2 and open_ < 0.01,
+        {
+            "share explained, causal mask": (causal, above(0.2)),
+            "share explained, no mask": (open_, below(0.01)),
+        }
     )
 
 
 def random_tree(g: torch.Generator, n: int) -> Tensor:
-    """The heads of a tree whose words stand in random order."""
+    """The parents in a tree whose words stand in random order."""
     order = torch.randperm(n, generator=g, device=g.device)
-    heads = torch.full_like(order, -1)
+    parents = torch.full_like(order, -1)
     for i in range(1, n):
-        heads[order[i]] = order[torch.randint(i, (), generator=g, device=g.device)]
-    return heads
+        parents[order[i]] = order[torch.randint(i, (), generator=g, device=g.device)]
+    return parents
 
 
 @claim(
-    "In a chain, where the head of each of 32 words is the word before it, the depth of a word is "
-    "its position, and the signed tree distance of two words is their offset j - i.",
-    source=f"after {WANG}; the length of the way as the distance is our choice",
+    "In a chain, where each of 32 words hangs from the word before it, the depth of a word is its "
+    "position, and the signed tree distance of two words is their offset.",
+    source=f"after {WANG}; to count the edges of the path is our choice",
 )
 def a_chain_is_the_sequence(g):
     place = torch.arange(32, device=g.device)
     depths = (tree_depth(place - 1) != place).sum().item()
     distances = (tree_distance(place - 1) != place - place[:, None]).sum().item()
     return Measured(
-        {"depths that differ": depths, "distances that differ": distances},
-        "exactly 0, both",
-        depths == distances == 0,
+        {
+            "depths that differ": (depths, exactly(0)),
+            "distances that differ": (distances, exactly(0)),
+        }
     )
 
 
 @claim(
-    "In 20 random trees of 24 words, tree distances without their sign are distances: 0 only from "
-    "a word to itself, the same both ways, and never shorter by a detour over a third word. With "
-    "it, there and back have opposite signs.",
-    source="the way between two nodes of a tree is unique",
+    "In 20 random trees of 24 words, tree distances without their sign are a metric: 0 only from a "
+    "word to itself, the same in both directions, and never shorter by a detour over a third word. "
+    "With their sign, the two directions are opposite numbers.",
+    source="the path between two nodes of a tree is unique",
 )
 def tree_distance_is_a_distance(g):
-    n, wrong = 24, {"zeros": 0, "signs": 0, "detours": 0}
+    n, wrong = 24, {"zeros": 0, "opposite numbers": 0, "detours": 0}
     for _ in range(20):
         signed = tree_distance(random_tree(g, n))
         far = signed.abs()
         itself = torch.eye(n, dtype=torch.bool, device=g.device)
         wrong["zeros"] += int(((far == 0) != itself).sum())
-        wrong["signs"] += int((signed != -signed.mT).sum())
+        wrong["opposite numbers"] += int((signed != -signed.mT).sum())
         wrong["detours"] += int((far[:, :, None] + far[None] < far[:, None]).sum())
     return Measured(
-        {f"{name} that are wrong": count for name, count in wrong.items()},
-        "exactly 0 of each",
-        not any(wrong.values()),
+        {f"{name} that are wrong": (count, exactly(0)) for name, count in wrong.items()}
     )
 
 
 @claim(
-    "Put the words of a sentence in another order and keep its tree: depths and unsigned tree "
-    "distances move with the words, and only signs change. So attention with depths added to the "
-    "words still cannot tell the order.",
-    source=f"after {WANG}: a tree says which words belong together, not in what order",
+    "Put 24 words in another order and keep their tree: depths and unsigned tree distances move "
+    "with the words, and only signs change. Attention with depths added to the words therefore "
+    "still cannot tell the order.",
+    source=f"after {WANG}; a tree says which words belong together, not in what order",
 )
 def a_tree_does_not_know_the_order(g):
     n, d = 24, 8
-    heads, order = random_tree(g, n), torch.randperm(n, generator=g, device=g.device)
+    parents, order = random_tree(g, n), torch.randperm(n, generator=g, device=g.device)
     # the new place of each old word; the last entry keeps the mark of a root
     place = torch.cat([order.argsort(), order.new_tensor([-1])])
-    moved = place[heads[order]]
+    moved = place[parents[order]]
     layer, x, table = random_layer(g, d), normal(g, n, d), normal(g, n, d)
-    depths = (tree_depth(moved) != tree_depth(heads)[order]).sum().item()
-    old, new = tree_distance(heads)[order][:, order], tree_distance(moved)
-    out = layer(x + table[tree_depth(heads)])[order]
+    depths = (tree_depth(moved) != tree_depth(parents)[order]).sum().item()
+    old, new = tree_distance(parents)[order][:, order], tree_distance(moved)
+    out = layer(x + table[tree_depth(parents)])[order]
     gap = (layer(x[order] + table[tree_depth(moved)]) - out).norm() / out.norm()
     return Measured(
-        {"depths that differ": depths, "distances": (old.abs() != new.abs()).sum().item()}
-        | {"signs": (old != new).sum().item(), "outputs apart by a share of": gap.item()},
-        "exactly 0; exactly 0; over 0; rounding",
-        depths == 0
-        and torch.equal(old.abs(), new.abs())
-        and not torch.equal(old, new)
-        and gap.item() <= n * EPS,
+        {
+            "depths that differ": (depths, exactly(0)),
+            "unsigned distances that differ": ((old.abs() != new.abs()).sum().item(), exactly(0)),
+            "signs that differ": ((old != new).sum().item(), at_least(1)),
+            "difference of the outputs, as a share": (gap.item(), at_most(n * EPS, "rounding")),
+        }
     )

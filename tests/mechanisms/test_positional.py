@@ -202,10 +202,10 @@ def test_padding_is_a_root_and_leaves_the_tree_as_it_is():
 @pytest.mark.parametrize(
     ("heads", "numbers"),
     [
-        ([1, 2, 0], r"parents=\[1, 2, 0\]: the way up from token 0 is a cycle"),
-        ([-1, 1], r"parents=\[-1, 1\]: the way up from token 1"),
-        ([-1, 3, 1, 2, 0], r"the way up from token 1"),
-        ([[-1, 0, 1], [-1, 2, 1]], r"parents=\[-1, 2, 1\]: the way up from token 1"),
+        ([1, 2, 0], r"parents=\[1, 2, 0\]: the path up from token 0 ends in a cycle"),
+        ([-1, 1], r"parents=\[-1, 1\]: the path up from token 1"),
+        ([-1, 3, 1, 2, 0], r"the path up from token 1"),
+        ([[-1, 0, 1], [-1, 2, 1]], r"parents=\[-1, 2, 1\]: the path up from token 1"),
         ([-1, 3, 0], r"parents\[1\] is 3, but .* from 0 to 2"),
         ([[-1, 0], [-2, 0]], r"parents\[1, 0\] is -2, but"),
     ],

@@ -19,8 +19,8 @@ exercise = Exercise(
     hints=(
         "Encode eight tokens at once, then the same tokens as two chunks of four, with start 0 and "
         "4. From which token on do the results differ?",
-        "The table has a row for every position up to the end of the chunk, which is right. Then "
-        "rows are cut from it, and they are not those of the chunk: the first is at `start`.",
+        "The table has a row for every position up to the end of the chunk, which is right. But "
+        "the rows that are cut from it are not the chunk's, whose first row is at `start`.",
         "table[start:] has exactly the n rows from start on; table[:n] has the first n",
     ),
     usual_hints={
@@ -108,7 +108,7 @@ variants.wrong(exercise, plain, {
         "+ start", "+ start + 1"),
     "the chunk begins one position too early: its first token stands at start": (
         "+ start", "+ start - 1"),
-    "the chunk ends at start: it begins there": ("+ start", "+ start - n"),
+    "the chunk ends at start: it should begin there": ("+ start", "+ start - n"),
     "the table has too few rows there: let the positions begin at start, or cut the rows from "
     "start to start + n, not both": (*ALL, CUT, "rows[start:n, :d]"),
     "the positions run from start to n, and n is a number of tokens: they end at start + n": (
@@ -118,7 +118,7 @@ variants.wrong(exercise, plain, {
     "start is added twice: once is enough": ("+ start", "+ 2 * start"),
     "all rows of the table are added: only those of the chunk belong to x": ALL,
     "start is counted in chunks: it is a position, counted in tokens": ("+ start", "+ start * n"),
-    "the order of the positions is turned round: they go up from start": (
+    "the positions run backwards: they go up from start": (
         "torch.arange(n,", "-torch.arange(n,"),
     "all tokens of the chunk have the same position: they go up from start": (
         "torch.arange(n,", "0 * torch.arange(n,"),
@@ -137,7 +137,7 @@ variants.wrong(exercise, plain, {
         PAIR, "[angles.cos(), angles.sin()]"),
     "sines and cosines no longer alternate: they did, leave the formula as it is": (
         f"torch.stack({PAIR}{JOIN}", f"torch.cat({PAIR}, -1)"),
-    "the exponent is another one now: it was right, leave the formula as it is": [
+    "the exponent has changed: it was right, leave the formula as it is": [
         ("even / d", "2 * even / d"), ("even / d", "even / (2 * d)")],
     "an odd width goes wrong: keep the cut to d columns": (CUT, "rows"),
     "n is taken from the front: the length is the last axis but one, shape[-2]": (

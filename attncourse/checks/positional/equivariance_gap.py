@@ -15,11 +15,11 @@ exercise = Exercise(
     points=10,
     hints=(
         "If the layer does not know the order, its output for the permuted tokens is its output "
-        "for the tokens, permuted in the same way. Measure the difference, and say how large it "
-        "is beside the output itself.",
+        "for the tokens, permuted in the same way. Measure the difference, relative to the size "
+        "of the output itself.",
         "Row i of `permuted_out` belongs to token order[i], so pick the rows of `out` in that "
         "order, along the last axis but one. The Frobenius norm is the root of the sum of squares "
-        "over the last two axes: one for the difference, one for `out`, and their ratio.",
+        "over the last two axes: take that of the difference, that of `out`, and their ratio.",
         "out[..., order, :] has its rows permuted, and x.square().sum(dim=(-2, -1)).sqrt() is a "
         "Frobenius norm",
     ),
@@ -109,9 +109,9 @@ variants.right(
 )  # fmt: skip
 
 INVERSE = "the permutation is the inverse one: row i of the permuted output belongs to order[i]"
-UNPERMUTED = "permute f(x), and it alone: compare f(x[order]), as it is given, with f(x)[order]"
+UNPERMUTED = "permute only f(x): compare f(x[order]), as it is given, with f(x)[order]"
 WIDTH = "the width is permuted: the tokens lie on the last axis but one"
-PER_TOKEN = "each token has its own gap: one number for each sequence is asked for"
+PER_TOKEN = "each token has its own gap: return one number for each sequence"
 EPSILON = "the epsilon is large enough to show where the outputs are small"
 UNDER = "an epsilon under the root makes a gap where there is none: leave it out"
 CAPPED = "the gap is cut off at the top: return it as it is"
@@ -131,9 +131,9 @@ variants.wrong(exercise, plain, {
     "the root is missing: a norm is the root of the sum of squares": (RETURN, "return gap**2"),
     "the norms are subtracted: take the norm of the difference": (
         "far / size", f"(permuted_out{NORM} - size).abs() / size"),
-    "the differences are summed without squares: the norm is that of Frobenius": (
+    "the differences are summed without squares: take the Frobenius norm": (
         NORM, ".abs().sum((-2, -1))"),
-    "only the largest difference counts: in the norm of Frobenius all of them do": (
+    "only the largest difference counts: in the Frobenius norm all of them do": (
         NORM, ".abs().amax((-2, -1))"),
     "this is the spectral norm, the largest singular value: ord='fro' takes all": (
         *FROBENIUS, "norm(apart)", "norm(apart, 2)", "norm(out)", "norm(out, 2)"),
@@ -142,12 +142,12 @@ variants.wrong(exercise, plain, {
         "(-2, -1)", "-1", "size = out", "size = want", RETURN, "return gap.mean(-1)"),
     "the norms of the tokens are added up: sum all squares, then take one root": (
         NORM, ".square().sum(-1).sqrt().sum(-1)"),
-    "the difference is averaged and the norm of f(x) is not: treat both alike": (
+    "the difference is averaged and the norm of f(x) is not: treat both equally": (
         "apart.square().sum", "apart.square().mean"),
     "the whole batch makes one number: each sequence has a gap of its own": (SUM, "sum()"),
     "it is averaged over the batch: each sequence has a gap of its own": (
         RETURN, "return gap.mean()"),
-    "axes of size 1 are left over: one number for each sequence is asked for": (
+    "axes of size 1 are left over: return one number for each sequence": (
         RETURN, "return gap[..., None, None]"),
     EPSILON: [
         ("/ size", "/ (size + 1e-8)"), ("/ size", "/ (size + 1e-6)"),

@@ -16,9 +16,9 @@ exercise = Exercise(
     hints=(
         "The position of a word is the number of words before it. Padding may stand anywhere, so "
         "count words and not places.",
-        "cumsum along the last axis counts the words up to a place, that place included. Take one "
-        "away, and put 0 where there is no word.",
-        "(mask.cumsum(dim=-1) - 1).masked_fill(~mask, 0): a cumsum of booleans is of integers",
+        "cumsum along the last axis counts the words up to a place, that place included. Subtract "
+        "1, and put 0 where there is no word.",
+        "(mask.cumsum(dim=-1) - 1).masked_fill(~mask, 0): the cumsum of booleans has integers",
     ),
     differentiable=False,
     without={"loops": "it goes over rows, and the longer mask has no more of them"},
@@ -118,12 +118,12 @@ variants.wrong(exercise, plain, {
     "the mask is not used: only words count, and padding gets 0": (*PLACES, FILL, "before"),
     "only padding on the left is left out: it may stand between words as well": (
         *PLACES, "- 1", "- 1 - mask.int().argmax(-1, keepdim=True)"),
-    "the number of paddings tells where words begin on the left only: count the words": (
+    "the amount of padding tells where words begin only if it is on the left: count words": (
         *PLACES, "- 1", "- 1 - (~mask).sum(-1, keepdim=True)", RETURN, "return before.relu()"),
     "the first places are numbered, whatever stands there: number the words": (
         *PLACES, FILL, "before * (before < mask.sum(-1, keepdim=True))"),
     "padding is counted: True means word": ("plain(mask):", "plain(mask):\n    mask = ~mask"),
-    "every padding starts the count again: it goes on to the end of the row": (
+    "padding starts the count again: it goes on to the end of the row": (
         "- 1", "- 1 - count.masked_fill(mask, 0).cummax(-1).values"),
     "the count runs from the right: the first word has position 0": (
         COUNT, "mask.flip(-1).cumsum(-1).flip(-1)"),

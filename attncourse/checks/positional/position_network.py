@@ -16,11 +16,11 @@ exercise = Exercise(
     minutes=20,
     points=15,
     hints=(
-        "The network's input is one number, the position, and its output a vector of width d. A "
-        "linear layer maps the last axis, so give it all positions at once, one below the other.",
-        "In __init__, the two layers, and keep length. In forward, the positions 0 to n - 1 in the "
-        "dtype and on the device of x, divided by length, as a column (n, 1). Then hidden, tanh, "
-        "out: that is (n, d), and x + (n, d) broadcasts over any leading axes.",
+        "The network's input is one number, the position, and its output is a vector of width d. A "
+        "linear layer maps the last axis, so give it all positions at once, as a column.",
+        "In __init__, make the two layers and keep length. In forward, make the positions 0 to "
+        "n - 1 in the dtype and on the device of x, divide them by length, and make a column "
+        "(n, 1). Then hidden, tanh and out give (n, d), which broadcasts over x's leading axes.",
         "t = torch.arange(x.shape[-2], dtype=x.dtype, device=x.device)[:, None] / self.length, "
         "then self.out(torch.tanh(self.hidden(t)))",
     ),
@@ -109,10 +109,10 @@ variants.right(
     (COUNT, "torch.ones_like(x[..., 0]).cumsum(-1) - 1", "[:, None]", "[..., None]"),
 )  # fmt: skip
 
-OTHER = "between the layers stands another function: here it is tanh"
+OTHER = "another function stands between the layers: here it is tanh"
 MISSING = "x is missing: add the encoding to it"
-LONGER = "positions beyond length are not served: the network takes any number, so any n"
-ENOUGH = "positions far beyond length are not served: the network takes any number, so any n"
+LONGER = "positions beyond length fail: the network takes any number, so n may be larger"
+ENOUGH = "positions far beyond length fail: the network takes any number, so n may be larger"
 SIZES = "the layers have sizes of their own: make them from d and hidden"
 SINGLE = "the positions are float32 whatever x is: make them in the dtype of x"
 variants.wrong(exercise, Network, {
@@ -124,7 +124,7 @@ variants.wrong(exercise, Network, {
         "/ self.length", "/ max(n - 1, 1)"),
     "the last position is n / length: counted from 0, it is (n - 1) / length": (
         SHARE, "torch.linspace(0, n / self.length, n, dtype=x.dtype, device=x.device)"),
-    "in a sequence longer than length n is divided by: the input is t / length there, too": (
+    "a sequence longer than length is divided by n: the input is t / length there, too": (
         "/ self.length", "/ max(self.length, n)"),
     "the positions are divided by length - 1: the network's input is t / length": (
         "/ self.length", "/ (self.length - 1)"),
@@ -133,9 +133,10 @@ variants.wrong(exercise, Network, {
     "the positions count from 1: the first is 0": (SHARE, "(count + 1) / self.length"),
     "the positions run from -1 to 1: the network's input is t / length": (
         SHARE, "2 * count / self.length - 1"),
-    "t / length is cut to a whole number, so nearly all are 0: divide with /, not //": (
+    "t / length is rounded down, so nearly all are 0: divide with /, not //": (
         "/ self", "// self"),
-    "nothing bends between the two layers, and so they are one: put a tanh there": (".tanh()", ""),
+    "no activation stands between the two layers, so they are one: put a tanh there": (
+        ".tanh()", ""),
     OTHER: [("tanh", "relu"), ("tanh", "sigmoid")],
     "a tanh comes after the last layer, too: its output is added as it is": (
         "inner.tanh())", "inner.tanh()).tanh()"),

@@ -19,8 +19,8 @@ exercise = Exercise(
         "The chapter's equation of the rotation gives the block of one pair. Where does the block "
         "of pair i stand in the d x d matrix, and what stands everywhere else?",
         "The big matrix has one such block for each pair on its diagonal, and zeros elsewhere. "
-        "Repeat each cosine of w s for both columns of its pair: that is the diagonal. The sines "
-        "stand beside it, one above at even columns with a plus, one below with a minus.",
+        "Repeat each cosine for both columns of its pair: this is the diagonal. In each block, the "
+        "sine stands right of the diagonal with a plus, and below the diagonal with a minus.",
         "Start from offset.new_zeros(*offset.shape, d, d), take even = torch.arange(0, d, 2), and "
         "write out[..., even, even] and out[..., even + 1, even + 1] = cosine, "
         "out[..., even, even + 1] = sine, out[..., even + 1, even] = -sine.",
@@ -164,7 +164,7 @@ variants.wrong(exercise, plain, {
         BLOCKS, f"{DIAGONAL} + beside(sine.repeat_interleave(2, dim=-1))"),
     "the first offset is used for all: each has a matrix of its own": (
         ANGLES, "offset.flatten()[0].expand_as(offset)[..., None] *"),
-    "the axes of offset are made one: all of them stand before (d, d)": (
+    "the axes of offset are merged: all of them stand before (d, d)": (
         ANGLES, "offset.flatten()[..., None] *"),
     "this shifts by 1 whatever the offset is: the angle is offset times frequency": (
         ANGLES, "torch.ones_like(offset)[..., None] *"),
@@ -176,7 +176,7 @@ variants.wrong(exercise, plain, {
         (BLOCKS, "torch.block_diag(*(torch.stack([c, s, -s, c]).reshape(2, 2) "
          "for c, s in zip(cosine, sine, strict=True)))"),
         (ANGLES, "offset.new_tensor([offset.item()]) *")],
-    "it wants a row of offsets: one has no axis, and a tensor of them may have several": (
+    "it expects a row of offsets: one has no axis, and a tensor of them may have several": (
         ANGLES, "offset[:, None] *"),
     LOOP: (
         BLOCKS,

@@ -20,10 +20,10 @@ exercise = Exercise(
     minutes=20,
     points=15,
     hints=(
-        "Two columns make a pair, a sine and a cosine of the same angle. The angle is the position "
-        "times the frequency of the pair, and only the frequencies depend on d.",
-        "The numbers 2i are torch.arange(0, d, 2), one for each pair; divide them by d, and the "
-        "frequencies are 10000 to the power of minus that. A new last axis on the positions gives "
+        "Two columns make a pair, the sine and the cosine of the same angle. The angle is the "
+        "position times the frequency of the pair, and only the frequencies depend on d.",
+        "The numbers 2i are torch.arange(0, d, 2), one for each pair. Divide them by -d: the "
+        "frequencies are 10000 to that power. A new last axis on the positions gives "
         "all angles (..., n, pairs). Stack sines and cosines along a new last axis, flatten the "
         "last two axes, and an odd d leaves one column too many at the end.",
         "torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[..., :d], and the arange "
@@ -108,7 +108,7 @@ variants.right(exercise, plain, ("pair = " + PAIR, f"z = {COMPLEX}\n    pair = [
 ODD = "an odd d goes wrong: there is one cosine less than there are sines, and a sine ends the row"
 WIDTH = "for an odd d the exponent is divided by the wrong width: divide 2i by d itself"
 ROUNDED = "the positions are rounded: a position may lie between two whole numbers"
-NO_BATCH = "it wants one fixed number of axes: positions may have any leading axes, or none"
+NO_BATCH = "it expects a fixed number of axes: positions may have any leading axes, or none"
 variants.wrong(exercise, plain, {
     "sine and cosine are exchanged: even columns, the first one too, hold sines": (
         PAIR, "[angles.cos(), angles.sin()]"),

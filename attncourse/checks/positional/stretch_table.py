@@ -19,8 +19,8 @@ exercise = Exercise(
         "at 0, the last at max_n - 1, and the steps between are equal.",
         "torch.linspace gives these places. The row below a place is its floor; the row above is "
         "one more, if there is one. Mix the two: the nearer a row, the more it counts. "
-        "F.interpolate does the same over the last axis of three, if you tell it that the ends "
-        "are to stay.",
+        "F.interpolate does the same over the last of three axes, if you tell it to keep the "
+        "ends.",
         "F.interpolate(table.T[None], size=n, mode='linear', align_corners=True), then back to "
         "(n, d); or low + share * (high - low), where share = (place - floor)[:, None]",
     ),
@@ -108,7 +108,7 @@ variants.wrong(exercise, plain, {
         PLACE, f"{COUNT} * last / n"),
     "the last row comes too early: between max_n rows there are max_n - 1 steps": (
         PLACE, f"{PLACE.replace('last', 'last + 1')}.clamp(max=last)"),
-    "the steps are as if a row had a width: there are max_n - 1 steps between max_n": (
+    "the steps treat rows as having a width: there are max_n - 1 steps between max_n": (
         PLACE, f"({COUNT} * (last + 1) / n).clamp(max=last)"),
     NEAREST: [(MIXED, "table[low]"), (MIXED, "table[place.round().long()]")],
     SHARES: [(MIXED, TURNED), (MIXED, TURNED, HIGH, "place.ceil().long()")],
@@ -122,7 +122,7 @@ variants.wrong(exercise, plain, {
         MIXED, "table[torch.arange(n, device=table.device).clamp(max=last)]"),
     "the table is filled up with zeros: stretch all of it": (
         MIXED, "F.pad(table, (0, 0, 0, max(n - len(table), 0)))[:n]"),
-    "the table begins again at its end: stretch all of it": (
+    "the table repeats after its end: stretch all of it": (
         MIXED, "table[torch.arange(n, device=table.device) % len(table)]"),
     AXIS: [
         ("[:, None]", ""),
@@ -143,11 +143,11 @@ variants.wrong(exercise, resized, {
     "the ends move: the first row must stay the first, and the last the last": (
         "corners=True", "corners=False"),
     NEAREST: ('mode="linear", align_corners=True', 'mode="nearest"'),
-    "this is a smooth curve through more than two rows: straight lines are asked for": (
+    "this is a smooth curve through more than two rows: use straight lines": (
         "[None], size=n", "[None, :, None], size=(1, n)", "linear", "bicubic", "[0]", "[0, :, 0]"),
     "the width is stretched, not the length: F.interpolate works on the last axis": (".T", ""),
     "the result is (d, n): the length comes first": ("rows[0].T", "rows[0]"),
-    "an axis is left over: F.interpolate wants a batch, the result has none": (
+    "an axis is left over: F.interpolate needs a batch, the result has none": (
         "rows[0].T", "rows.mT"),
     "squeeze takes away every axis of size 1, and n or d may be 1: name the axis": (
         "rows[0]", "rows.squeeze()"),

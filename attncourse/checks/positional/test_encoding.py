@@ -23,8 +23,8 @@ exercise = Exercise(
         "an n or a d of 1, and more rows than somebody may have expected, each show something of "
         "their own.",
         "Write the sinusoids once more in the test, as slowly as you like, number by number. For "
-        "several n and d, odd and even, compare: the shape first, then the dtype, then all "
-        "numbers within the 0.001 that a right one may be off by. A NaN is not within it.",
+        "several n and d, odd and even, compare the shape first, then the dtype, then all "
+        "numbers, which may be off by 0.001. A NaN must not pass.",
         "for n, d in [(100, 6), (5, 7), (1, 1)]: and in it, want = torch.tensor([[(math.cos if "
         "j % 2 else math.sin)(t / 10000 ** ((j - j % 2) / d)) for j in range(d)] for t in range(n)"
         "]); "
@@ -158,23 +158,23 @@ variants.wrong(exercise, plain, {
     "every width is even: try an odd one, too": (SIZES, "((100, 6), (5, 4), (1, 4))"),
     "the width is 8, where a fixed 8 is right: try another, and an odd one": (
         SIZES, "((100, 8), (5, 8), (1, 8))"),
-    "there are few rows: a table that ends or begins again goes unseen. Try 100": (
+    "there are few rows: a table that ends or repeats goes unnoticed. Try 100": (
         SIZES, "((10, 6), (5, 7), (1, 3))"),
     "a table of 96 rows goes unseen: n may be 100": (SIZES, "((70, 6), (5, 7), (1, 3))"),
     "a table of 64 rows shows at n = 65, one of 96 does not: n may be 100": (
         SIZES, "((65, 6), (5, 7))"),
-    "n is always 100: an encoding may pay no heed to it": (
+    "n is always 100: an encoding may ignore it": (
         SIZES, "((100, 6), (100, 7), (100, 1))"),
     "one row goes unseen: an encoding may lose its axis where n is 1": (
         SIZES, "((100, 6), (5, 7), (4, 1))"),
     "one column goes unseen: an encoding may lose its axis where d is 1": (
         SIZES, "((100, 6), (5, 7), (1, 3))"),
     "n and d are never 1: an encoding may lose an axis of that size": (SIZES, "((100, 6), (5, 7))"),
-    "the dtype of the result is not looked at: float32 or float64 is right": (DTYPE, ""),
-    "the shape is not looked at, and comparing broadcasts: assert the shape first": (
+    "the dtype of the result is not checked: float32 or float64 is right": (DTYPE, ""),
+    "the shape is not checked, and a comparison broadcasts: assert the shape first": (
         SHAPE, "", CLOSE, "assert (got - want).abs().max() < 1e-3"),
-    "it compares, but what comes of it is printed or returned: assert it": ("assert ", ""),
-    "the tolerance is too narrow, and allclose asks for more by itself: to 0.001 is right; or n is "
+    "it compares, but prints or returns the result: assert it": ("assert ", ""),
+    "the tolerance is too narrow, and that of allclose alone is too: allow 0.001; or n is "
     "far beyond 1000, where a right float32 encoding may be off by more": [
         ("atol=1e-3", "atol=1e-4"), ("atol=1e-3", "atol=1e-9"),
         (SIZES, "((100, 6), (5, 7), (1, 1), (100_000, 10))")],

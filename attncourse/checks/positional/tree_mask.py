@@ -5,7 +5,7 @@ import torch
 from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 
-NO_BATCH = "it wants one fixed number of axes: heads may have any leading axes, or none"
+NO_BATCH = "it expects a fixed number of axes: heads may have any leading axes, or none"
 exercise = Exercise(
     name="tree_mask",
     chapter="positional",
@@ -16,13 +16,13 @@ exercise = Exercise(
     points=20,
     hints=(
         "Every token climbs at the same time: first it stands on itself, then on its head, then on "
-        "its head's head, until all have left the tree at a root. Mark each token on the way.",
+        "its head's head, until all have left the tree at a root. Mark each token on the path.",
         "Keep `node`, where each token stands now, (..., n), and begin with 0 to n - 1. Comparing "
         "node[..., None] with all positions gives a mask with one True in a row, or none at -1. "
         "Join it to the mask by |. The next node is the head of this one: gather, but only where "
         "a node is not -1, since there is no head at -1.",
         "heads.gather(-1, node.clamp(min=0)).masked_fill(node < 0, -1) is one step up, and "
-        "while (node >= 0).any(): goes on to the top",
+        "`while (node >= 0).any():` goes on to the top",
     ),
     differentiable=False,
     # one that doubles its reach takes more turns for more tokens, but few
@@ -157,7 +157,7 @@ variants.right(
      "(reach.double() @ reach.double()) > 0", "reach > 0\n", "reach\n"),
 )  # fmt: skip
 
-ZERO = "token 0 is taken for the end of the way: only -1 is, so ask for >= 0"
+ZERO = "token 0 is taken for the end of the path: only -1 is, so ask for >= 0"
 FIXED = "the path ends after a fixed number of steps: go on until all are at a root"
 LOOP = "the loop grows with n: let all tokens climb at once, and stop when none is below a root"
 RETURN, SELF, START = "return mask", "(place == place[:, None])", "    node = place."
@@ -186,7 +186,7 @@ variants.wrong(exercise, plain, {
         RETURN, "return mask.mT"),
     "a token sees those below it as well: only those above it are asked for": (
         RETURN, "return mask | mask.mT"),
-    "all of its tree is seen: only the tokens on the way up are allowed": (
+    "all of its tree is seen: only the tokens on the path up are allowed": (
         RETURN, "root = (mask & (heads < 0)[..., None, :]).int().argmax(-1, keepdim=True)\n"
         "    return root == root.mT"),
     "tokens with the same head are seen: only those above, and itself": (
@@ -213,7 +213,7 @@ variants.wrong(exercise, plain, {
         START, f"    heads = heads.reshape(-1, len(place))[0].expand_as(heads)\n{START}"),
     NO_BATCH: (START, f"    (n,) = heads.shape\n{START}"),
     "the mask is not boolean: True = may attend, False = may not": (RETURN, "return mask.long()"),
-    "these are the numbers of paths or steps: return True where there is a way": (
+    "these are the numbers of paths or steps: return True where there is a path": (
         RETURN, "return mask * mask.sum(-1, keepdim=True)"),
     hints.DEVICE: ("device=heads.device", 'device="cpu"'),
     LOOP: [

@@ -2,7 +2,7 @@
 
 import torch
 
-from attncourse.dot_product import attention, causal_mask
+from attncourse.dot_product import attention, attention_weights, causal_mask
 from attncourse.positional import (
     LearnedEncoding,
     sinusoids,
@@ -34,8 +34,12 @@ class Exact(torch.nn.Module):
         return x + self.scale * sinusoids(x.shape[0], x.shape[1], x.device, start=start)
 
 
-def in_order(heads):
-    return torch.arange(len(heads), device=heads.device)
+def in_order(parents):
+    return torch.arange(len(parents), device=parents.device)
+
+
+def evenly_spaced(base, offsets, d):
+    return torch.outer(offsets, torch.linspace(1 / base, 1, d // 2)).cos().mean(-1)
 
 
 # each claim, with a wrong function that it must notice
@@ -44,15 +48,20 @@ FALSE_OF = {
     "positions_make_order_visible": ("SinusoidalEncoding", lambda d: torch.nn.Identity()),
     "a_shift_is_a_rotation": ("sinusoids", halves),
     "products_depend_on_the_offset": ("sinusoids", sines_alone),
+    "a_head_finds_the_word_before": [
+        ("sinusoids", sines_alone),
+        ("attention_weights", lambda q, k: attention_weights(q / 30, k)),
+    ],
     "projections_hide_the_offset": ("sinusoids", sines_alone),
+    "the_base_sets_the_range": [("sinusoids", sines_alone), ("products", evenly_spaced)],
     "a_row_has_mean_square_one_half": ("sinusoids", sines_alone),
     "a_table_learns_only_what_it_sees": ("LearnedEncoding", Tied),
     "an_mlp_drifts_beyond_training": ("MLPEncoding", Exact),
     "the_causal_mask_leaks_position": ("causal_mask", lambda n, device: causal_mask(n) | True),
-    "a_chain_is_the_sequence": ("tree_distance", lambda heads: -tree_distance(heads)),
+    "a_chain_is_the_sequence": ("tree_distance", lambda parents: -tree_distance(parents)),
     "tree_distance_is_a_distance": (
         "tree_distance",
-        lambda heads: tree_depth(heads) - tree_depth(heads)[:, None],
+        lambda parents: tree_depth(parents) - tree_depth(parents)[:, None],
     ),
     "a_tree_does_not_know_the_order": ("tree_depth", in_order),
 }
