@@ -5,7 +5,9 @@ order. A module of this package holds the claims of the chapter of its name.
 """
 
 import inspect
-from collections.abc import Callable
+import math
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import escape
 from importlib import import_module
@@ -15,18 +17,119 @@ import torch
 
 from attncourse.devices import device
 
+MOST_ROWS = 6
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The numbers that a claim allows for a quantity, and how they are written."""
+
+    text: str
+    low: float = -math.inf
+    high: float = math.inf
+    closed: bool = True
+
+    def allows(self, value: float) -> bool:
+        """Whether a number is as expected; NaN never is."""
+        if self.closed:
+            return self.low <= value <= self.high
+        return self.low < value < self.high
+
+    def show(self, value: float) -> str:
+        """A number with as many digits as tell whether it is as expected."""
+        allowed = self.allows(value)
+        told = (d for d in range(3, 10) if self.allows(float(f"{value:.{d}g}")) == allowed)
+        return number(value, next(told, 3))
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number as people write it: 32768, 0.104, 7.63 · 10⁻⁶."""
+    if math.isfinite(value) and (value == round(value) or abs(value) >= 10**digits):
+        return str(round(value))
+    mantissa, _, power = f"{value:.{digits}g}".partition("e")
+    return f"{mantissa} · 10{str(int(power)).translate(RAISED)}" if power else mantissa
+
+
+def expected(text: str, name: str, **bounds) -> Expected:
+    return Expected(f"{text}, {name}" if name else text, **bounds)
+
+
+def exactly(value: float, name: str = "") -> Expected:
+    return expected(f"exactly {number(value)}", name, low=value, high=value)
+
+
+def at_most(bound: float, name: str = "") -> Expected:
+    return expected(f"≤ {number(bound)}", name, high=bound)
+
+
+def at_least(bound: float, name: str = "") -> Expected:
+    return expected(f"≥ {number(bound)}", name, low=bound)
+
+
+def below(bound: float, name: str = "") -> Expected:
+    return expected(f"< {number(bound)}", name, high=bound, closed=False)
+
+
+def above(bound: float, name: str = "") -> Expected:
+    return expected(f"> {number(bound)}", name, low=bound, closed=False)
+
+
+def between(low: float, high: float, name: str = "") -> Expected:
+    return expected(f"{number(low)} to {number(high)}", name, low=low, high=high)
+
+
+def about(value: float, within: float, name: str = "") -> Expected:
+    text = f"{number(value)} ± {number(within)}"
+    return expected(text, name, low=value - within, high=value + within)
+
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured, by name, the relation that the claim states, and whether it holds."""
+    """What was measured, by name: a number, or several of a kind, and what the claim expects.
 
-    quantities: dict[str, float]
-    relation: str
-    holds: bool
+    The form with a relation and a verdict of its own is that of chapters yet to be converted.
+    """
+
+    rows: dict
+    relation: str = ""
+    verdict: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.relation and len(self.rows) > MOST_ROWS:
+            raise ValueError(f"a claim has at most {MOST_ROWS} quantities, not {len(self.rows)}")
+
+    @property
+    def quantities(self) -> dict[str, float | list[float]]:
+        if self.relation:
+            return self.rows
+        return {name: value for name, (value, _) in self.rows.items()}
+
+    @property
+    def holds(self) -> bool:
+        """Whether every number is as expected."""
+        if self.relation:
+            return self.verdict
+        return all(stated.allows(one) for value, stated in self.rows.values() for one in of(value))
+
+    def told(self) -> Iterator[tuple[str, str, str]]:
+        """Each quantity's name, its number or their range, and what is expected, with a mark."""
+        if self.relation:
+            yield from ((name, number(value, 4), "") for name, value in self.rows.items())
+            yield "stated", "", self.relation
+            return
+        for name, (value, stated) in self.rows.items():
+            ends = {stated.show(one): None for one in (min(of(value)), max(of(value)))}
+            mark = "✓" if all(map(stated.allows, of(value))) else "✗"
+            yield name, " to ".join(ends), f"{stated.text} {mark}"
 
     def __str__(self) -> str:
-        values = "; ".join(f"{name}: {value:.4g}" for name, value in self.quantities.items())
-        return f"{values} (stated: {self.relation})"
+        return "; ".join(f"{name}: {value} ({stated})" for name, value, stated in self.told())
+
+
+def of(value: float | list[float]) -> list[float]:
+    """The numbers of a quantity; none at all is never as expected."""
+    return value or [math.nan] if isinstance(value, list) else [value]
 
 
 @dataclass(frozen=True)
@@ -59,18 +162,30 @@ class Finding:
             f"{self.claim.id}: {self.claim.statement} Measured: {self.measured}. It {self.verdict}."
         )
 
-    def _repr_html_(self) -> str:
-        claim = self.claim
-        code = escape(inspect.getsource(claim.function))
-        return (
-            '<div class="claim" '
-            'style="border-left: 3px solid; padding-left: 0.8em; overflow-wrap: anywhere">'
-            f"<p><strong>Claim.</strong> {escape(claim.statement)}</p>"
-            f"<p>Measured here: {escape(str(self.measured))}. "
-            f"It <strong>{self.verdict}</strong>. Source: {escape(claim.source)}.</p>"
-            f"<details><summary>How {escape(claim.id)} is measured</summary>"
-            f'<pre tabindex="0" style="overflow-x: auto">{code}</pre></details></div>'
+    def _repr_markdown_(self) -> str:
+        claim, sign = self.claim, "✓" if self.measured.holds else "✗"
+        source = inspect.getsource(claim.function)
+        # what the decorator says stands above
+        code = source[source.index("def ") :]
+        rows = (f"| {' | '.join(map(cell, row))} |" for row in self.measured.told())
+        return "\n".join(
+            [
+                f'<div class="claim" id="{claim.id}">\n',
+                f"**Claim.** {claim.statement}\n",
+                "| quantity | measured | expected |\n| --- | --- | --- |",
+                *rows,
+                f"\n{sign} It **{self.verdict}**. Source: {claim.source}.\n",
+                f"<details><summary>How {escape(claim.id)} is measured</summary>\n",
+                f"```python\n{code}```\n\n</details>\n\n</div>",
+            ]
         )
+
+
+def cell(text: str) -> str:
+    """Markdown as it may stand in a table, where a bar would end the cell."""
+    return re.sub(r"\$[^$]+\$", lambda math: math[0].replace("|", r"\vert "), text).replace(
+        "|", r"\|"
+    )
 
 
 class Ledger(list[Finding]):
@@ -79,14 +194,13 @@ class Ledger(list[Finding]):
     def __repr__(self) -> str:
         return "\n".join(map(repr, self))
 
-    def _repr_html_(self) -> str:
-        shown = (
-            f"<dt><code>{escape(one.claim.id)}</code> {one.verdict}</dt>"
-            f"<dd>{escape(one.claim.statement)}<br>Measured here: {escape(str(one.measured))}. "
-            f"Source: {escape(one.claim.source)}.</dd>"
+    def _repr_markdown_(self) -> str:
+        return "\n\n".join(
+            f'<div class="listed-claim" id="{one.claim.id}">\n\n'
+            f"**{one.verdict.capitalize()}.** {one.claim.statement}\n\n"
+            f"Measured here: {one.measured}. Source: {one.claim.source}.\n\n</div>"
             for one in self
         )
-        return f'<dl style="overflow-wrap: anywhere">{"".join(shown)}</dl>'
 
 
 def claim(statement: str, *, source: str) -> Callable[[Callable], Claim]:

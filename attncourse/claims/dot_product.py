@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.func import jacrev, vmap
 
-from attncourse.claims import Measured, claim
+from attncourse.claims import Measured, about, above, at_most, below, claim, exactly
 from attncourse.cost import Cost, count, time_ratio
 from attncourse.dot_product import (
     additive_weights,
@@ -38,11 +38,13 @@ def rows_sum_to_one(g):
     both = torch.stack([attention_weights(length * q, k) for length in (1, 60)])
     over_keys = (both.sum(-1) - 1).abs().max().item()
     over_queries = both[0].sum(-2)
-    smallest, largest = over_queries.min().item(), over_queries.max().item()
+    rounding = at_most(m * torch.finfo(both.dtype).eps, "rounding")
     return Measured(
-        {"over the keys, off 1 by": over_keys, "over the queries, from": smallest, "to": largest},
-        "rounding; below 0.9; above 1.1",
-        over_keys <= m * torch.finfo(both.dtype).eps and smallest < 0.9 and largest > 1.1,
+        {
+            "sums over the keys, off 1 by": (over_keys, rounding),
+            "smallest sum over the queries": (over_queries.min().item(), below(0.9)),
+            "largest": (over_queries.max().item(), above(1.1)),
+        }
     )
 
 
@@ -147,9 +149,9 @@ def dot_product_is_faster(g):
 
 
 @claim(
-    "If the components of q and k are independent with mean 0 and variance 1, then q·k has "
-    "variance d_k, and the scores that attention_weights makes of them have variance 1, for d_k "
-    "from 4 to 1024.",
+    r"If the components of $q$ and $k$ are independent with mean 0 and variance 1, then "
+    r"$q \cdot k$ has variance $d_k$, and the scores that `attention_weights` makes of them have "
+    "variance 1, for $d_k$ from 4 to 1024.",
     source=f"{VASWANI}, section 3.2.1, footnote 4",
 )
 def variance_is_d_k(g):
@@ -162,13 +164,12 @@ def variance_is_d_k(g):
         scaled.append((logs[..., 0] - logs[..., 1]).var().item() / 2)
     # the variance of a sample variance, where the fourth moment of q·k is (3 + 6 / d_k) d_k^2
     error = math.sqrt((2 + 6 / WIDTHS[0]) / pairs)
+    one = about(1, 5 * error, "5 standard errors")
     return Measured(
         {
-            "variance of q·k / d_k, furthest from 1": max(raw, key=lambda one: abs(one - 1)),
-            "of the scores": max(scaled, key=lambda one: abs(one - 1)),
-        },
-        f"1 within 5 standard errors, {5 * error:.2f}",
-        all(abs(one - 1) < 5 * error for one in raw + scaled),
+            "variance of $q \\cdot k$ divided by $d_k$": (raw, one),
+            "variance of the scores": (scaled, one),
+        }
     )
 
 
@@ -393,8 +394,4 @@ def cost_is_quadratic(g):
         for short, long in pairwise(costs)
         for of in ("flops", "largest")
     ]
-    return Measured(
-        {"ratio, smallest": min(ratios), "largest": max(ratios)},
-        "exactly 4, a slope of 2",
-        min(ratios) == max(ratios) == 4,
-    )
+    return Measured({"ratios": (ratios, exactly(4, "a slope of 2"))})

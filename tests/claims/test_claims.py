@@ -1,15 +1,31 @@
 """Claims: each holds over several seeds, is shown in its chapter, and one that fails says so."""
 
 import ast
+import math
 import re
 import subprocess
 import sys
-from html import escape
 from pathlib import Path
 
 import pytest
 
-from attncourse.claims import Claim, Ledger, Measured, claim, claims, ledger
+from attncourse.claims import (
+    Claim,
+    Expected,
+    Ledger,
+    Measured,
+    about,
+    above,
+    at_least,
+    at_most,
+    below,
+    between,
+    claim,
+    claims,
+    exactly,
+    ledger,
+    number,
+)
 from tests import ROOT
 
 EVERY = claims()
@@ -65,36 +81,73 @@ def test_the_machinery_imports_no_mechanism():
     assert loaded == {"attncourse", "attncourse.claims", "attncourse.devices"}
 
 
+@pytest.mark.parametrize(
+    ("expected", "text", "inside", "outside"),
+    [
+        (exactly(32768), "exactly 32768", [32768], [32769, math.nan]),
+        (at_most(7.6e-6, "rounding"), "≤ 7.6 · 10⁻⁶, rounding", [0, 7.6e-6], [1e-5]),
+        (at_least(2.5), "≥ 2.5", [2.5, math.inf], [2]),
+        (below(0.9), "< 0.9", [0.89], [0.9, math.nan]),
+        (above(1), "> 1", [1.1], [1]),
+        (between(0.75, 4 / 3), "0.75 to 1.33", [0.75, 1], [1.4]),
+        (about(1, 0.1), "1 ± 0.1", [0.95, 1.05], [0.85, 1.15]),
+    ],
+    ids=lambda one: one.text if isinstance(one, Expected) else "",
+)
+def test_an_expectation_says_what_it_allows(expected, text, inside, outside):
+    assert expected.text == text
+    assert all(map(expected.allows, inside)) and not any(map(expected.allows, outside))
+    for numbers, holds in ((inside, True), (outside[:1], False), ([], False)):
+        assert Measured({"one of many": (numbers, expected)}).holds is holds
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(32768.0, "32768"), (3.2e4 + 0.3, "32000"), (0.10423, "0.104"), (2e-7, "2 · 10⁻⁷")],
+)
+def test_a_number_is_written_as_people_do(value, shown):
+    assert number(value) == shown
+
+
+def test_a_number_has_the_digits_that_tell_on_which_side_it_lies():
+    assert below(1).show(0.99996) == "0.99996"
+    assert at_most(0.5).show(0.50001) == "0.50001"
+
+
+def test_a_claim_has_few_quantities():
+    with pytest.raises(ValueError, match="at most 6 quantities, not 7"):
+        Measured({str(one): (one, at_least(0)) for one in range(7)})
+
+
 @pytest.fixture
 def false_claim():
-    @claim("1 < 1 & all that.", source="nowhere")
-    def one_is_less_than_one(g):
-        return Measured({"left": 1.0, "right": 1.0}, "left < right", False)
+    @claim("That $|x|$ is below 1.", source="nowhere")
+    def one_is_below_one(g):
+        return Measured({"some $|x|$ | others": ([0.5, 1.0], below(1)), "zero": (0, below(1))})
 
-    return one_is_less_than_one
+    return one_is_below_one
 
 
 def test_a_claim_that_fails_is_shown_as_failing(false_claim):
     finding = false_claim.measure()
     assert finding.verdict == "does not hold here"
-    assert repr(finding).endswith(
-        "left: 1; right: 1 (stated: left < right). It does not hold here."
-    )
-    shown = finding._repr_html_()
-    assert "<strong>does not hold here</strong>" in shown
-    assert "1 &lt; 1 &amp; all that." in shown and "left &lt; right" in shown
-    assert finding.verdict == "does not hold here"
+    assert repr(finding).endswith("zero: 0 (< 1 ✓). It does not hold here.")
+    shown = finding._repr_markdown_()
+    assert "✗ It **does not hold here**. Source: nowhere." in shown
+    # a bar would end the cell of a table
+    assert "| some $\\vert x\\vert $ \\| others | 0.5 to 1 | < 1 ✗ |" in shown
+    assert "**Claim.** That $|x|$ is below 1." in shown and "| zero | 0 | < 1 ✓ |" in shown
 
 
 def test_a_claim_is_named_after_its_module_and_function(false_claim):
     assert isinstance(false_claim, Claim)
-    assert false_claim.id == "test_claims.one_is_less_than_one"
+    assert false_claim.id == "test_claims.one_is_below_one"
 
 
 def test_a_box_shows_how_the_claim_was_measured(false_claim):
-    shown = false_claim.measure()._repr_html_()
-    assert "<summary>How test_claims.one_is_less_than_one is measured</summary>" in shown
-    assert "def one_is_less_than_one(g):" in shown
+    shown = false_claim.measure()._repr_markdown_()
+    assert "<summary>How test_claims.one_is_below_one is measured</summary>" in shown
+    assert "def one_is_below_one(g):" in shown
 
 
 def test_the_ledger_holds_every_claim():
@@ -105,9 +158,10 @@ def test_the_ledger_holds_every_claim():
 
 def test_the_ledger_shows_what_was_measured_and_what_does_not_hold(false_claim):
     finding = false_claim.measure()
-    shown = Ledger([finding])._repr_html_()
-    assert "<code>test_claims.one_is_less_than_one</code> does not hold here" in shown
-    assert all(escape(text) in shown for text in (false_claim.statement, str(finding.measured)))
+    shown = Ledger([finding])._repr_markdown_()
+    assert '<div class="listed-claim" id="test_claims.one_is_below_one">' in shown
+    assert f"**Does not hold here.** {false_claim.statement}" in shown
+    assert str(finding.measured) in shown
 
 
 def test_an_unknown_chapter_is_answered_with_the_known_ones():
