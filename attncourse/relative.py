@@ -26,8 +26,8 @@ def relative_index(
 ) -> Int[Tensor, "n n"]:
     """For query i and key j, the row of the table that serves them.
 
-    It is clip(j - i, -max_distance, max_distance) + max_distance: row 0 serves the keys far to the
-    left, the last row those far to the right.
+    It is clip(j - i, -max_distance, max_distance) + max_distance: row 0 serves the
+    keys far to the left, the last row those far to the right.
     Source: Shaw et al. (2018), section 3.2.
     """
     if n < 0 or max_distance < 0:
@@ -77,7 +77,8 @@ def relative_attention_dense(
 ) -> Float[Tensor, "*batch n e"]:
     """Relative attention with a vector for each pair.
 
-    Builds two tensors of n x m x d numbers, which all heads share, as the paper's own code does.
+    Builds two tensors of n x m x d numbers, which all heads share, as the paper's
+    own code does.
     Source: Shaw et al. (2018), eq. 5.
     """
     a_k, a_v = both_tables(q, k, v, a_k, a_v)
@@ -98,8 +99,9 @@ def relative_attention_gather(
 ) -> Float[Tensor, "*batch n e"]:
     """Relative attention from n x m numbers per head.
 
-    Each query is multiplied with each row of the keys' table once, and each pair looks its product
-    up; weights whose keys share a row of the values' table are added before the product.
+    Each query is multiplied with each row of the keys' table once, and each pair
+    looks its product up; weights whose keys share a row of the values' table are
+    added before the product.
     Source: Shaw et al. (2018), eq. 3 and 4.
     """
     a_k, a_v = both_tables(q, k, v, a_k, a_v)
@@ -124,9 +126,10 @@ def relative_attention(
 ) -> Float[Tensor, "*batch n e"]:
     """Relative attention in blocks of 128 queries.
 
-    At a fixed max_distance, its tensors grow with n + m, not with n x m, because the backward pass
-    computes each block's weights again. There are no second derivatives. It computes in float32 at
-    least. Source: Shaw et al. (2018), eq. 3 and 4; blocks of queries: Rabe & Staats (2021).
+    At a fixed max_distance, its tensors grow with n + m, not with n x m, because
+    the backward pass computes each block's weights again. There are no second
+    derivatives. It computes in float32 at least. Source: Shaw et al. (2018), eq. 3
+    and 4; blocks of queries: Rabe & Staats (2021).
     """
     a_k, a_v = both_tables(q, k, v, a_k, a_v)
     batch = torch.broadcast_shapes(*(x.shape[:-2] for x in (q, k, v)))
@@ -138,9 +141,10 @@ def relative_attention(
 
 
 class RelativeAttention(nn.Module):
-    """Relative attention with learned tables that all heads share (`attend=` of a layer).
+    """Relative attention with learned tables that all heads share.
 
-    `keys=False` or `values=False` leaves that table out, as in Shaw et al. (2018), table 3.
+    A multi-head layer takes it as `attend=`. `keys=False` or `values=False` leaves
+    that table out, as in Shaw et al. (2018), table 3.
     """
 
     def __init__(self, d_h: int, max_distance: int, keys: bool = True, values: bool = True):
@@ -163,20 +167,21 @@ class RelativeAttention(nn.Module):
         v: Float[Tensor, "*batch m e"],
         mask: Bool[Tensor, "*#batch #n #m"] | None = None,
     ) -> Float[Tensor, "*batch n e"]:
-        """For each query, the weighted mean of the values plus their vectors from the table."""
+        """For each query, the weighted mean of values and their vectors from the table."""
         return relative_attention(q, k, v, self.a_k, self.a_v, mask)
 
 
 @shaped
 def skew(x: Float[Tensor, "*batch n offsets"]) -> Float[Tensor, "*batch n n"]:
-    """From a column per offset, -(n-1) to n-1, to a column per key: row i moves left by n-1-i.
+    """From a column per offset, -(n-1) to n-1, to one per key: row i moves n-1-i left.
 
-    Huang et al. (2019), section 3.4.1, have it for earlier keys, Bello et al. (2019) for all.
+    Huang et al. (2019), section 3.4.1, have it for earlier keys, Bello et al.
+    (2019) for all.
     """
     n, offsets = x.shape[-2:]
     if offsets != max(2 * n - 1, 0):
         raise ValueError(f"{n} queries have {2 * n - 1} offsets, not {offsets}")
-    # a number more in each row: rows cut at the old length start one entry further left each time
+    # one more number in each row: each re-cut row starts one entry further left
     moved = pad(x, (1, 0)).flatten(-2)[..., n:]
     return moved.unflatten(-1, (n, offsets))[..., :n]
 
@@ -199,7 +204,8 @@ def sinusoidal_relative(
 ) -> Float[Tensor, "offsets d"]:
     """A fixed table: row n-1+o holds the sinusoids of the offset o, -n < o < n.
 
-    Every offset has a row, so nothing is clipped. Source: Dai et al. (2019), section 3.3.
+    Every offset has a row, so nothing is clipped. Source: Dai et al. (2019),
+    section 3.3.
     """
     if n < 1 or d < 1:
         raise ValueError(f"n={n} and d={d}: both must be at least 1")
@@ -215,9 +221,10 @@ def t5_buckets(
 ) -> Int[Tensor, "n n"]:
     """For query i and key j, the bucket whose learned number is added to their score.
 
-    Half of a direction's buckets hold one distance each. The others widen geometrically, so that
-    one more would begin at `max_distance`. The last bucket has no end: for 32 and 128 it holds all
-    distances from 91 on (from 113 in one direction). In one direction, later keys are in bucket 0.
+    Half of a direction's buckets hold one distance each. The others widen
+    geometrically, so that one more would begin at `max_distance`. The last bucket
+    has no end: for 32 and 128 it holds all distances from 91 on (from 113 in one
+    direction). In one direction, later keys are in bucket 0.
     Source: Raffel et al. (2020), section 2.1, and their code.
     """
     sides = 2 if bidirectional else 1
@@ -228,7 +235,7 @@ def t5_buckets(
             f"that must be a whole number from 1 to below max_distance={max_distance}"
         )
     far = num_buckets // sides - near
-    # the least distance of each bucket but the first; a root may come out just above a whole number
+    # where each bucket but the first begins; a root may lie just above a whole number
     powers = (near * (max_distance / near) ** (step / far) for step in range(far))
     smallest = [*range(1, near), *(math.ceil(power - 1e-9) for power in powers)]
     position = torch.arange(n, device=device)
@@ -241,10 +248,11 @@ def t5_buckets(
 def alibi_bias(
     heads: int, n: int, device: torch.device | str | None = None
 ) -> Float[Tensor, "heads n n"]:
-    """What is added to the scores: minus the distance times a slope, steepest in the first head.
+    """What is added to the scores: minus the distance times the slope of the head.
 
-    Head h of H, counted from 1, has the slope 2^(-8 h / H). Source: Press et al. (2022), section 3,
-    for earlier keys; later keys get the same penalty, as the authors suggest for encoders.
+    Head h of H, counted from 1, has the slope 2^(-8 h / H).
+    Source: Press et al. (2022), section 3, for earlier keys; later keys get the
+    same penalty, as the authors suggest for encoders.
     """
     if heads < 1 or n < 0:
         raise ValueError(f"heads={heads} must be at least 1, n={n} at least 0")
@@ -260,10 +268,11 @@ def rope(
     base: float = 10000.0,
     scale: float = 1.0,
 ) -> Float[Tensor, "*batch n d"]:
-    """Each pair of neighbouring columns, turned by its position times the pair's frequency.
+    """Pairs of neighbouring columns, turned by position times the pair's frequency.
 
-    Dot products of turned queries and keys depend on positions through offsets alone. A `scale`
-    of s turns all pairs s times as slowly: position interpolation, Chen et al. (2023).
+    Dot products of turned queries and keys depend on positions through offsets
+    alone. A `scale` of s turns all pairs s times as slowly: position interpolation,
+    Chen et al. (2023).
     Source: Su et al. (2021), eq. 34.
     """
     d = x.shape[-1]
@@ -282,9 +291,10 @@ def rope(
 def both_tables(
     q: Tensor, k: Tensor, v: Tensor, a_k: Tensor | None, a_v: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """The two tables, with zeros for one that is None; ValueError where they do not fit.
+    """The two tables, zeros for one that is None; ValueError where they do not fit.
 
-    The queries are the last of the keys' positions, and a table has 2 * max_distance + 1 rows.
+    The queries are the last of the keys' positions, and a table has
+    2 * max_distance + 1 rows.
     """
     tables = {name: x for name, x in (("a_k", a_k), ("a_v", a_v)) if x is not None}
     if not tables:
