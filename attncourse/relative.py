@@ -268,16 +268,16 @@ def rope(
     base: float = 10000.0,
     scale: float = 1.0,
 ) -> Float[Tensor, "*batch n d"]:
-    """Pairs of neighbouring columns, turned by position times the pair's frequency.
+    """Pairs of neighbouring columns, rotated by position times the pair's frequency.
 
-    Dot products of turned queries and keys depend on positions through offsets
-    alone. A `scale` of s turns all pairs s times as slowly: position interpolation,
+    Dot products of rotated queries and keys depend on positions through offsets
+    alone. A `scale` of s rotates all pairs s times as slowly: position interpolation,
     Chen et al. (2023).
     Source: Su et al. (2021), eq. 34.
     """
     d = x.shape[-1]
     if d % 2:
-        raise ValueError(f"d={d} is odd: the columns are turned in pairs")
+        raise ValueError(f"d={d} is odd: the columns are rotated in pairs")
     if base <= 0 or scale <= 0:
         raise ValueError(f"base={base} and scale={scale}: both must be above 0")
     exact = torch.promote_types(x.dtype, torch.float32)

@@ -292,7 +292,7 @@ def the_family_sees_offsets_alone(g):
 
 
 @claim(
-    "Turned by RoPE, a query at position $p$ and a key at position $p + 3$ have the same dot "
+    "Rotated by RoPE, a query at position $p$ and a key at position $p + 3$ have the same dot "
     "product for every $p$ from 0 to 1000, though not the dot product that they have at the same "
     "position. Both keep their norms.",
     source="Su et al. (2021), eq. 16 and 34",
@@ -353,7 +353,7 @@ EXTENSIONS = {"interpolation": {"scale": 4.0}, "NTK-aware": {"base": 1e4 * 4 ** 
 
 
 @claim(
-    "A RoPE head of width 64 whose keys are its query, turned by one position, gives the token "
+    "A RoPE head of width 64 whose keys are its query, rotated by one position, gives the token "
     "before over 0.99 of the weight, also among 1,024 tokens. With position interpolation by 4, "
     "and no training, the token four before gets the most, and the token before less than 0.01. "
     "NTK-aware scaling by 4 leaves it over 0.99, and slows the slowest pair as much.",
