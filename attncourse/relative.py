@@ -50,16 +50,17 @@ def relative_attention_loops(
     Source: Shaw et al. (2018), eq. 3 and 4.
     """
     a_k, a_v = both_tables(q, k, v, a_k, a_v)
-    n, m, max_distance = q.shape[-2], k.shape[-2], a_k.shape[0] // 2
+    n, m, most = q.shape[-2], k.shape[-2], a_k.shape[0] // 2
+    if mask is not None:
+        mask = mask.expand(*mask.shape[:-2], n, m)
     outputs = []
     for i in range(n):
         # the queries are the last n of the m positions
-        rows = [
-            min(max(j - (m - n + i), -max_distance), max_distance) + max_distance for j in range(m)
-        ]
+        offsets = [j - (m - n + i) for j in range(m)]
+        rows = [min(max(o, -most), most) + most for o in offsets]
         pairs = [(q[..., i, :] * (k[..., j, :] + a_k[rows[j]])).sum(-1) for j in range(m)]
         scores = torch.stack(pairs, dim=-1)[..., None, :] / q.shape[-1] ** 0.5
-        allowed = None if mask is None else mask.expand(*mask.shape[:-2], n, m)[..., i : i + 1, :]
+        allowed = None if mask is None else mask[..., i : i + 1, :]
         weights = masked_softmax(scores, allowed)
         terms = [weights[..., j] * (v[..., j, :] + a_v[rows[j]]) for j in range(m)]
         outputs.append(torch.stack(terms).sum(0))
