@@ -24,14 +24,14 @@ from attncourse.shapes import shaped
 def relative_index(
     n: int, max_distance: int, device: torch.device | str | None = None
 ) -> Int[Tensor, "n n"]:
-    """For query i and key j, the row of a table that serves them.
+    """For query i and key j, the row of the table that serves them.
 
-    It is clip(j - i, -max_distance, max_distance) + max_distance: row 0 is far to the left, the
-    last far to the right.
+    It is clip(j - i, -max_distance, max_distance) + max_distance: row 0 serves the
+    keys far to the left, the last row those far to the right.
     Source: Shaw et al. (2018), section 3.2.
     """
     if n < 0 or max_distance < 0:
-        raise ValueError(f"n={n} and max_distance={max_distance}: neither may be below 0")
+        raise ValueError(f"n={n} and max_distance={max_distance}: neither may be negative")
     position = torch.arange(n, device=device)
     return (position - position[:, None]).clamp(-max_distance, max_distance) + max_distance
 
@@ -45,21 +45,22 @@ def relative_attention_loops(
     a_v: Float[Tensor, "rows e"] | None,
     mask: Bool[Tensor, "*#batch #n #m"] | None = None,
 ) -> Float[Tensor, "*batch n e"]:
-    """Attention whose keys and values know how far away they are, one pair at a time.
+    """Relative attention, one pair at a time: the specification of the other forms.
 
-    The specification of the other forms. Source: Shaw et al. (2018), eq. 3 and 4.
+    Source: Shaw et al. (2018), eq. 3 and 4.
     """
     a_k, a_v = both_tables(q, k, v, a_k, a_v)
-    n, m, max_distance = q.shape[-2], k.shape[-2], a_k.shape[0] // 2
+    n, m, most = q.shape[-2], k.shape[-2], a_k.shape[0] // 2
+    if mask is not None:
+        mask = mask.expand(*mask.shape[:-2], n, m)
     outputs = []
     for i in range(n):
         # the queries are the last n of the m positions
-        rows = [
-            min(max(j - (m - n + i), -max_distance), max_distance) + max_distance for j in range(m)
-        ]
+        offsets = [j - (m - n + i) for j in range(m)]
+        rows = [min(max(o, -most), most) + most for o in offsets]
         pairs = [(q[..., i, :] * (k[..., j, :] + a_k[rows[j]])).sum(-1) for j in range(m)]
         scores = torch.stack(pairs, dim=-1)[..., None, :] / q.shape[-1] ** 0.5
-        allowed = None if mask is None else mask.expand(*mask.shape[:-2], n, m)[..., i : i + 1, :]
+        allowed = None if mask is None else mask[..., i : i + 1, :]
         weights = masked_softmax(scores, allowed)
         terms = [weights[..., j] * (v[..., j, :] + a_v[rows[j]]) for j in range(m)]
         outputs.append(torch.stack(terms).sum(0))
@@ -75,9 +76,10 @@ def relative_attention_dense(
     a_v: Float[Tensor, "rows e"] | None,
     mask: Bool[Tensor, "*#batch #n #m"] | None = None,
 ) -> Float[Tensor, "*batch n e"]:
-    """Attention whose keys and values know how far away they are, with a vector for each pair.
+    """Relative attention with a vector for each pair.
 
-    Builds two tensors of n x m x d numbers, which all heads share, as the paper's own program does.
+    Builds two tensors of n x m x d numbers, which all heads share, as the paper's
+    own code does.
     Source: Shaw et al. (2018), eq. 5.
     """
     a_k, a_v = both_tables(q, k, v, a_k, a_v)
@@ -96,10 +98,12 @@ def relative_attention_gather(
     a_v: Float[Tensor, "rows e"] | None,
     mask: Bool[Tensor, "*#batch #n #m"] | None = None,
 ) -> Float[Tensor, "*batch n e"]:
-    """Attention whose keys and values know how far away they are, from n x m numbers a head.
+    """Relative attention from n x m numbers per head.
 
-    A query meets each row of the keys' table once, and each pair looks its product up; the weights
-    of all keys that share a row of the values' table are added first. Source: Shaw et al. (2018).
+    Each query is multiplied with each row of the keys' table once, and each pair
+    looks its product up; weights whose keys share a row of the values' table are
+    added before the product.
+    Source: Shaw et al. (2018), eq. 3 and 4.
     """
     a_k, a_v = both_tables(q, k, v, a_k, a_v)
     index = index_of(q, k, a_k)
@@ -121,11 +125,12 @@ def relative_attention(
     a_v: Float[Tensor, "rows e"] | None,
     mask: Bool[Tensor, "*#batch #n #m"] | None = None,
 ) -> Float[Tensor, "*batch n e"]:
-    """Attention whose keys and values know how far away they are, in blocks of 128 queries.
+    """Relative attention in blocks of 128 queries.
 
-    At a fixed max_distance, what it makes grows with n, not with n x m: the backward pass computes
-    each block's weights again. It has no gradient of its own. It computes in float32 at least.
-    Source: Shaw et al. (2018), eq. 3 and 4; the blocks: Dao et al. (2022), section 3.1.
+    At a fixed max_distance, its tensors grow with n + m, not with n x m, because
+    the backward pass computes each block's weights again. There are no second
+    derivatives. It computes in float32 at least. Source: Shaw et al. (2018), eq. 3
+    and 4; blocks of queries: Rabe & Staats (2021).
     """
     a_k, a_v = both_tables(q, k, v, a_k, a_v)
     batch = torch.broadcast_shapes(*(x.shape[:-2] for x in (q, k, v)))
@@ -137,19 +142,20 @@ def relative_attention(
 
 
 class RelativeAttention(nn.Module):
-    """Relative attention with tables of its own, which all heads share (`attend=` of a layer).
+    """Relative attention with learned tables that all heads share.
 
-    Without `keys` or without `values`, that table is left out, as in Shaw et al. (2018), table 3.
+    A multi-head layer takes it as `attend=`. `keys=False` or `values=False` leaves
+    that table out, as in Shaw et al. (2018), table 3.
     """
 
     def __init__(self, d_h: int, max_distance: int, keys: bool = True, values: bool = True):
         super().__init__()
         if max_distance < 0 or d_h < 1:
             raise ValueError(
-                f"max_distance={max_distance} may not be below 0, nor d_h={d_h} below 1"
+                f"max_distance={max_distance} may not be negative, and d_h={d_h} must be at least 1"
             )
         if not (keys or values):
-            raise ValueError(f"keys={keys}, values={values}: nothing would know a position")
+            raise ValueError(f"keys={keys}, values={values}: without a table, use attention")
         self.a_k = nn.Parameter(torch.empty(2 * max_distance + 1, d_h)) if keys else None
         self.a_v = nn.Parameter(torch.empty(2 * max_distance + 1, d_h)) if values else None
         for table in self.parameters():
@@ -162,43 +168,45 @@ class RelativeAttention(nn.Module):
         v: Float[Tensor, "*batch m e"],
         mask: Bool[Tensor, "*#batch #n #m"] | None = None,
     ) -> Float[Tensor, "*batch n e"]:
-        """For each query, the mean of the values and of what their distance adds to them."""
+        """For each query, the weighted mean of values and their vectors from the table."""
         return relative_attention(q, k, v, self.a_k, self.a_v, mask)
 
 
 @shaped
 def skew(x: Float[Tensor, "*batch n offsets"]) -> Float[Tensor, "*batch n n"]:
-    """From a column for each offset, -(n-1) to n-1, to one for each key: row i moves left by n-1-i.
+    """From a column per offset, -(n-1) to n-1, to one per key: row i moves n-1-i left.
 
-    It does for keys on both sides what Huang et al. (2019), section 3.4.1, do for earlier ones.
+    Huang et al. (2019), section 3.4.1, have it for earlier keys, Bello et al.
+    (2019) for all.
     """
     n, offsets = x.shape[-2:]
     if offsets != max(2 * n - 1, 0):
         raise ValueError(f"{n} queries have {2 * n - 1} offsets, not {offsets}")
-    # with one more number in each row, rows cut as long as before start ever earlier in their query
+    # one more number in each row: each re-cut row starts one entry further left
     moved = pad(x, (1, 0)).flatten(-2)[..., n:]
     return moved.unflatten(-1, (n, offsets))[..., :n]
 
 
 @shaped
 def causal_skew(x: Float[Tensor, "*batch n n"]) -> Float[Tensor, "*batch n n"]:
-    """From a column for each offset, -(n-1) to 0, to one for each key; later keys get zeros.
+    """From a column per offset, -(n-1) to 0, to a column per key; later keys get zeros.
 
     Source: Huang et al. (2019), section 3.4.1.
     """
     n, offsets = x.shape[-2:]
     if offsets != n:
         raise ValueError(f"{n} queries have {n} offsets up to 0, not {offsets}")
-    # what lands at later keys comes from another row: only the lower triangle is meant
+    # what lands on later keys belongs to the next query: keep the lower triangle
     return pad(x, (1, 0)).flatten(-2)[..., n:].unflatten(-1, (n, n)).tril()
 
 
 def sinusoidal_relative(
     n: int, d: int, device: torch.device | str | None = None
 ) -> Float[Tensor, "offsets d"]:
-    """A table that nobody learns: row n-1+o holds the sinusoids of the offset o, -n < o < n.
+    """A fixed table: row n-1+o holds the sinusoids of the offset o, -n < o < n.
 
-    It has every offset there is, so nothing is clipped. Source: Dai et al. (2019), section 3.3.
+    Every offset has a row, so nothing is clipped. Source: Dai et al. (2019),
+    section 3.3.
     """
     if n < 1 or d < 1:
         raise ValueError(f"n={n} and d={d}: both must be at least 1")
@@ -214,20 +222,21 @@ def t5_buckets(
 ) -> Int[Tensor, "n n"]:
     """For query i and key j, the bucket whose learned number is added to their score.
 
-    Half of a direction's buckets hold one distance each; the others grow as powers, so that one
-    more would begin at `max_distance`. The last has no end: for 32 and 128, it has all from 91 on
-    (113 in one direction). In one direction, all later keys are in bucket 0.
-    Source: Raffel et al. (2020), section 2.1, and its program.
+    Half of a direction's buckets hold one distance each. The others widen
+    geometrically, so that one more would begin at `max_distance`. The last bucket
+    has no end: for 32 and 128 it holds all distances from 91 on (from 113 in one
+    direction). In one direction, later keys are in bucket 0.
+    Source: Raffel et al. (2020), section 2.1, and their code.
     """
     sides = 2 if bidirectional else 1
     near = num_buckets // sides // 2
     if num_buckets % sides or near < 1 or max_distance <= near:
         raise ValueError(
-            f"num_buckets={num_buckets} for {sides} directions leave {near} exact ones each, which "
-            f"must be at least 1 and less than max_distance={max_distance}"
+            f"num_buckets={num_buckets} for {sides} directions leave {near} exact buckets each; "
+            f"that must be a whole number from 1 to below max_distance={max_distance}"
         )
     far = num_buckets // sides - near
-    # the least distance of each bucket but the first; a root may come out just above a whole number
+    # where each bucket but the first begins; a root may lie just above a whole number
     powers = (near * (max_distance / near) ** (step / far) for step in range(far))
     smallest = [*range(1, near), *(math.ceil(power - 1e-9) for power in powers)]
     position = torch.arange(n, device=device)
@@ -240,10 +249,11 @@ def t5_buckets(
 def alibi_bias(
     heads: int, n: int, device: torch.device | str | None = None
 ) -> Float[Tensor, "heads n n"]:
-    """What is added to the scores: minus the distance, steeper in the first heads.
+    """What is added to the scores: minus the distance times the slope of the head.
 
-    Head h of H, from 1, has the slope 2^(-8 h / H). Source: Press et al. (2022), section 3, for
-    earlier keys; later ones get the same penalty here.
+    Head h of H, counted from 1, has the slope 2^(-8 h / H).
+    Source: Press et al. (2022), section 3, for earlier keys; later keys get the
+    same penalty, as the authors suggest for encoders.
     """
     if heads < 1 or n < 0:
         raise ValueError(f"heads={heads} must be at least 1, n={n} at least 0")
@@ -254,18 +264,25 @@ def alibi_bias(
 
 @shaped
 def rope(
-    x: Float[Tensor, "*batch n d"], positions: Int[Tensor, "*#batch n"]
+    x: Float[Tensor, "*batch n d"],
+    positions: Int[Tensor, "*#batch n"],
+    base: float = 10000.0,
+    scale: float = 1.0,
 ) -> Float[Tensor, "*batch n d"]:
-    """Each pair of neighbouring columns turned by its position times the pair's frequency.
+    """Pairs of neighbouring columns, rotated by position times the pair's frequency.
 
-    Turned queries and keys have dot products in which only offsets count.
+    Dot products of rotated queries and keys depend on positions through offsets
+    alone. A `scale` of s rotates all pairs s times as slowly: position interpolation,
+    Chen et al. (2023).
     Source: Su et al. (2021), eq. 34.
     """
     d = x.shape[-1]
     if d % 2:
-        raise ValueError(f"d={d} is odd: the columns are turned in pairs")
+        raise ValueError(f"d={d} is odd: the columns are rotated in pairs")
+    if base <= 0 or scale <= 0:
+        raise ValueError(f"base={base} and scale={scale}: both must be above 0")
     exact = torch.promote_types(x.dtype, torch.float32)
-    frequency = 10000.0 ** (-torch.arange(0, d, 2, device=x.device, dtype=exact) / d)
+    frequency = base ** (-torch.arange(0, d, 2, device=x.device, dtype=exact) / d) / scale
     angle = positions[..., None] * frequency
     cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
     even, odd = x[..., 0::2], x[..., 1::2]
@@ -275,9 +292,10 @@ def rope(
 def both_tables(
     q: Tensor, k: Tensor, v: Tensor, a_k: Tensor | None, a_v: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """The two tables, zeros for one left out; ValueError, with the sizes, where they are no such.
+    """The two tables, zeros for one that is None; ValueError where they do not fit.
 
-    The queries are the last of the keys' positions, and a table has 2 * max_distance + 1 rows.
+    The queries are the last of the keys' positions, and a table has
+    2 * max_distance + 1 rows.
     """
     tables = {name: x for name, x in (("a_k", a_k), ("a_v", a_v)) if x is not None}
     if not tables:

@@ -5,10 +5,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attncourse.claims import Measured, claim
+from attncourse.claims import Measured, about, above, at_most, below, claim, exactly
 from attncourse.claims.dot_product import normal
-from attncourse.cost import count, time_ratio
+from attncourse.cost import count
 from attncourse.dot_product import attention, masked_softmax
+from attncourse.positional import SinusoidalEncoding
 from attncourse.relative import (
     alibi_bias,
     causal_skew,
@@ -24,6 +25,7 @@ from attncourse.relative import (
 )
 
 SHAW = "Shaw et al. (2018)"
+ROUNDING = at_most(1e-12, "rounding")
 
 
 def inputs(g: torch.Generator, n: int, d: int, max_distance: int) -> list[Tensor]:
@@ -38,9 +40,10 @@ def max_abs_diff(x: Tensor, y: Tensor) -> float:
 
 
 @claim(
-    "The loops, the dense form, the form that looks up, and the one in blocks give the same "
-    "output, and the same gradients of q, k, v and both tables, under a mask with a row that "
-    "allows no key: all four for 9 tokens, and all but the loops for 300, which are three blocks.",
+    "The loops, the dense form, the form that looks up, and the form in blocks give the same "
+    "outputs and the same gradients of $q$, $k$, $v$ and both tables, also under a mask with a "
+    "row that allows no key. All four are compared on 9 tokens, and all but the loops on 300, "
+    "which are three blocks.",
     source=f"{SHAW}, eq. 3-5",
 )
 def all_forms_are_one(g):
@@ -61,85 +64,60 @@ def all_forms_are_one(g):
         for name, found in results.items():
             differ[name] = max(differ.get(name, 0), *map(max_abs_diff, want, found))
     return Measured(
-        {f"{name}, off by at most": off for name, off in differ.items()},
-        "rounding, at most 1e-12, for the output and five gradients",
-        max(differ.values()) <= 1e-12 and max(empty) == 0,
+        {f"{name}: off by at most": (off, ROUNDING) for name, off in differ.items()}
+        | {"output of the query that may attend nowhere": (empty, exactly(0))}
     )
 
 
 @claim(
-    "A table of 2k + 1 rows serves every length. Of n² pairs, (n - k)(n - k + 1)/2 share the "
-    "first row and as many the last: at k = 16, over half of all pairs at n = 100, and over 0.96 "
-    "at 1000.",
+    "A table of $2k + 1$ rows serves every length. Of $n^2$ pairs, $(n - k)(n - k + 1)/2$ share "
+    "the first row and as many share the last: at $k = 16$, over half of all pairs at $n = 100$, "
+    "and over 0.96 of them at $n = 1000$.",
     source=f"{SHAW}, section 3.2 (the clipping); the shares are counted",
 )
 def the_end_rows_serve_most_pairs(g):
-    max_distance, shares, as_said = 16, {}, True
+    shares, extra = {}, []
     for n in (100, 1000):
-        rows = relative_index(n, max_distance, g.device)
-        first, last = ((rows == row).sum().item() for row in (0, 2 * max_distance))
-        shares[n] = (first + last) / n**2
-        as_said &= first == last == (n - max_distance) * (n - max_distance + 1) // 2
-        as_said &= rows.unique().tolist() == list(range(2 * max_distance + 1))
+        rows = relative_index(n, 16, g.device)
+        ends = [(rows == row).sum().item() for row in (0, 32)]
+        shares[n] = sum(ends) / n**2
+        extra += [pairs - (n - 16) * (n - 15) / 2 for pairs in ends]
     return Measured(
-        {f"share of the two end rows, n = {n}": share for n, share in shares.items()},
-        "over 0.5, over 0.96; the counts exactly as stated",
-        as_said and shares[100] > 0.5 and shares[1000] > 0.96,
+        {
+            "share of the two end rows, $n = 100$": (shares[100], above(0.5)),
+            "share of the two end rows, $n = 1000$": (shares[1000], above(0.96)),
+            "pairs of an end row, less those stated": (extra, exactly(0)),
+        }
     )
 
 
 @claim(
-    "Swap two keys, with their values, that lie k or more before a query: its output stays. Swap "
-    "two of which one is nearer, and its output changes.",
+    "Swap two keys, with their values, that lie $k$ or more before a query, and the query's "
+    "output stays the same. Swap two of which one is nearer, and the output changes.",
     source=f"{SHAW}, section 3.2",
 )
 def order_beyond_max_distance_is_lost(g):
     q, k, v, a_k, a_v = inputs(g, 12, 8, 3)
-    changes = {}
+    out = relative_attention(q[11:], k, v, a_k, a_v)
+    changes = []
     # the query is token 11 and max_distance is 3: token 8 is the nearest without a row of its own
-    for name, (i, j) in {"at or beyond": (1, 8), "within": (8, 9)}.items():
-        order = list(range(12))
+    for i, j in ((1, 8), (8, 9)):
+        order = torch.arange(12)
         order[i], order[j] = j, i
-        out, swapped = (
-            relative_attention(q[11:], k[o], v[o], a_k, a_v) for o in (list(range(12)), order)
-        )
-        changes[name] = max_abs_diff(out, swapped)
+        changes.append(max_abs_diff(out, relative_attention(q[11:], k[order], v[order], a_k, a_v)))
     return Measured(
-        {f"change by a swap {name} max_distance": change for name, change in changes.items()},
-        "rounding; over 0.001",
-        changes["at or beyond"] <= 1e-12 and changes["within"] > 1e-3,
+        {
+            "change if both are $k$ or more away": (changes[0], ROUNDING),
+            "change if one is nearer": (changes[1], above(1e-3)),
+        }
     )
 
 
 @claim(
-    "A window of 6 tokens that attend only to each other gets the same outputs wherever it stands "
-    "in a sequence of 20. With a vector for each absolute position it does not.",
-    source=f"{SHAW}, section 3.2: what is represented is the distance",
-)
-def a_window_may_stand_anywhere(g):
-    x, a_k, a_v = normal(g, 6, 8).double(), *inputs(g, 1, 8, 4)[3:]
-    places, position = normal(g, 20, 8).double(), torch.arange(20, device=g.device)
-    relative, absolute = [], []
-    for start in (0, 3, 14):
-        inside = (position >= start) & (position < start + 6)
-        y = normal(g, 20, 8).double()
-        y[inside], mask = x, inside & inside[:, None]
-        relative.append(relative_attention(y, y, y, a_k, a_v, mask)[inside])
-        y = y + places
-        absolute.append(attention(y, y, y, mask)[inside])
-    off = [max(max_abs_diff(one[0], other) for other in one[1:]) for one in (relative, absolute)]
-    return Measured(
-        {"outputs apart, relative": off[0], "absolute": off[1]},
-        "rounding; over 0.1",
-        off[0] <= 1e-12 and off[1] > 0.1,
-    )
-
-
-@claim(
-    "The keys' table decides where to look: if every query has a component that is 1, where the "
-    "keys have 0, then one large entry there in the row of offset -1 makes every query but the "
-    "first give the token before it over 0.999 of its weight, whatever their other components "
-    "are. The values' table alone leaves every weight as it is without positions.",
+    "The keys' table decides where to look. If every query has a component that is 1 where the "
+    "keys have 0, then one large entry there, in the row of offset $-1$, makes every query but "
+    "the first give over 0.999 of its weight to the token before it, whatever their other "
+    "components are. The values' table leaves every weight as it is without positions.",
     source=f"{SHAW}, eq. 3 and 4",
 )
 def a_keys_table_can_point_to_the_token_before(g):
@@ -151,35 +129,12 @@ def a_keys_table_can_point_to_the_token_before(g):
     # the values' vectors go to columns of their own, so that the first ten hold the weights
     wide, a_v = torch.cat([tokens, 0 * q], -1), torch.cat([a_v.new_zeros(5, 10), a_v], -1)
     out, weights = relative_attention(q, k, wide, None, a_v), attention(q, k, tokens)
-    moved, added = max_abs_diff(out[:, :10], weights), max_abs_diff(out[:, 10:], 0 * q)
     return Measured(
-        {"least weight": before, "weights moved by the values' table": moved, "added": added},
-        "over 0.999; rounding; over 0.1",
-        before > 0.999 and moved <= 1e-12 and added > 0.1,
-    )
-
-
-@claim(
-    "Of the keys' table, only the differences between its rows count: add one vector c to every "
-    "row, and nothing changes. Add it to every row of the values' table, and the output of every "
-    "query that may attend somewhere moves by c; that of one that may not stays 0.",
-    source="the softmax sees only differences of scores, and weights sum to 1, or all are 0",
-)
-def only_differences_of_rows_count(g):
-    q, k, v, a_k, a_v = inputs(g, 10, 8, 3)
-    c, mask = normal(g, 8).double(), torch.ones(10, 10, dtype=torch.bool, device=g.device)
-    mask[4] = False
-    out = relative_attention(q, k, v, a_k, a_v, mask)
-    moved = out + c * mask.any(-1, keepdim=True)
-    by_key = max_abs_diff(out, relative_attention(q, k, v, a_k + c, a_v, mask))
-    by_value = max_abs_diff(moved, relative_attention(q, k, v, a_k, a_v + c, mask))
-    one = max_abs_diff(
-        out, relative_attention(q, k, v, torch.cat([a_k[:1] + c, a_k[1:]]), a_v, mask)
-    )
-    return Measured(
-        {"keys' rows, all": by_key, "values' rows, all": by_value, "one row of the keys": one},
-        "rounding, rounding, over 0.001",
-        max(by_key, by_value) <= 1e-12 and one > 1e-3,
+        {
+            "least weight of the token before": (before, above(0.999)),
+            "values' table: change of a weight": (max_abs_diff(out[:, :10], weights), ROUNDING),
+            "values' table: largest number added": (out[:, 10:].abs().max().item(), above(0.1)),
+        }
     )
 
 
@@ -197,22 +152,23 @@ def meta_inputs(*leading: int, n: int, d: int, max_distance: int) -> list[Tensor
 
 
 @claim(
-    "With 4 sequences of 1024 tokens, 8 heads, d = 64 and float32: a key vector for each pair in "
-    "each head is a tensor of 8 GiB, the dense form's largest has 1/4 GiB, and that of the form "
-    "that looks up is no larger than the scores, 1/8 GiB.",
-    source=f"{SHAW}, section 3.3 (there O(h n² d) to O(n² d), by sharing between heads)",
+    "With 4 sequences of 1024 tokens, 8 heads, $d = 64$ and float32, a key vector for each pair in "
+    "each head is a tensor of 8 GiB. The largest tensor of the dense form has 1/4 GiB, and that of "
+    "the form that looks up is no larger than the scores, 1/8 GiB.",
+    source=f"{SHAW}, section 3.3 (there $O(h n^2 d)$ to $O(n^2 d)$, by sharing between heads)",
 )
 def only_two_forms_hold_a_vector_per_pair(g):
     q, k, v, a_k, a_v = meta_inputs(4, 8, n=1024, d=64, max_distance=16)
-    elements = {
-        "a vector per pair and head": count(scores_by_pair, q, k, a_k).largest,
-        "dense": count(relative_attention_dense, q, k, v, a_k, a_v).largest,
-        "gather": count(relative_attention_gather, q, k, v, a_k, a_v).largest,
+    gib = {
+        "a vector for each pair and head": (count(scores_by_pair, q, k, a_k), 8),
+        "dense": (count(relative_attention_dense, q, k, v, a_k, a_v), 1 / 4),
+        "gather": (count(relative_attention_gather, q, k, v, a_k, a_v), 1 / 8),
     }
     return Measured(
-        {f"GiB, {name}": 4 * largest / 2**30 for name, largest in elements.items()},
-        "4 bytes times b h n² d, n² d and b h n² elements: exactly 8, 1/4, 1/8",
-        list(elements.values()) == [2**31, 2**26, 2**25],
+        {
+            f"GiB, {name}": (4 * cost.largest / 2**30, exactly(stated))
+            for name, (cost, stated) in gib.items()
+        }
     )
 
 
@@ -223,123 +179,122 @@ def with_gradients(form: Callable[..., Tensor], parts: list[Tensor]) -> None:
 
 
 @claim(
-    "At a fixed max_distance, the largest tensor of the form in blocks of 128 queries grows with "
-    "n, not with n², gradients included: with 2k + 1 and d at most 128, it has 128/n as many "
-    "elements as the largest of attention without positions, written out, and of the form that "
-    "looks up. Without gradients, its matrix products take the same operations as those of the "
-    "latter.",
-    source="blocks and recomputation: Dao et al. (2022), section 3.1; the count is ours",
+    "At a fixed maximum distance, the largest tensor of the form in blocks of 128 queries grows "
+    "with $n$, not with $n^2$, gradients included. Where $d$ and $2k + 1$ are at most 128, it has "
+    "$128/n$ as many elements, from $n = 128$ on, as the largest tensor of attention without "
+    "positions and of the form that looks up.",
+    source="blocks of queries, computed again: Rabe & Staats (2021); the count is ours",
 )
 def blocks_hold_no_scores(g):
-    ratios, as_said = {}, True
-    for n in (256, 512, 1024):
+    plain, gather = [], []
+    for n in (128, 256, 512, 1024):
         parts = meta_inputs(4, 8, n=n, d=64, max_distance=16)
-        forward = [count(f, *parts).flops for f in (relative_attention_gather, relative_attention)]
-        plain = count(with_gradients, attention, parts[:3]).largest
-        gather = count(with_gradients, relative_attention_gather, parts).largest
-        blocks = count(with_gradients, relative_attention, parts).largest
-        ratios[f"plain / blocks, n = {n}"] = plain / blocks
-        as_said &= plain == gather and gather * 128 == blocks * n and forward[0] == forward[1]
-    return Measured(ratios, "exactly n/128: 2, 4, 8; the same operations", as_said)
+        blocks = count(with_gradients, relative_attention, parts).largest * n / 128
+        plain.append(count(with_gradients, attention, parts[:3]).largest / blocks)
+        gather.append(count(with_gradients, relative_attention_gather, parts).largest / blocks)
+    return Measured(
+        {
+            "$128/n$ of plain attention's largest, to the blocks'": (plain, exactly(1)),
+            "$128/n$ of gather's largest, to the blocks'": (gather, exactly(1)),
+        }
+    )
 
 
 @claim(
-    "Without gradients, the matrix products of the form that looks up take 1 + (2k + 1)/n times "
-    "the operations of attention without positions: the relative part is small where the table is "
-    "shorter than the sequence. Those of the dense form take exactly twice as many, at any k.",
-    source="in a head, 2 n² d for q·k, 2 n (2k + 1) d for q·a; the same again for the values",
+    "Without gradients, the matrix products of the form that looks up take $1 + (2k + 1)/n$ times "
+    "the operations of attention without positions, so the tables add little where they are "
+    "shorter than the sequence. Those of the dense form take exactly twice as many, at any $k$.",
+    source="per head, $2 n^2 d$ for $q \\cdot k$ and $2 n (2k + 1) d$ for $q \\cdot a$; the same "
+    "again for the values",
 )
 def the_tables_cost_few_operations(g):
-    ratios, as_said = {}, True
+    rows = {}
     for n, max_distance in ((64, 16), (1024, 16), (1024, 64)):
-        q, k, v, a_k, a_v = meta_inputs(8, n=n, d=64, max_distance=max_distance)
-        plain = count(attention, q, k, v).flops
-        gather = count(relative_attention_gather, q, k, v, a_k, a_v).flops / plain
-        dense = count(relative_attention_dense, q, k, v, a_k, a_v).flops / plain
-        ratios[f"gather / plain, n = {n}, k = {max_distance}"] = gather
-        as_said &= gather == 1 + (2 * max_distance + 1) / n and dense == 2
-    return Measured(
-        ratios | {"dense / plain, each": dense},
-        "exactly 1 + (2k + 1)/n; exactly 2",
-        as_said,
-    )
+        parts = meta_inputs(8, n=n, d=64, max_distance=max_distance)
+        plain = count(attention, *parts[:3]).flops
+        stated = exactly(1 + (2 * max_distance + 1) / n)
+        gather = count(relative_attention_gather, *parts).flops / plain
+        dense = count(relative_attention_dense, *parts).flops / plain
+        rows[f"gather to plain, $n = {n}$, $k = {max_distance}$"] = gather, stated
+    return Measured(rows | {"dense to plain": (dense, exactly(2))})
 
 
 @claim(
-    "On one thread of a CPU, with 8 heads, 256 tokens, d = 64 and k = 16, the dense form takes "
-    "more than 1.5 times as long as the form that looks up.",
-    source="our own measurement",
-)
-def dense_is_slower(g):
-    parts = [normal(g, *shape).cpu() for shape in [(8, 256, 64)] * 3 + [(33, 64)] * 2]
-    ratio = time_ratio(
-        lambda: relative_attention_dense(*parts), lambda: relative_attention_gather(*parts)
-    )
-    return Measured({"dense / gather": ratio}, "over 1.5", ratio > 1.5)
-
-
-@claim(
-    "The skew puts q·r for the offset j - i at row i, column j, for all n² pairs; the causal skew "
-    "does so for the n(n + 1)/2 pairs with j ≤ i and leaves 0 elsewhere. Both only move numbers.",
-    source="Huang et al. (2019), section 3.4.1, for the causal one; the other is ours after it",
+    "The skew puts $q \\cdot r$ for the offset $j - i$ at row $i$, column $j$, for all $n^2$ "
+    "pairs. The causal skew does so for the $n(n + 1)/2$ pairs with $j \\le i$, and leaves 0 "
+    "elsewhere.",
+    source="Huang et al. (2019), section 3.4.1, for earlier keys; Bello et al. (2019) for all",
 )
 def the_skew_looks_up_without_an_index(g):
     n = 7
     x = normal(g, 2, n, 2 * n - 1)
     position = torch.arange(n, device=g.device)
     index = position - position[:, None] + n - 1
-    looked_up = x.gather(-1, index.expand(2, n, n))
+    want = x.gather(-1, index.expand(2, n, n))
     both, causal = skew(x), causal_skew(x[..., :n])
-    wrong = (both != looked_up).sum().item() + (causal != looked_up.tril()).sum().item()
-    later = (causal != both)[0].sum().item()
     return Measured(
-        {"numbers in a wrong place": wrong, "pairs where the two skews differ": later},
-        f"exactly 0; n(n - 1)/2 = {n * (n - 1) // 2}",
-        wrong == 0 and later == n * (n - 1) // 2,
+        {
+            "skew: numbers in a wrong place": ((both != want).sum().item(), exactly(0)),
+            "causal skew: the same": ((causal != want.tril()).sum().item(), exactly(0)),
+            "pairs where the two differ": ((causal != both)[0].sum().item(), exactly(21)),
+        }
     )
 
 
-def family(g: torch.Generator, n: int, d: int) -> dict[str, Tensor]:
-    """What each member makes of n tokens with the same content: scores that only positions tell."""
-    q, k = (normal(g, 1, d).double().expand(n, d) for _ in "qk")
-    rows = relative_index(n, n, g.device)
-    bias = normal(g, 32).double()
+def family(g: torch.Generator, d: int) -> dict[str, Callable[[Tensor, Tensor], Tensor]]:
+    """Each member's scores, for positions from 0 on; Shaw's maximum distance is 2."""
+    table, w, (b, c), bias = normal(g, 5, d), normal(g, d, d), normal(g, 2, d), normal(g, 32)
+
+    def xl(q: Tensor, k: Tensor) -> Tensor:
+        offsets = sinusoidal_relative(len(q), d, q.device).to(q) @ w.to(q).mT
+        return ((q + b) @ k.mT + skew((q + c) @ offsets.mT)) / d**0.5
+
+    def shaw(q: Tensor, k: Tensor) -> Tensor:
+        by_offset = (q @ table.to(q).mT).gather(-1, relative_index(len(q), 2, q.device))
+        return (q @ k.mT + by_offset) / d**0.5
+
+    def turned(x: Tensor) -> Tensor:
+        return rope(x, torch.arange(len(x), device=x.device))
+
     return {
-        "Shaw": (q @ (normal(g, 5, d).double()).mT).gather(-1, relative_index(n, 2, g.device)),
-        "sinusoidal": skew(q @ sinusoidal_relative(n, d, g.device).to(q).mT),
-        "T5": bias[t5_buckets(n, device=g.device)],
-        "ALiBi": alibi_bias(1, n, g.device)[0].to(q),
-        "RoPE": rope(q, rows[0] - n) @ rope(k, rows[0] - n).mT,
+        "Shaw": shaw,
+        "Transformer-XL": xl,
+        "T5": lambda q, k: q @ k.mT + bias.to(q)[t5_buckets(len(q), device=q.device)],
+        "ALiBi": lambda q, k: q @ k.mT / d**0.5 + alibi_bias(8, len(q), q.device)[0].to(q),
+        "RoPE": lambda q, k: turned(q) @ turned(k).mT / d**0.5,
     }
 
 
 @claim(
-    "Give 12 tokens the same content, so that only their positions differ. In each member of the "
-    "family the score of i and j is that of i + 1 and j + 1; with sinusoids added to the "
-    "embeddings, and random maps to queries and keys, it is not.",
-    source="Shaw et al. (2018), Dai et al. (2019), Raffel et al. (2020), Press et al. (2022), "
-    "Su et al. (2021)",
+    "Six random tokens that attend only to each other get the same outputs wherever they stand in "
+    "a sequence of 20, in each member of the family. With sinusoids added to them they do not.",
+    source=f"{SHAW}, Dai (2019), Raffel (2020), Press (2022), Su (2021), each et al.",
 )
 def the_family_sees_offsets_alone(g):
-    n, d = 12, 16
-    off = {
-        name: max_abs_diff(scores[1:, 1:], scores[:-1, :-1])
-        for name, scores in family(g, n, d).items()
-    }
-    # rows n - 1 on hold the sinusoids of the positions from 0 on
-    x = normal(g, 1, d).double() + sinusoidal_relative(n, d, g.device)[n - 1 :]
-    w = normal(g, d, d).double()
-    absolute = max_abs_diff((x @ w @ x.mT)[1:, 1:], (x @ w @ x.mT)[:-1, :-1])
+    d, apart = 8, {}
+    x, position = normal(g, 6, d).double(), torch.arange(20, device=g.device)
+    add = SinusoidalEncoding(d)
+    ways = {name: (lambda x: x, scores) for name, scores in family(g, d).items()}
+    for name, (encode, scores) in (ways | {"sinusoids": (add, lambda q, k: q @ k.mT)}).items():
+        outputs = []
+        for start in (0, 3, 14):
+            inside = (position >= start) & (position < start + 6)
+            y = normal(g, 20, d).double()
+            y[inside] = x
+            w = masked_softmax(scores(encode(y), encode(y)), inside & inside[:, None])
+            outputs.append((w @ y)[inside])
+        apart[name] = max(max_abs_diff(outputs[0], other) for other in outputs[1:])
+    added = apart.pop("sinusoids")
     return Measured(
-        {f"apart, {name}": by for name, by in (off | {"added sinusoids": absolute}).items()},
-        "rounding in float32, at most 0.001; over 0.1",
-        max(off.values()) <= 1e-3 and absolute > 0.1,
+        {f"outputs apart, {name}": (off, ROUNDING) for name, off in apart.items()}
+        | {"outputs apart, sinusoids added": (added, above(0.1))}
     )
 
 
 @claim(
-    "Turned by RoPE, a query at position p and a key at position p + 3 have the same dot product "
-    "for p from 0 to 1000, and are as long as before.",
+    "Rotated by RoPE, a query at position $p$ and a key at position $p + 3$ have the same dot "
+    "product for every $p$ from 0 to 1000, though not the dot product that they have at the same "
+    "position. Both keep their norms.",
     source="Su et al. (2021), eq. 16 and 34",
 )
 def rope_turns_and_keeps_lengths(g):
@@ -347,40 +302,99 @@ def rope_turns_and_keeps_lengths(g):
     p = torch.arange(1001, device=g.device)
     turned, key = rope(q, p), rope(k, p + 3)
     products = (turned * key).sum(-1)
-    longer = max_abs_diff(turned.norm(dim=-1), q.norm(dim=-1))
     unturned = (products[0] - (q * k).sum(-1)[0]).abs().item()
     return Measured(
         {
-            "dot products apart": (products.max() - products.min()).item(),
-            "lengths changed by": longer,
-            "offset 3 against offset 0": unturned,
-        },
-        "rounding, rounding, over 0.001",
-        (products.max() - products.min()).item() <= 1e-9 and longer <= 1e-12 and unturned > 1e-3,
+            "dot products apart": (max_abs_diff(products, products[:1]), at_most(1e-9, "rounding")),
+            "norms changed by": (max_abs_diff(turned.norm(dim=-1), q.norm(dim=-1)), ROUNDING),
+            "offset 3 against offset 0": (unturned, above(1e-3)),
+        }
+    )
+
+
+def faded(g: torch.Generator, offset: int, base: float = 10000.0) -> tuple[float, float]:
+    """RoPE's scores at an offset, divided by those of a vector with itself at offset 0.
+
+    The mean for a key equal to its query, and the root mean square for an independent key.
+    """
+    q, k = (normal(g, 4096, 1, 64).double() for _ in "qk")
+    there = torch.tensor([offset], device=g.device)
+    alike, apart = ((q * rope(x, there, base)).sum(-1) / 64 for x in (q, k))
+    return alike.mean().item(), apart.square().mean().sqrt().item()
+
+
+@claim(
+    "With RoPE at $d = 64$, the mean score of random keys that equal their queries falls with the "
+    "distance: at an offset of 1,024 it is 0.26 of that at offset 0 with the base 10,000, and 0.53 "
+    "with the base 500,000. The scores of keys that are independent of their queries are as large "
+    "at 1,024 as at 0, with either base.",
+    source="Su et al. (2021), section 3.4.3 (decay); Barbero et al. (2025) (not for every key)",
+)
+def rope_fades_for_keys_like_the_query(g):
+    bases = (1e4, 5e5)
+    small, large = (faded(g, 1024, base)[0] for base in bases)
+    ratios = [faded(g, 1024, base)[1] / faded(g, 0, base)[1] for base in bases]
+    return Measured(
+        {
+            "key = query, base 10,000": (small, about(0.26, 0.02)),
+            "key = query, base 500,000": (large, about(0.53, 0.02)),
+            "independent keys, at 1,024 to at 0": (ratios, about(1, 0.1)),
+        }
+    )
+
+
+def backwards(q: Tensor, k: Tensor, n: int, **how: float) -> Tensor:
+    """RoPE's score of a query with a key that stands 0, 1, ..., n - 1 positions before it."""
+    return rope(q.expand(n, -1), torch.arange(n, device=q.device), **how) @ k
+
+
+# 4 times the context, at d = 64: position interpolation, NTK-aware scaling
+EXTENSIONS = {"interpolation": {"scale": 4.0}, "NTK-aware": {"base": 1e4 * 4 ** (64 / 62)}}
+
+
+@claim(
+    "A RoPE head of width 64 whose keys are its query, rotated by one position, gives the token "
+    "before over 0.99 of the weight, also among 1,024 tokens. With position interpolation by 4, "
+    "and no training, the token four before gets the most, and the token before less than 0.01. "
+    "NTK-aware scaling by 4 leaves it over 0.99, and slows the slowest pair as much.",
+    source="the loss of the fastest pairs: Peng et al. (2024), section 3.1; the head is ours",
+)
+def interpolation_misses_the_token_before(g):
+    q = 6 * torch.ones(1, 64, dtype=torch.float64, device=g.device)
+    k = rope(q, torch.ones(1, dtype=torch.int64, device=g.device))[0]
+    plain, slower, ntk = (
+        (backwards(q, k, 1024, **how) / 8).softmax(0) for how in ({}, *EXTENSIONS.values())
+    )
+    slowest = torch.cat([0 * k[:-2], k[-2:]])
+    pairs = (backwards(q, slowest, 1024, **how) for how in EXTENSIONS.values())
+    return Measured(
+        {
+            "token before, as trained": (plain[1].item(), above(0.99)),
+            "token before, interpolation": (slower[1].item(), below(0.01)),
+            "offset with the most weight, interpolation": (slower.argmax().item(), exactly(4)),
+            "token before, NTK-aware": (ntk[1].item(), above(0.99)),
+            "slowest pair's scores apart": (max_abs_diff(*pairs), at_most(1e-9, "rounding")),
+        }
     )
 
 
 @claim(
-    "ALiBi at any length is Shaw's formula with one number per offset in place of a vector: with a "
-    "column of ones beside the query, 0 beside the key and -slope times the distance in the keys' "
-    "table, each times the root by which it is then divided, it gives the same output.",
-    source="Press et al. (2022), section 3, there with a causal mask; the rewriting is ours",
+    "Fit a query and a key of width 64 so that their score falls by 1/32 at each of 256 offsets. "
+    "Beyond, the score of RoPE rises again: at some offset under 1,024 it is above $-2$, as it was "
+    "at offset 64. With position interpolation by 4 it keeps falling, to $-8$ at the end, and is "
+    "$-2$ only where offset 256 stands.",
+    source="Chen et al. (2023), section 2.2, with another fit",
 )
-def alibi_is_a_table(g):
-    n, d = 10, 8
-    q, k, v = inputs(g, n, d, 0)[:3]
-    bias = alibi_bias(8, n, g.device)[2].to(q)
-    direct = masked_softmax(q @ k.mT / d**0.5 + bias) @ v
-    offset = torch.arange(1 - n, n, device=g.device)
-    slope = -bias[0, 1]
-    a_k = torch.zeros(2 * n - 1, d + 1, dtype=q.dtype, device=g.device)
-    a_k[:, d] = -slope * offset.abs() * (d + 1) ** 0.5
-    # the scores are divided by the root of the width, which has grown by one
-    wide_q = torch.cat([q * ((d + 1) / d) ** 0.5, q.new_ones(n, 1)], -1)
-    wide_k = torch.cat([k, k.new_zeros(n, 1)], -1)
-    by_table = relative_attention(wide_q, wide_k, v, a_k, None)
+def a_score_beyond_training_comes_back(g):
+    q, offsets = torch.ones(1, 64, device=g.device).double(), torch.arange(256, device=g.device)
+    k = torch.linalg.pinv(rope(q.expand(256, -1), offsets), rtol=1e-3) @ (-offsets.to(q) / 32)
+    plain, slower = (backwards(q, k, 1024, **how) for how in ({}, EXTENSIONS["interpolation"]))
+    off = max_abs_diff(plain[:256], -offsets / 32)
     return Measured(
-        {"outputs apart": max_abs_diff(direct, by_table)},
-        "rounding, at most 1e-6",
-        max_abs_diff(direct, by_table) <= 1e-6,
+        {
+            "fit: off a fall of 1/32 by": (off, at_most(0.01)),
+            "largest score from 256 on": (plain[256:].max().item(), above(-2)),
+            "the same, interpolated": (slower[256:].max().item(), about(-2, 0.01)),
+            "interpolated, at 1,023": (slower[-1].item(), about(-8, 0.05)),
+        }
     )

@@ -181,6 +181,21 @@ def test_rope_takes_positions_for_each_sequence_and_keeps_lengths(normal):
     assert rope(x.float(), positions).dtype == torch.float32
 
 
+def test_a_scale_of_rope_divides_its_positions(normal):
+    x, positions = normal(5, 6), torch.arange(5, device=device())
+    torch.testing.assert_close(rope(x, 3 * positions, scale=3.0), rope(x, positions))
+
+
+def test_a_base_of_rope_slows_all_pairs_but_the_first(normal):
+    x, positions, base = normal(5, 6), torch.arange(5, device=device()), 10000 * 4 ** (6 / 4)
+    plain, slower, stretched = (
+        rope(x, positions), rope(x, positions, base=base), rope(x, positions, scale=4.0)
+    )  # fmt: skip
+    torch.testing.assert_close(slower[:, :2], plain[:, :2])
+    torch.testing.assert_close(slower[:, 4:], stretched[:, 4:])
+    assert not torch.allclose(slower[:, 2:4], plain[:, 2:4])
+
+
 def test_the_meta_device_gives_the_shapes_of_the_family():
     assert relative_index(3, 1, "meta").device.type == "meta"
     assert skew(torch.empty(2, 3, 5, device="meta")).shape == (2, 3, 3)
@@ -244,6 +259,8 @@ def test_sizes_that_do_not_fit_are_named(form, changed, numbers):
         (lambda: t5_buckets(3, 32, 8), "max_distance=8"),
         (lambda: alibi_bias(0, 3), "heads=0"),
         (lambda: rope(torch.zeros(3, 5), torch.arange(3)), "d=5 is odd"),
+        (lambda: rope(torch.zeros(3, 4), torch.arange(3), base=0.0), "base=0.0 and scale=1.0"),
+        (lambda: rope(torch.zeros(3, 4), torch.arange(3), scale=-1.0), "scale=-1.0"),
     ],
 )
 def test_other_bad_input_is_named_with_its_numbers(call, numbers):

@@ -16,14 +16,14 @@ exercise = Exercise(
     minutes=5,
     points=10,
     hints=(
-        "Let every query be 1 and row t of r be t, both of width 1: then each score says which row "
-        "it was made with. Print it for n = 3, after each step, beside what you want.",
-        "Before the skew, the row for offset 0 stands in the last column of every row. It has to "
-        "move to the diagonal: by n - 1 - i places to the left in row i. Padding makes each row "
-        "one longer, so that cut to length n they drift. On which side do the padded numbers fall "
-        "above the diagonal?",
-        "pad(products, (left, right)) takes the number of columns for each side; with the one on "
-        "the other side, the rest of the code is right.",
+        "Let every query be 1 and row t of r be t, both of width 1. Then each score says which row "
+        "it was made with. Print it for n = 3, after each step, next to what you want.",
+        "Before the skew, the product for offset 0 is in the last column of every row. In row i it "
+        "has to move n - 1 - i places to the left, onto the diagonal. Padding makes each row one "
+        "longer, so the rows drift when you cut at length n again. On which side must the padding "
+        "be, so that it falls above the diagonal?",
+        "pad(products, (left, right)) takes the number of columns for each side. Put the 1 on the "
+        "other side; the rest of the code is right.",
     ),
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )

@@ -17,12 +17,12 @@ exercise = Exercise(
     minutes=20,
     points=15,
     hints=(
-        "The module has one parameter and one step: find the row of each pair, look it up, add. "
-        "What to learn is made in __init__, what depends on the length in forward.",
-        "The table has 2 reach + 1 rows and a column for each head. Looked up with the (n, m) row "
-        "numbers it gives (n, m, heads), but the scores have the heads in front of n and m.",
-        "self.table[rows].movedim(-1, 0) is the bias of shape (heads, n, m), which any leading "
-        "axes of the scores take; the queries stand at torch.arange(m - n, m).",
+        "The module has one parameter and one step: find the row of each pair, look it up, and add "
+        "it. Make what is learned in __init__, and what depends on the length in forward.",
+        "The table has 2 reach + 1 rows and a column for each head. If you index it with the "
+        "(n, m) row numbers, you get (n, m, heads), but scores have their heads before n and m.",
+        "self.table[rows].movedim(-1, 0) is the bias of shape (heads, n, m), which broadcasts "
+        "to any leading axes of the scores. The queries are at torch.arange(m - n, m).",
     ),
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )

@@ -23,11 +23,11 @@ exercise = Exercise(
     points=10,
     hints=(
         "First find the offset of every pair, the position of the key minus that of the query. "
-        "Then clip it, then make it a row: the row of offset -reach is 0.",
-        "The keys stand at 0 to m - 1, the queries at m - n to m - 1. A row of key positions minus "
-        "a column of query positions is an (n, m) matrix; clamp knows both bounds.",
-        "torch.arange(m - n, m, device=device)[:, None] is the column of queries; after "
-        ".clamp(-reach, reach) only the shift by reach is missing.",
+        "Then clip it, and then turn it into a row: offset -reach has row 0.",
+        "The keys are at 0 to m - 1, the queries at m - n to m - 1. A row of key positions minus a "
+        "column of query positions is an (n, m) matrix, and clamp takes both bounds.",
+        "torch.arange(m - n, m, device=device)[:, None] is the column of queries. After "
+        ".clamp(-reach, reach), all that is missing is to add reach.",
     ),
     differentiable=False,
     usual_hints={"loops": LOOP},

@@ -17,12 +17,12 @@ exercise = Exercise(
     points=15,
     hints=(
         "Multiply out: q (k + a) = q k + q a. The first term is a product you know. The second "
-        "takes only 2 reach + 1 different values in each row, however long the sequence is.",
-        "q @ a_k.mT has shape (..., n, 2 reach + 1): every query with every row of the table. From "
-        "each of its rows, pick for key j the number at row(i, j). gather picks along an axis, and "
-        "wants an index with as many axes as what it picks from.",
-        "(q @ a_k.mT).gather(-1, index.expand(*q.shape[:-1], n)) is the second term, when index is "
-        "the (n, n) table of rows; the division comes after the sum.",
+        "has only 2 reach + 1 different values for each query, however long the sequence is.",
+        "q @ a_k.mT has shape (..., n, 2 reach + 1): every query with every row of the table. For "
+        "query i and key j, pick the number at row(i, j). gather picks along an axis, and wants an "
+        "index with as many axes as the tensor that it picks from.",
+        "(q @ a_k.mT).gather(-1, index.expand(*q.shape[:-1], n)) is the second term, if index is "
+        "the (n, n) matrix of rows. Divide after you have added.",
     ),
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
@@ -143,14 +143,14 @@ variants.wrong(exercise, plain, {
     CLIP: ("len(a_k) // 2", "len(a_k) // 2 + 1"),
     "the reach is one too small: a table of 2 reach + 1 rows goes reach each way": (
         "len(a_k) // 2", "len(a_k) // 2 - 1"),
-    "gather wants as many axes: expand the (n, n) index to the leading axes of q": (
+    "gather wants an index with as many axes: expand the (n, n) index to the leading axes of q": (
         "-1, index", "-1, at"),
     "keys beyond the reach get no relative term: they share the first or last row": (
         "+ relative", "+ relative * (at == rows(n, n, n, q.device) - n + reach)"),
     "later keys are masked: no mask is asked for, so a query sees all keys": (
         RESULT, f"({RESULT}).masked_fill(rows(n, n, n, q.device) > n, -torch.inf)"),
     "a softmax is taken: the scores themselves are asked for": (RESULT, f"({RESULT}).softmax(-1)"),
-    "a_k[rows] holds n x n x d numbers: multiply with the table first, look up afterwards": [
+    "a_k[rows] holds n x n x d numbers: multiply by the table first, and look up afterwards": [
         (LOOKED_UP, "0", "q @ k.mT", "(q[..., None, :] * (k[..., None, :, :] + a_k[at])).sum(-1)"),
         (LOOKED_UP, 'torch.einsum("...id,ijd->...ij", q, a_k[at])'),
         (LOOKED_UP, "(q[..., None, :] @ a_k[at].mT).squeeze(-2)")],

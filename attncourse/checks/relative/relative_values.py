@@ -16,11 +16,11 @@ exercise = Exercise(
     minutes=20,
     points=15,
     hints=(
-        "All pairs that share a row of the table are multiplied with the same vector. So first add "
-        "up the weights of each row of the table, query by query, and multiply afterwards.",
-        "The sums are (..., n, 2 reach + 1) numbers: where you would gather to read from a table, "
-        "you scatter_add to write into one. Start from zeros, with the index expanded to the shape "
-        "of the weights. The product with a_v comes last.",
+        "All pairs that share a row of the table are multiplied by the same vector. So first add "
+        "up the weights that belong to each row of the table, query by query, and then multiply.",
+        "The sums are (..., n, 2 reach + 1) numbers. As gather reads from a table, scatter_add "
+        "writes into one. Start from zeros, with the index expanded to the shape of the weights. "
+        "The product with a_v comes last.",
         "weights.new_zeros(*weights.shape[:-1], len(a_v)).scatter_add(-1, index, weights) holds "
         "the sums.",
     ),
@@ -129,7 +129,7 @@ variants.wrong(exercise, plain, {
         RESULT, f"{RESULT} / a_v.shape[-1] ** 0.5"),
     "the mean is taken over the keys: the weights are the mean already, so add up": (
         RESULT, f"{RESULT} / n"),
-    "these are the sums for each row of the table: multiply them with the table": (RESULT, "sums"),
+    "these are the sums for each row of the table: multiply them by the table": (RESULT, "sums"),
     "the reach is a fixed number: a table of 2 reach + 1 rows tells it": (
         "    index", "    at = rows(n, n, 1, weights.device).clamp(max=len(a_v) - 1)\n    index"),
     "later keys are left out: no mask is asked for, each weight counts": (

@@ -19,12 +19,12 @@ exercise = Exercise(
     hints=(
         "A pair of numbers is a point in the plane, and the position turns it. Only the partner "
         "changes here: column c goes with column c + d/2, not with its neighbour.",
-        "The angles are (..., n, d/2): positions as a column times a row of frequencies. With the "
-        "left half a and the right half b, both (..., n, d/2), the result is a cos - b sin beside "
+        "The angles are (..., n, d/2): a column of positions times a row of frequencies. With the "
+        "left half a and the right half b, both (..., n, d/2), the result is a cos - b sin next to "
         "a sin + b cos.",
-        "a, b = x.chunk(2, dim=-1), the frequencies are 10000 ** (-2 * c / d) with c = "
-        "torch.arange(d // 2, device=x.device, dtype=x.dtype); casting afterwards is too late. "
-        "positions[..., None] * frequencies are the angles.",
+        "a, b = x.chunk(2, dim=-1). The frequencies are 10000 ** (-2 * c / d) with c = "
+        "torch.arange(d // 2, device=x.device, dtype=x.dtype), since a cast afterwards would be "
+        "too late. positions[..., None] * frequencies are the angles.",
     ),
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )

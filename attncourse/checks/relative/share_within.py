@@ -17,11 +17,11 @@ exercise = Exercise(
     hints=(
         "The weights of a query sum to 1. Keep those of keys at most `reach` away, on either side, "
         "add them up, and take the mean over the queries.",
-        "Two position vectors, a row and a column, give all distances, and a comparison gives a "
-        "mask. Sum what it keeps over both axes, and divide by the number of queries that attend "
-        "at all. That number may be 0, and 0 / 0 is NaN.",
+        "Two vectors of positions, a row and a column, give all distances, and comparing them with "
+        "reach gives a mask. Sum what it keeps over both axes, and divide by the number of queries "
+        "that attend at all. That number may be 0, and 0 / 0 is NaN.",
         "weights.any(dim=-1).sum(dim=-1) counts the queries that attend; clamp(min=1) makes it "
-        "safe to divide by",
+        "safe to divide by.",
     ),
     # at a weight of 0 it is not said whether the query attends
     differentiable=False,
@@ -125,7 +125,7 @@ variants.wrong(exercise, plain, {
     "reach is taken for the whole width: it goes that far to each side": (NEAR, f"2 * {NEAR}"),
     "the query itself is left out: it lies within any reach": (NEAR, f"({NEAR}) & (distance > 0)"),
     "this is the share outside the reach": (NEAR, "distance > reach"),
-    "only keys at exactly that distance count: take all that are no further": (
+    "only keys at exactly that distance count: take all up to it": (
         NEAR, "distance == reach"),
     "pairs are counted, whatever their weight: add up weights": (
         "weights * near", "near * (weights > 0).to(weights.dtype)", RESULT, f"{RESULT} / n"),
@@ -138,7 +138,7 @@ variants.wrong(exercise, plain, {
     "queries that attend nowhere count as 0: leave them out of the mean": (RESULT, "inside / n"),
     "keys that get weight are counted: count the queries, any over the last axis": (
         ANY, "weights.any(-2)"),
-    "a small weight is one, too: ask for > 0": (ANY, "(weights > 0.05).any(-1)"),
+    "a small weight counts, too: ask for > 0": (ANY, "(weights > 0.05).any(-1)"),
     "a sum of floats is seldom exactly 1: a query attends if any weight is above 0": (
         ANY, "(weights.sum(-1) == 1)"),
     "a query that attends far away only has the share 0: it belongs to the mean": (

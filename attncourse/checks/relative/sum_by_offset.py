@@ -16,10 +16,10 @@ exercise = Exercise(
     minutes=20,
     points=15,
     hints=(
-        "Offset j - i has the place j - i + n - 1 of the result. Every pair (i, j) of the input "
-        "knows its place; several share one, and what goes to one place adds up.",
-        "Write the places as one (n, n) matrix of integers. With both matrices flattened to n * n, "
-        "index_add on zeros of length 2n - 1 is all there is to do. (Or pad each row on "
+        "Offset j - i belongs at place j - i + n - 1 of the result. So every pair (i, j) of the "
+        "input has a place; several pairs share one, and their numbers add up.",
+        "Write the places as one (n, n) matrix of integers. Flatten both matrices to n * n "
+        "numbers; then one index_add on zeros of length 2n - 1 does it. (Or pad each row on "
         "the right to 2n - 1 columns, put n zeros in front of everything, and cut into rows of 2n: "
         "after the first column, each column is one offset.)",
         "x.new_zeros(*x.shape[:-2], 2 * n - 1).index_add(-1, places.flatten(), x.flatten(-2))",

@@ -16,12 +16,11 @@ exercise = Exercise(
     minutes=25,
     points=15,
     hints=(
-        "Which n and reach show what? Where n is small beside reach nothing is clipped; where "
+        "Which n and reach show which mistake? If reach is n - 1 or more, nothing is clipped. If "
         "reach is 0, or n is 1, or reach is larger than n, other mistakes show.",
-        "Work out each row number in the test itself: two loops over i and j, with min and max, "
-        "need no cleverness, so they are easy to get right. Compare shape, dtype and all numbers, "
-        "for several n and reach.",
-        "for n, reach in [(1, 0), (10, 0), (10, 2), ...]: and in it "
+        "Work out each row number in the test itself. Two loops over i and j, with min and max, "
+        "are easy to get right. Compare shape, dtype and all numbers, for several n and reach.",
+        "Write for n, reach in [(1, 0), (10, 0), (10, 2), ...]: and in the loop "
         "assert got.shape == (n, n) and got.dtype == torch.int64, then "
         "assert got.tolist() == [[min(max(j - i, -reach), reach) + reach ...",
     ),
@@ -147,7 +146,7 @@ variants.wrong(exercise, plain, {
         "        assert got[[0, 0, -1], [0, -1, 0]].equal(want[[0, 0, -1], [0, -1, 0]])"),
     "it writes into the result, which may be an expanded one: work on a copy": (
         NUMBERS, "got -= reach\n        assert got.equal(want - reach)"),
-    "it refuses a table that is not contiguous: how numbers lie in memory is no matter": (
+    "it refuses a table that is not contiguous: how numbers lie in memory does not matter": (
         NUMBERS, "assert got.equal(want) and got.is_contiguous()"),
     "the dtype is not looked at: a row number is an int64": (GOT, f"{GOT}.long()"),
     "any integers will do for it: a row number is an int64": (
