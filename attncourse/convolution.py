@@ -29,7 +29,7 @@ LEAST = 32
 def window_mask(
     n: int, width: int, causal: bool = False, device: torch.device | str | None = None
 ) -> Bool[Tensor, "n n"]:
-    """True where key j is in the window of query i: one of the `width` positions around i.
+    """True where key j is in the window of query i: the `width` positions around i.
 
     A causal window holds i itself and the `width` - 1 positions before it.
     """
@@ -49,10 +49,10 @@ def windowed_attention(
     width: int,
     causal: bool = False,
 ) -> Float[Tensor, "*batch n e"]:
-    """Attention under `window_mask`, in blocks, so that time and memory grow with n, not n x n.
+    """Attention under `window_mask`, in blocks: time and memory grow with n, not n x n.
 
-    A block has half as many queries as the window has positions, and at least 32. Its queries
-    share the keys that any of them reaches.
+    A block has half as many queries as the window has positions, and at least 32.
+    Its queries share the keys that any of them reaches.
     """
     n, (before, after) = q.shape[-2], sides(width, causal)
     q, k, v = blocks_of(q, k, v, before, after)
@@ -68,7 +68,7 @@ def convolutional_self_attention(
     width: int,
     heads_width: int,
 ) -> Float[Tensor, "*batch heads n e"]:
-    """Attention within a window of `width` positions in each of `heads_width` neighbouring heads.
+    """Attention in a window of `width` positions in each of `heads_width` heads nearby.
 
     One softmax runs over the whole window; the outermost heads have fewer neighbours.
     Source: Yang et al. (2019), section 3.
@@ -87,7 +87,7 @@ def convolutional_self_attention(
 
 
 def blocks_of(q: Tensor, k: Tensor, v: Tensor, before: int, after: int) -> tuple[Tensor, ...]:
-    """The queries in blocks, and for each block the keys and values that any of them reaches."""
+    """The queries in blocks, and for each block the keys and values that it reaches."""
     n, size = q.shape[-2], max((before + 1 + after) // 2, LEAST)
     # a sequence without tokens is one block of padding
     blocks = max(1, math.ceil(n / size))
@@ -103,7 +103,7 @@ def blocks_of(q: Tensor, k: Tensor, v: Tensor, before: int, after: int) -> tuple
 def mask_of_blocks(
     q: Float[Tensor, "*batch blocks size d"], n: int, before: int, after: int
 ) -> Bool[Tensor, "blocks size keys"]:
-    """Where a block's queries may attend among its keys; only the first n positions are tokens."""
+    """Where a block's queries may attend; only the first n positions are tokens."""
     blocks, size = q.shape[-3:-1]
     first = size * torch.arange(blocks, device=q.device)[:, None, None]
     query = first + torch.arange(size, device=q.device)[:, None]
@@ -115,9 +115,9 @@ def mask_of_blocks(
 def convolution_as_attention(
     weight: Float[Tensor, "c_out c_in *taps"], alpha: float
 ) -> Callable[[Tensor], Tensor]:
-    """A layer with a head for each tap of a kernel: the larger alpha, the closer to convolution.
+    """A head for each tap of a kernel: the larger alpha, the closer to a convolution.
 
-    It takes (..., n, c_in), or (..., rows, columns, c_in) for a kernel with two axes of taps.
+    The layer takes (..., n, c_in), or (..., rows, columns, c_in) for two axes of taps.
     Where a tap lies outside, its head attends to the nearest position inside.
     Source: Cordonnier et al. (2020), section 3, theorem 1.
     """
@@ -144,9 +144,9 @@ def convolution_as_attention(
 def dynamic_convolution(
     x: Float[Tensor, "*batch n d"], w: Float[Tensor, "d heads width"], causal: bool = False
 ) -> Float[Tensor, "*batch n d"]:
-    """A mean of each token's neighbours, under weights that the token itself makes for each head.
+    """A mean of each token's neighbours, under weights that the token itself makes.
 
-    A head has d / heads of the channels. Beyond the ends there are zeros.
+    A head is d / heads channels with the same weights. Beyond the ends are zeros.
     Source: Wu et al. (2019), section 4.
     """
     n, (d, heads, width) = x.shape[-2], w.shape
@@ -160,9 +160,9 @@ def dynamic_convolution(
 def tap_weights(
     offsets: Float[Tensor, "taps axes"], size: Sequence[int], alpha: float
 ) -> Float[Tensor, "taps n n"]:
-    """For each tap the weights of a head: the closer a key is to the tap's place, the higher.
+    """For each tap a head's weights: the closer a key to the tap's place, the higher.
 
-    A score is -alpha times the squared distance from that place, whatever the tokens are.
+    A score is -alpha times the squared distance from that place, whatever the token.
     Source: Cordonnier et al. (2020), eq. 9.
     """
     place = grid(torch.arange(length, device=offsets.device) for length in size)
@@ -173,7 +173,7 @@ def tap_weights(
 def tap_offsets(
     taps: Sequence[int], device: torch.device | str | None = None
 ) -> Int[Tensor, "heads axes"]:
-    """How far from the query each tap of a kernel lies; an even number has one more after it."""
+    """How far from the query each tap lies; an even number has one more after it."""
     return grid(torch.arange(length, device=device) - (length - 1) // 2 for length in taps)
 
 
