@@ -67,12 +67,12 @@ def changes(layer: Callable[..., Tensor], tokens: Tensor, first: int = 0) -> lis
 
 
 @claim(
-    "Move nine tokens further on among empty places, and the outputs of a kernel move along "
-    "unchanged. So do those of attention with relative positions (Shaw's tables, RoPE) and of "
-    "attention without positions. Sinusoids, which are absolute, change the outputs. So do the "
-    "zeros at the ends, in two layers with a bias, when the tokens begin at an end.",
-    source="Cohen and Welling (2016), section 2, for the property; Islam et al. (2020) for the "
-    "zeros; measured",
+    "Nine tokens are moved to later positions, among empty ones. The outputs of a kernel move "
+    "along unchanged; so do those of attention with relative positions (Shaw's tables, RoPE) or "
+    "without positions. With sinusoids, which are absolute, they change. They also change in two "
+    "kernels with a bias between them when the tokens begin at the first position, where the "
+    "kernels find zeros outside.",
+    source="Cohen and Welling (2016), section 2; Islam et al. (2020) on the zeros; measured",
 )
 def a_kernel_moves_with_its_input(g):
     tokens, kernel, table = (normal(g, *size).double() for size in ((9, 6), (6, 6, 3), (7, 6)))
@@ -88,7 +88,7 @@ def a_kernel_moves_with_its_input(g):
     change = {name: changes(layer, tokens) for name, layer in layers.items()}
     return Measured(
         {
-            "change, kernel": (max(change["kernel"]), ROUNDING),
+            "change of the outputs, kernel": (max(change["kernel"]), ROUNDING),
             "attention, relative positions": (max(change["Shaw"] + change["RoPE"]), ROUNDING),
             "attention, no positions": (max(change["none"]), ROUNDING),
             "attention, sinusoids": (change["sinusoids"], above(0.01)),
