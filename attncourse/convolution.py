@@ -7,6 +7,7 @@ y_i = \lim_{\alpha \to \infty} \sum_{t} W_t \sum_j w^t_{ij} \, x_j$$
 The limit holds where no tap lies outside: there the convolution finds zeros, and a head the end.
 
 Source: Cordonnier et al. (2020), section 3. Windows over heads: Yang et al. (2019).
+Dynamic convolution: Wu et al. (2019).
 """
 
 import math
@@ -18,16 +19,17 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from attncourse.dot_product import attention
+from attncourse.multi_head import require_divisible
 from attncourse.shapes import shaped
 
-# queries in a block, at least: fewer leave the matrix products too small
+# queries in a block, at least: smaller matrix products are slow
 LEAST = 32
 
 
 def window_mask(
     n: int, width: int, causal: bool = False, device: torch.device | str | None = None
 ) -> Bool[Tensor, "n n"]:
-    """True where key j is in the window of query i: one of the `width` positions around i.
+    """True where key j is in the window of query i: the `width` positions around i.
 
     A causal window holds i itself and the `width` - 1 positions before it.
     """
@@ -47,10 +49,10 @@ def windowed_attention(
     width: int,
     causal: bool = False,
 ) -> Float[Tensor, "*batch n e"]:
-    """Attention under `window_mask`, in blocks, so that what it makes grows with n, not n x n.
+    """Attention under `window_mask`, in blocks: time and memory grow with n, not n x n.
 
-    Half as many queries as the window is wide, and at least 32, share the keys that any of them
-    reaches. The longer the block, the more pairs are made that no window holds.
+    A block has half as many queries as the window has positions, and at least 32.
+    Its queries share the keys that any of them reaches.
     """
     n, (before, after) = q.shape[-2], sides(width, causal)
     q, k, v = blocks_of(q, k, v, before, after)
@@ -66,9 +68,9 @@ def convolutional_self_attention(
     width: int,
     heads_width: int,
 ) -> Float[Tensor, "*batch heads n e"]:
-    """Attention within a window of `width` positions in each of `heads_width` neighbouring heads.
+    """Attention in a window of `width` positions in each of `heads_width` heads nearby.
 
-    One softmax goes over the whole window; the outermost heads have fewer neighbours.
+    One softmax runs over the whole window; the outermost heads have fewer neighbours.
     Source: Yang et al. (2019), section 3.
     """
     n, (before, after), (reach, _) = q.shape[-2], sides(width), sides(heads_width)
@@ -85,7 +87,7 @@ def convolutional_self_attention(
 
 
 def blocks_of(q: Tensor, k: Tensor, v: Tensor, before: int, after: int) -> tuple[Tensor, ...]:
-    """The queries in blocks, and for each block the keys and values that any of them reaches."""
+    """The queries in blocks, and for each block the keys and values that it reaches."""
     n, size = q.shape[-2], max((before + 1 + after) // 2, LEAST)
     # a sequence without tokens is one block of padding
     blocks = max(1, math.ceil(n / size))
@@ -101,7 +103,7 @@ def blocks_of(q: Tensor, k: Tensor, v: Tensor, before: int, after: int) -> tuple
 def mask_of_blocks(
     q: Float[Tensor, "*batch blocks size d"], n: int, before: int, after: int
 ) -> Bool[Tensor, "blocks size keys"]:
-    """Where a block's queries may attend among its keys; only the first n positions are tokens."""
+    """Where a block's queries may attend; only the first n positions are tokens."""
     blocks, size = q.shape[-3:-1]
     first = size * torch.arange(blocks, device=q.device)[:, None, None]
     query = first + torch.arange(size, device=q.device)[:, None]
@@ -113,10 +115,10 @@ def mask_of_blocks(
 def convolution_as_attention(
     weight: Float[Tensor, "c_out c_in *taps"], alpha: float
 ) -> Callable[[Tensor], Tensor]:
-    """A layer with a head for each tap of a kernel: the larger alpha, the nearer to convolution.
+    """A head for each tap of a kernel: the larger alpha, the closer to a convolution.
 
-    It takes (..., n, c_in), or (..., rows, columns, c_in) for a kernel with two axes of taps.
-    Where a tap lies outside, its head takes the nearest position inside.
+    The layer takes (..., n, c_in), or (..., rows, columns, c_in) for two axes of taps.
+    Where a tap lies outside, its head attends to the nearest position inside.
     Source: Cordonnier et al. (2020), section 3, theorem 1.
     """
     if weight.dim() < 3 or 0 in weight.shape[2:]:
@@ -138,12 +140,29 @@ def convolution_as_attention(
     return layer
 
 
+@shaped
+def dynamic_convolution(
+    x: Float[Tensor, "*batch n d"], w: Float[Tensor, "d heads width"], causal: bool = False
+) -> Float[Tensor, "*batch n d"]:
+    """A mean of each token's neighbours, under weights that the token itself makes.
+
+    A head is d / heads channels with the same weights. Beyond the ends are zeros.
+    Source: Wu et al. (2019), section 4.
+    """
+    n, (d, heads, width) = x.shape[-2], w.shape
+    require_divisible("d", d, heads)
+    weights = torch.einsum("...nd,dht->...nht", x, w).softmax(-1)
+    near = pad(x.unflatten(-1, (heads, -1)), (0,) * 4 + sides(width, causal))
+    taps = [weights[..., t, None] * near[..., t : t + n, :, :] for t in range(width)]
+    return torch.stack(taps).sum(0).flatten(-2)
+
+
 def tap_weights(
     offsets: Float[Tensor, "taps axes"], size: Sequence[int], alpha: float
 ) -> Float[Tensor, "taps n n"]:
-    """For each tap the weights of a head: the nearer a key is to the tap's place, the higher.
+    """For each tap a head's weights: the closer a key to the tap's place, the higher.
 
-    A score is -alpha times the squared distance from there, and no content enters it.
+    A score is -alpha times the squared distance from that place, whatever the token.
     Source: Cordonnier et al. (2020), eq. 9.
     """
     place = grid(torch.arange(length, device=offsets.device) for length in size)
@@ -154,7 +173,7 @@ def tap_weights(
 def tap_offsets(
     taps: Sequence[int], device: torch.device | str | None = None
 ) -> Int[Tensor, "heads axes"]:
-    """How far from the query each tap of a kernel lies; an even number has one more after it."""
+    """How far from the query each tap lies; an even number has one more after it."""
     return grid(torch.arange(length, device=device) - (length - 1) // 2 for length in taps)
 
 

@@ -8,12 +8,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attncourse.claims import Measured, claim
+from attncourse.claims import Measured, about, above, at_least, at_most, between, claim, exactly
 from attncourse.claims.dot_product import normal
 from attncourse.claims.relative import max_abs_diff, with_gradients
 from attncourse.convolution import (
     convolution_as_attention,
     convolutional_self_attention,
+    dynamic_convolution,
     tap_offsets,
     tap_weights,
     window_mask,
@@ -21,8 +22,11 @@ from attncourse.convolution import (
 )
 from attncourse.cost import count, time_ratio
 from attncourse.dot_product import attention, masked_softmax
+from attncourse.positional import sinusoids
+from attncourse.relative import relative_attention, rope
 
 CORDONNIER = "Cordonnier et al. (2020)"
+ROUNDING = at_most(1e-12, "rounding")
 
 
 def convolution(x: Tensor, weight: Tensor, dilation: int = 1) -> Tensor:
@@ -31,88 +35,113 @@ def convolution(x: Tensor, weight: Tensor, dilation: int = 1) -> Tensor:
 
 
 def repeated(x: Tensor, weight: Tensor) -> Tensor:
-    """torch's convolution of an input whose ends are repeated, as far as an odd kernel reaches."""
+    """torch's convolution, with the two ends repeated outside."""
     reach = weight.shape[-1] // 2
     return F.conv1d(F.pad(x.mT, (reach, reach), mode="replicate"), weight).mT
 
 
 def gradients(layer: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """The gradient of each number of the output by each number of the input."""
+    """The gradient of each number of the output with respect to each number of the input."""
     gradient = torch.autograd.functional.jacobian(layer, x)
     assert isinstance(gradient, Tensor)
     return gradient
 
 
 def footprint(layer: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """For output i and input j the size of the gradient: 0 where i does not see j."""
+    """For output i and input j the norm of the gradient: 0 where i does not see j."""
     return gradients(layer, x).square().sum((1, 3)).sqrt()
 
 
+def changes(layer: Callable[..., Tensor], tokens: Tensor, first: int = 0) -> list[float]:
+    """How much outputs change when their tokens move from place `first` further on, among 40.
+
+    The other places are empty: zeros for a kernel, and masked for attention.
+    """
+    n, places = len(tokens), torch.arange(40, device=tokens.device)
+
+    def outputs(start: int) -> Tensor:
+        x = F.pad(tokens, (0, 0, start, 40 - start - n))
+        return layer(x, (start <= places) & (places < start + n)[None])[start : start + n]
+
+    return [max_abs_diff(outputs(first + shift), outputs(first)) for shift in (1, 5, 16)]
+
+
 @claim(
-    "Cut into blocks, attention within a window gives the output of attention under the mask, and "
-    "the same gradients of q, k and v: around the query and before it, for 9 tokens, 64 and 100.",
-    source="the definition of the window; the blocks are ours",
+    "Nine tokens are moved to later positions, among empty ones. The outputs of a kernel move "
+    "along unchanged; so do those of attention with relative positions (Shaw's tables, RoPE) or "
+    "without positions. With sinusoids, which are absolute, they change. They also change in two "
+    "kernels with a bias between them when the tokens begin at the first position, where the "
+    "kernels find zeros outside.",
+    source="Cohen and Welling (2016), section 2; Islam et al. (2020) on the zeros; measured",
 )
-def windows_are_masked_attention(g):
-    off = []
-    for n in (9, 64, 100):
-        for width, causal in ((7, False), (6, True), (41, False)):
-            parts = [normal(g, 2, n, 8).double().requires_grad_() for _ in "qkv"]
-            mask, grad_output = window_mask(n, width, causal, g.device), normal(g, 2, n, 8).double()
-            outs = (
-                windowed_attention(*parts, width=width, causal=causal),
-                attention(*parts, mask=mask),
-            )
-            grads = [torch.autograd.grad((out * grad_output).sum(), parts) for out in outs]
-            off += [max_abs_diff(*outs), *map(max_abs_diff, *grads)]
-    return Measured({"off by at most": max(off)}, "rounding, at most 1e-12", max(off) <= 1e-12)
+def a_kernel_moves_with_its_input(g):
+    tokens, kernel, table = (normal(g, *size).double() for size in ((9, 6), (6, 6, 3), (7, 6)))
+    places, waves = torch.arange(40, device=g.device), sinusoids(40, 6, g.device).double()
+    layers = {
+        "kernel": lambda x, mask: convolution(x, kernel),
+        "Shaw": lambda x, mask: relative_attention(x, x, x, table, None, mask),
+        "RoPE": lambda x, mask: attention(rope(x, places), rope(x, places), x, mask),
+        "none": lambda x, mask: attention(x, x, x, mask),
+        "sinusoids": lambda x, mask: attention(x + waves, x + waves, x, mask),
+        "bias": lambda x, mask: convolution(convolution(x, kernel) + 1, kernel),
+    }
+    change = {name: changes(layer, tokens) for name, layer in layers.items()}
+    return Measured(
+        {
+            "change of the outputs, kernel": (max(change["kernel"]), ROUNDING),
+            "attention, relative positions": (max(change["Shaw"] + change["RoPE"]), ROUNDING),
+            "attention, no positions": (max(change["none"]), ROUNDING),
+            "attention, sinusoids": (change["sinusoids"], above(0.01)),
+            "two kernels and a bias, from the first place": (change["bias"], above(0.01)),
+            "the same, from the fourth place": (max(changes(layers["bias"], tokens, 3)), ROUNDING),
+        }
+    )
 
 
 @claim(
-    "With a causal window of 128 positions, the products of 8 heads with d = 64 take 191/n of the "
-    "operations of full attention, and the largest tensor, gradients included, has 191/n of the "
-    "elements, for n a multiple of 64: 64 queries share 64 + 127 keys. About a third of these "
-    "pairs are in no window.",
-    source="counted; linear in n as in Vaswani et al. (2017), table 1, restricted self-attention",
+    "With a causal window of 128 positions, the matrix products of 8 heads of width 64 take "
+    "$191/n$ of the operations of full attention, and the largest tensor, gradients included, has "
+    "$191/n$ of the elements, for multiples $n$ of 64. The reason: 64 queries share $64 + 127$ "
+    "keys. About a third of the pairs so computed lie in no window.",
+    source="counted; linear in $n$ as in Vaswani et al. (2017), table 1, restricted self-attention",
 )
 def windows_cost_grows_with_n(g):
-    ratios, as_said = {}, True
+    operations, largest = [], []
     for n in (1024, 2048, 4096):
         parts = [torch.empty(8, n, 64, device="meta") for _ in "qkv"]
         full, near = (
             (count(f, *parts).flops, count(with_gradients, f, parts).largest)
             for f in (attention, lambda *x: windowed_attention(*x, width=128, causal=True))
         )
-        ratios[f"full / window, n = {n}"] = full[0] / near[0]
-        as_said &= all(191 * whole == n * part for whole, part in zip(full, near, strict=True))
+        operations.append(n * near[0] / full[0])
+        largest.append(n * near[1] / full[1])
     in_window = window_mask(4096, 128, causal=True, device=g.device).sum().item()
-    idle = 1 - in_window / (4096 * 191)
     return Measured(
-        ratios | {"in no window, n = 4096": idle},
-        "exactly n/191, operations and elements: 5.36, 10.7, 21.4; 0.32 to 0.35",
-        as_said and 0.32 < idle < 0.35,
+        {
+            "$n$ times the operations, window / full": (operations, exactly(191)),
+            "$n$ times the elements, window / full": (largest, exactly(191)),
+            "pairs in no window, $n = 4096$": (1 - in_window / (4096 * 191), between(0.32, 0.35)),
+        }
     )
 
 
 @claim(
-    "A mask spares full attention nothing: under it, the products take as many operations as "
-    "without. With 2048 tokens of d = 32 and a window of 33, the blocks take one operation for 32, "
-    "and on one thread of a CPU less than half the time of full attention, even without a mask.",
+    "A mask saves full attention no time. With 2048 tokens of width 32 and a window of 33, on one "
+    "thread of a CPU, attention under the window's mask takes as long as attention without a mask, "
+    "or longer. Attention in blocks takes 1/32 of the operations and less than a quarter of the "
+    "time under the mask.",
     source="counted, and our own measurement",
 )
 def a_mask_saves_no_time(g):
     parts = [normal(g, 1, 2048, 32).cpu() for _ in "qkv"]
     full, blocks = partial(attention, *parts), partial(windowed_attention, *parts, width=33)
-    masked = count(full, mask=window_mask(2048, 33)).flops / count(full).flops
-    fewer, ratio = count(full).flops / count(blocks).flops, time_ratio(full, blocks)
+    masked = partial(full, mask=window_mask(2048, 33))
     return Measured(
         {
-            "operations, masked / full": masked,
-            "operations, full / blocks": fewer,
-            "time, full / blocks": ratio,
-        },
-        "exactly 1; exactly 32; over 2",
-        masked == 1 and fewer == 32 and ratio > 2,
+            "time, under the mask / without": (time_ratio(masked, full), at_least(0.9)),
+            "time, under the mask / in blocks": (time_ratio(masked, blocks), above(4)),
+            "operations, full / in blocks": (count(full).flops / count(blocks).flops, exactly(32)),
+        }
     )
 
 
@@ -122,30 +151,31 @@ def stacked(layers: list[Callable[[Tensor], Tensor]]) -> Callable[[Tensor], Tens
 
 
 @claim(
-    "Away from the ends, L layers of kernels of width w let an output see L(w - 1) + 1 inputs, and "
-    "so do L layers of attention in windows of width w. With the taps of layer l = 0, 1, ... 2^l "
-    "apart, it is (2^L - 1)(w - 1) + 1. One layer of attention without a window sees all n.",
+    "Away from the ends, $L$ layers of kernels of width $K$ let an output see $L (K - 1) + 1$ "
+    "inputs, and so do $L$ layers of attention in windows of width $K$. With the taps of layer "
+    "$l = 0, 1, \\ldots$ at a distance of $2^l$ from each other, it sees $(2^L - 1)(K - 1) + 1$. "
+    "One layer of attention without a window lets it see all $n$.",
     source="van den Oord et al. (2016), section 2.1, for the doubling; the counts are measured",
 )
 def each_layer_widens_the_view(g):
     x = normal(g, 31, 2).double()
     weights = [normal(g, 2, 2, 3).double() for _ in range(3)]
-    stacks = {
-        "kernels": [partial(convolution, weight=weight) for weight in weights],
-        "windows": [lambda x: windowed_attention(x, x, x, 3)] * 3,
-        "spread": [partial(convolution, weight=w, dilation=2**i) for i, w in enumerate(weights)],
-        "no window": [lambda x: attention(x, x, x)],
-    }
-    seen = {}
-    for name, layers in stacks.items():
-        for depth in range(1, len(layers) + 1):
-            layer = stacked(layers[:depth])
-            sizes = footprint(lambda x, layer=layer: layer(x)[15:16], x)
-            seen[f"{name}, L = {depth}"] = sizes.count_nonzero().item()
+    kernels = [partial(convolution, weight=weight) for weight in weights]
+    windows = [lambda x: windowed_attention(x, x, x, 3)] * 3
+    dilated = [partial(convolution, weight=w, dilation=2**i) for i, w in enumerate(weights)]
+
+    def seen(*layers) -> float:
+        return footprint(lambda x: stacked(list(layers))(x)[15:16], x).count_nonzero().item()
+
     return Measured(
-        seen,
-        "for w = 3 and n = 31: 3, 5, 7; 3, 5, 7; 3, 7, 15; 31",
-        [*seen.values()] == [3, 5, 7, 3, 5, 7, 3, 7, 15, 31],
+        {
+            "kernels, $K = 3$, $L = 2$": (seen(*kernels[:2]), exactly(5)),
+            "kernels, $L = 3$": (seen(*kernels), exactly(7)),
+            "windows, $L = 3$": (seen(*windows), exactly(7)),
+            "dilated kernels, $L = 2$": (seen(*dilated[:2]), exactly(7)),
+            "dilated kernels, $L = 3$": (seen(*dilated), exactly(15)),
+            "attention, $n = 31$": (seen(lambda x: attention(x, x, x)), exactly(31)),
+        }
     )
 
 
@@ -156,10 +186,11 @@ def inexact(x: Tensor, alpha: float) -> float:
 
 
 @claim(
-    "Attention in K heads that look at one offset each comes as near to a kernel of K taps as one "
-    "wants: one step more of alpha leaves 1/e of the error. In float32, at alpha = 20 rounding is "
-    "all that is left. At 46 each head gives exactly the input at its offset, but not where that "
-    "is 0: the other weights are 1e-20. At 104 they are 0 in float32, and that is exact too.",
+    r"Attention in $K$ heads comes as close as you like to a kernel of $K$ taps that finds the "
+    r"ends repeated outside. An $\alpha$ larger by 1 leaves $1/e$ of the error. In float32, "
+    r"rounding is all that is left at $\alpha = 20$. Cordonnier et al. name 46, but there a "
+    r"weight beside the right place is still $10^{-20}$, so an input of exactly 0 is not met. At "
+    "104 the weight is 0 in float32, and every input is met exactly.",
     source=f"{CORDONNIER}, section 3, lemmas 1 and 2 (the limit); the rate is measured",
 )
 def heads_become_a_kernel(g):
@@ -170,18 +201,17 @@ def heads_become_a_kernel(g):
         for a in (5.0, 9.0)
     }
     single = convolution_as_attention(weight, 20.0)(x)
-    rounding = (max_abs_diff(single.double(), exact) / exact.abs().max()).item()
+    error = (max_abs_diff(single.double(), exact) / exact.abs().max()).item()
     zeros = x.index_fill(0, torch.tensor(10, device=g.device), 0)
     rate = math.log(off[5.0] / off[9.0]) / 4
-    wrong = {
-        "inexact at 46": inexact(x, 46.0),
-        "one token 0, inexact at 46": inexact(zeros, 46.0),
-        "at 104": inexact(zeros, 104.0),
-    }
     return Measured(
-        {"rate, from alpha 5 to 9": rate, "relative error at 20": rounding} | wrong,
-        "1, to within 0.05; at most 1e-6; exactly 0, the 30 numbers of that token in 5 heads, 0",
-        abs(rate - 1) < 0.05 and rounding <= 1e-6 and [*wrong.values()] == [0, 30, 0],
+        {
+            r"rate of decay, from $\alpha = 5$ to 9": (rate, about(1, 0.05)),
+            r"relative error, float32, $\alpha = 20$": (error, at_most(1e-6, "rounding")),
+            r"numbers not met exactly, $\alpha = 46$": (inexact(x, 46.0), exactly(0)),
+            r"one token 0, $\alpha = 46$": (inexact(zeros, 46.0), exactly(30, "6 in 5 heads")),
+            r"one token 0, $\alpha = 104$": (inexact(zeros, 104.0), exactly(0)),
+        }
     )
 
 
@@ -196,13 +226,14 @@ def nine_heads_are_a_square_kernel(g):
     ours = convolution_as_attention(weight, 60.0)(x)
     around = F.pad(x.permute(0, 3, 1, 2), (1, 1, 1, 1), mode="replicate")
     off = max_abs_diff(ours, F.conv2d(around, weight).permute(0, 2, 3, 1))
-    return Measured({"heads": heads, "off by": off}, "9; rounding", heads == 9 and off <= 1e-12)
+    return Measured({"heads": (heads, exactly(9)), "off by": (off, ROUNDING)})
 
 
 @claim(
-    "At the border the heads differ from a kernel that finds zeros outside: a softmax has to look "
-    "somewhere, so a head whose tap lies outside takes the nearest position inside. Inside there "
-    "is no difference, and with zeros put around the input and cut off again, nowhere.",
+    "At the border, heads differ from a kernel that finds zeros outside. A softmax has to put its "
+    "weight somewhere, so a head whose tap lies outside attends to the nearest position inside. "
+    "Away from the border there is no difference. With zeros put around the input and cut off "
+    "again, there is none anywhere.",
     source=f"{CORDONNIER}, section 3, on padding",
 )
 def heads_cannot_look_outside(g):
@@ -211,20 +242,23 @@ def heads_cannot_look_outside(g):
     off = (layer(x) - exact).abs().amax(-1)
     nearest = max_abs_diff(layer(x), repeated(x, weight))
     padded = max_abs_diff(layer(F.pad(x, (0, 0, 2, 2)))[2:-2], exact)
-    inside, border = off[2:-2].max().item(), torch.cat([off[:2], off[-2:]]).min().item()
+    border = torch.cat([off[:2], off[-2:]]).min().item()
     return Measured(
-        {"inside": inside, "border": border, "ends repeated": nearest, "zeros around": padded},
-        "rounding, over 0.01, rounding, rounding",
-        max(inside, nearest, padded) <= 1e-12 and border > 0.01,
+        {
+            "off by, away from the border": (off[2:-2].max().item(), ROUNDING),
+            "off by, at the border": (border, above(0.01)),
+            "off a kernel that finds the ends repeated by": (nearest, ROUNDING),
+            "off by, zeros put around": (padded, ROUNDING),
+        }
     )
 
 
 @claim(
-    "Fewer heads than taps leave a rest of a kernel of full rank, whatever the output's matrix: of "
-    "a random kernel with 3 taps and 8 channels, sharp heads at one tap leave over 0.7 of the "
-    "output (root mean square), and at two over 0.4. No heads whose weights ignore the content can "
-    "beat the rank, tried with sharp and blunt ones: on white noise H leave at least what the "
-    "kernel's H largest singular values do.",
+    "Fewer heads than taps cannot make a kernel of full rank, whatever the output's matrix: of a "
+    "random kernel with 3 taps and 8 channels, one sharp head leaves over 0.7 of the output (root "
+    "mean square), and two leave over 0.4. No $H$ heads whose weights ignore the content can do "
+    "better than the rank allows: on white noise, they leave at least what the kernel's $H$ "
+    "largest singular values leave. Sharp and blunt heads were tried.",
     source="least squares, and Eckart and Young (1936), for the kernel as taps × (out · in)",
 )
 def fewer_heads_leave_a_rest(g):
@@ -239,20 +273,22 @@ def fewer_heads_leave_a_rest(g):
             rest[alpha, heads] = ((y - best).norm() / y.norm()).item()
     singular = torch.linalg.svdvals(weight.flatten(0, 1)).square()
     bound = {h: (singular[h:].sum() / singular.sum()).sqrt().item() for h in (1, 2)}
+    over = [one / bound[h] for (_, h), one in rest.items() if h in bound]
     return Measured(
-        {f"left by {h}": rest[60.0, h] for h in (1, 2, 3)}
-        | {f"by {h} blunt": min(rest[1.0, h], rest[0.3, h]) for h in bound}
-        | {f"rank's bound, {h}": one for h, one in bound.items()},
-        "over 0.7, over 0.4, rounding; all above the bounds, to within 5 %",
-        rest[60.0, 1] > 0.7 and rest[60.0, 2] > 0.4 and rest[60.0, 3] <= 1e-9
-        and all(one > 0.95 * bound[h] for (_, h), one in rest.items() if h in bound),
-    )  # fmt: skip
+        {
+            "left by 1 sharp head": (rest[60.0, 1], above(0.7)),
+            "left by 2": (rest[60.0, 2], above(0.4)),
+            "left by 3": (rest[60.0, 3], at_most(1e-9, "rounding")),
+            "left by 1 or 2, over the rank's bound": (over, at_least(0.95, "1 but for chance")),
+        }
+    )
 
 
 @claim(
-    "The output of one head is a mean, with no weight below 0. One head is a blur with the taps "
-    "1/4, 1/2, 1/4, exactly, from three scores. Of the edge filter -1, 0, 1 it leaves at least √½, "
-    "whatever its three scores: the best, times the best number, finds one of the two taps.",
+    r"The output of one head is a mean: no weight is below 0. One head is a blur with the taps "
+    r"1/4, 1/2, 1/4, exactly, from three scores. Of the edge filter $-1, 0, 1$ it leaves at least "
+    r"$\sqrt{1/2}$, whatever its three scores and whatever number its output is multiplied by: the "
+    "best head finds one of the two taps.",
     source="the softmax gives positive weights; 5000 heads with random scores, and a sharp one",
 )
 def one_head_is_no_edge_filter(g):
@@ -267,81 +303,98 @@ def one_head_is_no_edge_filter(g):
     edge = x.new_tensor([-1, 0, 1])
     scale = means @ edge / means.square().sum(-1)
     left = ((edge - scale[:, None] * means).norm(dim=-1) / edge.norm()).min().item()
-    off = blur.abs().max().item()
     return Measured(
-        {"blur, off by": off, "left of the edge filter": left},
-        "rounding; √½ = 0.7071, to within 1e-9",
-        off <= 1e-12 and abs(left - 0.5**0.5) < 1e-9,
+        {
+            "blur, off by": (blur.abs().max().item(), ROUNDING),
+            "left of the edge filter": (left, about(0.5**0.5, 1e-9, r"$\sqrt{1/2}$")),
+        }
     )
 
 
 @claim(
-    "A kernel does the same whatever the input is: the gradient of each output by each input is "
-    "the same at two inputs. So does a kernel made of heads, since no content enters its scores. "
-    "Attention in a window makes its weights from the input, and its gradients differ.",
-    source="equation of the convolution; measured",
+    "Take the gradient of output 5 with respect to token 6, and change one of the two tokens. In a "
+    "kernel, and in one made of heads, the gradient stays: the weights are there before the input "
+    "is. In a dynamic convolution it stays when token 6 changes, and not when token 5 does, "
+    "because token 5 makes the weights alone. In attention in a window, both tokens make the "
+    "weight, and the gradient changes with either.",
+    source="the equations; Wu et al. (2019), section 4; measured",
 )
 def a_kernel_ignores_the_input(g):
-    x, y, weight = *(normal(g, 12, 3).double() for _ in "xy"), normal(g, 3, 3, 3).double()
-    layers = {
-        "kernel": partial(convolution, weight=weight),
-        "heads": convolution_as_attention(weight, 3.0),
-        "window": lambda x: windowed_attention(x, x, x, 3),
-    }
-    differ = {name: max_abs_diff(gradients(f, x), gradients(f, y)) for name, f in layers.items()}
+    x, weight = normal(g, 12, 4).double(), normal(g, 4, 4, 3).double()
+    w, step = normal(g, 4, 2, 3).double(), normal(g, 1, 4).double()
+
+    def apart(layer: Callable[[Tensor], Tensor], changed: int) -> float:
+        other = x.index_add(0, torch.tensor([changed]).to(x.device), step)
+        return max_abs_diff(*(gradients(layer, one)[5, :, 6] for one in (x, other)))
+
+    kernels = partial(convolution, weight=weight), convolution_as_attention(weight, 3.0)
+    fixed = [max(apart(kernel, changed) for changed in (5, 6)) for kernel in kernels]
+    dynamic = partial(dynamic_convolution, w=w)
+    window = [apart(lambda x: windowed_attention(x, x, x, 3), changed) for changed in (5, 6)]
     return Measured(
-        {f"gradients apart, {name}": one for name, one in differ.items()},
-        "rounding, rounding, over 0.1",
-        max(differ["kernel"], differ["heads"]) <= 1e-12 and differ["window"] > 0.1,
+        {
+            "kernel, token 5 or 6": (fixed[0], ROUNDING),
+            "kernel made of heads, 5 or 6": (fixed[1], ROUNDING),
+            "dynamic convolution, token 6": (apart(dynamic, 6), ROUNDING),
+            "dynamic convolution, token 5": (apart(dynamic, 5), above(1e-4)),
+            "attention in a window, 5 or 6": (window, above(1e-4)),
+        }
     )
 
 
 @claim(
-    "A window over N neighbouring heads takes N times the operations of one head's; N = 1 gives "
-    "the same numbers as a window in each head by itself, N = 3 others.",
-    source="Yang et al. (2019), section 3",
+    "A window over $N$ neighbouring heads takes $N$ times the operations of a window in each head, "
+    "and its largest tensor has $N$ times the elements. $N = 1$ gives the same numbers as a window "
+    "in each head by itself, and $N = 3$ gives others.",
+    source="Yang et al. (2019), section 3; counted",
 )
 def neighbouring_heads_cost_operations_alone(g):
-    parts = [normal(g, 4, 50, 8).double() for _ in "qkv"]
-    paper = [x.to("meta") for x in parts]
-    apiece = count(windowed_attention, *paper, width=5).flops
-    times = {
-        heads: count(convolutional_self_attention, *paper, width=5, heads_width=heads).flops
-        / apiece
-        for heads in (1, 3, 5)
-    }
-    q, k, v = parts
-    alone = windowed_attention(q, k, v, 5)
-    differ = {h: max_abs_diff(convolutional_self_attention(q, k, v, 5, h), alone) for h in (1, 3)}
+    q, k, v = (normal(g, 4, 50, 8).double() for _ in "qkv")
+    sizes = [x.to("meta") for x in (q, k, v)]
+    alone = count(windowed_attention, *sizes, 5)
+    over = {h: count(convolutional_self_attention, *sizes, 5, h) for h in (1, 3, 5)}
+    each = windowed_attention(q, k, v, 5)
+    apart = {h: max_abs_diff(convolutional_self_attention(q, k, v, 5, h), each) for h in (1, 3)}
+    flops, largest = (
+        [getattr(cost, of) / getattr(alone, of) / heads for heads, cost in over.items()]
+        for of in ("flops", "largest")
+    )
     return Measured(
-        {f"operations, N = {heads}": one for heads, one in times.items()}
-        | {f"outputs apart, N = {heads}": one for heads, one in differ.items()},
-        "exactly 1, 3, 5; rounding, over 0.01",
-        all(times[h] == h for h in times) and differ[1] <= 1e-12 and differ[3] > 0.01,
+        {
+            "operations, divided by $N$": (flops, exactly(1)),
+            "elements, divided by $N$": (largest, exactly(1)),
+            "outputs apart, $N = 1$": (apart[1], ROUNDING),
+            "outputs apart, $N = 3$": (apart[3], above(0.01)),
+        }
     )
 
 
 @claim(
-    "In one layer of attention in a window without positions, order is lost: swap two tokens on "
-    "either side of a query, inside its window, and its output stays. The output of a kernel at "
-    "that place changes, and so does that of two layers, whose windows overlap. But turn the whole "
-    "text round, and the two layers give the same outputs, turned round; the kernel does not.",
-    source="attention is permutation-equivariant; the window is a mask, the same from both sides",
+    "One layer of attention in a window without positions sees no order: swap two tokens inside "
+    "the window of a query, and its output stays. The output of two layers changes, because their "
+    "windows overlap. But with symmetric windows, the reversed text gives the same outputs, "
+    "reversed. With causal windows it does not; nor does it in a kernel, whose output the swap "
+    "changes, too.",
+    source="attention is permutation-equivariant; a symmetric window is the same from both sides",
 )
 def a_window_has_no_order(g):
     x, weight = normal(g, 9, 4).double(), normal(g, 4, 4, 5).double()
     swapped = x[[0, 1, 6, 3, 4, 5, 2, 7, 8]]
-    layers = {
-        "window": lambda x: windowed_attention(x, x, x, 5),
-        "two windows": stacked([lambda x: windowed_attention(x, x, x, 5)] * 2),
-        "kernel": partial(convolution, weight=weight),
-    }
-    moved = {name: max_abs_diff(f(x)[4], f(swapped)[4]) for name, f in layers.items()}
-    turned = {name: max_abs_diff(f(x).flip(0), f(x.flip(0))) for name, f in layers.items()}
+
+    def one(x, causal=False):
+        return windowed_attention(x, x, x, 5, causal)
+
+    two, causal = stacked([one] * 2), stacked([partial(one, causal=True)] * 2)
+    kernel = partial(convolution, weight=weight)
+    swap = [max_abs_diff(f(x)[4], f(swapped)[4]) for f in (one, two, kernel)]
+    turn = [max_abs_diff(f(x).flip(0), f(x.flip(0))) for f in (one, two, causal, kernel)]
     return Measured(
-        {f"change by the swap, {name}": one for name, one in moved.items()}
-        | {f"by the turn, {name}": one for name, one in turned.items()},
-        "rounding, over 0.001, over 0.01; rounding, rounding, over 0.01",
-        max(moved["window"], turned["window"], turned["two windows"]) <= 1e-12
-        and moved["two windows"] > 0.001 and min(moved["kernel"], turned["kernel"]) > 0.01,
-    )  # fmt: skip
+        {
+            "the swap, one window": (swap[0], ROUNDING),
+            "the swap, two windows": (swap[1], above(0.001)),
+            "the swap, a kernel": (swap[2], above(0.01)),
+            "the reversal, one or two windows": (max(turn[:2]), ROUNDING),
+            "the reversal, two causal windows": (turn[2], above(0.01)),
+            "the reversal, a kernel": (turn[3], above(0.01)),
+        }
+    )

@@ -9,6 +9,7 @@ from attncourse.convolution import (
     LEAST,
     convolution_as_attention,
     convolutional_self_attention,
+    dynamic_convolution,
     tap_offsets,
     tap_weights,
     window_mask,
@@ -206,6 +207,31 @@ def test_a_window_of_one_head_is_attention_within_a_window(inputs):
     )
 
 
+@pytest.mark.parametrize("causal, padding", [(False, (2, 2)), (True, (4, 0))])
+def test_a_dynamic_kernel_is_torch_s_depthwise_convolution_for_each_token(normal, causal, padding):
+    x, w = normal(2, 7, 6).requires_grad_(), normal(6, 3, 5).requires_grad_()
+    rows = []
+    for i in range(7):
+        kernels = (torch.einsum("bd,dht->bht", x[:, i], w)).softmax(-1)
+        # two channels a head, each with the kernel of its head
+        kernels = kernels.repeat_interleave(2, 1).reshape(12, 1, 5)
+        around = F.pad(x.mT, padding).reshape(1, 12, 11)
+        rows.append(F.conv1d(around, kernels, groups=12)[0, :, i].reshape(2, 6))
+    ours = dynamic_convolution(x, w, causal)
+    same_with_gradients(ours, torch.stack(rows, 1), (x, w), normal(*ours.shape))
+
+
+@pytest.mark.parametrize("leading", [(), (2, 3)], ids=str)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
+def test_a_dynamic_convolution_takes_any_leading_axes_dtype_and_length(normal, leading, dtype):
+    w = normal(4, 2, 3).to(dtype)
+    for n in (0, 1, 9):
+        x = normal(*leading, n, 4).to(dtype)
+        out, want = dynamic_convolution(x, w), dynamic_convolution(x.double(), w.double())
+        assert (out.shape, out.dtype) == (x.shape, dtype)
+        torch.testing.assert_close(out.double(), want, atol=16 * torch.finfo(dtype).eps, rtol=0)
+
+
 def replicated(x, weight):
     """torch's convolution, of an input whose ends are repeated; channels last, as ours."""
     axes = weight.dim() - 2
@@ -292,6 +318,11 @@ SQUARE = (ones(2, 5, 3),) * 3
             lambda: convolutional_self_attention(*(ones(5, 3),) * 3, 3, 1),
             r"q=\(5, 3\) should be \(\.\.\., heads, n, d\)",
         ),
+        (
+            lambda: dynamic_convolution(ones(5, 4), ones(4, 3, 3)),
+            "d=4 is not a multiple of heads=3",
+        ),
+        (lambda: dynamic_convolution(ones(5, 4), ones(4, 2, 2)), "width=2 is even"),
         (lambda: convolution_as_attention(ones(4, 3), 1.0), r"weight=\(4, 3\) must be"),
         (lambda: convolution_as_attention(ones(4, 3, 0), 1.0), r"weight=\(4, 3, 0\) must be"),
         (lambda: convolution_as_attention(ones(4, 3, 5), -1.0), "alpha=-1.0 must be at least 0"),

@@ -111,9 +111,9 @@ def said_of_convolution(figure):
     assert all(f"up to {off}" in kernel(alpha=5, kernel=k) for k, off in ((0, "0.01"), (2, "0.09")))
     for k, tap in enumerate(("0.25", "1.00", "0.50")):
         assert f"up to {tap}" in kernel(alpha=6, kernel=k, query=4)
-    assert "sees 7 of 13 inputs, from 3 to 9." in read(figure("receptive"))["said"][0]
-    assert "sees 13 of 13" in read(figure("receptive"), layers=1)["said"][0]
-    assert "sees 4 of 13" in read(figure("receptive"), layers=0, output=12)["said"][0]
+    assert "sees 7 of 13 inputs, from 3 to 9." in read(figure("receptive"), width=1)["said"][0]
+    assert "sees 13 of 13" in read(figure("receptive"), width=1, layers=1)["said"][0]
+    assert "sees 4 of 13" in read(figure("receptive"), width=1, layers=0, output=12)["said"][0]
 
 
 def said_of_efficient(figure):

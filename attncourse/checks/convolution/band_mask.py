@@ -117,7 +117,7 @@ variants.wrong(exercise, plain, {
         SYMMETRIC, CAUSAL),
     "the cache is ignored: the n queries are the last of the m positions": (
         QUERIES, "torch.arange(n,"),
-    "the queries stand before the keys: behind a cache of m - n keys, query i is at m - n + i": (
+    "the queries come before the keys: after a cache of m - n keys, query i is at m - n + i": (
         QUERIES, "torch.arange(n - m, 2 * n - m,"),
     "the mask is upside down: True means may attend": (NEAR, f"~({NEAR})"),
     "a mask is boolean: these are numbers": (NEAR, f"({NEAR}).int()"),

@@ -16,13 +16,13 @@ exercise = Exercise(
     minutes=10,
     points=15,
     hints=(
-        "Ask the code for the first position alone. It may attend to itself only, so its output "
-        "should be its own value. What is it, and which keys does its window hold?",
+        "Run the code on the first position alone. It may attend only to itself, so its output "
+        "should be its own value. What is the output, and which keys does the window hold?",
         "A key of zeros has the score 0, and exp(0) = 1. So the scores of the places before the "
         "first position have to become -inf, before the softmax. Place c of window i holds key "
-        "i - width + 1 + c; the keys themselves do not tell, since a key may be zero.",
+        "i - width + 1 + c; the keys themselves do not tell you, since a key may be zero.",
         "key = torch.arange(n, device=q.device)[:, None] + torch.arange(1 - width, 1, ...) is the "
-        "position at each place, and scores.masked_fill(key < 0, -torch.inf) what is missing",
+        "position at each place, and scores.masked_fill(key < 0, -torch.inf) is what is missing",
     ),
     usual_hints={"loops": LOOP},
 )
@@ -126,7 +126,7 @@ variants.wrong(exercise, plain, {
         "    n =", "    width = n ="),
     "the window is symmetric now: a query may not see what comes after it": (
         "width - 1", "width // 2", "key < 0", "(key < 0) | (key >= n)"),
-    "the first width - 1 positions are gone: they get the part of a window that is there": (
+    "the first width - 1 positions are gone: they get the part of the window that exists": (
         "[..., 0, :]", "[..., width - 1 :, 0, :]"),
     LOOP: ("key < 0", "torch.stack([row < 0 for row in key])"),
     hints.DEVICE: ("q.device, width - 1", "before=width - 1"),

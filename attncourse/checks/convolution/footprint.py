@@ -16,7 +16,7 @@ exercise = Exercise(
     points=15,
     hints=(
         "An input that reaches an output has a derivative there that is not 0. So look at the "
-        "derivatives of each output by each input, at a point that is nothing special.",
+        "derivatives of each output with respect to each input, at a point that is not special.",
         "A position has d numbers going in and d coming out: one derivative of the d x d that is "
         "not 0 is enough. Do not add them up before you look, since they may cancel. "
         "torch.autograd.functional.jacobian gives all of them, as (n, d, n, d).",
@@ -101,7 +101,7 @@ variants.wrong(exercise, plain, {
         (REACHES, "jacobian.sum(3) != 0", ANY, ".any(dim=1)"),
         (REACHES, "jacobian.sum((1, 3)) != 0", ANY, ""),
         ("(layer, x)", "(lambda x: layer(x).square().sum(-1), x)", ANY, ".any(dim=-1)")],
-    "all derivatives have to be other than 0 here: one of the d x d is enough": ("any", "all"),
+    "here every derivative has to differ from 0: one of the d x d is enough": ("any", "all"),
     "a negative derivative reaches the output as well: ask whether it is 0": ("!= 0", "> 0"),
     "a derivative of 1e-30 goes unseen: look at each one, in float32 or float64, and without a "
     "threshold, a square, or a difference of outputs": [
@@ -109,7 +109,7 @@ variants.wrong(exercise, plain, {
         (POINT, "point(n, d).float()", REACHES, "jacobian.square() > 0"),
         (POINT, "point(n, d).half()"),
         by_changing_the_input],
-    "only derivatives of a column by the same column are looked at: any of the d x d counts": (
+    "each column is compared with the same column alone: any of the d x d derivatives counts": (
         REACHES, "jacobian.diagonal(dim1=1, dim2=3) != 0", ANY, ".any(dim=-1)"),
     "row and column are exchanged: entry [i, j] is for output i and input j": (ANY, f"{ANY}.T"),
     "positions and columns are mixed up: of (n, d, n, d), the second and last are columns": (
@@ -130,11 +130,11 @@ variants.wrong(exercise, plain, {
         "(layer, x)", "(lambda x: layer(x).square().sum(), x)", ANY, ".any(dim=-1).expand(n, n)"),
     "the global random numbers change: draw from a generator of your own": (
         POINT, "torch.randn(n, d)"),
-    "these are sizes of derivatives: True or False is asked for": (
+    "these are magnitudes of derivatives: the result is True or False": (
         f"reaches{ANY}", "jacobian.abs().sum((1, 3))"),
 })  # fmt: skip
 variants.wrong(exercise, output_by_output, {
-    "gradients pile up in x.grad: what one output leaves there, the next finds": (
+    "gradients accumulate in x.grad: what one output leaves there, the next one finds": (
         "        x = point(n, d, seed=1).requires_grad_()\n", "",
         "    rows = []", "    rows, x = [], point(n, d).requires_grad_()"),
 })  # fmt: skip

@@ -20,7 +20,7 @@ exercise = Exercise(
         "pixel of a row comes right after the last of the row above. So go back from the place in "
         "the sequence to row and column, and compare those.",
         "Pixel p stands in row p // width and column p % width. For rows as for columns, all "
-        "differences are an (n, n) matrix, n = height * width. Both have to be small.",
+        "differences are an (n, n) matrix, n = height * width. Both have to be at most reach.",
         "(row - row[:, None]).abs() <= reach is one of the two conditions, joined by &",
     ),
     differentiable=False,

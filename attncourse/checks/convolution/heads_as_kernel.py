@@ -22,7 +22,7 @@ exercise = Exercise(
         "outputs of all heads are added up.",
         "The attention matrices of all heads are one (taps, n, n) tensor: 1 where the offset j - i "
         "is that of the tap, t - taps // 2, and 0 elsewhere. A row without a 1 belongs to a query "
-        "whose key lies beyond the end. They have to be of the dtype of x to be multiplied.",
+        "whose key lies beyond the end. They need the dtype of x, or they cannot be multiplied.",
         "offset = j - j[:, None] and tap = torch.arange(taps, ...) - taps // 2 give "
         "(offset == tap[:, None, None]).to(x.dtype); then "
         'torch.einsum("tij,...jc,oct->...io", matrices, x, weight)',
@@ -99,7 +99,7 @@ variants.right(
     exercise, by_windows, (SUM, "sum(found[..., t, :] @ weight[..., t].mT for t in range(taps))")
 )
 variants.wrong(exercise, plain, {
-    "the kernel is turned round: tap t meets the position t - taps // 2 places further on": (
+    "the kernel is flipped: tap t meets the position t - taps // 2 places further on": (
         VALUES, f"{VALUES}.flip(-1)"),
     "the two ends are joined: a head whose key lies beyond the end gives zeros": (
         "j - j[:, None] == tap", "(j - j[:, None] - tap) % n == 0"),

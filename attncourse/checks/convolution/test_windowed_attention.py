@@ -119,7 +119,7 @@ variants.wrong(exercise, plain, {
         DRAWN, "dtype=dtype)\n        k = q.clone()"),
     "the length is that of the leading axes, too: a length read from another axis goes unseen": (
         trials("one._replace(batch=(7, 7)[: len(one.batch)])")),
-    "it refuses a result that is not contiguous: how numbers lie in memory is no matter": (
+    "it refuses a result that is not contiguous: how numbers lie in memory does not matter": (
         CLOSE, f"{CLOSE}\n        assert got.is_contiguous()"),
     "no window is ever causal: try causal=True, too": (
         "= TRIALS", "= [one for one in TRIALS if not one.causal]"),
