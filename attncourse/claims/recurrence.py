@@ -148,7 +148,7 @@ def ways_are_as_long_as_said(g):
     steps, of_attention = ((two / one).log2() for one, two in (by_rnn, by_attention))
     reached = [jacobian_norms(lambda x, k=k: convolved(x, kernels[:k]), x) > 0 for k in range(n)]
     needed, t = n - torch.stack(reached).sum(0), torch.arange(n, device=g.device)
-    off = {"RNN, steps less $t$": steps - t, "convolutions, less $t/2$": needed - (t + 1) // 2}
+    off = {"RNN, minus $t$": steps - t, "convolutions, minus $t/2$": needed - (t + 1) // 2}
     return Measured(
         {
             "RNN, $t = 11$": (steps[11].item(), exactly(11)),
