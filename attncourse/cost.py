@@ -1,6 +1,7 @@
 """What a call costs: operations, memory and relative time (used by every chapter)."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import prod
 from time import process_time
@@ -13,6 +14,8 @@ from torch.utils.benchmark import Timer
 from torch.utils.flop_counter import FlopCounterMode
 
 aten = torch.ops.aten
+# what autograd calls the matrix products
+PRODUCT = re.compile(r"[Mm]mBackward|MvBackward|ConvolutionBackward")
 
 
 @dataclass(frozen=True)
@@ -80,3 +83,36 @@ def time_ratio(slow: Callable[[], object], fast: Callable[[], object]) -> float:
     ]
     first, second = (min(each) for each in zip(*rounds, strict=True))
     return first / second
+
+
+def longest_chain(out: Tensor) -> int:
+    """The most matrix products on a path to `out` of which each waits for the one before."""
+    done: dict = {}
+    todo: list = [out.grad_fn]
+    while todo:
+        node = todo[-1]
+        before = [one for one, _ in node.next_functions if one is not None]
+        waiting = [one for one in before if one not in done]
+        if not waiting:
+            ends = max((done[one] for one in before), default=0)
+            done[todo.pop()] = ends + bool(PRODUCT.search(node.name()))
+        todo += waiting
+    return done[out.grad_fn]
+
+
+def kept(layer: Callable[[Tensor], Tensor], x: Tensor, weights: Iterable[Tensor]) -> int:
+    """How many numbers autograd keeps for the backward pass, besides tokens and weights."""
+    given = {one.requires_grad_().untyped_storage().data_ptr() for one in (x, *weights)}
+    held = {}
+
+    def pack(one: Tensor) -> Tensor:
+        storage = one.untyped_storage()
+        held[storage.data_ptr()] = storage.nbytes() // one.element_size()
+        return one
+
+    # the output must live while they are counted, or a place in memory may be used twice
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda one: one):
+        out = layer(x)
+    numbers = sum(numbers for place, numbers in held.items() if place not in given)
+    del out
+    return numbers

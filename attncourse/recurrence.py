@@ -24,7 +24,7 @@ def rnn(
     b_hh: Float[Tensor, "h"],
     first: Float[Tensor, "*batch h"] | None = None,
 ) -> Float[Tensor, "*batch n h"]:
-    """All states: each is made from the token at its place and the state before it.
+    """All states: each is made from the token at its position and the state before it.
 
     `first` is the state before the first token, by default zeros. Source: Elman (1990).
     """
@@ -76,9 +76,9 @@ def gradient_by_distance(
 ) -> Float[Tensor, "n"]:
     """How much the last of n outputs depends on the token at each distance before it, 0 first.
 
-    It is the Frobenius norm of the Jacobian of output n-1 by token n-1-distance, a mean over draws
-    of normal tokens of width d. The layer takes (batch, n, d) to the same shape, each sequence for
-    itself.
+    It is the Frobenius norm of the Jacobian of output n-1 with respect to token n-1-distance,
+    averaged over draws of normal tokens of width d. The layer takes (batch, n, d) to the same
+    shape, each sequence on its own.
     """
     if min(n, d, draws) < 1:
         raise ValueError(f"n={n}, d={d} and draws={draws}: each must be at least 1")
@@ -88,14 +88,14 @@ def gradient_by_distance(
     copies = tokens.repeat_interleave(d, dim=0).requires_grad_()
     out = layer(copies)
     if out.shape != copies.shape:
-        raise ValueError(f"the layer makes {tuple(out.shape)} of {tuple(copies.shape)}")
+        raise ValueError(f"the layer takes {tuple(copies.shape)} to {tuple(out.shape)}")
     each = out[:, -1].unflatten(0, (draws, d)).diagonal(dim1=-2, dim2=-1)
     (gradient,) = torch.autograd.grad(each.sum(), copies)
     return gradient.unflatten(0, (draws, d)).norm(dim=(1, 3)).mean(0).flip(0)
 
 
 def require_steps(x: Tensor, gates: int, w_hh: Tensor, *first: Tensor) -> None:
-    """Raise ValueError, with the sizes, where there is no token, or no state for these weights."""
+    """Raise ValueError, with the sizes, if there is no token or a state does not fit."""
     if x.shape[-2] == 0:
         raise ValueError(f"x={tuple(x.shape)} has no token")
     rows, h = w_hh.shape

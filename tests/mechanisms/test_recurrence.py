@@ -221,5 +221,5 @@ def test_a_gradient_without_a_token_is_refused(sizes):
 
 
 def test_a_layer_that_changes_the_shape_is_refused():
-    with pytest.raises(ValueError, match=r"makes \(32, 3, 2\) of \(32, 3, 4\)"):
+    with pytest.raises(ValueError, match=r"takes \(32, 3, 4\) to \(32, 3, 2\)"):
         gradient_by_distance(lambda x: x[..., :2], 3, d=4)

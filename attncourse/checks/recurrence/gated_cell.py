@@ -18,11 +18,12 @@ exercise = Exercise(
     minutes=25,
     points=15,
     hints=(
-        "Multiply first, with all three matrices at once, and cut after: x gives 3h numbers, the "
-        "state gives 3h numbers, and each has a third for r, one for z and one for the candidate.",
-        "For r and z, add the thirds of x and of the state, then sigmoid. For the candidate, the "
-        "third of the state is multiplied with r first, its bias included, then added, then tanh. "
-        "The new state is a mean of candidate and old state, and z is the weight of the old one.",
+        "Multiply by all three matrices at once, and cut afterwards: x gives 3h numbers, the state "
+        "gives 3h numbers, and of each a third is for r, one for z and one for the candidate.",
+        "For r and z, add the thirds of x and of the state, and take the sigmoid. For the "
+        "candidate, multiply the state's third, with its bias, by r, add the third of x, and "
+        "take the tanh. The new state is a mean of candidate and old state, and z is the weight "
+        "of the old one.",
         "(x @ self.weight_ih.mT + self.bias_ih).chunk(3, dim=-1) gives the three of x; with those "
         "of the state, the candidate is torch.tanh(x_n + r * h_n)",
     ),
@@ -134,7 +135,7 @@ variants.wrong(exercise, Cell, {
     "the gates have changed places: the first third is r, the second z": ("r, z =", "z, r ="),
     "candidate and old state have changed places: z is the weight of the old state": (
         MIX, "z * candidate + (1 - z) * state"),
-    "r meets the state before the matrix: here it is multiplied with the product": (
+    "r meets the state before the matrix: here it is multiplied by the product": (
         RESET, f"(r * state) @ self.weight_hh.chunk(3)[2].mT + {LAST}"),
     "r leaves out the bias of the state's third: multiply it, too": (
         RESET, f"r * (h_n - {LAST}) + {LAST}"),

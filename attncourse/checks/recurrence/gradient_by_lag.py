@@ -23,9 +23,9 @@ exercise = Exercise(
         "they are d matrices of shape (n, d). Which of these numbers belong to one lag?",
         "torch.autograd.functional.jacobian takes a function and its input, and gives the d "
         "matrices as one tensor (d, n, d): output, position, input. The norm runs over the first "
-        "and the last axis. Lag 0 is the last position, so the order has to be turned round.",
+        "and the last axis. Lag 0 is the last position, so the order has to be reversed.",
         "torch.autograd.functional.jacobian(lambda x: layer(x)[-1], x) is the tensor, "
-        ".square().sum(dim=(0, 2)).sqrt() a norm for each position, and flip(0) turns them round",
+        ".square().sum(dim=(0, 2)).sqrt() is a norm for each position, and flip(0) reverses them",
     ),
     # of the numbers that come back no gradient is asked
     differentiable=False,

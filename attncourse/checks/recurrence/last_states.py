@@ -15,10 +15,10 @@ exercise = Exercise(
     minutes=10,
     points=10,
     hints=(
-        "The state that has read a sequence of `length` tokens stands at length - 1. What stands "
-        "behind it has read padding. And where does length - 1 point when the length is 0?",
+        "The state that has read a sequence of `length` tokens stands at length - 1. The states "
+        "after it have read padding. And where does length - 1 point when the length is 0?",
         "gather picks along an axis: the index has the axes of states, with size 1 for the tokens "
-        "and width h. Keep it at 0 or more, and let a last step put zeros where the length is 0.",
+        "and width h. Keep it at 0 or more, and put zeros where the length is 0 in a last step.",
         "states.gather(-2, index) with the index (lengths - 1).clamp(min=0)[..., None, None] "
         "expanded to (..., 1, h); then squeeze(-2) and masked_fill",
     ),

@@ -21,8 +21,8 @@ exercise = Exercise(
         "+ b_t). Let every position join its step with the one before it, all at once. Then each "
         "holds two steps, and can join with the pair that ends two before it.",
         "For reach 1, 2, 4, ... below n: b becomes b + a times the b of the position `reach` "
-        "before, and a becomes a times the a of that position. Where there is none before, that b "
-        "is 0 and that a is 1. Both are read before either is changed.",
+        "before, and a becomes a times the a of that position. Where there is no such position, "
+        "its b is 0 and its a is 1. Read both before you change either.",
         "earlier = pad(b, (0, 0, reach, 0))[..., :n, :] is b moved by reach, with zeros in front; "
         "for a, the same with value=1. Then b = b + a * earlier, and only then a",
     ),

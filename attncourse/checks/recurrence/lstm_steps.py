@@ -20,8 +20,8 @@ exercise = Exercise(
         "Run it on a single token. The output is zero, whatever the token and the weights. Where "
         "in the equations does the token reach the output, and where in the code?",
         "The output h_t reads the cell c_t, and c_t is the new one, which has seen the token. In a "
-        "loop an equation reads what was assigned last, so the order of two lines is at stake.",
-        "first cell = f.sigmoid() * cell + i.sigmoid() * g.tanh(), then what reads it",
+        "loop, a line reads what was assigned last, so look at the order of the lines.",
+        "first cell = f.sigmoid() * cell + i.sigmoid() * g.tanh(), then the line that reads it",
     ),
     also_forbidden=TORCH_RECURRENCE,
     # the loop over the tokens is the point; one over sentences is not

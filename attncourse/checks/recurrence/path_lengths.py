@@ -9,7 +9,7 @@ LOOP = "it loops over the positions: a product of matrices serves all of them at
 exercise = Exercise(
     name="path_lengths",
     chapter="recurrence",
-    title="How many layers from there to here?",
+    title="How many layers from one position to another?",
     kind="measure",
     difficulty=2,
     minutes=20,
@@ -19,10 +19,10 @@ exercise = Exercise(
         "position i all that the positions which it reads knew one layer below. When does i hear "
         "of j for the first time?",
         "Keep what each position knows as an (n, n) mask, at first the diagonal. One layer up, i "
-        "knows j if it reads some l that knows j: a matrix product of reads with the mask, greater "
-        "than 0. torch multiplies matrices of numbers, not of booleans.",
-        "known = (reads.double() @ known.double()) > 0 is a layer; in layer k, put k where it is "
-        "True and the result is still -1",
+        "knows j if it reads some l that knows j: the matrix product of reads and the mask is then "
+        "greater than 0. PyTorch multiplies matrices of numbers, not of booleans.",
+        "known = (reads.double() @ known.double()) > 0 is a layer; in layer k, put k where known "
+        "is True and the result is still -1",
     ),
     differentiable=False,
     usual_hints={"loops": LOOP},
@@ -70,7 +70,7 @@ def cases(draw):
     # 256 ways, of which 8 bits count none
     ways = torch.zeros(258, 258, dtype=torch.bool)
     ways[0, 1:-1] = ways[1:-1, -1] = True
-    yield Case("256 ways from the last position to the first, 2 layers", (ways, 2))
+    yield Case("256 paths from the last position to the first, 2 layers", (ways, 2))
     yield Case(f"no layer at all, n={n}", (mask, 0))
     yield Case("nothing is read, n=4, 3 layers", (torch.zeros(4, 4, dtype=torch.bool), 3))
     yield Case("one position that reads itself, 2 layers", (torch.ones(1, 1, dtype=torch.bool), 2))
@@ -122,7 +122,7 @@ NOTED, START, END = "known & (steps < 0)", "    known = torch.eye", "return step
 EYE = "torch.eye(len(reads), dtype=torch.bool, device=reads.device)"
 COUNTED, UP = "range(1, layers + 1)", "(reads.double() @ known.double()) > 0"
 variants.wrong(exercise, plain, {
-    "rows and columns have changed places: entry (i, j) is the way from j to i": (END, f"{END}.T"),
+    "rows and columns have changed places: entry (i, j) is the path from j to i": (END, f"{END}.T"),
     "the way back counts as well: reads[i, j] says that i reads j, not that j reads i": (
         START, f"    reads = reads | reads.T\n{START}"),
     "a later layer overwrites the first: note k only where the result is still -1": [
@@ -133,16 +133,16 @@ variants.wrong(exercise, plain, {
     "one layer is missing: `layers` of them are applied": (COUNTED, "range(1, layers)"),
     "`layers` is ignored: what takes more layers is not reached, and gets -1": (
         COUNTED, "range(1, len(reads) + 1)"),
-    "each turn doubles the way: a layer multiplies with reads, not with what is known": (
+    "each turn doubles the path: a layer multiplies with reads, not with what is known": (
         UP, "((reads | known).double() @ (reads | known).double()) > 0"),
     "on the diagonal stands 0: before any layer, each position has itself": (
         "known.long() - 1", "torch.full_like(known.long(), -1)"),
     "what is not reached gets -1, not 0: 0 says that it is there already": (
         END, f"{END}.clamp(min=0)"),
     "the result is boolean or floating: layers are counted in int64": (END, f"{END}.double()"),
-    "the number of ways overflows: after each layer keep only whether there is one": (
+    "the number of paths overflows: after each layer keep only whether there is one": (
         UP, "reads.float() @ known.float()", NOTED, "(known > 0) & (steps < 0)"),
-    "8 bits do not hold the number of ways: count them in floating numbers": (
+    "8 bits do not hold the number of paths: count them in floating-point numbers": (
         "double()", "to(torch.uint8)"),
     hints.CHANGES: (END, "reads.fill_diagonal_(True)\n    return steps"),
 })  # fmt: skip

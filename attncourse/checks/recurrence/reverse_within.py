@@ -15,11 +15,11 @@ exercise = Exercise(
     minutes=20,
     points=15,
     hints=(
-        "Do not move tokens, pick them: which position of x should stand at position t of the "
-        "result? There is one answer before the end of the sequence, and another behind it.",
-        "Within the length it is length - 1 - t, behind it t itself; torch.where chooses. That is "
-        "an index of shape (..., n). gather picks along an axis, and wants an index with an entry "
-        "for every number that it is to give, so the index gets an axis of width d.",
+        "Do not move tokens, pick them: which position of x should go to position t of the result? "
+        "There is one answer before the end of the sequence, and another after it.",
+        "Within the length it is length - 1 - t, after it t itself; torch.where chooses. This "
+        "gives an index of shape (..., n). gather picks along an axis, and its index needs an "
+        "entry for every number of the result, so give the index one more axis, of width d.",
         "torch.where(t < lengths[..., None], lengths[..., None] - 1 - t, t) is the index, and "
         "x.gather(-2, index[..., None].expand(x.shape)) picks",
     ),
@@ -81,11 +81,11 @@ COUNTED = "it counts the axes from the front: any leading axes, or none, should 
 ONE_BY_ONE = "torch.cat([one[:end].flip(0), one[end:]]) for one, end in zip(x, {}, strict=True)"
 variants.wrong(exercise, plain, {
     WHOLE: [(PICKED, "x.flip(-2)"), (PICKED, "torch.where(inside[..., None], x.flip(-2), x)")],
-    "the padding is turned round, too: behind the length each token keeps its place": (
+    "the padding is turned round, too: after the length each token keeps its place": (
         INDEX, "(ends - 1 - t) % x.shape[-2]"),
-    "the padding is set to zero: behind the length each token keeps its place": (
+    "the padding is set to zero: after the length each token keeps its place": (
         PICKED, f"{PICKED}.masked_fill(~inside[..., None], 0)"),
-    "behind the length the index is negative: there it should be the place itself": (
+    "after the length the index is negative: there it should be the position itself": (
         INDEX, "ends - 1 - t"),
     OFF: [("ends - 1", "ends"),
           (INDEX, "torch.where(inside, ends - t, t).clamp(max=x.shape[-2] - 1)")],

@@ -23,12 +23,12 @@ exercise = Exercise(
     points=10,
     hints=(
         "A step needs the token at hand and the state before it, and nothing else. So a loop over "
-        "the tokens carries one state along, and notes it after each step.",
+        "the tokens carries one state along, and keeps a copy of it after each step.",
         "Begin with first, or with zeros of shape (..., h) in the dtype and on the device of x. In "
-        "each turn of the loop compute the new state from one token, x[..., t, :], keep it, and "
-        "append it to a list. At the end, stack the list along the axis of the tokens.",
-        "state = torch.tanh(token @ w_x.mT + state @ w_h.mT + b) is a step, for token in "
-        "x.unbind(-2) the loop, and torch.stack(states, dim=-2) the end",
+        "each turn of the loop, compute the new state from one token, x[..., t, :], and append it "
+        "to a list. At the end, stack the list along the axis of the tokens.",
+        "state = torch.tanh(token @ w_x.mT + state @ w_h.mT + b) is a step; for token in "
+        "x.unbind(-2) is the loop; torch.stack(states, dim=-2) is the result",
     ),
     also_forbidden=TORCH_RECURRENCE,
     # one loop over the tokens is the point; a second, or one over sentences, is not

@@ -17,14 +17,14 @@ exercise = Exercise(
     points=20,
     hints=(
         "A network can get every number right and still not learn. It can be right for the first "
-        "few tokens only. And it can be right for one sequence, but not for several at once.",
-        "Write the loop once more in the test, or take torch.nn.RNN: set its four weights, and ask "
+        "few tokens only, or for one sequence and not for several at once.",
+        "Write the loop once more in the test, or set the four weights of a torch.nn.RNN and call "
         "it. Compare shape, dtype and all numbers for a sequence of six tokens without a batch and "
         "for one with two leading axes, in both dtypes. Then compare the gradients of x and of all "
-        "four weights, and look whether the inputs are still the same.",
+        "four weights, and check that the inputs are still the same.",
         "torch.autograd.grad((out * c).sum(), (x, w_ih, w_hh, b_ih, b_hh), materialize_grads=True) "
-        "gives five gradients, zeros where none flows; c are random numbers. Compare each with the "
-        "one of your own loop",
+        "gives five gradients, zeros where none flows; c are random numbers. Compare each with "
+        "that of your own loop",
     ),
     differentiable=False,
 )
@@ -169,7 +169,8 @@ variants.wrong(exercise, plain, {
     NOTHING_REFUSED: [nothing_is_called, errors_caught],
     "it compares, but nothing comes of it: assert that the numbers agree": (
         *NO_GRADIENTS, "assert ", ""),
-    "what it expects comes from the network itself: work it out without it": ("by_hand", "rnn"),
+    "what it expects comes from the network itself: compute it without the network": (
+        "by_hand", "rnn"),
     "it compares the last state only: those before it may be wrong": (
         "rnn(*given), by_hand(*", "last(rnn)(*given), last(by_hand)(*",
         "(rnn,", "(last(rnn),", "(by_hand,", "(last(by_hand),"),

@@ -1,7 +1,9 @@
 """For each claim of the chapter recurrence, a wrong function that it must notice."""
 
 import torch
+from torch.nn.utils import clip_grad_value_
 
+from attncourse.claims.recurrence import gru
 from attncourse.recurrence import gradient_by_distance, lstm, rnn
 
 
@@ -10,8 +12,19 @@ def forgetful(x, w_ih, w_hh, b_ih, b_hh, first=None):
     return (x @ w_ih.mT + b_ih + b_hh).tanh()
 
 
-def backwards(x, *weights):
-    return rnn(x.flip(-2), *weights).flip(-2)
+def from_the_start(x, *weights):
+    """For each state all tokens are read again."""
+    return torch.stack([rnn(x[: t + 1], *weights)[-1] for t in range(len(x))])
+
+
+def gates_swapped(x, weights, state):
+    """The reset gate decides what is kept."""
+    parts = (one.chunk(3) for one in weights)
+    return gru(x, [torch.cat([z, r, new]) for r, z, new in parts], state)
+
+
+def without_a_cut(x, weights, length):
+    return rnn(x, *weights)
 
 
 def with_a_skip(x, w_ih, w_hh, b_ih, b_hh):
@@ -41,14 +54,19 @@ def linear(q, k, v):
 FALSE_OF = {
     "both_equal_torch": ("lstm", ends_swapped),
     "one_word_at_two_places": ("rnn", forgetful),
-    "a_state_reads_no_later_token": ("rnn", backwards),
+    "a_state_is_a_bottleneck": ("rnn", forgetful),
     "ways_are_as_long_as_said": ("rnn", with_a_skip),
     "gradients_over_distance": ("gradient_by_distance", of_the_first_output),
     "one_matrix_shrinks_or_explodes": ("rnn", with_a_skip),
-    "the_forget_gate_carries_the_gradient": ("lstm", ends_swapped),
+    "the_forget_gate_carries_the_gradient": [("lstm", ends_swapped), ("gru", gates_swapped)],
+    "clipping_keeps_the_direction": ("clip_grad_norm_", clip_grad_value_),
+    "truncation_forgets_what_the_state_remembers": [
+        ("rnn", forgetful),
+        ("in_pieces", without_a_cut),
+    ],
     "products_that_must_wait": ("rnn", forgetful),
     "writing_is_one_by_one_in_both": ("rnn", lambda x, *rest: rest[-1][None]),
     "operations_cross_where_n_is_d": ("attention", linear),
     "attention_keeps_a_number_for_each_pair": ("rnn", with_a_skip),
-    "a_step_of_writing_grows_in_attention": ("attention", linear),
+    "a_step_of_writing_grows_in_attention": [("attention", linear), ("rnn", from_the_start)],
 }
