@@ -207,7 +207,7 @@ def claim(statement: str, *, source: str) -> Callable[[Callable], Claim]:
     """Decorator: makes a function that measures into a claim, called `<chapter>.<its name>`."""
 
     def make(function: Callable[[torch.Generator], Measured]) -> Claim:
-        chapter = function.__module__.rpartition(".")[2]
+        chapter = function.__module__.split(".")[2]
         return Claim(f"{chapter}.{function.__name__}", statement, source, function)
 
     return make
