@@ -32,6 +32,11 @@ PARTS = {
     "tests/mechanisms/test_{}.py": WRITE,
     "tests/claims/false_of/{}.py": WRITE,
 }
+# what the pages of the reference have of each chapter
+LISTED = {
+    "reference/api.md": ("attncourse.{}\n", "automodule"),
+    "reference/claims.md": ('\nledger("{}")\n', "ledger"),
+}
 # modules of the package that know no mechanism
 HELPERS = {"__init__", "cells", "cost", "data", "devices", "precision", "shapes", "train"}
 HELPERS |= {"checks", "claims", "grading", "kernels", "plot"}
@@ -76,8 +81,9 @@ def every_chapter_is_whole(root: Path) -> Iterator[str]:
             package = (root / path).with_suffix("") / "__init__.py"
             if not (root / path).is_file() and not package.is_file():
                 yield f"chapters/{slug} is in _toc.yml but {path} is missing: {remedy}"
-        if f"attncourse.{slug}\n" not in (root / "reference" / "api.md").read_text("utf-8"):
-            yield f"reference/api.md does not show attncourse.{slug}: add its automodule there"
+        for page, (shown, name) in LISTED.items():
+            if shown.format(slug) not in (root / page).read_text("utf-8"):
+                yield f"{page} does not show chapter {slug}: add its {name} there"
 
 
 def every_part_has_its_chapter(root: Path) -> Iterator[str]:
@@ -217,6 +223,7 @@ def course(tmp_path: Path) -> Path:
         "  - {file: chapters/second, sections: [{file: exercises/second}]}\n"
         "- chapters: [{file: reference/api}]\n",
         "reference/api.md": "attncourse.first\nattncourse.second\n",
+        "reference/claims.md": '\nledger("first")\n\nledger("second")\n',
         "attncourse/__init__.py": "def device():\n    import torch\n",
         "attncourse/claims/__init__.py": "",
         "attncourse/plot/drawing.py": "import matplotlib\n",
@@ -256,10 +263,11 @@ def test_an_exercise_page_that_the_table_of_contents_forgets_is_named(course):
     assert wrong.startswith("exercises/second is not a section of chapters/second in _toc.yml")
 
 
-def test_a_module_that_the_package_page_forgets_is_named(course):
-    (course / "reference/api.md").write_text("attncourse.first\n")
+@pytest.mark.parametrize(("page", "name"), [(page, name) for page, (_, name) in LISTED.items()])
+def test_a_chapter_that_a_page_of_the_reference_forgets_is_named(page, name, course):
+    (course / page).write_text((course / page).read_text().replace("second", "third"))
     (wrong,) = every_chapter_is_whole(course)
-    assert wrong == "reference/api.md does not show attncourse.second: add its automodule there"
+    assert wrong == f"{page} does not show chapter second: add its {name} there"
 
 
 @pytest.mark.parametrize("part", [part for part in PARTS if not part.startswith("tests/")])

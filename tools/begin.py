@@ -25,6 +25,15 @@ AUTOMODULE = """
    :members:
 ```
 """
+LEDGER = """
+## {title}
+
+```{{code-cell}} python
+:tags: [remove-input]
+
+ledger("{slug}")
+```
+"""
 
 
 def put(kind: str, root: Path, **words: str) -> list[str]:
@@ -57,12 +66,14 @@ def chapter(slug: str, root: Path = ROOT) -> list[str]:
         raise ValueError(f"SLUG={slug} is no plain word, as in make chapter SLUG=relative")
     title = slug.replace("_", " ").capitalize()
     written = put("chapter", root, SLUG=slug, TITLE=title)
-    contents, modules = root / "_toc.yml", root / "reference" / "api.md"
+    contents, reference = root / "_toc.yml", root / "reference"
     last = re.findall(r"file: exercises/(\w+)", contents.read_text("utf-8"))[-1]
     insert(contents, rf"file: exercises/{last}\n +title: .*\n", CONTENTS.format(slug=slug))
     shown = AUTOMODULE.format(slug=slug, title=title)
-    insert(modules, rf"attncourse\.{last}\n(?: .*\n)*```\n", shown)
-    return [*written, "_toc.yml", "reference/api.md"]
+    insert(reference / "api.md", rf"attncourse\.{last}\n(?: .*\n)*```\n", shown)
+    listed = LEDGER.format(slug=slug, title=title)
+    insert(reference / "claims.md", rf'ledger\("{last}"\)\n```\n', listed)
+    return [*written, "_toc.yml", "reference/api.md", "reference/claims.md"]
 
 
 def exercise(place: str, root: Path = ROOT) -> list[str]:

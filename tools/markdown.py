@@ -46,6 +46,7 @@ class Writer:
         self.roles: dict[str, Callable[[str], str]] = {
             "cite:p": lambda keys: f"({self.cited(keys, '{}, {}', '; ')})",
             "cite:t": lambda keys: self.cited(keys, "{} ({})", " and "),
+            "claim": self.claim,
             "doc": self.doc,
             "eq": self.numbered,
             "numref": self.numbered,
@@ -73,7 +74,7 @@ class Writer:
                     words = self.inline(found["words"], line)
                     view = "raw" if found["image"] else "blob"
                     return f"{found['image']}[{words}]({self.address(found['href'], view)})"
-            except (LookupError, OSError) as error:
+            except (LookupError, OSError, ValueError) as error:
                 here = line + text.count("\n", 0, found.start())
                 raise ValueError(f"{self.document.path}:{here}: {error}") from error
             return found[0]
@@ -155,6 +156,15 @@ class Writer:
         if target.page == self.document.name:
             return words
         return f"[{words}]({self.book.page_url(target.page, target.anchor)})"
+
+    def claim(self, content: str) -> str:
+        """A link to the claim's entry in the site's list."""
+        # imported here: the claims need torch
+        from attncourse.claims import claims
+
+        words, _, name = content.removesuffix(">").rpartition(" <")
+        pick({one.id: one for one in claims(name.partition(".")[0])}, name, "no claim is called")
+        return f"[{words or 'measured'}]({self.book.page_url('reference/claims', name)})"
 
     def doc(self, name: str) -> str:
         page = normpath(join("/", dirname(self.document.name), name))[1:]

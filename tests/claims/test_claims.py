@@ -29,6 +29,7 @@ from attncourse.claims import (
 from tests import ROOT
 
 EVERY = claims()
+PAGES = sorted(ROOT.glob("chapters/*.md"))
 
 
 def ids(one):
@@ -43,11 +44,17 @@ def test_every_claim_holds(one, seed):
 
 
 @pytest.mark.parametrize("one", EVERY, ids=ids)
-def test_every_claim_is_measured_in_its_chapter(one):
+def test_every_claim_is_stated_in_its_chapter(one):
     chapter, _, name = one.id.partition(".")
     page = (ROOT / "chapters" / f"{chapter}.md").read_text()
-    cells = re.findall(r"^```\{code-cell\}.*?^```$", page, flags=re.MULTILINE | re.DOTALL)
-    assert any(f"claims.{name}.measure()" in cell for cell in cells)
+    link = rf"\{{claim\}}`([^`]*<)?{re.escape(one.id)}>?`"
+    assert f"\nclaims.{name}.measure()\n" in page or re.search(link, page)
+
+
+@pytest.mark.skip(reason="the chapters have more boxes yet")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_chapter_has_at_most_eight_boxes(page):
+    assert len(re.findall(r"^claims\.\w+\.measure\(\)$", page.read_text(), re.MULTILINE)) <= 8
 
 
 def test_every_chapter_has_at_least_eight_claims():

@@ -41,6 +41,7 @@ PAGE = {
     "{eq}`no-equation`": "equation not found: no-equation",
     "{term}`no term`": "term not in glossary: 'no term'",
     "{doc}`no-page`": "unknown document: 'no-page'",
+    "{claim}`one.is_two`": "'claim' reference target not found: one.is_two",
     "[a page](no-file.md)": "'no-file.md'",
     "[a section](#no-anchor)": "'no-anchor'",
     "[a sibling](no-anchor-either)": "'no-anchor-either'",

@@ -30,5 +30,5 @@ def test_a_notebook_has_the_numbers_and_the_links_of_its_page(site, slug):
     for reference in page.select(".std-numref, a[href*='#equation-']:not(.headerlink)"):
         assert reference.get_text() in text
     home = site_url(notebook.metadata["attncourse"]["repository"])
-    for name, anchor in re.findall(rf"\({home}/([\w/]+\.html)(?:#([\w-]+))?\)", text):
+    for name, anchor in re.findall(rf"\({home}/([\w/]+\.html)(?:#([\w.-]+))?\)", text):
         assert f'id="{anchor}"' in (site / name).read_text("utf-8") or not anchor

@@ -12,10 +12,14 @@ from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
 
 from attncourse.checks import exercises
+from attncourse.claims import claims
+from tests import ROOT
+from tests.test_layout import slugs
 from tools.urls import repository_url, site_url
 
 HOME = f"{site_url(repository_url())}/"
 BELOW = urlsplit(HOME).path
+CHAPTERS = slugs(ROOT)
 CHAPTER, EXERCISES = "chapters/dot_product.html", "exercises/dot_product.html"
 # heard alone, they do not say what is in a box
 SHOWS_OR_HIDES = r"((show|hide|toggle)( hidden content| code cell \w+)? ?)+"
@@ -141,6 +145,19 @@ def test_a_function_and_its_section_lead_to_each_other(pages):
             assert re.match(r"section \d+(\.\d+)*, \w", back.text), way
             assert back.parent.text.startswith("Taught in section"), way
     assert shown >= 6
+
+
+def test_a_claim_s_box_has_no_code_and_its_entry_leads_to_its_section_and_back(pages):
+    entries = {one["id"]: one for one in pages["reference/claims.html"].select(".listed-claim")}
+    assert list(entries) == [one.id for slug in CHAPTERS for one in claims(slug)]
+    for name, entry in entries.items():
+        way = entry.select("p")[-1].find_all("a")[-1]
+        assert re.match(r"section \d+(\.\d+)*, \w", way.text), name
+        chapter, section = way["href"].removeprefix("../").split("#")
+        box = pages[chapter].find(id=section).find(id=name)
+        if box:
+            assert not box.find_previous("div", class_="cell").select(".cell_input")
+            assert box.find("a", href=f"../reference/claims.html#{name}")
 
 
 @pytest.mark.parametrize(

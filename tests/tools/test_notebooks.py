@@ -80,6 +80,11 @@ def test_a_chapter_s_copy_has_its_cells_numbered_and_its_hidden_code_hidden(cour
             "[*a*](first.md#one) [b](https://example.org/a) ![c](../package/code.py)",
             f"[*a*]({FIRST}#one) [b](https://example.org/a) ![c]({HERE}/raw/main/package/code.py)",
         ),
+        (
+            "{claim}`a *sum* <linear.the_past_is_a_sum>` {claim}`linear.break_even_is_early`",
+            f"[a *sum*]({SITE}/reference/claims.html#linear.the_past_is_a_sum) "
+            f"[measured]({SITE}/reference/claims.html#linear.break_even_is_early)",
+        ),
         ("`{eq}`x` and $a_{i}`b`$ and \\$", "`{eq}`x` and $a_{i}`b`$ and \\$"),
         ("```python\n# no heading\n{eq}`x`\n```", "```python\n# no heading\n{eq}`x`\n```"),
     ],
@@ -96,6 +101,8 @@ def test_each_thing_of_myst_becomes_plain_markdown(course, text, wanted):
         ("- a list\n\n  ```{note}\n  x\n  ```", 5, "a notebook cannot show ```{note}"),
         ("{eq}`nowhere`", 3, "no page has the label nowhere"),
         ("{cite:p}`one, nobody`", 3, "references.bib lacks nobody"),
+        ("{claim}`linear.nothing`", 3, "no claim is called linear.nothing"),
+        ("{claim}`nothing`", 3, "no chapter 'nothing' has claims"),
         ("{doc}`nowhere`", 3, "_toc.yml lacks chapters/nowhere"),
         ("[a](nowhere.md)", 3, "No such file or directory"),
         ("a[^note]", 3, "a notebook cannot show [^"),

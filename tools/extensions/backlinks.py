@@ -1,4 +1,4 @@
-"""From a function or a term to the section that teaches it, and from the section back.
+"""From a function, a term or a claim to the section that teaches it, and from the section back.
 
 A page teaches a function that it shows by `literalinclude`, and a term that it links to the
 glossary: the first page in the order of the table of contents, where it emphasises the link or else
@@ -11,6 +11,8 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.directives.code import LiteralInclude
 from sphinx.util.nodes import make_refnode
+
+from .claims import shown
 
 
 class Listing(LiteralInclude):
@@ -39,11 +41,16 @@ def places(env) -> dict[str, tuple]:
         links = (
             [] if doctree.next_node(addnodes.glossary) else doctree.findall(addnodes.pending_xref)
         )
-        # of the links to a term the emphasised one defines it
-        for link in sorted(links, key=lambda one: not isinstance(one.parent, nodes.emphasis)):
-            if link["reftype"] == "term" or "in-the-reference" in link.parent.get("classes", []):
+        # of the links to a term the emphasised one defines it, and a box shows its claim
+        for link in sorted(links, key=lambda one: not (emphasised(one) or one.get("box"))):
+            kind, around = link["reftype"], link.parent.get("classes", [])
+            if kind in ("term", "claim") or "in-the-reference" in around:
                 taught.setdefault(link["reftarget"].lower(), place(env, link, page))
     return taught
+
+
+def emphasised(link: nodes.Node) -> bool:
+    return isinstance(link.parent, nodes.emphasis)
 
 
 def place(env, node: nodes.Node, page: str) -> tuple[str, str, str, str]:
@@ -65,22 +72,24 @@ def find(app, env) -> list[str]:
 
 
 def point(app, doctree, page):
-    """Say below each function of the reference, and each term, where it is taught."""
+    """Say below each function of the reference, each term and each claim where it is taught."""
+
+    def say(name: str, entry: nodes.Element, opening: str = "") -> None:
+        if name.lower() in app.env.attncourse_taught:
+            there, anchor, usual, title = app.env.attncourse_taught[name.lower()]
+            link = make_refnode(app.builder, page, there, anchor, nodes.Text(title))
+            words = [nodes.Text(opening or usual), link, nodes.Text(".")]
+            entry.extend(words if opening else [nodes.paragraph("", "", *words)])
+
     for entry in doctree.findall(addnodes.desc):
         signature = entry.next_node(addnodes.desc_signature)
         name = f"{signature.get('module')}.{signature.get('fullname')}"
-        say(app, page, name, entry.next_node(addnodes.desc_content))
+        say(name, entry.next_node(addnodes.desc_content))
     for glossary in doctree.findall(addnodes.glossary):
         for item in glossary.findall(nodes.definition_list_item):
-            say(app, page, item.next_node(nodes.term).astext(), item.next_node(nodes.definition))
-
-
-def say(app, page: str, name: str, entry: nodes.Element) -> None:
-    """Add to an entry the words that lead to where it is taught."""
-    if name.lower() in app.env.attncourse_taught:
-        there, anchor, opening, title = app.env.attncourse_taught[name.lower()]
-        link = make_refnode(app.builder, page, there, anchor, nodes.Text(title))
-        entry.append(nodes.paragraph("", "", nodes.Text(opening), link, nodes.Text(".")))
+            say(item.next_node(nodes.term).astext(), item.next_node(nodes.definition))
+    for name, paragraph in shown(doctree, "listed-claim"):
+        say(name, paragraph, " In ")
 
 
 def setup(app):
