@@ -26,7 +26,7 @@ def build(book: Path, say=print) -> Path:
     stamp.parent.mkdir(exist_ok=True)
     # a second build waits for the first, and finds nothing to do
     with FileLock(stamp.with_name("building")):
-        frame = [book / "_toc.yml", book / "_config.yml", *source_files(book / "tools" / "theme")]
+        frame = [book / "_toc.yml", book / "_config.yml", *source_files(book / "tools")]
         state = digest(source_files(book), book, package_digest(), repository_url())
         states = [digest(frame, book), state]
         there = stamp.is_file() and (site / "index.html").is_file()

@@ -6,6 +6,7 @@ that measures one claim shows its box and not its code.
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 from docutils import nodes
 from sphinx import addnodes
@@ -27,7 +28,8 @@ def shown(doctree: nodes.document, kind: str) -> Iterator[tuple[str, nodes.parag
     for opening in list(doctree.findall(nodes.raw)):
         found = BOX.match(opening.astext())
         if found and found[1] == kind:
-            inside = opening.parent[opening.parent.index(opening) + 1 :]
+            after = opening.parent[opening.parent.index(opening) + 1 :]
+            inside = takewhile(lambda one: one.astext().strip() != "</div>", after)
             yield found[2], [one for one in inside if isinstance(one, nodes.paragraph)][-1]
 
 
