@@ -124,14 +124,14 @@ def operations_per_byte(form: Callable, *parts: Tensor) -> float:
 
 
 @claim(
-    "A step of writing, in which each of 32 heads has one query and reads a cache of 8192 tokens "
-    "in 16 bits, takes about one operation for each byte that it moves if no head shares its keys; "
-    "about 4 with 8 groups, and about 32 with one. Reading all 8192 tokens at once takes over "
-    "1000. On one thread of a CPU, a step without sharing takes over 4 times as long as one with a "
-    "single group, for as many operations.",
+    "In a step of decoding, each of 32 heads has one query for a cache of 8192 tokens in 16 bits. "
+    "Without sharing, this takes about one operation for each byte that is moved; with 8 groups "
+    "about 4, and with one group about 32. Reading all 8192 tokens at once takes over 1000. On one "
+    "thread of a CPU, a step without sharing takes over 4 times as long as a step with one group, "
+    "for as many operations.",
     source="Shazeer (2019), sections 2.4.1 and 3; the counts and the times are ours",
 )
-def writing_waits_for_the_memory(g):
+def decoding_waits_for_the_memory(g):
     def inputs(n, groups, m=8192, dtype=torch.bfloat16, device="meta"):
         shapes = (32, n, 128), (groups, m, 128), (groups, m, 128)
         return [torch.empty(shape, dtype=dtype, device=device).fill_(0.5) for shape in shapes]
