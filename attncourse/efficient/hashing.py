@@ -50,8 +50,9 @@ def lsh_attention(
     queries, keys = sorted_chunks(order, size)
     allowed, times = collisions(bucket, rank // size, queries, keys)
     z, total = attend_in_chunks(q, v, queries, keys, allowed, times)
-    # back from the order of the buckets to that of the tokens, where the rounds are combined
-    z, total = (y.flatten(-3, -2).take_along_dim(rank[..., None], dim=-2) for y in (z, total))
+    # the rounds are combined in the order of the tokens
+    back = rank[..., None]
+    z, total = (y.flatten(-3, -2).take_along_dim(back, dim=-2) for y in (z, total))
     return (total.softmax(dim=-3) * z).sum(dim=-3)
 
 
