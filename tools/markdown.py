@@ -1,7 +1,8 @@
 """MyST Markdown turned into the plain Markdown that Colab, Jupyter and VS Code show well."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from posixpath import dirname, join, normpath
 from textwrap import dedent
 from typing import Any
@@ -11,6 +12,7 @@ from sphinx.pycode import ModuleAnalyzer
 
 from tools.blocks import Block
 from tools.book import FORMATS, Book, Document
+from tools.functions import standing_alone
 from tools.urls import branch
 
 INLINE = re.compile(
@@ -43,6 +45,8 @@ class Writer:
             "literalinclude": self.literalinclude,
             "table": self.table,
         }
+        # functions that the notebook has as cells of code
+        self.defined: set[str] = set()
         self.roles: dict[str, Callable[[str], str]] = {
             "cite:p": lambda keys: f"({self.cited(keys, '{}, {}', '; ')})",
             "cite:t": lambda keys: self.cited(keys, "{} ({})", " and "),
@@ -55,8 +59,24 @@ class Writer:
 
     def write(self, block: Block) -> str:
         """One block, as plain Markdown."""
-        try:
+        with self.named(block):
             return pick(self.kinds, block.kind, f"a notebook shows {[*self.kinds]}, not")(block)
+
+    def function(self, block: Block) -> str:
+        """A function or class of the package as a cell of code, with what it needs."""
+        with self.named(block):
+            path, name = self.file(block.argument), block.options["pyobject"]
+            text = (self.book.root / path).read_text("utf-8")
+            module = path.removesuffix(".py").replace("/", ".")
+            code = standing_alone(name, self.included(block), text, module, self.defined)
+            self.defined.add(name)
+            return code
+
+    @contextmanager
+    def named(self, block: Block) -> Iterator[None]:
+        """A fault of the block is named by its line."""
+        try:
+            yield
         except (LookupError, OSError) as error:
             raise ValueError(f"{self.document.path}:{block.line}: {error}") from error
 
@@ -74,7 +94,7 @@ class Writer:
                     words = self.inline(found["words"], line)
                     view = "raw" if found["image"] else "blob"
                     return f"{found['image']}[{words}]({self.address(found['href'], view)})"
-            except (LookupError, OSError, ValueError) as error:
+            except (LookupError, OSError) as error:
                 here = line + text.count("\n", 0, found.start())
                 raise ValueError(f"{self.document.path}:{here}: {error}") from error
             return found[0]
@@ -111,13 +131,17 @@ class Writer:
         return text.strip()
 
     def literalinclude(self, block: Block) -> str:
-        """A function, class or method, and where it is from."""
-        name = self.file(block.argument)
-        path = self.book.root / name
+        """A part of a module, and where it is from."""
+        link = f"[`{self.file(block.argument)}`]({self.address(block.argument)})"
+        return f"From {link}:\n\n```python\n{self.included(block)}\n```"
+
+    def included(self, block: Block) -> str:
+        """The lines of a function, class or method."""
+        path = self.book.root / self.file(block.argument)
         tags = ModuleAnalyzer.for_file(str(path), "").find_tags()
-        _, first, last = pick(tags, block.options.get("pyobject", ""), f"{name} lacks")
-        code = dedent("\n".join(path.read_text("utf-8").split("\n")[first - 1 : last]))
-        return f"From [`{name}`]({self.address(block.argument)}):\n\n```python\n{code}\n```"
+        name = block.options.get("pyobject", "")
+        _, first, last = pick(tags, name, f"{block.argument} lacks")
+        return dedent("\n".join(path.read_text("utf-8").split("\n")[first - 1 : last]))
 
     def table(self, block: Block) -> str:
         caption = captioned("table", block.number, self.inline(block.argument, block.line))
@@ -163,13 +187,18 @@ class Writer:
         from attncourse.claims import claims
 
         words, _, name = content.removesuffix(">").rpartition(" <")
-        pick({one.id: one for one in claims(name.partition(".")[0])}, name, "no claim is called")
+        pick({one.id: one for one in claims()}, name, "no claim is called")
         return f"[{words or 'measured'}]({self.book.page_url('reference/claims', name)})"
 
     def doc(self, name: str) -> str:
         page = normpath(join("/", dirname(self.document.name), name))[1:]
         title = pick(self.book.documents, page, "_toc.yml lacks").title
         return f"[{title}]({self.book.page_url(page)})"
+
+
+def is_function(block: Block) -> bool:
+    """Whether a block shows a function or a class of the package, which a reader may change."""
+    return block.kind == "literalinclude" and "." not in block.options.get("pyobject", ".")
 
 
 def pick(table: Mapping[str, Any], name: str, complaint: str) -> Any:

@@ -3,19 +3,22 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import groupby
 
 import nbformat
 from nbformat import NotebookNode
 
 from attncourse.cells import exercise_of
-from tools.blocks import Cell
+from tools.blocks import Block, Cell
 from tools.book import Book, Document
-from tools.markdown import Writer, captioned
+from tools.markdown import Writer, captioned, is_function
 from tools.setup_cell import setup_cell
 from tools.stubs import stub_of
 from tools.urls import colab_url, repository_url
 
 BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
+# what the site folds, Colab and Jupyter do
+FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}
 LEVELS = {1: "★☆☆ easy", 2: "★★☆ medium", 3: "★★★ hard"}
 
 
@@ -86,24 +89,33 @@ def notebook(book: Book, document: Document, words: str, cells: list) -> Noteboo
 
 
 def translated(document: Document, book: Book) -> Iterator[tuple[Cell, list[NotebookNode]]]:
-    """Each cell of a document but the stubs, and what it becomes: its code, or plain Markdown."""
+    """Each cell of a document but the stubs, and what it becomes: code, or plain Markdown."""
     writer, section, count = Writer(book, document), "text", 0
+
+    def name() -> str:
+        nonlocal count
+        count += 1
+        return section if count == 1 else f"{section}-{count}"
+
     for cell in document.cells:
         if "stub" in cell.tags:
             continue
         if cell.blocks and cell.blocks[0].kind == "heading":
             section, count = slug_of(cell.blocks[0].text), 0
-        count += 1
-        name = section if count == 1 else f"{section}-{count}"
-        if cell.kind == "markdown":
-            yield cell, [markdown(name, "\n\n".join(map(writer.write, cell.blocks)))]
-        elif cell.number:
-            count += 1
-            caption = writer.inline(cell.figure.get("caption", ""), cell.line)
-            below = markdown(f"{section}-{count}", captioned("figure", cell.number, caption))
-            yield cell, [code_cell(name, cell), below]
-        else:
-            yield cell, [code_cell(name, cell)]
+        if cell.kind == "code":
+            made = [code_cell(name(), cell)]
+            if cell.number:
+                caption = writer.inline(cell.figure.get("caption", ""), cell.line)
+                made.append(markdown(name(), captioned("figure", cell.number, caption)))
+            yield cell, made
+            continue
+        made = []
+        for runs, blocks in groupby(cell.blocks, is_function):
+            if runs:
+                made += [function_cell(name(), one, writer.function(one)) for one in blocks]
+            else:
+                made.append(markdown(name(), "\n\n".join(map(writer.write, blocks))))
+        yield cell, made
 
 
 def slug_of(heading: str) -> str:
@@ -122,10 +134,12 @@ def code(name: str, source: str, **metadata) -> NotebookNode:
 def code_cell(name: str, cell: Cell) -> NotebookNode:
     """A code cell of the text, with its tags; `mystnb` speaks to the site alone."""
     metadata = {key: value for key, value in cell.metadata.items() if key != "mystnb"}
-    # the site hides it, so Jupyter and Colab do
-    if "hide-input" in cell.tags:
-        metadata |= {"cellView": "form", "jupyter": {"source_hidden": True}}
-    return code(name, cell.source, **metadata)
+    return code(name, cell.source, **metadata, **(FOLDED if "hide-input" in cell.tags else {}))
+
+
+def function_cell(name: str, block: Block, source: str) -> NotebookNode:
+    """A function of the package, for the reader to change."""
+    return code(name, source, **(FOLDED if "dropdown" in block.options.get("class", "") else {}))
 
 
 def card_facts(exercise) -> tuple[str, ...]:

@@ -88,6 +88,9 @@ FILES = {
     "exercises/first.md": "",
     "reference/references.bib": SOURCES,
     "package/code.py": "class One:\n    @property\n    def b(self):\n        return 1\n",
+    "package/sums.py": "import math\nfrom torch import Tensor, nn\n\nLIMIT = 1\n\n\n"
+    "@LIMIT\ndef inner(x: Tensor):\n    return inner\n\n\n"
+    "def outer():\n    return inner(math.pi, LIMIT)\n",
 }
 
 

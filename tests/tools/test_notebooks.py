@@ -102,7 +102,6 @@ def test_each_thing_of_myst_becomes_plain_markdown(course, text, wanted):
         ("{eq}`nowhere`", 3, "no page has the label nowhere"),
         ("{cite:p}`one, nobody`", 3, "references.bib lacks nobody"),
         ("{claim}`linear.nothing`", 3, "no claim is called linear.nothing"),
-        ("{claim}`nothing`", 3, "no chapter 'nothing' has claims"),
         ("{doc}`nowhere`", 3, "_toc.yml lacks chapters/nowhere"),
         ("[a](nowhere.md)", 3, "No such file or directory"),
         ("a[^note]", 3, "a notebook cannot show [^"),
@@ -115,6 +114,21 @@ def test_what_cannot_be_converted_is_refused_with_file_and_line(course, text, li
     with pytest.raises(ValueError) as error:
         converted(course, text)
     assert f"chapters/second.md:{line}: " in str(error.value) and words in str(error.value)
+
+
+def test_a_function_of_the_package_is_a_cell_that_stands_alone(course):
+    include = "```{{literalinclude}} ../package/sums.py\n:pyobject: {}\n:class: dropdown\n```"
+    text = "\n".join([include.format("outer"), "A", *map(include.format, ("inner", "outer"))])
+    (course / "chapters/second.md").write_text(f"# Second\n\n{text}")
+    cells = chapter_notebook("second", Book(HERE, course)).cells[3:]
+    assert [cell.cell_type for cell in cells] == ["code", "markdown", "code", "code"]
+    assert cells[0].metadata["jupyter"] == {"source_hidden": True}
+    first, _, inner, last = (cell.source.partition("\n")[2] for cell in cells)
+    code = "\n\n\ndef outer():\n    return inner(math.pi, LIMIT)"
+    assert first == f"import math\nfrom package.sums import LIMIT, inner{code}"
+    assert inner.startswith("from torch import Tensor\nfrom package.sums import LIMIT\n\n\n@LIMIT")
+    # what the notebook has by now is the reader's
+    assert last == f"import math\nfrom package.sums import LIMIT{code}"
 
 
 def test_an_exercise_notebook_holds_card_answer_and_check(course):

@@ -12,11 +12,15 @@ from sphinx import addnodes
 from sphinx.directives.code import LiteralInclude
 from sphinx.util.nodes import make_refnode
 
-from .claims import shown
+from .claims import shown as shown_claims
+from .details import fold
 
 
 class Listing(LiteralInclude):
-    """A `literalinclude` that links the function it shows to its entry in the reference."""
+    """A `literalinclude` that links the function it shows to its entry in the reference.
+
+    The class `dropdown` folds it.
+    """
 
     def run(self):
         shown = super().run()
@@ -28,6 +32,8 @@ class Listing(LiteralInclude):
             # MyST counts lines from 0 here
             words, _ = self.state.inline_text(link, self.lineno - 1)
             shown.append(nodes.paragraph("", "", *words, classes=["in-the-reference"]))
+            if "dropdown" in self.options.get("class", []):
+                shown = [fold(f"The code of {name}", *shown, classes=["taught"])]
         return shown
 
 
@@ -88,7 +94,7 @@ def point(app, doctree, page):
     for glossary in doctree.findall(addnodes.glossary):
         for item in glossary.findall(nodes.definition_list_item):
             say(item.next_node(nodes.term).astext(), item.next_node(nodes.definition))
-    for name, paragraph in shown(doctree, "listed-claim"):
+    for name, paragraph in shown_claims(doctree, "listed-claim"):
         say(name, paragraph, " In ")
 
 

@@ -7,14 +7,15 @@ class folded(nodes.General, nodes.Element):
     """Content that is hidden until its summary is chosen; it works without a script."""
 
 
-def fold(summary: str, *content: nodes.Node) -> folded:
+def fold(summary: str, *content: nodes.Node, **attributes) -> folded:
     """That content, folded away under that summary."""
-    return folded("", *content, summary=summary)
+    return folded("", *content, summary=summary, **attributes)
 
 
 def visit(translator, node):
     summary = translator.encode(node["summary"])
-    translator.body.append(f'<details class="folded"><summary>{summary}</summary>\n')
+    start = translator.starttag(node, "details", "", CLASS="folded")
+    translator.body.append(f"{start}<summary>{summary}</summary>\n")
 
 
 def depart(translator, node):
