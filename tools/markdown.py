@@ -115,9 +115,11 @@ class Writer:
         return f"$${tex}{tag}$$"
 
     def admonition(self, block: Block) -> str:
-        """A box, folded until a reader opens it."""
+        """A box, which a reader opens where the site folds it."""
         title = self.inline(block.argument, block.line)
         body = "\n\n".join(map(self.write, block.blocks))
+        if "dropdown" not in block.options.get("class", ""):
+            return f"**{title}**\n\n{body}"
         return f"<details>\n<summary><b>{title}</b></summary>\n\n{body}\n\n</details>"
 
     def include(self, block: Block) -> str:

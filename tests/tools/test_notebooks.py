@@ -63,6 +63,7 @@ def test_a_chapter_s_copy_has_its_cells_numbered_and_its_hidden_code_hidden(cour
             "<details>\n<summary><b>A $q$</b></summary>\n\n$$x$$\n\n```python\nx\n```\n\n"
             "</details>",
         ),
+        ("```{admonition} A $q$\n- $x$\n```", "**A $q$**\n\n- $x$"),
         (
             "```{literalinclude} ../package/code.py\n:pyobject: One.b\n```",
             f"From [`package/code.py`]({HERE}/blob/main/package/code.py):\n\n"

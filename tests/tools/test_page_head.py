@@ -15,9 +15,17 @@ def test_a_time_is_said_to_five_minutes(minutes, words):
     assert clock(minutes) == words
 
 
-def test_reading_takes_longer_with_prose_and_code():
+def test_reading_takes_time_for_prose_code_and_what_is_displayed():
     page, taken = new_document("page"), []
-    for part in (nodes.paragraph("", "word " * 100), nodes.literal_block("", "a\n" * 10)):
+    box = nodes.raw("", '<div class="claim" id="a.b">'), nodes.paragraph("", "word " * 90)
+    for part in (
+        nodes.paragraph("", "word " * 90),
+        nodes.literal_block("", "\n".join("abcd")),
+        nodes.math_block("", "x"),
+        nodes.figure(),
+        # of an output, no more than that there is one
+        nodes.container("", *box, nodes.raw("", "</div>"), classes=["cell_output"]),
+    ):
         page += part
         taken.append(reading_minutes(page))
-    assert taken == [1, 1.5]
+    assert taken == [1, 1.5, 2.5, 3.5, 4.5]

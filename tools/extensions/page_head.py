@@ -1,6 +1,7 @@
 """The head of a chapter and of its exercises: how long they take, and how to run them.
 
-The front page lists the chapters with the same facts.
+It stands below the box of the class `admonition-in-this-chapter`, or else below the title. The
+front page lists the chapters with the same facts.
 """
 
 from docutils import nodes
@@ -8,8 +9,12 @@ from sphinx.util.docutils import SphinxDirective
 
 from tools.urls import colab_url, repository_url
 
-# with the formulas among them; a line of code is read like a sentence
-WORDS_A_MINUTE, LINES_A_MINUTE = 100, 20
+from .claims import shown as shown_claims
+
+# as readers who followed every step have told us; a word may be a formula in a sentence
+WORDS_A_MINUTE, LINES_A_MINUTE = 90, 8
+# a formula on a line of its own, a figure, the box of a claim
+MINUTES_A_DISPLAY = 1
 
 
 class chapters(nodes.General, nodes.Element):
@@ -25,10 +30,17 @@ class Chapters(SphinxDirective):
 
 
 def reading_minutes(doctree: nodes.document) -> float:
-    """How long a page takes to read: its prose and its code."""
-    words = sum(len(one.astext().split()) for one in doctree.findall(nodes.paragraph))
-    lines = sum(len(one.astext().splitlines()) for one in doctree.findall(nodes.literal_block))
-    return words / WORDS_A_MINUTE + lines / LINES_A_MINUTE
+    """How long a page takes to read: its prose, its code, and what is displayed."""
+    outputs = [one for one in doctree.findall(nodes.container) if "cell_output" in one["classes"]]
+    shown = {id(one) for output in outputs for one in output.findall()}
+
+    def read(kind: type) -> list:
+        return [one for one in doctree.findall(kind) if id(one) not in shown]
+
+    words = sum(len(one.astext().split()) for one in read(nodes.paragraph))
+    lines = sum(len(one.astext().split("\n")) for one in read(nodes.literal_block))
+    displays = read(nodes.math_block) + read(nodes.figure) + list(shown_claims(doctree, "claim"))
+    return words / WORDS_A_MINUTE + lines / LINES_A_MINUTE + len(displays) * MINUTES_A_DISPLAY
 
 
 def clock(minutes: float) -> str:
@@ -41,28 +53,28 @@ def clock(minutes: float) -> str:
 
 def facts(app, slug: str, page: str) -> dict:
     """What is known of a chapter and its exercises, with links from that page."""
-    metadata = app.env.metadata
-    exercises = metadata.get(f"exercises/{slug}", {}).get("exercises", {})
+    exercises = app.env.metadata.get(f"exercises/{slug}", {}).get("exercises", {})
     link = app.builder.get_relative_uri
     return {
         "slug": slug,
         "title": app.env.titles[f"chapters/{slug}"].astext(),
         "link": link(page, f"chapters/{slug}"),
-        "time": clock(reading_minutes(app.env.get_doctree(f"chapters/{slug}"))),
+        "minutes": reading_minutes(app.env.get_doctree(f"chapters/{slug}")),
         "names": list(exercises),
         "exercises_link": link(page, f"exercises/{slug}"),
-        "exercises_time": clock(sum(one["minutes"] for one in exercises.values())),
+        "exercises_minutes": sum(one["minutes"] for one in exercises.values()),
         "points": sum(one["points"] for one in exercises.values()),
     }
 
 
 def rendered(app, template: str, **values) -> nodes.raw:
     """A template of ours, filled in."""
-    return nodes.raw("", app.builder.templates.render(template, values), format="html")
+    html = app.builder.templates.render(template, {"clock": clock, **values})
+    return nodes.raw("", html, format="html")
 
 
 def add_head(app, doctree, docname):
-    """Put the head below the title, and below a chapter the button that says it is read."""
+    """Put the head in its place, and below a chapter the button that says it is read."""
     folder, _, slug = docname.partition("/")
     if folder not in ("chapters", "exercises"):
         return
@@ -79,7 +91,8 @@ def add_head(app, doctree, docname):
     )
     title = next(doctree.findall(nodes.title))
     page = title.parent
-    page.insert(page.index(title) + 1, head)
+    boxes = (one for one in page.children if "admonition-in-this-chapter" in one.get("classes", []))
+    page.insert(page.index(next(boxes, title)) + 1, head)
     if folder == "chapters":
         page.append(rendered(app, "mark_read.html", slug=slug))
 
