@@ -92,9 +92,9 @@ class Moved(TorchDispatchMode):
 
 @claim(
     "For $n$ tokens of width 64, attention in blocks of 128 takes as many operations as attention "
-    "written out; if causal, it computes 36 of 8 by 8 pairs of blocks. Its largest tensor is $n/64$ "
-    "times smaller: no larger than the queries. If tensors of up to $2^{14}$ numbers stay in the "
-    "fast memory, a quarter as many numbers are moved to and from the slow one.",
+    "written out; if causal, it computes 36 of 8 by 8 pairs of blocks. Its largest tensor is "
+    "$n/64$ times smaller: no larger than the queries. If tensors of up to $2^{14}$ numbers stay "
+    "in the fast memory, a quarter as many numbers are moved to and from the slow one.",
     source="Dao et al. (2022), theorems 1 and 2; the counts are ours",
 )
 def blocks_save_memory_not_operations(g):
