@@ -93,7 +93,10 @@ def point(app, doctree, page):
         say(name, entry.next_node(addnodes.desc_content))
     for glossary in doctree.findall(addnodes.glossary):
         for item in glossary.findall(nodes.definition_list_item):
-            say(item.next_node(nodes.term).astext(), item.next_node(nodes.definition))
+            # synonyms share their definition
+            names = (one.astext() for one in item.findall(nodes.term))
+            taught = (one for one in names if one.lower() in app.env.attncourse_taught)
+            say(next(taught, ""), item.next_node(nodes.definition))
     for name, paragraph in shown_claims(doctree, "listed-claim"):
         say(name, paragraph, " In ")
 
