@@ -12,7 +12,7 @@ CUT = """() => [...document.querySelectorAll("article *")].filter((one) => {
   const outside = one.getBoundingClientRect().right > innerWidth + 1;
   return !inside && one.checkVisibility() && (hides || outside);
 }).map((one) => `${one.tagName}.${one.className}: ${one.textContent.trim().slice(0, 60)}`)"""
-TO_PRESS = ".learner button, .copybtn, details.folded > summary"
+TO_PRESS = ".learner button, .copybtn, details.folded:not(.taught) > summary"
 FRAME = ".bd-sidebar-primary, .bd-header-article, .prev-next-footer"
 GROUND = "getComputedStyle(document.body).backgroundColor"
 BREAKS = "all => [...new Set(all.map((one) => getComputedStyle(one).breakInside))]"

@@ -52,5 +52,7 @@ def connect(app, doctree):
 def setup(app):
     """Register with Sphinx."""
     app.add_crossref_type("claim", "claim")
-    app.add_role_to_domain("std", "claim", Claimed(warn_dangling=True), override=True)
+    app.add_role_to_domain(
+        "std", "claim", Claimed(innernodeclass=nodes.inline, warn_dangling=True), override=True
+    )
     app.connect("doctree-read", connect)
