@@ -1,7 +1,7 @@
-r"""Attention for less: fewer pairs, dimensions or heads, or less memory (chapter: efficient).
+r"""Attention with fewer pairs, keys or heads, or with less memory (chapter: efficient).
 
-Most of these families are in the survey of Tay et al. (2020), each here a small function: a mask
-that leaves pairs out (Longformer, BigBird), buckets of similar tokens (Reformer), fewer keys
+Tay et al. (2020) survey most of these families. Here each is a small function: a mask that
+leaves pairs out (Longformer, BigBird), buckets of similar tokens (Reformer), fewer keys
 (Linformer, Nystroem), random features (Performer), heads that share keys and values, and exact
 attention block by block (FlashAttention):
 

@@ -15,9 +15,10 @@ def online_softmax_update(
     scores: Float[Tensor, "*batch n block"],
     v: Float[Tensor, "*#batch block d_v"],
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The largest score, the sum of exponentials, and that of values, with one more block of keys.
+    """The largest score and the sums of exponentials and of values, one block later.
 
-    Source: Milakov & Gimelshein (2018), algorithm 3, for the first two; Rabe & Staats (2021).
+    Source: Milakov & Gimelshein (2018), algorithm 3, for the first two; with the
+    values, Rabe & Staats (2021).
     """
     # the maximum cancels in the end, so it needs no gradient
     new = torch.maximum(mu, scores.detach().amax(dim=-1, keepdim=True))
@@ -36,8 +37,9 @@ def flash_attention(
 ) -> Float[Tensor, "*batch n d_v"]:
     """Attention, exactly, from the scores of one block of queries and keys at a time.
 
-    If causal, the queries are the last of the positions, and blocks of later keys are left out.
-    Source: Dao et al. (2022); in this order, and with one division at the end: Dao (2023).
+    If causal, the queries are the last of the positions, and blocks of later keys
+    are left out. Source: Dao et al. (2022); in this order, and with one division at
+    the end, Dao (2023).
     """
     require_tokens(q, k)
     n, m, d_v = q.shape[-2], k.shape[-2], v.shape[-1]

@@ -1,4 +1,4 @@
-"""Heads that share their keys and values in groups, and the cache that this makes smaller."""
+"""Groups of heads that share their keys and values, and so need a smaller cache."""
 
 import torch
 from jaxtyping import Bool, Float
@@ -15,7 +15,7 @@ def grouped_query_attention(
     v: Float[Tensor, "*batch groups m d_v"],
     mask: Bool[Tensor, "*#batch_heads #n #m"] | None = None,
 ) -> Float[Tensor, "*batch heads n d_v"]:
-    """Attention in which neighbouring heads share their keys and values; in one group, all do.
+    """Attention in which neighbouring heads share keys and values in groups.
 
     Source: Ainslie et al. (2023), section 2.2; one group: Shazeer (2019), section 3.
     """
@@ -23,7 +23,7 @@ def grouped_query_attention(
     if not groups or heads % groups:
         raise ValueError(f"heads={heads} is not a multiple of groups={groups}")
     require_tokens(q, k)
-    # to keys that they share, the queries of another head are only more queries
+    # heads that share keys: their queries can stand in one long row
     more = q.unflatten(-3, (groups, -1)).flatten(-3, -2)
     mask = None if mask is None else mask_of_groups(q, k, mask)
     return attention(more, k, v, mask).unflatten(-2, (-1, n)).flatten(-4, -3)
@@ -41,7 +41,7 @@ def mask_of_groups(
 
 
 def cache_bytes(n: int, layers: int, groups: int, d: int, dtype: torch.dtype) -> int:
-    """What the keys and values of n tokens take in all layers: a key and a value for each group.
+    """The bytes of the keys and values of n tokens, in all groups of all layers.
 
     Source: Shazeer (2019), section 3.
     """

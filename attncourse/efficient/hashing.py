@@ -16,7 +16,7 @@ from attncourse.shapes import require_tokens, shaped
 def lsh_buckets(
     x: Float[Tensor, "*batch n d"], rotations: Float[Tensor, "rounds d half"]
 ) -> Int[Tensor, "*batch rounds n"]:
-    """The bucket of each token in each round: which entry of x R, or its opposite, is largest.
+    """The bucket of each token in each round: the largest entry of x R and -x R.
 
     Source: Kitaev et al. (2020), section 2.
     """
@@ -32,10 +32,11 @@ def lsh_attention(
     rounds: int,
     generator: torch.Generator,
 ) -> Float[Tensor, "*batch n d_v"]:
-    """Attention of each token to those in its bucket, in any round; keys are queries of length 1.
+    """Attention to those that share a bucket in any round; keys are queries of norm 1.
 
-    Sorted by bucket, tokens see their chunk and the one before. A token attends to itself only
-    where it sees no other. Source: Kitaev et al. (2020), section 2 and appendix A.
+    Sorted by bucket, tokens see their chunk and the one before. A token attends to
+    itself only where it sees no other.
+    Source: Kitaev et al. (2020), section 2 and appendix A.
     """
     require_tokens(q, q)
     n, d = q.shape[-2:]
@@ -49,13 +50,14 @@ def lsh_attention(
     queries, keys = sorted_chunks(order, size)
     allowed, times = collisions(bucket, rank // size, queries, keys)
     z, total = attend_in_chunks(q, v, queries, keys, allowed, times)
-    # back from the order of the buckets to that of the tokens, where the rounds are combined
-    z, total = (y.flatten(-3, -2).take_along_dim(rank[..., None], dim=-2) for y in (z, total))
+    # the rounds are combined in the order of the tokens
+    back = rank[..., None]
+    z, total = (y.flatten(-3, -2).take_along_dim(back, dim=-2) for y in (z, total))
     return (total.softmax(dim=-3) * z).sum(dim=-3)
 
 
 def sorted_chunks(order: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    """The queries of each chunk of sorted tokens, and its keys: its own and the chunk's before it.
+    """The queries of each chunk of sorted tokens, and its keys: its own and those before it.
 
     -1 stands for no token: in the chunk before the first, and at the end of the last.
     """
@@ -83,7 +85,7 @@ def attend_in_chunks(
     """For each query of each chunk, its output and the logarithm of its sum of exponentials."""
     x = q[..., None, :, :]
     scores = batched_gather(x, queries) @ batched_gather(normalize(x, dim=-1), keys).mT
-    # what a query sees in several rounds shall count once
+    # a key that a query sees in several rounds counts once
     scores = scores / q.shape[-1] ** 0.5 - times.to(scores).log()
     scores = scores.masked_fill(queries[..., None] == keys[..., None, :], -1e5)
     total = scores.masked_fill(~allowed, -torch.inf).logsumexp(dim=-1, keepdim=True)

@@ -1,4 +1,4 @@
-"""Attention to fewer keys: mixtures (Linformer), or means of segments (Nystroem)."""
+"""Attention to fewer keys: to mixtures (Linformer), or by landmarks (Nystroem)."""
 
 import torch
 from jaxtyping import Float
@@ -32,9 +32,9 @@ def nystrom_attention(
     landmarks: int,
     steps: int = 6,
 ) -> Float[Tensor, "*batch n d_v"]:
-    """Weights from those between the tokens and a few landmarks, the means of segments.
+    """Attention whose weights are estimated from landmarks, the means of segments.
 
-    The paper adds a convolution of the values to the output; not here.
+    The paper also adds a convolution of the values to the output.
     Source: Xiong et al. (2021).
     """
     require_tokens(q, k)
@@ -51,15 +51,16 @@ def nystrom_attention(
 def segment_means(
     x: Float[Tensor, "*batch n d"], segments: int
 ) -> Float[Tensor, "*batch segments d"]:
-    """The mean of each of so many stretches of tokens, whose lengths differ by at most 1."""
+    """The means of so many segments of tokens, whose lengths differ by at most 1."""
     return torch.stack([part.mean(-2) for part in x.tensor_split(segments, dim=-2)], dim=-2)
 
 
 @shaped
 def iterative_pinv(a: Float[Tensor, "*batch r r"], steps: int = 6) -> Float[Tensor, "*batch r r"]:
-    """The pseudo-inverse, by matrix products alone; each step cubes what is missing.
+    """The pseudo-inverse, from products alone; each step cubes what is missing.
 
-    Many more steps than it takes bring back rounding, enlarged. Source: Xiong et al. (2021).
+    Many more steps than are needed enlarge the rounding again.
+    Source: Razavi et al. (2014), as Xiong et al. (2021) use it.
     """
     columns, rows = (a.abs().sum(dim).amax(-1)[..., None, None] for dim in (-2, -1))
     y, one = a.mT / (columns * rows), torch.eye(a.shape[-1], dtype=a.dtype, device=a.device)

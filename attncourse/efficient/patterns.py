@@ -1,4 +1,4 @@
-"""Patterns that leave pairs out by their places: a window, global tokens, and some at random."""
+"""Patterns that leave pairs out by position: a window, global tokens, and keys at random."""
 
 from collections.abc import Sequence
 
@@ -13,13 +13,14 @@ def longformer_mask(
     global_tokens: Sequence[int] = (),
     device: torch.device | str | None = None,
 ) -> Bool[Tensor, "n n"]:
-    """True in a window of `width` keys around the query, and in each global token's row and column.
+    """True in a window of `width` keys, and in the rows and columns of global tokens.
 
-    The paper gives global tokens projections of their own, and dilates some windows; not here.
+    In the paper, global tokens also have projections of their own, and some windows
+    have gaps.
     Source: Beltagy et al. (2020), section 3.1.
     """
     if n < 1 or width < 1 or width % 2 == 0:
-        raise ValueError(f"n={n} must be at least 1, and width={width} odd: as far on both sides")
+        raise ValueError(f"n={n} must be at least 1, and width={width} odd: as many on each side")
     if not all(0 <= token < n for token in global_tokens):
         raise ValueError(f"global_tokens={list(global_tokens)} must lie between 0 and n-1={n - 1}")
     position = torch.arange(n, device=device)
@@ -36,9 +37,9 @@ def bigbird_mask(
     random: int,
     generator: torch.Generator,
 ) -> Bool[Tensor, "n n"]:
-    """A Longformer mask, and for each query `random` keys more, drawn from those still left out.
+    """A Longformer mask with `random` more keys for each query, drawn from the rest.
 
-    The paper draws whole blocks of keys; here a block is one key.
+    The paper draws whole blocks of keys; here they are drawn one by one.
     Source: Zaheer et al. (2020), section 2.
     """
     if not 0 <= random <= n:

@@ -1,4 +1,4 @@
-"""Random features whose dot products are exponentials of scores on average (Performer).
+"""Random features, whose dot products are on average exponentials of scores (Performer).
 
 Source: Choromanski et al. (2021).
 """
@@ -15,7 +15,7 @@ from attncourse.shapes import require_tokens, shaped
 def orthogonal_random_matrix(
     rows: int, d: int, generator: torch.Generator
 ) -> Float[Tensor, "rows d"]:
-    """Vectors, each normal with variance 1, of which every d in a row are orthogonal.
+    """Normal vectors of variance 1, in sets of d that are orthogonal to each other.
 
     Source: Choromanski et al. (2021), section 2.4.
     """
@@ -24,7 +24,7 @@ def orthogonal_random_matrix(
     shape = (2, -(-rows // d), d, d)
     square, other = torch.randn(shape, generator=generator, device=generator.device)
     turned, triangle = torch.linalg.qr(square)
-    # with these signs, every rotation is as likely as every other
+    # with these signs, all rotations are equally likely
     turned = turned * triangle.diagonal(dim1=-2, dim2=-1).sign()[..., None, :]
     return (turned * other.norm(dim=-1, keepdim=True)).flatten(0, 1)[:rows]
 
@@ -33,7 +33,7 @@ def orthogonal_random_matrix(
 def log_positive_features(
     x: Float[Tensor, "*batch n d"], w: Float[Tensor, "r d"]
 ) -> Float[Tensor, "*batch n r"]:
-    r"""Logarithms of positive features, whose dot product is $e^{q \cdot k / \sqrt d}$ on average.
+    r"""Logarithms of features whose product is $e^{q \cdot k / \sqrt d}$ on average.
 
     Source: Choromanski et al. (2021), lemma 1.
     """
@@ -49,14 +49,14 @@ def performer_attention(
     v: Float[Tensor, "*batch m d_v"],
     w: Float[Tensor, "r d"],
 ) -> Float[Tensor, "*batch n d_v"]:
-    """Each feature takes its mean of the values, and each query takes a mean of the features.
+    """Each feature takes a mean of the values, and each query a mean of these.
 
-    The ratio of the paper's two sums, as two softmaxes, in which no exponential is too large.
+    This is the ratio of the paper's two sums, as two softmaxes that cannot overflow.
     Source: Choromanski et al. (2021), eq. 4 and lemma 1.
     """
     require_tokens(q, k)
     if len(w) < 1:
-        raise ValueError(f"w={tuple(w.shape)} has no row: it takes at least 1 feature")
+        raise ValueError(f"w={tuple(w.shape)} has no rows: it needs at least 1 feature")
     of_q, of_k = log_positive_features(q, w), log_positive_features(k, w)
     means = of_k.softmax(dim=-2).mT @ v
     return (of_q + of_k.logsumexp(dim=-2, keepdim=True)).softmax(dim=-1) @ means

@@ -18,11 +18,10 @@ exercise = Exercise(
     hints=(
         "Ask the code for x and for -x. Which buckets do they get, and which buckets does no "
         "vector ever get?",
-        "Each column of `rotations` is a direction, and so is its opposite: that makes b "
-        "directions, numbered with the columns first and their opposites after them. A vector "
-        "belongs to the direction with which its product is the largest, not the largest but for "
-        "the sign.",
-        "torch.cat([p, -p], dim=-1), with p = x @ rotations, has the products with all b "
+        "Each column of `rotations` is a direction, and so is its opposite. That makes b "
+        "directions, and the columns are numbered before their opposites. A vector belongs to "
+        "the direction with which its product is largest, not largest in absolute value.",
+        "With p = x @ rotations, torch.cat([p, -p], dim=-1) holds the products with all b "
         "directions, in the order of their numbers",
     ),
     differentiable=False,

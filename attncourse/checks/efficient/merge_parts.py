@@ -15,13 +15,14 @@ exercise = Exercise(
     minutes=30,
     points=20,
     hints=(
-        "exp(log_sum) is what a part's softmax divided by. Undo both divisions, add up, and divide "
-        "once by the sum of the two; then do it so that nothing overflows.",
-        "A part's share of the result is exp(its log_sum - the log of the sum of both "
-        "exponentials). torch.logaddexp is that logarithm, and does not overflow. Give the share "
-        "an axis for the width. Where both parts have no key, -inf less -inf is NaN.",
-        "total = torch.logaddexp(log_sum_a, log_sum_b); (log_sum_a - total).exp() is the share of "
-        "a, and the total to subtract is total.where(total > -torch.inf, 0.0)",
+        "exp(log_sum) is what the softmax of a part divided by. Undo both divisions, add, and "
+        "divide once by the sum of the two; then do this in such a way that nothing "
+        "overflows.",
+        "A part's share of the result is exp(its log_sum - the logarithm of the sum of both "
+        "exponentials). torch.logaddexp is that logarithm, and it does not overflow. Give the "
+        "share an axis for the width. Where both parts have no key, -inf minus -inf is NaN.",
+        "total = torch.logaddexp(log_sum_a, log_sum_b); (log_sum_a - total).exp() is the "
+        "share of a, and the total to subtract is total.where(total > -torch.inf, 0.0)",
     ),
     # where there is no key on either side, right answers have different gradients
     differentiable=False,

@@ -15,13 +15,14 @@ exercise = Exercise(
     minutes=20,
     points=15,
     hints=(
-        "Work with x' = x / d^(1/4) from the start: it stands in both places. Then one product "
-        "with all rows of w, one number for each token to take away, exp, and a root of r.",
-        "x' @ w.T is (..., n, r). Half the squared length of x' is one number for each token: keep "
-        "its axis, so that it broadcasts over the r features. Subtract before you take exp; two "
-        "exponentials overflow one by one.",
-        "x = x / x.shape[-1] ** 0.25, and x.square().sum(-1, keepdim=True) / 2 is the number to "
-        "take away; r is w.shape[0]",
+        "Work with x' = x / d^(1/4) from the start, because it occurs twice. Then you need "
+        "one product with all rows of w, one number per token to subtract, exp, and a root of "
+        "r.",
+        "x' @ w.T is (..., n, r). Half the squared norm of x' is one number per token; keep "
+        "its axis, so that it broadcasts over the r features. Subtract before you take exp, "
+        "because two separate exponentials overflow.",
+        "x = x / x.shape[-1] ** 0.25, and x.square().sum(-1, keepdim=True) / 2 is the number "
+        "to subtract; r is w.shape[0]",
     ),
     usual_hints={"loops": LOOP},
 )

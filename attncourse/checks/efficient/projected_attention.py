@@ -16,10 +16,10 @@ exercise = Exercise(
     minutes=10,
     points=10,
     hints=(
-        "e takes m keys and makes r of them. What is left is the attention you know, with r keys "
-        "and r values.",
-        "A product with an (r, m) matrix on the left mixes the rows of what stands on its right. "
-        "Do that first: once n x m scores exist, nothing has been saved.",
+        "e takes m keys and makes r of them. What remains is the attention that you know, "
+        "with r keys and r values.",
+        "A product with an (r, m) matrix on the left mixes the rows of the matrix on its "
+        "right. Do this first, because once n x m scores exist, nothing has been saved.",
         "e @ k is (..., r, d_k) and f @ v is (..., r, d_v); divide by the root of d_k, not of r",
     ),
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},

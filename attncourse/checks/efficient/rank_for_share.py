@@ -15,13 +15,13 @@ exercise = Exercise(
     minutes=20,
     points=15,
     hints=(
-        "torch.linalg.svdvals gives the singular values, the largest first. What do the first r of "
-        "them hold, for every r at once?",
-        "A running sum of the squares says what the first 1, 2, 3 ... hold. Count those that are "
-        "still below share times the sum of all: one more is enough. A matrix of zeros has nothing "
-        "to hold, and needs none.",
-        "held = svdvals(weights).square().cumsum(-1) and (held < share * held[..., -1:]).sum(-1) "
-        "is one too few, but for a matrix of zeros",
+        "torch.linalg.svdvals gives the singular values, the largest first. What share do the "
+        "first r of them hold, for every r at once?",
+        "A running sum of the squares says what the first 1, 2, 3 ... hold. Count the sums "
+        "that are still below share times the sum of all: you need one more than that. A "
+        "matrix of zeros has nothing to hold, and needs none.",
+        "With held = svdvals(weights).square().cumsum(-1), the count (held < share * "
+        "held[..., -1:]).sum(-1) is one too few, except for a matrix of zeros",
     ),
     differentiable=False,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},

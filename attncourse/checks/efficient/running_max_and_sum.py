@@ -16,13 +16,14 @@ exercise = Exercise(
     minutes=30,
     points=20,
     hints=(
-        "Go from block to block and keep two numbers for each row. When the maximum grows, the sum "
-        "so far was made with the old one: by which factor is it too large?",
-        "Begin with a maximum of -inf and a sum of 0. For each block, take the new maximum first. "
-        "Then bring the old sum to it, and add the block's exponentials, made with it as well. A "
-        "list of each, stacked on the last axis, is the result.",
-        "total = total * (old - top).exp() + (part - top[..., None]).exp().sum(-1), for part in "
-        "scores.split(block, dim=-1), with top = torch.maximum(old, part.amax(-1))",
+        "Go from block to block and keep two numbers for each row. When the maximum grows, "
+        "the sum so far was made with the old maximum: by which factor is it too large?",
+        "Begin with a maximum of -inf and a sum of 0. In each block, find the new maximum "
+        "first. Then multiply the old sum by the factor that brings it to the new maximum, "
+        "and add the exponentials of the block, made with the new maximum as well. Keep a "
+        "list of each, and stack it on the last axis.",
+        "total = total * (old - top).exp() + (part - top[..., None]).exp().sum(-1), for part "
+        "in scores.split(block, dim=-1), with top = torch.maximum(old, part.amax(-1))",
     ),
     differentiable=False,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},

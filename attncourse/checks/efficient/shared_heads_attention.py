@@ -19,13 +19,13 @@ exercise = Exercise(
     minutes=20,
     points=15,
     hints=(
-        "Either give every head its keys and values, so that the chapter on dot products can do "
-        "the rest, or give the groups an axis of their own and let them broadcast.",
-        "Heads of one group stand next to each other, so each group of keys comes h / g times in a "
-        "row, along the axis third from the end: repeat_interleave does that, repeat does "
-        "something else. A mask then fits as it is.",
-        "k.repeat_interleave(q.shape[-3] // k.shape[-3], dim=-3) has a head of keys for each head "
-        "of queries; the values need the same",
+        "Either give every head its keys and values, so that the chapter on dot products can "
+        "do the rest, or give the groups an axis of their own and let them broadcast.",
+        "The heads of a group are next to each other, so the keys of each group have to come "
+        "h / g times in a row, along the third axis from the end. repeat_interleave does "
+        "that; repeat does something else. The mask then fits as it is.",
+        "k.repeat_interleave(q.shape[-3] // k.shape[-3], dim=-3) has keys for each head of "
+        "queries; the values need the same",
     ),
     usual_hints={"loops": LOOP, "axes_from_the_front": FRONT},
 )

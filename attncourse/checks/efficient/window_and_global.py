@@ -15,13 +15,14 @@ exercise = Exercise(
     minutes=15,
     points=10,
     hints=(
-        "There are three reasons to be allowed: the key is near, the query is a listed token, or "
-        "the key is one. Any of them is enough.",
-        "Number the positions once. The distance of key and query, compared with width // 2, is "
-        "the window. A list serves as an index: it picks all of its rows of a mask at once, and "
-        "likewise all of its columns.",
-        "With i = torch.arange(n, device=device) the window is (i - i[:, None]).abs() <= width // "
-        "2; assign True to its rows [global_tokens] and to its columns [:, global_tokens]",
+        "A query may attend to a key for one of three reasons: the key is near, the query is "
+        "a listed token, or the key is a listed token. Any one of them is enough.",
+        "Number the positions once. The window is the distance of key and query, compared "
+        "with width // 2. A list can serve as an index: it picks all of its rows of a mask at "
+        "once, and likewise all of its columns.",
+        "With i = torch.arange(n, device=device) the window is (i - i[:, None]).abs() <= "
+        "width // 2; assign True to its rows [global_tokens] and to its columns [:, "
+        "global_tokens]",
     ),
     differentiable=False,
     usual_hints={"loops": LOOP},

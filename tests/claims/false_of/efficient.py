@@ -2,7 +2,8 @@
 
 import torch
 
-from attncourse.claims.efficient import smooth
+from attncourse.claims.efficient.approximate import smooth
+from attncourse.claims.efficient.exact import rounded
 from attncourse.dot_product import attention, attention_weights
 from attncourse.efficient import (
     longformer_mask,
@@ -51,7 +52,7 @@ def independent(rows, d, g):
     return torch.randn(rows, d, generator=g)
 
 
-def without_the_length(x, w):
+def without_the_norm(x, w):
     """The features lack what makes them right on average."""
     return x / x.shape[-1] ** 0.25 @ w.mT
 
@@ -64,36 +65,54 @@ def newton(a, steps=6):
     return z
 
 
+def unscaled(q, k, v):
+    return (q @ k.mT).softmax(dim=-1) @ v
+
+
+EXACT = "attncourse.claims.efficient.exact."
+APPROXIMATE = "attncourse.claims.efficient.approximate."
 FALSE_OF = {
-    "blocks_are_exact": ("flash_attention", block_without_a_sum),
-    "blocks_come_in_any_order": ("online_softmax_update", without_the_factor),
+    "blocks_are_exact": (EXACT + "flash_attention", block_without_a_sum),
+    "blocks_come_in_any_order": (EXACT + "online_softmax_update", without_the_factor),
     "blocks_save_memory_not_operations": (
-        "flash_attention", lambda q, k, v, causal=False: attention(q, k, v),
+        EXACT + "flash_attention", lambda q, k, v, causal=False: attention(q, k, v),
     ),
-    "sharing_saves_bytes_not_operations": ("grouped_query_attention", interleaved),
-    "pairs_grow_with_the_length": ("longformer_mask", twice_as_wide),
-    "few_layers_reach_everything": ("longformer_mask", without_global),
+    # repeated keys are read as often as keys of their own
+    "decoding_waits_for_the_memory": (EXACT + "grouped_query_attention", interleaved),
+    "sharing_saves_bytes_not_operations": (EXACT + "grouped_query_attention", interleaved),
+    "a_latent_serves_all_heads": (EXACT + "grouped_query_attention", unscaled),
+    "four_bits_want_a_scale_per_channel": (
+        EXACT + "rounded", lambda x, bits, dim: rounded(x, bits, -1),
+    ),
+    "pairs_grow_with_the_length": (APPROXIMATE + "longformer_mask", twice_as_wide),
+    "few_layers_reach_everything": (APPROXIMATE + "longformer_mask", without_global),
+    "more_rounds_come_closer": (
+        APPROXIMATE + "lsh_attention",
+        lambda q, v, buckets, rounds, g: lsh_attention(q, v, buckets, 1, g),
+    ),
     "low_rank_is_a_matter_of_scores": (
-        "attention_weights", lambda q, k: attention_weights(0 * q, k),
-    ),
-    "low_rank_is_not_enough": (
-        "linformer_attention", lambda q, k, v, e, f: attention(q, k, v),
+        APPROXIMATE + "attention_weights", lambda q, k: attention_weights(q / 4, k),
     ),
     "mixtures_and_landmarks_come_closer": (
-        "nystrom_attention", lambda q, k, v, r, steps: nystrom_attention(q, k, v, 8, steps),
+        APPROXIMATE + "nystrom_attention",
+        lambda q, k, v, r, steps: nystrom_attention(q, k, v, 8, steps),
     ),
-    "each_step_cubes_what_is_missing": ("iterative_pinv", newton),
+    "low_rank_is_not_enough": [
+        (APPROXIMATE + "linformer_attention", lambda q, k, v, e, f: attention(q, k, v)),
+        (APPROXIMATE + "nystrom_attention", lambda q, k, v, r: attention(q, k, v)),
+    ],
+    "each_step_cubes_what_is_missing": (APPROXIMATE + "iterative_pinv", newton),
     "features_are_right_on_average": [
-        ("orthogonal_random_matrix", without_signs),
-        ("orthogonal_random_matrix", independent),
-        ("log_positive_features", without_the_length),
+        (APPROXIMATE + "orthogonal_random_matrix", without_signs),
+        (APPROXIMATE + "orthogonal_random_matrix", independent),
+        (APPROXIMATE + "log_positive_features", without_the_norm),
     ],
     # nothing draws such features well: what makes the claim false is small scores
-    "large_scores_need_more_features": ("smooth", lambda g, n, d, strength: smooth(g, n, d, 1)),
-    "more_rounds_come_closer": (
-        "lsh_attention", lambda q, v, buckets, rounds, g: lsh_attention(q, v, buckets, 1, g),
+    "large_scores_need_more_features": (
+        APPROXIMATE + "smooth", lambda g, n, d, strength: smooth(g, n, d, 1),
     ),
     "none_is_best_for_all": (
-        "longformer_mask", lambda n, width, tokens, device: torch.ones(n, n, dtype=torch.bool),
+        APPROXIMATE + "longformer_mask",
+        lambda n, width, tokens, device: torch.ones(n, n, dtype=torch.bool),
     ),
-}  # fmt: skip  # fmt: skip
+}  # fmt: skip
