@@ -45,9 +45,10 @@ class Expected:
 
 def number(value: float, digits: int = 3) -> str:
     """A number as people write it: 32768, 0.104, 7.63 · 10⁻⁶."""
-    if math.isfinite(value) and (value == round(value) or abs(value) >= 10**digits):
-        return str(round(value))
-    mantissa, _, power = f"{value:.{digits}g}".partition("e")
+    # 999.6 has three digits only as 1 · 10³
+    if math.isfinite(value) and (value == round(value) or abs(value) >= 10**digits - 0.5):
+        return str(round(value)).replace("-", "−")
+    mantissa, _, power = f"{value:.{digits}g}".replace("-", "−", value < 0).partition("e")
     return f"{mantissa} · 10{str(int(power)).translate(RAISED)}" if power else mantissa
 
 
@@ -56,7 +57,7 @@ def expected(text: str, name: str, **bounds) -> Expected:
 
 
 def exactly(value: float, name: str = "") -> Expected:
-    return expected(f"exactly {number(value)}", name, low=value, high=value)
+    return expected(f"exactly {number(value, 9)}", name, low=value, high=value)
 
 
 def at_most(bound: float, name: str = "") -> Expected:
