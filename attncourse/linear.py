@@ -190,6 +190,35 @@ def linear_attention(
     return safe_divide(phi_q @ S, phi_q @ z[..., None])
 
 
+@shaped
+def gated_write(
+    S: Float[Tensor, "*batch d e"],
+    k: Float[Tensor, "*batch d"],
+    v: Float[Tensor, "*batch e"],
+    gate: Float[Tensor, "*#batch #d"],
+) -> Float[Tensor, "*batch d e"]:
+    """The state after a token that first fades it, each row by its gate, and then adds to it.
+
+    Source: Yang et al. (2024), gated linear attention; one gate for all rows: Dao and Gu (2024).
+    """
+    return gate[..., :, None] * S + k[..., :, None] * v[..., None, :]
+
+
+@shaped
+def delta_write(
+    S: Float[Tensor, "*batch d e"],
+    k: Float[Tensor, "*batch d"],
+    v: Float[Tensor, "*batch e"],
+    beta: Float[Tensor, "*#batch"],
+) -> Float[Tensor, "*batch d e"]:
+    """The state after a token that corrects what its key recalls by a share beta of the error.
+
+    Keys have norm 1. Source: Schlag et al. (2021).
+    """
+    error = v - (k[..., None, :] @ S).squeeze(-2)
+    return S + beta[..., None, None] * k[..., :, None] * error[..., None, :]
+
+
 def broadcast_batch(*tensors: Tensor) -> Iterator[Tensor]:
     """The tensors with the leading axes that they have together."""
     batch = torch.broadcast_shapes(*(x.shape[:-2] for x in tensors))

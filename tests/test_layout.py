@@ -134,7 +134,7 @@ def objection(place: tuple[str, ...], name: str, chapters: list[str]) -> str:
         case ("kernels", slug) if slug in chapters:
             known = chapters[: chapters.index(slug)]
             why = "a kernel is compared with what its chapter teaches: it may not call that"
-        case ("claims", slug) if slug in chapters:
+        case ("claims", slug, *_) if slug in chapters:
             known = chapters[: chapters.index(slug) + 1]
             why = "a claim measures its own chapter and earlier ones: move it to the later chapter"
         case ("checks", slug, *_) if slug in chapters:
