@@ -7,9 +7,7 @@ from attncourse import device
 from attncourse.cost import count
 from attncourse.dot_product import attention, causal_mask, padding_mask
 from attncourse.linear import (
-    delta_write,
     feature_map,
-    gated_write,
     linear_attention,
     linear_attention_chunkwise,
     linear_attention_cumsum,
@@ -380,30 +378,3 @@ def test_what_does_not_fit_is_refused_with_the_numbers(inputs):
 def test_softmax_attention_is_another_function(inputs):
     q, k, v = inputs((), 7)
     assert not torch.allclose(linear_attention(q, k, v), attention(q, k, v))
-
-
-@pytest.mark.parametrize("leading", LEADING)
-def test_gates_of_one_write_the_plain_sum(leading, normal):
-    k, v = normal(*leading, 5, 3), normal(*leading, 5, 4)
-    S = normal(*leading, 3, 4)
-    want = S + k.mT @ v
-    for token in zip(k.unbind(-2), v.unbind(-2), strict=True):
-        S = gated_write(S, *token, gate=k.new_ones(1))
-    torch.testing.assert_close(S, want)
-
-
-@pytest.mark.parametrize("leading", LEADING)
-def test_the_delta_rule_is_a_step_of_gradient_descent(leading, normal):
-    S, k, v = normal(*leading, 3, 4).requires_grad_(), normal(*leading, 3), normal(*leading, 4)
-    beta = normal(*leading).sigmoid()
-    loss = (((S.mT @ k[..., None]).squeeze(-1) - v) ** 2).sum() / 2
-    (slope,) = torch.autograd.grad(loss, S)
-    torch.testing.assert_close(delta_write(S, k, v, beta), S - beta[..., None, None] * slope)
-
-
-def test_the_delta_rule_leaves_what_orthogonal_keys_recall(normal):
-    k, v = torch.linalg.qr(normal(4, 4)).Q, normal(4, 3)
-    S = v.new_zeros(4, 3)
-    for token in zip(k, v, strict=True):
-        S = delta_write(S, *token, beta=k.new_ones(()))
-    torch.testing.assert_close(k @ S, v)
