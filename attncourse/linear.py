@@ -48,7 +48,7 @@ def linear_attention_parallel(
     mask: Bool[Tensor, "*#batch #n #m"] | None = None,
     feature_map: Callable[[Tensor], Tensor] = feature_map,
 ) -> Float[Tensor, "*batch n e"]:
-    """For each query, the mean of the values under products of features, all n x m written out.
+    """For each query, the mean of the values, with all n x m weights written out.
 
     The specification of the other forms. Source: Katharopoulos et al. (2020), eq. 4 and 8.
     """
@@ -69,7 +69,7 @@ def linear_attention_cumsum(
     v: Float[Tensor, "*batch n e"],
     feature_map: Callable[[Tensor], Tensor] = feature_map,
 ) -> Float[Tensor, "*batch n e"]:
-    """Causal linear attention, from every token's two sums at once: n x features x e numbers.
+    """Causal linear attention from all sums at once: n x features x e numbers.
 
     Source: Katharopoulos et al. (2020), eq. 9-12.
     """
@@ -88,7 +88,7 @@ def linear_attention_state(
     mask: Bool[Tensor, "*#batch 1 m"] | None = None,
     feature_map: Callable[[Tensor], Tensor] = feature_map,
 ) -> tuple[Float[Tensor, "*batch features e"], Float[Tensor, "*batch features"]]:
-    """What any later query needs to know of these keys and values: S and z, of a fixed size.
+    """What any later query needs to know of keys and values: S and z, of a fixed size.
 
     No keys give the state to begin with. A mask leaves keys out. Both are float32 at least.
     Source: Katharopoulos et al. (2020), eq. 10 and 11.
@@ -124,7 +124,7 @@ def linear_attention_recurrent(
     v: Float[Tensor, "*batch n e"],
     feature_map: Callable[[Tensor], Tensor] = feature_map,
 ) -> Float[Tensor, "*batch n e"]:
-    """Causal linear attention as a recurrent network, whose state has one size at any length.
+    """Causal linear attention as a recurrent network, with a state of fixed size.
 
     With f features, it is f x e + f numbers. Source: Katharopoulos et al. (2020), eq. 16-20.
     """
@@ -146,7 +146,7 @@ def linear_attention_chunkwise(
     feature_map: Callable[[Tensor], Tensor] = feature_map,
     chunk: int = CHUNK,
 ) -> Float[Tensor, "*batch n e"]:
-    """Causal linear attention: parallel within a chunk of tokens, recurrent from chunk to chunk.
+    """Causal linear attention: parallel within a chunk, recurrent between chunks.
 
     Source: Sun et al. (2023), section 2.1, there for a state that decays.
     """
@@ -174,12 +174,12 @@ def linear_attention(
     mask: Bool[Tensor, "*#batch 1 m"] | None = None,
     feature_map: Callable[[Tensor], Tensor] = feature_map,
 ) -> Float[Tensor, "*batch n e"]:
-    """For each query, the mean of the values under products of features, in time that grows with n.
+    """For each query, the mean of the values, in time that grows with n and not n².
 
-    One state serves all queries; if causal, chunks of 128 tokens do, whose backward pass is written
-    by hand and has no gradient of its own. A mask leaves keys out for all queries; a query left
-    without any gets zeros. It computes in float32 at least.
-    Source: Katharopoulos et al. (2020), eq. 4-6; eq. 13-15 for gradients of a causal numerator.
+    Without `causal`, one state serves all queries. With it, the tokens are read in chunks
+    of 128, with a backward pass written by hand that cannot be differentiated again.
+    A mask leaves keys out for all queries; a query without any key gets zeros.
+    Source: Katharopoulos et al. (2020), eq. 4-6; eq. 13-15 for the gradients.
     """
     require_one_length(q, k, causal)
     if causal:
@@ -188,6 +188,35 @@ def linear_attention(
     S, z = linear_attention_state(k, v, mask, feature_map)
     phi_q = feature_map(q)
     return safe_divide(phi_q @ S, phi_q @ z[..., None])
+
+
+@shaped
+def gated_write(
+    S: Float[Tensor, "*batch d e"],
+    k: Float[Tensor, "*batch d"],
+    v: Float[Tensor, "*batch e"],
+    gate: Float[Tensor, "*#batch #d"],
+) -> Float[Tensor, "*batch d e"]:
+    """The state after a token: gates fade its rows, and then the token adds to it.
+
+    Source: Yang et al. (2024); one gate for all rows: Dao and Gu (2024).
+    """
+    return gate[..., :, None] * S + k[..., :, None] * v[..., None, :]
+
+
+@shaped
+def delta_write(
+    S: Float[Tensor, "*batch d e"],
+    k: Float[Tensor, "*batch d"],
+    v: Float[Tensor, "*batch e"],
+    beta: Float[Tensor, "*#batch"],
+) -> Float[Tensor, "*batch d e"]:
+    """The state after a token: beta is the share of its key's error that it corrects.
+
+    Keys have norm 1. Source: Schlag et al. (2021).
+    """
+    error = v - (k[..., None, :] @ S).squeeze(-2)
+    return S + beta[..., None, None] * k[..., :, None] * error[..., None, :]
 
 
 def broadcast_batch(*tensors: Tensor) -> Iterator[Tensor]:

@@ -21,7 +21,8 @@ exercise = Exercise(
         "Per token, attention takes n (d + e) products, and the recurrent form a number that does "
         "not depend on n: what it takes to write, to read, and to normalise. n is the least whole "
         "number for which the first is larger than the second, and not equal to it.",
-        "features * (2 * e + 1) // (d + e) is the largest n for which it is not yet cheaper",
+        "features * (2 * e + 1) // (d + e) is the largest n for which the recurrent form "
+        "is not yet cheaper",
     ),
     differentiable=False,
 )

@@ -16,11 +16,11 @@ exercise = Exercise(
     minutes=20,
     points=15,
     hints=(
-        "A mask hides the later keys from a sum over all. If you add the keys up one after "
+        "A mask hides the later keys from a sum over all keys. If you add keys one after "
         "another, there is nothing to hide: after token i, the sum holds the keys up to i.",
         "Each token brings an outer product of its key's features and its value, (..., n, d, e) "
         "in all. Their cumulative sum over the positions holds the state after every token; each "
-        "query meets its own. The normaliser is made in the same way of the features alone.",
+        "query meets its own. The normaliser is made in the same way from the features alone.",
         "(phi_k[..., :, None] * v[..., None, :]).cumsum(dim=-3) holds the states, and "
         "phi_k.cumsum(dim=-2) what the queries meet in the normaliser",
     ),

@@ -20,8 +20,8 @@ exercise = Exercise(
         "first token get, and what should it? Then count how often each token is in its sum.",
         "A token's sum has two parts: the chunks before its own, which are in the state, and the "
         "tokens of its own chunk up to itself, which are in the small matrix. While a chunk is "
-        "read, what may the state hold of it?",
-        "The lines that add to S and to z are right, and stand at the wrong place in the loop",
+        "being read, how much of it may the state hold?",
+        "The lines that add to S and to z are right, but they are in the wrong place in the loop",
     ),
     usual_hints={"loops": TOKENS},
 )

@@ -15,7 +15,7 @@ exercise = Exercise(
     minutes=30,
     points=20,
     hints=(
-        "What j wrote into the state has been multiplied with the decay once for every step since, "
+        "What j wrote into the state has been multiplied by the decay once for every step since, "
         "so i - j times. That is a number for each pair and head: a mask with numbers in it.",
         "Make the (n, n) table of i - j, set what is negative in it to 0 before the power is "
         "taken, raise each head's decay to it, and put zeros above the diagonal. The result, "

@@ -17,13 +17,13 @@ exercise = Exercise(
     minutes=10,
     points=10,
     hints=(
-        "What the state holds is two sums over the tokens so far. Which term does this token add "
-        "to each? And is it there already when the query reads?",
+        "The state holds two sums over the tokens so far. Which term does this token add to each? "
+        "And is this term already there when the query reads?",
         "The key's features and the value, as a column and a row, give the (d, e) matrix to add "
         "to S; the features alone are added to z. The query's features times the new S are e "
-        "numbers, their dot product with the new z is the one to divide by.",
-        "s + phi_k[..., :, None] * v[..., None, :] is the new S; a row phi_q[..., None, :] times "
-        "it has an axis of size 1 to take away: [..., 0, :]",
+        "numbers; their dot product with the new z is the number to divide them by.",
+        "s + phi_k[..., :, None] * v[..., None, :] is the new S; the row phi_q[..., None, :] times "
+        "the new S has an axis of size 1, which [..., 0, :] takes away",
     ),
     # three tensors come back, and a gradient is taken of one
     differentiable=False,

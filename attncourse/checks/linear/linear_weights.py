@@ -18,12 +18,13 @@ exercise = Exercise(
     points=10,
     hints=(
         "It is attention with another score: a product of features, which is positive, so nothing "
-        "has to be exponentiated. What a softmax does last is left to you: each row sums to 1.",
+        "has to be exponentiated. The last step of a softmax is left to you: each row "
+        "has to sum to 1.",
         "Take the features of q and of k, multiply every query's with every key's, and divide each "
         "row by its sum. In the causal form the later keys get weight 0, and they may not count in "
         "the sum either.",
         "phi(q) @ phi(k).mT is the matrix to start from, and torch.tril keeps what lies on and "
-        "below the diagonal: before the sum is taken",
+        "below the diagonal; use it before you take the sum",
     ),
     usual_hints={"loops": LOOP},
 )

@@ -17,10 +17,10 @@ exercise = Exercise(
     points=15,
     hints=(
         "Without a softmax, the output is a product of three matrices and a division. A product "
-        "of three can be taken from the right: what do keys and values make, when they meet first?",
+        "of three can be taken from the right: what is the product of keys and values alone?",
         "The keys' features, transposed, times the values give a (d, e) matrix; the sum of the "
-        "keys' features is a vector of width d. A query meets both: a row of e numbers, and the "
-        "one number to divide it by. A padded key is missing from both sums.",
+        "keys' features is a vector of width d. A query is multiplied by both: that gives e "
+        "numbers, and the one number to divide them by. A padded key is missing from both sums.",
         "phi_k.mT @ v and phi_k.sum(-2), once the features of padding are 0. Where the number to "
         "divide by is 0, divide by 1: torch.where before the division",
     ),

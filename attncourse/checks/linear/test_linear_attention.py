@@ -27,11 +27,11 @@ exercise = Exercise(
     hints=(
         "A fast form is compared with a slow one that is plainly right: write the weights out, as "
         "a matrix, and ask on which inputs a mistake would show. Both values of causal, several "
-        "leading axes, and lengths beyond a chunk each show something of their own.",
+        "leading axes, and lengths beyond a chunk each reveal mistakes of their own.",
         "In the test, make the features, the matrix of their products, the lower triangle when "
         "causal, rows that sum to 1, and the product with v. Compare shape, dtype and numbers, in "
         "float32 and float64, with fewer queries than keys, values of another width, with and "
-        "without a batch; and look whether q, k and v are still what they were.",
+        "without a batch; and check that q, k and v are still what they were.",
         "for batch, dtype in [((), torch.float64), ((2, 2), torch.float32)]: and in it, for both "
         "values of causal, before = [x.clone() for x in (q, k, v)]; "
         "got = linear_attention(q, k, v, causal=causal); one of the asserts is "

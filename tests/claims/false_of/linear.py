@@ -5,11 +5,14 @@ import torch
 from attncourse.dot_product import attention
 from attncourse.linear import (
     feature_map,
+    gated_write,
     linear_attention,
     linear_attention_parallel,
     linear_attention_state,
     linear_attention_step,
 )
+
+SHARED = "attncourse.claims.linear.shared"
 
 
 def read_before_update(q, k, v, feature_map=feature_map):
@@ -38,10 +41,21 @@ def in_16_bits(k, v, mask=None, feature_map=feature_map):
     return linear_attention_state(k, v, mask, feature_map)[0], total
 
 
-def one_for_each_128(k, v):
+def keeping_each_token(state, q, k, v):
     """A state that grows."""
-    S, z = linear_attention_state(k, v)
-    return S.expand(k.shape[-2] // 128, *S.shape), z
+    S, z = state
+    _, out = linear_attention_step((S[..., : k.shape[-1], :], z), q, k, v)
+    return (torch.cat([S, v[..., None, :]], dim=-2), z), out
+
+
+def faded_when_read(S, k, v, gate):
+    """The gate fades the new token as well."""
+    return gated_write(S + k[..., :, None] * v[..., None, :], 0 * k, v, gate)
+
+
+def without_error(S, k, v, beta):
+    """Adds the value itself, not what was missing."""
+    return gated_write(S, k, v, beta[..., None])
 
 
 FALSE_OF = {
@@ -50,14 +64,19 @@ FALSE_OF = {
     "weights_may_not_be_negative": ("linear_attention", without_total),
     "chunks_hold_no_large_tensor": ("linear_attention", all_pairs),
     "chunks_keep_the_least": ("linear_attention", all_pairs),
-    "a_token_costs_the_same_everywhere": ("linear_attention_state", one_for_each_128),
+    "a_token_costs_the_same_everywhere": ("linear_attention_step", keeping_each_token),
     "break_even_is_early": ("linear_attention", all_pairs),
     "the_past_is_a_sum": ("linear_attention_step", forgetting_step),
     "long_sums_need_more_than_16_bits": ("linear_attention_state", in_16_bits),
     "a_state_recalls_only_so_much": (
-        "linear_attention", lambda q, k, v, feature_map=None: attention(q, k, v)
+        f"{SHARED}.linear_attention", lambda q, k, v, feature_map=None: attention(q, k, v)
     ),
+    "positive_features_interfere": ("feature_map", lambda x: x),
+    "gates_are_a_mask": ("gated_write", faded_when_read),
+    "the_delta_rule_corrects": [
+        ("delta_write", without_error), (f"{SHARED}.delta_write", without_error)
+    ],
     "features_choose_the_similarity": (
         "taylor_features", lambda x: torch.cat([torch.ones_like(x[..., :1]), 2 * x], dim=-1)
     ),
-}  # fmt: skip  # fmt: skip
+}  # fmt: skip
