@@ -7,7 +7,7 @@ order. A module of this package holds the claims of the chapter of its name.
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from importlib import import_module
@@ -87,38 +87,25 @@ def about(value: float, within: float, name: str = "") -> Expected:
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured, by name: a number, or several of a kind, and what the claim expects.
+    """What was measured, by name: a number, or several of a kind, and what the claim expects."""
 
-    The form with a relation and a verdict of its own is that of chapters yet to be converted.
-    """
-
-    rows: dict
-    relation: str = ""
-    verdict: bool = True
+    rows: Mapping[str, tuple[float | list[float], Expected]]
 
     def __post_init__(self) -> None:
-        if not self.relation and len(self.rows) > MOST_ROWS:
+        if len(self.rows) > MOST_ROWS:
             raise ValueError(f"a claim has at most {MOST_ROWS} quantities, not {len(self.rows)}")
 
     @property
     def quantities(self) -> dict[str, float | list[float]]:
-        if self.relation:
-            return self.rows
         return {name: value for name, (value, _) in self.rows.items()}
 
     @property
     def holds(self) -> bool:
         """Whether every number is as expected."""
-        if self.relation:
-            return self.verdict
         return all(stated.allows(one) for value, stated in self.rows.values() for one in of(value))
 
     def told(self) -> Iterator[tuple[str, str, str]]:
         """Each quantity's name, its number or their range, and what is expected, with a mark."""
-        if self.relation:
-            yield from ((name, number(value, 4), "") for name, value in self.rows.items())
-            yield "stated", "", self.relation
-            return
         for name, (value, stated) in self.rows.items():
             ends = {stated.show(one): None for one in (min(of(value)), max(of(value)))}
             mark = "✓" if all(map(stated.allows, of(value))) else "✗"
