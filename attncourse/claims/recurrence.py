@@ -137,7 +137,7 @@ def a_state_is_a_bottleneck(g):
     "A path through causal convolutions of width 3 has $t/2$ steps, rounded up.",
     source=f"{VASWANI}, table 1 (maximum path length); the measurement is ours",
 )
-def ways_are_as_long_as_said(g):
+def paths_are_as_long_as_said(g):
     n, d = 12, 4
     x, (w_ih, w_hh, *_) = normal(g, n, d) * 0, first_weights(g, 1, d)
     zero, kernels = x.new_zeros(d), [normal(g, d, d, 3) for _ in range(n)]

@@ -15,11 +15,11 @@
     return `${digits} · 10${raised(Number(exponent))}`;
   };
   const tokens = distance === 1 ? "1 token" : `${distance} tokens`;
-  const way = count === 1 ? "1 step" : `${count} steps`;
+  const length = count === 1 ? "1 step" : `${count} steps`;
   return {
     cell: layers.map((_, i) => columns.map((t) => (show ? far(steps[i][t]) : left(shares[i][t])))),
     said: count < 0
-      ? `${layers[layer]}, ${tokens} back: there is no way from there, and no gradient.`
-      : `${layers[layer]}, ${tokens} back: the way has ${way}, and the gradient is ${exact()} times that at distance 1.`,
+      ? `${layers[layer]}, ${tokens} back: no path leads from there, so there is no gradient.`
+      : `${layers[layer]}, ${tokens} back: the path has ${length}, and the gradient is ${exact()} times that at distance 1.`,
   };
 }

@@ -1,4 +1,4 @@
-"""What is left of a gradient at each distance, and how long the way from there is, by layer.
+"""What is left of a gradient at each distance, and how long the path from there is, by layer.
 
 The numbers are measured before they come here: distances.js only picks them and puts them in words.
 """
@@ -25,10 +25,10 @@ def distances(
     *,
     alt: str,
 ) -> Interactive:
-    """For each layer the gradient at each distance, 0 first, and the steps on the way (-1: none).
+    """For each layer the gradient at each distance, 0 first, and the steps on its path (-1: none).
 
     The table has some of the distances, and the slider all from 1 on. Gradients are shares of that
-    at distance 1; the stronger the ground, the more is left, or the shorter is the way.
+    at distance 1; the stronger the ground, the more is left, or the shorter is the path.
     """
     sizes = {tuple(one.shape) for one in (*gradients.values(), *steps.values())}
     if len(sizes) != 1 or list(gradients) != list(steps):

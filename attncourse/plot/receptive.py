@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attncourse.plot.interactive import Choice, Interactive, Slider, columns, number, row
 
-KINDS = ("kernel or window", "spread kernel", "no window")
+KINDS = ("kernel or window", "dilated kernel", "no window")
 
 
 def receptive(
@@ -20,7 +20,7 @@ def receptive(
     """Which places of each layer lead to one output; the darker, the more of the paths lead there.
 
     Choose the kind of layer, its width, of which the first is shown first, and the output.
-    In layer l = 0, 1, ... of spread kernels, the taps are 2^l apart.
+    In layer l = 0, 1, ... of dilated kernels, the taps are 2^l apart.
     """
     if not widths or any(width < 1 or width % 2 == 0 for width in widths):
         raise ValueError(f"widths={list(widths)}: each must be odd, and at least 1")

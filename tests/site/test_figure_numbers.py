@@ -103,8 +103,8 @@ def receptive(layers, width, output):
 
     def connected(layer: int) -> torch.Tensor:
         """Which inputs of a layer lead to which of its outputs."""
-        spread = 2**layer if layers == 1 else 1
-        near = (apart % spread == 0) & (apart.abs() // spread <= width // 2)
+        dilation = 2**layer if layers == 1 else 1
+        near = (apart % dilation == 0) & (apart.abs() // dilation <= width // 2)
         return (near | (layers == 2)).double()
 
     paths = [torch.eye(9)[output].double()]
@@ -206,7 +206,7 @@ def distances(layer, distance, show):
     share, steps = shares[name][t], figures.STEPS[name][t].item()
     digits, _, exponent = f"{share:.1e}".partition("e")
     exact = shown(share) if share >= 0.1 else f"{digits} · 10{str(int(exponent)).translate(RAISED)}"
-    way = f"the way has {many(steps, 'step')}, and the gradient is {exact} times .*"
+    path = f"the path has {many(steps, 'step')}, and the gradient is {exact} times .*"
     cells = [
         (str(figures.STEPS[one][far].item()) if show else power(shares[one][far]))
         for one in figures.GRADIENTS
@@ -215,7 +215,7 @@ def distances(layer, distance, show):
     return {
         "cell": ["none" if cell == "-1" else cell for cell in cells],
         "said": f"{name}, {many(t, 'token')} back: "
-        + (way if steps >= 0 else r".*no way from there, and no gradient\."),
+        + (path if steps >= 0 else r".*no path leads from there, so there is no gradient\."),
     }
 
 

@@ -162,8 +162,8 @@ def said_of_recurrence(figure):
     assert 5 < (left("RNN", 4) / left("RNN", 64)) ** (1 / 20) < 15
     for distance, name in product((1, 4, 8, 16, 32, 64), ("LSTM, open", "attention")):
         assert 1 / 3 < left(name, distance) < 3, (name, distance)
-    assert "the way has 4 steps" in read(figure("distance"), layer=3, distance=7)["said"][0]
-    assert "no way from there" in read(figure("distance"), layer=3, distance=8)["said"][0]
+    assert "the path has 4 steps" in read(figure("distance"), layer=3, distance=7)["said"][0]
+    assert "no path leads from there" in read(figure("distance"), layer=3, distance=8)["said"][0]
     assert read(figure("distance"), show=1)["cell"][5::6] == ["64", "64", "64", "none", "1"]
 
 

@@ -55,7 +55,7 @@ FALSE_OF = {
     "both_equal_torch": ("lstm", ends_swapped),
     "one_word_at_two_places": ("rnn", forgetful),
     "a_state_is_a_bottleneck": ("rnn", forgetful),
-    "ways_are_as_long_as_said": ("rnn", with_a_skip),
+    "paths_are_as_long_as_said": ("rnn", with_a_skip),
     "gradients_over_distance": ("gradient_by_distance", of_the_first_output),
     "one_matrix_shrinks_or_explodes": ("rnn", with_a_skip),
     "the_forget_gate_carries_the_gradient": [("lstm", ends_swapped), ("gru", gates_swapped)],
