@@ -7,7 +7,7 @@ order. A module of this package holds the claims of the chapter of its name.
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib import import_module
@@ -89,14 +89,14 @@ def about(value: float, within: float, name: str = "") -> Expected:
 class Measured:
     """What was measured, by name: a number, or several of a kind, and what the claim expects."""
 
-    rows: Mapping[str, tuple[float | list[float], Expected]]
+    rows: Mapping[str, tuple[float | Sequence[float], Expected]]
 
     def __post_init__(self) -> None:
         if len(self.rows) > MOST_ROWS:
             raise ValueError(f"a claim has at most {MOST_ROWS} quantities, not {len(self.rows)}")
 
     @property
-    def quantities(self) -> dict[str, float | list[float]]:
+    def quantities(self) -> dict[str, float | Sequence[float]]:
         return {name: value for name, (value, _) in self.rows.items()}
 
     @property
@@ -115,9 +115,9 @@ class Measured:
         return "; ".join(f"{name}: {value} ({stated})" for name, value, stated in self.told())
 
 
-def of(value: float | list[float]) -> list[float]:
+def of(value: float | Sequence[float]) -> Sequence[float]:
     """The numbers of a quantity; none at all is never as expected."""
-    return value or [math.nan] if isinstance(value, list) else [value]
+    return value or [math.nan] if isinstance(value, Sequence) else [value]
 
 
 @dataclass(frozen=True)
