@@ -300,7 +300,7 @@ def long_sums_need_more_than_16_bits(g):
     "Store $n$ random keys of one norm and width 16 with their values, then ask for each value by "
     "its key. With $r$ independent features, the expected squared error is at least $1 - r/n$ of "
     r"the error of answering 0: $r = 16$ for $\mathrm{elu}(x) + 1$, and at most $r = 153$ for "
-    "three terms of exp, because 120 of its 273 features are doubles. More features lose less. "
+    "three terms of exp, because 120 of its 273 features are duplicates. More features lose less. "
     "Softmax, made sharp enough, stays below 0.001. Tried with $n$ = 32, 256 and 1024.",
     source="Eckart and Young (1936): a matrix of rank $r$ is at least $n - r$ from the identity, "
     "in squares",
