@@ -4,7 +4,11 @@ FLOAT32 = "the result is always float32: keep the dtype of the inputs"
 FLOAT64 = "the result is always float64: keep the dtype of the inputs"
 FLOAT32_INSIDE = "the numbers were rounded to float32 on the way: stay in the dtype of the inputs"
 HALF_INSIDE = "the numbers were rounded to 16 bits on the way: stay in the dtype of the inputs"
-NEARLY = "the numbers are nearly right: is an epsilon added, or is a part of them float32?"
+NEARLY = (
+    "the numbers are nearly right: is an epsilon added, is a part of them float32, or is a small "
+    "number the difference of two large ones?"
+)
+REFUSES_ALL = "your test refuses every right answer: is its own formula right, or its tolerance?"
 DEVICE = "a new tensor is made on the CPU: give it the device of an input"
 DETACHED = "no gradient flows back: nothing may be detached"
 LOOPS = "it loops in Python, the longer the input the more: use whole tensors"

@@ -19,6 +19,7 @@ from attncourse.checks.exercise import Case, Draw, Exercise, is_floating
 
 # of numbers of the size of 1: where float32 gives less, a right answer may differ from another
 FLOAT32_HOLDS = 1e-5
+ALONE = "one on each leading axis"
 # a batch so many times as large takes that many times the steps, where it is walked through
 LARGER = 4
 
@@ -107,7 +108,7 @@ class Batch(NamedTuple):
 
     @property
     def of_one(self) -> Case:
-        return self.changed("one on each leading axis", lambda x, count: x[(slice(1),) * count])
+        return self.changed(ALONE, lambda x, count: x[(slice(1),) * count])
 
     @property
     def with_one_more(self) -> Case:
@@ -148,23 +149,13 @@ def own_axes(cases: list[Case]) -> dict[int | str, int]:
     return own
 
 
-class Axes(NamedTuple):
-    """The leading axes of a case: how many, and whether one of them is longer than 1."""
-
-    count: int
-    batched: bool
-
-
-def leading_axes(cases: list[Case]) -> list[Axes]:
-    """The leading axes of each case."""
-    own, found = own_axes(cases), []
-    for case in cases:
-        tensors = [(x, own[k]) for k, x in given(case).items() if isinstance(x, Tensor)]
-        ahead = [x.shape[: x.dim() - count] for x, count in tensors]
-        found.append(
-            Axes(max(map(len, ahead), default=0), any(n > 1 for some in ahead for n in some))
-        )
-    return found
+def leading_axes(cases: list[Case]) -> list[int]:
+    """How many leading axes each case has: the most that one of its tensors has."""
+    own = own_axes(cases)
+    return [
+        max((x.dim() - own[k] for k, x in given(case).items() if isinstance(x, Tensor)), default=0)
+        for case in cases
+    ]
 
 
 def works(exercise: Exercise, case: Case) -> bool:

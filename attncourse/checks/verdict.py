@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -22,7 +22,7 @@ from attncourse.checks.elsewhere import DEVICE
 from attncourse.checks.exercise import Draw, Exercise
 from attncourse.checks.explain import explain
 from attncourse.checks.observation import UNREADABLE, Caller, Observation, local, observe
-from attncourse.checks.probes import Probe, leading_axes, probes
+from attncourse.checks.probes import ALONE, Probe, leading_axes, probes
 
 # what stands in an answer cell to begin with
 UNWRITTEN = re.compile(r"(write \w+ here)?")
@@ -118,7 +118,9 @@ def verdict(trial: "Trial", look: Callable[[int], Observation]) -> Verdict:
         return Verdict("not attempted", SAME, failing=failing)
     status, why, evidence = explain(exercise, *failing)
     hint = trial.known_mistake(seen, faults)
-    if hint is None and (axes := trial.only_some_axes(faults, len(seen))):
+    if hint is None and trial.refuses_all(seen):
+        hint = hints.REFUSES_ALL
+    if hint is None and (axes := trial.only_some_axes(seen, faults)):
         hint, evidence = axes, f"{evidence}: {why}"
     return Verdict(status, hint or why, evidence, failing)
 
@@ -213,19 +215,34 @@ class Trial:
                 seen[i] = replace(seen[i], gradients=None)
         return self.one_mistake(seen, faults) or self.two_mistakes(seen, faults)
 
-    def only_some_axes(self, faults: list[int], tried: int) -> str | None:
+    def refuses_all(self, seen: list[Observation]) -> bool:
+        """Whether a learner's test raises for every right implementation."""
+        pairs = zip(seen, self.expected, strict=False)
+        return self.exercise.kind == "test" and all(
+            got.is_test and got.outcome == "raised"
+            for got, want in pairs
+            if want.outcome == "returned"
+        )
+
+    def only_some_axes(self, seen: list[Observation], faults: list[int]) -> str | None:
         """What is said of an answer that is right with some leading axes only."""
-        values = [i for i in range(tried) if self.probes[i].way == "values"]
+        values = [i for i in range(len(seen)) if self.probes[i].way == "values"]
+        if self.mixes_a_batch({self.probes[i].case.name: seen[i].value for i in values}):
+            return hints.BATCHES
         axes = dict(zip(values, leading_axes([self.probes[i].case for i in values]), strict=True))
-        wrong = [axes[i] for i in values if i in faults]
-        right = [axes[i] for i in values if i not in faults]
-        batched = [one for one in wrong + right if one.batched]
-        alone = [one for one in wrong + right if not one.batched]
-        if alone and all(one.batched for one in wrong):
-            # fewer may be wrong for what else is special about them
-            return hints.BATCHES if len(wrong) > len(batched) / 2 else None
-        counts = {one.count for one in wrong}, {one.count for one in right}
-        return hints.leading(*counts) if all(counts) and not counts[0] & counts[1] else None
+        wrong = {axes[i] for i in values if i in faults}
+        right = {axes[i] for i in values if i not in faults}
+        return hints.leading(wrong, right) if wrong and right and not wrong & right else None
+
+    def mixes_a_batch(self, values: dict[str, Any]) -> bool:
+        """Whether the first of a batch has another result than it has alone."""
+        for name, alone in values.items():
+            whole = values.get(name.removesuffix(f", {ALONE}"))
+            if isinstance(alone, Tensor) and isinstance(whole, Tensor) and whole is not alone:
+                first = whole[tuple(map(slice, alone.shape))]
+                if first.shape == alone.shape and not close(first, alone, self.length):
+                    return True
+        return False
 
     def one_mistake(self, seen: list[Observation], faults: list[int]) -> str | None:
         """The hint of the mutant that does what was seen, at the faults above all.
@@ -256,8 +273,9 @@ class Trial:
 
         Two changes of a text may go on for ever where each alone does not: they are watched.
         """
-        if self.probes[faults[0]].way != "values":
-            # one mistake is enough for what only another device, or a longer input, shows
+        # a test says one bit a probe, and one mistake is enough for what only another device, or a
+        # longer input, shows
+        if self.exercise.kind == "test" or self.probes[faults[0]].way != "values":
             return None
         places = [*faults, *(place for place in range(len(seen)) if place not in faults)]
         for pair in self.exercise.pairs:

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from attncourse.checks import exercise, variants
+from attncourse.checks import exercise, hints, variants
 from attncourse.checks.exercise import Mutant
 from attncourse.checks.observation import MAX_STEPS
 from attncourse.checks.verdict import judge, local
@@ -44,14 +44,19 @@ def test_what_cannot_be_changed_twice_is_no_pair():
 
 
 def test_an_answer_that_is_right_without_a_batch_only_is_told_so():
-    def rank_for_share(weights, share):
-        squares = torch.linalg.svdvals(weights).square()
-        held = squares.cumsum(-1) / squares.sum()
-        return 1 + (held < share).sum(-1).clamp(max=squares.shape[-1] - 1)
+    def collapse(x):
+        rest = x - x.mean(dim=-2, keepdim=True)
+        whole = torch.linalg.vector_norm(x)
+        return (torch.linalg.matrix_norm(rest) / whole.where(whole > 0, 1.0)).nan_to_num()
 
-    assert (
-        "is something taken over the whole batch?" in judged("rank_for_share", rank_for_share).hint
-    )
+    assert judged("collapse", collapse).hint == hints.BATCHES
+
+
+def test_a_test_that_refuses_every_right_answer_is_told_so():
+    def test_encoding(encoding):
+        assert torch.equal(encoding(3, 4), torch.full((3, 4), 0.3))
+
+    assert judged("test_encoding", test_encoding).hint == hints.REFUSES_ALL
 
 
 def test_an_answer_that_counts_axes_from_the_front_hears_where_it_is_right():
