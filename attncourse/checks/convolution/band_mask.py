@@ -99,7 +99,10 @@ variants.wrong(exercise, plain, {
     "the window loses a key at each end: `at most` half the width away includes the last of them": (
         SYMMETRIC, "(width // 2 - 1, width // 2 - 1)"),
     "the width is that of the whole window: half of it lies on each side of the query": [
-        (SYMMETRIC, "(width, width)"), (SYMMETRIC, "(width, width)", CAUSAL, "(width, 0)")],
+        (SYMMETRIC, "(width, width)"), (SYMMETRIC, "(width - 1, width - 1)"),
+        (SYMMETRIC, "(width, width)", CAUSAL, "(width, 0)")],
+    "a wide window shrinks: it may be wider than the sequence, so leave the width as it is": (
+        "    left,", "    width = min(width, m)\n    left,"),
     "the causal window holds one key too many: the query itself is one of the `width`": (
         CAUSAL, "(width, 0)"),
     "the causal window leaves out the query's own position: it ends there, and includes it": (

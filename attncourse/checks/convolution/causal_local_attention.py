@@ -112,6 +112,11 @@ variants.wrong(exercise, plain, {
         "key < 0", "key.flip(-1) < 0"),
     "the mask is upside down: the places before key 0 are those that get no weight": (
         "< 0, -torch.inf", ">= 0, -1e30"),
+    "the first outputs are scaled up, right for equal scores only: mask before the softmax": (
+        MASKED, "scores", RETURN, "    weights = weights * (width / (key >= 0).sum(-1, True))\n"
+        "    return"),
+    "the scores are divided by sqrt(d_v): the scale is that of the keys, sqrt(d_k)": (
+        "q.shape[-1] ** 0.5", "v.shape[-1] ** 0.5"),
     LATE: (MASKED, "scores", RETURN, REST),
     "zeros do not make it padding: a key or value may be zero. Ask for its position": (
         "key < 0", "scores == 0"),

@@ -118,11 +118,15 @@ variants.wrong(exercise, plain, {
     "the taps look ahead only: the middle one meets the query's own position": (
         " - taps // 2", ""),
     "the heads are averaged: their outputs are added up": ("out.sum(", "out.mean("),
+    "the sums at the ends are scaled up: a head beyond an end adds zeros, and nothing more": (
+        "out.sum(-3)", "out.sum(-3) * (taps / heads.any(-1).sum(0))[:, None]"),
     "the outputs of the heads are side by side: they are added up": (
         "sum(-3)", "transpose(-2, -3).flatten(-2)"),
     "every tap uses the same matrix: each has its own": (
         VALUES, f"{VALUES}.mean(-1, keepdim=True).expand(weight.shape)"),
-    "in and out are exchanged: weight is (c_out, c_in, taps)": ("oct->", "cot->"),
+    "in and out are exchanged: weight is (c_out, c_in, taps)": [
+        ("oct->", "cot->"),
+        (VALUES, f"{VALUES}.transpose(0, 1) if weight.shape[0] == weight.shape[1] else weight")],
     "reshape does not exchange axes: it deals the same numbers out anew. Permute": (
         VALUES, f"{VALUES}.reshape(taps, *weight.shape[:2]).permute(1, 2, 0)"),
     "no gradient reaches the weight: nothing may be detached": (

@@ -113,6 +113,11 @@ variants.right(
 variants.wrong(exercise, plain, {
     "the scores are not scaled: divide by sqrt(d)": (SCALE, ""),
     "the scores are divided by d, not by its square root": (SCALE, " / q.shape[-1]"),
+    "the scores are divided by sqrt(n): divide by sqrt(d), d being the width of a key": (
+        SCALE, " / n**0.5"),
+    "exp of a large score overflows: take the largest score of a row away first, or use softmax": (
+        f"{MASKED}.softmax(dim=-1)", "scores.exp().masked_fill(outside, 0.0)",
+        RETURN, "return weights / weights.sum(-1, keepdim=True)"),
     "keys of zeros beyond the ends get weight, since exp(0) = 1: mask their scores": (
         "-torch.inf", "0.0"),
     "zeros do not put a key beyond an end: it may be zero itself. Ask for its position": (

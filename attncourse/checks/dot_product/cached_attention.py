@@ -128,7 +128,8 @@ FINITE_FILL = "scores may be smaller than the number you fill with: fill with -i
 variants.wrong(exercise, plain, {
     "a query does not see itself: its own position is allowed too": ("m - n", "m - n - 1"),
     "a query sees one position ahead: it sees up to its own position": ("m - n", "m - n + 1"),
-    "the diagonal moves the wrong way: the new tokens come after the cache": ("m - n", "n - m"),
+    "the diagonal moves the wrong way: the new tokens come after the cache": [
+        ("m - n", "n - m"), ("m - n", "n - m", "softmax(-1)", "softmax(-1).nan_to_num()")],
     OFF: [("m - n", "n"), ("m - n", "n - 1"), ("m - n", "n + 1"), ("m - n", "m // 2")],
     "the diagonal is right for the example only: it moves with the length of the cache": (
         "m - n", "3"),

@@ -119,6 +119,15 @@ variants.right(
 )
 # what is the same for a whole row cancels
 variants.right(exercise, expanded, ("q.square().sum(-1)[..., :, None] + ", ""))
+variants.wrong(exercise, expanded, {
+    "the cross term has the wrong sign: |q - k|^2 = |q|^2 - 2 q.k + |k|^2": ("- 2 *", "+ 2 *"),
+    "the square of a key counts twice: half the squared distance has |k|^2 / 2": (
+        "k.square()", "2 * k.square()"),
+    "a masked score of 0 still gets weight, since exp(0) = 1: fill with -inf": (
+        "q.square().sum(-1)[..., :, None] + ", "",
+        "softmax(", "torch.softmax(", ", mask)", " * (1 if mask is None else mask), dim=-1)"),
+    "the 2 of the cross term is missing: |q - k|^2 = |q|^2 - 2 q.k + |k|^2": ("- 2 *", "-"),
+})  # fmt: skip
 variants.calling(exercise, plain, "softmax", WAYS)
 
 FIXED = "the scale is a fixed number: it follows the width of the keys"
@@ -157,10 +166,6 @@ variants.wrong(exercise, plain, {
     LOOP: (SUM, EACH),
     "no gradient reaches the scores: nothing may be detached": (
         "-distances", "-distances.detach()"),
-})  # fmt: skip
-variants.wrong(exercise, expanded, {
-    "the cross term has the wrong sign: |q - k|^2 = |q|^2 - 2 q.k + |k|^2": ("- 2 *", "+ 2 *"),
-    "the 2 of the cross term is missing: |q - k|^2 = |q|^2 - 2 q.k + |k|^2": ("- 2 *", "-"),
 })  # fmt: skip
 
 

@@ -138,8 +138,11 @@ variants.wrong(exercise, plain, {
     "a softmax is taken once more: these are weights already": (
         TERMS, f"{TERMS_OF}(weights.softmax(-1))"),
     "a weight of 0 gives NaN: 0 log 0 counts as 0": (SAFE, "weights"),
-    "nan_to_num comes too late: 0 log 0 must count as 0 within the sum": (
-        SAFE, "weights", RESULT, "count.nan_to_num(0.0)"),
+    "nan_to_num comes too late: 0 log 0 must count as 0 within the sum": [
+        (SAFE, "weights", RESULT, "count.nan_to_num(0.0)"),
+        (SAFE, "weights", COUNT, "entropy.nan_to_num(0.0).exp()")],
+    "the logarithm has a floor, which small weights fall below: only a weight of 0 is left out": [
+        (SAFE, f"weights.clamp(min={floor})") for floor in ("1e-3", "1e-4", "1e-6")],
     EPSILON: [
         (SAFE, "(weights + 1e-3)"), (SAFE, "(weights + 1e-4)"), (SAFE, "(weights + 1e-6)"),
         (TERMS, f"{TERMS_OF}(weights.clamp(min=1e-6))"),

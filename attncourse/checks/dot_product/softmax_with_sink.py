@@ -145,8 +145,8 @@ variants.wrong(exercise, plain, {
         "[..., :1]", "", RETURN, "return weights[..., : scores.shape[-1]]"),
     "there is one weight too many: throw away that of the extra score": (
         RETURN, "return weights"),
-    "the wrong weight is thrown away: it is that of the extra score that must go": (
-        "[scores, sink]", "[sink, scores]"),
+    "the wrong weight is thrown away: it is that of the extra score that must go": [
+        ("[scores, sink]", "[sink, scores]"), (RETURN, "return weights[..., 1:]")],
     "the extra score is 1: a score of 0 adds exp(0) = 1 to the sum": ("zeros", "ones"),
     "each score meets the extra one alone: the sum runs over all keys of the row": (
         WEIGHTS, "scores.sigmoid()", RETURN, "return weights"),

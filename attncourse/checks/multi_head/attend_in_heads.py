@@ -126,8 +126,8 @@ variants.wrong(exercise, plain, {
         SCALE, "v.shape[-1] ** 0.5"),
     "the scale is the number of heads: it is the width of one, d / heads": (SCALE, "heads**0.5"),
     "the scale is a fixed number: it follows the width of a head": (SCALE, "8"),
-    "there is one head only: split q, k and v before the scores are taken": (
-        SPLIT, "split(x, 1)"),
+    "there is one head only: split q, k and v before the scores are taken": [
+        (SPLIT, "split(x, 1)"), (SPLIT, "split(x, 1)", SCALE, "(q.shape[-1] // heads) ** 0.5")],
     "the heads are averaged: put their outputs side by side": (JOIN, "(weights @ v).mean(-3)"),
     "the heads are added up: put their outputs side by side": (JOIN, "(weights @ v).sum(-3)"),
     "the heads are still apart: join them, (..., n, d_v)": (JOIN, "weights @ v"),

@@ -149,8 +149,9 @@ variants.wrong(exercise, Plain, {
         PROJECTED, "self.w_q(x), self.w_k(x), self.w_v(x)"),
     "x and the context have changed places: x asks, the context answers": (
         PROJECTED, "self.w_q(context), self.w_k(x), self.w_v(x)"),
-    "the values are made of x: what a query gets comes from the context, as its keys": (
-        "self.w_v(context)", "self.w_v(x)"),
+    "the values are made of x: what a query gets comes from the context, as its keys": [
+        ("self.w_v(context)", "self.w_v(x)"),
+        ("self.w_v(context)", "self.w_v(x if x.shape == context.shape else context)")],
     "the keys are made by w_v, and the values by w_k: each has its own matrix": (
         PROJECTED, "self.w_q(x), self.w_v(context), self.w_k(context)"),
     "the keys are made by w_v, as the values are: each has its own matrix": (

@@ -105,6 +105,8 @@ variants.wrong(exercise, plain, {
         f"{OUTER}.flatten(1)", "w_o"),
     "w_v is as it was: a head that goes takes its values along": ("w_k, w_v =", "w_k, _ ="),
     "w_k is as it was: a head that goes takes its keys along": ("w_k, w_v =", "_, w_v ="),
+    "w_k has the first heads, as many as keep has: it says which ones": (
+        "w_k, w_v =", "_, w_v =", "    return", "    w_k = w_k[: len(w_q)]\n    return"),
     "w_o does not follow the order of keep": (":, keep", ":, keep.sort().values"),
     "w_o comes back transposed: it stays (out, in)": (RESULT, f"{RESULT}.mT"),
     "a reshape cuts the rows of w_o up: cut its columns into (heads, width)": (
@@ -124,9 +126,11 @@ variants.wrong(exercise, plain, {
         OUTER, "(w_o.unflatten(1, (heads, -1)) * keep[:, None])"),
     "the width of a head is d / heads; d_model says nothing about it: it may be smaller": (
         INNER, "w.reshape(heads, w.shape[1] // heads, -1)[keep]"),
-    "a head has every so many rows: the first head has the first rows, all together": (
-        INNER, "w.unflatten(0, (-1, heads))[:, keep]",
-        OUTER, "w_o.unflatten(1, (-1, heads))[..., keep]"),
+    "a head has every so many rows: the first head has the first rows, all together": [
+        (INNER, "w.unflatten(0, (-1, heads))[:, keep]",
+         OUTER, "w_o.unflatten(1, (-1, heads))[..., keep]"),
+        (INNER, "w.unflatten(0, (-1, heads))[:, keep].transpose(0, 1)",
+         OUTER, "w_o.unflatten(1, (-1, heads))[..., keep].mT")],
     "the rows of a head are apart: those of one head come before those of the next": (
         INNER, f"{INNER}.transpose(0, 1)", OUTER, f"{OUTER}.transpose(1, 2)"),
     "the heads still have an axis of their own: merge it with their width": (

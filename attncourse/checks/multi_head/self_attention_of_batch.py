@@ -144,6 +144,8 @@ variants.wrong(exercise, plain, {
         MASK, f"{MASK} & {QUERIES}"),
     "a head axis is there, but not where the heads are: it comes after the batch": (
         MASK, "words[:, None, :].expand(heads, -1, 1, -1)"),
+    "with as many heads as sentences, the mask still meets the heads: it needs its axis always": (
+        MASK, f"({MASK} if len(x) != heads else words[:, None, :])"),
     "the masks are repeated in another order than the heads: those of one sentence come together": (
         MASK, "words.repeat(heads, 1).view(-1, heads, 1, x.shape[1])"),
     "all sentences get the mask of the first: each has a length of its own": (MASK, "words[0]"),

@@ -103,6 +103,11 @@ FILL = "scores = scores if mask is None else scores.masked_fill(~mask, {})"
 MASKED, MASKED_LARGE = (
     ("    mixed", f"    {FILL.format(fill)}\n    mixed") for fill in ("-torch.inf", "-1e9")
 )
+LATE, RETURN = (SOFTMAX, f"torch.einsum({AXES}, scores.softmax(-1){MIX}"), "    return"
+RESCALED = (
+    "    if mask is not None:\n        weights = weights.masked_fill(~mask, 0.0)\n"
+    "        weights = (weights / weights.sum(-1, keepdim=True)).nan_to_num()\n"
+)
 variants.right(
     exercise, plain,
     (MIXED, "(scores.movedim(-3, -1) @ mix).movedim(-1, -3)"),
@@ -113,10 +118,13 @@ variants.right(
 variants.calling(exercise, plain, "softmax", ways.SOFTMAXES)
 variants.wrong(exercise, plain, {
     "the heads are not mixed: each new score is a sum over the heads": (MIXED, "scores"),
-    "the mix is turned round: its rows are the heads before, its columns those after": (
-        MIX, ", mix.mT)"),
-    "the weights, or the outputs, are mixed: mix the scores, before the softmax": (
-        SOFTMAX, f"torch.einsum({AXES}, softmax(scores, mask), mix)"),
+    "the mix is turned round: its rows are the heads before, its columns those after": [
+        (MIX, ", mix.mT)"),
+        (MIX, ", mix.mT if mix.shape[0] == mix.shape[1] else mix)")],
+    "the weights, or the outputs, are mixed: mix the scores, before the softmax": [
+        (SOFTMAX, f"torch.einsum({AXES}, softmax(scores, mask), mix)"),
+        (*LATE, RETURN, f"{RESCALED}{RETURN}"),
+        (*LATE, RETURN, f"    weights = weights if mask is None else weights * mask\n{RETURN}")],
     "the mask comes before the mix, which carries it on to other heads: mix, and then mask": [
         (*MASKED, SOFTMAX, "mixed.softmax(-1)"), MASKED, (*MASKED_LARGE, SOFTMAX, "softmax(mixed)"),
         (*MASKED_LARGE, SOFTMAX, "softmax(mixed) if mask is None else "
@@ -150,6 +158,13 @@ variants.wrong(exercise, plain, {
         MIXED, "scores"),
     "the scores are not scaled: divide by sqrt(d_k)": (f" / {SCALE}", ""),
     "the scores are divided by d_k, not by its square root": (" ** 0.5", ""),
+    "the scale counts all heads: divide by sqrt(d_k), the root of the width of one": (
+        SCALE, "(q.shape[-3] * q.shape[-1]) ** 0.5"),
+    "one mask serves all heads: each new head may have a mask of its own": [
+        (SOFTMAX, f"softmax(mixed, mask if mask is None or mask.dim() < 3 else {one})")
+        for one in ("mask.all(-3, keepdim=True)", "mask[..., :1, :, :]")],
+    "the heads are joined: here they stay apart, (..., heads, n, d_v)": (
+        "weights @ v", "(weights @ v).transpose(-3, -2).flatten(-2)"),
     "scale by the width of a key: it is taken from the values": (SCALE, "v.shape[-1] ** 0.5"),
     "scale by the width of a key: it is taken from the number of heads": (SCALE, "len(mix) ** 0.5"),
     hints.BATCH: (AXES, '"bhij,hg->bgij"'),

@@ -141,7 +141,12 @@ variants.wrong(exercise, Cell, {
         RESET, f"r * (h_n - {LAST}) + {LAST}"),
     "r is not used: it says how much of the old state the candidate sees": (RESET, "h_n"),
     TOKEN: [("x_n + r * h_n", "r * (x_n + h_n)"), ("x_n + r * h_n", "r * x_n + h_n")],
-    "a bias is left out: there is one for the token and one for the state": (" + self.bias_hh", ""),
+    "a bias is left out: there is one for the token and one for the state": [
+        (" + self.bias_hh", ""),
+        ("r, z = ", "b_r, b_z, _ = self.bias_hh.chunk(3)\n"
+         "        h_r, h_z = h_r - b_r, h_z - b_z\n        r, z = ")],
+    "the candidate has no negative numbers: nothing follows its tanh": (
+        "torch.tanh(x_n + r * h_n)", "torch.tanh(x_n + r * h_n).relu()"),
     "exp overflows where a number is large, and the gradient is NaN: use torch.sigmoid": (
         "(x_r + h_r).sigmoid(), (x_z + h_z).sigmoid()",
         "1 / (1 + (-x_r - h_r).exp()), 1 / (1 + (-x_z - h_z).exp())"),

@@ -175,6 +175,15 @@ variants.wrong(exercise, plain, {
         *ALL, "(x)", "(x)[:, :, 0]", "(0, 2)", "(1, 2)", ".flip(0)", ""),
     "the root is missing: a norm is the root of the sum of squares": (".sqrt()", ""),
     "the squares are averaged: add them up": ("sum(dim", "mean(dim"),
+    "the norms of rows are added up: square all numbers of a lag, add them, and take one root": [
+        (NORM, "found.norm(dim=2).sum(dim=0)"), (NORM, "found.norm(dim=0).sum(dim=1)")],
+    "a token is moved as one: each of its numbers has a derivative of its own. Use autograd": [
+        (NORM, "found.sum(dim=2).norm(dim=0)"),
+        *((JACOBIAN, f"torch.stack([layer(x + {step} * unit[:, None])[-1] - layer(x)[-1] "
+           f"for unit in torch.eye(len(x)).to(x)]) / {step}", NORM, "found.norm(dim=-1)")
+          for step in ("1e-3", "1e-6"))],
+    "the first entry is that of lag 1: it should be lag 0, the last position itself": (
+        ".flip(0)", ".flip(0).roll(-1)"),
     "these are sums of absolute values: square, add up, and take the root": (
         NORM, "found.abs().sum(dim=(0, 2))"),
     "this is the spectral norm, the largest singular value: in the other all count": (

@@ -102,6 +102,9 @@ variants.wrong(exercise, plain, {
     "all sequences are read at the end of the longest: each has a length of its own": (
         END, "(lengths.max() - 1).clamp(min=0).expand_as(lengths)"),
     OFF: [(END, "lengths"), (END, "lengths.clamp(max=states.shape[-2] - 1)")],
+    "a state of zeros is a state like others: where a sequence ends, only its length says": (
+        END, "((torch.arange(states.shape[-2], device=states.device) < lengths[..., None])"
+        " & (states != 0).any(-1)).cumsum(-1).argmax(-1)"),
     EMPTY: [
         (FILL, ""), (END, "(lengths - 1) % states.shape[-2]", FILL, ""), (PICKED, ROWS, FILL, "")],
     "at length 0 the index is -1, and gather takes none: keep it at 0 or more": (

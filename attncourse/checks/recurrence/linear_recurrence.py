@@ -115,8 +115,11 @@ variants.wrong(exercise, plain, {
     "a stays as it was: with each turn it spans twice as many steps": (JOIN_A, ""),
     "a changes nothing: it multiplies the state before": (START, f"    a = a * 0 + 1\n{START}"),
     "the last turn is missing: go on until the reach is n": ("reach < n", "reach < n // 2"),
-    "the number of turns is fixed: go on until the reach is n": (
-        "reach < n", "reach < min(n, 2**10)"),
+    "the number of turns is fixed: go on until the reach is n": [
+        ("reach < n", f"reach < min(n, 2**{turns})") for turns in (5, 6, 8, 10)],
+    "the reach grows by one: it has to double in each turn": ("reach *= 2", "reach += 1"),
+    "the earlier b meets its own factor: it is multiplied by a of the later step": (
+        JOIN_B, "        b = b + factor * before\n"),
     "the end comes round to the front: before the first position there is nothing": (
         BEFORE, "b.roll(reach, -2)", FACTOR, "a.roll(reach, -2)"),
     "it runs along the width: positions are the last axis but one": (

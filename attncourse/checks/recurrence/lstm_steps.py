@@ -131,6 +131,12 @@ variants.wrong(exercise, plain, {
         ("i, f, g, o =", "f, i, g, o ="), ("i, f, g, o =", "i, f, o, g =")],
     "the cell has no tanh any more: the output reads tanh of the cell": (
         SHOWN, "o.sigmoid() * cell"),
+    "the cell keeps its tanh: only the output reads tanh of the cell, which goes on without it": [
+        (NEW, f"({NEW}).tanh()", SHOWN, "o.sigmoid() * cell"), (NEW, f"({NEW}).tanh()")],
+    "one tensor is written over in each step, so every output shows the last: make a new one": (
+        f"hidden = {SHOWN}", f"hidden = hidden.copy_({SHOWN})"),
+    "the outputs come in reverse order: that of the first token comes first": (
+        END, f"{END}.flip(-2)"),
     "nothing of the old cell is left: carry each new cell on to the next step": (
         "* cell +", "* 0 * cell +"),
     "the forget gate is gone: what stays of the old cell is sigmoid(f) of it": (

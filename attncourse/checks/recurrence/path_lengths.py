@@ -135,13 +135,18 @@ variants.wrong(exercise, plain, {
         COUNTED, "range(1, len(reads) + 1)"),
     "each turn doubles the path: a layer multiplies with reads, not with what is known": (
         UP, "((reads | known).double() @ (reads | known).double()) > 0"),
-    "on the diagonal stands 0: before any layer, each position has itself": (
-        "known.long() - 1", "torch.full_like(known.long(), -1)"),
+    "reads is squared in each turn: a turn adds one layer, so leave reads as it is": (
+        UP, f"({UP}) | known", "        steps =",
+        "        reads = (reads.double() @ reads.double()) > 0\n        steps ="),
+    "on the diagonal stands 0: before any layer, each position has itself": [
+        ("known.long() - 1", "torch.full_like(known.long(), -1)"),
+        ("known.long() - 1", "(known & reads).long() - 1")],
     "what is not reached gets -1, not 0: 0 says that it is there already": (
         END, f"{END}.clamp(min=0)"),
     "the result is boolean or floating: layers are counted in int64": (END, f"{END}.double()"),
-    "the number of paths overflows: after each layer keep only whether there is one": (
-        UP, "reads.float() @ known.float()", NOTED, "(known > 0) & (steps < 0)"),
+    "the number of paths overflows: after each layer keep only whether there is one": [
+        (UP, f"reads.{kind}() @ known.{kind}()", NOTED, "(known > 0) & (steps < 0)")
+        for kind in ("float", "half")],
     "8 bits do not hold the number of paths: count them in floating-point numbers": (
         "double()", "to(torch.uint8)"),
     hints.CHANGES: (END, "reads.fill_diagonal_(True)\n    return steps"),

@@ -85,6 +85,11 @@ variants.wrong(exercise, plain, {
         INDEX, "(ends - 1 - t) % x.shape[-2]"),
     "the padding is set to zero: after the length each token keeps its place": (
         PICKED, f"{PICKED}.masked_fill(~inside[..., None], 0)"),
+    "the padding is no longer in place: after the length each token keeps its place": (
+        INDEX, "torch.where(inside, (order := torch.where(inside, -t, 1).argsort(dim=-1)), "
+        "order.flip(-1))"),
+    "a sequence of length 0 loses its vectors: all of them are padding, so they stay": (
+        PICKED, f"{PICKED} * (ends > 0)[..., None]"),
     "after the length the index is negative: there it should be the position itself": (
         INDEX, "ends - 1 - t"),
     OFF: [("ends - 1", "ends"),

@@ -117,6 +117,7 @@ BEGIN, STACK, TOKENS = (
     "torch.stack(states, dim=-2)",
     "x.unbind(-2)",
 )
+NOTE = "        states.append(state)\n"
 TRANSPOSED = "a matrix is not transposed: with tokens in rows, W x is x @ W.mT"
 FIRST_AXIS = "it loops over the first axis, which is a batch if there is one: tokens are axis -2"
 variants.wrong(exercise, plain, {
@@ -124,6 +125,12 @@ variants.wrong(exercise, plain, {
     "there is no tanh: without it the network is linear, and its state can grow": (
         "torch.tanh", ""),
     "b is added twice: there is one b, for the two products together": ("+ b)", "+ b + b)"),
+    "b is added at the first token only: every step has it": ("+ b)", "+ (0 if states else b))"),
+    "first goes through a tanh: use it as it is": (
+        BEGIN, "zeros if first is None else first.tanh()"),
+    "the first state enters outside the tanh: it takes the place of the state before, inside": (
+        "[], start", "[], zeros", NOTE,
+        f"        state = state if states else state + torch.tanh(start @ w_h.mT)\n{NOTE}"),
     "the first state is ignored: begin with it where it is given": (BEGIN, "zeros"),
     "it does not run without a first state: begin with zeros where none is given": (
         BEGIN, "first.clone()"),
@@ -143,14 +150,15 @@ variants.wrong(exercise, plain, {
         "states, state = [], start", "out = torch.zeros_like(x[..., :1] * b)",
         "for token in x.unbind(-2)", "for t in range(x.shape[-2])", "token @", "x[..., t, :] @",
         "state @", "(out[..., t - 1, :] if t else start) @",
-        "state = torch", "out[..., t, :] = torch", "        states.append(state)\n", "",
+        "state = torch", "out[..., t, :] = torch", NOTE, "",
         STACK, "out"),
     "exp overflows where a number is large, and inf / inf is NaN: use torch.tanh": (
         f"state = {STEP}", f"z = {STEP[10:]}\n"
         "        state = (z.exp() - (-z).exp()) / (z.exp() + (-z).exp())"),
     "this is the sigmoid, which is never negative: here it is tanh": ("tanh", "sigmoid"),
-    "the first state changes: make a new state in each step, and write into none": (
-        "    return", "    if first is not None:\n        first[...] = state\n    return"),
+    "the first state changes: make a new state in each step, and write into none": [
+        ("    return", "    if first is not None:\n        first[...] = state\n    return"),
+        (f"state = {STEP}", f"before, state = state, {STEP}\n        before.data.copy_(state)")],
     "the first state is always float32: give it the dtype of x": (
         "x.new_zeros(*x.shape[:-2], len(b))",
         "torch.zeros(*x.shape[:-2], len(b), device=x.device)"),

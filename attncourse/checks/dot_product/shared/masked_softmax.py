@@ -71,6 +71,9 @@ unstable = way(UNSTABLE, *ALWAYS, WEIGHTS, f"scores.exp() * mask{NORMED}")
 unstable_with_a_floor = way(
     UNSTABLE, *ALWAYS, WEIGHTS, f"scores.exp() * mask{NORMED}.clamp(min=1e-30)", ZEROS, ""
 )
+unstable_with_zeros = way(
+    UNSTABLE, *ALWAYS, WEIGHTS, f"scores.exp(){ZEROS}", f"weights{ZEROS}",
+    "weights / (total := weights.sum(-1, keepdim=True)).where(total != 0, 1.0)")  # fmt: skip
 one_top_for_all = way(
     "the largest score taken away is that of the whole tensor: each row has its own",
     *ALWAYS, f"{FIRST} {WEIGHTS}", f"    scores = {MASKED}\n"
