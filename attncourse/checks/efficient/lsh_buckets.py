@@ -96,6 +96,7 @@ variants.right(
     (CAT, "x @ torch.cat([rotations, -rotations], dim=1)", NUMBER, "products.max(dim=-1).indices"),
     (ALONG, f'torch.einsum("...d,db->...b", {UNITS})'),
 )
+CODE = "((along > 0) * 2 ** torch.arange(along.shape[-1], device=x.device)).sum(-1)"
 BESIDE = "the opposites are on the wrong axis: put them beside the columns, on the last"
 variants.wrong(exercise, plain, {
     "half of the directions are gone: the opposite of each counts as well": (CAT, "along"),
@@ -104,8 +105,11 @@ variants.wrong(exercise, plain, {
     "opposites": [("along, -along", "-along, along"), ("argmax", "argmin")],
     "the opposites come in reverse: that of column c is bucket b / 2 + c": (
         "-along]", "-along.flip(-1)]"),
-    "all signs make one code: the bucket is the one direction with the largest product": (
-        NUMBER, "((along > 0) * 2 ** torch.arange(along.shape[-1], device=x.device)).sum(-1)"),
+    "all signs make one code: the bucket is the one direction with the largest product": [
+        (NUMBER, CODE), (NUMBER, f"{CODE} % products.shape[-1]")],
+    "an opposite is taken only where no product is positive: it wins wherever its product is "
+    "larger": (
+        NUMBER, "along.argmax(-1).where(along.amax(-1) > 0, along.argmin(-1) + along.shape[-1])"),
     "the columns are used as they are: do not divide them by their lengths": (
         ALONG, "x @ torch.nn.functional.normalize(rotations, dim=0)"),
     BESIDE: [("-along], dim=-1", "-along], dim=-2"), ("-along], dim=-1", "-along], dim=0")],

@@ -112,6 +112,8 @@ variants.wrong(exercise, plain, {
     "the quarter is missing: the brackets make four times a step": (" / 4", ""),
     "this step is Newton's, 2 I - A Y: the one asked for has three brackets": (
         f"y @ {BRACKETS} / 4", "2 * y - y @ a @ y"),
+    "13 and 15 have changed places: 13 stands outside, then 15, then 7": (
+        "(13 * identity - p @ (15", "(15 * identity - p @ (13"),
     "the brackets are not nested: A Y stands before each of the inner two": ("p @ (", "("),
     "a number less a matrix takes it from every entry: write a multiple of the identity": (
         " * identity", ""),
@@ -133,5 +135,7 @@ variants.wrong(exercise, plain, {
         "= a @ y", "= torch.stack([*(a @ y).reshape(-1, *a.shape[-2:])]).reshape(a.shape)\n"
                    "        p = torch.stack([one for one in p.flatten(0, -2)]).reshape(a.shape)"),
     "no gradient flows through the start: nothing may be detached": (START, f"({START}).detach()"),
+    "no gradient flows through the norms: they depend on a, so detach nothing": (
+        BOTH, f"({BOTH}).detach()"),
     hints.CHANGES: ("    identity =", "    a.mul_(2)\n    identity =", "return y", "return 2 * y"),
 })  # fmt: skip

@@ -116,7 +116,7 @@ variants.wrong(exercise, plain, {
     "an epsilon is added: the features are positive without": (".exp()", ".exp() + 1e-6"),
     "the exponent is cut off: leave it as it is": [
         (EXPONENT, f"({EXPONENT}).clamp({ends})")
-        for ends in ("-10, 10", "max=30", "max=60", "min=-20")],
+        for ends in ("-10, 10", "max=0", "max=30", "max=60", "min=-20")],
     "two exponentials overflow or vanish, each by itself: subtract first, then one exp": (
         f"({EXPONENT}).exp()", "(scaled @ w.mT).exp() * (-half).exp()"),
     "these are waves, which may be negative: the exponential is asked for": (

@@ -109,8 +109,9 @@ variants.wrong(exercise, plain, {
         ("f @ v", "v", MEAN, "(weights @ f) @ values")],
     "the softmax comes before the projection: it runs over the r projected keys": (
         "e @ k", "k", WEIGHTS, f"{WEIGHTS} @ e.mT"),
-    "a softmax makes means of the projections: e and f are used as they are": (
-        "e @ k", "e.softmax(-1) @ k", "f @ v", "f.softmax(-1) @ v"),
+    "a softmax makes means of the projections: e and f are used as they are": [
+        ("e @ k", "e.softmax(-1) @ k", "f @ v", "f.softmax(-1) @ v"),
+        ("e @ k", "e.softmax(-1) @ k"), ("f @ v", "f.softmax(-1) @ v")],
     "the projections are divided by m: e and f are used as they are": (
         "e @ k", "e @ k / k.shape[-2]", "f @ v", "f @ v / k.shape[-2]"),
     "e and f stand on the wrong side or are turned: (r, m) times (m, d) is (r, d)": (
@@ -119,13 +120,16 @@ variants.wrong(exercise, plain, {
     "the scores are divided by d_k: divide once, by its square root": (SCALE, "q.shape[-1]"),
     "the scale comes from the number of projections: it is the root of the width d_k": (
         SCALE, "len(e) ** 0.5"),
+    "the scale comes from the width of the values: it is the root of d_k, the keys' width": (
+        SCALE, "v.shape[-1] ** 0.5"),
     "the softmax runs over the queries: each row, over the r keys, must sum to one": (
         "softmax(-1)", "softmax(-2)"),
     "exp of the scores is too large or too small: take the largest of a row away first": (
         WEIGHTS, "scores.exp()\n    weights = weights / weights.sum(-1, keepdim=True)"),
     hints.BATCH: ("e @ k", "torch.bmm(e.expand(len(k), -1, -1), k)"),
     LOOP: ("e @ k", "torch.stack([(row[:, None] * k).sum(-2) for row in e], dim=-2)"),
-    "no gradient reaches e and f: they are learned, so nothing may be detached": (
-        "e @ k", "e.detach() @ k", "f @ v", "f.detach() @ v"),
+    "no gradient reaches e and f: they are learned, so nothing may be detached": [
+        ("e @ k", "e.detach() @ k", "f @ v", "f.detach() @ v"),
+        ("e @ k", "e.detach() @ k"), ("f @ v", "f.detach() @ v")],
     hints.CHANGES: ("q @ keys.mT", "q.mul_(2) @ keys.mT / 2"),
 })  # fmt: skip

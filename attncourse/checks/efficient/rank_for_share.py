@@ -107,6 +107,8 @@ variants.wrong(exercise, plain, {
     "the singular values are not squared: their squares must hold the share": (".square()", ""),
     "the sums are squared: square each singular value, then add up": (
         HELD, "values.cumsum(-1).square()"),
+    "the roots of the sums are compared: it is the sums of squares that hold the share": (
+        "held < share * total", "held.sqrt() < share * total.sqrt()"),
     "one is missing: those that hold less than the share are one too few": (RESULT, "below"),
     "what holds exactly the share is enough: the share is reached, not passed": (
         RESULT, "(below + 1) * (total[..., 0] > 0)", BELOW, "held <= share"),
@@ -117,6 +119,7 @@ variants.wrong(exercise, plain, {
     "each value is compared by itself: it is the sum of the first ones that holds a share": [
         (COUNT, "((values > (1 - share) * values[..., :1]) & (values > 0)).sum(-1)",
          RESULT, "below"),
+        (COUNT, "(values**2 > (1 - share) * values[..., :1] ** 2).sum(-1)", RESULT, "below"),
         (BELOW, "values.square() < share", RESULT, "below")],
     "a share of the number of singular values is taken: add up their squares": (
         COUNT, "-int(-share * min(weights.shape[-2:]) // 1)",

@@ -137,6 +137,12 @@ variants.wrong(exercise, plain, {
     "the sums are taken without the maximum: they overflow, or vanish": [
         (TAKEN, "keys", FACTOR, "1"),
         (TAKEN, "keys", FACTOR, "1", "append(total)", "append(total * (-top).exp())")],
+    "the sums belong to the largest score of the whole row: each is relative to the largest so far":
+        ("append(total)", "append(total * (top - scores.amax(-1)).exp())"),
+    "exp(last maximum - maximum so far) overflows, and 0 times inf is NaN: keep each sum relative "
+    "to the maximum so far": (
+        TAKEN, "keys - scores.amax(-1, True)", FACTOR, "1",
+        "append(total)", "append(total * (scores.amax(-1) - top).exp())"),
     "the keys left over are dropped: the last block may be shorter": (
         RESULT, "m = scores.shape[-1] // block\n    return tops[..., :m], sums[..., :m]"),
     "the last block is filled up with zeros, which count as scores: fill with -inf": (

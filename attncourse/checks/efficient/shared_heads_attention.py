@@ -150,11 +150,15 @@ variants.right(
 variants.wrong(exercise, plain, {
     "the groups take turns: the first h / g heads in a row share the first group, then the second":
         (SPREAD, "torch.cat([x] * times, dim=-3)"),
+    "the values' groups take turns, the keys' do not: the heads of a group lie side by side": (
+        "(x.repeat_interleave(times, dim=-3) for x in (k, v))",
+        "(k.repeat_interleave(times, dim=-3), torch.cat([v] * times, dim=-3))"),
     "the groups are averaged: each head meets the keys of its own group only": (
         SPREAD, "x.mean(-3, keepdim=True)"),
     "all heads meet the first group: each has its own": (SPREAD, "x[..., :1, :, :]"),
-    "h / g heads share a group: divide the number of the head by that, not by g": (
-        SPREAD, f"x[..., {EACH} // x.shape[-3], :, :]"),
+    "h / g heads share a group: divide the number of the head by that, not by g": [
+        (SPREAD, f"x[..., {EACH} // x.shape[-3], :, :]"),
+        (SPREAD, f"x[..., {EACH} // x.shape[-3] % x.shape[-3], :, :]")],
     # where the numbers of heads do not agree, each of the two says so in its own words
     "keys and queries differ in their heads: bring each group to all of its heads": [
         (SPREAD, "x"), (SPREAD, "x", MEAN, ATTENTION)],
@@ -167,6 +171,9 @@ variants.wrong(exercise, plain, {
     "the scores are divided by d_k: divide once, by its square root": (SCALE, "q.shape[-1]"),
     "the scale is that of the values: it is taken from the width of the keys, d_k": (
         SCALE, "v.shape[-1] ** 0.5"),
+    "exp of the scores is too large or too small: take the largest of a row away first": (
+        MEAN, "(w := scores.exp() * (1 if mask is None else mask)) @ v"
+        " / (sums := w.sum(-1, True)).masked_fill(sums == 0, 1)"),
     "the mask's axes are not given: it may lack the heads, or have size 1 there":
         mask_cut_as_it_is,
     "all heads of a group get one mask: each of the h heads may have its own": (

@@ -109,8 +109,10 @@ variants.wrong(exercise, plain, {
         KEYS, "phi_k.sum(-2, keepdim=True)"),
     "the state holds the later keys too: it takes a running sum as well": (
         STATES, "outer.sum(-3, keepdim=True)"),
-    "a token does not see itself: its own key belongs in the sum that it reads": (
-        STATES, f"{STATES} - outer", KEYS, f"{KEYS} - phi_k"),
+    "a token does not see itself: its own key belongs in the sum that it reads": [
+        (STATES, f"{STATES} - outer", KEYS, f"{KEYS} - phi_k"),
+        (STATES, f"{STATES} - outer", KEYS, f"{KEYS} - phi_k",
+         "sums / total", "torch.where(total > 0, sums / total.clamp(min=1e-12), 0.0)")],
     "the state leaves the token itself out, the normaliser does not: both hold it": (
         STATES, f"{STATES} - outer"),
     "the normaliser leaves the token itself out, the state does not: both hold it": (

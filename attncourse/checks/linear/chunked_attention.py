@@ -154,8 +154,9 @@ variants.wrong(exercise, plain, {
     "the whole n x n matrix is built: within a chunk only, and the rest by the state": (
         SPLIT, "[a]"),
     TOKENS: (SPLIT, "a.split(1, dim=-2)"),
-    "no gradient reaches the earlier chunks: the state may not be detached": (
-        "q @ s", "q @ s.detach()", "q @ z", "q @ z.detach()"),
+    "no gradient reaches the earlier chunks: the state may not be detached": [
+        ("q @ s", "q @ s.detach()", "q @ z", "q @ z.detach()"),
+        ("q @ s", "q @ s.detach()"), ("q @ z", "q @ z.detach()")],
     "the state changes in place, but the backward pass needs it: make a new one": [
         # what autograd says has the shape of the state
         (S_NEW, "", Z_NEW, "", SET, "s += k.mT @ x\n        z += k.sum(dim=-2)[..., None]"),

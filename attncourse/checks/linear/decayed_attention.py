@@ -2,7 +2,7 @@
 
 import torch
 
-from attncourse.checks import variants
+from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 
 LOOP = "it loops over positions, heads or sentences: one table of powers serves all of them"
@@ -135,6 +135,12 @@ variants.wrong(exercise, plain, {
     "the rows are divided by their sum: here nothing is normalised": (
         "(q @ k.mT * table) @ v",
         "(q @ k.mT * table) / (q @ k.mT * table).sum(-1, keepdim=True) @ v"),
+    "the powers of a row are divided by their sum: here nothing is normalised": (
+        TABLE, f"{TABLE} / {TABLE}.sum(-1, keepdim=True)"),
+    "small powers are cut off from below: let them go to 0": [
+        (POWERS, f"({DECAY}.log() * steps).clamp(min=-10).exp()"),
+        (POWERS, f"({POWERS}).clamp(min=1e-6)")],
+    hints.FLOAT32_INSIDE: (DECAY, "decay.float().to(q.dtype)[:, None, None]"),
     "a softmax is taken: the decayed products are the weights as they are": [
         (RESULT, "(q @ k.mT * table).masked_fill(apart < 0, -torch.inf).softmax(-1) @ v"),
         (RESULT, "((q @ k.mT).masked_fill(apart < 0, -torch.inf).softmax(-1) * table) @ v")],

@@ -103,7 +103,8 @@ variants.wrong(exercise, plain, {
         "@ s_new", "@ s", "* z_new", "* z"),
     "S is read before it is updated, and z after: the token is part of both": ("@ s_new", "@ s"),
     "z is read before it is updated, and S after: the token is part of both": ("* z_new", "* z"),
-    "z comes back as it went in: it is a sum as well, and this token's key is in it": (KEY, "z"),
+    "z comes back as it went in: it is a sum as well, and this token's key is in it": [
+        (KEY, "z"), ("return s_new, z_new", "return s_new, z")],
     "the old state comes back: the next token needs the new one": (
         "return s_new, z_new", "return s, z"),
     "the earlier tokens are forgotten: the new term is added to the old state": (

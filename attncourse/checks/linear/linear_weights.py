@@ -124,6 +124,8 @@ variants.wrong(exercise, plain, {
         FEATURES, "q.relu(), k.relu()"),
     "relu is flat below 0: take elu(x) + 1": [
         (FEATURES, f"q.relu() + {some}, k.relu() + {some}") for some in ("1", "1e-6")],
+    "one of the two feature maps is relu(x) + 1: take elu(x) + 1 for both, it differs below 0": [
+        ("elu(k)", "k.relu()"), ("elu(q)", "q.relu()")],
     "1 is added too early: phi(x) is elu(x) + 1": (FEATURES, "elu(q + 1), elu(k + 1)"),
     "elu goes down to -1, so a feature may be negative: add 1": (FEATURES, "elu(q), elu(k)"),
     "exp is another feature map: here it is elu(x) + 1": (FEATURES, "q.exp(), k.exp()"),

@@ -113,6 +113,8 @@ variants.wrong(exercise, plain, {
     "the normaliser is missing: divide by the sum of the weights": (RESULT, "phi_q @ state"),
     "it is divided by the number of keys: the weights of a row have a sum of its own": (
         TOTAL, "(phi_k > 0).to(v.dtype).sum(-2)[..., :1, None]"),
+    "z is a mean of the keys: it is their sum, or each number is m times the right one": (
+        TOTAL, "phi_q @ phi_k.mean(-2)[..., None]"),
     "the queries are left out of the normaliser: they meet the sum of the keys": (
         TOTAL, "phi_k.sum((-2, -1))[..., None, None]"),
     "both widths are summed before they meet: the normaliser is a dot product, feature by feature":

@@ -123,6 +123,10 @@ variants.wrong(exercise, plain, {
     "all tokens of the chunk have the same position: they go up from start": (
         "torch.arange(n,", "0 * torch.arange(n,"),
     "start multiplies the positions: it is added to them": ("+ start", "* start"),
+    "start is added to the angles: add it to the positions, before the frequencies multiply them": (
+        " + start", "", "-(even / d)", "-(even / d) + start"),
+    "start is a lower bound here: the first token stands at start, the next at start + 1": (
+        " + start", ".clamp(min=start)"),
     "start is added to the vectors: it belongs to the positions, before the sines": (
         " + start", "", "return x", "return x + start"),
     "the vectors of the tokens are missing: the encoding is added to x": (

@@ -154,6 +154,9 @@ variants.wrong(exercise, plain, {
         ("/ size", "/ size.clamp(min=1e-6)"), ("/ size", "/ size.clamp(min=1e-10)")],
     UNDER: [
         (f"apart.square().{SUM}", f"apart.square().{SUM}.add(1e-12)"), (SUM, f"{SUM}.add(1e-8)")],
+    "|a - b|² is expanded, and digits are lost where the gap is small: subtract, then square": (
+        f"apart{NORM}", f"(permuted_out.square().{SUM} + want.square().{SUM}"
+        f" - 2 * (permuted_out * want).{SUM}).clamp(min=0).sqrt()"),
     "a small gap is set to 0: return it as it is": (
         RETURN, "return torch.where(gap < 1e-6, 0, gap)"),
     CAPPED: [(RETURN, "return gap.clamp(max=1)"), (RETURN, "return gap.clamp(max=2)")],

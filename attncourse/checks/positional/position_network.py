@@ -127,10 +127,10 @@ variants.wrong(exercise, Network, {
     "a sequence longer than length is divided by n: the input is t / length there, too": (
         "/ self.length", "/ max(self.length, n)"),
     "the positions are divided by length - 1: the network's input is t / length": (
-        "/ self.length", "/ (self.length - 1)"),
+        "/ self.length", "/ max(self.length - 1, 1)"),
     "the positions are divided by the width: the network's input is t / length": (
         "/ self.length", "/ x.shape[-1]"),
-    "the positions count from 1: the first is 0": (SHARE, "(count + 1) / self.length"),
+    "the positions count from 1: the first is 0": ("count = ", "count = 1 + "),
     "the positions run from -1 to 1: the network's input is t / length": (
         SHARE, "2 * count / self.length - 1"),
     "t / length is rounded down, so nearly all are 0: divide with /, not //": (
@@ -152,6 +152,10 @@ variants.wrong(exercise, Network, {
     ENOUGH: [(SHARE, f"{SHARE}\n        t = t[:5000]"), (SHARE, f"({SHARE}).clamp(max=3)")],
     SIZES: [(LAYERS, "nn.Linear(1, 5), nn.Linear(5, 4)"),
             (LAYERS, "nn.Linear(1, d + 1), nn.Linear(d + 1, d)")],
+    "the encoding of an earlier call is used again, but the weights may have changed: make it anew":
+        (MADE, f"{MADE}        self.kept = None\n", f"encoding = {ENCODING}",
+         f"if self.kept is None or len(self.kept) < n:\n            self.kept = {ENCODING}",
+         SUM, "x + self.kept[:n]"),
     "squeeze takes away every axis of size 1, the width among them: leave it out": (
         SUM, f"{SUM}.squeeze()"),
     "n is taken from the front: the length is the last axis but one, shape[-2]": ("[-2]", "[1]"),

@@ -137,6 +137,8 @@ variants.wrong(exercise, plain, {
     "it shifts the wrong way: p(t) must become p(t + offset). Look at the sines' signs": (
         "sine, -sine,", "-sine, sine,"),
     SIGNS: [("-sine", "sine"), ("sine, -sine", "-sine, -sine")],
+    "sqrt(1 - sin²) is never negative, and a cosine may be: take cos of the angle": (
+        "angles.cos()", "(1 - angles.sin() ** 2).clamp(min=0).sqrt()"),
     "the minus is at the wrong cosine: only one of the two sines has a minus": (
         "-sine, cosine", "sine, -cosine"),
     "sine and cosine are exchanged: an offset of 0 must give the identity, with cos(0) = 1 on the "
@@ -168,6 +170,10 @@ variants.wrong(exercise, plain, {
         ANGLES, "offset.flatten()[..., None] *"),
     "this shifts by 1 whatever the offset is: the angle is offset times frequency": (
         ANGLES, "torch.ones_like(offset)[..., None] *"),
+    "a shift back goes forth: an offset has a sign, so take no absolute value": (
+        ANGLES, "offset.abs()[..., None] *"),
+    "the offset is rounded to a whole number: it may lie between two": [
+        (ANGLES, "offset.trunc()[..., None] *"), (ANGLES, "offset.round()[..., None] *")],
     "these are only the blocks: put them on the diagonal of one (d, d) matrix": (
         "blocks(", "in_rows("),
     "every offset needs its own matrix: the angles have an axis more than the offsets": (

@@ -137,6 +137,8 @@ variants.wrong(exercise, plain, {
     "the positions are not used: they need not be 0, 1, 2, ...": (
         PLACE, "(torch.ones_like(positions).cumsum(-1) - 1 + 0 * positions)[..., None]"),
     ROUNDED: [(PLACE, "positions.round()[..., None]"), (PLACE, "positions.long()[..., None]")],
+    "the positions are taken modulo 2 pi: that is a turn of the first pair only, the others are "
+    "slower": (PLACE, "(positions % (2 * math.pi))[..., None]"),
     "the positions are divided by n: the formula takes them as they are": (
         PLACE, "positions[..., None] / positions.shape[-1]"),
     "every position is one too large: position 0 has the angle 0 everywhere": (

@@ -88,6 +88,7 @@ def lerp_in_whole_numbers(table, n):
 PLACE = "torch.linspace(0, last, n, dtype=table.dtype, device=table.device)"
 COUNT = "torch.arange(n, dtype=table.dtype, device=table.device)"
 HIGH = "(low + 1).clamp(max=last)"
+SHARE = "(place - low)[:, None]"
 MIXED = "(1 - share) * table[low] + share * table[high]"
 TURNED = "share * table[low] + (1 - share) * table[high]"
 AWAY = "place[:, None] - torch.arange({}, device=table.device)"
@@ -116,6 +117,14 @@ variants.wrong(exercise, plain, {
         HIGH, "(low - 1).clamp(min=0)"),
     "every place lies in the middle between two rows: its share says how near each is": (
         HIGH, "place.ceil().long()", MIXED, "(table[low] + table[high]) / 2"),
+    "between two rows it follows a curve: the share grows with the distance, on a straight line": [
+        ("    return", "    share = share**2 * (3 - 2 * share)\n    return"),
+        ("    return", "    share = (1 - (torch.pi * share).cos()) / 2\n    return")],
+    "at a row of the table the two rows are one, and 0 / 0 is NaN: rows are 1 apart, divide by "
+    "nothing": [
+        (HIGH, "place.ceil().long()", SHARE, f"{SHARE} / (high - low)[:, None]"),
+        (HIGH, "place.ceil().long()", SHARE, f"{SHARE} / (high - low)[:, None]\n"
+         "    share[0], share[-1] = 0, float(n > 1)")],
     "the first n rows are cut out: fewer rows still run from the first to the last": (
         MIXED, f"table[:n] if n <= last else {MIXED}"),
     "the table is filled up with its last row: stretch all of it": (

@@ -224,4 +224,6 @@ variants.wrong(exercise, plain, {
 variants.wrong(exercise, paths_doubled, {
     "numbers of paths outgrow int64: after each product keep only whether there is one": (
         "reach > 0", "torch.matrix_power((itself | parent).long(), heads.shape[-1]) > 0"),
+    "the reach is doubled too seldom: the top of a long chain is not reached": [
+        ("bit_length()", "bit_length() - 1"), ("bit_length()", "bit_length() - 2")],
 })  # fmt: skip

@@ -140,6 +140,10 @@ variants.wrong(exercise, plain, {
         RESULT, "skewed.mT.tril()"),
     "query and table are exchanged: row i of the products belongs to query i": (
         PRODUCTS, "r @ q.mT"),
+    "every row is made from the last query: row i holds the products of query i": (
+        PRODUCTS, "(q[..., -1:, :] @ r.mT).expand(*q.shape[:-1], n)"),
+    "a row holds another query's products: row i belongs to query i": [
+        (RESULT, "skewed.roll(1, -2).tril()"), (RESULT, "skewed.roll(-1, -2).tril()")],
     "later keys get -inf: here they get 0, what masks them comes afterwards": (
         RESULT, f"skewed.masked_fill({ABOVE}, -torch.inf)"),
     "later keys get a large negative number: here they get 0, a mask comes afterwards": (

@@ -4,7 +4,7 @@ import torch
 
 from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.relative.shared.rows import WAYS, rows
+from attncourse.checks.relative.shared.rows import SHORT, WAYS, rows
 
 LOOP = "it loops over positions or sentences: one scatter_add serves all pairs"
 exercise = Exercise(
@@ -116,6 +116,7 @@ variants.wrong(exercise, plain, {
         ("at.expand(weights.shape)", "at[None]")],
     "reach is not the number of rows: a table of 2 reach + 1 rows goes reach each way": (
         "len(a_v) // 2", "len(a_v)"),
+    SHORT: ("len(a_v) // 2", "min(len(a_v) // 2, weights.shape[-1])"),
     "keys beyond the reach are left out: they share the first or the last row": (
         ADDED, "index, weights * (at == rows(n, n, n, weights.device) - n + reach))"),
     "the sum runs over the queries: row i of the weights holds what query i attends to": (

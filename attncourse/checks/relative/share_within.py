@@ -112,6 +112,14 @@ variants.right(exercise, plain,
     ("weights * near", "weights * ~near", ANY, "weights.sum(-1).round()",
      RESULT, "(attending - inside) / attending.clamp(min=1)"),
 )  # fmt: skip
+OWN = "weights.diagonal(0, -2, -1) > 0"
+
+
+def leaving(rows):
+    """The edit after which other rows count nowhere."""
+    return "weights * near", f"weights * near * ({rows})[..., None]"
+
+
 variants.wrong(exercise, plain, {
     "the keys at distance reach are left out: they lie within it": (NEAR, "distance < reach"),
     "one key too many counts on either side: the distance is at most reach": (
@@ -139,8 +147,13 @@ variants.wrong(exercise, plain, {
     "keys that get weight are counted: count the queries, any over the last axis": (
         ANY, "weights.any(-2)"),
     "a small weight counts, too: ask for > 0": (ANY, "(weights > 0.05).any(-1)"),
-    "a sum of floats is seldom exactly 1: a query attends if any weight is above 0": (
-        ANY, "(weights.sum(-1) == 1)"),
+    "a sum of floats is seldom exactly 1: a query attends if any weight is above 0": [
+        (ANY, "(weights.sum(-1) == 1)"),
+        (ANY, "(weights.sum(-1) == 1)", *leaving("weights.sum(-1) == 1"))],
+    "a query that may not attend to itself is left out: it attends if any weight is above 0": [
+        (ANY, f"({OWN})"), (ANY, f"({OWN})", *leaving(OWN))],
+    "the share is divided by the number of keys within the reach: add the weights up, no more": (
+        "weights * near", "weights * near / near.sum(-1, keepdim=True)"),
     "a query that attends far away only has the share 0: it belongs to the mean": (
         ANY, "(weights * near).any(-1)"),
     "where no query attends it gives NaN: there it should give 0": (".clamp(min=1)", ""),
