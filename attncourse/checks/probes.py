@@ -169,7 +169,9 @@ def works(exercise: Exercise, case: Case) -> bool:
 
 def repeated(x: Tensor, leading: int) -> Tensor:
     """A tensor repeated along its leading axes, but for those along which it is shared."""
-    times = [LARGER if size > 1 else 1 for size in x.shape[:leading]]
+    # four times on each of four axes would be 256 batches
+    larger = LARGER if leading <= 2 else 2
+    times = [larger if size > 1 else 1 for size in x.shape[:leading]]
     return x.repeat(*times, *[1] * (x.dim() - leading))
 
 
