@@ -129,8 +129,7 @@ def with_leading_axes(exercise: Exercise, cases: list[Case]) -> Batch | None:
     """
     own, batches = own_axes(cases), []
     for case in cases:
-        ahead = {k: x.dim() - own[k] for k, x in given(case).items() if isinstance(x, Tensor)}
-        if leading := {key: count for key, count in ahead.items() if count}:
+        if leading := {key: count for key, count in ahead(case, own).items() if count}:
             batches.append(Batch(case, leading))
     for batch in sorted(batches, key=lambda one: -max(one.leading.values())):
         others = batch.of_one, batch.larger, batch.with_one_more
@@ -152,10 +151,12 @@ def own_axes(cases: list[Case]) -> dict[int | str, int]:
 def leading_axes(cases: list[Case]) -> list[int]:
     """How many leading axes each case has: the most that one of its tensors has."""
     own = own_axes(cases)
-    return [
-        max((x.dim() - own[k] for k, x in given(case).items() if isinstance(x, Tensor)), default=0)
-        for case in cases
-    ]
+    return [max(ahead(case, own).values(), default=0) for case in cases]
+
+
+def ahead(case: Case, own: dict[int | str, int]) -> dict[int | str, int]:
+    """How many axes each tensor has before its own."""
+    return {key: x.dim() - own[key] for key, x in given(case).items() if isinstance(x, Tensor)}
 
 
 def works(exercise: Exercise, case: Case) -> bool:

@@ -216,13 +216,10 @@ class Trial:
         return self.one_mistake(seen, faults) or self.two_mistakes(seen, faults)
 
     def refuses_all(self, seen: list[Observation]) -> bool:
-        """Whether a learner's test raises for every right implementation."""
+        """Whether a learner's test raises for every right implementation that it has met."""
         pairs = zip(seen, self.expected, strict=False)
-        return self.exercise.kind == "test" and all(
-            got.is_test and got.outcome == "raised"
-            for got, want in pairs
-            if want.outcome == "returned"
-        )
+        met = [got for got, want in pairs if want.outcome == "returned"]
+        return bool(met) and all(got.is_test and got.outcome == "raised" for got in met)
 
     def only_some_axes(self, seen: list[Observation], faults: list[int]) -> str | None:
         """What is said of an answer that is right with some leading axes only."""
