@@ -86,8 +86,9 @@ class Book:
             for block in [block for one in cell.blocks for block in (one, *one.blocks)]:
                 if block.kind == "math" and "label" in block.options:
                     block.number = number("equation", block.options["label"])
-                elif block.kind == "table":
-                    block.number = number("table", block.options.get("name"))
+                elif block.kind in ("drawing", "table"):
+                    numbered = "figure" if block.kind == "drawing" else "table"
+                    block.number = number(numbered, block.options.get("name"))
                 elif block.kind == "heading" and folder == "chapters":
                     # the page's title has depth 0
                     if depth := len(block.argument) - 1:

@@ -11,6 +11,7 @@ from sphinx.pycode import ModuleAnalyzer
 
 from tools.blocks import Block
 from tools.book import FORMATS, Book, Document
+from tools.extensions.drawings import FOLDER, words_for
 from tools.functions import standing_alone
 from tools.urls import branch
 
@@ -40,6 +41,7 @@ class Writer:
             "heading": self.heading,
             "math": self.math,
             "admonition": self.admonition,
+            "drawing": self.drawing,
             "include": self.include,
             "table": self.table,
         }
@@ -137,6 +139,13 @@ class Writer:
         name = block.options.get("pyobject", "")
         _, first, last = pick(tags, name, f"{block.argument} lacks")
         return "\n".join(path.read_text("utf-8").split("\n")[first - 1 : last])
+
+    def drawing(self, block: Block) -> str:
+        """A drawing as a picture that the repository serves, and its caption."""
+        place = f"../{FOLDER}/{block.argument}.svg"
+        words = words_for((self.book.root / self.file(place)).read_text("utf-8"))
+        caption = captioned("figure", block.number, self.inline(block.text, block.line))
+        return f"![{words}]({self.address(place, 'raw')})\n\n{caption}"
 
     def table(self, block: Block) -> str:
         caption = captioned("table", block.number, self.inline(block.argument, block.line))

@@ -1,10 +1,11 @@
-"""Write the notebooks that are not as their texts make them: `make release`."""
+"""Write the drawings and notebooks that are not as their texts make them: `make release`."""
 
 import sys
 from pathlib import Path
 
 import nbformat
 
+import drawings
 from tools.book import Book
 from tools.notebooks import chapter_notebook, exercise_notebook
 from tools.urls import ROOT, repository_url
@@ -45,7 +46,8 @@ def stale(root: Path = ROOT) -> list[Path]:
 def main() -> str | None:
     """Write what is stale; gives the fault that keeps it from being written."""
     try:
-        paths = write()
+        # the notebooks say what their drawings show
+        paths = drawings.write() + write()
     except (OSError, ValueError) as error:
         return str(error)
     names = ", ".join(path.relative_to(ROOT).as_posix() for path in paths)

@@ -1,0 +1,71 @@
+"""The drawings: what the pages show is what their functions draw, and their words can be read."""
+
+import re
+from itertools import combinations
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import drawings
+from drawings.shapes import COLOURS, Drawing, drawing
+from tools.blocks import parse
+from tools.urls import ROOT
+
+MADE = drawings.made()
+SVG = "{http://www.w3.org/2000/svg}"
+BACKGROUNDS = ("#ffffff", "#121212")
+
+
+def luminance(colour: str) -> float:
+    """WCAG 2.2, relative luminance."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_every_drawing_is_written_as_its_function_draws_it():
+    folder = ROOT / "drawings" / "svg"
+    assert {path: path.read_text("utf-8") for path in folder.iterdir()} == MADE, "`make release`"
+
+
+def test_every_drawing_is_shown_by_one_page_with_a_caption_and_a_name():
+    pages = [path.read_text("utf-8") for path in sorted(ROOT.glob("*/*.md"))]
+    shown = [block for page in pages for block in parse(page, 1) if block.kind == "drawing"]
+    assert sorted(block.argument for block in shown) == sorted(path.stem for path in MADE)
+    assert all(block.text and block.options["name"].startswith("fig-") for block in shown)
+
+
+@pytest.mark.parametrize("path", MADE, ids=lambda path: path.stem)
+def test_a_drawing_has_words_that_stand_for_it_and_fits_a_page(path: Path):
+    root = ElementTree.fromstring(MADE[path])
+    assert len((root[0].text or "").split()) >= 12, "say what the drawing shows"
+    assert int(root.attrib["width"]) <= 720
+    assert len(list(root.iter())) <= 400, "a page may have 8,500 elements"
+    assert [*root.iter(f"{SVG}text")], "the words in it are text"
+
+
+@pytest.mark.parametrize("role", COLOURS)
+def test_a_colour_stands_out_on_a_light_and_on_a_dark_page(role: str):
+    for colour, background in zip(COLOURS[role], BACKGROUNDS, strict=True):
+        low, high = sorted([luminance(colour), luminance(background)])
+        assert (high + 0.05) / (low + 0.05) >= 4.5
+
+
+def test_no_two_roles_share_a_colour():
+    assert all(a != b for a, b in combinations(COLOURS.values(), 2))
+
+
+def test_two_drawings_may_not_have_one_name():
+    with pytest.raises(ValueError, match="query_keys_values"):
+        drawing(drawings.DRAWINGS["query_keys_values"])
+
+
+def test_a_letter_below_another_ends_on_the_line():
+    sheet = Drawing(100, 100, "words")
+    sheet.text(50, 50, "$q_i k$ and")
+    parts = re.findall(r"<tspan(?P<dy>[^>]*)>([^<]*)<", sheet.svg())
+    assert [words for _, words in parts] == ["q", "i", " k", " and"]
+    moved = [float(m[1]) if (m := re.search(r'dy="([-.\d]+)em"', dy)) else 0 for dy, _ in parts]
+    sizes = [0.75 if "small" in kind else 1 for kind, _ in parts]
+    assert sum(a * b for a, b in zip(moved, sizes, strict=True)) == pytest.approx(0.35, abs=0.01)

@@ -1,0 +1,42 @@
+"""`{drawing}`: a drawing of the course inside the page, with a number and a caption."""
+
+from pathlib import Path
+from typing import ClassVar
+from xml.etree import ElementTree
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.util.docutils import SphinxDirective
+
+FOLDER = "drawings/svg"
+
+
+def words_for(svg: str) -> str:
+    """What stands for a drawing where it cannot be seen: its title."""
+    return ElementTree.fromstring(svg)[0].text or ""
+
+
+class Drawing(SphinxDirective):
+    """A figure whose argument is the drawing's name and whose content is its caption."""
+
+    required_arguments = 1
+    has_content = True
+    option_spec: ClassVar = {"name": directives.unchanged}
+
+    def run(self) -> list[nodes.Node]:
+        path = Path(self.env.srcdir, FOLDER, f"{self.arguments[0]}.svg")
+        self.env.note_dependency(str(path))
+        try:
+            svg = path.read_text("utf-8")
+        except OSError as error:
+            raise self.error(f"no drawing is called {self.arguments[0]}: {error}") from error
+        figure = nodes.figure("", nodes.raw("", svg, format="html"), classes=["drawn"])
+        figure += nodes.caption("", "", *self.parse_inline(" ".join(self.content))[0])
+        self.set_source_info(figure)
+        self.add_name(figure)
+        return [figure]
+
+
+def setup(app):
+    """Register with Sphinx."""
+    app.add_directive("drawing", Drawing)
