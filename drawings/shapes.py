@@ -117,8 +117,11 @@ class Drawing:
             else:
                 lines.M(x + at, y).v(wide)
         self.sheet.append(lines)
-        if label:
-            self.text(*((x + wide / 2, y - 12) if down else (x - 12, y + wide / 2)), label, role)
+        if label and down:
+            self.text(x + wide / 2, y - 13, label, role)
+        elif label:
+            reach = POINT if role == "value" else 0
+            self.text(x - 7 - reach, y + wide / 2, label, role, anchor="end")
 
     def matrix(
         self,
