@@ -1,0 +1,81 @@
+"""The drawings of the chapter on convolution."""
+
+from collections.abc import Sequence
+
+import drawsvg
+
+from drawings.shapes import Drawing, drawing, row
+
+
+def places(sheet: Drawing, xs: Sequence[float], y: float, seen: set[int]) -> None:
+    """A layer as a row of vectors, of which those that the output sees are filled."""
+    for i, x in enumerate(xs):
+        kind = "full plain" if i in seen else "grid plain"
+        sheet.sheet.append(drawsvg.Rectangle(x - 7, y - 7, 14, 14, class_=kind))
+
+
+@drawing
+def receptive_fields() -> Drawing:
+    sheet = Drawing(548, 276,
+        "Nine inputs below. Left: three layers of kernels with three taps; the middle output sees "
+        "3 places of the layer below it, 5 of the next, and 7 inputs. Right: one layer of "
+        "attention, whose middle output sees all 9 inputs.")  # fmt: skip
+    for depth, name in enumerate(("inputs", "layer 1", "layer 2", "layer 3")):
+        sheet.text(52, 232 - 62 * depth, name, size=0.85, anchor="end")
+    for middle, title, layers, reach, role in (
+        (164, "kernels of width 3", 3, 1, "plain"),
+        (436, "attention", 1, 8, "weight"),
+    ):
+        xs, seen, lines = row(middle - 96, 24, 9), {4}, drawsvg.Path(class_=f"grid {role}")
+        sheet.text(middle, 14, title)
+        for y in row(232 - 62 * layers, 62, layers):
+            places(sheet, xs, y, seen)
+            near = [(i, j) for i in sorted(seen) for j in range(9) if abs(j - i) <= reach]
+            for i, j in near:
+                lines.M(xs[i], y + 10).L(xs[j], y + 52)
+            seen = {j for _, j in near}
+        places(sheet, xs, 232, seen)
+        sheet.sheet.append(lines)
+        sheet.text(middle, 260, f"{len(seen)} of 9 inputs", size=0.85)
+    return sheet
+
+
+def grid(sheet: Drawing, left: float, top: float, size: float = 28) -> None:
+    """A table of three outputs by the three tokens, which stand above it."""
+    lines = drawsvg.Path(class_="grid plain")
+    for at in row(0, size, 4):
+        lines.M(left, top + at).h(3 * size).M(left + at, top).v(3 * size)
+    sheet.sheet.append(lines)
+    for x, token in zip(row(left + size / 2, size, 3), ("1", "10", "100"), strict=True):
+        sheet.text(x, top - 12, token, "value", size=0.85)
+
+
+@drawing
+def kernel_as_heads() -> Drawing:
+    sheet = Drawing(560, 164,
+        "Three heads as tables of outputs by tokens. The head of offset -1 has its weights left of "
+        "the diagonal, that of 0 on it, that of +1 right of it. Times the taps 1, 2, 3 they add up "
+        "to the rows 1+2, 3, 0; 1, 2, 3; 0, 1, 2+3, which give 33, 321, 510.")  # fmt: skip
+    top, middle = 70, 112
+    taps = {-1: 1, 0: 2, 1: 3}
+    total: list[list[list[int]]] = [[[] for _ in range(3)] for _ in range(3)]
+    for left, (offset, tap) in zip((38, 168, 298), taps.items(), strict=True):
+        sheet.diamond(left + 42, 22, 16, f"{offset:+d}".replace("+0", "0").replace("-", "−"))
+        sheet.text(left - 6, middle, f"{tap} ×" if offset < 0 else f"+ {tap} ×", anchor="end")
+        grid(sheet, left, top)
+        for i in range(3):
+            j = min(max(i + offset, 0), 2)
+            total[i][j].append(tap)
+            disc = drawsvg.Circle(left + 28 * j + 14, top + 28 * i + 14, 9, class_="full weight")
+            sheet.sheet.append(disc)
+    sheet.text(396, middle, "=")
+    sheet.text(452, 22, "together")
+    grid(sheet, 410, top)
+    sheet.text(529, 22, "$y$")
+    sheet.strip("plain", 515, top, cells=3, size=28, down=True)
+    for y, terms in zip(row(top + 14, 28, 3), total, strict=True):
+        for x, some in zip(row(424, 28, 3), terms, strict=True):
+            sheet.text(x, y, "+".join(map(str, some)) or "0", size=0.85)
+        out = sum(sum(some) * x for some, x in zip(terms, (1, 10, 100), strict=True))
+        sheet.text(529, y, f"{out}", size=0.85)
+    return sheet
