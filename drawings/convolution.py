@@ -11,32 +11,32 @@ def places(sheet: Drawing, xs: Sequence[float], y: float, seen: set[int]) -> Non
     """A layer as a row of vectors, of which those that the output sees are filled."""
     for i, x in enumerate(xs):
         kind = "full plain" if i in seen else "grid plain"
-        sheet.sheet.append(drawsvg.Rectangle(x - 7, y - 7, 14, 14, class_=kind))
+        sheet.sheet.append(drawsvg.Rectangle(x - 6, y - 6, 12, 12, class_=kind))
 
 
 @drawing
 def receptive_fields() -> Drawing:
-    sheet = Drawing(548, 276,
+    sheet = Drawing(460, 264,
         "Nine inputs below. Left: three layers of kernels with three taps; the middle output sees "
         "3 places of the layer below it, 5 of the next, and 7 inputs. Right: one layer of "
         "attention, whose middle output sees all 9 inputs.")  # fmt: skip
     for depth, name in enumerate(("inputs", "layer 1", "layer 2", "layer 3")):
-        sheet.text(52, 232 - 62 * depth, name, size=0.85, anchor="end")
+        sheet.text(51, 222 - 60 * depth, name, size=0.85, anchor="end")
     for middle, title, layers, reach, role in (
-        (164, "kernels of width 3", 3, 1, "plain"),
-        (436, "attention", 1, 8, "weight"),
+        (144, "kernels of width 3", 3, 1, "plain"),
+        (364, "attention", 1, 8, "weight"),
     ):
-        xs, seen, lines = row(middle - 96, 24, 9), {4}, drawsvg.Path(class_=f"grid {role}")
+        xs, seen, lines = row(middle - 80, 20, 9), {4}, drawsvg.Path(class_=f"grid {role}")
         sheet.text(middle, 14, title)
-        for y in row(232 - 62 * layers, 62, layers):
+        for y in row(222 - 60 * layers, 60, layers):
             places(sheet, xs, y, seen)
             near = [(i, j) for i in sorted(seen) for j in range(9) if abs(j - i) <= reach]
             for i, j in near:
-                lines.M(xs[i], y + 10).L(xs[j], y + 52)
+                lines.M(xs[i], y + 9).L(xs[j], y + 51)
             seen = {j for _, j in near}
-        places(sheet, xs, 232, seen)
+        places(sheet, xs, 222, seen)
         sheet.sheet.append(lines)
-        sheet.text(middle, 260, f"{len(seen)} of 9 inputs", size=0.85)
+        sheet.text(middle, 248, f"{len(seen)} of 9 inputs", size=0.85)
     return sheet
 
 

@@ -30,13 +30,13 @@ def numbers(
 
 @drawing
 def query_keys_values() -> Drawing:
-    sheet = Drawing(560, 276,
+    sheet = Drawing(460, 274,
         "The query of bank, (1, 1), meets the keys of the, river and bank. The scores are 0, 1.41 "
         "and 1.41; the softmax makes of them the weights 0.11, 0.45 and 0.45; the output is the "
         "sum of the three values, each times its weight: (1.34, 0.45).")  # fmt: skip
     columns = {
-        "query": (38, "$q_i$"), "keys": (136, "$k_j$"), "scores": (228, "$q_i·k_j$ / √$d_k$"),
-        "weights": (336, "$w_{ij}$"), "values": (414, "$v_j$"), "output": (516, "$Σ_j w_{ij} v_j$"),
+        "query": (26, "$q_i$"), "keys": (106, "$k_j$"), "scores": (177, "$q_i·k_j$ / √$d_k$"),
+        "weights": (264, "$w_{ij}$"), "values": (330, "$v_j$"), "output": (425, "$Σ_j w_{ij} v_j$"),
     }  # fmt: skip
     for name, (x, letter) in columns.items():
         sheet.text(x, 14, name)
@@ -44,45 +44,45 @@ def query_keys_values() -> Drawing:
         sheet.text(x, 38, letter, role if role in COLOURS else "")
     keys = [WORDS[word] for word in SENTENCE]
     shares = weights(WORDS["bank"], keys)
-    numbers(sheet, "query", 38, 151, WORDS["bank"])
-    sheet.text(38, 176, "bank", size=0.85)
-    sheet.box(275, 62, 20, 178, "")
-    sheet.text(285, 258, "softmax")
-    for y, word, key, share in zip(row(76, 75, 3), SENTENCE, keys, shares, strict=True):
-        sheet.arrow((66, 151), (90, 151), (82, y), (108, y))
-        numbers(sheet, "key", 136, y, key)
-        sheet.text(136, y + 25, word, size=0.85)
-        sheet.arrow((166, y), (202, y))
-        sheet.text(228, y, f"{sum(key) / sqrt(2):.3g}")
-        sheet.arrow((251, y), (273, y))
-        sheet.arrow((297, y), (321, y))
-        sheet.weight(336, y, share)
-        sheet.text(336, y + 25, f"{share:.2f}", "weight", size=0.85)
-        sheet.text(366, y, "×")
-        numbers(sheet, "value", 414, y, key)
-        sheet.arrow((449, y), (470, y), (452, 151), (482, 151))
+    numbers(sheet, "query", 26, 148, WORDS["bank"], 23)
+    sheet.text(26, 172, "bank", size=0.85)
+    sheet.box(215, 60, 16, 176, "")
+    sheet.text(223, 260, "softmax")
+    for y, word, key, share in zip(row(74, 74, 3), SENTENCE, keys, shares, strict=True):
+        sheet.arrow((53, 148), (74, 148), (58, y), (80, y))
+        numbers(sheet, "key", 106, y, key, 23)
+        sheet.text(106, y + 24, word, size=0.85)
+        sheet.arrow((133, y), (156, y))
+        sheet.text(177, y, f"{sum(key) / sqrt(2):.3g}")
+        sheet.arrow((196, y), (213, y))
+        sheet.arrow((233, y), (250, y))
+        sheet.weight(264, y, share)
+        sheet.text(264, y + 24, f"{share:.2f}", "weight", size=0.85)
+        sheet.text(288, y, "×")
+        numbers(sheet, "value", 330, y, key, 23)
+        sheet.arrow((363, y), (384, y), (366, 148), (394, 148))
     out = [sum(share * key[c] for share, key in zip(shares, keys, strict=True)) for c in (0, 1)]
-    numbers(sheet, "plain", 516, 151, [round(number, 2) for number in out], 32)
+    numbers(sheet, "plain", 426, 148, [round(number, 2) for number in out], 30)
     return sheet
 
 
 @drawing
 def output_shapes() -> Drawing:
-    sheet = Drawing(560, 300,
+    sheet = Drawing(460, 300,
         "Three times the same three vectors. Left: three queries, one from each, give three "
         "outputs, DET, NOUN, NOUN. Middle: one query gives one output, nature. Right: queries come "
         "one after the other, each from the output before: la, then rive.")  # fmt: skip
     panels = (
         (
-            92,
+            78,
             "self-attention",
             "a label for each vector",
             "$n$ = $m$, one from each",
             ("DET", "NOUN", "NOUN"),
         ),
-        (280, "pooling", "one label for all vectors", "$n$ = 1, learned", ("nature",)),
+        (230, "pooling", "one label for all vectors", "$n$ = 1, learned", ("nature",)),
         (
-            468,
+            382,
             "cross-attention",
             "a new sequence",
             "$n$ grows with the output",
@@ -90,14 +90,14 @@ def output_shapes() -> Drawing:
         ),
     )
     for middle, title, wanted, queries, labels in panels:
-        inputs = row(middle - 54, 54, 3)
+        inputs = row(middle - 46, 46, 3)
         sheet.text(middle, 14, title)
         sheet.text(middle, 36, wanted, size=0.85)
         sheet.text(middle, 284, queries, "query", size=0.85)
         for x, word in zip(inputs, SENTENCE, strict=True):
             sheet.strip("plain", x - 7, 206, cells=3, size=14, down=True)
             sheet.text(x, 260, word, size=0.85)
-        outputs = row(middle - 27 * (len(labels) - 1), 54, len(labels))
+        outputs = row(middle - 23 * (len(labels) - 1), 46, len(labels))
         for x, label in zip(outputs, labels, strict=True):
             sheet.text(x, 74, label, size=0.85)
             if label == "…":
@@ -109,7 +109,7 @@ def output_shapes() -> Drawing:
             sheet.strip("query", x - 7, 120, cells=3, size=14, down=True)
             sheet.arrow((x, 116), (x, 86))
             if label == "la":
-                sheet.arrow((x + 12, 74), (x + 27, 74), (x + 27, 110), (x + 27, 141), (x + 45, 141))
+                sheet.arrow((x + 11, 74), (x + 23, 74), (x + 23, 110), (x + 23, 141), (x + 37, 141))
     return sheet
 
 
@@ -121,44 +121,44 @@ def combine(sheet: Drawing, x: float, y: float, sign: str) -> None:
 
 @drawing
 def two_scores() -> Drawing:
-    sheet = Drawing(460, 344,
+    sheet = Drawing(336, 344,
         "Two ways from a query and a key to a score. Dot product: the two are multiplied, and the "
         "number is divided by the root of d_k. Additive: each goes through its matrix; their sum, "
         "through tanh, is a vector of hidden numbers, which w_v makes one number.")  # fmt: skip
-    for x, title in ((96, "dot product"), (322, "additive")):
+    for x, title in ((76, "dot product"), (240, "additive")):
         sheet.text(x, 14, title)
-        sheet.strip("query", x - 64, 40, cells=2)
-        sheet.strip("key", x + 32, 40, cells=2)
-        sheet.text(x - 72, 48, "$q_i$", "query", anchor="end")
-        sheet.text(x + 72, 48, "$k_j$", "key", anchor="start")
-        sheet.strip("plain", x - 8, 318, cells=1)
-        sheet.text(x + 18, 326, "$s_{ij}$", anchor="start")
-    for side in (-48, 48):
-        sheet.arrow((96 + side, 60), (96 + side, 150), (96 + side / 4, 150))
-        sheet.arrow((322 + side, 60), (322 + side, 82))
-        sheet.box(322 + side - 24, 84, 48, 26, "$W_q^⊤$" if side < 0 else "$W_k^⊤$")
-        sheet.arrow((322 + side, 112), (322 + side, 150), (322 + side / 4, 150))
-    combine(sheet, 96, 150, "·")
-    combine(sheet, 322, 150, "+")
-    for x, words in ((96, "÷ √$d_k$"), (322, "tanh")):
+        sheet.strip("query", x - 50, 40, cells=2, size=14)
+        sheet.strip("key", x + 22, 40, cells=2, size=14)
+        sheet.text(x - 57, 47, "$q_i$", "query", anchor="end")
+        sheet.text(x + 57, 47, "$k_j$", "key", anchor="start")
+        sheet.strip("plain", x - 7, 318, cells=1, size=14)
+        sheet.text(x + 14, 325, "$s_{ij}$", anchor="start")
+    for side, words in ((-36, "$W_q^⊤$"), (36, "$W_k^⊤$")):
+        sheet.arrow((76 + side, 58), (76 + side, 150), (76 + side / 3, 150))
+        sheet.arrow((240 + side, 58), (240 + side, 82))
+        sheet.box(240 + side - 23, 84, 46, 26, words)
+        sheet.arrow((240 + side, 112), (240 + side, 150), (240 + side / 3, 150))
+    combine(sheet, 76, 150, "·")
+    combine(sheet, 240, 150, "+")
+    for x, words in ((76, "÷ √$d_k$"), (240, "tanh")):
         sheet.arrow((x, 163), (x, 180))
-        sheet.box(x - 32, 182, 64, 26, words)
-    sheet.arrow((96, 210), (96, 316))
-    sheet.arrow((322, 210), (322, 228))
-    sheet.strip("plain", 290, 230, cells=4)
-    sheet.text(280, 238, "hidden", anchor="end")
-    sheet.arrow((322, 248), (322, 269))
-    combine(sheet, 322, 282, "·")
-    sheet.strip("plain", 370, 274, cells=4)
-    sheet.text(442, 282, "$w_v$", anchor="start")
-    sheet.arrow((366, 282), (335, 282))
-    sheet.arrow((322, 295), (322, 316))
+        sheet.box(x - 30, 182, 60, 26, words)
+    sheet.arrow((76, 210), (76, 316))
+    sheet.arrow((240, 210), (240, 228))
+    sheet.strip("plain", 212, 230, cells=4, size=14)
+    sheet.text(204, 237, "hidden", anchor="end")
+    sheet.arrow((240, 246), (240, 269))
+    combine(sheet, 240, 282, "·")
+    sheet.strip("plain", 276, 275, cells=4, size=14)
+    sheet.text(304, 300, "$w_v$")
+    sheet.arrow((273, 282), (253, 282))
+    sheet.arrow((240, 295), (240, 316))
     return sheet
 
 
 @drawing
 def masks() -> Drawing:
-    sheet = Drawing(420, 420,
+    sheet = Drawing(336, 404,
         "Four tables of weights of four queries on four keys: the, river, bank, padding. No mask: "
         "every key is open. Causal: the keys up to the query. Padding: the first three keys. Both: "
         "what both allow. In each row, the open keys share the weight.")  # fmt: skip
@@ -169,24 +169,27 @@ def masks() -> Drawing:
         "both": lambda i, j: j <= i and j < 3,
     }
     for place, (name, may) in enumerate(allowed.items()):
-        left, top = 62 + 202 * (place % 2), 54 + 212 * (place // 2)
-        sheet.text(left + 72, top - 40, name)
-        table(sheet, left, top, may)
+        left, top = 45 + 150 * (place % 2), 54 + 208 * (place // 2)
+        sheet.text(left + 70, top - 40, name)
+        table(sheet, left, top, may, place % 2 == 0)
     return sheet
 
 
-def table(sheet: Drawing, left: float, top: float, may: Callable[[int, int], bool]) -> None:
+def table(
+    sheet: Drawing, left: float, top: float, may: Callable[[int, int], bool], named: bool
+) -> None:
     """The weights of the words and the padding on each other; what is forbidden is grey."""
-    size, tokens = 36, [*WORDS.values()]
+    size, tokens = 35, [*WORDS.values()]
     shut = drawsvg.Path(class_="shape plain", style="stroke: none")
     for i, word in enumerate(WORDS):
         middle = top + (i + 0.5) * size
         sheet.text(left + (i + 0.5) * size, top - 14, word, "key", size=0.85)
-        sheet.text(left - 8, middle, word, "query", size=0.85, anchor="end")
+        if named:
+            sheet.text(left - 6, middle, word, "query", size=0.85, anchor="end")
         some = [j for j in range(4) if may(i, j)]
         for j, share in zip(some, weights(tokens[i], [tokens[j] for j in some]), strict=True):
             disc = drawsvg.Circle(
-                left + (j + 0.5) * size, middle, 15 * sqrt(share), class_="full weight"
+                left + (j + 0.5) * size, middle, 14 * sqrt(share), class_="full weight"
             )
             sheet.sheet.append(disc)
         for j in {*range(4)} - {*some}:
