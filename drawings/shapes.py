@@ -1,4 +1,4 @@
-"""What the drawings are made of: one colour and one shape for each thing, and words.
+"""What the drawings are made of: one shape for each thing, in its colour, and words.
 
 A query is a strip with round ends, a key one with straight ends, a value one with pointed ends;
 weights are circles, whose area is the weight; positions are diamonds. The letters q, k and v stand
@@ -12,15 +12,8 @@ from math import atan2, cos, pi, sin, sqrt
 
 import drawsvg
 
-# each on white and on black; blue for weights, as in the figures that compute
-COLOURS = {
-    "query": ("#8a3ea8", "#d09bea"),
-    "key": ("#b85000", "#f59a50"),
-    "value": ("#007a55", "#4cc79a"),
-    "weight": ("#0072b2", "#5ab8f0"),
-    "position": ("#866300", "#dcb43c"),
-    "plain": ("#5a6472", "#a8b2c0"),
-}
+from attncourse.plot.colours import COLOURS
+
 STYLE = (
     """
 .drawing { font: 15px sans-serif; max-width: 100%; height: auto; }
