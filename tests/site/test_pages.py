@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests import ROOT
+
 from .audit import ALL_BUT_COLOURS, Fault, axe, colours, in_short, turn, widths
-from .conftest import ROOT
 
 PHONE = {"viewport": {"width": 360, "height": 740}, "device_scale_factor": 2}
 # one of each of these folders shows the frame of them all
