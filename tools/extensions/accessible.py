@@ -25,5 +25,4 @@ def fix(app, exception):
 
 
 def setup(app):
-    """Register with Sphinx."""
     app.connect("build-finished", fix)

@@ -52,7 +52,6 @@ def connect(app, doctree):
 
 
 def setup(app):
-    """Register with Sphinx."""
     app.add_crossref_type("claim", "claim")
     app.add_role_to_domain(
         "std", "claim", Claimed(innernodeclass=nodes.inline, warn_dangling=True), override=True

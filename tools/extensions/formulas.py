@@ -84,7 +84,6 @@ def configure(app, config):
 
 
 def setup(app):
-    """Register with Sphinx."""
     app.add_html_math_renderer("temml", (in_line, None), (displayed, None))
     app.add_css_file("temml.css")
     app.connect("config-inited", configure)

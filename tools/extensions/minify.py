@@ -137,5 +137,4 @@ def tidy(static: Path, texts: str) -> None:
 
 
 def setup(app):
-    """Register with Sphinx."""
     app.connect("build-finished", minify, priority=900)

@@ -12,57 +12,52 @@ from pathlib import Path
 from docutils import nodes
 from sphinx import addnodes
 
-from .details import folded
 from .formulas import mathml
 
 CALL = "showFound("
-# code, and what is found by itself or not meant to be read
-LEFT_OUT = (
-    *(nodes.literal_block, nodes.raw, nodes.Invisible, nodes.section),
-    *(addnodes.glossary, addnodes.desc),
-)
-FORMULAS = (nodes.math, nodes.math_block)
+# code, and what is found by itself
+CODE = (nodes.literal_block, nodes.raw, nodes.Invisible)
+PARTS = (nodes.section, addnodes.glossary, addnodes.desc)
 # by page, what this build has written
 written: dict[str, list] = {}
 
 
-def parts(doctree: nodes.document) -> Iterator[tuple[nodes.Element, list[nodes.Node], list]]:
-    """What a page is found by: what has the anchor, the names, and the content of each part."""
-    for section in doctree.findall(nodes.section):
-        yield section, section[:1], section[1:]
-    for glossary in doctree.findall(addnodes.glossary):
-        for item in glossary.findall(nodes.definition_list_item):
-            names = list(item.findall(nodes.term))
-            yield names[0], names, [item.next_node(nodes.definition)]
-    for entry in doctree.findall(addnodes.desc):
-        signature = entry.next_node(addnodes.desc_signature)
-        yield signature, [nodes.Text(signature["fullname"])], entry[1:]
-
-
-def prose(node: nodes.Node, page: str) -> str:
-    """The words of a node, with formulas as they are drawn; nothing gives away an exercise."""
-    hidden = page.startswith("exercises/") and isinstance(node, folded)
-    if hidden or isinstance(node, LEFT_OUT) or "unsought" in getattr(node, "attributes", ()):
+def words(node: nodes.Node) -> str:
+    """The words of a node, with the formulas of its sentences as they are drawn."""
+    if isinstance(node, (*CODE, *PARTS)) or "unsought" in getattr(node, "attributes", ()):
         return ""
-    if isinstance(node, FORMULAS):
-        tex, display = node.astext(), isinstance(node, nodes.math_block)
-        return unescape(re.sub("<.*?>", "", mathml(tex, display).get("html", tex), flags=re.DOTALL))
+    if isinstance(node, nodes.math_block):
+        return "…"
+    if isinstance(node, nodes.math):
+        html = mathml(node.astext(), display=False).get("html", "")
+        return unescape(re.sub("<.*?>", "", html, flags=re.DOTALL))
     if isinstance(node, nodes.Text):
         return node.astext()
-    between = "" if isinstance(node, nodes.TextElement) else " "
-    return between.join(prose(one, page) for one in node.children)
+    return ("" if isinstance(node, nodes.TextElement) else " ").join(map(words, node.children))
+
+
+def prose(*content: nodes.Node) -> str:
+    return " ".join(" ".join(map(words, content)).split())
+
+
+def parts(doctree: nodes.document) -> Iterator[tuple[str, list[str], str]]:
+    """The anchor, the names and the prose of each part of a page, which is found at its top."""
+    for section in doctree.findall(nodes.section):
+        anchor = "" if section.parent is doctree else section["ids"][0]
+        yield anchor, [prose(section[0])], prose(*section[1:])
+    for glossary in doctree.findall(addnodes.glossary):
+        for item in glossary.findall(nodes.definition_list_item):
+            terms = list(item.findall(nodes.term))
+            text = prose(item.next_node(nodes.definition))
+            yield terms[0]["ids"][0], [prose(term) for term in terms], text
+    for entry in doctree.findall(addnodes.desc):
+        signature = entry.next_node(addnodes.desc_signature)
+        yield signature["ids"][0], [signature["fullname"]], prose(*entry[1:])
 
 
 def look(app, doctree, page):
-    """Take down the parts of a page; its first section is found at its top."""
-    written[page] = [
-        [
-            at["ids"][0] if number else "",
-            [prose(name, page) for name in names],
-            " ".join(" ".join(prose(one, page) for one in content).split()),
-        ]
-        for number, (at, names, content) in enumerate(parts(doctree))
-    ]
+    """Take down the parts of a page."""
+    written[page] = list(parts(doctree))
 
 
 def write(app, exception):
@@ -75,7 +70,7 @@ def write(app, exception):
 
 
 def setup(app):
-    """Register with Sphinx, whose own search stays out."""
+    # Sphinx's own search stays out
     app.connect("builder-inited", lambda app: setattr(app.builder, "search", False))
     app.connect("html-collect-pages", lambda app: [("search", {}, "search.html")])
     # before links to what teaches are added

@@ -3,9 +3,9 @@ function showFound(pages) {
   const MOST = 40;
   const BEFORE = 80;
   const LENGTH = 240;
-  const query = new URLSearchParams(location.search).get("q")?? "";
-  const field = document.querySelector("#search-results").parentElement.querySelector("[name=q]");
-  field.value = query;
+  const place = document.querySelector("#search-results");
+  const query = new URLSearchParams(location.search).get("q") ?? "";
+  place.parentElement.querySelector("[name=q]").value = query;
 
   // a word finds its other forms: heads and head, scaled and scaling
   const stemsOf = (text) =>
@@ -14,37 +14,33 @@ function showFound(pages) {
     );
   const stems = stemsOf(query);
   if (!stems.length) return;
-  const parts = Object.entries(pages).flatMap(([page, inner]) =>
-    inner.map(([anchor, names, text]) => {
-      const [title] = inner[0][1];
-      return { page, anchor, names, text, title: anchor ? `${title} › ${names.join(", ")}` : title };
-    })
-  );
 
-  // by how much a part is about the words; 0 where it lacks one
+  // how much a part is about the words; 0 where it lacks one
   function score({ page, names, text, title }, words) {
-    const counts = words.map((word) => [names.join("; "), text, title].map((one) => [...one.matchAll(word)].length));
-    if (counts.some((each) => each.every((count) => count === 0))) return 0;
-    const about = ([named, told, above]) => 10 * Math.min(named, 1) + Math.min(told, 5) + Math.min(above, 1);
+    const count = (one, word) => [...one.matchAll(word)].length;
+    if (!words.every((word) => count(title + text, word))) return 0;
     const whole = names.some((name) => stemsOf(name).join() === stems.join());
-    const place = page.endsWith("glossary") ? 6 : page.startsWith("chapters/") ? 5 : 0;
-    return counts.map(about).reduce((sum, one) => sum + one, 100 * whole + place);
+    const kind = page.endsWith("glossary") ? 6 : page.startsWith("chapters/") ? 5 : 1;
+    const points = words.map(
+      (word) => 10 * Math.min(count(names.join(), word), 1) + Math.min(count(text, word), 5)
+    );
+    return points.reduce((sum, one) => sum + one, 100 * whole + kind);
   }
 
   function search(start) {
     const words = stems.map((stem) => new RegExp(start + stem, "giu"));
-    const scored = parts.map((part) => [score(part, words), part]).filter(([points]) => points);
-    return scored.sort(([one], [other]) => other - one).map(([, part]) => part);
-  }
-
-  function excerpt(text) {
-    const words = new RegExp(`(${stems.join("|")})`, "giu");
-    const start = Math.max(0, text.search(words) - BEFORE);
-    const from = start && text.indexOf(" ", start) + 1;
-    const to = text.length > from + LENGTH ? text.lastIndexOf(" ", from + LENGTH) : text.length;
-    const shown = (from ? "… " : "") + text.slice(from, to) + (to < text.length ? " …" : "");
-    // what the words have found stands at the odd places
-    return shown.split(words).map((piece, at) => (at % 2 ? made("mark", {}, piece) : piece));
+    return Object.entries(pages)
+      .flatMap(([page, parts]) => {
+        const [[, [top]]] = parts;
+        return parts.map(([anchor, names, text]) => {
+          const title = anchor ? `${top} › ${names.join(", ")}` : top;
+          const part = { page, anchor, names, text, title };
+          return { ...part, score: score(part, words) };
+        });
+      })
+      .filter((part) => part.score)
+      .sort((one, other) => other.score - one.score)
+      .slice(0, MOST);
   }
 
   function made(name, attributes, ...content) {
@@ -53,15 +49,27 @@ function showFound(pages) {
     return element;
   }
 
-  const words = search("(?<![\\p{L}\\p{N}])");
+  function excerpt(text, start) {
+    const words = new RegExp(`(${start}(?:${stems.join("|")})[\\p{L}\\p{N}]*)`, "iu");
+    const from = text.lastIndexOf(" ", text.search(words) - BEFORE) + 1;
+    const to = text.length > from + LENGTH ? text.lastIndexOf(" ", from + LENGTH) : text.length;
+    const shown = (from ? "… " : "") + text.slice(from, to) + (to < text.length ? " …" : "");
+    // what the words have found stands at the odd places
+    return shown.split(words).map((piece, at) => (at % 2 ? made("mark", {}, piece) : piece));
+  }
+
+  const BEGIN = "(?<![\\p{L}\\p{N}])";
   // a piece of a word, where no word begins with it
-  const found = (words.length ? words : search("")).slice(0, MOST);
-  const said = { 0: "Nothing was found.", 1: "One place was found.", [MOST]: `The first ${MOST} places:` };
-  const results = found.map(({ page, anchor, title, text }) => {
-    const href = `${page}.html${anchor && "#"}${anchor}`;
-    return made("li", {}, made("a", { href }, title), made("p", { className: "context" }, ...excerpt(text)));
-  });
-  document
-    .querySelector("#search-results")
-    .append(made("p", { role: "status" }, said[found.length] ?? `${found.length} places were found.`), made("ul", {}, ...results));
+  const start = search(BEGIN).length ? BEGIN : "";
+  const results = search(start).map(({ page, anchor, title, text }) =>
+    made(
+      "li",
+      {},
+      made("a", { href: `${page}.html${anchor && "#"}${anchor}` }, title),
+      made("p", { className: "context" }, ...excerpt(text, start))
+    )
+  );
+  const some = { 0: "Nothing was found.", 1: "Found in one place.", [MOST]: "Found first:" };
+  const said = some[results.length] ?? `Found in ${results.length} places.`;
+  place.append(made("p", { role: "status" }, said), made("ul", {}, ...results));
 }
