@@ -107,7 +107,6 @@ def list_chapters(app, doctree, docname):
 
 
 def setup(app):
-    """Register with Sphinx."""
     app.add_directive("course-chapters", Chapters)
     app.connect("doctree-resolved", list_chapters)
     app.connect("doctree-resolved", add_head)
