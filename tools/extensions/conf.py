@@ -27,7 +27,6 @@ def configure(app, config):
 
 
 def setup(app):
-    """Register with Sphinx."""
     # pages show outputs of the package and cite papers: a change of them makes all pages old
     app.add_config_value("made_with", "", "env")
     for path in sorted((THEME / "styles").glob("*.css")):

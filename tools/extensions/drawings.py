@@ -40,5 +40,4 @@ class Drawing(SphinxDirective):
 
 
 def setup(app):
-    """Register with Sphinx."""
     app.add_directive("drawing", Drawing)

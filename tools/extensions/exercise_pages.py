@@ -55,11 +55,12 @@ class ExerciseCell(SphinxDirective):
             )
         if not begun:
             opening.append(code(self.stub(source)))
+        # the search quotes neither hints nor solutions
         hints = (
-            fold(f"Hint {level} for {card.name}: {about}", plain(hint))
+            fold(f"Hint {level} for {card.name}: {about}", plain(hint), unsought=True)
             for level, (about, hint) in enumerate(zip(HINTS, card.hints, strict=True), start=1)
         )
-        solution = fold(f"Worked solution of {card.name}", code(source))
+        solution = fold(f"Worked solution of {card.name}", code(source), unsought=True)
         button = nodes.raw("", SOLVED.format(name=card.name), format="html")
         return [*opening, *hints, solution, button]
 
@@ -165,7 +166,6 @@ def point_to_sources(app, pagename, templatename, context, doctree):
 
 
 def setup(app):
-    """Register with Sphinx."""
     # a page that is a notebook has no such directive: its cells are run
     app.add_directive("code-cell", ExerciseCell, override=True)
     app.connect("include-read", keep_lines)

@@ -46,7 +46,7 @@ def minify(app, exception):
         (static / name).read_text("utf-8") for name in names if name.endswith(".js")
     )
     css = "\n".join(style(static / name) for name in names if name.endswith(".css"))
-    used = names_used(pages.values(), script + (static / "searchtools.js").read_text("utf-8"))
+    used = names_used(pages.values(), script)
     css = with_icons(follow_preference(prune(css, used)), static)
     version = sha256((css + script).encode()).hexdigest()[:8]
     for path, text in pages.items():
@@ -137,5 +137,4 @@ def tidy(static: Path, texts: str) -> None:
 
 
 def setup(app):
-    """Register with Sphinx."""
     app.connect("build-finished", minify, priority=900)

@@ -116,7 +116,6 @@ def show_chapters(app, doctree, docname):
 
 
 def setup(app):
-    """Register with Sphinx."""
     for name in ("course-start", "course-chapters"):
         app.add_directive(name, OfChapters)
     app.connect("doctree-resolved", show_chapters)

@@ -55,6 +55,5 @@ def map_site(app, exception):
 
 
 def setup(app):
-    """Register with Sphinx."""
     app.connect("html-page-context", describe)
     app.connect("build-finished", map_site)

@@ -10,9 +10,9 @@ import torch
 from attncourse.checks import chapters
 from attncourse.dot_product import attention_weights
 from attncourse.plot.explorer import TEMPERATURES
+from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe
 
 from . import figures
-from .audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe
 from .figures import PHONE, figure_in, page_of, read, states_of, too_wide, visit
 from .test_figure_numbers import TABLE, power
 
