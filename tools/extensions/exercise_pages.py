@@ -147,13 +147,9 @@ def number_boxes(app, doctree, docname):
 
 
 def point_to_sources(app, pagename, templatename, context, doctree):
-    """Lead the edit button to the solutions, and the launch button to the learner's notebook."""
-    if not pagename.startswith(PAGES):
+    """Lead the launch button to the learner's notebook, and the edit button to the solutions."""
+    if not pagename.startswith(("chapters/", PAGES)):
         return
-    for group in context["header_buttons"]:
-        for button in group.get("buttons", []):
-            if button.get("label") == "source-edit-button":
-                button["url"] = button["url"].replace(f"/{PAGES}", "/solutions/")
     notebook = {
         "type": "link",
         "url": colab_url(f"{pagename}.ipynb"),
@@ -163,6 +159,10 @@ def point_to_sources(app, pagename, templatename, context, doctree):
         "label": "launch-button",
     }
     context["header_buttons"].insert(0, notebook)
+    for group in context["header_buttons"]:
+        for button in group.get("buttons", []):
+            if button.get("label") == "source-edit-button":
+                button["url"] = button["url"].replace(f"/{PAGES}", "/solutions/")
 
 
 def setup(app):

@@ -49,6 +49,10 @@ def minify(app, exception):
     used = names_used(pages.values(), script)
     css = with_icons(follow_preference(prune(css, used)), static)
     version = sha256((css + script).encode()).hexdigest()[:8]
+    # a page for a wrong address has its style in it: nobody knows in which folder it is shown
+    lost = out / "404.html"
+    here = f"<style>{css}</style>"
+    pages[lost] = re.sub(r'<link[^>]*site\.css"[^>]*>', lambda _: here, pages[lost])
     for path, text in pages.items():
         path.write_text(re.sub(r'(site\.(css|js))"', rf'\1?v={version}"', text), "utf-8")
     for name, text in zip(JOINED, (css, script), strict=True):
