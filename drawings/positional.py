@@ -46,8 +46,8 @@ def hand(sheet: Drawing, x: float, y: float, angle: float, radius: float = 24) -
 def clocks() -> Drawing:
     sheet = Drawing(460, 304,
         "A clock for each of four pairs at the positions 0, 1, 2, 3 and 30. All hands begin at the "
-        "top. The first turns by almost a sixth of a turn a word, each other a tenth as "
-        "fast as the one above; by position 30, the second has made nearly half a turn.")  # fmt: skip
+        "top. The first turns by almost a sixth of a turn a word, each other a tenth as fast as "
+        "the one above; by position 30, the second has made nearly half a turn.")  # fmt: skip
     places = {t: x for t, x in zip((0, 1, 2, 3), row(139, 62, 4), strict=True)} | {30: 417}
     sheet.text(90, 24, "position $t$", anchor="end")
     sheet.text(371, 24, "…")
