@@ -70,13 +70,13 @@ ORDERS = {
 
 @drawing
 def shuffled() -> Drawing:
-    sheet = Drawing(506, 306,
+    sheet = Drawing(520, 306,
         "Three words go through attention in two orders. Without positions, each word has the same "
         "output in both. With a position added to each word, all outputs differ.")  # fmt: skip
     words = ("01", "20", "11")
-    sheet.text(253, 16, "without positions")
-    sheet.text(253, 174, "with positions")
-    for left, (order, results) in zip((4, 260), ORDERS.items(), strict=True):
+    sheet.text(260, 16, "without positions")
+    sheet.text(260, 174, "with positions")
+    for left, (order, results) in zip((4, 274), ORDERS.items(), strict=True):
         for top, placed, outputs in zip((34, 192), (False, True), results, strict=True):
             sheet.box(left + 124, top, 18, 92, "")
             sheet.text(left + 133, top + 106, "attention", size=0.85)

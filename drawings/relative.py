@@ -69,7 +69,7 @@ def brackets(sheet: Drawing, starts: Sequence[float], y: float, wide: float, hig
 
 @drawing
 def skewed() -> Drawing:
-    sheet = Drawing(460, 316,
+    sheet = Drawing(460, 299,
         "Three queries with five offsets each. A number is put in front of each row, the rows are "
         "laid end to end, the first three numbers are dropped, and the rest is cut into rows of "
         "five. Their first three columns hold the offset of each query and key.")  # fmt: skip
@@ -79,7 +79,7 @@ def skewed() -> Drawing:
     cut = [line[at : at + 5] for at in (3, 8, 13)]
     for some, top, words, fade in (
         (padded, 10, "one more number\nin front of each row", range(0)),
-        (cut, 231, "the first 3 columns:\nthe offset $j−i$", range(3, 5)),
+        (cut, 214, "the first 3 columns:\nthe offset $j−i$", range(3, 5)),
     ):
         for i, y in enumerate(row(top, size, n)):
             sheet.text(98, y + size / 2, f"$q_{i}$", "query", anchor="end")
@@ -87,7 +87,7 @@ def skewed() -> Drawing:
         for y, some_words in zip((top + 28, top + 48), words.split("\n"), strict=True):
             sheet.text(275, y, some_words, anchor="start")
     sheet.sheet.append(
-        drawsvg.Rectangle(105, 231, 75, 75, class_="line", style="stroke-width: 2.5")
+        drawsvg.Rectangle(105, 214, 75, 75, class_="line", style="stroke-width: 2.5")
     )
     brackets(sheet, row(left, 6 * size, n), 122, 6 * size, 7)
     sheet.text(230, 107, "end to end", size=0.85)
@@ -110,11 +110,11 @@ def vector(sheet: Drawing, role: str, x: float, y: float, length: float, angle: 
 
 @drawing
 def rotated() -> Drawing:
-    sheet = Drawing(500, 230,
+    sheet = Drawing(500, 220,
         "A query and a key as arrows from the centre of a circle. With the query at position 1 and "
         "the key at 2, the angle between them is the same as at positions 2 and 3, and both scores "
         "are 6. With both at position 0 the angle is wider, and the score is 3.")  # fmt: skip
-    unit, y = 20, 88
+    unit, y = 23, 80
     for x, (i, j), score in zip(row(85, 165, 3), ((0, 0), (1, 2), (2, 3)), (3, 6, 6), strict=True):
         angles = {"query": 63.435 + 90 * i, "key": 90.0 * j}
         lengths = {"query": unit * 5**0.5, "key": unit * 3}
@@ -127,11 +127,14 @@ def rotated() -> Drawing:
             vector(sheet, role, x, y, lengths[role], angle)
         # the query's letter stands on the side where the key is not
         aside = angles["query"] + (20 if i == j else -24)
-        for role, out, angle in (("query", 38, aside), ("key", 72, angles["key"])):
+        for role, out, angle in (
+            ("query", 38, aside),
+            ("key", 38, angles["key"] - aside + angles["query"]),
+        ):
             at = (x + out * cos(radians(angle)), y - out * sin(radians(angle)))
             sheet.text(*at, f"${role[0]}$", role)
         for role, left, t in (("query", x - 40, i), ("key", x + 14, j)):
-            sheet.text(left, 186, f"${role[0]}$", role)
-            sheet.diamond(left + 22, 186, 13, f"{t}")
-        sheet.text(x, 216, f"score {score}")
+            sheet.text(left, 176, f"${role[0]}$", role)
+            sheet.diamond(left + 22, 176, 13, f"{t}")
+        sheet.text(x, 206, f"score {score}")
     return sheet
