@@ -84,8 +84,7 @@ def by_the_variance(x):
 MEAN, REST, WHOLE, RETURN = "x.mean(dim=-2, keepdim=True)", "norm(rest)", "norm(x)", "return share"
 GUARD = "torch.where(whole > 0, whole, 1.0)"
 ROWS = REST, "rest.norm(dim=-1)", WHOLE, "x.norm(dim=-1)"
-variants.right(
-    exercise, plain,
+variants.right(exercise, plain,
     (GUARD, "whole", RETURN, "return share.nan_to_num(0.0)"),
     (REST, "rest.pow(2).sum((-2, -1)).sqrt()", GUARD, "whole.clamp(min=1e-30)"),
     (f"x - {MEAN}",

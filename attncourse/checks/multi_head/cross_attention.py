@@ -125,8 +125,7 @@ class Plain(torch.nn.Module):
 PROJECTED = "self.w_q(x), self.w_k(context), self.w_v(context)"
 SPLIT, SCALE, AXIS = "split(part, self.heads)", "q.shape[-1] ** 0.5", "mask.unsqueeze(-3)"
 SOFTMAX, JOIN, LAST = "softmax(scores, mask)", "join(weights @ v)", "return self.w_o(out)"
-variants.right(
-    exercise, Plain,
+variants.right(exercise, Plain,
     (SPLIT, "part.unflatten(-1, (self.heads, -1)).movedim(-2, 0)", AXIS, "mask",
      JOIN, "(weights @ v).movedim(0, -2).flatten(-2)"),
     # joining and w_o in one: each head meets its own columns of w_o

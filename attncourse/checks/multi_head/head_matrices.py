@@ -78,8 +78,7 @@ def what_it_does_to_the_identity(w_v, w_o, heads):
 CUT, PRODUCT = "unflatten(0, (heads, -1))", "rows.mT @ columns"
 EVERY_SO_MANY = "unflatten(0, (-1, heads)).transpose(0, 1)"
 ROWS, COLUMNS = f"w_v.{CUT}", f"w_o.mT.{CUT}"
-variants.right(
-    exercise, plain,
+variants.right(exercise, plain,
     (PRODUCT, "(columns.mT @ rows).mT"),
     (ROWS, "w_v.reshape(heads, w_v.shape[0] // heads, -1)",
      COLUMNS, "w_o.reshape(w_o.shape[0], heads, -1)",
@@ -128,8 +127,7 @@ variants.wrong(exercise, plain, {
         (CUT, "view(heads, w_v.shape[1] // heads, -1)"),
         (CUT, "unflatten(0, (-1, w_o.shape[0] // heads))")],
     "the heads come in reverse order: head 0 comes first": (CUT, f"{CUT}.flip(0)"),
-    "it gives a list: stack the matrices, (heads, d_model, d_model)": (
-        PRODUCT, f"list({PRODUCT})"),
+    "it gives a list: stack the matrices, (heads, d_model, d_model)": (PRODUCT, f"list({PRODUCT})"),
     "no gradient reaches w_o: nothing may be detached": ("w_o.mT", "w_o.mT.detach()"),
     "the input changes: w_o.mT is a view of w_o, and T_ or t_ turns w_o itself": (
         "w_o.mT", "w_o.t_()"),

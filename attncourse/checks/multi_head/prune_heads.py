@@ -92,8 +92,7 @@ WIDTH, ROWS = (
     "keep[:, None] * width + torch.arange(width, device=w_q.device)",
 )
 variants.right(exercise, plain, (f"    keep = {KEEP}\n", "", RESULT, "return [w_q, w_k, w_v, w_o]"))
-variants.right(
-    exercise, rows_selected,
+variants.right(exercise, rows_selected,
     (ROWS, "torch.arange(w_q.shape[0], device=w_q.device).reshape(heads, -1)[keep]"),
 )  # fmt: skip
 variants.wrong(exercise, plain, {

@@ -108,8 +108,7 @@ def by_einsum_with_a_large_fill(x, w_q, w_k, w_v, lengths, heads):
 
 MASK, SPLIT, JOIN = "words[:, None, None, :]", "split(x @ w.T, heads)", "join(weights @ v)"
 SOFTMAX, QUERIES = "softmax(scores, mask)", "words[:, None, :, None]"
-variants.right(
-    exercise, plain,
+variants.right(exercise, plain,
     # the mask of shape (batch, 1, n) then lacks the leading axis
     (MASK, "words[:, None, :]", SPLIT, "(x @ w.T).unflatten(-1, (heads, -1)).movedim(-2, 0)",
      JOIN, "(weights @ v).movedim(0, -2).flatten(-2)"),

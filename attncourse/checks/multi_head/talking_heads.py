@@ -108,8 +108,7 @@ RESCALED = (
     "    if mask is not None:\n        weights = weights.masked_fill(~mask, 0.0)\n"
     "        weights = (weights / weights.sum(-1, keepdim=True)).nan_to_num()\n"
 )
-variants.right(
-    exercise, plain,
+variants.right(exercise, plain,
     (MIXED, "(scores.movedim(-3, -1) @ mix).movedim(-1, -3)"),
     (MIXED, "(mix.mT @ scores.flatten(-2)).unflatten(-1, scores.shape[-2:])"),
     (MIXED, "(scores.unsqueeze(-3) * mix[:, :, None, None]).sum(-4)"),
@@ -119,8 +118,7 @@ variants.calling(exercise, plain, "softmax", ways.SOFTMAXES)
 variants.wrong(exercise, plain, {
     "the heads are not mixed: each new score is a sum over the heads": (MIXED, "scores"),
     "the mix is turned round: its rows are the heads before, its columns those after": [
-        (MIX, ", mix.mT)"),
-        (MIX, ", mix.mT if mix.shape[0] == mix.shape[1] else mix)")],
+        (MIX, ", mix.mT)"), (MIX, ", mix.mT if mix.shape[0] == mix.shape[1] else mix)")],
     "the weights, or the outputs, are mixed: mix the scores, before the softmax": [
         (SOFTMAX, f"torch.einsum({AXES}, softmax(scores, mask), mix)"),
         (*LATE, RETURN, f"{RESCALED}{RETURN}"),

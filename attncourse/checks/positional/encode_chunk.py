@@ -118,8 +118,7 @@ variants.wrong(exercise, plain, {
     "start is added twice: once is enough": ("+ start", "+ 2 * start"),
     "all rows of the table are added: only those of the chunk belong to x": ALL,
     "start is counted in chunks: it is a position, counted in tokens": ("+ start", "+ start * n"),
-    "the positions run backwards: they go up from start": (
-        "torch.arange(n,", "-torch.arange(n,"),
+    "the positions run backwards: they go up from start": ("torch.arange(n,", "-torch.arange(n,"),
     "all tokens of the chunk have the same position: they go up from start": (
         "torch.arange(n,", "0 * torch.arange(n,"),
     "start multiplies the positions: it is added to them": ("+ start", "* start"),
@@ -151,5 +150,13 @@ variants.wrong(exercise, plain, {
     DOUBLE: ("even = torch.arange(0, d, 2, dtype=x.dtype, device=x.device)",
              "even = torch.arange(0, d, 2, dtype=torch.float64)"),
 })  # fmt: skip
-WHOLE = "the whole table comes back: only the rows of the chunk are asked for"
-variants.wrong(exercise, filled_up_in_front, {WHOLE: ("[..., start:, :]", "")})
+variants.wrong(
+    exercise,
+    filled_up_in_front,
+    {
+        "the whole table comes back: only the rows of the chunk are asked for": (
+            "[..., start:, :]",
+            "",
+        )
+    },
+)

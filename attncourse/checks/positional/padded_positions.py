@@ -93,15 +93,10 @@ def rank_in_a_stable_sort(mask):
 
 COUNT, FILL, RETURN = "mask.cumsum(-1)", "before.masked_fill(~mask, 0)", "return before"
 PLACES = (COUNT, "torch.ones_like(mask).cumsum(-1)")
-variants.right(
-    exercise,
-    plain,
-    ("count - 1", "count - mask.long()"),
-    (*PLACES, "- 1", "- 1 - (~mask).cumsum(-1)"),
-)
+variants.right(exercise, plain,
+    ("count - 1", "count - mask.long()"), (*PLACES, "- 1", "- 1 - (~mask).cumsum(-1)"),
+)  # fmt: skip
 
-OWN = "padding has a position of its own: it gets 0"
-WHOLE = "the result is not int64: positions are whole numbers that index a table"
 variants.wrong(exercise, plain, {
     "words count from 1: the first word has position 0": (" - 1", ""),
     "roll brings the last word to the front: shift in a 0": (
@@ -112,8 +107,9 @@ variants.wrong(exercise, plain, {
         FILL, "count * mask + 1"),
     "padding is not set to 0: it has the position of the word before it": (
         FILL, "before.clamp(min=0)"),
-    OWN: [(FILL, "before.masked_fill(~mask, -1)"), (FILL, "before.masked_fill(~mask, 1)"),
-          (FILL, "before"), (FILL, "count - mask.long()")],
+    "padding has a position of its own: it gets 0": [
+        (FILL, "before.masked_fill(~mask, -1)"), (FILL, "before.masked_fill(~mask, 1)"),
+        (FILL, "before"), (FILL, "count - mask.long()")],
     "places are counted, not words: padding before a word must not move it": PLACES,
     "the mask is not used: only words count, and padding gets 0": (*PLACES, FILL, "before"),
     "only padding on the left is left out: it may stand between words as well": (
@@ -133,7 +129,8 @@ variants.wrong(exercise, plain, {
     "one row is used for all: each has padding of its own": (
         COUNT, "mask.reshape(-1, mask.shape[-1])[0].expand(mask.shape).cumsum(-1)",
         "~mask", "~mask.reshape(-1, mask.shape[-1])[0]"),
-    WHOLE: [(RETURN, "return before.float()"), (RETURN, "return before.int()")],
+    "the result is not int64: positions are whole numbers that index a table": [
+        (RETURN, "return before.float()"), (RETURN, "return before.int()")],
     "8 bits do not hold the positions of a long row: cumsum itself gives int64": (
         "(-1)", "(-1, dtype=torch.uint8)", RETURN, "return before.long()"),
     "16 bits do not hold every position of a long row: cumsum itself gives int64": (

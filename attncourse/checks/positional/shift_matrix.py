@@ -124,19 +124,17 @@ BLOCKS = "blocks(cosine, sine, -sine, cosine)"
 DIAGONAL = "torch.diag_embed(cosine.repeat_interleave(2, dim=-1))"
 SINES = "beside(torch.stack([sine, 0 * sine], -1).flatten(-2))"
 GENERATOR = "offset[..., None, None] * blocks(0 * rates, rates, -rates, 0)"
-variants.right(
-    exercise, plain,
+variants.right(exercise, plain,
     ("blocks(", "placed("), (BLOCKS, f"{DIAGONAL} + {SINES}"),
     (BLOCKS, f"torch.linalg.matrix_exp({GENERATOR})"),
 )  # fmt: skip
 
 ANGLES = "offset[..., None] *"
-SIGNS = "the sines have the same sign: expand cos(a + b) once more, one of them is minus"
-ONE_ONLY = "it takes a single offset only: a tensor of offsets gives as many matrices"
 variants.wrong(exercise, plain, {
     "it shifts the wrong way: p(t) must become p(t + offset). Look at the sines' signs": (
         "sine, -sine,", "-sine, sine,"),
-    SIGNS: [("-sine", "sine"), ("sine, -sine", "-sine, -sine")],
+    "the sines have the same sign: expand cos(a + b) once more, one of them is minus": [
+        ("-sine", "sine"), ("sine, -sine", "-sine, -sine")],
     "sqrt(1 - sin²) is never negative, and a cosine may be: take cos of the angle": (
         "angles.cos()", "(1 - angles.sin() ** 2).clamp(min=0).sqrt()"),
     "the minus is at the wrong cosine: only one of the two sines has a minus": (
@@ -178,7 +176,7 @@ variants.wrong(exercise, plain, {
         "blocks(", "in_rows("),
     "every offset needs its own matrix: the angles have an axis more than the offsets": (
         ANGLES, "offset *"),
-    ONE_ONLY: [
+    "it takes a single offset only: a tensor of offsets gives as many matrices": [
         (BLOCKS, "torch.block_diag(*(torch.stack([c, s, -s, c]).reshape(2, 2) "
          "for c, s in zip(cosine, sine, strict=True)))"),
         (ANGLES, "offset.new_tensor([offset.item()]) *")],

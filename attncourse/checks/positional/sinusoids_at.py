@@ -106,9 +106,6 @@ COMPLEX = "torch.polar(torch.ones_like(angles), angles)"
 variants.right(exercise, plain, ("pair = " + PAIR, f"z = {COMPLEX}\n    pair = [z.imag, z.real]"))
 
 ODD = "an odd d goes wrong: there is one cosine less than there are sines, and a sine ends the row"
-WIDTH = "for an odd d the exponent is divided by the wrong width: divide 2i by d itself"
-ROUNDED = "the positions are rounded: a position may lie between two whole numbers"
-NO_BATCH = "it expects a fixed number of axes: positions may have any leading axes, or none"
 variants.wrong(exercise, plain, {
     "sine and cosine are exchanged: even columns, the first one too, hold sines": (
         PAIR, "[angles.cos(), angles.sin()]"),
@@ -125,7 +122,8 @@ variants.wrong(exercise, plain, {
         "-(even", "(even"),
     "the exponents run up to 1: they are 2i / d, so the last one is just below 1": (
         "even / d", "even / max((d - 1) // 2 * 2, 1)"),
-    WIDTH: [("even / d", "even / (d + d % 2)"), ("even / d", "even / max(d // 2 * 2, 1)")],
+    "for an odd d the exponent is divided by the wrong width: divide 2i by d itself": [
+        ("even / d", "even / (d + d % 2)"), ("even / d", "even / max(d // 2 * 2, 1)")],
     "the exponent is divided by a fixed width: divide 2i by the d that is given": (
         "even / d", "even / 512"),
     "the exponent is divided by d - 1: divide 2i by d itself": ("even / d", "even / max(d - 1, 1)"),
@@ -136,7 +134,8 @@ variants.wrong(exercise, plain, {
         (CUT, "[..., :d] * (torch.arange(d, device=columns.device) < d // 2 * 2)")],
     "the positions are not used: they need not be 0, 1, 2, ...": (
         PLACE, "(torch.ones_like(positions).cumsum(-1) - 1 + 0 * positions)[..., None]"),
-    ROUNDED: [(PLACE, "positions.round()[..., None]"), (PLACE, "positions.long()[..., None]")],
+    "the positions are rounded: a position may lie between two whole numbers": [
+        (PLACE, "positions.round()[..., None]"), (PLACE, "positions.long()[..., None]")],
     "the positions are taken modulo 2 pi: that is a turn of the first pair only, the others are "
     "slower": (PLACE, "(positions % (2 * math.pi))[..., None]"),
     "the positions are divided by n: the formula takes them as they are": (
@@ -145,7 +144,7 @@ variants.wrong(exercise, plain, {
         PLACE, "(positions[..., None] + 1)"),
     "the angles are multiplied by 2 pi: the formula takes them as they are": (
         PLACE, "2 * math.pi * positions[..., None]"),
-    NO_BATCH: [
+    "it expects a fixed number of axes: positions may have any leading axes, or none": [
         (PLACE, "positions[:, :, None]"),
         (PLACE, "positions.reshape(-1, positions.shape[-1])[0][..., None]"),
         ("positions[..., None] * 10000 ** -(even / d)",

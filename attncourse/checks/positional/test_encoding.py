@@ -93,10 +93,8 @@ NUMBERS = (
     "torch.tensor([[(math.cos if j % 2 else math.sin)(t / 10000 ** (2 * (j // 2) / d)) "
     "for j in range(d)] for t in range(n)]).double()"
 )
-variants.right(
-    exercise, plain,
-    (SIZES, "((1, 4), (200, 9), (3, 10), (7, 1))"),
-    (WANT, NUMBERS),
+variants.right(exercise, plain,
+    (SIZES, "((1, 4), (200, 9), (3, 10), (7, 1))"), (WANT, NUMBERS),
     # exceptions of its own
     (SHAPE, "if got.shape != want.shape:\n            raise TypeError(f'got {got.shape}')",
      CLOSE, "if not (got - want).abs().max() < 1e-3:\n            raise ValueError('too far')"),
@@ -123,11 +121,9 @@ def looking_at(part, before=SHAPE):
     return before, f"got, want = got{part}, want{part}\n        {before}"
 
 
-NOTHING_REFUSED = (
-    "it refuses nothing: call encode, assert what must hold, and catch none of the errors"
-)
 variants.wrong(exercise, plain, {
-    NOTHING_REFUSED: [nothing_is_called, errors_caught],
+    "it refuses nothing: call encode, assert what must hold, and catch none of the errors": [
+        nothing_is_called, errors_caught],
     "it runs encode, but asserts nothing: compare the numbers": (SHAPE, "", DTYPE, "", CLOSE, ""),
     "it looks at the shape only: compare the numbers, too": (DTYPE, "", CLOSE, ""),
     "it looks at the numbers' range only: compare each with its own": (
@@ -163,8 +159,7 @@ variants.wrong(exercise, plain, {
     "a table of 96 rows goes unseen: n may be 100": (SIZES, "((70, 6), (5, 7), (1, 3))"),
     "a table of 64 rows shows at n = 65, one of 96 does not: n may be 100": (
         SIZES, "((65, 6), (5, 7))"),
-    "n is always 100: an encoding may ignore it": (
-        SIZES, "((100, 6), (100, 7), (100, 1))"),
+    "n is always 100: an encoding may ignore it": (SIZES, "((100, 6), (100, 7), (100, 1))"),
     "one row goes unseen: an encoding may lose its axis where n is 1": (
         SIZES, "((100, 6), (5, 7), (4, 1))"),
     "one column goes unseen: an encoding may lose its axis where d is 1": (

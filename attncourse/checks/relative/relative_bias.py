@@ -116,15 +116,13 @@ TABLE = "nn.Parameter(torch.zeros(2 * reach + 1, heads))"
 AT = "rows(n, m, self.reach, scores.device)"
 BIAS, RESULT = "found.movedim(-1, 0)", "scores + bias"
 ONE_HOT = "torch.nn.functional.one_hot(at, len(self.table)).to(scores.dtype)"
-variants.right(
-    exercise,
-    Plain,
+variants.right(exercise, Plain,
     (BIAS, f'torch.einsum("rh,ijr->hij", self.table, {ONE_HOT})'),
     # query i sees m entries of one line, each query from one place further to the left
     (BIAS, "self.table.T[:, torch.cat([at[-1], at[:-1, -1].flip(0)])].unfold(-1, m, 1).flip(-2)"),
     # a loop over the table is none over the positions
     (RESULT, "scores + sum(x[:, None, None] * (at == r) for r, x in enumerate(self.table))"),
-)
+)  # fmt: skip
 variants.calling(exercise, Plain, "rows", WAYS | CACHED_WAYS)
 LATER = "rows(n, m, m, scores.device) > m"
 variants.wrong(exercise, Plain, {

@@ -84,28 +84,23 @@ def by_bucketize(n, m, reach, device=None):
 
 
 RESULT = "offset.clamp(-reach, reach) + reach"
-variants.right(
-    exercise,
-    rows,
+variants.right(exercise, rows,
     (RESULT, "torch.clip(j.unsqueeze(0) - j[m - n :].unsqueeze(1) + reach, min=0, max=2 * reach)"),
     (RESULT, "(j[None, :] - j[:, None]).clamp(-reach, reach)[m - n :] + reach"),
-    (
-        RESULT,
-        "offset.where(offset > -reach, -reach).minimum(j.new_tensor(reach)).add(reach).long()",
-    ),
-)
-SHAPE = "there is one row for each query and one column for each key: (n, m)"
-EIGHT = "8 or 16 bits do not hold the row numbers of a large table: keep int64 on the way, too"
+    (RESULT,
+     "offset.where(offset > -reach, -reach).minimum(j.new_tensor(reach)).add(reach).long()"),
+)  # fmt: skip
 variants.wrong(exercise, rows, WRONG)
 variants.wrong(exercise, rows, WRONG_WITH_A_CACHE)
 variants.wrong(exercise, rows, {
     "the reach is a fixed number: it is an argument": (RESULT, RESULT.replace("reach", "3")),
     "rows and columns are exchanged: a row is a query, a column a key": (RESULT, f"({RESULT}).mT"),
-    SHAPE: [("m - n, m", "m"), ("    j, i", "    m = n\n    j, i")],
+    "there is one row for each query and one column for each key: (n, m)": [
+        ("m - n, m", "m"), ("    j, i", "    m = n\n    j, i")],
     "these are floating numbers: a row number is an int64": (RESULT, f"({RESULT}).float()"),
     "these are 32 bit numbers: some lookups ask for int64, torch.arange's own dtype": (
         RESULT, f"({RESULT}).int()"),
-    EIGHT: [(RESULT, f"({RESULT}).to(torch.{small}).long()") 
+    "8 or 16 bits do not hold the row numbers of a large table: keep int64 on the way, too": [(RESULT, f"({RESULT}).to(torch.{small}).long()") 
             for small in ("int8", "uint8", "int16")],
     "the rows are cut from a table of a fixed size: make them for the n and m at hand": (
         "(m - n, m, ", "(128, ", "(m, ", "(128, ", RESULT, f"({RESULT})[m - n : m, :m]"),

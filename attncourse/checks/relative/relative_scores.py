@@ -99,16 +99,14 @@ def skewed(q, k, a_k):
 
 LOOKED_UP, RESULT = "(q @ a_k.mT).gather(-1, index)", "(content + relative) / d**0.5"
 ONE_HOT = "torch.nn.functional.one_hot(at, len(a_k)).to(q.dtype)"
-variants.right(
-    exercise,
-    plain,
+variants.right(exercise, plain,
     (LOOKED_UP, f'torch.einsum("...ir,ijr->...ij", q @ a_k.mT, {ONE_HOT})'),
     # a loop over the table is none over the positions
     (LOOKED_UP, "sum((q @ row)[..., None] * (at == r) for r, row in enumerate(a_k))"),
     # (..., n, 2 reach + 1, d) numbers
     (LOOKED_UP, "(q[..., None, :] * a_k).sum(-1).gather(-1, index)"),
     (LOOKED_UP, "(q @ a_k.mT)[..., torch.arange(n, device=q.device)[:, None], at]"),
-)
+)  # fmt: skip
 variants.calling(exercise, plain, "rows", WAYS)
 variants.wrong(exercise, plain, {
     "the scores are not scaled: divide by sqrt(d)": (" / d**0.5", ""),
@@ -128,7 +126,6 @@ variants.wrong(exercise, plain, {
         "+ relative", "+ 0 * relative"),
     "the content is missing: the query also meets the key itself": ("content +", "0 * content +"),
     "the relative term meets the keys: it is the query that meets the table": [
-        # (q + a) k: of a pair's key, the column of its query
         (LOOKED_UP, "(k @ a_k.mT).gather(-1, index.mT).mT"), ("q @ a_k", "k @ a_k")],
     "query and key are exchanged: row i is the query, column j the key": (
         "q @ k.mT", "k @ q.mT", "q @ a_k", "k @ a_k"),

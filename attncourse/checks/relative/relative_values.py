@@ -89,9 +89,7 @@ def by_index_add(weights, a_v):
 SUMS, RESULT, ADDED = "zeros.scatter_add(-1, index, weights)", "sums @ a_v", "index, weights)"
 ONE_HOT = "torch.nn.functional.one_hot(at, len(a_v)).to(weights.dtype)"
 ONE_ROW = "weights.masked_fill(at != r, 0.0).sum(-1)"
-variants.right(
-    exercise,
-    plain,
+variants.right(exercise, plain,
     (SUMS, f'torch.einsum("...ij,ijr->...ir", weights, {ONE_HOT})'),
     # a loop over the table is none over the positions
     (RESULT, "sum((weights * (at == r)).sum(-1, True) * row for r, row in enumerate(a_v))"),
@@ -100,7 +98,7 @@ variants.right(
     (RESULT, "(sums[..., None] * a_v).sum(-2)"),
     # n x n numbers at a time, however wide the table is
     (RESULT, "torch.stack([(weights * one[at]).sum(-1) for one in a_v.unbind(-1)], dim=-1)"),
-)
+)  # fmt: skip
 variants.calling(exercise, plain, "rows", WAYS)
 variants.wrong(exercise, plain, {
     # of several writes to one place, the last counts: the first key from the right

@@ -84,19 +84,15 @@ def as_a_sum_of_windows(x):
 
 PLACES, SUMS = "j - j[:, None] + n - 1", "sums.index_add(-1, places.flatten(), x.flatten(-2))"
 SHORT = ("2 * n - 1)", "n)")
-variants.right(
-    exercise,
-    plain,
+variants.right(exercise, plain,
     (SUMS, "sums.scatter_add(-1, places.expand_as(x).flatten(start_dim=-2), x.flatten(-2))"),
     (SUMS, 'torch.einsum("...ij,ijp->...p", x, torch.eye(2 * n - 1).to(x)[places])'),
     # the diagonals turned over
     (PLACES, "j + j[:, None]", "x.flatten", "x.flip(-2).flatten"),
-)
-variants.right(
-    exercise,
-    cut_anew,
+)  # fmt: skip
+variants.right(exercise, cut_anew,
     ("(n - 1, 0)", "(0, n - 1)", "(0, n))", "(n, 0))", ":-1].sum(-2)", "1:].sum(-2)"),
-)
+)  # fmt: skip
 variants.wrong(exercise, plain, {
     "the offset is taken the other way round: it is key minus query, column minus row": (
         "j - j[:, None]", "j[:, None] - j"),

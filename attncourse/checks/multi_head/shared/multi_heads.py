@@ -129,7 +129,7 @@ def inputs(*batch, heads, sizes=(4, 5, 6, 2), large=1000.0, dtype=torch.float64,
     return q, k, v
 
 
-def in_heads(q, k, v, heads, mask=None, *, cut=split, merge=join, **changes):
+def in_heads(q, k, v, mask=None, *, heads, cut=split, merge=join, **changes):
     """Multi-head attention once more."""
     mask = mask if mask is None else mask.unsqueeze(-3)
     return merge(formula(*(cut(x, heads) for x in (q, k, v)), mask, **changes))
