@@ -68,7 +68,7 @@ BOTH, WORD = "(j <= i) & (j < length)", "j < length)"
 WORDS = "(j < lengths[:, None])"
 CAUSAL = "torch.ones(len(lengths), n, n, dtype=torch.bool, device=lengths.device).tril()"
 variants.right(exercise, plain,
-    (BOTH, f"{WORDS}[:, None].expand(-1, n, -1).tril()"), (BOTH, "j < torch.minimum(i + 1, length)"),
+    (BOTH, f"{WORDS}[:, None].expand(-1, n, -1).tril()"), (BOTH, "j < (i + 1).minimum(length)"),
     (BOTH, f"{CAUSAL}.masked_fill(~{WORDS}.unsqueeze(1), False)"),
     (BOTH, f'torch.einsum("ij,bj->bij", (j <= i).float(), {WORDS}.float()).bool()'),
     # rows of a table

@@ -136,7 +136,7 @@ variants.wrong(exercise, plain, {
     "it returns the weights: multiply them with the values": (" @ v", ""),
     hints.BATCH: ("q[..., :, None, :]", "q.unsqueeze(2)", "k[..., None, :, :]", "k.unsqueeze(1)"),
     LOOP: [
-        (SUM, "torch.stack([(row[..., None, :] - k).square().sum(-1) for row in q.unbind(-2)], -2)"),
+        (SUM, "torch.stack([(x[..., None, :] - k).square().sum(-1) for x in q.unbind(-2)], -2)"),
         ("    difference", "    if q.shape[-2] > 1:\n        rows = range(q.shape[-2])\n"
          "        some = (mask if mask is None else mask[..., i : i + 1, :] for i in rows)\n"
          "        parts = (plain(q[..., i : i + 1, :], k, v, next(some)) for i in rows)\n"

@@ -87,21 +87,15 @@ def filled_up_in_front(x, start):
     return plain(torch.cat([behind, x], dim=-2), 0)[..., start:, :]
 
 
-@exercise.valid
-def table_turned_by_start(x, start):
-    n, d = x.shape[-2:]
-    rates = 10000 ** -(torch.arange(0, d, 2, dtype=x.dtype, device=x.device) / d)
-    angles = torch.arange(n, dtype=x.dtype, device=x.device)[:, None] * rates
-    sines = angles.sin() * (start * rates).cos() + angles.cos() * (start * rates).sin()
-    cosines = angles.cos() * (start * rates).cos() - angles.sin() * (start * rates).sin()
-    return x + torch.stack([sines, cosines], -1).flatten(-2)[:, :d]
-
-
 ALL = ("torch.arange(n,", "torch.arange(start + n,", " + start", "")
 CUT, PAIR, JOIN = "rows[:, :d]", "[angles.sin(), angles.cos()]", ", -1).flatten(-2)"
-variants.right(
-    exercise, plain, (*ALL, CUT, "rows[start : start + n, :d]"), (*ALL, CUT, "rows[-n:, :d]")
-)
+variants.right(exercise, plain,
+    (*ALL, CUT, "rows[start : start + n, :d]"), (*ALL, CUT, "rows[-n:, :d]"),
+    # the table turned by start
+    (" + start", "", "    rows", "    turn = start * 10000 ** -(even / d)\n    rows",
+     PAIR, "[angles.sin() * turn.cos() + angles.cos() * turn.sin(), "
+     "angles.cos() * turn.cos() - angles.sin() * turn.sin()]"),
+)  # fmt: skip
 
 variants.wrong(exercise, plain, {
     "the chunk begins one position too late: its first token stands at start": (

@@ -71,29 +71,15 @@ def plain(mask):
     return before.masked_fill(~mask, 0)
 
 
-@exercise.valid
-def product_with_a_triangle(mask):
-    n = mask.shape[-1]
-    earlier = torch.ones(n, n, device=mask.device).triu(1)
-    return (mask.float() @ earlier * mask).long()
-
-
-@exercise.valid
-def all_pairs_compared(mask):
-    place = torch.arange(mask.shape[-1], device=mask.device)
-    before = mask[..., None, :] & (place < place[:, None])
-    return torch.where(mask, before.sum(-1), 0)
-
-
-@exercise.valid
-def rank_in_a_stable_sort(mask):
-    order = torch.argsort((~mask).long(), dim=-1, stable=True)
-    return order.argsort(dim=-1) * mask
-
-
 COUNT, FILL, RETURN = "mask.cumsum(-1)", "before.masked_fill(~mask, 0)", "return before"
 PLACES = (COUNT, "torch.ones_like(mask).cumsum(-1)")
 variants.right(exercise, plain,
+    (COUNT, "torch.ones(mask.shape[-1], mask.shape[-1], device=mask.device).triu(1)",
+     "count - 1", "mask.float() @ count", FILL, "(before * mask).long()"),
+    (COUNT, "torch.arange(mask.shape[-1], device=mask.device)", FILL, "before.where(mask, 0)",
+     "count - 1", "(mask[..., None, :] & (count < count[:, None])).sum(-1)"),
+    # the rank in a stable sort
+    (FILL, "torch.argsort((~mask).long(), dim=-1, stable=True).argsort(dim=-1) * mask"),
     ("count - 1", "count - mask.long()"), (*PLACES, "- 1", "- 1 - (~mask).cumsum(-1)"),
 )  # fmt: skip
 

@@ -99,32 +99,21 @@ def plain(offset, d):
     return blocks(cosine, sine, -sine, cosine)
 
 
-@exercise.valid
-def compared_rows_and_columns(offset, d):
-    place = torch.arange(d, device=offset.device)
-    rates = 10000 ** (-(place - place % 2).to(offset.dtype) / d)
-    angles = (offset[..., None] * rates)[..., None]
-    sign = 1 - 2 * (place[:, None] % 2)
-    partner = place[:, None] == place + 1 - 2 * (place % 2)
-    return angles.cos() * (place[:, None] == place) + sign * angles.sin() * partner
-
-
-@exercise.valid
-def block_by_block(offset, d):
-    out = torch.zeros(*offset.shape, d, d, dtype=offset.dtype, device=offset.device)
-    for i in range(0, d, 2):
-        angle = offset / 10000 ** (i / d)
-        out[..., i, i] = out[..., i + 1, i + 1] = torch.cos(angle)
-        out[..., i, i + 1] = torch.sin(angle)
-        out[..., i + 1, i] = -torch.sin(angle)
-    return out
-
-
 BLOCKS = "blocks(cosine, sine, -sine, cosine)"
 DIAGONAL = "torch.diag_embed(cosine.repeat_interleave(2, dim=-1))"
 SINES = "beside(torch.stack([sine, 0 * sine], -1).flatten(-2))"
 GENERATOR = "offset[..., None, None] * blocks(0 * rates, rates, -rates, 0)"
 variants.right(exercise, plain,
+    # rows and columns compared
+    (BLOCKS, "[x.repeat_interleave(2, -1)[..., None] for x in (cosine, sine)]\n"
+     "    place = torch.arange(d, device=offset.device)\n"
+     "    itself, partner = (place[:, None] == x for x in (place, place + 1 - 2 * (place % 2)))\n"
+     "    sign = 1 - 2 * (place[:, None] % 2)\n"
+     "    return both[0] * itself + sign * both[1] * partner", "return [", "both = ["),
+    (f"return {BLOCKS}", "out = offset.new_zeros(*offset.shape, d, d)\n"
+     "    for i, (cos, sin) in enumerate(zip(cosine.unbind(-1), sine.unbind(-1), strict=True)):\n"
+     "        out[..., 2 * i, 2 * i] = out[..., 2 * i + 1, 2 * i + 1] = cos\n"
+     "        out[..., 2 * i, 2 * i + 1], out[..., 2 * i + 1, 2 * i] = sin, -sin\n    return out"),
     ("blocks(", "placed("), (BLOCKS, f"{DIAGONAL} + {SINES}"),
     (BLOCKS, f"torch.linalg.matrix_exp({GENERATOR})"),
 )  # fmt: skip

@@ -80,21 +80,6 @@ def written_into_columns(positions, d):
 
 
 @exercise.valid
-def a_cosine_is_a_sine_moved(positions, d):
-    column = torch.arange(d, dtype=positions.dtype, device=positions.device)
-    rates = 10000 ** (-(column - column % 2) / d)
-    return (positions[..., None] * rates + column % 2 * math.pi / 2).sin()
-
-
-@exercise.valid
-def chosen_by_where(positions, d):
-    column = torch.arange(d, device=positions.device)
-    rates = torch.pow(10000.0, -2 * (column // 2).to(positions.dtype) / d)
-    angles = torch.einsum("...n,d->...nd", positions, rates)
-    return torch.where(column % 2 == 0, torch.sin(angles), torch.cos(angles))
-
-
-@exercise.valid
 def column_by_column(positions, d):
     pairs = [(positions * 10000 ** (-i / d)).unsqueeze(-1) for i in range(0, d, 2)]
     return torch.cat([x for a in pairs for x in (a.sin(), a.cos())][:d], dim=-1)
@@ -103,7 +88,15 @@ def column_by_column(positions, d):
 PAIR, JOIN, CUT = "[angles.sin(), angles.cos()]", "torch.stack(pair, -1).flatten(-2)", "[..., :d]"
 PLACE, FOLLOWS = "positions[..., None]", "dtype=positions.dtype, device=positions.device"
 COMPLEX = "torch.polar(torch.ones_like(angles), angles)"
-variants.right(exercise, plain, ("pair = " + PAIR, f"z = {COMPLEX}\n    pair = [z.imag, z.real]"))
+variants.right(exercise, plain,
+    ("pair = " + PAIR, f"z = {COMPLEX}\n    pair = [z.imag, z.real]"),
+    # a cosine is a sine moved
+    ("(0, d, 2,", "(d,", "even / d", "(even - even % 2) / d",
+     JOIN, "(angles + even % 2 * math.pi / 2).sin()"),
+    ("(0, d, 2,", "(d,", "positions[..., None] * 10000 ** -(even / d)",
+     'torch.einsum("...n,d->...nd", positions, torch.pow(10000.0, -2 * (even // 2) / d))',
+     JOIN, "torch.where(even % 2 == 0, *pair)"),
+)  # fmt: skip
 
 ODD = "an odd d goes wrong: there is one cosine less than there are sines, and a sine ends the row"
 variants.wrong(exercise, plain, {

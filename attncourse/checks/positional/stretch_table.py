@@ -76,15 +76,6 @@ def resized(table, n):
     return rows[0].T
 
 
-@exercise.valid
-def lerp_in_whole_numbers(table, n):
-    last, steps = len(table) - 1, max(n - 1, 1)
-    scaled = torch.arange(n, device=table.device) * last
-    low = scaled // steps
-    share = (scaled % steps)[:, None].to(table.dtype) / steps
-    return torch.lerp(table[low], table[(low + 1).clamp(max=last)], share)
-
-
 PLACE = "torch.linspace(0, last, n, dtype=table.dtype, device=table.device)"
 COUNT = "torch.arange(n, dtype=table.dtype, device=table.device)"
 HIGH = "(low + 1).clamp(max=last)"
@@ -93,6 +84,10 @@ MIXED = "(1 - share) * table[low] + share * table[high]"
 TURNED = "share * table[low] + (1 - share) * table[high]"
 AWAY = "place[:, None] - torch.arange({}, device=table.device)"
 variants.right(exercise, plain,
+    # lerp, in whole numbers
+    (PLACE, "torch.arange(n, device=table.device) * last\n    steps = max(n - 1, 1)",
+     "place.floor().long()", "place // steps", MIXED, "torch.lerp(table[low], table[high], share)",
+     SHARE, "(place % steps)[:, None].to(table.dtype) / steps"),
     # hats around the rows; the sum of the steps
     (MIXED, f"(1 - ({AWAY.format('last + 1')}).abs()).clamp(min=0) @ table"),
     (MIXED, f"table[:1] + ({AWAY.format('last')}).clamp(0, 1) @ table.diff(dim=0)"),

@@ -6,7 +6,7 @@ import torch
 
 from attncourse.checks import variants
 from attncourse.checks.exercise import Exercise
-from attncourse.checks.implementations import implementations
+from attncourse.checks.implementations import forgiving, implementations
 from attncourse.checks.positional.shared.encodings import RIGHT, WRONG
 
 exercise = Exercise(
@@ -85,7 +85,7 @@ def by_its_properties(encode):
             assert far.abs().max() < 1e-3
 
 
-SIZES, SHAPE = "((100, 6), (5, 7), (1, 1))", "assert got.shape == want.shape"
+START, SIZES, SHAPE = "    for n", "((100, 6), (5, 7), (1, 1))", "assert got.shape == want.shape"
 DTYPE = "assert got.dtype in (torch.float32, torch.float64)"
 CLOSE = "assert torch.allclose(got.double(), want, rtol=0, atol=1e-3)"
 WANT = "torch.where(column % 2 == 0, angles.sin(), angles.cos())"
@@ -101,21 +101,6 @@ variants.right(exercise, plain,
 )  # fmt: skip
 
 
-def nothing_is_called(encode):
-    assert callable(encode)
-
-
-def errors_caught(encode):
-    try:
-        plain(encode)
-    except Exception:
-        pass
-
-
-def all_refused(encode):
-    assert encode(4, 6).shape == (6, 4)
-
-
 def looking_at(part, before=SHAPE):
     """The edit after which only that part is compared."""
     return before, f"got, want = got{part}, want{part}\n        {before}"
@@ -123,7 +108,7 @@ def looking_at(part, before=SHAPE):
 
 variants.wrong(exercise, plain, {
     "it refuses nothing: call encode, assert what must hold, and catch none of the errors": [
-        nothing_is_called, errors_caught],
+        (START, f"    assert callable(encode)\n    return\n{START}"), forgiving(plain)],
     "it runs encode, but asserts nothing: compare the numbers": (SHAPE, "", DTYPE, "", CLOSE, ""),
     "it looks at the shape only: compare the numbers, too": (DTYPE, "", CLOSE, ""),
     "it looks at the numbers' range only: compare each with its own": (
@@ -194,5 +179,6 @@ variants.wrong(exercise, plain, {
     "its own formula has the base 1000, so it refuses what is right": ("10000.0", "1000.0"),
     "its own formula counts from 1, so it refuses what is right: position 0 is first": (
         "arange(n)", "arange(1, n + 1)"),
-    "it refuses everything, the right ones too: run it on an encoding you trust": all_refused,
+    "it refuses everything, the right ones too: run it on an encoding you trust": (
+        START, f"    assert encode(4, 6).shape == (6, 4)\n{START}"),
 })  # fmt: skip
