@@ -56,7 +56,7 @@ def cases(draw):
     yield Case(f"a single offset, d={d}", (offset[0, 0], d))
     yield Case("three axes of offsets, d=4", (draw.normal(2, 3, 2), 4))
     yield Case(f"{count} offsets, d={d}", (offset[0], d))
-    yield Case(f"offsets in the hundreds, d={d}", (100 * offset, d))
+    yield Case(f"offsets five times larger, d={d}", (5 * offset, d))
     yield Case("d=2", (offset[0], 2))
     yield Case(f"offset 0, d={d}", (torch.zeros_like(offset[0, 0]), d))
     yield Case(f"offset 1, d={d}", (torch.ones_like(offset[0, 0]), d))
