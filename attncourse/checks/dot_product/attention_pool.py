@@ -92,8 +92,9 @@ variants.right(exercise, plain,
     (SCORES, 'torch.einsum("bnd,d->bn", x, query) * x.size(-1) ** -0.5',
      SOFTMAX, "torch.softmax(torch.where(words, scores, -1e30), dim=1) * words", EMPTY, "",
      POOLED, 'torch.einsum("bn,bnd->bd", weights, x)'),
-    ("weights =", "top = scores.masked_fill(~words, torch.finfo(x.dtype).min).amax(-1, True)\n"
-     "    weights =", SOFTMAX, "(scores - top).masked_fill(~words, -1e9).exp()", EMPTY, " * words",
+    (SCORES, f"{SCORES}\n    lowest = torch.finfo(x.dtype).min\n"
+     "    top = scores.masked_fill(~words, lowest).amax(-1, keepdim=True)",
+     SOFTMAX, "(scores - top).masked_fill(~words, -1e9).exp()", EMPTY, " * words",
      POOLED, "(weights[..., None] * x).sum(1) / weights.sum(-1, True).clamp(min=1e-9)"),
     (SCORES, "torch.nn.functional.linear(x, query[None]).squeeze(-1) / query.shape[0] ** 0.5\n"
      "    scores = scores.masked_fill(~words, -1e30)", SOFTMAX,

@@ -28,7 +28,8 @@ exercise = Exercise(
     # at equal rows and at zeros the norm has no gradient
     differentiable=False,
     usual_hints={
-        **{"loops": LOOP, "loops_over_a_batch": LOOP},
+        "loops": LOOP,
+        "loops_over_a_batch": LOOP,
         "axes_from_the_front": "the axis of the mean is counted from the front: the tokens are "
         "last but one",
     },

@@ -65,9 +65,9 @@ EVERY_SO_MANY = "unflatten(0, (-1, heads)).transpose(0, 1)"
 ROWS, COLUMNS = f"w_v.{CUT}", f"w_o.mT.{CUT}"
 variants.right(exercise, plain,
     # the others hidden
-    (ROWS, "torch.arange(len(w_v), device=w_v.device) // (len(w_v) // heads)",
-     COLUMNS, "torch.arange(heads, device=w_v.device)[:, None] != rows",
-     PRODUCT, "w_v.mT @ w_o.mT.masked_fill(columns[:, :, None], 0.0)"),
+    ("    return", "    heads = torch.eye(heads, dtype=torch.bool, device=w_v.device)\n"
+     "    hidden = ~heads.repeat_interleave(rows.shape[1], dim=1)\n    return",
+     PRODUCT, "w_v.mT @ w_o.mT.masked_fill(hidden[..., None], 0.0)"),
     # what the layer does to the identity
     (ROWS, "w_v.new_ones(w_v.shape[1]).diag() @ w_v.T\n    rows = rows.unflatten(1, (heads, -1))",
      COLUMNS, "w_o.reshape(w_o.shape[0], heads, -1).permute(1, 2, 0)",

@@ -40,6 +40,7 @@ def cases(draw):
     return implementations(draw, "multi_head", "a function", multi_heads.RIGHT, multi_heads.WRONG)
 
 
+# leading axes and none, each dtype, more than one number of heads
 BATCHES, DTYPES, HEADS = ((), (2, 2)), (torch.float64, torch.float32), (3, 2)
 
 

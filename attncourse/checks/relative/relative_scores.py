@@ -112,6 +112,7 @@ variants.wrong(exercise, plain, {
     "the relative term is missing: every key gets the row of its offset added": (
         "+ relative", "+ 0 * relative"),
     "the content is missing: the query also meets the key itself": ("content +", "0 * content +"),
+    # (q + a) k: of a pair's key, the column of its query
     "the relative term meets the keys: it is the query that meets the table": [
         (LOOKED_UP, "(k @ a_k.mT).gather(-1, index.mT).mT"), ("q @ a_k", "k @ a_k")],
     "query and key are exchanged: row i is the query, column j the key": (

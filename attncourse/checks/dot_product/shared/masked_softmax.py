@@ -19,10 +19,10 @@ def softmax(scores, mask=None, *, axis=-1):
 
 def row_by_row(scores, mask=None, sinks=0):
     """The weights, for a reference: so many sinks are keys with score 0, without a weight."""
-    rows, allowed = scores.reshape(-1, scores.shape[-1]), scores == scores
-    allowed = allowed if mask is None else mask.expand(scores.shape)
+    rows = scores.reshape(-1, scores.shape[-1])
+    allowed = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask
     weights = torch.zeros_like(rows)
-    for i, seen in enumerate(allowed.reshape(rows.shape)):
+    for i, seen in enumerate(allowed.expand(scores.shape).reshape(rows.shape)):
         keys = torch.cat([rows[i, seen], rows.new_zeros(sinks)])
         weights[i, seen] = (rows[i, seen] - keys.logsumexp(0)).exp()
     return weights.reshape(scores.shape)
