@@ -62,8 +62,7 @@ def cases(draw):
     yield Case(f"two leading axes, n={n}, d={d}", heads)
     yield Case("a layer that does not know the order", (out, out[:, order], order))
     yield Case("a layer whose outputs never move", (out, out, order))
-    moved = 1.01 * out[:, order]
-    yield Case("a layer that is off by a hundredth", (out, moved, order))
+    yield Case("a layer that is off by a hundredth", (out, 1.01 * out[:, order], order))
     almost = (1 + 1e-7) * out[:, order]
     yield Case("a layer that is off by a ten millionth", (out, almost, order))
     many, noise = out[:1].repeat(64, 1, 1), 1e-8 * draw.normal(64, n, d)
@@ -75,9 +74,8 @@ def cases(draw):
     # a square of these is too large for float32
     yield Case("outputs around 1e25", (1e25 * out, 1e25 * other, order))
     yield Case("tokens that stay in their places", (out, other, torch.arange(n)))
-    yield Case(
-        "one token of width 1", (out[:, :1, :1], other[:, :1, :1], torch.zeros_like(order[:1]))
-    )
+    single = out[:, :1, :1], other[:, :1, :1], torch.zeros_like(order[:1])
+    yield Case("one token of width 1", single)
 
 
 @exercise.valid

@@ -66,9 +66,8 @@ def cases(draw):
     yield case(f"one sequence without a batch, {sizes}", x[0])
     yield case(f"two leading axes, {sizes}", draw.normal(3, 2, n, d))
     yield case(f"a sequence as long as length={length}", draw.normal(2, length, d))
-    yield case(
-        f"a sequence of {3 * length}, longer than length={length}", draw.normal(3 * length, d)
-    )
+    about = f"a sequence of {3 * length}, longer than length={length}"
+    yield case(about, draw.normal(3 * length, d))
     yield case("one token", x[:, :1])
     narrow = {"build": (1, 3, length), "weights": drawn(draw, 1, 3)}
     yield Case("d=1, hidden=3", (x[..., :1],), **narrow)
