@@ -20,8 +20,9 @@ def split_attend_join() -> Drawing:
     stages = ("project, $W_Q W_K W_V$", "split", "attend", "join", "project, $W_O$")
     for y, stage in zip((66, 167, 270, 355, 434), stages, strict=True):
         sheet.text(8, y, stage, anchor="start")
-    for y, shape in ((29, "$n × d_{model}$"), (124, "$n × d_{model}$ each"), (237, "$h × n × d_k$"),
-                     (301, "$h × n × d_v$"), (395, "$n × h d_v$"), (474, "$n × d_{model}$")):  # fmt: skip
+    shapes = ("$n × d_{model}$", "$n × d_{model}$ each", "$h × n × d_k$", "$h × n × d_v$",
+              "$n × h d_v$", "$n × d_{model}$")  # fmt: skip
+    for y, shape in zip((29, 124, 237, 301, 395, 474), shapes, strict=True):
         sheet.text(396, y, shape, anchor="start", size=0.9)
     middle = 226
     sheet.matrix("plain", middle - 28, 8, 3, 4, label="$X$", size=14)
@@ -59,7 +60,7 @@ def one_head(sheet: Drawing, head: int, x: float, y: float) -> None:
 @drawing
 def head_as_two_products() -> Drawing:
     sheet = Drawing(460, 342,
-        "Two rows of matrices. Where to look: a token x, W_Q, W_K transposed and a token y give the "
+        "Two rows of matrices. Where to look: token x, W_Q, W_K transposed and token y give the "
         "product of a query and a key. What to write: y, W_V and W_O give a vector as wide as a "
         "token. In both, the two matrices meet in a narrow width.")  # fmt: skip
     rows = (
