@@ -121,3 +121,22 @@ def residual_stream() -> Drawing:
         for i, words in enumerate(("embedding", "+ head 0", "+ head 1", "+ MLP")[:many]):
             sheet.text(x, y + 28 + 20 * i, words, anchor="start", size=0.9)
     return sheet
+
+
+@drawing
+def induction_head() -> Drawing:
+    sheet = Drawing(480, 196,
+        "Five tokens: Anna, told, Paul, a full stop and Anna. In the first layer each attends to "
+        "the token before, which is then its key in the second layer. There the query of the "
+        "second Anna is Anna.")  # fmt: skip
+    words = ("Anna", "told", "Paul", ".", "Anna")
+    places = row(128, 78, 5)
+    for y, name in ((22, "first layer"), (70, "words"), (124, "keys"), (172, "query")):
+        sheet.text(8, y, name, anchor="start")
+    for x, word in zip(places, words, strict=True):
+        sheet.box(x - 32, 56, 64, 28, word)
+    for before, x, word in zip(places, places[1:], words, strict=False):
+        sheet.arrow((x, 54), (x, 18), (before + 12, 18), (before + 12, 54))
+        sheet.box(x - 32, 110, 64, 28, word, "key")
+    sheet.box(places[4] - 32, 158, 64, 28, words[4], "query")
+    return sheet
