@@ -19,7 +19,7 @@ def marked(sheet: Drawing, start: tuple[float, float], end: tuple[float, float])
 
 
 def combine(sheet: Drawing, x: float, y: float, sign: str) -> None:
-    """A circle in which two numbers meet."""
+    """A circle in which two numbers, or two sums, meet."""
     sheet.sheet.append(drawsvg.Circle(x, y, 11, class_="line"))
     sheet.text(x, y, sign, size=1.2)
 
