@@ -1,9 +1,14 @@
 """The drawings of the chapter on linear attention."""
 
+from functools import partial
+
 import drawsvg
 
 from drawings.recurrence import combine
 from drawings.shapes import Drawing, drawing, row
+
+# the width d, in pixels
+D = 28
 
 
 def brackets(sheet: Drawing, left: float, right: float, top: float, high: float) -> None:
@@ -14,20 +19,23 @@ def brackets(sheet: Drawing, left: float, right: float, top: float, high: float)
     sheet.sheet.append(path)
 
 
+def rectangle(
+    sheet: Drawing, top: int, role: str, x: int, wide: int, high: int, label: str, size: str
+) -> None:
+    """A factor in the middle of a line that is four times as high as D, its size below."""
+    sheet.matrix(role, x, top + 2 * D - high / 2, high // D, wide // D, D, label)
+    sheet.text(x + wide / 2, top + 4 * D + 20, size, size=0.85)
+
+
 @drawing
 def product_orders() -> Drawing:
     sheet = Drawing(560, 392,
         "The same three matrices, multiplied in two orders. Queries and keys first: on the way to "
         "the output there is a matrix of n by n weights. Keys and values first: there is only a "
         "state S of d by d, here with a sixteenth of the area.")  # fmt: skip
-    d, n = 28, 112
+    d, n = D, 4 * D
     for top, title in ((48, "queries and keys first"), (256, "keys and values first")):
-        middle, below = top + n / 2, top + n + 20
-
-        def factor(role, x, wide, high, label, size, middle=middle, below=below):
-            sheet.matrix(role, x, middle - high / 2, high // d, wide // d, d, label)
-            sheet.text(x + wide / 2, below, size, size=0.85)
-
+        factor, middle = partial(rectangle, sheet, top), top + 2 * D
         sheet.text(14, top - 34, title, anchor="start")
         factor("query", 30, d, n, "$Φ_Q$", "$n$ × $d$")
         factor("key", 78, n, d, "$Φ_K^⊤$", "$d$ × $n$")
@@ -44,7 +52,7 @@ def product_orders() -> Drawing:
         sheet.arrow((476, middle), (504, middle))
         sheet.outline("plain", 518, top, d, n)
         sheet.text(532, middle, "out", size=0.85)
-        sheet.text(532, below, "$n$ × $d$", size=0.85)
+        sheet.text(532, top + n + 20, "$n$ × $d$", size=0.85)
     return sheet
 
 
