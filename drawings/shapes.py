@@ -64,7 +64,7 @@ class Drawing:
 
     def svg(self) -> str:
         """The drawing as the text of an SVG file."""
-        text = self.sheet.as_svg(header="", skip_js=True, skip_css=True)
+        text = self.sheet.as_svg(header="", skip_js=True, skip_css=True) or ""
         text = re.sub(r'\s*xmlns:xlink="[^"]*"|<defs>\s*</defs>\n', "", text)
         return re.sub(r'"(-?\d+\.\d{2})\d+"', r'"\1"', text) + "\n"
 
@@ -78,13 +78,16 @@ class Drawing:
         size: float = 1,
     ) -> None:
         """Words whose middle line lies at y; $q_i$ is a letter, with what is below or above it."""
-        kind = {"class_": f"tint {role}"} if role else {}
-        text = drawsvg.Text("", f"{size}em", x, y, text_anchor=anchor, **kind)
+        text = drawsvg.Text("", f"{size}em", x, y, text_anchor=anchor)
+        if role:
+            text.args["class"] = f"tint {role}"
         height = 0.0
         for part, kind, above, scale in spans(words):
             # an em is that of the part's own letters
-            moved = {"dy": f"{(height - above) / scale:.2f}em"} if above != height else {}
-            text.append(drawsvg.TSpan(part, **({"class_": kind} if kind else {}), **moved))
+            args = {"class": kind} if kind else {}
+            if above != height:
+                args["dy"] = f"{(height - above) / scale:.2f}em"
+            text.append(drawsvg.TSpan(part, **args))
             height = above
         self.sheet.append(text)
 
