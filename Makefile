@@ -29,7 +29,7 @@ help:
 	@echo "make quick    run the tests that what you changed can break"
 	@echo "make test     run everything that CI runs"
 	@echo "make test-all  with more seeds, fuzzing, a second browser: what CI runs every week"
-	@echo "make screenshots  pictures of every kind of page, into _build/screenshots"
+	@echo "make screenshots  pictures of every kind of page, into _build/screenshots, and the README's"
 	@echo "make lighthouse  what Lighthouse says of a page of each kind (PAGES= of others)"
 	@echo "make system   install what the tests use beyond Python: bubblewrap, chromium (Debian, Ubuntu)"
 	@echo "make release  write the Colab copies and the exercise notebooks from their texts"
@@ -69,7 +69,7 @@ quick: $(ready)
 
 # the tests of the pages keep a picture of each kind of page they look at
 screenshots: $(ready)
-	@PICTURES=1 $(run) pytest -q tests/site/test_pages.py
+	@PICTURES=1 $(run) pytest -q tests/site/test_pages.py tests/site/test_picture.py
 	@echo "==> the pictures are in _build/screenshots"
 
 # the first browser has no windows to draw: it takes half the processor's time

@@ -19,8 +19,8 @@ def configure(app, config):
     config.notfound_urls_prefix = urlsplit(config.html_baseurl).path
     config.nb_execution_cache_path = str(execution_cache(Path(app.srcdir)))
     config.html_static_path += [str(THEME / kind) for kind in ("styles", "scripts")]
-    if (Path(app.srcdir) / FOLDER).is_dir():
-        config.html_static_path.append(FOLDER)
+    more = (FOLDER, "reference/picture.png")
+    config.html_static_path += [one for one in more if Path(app.srcdir, one).exists()]
     cited = [Path(app.srcdir, name) for name in config.bibtex_bibfiles]
     papers = [path.read_text("utf-8") for path in cited if path.is_file()]
     config.made_with = digest(source_files(THEME), THEME, package_digest(), *papers)
