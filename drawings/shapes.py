@@ -1,4 +1,4 @@
-"""What the drawings are made of: one colour and one shape for each thing, and words.
+"""What the drawings are made of: one shape for each thing, in its colour, and words.
 
 A query is a strip with round ends, a key one with straight ends, a value one with pointed ends;
 weights are circles, whose area is the weight; positions are diamonds. The letters q, k and v stand
@@ -12,15 +12,8 @@ from math import atan2, cos, pi, sin, sqrt
 
 import drawsvg
 
-# each on white and on black; blue for weights, as in the figures that compute
-COLOURS = {
-    "query": ("#8a3ea8", "#d09bea"),
-    "key": ("#b85000", "#f59a50"),
-    "value": ("#007a55", "#4cc79a"),
-    "weight": ("#0072b2", "#5ab8f0"),
-    "position": ("#866300", "#dcb43c"),
-    "plain": ("#5a6472", "#a8b2c0"),
-}
+from attncourse.plot.colours import COLOURS
+
 STYLE = (
     """
 .drawing { font: 15px sans-serif; max-width: 100%; height: auto; }
@@ -71,7 +64,7 @@ class Drawing:
 
     def svg(self) -> str:
         """The drawing as the text of an SVG file."""
-        text = self.sheet.as_svg(header="", skip_js=True, skip_css=True)
+        text = self.sheet.as_svg(header="", skip_js=True, skip_css=True) or ""
         text = re.sub(r'\s*xmlns:xlink="[^"]*"|<defs>\s*</defs>\n', "", text)
         return re.sub(r'"(-?\d+\.\d{2})\d+"', r'"\1"', text) + "\n"
 
@@ -85,13 +78,16 @@ class Drawing:
         size: float = 1,
     ) -> None:
         """Words whose middle line lies at y; $q_i$ is a letter, with what is below or above it."""
-        kind = {"class_": f"tint {role}"} if role else {}
-        text = drawsvg.Text("", f"{size}em", x, y, text_anchor=anchor, **kind)
+        text = drawsvg.Text("", f"{size}em", x, y, text_anchor=anchor)
+        if role:
+            text.args["class"] = f"tint {role}"
         height = 0.0
         for part, kind, above, scale in spans(words):
             # an em is that of the part's own letters
-            moved = {"dy": f"{(height - above) / scale:.2f}em"} if above != height else {}
-            text.append(drawsvg.TSpan(part, **({"class_": kind} if kind else {}), **moved))
+            args = {"class": kind} if kind else {}
+            if above != height:
+                args["dy"] = f"{(height - above) / scale:.2f}em"
+            text.append(drawsvg.TSpan(part, **args))
             height = above
         self.sheet.append(text)
 

@@ -3,7 +3,6 @@
 What it writes runs, and passes the tests; its contents are there to be replaced.
 """
 
-import argparse
 import re
 import sys
 from pathlib import Path
@@ -93,12 +92,9 @@ def exercise(place: str, root: Path = ROOT) -> list[str]:
 
 def main() -> None:
     """Begin what is asked for, and say what to do next."""
-    parser = argparse.ArgumentParser(prog="tools.begin", description=__doc__)
-    parser.add_argument("kind", choices=["chapter", "exercise"])
-    parser.add_argument("name")
-    given = parser.parse_args()
+    kind, name = sys.argv[1:]
     try:
-        written = (chapter if given.kind == "chapter" else exercise)(given.name)
+        written = {"chapter": chapter, "exercise": exercise}[kind](name)
     except ValueError as error:
         sys.exit(f"==> {error}")
     print(f"==> wrote {', '.join(written)}: make them yours, then say make release")

@@ -1,6 +1,5 @@
 """Serve the site on this machine and build it again when a file changes: `make book`."""
 
-import argparse
 import socket
 import subprocess
 import sys
@@ -67,16 +66,13 @@ def serve(book: Path, port: int) -> None:
 
 def main() -> None:
     """Serve the book in a folder, or with none say whether the port is free."""
-    parser = argparse.ArgumentParser(prog="tools.serve", description=__doc__)
-    parser.add_argument("port")
-    parser.add_argument("book", nargs="?", type=Path, help="the book's folder")
-    given = parser.parse_args()
+    text, *book = sys.argv[1:]
     try:
-        port = free_port(given.port)
+        port = free_port(text)
     except ValueError as error:
         sys.exit(f"==> {error}")
-    if given.book:
-        serve(given.book.resolve(), port)
+    if book:
+        serve(Path(*book).resolve(), port)
 
 
 if __name__ == "__main__":

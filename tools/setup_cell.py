@@ -1,18 +1,13 @@
 """The set-up cell, the first of every notebook: it finds the course or installs it."""
 
-import tomllib
-from functools import cache
-from importlib import metadata
 from pathlib import Path
-
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 import attncourse
 from tools.urls import ROOT, branch
 
-# these are large and tied to the machine: a notebook uses those that are there
-HEAVY = {"torch", "numpy", "matplotlib"}
+# module and requirement of all that the course needs, but what is large and tied to the machine,
+# as torch, numpy and matplotlib are: a notebook uses those that are there
+LIGHT = {"jaxtyping": "jaxtyping>=0.2.34", "wadler_lindig": "wadler-lindig>=0.1.3"}
 
 CELL = """\
 # @title Set-up: run this cell first
@@ -59,27 +54,6 @@ if attncourse.__version__ != version:
 
 def setup_cell(repository: str, root: Path = ROOT) -> str:
     """The source of the set-up cell for a course that lives at this address."""
-    pairs = "".join(f'    "{module}": "{need}",\n' for module, need in light_needs(root).items())
+    pairs = "".join(f'    "{module}": "{need}",\n' for module, need in LIGHT.items())
     light, version = f"{{\n{pairs}}}", attncourse.__version__
     return CELL.format(repository=repository, branch=branch(root), version=version, light=light)
-
-
-@cache
-def light_needs(root: Path = ROOT) -> dict[str, str]:
-    """Module and requirement of each light package that the course needs, and of all it needs."""
-    modules = {
-        canonicalize_name(distribution): module
-        for module, distributions in sorted(metadata.packages_distributions().items())
-        for distribution in distributions
-    }
-    waiting = tomllib.loads((root / "pyproject.toml").read_text())["project"]["dependencies"]
-    needs: dict[str, str] = {}
-    for text in waiting:
-        need = Requirement(text)
-        name = canonicalize_name(need.name)
-        if name in HEAVY or (need.marker and not need.marker.evaluate({"extra": ""})):
-            continue
-        if modules[name] not in needs:
-            needs[modules[name]] = f"{need.name}{need.specifier}"
-            waiting += metadata.requires(name) or []
-    return dict(sorted(needs.items()))

@@ -4,7 +4,6 @@ The pages' cells run first, so that a failing one is named; Sphinx then takes th
 the cache. Nothing runs when nothing that the site is made of has changed.
 """
 
-import argparse
 import os
 import shutil
 import sys
@@ -101,9 +100,7 @@ def pack(site: Path) -> None:
 
 def main() -> None:
     """Build the book in a folder, and say in one line how that went."""
-    parser = argparse.ArgumentParser(prog="tools.site", description=__doc__)
-    parser.add_argument("book", nargs="?", type=Path, default=Path(), help="the book's folder")
-    book, start = parser.parse_args().book.resolve(), time.monotonic()
+    book, start = Path(*sys.argv[1:]).resolve(), time.monotonic()
     try:
         site = build(book, lambda line: print(f"==> {line}", flush=True))
     except BuildError as failure:

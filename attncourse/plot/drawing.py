@@ -13,6 +13,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import EngFormatter, FormatStrFormatter
 from torch import Tensor
 
+from attncourse.plot.colours import COLOURS, inks
 from attncourse.plot.numbers import require_finite, shown
 
 # a colour that nothing else uses: it becomes the colour of the text around the figure
@@ -30,7 +31,15 @@ STYLE: dict = {
     "xtick.color": TEXT,
     "ytick.color": TEXT,
 }
-cividis = matplotlib.colormaps["cividis"]
+# more such colours: these differ on light and on dark pages
+WEIGHT, GROUND = "#010204", "#010205"
+INKS = {
+    ("black", "white"): "#010206",
+    ("black", "black"): "#010207",
+    ("white", "black"): "#010208",
+}
+THEMED = {WEIGHT: COLOURS["weight"], GROUND: ("Canvas", "Canvas")}
+THEMED |= {name: pair for pair, name in INKS.items()}
 # colours that stand out on white and on black, the first three to every kind of colour vision
 LINES = (("#0080c8", "o", "-"), ("#d55e00", "s", "--"), ("#009e73", "^", ":"))
 MORE = (*LINES, ("#c05fa0", "D", "-"), ("#808080", "v", "--"), ("#a57c00", "P", ":"))
@@ -82,15 +91,16 @@ def heatmap(
         axes = figure.subplots()
         axes.set_xlim(0, len(cols))
         axes.set_ylim(len(rows), 0)
+        # its own ground: not every notebook says that its page is dark
+        axes.add_patch(Rectangle((0, 0), len(cols), len(rows), facecolor=GROUND))
         for i, row in enumerate(values.tolist()):
             for j, value in enumerate(row):
                 box = {"width": 1, "height": 1, "edgecolor": TEXT, "linewidth": 0.6}
                 if crossed[i, j]:
                     axes.add_patch(Rectangle((j, i), fill=False, hatch="///", **box))
                     continue
-                # dark cells carry white digits, light cells black ones
-                axes.add_patch(Rectangle((j, i), facecolor=cividis(value), **box))
-                ink = "white" if value < 0.46 else "black"
+                axes.add_patch(Rectangle((j, i), facecolor=(WEIGHT, min(max(value, 0), 1)), **box))
+                ink = INKS[inks(value)]
                 axes.text(j + 0.5, i + 0.5, shown(value), color=ink, ha="center", va="center")
         axes.set_xticks(torch.arange(len(cols)) + 0.5, cols)
         axes.set_yticks(torch.arange(len(rows)) + 0.5, rows)
@@ -165,6 +175,9 @@ def svg_of(figure: Figure) -> str:
     file = StringIO()
     figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     svg = file.getvalue().replace(TEXT, "currentColor")
+    for name, (light, dark) in THEMED.items():
+        # what a browser does not know, it passes over
+        svg = svg.replace(f"fill: {name}", f"fill: {light}; fill: light-dark({light}, {dark})")
     # a style element, unlike an attribute, would reach the rest of the page
     svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", svg, flags=re.DOTALL)
     svg = svg[svg.index("<svg") :]

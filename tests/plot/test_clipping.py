@@ -5,20 +5,20 @@ import torch
 
 from attncourse import plot
 from attncourse.relative import relative_index
-from tests.plot.test_plot import Elements
+from tests.plot.elements import begins
 
 
 @pytest.mark.parametrize(
     ("length", "max_distance"), [(1, 0), (1, 1), (5, 0), (7, 2), (10, 3), (4, 4)]
 )
 def test_the_figure_begins_with_the_row_numbers_of_the_package(length, max_distance):
-    texts = Elements(plot.clipping(length, max_distance, alt="rows")._repr_html_()).texts
+    texts = begins(plot.clipping(length, max_distance, alt="rows"))
     expected = relative_index(length, max_distance)
     assert torch.equal(torch.tensor([int(text) for text in texts["row"]]), expected.flatten())
 
 
 def test_a_word_knows_ten_others_by_seven_rows():
-    texts = Elements(plot.clipping(10, 3, alt="rows")._repr_html_()).texts
+    texts = begins(plot.clipping(10, 3, alt="rows"))
     assert texts["row"][:10] == list("3456666666")
     assert texts["name"] == [str(i) for i in range(10)] * 2
 

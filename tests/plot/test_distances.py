@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from attncourse import plot
-from tests.plot.test_plot import Elements
+from tests.plot.elements import begins
 
 GRADIENTS = {
     "near": torch.tensor([9.0, 4.0, 2.0, 0.0]),
@@ -14,7 +14,7 @@ STEPS = {"near": torch.tensor([0, 1, 1, -1]), "far": torch.tensor([0, 1, 2, 3])}
 
 
 def test_the_figure_begins_with_shares_of_the_gradient_at_distance_one():
-    texts = Elements(plot.distances(GRADIENTS, STEPS, [1, 2, 3], alt="left")._repr_html_()).texts
+    texts = begins(plot.distances(GRADIENTS, STEPS, [1, 2, 3], alt="left"))
     assert texts["cell"] == ["1", "1", "0", "1", "10⁻⁷", "10⁻²⁹"]
 
 

@@ -4,20 +4,18 @@ import pytest
 import torch
 
 from attncourse import plot
-from tests.plot.test_plot import Elements
+from tests.plot.elements import begins
 
 PHI = torch.tensor([[1.0, 2.0], [3.0, 0.5]])
 V = torch.tensor([[4.0, -1.0, 0.0], [0.0, 1.0, 2.0]])
 
 
 def test_the_figure_begins_with_the_first_token_read():
-    texts = Elements(
-        plot.growing(PHI, PHI, V, ["a", "b"], chunk=2, alt="state")._repr_html_()
-    ).texts
-    assert texts["key"] == ["1.00", "2.00"]
-    assert texts["value"] == ["4.00", "−1.00", "0.00"]
-    assert texts["weight"] == ["5.00"]
-    assert texts["way"] == ["pair"]
+    texts = begins(plot.growing(PHI, PHI, V, ["a", "b"], chunk=2, alt="state"))
+    assert texts["key"] == ["1.00", "2.00", "", ""]
+    assert texts["value"] == ["4.00", "−1.00", "0.00", "", "", ""]
+    assert texts["weight"] == ["5.00", ""]
+    assert texts["way"] == ["pair", ""]
     assert texts["z"] == ["1.00", "2.00"]
     assert texts["S"] == ["4.00", "−1.00", "0.00", "8.00", "−2.00", "0.00"]
     assert texts["total"] == ["5.00"] * 3

@@ -6,13 +6,13 @@ import torch
 from attncourse import plot
 from attncourse.convolution import tap_offsets, tap_weights
 from attncourse.plot.numbers import shown
-from tests.plot.test_plot import Elements
+from tests.plot.elements import begins
 
 KERNELS = {"blur": [0.25, 0.5, 0.25], "edge": [-1, 0, 1]}
 
 
 def texts_of(**options):
-    return Elements(plot.kernel(5, KERNELS, [1, 8], alt="heads", **options)._repr_html_()).texts
+    return begins(plot.kernel(5, KERNELS, [1, 8], alt="heads", **options))
 
 
 @pytest.mark.parametrize("position", [0, 2, 4])

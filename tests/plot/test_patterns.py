@@ -1,21 +1,15 @@
 """The figure of the patterns, before a control is moved, against the package."""
 
-import re
-
 import pytest
 
 from attncourse import plot
 from attncourse.efficient import longformer_mask
-
-
-def texts(figure, slot):
-    """What each slot of that name shows, the empty ones too."""
-    return re.findall(rf'data-show="{slot}"[^>]*>([^<]*)<', figure._repr_html_())
+from tests.plot.elements import begins
 
 
 @pytest.mark.parametrize(("length", "width"), [(2, 1), (5, 1), (7, 3), (10, 9)])
 def test_the_figure_begins_with_the_pairs_of_the_package(length, width):
-    pairs = texts(plot.patterns(length, width, alt="pairs"), "pair")
+    pairs = begins(plot.patterns(length, width, alt="pairs"))["pair"]
     expected = longformer_mask(length, width, [0]).flatten().tolist()
     assert [text == "•" for text in pairs] == expected
 

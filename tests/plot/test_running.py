@@ -1,29 +1,23 @@
 """The figure of the running softmax, before another block is chosen, and the curves."""
 
-import re
-
 import pytest
 import torch
 
 from attncourse import plot
 from attncourse.plot.numbers import shown
+from tests.plot.elements import begins
 
 SCORES, VALUES = torch.tensor([0.5, 2.0, -1.0, 3.0, 0.0]), torch.tensor([1.0, 0.0, 2.0, -1.0, 4.0])
 
 
-def texts(figure, slot):
-    """What each slot of that name shows, the empty ones too."""
-    return re.findall(rf'data-show="{slot}"[^>]*>([^<]*)<', figure._repr_html_())
-
-
 @pytest.mark.parametrize("block", [1, 2, 5])
 def test_the_figure_begins_with_the_softmax_of_the_first_block(block):
-    figure = plot.running(SCORES, VALUES, block, alt="softmax")
+    texts = begins(plot.running(SCORES, VALUES, block, alt="softmax"))
     seen = SCORES[:block]
     rest = [""] * (5 - block)
-    assert texts(figure, "part") == [shown(x) for x in (seen - seen.max()).exp().tolist()] + rest
-    assert texts(figure, "weight") == [shown(x) for x in seen.softmax(0).tolist()] + rest
-    assert texts(figure, "score") == [shown(x) for x in SCORES.tolist()]
+    assert texts["part"] == [shown(x) for x in (seen - seen.max()).exp().tolist()] + rest
+    assert texts["weight"] == [shown(x) for x in seen.softmax(0).tolist()] + rest
+    assert texts["score"] == [shown(x) for x in SCORES.tolist()]
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,12 @@
 import pytest
 
 from attncourse import plot
-from tests.plot.test_plot import Elements
+from tests.plot.elements import begins
 
 
 def test_the_figure_begins_with_a_row_of_offsets_for_each_query():
-    texts = Elements(plot.skewing(3, alt="offsets")._repr_html_()).texts
-    assert texts["entry"] == ["−2", "−1", "0", "1", "2"] * 3
+    texts = begins(plot.skewing(3, alt="offsets"))
+    assert texts["entry"] == ["−2", "−1", "0", "1", "2", ""] * 3
 
 
 def test_a_figure_without_a_query_is_refused():

@@ -2,10 +2,9 @@
 
 import pytest
 
-from tools.chromium import chromium
+from tests.browser import watch
 
 from .audit import ALL_BUT_COLOURS, Fault, axe, colours, in_short, widths
-from .conftest import watch
 
 FINE = """<!doctype html><html lang="en"><head><title>Fine</title>
 <style>.bare {{ color: #222; text-decoration: none }}</style></head><body><main><h1>Fine</h1>
@@ -72,10 +71,3 @@ def test_a_fault_of_a_page_is_seen(body, fault, page, address):
     page.goto(address + "_static/pygments.css")
     page.set_content(body, wait_until="networkidle")
     assert any(fault in one for one in faults), faults
-
-
-def test_the_browser_can_be_named(monkeypatch, tmp_path):
-    monkeypatch.setenv("ATTNCOURSE_CHROMIUM", str(tmp_path / "none"))
-    assert chromium() is None
-    (tmp_path / "none").touch(mode=0o755)
-    assert chromium() == str(tmp_path / "none")

@@ -94,11 +94,12 @@ def test_every_page_has_a_head_of_its_own_its_landmarks_and_boxes_that_say_what_
     for name, page in pages.items():
         assert page.html["lang"] == "en", name
         (heading,) = (one.text.removesuffix("#") for one in page.select("h1"))
-        ours = "Self-attention" if name == "index.html" else f"{heading} — Self-attention"
+        course = "Self-attention, measured"
+        ours = course if name == "index.html" else f"{heading} — {course}"
         assert page.title.text == ours and ours not in titles, name
         titles.add(ours)
         assert page.select_one("link[rel=icon]")["href"].endswith("favicon.svg"), name
-        assert page.select_one("nav[aria-label=Home] a.logo"), name
+        assert page.select_one("nav[aria-label=Home] a.logo svg"), name
         assert page.select_one("#pst-skip-link a[href='#main-content']"), name
         assert "BSD-3-Clause" in page.select_one("footer .copyright").text, name
         ids = [one["id"] for one in page.select("[id]")]
@@ -193,6 +194,7 @@ def test_an_exercise_page_holds_each_exercise_once_and_folds_what_helps(pages, s
     assert page.find("a", href=re.compile("/edit/[^/]+/solutions/dot_product.md"))
     notebook = re.compile(r"https://colab.*/exercises/dot_product\.ipynb")
     assert len(page.find_all("a", href=notebook)) == 2
+    assert not page.select(".dropdown-launch-buttons")
 
 
 def test_a_chapter_and_its_exercises_lead_to_each_other_and_say_how_long_they_take(pages):

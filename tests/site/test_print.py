@@ -12,7 +12,7 @@ CUT = """() => [...document.querySelectorAll("article *")].filter((one) => {
   const outside = one.getBoundingClientRect().right > innerWidth + 1;
   return !inside && one.checkVisibility() && (hides || outside);
 }).map((one) => `${one.tagName}.${one.className}: ${one.textContent.trim().slice(0, 60)}`)"""
-TO_PRESS = ".learner button, .copybtn, details.folded:not(.taught) > summary"
+TO_PRESS = ".learner button, .copybtn, .to-run, .exercise ~ details > summary"
 FRAME = ".bd-sidebar-primary, .bd-header-article, .prev-next-footer"
 GROUND = "getComputedStyle(document.body).backgroundColor"
 BREAKS = "all => [...new Set(all.map((one) => getComputedStyle(one).breakInside))]"
@@ -37,9 +37,12 @@ def test_a_page_on_paper_is_light_whole_and_without_what_is_pressed(name, new_ta
     assert paper.locator("article h1").is_visible()
     if name == EXERCISES:
         # a hint is printed where it is open
-        paper.evaluate("document.querySelector('article section details.folded').open = true")
+        paper.evaluate("document.querySelector('.exercise ~ details.folded').open = true")
         assert visible(paper, "article details > summary") == 1
+        assert paper.get_by_text("hints and worked solutions that were open").is_visible()
     if name == CHAPTER:
+        answers = paper.locator("section details.folded:not(.taught, .to-run)")
+        assert answers.count() and all(one.is_visible() for one in answers.all())
         assert paper.locator(".claim details").count() > 5
         assert visible(paper, ".claim details") == 0
         # only what is short stays in one piece

@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import tomllib
 import venv
 from importlib import metadata
 from pathlib import Path
@@ -15,9 +16,10 @@ from packaging.utils import canonicalize_name
 
 import attncourse
 from tests import ROOT
-from tools.setup_cell import light_needs
+from tools.setup_cell import LIGHT
 
 CHAPTERS = sorted(ROOT.glob("chapters/*.ipynb"))
+HEAVY = ["torch", "numpy", "matplotlib"]
 COLAB = ["ipython==7.34.0", "ipykernel==6.17.1"]
 # the wheels of Colab's IPython, if somebody has put them there
 OLD_WHEELS = ROOT / ".cache/wheels"
@@ -31,6 +33,14 @@ def closure(names: list[str]) -> list[str]:
         here = [n.name for n in needs if not n.marker or n.marker.evaluate({"extra": ""})]
         found += {*map(canonicalize_name, here)} - {*found}
     return found
+
+
+def test_the_set_up_cell_installs_all_that_the_course_needs_and_nothing_heavy():
+    needs = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    names = {need: Requirement(need).name for need in needs}
+    assert {need for need in needs if names[need] not in HEAVY} <= {*LIGHT.values()}
+    light = {*closure([*names.values()])} - {*closure(HEAVY)}
+    assert {canonicalize_name(Requirement(need).name) for need in LIGHT.values()} == light
 
 
 def inner_files(name: str) -> list:
@@ -54,7 +64,7 @@ def environment(folder: Path, old: bool) -> Path:
     """
     venv.create(folder, with_pip=False)
     (site,) = folder.glob("lib/python*/site-packages")
-    names = {*closure(["torch", "numpy", "matplotlib", "ipykernel", "pip"])}
+    names = {*closure([*HEAVY, "ipykernel", "pip"])}
     for name in names - ({"ipython", "ipykernel"} if old else set()):
         for top in {file.parts[0] for file in inner_files(name)}:
             here = Path(str(metadata.distribution(name).locate_file(top)))
@@ -82,7 +92,7 @@ def offline(tmp_path, monkeypatch) -> None:
     git(clone, "add", "-A")
     git(clone, "commit", "-q", "-m", "as it is")
     wheels.mkdir()
-    for name in closure(["hatchling", *light_needs()]):
+    for name in closure(["hatchling", *LIGHT]):
         repack(name, wheels)
     settings = {
         "GIT_CONFIG_COUNT": "1",

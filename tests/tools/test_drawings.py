@@ -1,27 +1,18 @@
 """The drawings: what the pages show is what their functions draw, and their words can be read."""
 
 import re
-from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 import drawings
-from drawings.shapes import COLOURS, Drawing, drawing
+from drawings.shapes import Drawing, drawing
 from tools.blocks import parse
 from tools.urls import ROOT
 
 MADE = drawings.made()
 SVG = "{http://www.w3.org/2000/svg}"
-BACKGROUNDS = ("#ffffff", "#121212")
-
-
-def luminance(colour: str) -> float:
-    """WCAG 2.2, relative luminance."""
-    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def test_every_drawing_is_written_as_its_function_draws_it():
@@ -43,17 +34,6 @@ def test_a_drawing_has_words_that_stand_for_it_and_fits_a_page(path: Path):
     assert int(root.attrib["width"]) <= 720
     assert len(list(root.iter())) <= 400, "a page may have 8,500 elements"
     assert [*root.iter(f"{SVG}text")], "the words in it are text"
-
-
-@pytest.mark.parametrize("role", COLOURS)
-def test_a_colour_stands_out_on_a_light_and_on_a_dark_page(role: str):
-    for colour, background in zip(COLOURS[role], BACKGROUNDS, strict=True):
-        low, high = sorted([luminance(colour), luminance(background)])
-        assert (high + 0.05) / (low + 0.05) >= 4.5
-
-
-def test_no_two_roles_share_a_colour():
-    assert all(a != b for a, b in combinations(COLOURS.values(), 2))
 
 
 def test_two_drawings_may_not_have_one_name():

@@ -8,7 +8,7 @@ import attncourse
 from tools import release
 from tools.book import Book
 from tools.notebooks import chapter_notebook
-from tools.setup_cell import light_needs, setup_cell
+from tools.setup_cell import setup_cell
 
 HERE = "https://github.com/someone/course"
 
@@ -58,9 +58,3 @@ def test_the_set_up_cell_says_only_that_the_course_is_of_another_version(monkeyp
     exec(cell, {})
     (line,) = capfd.readouterr().out.splitlines()
     assert "of attncourse 0.1.0, and 9.9 is installed: run `pip uninstall -y attncourse`" in line
-
-
-def test_the_set_up_cell_never_names_what_is_tied_to_the_machine():
-    needs = light_needs()
-    assert needs["jaxtyping"].startswith("jaxtyping") and "wadler_lindig" in needs
-    assert not {"torch", "numpy", "matplotlib"} & set(needs)

@@ -102,7 +102,6 @@ def point(app, doctree, page):
 
 
 def setup(app):
-    """Register with Sphinx."""
     app.add_directive("literalinclude", Listing, override=True)
     # after Sphinx has numbered the sections
     app.connect("env-get-updated", find, priority=900)

@@ -35,7 +35,9 @@ def shown(doctree: nodes.document, kind: str) -> Iterator[tuple[str, nodes.parag
 
 def connect(app, doctree):
     """Note where the entries are, and link each box to its entry."""
-    for name, _ in shown(doctree, "listed-claim"):
+    for name, measured in shown(doctree, "listed-claim"):
+        # the search would quote numbers
+        measured["unsought"] = True
         app.env.get_domain("std").note_object("claim", name, name)
     for name, words in shown(doctree, "claim"):
         link = addnodes.pending_xref("", reftype="claim", refdomain="std", reftarget=name, box=True)
@@ -50,7 +52,6 @@ def connect(app, doctree):
 
 
 def setup(app):
-    """Register with Sphinx."""
     app.add_crossref_type("claim", "claim")
     app.add_role_to_domain(
         "std", "claim", Claimed(innernodeclass=nodes.inline, warn_dangling=True), override=True

@@ -31,6 +31,5 @@ def fold_dropdowns(app, doctree):
 
 
 def setup(app):
-    """Register with Sphinx."""
     app.add_node(folded, html=(visit, depart))
     app.connect("doctree-read", fold_dropdowns)

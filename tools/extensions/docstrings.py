@@ -16,5 +16,4 @@ def to_rst(app, what, name, obj, options, lines):
 
 
 def setup(app):
-    """Register with Sphinx."""
     app.connect("autodoc-process-docstring", to_rst)

@@ -30,7 +30,9 @@ class Drawing(SphinxDirective):
             svg = path.read_text("utf-8")
         except OSError as error:
             raise self.error(f"no drawing is called {self.arguments[0]}: {error}") from error
-        figure = nodes.figure("", nodes.raw("", svg, format="html"), classes=["drawn"])
+        figure = nodes.figure(
+            "", nodes.raw("", svg, format="html"), classes=["drawn"], drawing=self.arguments[0]
+        )
         figure += nodes.caption("", "", *self.parse_inline(" ".join(self.content))[0])
         self.set_source_info(figure)
         self.add_name(figure)
@@ -38,5 +40,4 @@ class Drawing(SphinxDirective):
 
 
 def setup(app):
-    """Register with Sphinx."""
     app.add_directive("drawing", Drawing)

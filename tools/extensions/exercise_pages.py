@@ -55,11 +55,12 @@ class ExerciseCell(SphinxDirective):
             )
         if not begun:
             opening.append(code(self.stub(source)))
+        # the search quotes neither hints nor solutions
         hints = (
-            fold(f"Hint {level} for {card.name}: {about}", plain(hint))
+            fold(f"Hint {level} for {card.name}: {about}", plain(hint), unsought=True)
             for level, (about, hint) in enumerate(zip(HINTS, card.hints, strict=True), start=1)
         )
-        solution = fold(f"Worked solution of {card.name}", code(source))
+        solution = fold(f"Worked solution of {card.name}", code(source), unsought=True)
         button = nodes.raw("", SOLVED.format(name=card.name), format="html")
         return [*opening, *hints, solution, button]
 
@@ -146,13 +147,9 @@ def number_boxes(app, doctree, docname):
 
 
 def point_to_sources(app, pagename, templatename, context, doctree):
-    """Lead the edit button to the solutions, and the launch button to the learner's notebook."""
-    if not pagename.startswith(PAGES):
+    """Lead the launch button to the learner's notebook, and the edit button to the solutions."""
+    if not pagename.startswith(("chapters/", PAGES)):
         return
-    for group in context["header_buttons"]:
-        for button in group.get("buttons", []):
-            if button.get("label") == "source-edit-button":
-                button["url"] = button["url"].replace(f"/{PAGES}", "/solutions/")
     notebook = {
         "type": "link",
         "url": colab_url(f"{pagename}.ipynb"),
@@ -162,10 +159,13 @@ def point_to_sources(app, pagename, templatename, context, doctree):
         "label": "launch-button",
     }
     context["header_buttons"].insert(0, notebook)
+    for group in context["header_buttons"]:
+        for button in group.get("buttons", []):
+            if button.get("label") == "source-edit-button":
+                button["url"] = button["url"].replace(f"/{PAGES}", "/solutions/")
 
 
 def setup(app):
-    """Register with Sphinx."""
     # a page that is a notebook has no such directive: its cells are run
     app.add_directive("code-cell", ExerciseCell, override=True)
     app.connect("include-read", keep_lines)

@@ -33,14 +33,20 @@ def renderer() -> subprocess.Popen:
     )
 
 
+@functools.cache
+def mathml(tex: str, display: bool) -> dict[str, str]:
+    """A formula as MathML, under `html`, or what is wrong with it, under `error`."""
+    temml = renderer()
+    print(json.dumps({"tex": tex, "display": display}), file=temml.stdin, flush=True)
+    return json.loads(temml.stdout.readline())
+
+
 def render(node: nodes.Node, display: bool) -> str:
     """A formula as MathML; a warning that names its line where the TeX is wrong."""
-    temml, tex = renderer(), node.astext()
-    print(json.dumps({"tex": tex, "display": display}), file=temml.stdin, flush=True)
-    answer = json.loads(temml.stdout.readline())
+    answer = mathml(node.astext(), display)
     if "error" in answer:
         logger.warning("wrong TeX: %s", answer["error"], location=node, type="formula")
-    return answer.get("html", f"<code>{escape(tex)}</code>")
+    return answer.get("html", f"<code>{escape(node.astext())}</code>")
 
 
 def in_line(translator, node):
@@ -78,7 +84,6 @@ def configure(app, config):
 
 
 def setup(app):
-    """Register with Sphinx."""
     app.add_html_math_renderer("temml", (in_line, None), (displayed, None))
     app.add_css_file("temml.css")
     app.connect("config-inited", configure)

@@ -46,9 +46,13 @@ def minify(app, exception):
         (static / name).read_text("utf-8") for name in names if name.endswith(".js")
     )
     css = "\n".join(style(static / name) for name in names if name.endswith(".css"))
-    used = names_used(pages.values(), script + (static / "searchtools.js").read_text("utf-8"))
+    used = names_used(pages.values(), script)
     css = with_icons(follow_preference(prune(css, used)), static)
     version = sha256((css + script).encode()).hexdigest()[:8]
+    # a page for a wrong address has its style in it: nobody knows in which folder it is shown
+    lost = out / "404.html"
+    here = f"<style>{css}</style>"
+    pages[lost] = re.sub(r'<link[^>]*site\.css"[^>]*>', lambda _: here, pages[lost])
     for path, text in pages.items():
         path.write_text(re.sub(r'(site\.(css|js))"', rf'\1?v={version}"', text), "utf-8")
     for name, text in zip(JOINED, (css, script), strict=True):
@@ -137,5 +141,4 @@ def tidy(static: Path, texts: str) -> None:
 
 
 def setup(app):
-    """Register with Sphinx."""
     app.connect("build-finished", minify, priority=900)

@@ -17,16 +17,16 @@ WORDS_A_MINUTE, LINES_A_MINUTE = 90, 8
 MINUTES_A_DISPLAY = 1
 
 
-class chapters(nodes.General, nodes.Element):
-    """Stands where the chapters are to be listed, until every page has been read."""
+class of_chapters(nodes.General, nodes.Element):
+    """Stands where a template shows the chapters, until every page has been read."""
 
 
-class Chapters(SphinxDirective):
-    """Lists the chapters."""
+class OfChapters(SphinxDirective):
+    """Shows the chapters in the template of the directive's name."""
 
     def run(self) -> list[nodes.Node]:
-        """The place of the list."""
-        return [chapters()]
+        """The place of what is shown."""
+        return [of_chapters(template=f"{self.name}.html")]
 
 
 def reading_minutes(doctree: nodes.document) -> float:
@@ -58,13 +58,22 @@ def facts(app, slug: str, page: str) -> dict:
     return {
         "slug": slug,
         "title": app.env.titles[f"chapters/{slug}"].astext(),
+        "about": app.env.metadata[f"chapters/{slug}"].get("description", ""),
+        "drawing": first_drawing(app.env.get_doctree(f"chapters/{slug}")),
         "link": link(page, f"chapters/{slug}"),
+        "chapter_colab": colab_url(f"chapters/{slug}.ipynb"),
         "minutes": reading_minutes(app.env.get_doctree(f"chapters/{slug}")),
         "names": list(exercises),
         "exercises_link": link(page, f"exercises/{slug}"),
         "exercises_minutes": sum(one["minutes"] for one in exercises.values()),
         "points": sum(one["points"] for one in exercises.values()),
     }
+
+
+def first_drawing(doctree: nodes.document) -> str:
+    """The name of the first drawing on a page, or an empty string."""
+    figures = (one for one in doctree.findall(nodes.figure) if "drawing" in one)
+    return next((figure["drawing"] for figure in figures), "")
 
 
 def rendered(app, template: str, **values) -> nodes.raw:
@@ -97,17 +106,17 @@ def add_head(app, doctree, docname):
         page.append(rendered(app, "mark_read.html", slug=slug))
 
 
-def list_chapters(app, doctree, docname):
-    """Put the chapters in their place, in the order of the table of contents."""
-    for place in list(doctree.findall(chapters)):
+def show_chapters(app, doctree, docname):
+    """Put the chapters in their places, in the order of the table of contents."""
+    for place in list(doctree.findall(of_chapters)):
         pages = app.env.toctree_includes.get(docname, [])
         slugs = [page.removeprefix("chapters/") for page in pages if page.startswith("chapters/")]
         listed = [facts(app, slug, docname) for slug in slugs]
-        place.replace_self(rendered(app, "chapters.html", chapters=listed))
+        place.replace_self(rendered(app, place["template"], chapters=listed))
 
 
 def setup(app):
-    """Register with Sphinx."""
-    app.add_directive("course-chapters", Chapters)
-    app.connect("doctree-resolved", list_chapters)
+    for name in ("course-start", "course-chapters"):
+        app.add_directive(name, OfChapters)
+    app.connect("doctree-resolved", show_chapters)
     app.connect("doctree-resolved", add_head)

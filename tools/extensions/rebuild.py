@@ -24,8 +24,6 @@ def mentioned(app, env) -> list[str]:
 
 
 def setup(app):
-    """Register with Sphinx."""
     app.connect("env-get-outdated", edited)
     # after Sphinx has numbered sections and figures
     app.connect("env-get-updated", mentioned, priority=900)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,56 +1,78 @@
-"""The search finds sections and terms: each is indexed by itself, with its prose and not its code.
+"""What the search looks through: each section, term and function of the pages, with its prose.
 
-It is called `page#anchor`, which search.js takes apart.
+It is written as a script, because a page that is opened from a folder may read nothing else.
 """
 
-from collections.abc import Iterable
-from html import escape
+import json
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
 
-import sphinx.search
 from docutils import nodes
 from sphinx import addnodes
 
-LEFT_OUT = (nodes.literal_block, nodes.raw, nodes.section, addnodes.glossary)
+from .formulas import mathml
+
+CALL = "showFound("
+# code, and what is found by itself
+CODE = (nodes.literal_block, nodes.raw, nodes.Invisible)
+PARTS = (nodes.section, addnodes.glossary, addnodes.desc)
+# by page, what this build has written
+written: dict[str, list] = {}
 
 
-class SectionIndex(sphinx.search.IndexBuilder):
-    """Sphinx's index, to which each section is a document, and each term of a glossary."""
-
-    def feed(self, docname: str, filename: str, title: str, doctree: nodes.document) -> None:
-        """Index a page, part by part; its first section is the page's own."""
-        parts = [*doctree.findall(nodes.section), *terms(doctree)]
-        for part in parts:
-            name = docname if part is parts[0] else f"{docname}#{part['ids'][0]}"
-            heading = title if part is parts[0] else escape(part.next_node(nodes.title).astext())
-            super().feed(name, filename, heading, prose(part))
-
-    def prune(self, docnames: Iterable[str]) -> None:
-        """Forget the parts of pages that are gone or will be fed again."""
-        pages = {*docnames}
-        super().prune([name for name in self._titles if name.partition("#")[0] in pages])
-        for name in self._index_entries.keys() - self._titles.keys():
-            del self._index_entries[name]
+def words(node: nodes.Node) -> str:
+    """The words of a node, with the formulas of its sentences as they are drawn."""
+    if isinstance(node, (*CODE, *PARTS)) or "unsought" in getattr(node, "attributes", ()):
+        return ""
+    if isinstance(node, nodes.math_block):
+        return "…"
+    if isinstance(node, nodes.math):
+        html = mathml(node.astext(), display=False).get("html", "")
+        return unescape(re.sub("<.*?>", "", html, flags=re.DOTALL))
+    if isinstance(node, nodes.Text):
+        return node.astext()
+    return ("" if isinstance(node, nodes.TextElement) else " ").join(map(words, node.children))
 
 
-def terms(doctree: nodes.document) -> Iterable[nodes.section]:
-    """Each entry of a glossary as a section, with its term and the term's synonyms as titles."""
+def prose(*content: nodes.Node) -> str:
+    return " ".join(" ".join(map(words, content)).split())
+
+
+def parts(doctree: nodes.document) -> Iterator[tuple[str, list[str], str]]:
+    """The anchor, the names and the prose of each part of a page, which is found at its top."""
+    for section in doctree.findall(nodes.section):
+        anchor = "" if section.parent is doctree else section["ids"][0]
+        yield anchor, [prose(section[0])], prose(*section[1:])
     for glossary in doctree.findall(addnodes.glossary):
         for item in glossary.findall(nodes.definition_list_item):
-            names = list(item.findall(nodes.term))
-            titles = (nodes.title("", one.astext()) for one in names)
-            text = item.next_node(nodes.definition).deepcopy()
-            yield nodes.section("", *titles, text, ids=names[0]["ids"])
+            terms = list(item.findall(nodes.term))
+            text = prose(item.next_node(nodes.definition))
+            yield terms[0]["ids"][0], [prose(term) for term in terms], text
+    for entry in doctree.findall(addnodes.desc):
+        signature = entry.next_node(addnodes.desc_signature)
+        yield signature["ids"][0], [signature["fullname"]], prose(*entry[1:])
 
 
-def prose(section: nodes.section) -> nodes.section:
-    """A section without those below it and without its code."""
-    copy = section.deepcopy()
-    for part in list(copy.findall(lambda one: isinstance(one, LEFT_OUT))):
-        if part is not copy and part.parent is not None:
-            part.parent.remove(part)
-    return copy
+def look(app, doctree, page):
+    """Take down the parts of a page."""
+    written[page] = list(parts(doctree))
+
+
+def write(app, exception):
+    """Write the script, in which pages that this build has not written stay as they were."""
+    path = Path(app.outdir, "sections.js")
+    before = path.read_text("utf-8") if path.is_file() else f"{CALL}{{}})"
+    pages = json.loads(before[len(CALL) : -1]) | written
+    there = {page: pages[page] for page in sorted({*pages} & app.env.found_docs)}
+    path.write_text(f"{CALL}{json.dumps(there, ensure_ascii=False)})", "utf-8")
 
 
 def setup(app):
-    """Register with Sphinx."""
-    sphinx.search.IndexBuilder = SectionIndex
+    # Sphinx's own search stays out
+    app.connect("builder-inited", lambda app: setattr(app.builder, "search", False))
+    app.connect("html-collect-pages", lambda app: [("search", {}, "search.html")])
+    # before links to what teaches are added
+    app.connect("doctree-resolved", look, priority=400)
+    app.connect("build-finished", write)

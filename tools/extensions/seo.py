@@ -11,6 +11,7 @@ from textwrap import shorten
 from docutils import nodes
 
 LONGEST = 200
+PICTURE = "picture.png"
 
 
 def description(doctree: nodes.document) -> str:
@@ -38,6 +39,7 @@ def describe(app, pagename, templatename, context, doctree):
             'name="description"': words,
             'property="og:description"': words,
             'property="og:title"': doctree.next_node(nodes.title).astext(),
+            'property="og:image"': f"{app.config.html_baseurl}_static/{PICTURE}",
             'property="og:type"': "website",
             'property="og:url"': context["pageurl"],
             'property="og:site_name"': app.config.html_title,
@@ -55,6 +57,5 @@ def map_site(app, exception):
 
 
 def setup(app):
-    """Register with Sphinx."""
     app.connect("html-page-context", describe)
     app.connect("build-finished", map_site)

@@ -3,6 +3,7 @@
 import torch
 
 from attncourse.checks import hints, variants
+from attncourse.checks.dot_product.shared.masked_softmax import row_by_row
 from attncourse.checks.exercise import Case, Exercise
 
 LOOP = "it loops over positions or sequences: compute all scores at once"
@@ -30,14 +31,9 @@ exercise = Exercise(
 
 @exercise.reference
 def by_hand(x, query, lengths):
-    rows = []
-    for sentence, length in zip(x, lengths.tolist(), strict=True):
-        words = sentence[:length]
-        scores = (words * query).sum(-1) / len(query) ** 0.5
-        parts = [(s - scores.max().detach()).exp() for s in scores]
-        means = [part / sum(parts) * word for part, word in zip(parts, words, strict=True)]
-        rows.append(sum(means, start=0 * sentence.sum(0)))
-    return torch.stack(rows)
+    words = torch.tensor([[i < length for i in range(x.shape[1])] for length in lengths.tolist()])
+    weights = row_by_row((x * query).sum(-1) / len(query) ** 0.5, words)
+    return (weights[..., None] * x).sum(1)
 
 
 def words_of(x, lengths):
@@ -84,62 +80,32 @@ def plain(x, query, lengths):
     return (weights[:, None] @ x).squeeze(1)
 
 
-@exercise.valid
-def by_einsum(x, query, lengths):
-    scores = torch.einsum("bnd,d->bn", x, query) * x.size(-1) ** -0.5
-    words = words_of(x, lengths)
-    weights = torch.softmax(torch.where(words, scores, -1e30), dim=1) * words
-    return torch.einsum("bn,bnd->bd", weights, x)
-
-
-@exercise.valid
-def masked_after_with_renormalisation(x, query, lengths):
-    words = words_of(x, lengths)
-    scores = x @ query / query.shape[-1] ** 0.5
-    top = scores.masked_fill(~words, torch.finfo(x.dtype).min).amax(-1, keepdim=True)
-    parts = (scores - top).masked_fill(~words, -1e9).exp() * words
-    return (parts[..., None] * x).sum(1) / parts.sum(-1, keepdim=True).clamp(min=1e-9)
-
-
-@exercise.valid
-def in_log_space(x, query, lengths):
-    scores = torch.nn.functional.linear(x, query[None]).squeeze(-1) / query.shape[0] ** 0.5
-    scores = scores.masked_fill(~words_of(x, lengths), -1e30)
-    weights = (scores - scores.logsumexp(1, keepdim=True)).exp()
-    pooled = (weights.unsqueeze(-1) * x).sum(dim=1)
-    return torch.where(lengths[:, None] > 0, pooled, 0.0)
-
-
-@exercise.valid
-def with_a_place_for_nothing(x, query, lengths):
-    empty = (lengths == 0)[:, None]
-    scores = x @ query / query.shape[-1] ** 0.5
-    nothing = torch.zeros_like(scores[:, :1]).masked_fill(~empty, -torch.inf)
-    scores = scores.masked_fill(~words_of(x, lengths), -torch.inf)
-    weights = torch.cat([scores, nothing], dim=1).softmax(1)[:, :-1]
-    return torch.einsum("bn,bnd->bd", weights, x)
-
-
 WORDS = "torch.arange(x.shape[1], device=x.device) < lengths[:, None]"
 SCALE, FILL = "query.shape[-1] ** 0.5", "-torch.inf"
 SOFTMAX = "scores.masked_fill(~words, -torch.inf).softmax(-1)"
 NORMED = "\n    weights = weights / weights.sum(-1, keepdim=True)"
 EMPTY = ".masked_fill(~words.any(-1, keepdim=True), 0.0)"
 POOLED = "(weights[:, None] @ x).squeeze(1)"
-START = "    words ="
+START, SCORES = "    words =", f"x @ query / {SCALE}"
 DOUBLED = "dtype, x, query = x.dtype, x.double(), query.double()"
-variants.right(
-    exercise,
-    plain,
+variants.right(exercise, plain,
+    (SCORES, 'torch.einsum("bnd,d->bn", x, query) * x.size(-1) ** -0.5',
+     SOFTMAX, "torch.softmax(torch.where(words, scores, -1e30), dim=1) * words", EMPTY, "",
+     POOLED, 'torch.einsum("bn,bnd->bd", weights, x)'),
+    (SCORES, f"{SCORES}\n    lowest = torch.finfo(x.dtype).min\n"
+     "    top = scores.masked_fill(~words, lowest).amax(-1, keepdim=True)",
+     SOFTMAX, "(scores - top).masked_fill(~words, -1e9).exp()", EMPTY, " * words",
+     POOLED, "(weights[..., None] * x).sum(1) / weights.sum(-1, True).clamp(min=1e-9)"),
+    (SCORES, "torch.nn.functional.linear(x, query[None]).squeeze(-1) / query.shape[0] ** 0.5\n"
+     "    scores = scores.masked_fill(~words, -1e30)", SOFTMAX,
+     "(scores - scores.logsumexp(1, keepdim=True)).exp()", EMPTY, "", POOLED,
+     "torch.where(lengths[:, None] > 0, (weights.unsqueeze(-1) * x).sum(dim=1), 0.0)"),
+    # with a place for nothing
+    (SOFTMAX, "torch.cat([scores.masked_fill(~words, -torch.inf), torch.zeros_like(scores[:, :1])"
+     ".masked_fill((lengths > 0)[:, None], -torch.inf)], dim=1).softmax(1)[:, :-1]", EMPTY, ""),
     (START, f"    x = x[:, : int(lengths.max())]\n{START}"),
     (START, f"    {DOUBLED}\n{START}", POOLED, f"{POOLED}.to(dtype)"),
-)
-AVERAGED = "the weights already sum to one: sum, do not average"
-FINITE_FILL = "scores may be smaller than the number you fill with: fill with -inf"
-NAN_GRADIENT = (
-    "a length of 0 has a NaN gradient: put zeros in place of NaN in the weights, before they meet "
-    "x, and replace a masked score instead of adding -inf to it"
-)
+)  # fmt: skip
 variants.wrong(exercise, plain, {
     "the scores are not scaled: divide by sqrt(d)": (SCALE, "1"),
     "the scores are divided by d, not by its square root": (SCALE, "query.shape[0]"),
@@ -156,9 +122,8 @@ variants.wrong(exercise, plain, {
     "it returns the weights: multiply them with the positions and add up": (POOLED, "weights"),
     "the positions are weighted but not added up: one vector a sequence is asked for": (
         POOLED, "weights[..., None] * x"),
-    AVERAGED: [
-        (POOLED, f"{POOLED} / x.shape[1]"),
-        (POOLED, f"{POOLED} / lengths.clamp(min=1)[:, None]")],
+    "the weights already sum to one: sum, do not average": [
+        (POOLED, f"{POOLED} / x.shape[1]"), (POOLED, f"{POOLED} / lengths.clamp(min=1)[:, None]")],
     "weights (batch, n) need one more axis to meet x (batch, n, d): weights[:, None] @ x, and "
     "then without that axis again": (POOLED, "weights @ x"),
     "an axis of size 1 goes missing: drop the axis you added by its place, not all": (
@@ -179,11 +144,10 @@ variants.wrong(exercise, plain, {
         WORDS, f"({WORDS}).flip(-1)"),
     "one length is used for all: every sequence has its own": ("lengths[:,", "lengths[:1,"),
     "padding with a score of 0 still gets weight, since exp(0) = 1: fill its scores with -inf": [
-        (FILL, "0.0"),
-        (SOFTMAX, "(scores * words).softmax(-1)"),
+        (FILL, "0.0"), (SOFTMAX, "(scores * words).softmax(-1)"),
         (SOFTMAX, "(scores * words).softmax(-1)", EMPTY, ""),
         ("x @ query", "(x := x * words[..., None]) @ query", SOFTMAX, "scores.softmax(-1)")],
-    FINITE_FILL: [
+    "scores may be smaller than the number you fill with: fill with -inf": [
         *((FILL, fill) for fill in ("-10.0", "-1e4", "-1e9")),
         *((FILL, fill, EMPTY, ".masked_fill(~words, 0.0)") for fill in ("-1e4", "-1e9"))],
     "large scores are cut off: take the largest of a sequence's words away instead": (
@@ -201,7 +165,8 @@ variants.wrong(exercise, plain, {
         "< lengths", "< lengths.clamp(min=1)"),
     "one sequence of length 0 makes all of them zeros: it alone should be": (
         POOLED, f"{POOLED} * (lengths > 0).all()"),
-    NAN_GRADIENT: [
+    "a length of 0 has a NaN gradient: put zeros in place of NaN in the weights, before they meet "
+    "x, and replace a masked score instead of adding -inf to it": [
         (SOFTMAX, "(scores + torch.where(words, 0.0, -torch.inf)).softmax(-1).nan_to_num(0.0)"),
         (EMPTY, "", POOLED, f"{POOLED}.nan_to_num(0.0)")],
     hints.CHANGES: ("x @ query", "(x.masked_fill_(~words[..., None], 0.0)) @ query"),

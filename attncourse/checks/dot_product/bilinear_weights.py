@@ -3,7 +3,7 @@
 import torch
 
 from attncourse.checks import hints, variants
-from attncourse.checks.dot_product.shared.masked_softmax import WAYS, softmax
+from attncourse.checks.dot_product.shared.masked_softmax import WAYS, row_by_row, softmax
 from attncourse.checks.exercise import Case, Exercise
 
 LOOP = "it loops over positions: compute the scores of all pairs at once"
@@ -29,20 +29,8 @@ exercise = Exercise(
 
 @exercise.reference
 def by_hand(q, k, w, mask=None):
-    *batch, n, d_q = q.shape
-    m, d_k = k.shape[-2:]
-    q, k = q.reshape(-1, n, d_q), k.reshape(-1, m, d_k)
-    allowed = torch.ones(n, m, dtype=torch.bool) if mask is None else mask
-    allowed = allowed.broadcast_to(*batch, n, m).reshape(-1, n, m)
-    out = q.new_zeros(len(q), n, m)
-    for b in range(len(q)):
-        for i in range(n):
-            keys = [j for j in range(m) if allowed[b, i, j]]
-            scores = [q[b, i] @ w @ k[b, j] for j in keys]
-            parts = [(s - max(scores).detach()).exp() for s in scores]
-            for j, part in zip(keys, parts, strict=True):
-                out[b, i, j] = part / sum(parts)
-    return out.reshape(*batch, n, m)
+    scores = [((row @ w)[..., None, :] * k).sum(-1) for row in q.unbind(-2)]
+    return row_by_row(torch.stack(scores, dim=-2), mask)
 
 
 @exercise.cases
@@ -71,12 +59,9 @@ def cases(draw):
     yield Case("a masked score near 1000, the others near 0", (far_q, far_k, far_w, others))
     low_k, low_w = far_k.clone(), 1e22 * far_w
     low_k[..., 0] = first.double() - 1
-    yield Case(
-        "a masked score near 0, the others near -10^25",
-        (far_q, low_k, low_w, others),
-        # a gradient would be a difference of numbers 10^25 times larger
-        gradient=False,
-    )
+    low = far_q, low_k, low_w, others
+    # a gradient would be a difference of numbers 10^25 times larger
+    yield Case("a masked score near 0, the others near -10^25", low, gradient=False)
     nowhere = mask.clone()
     nowhere[1, 0] = False
     longer = (*long, draw.mask(8, 64 + n, 64 + m))
@@ -92,22 +77,17 @@ def plain(q, k, w, mask=None):
 
 
 SCORES = "q @ w @ k.mT"
-variants.right(
-    exercise,
-    plain,
-    (SCORES, "q @ (k @ w.T).mT"),
-    (SCORES, 'torch.einsum("...id,de,...je->...ij", q, w, k)'),
+variants.right(exercise, plain,
+    (SCORES, "q @ (k @ w.T).mT"), (SCORES, 'torch.einsum("...id,de,...je->...ij", q, w, k)'),
     (SCORES, "torch.nn.functional.linear(q, w.mT) @ k.transpose(-1, -2)"),
     (SCORES, "(q[..., :, None, :, None] * w * k[..., None, :, None, :]).sum((-1, -2))"),
-)
+)  # fmt: skip
 variants.calling(exercise, plain, "softmax", WAYS)
 variants.wrong(exercise, plain, {
     "the scores are scaled: here w can learn the scale, so nothing is divided": [
-        (SCORES, f"{SCORES} / k.shape[-1] ** 0.5"),
-        (SCORES, f"{SCORES} / q.shape[-1] ** 0.5"),
+        (SCORES, f"{SCORES} / k.shape[-1] ** 0.5"), (SCORES, f"{SCORES} / q.shape[-1] ** 0.5"),
         (SCORES, f"{SCORES} / k.shape[-1]"),
-        (SCORES, f"{SCORES} / (q.shape[-1] * k.shape[-1]) ** 0.5"),
-        (SCORES, f"{SCORES} / 8"),
+        (SCORES, f"{SCORES} / (q.shape[-1] * k.shape[-1]) ** 0.5"), (SCORES, f"{SCORES} / 8"),
         (SCORES, f"{SCORES} / (k.shape[-1] ** 0.5 if q.shape[-1] == k.shape[-1] else 1)")],
     "w is left out: it stands between the query and the key": ("@ w", ""),
     "w is the wrong way round: its rows belong to the query, its columns to the key": [

@@ -4,6 +4,7 @@ import torch
 from torch.nn.functional import pad
 
 from attncourse.checks import hints, variants
+from attncourse.checks.dot_product.shared.masked_softmax import row_by_row
 from attncourse.checks.exercise import Case, Exercise
 
 LOOP = "it loops over the new tokens: one mask serves all of them"
@@ -38,14 +39,9 @@ def cached_attention(q, k, v):
 @exercise.reference
 def by_hand(q, k, v):
     n, m = q.shape[-2], k.shape[-2]
-    out = []
-    for i in range(n):
-        seen = m - n + i + 1
-        scores = (q[..., i : i + 1, :] * k[..., :seen, :]).sum(-1) / q.shape[-1] ** 0.5
-        parts = (scores - scores.detach().amax(-1, keepdim=True)).exp()
-        weights = parts / parts.sum(-1, keepdim=True)
-        out.append((weights[..., None] * v[..., :seen, :]).sum(-2))
-    return torch.stack(out, dim=-2)
+    mask = torch.tensor([[j <= m - n + i for j in range(m)] for i in range(n)])
+    scores = torch.stack([(row[..., None, :] * k).sum(-1) for row in q.unbind(-2)], dim=-2)
+    return row_by_row(scores / q.shape[-1] ** 0.5, mask) @ v
 
 
 @exercise.cases
@@ -94,43 +90,29 @@ def queries_filled_up(q, k, v):
     return plain(pad(q, (0, 0, m - n, 0)), k, v)[..., m - n :, :]
 
 
-@exercise.valid
-def cache_and_new_tokens_apart(q, k, v):
-    n, m = q.shape[-2], k.shape[-2]
-    scores = q @ k.mT / q.shape[-1] ** 0.5
-    future = torch.full((n, n), -torch.inf, dtype=q.dtype, device=q.device).triu(1)
-    new = scores[..., m - n :] + future
-    return torch.cat([scores[..., : m - n], new], dim=-1).softmax(-1) @ v
-
-
 KEY = "key = torch.arange(m, device=k.device)\n    mask ="
 MASK = "torch.ones(n, m, dtype=torch.bool, device=q.device).tril(m - n)"
 FUTURE = "torch.full((m, m), -torch.inf, dtype=q.dtype, device=q.device).triu(1)[-n:]"
 SCALE, FILL = "q.shape[-1] ** 0.5", "-torch.inf"
 SOFTMAX = "scores.masked_fill(~mask, -torch.inf).softmax(-1)"
 NORMED = "\n    weights = weights / weights.sum(-1, keepdim=True)"
-variants.right(
-    exercise,
-    plain,
+variants.right(exercise, plain,
+    # the cache and the new tokens apart
+    (MASK, "torch.full((n, n), -torch.inf, dtype=q.dtype, device=q.device).triu(1)",
+     SOFTMAX, "torch.cat([scores[..., : m - n], scores[..., m - n :] + mask], -1).softmax(-1)"),
     ("mask =", KEY, MASK, "key <= key[m - n :, None]", FILL, "-1e30"),
     (MASK, FUTURE, SOFTMAX, "torch.softmax(scores + mask, dim=-1)"),
     (MASK, "torch.ones(n, m, device=q.device).triu().flip(0, 1).bool()"),
     ("masked_fill(~mask, -torch.inf)", "where(mask, torch.finfo(q.dtype).min)",
      "softmax(-1)", f"softmax(-1) * mask{NORMED}"),
 )  # fmt: skip
-OFF = "the diagonal does not follow the cache: how many positions come before the new tokens?"
-UNMASKED = (
-    "with a cache nothing is masked: of several new tokens the earlier ones see the later ones"
-)
-TURNED = "the order is turned round: a query sees earlier keys, not later ones"
-UPSIDE_DOWN = "the mask is upside down: True means may attend"
-FINITE_FILL = "scores may be smaller than the number you fill with: fill with -inf"
 variants.wrong(exercise, plain, {
     "a query does not see itself: its own position is allowed too": ("m - n", "m - n - 1"),
     "a query sees one position ahead: it sees up to its own position": ("m - n", "m - n + 1"),
     "the diagonal moves the wrong way: the new tokens come after the cache": [
         ("m - n", "n - m"), ("m - n", "n - m", "softmax(-1)", "softmax(-1).nan_to_num()")],
-    OFF: [("m - n", "n"), ("m - n", "n - 1"), ("m - n", "n + 1"), ("m - n", "m // 2")],
+    "the diagonal does not follow the cache: how many positions come before the new tokens?": [
+        ("m - n", "n"), ("m - n", "n - 1"), ("m - n", "n + 1"), ("m - n", "m // 2")],
     "the diagonal is right for the example only: it moves with the length of the cache": (
         "m - n", "3"),
     "one new token is right, more are not: one diagonal serves any number of them": (
@@ -141,7 +123,7 @@ variants.wrong(exercise, plain, {
         MASK, f"{MASK}[:1]"),
     "mirrored, the mask shows the last keys instead of the first: leave it, and move its diagonal":
         ("tril(m - n)", "tril().flip(-1)"),
-    UNMASKED: [
+    "with a cache nothing is masked: of several new tokens the earlier ones see the later ones": [
         ("m - n", "m"), ("m - n", "0 if n == m else m"), (".masked_fill(~mask, -torch.inf)", "")],
     "each query sees the new tokens only: the cache is allowed as well": (
         MASK, f"{MASK} & (torch.arange(m, device=q.device) >= m - n)"),
@@ -151,12 +133,15 @@ variants.wrong(exercise, plain, {
         "mask =", KEY, MASK, "(key < m - n) | (key == key[m - n :, None])"),
     "a query sees no more than n keys: the window may not move along with it": (
         MASK, f"{MASK}.triu(m - 2 * n + 1)"),
-    TURNED: [("tril", "triu"), ("tril(m - n)", "triu()")],
-    UPSIDE_DOWN: [("~mask", "mask"), (SOFTMAX, "(scores - 1e9 * mask).softmax(-1)")],
+    "the order is turned round: a query sees earlier keys, not later ones": [
+        ("tril", "triu"), ("tril(m - n)", "triu()")],
+    "the mask is upside down: True means may attend": [
+        ("~mask", "mask"), (SOFTMAX, "(scores - 1e9 * mask).softmax(-1)")],
     "the mask comes after the softmax, so the rows no longer sum to one": (
         SOFTMAX, "scores.softmax(-1) * mask"),
     "a masked score of 0 still gets weight, since exp(0) = 1: fill with -inf": (FILL, "0.0"),
-    FINITE_FILL: [(FILL, "-10.0"), (FILL, "-1e4"), (FILL, "-1e9")],
+    "scores may be smaller than the number you fill with: fill with -inf": [
+        (FILL, "-10.0"), (FILL, "-1e4"), (FILL, "-1e9")],
     "the mask is cut from a table of a fixed size: make it for the n and m at hand": (
         "(n, m, dtype=torch.bool, device=q.device).tril(m - n)",
         "(2048, 2048, dtype=torch.bool, device=q.device).tril()[m - n : m, :m]"),

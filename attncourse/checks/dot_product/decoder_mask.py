@@ -30,9 +30,8 @@ exercise = Exercise(
 
 @exercise.reference
 def by_hand(lengths, n):
-    mask = [
-        [[j <= i and j < length for j in range(n)] for i in range(n)] for length in lengths.tolist()
-    ]
+    ends = [[min(i + 1, length) for i in range(n)] for length in lengths.tolist()]
+    mask = [[[j < end for j in range(n)] for end in rows] for rows in ends]
     return torch.tensor(mask, dtype=torch.bool, device=lengths.device)
 
 
@@ -41,14 +40,10 @@ def cases(draw):
     n = draw.integer(6, 9)
     # a first length of at least 3, so that a length too short or too long by one always shows
     lengths = torch.tensor([draw.integer(3, 4), n, draw.integer(1, 2)])
-    yield Case(
-        f"lengths {lengths.tolist()}, n={n}",
-        (lengths, n),
-        longer=((16 * lengths).repeat(8), 16 * n),
-    )
+    long = (16 * lengths).repeat(8), 16 * n
+    yield Case(f"lengths {lengths.tolist()}, n={n}", (lengths, n), longer=long)
     yield Case(f"a sentence of length 0, n={n}", (torch.tensor([2, 0, n - 1]), n))
-    short = torch.tensor([2, n - 2])
-    yield Case(f"all sentences shorter than n={n}", (short, n))
+    yield Case(f"all sentences shorter than n={n}", (torch.tensor([2, n - 2]), n))
     yield Case("as many sentences as positions", (torch.tensor([3, 1, 4, 2]), 4))
     yield Case("a batch of one sentence", (torch.tensor([n - 2]), n))
     yield Case("lengths as int32", (lengths.int(), n))
@@ -69,61 +64,28 @@ def plain(lengths, n):
     return mask
 
 
-@exercise.valid
-def lower_triangle_of_the_words(lengths, n):
-    words = torch.arange(n, device=lengths.device) < lengths[:, None]
-    return words[:, None, :].expand(-1, n, -1).tril()
-
-
-@exercise.valid
-def before_the_sooner_of_two_ends(lengths, n):
-    length, i, j = positions(lengths, n)
-    return j < torch.minimum(i + 1, length)
-
-
-@exercise.valid
-def padding_taken_out(lengths, n):
-    causal = torch.ones(len(lengths), n, n, dtype=torch.bool, device=lengths.device).tril()
-    padding = torch.arange(n, device=lengths.device) >= lengths.unsqueeze(-1)
-    return causal.masked_fill(padding.unsqueeze(1), False)
-
-
-@exercise.valid
-def product_of_two_masks(lengths, n):
-    causal = torch.ones(n, n, device=lengths.device).tril()
-    words = (torch.arange(n, device=lengths.device)[None, :] < lengths[:, None]).float()
-    return torch.einsum("ij,bj->bij", causal, words).bool()
-
-
-@exercise.valid
-def rows_of_a_table(lengths, n):
-    table = torch.ones(n + 1, n, dtype=torch.bool, device=lengths.device).tril(-1)
-    return table[1:] & table[lengths.long()][:, None]
-
-
-@exercise.valid
-def one_sentence_mapped_to_all(lengths, n):
-    j = torch.arange(n, device=lengths.device)
-    return torch.vmap(lambda length: (j <= j[:, None]) & (j < length))(lengths)
-
-
-@exercise.valid
-def ends_summed_up(lengths, n):
-    ends = torch.zeros(len(lengths), n + 1, device=lengths.device)
-    ends = ends.scatter(1, lengths.long()[:, None], 1.0).cumsum(1)[:, None, :n]
-    return (ends == 0).expand(-1, n, -1).tril()
-
-
 BOTH, WORD = "(j <= i) & (j < length)", "j < length)"
-QUERIES = (
-    "the rows of padded queries are emptied: ask of the key, not of the query, if it is a word"
-)
-AXES = "the lengths meet the wrong axis: give them axes of their own for the queries and the keys"
+WORDS = "(j < lengths[:, None])"
+CAUSAL = "torch.ones(len(lengths), n, n, dtype=torch.bool, device=lengths.device).tril()"
+variants.right(exercise, plain,
+    (BOTH, f"{WORDS}[:, None].expand(-1, n, -1).tril()"), (BOTH, "j < (i + 1).minimum(length)"),
+    (BOTH, f"{CAUSAL}.masked_fill(~{WORDS}.unsqueeze(1), False)"),
+    (BOTH, f'torch.einsum("ij,bj->bij", (j <= i).float(), {WORDS}.float()).bool()'),
+    # rows of a table
+    (BOTH, "torch.ones(n + 1, n, dtype=torch.bool, device=lengths.device).tril(-1)\n"
+     "    mask = mask[1:] & mask[lengths.long()][:, None]"),
+    (BOTH, "torch.vmap(lambda length: (j <= i) & (j < length))(lengths)"),
+    # the ends summed up
+    (BOTH, "torch.zeros(len(lengths), n + 1, device=lengths.device)\n"
+     "    mask = mask.scatter(1, lengths.long()[:, None], 1.0).cumsum(1)[:, None, :n]\n"
+     "    mask = (mask == 0).expand(-1, n, -1).tril()"),
+)  # fmt: skip
 variants.wrong(exercise, plain, {
     "the padding is not masked: keys from the length on are no words": (WORD, "length == length)"),
     "the future is not masked: a query sees keys up to itself only": ("j <= i", "i == i"),
     "one test is enough for this mask: a key must pass both": ("&", "|"),
-    QUERIES: [(WORD, "i < length)"), (BOTH, f"{BOTH} & (i < length)")],
+    "the rows of padded queries are emptied: ask of the key, not of the query, if it is a word": [
+        (WORD, "i < length)"), (BOTH, f"{BOTH} & (i < length)")],
     "the rows of padded queries are opened: the rule holds for them as it does for words": (
         BOTH, f"{BOTH} | (i >= length)"),
     "padding sees itself: such a key is no word, not even for its own query": (
@@ -147,7 +109,8 @@ variants.wrong(exercise, plain, {
     "one length serves the whole batch: every sentence has its own": [
         ("positions(lengths", "positions(lengths[:1].expand_as(lengths)"),
         ("positions(lengths", "positions(lengths.max().expand_as(lengths)")],
-    AXES: [(WORD, "j < lengths)"), (WORD, "j < lengths[:, None])")],
+    "the lengths meet the wrong axis: give them axes of their own for the queries and the keys": [
+        (WORD, "j < lengths)"), (WORD, "j < lengths[:, None])")],
     "this is the causal mask alone: every sentence has its own, (batch, n, n)": (BOTH, "j <= i"),
     "this says which tokens are words, (batch, n): each query has a row, (batch, n, n)": (
         BOTH, "j < lengths[:, None]"),
@@ -172,19 +135,9 @@ variants.wrong(exercise, plain, {
         ("return mask", 'return mask & torch.ones(n, n, dtype=torch.bool, device="cpu").tril()')],
     LOOP: [
         (BOTH, "torch.cat([(j <= i) & (j < length) for i in range(n)], dim=1)"),
-        (BOTH, "torch.stack([(j <= i) & (j < length) for length in lengths])")],
+        (BOTH, "torch.stack([(j <= i) & (j < length) for length in lengths])"),
+        (BOTH, CAUSAL, "return mask", "for one, length in zip(mask, lengths, strict=True):\n"
+         "        one[:, length:] = False\n    return mask")],
+    "the mask is cut from a table of a fixed size: make it for the n at hand": (
+        "(j <= i)", "torch.ones(64, 64, dtype=torch.bool, device=j.device).tril()[:n, :n]"),
 })  # fmt: skip
-
-
-@exercise.mutant("the mask is cut from a table of a fixed size: make it for the n at hand")
-def table_of_a_fixed_size(lengths, n):
-    table = torch.ones(64, 64, dtype=torch.bool, device=lengths.device).tril()[:n, :n]
-    return table & (torch.arange(n, device=lengths.device) < lengths[:, None, None])
-
-
-@exercise.mutant(LOOP)
-def loop_over_slices(lengths, n):
-    mask = torch.ones(len(lengths), n, n, dtype=torch.bool, device=lengths.device).tril()
-    for one, length in zip(mask, lengths, strict=True):
-        one[:, length:] = False
-    return mask

@@ -1,11 +1,9 @@
 """Exercise distance_attention: attention whose score is a negative squared distance."""
 
-import math
-
 import torch
 
 from attncourse.checks import hints, variants
-from attncourse.checks.dot_product.shared.masked_softmax import WAYS, softmax
+from attncourse.checks.dot_product.shared.masked_softmax import WAYS, row_by_row, softmax
 from attncourse.checks.exercise import Case, Exercise
 
 LOOP = "it loops over the queries: compute all distances at once"
@@ -32,21 +30,8 @@ exercise = Exercise(
 
 @exercise.reference
 def by_hand(q, k, v, mask=None):
-    *batch, n, d_k = q.shape
-    m, d_v = v.shape[-2:]
-    q, k, v = q.reshape(-1, n, d_k), k.reshape(-1, m, d_k), v.reshape(-1, m, d_v)
-    allowed = torch.ones(n, m, dtype=torch.bool) if mask is None else mask
-    allowed = allowed.broadcast_to(*batch, n, m).reshape(-1, n, m)
-    out = []
-    for b in range(len(q)):
-        for i in range(n):
-            keys = [j for j in range(m) if allowed[b, i, j]]
-            scores = [-(q[b, i] - k[b, j]).square().sum() / (2 * d_k**0.5) for j in keys]
-            top = max((s.detach() for s in scores), default=0)
-            parts = [(s - top).exp() for s in scores]
-            means = [p / sum(parts) * v[b, j] for p, j in zip(parts, keys, strict=True)]
-            out.append(sum(means, start=0 * (q[b, i].sum() + v[b].sum(0))))
-    return torch.stack(out).reshape(*batch, n, d_v)
+    scores = torch.stack([-(row[..., None, :] - k).square().sum(-1) for row in q.unbind(-2)], -2)
+    return row_by_row(scores / (2 * q.shape[-1] ** 0.5), mask) @ v
 
 
 @exercise.cases
@@ -98,25 +83,15 @@ def expanded(q, k, v, mask=None):
     return softmax(-distances / (2 * q.shape[-1] ** 0.5), mask) @ v
 
 
-@exercise.valid
-def sum_over_the_width_in_python(q, k, v, mask=None):
-    squares = sum((q[..., :, None, c] - k[..., None, :, c]) ** 2 for c in range(q.shape[-1]))
-    return softmax(-squares / (2 * q.shape[-1] ** 0.5), mask) @ v
-
-
-@exercise.valid
-def by_einsum(q, k, v, mask=None):
-    apart = q.unsqueeze(-2) - k.unsqueeze(-3)
-    squares = torch.einsum("...ijd,...ijd->...ij", apart, apart)
-    weights = softmax(squares / (-2 * math.sqrt(q.size(-1))), mask)
-    return torch.einsum("...ij,...jd->...id", weights, v)
-
-
 SUM = "difference.square().sum(-1)"
 SCALE = "(2 * q.shape[-1] ** 0.5)"
-variants.right(
-    exercise, plain, (SUM, "difference.norm(dim=-1) ** 2"), (SUM, "torch.cdist(q, k) ** 2")
-)
+variants.right(exercise, plain,
+    (SUM, "difference.norm(dim=-1) ** 2"), (SUM, "torch.cdist(q, k) ** 2"),
+    (SUM, "sum((q[..., :, None, c] - k[..., None, :, c]) ** 2 for c in range(q.shape[-1]))"),
+    (SUM, 'torch.einsum("...ijd,...ijd->...ij", difference, difference)',
+     f"-distances / {SCALE}", "distances / (-2 * q.size(-1) ** 0.5)",
+     "weights @ v", 'torch.einsum("...ij,...jd->...id", weights, v)'),
+)  # fmt: skip
 # what is the same for a whole row cancels
 variants.right(exercise, expanded, ("q.square().sum(-1)[..., :, None] + ", ""))
 variants.wrong(exercise, expanded, {
@@ -130,17 +105,13 @@ variants.wrong(exercise, expanded, {
 })  # fmt: skip
 variants.calling(exercise, plain, "softmax", WAYS)
 
-FIXED = "the scale is a fixed number: it follows the width of the keys"
-ROOT = (
-    "the root has no gradient where a query equals a key: the score is the square, so take no root"
-)
-EACH = "torch.stack([(row.unsqueeze(-2) - k).square().sum(-1) for row in q.unbind(-2)], -2)"
 variants.wrong(exercise, plain, {
     "the scores are not scaled: divide by 2 sqrt(d_k)": (SCALE, "1"),
     "the scores are divided by d_k, not by its square root": (SCALE, "(2 * q.shape[-1])"),
     "the scale is taken from the width of the values: it is that of the keys, d_k": (
         "q.shape[-1] ** 0.5", "v.shape[-1] ** 0.5"),
-    FIXED: [(SCALE, "(2 * 64**0.5)"), (SCALE, "4")],
+    "the scale is a fixed number: it follows the width of the keys": [
+        (SCALE, "(2 * 64**0.5)"), (SCALE, "4")],
     "the 2 is missing: divide by 2 sqrt(d_k)": (SCALE, "q.shape[-1] ** 0.5"),
     "the square root of d_k is missing: divide by 2 sqrt(d_k)": (SCALE, "2"),
     "the 2 has slipped under the root: divide by 2 sqrt(d_k), not by sqrt(2 d_k)": (
@@ -149,7 +120,8 @@ variants.wrong(exercise, plain, {
     "the mean over the width divides by d_k once more: take the sum": (".sum(-1)", ".mean(-1)"),
     "the sign is wrong: near keys must weigh more than far ones": ("-distances", "distances"),
     "the distance is not squared": [(SUM, "torch.cdist(q, k)"), (SUM, f"{SUM}.sqrt()")],
-    ROOT: (SUM, f"{SUM}.sqrt() ** 2"),
+    "the root has no gradient where a query equals a key: the score is the square, so take no "
+    "root": (SUM, f"{SUM}.sqrt() ** 2"),
     "this sums the differences without their signs: square them, then sum": ("square()", "abs()"),
     "the sum comes before the square: square each difference, then sum": (
         SUM, "difference.sum(-1).square()"),
@@ -163,16 +135,12 @@ variants.wrong(exercise, plain, {
         "q[..., :, None, :]", "q[..., None, :, :]", "k[..., None, :, :]", "k[..., :, None, :]"),
     "it returns the weights: multiply them with the values": (" @ v", ""),
     hints.BATCH: ("q[..., :, None, :]", "q.unsqueeze(2)", "k[..., None, :, :]", "k.unsqueeze(1)"),
-    LOOP: (SUM, EACH),
+    LOOP: [
+        (SUM, "torch.stack([(x[..., None, :] - k).square().sum(-1) for x in q.unbind(-2)], -2)"),
+        ("    difference", "    if q.shape[-2] > 1:\n        rows = range(q.shape[-2])\n"
+         "        some = (mask if mask is None else mask[..., i : i + 1, :] for i in rows)\n"
+         "        parts = (plain(q[..., i : i + 1, :], k, v, next(some)) for i in rows)\n"
+         "        return torch.cat([*parts], dim=-2)\n    difference")],
     "no gradient reaches the scores: nothing may be detached": (
         "-distances", "-distances.detach()"),
 })  # fmt: skip
-
-
-@exercise.mutant(LOOP)
-def loop_over_queries(q, k, v, mask=None):
-    rows = []
-    for i in range(q.shape[-2]):
-        row = None if mask is None else mask[..., i : i + 1, :]
-        rows.append(plain(q[..., i : i + 1, :], k, v, row))
-    return torch.cat(rows, dim=-2)

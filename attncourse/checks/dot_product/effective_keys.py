@@ -68,29 +68,12 @@ def plain(weights):
     return torch.where((weights > 0).any(-1), count, 0.0)
 
 
-@exercise.valid
-@torch.no_grad()
-def a_product_of_powers(weights):
-    count = weights.masked_fill(weights == 0, 1.0).pow(-weights).prod(-1)
-    return torch.where(weights.max(dim=-1).values > 0, count, torch.zeros_like(count))
-
-
-@exercise.valid
-def by_the_distribution_of_torch(weights):
-    empty = weights.sum(-1) == 0
-    safe = weights.masked_fill(empty[..., None], 1.0)
-    entropies = torch.distributions.Categorical(probs=safe).entropy()
-    return entropies.exp().masked_fill(empty, 0.0)
-
-
 SAFE = "torch.where(weights > 0, weights, 1.0)"
 TERMS, TERMS_OF = f"weights * {SAFE}.log()", "-torch.special.entr"
 COUNT, ROWS = "entropy.exp()", "(weights > 0).any(-1)"
 RESULT = f"torch.where({ROWS}, count, 0.0)"
 START, SUM = "    terms =", "weights.sum(-1, keepdim=True)"
-variants.right(
-    exercise,
-    plain,
+variants.right(exercise, plain,
     (TERMS, "torch.special.xlogy(weights, weights)"),
     (TERMS, f"{TERMS_OF}(weights)", RESULT, "count.masked_fill(weights.sum(-1) == 0, 0.0)"),
     (TERMS, "weights * weights.clamp(min=1e-30).log2()", COUNT, "2**entropy", RESULT,
@@ -102,15 +85,18 @@ variants.right(
     (TERMS, "torch.special.xlogy(weights, weights * weights.shape[-1])", COUNT,
      "entropy.exp() * weights.shape[-1]"),
     (RESULT, "count * weights.sum(-1)"),
+    # a product of powers
+    (START, f"    weights = weights.detach()\n{START}",
+     COUNT, "weights.masked_fill(weights == 0, 1.0).pow(-weights).prod(-1)",
+     ROWS, "weights.max(dim=-1).values > 0"),
+    (START, f"    some = weights.masked_fill({SUM} == 0, 1.0)\n{START}",
+     COUNT, "torch.distributions.Categorical(probs=some).entropy().exp()"),
 )  # fmt: skip
-EPSILON = "the epsilon is large enough to show: make it far smaller, or ask where the weight is 0"
-CUT_OFF = "small weights are cut off: only a weight of exactly 0 is left out"
 variants.wrong(exercise, plain, {
     "this is the entropy: its exponential is the number of keys": (COUNT, "entropy"),
     "the minus sign is missing: entropy is minus the sum of w log w": ("-terms", "terms"),
     "two bases are mixed: exp belongs to the natural logarithm, not to log2": ("log()", "log2()"),
-    "two bases are mixed: exp belongs to the natural logarithm, not to log10": (
-        "log()", "log10()"),
+    "two bases are mixed: exp belongs to the natural logarithm, not to log10": ("log()", "log10()"),
     "two bases are mixed: 2 to the power of an entropy needs log2": (COUNT, "2**entropy"),
     # with a single key the share would be 0 / 0
     "the entropy is divided by log m: that gives a share from 0 to 1, not a number of keys": (
@@ -143,11 +129,11 @@ variants.wrong(exercise, plain, {
         (SAFE, "weights", COUNT, "entropy.nan_to_num(0.0).exp()")],
     "the logarithm has a floor, which small weights fall below: only a weight of 0 is left out": [
         (SAFE, f"weights.clamp(min={floor})") for floor in ("1e-3", "1e-4", "1e-6")],
-    EPSILON: [
+    "the epsilon is large enough to show: make it far smaller, or ask where the weight is 0": [
         (SAFE, "(weights + 1e-3)"), (SAFE, "(weights + 1e-4)"), (SAFE, "(weights + 1e-6)"),
         (TERMS, f"{TERMS_OF}(weights.clamp(min=1e-6))"),
         (START, f"    weights = weights / ({SUM} + 1e-6)\n{START}")],
-    CUT_OFF: [
+    "small weights are cut off: only a weight of exactly 0 is left out": [
         (TERMS, f"{TERMS_OF}(weights.masked_fill(weights < 0.01, 0.0))"),
         (TERMS, f"{TERMS_OF}(weights.masked_fill(weights < 1e-4, 0.0))")],
     "one key also has entropy 0: ask whether the weights are zero": (ROWS, "entropy != 0"),

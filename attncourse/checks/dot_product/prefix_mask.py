@@ -64,34 +64,23 @@ def open_columns(n, prefix, device=None):
     return mask
 
 
-@exercise.valid
-def two_blocks(n, prefix, device=None):
-    prefix = min(prefix, n)
-    causal = torch.ones(n, n, dtype=torch.bool, device=device).tril()
-    return torch.cat([causal[:, :prefix] | True, causal[:, prefix:]], dim=1)
-
-
-@exercise.valid
-def where_nothing_is_added(n, prefix, device=None):
-    added = torch.full((n, n), -torch.inf, device=device).triu(1)
-    added[:, :prefix] = 0
-    return added == 0
-
-
 MASK = "(j < prefix) | (j <= i)"
-variants.right(
-    exercise,
-    plain,
-    (MASK, "j <= i.clamp(min=prefix - 1)"),
-    (MASK, "torch.where(j > i, j < prefix, True)"),
+variants.right(exercise, plain,
+    (MASK, "j <= i.clamp(min=prefix - 1)"), (MASK, "torch.where(j > i, j < prefix, True)"),
     (MASK, "torch.vmap(lambda i: (j <= i) | (j < prefix))(j)"),
-)
-# later queries see the prefix by the causal rule
-variants.right(exercise, open_columns, ("[:, :prefix]", "[:prefix, :prefix]"))
+    # nothing is added there
+    (MASK, "torch.full((n, n), -torch.inf, device=device).triu(1)\n    mask[:, :prefix] = 0",
+     "return mask", "return mask == 0"),
+)  # fmt: skip
+variants.right(exercise, open_columns,
+    # later queries see the prefix by the causal rule
+    ("[:, :prefix]", "[:prefix, :prefix]"),
+    # two blocks
+    ("mask[:, :prefix] = True", "prefix = min(prefix, n)",
+     "return mask", "return torch.cat([mask[:, :prefix] | True, mask[:, prefix:]], dim=1)"),
+)  # fmt: skip
 
-AHEAD = "every query sees as many keys ahead: the prefix stays where it is"
 TOO_LONG = "it goes wrong where the prefix reaches the end or beyond: then all is allowed"
-NARROW = "8 bits do not hold the positions of a long sequence: keep torch.arange's own dtype"
 variants.wrong(exercise, plain, {
     "the prefix is forgotten: every query sees all of it, the first query too": (MASK, "j <= i"),
     "beyond the prefix nothing is seen: a query sees the keys up to itself as well": (
@@ -113,7 +102,8 @@ variants.wrong(exercise, plain, {
         "j < prefix", "i < prefix"),
     "the prefix lies at the end: it is the first keys that all may see": (
         "j < prefix", "j >= n - prefix"),
-    AHEAD: [(MASK, "j <= i + prefix"), (MASK, "j <= i + prefix - 1")],
+    "every query sees as many keys ahead: the prefix stays where it is": [
+        (MASK, "j <= i + prefix"), (MASK, "j <= i + prefix - 1")],
     "later queries are cut off from the prefix: it stays visible to all of them": (
         MASK, "((j < prefix) & (i < prefix)) | ((j >= prefix) & (i >= prefix) & (j <= i))"),
     "the answer is lost: its queries see the prefix and the answer up to themselves": (
@@ -125,11 +115,10 @@ variants.wrong(exercise, plain, {
     "the mask is upside down: True means may attend": ("return mask", "return ~mask"),
     TOO_LONG: [
         (MASK, f"torch.cat([(i == i).expand(-1, prefix), ({MASK})[:, prefix:]], dim=1)"),
-        (MASK, "(j < prefix) & (prefix < n) | (j <= i)"),
-        ("j < prefix", "j < min(prefix, n - 1)")],
+        (MASK, "(j < prefix) & (prefix < n) | (j <= i)"), ("j < prefix", "j < min(prefix, n - 1)")],
     "a prefix of 0 is taken for none given: it leaves the causal mask": (
         "< prefix", "< (prefix or n)"),
-    NARROW: [
+    "8 bits do not hold the positions of a long sequence: keep torch.arange's own dtype": [
         ("device=device)", "device=device).to(torch.uint8)"),
         ("device=device)", "device=device).to(torch.int8)")],
     "the mask is not boolean: True = may attend, False = may not": [
@@ -141,7 +130,10 @@ variants.wrong(exercise, plain, {
     "the argument device is not used: make every new tensor there": (", device=device", ""),
     "the argument device is not used everywhere: make every new tensor there": (
         "(j < prefix)", "(torch.arange(n) < prefix)"),
-    LOOP: (MASK, "torch.stack([(j < prefix) | (j <= i) for i in range(n)])"),
+    LOOP: [
+        (MASK, "torch.stack([(j < prefix) | (j <= i) for i in range(n)])"),
+        (MASK, "torch.tensor([[j < prefix or j <= i for j in range(n)] for i in range(n)], "
+         "device=device)")],
 })  # fmt: skip
 variants.wrong(exercise, open_columns, {
     TOO_LONG: ("[:, :prefix]", "[:, : prefix - n]"),
@@ -149,8 +141,3 @@ variants.wrong(exercise, open_columns, {
         "n, n", "128, 128", "return mask", "return mask[:n, :n]"),
     LOOP: ("    mask[:, :prefix]", "    for j in range(min(prefix, n)):\n        mask[:, j]"),
 })  # fmt: skip
-
-
-@exercise.mutant(LOOP)
-def loop_in_a_list(n, prefix, device=None):
-    return torch.tensor([[j < prefix or j <= i for j in range(n)] for i in range(n)], device=device)

@@ -1,9 +1,9 @@
 """Exercise softmax_with_sink: a softmax that may also attend to nothing."""
 
 import torch
-import torch.nn.functional as F
 
 from attncourse.checks import hints, variants
+from attncourse.checks.dot_product.shared.masked_softmax import row_by_row
 from attncourse.checks.exercise import Case, Exercise
 
 LOOP = "it loops over positions: treat all rows and keys at once"
@@ -32,17 +32,7 @@ exercise = Exercise(
 
 @exercise.reference
 def by_hand(scores, mask=None):
-    allowed = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask
-    allowed = allowed.broadcast_to(scores.shape).reshape(-1, scores.shape[-1])
-    rows = scores.reshape(-1, scores.shape[-1])
-    out = torch.zeros_like(rows)
-    for i, row in enumerate(rows):
-        keys = [j for j in range(len(row)) if allowed[i, j]]
-        top = max([row[j].detach() for j in keys] + [row.new_zeros(())])
-        total = (-top).exp() + sum((row[j] - top).exp() for j in keys)
-        for j in keys:
-            out[i, j] = (row[j] - top).exp() / total
-    return out.reshape(scores.shape)
+    return row_by_row(scores, mask, sinks=1)
 
 
 @exercise.cases
@@ -96,46 +86,29 @@ def by_its_formula(scores, mask=None):
     return weights
 
 
-@exercise.valid
-def padded_once(scores, mask=None):
-    if mask is not None:
-        scores, mask = F.pad(scores, (0, 1)), F.pad(mask, (0, 1), value=True)
-        return scores.masked_fill(~mask, -torch.inf).softmax(-1)[..., :-1]
-    return F.pad(scores, (1, 0)).softmax(-1)[..., 1:]
-
-
-@exercise.valid
-def by_a_module_with_an_early_way_out(scores, mask=None):
-    if mask is not None and not mask.all():
-        scores = scores.clone()
-        scores[~mask.expand_as(scores)] = -torch.inf
-    return torch.nn.ConstantPad1d((0, 1), 0.0)(scores).softmax(-1)[..., :-1]
-
-
-@exercise.valid
-def masked_parts_left_out_of_the_sum(scores, mask=None):
-    mask = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask
-    scores = torch.where(mask, scores, -1e9)
-    top = F.relu(scores.max(dim=-1, keepdim=True).values).detach()
-    part = torch.exp(scores - top) * mask
-    return part / (torch.exp(-top) + torch.einsum("...j->...", part)[..., None])
-
-
 WEIGHTS = "torch.cat([scores, sink], dim=-1).softmax(-1)"
 SINK, FILL, RETURN = "torch.zeros_like(scores[..., :1])", "-torch.inf", "return weights[..., :-1]"
 MASKED = "scores = scores.masked_fill(~mask, -torch.inf)"
 EMPTIED = "weights if mask is None else weights.masked_fill(~mask, 0.0)"
 TOP, LOGSUM = "scores.amax(-1, keepdim=True).clamp(min=0)", "scores.logsumexp(-1, keepdim=True)"
-variants.right(
-    exercise,
-    plain,
+variants.right(exercise, by_its_formula,
+    (FILL, "-1e9", TOP, "scores.max(dim=-1, keepdim=True).values.relu().detach()",
+     "(scores - top).exp()", "(scores - top).exp() * (True if mask is None else mask)",
+     "part.sum(-1, keepdim=True)", 'torch.einsum("...j->...", part)[..., None]'),
+)  # fmt: skip
+variants.right(exercise, plain,
+    (MASKED, "pad = torch.nn.functional.pad\n"
+     "        scores, mask = pad(scores, (0, 1)), pad(mask, (0, 1), value=True)\n"
+     "        return scores.masked_fill(~mask, -torch.inf).softmax(-1)[..., :-1]", WEIGHTS,
+     "torch.nn.functional.pad(scores, (1, 0)).softmax(-1)", RETURN, "return weights[..., 1:]"),
+    ("is not None", "is not None and not mask.all()",
+     MASKED, "scores = scores.clone()\n        scores[~mask.expand_as(scores)] = -torch.inf",
+     WEIGHTS, "torch.nn.ConstantPad1d((0, 1), 0.0)(scores).softmax(-1)"),
     (FILL, "-1e30", WEIGHTS, f"(scores - torch.logaddexp({LOGSUM}, sink)).exp()", RETURN,
      "return weights"),
     (FILL, "torch.finfo(scores.dtype).min", WEIGHTS, f"scores.softmax(-1) * {LOGSUM}.sigmoid()",
      RETURN, "return weights"),
 )  # fmt: skip
-SHIFTED = "the largest score is taken away from all but the extra one: the 1 changes as well"
-LOW = "exp(-top) overflows when all scores are very negative: take away max(0, top)"
 variants.wrong(exercise, plain, {
     "this is the plain softmax: the extra score adds exp(0) = 1 to the sum of each row": (
         WEIGHTS, "scores.softmax(-1).nan_to_num(0.0)", RETURN, "return weights"),
@@ -143,8 +116,7 @@ variants.wrong(exercise, plain, {
         FILL, "-1e30", WEIGHTS, "scores.softmax(-1) / 2", RETURN, f"return {EMPTIED}"),
     "there are as many extra scores as keys: one is added to each row": (
         "[..., :1]", "", RETURN, "return weights[..., : scores.shape[-1]]"),
-    "there is one weight too many: throw away that of the extra score": (
-        RETURN, "return weights"),
+    "there is one weight too many: throw away that of the extra score": (RETURN, "return weights"),
     "the wrong weight is thrown away: it is that of the extra score that must go": [
         ("[scores, sink]", "[sink, scores]"), (RETURN, "return weights[..., 1:]")],
     "the extra score is 1: a score of 0 adds exp(0) = 1 to the sum": ("zeros", "ones"),
@@ -185,7 +157,7 @@ variants.wrong(exercise, plain, {
         RETURN, f"{RETURN} * (1 if mask is None else mask.double())"),
 })  # fmt: skip
 variants.wrong(exercise, by_its_formula, {
-    SHIFTED: [
+    "the largest score is taken away from all but the extra one: the 1 changes as well": [
         (".clamp(min=0)", "", "(-top).exp()", "1"),
         (".clamp(min=0)", "", "(-top).exp()", "1", FILL, "-1e30", "weights\n", f"{EMPTIED}\n")],
     "exp of a large score overflows: take the larger of 0 and the top score away first": (
@@ -193,9 +165,8 @@ variants.wrong(exercise, by_its_formula, {
     "large scores are cut off: shift all scores of a row by the same number instead": [
         ("    if", f"    scores = scores.clamp(-{most}, {most})\n    if")
         for most in ("50", "1e4", "1e12")],
-    LOW: [
-        (TOP, "scores.clamp(min=-1e30).amax(-1, keepdim=True)"),
-        (".clamp(min=0)", "")],
+    "exp(-top) overflows when all scores are very negative: take away max(0, top)": [
+        (TOP, "scores.clamp(min=-1e30).amax(-1, keepdim=True)"), (".clamp(min=0)", "")],
     "a row with no key gives NaN: its largest score is -inf, so take away max(0, top)": (
         ".clamp(min=0)", ".detach()"),
     "the largest score may be that of a masked key: mask first, then look for it": (

@@ -3,16 +3,11 @@
 import torch
 
 from attncourse.checks import variants
-from attncourse.checks.dot_product.shared.attentions import (
-    RIGHT,
-    WRONG,
-    close,
-    formula,
-    inputs,
-    some_keys,
-)
+from attncourse.checks.dot_product.shared import attentions
+from attncourse.checks.dot_product.shared import tests_of_attention as known
+from attncourse.checks.dot_product.shared.attentions import close, formula, inputs, some_keys
 from attncourse.checks.exercise import Exercise
-from attncourse.checks.implementations import implementations
+from attncourse.checks.implementations import forgiving, implementations
 
 exercise = Exercise(
     name="test_attention",
@@ -44,7 +39,7 @@ exercise = Exercise(
 
 @exercise.cases
 def cases(draw):
-    return implementations(draw, "attention", "an attention", RIGHT, WRONG)
+    return implementations(draw, "attention", "an attention", attentions.RIGHT, attentions.WRONG)
 
 
 BATCHES, DTYPES = ((), (2, 2)), (torch.float64, torch.float32)
@@ -60,11 +55,7 @@ def query_by_query(attention):
             got = attention(q, k, v) if mask is None else attention(q, k, v, mask)
             assert (got.shape, got.dtype) == ((*batch, 4, 2), dtype)
             assert all(map(torch.equal, (q, k, v, allowed), before))
-            parts = (x.reshape(-1, *x.shape[-2:]) for x in (got, q, k, v, allowed))
-            for out, query, key, value, seen in zip(*parts, strict=True):
-                for i in range(4):
-                    weights = (key[seen[i]] @ query[i] / 6**0.5).softmax(0)
-                    close(out[i], weights @ value[seen[i]])
+            attentions.close_to_row_means(got, q, k, v, allowed)
 
 
 @exercise.valid
@@ -104,71 +95,29 @@ def by_its_properties(attention):
             close(ratios[both], (scores[..., :, None] - scores[..., None, :])[both])
 
 
-def simple(attention):
-    q, k, v = inputs(large=1.0, dtype=torch.float32)
-    close(attention(q, k, v), formula(q, k, v))
-
-
-def forgiving(attention):
-    try:
-        against_the_formula(attention)
-    except Exception:
-        pass
-
-
-CLOSE, WANT, MASKS = "close(got, want)", "formula(*before)", "(None, some_keys)"
-AFTER, UNCHANGED = "zip((q, k, v, mask), before", "assert now is None or now.equal(then)"
-OWN = 'RIGHT["a right attention"](*before)'
-INPUTS, DRAWN = "inputs(*batch, dtype=dtype)", "dtype=dtype"
-LIKE = "assert (got.shape, got.dtype) == (want.shape, want.dtype)"
-APART = "(got - want).abs().max()"
-FIRST = "close(*(x.reshape(-1, *x.shape[-2:])[0] for x in (got, want)))"
-variants.right(
-    exercise,
-    against_the_formula,
-    (DRAWN, f"{DRAWN}, sizes=(4, 3, 5, 7), large=9000.0, seed=5"),
-    (WANT, OWN),
+CLOSE, UNCHANGED, MASKS = known.CLOSE, known.UNCHANGED, known.MASKS
+DRAWN, AFTER, LIKE, APART = known.DRAWN, known.AFTER, known.LIKE, known.APART
+WANT, OWN, INPUTS = "formula(*before)", "attentions.plain(*before)", "inputs(*batch, dtype=dtype)"
+variants.right(exercise, against_the_formula,
+    (DRAWN, f"{DRAWN}, sizes=(4, 3, 5, 7), large=9000.0, seed=5"), (WANT, OWN),
     (CLOSE, "if got.shape != want.shape or got.dtype != want.dtype:\n"
             "                raise TypeError(got.shape, got.dtype)\n"
             f"            if not {APART} < (1e-6 if dtype == torch.float64 else 1e-2):\n"
             "                raise ValueError(got, want)"),
 )  # fmt: skip
-NOTHING_REFUSED = (
-    "it refuses nothing: call attention, assert what must hold, and catch none of the errors"
-)
-NOTHING_ASSERTED = (
-    "it compares, but nothing comes of it: `assert` it. What a test returns is not looked at, "
-    "and a condition and a message in brackets are a tuple, which is always true"
-)
-REFUSES_ALL = "it refuses everything, the right ones too: run it on an attention you trust"
-variants.wrong(exercise, against_the_formula, {
-    NOTHING_REFUSED: [("zip(BATCHES, DTYPES, strict=True)", "()"), forgiving],
+variants.wrong(exercise, against_the_formula, known.WRONG_TESTS | {
+    "it refuses nothing: call attention, assert what must hold, and catch none of the errors": [
+        ("zip(BATCHES, DTYPES, strict=True)", "()"), forgiving(against_the_formula)],
     "it runs attention, but asserts nothing: compare the numbers": (
         CLOSE, "pass", UNCHANGED, "pass"),
-    NOTHING_ASSERTED: [
+    "it compares, but nothing comes of it: `assert` it. What a test returns is not looked at, and "
+    "a condition and a message in brackets are a tuple, which is always true": [
         (CLOSE, "agreed = torch.allclose(got, want)", UNCHANGED, "pass\n    return agreed"),
         (CLOSE, 'agreed = torch.allclose(got, want), "they differ"', UNCHANGED, "assert agreed")],
-    "it looks at the shape only: compare the numbers, too": (
-        CLOSE, "assert got.shape == want.shape", UNCHANGED, "pass"),
-    "only the first query is compared: a wrong row below it passes": (
-        CLOSE, f"{LIKE}\n            close(got[..., 0, :], want[..., 0, :])",
-        DRAWN, f"{DRAWN}, large=1.0 if masked else 1000.0"),
-    "only the first sentence of a batch is compared: the others may have its keys or its mask": (
-        CLOSE, f"{LIKE}\n            {FIRST}"),
-    "one number that is right is enough for it: ask for all of them, not for any": (
-        CLOSE, "assert got.dtype == want.dtype and got.isclose(want).any()"),
-    "it compares means only: right numbers in the wrong places pass": (
-        CLOSE, "close(got.mean(), want.mean())"),
-    "NaN slips through, since `nan > x` is False: assert that the difference is small": (
-        CLOSE, f"assert got.dtype == want.dtype and not {APART} > 1e-3"),
     "what it expects comes from the attention itself: work it out without it": (
         WANT, "attention(*before)"),
-    "all inputs are ones: whatever the weights, the mean is the same. Draw them": (
-        INPUTS, f"(torch.ones_like(x) for x in {INPUTS})"),
     "all sizes are equal, so a scale from the wrong width fits: make them all different": (
         DRAWN, f"{DRAWN}, sizes=(4, 4, 4, 4)"),
-    "there are always as many queries as keys: try fewer queries than keys": (
-        DRAWN, f"{DRAWN}, sizes=(5, 5, 6, 2)"),
     "no query has all of its scores far below zero: try one, with a mask and without": (
         DRAWN, f"{DRAWN}, low=-0.001"),
     "with a mask no scores are large, and any number is small enough to fill with": (
@@ -188,37 +137,18 @@ variants.wrong(exercise, against_the_formula, {
         DRAWN, f"{DRAWN}, sizes=(3, 5, 1, 2)"),
     "the keys have width 64, where a fixed scale of 8 is right: try another width": (
         DRAWN, f"{DRAWN}, sizes=(3, 5, 64, 2)"),
-    "no mask is ever tried": (MASKS, "(None,)"),
-    "a mask is always there: try it without one, too": (MASKS, "(some_keys,)"),
     "no two sentences of a batch have masks of their own: give each another one": [
         (MASKS, "(None, lambda *shape: some_keys(*shape[-2:]))"),
         (MASKS, f"{MASKS}[: 1 + (not batch)]")],
-    "the mask allows everything, so it may as well be ignored: forbid some keys": (
-        MASKS, "(None, lambda *shape: torch.ones(shape, dtype=torch.bool))"),
-    "no query is without a key: try a row of the mask that is all False": (
-        MASKS, "(None, lambda *shape: some_keys(*shape, empty=9))"),
-    "all scores are small: try some of a thousand, where exp overflows": (
-        DRAWN, f"{DRAWN}, large=1.0"),
     "every input has one batch axis: try two matrices, too, or two leading axes": (
         "BATCHES", "((2,), (2,))"),
-    "every input has a batch: try two matrices without one, too": ("BATCHES", "((2,), (2, 3))"),
-    "no input has a batch: try leading axes, too": ("BATCHES", "((), ())"),
-    "there is one leading axis at most: try two, too": ("BATCHES", "((), (2,))"),
     "two matrices without a mask show little: try masks, leading axes, large scores and two "
-    "dtypes": simple,
-    "what the inputs were is no copy, and changes with them: clone them before the call": (
-        "x.clone()", "x"),
-    "it does not look whether the inputs are still the same after the call": (UNCHANGED, "pass"),
+    "dtypes": ("    for batch", "    q, k, v = inputs(large=1.0, dtype=torch.float32)\n"
+               "    return close(attention(q, k, v), formula(q, k, v))\n    for batch"),
     "of the inputs, only q is looked at after the call: k, v and the mask may change": (
         AFTER, "zip((q,), before[:1]"),
-    "the mask is not looked at after the call: it is an input and may not change": (
-        AFTER, "zip((q, k, v), before[:3]"),
-    "only float64 is tried: float32 should give float32": ("DTYPES", "DTYPES[:1] * 2"),
-    "only float32 is tried: float64 should give float64": ("DTYPES", "DTYPES[1:] * 2"),
     "the dtype of the result is not looked at: it should be that of the inputs": (
         CLOSE, "close(got.float(), want.float())"),
-    "the tolerance is too wide: wrong numbers pass, too": (
-        CLOSE, f"{LIKE} and torch.allclose(got, want, atol=1.0)"),
     "in float32 the tolerance is too wide: right ones agree to a hundredth and better": (
         CLOSE, f"{LIKE} and torch.allclose(got, want, atol=1e-6 if dtype.itemsize > 4 else 0.5)"),
     "it asks for equal bits: another order of the same sums is right, too. Allow rounding": (
@@ -234,9 +164,8 @@ variants.wrong(exercise, against_the_formula, {
         CLOSE, "torch.testing.assert_close(got, want, equal_nan=True, rtol=1e-3, atol=1e-3)"),
     "it expects float32 whatever comes in: the result has the dtype of the inputs": (
         CLOSE, "close(got, want.float())"),
-    REFUSES_ALL: [
-        (CLOSE, "assert got.shape == q.shape"),
-        (WANT, "formula(*before, least=0.0)"),
-        (MASKS, "(lambda *shape: some_keys(*shape).double(),)",
-         WANT, "formula(*before[:3], before[3].bool())")],
+    "it refuses everything, the right ones too: run it on an attention you trust": [
+        (CLOSE, "assert got.shape == q.shape"), (WANT, "formula(*before, least=0.0)"),
+        (MASKS, "(lambda *shape: some_keys(*shape).double(),)", WANT,
+         "formula(*before[:3], before[3].bool())")],
 })  # fmt: skip

@@ -104,8 +104,7 @@ def by_einsum_without_a_swap(q, k, v, heads, mask=None):
 
 INPUTS, SPLIT, JOIN = "(q, k, v))", "split(x, heads)", "join(weights @ v)"
 SCALE, AXIS, SOFTMAX = "q.shape[-1] ** 0.5", "mask.unsqueeze(-3)", "softmax(scores, mask)"
-variants.right(
-    exercise, plain,
+variants.right(exercise, plain,
     (SPLIT, "torch.stack(x.tensor_split(heads, dim=-1), dim=-3)",
      JOIN, "torch.cat((weights @ v).unbind(-3), dim=-1)"),
     (SPLIT, "x.reshape(-1, x.size(-2), heads, x.size(-1) // heads).permute(0, 2, 1, 3)"

@@ -74,18 +74,12 @@ def plain(x):
     return share
 
 
-@exercise.valid
-def by_the_variance(x):
-    rest = x.var(dim=-2, correction=0).sum(-1)
-    whole = x.square().mean(-2).sum(-1)
-    return (rest / torch.where(whole > 0, whole, 1.0)).sqrt()
-
-
 MEAN, REST, WHOLE, RETURN = "x.mean(dim=-2, keepdim=True)", "norm(rest)", "norm(x)", "return share"
 GUARD = "torch.where(whole > 0, whole, 1.0)"
 ROWS = REST, "rest.norm(dim=-1)", WHOLE, "x.norm(dim=-1)"
-variants.right(
-    exercise, plain,
+variants.right(exercise, plain,
+    (f"x - {MEAN}", "x.var(dim=-2, correction=0).sum(-1)", WHOLE, "x.square().mean(-2).sum(-1)",
+     REST, "rest", RETURN, f"{RETURN}.sqrt()"),
     (GUARD, "whole", RETURN, "return share.nan_to_num(0.0)"),
     (REST, "rest.pow(2).sum((-2, -1)).sqrt()", GUARD, "whole.clamp(min=1e-30)"),
     (f"x - {MEAN}",

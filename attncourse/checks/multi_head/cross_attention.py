@@ -7,7 +7,6 @@ from attncourse.checks.dot_product.shared.masked_softmax import softmax
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.multi_head.shared import heads as ways
 from attncourse.checks.multi_head.shared.heads import join, split
-from attncourse.dot_product import attention
 
 exercise = Exercise(
     name="CrossAttention",
@@ -123,10 +122,10 @@ class Plain(torch.nn.Module):
 
 
 PROJECTED = "self.w_q(x), self.w_k(context), self.w_v(context)"
+ATTENTION = "from attncourse.dot_product import attention"
 SPLIT, SCALE, AXIS = "split(part, self.heads)", "q.shape[-1] ** 0.5", "mask.unsqueeze(-3)"
 SOFTMAX, JOIN, LAST = "softmax(scores, mask)", "join(weights @ v)", "return self.w_o(out)"
-variants.right(
-    exercise, Plain,
+variants.right(exercise, Plain,
     (SPLIT, "part.unflatten(-1, (self.heads, -1)).movedim(-2, 0)", AXIS, "mask",
      JOIN, "(weights @ v).movedim(0, -2).flatten(-2)"),
     # joining and w_o in one: each head meets its own columns of w_o
@@ -135,7 +134,7 @@ variants.right(
     ("self.w_q(x)", "x @ self.w_q.weight.T", "self.w_v(context)",
      'torch.einsum("...jc,dc->...jd", context, self.w_v.weight)'),
     (LAST, "return torch.nn.functional.dropout(self.w_o(out), 0.1, training=self.training)"),
-    (JOIN, "join(attention(q, k, v, mask))"),
+    (f"out = {JOIN}", f"{ATTENTION}\n        out = join(attention(q, k, v, mask))"),
 )  # fmt: skip
 variants.calling(exercise, Plain, "softmax", ways.SOFTMAXES)
 variants.calling(exercise, Plain, ("split", "join"), ways.CUTS)
@@ -175,15 +174,10 @@ variants.wrong(exercise, Plain, {
         AXIS, "mask"),
     "the mask may lack leading axes: its axis for the heads is always third from the end": (
         "mask is not None", "mask is not None and mask.dim() == x.dim()"),
+    "the mask has no axis for the heads: give it one of size 1, third from the end": (
+        f"if mask is not None:\n            mask = {AXIS}", ATTENTION,
+        SOFTMAX, "attention(q, k, v, mask)", JOIN, "join(weights)"),
     "dropout is on after training: F.dropout needs training=self.training": (
         LAST, "return torch.nn.functional.dropout(self.w_o(out), 0.5)"),
     "no gradient reaches w_q and w_k: nothing may be detached": ("q @ k.mT", "(q @ k.mT).detach()"),
 })  # fmt: skip
-
-
-@exercise.mutant("the mask has no axis for the heads: give it one of size 1, third from the end")
-class MaskAsItIs(Plain):
-    def forward(self, x, context, mask=None):
-        parts = self.w_q(x), self.w_k(context), self.w_v(context)
-        q, k, v = (split(part, self.heads) for part in parts)
-        return self.w_o(join(attention(q, k, v, mask)))

@@ -60,26 +60,18 @@ def plain(w_v, w_o, heads):
     return rows.mT @ columns
 
 
-@exercise.valid
-def the_others_hidden(w_v, w_o, heads):
-    d_v = w_v.shape[0]
-    own = torch.arange(d_v, device=w_v.device) // (d_v // heads)
-    hidden = own != torch.arange(heads, device=w_v.device)[:, None]
-    return w_v.mT @ w_o.mT.masked_fill(hidden[:, :, None], 0.0)
-
-
-@exercise.valid
-def what_it_does_to_the_identity(w_v, w_o, heads):
-    x = torch.eye(w_v.shape[1], dtype=w_v.dtype, device=w_v.device)
-    values = (x @ w_v.T).reshape(len(x), heads, -1).permute(1, 0, 2)
-    return torch.bmm(values, w_o.reshape(w_o.shape[0], heads, -1).permute(1, 2, 0))
-
-
 CUT, PRODUCT = "unflatten(0, (heads, -1))", "rows.mT @ columns"
 EVERY_SO_MANY = "unflatten(0, (-1, heads)).transpose(0, 1)"
 ROWS, COLUMNS = f"w_v.{CUT}", f"w_o.mT.{CUT}"
-variants.right(
-    exercise, plain,
+variants.right(exercise, plain,
+    # the others hidden
+    ("    return", "    heads = torch.eye(heads, dtype=torch.bool, device=w_v.device)\n"
+     "    hidden = ~heads.repeat_interleave(rows.shape[1], dim=1)\n    return",
+     PRODUCT, "w_v.mT @ w_o.mT.masked_fill(hidden[..., None], 0.0)"),
+    # what the layer does to the identity
+    (ROWS, "w_v.new_ones(w_v.shape[1]).diag() @ w_v.T\n    rows = rows.unflatten(1, (heads, -1))",
+     COLUMNS, "w_o.reshape(w_o.shape[0], heads, -1).permute(1, 2, 0)",
+     PRODUCT, "torch.bmm(rows.permute(1, 0, 2), columns)"),
     (PRODUCT, "(columns.mT @ rows).mT"),
     (ROWS, "w_v.reshape(heads, w_v.shape[0] // heads, -1)",
      COLUMNS, "w_o.reshape(w_o.shape[0], heads, -1)",
@@ -128,8 +120,7 @@ variants.wrong(exercise, plain, {
         (CUT, "view(heads, w_v.shape[1] // heads, -1)"),
         (CUT, "unflatten(0, (-1, w_o.shape[0] // heads))")],
     "the heads come in reverse order: head 0 comes first": (CUT, f"{CUT}.flip(0)"),
-    "it gives a list: stack the matrices, (heads, d_model, d_model)": (
-        PRODUCT, f"list({PRODUCT})"),
+    "it gives a list: stack the matrices, (heads, d_model, d_model)": (PRODUCT, f"list({PRODUCT})"),
     "no gradient reaches w_o: nothing may be detached": ("w_o.mT", "w_o.mT.detach()"),
     "the input changes: w_o.mT is a view of w_o, and T_ or t_ turns w_o itself": (
         "w_o.mT", "w_o.t_()"),

@@ -77,23 +77,16 @@ def rows_selected(w_q, w_k, w_v, w_o, heads, keep):
     return w_q[rows], w_k[rows], w_v[rows], w_o[:, rows]
 
 
-@exercise.valid
-def by_a_product_that_selects(w_q, w_k, w_v, w_o, heads, keep):
-    every, width = torch.eye(heads).to(w_q), w_q.shape[0] // heads
-    select = torch.kron(every[keep], torch.eye(width).to(w_q))
-    return select @ w_q, select @ w_k, select @ w_v, w_o @ select.mT
-
-
 KEEP, RESULT = "torch.as_tensor(keep, device=w_q.device)", "return w_q, w_k, w_v, w_o"
 INNER, OUTER = "w.unflatten(0, (heads, -1))[keep]", "w_o.unflatten(1, (heads, -1))[:, keep]"
 STAYS = f"torch.isin(torch.arange(heads, device=w_q.device), {KEEP})"
-WIDTH, ROWS = (
-    "w_q.shape[0] // heads",
-    "keep[:, None] * width + torch.arange(width, device=w_q.device)",
-)
+WIDTH = "w_q.shape[0] // heads"
+ROWS = "keep[:, None] * width + torch.arange(width, device=w_q.device)"
 variants.right(exercise, plain, (f"    keep = {KEEP}\n", "", RESULT, "return [w_q, w_k, w_v, w_o]"))
-variants.right(
-    exercise, rows_selected,
+variants.right(exercise, rows_selected,
+    ("return w_q[rows], w_k[rows], w_v[rows], w_o[:, rows]", "every = torch.eye(heads).to(w_q)\n"
+     "    select = torch.kron(every[keep], torch.eye(width).to(w_q))\n"
+     "    return select @ w_q, select @ w_k, select @ w_v, w_o @ select.mT"),
     (ROWS, "torch.arange(w_q.shape[0], device=w_q.device).reshape(heads, -1)[keep]"),
 )  # fmt: skip
 variants.wrong(exercise, plain, {
@@ -140,6 +133,9 @@ variants.wrong(exercise, plain, {
     "the matrices are in another order: w_q, w_k, w_v, w_o": (RESULT, "return w_k, w_q, w_v, w_o"),
     "only w_o comes back: return all four matrices": (RESULT, "return w_o"),
     "with a list it fails: keep is a list or a tensor": (KEEP, "keep.to(w_q.device)"),
+    "keep changes: it is an input, so work on a copy": (
+        f"keep = {KEEP}", f"given, keep = keep, {KEEP}.clone()",
+        RESULT, f"given.sort() if isinstance(given, list) else given.zero_()\n    {RESULT}"),
     LOOP: (INNER, "torch.stack([w.chunk(heads)[head] for head in range(heads)])[keep]"),
     "the input changes: write into a copy, not into w_o itself": (
         f"{OUTER}.flatten(1)", f"{OUTER}.flatten(1) + 0 * w_o.zero_().sum()"),
@@ -151,10 +147,3 @@ variants.wrong(exercise, rows_selected, {
         WIDTH, "w_q.shape[0] // len(keep)", "flatten()", "flatten() % w_q.shape[0]"),
     hints.DEVICE: (", device=w_q.device", ""),
 })  # fmt: skip
-
-
-@exercise.mutant("keep changes: it is an input, so work on a copy")
-def keep_changed(w_q, w_k, w_v, w_o, heads, keep):
-    result = plain(w_q, w_k, w_v, w_o, heads, keep)
-    keep.sort() if isinstance(keep, list) else keep.zero_()
-    return result

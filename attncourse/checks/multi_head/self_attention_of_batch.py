@@ -3,7 +3,7 @@
 import torch
 
 from attncourse.checks import hints, variants
-from attncourse.checks.dot_product.shared import masked_softmax
+from attncourse.checks.dot_product.shared import masked_softmax as masked
 from attncourse.checks.dot_product.shared.masked_softmax import softmax
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.multi_head.shared import heads as ways
@@ -97,19 +97,13 @@ def plain(x, w_q, w_k, w_v, lengths, heads):
     return join(weights @ v)
 
 
-@exercise.valid
-def by_einsum_with_a_large_fill(x, w_q, w_k, w_v, lengths, heads):
-    q, k, v = (torch.nn.functional.linear(x, w).unflatten(-1, (heads, -1)) for w in (w_q, w_k, w_v))
-    mask = (torch.arange(x.shape[1], device=x.device) < lengths[:, None])[:, None, None, :]
-    scores = torch.einsum("bihc,bjhc->bhij", q, k) * q.size(-1) ** -0.5
-    weights = torch.where(mask, scores, -1e30).softmax(-1) * mask
-    return torch.einsum("bhij,bjhc->bihc", weights, v).reshape(x.shape)
-
-
 MASK, SPLIT, JOIN = "words[:, None, None, :]", "split(x @ w.T, heads)", "join(weights @ v)"
 SOFTMAX, QUERIES = "softmax(scores, mask)", "words[:, None, :, None]"
-variants.right(
-    exercise, plain,
+variants.right(exercise, plain,
+    (SPLIT, "torch.nn.functional.linear(x, w).unflatten(-1, (heads, -1))",
+     "q @ k.mT / q.shape[-1] ** 0.5", 'torch.einsum("bihc,bjhc->bhij", q, k) * q.size(-1) ** -0.5',
+     SOFTMAX, "torch.where(mask, scores, -1e30).softmax(-1) * mask",
+     JOIN, 'torch.einsum("bhij,bjhc->bihc", weights, v).reshape(x.shape)'),
     # the mask of shape (batch, 1, n) then lacks the leading axis
     (MASK, "words[:, None, :]", SPLIT, "(x @ w.T).unflatten(-1, (heads, -1)).movedim(-2, 0)",
      JOIN, "(weights @ v).movedim(0, -2).flatten(-2)"),
@@ -119,22 +113,17 @@ variants.right(
      JOIN, f"{JOIN}.where(lengths[:, None, None] > 0, 0.0)"),
 )  # fmt: skip
 FILL = "scores may be smaller than the number you fill with: fill with -inf"
-variants.calling(exercise, plain, "softmax", {
-    masked_softmax.mask_ignored:
+variants.calling(exercise, plain, "softmax", dict.fromkeys((
+    masked.fill_with_minus_thousand, masked.small_fill_and_zeros, masked.large_fill_and_zeros,
+    ways.large_number_alone), FILL,
+) | {way: masked.WAYS[way] for way in (masked.mask_after_the_softmax, masked.zero_fill)} | {
+    masked.mask_ignored:
         "the mask is gone, so words attend to padding: give it the axis that it lacks",
-    masked_softmax.mask_after_the_softmax:
-        "the mask comes after the softmax, so the rows no longer sum to one",
-    masked_softmax.masked_late:
+    masked.masked_late:
         "padding with a high score leaves nothing to the words: mask before the softmax",
-    masked_softmax.zero_fill:
-        "a masked score of 0 still gets weight, since exp(0) = 1: fill with -inf",
-    masked_softmax.fill_with_minus_thousand: FILL,
-    masked_softmax.small_fill_and_zeros: FILL,
-    ways.large_number_alone: FILL,
-    ways.large_number_and_zeros: FILL,
-    masked_softmax.nan_for_an_empty_row:
+    masked.nan_for_an_empty_row:
         "a sentence of length 0 gets NaN: the second fill made it zeros",
-    masked_softmax.uniform_for_an_empty_row:
+    masked.uniform_for_an_empty_row:
         "a sentence of length 0 attends to padding: it should get zeros",
 })  # fmt: skip
 variants.calling(exercise, plain, ("split", "join"), ways.CUTS)

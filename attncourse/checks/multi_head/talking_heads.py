@@ -91,12 +91,6 @@ def plain(q, k, v, mix, mask=None):
     return weights @ v
 
 
-@exercise.valid
-def all_in_one_einsum(q, k, v, mix, mask=None):
-    scores = torch.einsum("...hic,...hjc,hg->...gij", q, k, mix) / q.shape[-1] ** 0.5
-    return torch.einsum("...gij,...gjc->...gic", softmax(scores, mask), v)
-
-
 AXES, MIX, SCALE = '"...hij,hg->...gij"', ", mix)", "q.shape[-1] ** 0.5"
 MIXED, SOFTMAX = f"torch.einsum({AXES}, scores{MIX}", "softmax(mixed, mask)"
 FILL = "scores = scores if mask is None else scores.masked_fill(~mask, {})"
@@ -108,8 +102,9 @@ RESCALED = (
     "    if mask is not None:\n        weights = weights.masked_fill(~mask, 0.0)\n"
     "        weights = (weights / weights.sum(-1, keepdim=True)).nan_to_num()\n"
 )
-variants.right(
-    exercise, plain,
+variants.right(exercise, plain,
+    (MIXED, f'torch.einsum("...hic,...hjc,hg->...gij", q, k, mix) / {SCALE}',
+     "weights @ v", 'torch.einsum("...gij,...gjc->...gic", weights, v)'),
     (MIXED, "(scores.movedim(-3, -1) @ mix).movedim(-1, -3)"),
     (MIXED, "(mix.mT @ scores.flatten(-2)).unflatten(-1, scores.shape[-2:])"),
     (MIXED, "(scores.unsqueeze(-3) * mix[:, :, None, None]).sum(-4)"),
@@ -119,8 +114,7 @@ variants.calling(exercise, plain, "softmax", ways.SOFTMAXES)
 variants.wrong(exercise, plain, {
     "the heads are not mixed: each new score is a sum over the heads": (MIXED, "scores"),
     "the mix is turned round: its rows are the heads before, its columns those after": [
-        (MIX, ", mix.mT)"),
-        (MIX, ", mix.mT if mix.shape[0] == mix.shape[1] else mix)")],
+        (MIX, ", mix.mT)"), (MIX, ", mix.mT if mix.shape[0] == mix.shape[1] else mix)")],
     "the weights, or the outputs, are mixed: mix the scores, before the softmax": [
         (SOFTMAX, f"torch.einsum({AXES}, softmax(scores, mask), mix)"),
         (*LATE, RETURN, f"{RESCALED}{RETURN}"),

@@ -87,21 +87,15 @@ def filled_up_in_front(x, start):
     return plain(torch.cat([behind, x], dim=-2), 0)[..., start:, :]
 
 
-@exercise.valid
-def table_turned_by_start(x, start):
-    n, d = x.shape[-2:]
-    rates = 10000 ** -(torch.arange(0, d, 2, dtype=x.dtype, device=x.device) / d)
-    angles = torch.arange(n, dtype=x.dtype, device=x.device)[:, None] * rates
-    sines = angles.sin() * (start * rates).cos() + angles.cos() * (start * rates).sin()
-    cosines = angles.cos() * (start * rates).cos() - angles.sin() * (start * rates).sin()
-    return x + torch.stack([sines, cosines], -1).flatten(-2)[:, :d]
-
-
 ALL = ("torch.arange(n,", "torch.arange(start + n,", " + start", "")
 CUT, PAIR, JOIN = "rows[:, :d]", "[angles.sin(), angles.cos()]", ", -1).flatten(-2)"
-variants.right(
-    exercise, plain, (*ALL, CUT, "rows[start : start + n, :d]"), (*ALL, CUT, "rows[-n:, :d]")
-)
+variants.right(exercise, plain,
+    (*ALL, CUT, "rows[start : start + n, :d]"), (*ALL, CUT, "rows[-n:, :d]"),
+    # the table turned by start
+    (" + start", "", "    rows", "    turn = start * 10000 ** -(even / d)\n    rows",
+     PAIR, "[angles.sin() * turn.cos() + angles.cos() * turn.sin(), "
+     "angles.cos() * turn.cos() - angles.sin() * turn.sin()]"),
+)  # fmt: skip
 
 variants.wrong(exercise, plain, {
     "the chunk begins one position too late: its first token stands at start": (
@@ -118,8 +112,7 @@ variants.wrong(exercise, plain, {
     "start is added twice: once is enough": ("+ start", "+ 2 * start"),
     "all rows of the table are added: only those of the chunk belong to x": ALL,
     "start is counted in chunks: it is a position, counted in tokens": ("+ start", "+ start * n"),
-    "the positions run backwards: they go up from start": (
-        "torch.arange(n,", "-torch.arange(n,"),
+    "the positions run backwards: they go up from start": ("torch.arange(n,", "-torch.arange(n,"),
     "all tokens of the chunk have the same position: they go up from start": (
         "torch.arange(n,", "0 * torch.arange(n,"),
     "start multiplies the positions: it is added to them": ("+ start", "* start"),
@@ -151,5 +144,13 @@ variants.wrong(exercise, plain, {
     DOUBLE: ("even = torch.arange(0, d, 2, dtype=x.dtype, device=x.device)",
              "even = torch.arange(0, d, 2, dtype=torch.float64)"),
 })  # fmt: skip
-WHOLE = "the whole table comes back: only the rows of the chunk are asked for"
-variants.wrong(exercise, filled_up_in_front, {WHOLE: ("[..., start:, :]", "")})
+variants.wrong(
+    exercise,
+    filled_up_in_front,
+    {
+        "the whole table comes back: only the rows of the chunk are asked for": (
+            "[..., start:, :]",
+            "",
+        )
+    },
+)

@@ -62,8 +62,7 @@ def cases(draw):
     yield Case(f"two leading axes, n={n}, d={d}", heads)
     yield Case("a layer that does not know the order", (out, out[:, order], order))
     yield Case("a layer whose outputs never move", (out, out, order))
-    moved = 1.01 * out[:, order]
-    yield Case("a layer that is off by a hundredth", (out, moved, order))
+    yield Case("a layer that is off by a hundredth", (out, 1.01 * out[:, order], order))
     almost = (1 + 1e-7) * out[:, order]
     yield Case("a layer that is off by a ten millionth", (out, almost, order))
     many, noise = out[:1].repeat(64, 1, 1), 1e-8 * draw.normal(64, n, d)
@@ -75,9 +74,8 @@ def cases(draw):
     # a square of these is too large for float32
     yield Case("outputs around 1e25", (1e25 * out, 1e25 * other, order))
     yield Case("tokens that stay in their places", (out, other, torch.arange(n)))
-    yield Case(
-        "one token of width 1", (out[:, :1, :1], other[:, :1, :1], torch.zeros_like(order[:1]))
-    )
+    single = out[:, :1, :1], other[:, :1, :1], torch.zeros_like(order[:1])
+    yield Case("one token of width 1", single)
 
 
 @exercise.valid
@@ -97,29 +95,21 @@ FROBENIUS = (
     *(f"out{NORM}", "torch.linalg.matrix_norm(out)"),
 )
 EYE = "torch.eye(len(order), dtype=out.dtype, device=out.device)"
-variants.right(
-    exercise, plain,
+variants.right(exercise, plain,
     FROBENIUS, (NORM, ".flatten(-2).norm(dim=-1)"),
     # put back, instead of permuting both
     (APART, "torch.empty_like(out)\n    apart[..., order, :] = permuted_out\n    apart -= out"),
-    (APART, "permuted_out[..., order.argsort(), :] - out"),
-    (WANT, f"{EYE}[order] @ out"),
-    (NORM, ".square().mean((-2, -1)) ** 0.5"),
-    ("/ size", "/ (size + 1e-20)"),
+    (APART, "permuted_out[..., order.argsort(), :] - out"), (WANT, f"{EYE}[order] @ out"),
+    (NORM, ".square().mean((-2, -1)) ** 0.5"), ("/ size", "/ (size + 1e-20)"),
 )  # fmt: skip
 
-INVERSE = "the permutation is the inverse one: row i of the permuted output belongs to order[i]"
-UNPERMUTED = "permute only f(x): compare f(x[order]), as it is given, with f(x)[order]"
-WIDTH = "the width is permuted: the tokens lie on the last axis but one"
-PER_TOKEN = "each token has its own gap: return one number for each sequence"
-EPSILON = "the epsilon is large enough to show where the outputs are small"
-UNDER = "an epsilon under the root makes a gap where there is none: leave it out"
-CAPPED = "the gap is cut off at the top: return it as it is"
 RETURN = "return gap"
 variants.wrong(exercise, plain, {
-    INVERSE: [(WANT, "out[..., order.argsort(), :]"), (APART, "permuted_out[..., order, :] - out")],
-    UNPERMUTED: [(WANT, "out"), (APART, "permuted_out[..., order, :] - want")],
-    WIDTH: [(WANT, "out[..., order]"),
+    "the permutation is the inverse one: row i of the permuted output belongs to order[i]": [
+        (WANT, "out[..., order.argsort(), :]"), (APART, "permuted_out[..., order, :] - out")],
+    "permute only f(x): compare f(x[order]), as it is given, with f(x)[order]": [
+        (WANT, "out"), (APART, "permuted_out[..., order, :] - want")],
+    "the width is permuted: the tokens lie on the last axis but one": [(WANT, "out[..., order]"),
             (WANT, "torch.cat([out[..., order], out[..., len(order) :]], dim=-1)")],
     "the first axis is permuted: the tokens lie on the last axis but one": (WANT, "out[order]"),
     hints.BATCH: [(WANT, "out[:, order]"), ("(-2, -1)", "(1, 2)")],
@@ -137,7 +127,8 @@ variants.wrong(exercise, plain, {
         NORM, ".abs().amax((-2, -1))"),
     "this is the spectral norm, the largest singular value: ord='fro' takes all": (
         *FROBENIUS, "norm(apart)", "norm(apart, 2)", "norm(out)", "norm(out, 2)"),
-    PER_TOKEN: [("(-2, -1)", "-1"), ("(-2, -1)", "-1", "size = out", "size = want")],
+    "each token has its own gap: return one number for each sequence": [
+        ("(-2, -1)", "-1"), ("(-2, -1)", "-1", "size = out", "size = want")],
     "the gaps of the tokens are averaged: sum all squares, then take one ratio": (
         "(-2, -1)", "-1", "size = out", "size = want", RETURN, "return gap.mean(-1)"),
     "the norms of the tokens are added up: sum all squares, then take one root": (
@@ -149,17 +140,18 @@ variants.wrong(exercise, plain, {
         RETURN, "return gap.mean()"),
     "axes of size 1 are left over: return one number for each sequence": (
         RETURN, "return gap[..., None, None]"),
-    EPSILON: [
+    "the epsilon is large enough to show where the outputs are small": [
         ("/ size", "/ (size + 1e-8)"), ("/ size", "/ (size + 1e-6)"),
         ("/ size", "/ size.clamp(min=1e-6)"), ("/ size", "/ size.clamp(min=1e-10)")],
-    UNDER: [
+    "an epsilon under the root makes a gap where there is none: leave it out": [
         (f"apart.square().{SUM}", f"apart.square().{SUM}.add(1e-12)"), (SUM, f"{SUM}.add(1e-8)")],
     "|a - b|² is expanded, and digits are lost where the gap is small: subtract, then square": (
         f"apart{NORM}", f"(permuted_out.square().{SUM} + want.square().{SUM}"
         f" - 2 * (permuted_out * want).{SUM}).clamp(min=0).sqrt()"),
     "a small gap is set to 0: return it as it is": (
         RETURN, "return torch.where(gap < 1e-6, 0, gap)"),
-    CAPPED: [(RETURN, "return gap.clamp(max=1)"), (RETURN, "return gap.clamp(max=2)")],
+    "the gap is cut off at the top: return it as it is": [
+        (RETURN, "return gap.clamp(max=1)"), (RETURN, "return gap.clamp(max=2)")],
     "it says whether there is a gap: say how large it is": (RETURN, "return gap > 1e-6"),
     "it gives a plain number: return a tensor, one number for each sequence": (
         RETURN, "return gap.tolist()"),

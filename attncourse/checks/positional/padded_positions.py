@@ -71,37 +71,18 @@ def plain(mask):
     return before.masked_fill(~mask, 0)
 
 
-@exercise.valid
-def product_with_a_triangle(mask):
-    n = mask.shape[-1]
-    earlier = torch.ones(n, n, device=mask.device).triu(1)
-    return (mask.float() @ earlier * mask).long()
-
-
-@exercise.valid
-def all_pairs_compared(mask):
-    place = torch.arange(mask.shape[-1], device=mask.device)
-    before = mask[..., None, :] & (place < place[:, None])
-    return torch.where(mask, before.sum(-1), 0)
-
-
-@exercise.valid
-def rank_in_a_stable_sort(mask):
-    order = torch.argsort((~mask).long(), dim=-1, stable=True)
-    return order.argsort(dim=-1) * mask
-
-
 COUNT, FILL, RETURN = "mask.cumsum(-1)", "before.masked_fill(~mask, 0)", "return before"
 PLACES = (COUNT, "torch.ones_like(mask).cumsum(-1)")
-variants.right(
-    exercise,
-    plain,
-    ("count - 1", "count - mask.long()"),
-    (*PLACES, "- 1", "- 1 - (~mask).cumsum(-1)"),
-)
+variants.right(exercise, plain,
+    (COUNT, "torch.ones(mask.shape[-1], mask.shape[-1], device=mask.device).triu(1)",
+     "count - 1", "mask.float() @ count", FILL, "(before * mask).long()"),
+    (COUNT, "torch.arange(mask.shape[-1], device=mask.device)", FILL, "before.where(mask, 0)",
+     "count - 1", "(mask[..., None, :] & (count < count[:, None])).sum(-1)"),
+    # the rank in a stable sort
+    (FILL, "torch.argsort((~mask).long(), dim=-1, stable=True).argsort(dim=-1) * mask"),
+    ("count - 1", "count - mask.long()"), (*PLACES, "- 1", "- 1 - (~mask).cumsum(-1)"),
+)  # fmt: skip
 
-OWN = "padding has a position of its own: it gets 0"
-WHOLE = "the result is not int64: positions are whole numbers that index a table"
 variants.wrong(exercise, plain, {
     "words count from 1: the first word has position 0": (" - 1", ""),
     "roll brings the last word to the front: shift in a 0": (
@@ -112,8 +93,9 @@ variants.wrong(exercise, plain, {
         FILL, "count * mask + 1"),
     "padding is not set to 0: it has the position of the word before it": (
         FILL, "before.clamp(min=0)"),
-    OWN: [(FILL, "before.masked_fill(~mask, -1)"), (FILL, "before.masked_fill(~mask, 1)"),
-          (FILL, "before"), (FILL, "count - mask.long()")],
+    "padding has a position of its own: it gets 0": [
+        (FILL, "before.masked_fill(~mask, -1)"), (FILL, "before.masked_fill(~mask, 1)"),
+        (FILL, "before"), (FILL, "count - mask.long()")],
     "places are counted, not words: padding before a word must not move it": PLACES,
     "the mask is not used: only words count, and padding gets 0": (*PLACES, FILL, "before"),
     "only padding on the left is left out: it may stand between words as well": (
@@ -133,7 +115,8 @@ variants.wrong(exercise, plain, {
     "one row is used for all: each has padding of its own": (
         COUNT, "mask.reshape(-1, mask.shape[-1])[0].expand(mask.shape).cumsum(-1)",
         "~mask", "~mask.reshape(-1, mask.shape[-1])[0]"),
-    WHOLE: [(RETURN, "return before.float()"), (RETURN, "return before.int()")],
+    "the result is not int64: positions are whole numbers that index a table": [
+        (RETURN, "return before.float()"), (RETURN, "return before.int()")],
     "8 bits do not hold the positions of a long row: cumsum itself gives int64": (
         "(-1)", "(-1, dtype=torch.uint8)", RETURN, "return before.long()"),
     "16 bits do not hold every position of a long row: cumsum itself gives int64": (

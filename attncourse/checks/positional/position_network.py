@@ -66,9 +66,8 @@ def cases(draw):
     yield case(f"one sequence without a batch, {sizes}", x[0])
     yield case(f"two leading axes, {sizes}", draw.normal(3, 2, n, d))
     yield case(f"a sequence as long as length={length}", draw.normal(2, length, d))
-    yield case(
-        f"a sequence of {3 * length}, longer than length={length}", draw.normal(3 * length, d)
-    )
+    about = f"a sequence of {3 * length}, longer than length={length}"
+    yield case(about, draw.normal(3 * length, d))
     yield case("one token", x[:, :1])
     narrow = {"build": (1, 3, length), "weights": drawn(draw, 1, 3)}
     yield Case("d=1, hidden=3", (x[..., :1],), **narrow)
@@ -99,8 +98,7 @@ COUNT, SHARE = "torch.arange(n, dtype=x.dtype, device=x.device)", "count / self.
 ENCODING, MADE, SUM = "self.out(inner.tanh())", "super().__init__()\n", "x + encoding"
 LAYERS = "nn.Linear(1, hidden), nn.Linear(hidden, d)"
 FIRST = "torch.linspace(0, 1, self.length + 1, dtype=x.dtype, device=x.device)[1]"
-variants.right(
-    exercise, Network,
+variants.right(exercise, Network,
     (MADE, f"{MADE}        self.between = nn.Tanh()\n", "inner.tanh()", "self.between(inner)",
      SHARE, f"{FIRST} * count", SUM, "encoding.expand_as(x) + x"),
     ("self.hidden(t[:, None])", "torch.outer(t, self.hidden.weight[:, 0]) + self.hidden.bias",
@@ -109,12 +107,6 @@ variants.right(
     (COUNT, "torch.ones_like(x[..., 0]).cumsum(-1) - 1", "[:, None]", "[..., None]"),
 )  # fmt: skip
 
-OTHER = "another function stands between the layers: here it is tanh"
-MISSING = "x is missing: add the encoding to it"
-LONGER = "positions beyond length fail: the network takes any number, so n may be larger"
-ENOUGH = "positions far beyond length fail: the network takes any number, so n may be larger"
-SIZES = "the layers have sizes of their own: make them from d and hidden"
-SINGLE = "the positions are float32 whatever x is: make them in the dtype of x"
 variants.wrong(exercise, Network, {
     "the positions are not divided by length: the network's input is t / length": (
         " / self.length", ""),
@@ -133,25 +125,27 @@ variants.wrong(exercise, Network, {
     "the positions count from 1: the first is 0": ("count = ", "count = 1 + "),
     "the positions run from -1 to 1: the network's input is t / length": (
         SHARE, "2 * count / self.length - 1"),
-    "t / length is rounded down, so nearly all are 0: divide with /, not //": (
-        "/ self", "// self"),
+    "t / length is rounded down, so nearly all are 0: divide with /, not //": ("/ self", "// self"),
     "no activation stands between the two layers, so they are one: put a tanh there": (
         ".tanh()", ""),
-    OTHER: [("tanh", "relu"), ("tanh", "sigmoid")],
+    "another function stands between the layers: here it is tanh": [
+        ("tanh", "relu"), ("tanh", "sigmoid")],
     "a tanh comes after the last layer, too: its output is added as it is": (
         "inner.tanh())", "inner.tanh()).tanh()"),
     "the tanh comes after the last layer: it belongs between the two": (
         "inner.tanh())", "inner).tanh()"),
-    MISSING: [(SUM, "encoding"), (SUM, "encoding.expand_as(x)")],
+    "x is missing: add the encoding to it": [(SUM, "encoding"), (SUM, "encoding.expand_as(x)")],
     "x is multiplied with the encoding: add it": (SUM, "x * encoding"),
     "x is scaled on the way: the encoding is added to x as it is": (
         SUM, "x * x.shape[-1] ** 0.5 + encoding"),
-    LONGER: [
+    "positions beyond length fail: the network takes any number, so n may be larger": [
         ("arange(n,", "arange(self.length,", SUM, f"{SUM}[:n]"),
         (SHARE, "count.clamp(max=self.length - 1) / self.length")],
-    ENOUGH: [(SHARE, f"{SHARE}\n        t = t[:5000]"), (SHARE, f"({SHARE}).clamp(max=3)")],
-    SIZES: [(LAYERS, "nn.Linear(1, 5), nn.Linear(5, 4)"),
-            (LAYERS, "nn.Linear(1, d + 1), nn.Linear(d + 1, d)")],
+    "positions far beyond length fail: the network takes any number, so n may be larger": [
+        (SHARE, f"{SHARE}\n        t = t[:5000]"), (SHARE, f"({SHARE}).clamp(max=3)")],
+    "the layers have sizes of their own: make them from d and hidden": [
+        (LAYERS, "nn.Linear(1, 5), nn.Linear(5, 4)"),
+        (LAYERS, "nn.Linear(1, d + 1), nn.Linear(d + 1, d)")],
     "the encoding of an earlier call is used again, but the weights may have changed: make it anew":
         (MADE, f"{MADE}        self.kept = None\n", f"encoding = {ENCODING}",
          f"if self.kept is None or len(self.kept) < n:\n            self.kept = {ENCODING}",
@@ -161,8 +155,9 @@ variants.wrong(exercise, Network, {
     "n is taken from the front: the length is the last axis but one, shape[-2]": ("[-2]", "[1]"),
     "the positions lack an axis: a linear layer maps the last axis, here of size 1": (
         "[:, None]", ""),
-    SINGLE: [("dtype=x.dtype", "dtype=torch.float32"),
-             (SHARE, "(count.float() / self.length).to(x.dtype)")],
+    "the positions are float32 whatever x is: make them in the dtype of x": [
+        ("dtype=x.dtype", "dtype=torch.float32"),
+        (SHARE, "(count.float() / self.length).to(x.dtype)")],
     "no gradient reaches the network, so it cannot learn: detach nothing": (SUM, f"{SUM}.detach()"),
     "no gradient reaches x: detach nothing": (SUM, "x.detach() + encoding"),
     CHANGES: ("return x + encoding", "x += encoding\n        return x"),

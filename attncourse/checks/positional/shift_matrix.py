@@ -56,7 +56,7 @@ def cases(draw):
     yield Case(f"a single offset, d={d}", (offset[0, 0], d))
     yield Case("three axes of offsets, d=4", (draw.normal(2, 3, 2), 4))
     yield Case(f"{count} offsets, d={d}", (offset[0], d))
-    yield Case(f"offsets in the hundreds, d={d}", (100 * offset, d))
+    yield Case(f"offsets five times larger, d={d}", (5 * offset, d))
     yield Case("d=2", (offset[0], 2))
     yield Case(f"offset 0, d={d}", (torch.zeros_like(offset[0, 0]), d))
     yield Case(f"offset 1, d={d}", (torch.ones_like(offset[0, 0]), d))
@@ -99,44 +99,31 @@ def plain(offset, d):
     return blocks(cosine, sine, -sine, cosine)
 
 
-@exercise.valid
-def compared_rows_and_columns(offset, d):
-    place = torch.arange(d, device=offset.device)
-    rates = 10000 ** (-(place - place % 2).to(offset.dtype) / d)
-    angles = (offset[..., None] * rates)[..., None]
-    sign = 1 - 2 * (place[:, None] % 2)
-    partner = place[:, None] == place + 1 - 2 * (place % 2)
-    return angles.cos() * (place[:, None] == place) + sign * angles.sin() * partner
-
-
-@exercise.valid
-def block_by_block(offset, d):
-    out = torch.zeros(*offset.shape, d, d, dtype=offset.dtype, device=offset.device)
-    for i in range(0, d, 2):
-        angle = offset / 10000 ** (i / d)
-        out[..., i, i] = out[..., i + 1, i + 1] = torch.cos(angle)
-        out[..., i, i + 1] = torch.sin(angle)
-        out[..., i + 1, i] = -torch.sin(angle)
-    return out
-
-
 BLOCKS = "blocks(cosine, sine, -sine, cosine)"
 DIAGONAL = "torch.diag_embed(cosine.repeat_interleave(2, dim=-1))"
 SINES = "beside(torch.stack([sine, 0 * sine], -1).flatten(-2))"
 GENERATOR = "offset[..., None, None] * blocks(0 * rates, rates, -rates, 0)"
-variants.right(
-    exercise, plain,
+variants.right(exercise, plain,
+    # rows and columns compared
+    (BLOCKS, "[x.repeat_interleave(2, -1)[..., None] for x in (cosine, sine)]\n"
+     "    place = torch.arange(d, device=offset.device)\n"
+     "    itself, partner = (place[:, None] == x for x in (place, place + 1 - 2 * (place % 2)))\n"
+     "    sign = 1 - 2 * (place[:, None] % 2)\n"
+     "    return both[0] * itself + sign * both[1] * partner", "return [", "both = ["),
+    (f"return {BLOCKS}", "out = offset.new_zeros(*offset.shape, d, d)\n"
+     "    for i, (cos, sin) in enumerate(zip(cosine.unbind(-1), sine.unbind(-1), strict=True)):\n"
+     "        out[..., 2 * i, 2 * i] = out[..., 2 * i + 1, 2 * i + 1] = cos\n"
+     "        out[..., 2 * i, 2 * i + 1], out[..., 2 * i + 1, 2 * i] = sin, -sin\n    return out"),
     ("blocks(", "placed("), (BLOCKS, f"{DIAGONAL} + {SINES}"),
     (BLOCKS, f"torch.linalg.matrix_exp({GENERATOR})"),
 )  # fmt: skip
 
 ANGLES = "offset[..., None] *"
-SIGNS = "the sines have the same sign: expand cos(a + b) once more, one of them is minus"
-ONE_ONLY = "it takes a single offset only: a tensor of offsets gives as many matrices"
 variants.wrong(exercise, plain, {
     "it shifts the wrong way: p(t) must become p(t + offset). Look at the sines' signs": (
         "sine, -sine,", "-sine, sine,"),
-    SIGNS: [("-sine", "sine"), ("sine, -sine", "-sine, -sine")],
+    "the sines have the same sign: expand cos(a + b) once more, one of them is minus": [
+        ("-sine", "sine"), ("sine, -sine", "-sine, -sine")],
     "sqrt(1 - sin²) is never negative, and a cosine may be: take cos of the angle": (
         "angles.cos()", "(1 - angles.sin() ** 2).clamp(min=0).sqrt()"),
     "the minus is at the wrong cosine: only one of the two sines has a minus": (
@@ -178,7 +165,7 @@ variants.wrong(exercise, plain, {
         "blocks(", "in_rows("),
     "every offset needs its own matrix: the angles have an axis more than the offsets": (
         ANGLES, "offset *"),
-    ONE_ONLY: [
+    "it takes a single offset only: a tensor of offsets gives as many matrices": [
         (BLOCKS, "torch.block_diag(*(torch.stack([c, s, -s, c]).reshape(2, 2) "
          "for c, s in zip(cosine, sine, strict=True)))"),
         (ANGLES, "offset.new_tensor([offset.item()]) *")],

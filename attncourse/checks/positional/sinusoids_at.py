@@ -80,21 +80,6 @@ def written_into_columns(positions, d):
 
 
 @exercise.valid
-def a_cosine_is_a_sine_moved(positions, d):
-    column = torch.arange(d, dtype=positions.dtype, device=positions.device)
-    rates = 10000 ** (-(column - column % 2) / d)
-    return (positions[..., None] * rates + column % 2 * math.pi / 2).sin()
-
-
-@exercise.valid
-def chosen_by_where(positions, d):
-    column = torch.arange(d, device=positions.device)
-    rates = torch.pow(10000.0, -2 * (column // 2).to(positions.dtype) / d)
-    angles = torch.einsum("...n,d->...nd", positions, rates)
-    return torch.where(column % 2 == 0, torch.sin(angles), torch.cos(angles))
-
-
-@exercise.valid
 def column_by_column(positions, d):
     pairs = [(positions * 10000 ** (-i / d)).unsqueeze(-1) for i in range(0, d, 2)]
     return torch.cat([x for a in pairs for x in (a.sin(), a.cos())][:d], dim=-1)
@@ -103,12 +88,17 @@ def column_by_column(positions, d):
 PAIR, JOIN, CUT = "[angles.sin(), angles.cos()]", "torch.stack(pair, -1).flatten(-2)", "[..., :d]"
 PLACE, FOLLOWS = "positions[..., None]", "dtype=positions.dtype, device=positions.device"
 COMPLEX = "torch.polar(torch.ones_like(angles), angles)"
-variants.right(exercise, plain, ("pair = " + PAIR, f"z = {COMPLEX}\n    pair = [z.imag, z.real]"))
+variants.right(exercise, plain,
+    ("pair = " + PAIR, f"z = {COMPLEX}\n    pair = [z.imag, z.real]"),
+    # a cosine is a sine moved
+    ("(0, d, 2,", "(d,", "even / d", "(even - even % 2) / d",
+     JOIN, "(angles + even % 2 * math.pi / 2).sin()"),
+    ("(0, d, 2,", "(d,", "positions[..., None] * 10000 ** -(even / d)",
+     'torch.einsum("...n,d->...nd", positions, torch.pow(10000.0, -2 * (even // 2) / d))',
+     JOIN, "torch.where(even % 2 == 0, *pair)"),
+)  # fmt: skip
 
 ODD = "an odd d goes wrong: there is one cosine less than there are sines, and a sine ends the row"
-WIDTH = "for an odd d the exponent is divided by the wrong width: divide 2i by d itself"
-ROUNDED = "the positions are rounded: a position may lie between two whole numbers"
-NO_BATCH = "it expects a fixed number of axes: positions may have any leading axes, or none"
 variants.wrong(exercise, plain, {
     "sine and cosine are exchanged: even columns, the first one too, hold sines": (
         PAIR, "[angles.cos(), angles.sin()]"),
@@ -125,7 +115,8 @@ variants.wrong(exercise, plain, {
         "-(even", "(even"),
     "the exponents run up to 1: they are 2i / d, so the last one is just below 1": (
         "even / d", "even / max((d - 1) // 2 * 2, 1)"),
-    WIDTH: [("even / d", "even / (d + d % 2)"), ("even / d", "even / max(d // 2 * 2, 1)")],
+    "for an odd d the exponent is divided by the wrong width: divide 2i by d itself": [
+        ("even / d", "even / (d + d % 2)"), ("even / d", "even / max(d // 2 * 2, 1)")],
     "the exponent is divided by a fixed width: divide 2i by the d that is given": (
         "even / d", "even / 512"),
     "the exponent is divided by d - 1: divide 2i by d itself": ("even / d", "even / max(d - 1, 1)"),
@@ -136,7 +127,8 @@ variants.wrong(exercise, plain, {
         (CUT, "[..., :d] * (torch.arange(d, device=columns.device) < d // 2 * 2)")],
     "the positions are not used: they need not be 0, 1, 2, ...": (
         PLACE, "(torch.ones_like(positions).cumsum(-1) - 1 + 0 * positions)[..., None]"),
-    ROUNDED: [(PLACE, "positions.round()[..., None]"), (PLACE, "positions.long()[..., None]")],
+    "the positions are rounded: a position may lie between two whole numbers": [
+        (PLACE, "positions.round()[..., None]"), (PLACE, "positions.long()[..., None]")],
     "the positions are taken modulo 2 pi: that is a turn of the first pair only, the others are "
     "slower": (PLACE, "(positions % (2 * math.pi))[..., None]"),
     "the positions are divided by n: the formula takes them as they are": (
@@ -145,7 +137,7 @@ variants.wrong(exercise, plain, {
         PLACE, "(positions[..., None] + 1)"),
     "the angles are multiplied by 2 pi: the formula takes them as they are": (
         PLACE, "2 * math.pi * positions[..., None]"),
-    NO_BATCH: [
+    "it expects a fixed number of axes: positions may have any leading axes, or none": [
         (PLACE, "positions[:, :, None]"),
         (PLACE, "positions.reshape(-1, positions.shape[-1])[0][..., None]"),
         ("positions[..., None] * 10000 ** -(even / d)",

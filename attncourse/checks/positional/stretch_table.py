@@ -76,15 +76,6 @@ def resized(table, n):
     return rows[0].T
 
 
-@exercise.valid
-def lerp_in_whole_numbers(table, n):
-    last, steps = len(table) - 1, max(n - 1, 1)
-    scaled = torch.arange(n, device=table.device) * last
-    low = scaled // steps
-    share = (scaled % steps)[:, None].to(table.dtype) / steps
-    return torch.lerp(table[low], table[(low + 1).clamp(max=last)], share)
-
-
 PLACE = "torch.linspace(0, last, n, dtype=table.dtype, device=table.device)"
 COUNT = "torch.arange(n, dtype=table.dtype, device=table.device)"
 HIGH = "(low + 1).clamp(max=last)"
@@ -92,18 +83,17 @@ SHARE = "(place - low)[:, None]"
 MIXED = "(1 - share) * table[low] + share * table[high]"
 TURNED = "share * table[low] + (1 - share) * table[high]"
 AWAY = "place[:, None] - torch.arange({}, device=table.device)"
-variants.right(
-    exercise, plain,
+variants.right(exercise, plain,
+    # lerp, in whole numbers
+    (PLACE, "torch.arange(n, device=table.device) * last\n    steps = max(n - 1, 1)",
+     "place.floor().long()", "place // steps", MIXED, "torch.lerp(table[low], table[high], share)",
+     SHARE, "(place % steps)[:, None].to(table.dtype) / steps"),
     # hats around the rows; the sum of the steps
     (MIXED, f"(1 - ({AWAY.format('last + 1')}).abs()).clamp(min=0) @ table"),
     (MIXED, f"table[:1] + ({AWAY.format('last')}).clamp(0, 1) @ table.diff(dim=0)"),
 )  # fmt: skip
 
 NEAREST = "rows are repeated: between two rows of the table, mix them"
-SHARES = "the two rows have each other's share: the nearer a row, the more it counts"
-AXIS = "the shares lack an axis: each belongs to a row, and serves all of its columns"
-ONE = "n = 1 goes wrong, since there are 0 steps to divide by: it gives the first row"
-ONE_ROW = "n = 1 gives another row: it should give the first"
 variants.wrong(exercise, plain, {
     "the last row is never reached: n rows have n - 1 steps between them": (
         PLACE, f"{COUNT} * last / n"),
@@ -112,7 +102,8 @@ variants.wrong(exercise, plain, {
     "the steps treat rows as having a width: there are max_n - 1 steps between max_n": (
         PLACE, f"({COUNT} * (last + 1) / n).clamp(max=last)"),
     NEAREST: [(MIXED, "table[low]"), (MIXED, "table[place.round().long()]")],
-    SHARES: [(MIXED, TURNED), (MIXED, TURNED, HIGH, "place.ceil().long()")],
+    "the two rows have each other's share: the nearer a row, the more it counts": [
+        (MIXED, TURNED), (MIXED, TURNED, HIGH, "place.ceil().long()")],
     "the place is mixed with the row below: the other row is the one above": (
         HIGH, "(low - 1).clamp(min=0)"),
     "every place lies in the middle between two rows: its share says how near each is": (
@@ -133,13 +124,13 @@ variants.wrong(exercise, plain, {
         MIXED, "F.pad(table, (0, 0, 0, max(n - len(table), 0)))[:n]"),
     "the table repeats after its end: stretch all of it": (
         MIXED, "table[torch.arange(n, device=table.device) % len(table)]"),
-    AXIS: [
+    "the shares lack an axis: each belongs to a row, and serves all of its columns": [
         ("[:, None]", ""),
         ("[:, None]", "", MIXED, "table[low] + (table[high] - table[low]) * share")],
-    ONE: [
+    "n = 1 goes wrong, since there are 0 steps to divide by: it gives the first row": [
         (PLACE, f"{COUNT} * (last / (n - 1))"),
         (PLACE, f"{COUNT} * last / (n - 1)", "long()", "long().clamp(0, last)")],
-    ONE_ROW: [
+    "n = 1 gives another row: it should give the first": [
         (MIXED, f"{MIXED} if n > 1 else table[-1:]"),
         (MIXED, f"{MIXED} if n > 1 else table.mean(0, keepdim=True)")],
     hints.FLOAT64: ("dtype=table.dtype", "dtype=torch.float64"),

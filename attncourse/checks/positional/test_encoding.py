@@ -6,7 +6,7 @@ import torch
 
 from attncourse.checks import variants
 from attncourse.checks.exercise import Exercise
-from attncourse.checks.implementations import implementations
+from attncourse.checks.implementations import forgiving, implementations
 from attncourse.checks.positional.shared.encodings import RIGHT, WRONG
 
 exercise = Exercise(
@@ -85,7 +85,7 @@ def by_its_properties(encode):
             assert far.abs().max() < 1e-3
 
 
-SIZES, SHAPE = "((100, 6), (5, 7), (1, 1))", "assert got.shape == want.shape"
+START, SIZES, SHAPE = "    for n", "((100, 6), (5, 7), (1, 1))", "assert got.shape == want.shape"
 DTYPE = "assert got.dtype in (torch.float32, torch.float64)"
 CLOSE = "assert torch.allclose(got.double(), want, rtol=0, atol=1e-3)"
 WANT = "torch.where(column % 2 == 0, angles.sin(), angles.cos())"
@@ -93,29 +93,12 @@ NUMBERS = (
     "torch.tensor([[(math.cos if j % 2 else math.sin)(t / 10000 ** (2 * (j // 2) / d)) "
     "for j in range(d)] for t in range(n)]).double()"
 )
-variants.right(
-    exercise, plain,
-    (SIZES, "((1, 4), (200, 9), (3, 10), (7, 1))"),
-    (WANT, NUMBERS),
+variants.right(exercise, plain,
+    (SIZES, "((1, 4), (200, 9), (3, 10), (7, 1))"), (WANT, NUMBERS),
     # exceptions of its own
     (SHAPE, "if got.shape != want.shape:\n            raise TypeError(f'got {got.shape}')",
      CLOSE, "if not (got - want).abs().max() < 1e-3:\n            raise ValueError('too far')"),
 )  # fmt: skip
-
-
-def nothing_is_called(encode):
-    assert callable(encode)
-
-
-def errors_caught(encode):
-    try:
-        plain(encode)
-    except Exception:
-        pass
-
-
-def all_refused(encode):
-    assert encode(4, 6).shape == (6, 4)
 
 
 def looking_at(part, before=SHAPE):
@@ -123,11 +106,9 @@ def looking_at(part, before=SHAPE):
     return before, f"got, want = got{part}, want{part}\n        {before}"
 
 
-NOTHING_REFUSED = (
-    "it refuses nothing: call encode, assert what must hold, and catch none of the errors"
-)
 variants.wrong(exercise, plain, {
-    NOTHING_REFUSED: [nothing_is_called, errors_caught],
+    "it refuses nothing: call encode, assert what must hold, and catch none of the errors": [
+        (START, f"    assert callable(encode)\n    return\n{START}"), forgiving(plain)],
     "it runs encode, but asserts nothing: compare the numbers": (SHAPE, "", DTYPE, "", CLOSE, ""),
     "it looks at the shape only: compare the numbers, too": (DTYPE, "", CLOSE, ""),
     "it looks at the numbers' range only: compare each with its own": (
@@ -163,8 +144,7 @@ variants.wrong(exercise, plain, {
     "a table of 96 rows goes unseen: n may be 100": (SIZES, "((70, 6), (5, 7), (1, 3))"),
     "a table of 64 rows shows at n = 65, one of 96 does not: n may be 100": (
         SIZES, "((65, 6), (5, 7))"),
-    "n is always 100: an encoding may ignore it": (
-        SIZES, "((100, 6), (100, 7), (100, 1))"),
+    "n is always 100: an encoding may ignore it": (SIZES, "((100, 6), (100, 7), (100, 1))"),
     "one row goes unseen: an encoding may lose its axis where n is 1": (
         SIZES, "((100, 6), (5, 7), (4, 1))"),
     "one column goes unseen: an encoding may lose its axis where d is 1": (
@@ -199,5 +179,6 @@ variants.wrong(exercise, plain, {
     "its own formula has the base 1000, so it refuses what is right": ("10000.0", "1000.0"),
     "its own formula counts from 1, so it refuses what is right: position 0 is first": (
         "arange(n)", "arange(1, n + 1)"),
-    "it refuses everything, the right ones too: run it on an encoding you trust": all_refused,
+    "it refuses everything, the right ones too: run it on an encoding you trust": (
+        START, f"    assert encode(4, 6).shape == (6, 4)\n    return\n{START}"),
 })  # fmt: skip

@@ -151,15 +151,11 @@ def rows_of_the_heads_until_nothing_is_new(heads):
 
 
 SQUARE = "(reach @ reach).clamp(max=1)"
-variants.right(
-    exercise, paths_doubled,
+variants.right(exercise, paths_doubled,
     ("itself.float() + parent.float()", "itself | parent", SQUARE,
      "(reach.double() @ reach.double()) > 0", "reach > 0\n", "reach\n"),
 )  # fmt: skip
 
-ZERO = "token 0 is taken for the end of the path: only -1 is, so ask for >= 0"
-FIXED = "the path ends after a fixed number of steps: go on until all are at a root"
-LOOP = "the loop grows with n: let all tokens climb at once, and stop when none is below a root"
 RETURN, SELF, START = "return mask", "(place == place[:, None])", "    node = place."
 WHILE, TURNS = "while (node >= 0).any():", "for _ in place:"
 UP = "heads.gather(-1, node.clamp(min=0)).masked_fill(node < 0, -1)"
@@ -174,8 +170,10 @@ variants.wrong(exercise, plain, {
         WHILE, "for _ in range(1):", RETURN, "return mask.mT"),
     "a root does not see itself: every token does": (
         RETURN, "return mask & (heads >= 0)[..., None]"),
-    ZERO: [(RETURN, f"return mask & ({SELF} | (place > 0))"), ("node < 0", "node < 1")],
-    FIXED: [(WHILE, f"for _ in range({steps}):") for steps in (32, 50, 64, 100)],
+    "token 0 is taken for the end of the path: only -1 is, so ask for >= 0": [
+        (RETURN, f"return mask & ({SELF} | (place > 0))"), ("node < 0", "node < 1")],
+    "the path ends after a fixed number of steps: go on until all are at a "
+    "root": [(WHILE, f"for _ in range({steps}):") for steps in (32, 50, 64, 100)],
     "it stops when one sentence has come to its roots: another may be deeper": [
         (WHILE, "while (node.reshape(-1, len(place))[0] >= 0).any():"),
         (WHILE, "while (node.reshape(-1, len(place))[-1] >= 0).any():"),
@@ -216,7 +214,7 @@ variants.wrong(exercise, plain, {
     "these are the numbers of paths or steps: return True where there is a path": (
         RETURN, "return mask * mask.sum(-1, keepdim=True)"),
     hints.DEVICE: ("device=heads.device", 'device="cpu"'),
-    LOOP: [
+    "the loop grows with n: let all tokens climb at once, and stop when none is below a root": [
         (WHILE, TURNS),
         (RETURN, "rows = []\n    for row in mask.unbind(-2):\n        rows.append(row)\n"
          "    return torch.stack(rows, -2)")],

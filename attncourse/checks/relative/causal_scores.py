@@ -149,8 +149,7 @@ variants.wrong(exercise, plain, {
     "later keys get a large negative number: here they get 0, a mask comes afterwards": (
         RESULT, f"skewed.masked_fill({ABOVE}, -1e9)"),
     "before the skew, later keys do not lie above the diagonal: the tril comes last": [
-        (PRODUCTS, f"({PRODUCTS}).tril()", RESULT, "skewed"),
-        (PRODUCTS, f"({PRODUCTS}).tril()"),
+        (PRODUCTS, f"({PRODUCTS}).tril()", RESULT, "skewed"), (PRODUCTS, f"({PRODUCTS}).tril()"),
         (PRODUCTS, f"({PRODUCTS}).triu()", RESULT, "skewed")],
     "column 0 gets a number from the end of its row: pad on the left, and do not roll": (
         LEFT, "(0, 1)", RESULT, "skewed.roll(1, -1).tril()"),

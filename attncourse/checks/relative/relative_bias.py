@@ -97,34 +97,22 @@ class Plain(nn.Module):
         return scores + bias
 
 
-@exercise.valid
-class ByEmbedding(nn.Module):
-    def __init__(self, heads, reach):
-        super().__init__()
-        self.table = nn.Parameter(torch.randn(2 * reach + 1, heads) * 0.02)
-
-    def forward(self, scores):
-        n, m = scores.size(-2), scores.size(-1)
-        reach = (self.table.size(0) - 1) // 2
-        j = torch.arange(m, device=scores.device)
-        index = (j.unsqueeze(0) - j[m - n :].unsqueeze(1) + reach).clamp(0, 2 * reach)
-        found = torch.nn.functional.embedding(index, self.table)
-        return torch.add(scores, found.permute(2, 0, 1))
-
-
 TABLE = "nn.Parameter(torch.zeros(2 * reach + 1, heads))"
 AT = "rows(n, m, self.reach, scores.device)"
 BIAS, RESULT = "found.movedim(-1, 0)", "scores + bias"
 ONE_HOT = "torch.nn.functional.one_hot(at, len(self.table)).to(scores.dtype)"
-variants.right(
-    exercise,
-    Plain,
+variants.right(exercise, Plain,
+    (TABLE, "nn.Parameter(torch.randn(2 * reach + 1, heads) * 0.02)",
+     AT, "torch.arange(m, device=scores.device)\n        reach = len(self.table) // 2\n"
+     "        at = (at - at[m - n :].unsqueeze(1) + reach).clamp(0, 2 * reach)",
+     "self.table[at]", "torch.nn.functional.embedding(at, self.table)",
+     BIAS, "found.permute(2, 0, 1)", RESULT, "torch.add(scores, bias)"),
     (BIAS, f'torch.einsum("rh,ijr->hij", self.table, {ONE_HOT})'),
     # query i sees m entries of one line, each query from one place further to the left
     (BIAS, "self.table.T[:, torch.cat([at[-1], at[:-1, -1].flip(0)])].unfold(-1, m, 1).flip(-2)"),
     # a loop over the table is none over the positions
     (RESULT, "scores + sum(x[:, None, None] * (at == r) for r, x in enumerate(self.table))"),
-)
+)  # fmt: skip
 variants.calling(exercise, Plain, "rows", WAYS | CACHED_WAYS)
 LATER = "rows(n, m, m, scores.device) > m"
 variants.wrong(exercise, Plain, {

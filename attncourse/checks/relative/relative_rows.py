@@ -4,13 +4,7 @@ import torch
 
 from attncourse.checks import variants
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.relative.shared.rows import (
-    OFFSET,
-    WRONG,
-    WRONG_WITH_A_CACHE,
-    offsets,
-    rows,
-)
+from attncourse.checks.relative.shared.rows import OFFSET, WRONG, WRONG_WITH_A_CACHE, rows
 
 LOOP = "it loops over the positions: subtract all of them at once"
 exercise = Exercise(
@@ -62,51 +56,31 @@ def cases(draw):
 exercise.valid(rows)
 
 
-@exercise.valid
-def windows_of_one_line(n, m, reach, device=None):
-    # query i sees m entries of the same line, each query from one place further to the left
-    line = torch.arange(-(m - 1), n, device=device).clamp(-reach, reach) + reach
-    return line.unfold(0, m, 1).flip(0)
-
-
-@exercise.valid
-def counted_by_steps(n, m, reach, device=None):
-    # each key beyond the left border and up to the right one adds a step
-    steps = torch.arange(1 - reach, reach + 1, device=device)
-    return (offsets(n, m, device)[..., None] >= steps).sum(-1)
-
-
-@exercise.valid
-def by_bucketize(n, m, reach, device=None):
-    j = torch.arange(m, device=device)
-    borders = torch.arange(-reach, reach, device=device)
-    return torch.bucketize(j - j[-n:, None], borders)
-
-
 RESULT = "offset.clamp(-reach, reach) + reach"
-variants.right(
-    exercise,
-    rows,
+variants.right(exercise, rows,
+    # query i sees m entries of the same line, each query from one place further to the left
+    (RESULT, "torch.arange(1 - m, n, device=device).clamp(-reach, reach).unfold(0, m, 1).flip(0) "
+     "+ reach"),
+    # each key beyond the left border and up to the right one adds a step
+    (RESULT, "(offset[..., None] >= torch.arange(1 - reach, reach + 1, device=device)).sum(-1)"),
+    (RESULT, "torch.bucketize(offset, torch.arange(-reach, reach, device=device))"),
     (RESULT, "torch.clip(j.unsqueeze(0) - j[m - n :].unsqueeze(1) + reach, min=0, max=2 * reach)"),
     (RESULT, "(j[None, :] - j[:, None]).clamp(-reach, reach)[m - n :] + reach"),
-    (
-        RESULT,
-        "offset.where(offset > -reach, -reach).minimum(j.new_tensor(reach)).add(reach).long()",
-    ),
-)
-SHAPE = "there is one row for each query and one column for each key: (n, m)"
-EIGHT = "8 or 16 bits do not hold the row numbers of a large table: keep int64 on the way, too"
+    (RESULT,
+     "offset.where(offset > -reach, -reach).minimum(j.new_tensor(reach)).add(reach).long()"),
+)  # fmt: skip
 variants.wrong(exercise, rows, WRONG)
 variants.wrong(exercise, rows, WRONG_WITH_A_CACHE)
 variants.wrong(exercise, rows, {
     "the reach is a fixed number: it is an argument": (RESULT, RESULT.replace("reach", "3")),
     "rows and columns are exchanged: a row is a query, a column a key": (RESULT, f"({RESULT}).mT"),
-    SHAPE: [("m - n, m", "m"), ("    j, i", "    m = n\n    j, i")],
+    "there is one row for each query and one column for each key: (n, m)": [
+        ("m - n, m", "m"), ("    j, i", "    m = n\n    j, i")],
     "these are floating numbers: a row number is an int64": (RESULT, f"({RESULT}).float()"),
     "these are 32 bit numbers: some lookups ask for int64, torch.arange's own dtype": (
         RESULT, f"({RESULT}).int()"),
-    EIGHT: [(RESULT, f"({RESULT}).to(torch.{small}).long()") 
-            for small in ("int8", "uint8", "int16")],
+    "8 or 16 bits do not hold the row numbers of a large table: keep int64 on the way, too": [
+        (RESULT, f"({RESULT}).to(torch.{small}).long()") for small in ("int8", "uint8", "int16")],
     "the rows are cut from a table of a fixed size: make them for the n and m at hand": (
         "(m - n, m, ", "(128, ", "(m, ", "(128, ", RESULT, f"({RESULT})[m - n : m, :m]"),
     "the argument device is not used: make every new tensor there": ("=device)", "=None)"),

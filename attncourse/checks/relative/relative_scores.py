@@ -74,41 +74,26 @@ def plain(q, k, a_k):
     return (content + relative) / d**0.5
 
 
-@exercise.valid
-def by_take_along_dim(q, k, a_k):
-    q = q / q.size(-1) ** 0.5
-    reach = (a_k.size(0) - 1) // 2
-    j = torch.arange(k.size(-2), device=k.device)
-    index = (j - j.unsqueeze(1) + reach).clamp(0, 2 * reach)
-    index = index.view(*[1] * (q.dim() - 2), *index.shape)
-    logits = torch.einsum("...id,rd->...ir", q, a_k)
-    return torch.einsum("...id,...jd->...ij", q, k) + torch.take_along_dim(logits, index, dim=-1)
-
-
-@exercise.valid
-def skewed(q, k, a_k):
-    # the table stretched to all 2n - 1 offsets, then every row moved one place further
-    n, reach = q.shape[-2], len(a_k) // 2
-    every = torch.arange(1 - n, n, device=q.device).clamp(-reach, reach) + reach
-    padded = torch.nn.functional.pad(q @ a_k[every].mT, (0, 1))
-    flat = padded.flatten(-2)[..., n - 1 : -1]
-    flat = torch.nn.functional.pad(flat, (0, n * (2 * n - 1) - flat.shape[-1]))
-    relative = flat.unflatten(-1, (n, 2 * n - 1))[..., :n]
-    return (q @ k.mT + relative) / q.shape[-1] ** 0.5
-
-
 LOOKED_UP, RESULT = "(q @ a_k.mT).gather(-1, index)", "(content + relative) / d**0.5"
 ONE_HOT = "torch.nn.functional.one_hot(at, len(a_k)).to(q.dtype)"
-variants.right(
-    exercise,
-    plain,
+variants.right(exercise, plain,
+    ("    reach =", "    q = q / q.size(-1) ** 0.5\n    reach =", RESULT, "content + relative",
+     "q @ k.mT", 'torch.einsum("...id,...jd->...ij", q, k)',
+     LOOKED_UP, 'torch.take_along_dim(torch.einsum("...id,rd->...ir", q, a_k), '
+     "at.view(*[1] * (q.dim() - 2), n, n), dim=-1)"),
+    # the table stretched to all 2n - 1 offsets, then every row moved one place further
+    (f"relative = {LOOKED_UP}", "pad = torch.nn.functional.pad\n"
+     "    every = torch.arange(1 - n, n, device=q.device).clamp(-reach, reach) + reach\n"
+     "    flat = pad(q @ a_k[every].mT, (0, 1)).flatten(-2)[..., n - 1 : -1]\n"
+     "    flat = pad(flat, (0, n * (2 * n - 1) - flat.shape[-1]))\n"
+     "    relative = flat.unflatten(-1, (n, 2 * n - 1))[..., :n]"),
     (LOOKED_UP, f'torch.einsum("...ir,ijr->...ij", q @ a_k.mT, {ONE_HOT})'),
     # a loop over the table is none over the positions
     (LOOKED_UP, "sum((q @ row)[..., None] * (at == r) for r, row in enumerate(a_k))"),
     # (..., n, 2 reach + 1, d) numbers
     (LOOKED_UP, "(q[..., None, :] * a_k).sum(-1).gather(-1, index)"),
     (LOOKED_UP, "(q @ a_k.mT)[..., torch.arange(n, device=q.device)[:, None], at]"),
-)
+)  # fmt: skip
 variants.calling(exercise, plain, "rows", WAYS)
 variants.wrong(exercise, plain, {
     "the scores are not scaled: divide by sqrt(d)": (" / d**0.5", ""),
@@ -127,8 +112,8 @@ variants.wrong(exercise, plain, {
     "the relative term is missing: every key gets the row of its offset added": (
         "+ relative", "+ 0 * relative"),
     "the content is missing: the query also meets the key itself": ("content +", "0 * content +"),
+    # (q + a) k: of a pair's key, the column of its query
     "the relative term meets the keys: it is the query that meets the table": [
-        # (q + a) k: of a pair's key, the column of its query
         (LOOKED_UP, "(k @ a_k.mT).gather(-1, index.mT).mT"), ("q @ a_k", "k @ a_k")],
     "query and key are exchanged: row i is the query, column j the key": (
         "q @ k.mT", "k @ q.mT", "q @ a_k", "k @ a_k"),

@@ -76,22 +76,14 @@ def plain(weights, a_v):
     return sums @ a_v
 
 
-@exercise.valid
-def by_index_add(weights, a_v):
-    n = weights.shape[-1]
-    place = rows(n, n, len(a_v) // 2, weights.device)
-    place = place + len(a_v) * torch.arange(n, device=weights.device)[:, None]
-    sums = weights.new_zeros(*weights.shape[:-2], n * len(a_v))
-    sums = sums.index_add(-1, place.flatten(), weights.flatten(-2))
-    return sums.unflatten(-1, (n, len(a_v))).matmul(a_v)
-
-
 SUMS, RESULT, ADDED = "zeros.scatter_add(-1, index, weights)", "sums @ a_v", "index, weights)"
 ONE_HOT = "torch.nn.functional.one_hot(at, len(a_v)).to(weights.dtype)"
 ONE_ROW = "weights.masked_fill(at != r, 0.0).sum(-1)"
-variants.right(
-    exercise,
-    plain,
+variants.right(exercise, plain,
+    ("    index =", "    at = at + len(a_v) * torch.arange(n, device=at.device)[:, None]\n"
+     "    index =", "index = at.expand(weights.shape)", "index = at.flatten()",
+     "*weights.shape[:-1], len(a_v)", "*weights.shape[:-2], n * len(a_v)", SUMS,
+     "zeros.index_add(-1, index, weights.flatten(-2)).unflatten(-1, (n, len(a_v)))"),
     (SUMS, f'torch.einsum("...ij,ijr->...ir", weights, {ONE_HOT})'),
     # a loop over the table is none over the positions
     (RESULT, "sum((weights * (at == r)).sum(-1, True) * row for r, row in enumerate(a_v))"),
@@ -100,7 +92,7 @@ variants.right(
     (RESULT, "(sums[..., None] * a_v).sum(-2)"),
     # n x n numbers at a time, however wide the table is
     (RESULT, "torch.stack([(weights * one[at]).sum(-1) for one in a_v.unbind(-1)], dim=-1)"),
-)
+)  # fmt: skip
 variants.calling(exercise, plain, "rows", WAYS)
 variants.wrong(exercise, plain, {
     # of several writes to one place, the last counts: the first key from the right

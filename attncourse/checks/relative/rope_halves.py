@@ -130,8 +130,7 @@ variants.wrong(exercise, plain, {
     "every pair turns at the same speed: pair i has the frequency 10000^(-2i/d)": (
         SPEEDS, "columns * 0 + 1"),
     "the exponent is wrong: pair i, from 0 to d/2 - 1, has the frequency 10000^(-2i/d)": [
-        ("-2 *", "-4 *"), ("-2 *", "-1 *"),
-        ("-2 * columns / d", "-columns / max(d // 2 - 1, 1)")],
+        ("-2 *", "-4 *"), ("-2 *", "-1 *"), ("-2 * columns / d", "-columns / max(d // 2 - 1, 1)")],
     "the exponent has the wrong sign: frequencies fall from 1 towards 1/10000": ("-2 *", "2 *"),
     "pairs count from 0: the first one turns by 1 a position": ("2 * columns", "2 * (columns + 1)"),
     "the base is 10000, not 100000": ("10000", "100000"),

@@ -133,8 +133,7 @@ variants.wrong(exercise, plain, {
     "reach is taken for the whole width: it goes that far to each side": (NEAR, f"2 * {NEAR}"),
     "the query itself is left out: it lies within any reach": (NEAR, f"({NEAR}) & (distance > 0)"),
     "this is the share outside the reach": (NEAR, "distance > reach"),
-    "only keys at exactly that distance count: take all up to it": (
-        NEAR, "distance == reach"),
+    "only keys at exactly that distance count: take all up to it": (NEAR, "distance == reach"),
     "pairs are counted, whatever their weight: add up weights": (
         "weights * near", "near * (weights > 0).to(weights.dtype)", RESULT, f"{RESULT} / n"),
     "this is the sum over the queries: take the mean": (RESULT, "inside"),

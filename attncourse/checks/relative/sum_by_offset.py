@@ -65,38 +65,22 @@ def cut_anew(x):
     return flat.unflatten(-1, (n, 2 * n))[..., :-1].sum(-2)
 
 
-@exercise.valid
-def by_put_with_accumulation(x):
-    n = x.shape[-1]
-    j = torch.arange(n, device=x.device)
-    at, sums = j - j[:, None] + n - 1, x.new_zeros(2 * n - 1, *x.shape[:-2])
-    return sums.index_put((at,), x.movedim((-2, -1), (0, 1)), accumulate=True).movedim(0, -1)
-
-
-@exercise.valid
-def as_a_sum_of_windows(x):
-    n = x.shape[-1]
-    wide = pad(x, (n - 1, n - 1))
-    i = torch.arange(n, device=x.device)
-    columns = torch.arange(2 * n - 1, device=x.device) + i[:, None]
-    return wide.gather(-1, columns.expand(*x.shape[:-1], -1)).sum(dim=-2)
-
-
 PLACES, SUMS = "j - j[:, None] + n - 1", "sums.index_add(-1, places.flatten(), x.flatten(-2))"
 SHORT = ("2 * n - 1)", "n)")
-variants.right(
-    exercise,
-    plain,
+variants.right(exercise, plain,
+    (SUMS, "sums.movedim(-1, 0).index_put((places,), x.movedim((-2, -1), (0, 1)), True)"
+     ".movedim(0, -1)"),
+    # a sum of windows
+    (PLACES, "torch.arange(2 * n - 1, device=x.device) + j[:, None]",
+     SUMS, "pad(x, (n - 1, n - 1)).gather(-1, places.expand(*x.shape[:-1], -1)).sum(dim=-2)"),
     (SUMS, "sums.scatter_add(-1, places.expand_as(x).flatten(start_dim=-2), x.flatten(-2))"),
     (SUMS, 'torch.einsum("...ij,ijp->...p", x, torch.eye(2 * n - 1).to(x)[places])'),
     # the diagonals turned over
     (PLACES, "j + j[:, None]", "x.flatten", "x.flip(-2).flatten"),
-)
-variants.right(
-    exercise,
-    cut_anew,
+)  # fmt: skip
+variants.right(exercise, cut_anew,
     ("(n - 1, 0)", "(0, n - 1)", "(0, n))", "(n, 0))", ":-1].sum(-2)", "1:].sum(-2)"),
-)
+)  # fmt: skip
 variants.wrong(exercise, plain, {
     "the offset is taken the other way round: it is key minus query, column minus row": (
         "j - j[:, None]", "j[:, None] - j"),

@@ -33,8 +33,11 @@
         button.ariaPressed = String(state[list].includes(button.dataset[list]));
     for (const element of all("[data-exercises]")) {
       const names = namesOf(element);
+      element.hidden = !count(names);
       element.textContent = `${count(names)} of ${names.length} exercises solved`;
     }
+    for (const button of all("[data-reset]"))
+      button.hidden = !state.read.length && !state.solved.length;
     for (const link of all(".bd-sidebar-primary a[href]"))
       tick(link, state.read.includes(link.pathname.match(/chapters\/(\w+)\.html$/)?.[1]) && "read");
   }

@@ -1,60 +1,75 @@
-// Sphinx's search, made to find sections, to quote their prose and to leave no marks on other pages
-{
-  const NOT_PROSE = "h1, h2, h3, pre, .page-time, .folded, .learner, .headerlink, script, style, summary, svg";
+// The search page: sections.js calls this with the parts of each page, as [anchor, names, prose].
+function showFound(pages) {
   const MOST = 40;
-  const read = new Map();
+  const BEFORE = 80;
+  const LENGTH = 240;
+  const place = document.querySelector("#search-results");
+  const query = new URLSearchParams(location.search).get("q") ?? "";
+  place.parentElement.querySelector("[name=q]").value = query;
 
-  // a page opened from a folder may not read the others, from which the search cuts its excerpts
-  if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+  // a word finds its other forms: heads and head, scaled and scaling
+  const stemsOf = (text) =>
+    (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map((word) =>
+      word.replace(/(?<=.{4})(ing|ed|es|e|s)$|(?<=^...)s$/, "")
+    );
+  const stems = stemsOf(query);
+  if (!stems.length) return;
 
-  function pageOf(html) {
-    if (!read.has(html)) {
-      const page = new DOMParser().parseFromString(html, "text/html");
-      for (const one of page.querySelectorAll(NOT_PROSE)) one.remove();
-      for (const one of page.querySelectorAll("dt, dd, li, p, td, th")) one.append(" ");
-      read.set(html, page);
-    }
-    return read.get(html);
+  // how much a part is about the words; 0 where it lacks one
+  function score({ page, names, text, title }, words) {
+    const count = (one, word) => [...one.matchAll(word)].length;
+    if (!words.every((word) => count(title + text, word))) return 0;
+    const whole = names.some((name) => stemsOf(name).join() === stems.join());
+    const kind = page.endsWith("glossary") ? 6 : page.startsWith("chapters/") ? 5 : 1;
+    const points = words.map(
+      (word) => 10 * Math.min(count(names.join(), word), 1) + Math.min(count(text, word), 5)
+    );
+    return points.reduce((sum, one) => sum + one, 100 * whole + kind);
   }
 
-  function textOf(html, anchor) {
-    const page = pageOf(html);
-    const named = anchor ? page.getElementById(anchor.slice(1)) : page.querySelector("article section");
-    // what is said of a term stands below it and its synonyms
-    const told = named?.matches("dt") ? named.parentElement.querySelector(`#${named.id} ~ dd`) : named;
-    const place = told?.cloneNode(true);
-    for (const inner of place?.querySelectorAll("section") ?? []) inner.remove();
-    return place?.textContent.replace(/\s+/g, " ").trim() ?? "";
+  function search(start) {
+    const words = stems.map((stem) => new RegExp(start + stem, "giu"));
+    return Object.entries(pages)
+      .flatMap(([page, parts]) => {
+        const [[, [top]]] = parts;
+        return parts.map(([anchor, names, text]) => {
+          const title = anchor ? `${top} › ${names.join(", ")}` : top;
+          const part = { page, anchor, names, text, title };
+          return { ...part, score: score(part, words) };
+        });
+      })
+      .filter((part) => part.score)
+      .sort((one, other) => other.score - one.score)
+      .slice(0, MOST);
   }
 
-  // the index calls a section `page#anchor`
-  function toSection([name, title, anchor, ...more]) {
-    const [page, section] = name.split("#");
-    const { docnames, titles } = Search._index;
-    const around = section ? `${titles[docnames.indexOf(page)]} › ${title}` : title;
-    return [page, around, anchor || (section ? `#${section}` : ""), ...more];
+  function made(name, attributes, ...content) {
+    const element = Object.assign(document.createElement(name), attributes);
+    element.append(...content);
+    return element;
   }
 
-  // of what is found alike, a term comes before the chapters, and these before all else
-  function rank([name, , , , score]) {
-    return score + (name.includes("#term-") ? 1 : name.startsWith("chapters/") ? 0 : -1);
+  function excerpt(text, start) {
+    const words = new RegExp(`(${start}(?:${stems.join("|")})[\\p{L}\\p{N}]*)`, "iu");
+    const from = text.lastIndexOf(" ", text.search(words) - BEFORE) + 1;
+    const to = text.length > from + LENGTH ? text.lastIndexOf(" ", from + LENGTH) : text.length;
+    const shown = (from ? "… " : "") + text.slice(from, to) + (to < text.length ? " …" : "");
+    // what the words have found stands at the odd places
+    return shown.split(words).map((piece, at) => (at % 2 ? made("mark", {}, piece) : piece));
   }
 
-  // before the index comes, with which the search begins
-  document.querySelector('script[src*="searchtools.js"]')?.addEventListener("load", () => {
-    const search = Search._performSearch;
-    Scorer.score = rank;
-    Search.htmlToText = textOf;
-    Search._performSearch = (...query) => {
-      localStorage.removeItem("sphinx_highlight_terms");
-      const places = new Map();
-      // the best come last
-      for (const one of search(...query).map(toSection)) {
-        const place = one[0] + one[2];
-        places.delete(place);
-        places.set(place, one);
-      }
-      return [...places.values()].slice(-MOST);
-    };
-  });
+  const BEGIN = "(?<![\\p{L}\\p{N}])";
+  // a piece of a word, where no word begins with it
+  const start = search(BEGIN).length ? BEGIN : "";
+  const results = search(start).map(({ page, anchor, title, text }) =>
+    made(
+      "li",
+      {},
+      made("a", { href: `${page}.html${anchor && "#"}${anchor}` }, title),
+      made("p", { className: "context" }, ...excerpt(text, start))
+    )
+  );
+  const some = { 0: "Nothing was found.", 1: "Found in one place.", [MOST]: "Found first:" };
+  const said = some[results.length] ?? `Found in ${results.length} places.`;
+  place.append(made("p", { role: "status" }, said), made("ul", {}, ...results));
 }

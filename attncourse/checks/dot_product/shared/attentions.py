@@ -142,6 +142,15 @@ def close(got, want):
     assert torch.allclose(got, want, rtol=bound, atol=bound)
 
 
+def close_to_row_means(got, q, k, v, allowed):
+    """Whether each query has its mean of the values, worked out from the allowed keys alone."""
+    parts = (x.reshape(-1, *x.shape[-2:]) for x in (got, q, k, v, allowed))
+    for out, query, key, value, seen in zip(*parts, strict=True):
+        for i, some in enumerate(seen):
+            weights = (key[some] @ query[i] / query.shape[-1] ** 0.5).softmax(0)
+            close(out[i], weights @ value[some])
+
+
 def formula(q, k, v, mask=None, *, scale=None, least=1.0):
     """Attention once more. The largest part of a row is 1, so a sum below 1 is an empty row's."""
     scores = q @ k.mT / (q.shape[-1] ** 0.5 if scale is None else scale)

@@ -17,6 +17,17 @@ def softmax(scores, mask=None, *, axis=-1):
     return weights.masked_fill(~mask, 0.0)
 
 
+def row_by_row(scores, mask=None, sinks=0):
+    """The weights, for a reference: so many sinks are keys with score 0, without a weight."""
+    rows = scores.reshape(-1, scores.shape[-1])
+    allowed = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask
+    weights = torch.zeros_like(rows)
+    for i, seen in enumerate(allowed.expand(scores.shape).reshape(rows.shape)):
+        keys = torch.cat([rows[i, seen], rows.new_zeros(sinks)])
+        weights[i, seen] = (rows[i, seen] - keys.logsumexp(0)).exp()
+    return weights.reshape(scores.shape)
+
+
 def way(hint: str | None, *edits: str) -> Callable:
     """The softmax with these edits, kept among the ways."""
     made = edited(softmax, *edits)

@@ -3,6 +3,7 @@
 import torch
 
 from attncourse.checks.dot_product.shared import masked_softmax as masked
+from attncourse.checks.variants import edited
 
 
 def split(x, heads):
@@ -24,24 +25,11 @@ def head_by_head(q, k, v, heads, mask=None):
     return torch.cat(out, dim=-1)
 
 
-def viewed(x, heads):
-    *batch, n, d = x.shape
-    return x.reshape(*batch, heads, n, d // heads)
-
-
-def interleaved(x, heads):
-    return x.unflatten(-1, (-1, heads)).movedim(-1, -3)
-
-
-def joined_by_reshape(x):
-    *batch, heads, n, d_h = x.shape
-    return x.reshape(*batch, n, heads * d_h)
-
-
-def joined_interleaved(x):
-    return x.movedim(-3, -1).flatten(-2)
-
-
+SPLIT, JOIN = "x.unflatten(-1, (heads, -1)).transpose(-3, -2)", "x.transpose(-3, -2).flatten(-2)"
+viewed = edited(split, SPLIT, "x.reshape(*x.shape[:-2], heads, x.shape[-2], -1)")
+interleaved = edited(split, SPLIT, "x.unflatten(-1, (-1, heads)).movedim(-1, -3)")
+joined_by_reshape = edited(join, JOIN, "x.reshape(*x.shape[:-3], x.shape[-2], -1)")
+joined_interleaved = edited(join, JOIN, "x.movedim(-3, -1).flatten(-2)")
 VIEWED = (
     "the sequence is cut instead of the width: cut the last axis into (heads, width) first, then "
     "swap two axes"
@@ -64,23 +52,11 @@ CUTS = {
 }
 
 
-def minus_infinity_times_the_mask(scores, mask=None):
-    return scores.softmax(-1) if mask is None else (scores + (~mask) * -torch.inf).softmax(-1)
-
-
-def large_number_alone(scores, mask=None):
-    return (scores if mask is None else scores.masked_fill(~mask, -1e9)).softmax(-1)
-
-
-def large_number_and_zeros(scores, mask=None):
-    weights = large_number_alone(scores, mask)
-    return weights if mask is None else weights.masked_fill(~mask, 0.0)
-
-
-def large_number_added(scores, mask=None):
-    return (scores if mask is None else scores + (~mask) * -1e9).softmax(-1)
-
-
+minus_infinity_times_the_mask, large_number_added = (
+    edited(masked.softmax, masked.MASKED, f"(scores + (~mask) * {fill})", masked.ZEROS, "")
+    for fill in ("-torch.inf", "-1e9")
+)
+large_number_alone = edited(masked.softmax, masked.FILL, "-1e9", masked.ZEROS, "")
 EMPTY = "fill with -inf, since scores may be lower than a large number; and zeros where no key is"
 # of the ways to a masked softmax, those that may go wrong anew once there are heads
 SOFTMAXES = {way: masked.WAYS[way] for way in (
@@ -88,10 +64,9 @@ SOFTMAXES = {way: masked.WAYS[way] for way in (
     masked.softmax_over_queries, masked.unstable, masked.masked_late, masked.mask_after_the_softmax,
     masked.mask_ignored, masked.mask_inverted, masked.mask_is_not_optional, masked.zero_fill,
     masked.fill_with_minus_thousand, masked.nan_for_an_empty_row, masked.uniform_for_an_empty_row,
-    masked.nan_gradient_for_an_empty_row,
+    masked.nan_gradient_for_an_empty_row, masked.large_fill_and_zeros,
 )} | {
     minus_infinity_times_the_mask: "-inf times 0 is NaN: use masked_fill",
-    large_number_and_zeros: masked.SMALL,
     large_number_alone: EMPTY,
     large_number_added: EMPTY,
 }  # fmt: skip

@@ -2,7 +2,7 @@
 
 import torch
 
-from attncourse.checks.dot_product.shared.attentions import formula
+from attncourse.checks.dot_product.shared import attentions
 from attncourse.checks.implementations import spoiled
 from attncourse.checks.multi_head.shared.heads import join, split
 
@@ -59,7 +59,11 @@ END = f"(weights @ v){JOIN}"
 REPEATED = "mask.reshape(-1, *mask.shape[-2:]).repeat(heads, 1, 1).reshape(*q.shape[:-1], -1)"
 FIRST = "(torch.arange(heads) < max(1, heads - 1))[:, None, None]"
 # what each wrong one does, and the pieces of the plain one with what takes their place
-WRONG = spoiled(END) | {
+WRONG = spoiled(END) | {does: attentions.WRONG[does] for does in (
+    "forgets to scale", "scales by the width of the values", "takes the softmax over the queries",
+    "wants as many queries as keys", "overflows for large scores", "averages the keys",
+    "ignores the mask", "cannot do without a mask", "scales only where there is no mask",
+)} | {
     "cuts up the rows instead of the width": (SPLIT, VIEWED),
     "gives each head every so many numbers": (
         SPLIT, "x.unflatten(-1, (-1, heads)).movedim(-1, -3)",
@@ -74,19 +78,13 @@ WRONG = spoiled(END) | {
     "lets all heads use the weights of the first": (END, f"(weights[..., :1, :, :] @ v){JOIN}"),
     "leaves out the first head": (END, f"(weights @ v * {FIRST}.flip(0)){JOIN}"),
     "leaves out the last head": (END, f"(weights @ v * {FIRST}){JOIN}"),
-    "forgets to scale": (f" / {WIDTH}", ""),
     "scales by the whole width": (WIDTH, "(heads * q.shape[-1]) ** 0.5"),
     "divides by the width of a head": (WIDTH, "q.shape[-1]"),
-    "scales by the width of the values": (WIDTH, "v.shape[-1] ** 0.5"),
-    "takes the softmax over the queries": (SOFTMAX, "scores.softmax(dim=-2)"),
     "takes the softmax over the heads": (SOFTMAX, "scores.softmax(dim=-3)"),
     "is right only without a batch": (SOFTMAX, "scores.softmax(dim=2)"),
     "cannot do without a batch": ("q @ k.mT", 'torch.einsum("...bhid,...bhjd->...bhij", q, k)'),
     "takes the first sentence's keys for all": ("k.mT", "(k if k.dim() < 4 else k[:1]).mT"),
     "takes the last sentence's keys for all": ("k.mT", "(k if k.dim() < 4 else k[-1:]).mT"),
-    "wants as many queries as keys": ("k.mT", "k.view_as(q).mT"),
-    "overflows for large scores": (SOFTMAX, "scores.exp() / scores.exp().sum(-1, keepdim=True)"),
-    "averages the keys": ("weights @ v", "weights @ k"),
     "lines up the mask with the heads": (HEAD_AXIS, "mask = mask"),
     "counts the mask's axes from the front": (HEAD_AXIS, "mask = mask.unsqueeze(1)"),
     "takes the first sentence's mask for all": (HEAD_AXIS, "mask = mask[(0,) * (mask.dim() - 2)]"),
@@ -95,12 +93,9 @@ WRONG = spoiled(END) | {
     "repeats the masks sentence by sentence, not head by head": (HEAD_AXIS, f"mask = {REPEATED}"),
     "takes the first query's mask for all": (HEAD_AXIS, "mask = mask[..., None, :1, :]"),
     "takes the last query's mask for all": (HEAD_AXIS, "mask = mask[..., None, -1:, :]"),
-    "scales only where there is no mask": (WIDTH, f"{WIDTH[:-3]}(0.5 if mask is None else 0)"),
     "masks the first head only": (
         HEAD_AXIS, f"{HEAD_AXIS} | (torch.arange(heads) > 0)[:, None, None]"),
     "takes the mask the other way round": (HEAD_AXIS, "mask = ~mask.unsqueeze(-3)"),
-    "ignores the mask": ("mask is not None", "False"),
-    "cannot do without a mask": ("mask is not None", "True"),
     "fills with 0": (FILL, "0.0", EMPTY_ROW, "weights * mask.any(-1, keepdim=True)"),
     "masks after the softmax": (FILL, "scores"),
     "gives NaN where a query may attend nowhere": (EMPTY_ROW, "weights"),
@@ -129,7 +124,7 @@ def inputs(*batch, heads, sizes=(4, 5, 6, 2), large=1000.0, dtype=torch.float64,
     return q, k, v
 
 
-def in_heads(q, k, v, heads, mask=None, *, cut=split, merge=join, **changes):
+def in_heads(q, k, v, mask=None, *, heads, cut=split, merge=join, **changes):
     """Multi-head attention once more."""
     mask = mask if mask is None else mask.unsqueeze(-3)
-    return merge(formula(*(cut(x, heads) for x in (q, k, v)), mask, **changes))
+    return merge(attentions.formula(*(cut(x, heads) for x in (q, k, v)), mask, **changes))

@@ -5,12 +5,6 @@ import torch
 from attncourse.checks import variants
 
 
-def offsets(n, m, device=None, *, first=None):
-    """Key minus query; the first query stands at m - n, unless `first` says otherwise."""
-    i = torch.arange(n, device=device) + (m - n if first is None else first)
-    return torch.arange(m, device=device) - i[:, None]
-
-
 def rows(n, m, reach, device=None):
     """The right rows: clipped to the reach, then counted from 0."""
     j, i = torch.arange(m, device=device), torch.arange(m - n, m, device=device)

@@ -1,0 +1,47 @@
+"""What is wrong with a learner's test of an attention, as edits of a plain test of it."""
+
+CLOSE, UNCHANGED = "close(got, want)", "assert now is None or now.equal(then)"
+MASKS, DRAWN, AFTER = "(None, some_keys)", "dtype=dtype", "zip((q, k, v, mask), before"
+LIKE = "assert (got.shape, got.dtype) == (want.shape, want.dtype)"
+APART = "(got - want).abs().max()"
+FIRST = "close(*(x.reshape(-1, *x.shape[-2:])[0] for x in (got, want)))"
+WRONG_TESTS = {
+    "it looks at the shape only: compare the numbers, too": (
+        CLOSE, "assert got.shape == want.shape", UNCHANGED, "pass"),
+    "only the first query is compared: a wrong row below it passes": (
+        CLOSE, f"{LIKE}\n            close(got[..., 0, :], want[..., 0, :])",
+        DRAWN, f"{DRAWN}, large=1.0 if masked else 1000.0"),
+    "only the first sentence of a batch is compared: the others may have its keys or its mask": (
+        CLOSE, f"{LIKE}\n            {FIRST}"),
+    "one number that is right is enough for it: ask for all of them, not for any": (
+        CLOSE, "assert got.dtype == want.dtype and got.isclose(want).any()"),
+    "it compares means only: right numbers in the wrong places pass": (
+        CLOSE, "close(got.mean(), want.mean())"),
+    "NaN slips through, since `nan > x` is False: assert that the difference is small": (
+        CLOSE, f"assert got.dtype == want.dtype and not {APART} > 1e-3"),
+    "all inputs are ones: whatever the weights, the mean is the same. Draw them": (
+        "            mask =", "            q, k, v = map(torch.ones_like, (q, k, v))\n"
+        "            mask ="),
+    "there are always as many queries as keys: try fewer queries than keys": (
+        DRAWN, f"{DRAWN}, sizes=(5, 5, 6, 2)"),
+    "no mask is ever tried": (MASKS, "(None,)"),
+    "a mask is always there: try it without one, too": (MASKS, "(some_keys,)"),
+    "the mask allows everything, so it may as well be ignored: forbid some keys": (
+        MASKS, "(None, lambda *shape: torch.ones(shape, dtype=torch.bool))"),
+    "no query is without a key: try a row of the mask that is all False": (
+        MASKS, "(None, lambda *shape: some_keys(*shape, empty=9))"),
+    "all scores are small: try some of a thousand, where exp overflows": (
+        DRAWN, f"{DRAWN}, large=1.0"),
+    "every input has a batch: try two matrices without one, too": ("BATCHES", "((2,), (2, 3))"),
+    "no input has a batch: try leading axes, too": ("BATCHES", "((), ())"),
+    "there is one leading axis at most: try two, too": ("BATCHES", "((), (2,))"),
+    "what the inputs were is no copy, and changes with them: clone them before the call": (
+        "x.clone()", "x"),
+    "it does not look whether the inputs are still the same after the call": (UNCHANGED, "pass"),
+    "the mask is not looked at after the call: it is an input and may not change": (
+        AFTER, "zip((q, k, v), before[:3]"),
+    "only float64 is tried: float32 should give float32": ("DTYPES", "DTYPES[:1] * 2"),
+    "only float32 is tried: float64 should give float64": ("DTYPES", "DTYPES[1:] * 2"),
+    "the tolerance is too wide: wrong numbers pass, too": (
+        CLOSE, f"{LIKE} and torch.allclose(got, want, atol=1.0)"),
+}  # fmt: skip

@@ -1,0 +1,119 @@
+"""The drawings of the chapter on positions."""
+
+from collections.abc import Sequence
+from math import cos, sin
+
+import drawsvg
+
+from drawings.shapes import Drawing, drawing, row
+
+
+def numbers(
+    sheet: Drawing,
+    role: str,
+    x: float,
+    y: float,
+    rows: Sequence[Sequence[str]],
+    wide: float = 30,
+    high: float = 26,
+) -> None:
+    """A table of numbers from its corner, each in a cell."""
+    cols = len(rows[0])
+    sheet.outline(role, x, y, wide * cols, high * len(rows))
+    lines = drawsvg.Path(class_=f"grid {role}")
+    for i in range(1, len(rows)):
+        lines.M(x, y + i * high).h(wide * cols)
+    for j in range(1, cols):
+        lines.M(x + j * wide, y).v(high * len(rows))
+    sheet.sheet.append(lines)
+    for i, some in enumerate(rows):
+        for j, one in enumerate(some):
+            sheet.text(x + (j + 0.5) * wide, y + (i + 0.5) * high, one, size=0.85)
+
+
+def hand(sheet: Drawing, x: float, y: float, angle: float, radius: float = 24) -> None:
+    """A clock whose hand has turned clockwise from the top: its end is (sin, cos)."""
+    sheet.sheet.append(drawsvg.Circle(x, y, radius, class_="grid plain"))
+    sheet.line((x, y - radius), (x, y - radius + 5), faint=True)
+    along, up = sin(angle), cos(angle)
+    needle = drawsvg.Path(class_="full position").M(x + along * radius, y - up * radius)
+    for out, aside in ((0, 3.5), (-8, 0), (0, -3.5)):
+        needle.L(x + along * out + up * aside, y - up * out + along * aside)
+    sheet.sheet.append(needle.Z())
+
+
+@drawing
+def clocks() -> Drawing:
+    sheet = Drawing(460, 304,
+        "A clock for each of four pairs at the positions 0, 1, 2, 3 and 30. All hands begin at the "
+        "top. The first turns by almost a sixth of a turn a word, each other a tenth as fast as "
+        "the one above; by position 30, the second has made nearly half a turn.")  # fmt: skip
+    places = {t: x for t, x in zip((0, 1, 2, 3), row(139, 62, 4), strict=True)} | {30: 417}
+    sheet.text(90, 24, "position $t$", anchor="end")
+    sheet.text(371, 24, "…")
+    for t, x in places.items():
+        sheet.diamond(x, 24, 14, f"{t}")
+    for i, y in enumerate(row(80, 62, 4)):
+        frequency = 10.0**-i
+        sheet.text(90, y, f"$ω_{i}$ = {frequency:g}", anchor="end")
+        for t, x in places.items():
+            hand(sheet, x, y, frequency * t)
+    return sheet
+
+
+# the example's rows, and what attention makes of them: without positions, with them
+ORDERS = {
+    (0, 1, 2): (["0.80 0.80", "1.72 0.23", "1.20 0.60"], ["0.49 1.70", "2.70 0.55", "2.55 0.59"]),
+    (2, 0, 1): (["1.20 0.60", "0.80 0.80", "1.72 0.23"], ["1.11 1.67", "1.19 1.55", "2.87 −0.38"]),
+}
+
+
+@drawing
+def shuffled() -> Drawing:
+    sheet = Drawing(520, 306,
+        "Three words go through attention in two orders. Without positions, each word has the same "
+        "output in both. With a position added to each word, all outputs differ.")  # fmt: skip
+    words = ("01", "20", "11")
+    sheet.text(260, 16, "without positions")
+    sheet.text(260, 174, "with positions")
+    for left, (order, results) in zip((4, 274), ORDERS.items(), strict=True):
+        for top, placed, outputs in zip((34, 192), (False, True), results, strict=True):
+            sheet.box(left + 124, top, 18, 92, "")
+            sheet.text(left + 133, top + 106, "attention", size=0.85)
+            for t, (word, y) in enumerate(zip(order, row(top + 14, 32, 3), strict=True)):
+                sheet.text(left + 16, y, f"$x_{word}$", anchor="end")
+                numbers(sheet, "plain", left + 22, y - 13, [words[word]], 21)
+                if placed:
+                    sheet.text(left + 73, y, "+")
+                    sheet.diamond(left + 93, y, 12, f"{t}")
+                sheet.arrow((left + (107 if placed else 70), y), (left + 124, y))
+                sheet.arrow((left + 142, y), (left + 158, y))
+                numbers(sheet, "plain", left + 160, y - 13, [outputs[t].split()], 41)
+    return sheet
+
+
+@drawing
+def dependency_tree() -> Drawing:
+    sheet = Drawing(460, 220,
+        "The tree of the old cat sleeps, with depths: sleeps has 0, cat hangs from it and has 1, "
+        "the and old hang from cat and have 2. A table holds the signed distances; the one from "
+        "the to old is 2, since their path has two edges.")  # fmt: skip
+    (the, old, cat, sleeps), (root, middle, leaf) = row(74, 42, 4), row(78, 54, 3)
+    sheet.text(24, 18, "depth")
+    sheet.text(368, 18, "distance")
+    path = drawsvg.Path(class_="shape position", style="fill: none; stroke-width: 4")
+    sheet.sheet.append(path.M(the, leaf - 13).L(cat, middle + 13).L(old, leaf - 13))
+    sheet.line((cat, middle - 13), (sleeps, root + 13))
+    words = {"the": (the, leaf), "old": (old, leaf), "cat": (cat, middle), "sleeps": (sleeps, root)}
+    for depth, y in enumerate((root, middle, leaf)):
+        sheet.diamond(24, y, 13, f"{depth}")
+    sheet.sheet.append(drawsvg.Rectangle(330, 60, 38, 36, class_="shape position"))
+    for (word, (x, y)), at, down in zip(
+        words.items(), row(311, 38, 4), row(78, 36, 4), strict=True
+    ):
+        sheet.text(x, y, word)
+        sheet.text(at, 48, word, size=0.85)
+        sheet.text(286, down, word, anchor="end", size=0.85)
+    distances = ("0 2 1 2", "−2 0 1 2", "−1 −1 0 1", "−2 −2 −1 0")
+    numbers(sheet, "position", 292, 60, [one.split() for one in distances], 38, 36)
+    return sheet

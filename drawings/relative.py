@@ -1,0 +1,140 @@
+"""The drawings of the chapter on relative positions."""
+
+from collections.abc import Sequence
+from math import cos, radians, sin
+
+import drawsvg
+
+from drawings.positional import numbers
+from drawings.shapes import Drawing, drawing, row
+
+WORDS = ("dog", "bites", "dog")
+
+
+@drawing
+def clipped_offsets() -> Drawing:
+    sheet = Drawing(508, 166,
+        "The offsets of three words: 0 on the diagonal, 1 and 2 on its right, -1 and -2 on its "
+        "left. Clipped at 1, and with 1 added, they are row numbers from 0 to 2. The tables for "
+        "keys and values have a vector in each row.")  # fmt: skip
+    rows = row(53, 32, 3)
+    sheet.text(100, 18, "offset $j−i$")
+    sheet.text(250, 18, "row")
+    for left, table in ((52, ("0 1 2", "−1 0 1", "−2 −1 0")), (202, ("1 2 2", "0 1 2", "0 0 1"))):
+        numbers(sheet, "position", left, 37, [one.split() for one in table], 32, 32)
+    # the two corners are clipped
+    for left in (52, 202):
+        for x, y in ((left + 64, 37), (left, 101)):
+            sheet.sheet.append(drawsvg.Rectangle(x, y, 32, 32, class_="shape position"))
+    for word, x, y in zip(WORDS, row(68, 32, 3), rows, strict=True):
+        sheet.text(44, y, word, anchor="end", size=0.85)
+        sheet.text(x, 146, word, size=0.85)
+    sheet.arrow((154, 85), (196, 85))
+    sheet.text(175, 70, "clip", size=0.85)
+    sheet.text(175, 101, "+ 1", size=0.85)
+    sheet.arrow((304, 85), (330, 85))
+    sheet.text(392, 18, "$A^K$", "key")
+    sheet.text(466, 18, "$A^V$", "value")
+    for r, y in enumerate(rows):
+        sheet.diamond(348, y, 12, f"{r}")
+        for role, left, table in (
+            ("key", 366, ("1 1", "0 0", "−1 −1")),
+            ("value", 440, ("0 1", "0 0", "0 −1")),
+        ):
+            numbers(sheet, role, left, y - 12, [table[r].split()], 26, 24)
+    return sheet
+
+
+Cells = list[tuple[str, int]]
+
+
+def cells(sheet: Drawing, x: float, y: float, some: Cells, size: float, fade: range) -> None:
+    """A row of entries with their offsets, the darker the later their query; padding is empty."""
+    for j, (offset, query) in enumerate(some):
+        shade = 0.08 + 0.16 * query if offset else 0
+        look = f"fill-opacity: {shade:.2f}; stroke-width: 1; opacity: {0.35 if j in fade else 1}"
+        kind = f"shape {'query' if offset else 'plain'}"
+        sheet.sheet.append(drawsvg.Rectangle(x + j * size, y, size, size, class_=kind, style=look))
+        if offset:
+            sheet.text(x + (j + 0.5) * size, y + size / 2, offset, size=0.85)
+
+
+def brackets(sheet: Drawing, starts: Sequence[float], y: float, wide: float, high: float) -> None:
+    """A bracket over each stretch, or under it where it is of negative height."""
+    path = drawsvg.Path(class_="line")
+    for x in starts:
+        path.M(x + 3, y + high).v(-high).h(wide - 6).v(high)
+    sheet.sheet.append(path)
+
+
+@drawing
+def skewed() -> Drawing:
+    sheet = Drawing(460, 299,
+        "Three queries with five offsets each. A number is put in front of each row, the rows are "
+        "laid end to end, the first three numbers are dropped, and the rest is cut into rows of "
+        "five. Their first three columns hold the offset of each query and key.")  # fmt: skip
+    size, left, n = 25, 5, 3
+    padded = [[("", i), *((offset, i) for offset in ("−2", "−1", "0", "1", "2"))] for i in range(n)]
+    line = [entry for some in padded for entry in some]
+    cut = [line[at : at + 5] for at in (3, 8, 13)]
+    for some, top, words, fade in (
+        (padded, 10, "one more number\nin front of each row", range(0)),
+        (cut, 214, "the first 3 columns:\nthe offset $j−i$", range(3, 5)),
+    ):
+        for i, y in enumerate(row(top, size, n)):
+            sheet.text(98, y + size / 2, f"$q_{i}$", "query", anchor="end")
+            cells(sheet, 105, y, some[i], size, fade)
+        for y, some_words in zip((top + 28, top + 48), words.split("\n"), strict=True):
+            sheet.text(275, y, some_words, anchor="start")
+    sheet.sheet.append(
+        drawsvg.Rectangle(105, 214, 75, 75, class_="line", style="stroke-width: 2.5")
+    )
+    brackets(sheet, row(left, 6 * size, n), 122, 6 * size, 7)
+    sheet.text(230, 107, "end to end", size=0.85)
+    cells(sheet, left, 133, line, size, range(3))
+    brackets(sheet, row(left + 3 * size, 5 * size, n), 169, 5 * size, -7)
+    sheet.text(left + 1.5 * size, 174, "drop 3", size=0.85)
+    sheet.text(left + 10.5 * size, 186, "rows of 5", size=0.85)
+    return sheet
+
+
+def vector(sheet: Drawing, role: str, x: float, y: float, length: float, angle: float) -> None:
+    """An arrow in the colour of its role, so many degrees to the left of the horizontal."""
+    along, up = cos(radians(angle)), sin(radians(angle))
+    path = drawsvg.Path(class_=f"full {role}").M(x + length * along, y - length * up)
+    neck = length - 11
+    for out, aside in ((neck, 5), (neck, 1.25), (0, 1.25), (0, -1.25), (neck, -1.25), (neck, -5)):
+        path.L(x + out * along - aside * up, y - out * up - aside * along)
+    sheet.sheet.append(path.Z())
+
+
+@drawing
+def rotated() -> Drawing:
+    sheet = Drawing(500, 220,
+        "A query and a key as arrows from the centre of a circle. With the query at position 1 and "
+        "the key at 2, the angle between them is the same as at positions 2 and 3, and both scores "
+        "are 6. With both at position 0 the angle is wider, and the score is 3.")  # fmt: skip
+    unit, y = 23, 80
+    for x, (i, j), score in zip(row(85, 165, 3), ((0, 0), (1, 2), (2, 3)), (3, 6, 6), strict=True):
+        angles = {"query": 63.435 + 90 * i, "key": 90.0 * j}
+        lengths = {"query": unit * 5**0.5, "key": unit * 3}
+        between = drawsvg.Path(class_="shape plain", style="stroke: none").M(x, y)
+        ends = [(x + 28 * cos(radians(a)), y - 28 * sin(radians(a))) for a in angles.values()]
+        between.L(*ends[0]).A(28, 28, 0, 0, int(i == j), *ends[1])
+        sheet.sheet.append(between.Z())
+        for role, angle in angles.items():
+            sheet.sheet.append(drawsvg.Circle(x, y, lengths[role], class_=f"grid {role}"))
+            vector(sheet, role, x, y, lengths[role], angle)
+        # the query's letter stands on the side where the key is not
+        aside = angles["query"] + (20 if i == j else -24)
+        for role, out, angle in (
+            ("query", 38, aside),
+            ("key", 38, angles["key"] - aside + angles["query"]),
+        ):
+            at = (x + out * cos(radians(angle)), y - out * sin(radians(angle)))
+            sheet.text(*at, f"${role[0]}$", role)
+        for role, left, t in (("query", x - 40, i), ("key", x + 14, j)):
+            sheet.text(left, 176, f"${role[0]}$", role)
+            sheet.diamond(left + 22, 176, 13, f"{t}")
+        sheet.text(x, 206, f"score {score}")
+    return sheet

@@ -1,0 +1,151 @@
+"""What all tests in a browser share: the built site, a server for it, one browser, watched tabs.
+
+A package of tests that imports the fixtures closes its browser with its last test: while one is
+open, an event loop runs in this thread, and what comes after would find it.
+"""
+
+import functools
+import http.server
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests import ROOT
+from tools.urls import repository_url, site_url
+
+# a busy machine is slow, not wrong
+expect.set_options(timeout=30_000)
+CHROMIUMS = (
+    # it has no windows to draw: it takes half the processor's time of the others
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+)
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+    # no other machine can be reached: a page that asks one is seen to
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+)
+MISSING = (
+    "no Chromium: say `make system` (Debian, Ubuntu), install Chromium or Chrome, "
+    "or name it with ATTNCOURSE_CHROMIUM=/path/to/it"
+)
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    """Serves files as they are, below the same folder as on GitHub, which the 404 page names."""
+
+    below = urlsplit(site_url(repository_url())).path
+
+    def translate_path(self, path):
+        """The file for a path; one that does not exist for a path beside the folder."""
+        inside = path.startswith(f"{self.below}/")
+        return super().translate_path(path.removeprefix(self.below) if inside else "/-/outside")
+
+    def log_message(self, format, *args):
+        """Say nothing of a request."""
+
+
+@pytest.fixture(scope="session")
+def site() -> Path:
+    """The folder of the built site, which is built first where it is stale."""
+    # in a process of its own: in this one annotations are checked and warnings are errors
+    command = [sys.executable, "-m", "tools.site", str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return ROOT / "_build" / "html"
+
+
+@pytest.fixture(scope="session")
+def names(site) -> list[str]:
+    """The pages of the site, as paths in it."""
+    paths = (path.relative_to(site) for path in sorted(site.rglob("*.html")))
+    return [path.as_posix() for path in paths if "_static" not in path.parts]
+
+
+@pytest.fixture(scope="session")
+def address(site) -> Iterator[str]:
+    """Where the site is served while the tests run."""
+    handler = functools.partial(Handler, directory=site)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}{Handler.below}/"
+        server.shutdown()
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """A browser to which this machine is the only one there is."""
+    named = os.environ.get("ATTNCOURSE_CHROMIUM")
+    path = next(filter(None, map(shutil.which, [named] if named else CHROMIUMS)), None)
+    if path is None:
+        pytest.skip(MISSING)
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+def watch(page: Page) -> list[str]:
+    """The faults of a page, as they come: requests to other hosts, errors of its scripts."""
+    faults = []
+
+    def requested(request):
+        url = urlsplit(request.url)
+        if url.scheme not in ("data", "blob", "file") and url.hostname != "127.0.0.1":
+            faults.append(f"{page.url} asked another host: {request.url}")
+
+    def said(message):
+        if message.type == "error":
+            where = message.location
+            line = f"{where.get('url')}:{where.get('lineNumber')}"
+            faults.append(f"{page.url} logged an error: {message.text} ({line})")
+
+    page.on("request", requested)
+    page.on("console", said)
+    page.on("pageerror", lambda error: faults.append(f"{page.url} raised: {error}"))
+    return faults
+
+
+@pytest.fixture
+def new_tab(browser) -> Iterator[Callable[..., Page]]:
+    """Opens a page in a fresh context, with playwright's options: `new_tab(color_scheme="dark")`.
+
+    The test fails at its end if any of its pages asked another host or logged an error.
+    """
+    contexts, faults = [], []
+
+    def new(**options) -> Page:
+        contexts.append(browser.new_context(**options))
+        page = contexts[-1].new_page()
+        faults.append(watch(page))
+        return page
+
+    yield new
+    for context in contexts:
+        context.close()
+    assert not any(faults), "\n".join(["", *chain(*faults)])
+
+
+@pytest.fixture
+def tab(new_tab) -> Page:
+    """One page in a fresh context, watched as those of `new_tab` are."""
+    return new_tab()

@@ -1,0 +1,114 @@
+"""How the pages look: their type, boxes, tables, citations, and what is marked or opened."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from attncourse.checks import exercises
+
+CHAPTER, EXERCISES = "chapters/dot_product.html", "exercises/dot_product.html"
+PHONE = {"width": 360, "height": 740}
+WIDTHS = (360, 820, 1280, 1600)
+STYLE = "(one, name) => parseFloat(getComputedStyle(one)[name])"
+GROUND = "one => getComputedStyle(one).backgroundColor"
+# how far a box in the text is from what is above and from what is below it
+GAPS = """() => [...document.querySelectorAll(
+  "article p + :is(.cell, .folded, .claim, .admonition, div.math):has(+ p:not(.d-none))"
+)].filter((one) => !one.closest(".claim *, .folded *")).map((one) => {
+  const { top, bottom } = one.getBoundingClientRect();
+  const above = top - one.previousElementSibling.getBoundingClientRect().bottom;
+  const below = one.nextElementSibling.getBoundingClientRect().top - bottom;
+  return [Math.round(above), Math.round(below), one.className];
+})"""
+
+
+def size(tab: Page, selector: str, name: str = "fontSize") -> float:
+    return tab.locator(selector).first.evaluate(STYLE, name)
+
+
+def test_headings_step_down_and_no_icon_is_larger_than_another(tab, address):
+    tab.goto(address + "chapters/relative.html")
+    sizes = [size(tab, f"article {one}") for one in ("h1", "h2", "h3", "p")]
+    assert sizes == sorted(set(sizes), reverse=True)
+    assert len({size(tab, f"article {one}", "fontWeight") for one in ("h1", "h2", "h3")}) == 1
+    icons = tab.locator(".bd-header-article .btn").locator("visible=true").locator("> :is(i, span)")
+    assert len({one.evaluate(STYLE, "fontSize") for one in icons.all() if one.is_visible()}) == 1
+
+
+def test_above_a_box_is_as_much_room_as_below(tab, address):
+    for page in ("chapters/multi_head.html", EXERCISES):
+        tab.goto(address + page)
+        gaps = tab.evaluate(GAPS)
+        assert gaps and {gap for above, below, _ in gaps for gap in (above, below)} == {22}, gaps
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_cell_and_what_it_prints_stand_in_one_box_at_every_width(width, new_tab, address):
+    tab = new_tab(viewport={"width": width, "height": 900})
+    tab.goto(address + CHAPTER)
+    cell = tab.locator(".cell:has(> .cell_input):has(> .cell_output pre)").first
+    assert cell.evaluate(STYLE, "borderTopWidth") == cell.evaluate(STYLE, "borderLeftWidth") == 1
+    code, printed = cell.locator(".cell_input"), cell.locator(".cell_output")
+    above, below = code.bounding_box(), printed.bounding_box()
+    assert above["y"] + above["height"] == pytest.approx(below["y"], abs=1)
+    grounds = [one.locator("pre").evaluate(GROUND) for one in (code, printed)]
+    assert len({*grounds, tab.locator("body").evaluate(GROUND)}) == 2
+
+
+def test_a_link_marks_its_place_without_alarm(tab, address):
+    tab.goto(f"{address}{CHAPTER}#masks")
+    red, _, blue = map(int, re.findall(r"\d+", tab.locator(":target > h2").evaluate(GROUND))[:3])
+    assert blue > red
+
+
+def test_the_contents_of_a_phone_go_away_when_a_section_is_chosen(new_tab, address):
+    tab = new_tab(viewport=PHONE, reduced_motion="reduce")
+    tab.goto(address + CHAPTER)
+    tab.locator("button.secondary-toggle").click()
+    contents = tab.locator("#pst-secondary-sidebar-modal")
+    contents.locator("a[href='#masks']").click()
+    expect(contents).to_be_hidden()
+    expect(tab.locator("#masks > h2")).to_be_in_viewport()
+
+
+def test_exercises_of_a_chapter_are_links_in_a_table_that_fits_a_phone(new_tab, address):
+    tab = new_tab(viewport=PHONE)
+    tab.goto(address + CHAPTER)
+    table = tab.locator("table.exercise-list")
+    assert table.evaluate("one => one.parentElement.scrollWidth <= one.parentElement.clientWidth")
+    links = table.locator("td:first-child a")
+    assert links.all_inner_texts() == list(exercises("dot_product"))
+    expect(table.locator("td").nth(4)).to_have_class("text-right")
+    links.nth(1).click()
+    expect(tab.locator(":target .admonition-title")).to_be_in_viewport()
+
+
+def test_a_citation_shows_its_entry_to_mouse_and_keyboard_under_the_name_in_the_list(tab, address):
+    tab.goto(address + CHAPTER)
+    links = tab.locator("article a[href*='bibliography.html#']")
+    link, entry = links.first, tab.get_by_role("tooltip")
+    link.hover()
+    expect(entry).to_be_visible()
+    # the mouse may go there
+    entry.hover()
+    expect(entry).to_be_visible()
+    tab.mouse.move(0, 0)
+    expect(entry).to_have_count(0)
+    link.focus()
+    expect(entry).to_be_in_viewport(ratio=1)
+    tab.keyboard.press("Escape")
+    expect(entry).to_have_count(0)
+    cited = tab.locator("article a", has_text=re.compile(r"^\D+, \d{4}[a-z]?$")).first
+    name = cited.inner_text()
+    cited.click()
+    assert tab.locator(":target .label").inner_text() == f"[{name}]"
+
+
+def test_the_page_for_a_wrong_address_has_its_style_wherever_it_is_shown(new_tab, site, tmp_path):
+    (tmp_path / "404.html").write_text((site / "404.html").read_text("utf-8"), "utf-8")
+    tab = new_tab(java_script_enabled=False)
+    tab.route("**/*.js*", lambda route: route.abort())
+    tab.goto((tmp_path / "404.html").as_uri())
+    assert tab.locator(".bd-sidebar-primary").bounding_box()["width"] < 300
+    assert tab.locator("h1").evaluate(STYLE, "fontSize") > 30
