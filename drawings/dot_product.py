@@ -113,12 +113,6 @@ def output_shapes() -> Drawing:
     return sheet
 
 
-def combine(sheet: Drawing, x: float, y: float, sign: str) -> None:
-    """A circle in which two vectors meet."""
-    sheet.sheet.append(drawsvg.Circle(x, y, 11, class_="line"))
-    sheet.text(x, y, sign, size=1.2)
-
-
 @drawing
 def two_scores() -> Drawing:
     sheet = Drawing(336, 344,
@@ -138,8 +132,8 @@ def two_scores() -> Drawing:
         sheet.arrow((240 + side, 58), (240 + side, 82))
         sheet.box(240 + side - 23, 84, 46, 26, words)
         sheet.arrow((240 + side, 112), (240 + side, 150), (240 + side / 3, 150))
-    combine(sheet, 76, 150, "·")
-    combine(sheet, 240, 150, "+")
+    sheet.combine(76, 150, "·")
+    sheet.combine(240, 150, "+")
     for x, words in ((76, "÷ √$d_k$"), (240, "tanh")):
         sheet.arrow((x, 163), (x, 180))
         sheet.box(x - 30, 182, 60, 26, words)
@@ -148,7 +142,7 @@ def two_scores() -> Drawing:
     sheet.strip("plain", 212, 230, cells=4, size=14)
     sheet.text(204, 237, "hidden", anchor="end")
     sheet.arrow((240, 246), (240, 269))
-    combine(sheet, 240, 282, "·")
+    sheet.combine(240, 282, "·")
     sheet.strip("plain", 276, 275, cells=4, size=14)
     sheet.text(304, 300, "$w_v$")
     sheet.arrow((273, 282), (253, 282))

@@ -4,7 +4,6 @@ from functools import partial
 
 import drawsvg
 
-from drawings.recurrence import combine
 from drawings.shapes import Drawing, drawing, row
 
 # the width d, in pixels
@@ -84,7 +83,7 @@ def chunks_and_state() -> Drawing:
     sheet.arrow((80, 122), (80, 46), (150, 46))
     sheet.arrow((280, 122), (280, 59))
     sheet.arrow((210, 46), (267, 46))
-    combine(sheet, 280, 46, "+")
+    sheet.combine(280, 46, "+")
     sheet.arrow((293, 46), (350, 46))
     return sheet
 

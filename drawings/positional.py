@@ -1,34 +1,10 @@
 """The drawings of the chapter on positions."""
 
-from collections.abc import Sequence
 from math import cos, sin
 
 import drawsvg
 
 from drawings.shapes import Drawing, drawing, row
-
-
-def numbers(
-    sheet: Drawing,
-    role: str,
-    x: float,
-    y: float,
-    rows: Sequence[Sequence[str]],
-    wide: float = 30,
-    high: float = 26,
-) -> None:
-    """A table of numbers from its corner, each in a cell."""
-    cols = len(rows[0])
-    sheet.outline(role, x, y, wide * cols, high * len(rows))
-    lines = drawsvg.Path(class_=f"grid {role}")
-    for i in range(1, len(rows)):
-        lines.M(x, y + i * high).h(wide * cols)
-    for j in range(1, cols):
-        lines.M(x + j * wide, y).v(high * len(rows))
-    sheet.sheet.append(lines)
-    for i, some in enumerate(rows):
-        for j, one in enumerate(some):
-            sheet.text(x + (j + 0.5) * wide, y + (i + 0.5) * high, one, size=0.85)
 
 
 def hand(sheet: Drawing, x: float, y: float, angle: float, radius: float = 24) -> None:
@@ -82,13 +58,13 @@ def shuffled() -> Drawing:
             sheet.text(left + 133, top + 106, "attention", size=0.85)
             for t, (word, y) in enumerate(zip(order, row(top + 14, 32, 3), strict=True)):
                 sheet.text(left + 16, y, f"$x_{word}$", anchor="end")
-                numbers(sheet, "plain", left + 22, y - 13, [words[word]], 21)
+                sheet.numbers("plain", left + 22, y - 13, [words[word]], 21)
                 if placed:
                     sheet.text(left + 73, y, "+")
                     sheet.diamond(left + 93, y, 12, f"{t}")
                 sheet.arrow((left + (107 if placed else 70), y), (left + 124, y))
                 sheet.arrow((left + 142, y), (left + 158, y))
-                numbers(sheet, "plain", left + 160, y - 13, [outputs[t].split()], 41)
+                sheet.numbers("plain", left + 160, y - 13, [outputs[t].split()], 41)
     return sheet
 
 
@@ -115,5 +91,5 @@ def dependency_tree() -> Drawing:
         sheet.text(at, 48, word, size=0.85)
         sheet.text(286, down, word, anchor="end", size=0.85)
     distances = ("0 2 1 2", "−2 0 1 2", "−1 −1 0 1", "−2 −2 −1 0")
-    numbers(sheet, "position", 292, 60, [one.split() for one in distances], 38, 36)
+    sheet.numbers("position", 292, 60, [one.split() for one in distances], 38, 36)
     return sheet

@@ -18,12 +18,6 @@ def marked(sheet: Drawing, start: tuple[float, float], end: tuple[float, float])
     sheet.arrow(start, end)
 
 
-def combine(sheet: Drawing, x: float, y: float, sign: str) -> None:
-    """A circle in which two numbers, or two sums, meet."""
-    sheet.sheet.append(drawsvg.Circle(x, y, 11, class_="line"))
-    sheet.text(x, y, sign, size=1.2)
-
-
 def gates(sheet: Drawing, columns: Sequence[float]) -> None:
     """What an LSTM makes of the four parts of its product: gates, new content."""
     parts = {"f": (0.982, "forget"), "i": (0.5, "input"), "g": (0.762, "new"), "o": (0.5, "output")}
@@ -92,7 +86,7 @@ def lstm_step() -> Drawing:
     sheet.arrow((new, 161), (new, 112), (add + 13, 112))
     sheet.arrow((add, 99), (add, 49))
     for x, y, sign in ((forget, 36, "×"), (add, 36, "+"), (add, 112, "×"), (show, 112, "×")):
-        combine(sheet, x, y, sign)
+        sheet.combine(x, y, sign)
     sheet.box(show - 22, 60, 44, 24, "tanh")
     sheet.arrow((show, 36), (show, 58))
     sheet.arrow((show, 86), (show, 99))

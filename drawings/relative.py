@@ -5,7 +5,6 @@ from math import cos, radians, sin
 
 import drawsvg
 
-from drawings.positional import numbers
 from drawings.shapes import Drawing, drawing, row
 
 WORDS = ("dog", "bites", "dog")
@@ -21,7 +20,7 @@ def clipped_offsets() -> Drawing:
     sheet.text(100, 18, "offset $j−i$")
     sheet.text(250, 18, "row")
     for left, table in ((52, ("0 1 2", "−1 0 1", "−2 −1 0")), (202, ("1 2 2", "0 1 2", "0 0 1"))):
-        numbers(sheet, "position", left, 37, [one.split() for one in table], 32, 32)
+        sheet.numbers("position", left, 37, [one.split() for one in table], 32, 32)
     # the two corners are clipped
     for left in (52, 202):
         for x, y in ((left + 64, 37), (left, 101)):
@@ -41,7 +40,7 @@ def clipped_offsets() -> Drawing:
             ("key", 366, ("1 1", "0 0", "−1 −1")),
             ("value", 440, ("0 1", "0 0", "0 −1")),
         ):
-            numbers(sheet, role, left, y - 12, [table[r].split()], 26, 24)
+            sheet.numbers(role, left, y - 12, [table[r].split()], 26, 24)
     return sheet
 
 

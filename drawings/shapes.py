@@ -57,9 +57,8 @@ class Drawing:
     """A sheet of that width and height, in pixels, and the words that stand for it."""
 
     def __init__(self, width: int, height: int, alt: str):
-        self.sheet = drawsvg.Drawing(
-            width, height, class_="drawing", role="img", style=f"min-width: {min(width, NARROW)}px"
-        )
+        look = f"min-width: {min(round(0.9 * width), NARROW)}px"
+        self.sheet = drawsvg.Drawing(width, height, class_="drawing", role="img", style=look)
         self.sheet.append(drawsvg.Raw(f"<title>{escape(alt)}</title>\n<style>{STYLE}</style>"))
 
     def svg(self) -> str:
@@ -170,6 +169,33 @@ class Drawing:
         rows = words.split("\n")
         for row, some in enumerate(rows):
             self.text(x + wide / 2, y + high / 2 + 19 * (row - (len(rows) - 1) / 2), some)
+
+    def numbers(
+        self,
+        role: str,
+        x: float,
+        y: float,
+        rows: Sequence[Sequence[str]],
+        wide: float = 30,
+        high: float = 26,
+    ) -> None:
+        """A table of numbers from its corner, each in a cell."""
+        cols = len(rows[0])
+        self.outline(role, x, y, wide * cols, high * len(rows))
+        lines = drawsvg.Path(class_=f"grid {role}")
+        for i in range(1, len(rows)):
+            lines.M(x, y + i * high).h(wide * cols)
+        for j in range(1, cols):
+            lines.M(x + j * wide, y).v(high * len(rows))
+        self.sheet.append(lines)
+        for i, some in enumerate(rows):
+            for j, one in enumerate(some):
+                self.text(x + (j + 0.5) * wide, y + (i + 0.5) * high, one, size=0.85)
+
+    def combine(self, x: float, y: float, sign: str) -> None:
+        """A circle in which two numbers, or two vectors, meet."""
+        self.sheet.append(drawsvg.Circle(x, y, 11, class_="line"))
+        self.text(x, y, sign, size=1.2)
 
     def weight(self, x: float, y: float, weight: float, radius: float = 11) -> None:
         """A weight as a disc in a circle, which a weight of 1 fills."""

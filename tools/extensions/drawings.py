@@ -30,9 +30,11 @@ class Drawing(SphinxDirective):
             svg = path.read_text("utf-8")
         except OSError as error:
             raise self.error(f"no drawing is called {self.arguments[0]}: {error}") from error
-        figure = nodes.figure(
-            "", nodes.raw("", svg, format="html"), classes=["drawn"], drawing=self.arguments[0]
-        )
+        # it scrolls where the page is narrow, so it takes the keyboard's focus, and has a name
+        name = self.arguments[0].replace("_", " ")
+        frame = f'<div class="drawn" role="group" aria-label="Drawing: {name}" tabindex="0">'
+        html = nodes.raw("", f"{frame}{svg}</div>", format="html")
+        figure = nodes.figure("", html, drawing=self.arguments[0])
         figure += nodes.caption("", "", *self.parse_inline(" ".join(self.content))[0])
         self.set_source_info(figure)
         self.add_name(figure)
