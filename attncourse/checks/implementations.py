@@ -1,6 +1,7 @@
 """What a learner's test meets: right implementations, and wrong ones made of the first by edits."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 
 import torch
 
@@ -42,6 +43,16 @@ def spoiled(returned: str) -> dict[str, tuple[str, str]]:
 def not_contiguous(returned: str) -> tuple[str, str]:
     """The edit after which the result of a function whose text returns it so is not contiguous."""
     return f"return {returned}", f"return ({returned}).mT.contiguous().mT"
+
+
+def errors_caught(test: Callable) -> Callable:
+    """The test without its errors: it refuses nothing."""
+
+    def caught(implementation):
+        with suppress(Exception):
+            test(implementation)
+
+    return caught
 
 
 def implementations(

@@ -122,30 +122,17 @@ def plain(layer, x):
     return norms.flip(0)
 
 
-@exercise.valid
-def one_output_number_at_a_time(layer, x):
-    # a loop over the width is none over the positions
-    x = x.clone().requires_grad_()
-    total = torch.zeros_like(x)
-    for one in layer(x)[-1]:
-        total = total + torch.autograd.grad(one, x, retain_graph=True)[0] ** 2
-    return total.sum(dim=-1).sqrt().flip(0)
-
-
-@exercise.valid
-def all_outputs_at_once(layer, x):
-    x = x.detach().requires_grad_(True)
-    last = layer(x)[-1]
-    units = torch.eye(len(last), dtype=x.dtype, device=x.device)
-    (rows,) = torch.autograd.grad(last, x, units, is_grads_batched=True)
-    return torch.flip((rows * rows).sum(2).sum(0) ** 0.5, (0,))
-
-
 JACOBIAN = "torch.autograd.functional.jacobian(lambda rows: layer(rows)[-1], x)"
 ALL = (JACOBIAN, "torch.func.jacrev(layer)(x)")
 NORM = "found.square().sum(dim=(0, 2)).sqrt()"
+MARKED, GRADIENT = "    x = x.detach().requires_grad_()\n    found", "torch.autograd.grad"
 variants.right(
     exercise, plain,
+    # a loop over the width is none over the positions
+    ("    found", MARKED, JACOBIAN,
+     f"torch.stack([{GRADIENT}(one, x, retain_graph=True)[0] for one in layer(x)[-1]])"),
+    ("    found", f"    units = torch.eye(x.shape[-1]).to(x)\n{MARKED}", JACOBIAN,
+     f"{GRADIENT}(layer(x)[-1], x, units, is_grads_batched=True)[0]"),
     (JACOBIAN, "torch.func.jacrev(lambda rows: layer(rows)[-1])(x)",
      NORM, "torch.linalg.matrix_norm(found.movedim(0, 1))"),
     (JACOBIAN, "torch.func.jacfwd(lambda rows: layer(rows)[-1])(x)",

@@ -4,8 +4,9 @@ import torch
 
 from attncourse.checks import variants
 from attncourse.checks.exercise import Exercise
-from attncourse.checks.implementations import implementations
+from attncourse.checks.implementations import errors_caught, implementations
 from attncourse.checks.recurrence.shared import rnns
+from attncourse.checks.recurrence.shared.written import states_by_hand
 
 exercise = Exercise(
     name="test_rnn",
@@ -44,13 +45,7 @@ def inputs(*batch, sizes=(6, 3, 4), dtype=torch.float64, seed=0):
 
 
 def by_hand(x, w_ih, w_hh, b_ih, b_hh):
-    """The network once more, with a weight of 0 for what stands before the first token."""
-    states = []
-    for t in range(x.shape[-2]):
-        before = states[-1] if states else 0 * (x[..., 0, :1] + b_hh)
-        summed = (w_ih * x[..., t, None, :]).sum(-1) + (w_hh * before[..., None, :]).sum(-1)
-        states.append((summed + b_ih + b_hh).tanh())
-    return torch.stack(states, dim=-2)
+    return states_by_hand(x, w_ih, w_hh, b_ih + b_hh)
 
 
 def by_torch(x, *weights):
@@ -129,25 +124,10 @@ variants.right(
 )  # fmt: skip
 
 
-def nothing_is_called(rnn):
-    assert callable(rnn)
-
-
-def errors_caught(rnn):
-    try:
-        plain(rnn)
-    except Exception:
-        pass
-
-
 def gradient_wanted_of_one_token(rnn):
     plain(rnn)
     leaves = [x.requires_grad_() for x in inputs(sizes=(1, 3, 4))]
     torch.autograd.grad(rnn(*leaves).sum(), leaves)
-
-
-def all_refused(rnn):
-    assert rnn(*inputs()).shape == (6, 3)
 
 
 def last(rnn):
@@ -166,7 +146,7 @@ REFUSES = (
     "own loop may be wrong, or the tolerance too small"
 )
 variants.wrong(exercise, plain, {
-    NOTHING_REFUSED: [nothing_is_called, errors_caught],
+    NOTHING_REFUSED: [(CASES, "()"), errors_caught(plain)],
     "it compares, but nothing comes of it: assert that the numbers agree": (
         *NO_GRADIENTS, "assert ", ""),
     "what it expects comes from the network itself: compute it without the network": (
@@ -204,5 +184,5 @@ variants.wrong(exercise, plain, {
     "it views the result in another shape, which a right one that is not contiguous cannot do: "
     "compare it as it is, or reshape": (
         VALUES, "assert torch.allclose(got.view(-1), want.view(-1), rtol=bound, atol=bound)"),
-    REFUSES: [("by_hand", "transposed"), all_refused],
+    REFUSES: [("by_hand", "transposed"), (SHAPE, "assert not got.shape")],
 })  # fmt: skip
