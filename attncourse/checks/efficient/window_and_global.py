@@ -83,8 +83,7 @@ ROWS, COLUMNS = "    mask[global_tokens] = True\n", "    mask[:, global_tokens] 
 TOKENS = "    tokens = torch.tensor(global_tokens, dtype=torch.long, device=device)\n"
 FILLED = "    mask = mask.index_fill(0, tokens, True).index_fill(1, tokens, True)\n"
 variants.right(
-    exercise,
-    plain,
+    exercise, plain,
     (NEAR, "torch.ones(n, n, device=device).triu(-(width // 2)).tril(width // 2)",
      "return mask", "return mask.bool()"),
     (ROWS, TOKENS, COLUMNS, FILLED),
