@@ -40,8 +40,7 @@ def by_hand(q, k, v, width):
 
 @exercise.cases
 def cases(draw):
-    n = draw.integer(7, 8)
-    d_k, d_v = draw.integer(5, 6), draw.integer(2, 3)
+    n, d_k, d_v = draw.integer(7, 8), draw.integer(5, 6), draw.integer(2, 3)
     q, k, v = draw.normal(2, n, d_k), draw.normal(2, n, d_k), draw.normal(2, n, d_v)
     long = *(x.repeat(1, 8, 1) for x in (q, k, v)), 4
     sizes = f"n={n}, d_k={d_k}, d_v={d_v}"

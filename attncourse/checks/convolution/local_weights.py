@@ -44,9 +44,8 @@ def by_hand(q, k, width):
 
 @exercise.cases
 def cases(draw):
-    n = draw.integer(7, 8)
     # a width for which no wrong scale of those below is the right one
-    d = draw.integer(9, 11)
+    n, d = draw.integer(7, 8), draw.integer(9, 11)
     q, k = draw.normal(2, n, d), draw.normal(2, n, d)
     long = draw.normal(2, 40, d), draw.normal(2, 40, d), 5
     yield Case(f"a batch of 2, n={n}, d={d}, width=5", (q, k, 5), longer=long)

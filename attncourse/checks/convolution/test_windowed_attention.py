@@ -46,10 +46,8 @@ def key_by_key(windowed_attention):
         assert (got.shape, got.dtype) == (v.shape, dtype)
         assert all(map(torch.equal, (q, k, v), before))
         for i in range(7):
-            reach = (
-                range(i - width + 1, i + 1) if causal else range(i - width // 2, i + width // 2 + 1)
-            )
-            near = [j for j in range(7) if j in reach]
+            last = i if causal else i + width // 2
+            near = [j for j in range(7) if last - width < j <= last]
             scores = (k[..., near, :] @ q[..., i, :, None])[..., 0] / 6**0.5
             close(got[..., i, :], (scores.softmax(-1)[..., None] * v[..., near, :]).sum(-2))
 
@@ -138,8 +136,7 @@ variants.wrong(exercise, plain, {
     "its own window reaches the whole width to each side, so it refuses what is right": (
         FORMULA, "formula(*before, width if causal else 2 * width, causal)"),
     "it asks for equal bits, or nearly: another order of the same sums is right, too. Allow for "
-    "rounding": (
-        "formula", PLAIN, CLOSE, "assert got.dtype == want.dtype and got.equal(want)"),
+    "rounding": ("formula", PLAIN, CLOSE, "assert got.dtype == want.dtype and got.equal(want)"),
     "it refuses nothing: call windowed_attention, assert what must hold, and catch none of the "
     "errors": ("= TRIALS", "= ()"),
     "it refuses everything, the right ones too: is its tolerance too small, or what it expects "

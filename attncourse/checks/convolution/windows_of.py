@@ -43,8 +43,7 @@ def by_hand(x, width):
 
 @exercise.cases
 def cases(draw):
-    n = draw.integer(7, 8)
-    d = draw.integer(2, 3)
+    n, d = draw.integer(7, 8), draw.integer(2, 3)
     x, long = draw.normal(2, n, d), draw.normal(2, 40, d)
     yield Case(f"a batch of 2, n={n}, d={d}, width=5", (x, 5), longer=(long, 5))
     yield Case(f"one matrix without a batch, n={n}, d={d}, width=3", (x[0], 3))

@@ -16,8 +16,7 @@ exercise = Exercise(
     points=20,
     hints=(
         "exp(log_sum) is what the softmax of a part divided by. Undo both divisions, add, and "
-        "divide once by the sum of the two; then do this in such a way that nothing "
-        "overflows.",
+        "divide once by the sum of the two; then do this in such a way that nothing overflows.",
         "A part's share of the result is exp(its log_sum - the logarithm of the sum of both "
         "exponentials). torch.logaddexp is that logarithm, and it does not overflow. Give the "
         "share an axis for the width. Where both parts have no key, -inf minus -inf is NaN.",

@@ -18,10 +18,9 @@ exercise = Exercise(
         "The step is one line with three brackets, each of which is a multiple of the "
         "identity minus a product. The start is the transpose, divided by two numbers that "
         "belong to each matrix.",
-        "The largest sum of absolute values down a column is a.abs().sum(-2).amax(-1), one "
-        "number for each matrix; for a row, exchange the axes. Give the number two axes of "
-        "size 1 before you divide. The product A Y is in all three brackets, so compute it "
-        "once per step.",
+        "The largest sum of absolute values down a column is a.abs().sum(-2).amax(-1), one number "
+        "for each matrix; for a row, exchange the axes. Give the number two axes of size 1 before "
+        "you divide. The product A Y is in all three brackets, so compute it once per step.",
         "With ay = a @ y a step is y = y @ (13 * i - ay @ (15 * i - ay @ (7 * i - ay))) / 4, "
         "where i = torch.eye(n, dtype=a.dtype, device=a.device)",
     ),

@@ -15,9 +15,8 @@ exercise = Exercise(
     minutes=20,
     points=15,
     hints=(
-        "Work with x' = x / d^(1/4) from the start, because it occurs twice. Then you need "
-        "one product with all rows of w, one number per token to subtract, exp, and a root of "
-        "r.",
+        "Work with x' = x / d^(1/4) from the start, because it occurs twice. Then you need one "
+        "product with all rows of w, one number per token to subtract, exp, and a root of r.",
         "x' @ w.T is (..., n, r). Half the squared norm of x' is one number per token; keep "
         "its axis, so that it broadcasts over the r features. Subtract before you take exp, "
         "because two separate exponentials overflow.",

@@ -118,13 +118,6 @@ def by_einsum(q, k, v, mask=None):
     return torch.einsum("...grij,...gjc->...gric", weights, v).flatten(-4, -3)
 
 
-def mask_cut_as_it_is(q, k, v, mask=None):
-    g = k.shape[-3]
-    mask = mask if mask is None else mask.unflatten(-3, (g, -1))
-    out = attention(q.unflatten(-3, (g, -1)), k.unsqueeze(-3), v.unsqueeze(-3), mask)
-    return out.flatten(-4, -3)
-
-
 SPREAD, SCALE = "x.repeat_interleave(times, dim=-3)", "q.shape[-1] ** 0.5"
 MEAN, ATTENTION = "softmax(scores, mask) @ v", "attention(q, k, v, mask)"
 EACH = "torch.arange(q.shape[-3], device=q.device)"
@@ -163,8 +156,10 @@ variants.wrong(exercise, plain, {
     "exp of the scores is too large or too small: take the largest of a row away first": (
         MEAN, "(w := scores.exp() * (1 if mask is None else mask)) @ v"
         " / (sums := w.sum(-1, True)).masked_fill(sums == 0, 1)"),
-    "the mask's axes are not given: it may lack the heads, or have size 1 there":
-        mask_cut_as_it_is,
+    "the mask's axes are not given: it may lack the heads, or have size 1 there": (
+        SPREAD, "x.unsqueeze(-3)", MEAN, f"{ATTENTION}.flatten(-4, -3)",
+        f"scores = q @ k.mT / {SCALE}",
+        "q, mask = (x if x is None else x.unflatten(-3, (k.shape[-4], -1)) for x in (q, mask))"),
     "all heads of a group get one mask: each of the h heads may have its own": (
         "(scores, mask)", f"(scores, mask if mask is None else {OF_FIRST})"),
     LOOP: (SPREAD, "torch.cat([one for one in x.split(1, dim=-3) for _ in range(times)], dim=-3)"),

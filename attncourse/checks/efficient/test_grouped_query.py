@@ -20,12 +20,11 @@ exercise = Exercise(
         "With one group, or with as many groups as heads, every way to share gives the same "
         "result. And with 4 heads in 2 groups, each group has 2 heads, whichever rule is "
         "used. Which numbers tell the rules apart?",
-        "Write the function once more in the test: for head i take group i // (h // g), and "
-        "attend as in the chapter on dot products. Compare shape, dtype and numbers with 6 "
-        "heads in 2 and in 3 groups; with no batch, one leading axis and two; without a mask "
-        "and with one that differs between the heads of each sentence and has a row that is "
-        "all False; once with scores of a thousand; in both dtypes. Look at the inputs "
-        "afterwards.",
+        "Write the function once more in the test: for head i take group i // (h // g), and attend "
+        "as in the chapter on dot products. Compare shape, dtype and numbers with 6 heads in 2 and "
+        "in 3 groups; with no batch, one leading axis and two; without a mask and with one that "
+        "differs between the heads of each sentence and has a row that is all False; once with "
+        "scores of a thousand; in both dtypes. Look at the inputs afterwards.",
         "group = [i // (h // g) for i in range(h)] and k[..., group, :, :] gives each head "
         "its keys, and likewise its values; then compare with torch.allclose, with a "
         "tolerance of about 1e-4 for float32 and 1e-10 for float64",

@@ -20,9 +20,8 @@ exercise = Exercise(
         "Number the positions once. The window is the distance of key and query, compared "
         "with width // 2. A list can serve as an index: it picks all of its rows of a mask at "
         "once, and likewise all of its columns.",
-        "With i = torch.arange(n, device=device) the window is (i - i[:, None]).abs() <= "
-        "width // 2; assign True to its rows [global_tokens] and to its columns [:, "
-        "global_tokens]",
+        "With i = torch.arange(n, device=device) the window is (i - i[:, None]).abs() <= width // "
+        "2; assign True to its rows [global_tokens] and to its columns [:, global_tokens]",
     ),
     differentiable=False,
     usual_hints={"loops": LOOP},

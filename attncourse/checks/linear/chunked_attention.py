@@ -49,7 +49,6 @@ def cases(draw):
     yield Case("n=4, chunks of 1", (q[:, :4], k[:, :4], v[:, :4], 1))
     yield Case("features 100000 times smaller", (q / 1e5, k / 1e5, v, chunk))
     few = q[:, :3, :1] / 2e6, k[:, :3, :1] / 2e6, v[:, :3], 2
-    # with one feature, the gradient of a query is 0: what is left of 1e6 - 1e6
     about = "products of features around 1e-11, n=3, d=1, chunks of 2"
     yield Case(about, few, gradient=False)
     yield Case("one token", (q[:, :1], k[:, :1], v[:, :1], chunk))

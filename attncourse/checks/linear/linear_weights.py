@@ -44,8 +44,7 @@ def by_hand(q, k, causal=False):
 
 @exercise.cases
 def cases(draw):
-    n, m = draw.sizes(2, 4, 6)
-    d = draw.integer(2, 3)
+    (n, m), d = draw.sizes(2, 4, 6), draw.integer(2, 3)
     q, k, own = draw.normal(2, n, d), draw.normal(2, m, d), draw.normal(2, n, d)
     long, other = draw.normal(2, 48, d), draw.normal(2, 56, d)
     causal = (q, own, True), (long, draw.normal(2, 48, d), True)

@@ -75,8 +75,7 @@ def picked_from_running_sums(phi_k, v, lengths):
     def at_the_end(x):
         # a 0 in front is the sum of no token
         x = torch.nn.functional.pad(x.cumsum(-2), (0, 0, 1, 0))
-        place = lengths.expand(x.shape[:-2])
-        index = place[..., None, None].expand(*x.shape[:-2], 1, x.shape[-1])
+        index = lengths.expand(x.shape[:-2])[..., None, None].expand(*x.shape[:-2], 1, x.shape[-1])
         return x.gather(-2, index)[..., 0, :]
 
     s = at_the_end((phi_k[..., :, None] * v[..., None, :]).flatten(-2))

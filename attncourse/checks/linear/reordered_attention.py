@@ -62,7 +62,6 @@ def cases(draw):
     yield Case("padding of shape (3, m) for all sentences", (*heads, draw.mask(3, 6)))
     yield Case("features 100000 times smaller", (q / 1e5, k / 1e5, v))
     few = q[..., :1] / 2e6, k[:, :2, :1] / 2e6, v[:, :2]
-    # with one feature, the gradient of a query is 0: what is left of 1e6 - 1e6
     yield Case("products of features around 1e-11, m=2, d=1", few, gradient=False)
     yield Case("one query and one key", (q[:, :1], k[:, :1], v[:, :1]))
     many = drawn(draw, n=16, m=18, d=2, e=3)
@@ -79,21 +78,14 @@ def plain(phi_q, phi_k, v, padding=None):
     return phi_q @ state / divisor
 
 
-@exercise.valid
-def feature_by_feature(phi_q, phi_k, v, padding=None):
-    # a loop over the width is none over the positions
-    phi_k = phi_k if padding is None else phi_k * padding[..., None]
-    out = total = 0
-    for of_q, of_k in zip(phi_q.split(1, dim=-1), phi_k.split(1, dim=-1), strict=True):
-        out = out + of_q * (of_k * v).sum(-2, keepdim=True)
-        total = total + of_q * of_k.sum(-2, keepdim=True)
-    return out / torch.where(total > 0, total, 1.0)
-
-
 IF, PADDED = "    if padding", "phi_k * padding[..., None]"
 STATE, TOTAL = "phi_k.mT @ v", "phi_q @ phi_k.sum(-2)[..., None]"
 DIVISOR, RESULT = "total.masked_fill(total == 0, 1.0)", "phi_q @ state / divisor"
+OF_C, EACH = "phi_k[..., c, None]", "for c in range(phi_k.shape[-1]))"
 variants.right(exercise, plain,
+    # feature by feature: a loop over the width is none over the positions
+    (RESULT, f"sum(phi_q[..., c, None] * ({OF_C} * v).sum(-2, keepdim=True) {EACH} / divisor",
+     TOTAL, f"sum(phi_q[..., c, None] * {OF_C}.sum(-2, keepdim=True) {EACH}"),
     # a column of ones
     (STATE, "phi_k.mT @ torch.cat([v, torch.ones_like(v[..., :1])], dim=-1)",
      TOTAL, "(phi_q @ state)[..., -1:]", RESULT, "(phi_q @ state)[..., :-1] / divisor"),
@@ -159,13 +151,8 @@ variants.wrong(exercise, plain, {
         f"        phi_k = {PADDED}",
         "        while padding.dim() < phi_k.dim() - 1:\n"
         f"            padding = padding.unsqueeze(1)\n        phi_k = {PADDED}"),
+    # the features of padding are 0
+    "this is the softmax: take the products of the features as they are": (
+        RESULT, "(phi_q @ phi_k.mT / phi_q.shape[-1] ** 0.5).masked_fill("
+        "phi_k.sum(-1)[..., None, :] == 0, -torch.inf).softmax(-1).nan_to_num(0.0) @ v"),
 })  # fmt: skip
-
-
-@exercise.mutant("this is the softmax: take the products of the features as they are")
-def softmax(phi_q, phi_k, v, padding=None):
-    scores = phi_q @ phi_k.mT / phi_q.shape[-1] ** 0.5
-    if padding is None:
-        return scores.softmax(-1) @ v
-    hidden = ~padding[..., None, :]
-    return scores.masked_fill(hidden, -torch.inf).softmax(-1).masked_fill(hidden, 0.0) @ v

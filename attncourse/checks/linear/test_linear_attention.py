@@ -60,19 +60,18 @@ def close(got, want):
 
 @exercise.reference
 def query_by_query(linear_attention):
-    for batch, dtype in BATCHES:
-        for causal, n, m in LENGTHS:
-            q, k, v = inputs(batch, n, m, dtype)
-            before = [x.clone() for x in (q, k, v)]
-            got = linear_attention(q, k, v, causal=causal)
-            assert all(map(torch.equal, (q, k, v), before))
-            assert (got.shape, got.dtype) == ((*batch, n, 2), dtype)
-            phi_q, phi_k = (torch.where(x > 0, x + 1, x.exp()) for x in before[:2])
-            for i in range(n):
-                seen = i + 1 if causal else m
-                parts = (phi_q[..., i, None, :] * phi_k[..., :seen, :]).sum(-1, keepdim=True)
-                sums = (parts * before[2][..., :seen, :]).sum(-2)
-                assert close(got[..., i, :], sums / parts.sum(-2))
+    for (batch, dtype), (causal, n, m) in product(BATCHES, LENGTHS):
+        q, k, v = inputs(batch, n, m, dtype)
+        before = [x.clone() for x in (q, k, v)]
+        got = linear_attention(q, k, v, causal=causal)
+        assert all(map(torch.equal, (q, k, v), before))
+        assert (got.shape, got.dtype) == ((*batch, n, 2), dtype)
+        phi_q, phi_k = (torch.where(x > 0, x + 1, x.exp()) for x in before[:2])
+        for i in range(n):
+            seen = i + 1 if causal else m
+            parts = (phi_q[..., i, None, :] * phi_k[..., :seen, :]).sum(-1, keepdim=True)
+            sums = (parts * before[2][..., :seen, :]).sum(-2)
+            assert close(got[..., i, :], sums / parts.sum(-2))
 
 
 @exercise.valid

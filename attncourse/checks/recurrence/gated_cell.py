@@ -95,19 +95,8 @@ def cases(draw):
     yield case("d=h=1", 2, d=1, h=1, weights=drawn(draw, 1, 1))
 
 
-@exercise.valid
-class GatesInOne(Cell):
-    def forward(self, x, state):
-        h = state.size(-1)
-        read = torch.einsum("...c,gc->...g", x, self.weight_ih) + self.bias_ih
-        kept = torch.einsum("...c,gc->...g", state, self.weight_hh) + self.bias_hh
-        both = torch.sigmoid(read[..., : 2 * h] + kept[..., : 2 * h])
-        r, z = both.unflatten(-1, (2, h)).unbind(-2)
-        candidate = (read[..., 2 * h :] + kept[..., 2 * h :] * r).tanh()
-        return candidate + z * (state - candidate)
-
-
 READ, RESET = "(x @ self.weight_ih.mT + self.bias_ih).chunk(3, dim=-1)", "r * h_n"
+GATES = "(x_r + h_r).sigmoid(), (x_z + h_z).sigmoid()"
 MIX, LAST = "(1 - z) * candidate + z * state", "self.bias_hh.chunk(3)[2]"
 THIRDS = "zip(self.weight_ih.chunk(3), self.bias_ih.split(len(self.bias_ih) // 3), strict=True)"
 variants.right(
@@ -115,6 +104,10 @@ variants.right(
     (MIX, "torch.lerp(candidate, state, z)"),
     (READ, f"(nn.functional.linear(x, *third) for third in {THIRDS})",
      "chunk(3, dim", "split(len(self.bias_hh) // 3, dim"),
+    # the gates in one
+    (READ, 'torch.einsum("...c,gc->...g", x, self.weight_ih).add(self.bias_ih).chunk(3, dim=-1)',
+     GATES, "torch.sigmoid(torch.cat([x_r + h_r, x_z + h_z], -1)).tensor_split(2, dim=-1)",
+     MIX, "candidate + z * (state - candidate)"),
     # random at first
     ("torch.zeros(", "torch.rand("),
 )  # fmt: skip
@@ -141,7 +134,7 @@ variants.wrong(exercise, Cell, {
     "the candidate has no negative numbers: nothing follows its tanh": (
         "torch.tanh(x_n + r * h_n)", "torch.tanh(x_n + r * h_n).relu()"),
     "exp overflows where a number is large, and the gradient is NaN: use torch.sigmoid": (
-        "(x_r + h_r).sigmoid(), (x_z + h_z).sigmoid()",
+        GATES,
         "1 / (1 + (-x_r - h_r).exp()), 1 / (1 + (-x_z - h_z).exp())"),
     "the candidate comes back alone: mix it with the old state": (MIX, "candidate"),
     "the candidate has a sigmoid: it has tanh, so that it can be negative": (

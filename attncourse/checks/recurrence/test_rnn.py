@@ -124,18 +124,8 @@ variants.right(
 )  # fmt: skip
 
 
-def gradient_wanted_of_one_token(rnn):
-    plain(rnn)
-    leaves = [x.requires_grad_() for x in inputs(sizes=(1, 3, 4))]
-    torch.autograd.grad(rnn(*leaves).sum(), leaves)
-
-
 def last(rnn):
     return lambda *given: rnn(*given)[..., -1, :]
-
-
-def transposed(x, w_ih, w_hh, *biases):
-    return by_hand(x, w_ih, w_hh.mT, *biases)
 
 
 NOTHING_REFUSED = (
@@ -164,8 +154,9 @@ variants.wrong(exercise, plain, {
     "no gradient is compared: right numbers are not enough to learn": NO_GRADIENTS,
     "only the gradient of x is compared: the weights are what learns": (
         PAIRS, PAIRS.replace("before)", "before)[:1]")),
-    "with one token w_hh plays no part: its gradient may be zeros, and may be None":
-        gradient_wanted_of_one_token,
+    "with one token w_hh plays no part: its gradient may be zeros, and may be None": (
+        "    for batch", "    one = [x.requires_grad_() for x in inputs(sizes=(1, 3, 4))]\n"
+        "    torch.autograd.grad(rnn(*one).sum(), one)\n    for batch"),
     "gradients are compared for short sequences only: try six tokens there, too": (
         PAIRS, PAIRS.replace("before", SHORT.format("2, 3, 4"))),
     "every input has leading axes: try a sequence without any, too": (
@@ -184,5 +175,7 @@ variants.wrong(exercise, plain, {
     "it views the result in another shape, which a right one that is not contiguous cannot do: "
     "compare it as it is, or reshape": (
         VALUES, "assert torch.allclose(got.view(-1), want.view(-1), rtol=bound, atol=bound)"),
-    REFUSES: [("by_hand", "transposed"), (SHAPE, "assert not got.shape")],
+    REFUSES: [
+        ("by_hand", "(lambda x, w_ih, w_hh, *biases: by_hand(x, w_ih, w_hh.mT, *biases))"),
+        (SHAPE, "assert not got.shape")],
 })  # fmt: skip

@@ -10,8 +10,7 @@ BAND = "torch.ones(len(x), len(x), dtype=torch.bool).tril().triu(-2)"
 NEXT = "torch.cat([x[1:], x[:1]])"
 HALF = f"{NEXT}[:, : x.shape[-1] // 2]"
 # each row but the first with the one before it
-SPREAD = "torch.cat([({0})[:1], ({0})[1:] + ({0})[:-1]])"
-ANGLE = SPREAD.format("x.sum(dim=-1)")
+SPREAD = "torch.cat([(one := {})[:1], one[1:] + one[:-1]])"
 
 # what each makes of x
 MADE = {
@@ -22,12 +21,13 @@ MADE = {
         f"(x @ x.mT / x.shape[-1] ** 0.5).where({BAND}, -torch.inf).softmax(dim=-1) @ x",
     "a product of each position and the next": "torch.cat([x[:-1] * x[1:], x[-1:] ** 2])",
     "squared differences": "torch.cat([x[:1] ** 2, (x[1:] - x[:-1]) ** 2])",
-    "columns that are each other's opposite": f"torch.cat([{HALF}, -{HALF}], dim=-1)",
+    "columns that are each other's opposite": f"torch.cat([(half := {HALF}), -half], dim=-1)",
     "a difference of columns": f"{SPREAD.format('x[:, :1] - x[:, 1:2]')}.expand(x.shape)",
     "a squared difference of columns":
         f"{SPREAD.format('(x[:, :1] - x[:, 1:2]) ** 2')}.expand(x.shape)",
     # rows of length 1, whose squares add up to the same whatever x is
-    "points of a circle": f"torch.stack([{ANGLE}.cos(), {ANGLE}.sin()], dim=-1)",
+    "points of a circle":
+        f"torch.stack([(at := {SPREAD.format('x.sum(dim=-1)')}).cos(), at.sin()], dim=-1)",
     "a last column that reaches a first one":
         "torch.cat([torch.cat([x[:1, :1], x[1:, :1] + x[:-1, -1:]]), x[:, 1:]], dim=-1)",
     "a first column that reaches a last one":
