@@ -75,14 +75,6 @@ def two_triangles(n, m, width, causal=False, device=None):
 
 
 @exercise.valid
-def last_rows_of_the_square_mask(n, m, width, causal=False, device=None):
-    key = torch.arange(m, device=device)
-    ago = key.unsqueeze(-1) - key
-    near = (ago >= 0) & (ago < width) if causal else ago.abs() <= width // 2
-    return near[m - n :]
-
-
-@exercise.valid
 def windows_of_one_line(n, m, width, causal=False, device=None):
     # query i sees m entries of the same line, each query from one place further to the left
     offset = torch.arange(1 - m, n, device=device)
@@ -94,7 +86,13 @@ CAUSAL, SYMMETRIC = "(width - 1, 0)", "(width // 2, width // 2)"
 QUERIES, NEAR = "torch.arange(m - n, m,", "(offset >= -left) & (offset <= right)"
 # twice the distance to the middle, which lies between two positions where the width is even
 MIDDLE = "(offset - ((1 - width) / 2 if causal else 0)).abs() < width / 2"
-variants.right(exercise, plain, (NEAR, MIDDLE))
+variants.right(
+    exercise, plain,
+    (NEAR, MIDDLE),
+    # the last rows of the mask without a cache
+    (f"{QUERIES} device=device)[:, None]", "torch.arange(m, device=device).unsqueeze(-1)",
+     NEAR, f"({NEAR})[m - n :]"),
+)  # fmt: skip
 variants.wrong(exercise, plain, {
     "the window loses a key at each end: `at most` half the width away includes the last of them": (
         SYMMETRIC, "(width // 2 - 1, width // 2 - 1)"),
@@ -125,13 +123,5 @@ variants.wrong(exercise, plain, {
     "the mask is upside down: True means may attend": (NEAR, f"~({NEAR})"),
     "a mask is boolean: these are numbers": (NEAR, f"({NEAR}).int()"),
     "the argument device is not used: make every new tensor there": (", device=device", ""),
+    LOOP: (NEAR, "torch.stack([(row >= -left) & (row <= right) for row in offset])"),
 })  # fmt: skip
-
-
-@exercise.mutant(LOOP)
-def loop_over_queries(n, m, width, causal=False, device=None):
-    mask = torch.zeros(n, m, dtype=torch.bool, device=device)
-    for i in range(n):
-        last = m - n + i if causal else m - n + i + width // 2
-        mask[i, max(0, last - width + 1) : last + 1] = True
-    return mask

@@ -28,31 +28,19 @@ exercise = Exercise(
 )
 
 
-@exercise.stub
-def causal_local_attention(q, k, v, width):
-    k, v = (torch.nn.functional.pad(x, (0, 0, width - 1, 0)) for x in (k, v))
-    keys, values = k.unfold(-2, width, 1), v.unfold(-2, width, 1)
-    scores = torch.einsum("...id,...idc->...ic", q, keys) / q.shape[-1] ** 0.5
-    return torch.einsum("...ic,...idc->...id", scores.softmax(dim=-1), values)
-
-
 @exercise.reference
 def by_hand(q, k, v, width):
     out = []
     for i in range(q.shape[-2]):
-        seen = range(max(0, i - width + 1), i + 1)
-        scores = [(q[..., i, :] * k[..., j, :]).sum(-1) / q.shape[-1] ** 0.5 for j in seen]
-        top = torch.stack(scores).detach().amax(0)
-        parts = [(s - top).exp() for s in scores]
-        pairs = zip(parts, seen, strict=True)
-        out.append(sum((p / sum(parts))[..., None] * v[..., j, :] for p, j in pairs))
+        seen = slice(max(0, i - width + 1), i + 1)
+        scores = (q[..., i, None, :] * k[..., seen, :]).sum(-1) / q.shape[-1] ** 0.5
+        out.append((scores.softmax(-1)[..., None] * v[..., seen, :]).sum(-2))
     return torch.stack(out, dim=-2)
 
 
 @exercise.cases
 def cases(draw):
-    n = draw.integer(7, 8)
-    d_k, d_v = draw.integer(5, 6), draw.integer(2, 3)
+    n, d_k, d_v = draw.integer(7, 8), draw.integer(5, 6), draw.integer(2, 3)
     q, k, v = draw.normal(2, n, d_k), draw.normal(2, n, d_k), draw.normal(2, n, d_v)
     long = *(x.repeat(1, 8, 1) for x in (q, k, v)), 4
     sizes = f"n={n}, d_k={d_k}, d_v={d_v}"
@@ -92,19 +80,17 @@ def whole_matrix_with_a_band(q, k, v, width):
 
 MASKED, RETURN = "scores.masked_fill(key < 0, -torch.inf)", "    return"
 FOUND = "windows(k, width, width - 1), windows(v, width, width - 1)"
-REST = (
-    "    weights = weights * (key >= 0)\n"
-    "    weights = weights / weights.sum(-1, keepdim=True)\n    return"
-)
+KEPT = "    weights = weights * (key >= 0)\n"
+REST = f"{KEPT}    weights = weights / weights.sum(-1, keepdim=True)\n    return"
 PLACE = "torch.arange(width, device=q.device)"
 POSITION = "torch.arange(n, device=q.device)[:, None]"
+exercise.stub(variants.edited(plain, MASKED, "scores"))
 variants.right(
-    exercise,
-    plain,
+    exercise, plain,
     ("key < 0, -torch.inf", f"{PLACE} < width - 1 - {POSITION}, -1e30"),
     ("key < 0", "windows(torch.ones_like(k[..., :1]), width, width - 1)[..., 0] == 0"),
     ("-torch.inf", "torch.finfo(q.dtype).min", RETURN, REST),
-)
+)  # fmt: skip
 variants.wrong(exercise, plain, {
     "one place too many is masked: key 0 is a key, the ones before it are not": ("< 0", "<= 0"),
     "one place too few is masked: no place before key 0 may get weight": ("< 0", "< -1"),
@@ -121,10 +107,9 @@ variants.wrong(exercise, plain, {
     "zeros do not make it padding: a key or value may be zero. Ask for its position": (
         "key < 0", "scores == 0"),
     NAN: (MASKED, "(scores + (key < 0).to(q.dtype) * -torch.inf)"),
-    FILL: [("-torch.inf", "-100.0"), ("-torch.inf", "-1e4"), ("-torch.inf", "-1e9")],
-    KEYS: [
-        ("(k, width, width - 1", "(k, width, width - 1, -torch.inf", MASKED, "scores"),
-        ("(k, width, width - 1", "(k, width, width - 1, -1e9", MASKED, "scores")],
+    FILL: [("-torch.inf", low) for low in ("-100.0", "-1e4", "-1e9")],
+    KEYS: [("(k, width, width - 1", f"(k, width, width - 1, {fill}", MASKED, "scores")
+           for fill in ("-torch.inf", "-1e9")],
     "key 0 fills the empty places, and so weighs more than once: mask it there": (
         FOUND, "(x[..., key.clamp(min=0), :] for x in (k, v))", MASKED, "scores"),
     "the window is lost: it is causal attention to all that came before": (

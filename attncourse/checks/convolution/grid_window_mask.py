@@ -112,14 +112,5 @@ variants.wrong(exercise, plain, {
     "only what comes before is allowed: a window reaches to every side": (NEAR, f"({NEAR}).tril()"),
     "a mask is boolean: these are numbers": (NEAR, f"({NEAR}).float()"),
     "the argument device is not used: make every new tensor there": (", device=device", ""),
+    LOOP: (NEAR, "torch.stack([torch.maximum(*one) <= reach for one in zip(rows, columns)])"),
 })  # fmt: skip
-
-
-@exercise.mutant(LOOP)
-def loop_over_pixels(height, width, reach, device=None):
-    mask = torch.zeros(height * width, height, width, dtype=torch.bool, device=device)
-    for pixel in range(height * width):
-        row, column = divmod(pixel, width)
-        rows = slice(max(0, row - reach), row + reach + 1)
-        mask[pixel, rows, max(0, column - reach) : column + reach + 1] = True
-    return mask.flatten(1)

@@ -74,8 +74,7 @@ def plain(x, weight):
 
 @exercise.valid
 def by_windows(x, weight):
-    taps = weight.shape[-1]
-    found = windows(x, taps)
+    found = windows(x, weight.shape[-1])
     return torch.einsum("...itc,oct->...io", found, weight)
 
 
@@ -88,6 +87,7 @@ def by_torch(x, weight):
 HEADS = "(j - j[:, None] == tap).to(x.dtype)"
 VALUES = 'tjo", x, weight'
 SUM = 'torch.einsum("...itc,oct->...io", found, weight)'
+EACH = "for t in range(weight.shape[-1])"
 ONES = "torch.ones(n, n, dtype=x.dtype, device=x.device)"
 BANDS = f"torch.stack([{ONES}.tril(t).triu(t) for t in range(-(taps // 2), taps // 2 + 1)])"
 LOOPED = (
@@ -95,9 +95,7 @@ LOOPED = (
 )
 variants.right(exercise, plain, (HEADS, BANDS))
 # a loop over the taps is none over the positions
-variants.right(
-    exercise, by_windows, (SUM, "sum(found[..., t, :] @ weight[..., t].mT for t in range(taps))")
-)
+variants.right(exercise, by_windows, (SUM, f"sum(found[..., t, :] @ weight[..., t].mT {EACH})"))
 variants.wrong(exercise, plain, {
     "the kernel is flipped: tap t meets the position t - taps // 2 places further on": (
         VALUES, f"{VALUES}.flip(-1)"),
@@ -115,8 +113,7 @@ variants.wrong(exercise, plain, {
         "- taps // 2", "- (taps + 1) // 2"),
     "the taps look back only: the middle one meets the query's own position": (
         "- taps // 2", "- (taps - 1)"),
-    "the taps look ahead only: the middle one meets the query's own position": (
-        " - taps // 2", ""),
+    "the taps look ahead only: the middle one meets the query's own position": (" - taps // 2", ""),
     "the heads are averaged: their outputs are added up": ("out.sum(", "out.mean("),
     "the sums at the ends are scaled up: a head beyond an end adds zeros, and nothing more": (
         "out.sum(-3)", "out.sum(-3) * (taps / heads.any(-1).sum(0))[:, None]"),
@@ -129,17 +126,16 @@ variants.wrong(exercise, plain, {
         (VALUES, f"{VALUES}.transpose(0, 1) if weight.shape[0] == weight.shape[1] else weight")],
     "reshape does not exchange axes: it deals the same numbers out anew. Permute": (
         VALUES, f"{VALUES}.reshape(taps, *weight.shape[:2]).permute(1, 2, 0)"),
-    "no gradient reaches the weight: nothing may be detached": (
-        VALUES, f"{VALUES}.detach()"),
+    "no gradient reaches the weight: nothing may be detached": (VALUES, f"{VALUES}.detach()"),
     hints.DEVICE: ("arange(taps, device=x.device)", "arange(taps)"),
 })  # fmt: skip
 variants.wrong(exercise, by_windows, {
     "the shapes do not fit: positions are rows, so W_t comes behind them, and transposed": [
-        (SUM, "sum(found[..., t, :] @ weight[..., t] for t in range(taps))"),
-        (SUM, "sum(weight[..., t] @ found[..., t, :] for t in range(taps))")],
+        (SUM, f"sum(found[..., t, :] @ weight[..., t] {EACH})"),
+        (SUM, f"sum(weight[..., t] @ found[..., t, :] {EACH})")],
     "windows lie place by place, the weight channel by channel: transpose one, then flatten": (
         SUM, "found.flatten(-2) @ weight.flatten(1).mT"),
     "the positions near the ends are gone: a kernel that hangs over the end meets zeros": (
-        "windows(x, taps)", "x.unfold(-2, taps, 1).mT"),
+        "windows(x, weight.shape[-1])", "x.unfold(-2, weight.shape[-1], 1).mT"),
     LOOP: (SUM, LOOPED),
 })  # fmt: skip

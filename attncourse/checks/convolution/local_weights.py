@@ -31,27 +31,21 @@ exercise = Exercise(
 
 @exercise.reference
 def by_hand(q, k, width):
-    n, d = q.shape[-2:]
-    side = width // 2
-    rows = []
+    n, side, rows = q.shape[-2], width // 2, []
+    nothing = torch.full_like(q[..., 0, 0], -torch.inf)
     for i in range(n):
-        seen = range(max(0, i - side), min(n, i + side + 1))
-        scores = [(q[..., i, :] * k[..., j, :]).sum(-1) / d**0.5 for j in seen]
-        top = torch.stack(scores).detach().amax(0)
-        parts = {j: (s - top).exp() for j, s in zip(seen, scores, strict=True)}
-        total = sum(parts.values())
-        window = range(i - side, i + side + 1)
-        rows.append(
-            torch.stack([parts[j] / total if j in parts else 0 * total for j in window], -1)
-        )
+        scores = [
+            (q[..., i, :] * k[..., j, :]).sum(-1) / q.shape[-1] ** 0.5 if 0 <= j < n else nothing
+            for j in range(i - side, i + side + 1)
+        ]
+        rows.append(torch.stack(scores, dim=-1).softmax(-1))
     return torch.stack(rows, dim=-2)
 
 
 @exercise.cases
 def cases(draw):
-    n = draw.integer(7, 8)
     # a width for which no wrong scale of those below is the right one
-    d = draw.integer(9, 11)
+    n, d = draw.integer(7, 8), draw.integer(9, 11)
     q, k = draw.normal(2, n, d), draw.normal(2, n, d)
     long = draw.normal(2, 40, d), draw.normal(2, 40, d), 5
     yield Case(f"a batch of 2, n={n}, d={d}, width=5", (q, k, 5), longer=long)
@@ -84,32 +78,24 @@ def plain(q, k, width):
     return weights
 
 
-@exercise.valid
-def by_einsum_and_index(q, k, width):
-    n = q.size(-2)
-    key = keys(n, width, q.device)
-    scores = torch.einsum("...id,...icd->...ic", q, k[..., key.clamp(0, n - 1), :])
-    beyond = torch.full_like(scores, -1e30)
-    allowed = (key >= 0).logical_and(key < n)
-    return torch.softmax(torch.where(allowed, scores / q.size(-1) ** 0.5, beyond), dim=-1)
-
-
 SCALE, PRODUCT = " / q.shape[-1] ** 0.5", "(near @ q[..., None])[..., 0]"
 MASKED, RETURN = "scores.masked_fill(outside, -torch.inf)", "return weights"
 # a loop over a window is none over the positions
 PLACES = "torch.stack([(q * near[..., t, :]).sum(-1) for t in range(width)], dim=-1)"
 ONES = "windows(torch.ones_like(k[..., :1]), width)[..., 0]"
 REST = "weights = weights * ~outside\n    return weights / weights.sum(-1, keepdim=True)"
+KEY = "key.clamp(0, n - 1)"
 LOOPED = (
     "torch.stack([(near[..., i, :, :] @ q[..., i, :, None])[..., 0] for i in range(n)], dim=-2)"
 )
 variants.right(
-    exercise,
-    plain,
+    exercise, plain,
     (PRODUCT, PLACES),
     ("-torch.inf", "torch.finfo(q.dtype).min", RETURN, REST),
     (MASKED, f"(scores - 1e30 * (1 - {ONES}))"),
-)
+    (PRODUCT, f'torch.einsum("...id,...icd->...ic", q, k[..., {KEY}, :])',
+     MASKED, "torch.where((key >= 0).logical_and(key < n), scores, -1e30 + 0 * scores)"),
+)  # fmt: skip
 variants.wrong(exercise, plain, {
     "the scores are not scaled: divide by sqrt(d)": (SCALE, ""),
     "the scores are divided by d, not by its square root": (SCALE, " / q.shape[-1]"),
@@ -127,10 +113,9 @@ variants.wrong(exercise, plain, {
     "the mask is off by one place: the keys are 0 to n - 1": [
         ("key >= n", "key > n"), ("key < 0", "key <= 0")],
     NAN: (MASKED, "(scores + outside.to(q.dtype) * -torch.inf)"),
-    FILL: [("-torch.inf", "-100.0"), ("-torch.inf", "-1e4"), ("-torch.inf", "-1e9")],
-    KEYS: [
-        ("(k, width)", "(k, width, value=-torch.inf)", MASKED, "scores"),
-        ("(k, width)", "(k, width, value=-1e9)", MASKED, "scores")],
+    FILL: [("-torch.inf", low) for low in ("-100.0", "-1e4", "-1e9")],
+    KEYS: [("(k, width)", f"(k, width, value={fill})", MASKED, "scores")
+           for fill in ("-torch.inf", "-1e9")],
     "the mask comes after the softmax, so the rows at the ends no longer sum to one": (
         MASKED, "scores", RETURN, "return weights * ~outside"),
     LATE: (MASKED, "scores", RETURN, REST),
@@ -143,18 +128,7 @@ variants.wrong(exercise, plain, {
     "these are scores: the softmax over the window is missing": (".softmax(dim=-1)", ""),
     "the softmax runs over the queries: the weights of each window sum to one": ("=-1", "=-2"),
     LOOP: (PRODUCT, LOOPED),
+    "it makes all n x n scores: only `width` of a row are needed, so pick the keys first": (
+        PRODUCT, f"(q @ k.mT).gather(-1, {KEY}.expand(*q.shape[:-1], width))"),
     hints.DEVICE: ("width, q.device", "width"),
 })  # fmt: skip
-
-
-@exercise.mutant(
-    "it makes all n x n scores: only `width` of a row are needed, so pick the keys first"
-)
-def whole_matrix(q, k, width):
-    n = q.shape[-2]
-    key, j = keys(n, width, q.device), torch.arange(n, device=q.device)
-    scores = q @ k.mT / q.shape[-1] ** 0.5
-    far = (j - j[:, None]).abs() > width // 2
-    weights = scores.masked_fill(far, -torch.inf).softmax(-1)
-    picked = weights.gather(-1, key.clamp(0, n - 1).expand(*q.shape[:-1], width))
-    return picked * ((key >= 0) & (key < n))

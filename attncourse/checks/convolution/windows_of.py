@@ -36,19 +36,14 @@ exercise = Exercise(
 def by_hand(x, width):
     n, side = x.shape[-2], width // 2
     nothing = torch.zeros_like(x[..., 0, :])
-    found = [
-        torch.stack(
-            [x[..., j, :] if 0 <= j < n else nothing for j in range(i - side, i + side + 1)], dim=-2
-        )
-        for i in range(n)
-    ]
-    return torch.stack(found, dim=-3)
+    places = [j for i in range(n) for j in range(i - side, i + side + 1)]
+    found = [x[..., j, :] if 0 <= j < n else nothing for j in places]
+    return torch.stack(found, dim=-2).unflatten(-2, (n, width))
 
 
 @exercise.cases
 def cases(draw):
-    n = draw.integer(7, 8)
-    d = draw.integer(2, 3)
+    n, d = draw.integer(7, 8), draw.integer(2, 3)
     x, long = draw.normal(2, n, d), draw.normal(2, 40, d)
     yield Case(f"a batch of 2, n={n}, d={d}, width=5", (x, 5), longer=(long, 5))
     yield Case(f"one matrix without a batch, n={n}, d={d}, width=3", (x[0], 3))
@@ -84,18 +79,16 @@ def by_a_kernel_of_unit_vectors(x, width):
     return found.reshape(*x.shape[:-2], d, width, n).movedim(-1, -3).mT
 
 
-@exercise.valid
-def by_matrices_with_a_single_one(x, width):
-    n = x.shape[-2]
-    picks = keys(n, width, x.device)[..., None] == torch.arange(n, device=x.device)
-    return torch.einsum("itj,...jd->...itd", picks.to(x.dtype), x)
-
-
 # a loop over a window is none over the positions
 PIECES = "torch.stack([padded[..., t : t + x.shape[-2], :] for t in range(width)], dim=-2)"
 ROLLED = "torch.stack([x.roll(side - t, -2) for t in range(width)], dim=-2)"
 LOOPED = "torch.stack([padded[..., i : i + width, :] for i in range(x.shape[-2])], dim=-3)"
-variants.right(exercise, plain, ("found.mT", PIECES))
+N = "torch.arange(x.shape[-2], device=x.device)"
+PICKS = f"(keys(x.shape[-2], width, x.device)[..., None] == {N}).to(x.dtype)"
+variants.right(
+    exercise, plain, ("found.mT", PIECES),
+    ("found.mT", f'torch.einsum("itj,...jd->...itd", {PICKS}, x)'),
+)  # fmt: skip
 variants.wrong(exercise, plain, {
     "positions near the ends get no window: add zeros at both ends first": ("padded.un", "x.un"),
     "it adds zeros to every vector: the zeros belong before the first and after the last": (

@@ -29,11 +29,6 @@ exercise = Exercise(
 )
 
 
-@exercise.stub
-def lsh_buckets(x, rotations):
-    return (x @ rotations).abs().argmax(dim=-1)
-
-
 @exercise.reference
 def by_hand(x, rotations):
     d, half = rotations.shape
@@ -77,25 +72,18 @@ def moved_by_half_where_negative(x, rotations):
     return at + rotations.shape[-1] * (product < 0)
 
 
-@exercise.valid
-def the_larger_of_two(x, rotations):
-    top = (x @ rotations).max(-1)
-    low = (x @ rotations).min(-1)
-    return torch.where(top.values >= -low.values, top.indices, low.indices + rotations.size(1))
-
-
-ALONG, CAT, NUMBER = (
-    "x @ rotations",
-    "torch.cat([along, -along], dim=-1)",
-    "products.argmax(dim=-1)",
-)
+ALONG, NUMBER = "x @ rotations", "products.argmax(dim=-1)"
+CAT = "torch.cat([along, -along], dim=-1)"
 UNITS = "torch.nn.functional.normalize(x, dim=-1), rotations"
+exercise.stub(variants.edited(plain, CAT, "along.abs()"))
 variants.right(
-    exercise,
-    plain,
+    exercise, plain,
     (CAT, "x @ torch.cat([rotations, -rotations], dim=1)", NUMBER, "products.max(dim=-1).indices"),
     (ALONG, f'torch.einsum("...d,db->...b", {UNITS})'),
-)
+    # the larger of two
+    (NUMBER, "along.argmax(-1).where(along.amax(-1) >= -along.amin(-1), "
+     "along.argmin(-1) + rotations.size(1))"),
+)  # fmt: skip
 CODE = "((along > 0) * 2 ** torch.arange(along.shape[-1], device=x.device)).sum(-1)"
 BESIDE = "the opposites are on the wrong axis: put them beside the columns, on the last"
 variants.wrong(exercise, plain, {

@@ -16,8 +16,7 @@ exercise = Exercise(
     points=20,
     hints=(
         "exp(log_sum) is what the softmax of a part divided by. Undo both divisions, add, and "
-        "divide once by the sum of the two; then do this in such a way that nothing "
-        "overflows.",
+        "divide once by the sum of the two; then do this in such a way that nothing overflows.",
         "A part's share of the result is exp(its log_sum - the logarithm of the sum of both "
         "exponentials). torch.logaddexp is that logarithm, and it does not overflow. Give the "
         "share an axis for the width. Where both parts have no key, -inf minus -inf is NaN.",
@@ -33,17 +32,11 @@ exercise = Exercise(
 @exercise.reference
 def by_hand(out_a, log_sum_a, out_b, log_sum_b):
     rows, totals = [], []
-    width = out_a.shape[-1]
-    parts = (out_a.reshape(-1, width), log_sum_a.reshape(-1), out_b.reshape(-1, width))
-    for a, log_a, b, log_b in zip(*parts, log_sum_b.reshape(-1), strict=True):
-        top = max(log_a, log_b)
-        if top == -torch.inf:
-            rows.append(torch.zeros_like(a))
-            totals.append(top)
-            continue
-        share_a, share_b = (log_a - top).exp(), (log_b - top).exp()
-        rows.append((share_a * a + share_b * b) / (share_a + share_b))
-        totals.append(top + (share_a + share_b).log())
+    outs = torch.stack([out_a, out_b], dim=-2).reshape(-1, 2, out_a.shape[-1])
+    for out, logs in zip(outs, torch.stack([log_sum_a, log_sum_b], -1).reshape(-1, 2), strict=True):
+        # of two parts without keys, neither has a share
+        rows.append(logs.softmax(0).nan_to_num(0.0) @ out)
+        totals.append(logs.logsumexp(0))
     return torch.stack(rows).reshape(out_a.shape), torch.stack(totals).reshape(log_sum_a.shape)
 
 
@@ -96,44 +89,30 @@ def plain(out_a, log_sum_a, out_b, log_sum_b):
     return out, total
 
 
-@exercise.valid
-def larger_one_taken_away(out_a, log_sum_a, out_b, log_sum_b):
-    top = torch.maximum(log_sum_a, log_sum_b).clamp(min=-1e30)
-    a, b = (log_sum_a - top).exp(), (log_sum_b - top).exp()
-    out = (a[..., None] * out_a + b[..., None] * out_b) / (a + b).clamp(min=1e-9)[..., None]
-    return out, (a + b).log() + top
-
-
-@exercise.valid
-def by_sigmoid(out_a, log_sum_a, out_b, log_sum_b):
-    share = (log_sum_a - log_sum_b).nan_to_num(0.0).sigmoid().unsqueeze(-1)
-    return torch.lerp(out_b, out_a, share), torch.logaddexp(log_sum_b, log_sum_a)
-
-
-@exercise.valid
-def two_parts_stacked(out_a, log_sum_a, out_b, log_sum_b):
-    logs = torch.stack([log_sum_a, log_sum_b], dim=-1)
-    weights = logs.softmax(-1).nan_to_num(0.0)
-    out = torch.einsum("...p,...pe->...e", weights, torch.stack([out_a, out_b], dim=-2))
-    return out, logs.logsumexp(-1)
-
-
 ADDED = "torch.logaddexp(log_sum_a, log_sum_b)"
 FINITE = "finite = total.where(total > -torch.inf, 0.0)"
 SHARES = "(log_sum_a - finite).exp(), (log_sum_b - finite).exp()"
 OUT = "share_a[..., None] * out_a + share_b[..., None] * out_b"
 MAX, RESULT = "torch.maximum(log_sum_a, log_sum_b)", "out, total"
+TOP = f"""top = {MAX}.clamp(min=-1e30)
+    a, b = (log_sum_a - top).exp(), (log_sum_b - top).exp()"""
 variants.right(
-    exercise,
-    plain,
+    exercise, plain,
     (FINITE, "finite = total", OUT, f"({OUT}).where(total[..., None] > -torch.inf, 0.0)"),
-)
+    # the larger one taken away
+    (FINITE, TOP, SHARES, "a, b", OUT, f"({OUT}) / (a + b).clamp(min=1e-9)[..., None]",
+     RESULT, "out, (a + b).log() + top"),
+    (OUT, "torch.lerp(out_b, out_a, (log_sum_a - log_sum_b).nan_to_num(0.0).sigmoid()[..., None])"),
+    # the two parts stacked
+    (ADDED, "torch.stack([log_sum_a, log_sum_b], dim=-1).logsumexp(-1)",
+     OUT, 'torch.einsum("...p,...pe->...e", torch.stack([share_a, share_b], dim=-1), '
+     "torch.stack([out_a, out_b], dim=-2))"),
+)  # fmt: skip
 EXP = "a, b = log_sum_a.exp(), log_sum_b.exp()"
 NO_NAN = "(a / (a + b)).nan_to_num(0.0), (b / (a + b)).nan_to_num(0.0)"
 NO_ZERO = "a / (a + b).where(a + b > 0, 1.0), b / (a + b).where(a + b > 0, 1.0)"
 LOG = "out, (log_sum_a.exp() + log_sum_b.exp()).log()"
-TOP = f"""top = {MAX}.max().clamp(min=-1e30)
-    a, b = (log_sum_a - top).exp(), (log_sum_b - top).exp()"""
+OF_ALL = TOP.replace(MAX, f"{MAX}.max()")
 LOG_OR_NAN = f"out, {MAX} + ((log_sum_a - {MAX}).exp() + (log_sum_b - {MAX}).exp()).log()"
 variants.wrong(exercise, plain, {
     "the parts count alike: each counts by what its softmax divided by": (
@@ -161,8 +140,8 @@ variants.wrong(exercise, plain, {
         (FINITE, EXP, SHARES, NO_ZERO), (FINITE, EXP, SHARES, NO_ZERO, RESULT, LOG),
         (RESULT, LOG), (RESULT, "out, log_sum_a + (log_sum_b - log_sum_a).exp().log1p()")],
     "one maximum is taken away from all rows: each row has its own": [
-        (FINITE, TOP, SHARES, "a / (a + b), b / (a + b)", RESULT, "out, (a + b).log() + top"),
-        (FINITE, TOP, SHARES, NO_ZERO, RESULT, "out, (a + b).log() + top")],
+        (FINITE, OF_ALL, SHARES, "a / (a + b), b / (a + b)", RESULT, "out, (a + b).log() + top"),
+        (FINITE, OF_ALL, SHARES, NO_ZERO, RESULT, "out, (a + b).log() + top")],
     "a part without keys gets a log sum, and those of the other may be lower: its share is 0": [
         (ADDED, f"{ADDED}\n    log_sum_a, log_sum_b = (x.{floor} for x in (log_sum_a, log_sum_b))")
         for floor in ("nan_to_num(neginf=-1000)", "nan_to_num(neginf=-1e4)")],

@@ -32,10 +32,8 @@ def by_hand(q, k, v, e, f):
     keys = [sum(e[s, j] * k[..., j, :] for j in range(m)) for s in range(r)]
     values = [sum(f[s, j] * v[..., j, :] for j in range(m)) for s in range(r)]
     scores = [(q * one[..., None, :]).sum(-1) / q.shape[-1] ** 0.5 for one in keys]
-    top = torch.stack(scores).detach().amax(0)
-    parts = [(one - top).exp() for one in scores]
-    pairs = zip(parts, values, strict=True)
-    return sum((part / sum(parts))[..., None] * value[..., None, :] for part, value in pairs)
+    pairs = zip(torch.stack(scores).softmax(0), values, strict=True)
+    return sum(weight[..., None] * value[..., None, :] for weight, value in pairs)
 
 
 def drawn(draw, *batch, n, m, r, d_k, d_v):
@@ -85,8 +83,7 @@ SCALE, WEIGHTS, MEAN = "q.shape[-1] ** 0.5", "scores.softmax(-1)", "weights @ va
 EINSUM = 'torch.einsum("rj,...jd->...rd",'
 LINEAR = "torch.nn.functional.linear"
 variants.right(
-    exercise,
-    plain,
+    exercise, plain,
     ("e @ k", "(k.mT @ e.mT).mT", "f @ v", "(v.mT @ f.T).mT", f"q @ keys.mT / {SCALE}",
      "(q * q.shape[-1] ** -0.5) @ keys.mT"),
     ("e @ k", f"{EINSUM} e, k)", "f @ v", f"{EINSUM} f, v)"),

@@ -84,24 +84,19 @@ def plain(weights, share):
     return below + (total[..., 0] > 0)
 
 
-@exercise.valid
-def what_is_left(weights, share):
-    # after the first r, no more than 1 - share may be left
-    squares = torch.linalg.svd(weights, full_matrices=False).S ** 2
-    left = squares.flip(-1).cumsum(-1).flip(-1)
-    return (left > (1 - share) * left[..., :1]).sum(-1)
-
-
 VALUES, HELD, BELOW = "torch.linalg.svdvals(weights)", "values.square().cumsum(-1)", "held < share"
 COUNT, RESULT = "(held < share * total).sum(-1)", "below + (total[..., 0] > 0)"
 variants.right(
-    exercise,
-    plain,
+    exercise, plain,
     (VALUES, "torch.linalg.eigvalsh(weights @ weights.mT).clamp(min=0).flip(-1).sqrt()"),
     (VALUES, "torch.svd(weights).S", COUNT, "(held >= share * total).int().argmax(-1) + 1",
      RESULT, "below * weights.any(-1).any(-1)"),
     (COUNT, "torch.searchsorted(held, share * total)[..., 0] + 1",
      RESULT, "below.masked_fill(total[..., 0] == 0, 0)"),
+    # after the first r, no more than 1 - share may be left
+    (VALUES, "torch.linalg.svd(weights, full_matrices=False).S",
+     HELD, "values.square().flip(-1).cumsum(-1).flip(-1)", "held[..., -1:]", "held[..., :1]",
+     COUNT, "(held > (1 - share) * total).sum(-1)", RESULT, "below"),
 )  # fmt: skip
 variants.wrong(exercise, plain, {
     "the singular values are not squared: their squares must hold the share": (".square()", ""),

@@ -4,6 +4,7 @@ import torch
 
 from attncourse.checks import hints, variants
 from attncourse.checks.dot_product.shared import masked_softmax
+from attncourse.checks.dot_product.shared.attentions import formula
 from attncourse.checks.dot_product.shared.masked_softmax import softmax
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.dot_product import attention
@@ -33,28 +34,17 @@ exercise = Exercise(
 
 @exercise.reference
 def head_by_head(q, k, v, mask=None):
-    h, _, d_k = q.shape[-3:]
+    h, g = q.shape[-3], k.shape[-3]
     allowed = torch.tensor(True) if mask is None else mask
     allowed = allowed.broadcast_to(*q.shape[:-1], k.shape[-2])
-    out = []
-    for i in range(h):
-        group = i // (h // k.shape[-3])
-        keys, values = k[..., group, :, :], v[..., group, :, :]
-        scores = torch.einsum("...id,...jd->...ij", q[..., i, :, :], keys) / d_k**0.5
-        scores = scores.masked_fill(~allowed[..., i, :, :], -torch.inf)
-        top = scores.detach().amax(-1, keepdim=True)
-        parts = (scores - top.where(top.isfinite(), 0.0)).exp()
-        total = parts.sum(-1, keepdim=True)
-        out.append(parts / total.where(total > 0, 1.0) @ values)
+    heads = ((x[..., i // (h // g), :, :] for x in (k, v)) for i in range(h))
+    out = [formula(q[..., i, :, :], *own, allowed[..., i, :, :]) for i, own in enumerate(heads)]
     return torch.stack(out, dim=-3)
 
 
 def drawn(draw, *batch, h, g, n, m, d_k, d_v):
-    return (
-        draw.normal(*batch, h, n, d_k),
-        draw.normal(*batch, g, m, d_k),
-        draw.normal(*batch, g, m, d_v),
-    )
+    q = draw.normal(*batch, h, n, d_k)
+    return q, draw.normal(*batch, g, m, d_k), draw.normal(*batch, g, m, d_v)
 
 
 @exercise.cases
@@ -78,8 +68,7 @@ def cases(draw):
     mask = draw.mask(2, 6, n, m)
     yield Case(f"a mask for each head, {said}", (q, k, v, mask))
     # masked scores are the largest of a row, and all others far below zero
-    large = 1e12 * q, 1e13 * k, v, mask
-    yield Case("a mask, scores 10^25 times larger", large, gradient=False)
+    yield Case("a mask, scores 10^25 times larger", (1e12 * q, 1e13 * k, v, mask), gradient=False)
     yield Case("a mask of shape (6, n, m)", (q, k, v, mask[0]))
     yield Case("a mask of shape (n, m)", (q, k, v, mask[0, 0]))
     yield Case("a mask of shape (2, 1, n, m)", (q, k, v, mask[:, :1]))
@@ -129,13 +118,6 @@ def by_einsum(q, k, v, mask=None):
     return torch.einsum("...grij,...gjc->...gric", weights, v).flatten(-4, -3)
 
 
-def mask_cut_as_it_is(q, k, v, mask=None):
-    g = k.shape[-3]
-    mask = mask if mask is None else mask.unflatten(-3, (g, -1))
-    out = attention(q.unflatten(-3, (g, -1)), k.unsqueeze(-3), v.unsqueeze(-3), mask)
-    return out.flatten(-4, -3)
-
-
 SPREAD, SCALE = "x.repeat_interleave(times, dim=-3)", "q.shape[-1] ** 0.5"
 MEAN, ATTENTION = "softmax(scores, mask) @ v", "attention(q, k, v, mask)"
 EACH = "torch.arange(q.shape[-3], device=q.device)"
@@ -174,8 +156,10 @@ variants.wrong(exercise, plain, {
     "exp of the scores is too large or too small: take the largest of a row away first": (
         MEAN, "(w := scores.exp() * (1 if mask is None else mask)) @ v"
         " / (sums := w.sum(-1, True)).masked_fill(sums == 0, 1)"),
-    "the mask's axes are not given: it may lack the heads, or have size 1 there":
-        mask_cut_as_it_is,
+    "the mask's axes are not given: it may lack the heads, or have size 1 there": (
+        SPREAD, "x.unsqueeze(-3)", MEAN, f"{ATTENTION}.flatten(-4, -3)",
+        f"scores = q @ k.mT / {SCALE}",
+        "q, mask = (x if x is None else x.unflatten(-3, (k.shape[-4], -1)) for x in (q, mask))"),
     "all heads of a group get one mask: each of the h heads may have its own": (
         "(scores, mask)", f"(scores, mask if mask is None else {OF_FIRST})"),
     LOOP: (SPREAD, "torch.cat([one for one in x.split(1, dim=-3) for _ in range(times)], dim=-3)"),

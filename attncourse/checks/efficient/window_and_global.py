@@ -20,9 +20,8 @@ exercise = Exercise(
         "Number the positions once. The window is the distance of key and query, compared "
         "with width // 2. A list can serve as an index: it picks all of its rows of a mask at "
         "once, and likewise all of its columns.",
-        "With i = torch.arange(n, device=device) the window is (i - i[:, None]).abs() <= "
-        "width // 2; assign True to its rows [global_tokens] and to its columns [:, "
-        "global_tokens]",
+        "With i = torch.arange(n, device=device) the window is (i - i[:, None]).abs() <= width // "
+        "2; assign True to its rows [global_tokens] and to its columns [:, global_tokens]",
     ),
     differentiable=False,
     usual_hints={"loops": LOOP},
@@ -83,8 +82,7 @@ ROWS, COLUMNS = "    mask[global_tokens] = True\n", "    mask[:, global_tokens] 
 TOKENS = "    tokens = torch.tensor(global_tokens, dtype=torch.long, device=device)\n"
 FILLED = "    mask = mask.index_fill(0, tokens, True).index_fill(1, tokens, True)\n"
 variants.right(
-    exercise,
-    plain,
+    exercise, plain,
     (NEAR, "torch.ones(n, n, device=device).triu(-(width // 2)).tril(width // 2)",
      "return mask", "return mask.bool()"),
     (ROWS, TOKENS, COLUMNS, FILLED),

@@ -62,14 +62,6 @@ def plain(d, e, features):
 
 
 @exercise.valid
-def tried_one_after_another(d, e, features):
-    n = 1
-    while n * n * (d + e) <= n * features * (2 * e + 1):
-        n += 1
-    return n
-
-
-@exercise.valid
 def rounded_down(d, e, features):
     return math.floor(Fraction(features * (2 * e + 1), d + e)) + 1
 
@@ -77,11 +69,11 @@ def rounded_down(d, e, features):
 RECURRENT, RESULT = "features * (2 * e + 1)", "recurrent // softmax + 1"
 FIRST = "next((n for n in range(1, {}) if n * softmax > recurrent), None)"
 variants.right(
-    exercise,
-    plain,
+    exercise, plain,
     (RESULT, "-(-(recurrent + 1) // softmax)"),
     (RESULT, FIRST.format("recurrent + 2")),
-)
+    (RESULT, "next(n for n in count(1) if n * n * softmax > n * recurrent)"),
+)  # fmt: skip
 variants.wrong(exercise, plain, {
     "at this length the counts may be equal: the recurrent form must take fewer": (
         RESULT, "max(1, -(-recurrent // softmax))"),

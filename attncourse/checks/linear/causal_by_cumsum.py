@@ -4,7 +4,7 @@ import torch
 
 from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.linear.shared.sums import EPSILON, LEAST, causal_by_hand, features
+from attncourse.checks.linear.shared.sums import EPSILON, LEAST, causal_by_hand, drawn
 
 LOOP = "it loops over the positions: cumsum adds up one after another by itself"
 exercise = Exercise(
@@ -35,20 +35,17 @@ exercise.reference(causal_by_hand)
 @exercise.cases
 def cases(draw):
     n, d, e = draw.sizes(3, 3, 6)
-    q, k, v = features(draw, 2, n, d), features(draw, 2, n, d), draw.normal(2, n, e)
-    long = features(draw, 2, 48, d), features(draw, 2, 48, d), draw.normal(2, 48, e)
+    q, k, v = drawn(draw, 2, n=n, d=d, e=e)
     sizes = f"n={n}, d={d}, e={e}"
-    yield Case(f"a batch of 2, {sizes}", (q, k, v), longer=long)
+    yield Case(f"a batch of 2, {sizes}", (q, k, v), longer=drawn(draw, 2, n=48, d=d, e=e))
     yield Case(f"two matrices without a batch, {sizes}", (q[0], k[0], v[0]))
-    heads = features(draw, 2, 3, 4, 2), features(draw, 2, 3, 4, 2), draw.normal(2, 3, 4, 5)
-    yield Case("two leading axes (batch, heads)", heads)
-    cube = features(draw, 4, 4, 4, 4), features(draw, 4, 4, 4, 4), draw.normal(4, 4, 4, 4)
-    yield Case("all sizes 4", cube)
+    yield Case("two leading axes (batch, heads)", drawn(draw, 2, 3, n=4, d=2, e=5))
+    yield Case("all sizes 4", drawn(draw, 4, 4, n=4, d=4, e=4))
     yield Case("features 100000 times smaller", (q / 1e5, k / 1e5, v))
     few = q[:, :2, :1] / 2e6, k[:, :2, :1] / 2e6, v[:, :2]
-    yield Case("products of features around 1e-11, n=2, d=1", few)
+    yield Case("products of features around 1e-11, n=2, d=1", few, gradient=False)
     yield Case("one token", (q[:, :1], k[:, :1], v[:, :1]))
-    many = features(draw, 20, 2), features(draw, 20, 2), draw.normal(20, 3)
+    many = drawn(draw, n=20, d=2, e=3)
     yield Case("n=20, d=2, e=3", many, gradient=False, max_elements=20 * 20 - 1)
 
 
@@ -60,17 +57,6 @@ def plain(phi_q, phi_k, v):
     total = (phi_q * keys).sum(-1, keepdim=True)
     sums = (phi_q[..., None, :] @ states)[..., 0, :]
     return sums / total
-
-
-@exercise.valid
-def feature_by_feature(phi_q, phi_k, v):
-    # never more than (..., n, e) numbers at once; a loop over the width is none over positions
-    out = total = 0
-    for c in range(phi_q.shape[-1]):
-        of_q, of_k = phi_q[..., c : c + 1], phi_k[..., c : c + 1]
-        out = out + of_q * torch.cumsum(of_k * v, dim=-2)
-        total = total + of_q * torch.cumsum(of_k, dim=-2)
-    return out / total
 
 
 @exercise.valid
@@ -90,7 +76,11 @@ STATES, KEYS = "outer.cumsum(-3)", "phi_k.cumsum(-2)"
 TOTAL, SUMS = "(phi_q * keys).sum(-1, keepdim=True)", "(phi_q[..., None, :] @ states)[..., 0, :]"
 LATER_STATES = "outer.flip(-3).cumsum(-3).flip(-3)"
 LATER_KEYS = "phi_k.flip(-2).cumsum(-2).flip(-2)"
+OF_C, EACH = "phi_k[..., c, None]", "for c in range(phi_k.shape[-1]))"
 variants.right(exercise, plain,
+    # feature by feature: a loop over the width is none over positions
+    (SUMS, f"sum(phi_q[..., c, None] * torch.cumsum({OF_C} * v, dim=-2) {EACH}",
+     TOTAL, f"sum(phi_q[..., c, None] * torch.cumsum({OF_C}, dim=-2) {EACH}"),
     # a column of ones
     ("* v[", "* torch.cat([v, torch.ones_like(v[..., :1])], dim=-1)[",
      SUMS, 'torch.einsum("...nd,...nde->...ne", phi_q, states)',

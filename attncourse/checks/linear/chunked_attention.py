@@ -4,7 +4,7 @@ import torch
 
 from attncourse.checks import variants
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.linear.shared.sums import EPSILON, LEAST, causal_by_hand, features
+from attncourse.checks.linear.shared.sums import EPSILON, LEAST, causal_by_hand, drawn
 
 TOKENS = "it goes token by token: a chunk is read at once, by products of matrices"
 exercise = Exercise(
@@ -27,20 +27,6 @@ exercise = Exercise(
 )
 
 
-@exercise.stub
-def chunked_attention(phi_q, phi_k, v, chunk):
-    s = phi_k.new_zeros(*phi_k.shape[:-2], phi_k.shape[-1], v.shape[-1])
-    z = phi_k.new_zeros(*phi_k.shape[:-2], phi_k.shape[-1], 1)
-    out = []
-    for q, k, x in zip(*(a.split(chunk, dim=-2) for a in (phi_q, phi_k, v)), strict=True):
-        s = s + k.mT @ x
-        z = z + k.sum(dim=-2)[..., None]
-        near = (q @ k.mT).tril()
-        sums = q @ s + near @ x
-        out.append(sums / (q @ z + near.sum(dim=-1, keepdim=True)))
-    return torch.cat(out, dim=-2)
-
-
 @exercise.reference
 def without_chunks(phi_q, phi_k, v, chunk):
     return causal_by_hand(phi_q, phi_k, v)
@@ -48,26 +34,26 @@ def without_chunks(phi_q, phi_k, v, chunk):
 
 @exercise.cases
 def cases(draw):
-    chunk = 3
-    n = 2 * chunk + draw.integer(1, 2)
+    chunk, n = 3, 6 + draw.integer(1, 2)
     d, e = draw.sizes(2, 2, 5)
-    q, k, v = features(draw, 2, n, d), features(draw, 2, n, d), draw.normal(2, n, e)
+    q, k, v = drawn(draw, 2, n=n, d=d, e=e)
     # as many chunks, each longer
     longer = *(x.repeat_interleave(8, dim=1) for x in (q, k, v)), 8 * chunk
     sizes = f"n={n}, d={d}, e={e}"
     yield Case(f"a batch of 2, {sizes}, chunks of {chunk}", (q, k, v, chunk), longer=longer)
     yield Case(f"without a batch, {sizes}, chunks of {chunk}", (q[0], k[0], v[0], chunk))
-    heads = features(draw, 2, 3, 6, 2), features(draw, 2, 3, 6, 2), draw.normal(2, 3, 6, 4)
+    heads = drawn(draw, 2, 3, n=6, d=2, e=4)
     yield Case("two leading axes (batch, heads), n=6, chunks of 2", (*heads, 2))
     yield Case(f"n={n}, one chunk of {n}", (q, k, v, n))
     yield Case(f"n={n}, chunks of {n + 3}", (q, k, v, n + 3))
     yield Case("n=4, chunks of 1", (q[:, :4], k[:, :4], v[:, :4], 1))
     yield Case("features 100000 times smaller", (q / 1e5, k / 1e5, v, chunk))
-    few = q[:, :3, :1] / 2e6, k[:, :3, :1] / 2e6, v[:, :3]
-    yield Case("products of features around 1e-11, n=3, d=1, chunks of 2", (*few, 2))
+    few = q[:, :3, :1] / 2e6, k[:, :3, :1] / 2e6, v[:, :3], 2
+    about = "products of features around 1e-11, n=3, d=1, chunks of 2"
+    yield Case(about, few, gradient=False)
     yield Case("one token", (q[:, :1], k[:, :1], v[:, :1], chunk))
-    many = features(draw, 20, 2), features(draw, 20, 2), draw.normal(20, 3)
-    yield Case("n=20, chunks of 5", (*many, 5), gradient=False, max_elements=20 * 20 - 1)
+    many = *drawn(draw, n=20, d=2, e=3), 5
+    yield Case("n=20, chunks of 5", many, gradient=False, max_elements=20 * 20 - 1)
 
 
 @exercise.valid
@@ -83,18 +69,6 @@ def plain(phi_q, phi_k, v, chunk):
         total = q @ z + near.sum(dim=-1, keepdim=True)
         out.append(sums / total)
         s, z = s_new, z_new
-    return torch.cat(out, dim=-2)
-
-
-@exercise.valid
-def running_sum_within_a_chunk(phi_q, phi_k, v, chunk):
-    out, s, z = [], 0.0, 0.0
-    for q, k, x in zip(*(a.split(chunk, dim=-2) for a in (phi_q, phi_k, v)), strict=True):
-        states = s + (k[..., :, None] * x[..., None, :]).cumsum(-3)
-        totals = z + k.cumsum(-2)
-        sums = (q[..., None, :] @ states)[..., 0, :]
-        out.append(sums / (q * totals).sum(-1, keepdim=True))
-        s, z = states[..., -1:, :, :], totals[..., -1:, :]
     return torch.cat(out, dim=-2)
 
 
@@ -116,13 +90,19 @@ S_NEW, Z_NEW = "        s_new = s + k.mT @ x\n", "        z_new = z + k.sum(dim=
 SET = "s, z = s_new, z_new"
 # the state that a chunk reads holds the chunk
 AFTER = ("q @ s", "q @ s_new", "q @ z", "q @ z_new")
+exercise.stub(variants.edited(plain, *AFTER))
 variants.right(
-    exercise,
-    plain,
+    exercise, plain,
     ("q @ s", "q @ (s_new - k.mT @ x)", "q @ z", "q @ (z_new - k.sum(-2)[..., None])"),
+    # running sums within a chunk
+    ("near = (q @ k.mT).tril()",
+     "states = s[..., None, :, :] + (k[..., :, None] * x[..., None, :]).cumsum(-3)",
+     "q @ s + near @ x", "(q[..., None, :] @ states)[..., 0, :]",
+     f"q @ z + {OF_THE_CHUNK}", "(q * (z.mT + k.cumsum(-2))).sum(-1, keepdim=True)",
+     "s + k.mT @ x", "states[..., -1, :, :]"),
     # its later tokens are taken out of what is read
     (*AFTER, ".tril()", ".triu(1).neg()"),
-)
+)  # fmt: skip
 variants.wrong(exercise, plain, {
     "z still counts the chunk twice: it, too, is updated once the chunk has been read": AFTER[2:],
     "S still counts the chunk twice: it, too, is updated once the chunk has been read": AFTER[:2],
@@ -145,8 +125,7 @@ variants.wrong(exercise, plain, {
     "the normaliser leaves out the earlier chunks: it has both parts, as the sum has": (
         f"q @ z + {OF_THE_CHUNK}", OF_THE_CHUNK),
     EPSILON: [("sums / total", f"sums / (total + {some})") for some in ("1e-6", "1e-9")],
-    LEAST: [
-        ("sums / total", f"sums / total.clamp(min={some})") for some in ("1e-6", "1e-8", "1e-10")],
+    LEAST: [("/ total", f"/ total.clamp(min={some})") for some in ("1e-6", "1e-8", "1e-10")],
     "the last chunk is lost where it is a short one: chunk need not divide n": (
         SPLIT, "a[..., : a.shape[-2] // chunk * chunk or chunk, :].split(chunk, dim=-2)"),
     "it fails where chunk does not divide n: the last chunk may be a short one": (

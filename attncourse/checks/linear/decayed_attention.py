@@ -41,9 +41,8 @@ def by_hand(q, k, v, decay):
 @exercise.cases
 def cases(draw):
     n, d, e = draw.sizes(3, 3, 7)
-    heads = 8
-    decay = draw.normal(heads).sigmoid()
-    q, k, v = draw.normal(2, heads, n, d), draw.normal(2, heads, n, d), draw.normal(2, heads, n, e)
+    decay = draw.normal(8).sigmoid()
+    q, k, v = draw.normal(2, 8, n, d), draw.normal(2, 8, n, d), draw.normal(2, 8, n, e)
     long = draw.normal(1, 8, 40, d), draw.normal(1, 8, 40, d), draw.normal(1, 8, 40, e)
     sizes = f"n={n}, d={d}, e={e}"
     yield Case(f"a batch of 2, 8 heads, {sizes}", (q, k, v, decay), longer=(*long, decay))
@@ -75,9 +74,8 @@ def steps_doubled(q, k, v, decay):
     # after a round, twice as many of the last tokens are in each sum
     sums, apart = k[..., :, None] * v[..., None, :], 1
     while apart < q.shape[-2]:
-        earlier = sums.roll(apart, dims=-3).index_fill(
-            -3, torch.arange(apart, device=q.device), 0.0
-        )
+        first = torch.arange(apart, device=q.device)
+        earlier = sums.roll(apart, dims=-3).index_fill(-3, first, 0.0)
         sums = sums + decay[:, None, None, None] ** apart * earlier
         apart = 2 * apart
     return (q[..., None, :] @ sums)[..., 0, :]

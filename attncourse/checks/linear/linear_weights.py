@@ -32,23 +32,19 @@ exercise = Exercise(
 
 @exercise.reference
 def by_hand(q, k, causal=False):
-    def phi(x):
-        return torch.where(x > 0, x + 1, x.clamp(max=0).exp())
-
+    phi_q, phi_k = (torch.where(x > 0, x + 1, x.clamp(max=0).exp()) for x in (q, k))
     rows = []
     for i in range(q.shape[-2]):
-        seen = range(i + 1 if causal else k.shape[-2])
-        parts = {j: (phi(q[..., i, :]) * phi(k[..., j, :])).sum(-1) for j in seen}
-        total = sum(parts.values())
-        row = [parts.get(j, 0 * total) / total for j in range(k.shape[-2])]
-        rows.append(torch.stack(row, dim=-1))
+        parts = (phi_q[..., i, None, :] * phi_k).sum(-1)
+        if causal:
+            parts = torch.cat([parts[..., : i + 1], 0 * parts[..., i + 1 :]], dim=-1)
+        rows.append(parts / parts.sum(-1, keepdim=True))
     return torch.stack(rows, dim=-2)
 
 
 @exercise.cases
 def cases(draw):
-    n, m = draw.sizes(2, 4, 6)
-    d = draw.integer(2, 3)
+    (n, m), d = draw.sizes(2, 4, 6), draw.integer(2, 3)
     q, k, own = draw.normal(2, n, d), draw.normal(2, m, d), draw.normal(2, n, d)
     long, other = draw.normal(2, 48, d), draw.normal(2, 56, d)
     causal = (q, own, True), (long, draw.normal(2, 48, d), True)
@@ -78,23 +74,6 @@ def plain(q, k, causal=False):
     return weights / weights.sum(-1, keepdim=True)
 
 
-@exercise.valid
-def softmax_of_the_logarithm(q, k, causal=False):
-    scores = ((elu(q) + 1) @ (elu(k) + 1).mT).log()
-    if causal:
-        future = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).triu(1)
-        scores = scores.masked_fill(future, -torch.inf)
-    return scores.softmax(dim=-1)
-
-
-@exercise.valid
-def normaliser_from_the_sum_of_keys(q, k, causal=False):
-    phi_q, phi_k = (torch.where(x > 0, x + 1, x.clamp(max=0).exp()) for x in (q, k))
-    z = phi_k.cumsum(-2) if causal else phi_k.sum(-2, keepdim=True)
-    weights = phi_q @ phi_k.transpose(-2, -1) / (phi_q * z).sum(-1, keepdim=True)
-    return weights.tril() if causal else weights
-
-
 FEATURES, PRODUCTS, LOWER = "elu(q) + 1, elu(k) + 1", "phi_q @ phi_k.mT", "weights.tril()"
 SUM = "weights.sum(-1, keepdim=True)"
 RESULT = f"weights / {SUM}"
@@ -106,6 +85,13 @@ variants.right(exercise, plain,
     (PRODUCTS, 'torch.einsum("...id,...jd->...ij", phi_q, phi_k) / q.shape[-1] ** 0.5',
      LOWER, HIDDEN.format("0.0")),
     (RESULT, "torch.nn.functional.normalize(3 * weights, p=1, dim=-1)"),
+    # the softmax of the logarithm
+    (PRODUCTS, f"({PRODUCTS}).log()", LOWER, HIDDEN.format("-torch.inf"),
+     RESULT, "weights.softmax(dim=-1)"),
+    # the normaliser from the sum of the keys
+    (FEATURES, "(torch.where(x > 0, x + 1, x.clamp(max=0).exp()) for x in (q, k))",
+     "    if", "    z = phi_k.cumsum(-2) if causal else phi_k.sum(-2, keepdim=True)\n    if",
+     SUM, "(phi_q * z).sum(-1, keepdim=True)"),
 )  # fmt: skip
 variants.wrong(exercise, plain, {
     "this is the softmax: linear attention takes products of features as they are": [

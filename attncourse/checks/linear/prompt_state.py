@@ -32,18 +32,11 @@ exercise = Exercise(
 
 @exercise.reference
 def by_hand(phi_k, v, lengths):
-    *batch, _, d = phi_k.shape
-    e = v.shape[-1]
-    lengths = lengths.broadcast_to(batch).reshape(-1).tolist()
-    flat = (x.reshape(-1, *x.shape[-2:]) for x in (phi_k, v))
-    s, z = [], []
-    for keys, values, length in zip(*flat, lengths, strict=True):
-        s.append(keys.new_zeros(d, e))
-        z.append(keys.new_zeros(d))
-        for j in range(length):
-            s[-1] = s[-1] + keys[j][:, None] * values[j]
-            z[-1] = z[-1] + keys[j]
-    return torch.stack(s).reshape(*batch, d, e), torch.stack(z).reshape(*batch, d)
+    s = z = 0
+    for j in range(phi_k.shape[-2]):
+        key = torch.where((j < lengths)[..., None], phi_k[..., j, :], 0.0)
+        s, z = s + key[..., :, None] * v[..., j, None, :], z + key
+    return s, z
 
 
 @exercise.cases
@@ -57,9 +50,8 @@ def cases(draw):
     yield Case(f"a batch of 4, {sizes}", (k, v, lengths), longer=long)
     yield Case(f"one prompt without a batch, {sizes}", (k[0], v[0], torch.tensor(2)))
     heads = features(draw, 2, 3, 5, 2), draw.normal(2, 3, 5, 4)
-    yield Case(
-        "two leading axes, a length for each", (*heads, torch.tensor([[1, 5, 2], [3, 4, 2]]))
-    )
+    several = torch.tensor([[1, 5, 2], [3, 4, 2]])
+    yield Case("two leading axes, a length for each", (*heads, several))
     yield Case("lengths of shape (2, 1) for all heads", (*heads, torch.tensor([[2], [4]])))
     yield Case("lengths of shape (3,) for all sentences", (*heads, torch.tensor([2, 5, 0])))
     yield Case("prompts of length 0", (k, v, torch.tensor([0, 3, 0, 1])))
@@ -83,8 +75,7 @@ def picked_from_running_sums(phi_k, v, lengths):
     def at_the_end(x):
         # a 0 in front is the sum of no token
         x = torch.nn.functional.pad(x.cumsum(-2), (0, 0, 1, 0))
-        place = lengths.expand(x.shape[:-2])
-        index = place[..., None, None].expand(*x.shape[:-2], 1, x.shape[-1])
+        index = lengths.expand(x.shape[:-2])[..., None, None].expand(*x.shape[:-2], 1, x.shape[-1])
         return x.gather(-2, index)[..., 0, :]
 
     s = at_the_end((phi_k[..., :, None] * v[..., None, :]).flatten(-2))

@@ -4,7 +4,7 @@ import torch
 
 from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.linear.shared.sums import FEATURES_AGAIN, features
+from attncourse.checks.linear.shared.sums import FEATURES_AGAIN, drawn
 
 LOOP = "it loops over keys or queries: products of matrices take all of them at once"
 exercise = Exercise(
@@ -44,16 +44,15 @@ def by_hand(phi_q, phi_k, v, padding=None):
 @exercise.cases
 def cases(draw):
     n, m, d, e = draw.sizes(4, 2, 7)
-    q, k, v = features(draw, 2, n, d), features(draw, 2, m, d), draw.normal(2, m, e)
-    long = features(draw, 2, 56, d), features(draw, 2, 48, d), draw.normal(2, 48, e)
+    q, k, v = drawn(draw, 2, n=n, m=m, d=d, e=e)
+    long = drawn(draw, 2, n=56, m=48, d=d, e=e)
     sizes = f"n={n}, m={m}, d={d}, e={e}"
     yield Case(f"a batch of 2, {sizes}", (q, k, v), longer=long)
     yield Case(f"two matrices without a batch, {sizes}", (q[0], k[0], v[0]))
-    heads = features(draw, 2, 3, 4, 2), features(draw, 2, 3, 6, 2), draw.normal(2, 3, 6, 5)
+    heads = drawn(draw, 2, 3, n=4, m=6, d=2, e=5)
     yield Case("two leading axes (batch, heads)", heads)
     padding = draw.mask(2, m)
-    longer = (*long, draw.mask(2, 48))
-    yield Case(f"padding, {sizes}", (q, k, v, padding), longer=longer)
+    yield Case(f"padding, {sizes}", (q, k, v, padding), longer=(*long, draw.mask(2, 48)))
     yield Case(f"padding without a batch, {sizes}", (q[0], k[0], v[0], padding[0]))
     yield Case("padding of shape (2, 1, m) for all heads", (*heads, draw.mask(2, 1, 6)))
     nothing = padding.clone()
@@ -63,9 +62,9 @@ def cases(draw):
     yield Case("padding of shape (3, m) for all sentences", (*heads, draw.mask(3, 6)))
     yield Case("features 100000 times smaller", (q / 1e5, k / 1e5, v))
     few = q[..., :1] / 2e6, k[:, :2, :1] / 2e6, v[:, :2]
-    yield Case("products of features around 1e-11, m=2, d=1", few)
+    yield Case("products of features around 1e-11, m=2, d=1", few, gradient=False)
     yield Case("one query and one key", (q[:, :1], k[:, :1], v[:, :1]))
-    many = features(draw, 16, 2), features(draw, 18, 2), draw.normal(18, 3)
+    many = drawn(draw, n=16, m=18, d=2, e=3)
     yield Case("n=16, m=18, d=2, e=3", many, gradient=False, max_elements=16 * 18 - 1)
 
 
@@ -79,21 +78,14 @@ def plain(phi_q, phi_k, v, padding=None):
     return phi_q @ state / divisor
 
 
-@exercise.valid
-def feature_by_feature(phi_q, phi_k, v, padding=None):
-    # a loop over the width is none over the positions
-    phi_k = phi_k if padding is None else phi_k * padding[..., None]
-    out = total = 0
-    for of_q, of_k in zip(phi_q.split(1, dim=-1), phi_k.split(1, dim=-1), strict=True):
-        out = out + of_q * (of_k * v).sum(-2, keepdim=True)
-        total = total + of_q * of_k.sum(-2, keepdim=True)
-    return out / torch.where(total > 0, total, 1.0)
-
-
 IF, PADDED = "    if padding", "phi_k * padding[..., None]"
 STATE, TOTAL = "phi_k.mT @ v", "phi_q @ phi_k.sum(-2)[..., None]"
 DIVISOR, RESULT = "total.masked_fill(total == 0, 1.0)", "phi_q @ state / divisor"
+OF_C, EACH = "phi_k[..., c, None]", "for c in range(phi_k.shape[-1]))"
 variants.right(exercise, plain,
+    # feature by feature: a loop over the width is none over the positions
+    (RESULT, f"sum(phi_q[..., c, None] * ({OF_C} * v).sum(-2, keepdim=True) {EACH} / divisor",
+     TOTAL, f"sum(phi_q[..., c, None] * {OF_C}.sum(-2, keepdim=True) {EACH}"),
     # a column of ones
     (STATE, "phi_k.mT @ torch.cat([v, torch.ones_like(v[..., :1])], dim=-1)",
      TOTAL, "(phi_q @ state)[..., -1:]", RESULT, "(phi_q @ state)[..., :-1] / divisor"),
@@ -159,13 +151,8 @@ variants.wrong(exercise, plain, {
         f"        phi_k = {PADDED}",
         "        while padding.dim() < phi_k.dim() - 1:\n"
         f"            padding = padding.unsqueeze(1)\n        phi_k = {PADDED}"),
+    # the features of padding are 0
+    "this is the softmax: take the products of the features as they are": (
+        RESULT, "(phi_q @ phi_k.mT / phi_q.shape[-1] ** 0.5).masked_fill("
+        "phi_k.sum(-1)[..., None, :] == 0, -torch.inf).softmax(-1).nan_to_num(0.0) @ v"),
 })  # fmt: skip
-
-
-@exercise.mutant("this is the softmax: take the products of the features as they are")
-def softmax(phi_q, phi_k, v, padding=None):
-    scores = phi_q @ phi_k.mT / phi_q.shape[-1] ** 0.5
-    if padding is None:
-        return scores.softmax(-1) @ v
-    hidden = ~padding[..., None, :]
-    return scores.masked_fill(hidden, -torch.inf).softmax(-1).masked_fill(hidden, 0.0) @ v

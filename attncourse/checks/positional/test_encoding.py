@@ -6,7 +6,7 @@ import torch
 
 from attncourse.checks import variants
 from attncourse.checks.exercise import Exercise
-from attncourse.checks.implementations import forgiving, implementations
+from attncourse.checks.implementations import errors_caught, implementations
 from attncourse.checks.positional.shared.encodings import RIGHT, WRONG
 
 exercise = Exercise(
@@ -108,7 +108,7 @@ def looking_at(part, before=SHAPE):
 
 variants.wrong(exercise, plain, {
     "it refuses nothing: call encode, assert what must hold, and catch none of the errors": [
-        (START, f"    assert callable(encode)\n    return\n{START}"), forgiving(plain)],
+        (START, f"    assert callable(encode)\n    return\n{START}"), errors_caught(plain)],
     "it runs encode, but asserts nothing: compare the numbers": (SHAPE, "", DTYPE, "", CLOSE, ""),
     "it looks at the shape only: compare the numbers, too": (DTYPE, "", CLOSE, ""),
     "it looks at the numbers' range only: compare each with its own": (

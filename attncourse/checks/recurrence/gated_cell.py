@@ -5,7 +5,7 @@ from torch import nn
 
 from attncourse.checks import variants
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.recurrence.shared.written import TORCH_RECURRENCE
+from attncourse.checks.recurrence.shared.written import FAR, TORCH_RECURRENCE, far
 
 LOOP = "it loops over the sentences: one step serves them all"
 
@@ -70,9 +70,8 @@ class ByHand(Cell):
 
 def drawn(draw, d, h):
     """Weights for a cell of this size."""
-    shapes = {"weight_ih": (3 * h, d), "weight_hh": (3 * h, h)}
-    shapes |= {"bias_ih": (3 * h,), "bias_hh": (3 * h,)}
-    return {name: draw.normal(*shape) for name, shape in shapes.items()}
+    weights = {"weight_ih": draw.normal(3 * h, d), "weight_hh": draw.normal(3 * h, h)}
+    return weights | {name: draw.normal(3 * h) for name in ("bias_ih", "bias_hh")}
 
 
 @exercise.cases
@@ -80,41 +79,24 @@ def cases(draw):
     d, h = draw.sizes(2, 4, 7)
     weights, sizes = drawn(draw, d, h), f"d={d}, h={h}"
 
-    def case(about, *batch, longer=None):
-        args = draw.normal(*batch, d), draw.normal(*batch, h)
-        return Case(about, args, build=(d, h), weights=weights, longer=longer)
+    def case(about, *batch, d=d, h=h, x=None, **known):
+        args = draw.normal(*batch, d) if x is None else x, draw.normal(*batch, h)
+        return Case(about, args, build=(d, h), **({"weights": weights} | known))
 
     long = draw.normal(24, d), draw.normal(24, h)
     yield case(f"a batch of 2, {sizes}", 2, longer=long)
     yield case(f"one token without a batch, {sizes}")
     yield case(f"two leading axes, {sizes}", 2, 3)
-    square = {"build": (3, 3), "weights": drawn(draw, 3, 3)}
-    yield Case("d=h=3, a batch of 3", (draw.normal(3, 3), draw.normal(3, 3)), **square)
-    # what float32 cannot hold: a bias takes away what the inputs have in common
-    bias = {"bias_ih": weights["bias_ih"] - 1e5 * weights["weight_ih"][:, 0]}
-    x = torch.cat([draw.normal(4, 1) + 1e5, draw.normal(4, d - 1)], dim=-1)
-    about = "100000 added to the first number of every token"
-    yield Case(about, (x, draw.normal(4, h)), build=(d, h), weights=weights | bias)
+    yield case("d=h=3, a batch of 3", 3, d=3, h=3, weights=drawn(draw, 3, 3))
+    x, bias = far(draw.normal(4, d), weights["weight_ih"], weights["bias_ih"])
+    yield case(FAR, 4, x=x, gradient=False, weights=weights | {"bias_ih": bias})
     large = {name: 1000 * weight for name, weight in weights.items()}
-    args = draw.normal(2, d), draw.normal(2, h)
-    yield Case("weights around 1000", args, build=(d, h), weights=large)
-    one = {"build": (1, 1), "weights": drawn(draw, 1, 1)}
-    yield Case("d=h=1", (draw.normal(2, 1), draw.normal(2, 1)), **one)
-
-
-@exercise.valid
-class GatesInOne(Cell):
-    def forward(self, x, state):
-        h = state.size(-1)
-        read = torch.einsum("...c,gc->...g", x, self.weight_ih) + self.bias_ih
-        kept = torch.einsum("...c,gc->...g", state, self.weight_hh) + self.bias_hh
-        both = torch.sigmoid(read[..., : 2 * h] + kept[..., : 2 * h])
-        r, z = both.unflatten(-1, (2, h)).unbind(-2)
-        candidate = (read[..., 2 * h :] + kept[..., 2 * h :] * r).tanh()
-        return candidate + z * (state - candidate)
+    yield case("weights around 1000", 2, weights=large)
+    yield case("d=h=1", 2, d=1, h=1, weights=drawn(draw, 1, 1))
 
 
 READ, RESET = "(x @ self.weight_ih.mT + self.bias_ih).chunk(3, dim=-1)", "r * h_n"
+GATES = "(x_r + h_r).sigmoid(), (x_z + h_z).sigmoid()"
 MIX, LAST = "(1 - z) * candidate + z * state", "self.bias_hh.chunk(3)[2]"
 THIRDS = "zip(self.weight_ih.chunk(3), self.bias_ih.split(len(self.bias_ih) // 3), strict=True)"
 variants.right(
@@ -122,6 +104,10 @@ variants.right(
     (MIX, "torch.lerp(candidate, state, z)"),
     (READ, f"(nn.functional.linear(x, *third) for third in {THIRDS})",
      "chunk(3, dim", "split(len(self.bias_hh) // 3, dim"),
+    # the gates in one
+    (READ, 'torch.einsum("...c,gc->...g", x, self.weight_ih).add(self.bias_ih).chunk(3, dim=-1)',
+     GATES, "torch.sigmoid(torch.cat([x_r + h_r, x_z + h_z], -1)).tensor_split(2, dim=-1)",
+     MIX, "candidate + z * (state - candidate)"),
     # random at first
     ("torch.zeros(", "torch.rand("),
 )  # fmt: skip
@@ -148,7 +134,7 @@ variants.wrong(exercise, Cell, {
     "the candidate has no negative numbers: nothing follows its tanh": (
         "torch.tanh(x_n + r * h_n)", "torch.tanh(x_n + r * h_n).relu()"),
     "exp overflows where a number is large, and the gradient is NaN: use torch.sigmoid": (
-        "(x_r + h_r).sigmoid(), (x_z + h_z).sigmoid()",
+        GATES,
         "1 / (1 + (-x_r - h_r).exp()), 1 / (1 + (-x_z - h_z).exp())"),
     "the candidate comes back alone: mix it with the old state": (MIX, "candidate"),
     "the candidate has a sigmoid: it has tanh, so that it can be negative": (

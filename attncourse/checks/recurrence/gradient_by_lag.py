@@ -2,7 +2,7 @@
 
 import torch
 
-from attncourse.checks import driver, variants
+from attncourse.checks import variants
 from attncourse.checks.exercise import Case, Exercise, Source
 
 LOOP = (
@@ -75,16 +75,6 @@ def turned(x):
     return SEED * x.flip(0) - x
 
 
-class Layer(Source):
-    """A layer as its source, which a reference and an oracle can call as well."""
-
-    def __init__(self, function, seed):
-        super().__init__(variants.replaced(function, "SEED", f"{seed:.6f}"), "layer")
-
-    def __call__(self, x):
-        return driver.implementation(self.name, self.source)(x)
-
-
 @exercise.reference
 def number_by_number(layer, x):
     n, norms = len(x), []
@@ -101,7 +91,8 @@ def cases(draw):
     x, sizes = draw.normal(n, d), f"n={n}, d={d}"
 
     def layer(function):
-        return Layer(function, 1 + draw.integer(1, 10**6) / 10**6)
+        seed = 1 + draw.integer(1, 10**6) / 10**6
+        return Source(variants.replaced(function, "SEED", f"{seed:.6f}"), "layer")
 
     yield Case(f"attention, {sizes}", (layer(attentive), x))
     yield Case(f"a recurrent layer, {sizes}", (layer(recurrent), x))
@@ -122,30 +113,17 @@ def plain(layer, x):
     return norms.flip(0)
 
 
-@exercise.valid
-def one_output_number_at_a_time(layer, x):
-    # a loop over the width is none over the positions
-    x = x.clone().requires_grad_()
-    total = torch.zeros_like(x)
-    for one in layer(x)[-1]:
-        total = total + torch.autograd.grad(one, x, retain_graph=True)[0] ** 2
-    return total.sum(dim=-1).sqrt().flip(0)
-
-
-@exercise.valid
-def all_outputs_at_once(layer, x):
-    x = x.detach().requires_grad_(True)
-    last = layer(x)[-1]
-    units = torch.eye(len(last), dtype=x.dtype, device=x.device)
-    (rows,) = torch.autograd.grad(last, x, units, is_grads_batched=True)
-    return torch.flip((rows * rows).sum(2).sum(0) ** 0.5, (0,))
-
-
 JACOBIAN = "torch.autograd.functional.jacobian(lambda rows: layer(rows)[-1], x)"
 ALL = (JACOBIAN, "torch.func.jacrev(layer)(x)")
 NORM = "found.square().sum(dim=(0, 2)).sqrt()"
+MARKED, GRADIENT = "    x = x.detach().requires_grad_()\n    found", "torch.autograd.grad"
 variants.right(
     exercise, plain,
+    # a loop over the width is none over the positions
+    ("    found", MARKED, JACOBIAN,
+     f"torch.stack([{GRADIENT}(one, x, retain_graph=True)[0] for one in layer(x)[-1]])"),
+    ("    found", f"    units = torch.eye(x.shape[-1]).to(x)\n{MARKED}", JACOBIAN,
+     f"{GRADIENT}(layer(x)[-1], x, units, is_grads_batched=True)[0]"),
     (JACOBIAN, "torch.func.jacrev(lambda rows: layer(rows)[-1])(x)",
      NORM, "torch.linalg.matrix_norm(found.movedim(0, 1))"),
     (JACOBIAN, "torch.func.jacfwd(lambda rows: layer(rows)[-1])(x)",

@@ -64,33 +64,19 @@ def plain(states, lengths):
     return last.masked_fill((lengths == 0)[..., None], 0)
 
 
-@exercise.valid
-def summed_where_it_is_the_last(states, lengths):
-    at = torch.arange(1, states.size(-2) + 1, device=states.device)
-    return torch.where((at == lengths[..., None])[..., None], states, 0).sum(dim=-2)
-
-
-@exercise.valid
-def by_a_product(states, lengths):
-    ends = torch.arange(states.shape[-2], device=states.device) + 1 == lengths.unsqueeze(-1)
-    return torch.einsum("...t,...th->...h", ends.to(states.dtype), states)
-
-
-@exercise.valid
-def flattened_and_indexed(states, lengths):
-    n, h = states.shape[-2:]
-    start = torch.arange(lengths.numel(), device=states.device) * n
-    at = start + (lengths.flatten() - 1).clamp(min=0)
-    found = states.reshape(-1, h)[at].reshape(*states.shape[:-2], h)
-    return found * (lengths > 0)[..., None]
-
-
 END, PICKED = "(lengths - 1).clamp(min=0)", "states.gather(-2, index).squeeze(-2)"
 FILL = ".masked_fill((lengths == 0)[..., None], 0)"
 # a row of zeros in front
 IN_FRONT = "torch.cat([0 * states[..., :1, :], states], dim=-2)"
-variants.right(exercise, plain, (END, "lengths", FILL, "", "states.gather", f"{IN_FRONT}.gather"))
-
+IS_LAST = "(torch.arange(1, states.size(-2) + 1, device=states.device) == lengths[..., None])"
+START = "torch.arange(lengths.numel(), device=states.device).view_as(end) * states.shape[-2]"
+variants.right(
+    exercise, plain,
+    (END, "lengths", FILL, "", "states.gather", f"{IN_FRONT}.gather"),
+    (PICKED, f"states.where({IS_LAST}[..., None], 0).sum(dim=-2)", FILL, ""),
+    (PICKED, f'torch.einsum("...t,...th->...h", {IS_LAST}.to(states.dtype), states)', FILL, ""),
+    (PICKED, f"states.reshape(-1, h)[{START} + end]", FILL, " * (lengths > 0)[..., None]"),
+)  # fmt: skip
 LAST = "this is the last position, where many a sequence has padding: ask the lengths"
 OFF = "it is off by one: after `length` tokens the state stands at length - 1"
 EMPTY = "a sequence of length 0 has no last token: give it zeros"

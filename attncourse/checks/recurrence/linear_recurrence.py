@@ -51,9 +51,7 @@ def cases(draw):
     # four turns, and nine
     long = draw.normal(2, 512, 3) / 2, draw.normal(2, 512, 3)
     yield Case("n=16", (draw.normal(2, 16, 3), draw.normal(2, 16, 3)), longer=long)
-    forgets = a.clone()
-    forgets[:, n // 2] = 0
-    yield Case("one factor of 0", (forgets, b))
+    yield Case("one factor of 0", (a * (torch.arange(n) != n // 2)[:, None], b))
     yield Case("factors of 0 only", (0 * a, b))
     small = draw.normal(200, 2)
     yield Case("n=200, factors around 0.01", (0.01 * small, draw.normal(200, 2)), gradient=False)
@@ -128,6 +126,8 @@ variants.wrong(exercise, plain, {
         START, f"    b = a * b\n{START}"),
     "the factor of the step before is used: a_t multiplies h_{t-1}": (
         START, "    a = pad(a, (0, 0, 1, 0), value=1.0)[..., : a.shape[-2], :]\n" + START),
+    "it holds a number for every pair of positions: n numbers are enough in each turn": (
+        f"{BEFORE}[..., :n, :]", "torch.ones(n, n).to(b).tril(-reach).triu(-reach) @ b"),
 })  # fmt: skip
 variants.wrong(exercise, put_together_from_two_parts, {
     hints.FRONT: ("size(-2)", "size(1)", "[..., ", "[:, ", ", :]", "]", "dim=-2", "dim=1"),
@@ -138,16 +138,6 @@ variants.wrong(exercise, put_together_from_two_parts, {
 def divided_by_the_product(a, b):
     product = a.cumprod(-2)
     return product * (b / product).cumsum(-2)
-
-
-@exercise.mutant("it holds a number for every pair of positions: n numbers are enough in each turn")
-def product_for_every_pair(a, b):
-    n = a.shape[-2]
-    t = torch.arange(n, device=a.device)
-    # between s and t: the factors after s
-    factors = torch.where((t[:, None] > t)[..., None], a[..., :, None, :], 1.0)
-    products = factors.cumprod(dim=-3) * (t[:, None] >= t)[..., None]
-    return (products * b[..., None, :, :]).sum(-2)
 
 
 @exercise.mutant("it reads what it has just written over: make new tensors in each turn")

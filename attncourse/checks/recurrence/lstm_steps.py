@@ -4,7 +4,7 @@ import torch
 
 from attncourse.checks import variants
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.recurrence.shared.written import TORCH_RECURRENCE
+from attncourse.checks.recurrence.shared.written import FAR, TORCH_RECURRENCE, far
 
 LOOP = "it loops over the sentences too: one step serves them all"
 
@@ -28,18 +28,6 @@ exercise = Exercise(
     steps_allowed=3.0,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
-
-
-@exercise.stub
-def lstm_steps(x, w_ih, w_hh, b):
-    hidden = cell = x.new_zeros(*x.shape[:-2], w_hh.shape[-1])
-    states = []
-    for token in x.unbind(-2):
-        i, f, g, o = (token @ w_ih.mT + hidden @ w_hh.mT + b).chunk(4, dim=-1)
-        hidden = o.sigmoid() * cell.tanh()
-        cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
-        states.append(hidden)
-    return torch.stack(states, dim=-2)
 
 
 @exercise.reference
@@ -66,12 +54,9 @@ def cases(draw):
     yield Case(f"one sequence without a batch, {sizes}", (x[0], *weights))
     yield Case(f"two leading axes, {sizes}", (draw.normal(2, 3, n, d), *weights))
     yield Case("one token", (x[:, :1], *weights))
-    # what float32 cannot hold: a bias takes away what the inputs have in common
-    far = torch.cat([x[..., :1] + 1e5, x[..., 1:]], dim=-1)
-    bias = weights[2] - 1e5 * weights[0][:, 0]
-    yield Case("100000 added to the first number of every token", (far, *weights[:2], bias))
-    large = [1000 * weight for weight in weights]
-    yield Case("weights around 1000", (x, *large))
+    there, bias = far(x, weights[0], weights[2])
+    yield Case(FAR, (there, *weights[:2], bias), gradient=False)
+    yield Case("weights around 1000", (x, *(1000 * weight for weight in weights)))
     small = draw.normal(4, 1), draw.normal(4, 1), draw.normal(4)
     yield Case("d=h=n=1", (x[0, :1, :1], *small))
 
@@ -88,44 +73,30 @@ def plain(x, w_ih, w_hh, b):
     return torch.stack(states, dim=-2)
 
 
-@exercise.valid
-def inputs_multiplied_before_the_loop(x, w_ih, w_hh, b):
-    read, h = torch.nn.functional.linear(x, w_ih, b), w_hh.shape[-1]
-    hidden = cell = x.new_zeros(*x.shape[:-2], h)
-    out = x.new_zeros(*x.shape[:-1], h)
-    for t in range(x.size(-2)):
-        gates = read[..., t, :] + torch.nn.functional.linear(hidden, w_hh)
-        i, f, o = (gates[..., k * h : (k + 1) * h].sigmoid() for k in (0, 1, 3))
-        cell = torch.addcmul(f * cell, i, torch.tanh(gates[..., 2 * h : 3 * h]))
-        hidden = o * torch.tanh(cell)
-        out[..., t, :] = hidden
-    return out
-
-
-@exercise.valid
-def weights_side_by_side(x, w_ih, w_hh, b):
-    weights = torch.cat([w_ih, w_hh], dim=1)
-    hidden = cell = torch.zeros_like(x[..., 0, :1] * w_hh[0])
-    states = []
-    for token in x.movedim(-2, 0):
-        both = torch.cat([token, hidden], dim=-1)
-        gates = torch.einsum("...c,gc->...g", both, weights) + b
-        i, f, g, o = gates.unflatten(-1, (4, -1)).unbind(-2)
-        cell = torch.sigmoid(f) * cell + torch.sigmoid(i) * torch.tanh(g)
-        hidden = torch.sigmoid(o) * torch.tanh(cell)
-        states.append(hidden)
-    return torch.stack(states, dim=-2)
-
-
 NEW, OLD = "f.sigmoid() * cell + i.sigmoid() * g.tanh()", "        cell = "
 SHOWN, ZEROS = "o.sigmoid() * cell.tanh()", "x.new_zeros(*x.shape[:-2], w_hh.shape[-1])"
 NOTED, END = "        states.append(hidden)\n", "torch.stack(states, dim=-2)"
+READ = "token @ w_ih.mT + hidden @ w_hh.mT + b"
 # the code that is given, with the cell made after what reads it
 LATE = (f"        cell = {NEW}\n        hidden = {SHOWN}\n",
         f"        hidden = {SHOWN}\n        cell = {NEW}\n")  # fmt: skip
+exercise.stub(variants.edited(plain, *LATE))
+LINEAR = "torch.nn.functional.linear"
 variants.right(
-    exercise, plain, (*LATE, f"hidden = {SHOWN}", f"hidden = o.sigmoid() * ({NEW}).tanh()")
-)
+    exercise, plain,
+    (*LATE, f"hidden = {SHOWN}", f"hidden = o.sigmoid() * ({NEW}).tanh()"),
+    # inputs multiplied before the loop, and outputs written into one tensor
+    ("states = []", f"states, read = x.new_zeros(*x.shape[:-1], len(b) // 4), {LINEAR}(x, w_ih, b)",
+     "for token in x", "for t, token in enumerate(read", "(-2):", "(-2)):",
+     READ, f"token + {LINEAR}(hidden, w_hh)", "chunk(4, dim", "split(len(b) // 4, dim",
+     NEW, "torch.addcmul(f.sigmoid() * cell, i.sigmoid(), g.tanh())",
+     "states.append(hidden)", "states[..., t, :] = hidden", END, "states"),
+    # weights side by side
+    (ZEROS, "torch.zeros_like(x[..., 0, :1] * w_hh[0])", "x.unbind(-2)", "x.movedim(-2, 0)",
+     READ, 'torch.einsum("...c,gc->...g", torch.cat([token, hidden], dim=-1), weights) + b',
+     "    states =", "    weights = torch.cat([w_ih, w_hh], dim=1)\n    states =",
+     "chunk(4, dim=-1)", "unflatten(-1, (4, -1)).unbind(-2)"),
+)  # fmt: skip
 variants.wrong(exercise, plain, {
     "the gates have changed places: they were right, in torch's order i, f, g, o": [
         ("i, f, g, o =", "f, i, g, o ="), ("i, f, g, o =", "i, f, o, g =")],

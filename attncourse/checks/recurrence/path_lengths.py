@@ -87,16 +87,6 @@ def plain(reads, layers):
 
 
 @exercise.valid
-def layers_counted_in_which_it_is_unknown(reads, layers):
-    known = torch.eye(reads.size(0), dtype=torch.float32, device=reads.device)
-    steps = torch.zeros(reads.shape, dtype=torch.long, device=reads.device)
-    for _ in range(layers):
-        steps += known == 0
-        known = ((reads.float() @ known) + known).clamp(max=1)
-    return steps.masked_fill(known == 0, -1)
-
-
-@exercise.valid
 def shortest_ways_joined(reads, layers):
     # a loop over the layers again, over whole tables of lengths
     far, eye = layers + 1, torch.eye(len(reads), dtype=torch.bool, device=reads.device)
@@ -121,6 +111,13 @@ def powers_noted_from_the_last_to_the_first(reads, layers):
 NOTED, START, END = "known & (steps < 0)", "    known = torch.eye", "return steps"
 EYE = "torch.eye(len(reads), dtype=torch.bool, device=reads.device)"
 COUNTED, UP = "range(1, layers + 1)", "(reads.double() @ known.double()) > 0"
+# the layers counted in which a position is unknown
+variants.right(
+    exercise, plain,
+    ("known.long() - 1", "0 * known.long()",
+     "        known =", "        steps += ~known\n        known =", UP, f"({UP}) | known",
+     f"torch.where({NOTED}, k, steps)", "steps", END, f"{END}.masked_fill(~known, -1)"),
+)  # fmt: skip
 variants.wrong(exercise, plain, {
     "rows and columns have changed places: entry (i, j) is the path from j to i": (END, f"{END}.T"),
     "the way back counts as well: reads[i, j] says that i reads j, not that j reads i": (

@@ -6,7 +6,7 @@ import torch
 
 from attncourse.checks import variants
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.recurrence.shared.written import TORCH_RECURRENCE
+from attncourse.checks.recurrence.shared.written import FAR, TORCH_RECURRENCE, far, states_by_hand
 
 COUNTED = "it counts the axes from the front: any leading axes, or none, should work"
 ONCE = (
@@ -37,15 +37,7 @@ exercise = Exercise(
 )
 
 
-@exercise.reference
-def by_hand(x, w_x, w_h, b, first=None):
-    state = x.new_zeros(*x.shape[:-2], len(b)) if first is None else first
-    weights, states = torch.cat([w_x, w_h], dim=1), []
-    for t in range(x.shape[-2]):
-        read = torch.cat([x[..., t, :], state], dim=-1)
-        state = ((weights * read[..., None, :]).sum(-1) + b).tanh()
-        states.append(state)
-    return torch.stack(states, dim=-2)
+exercise.reference(states_by_hand)
 
 
 @exercise.cases
@@ -62,12 +54,9 @@ def cases(draw):
     deep = draw.normal(2, 3, n, d), *weights, draw.normal(2, 3, h)
     yield Case("two leading axes", deep)
     yield Case("one token", (x[:, :1], *weights, first))
-    # what float32 cannot hold: a bias takes away what the inputs have in common
-    far = torch.cat([x[..., :1] + 1e5, x[..., 1:]], dim=-1)
-    bias = weights[2] - 1e5 * weights[0][:, 0]
-    yield Case("100000 added to the first number of every token", (far, *weights[:2], bias))
-    large = [1000 * weight for weight in weights]
-    yield Case("weights around 1000", (x, *large, first))
+    there, bias = far(x, weights[0], weights[2])
+    yield Case(FAR, (there, *weights[:2], bias), gradient=False)
+    yield Case("weights around 1000", (x, *(1000 * weight for weight in weights), first))
     yield Case("d=h=n=1", (x[0, :1, :1], *(w[:1, :1] for w in weights[:2]), weights[2][:1]))
 
 
@@ -83,17 +72,6 @@ def plain(x, w_x, w_h, b, first=None):
 
 
 @exercise.valid
-def inputs_multiplied_before_the_loop(x, w_x, w_h, b, first=None):
-    read = torch.nn.functional.linear(x, w_x, b)
-    states = read.new_zeros(read.shape)
-    state = torch.zeros_like(read[..., 0, :]) if first is None else first
-    for t in range(x.size(-2)):
-        state = torch.tanh(read[..., t, :] + torch.einsum("...j,ij->...i", state, w_h))
-        states[..., t, :] = state
-    return states
-
-
-@exercise.valid
 def by_accumulate(x, w_x, w_h, b, first=None):
     start = x.new_zeros(*x.shape[:-2], len(b)) if first is None else first
     steps = x.unbind(-2), lambda state, token: (token @ w_x.mT + state @ w_h.mT + b).tanh()
@@ -101,23 +79,24 @@ def by_accumulate(x, w_x, w_h, b, first=None):
     return torch.stack(list(states)[1:], dim=-2)
 
 
-@exercise.valid
-def weights_side_by_side(x, w_x, w_h, b, first=None):
-    state = torch.zeros_like(x[..., 0, :1] * b) if first is None else first
-    weights, states = torch.cat([w_x, w_h], dim=-1).T, []
-    for token in x.movedim(-2, 0):
-        state = (torch.cat((token, state), -1) @ weights).add(b).tanh()
-        states += [state.unsqueeze(-2)]
-    return torch.cat(states, dim=-2)
-
-
 STEP = "torch.tanh(token @ w_x.mT + state @ w_h.mT + b)"
-BEGIN, STACK, TOKENS = (
-    "zeros if first is None else first",
-    "torch.stack(states, dim=-2)",
-    "x.unbind(-2)",
-)
+BEGIN, STACK = "zeros if first is None else first", "torch.stack(states, dim=-2)"
+TOKENS, LIST = "x.unbind(-2)", "states, state = [], start"
 NOTE = "        states.append(state)\n"
+variants.right(
+    exercise, plain,
+    # inputs multiplied before the loop, and states written into one tensor
+    (LIST, "read, state = torch.nn.functional.linear(x, w_x, b), start\n"
+     "    states = read.new_zeros(read.shape)",
+     f"for token in {TOKENS}", "for t in range(x.size(-2))",
+     STEP, 'torch.tanh(read[..., t, :] + torch.einsum("...j,ij->...i", state, w_h))',
+     NOTE, "        states[..., t, :] = state\n", STACK, "states"),
+    # weights side by side
+    ("x.new_zeros(*x.shape[:-2], len(b))", "torch.zeros_like(x[..., 0, :1] * b)",
+     LIST, f"{LIST}\n    weights = torch.cat([w_x, w_h], dim=-1).T", TOKENS, "x.movedim(-2, 0)",
+     STEP, "(torch.cat((token, state), -1) @ weights).add(b).tanh()",
+     NOTE, "        states += [state.unsqueeze(-2)]\n", STACK, "torch.cat(states, dim=-2)"),
+)  # fmt: skip
 TRANSPOSED = "a matrix is not transposed: with tokens in rows, W x is x @ W.mT"
 FIRST_AXIS = "it loops over the first axis, which is a batch if there is one: tokens are axis -2"
 variants.wrong(exercise, plain, {
@@ -147,7 +126,7 @@ variants.wrong(exercise, plain, {
         "state @", "state.detach() @"),
     COUNTED: ("*x.shape[:-2]", "len(x)", TOKENS, "x.unbind(1)", "dim=-2", "dim=1"),
     "it writes over numbers that autograd still needs: keep the states in a list": (
-        "states, state = [], start", "out = torch.zeros_like(x[..., :1] * b)",
+        LIST, "out = torch.zeros_like(x[..., :1] * b)",
         "for token in x.unbind(-2)", "for t in range(x.shape[-2])", "token @", "x[..., t, :] @",
         "state @", "(out[..., t - 1, :] if t else start) @",
         "state = torch", "out[..., t, :] = torch", NOTE, "",

@@ -4,8 +4,9 @@ import torch
 
 from attncourse.checks import variants
 from attncourse.checks.exercise import Exercise
-from attncourse.checks.implementations import implementations
+from attncourse.checks.implementations import errors_caught, implementations
 from attncourse.checks.recurrence.shared import rnns
+from attncourse.checks.recurrence.shared.written import states_by_hand
 
 exercise = Exercise(
     name="test_rnn",
@@ -44,13 +45,7 @@ def inputs(*batch, sizes=(6, 3, 4), dtype=torch.float64, seed=0):
 
 
 def by_hand(x, w_ih, w_hh, b_ih, b_hh):
-    """The network once more, with a weight of 0 for what stands before the first token."""
-    states = []
-    for t in range(x.shape[-2]):
-        before = states[-1] if states else 0 * (x[..., 0, :1] + b_hh)
-        summed = (w_ih * x[..., t, None, :]).sum(-1) + (w_hh * before[..., None, :]).sum(-1)
-        states.append((summed + b_ih + b_hh).tanh())
-    return torch.stack(states, dim=-2)
+    return states_by_hand(x, w_ih, w_hh, b_ih + b_hh)
 
 
 def by_torch(x, *weights):
@@ -129,33 +124,8 @@ variants.right(
 )  # fmt: skip
 
 
-def nothing_is_called(rnn):
-    assert callable(rnn)
-
-
-def errors_caught(rnn):
-    try:
-        plain(rnn)
-    except Exception:
-        pass
-
-
-def gradient_wanted_of_one_token(rnn):
-    plain(rnn)
-    leaves = [x.requires_grad_() for x in inputs(sizes=(1, 3, 4))]
-    torch.autograd.grad(rnn(*leaves).sum(), leaves)
-
-
-def all_refused(rnn):
-    assert rnn(*inputs()).shape == (6, 3)
-
-
 def last(rnn):
     return lambda *given: rnn(*given)[..., -1, :]
-
-
-def transposed(x, w_ih, w_hh, *biases):
-    return by_hand(x, w_ih, w_hh.mT, *biases)
 
 
 NOTHING_REFUSED = (
@@ -166,7 +136,7 @@ REFUSES = (
     "own loop may be wrong, or the tolerance too small"
 )
 variants.wrong(exercise, plain, {
-    NOTHING_REFUSED: [nothing_is_called, errors_caught],
+    NOTHING_REFUSED: [(CASES, "()"), errors_caught(plain)],
     "it compares, but nothing comes of it: assert that the numbers agree": (
         *NO_GRADIENTS, "assert ", ""),
     "what it expects comes from the network itself: compute it without the network": (
@@ -184,8 +154,9 @@ variants.wrong(exercise, plain, {
     "no gradient is compared: right numbers are not enough to learn": NO_GRADIENTS,
     "only the gradient of x is compared: the weights are what learns": (
         PAIRS, PAIRS.replace("before)", "before)[:1]")),
-    "with one token w_hh plays no part: its gradient may be zeros, and may be None":
-        gradient_wanted_of_one_token,
+    "with one token w_hh plays no part: its gradient may be zeros, and may be None": (
+        "    for batch", "    one = [x.requires_grad_() for x in inputs(sizes=(1, 3, 4))]\n"
+        "    torch.autograd.grad(rnn(*one).sum(), one)\n    for batch"),
     "gradients are compared for short sequences only: try six tokens there, too": (
         PAIRS, PAIRS.replace("before", SHORT.format("2, 3, 4"))),
     "every input has leading axes: try a sequence without any, too": (
@@ -204,5 +175,7 @@ variants.wrong(exercise, plain, {
     "it views the result in another shape, which a right one that is not contiguous cannot do: "
     "compare it as it is, or reshape": (
         VALUES, "assert torch.allclose(got.view(-1), want.view(-1), rtol=bound, atol=bound)"),
-    REFUSES: [("by_hand", "transposed"), all_refused],
+    REFUSES: [
+        ("by_hand", "(lambda x, w_ih, w_hh, *biases: by_hand(x, w_ih, w_hh.mT, *biases))"),
+        (SHAPE, "assert not got.shape")],
 })  # fmt: skip

@@ -4,7 +4,7 @@ import torch
 
 from attncourse.checks import variants
 from attncourse.checks.exercise import Exercise
-from attncourse.checks.implementations import forgiving, implementations
+from attncourse.checks.implementations import errors_caught, implementations
 from attncourse.checks.relative.shared.indexes import RIGHT, WRONG
 
 exercise = Exercise(
@@ -83,7 +83,7 @@ variants.right(exercise, plain,
 variants.wrong(exercise, plain, {
     "it refuses nothing: call relative_index, assert what must hold, and catch none of the errors":
         [("    for n", "    assert callable(relative_index)\n    return\n    for n"),
-         forgiving(plain)],
+         errors_caught(plain)],
     "no wrong number fails it: assert, against numbers that the test works out without "
     "relative_index. What a test returns is not looked at, and a condition and a message in "
     "brackets are a tuple, which is always true": [

@@ -82,8 +82,7 @@ WRONG = spoiled(MEAN) | {does: attentions.WRONG[does] for does in SAME} | {
     "knows no group but those of three heads": (SPREAD, "x.repeat_interleave(3, dim=-3)"),
     "shares the keys, and gives the values in turn": (
         START, f"{START}\n    v = torch.cat([v] * (heads // v.shape[-3]), dim=-3)"),
-    "takes the first group's keys for all heads": (
-        START, f"{START}\n    k = k[..., :1, :, :]"),
+    "takes the first group's keys for all heads": (START, f"{START}\n    k = k[..., :1, :, :]"),
     "shares the values, and gives the keys in turn": (
         START, f"{START}\n    k = torch.cat([k] * (heads // k.shape[-3]), dim=-3)"),
     "cannot do without a batch": ("q @ k.mT", 'torch.einsum("...bhid,...bhjd->...bhij", q, k)'),

@@ -8,8 +8,17 @@ FEATURES_AGAIN = "the feature map is applied once more: phi_q and phi_k are feat
 
 
 def features(draw, *shape):
-    """Positive numbers, none of them near 0: small ones have a case of their own."""
+    """Positive numbers, none of them near 0: small ones have a case of their own.
+
+    No gradient is asked for in a case of one small feature: it is what is left of 1e6 - 1e6.
+    """
     return 4 * (draw.normal(*shape).exp() + 1)
+
+
+def drawn(draw, *batch, n, d, e, m=None):
+    """phi_q, phi_k and v: n queries, and m keys or n."""
+    m = m or n
+    return features(draw, *batch, n, d), features(draw, *batch, m, d), draw.normal(*batch, m, e)
 
 
 def causal_by_hand(phi_q, phi_k, v):

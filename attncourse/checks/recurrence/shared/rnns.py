@@ -32,15 +32,13 @@ def side_by_side(x, w_ih, w_hh, b_ih, b_hh):
     return out
 
 
+STATE, END, TOKENS = "state @ w_hh.mT", "torch.stack(states, dim=-2)", "x.unbind(-2)"
 RIGHT = {
     "a right network": plain,
     "a right network, which does not use w_hh at the first token": inputs_first,
     "a right network, its weights side by side": side_by_side,
-    "a right network, whose result is not contiguous": not_contiguous(
-        "torch.stack(states, dim=-2)"
-    ),
+    "a right network, whose result is not contiguous": not_contiguous(END),
 }
-STATE, END, TOKENS = "state @ w_hh.mT", "torch.stack(states, dim=-2)", "x.unbind(-2)"
 # what each wrong one does, and the edits that make it of the plain one
 WRONG = spoiled(END) | {
     "forgets the tanh": ("torch.tanh", "torch.clone"),
@@ -73,8 +71,7 @@ WRONG = spoiled(END) | {
     "is off by one percent in the first number of each state": (
         END, f"{END} * (1 + 0.01 * (torch.arange(len(b_hh)) < 1))"),
     "changes x": (TOKENS, "x.mul_(0.5).unbind(-2)", "token @", "2 * token @"),
-    "changes w_ih": ("    return", "    w_ih.data += 1\n    return"),
-    "changes w_hh": ("    return", "    w_hh.data += 1\n    return"),
-    "changes b_hh": ("    return", "    b_hh.data += 1\n    return"),
-    "changes b_ih": ("    return", "    b_ih.data += 1\n    return"),
+} | {
+    f"changes {name}": ("    return", f"    {name}.data += 1\n    return")
+    for name in ("w_ih", "w_hh", "b_hh", "b_ih")
 }  # fmt: skip
