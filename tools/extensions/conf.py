@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from tools.execute import digest, execution_cache, package_digest, source_files
 from tools.urls import repository_url, site_url
 
-from .drawings import FOLDER
+from .seo import PICTURE
 
 THEME = Path(__file__).parents[1] / "theme"
 
@@ -19,8 +19,8 @@ def configure(app, config):
     config.notfound_urls_prefix = urlsplit(config.html_baseurl).path
     config.nb_execution_cache_path = str(execution_cache(Path(app.srcdir)))
     config.html_static_path += [str(THEME / kind) for kind in ("styles", "scripts")]
-    more = (FOLDER, "reference/picture.png")
-    config.html_static_path += [one for one in more if Path(app.srcdir, one).exists()]
+    if Path(app.srcdir, PICTURE).exists():
+        config.html_static_path.append(PICTURE)
     cited = [Path(app.srcdir, name) for name in config.bibtex_bibfiles]
     papers = [path.read_text("utf-8") for path in cited if path.is_file()]
     config.made_with = digest(source_files(THEME), THEME, package_digest(), *papers)

@@ -11,6 +11,11 @@ from sphinx.util.docutils import SphinxDirective
 FOLDER = "drawings/svg"
 
 
+def drawing_file(book: str | Path, name: str) -> Path:
+    """Where a drawing of the book lies."""
+    return Path(book, FOLDER, f"{name}.svg")
+
+
 def words_for(svg: str) -> str:
     """What stands for a drawing where it cannot be seen: its title."""
     return ElementTree.fromstring(svg)[0].text or ""
@@ -24,7 +29,7 @@ class Drawing(SphinxDirective):
     option_spec: ClassVar = {"name": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
-        path = Path(self.env.srcdir, FOLDER, f"{self.arguments[0]}.svg")
+        path = drawing_file(self.env.srcdir, self.arguments[0])
         self.env.note_dependency(str(path))
         try:
             svg = path.read_text("utf-8")

@@ -10,6 +10,7 @@ from sphinx.util.docutils import SphinxDirective
 from tools.urls import colab_url, repository_url
 
 from .claims import shown as shown_claims
+from .drawings import drawing_file
 
 # as readers who followed every step have told us; a word may be a formula in a sentence
 WORDS_A_MINUTE, LINES_A_MINUTE = 90, 8
@@ -59,7 +60,7 @@ def facts(app, slug: str, page: str) -> dict:
         "slug": slug,
         "title": app.env.titles[f"chapters/{slug}"].astext(),
         "about": app.env.metadata[f"chapters/{slug}"].get("description", ""),
-        "drawing": first_drawing(app.env.get_doctree(f"chapters/{slug}")),
+        "drawing": first_drawing(app, f"chapters/{slug}"),
         "link": link(page, f"chapters/{slug}"),
         "chapter_colab": colab_url(f"chapters/{slug}.ipynb"),
         "minutes": reading_minutes(app.env.get_doctree(f"chapters/{slug}")),
@@ -70,10 +71,11 @@ def facts(app, slug: str, page: str) -> dict:
     }
 
 
-def first_drawing(doctree: nodes.document) -> str:
-    """The name of the first drawing on a page, or an empty string."""
-    figures = (one for one in doctree.findall(nodes.figure) if "drawing" in one)
-    return next((figure["drawing"] for figure in figures), "")
+def first_drawing(app, page: str) -> str:
+    """The first drawing on a page as SVG, or an empty string."""
+    figures = (one for one in app.env.get_doctree(page).findall(nodes.figure))
+    name = next((one["drawing"] for one in figures if "drawing" in one), "")
+    return drawing_file(app.srcdir, name).read_text("utf-8") if name else ""
 
 
 def rendered(app, template: str, **values) -> nodes.raw:

@@ -11,7 +11,7 @@ from textwrap import shorten
 from docutils import nodes
 
 LONGEST = 200
-PICTURE = "picture.png"
+PICTURE = "reference/picture.png"
 
 
 def description(doctree: nodes.document) -> str:
@@ -39,7 +39,7 @@ def describe(app, pagename, templatename, context, doctree):
             'name="description"': words,
             'property="og:description"': words,
             'property="og:title"': doctree.next_node(nodes.title).astext(),
-            'property="og:image"': f"{app.config.html_baseurl}_static/{PICTURE}",
+            'property="og:image"': f"{app.config.html_baseurl}_static/{Path(PICTURE).name}",
             'property="og:type"': "website",
             'property="og:url"': context["pageurl"],
             'property="og:site_name"': app.config.html_title,

@@ -33,7 +33,7 @@
         button.ariaPressed = String(state[list].includes(button.dataset[list]));
     for (const element of all("[data-exercises]")) {
       const names = namesOf(element);
-      element.hidden = !count(names);
+      if (count(names)) element.hidden = false;
       element.textContent = `${count(names)} of ${names.length} exercises solved`;
     }
     for (const button of all("[data-reset]"))
