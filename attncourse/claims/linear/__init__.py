@@ -323,7 +323,7 @@ def a_state_recalls_only_so_much(g):
 
 @claim(
     "Vectors of positive features are never orthogonal. Take 16 orthonormal keys of width 16, "
-    r"which a state could recall exactly. The features $\mathrm{elu}(x) + 1$ of any two of them have "
+    r"which a state could recall exactly. The features $\mathrm{elu}(x) + 1$ of any two have "
     "a cosine above 0.9, and the error of recall is above 0.8 with queries of norm 1, 10 and 1000. "
     "With the keys themselves as features and without the division, the error is 0.",
     source="a sum of positive products is above 0; Schlag et al. (2021) on orthogonal features",
