@@ -89,8 +89,8 @@ def both_equal_torch(g):
 
 @claim(
     "Of five tokens, the first and the fourth are the same word. An RNN and an LSTM give it two "
-    "different states; attention without positions gives it the same output twice. Reorder the "
-    "five, and attention's outputs are the same ones in the new order; the states are not.",
+    "different states; attention without positions or mask gives it the same output twice. Reorder "
+    "the five, and attention's outputs are the same ones in the new order; the states are not.",
     source="our own measurement; the equivariance is that of the chapter on positions",
 )
 def one_word_at_two_places(g):
@@ -160,10 +160,10 @@ def paths_are_as_long_as_said(g):
 
 
 @claim(
-    "With weights as large as torch draws them at first, an RNN's gradient over 32 tokens is less "
-    "than a millionth of that over 1. An LSTM keeps less than a thousandth, but over a tenth with "
-    "4 added to the bias of its forget gate. Four causal convolutions of width 3 have no gradient "
-    "beyond 8 tokens. Attention's is the same over 32 as over 1, within a factor of 3.",
+    "At width 8, with weights as large as torch first draws them, an RNN's gradient over 32 tokens "
+    "is less than a millionth of that over 1. An LSTM keeps less than a thousandth, but over a "
+    "tenth with 4 added to its forget gate's bias. Four causal convolutions of width 3 have no "
+    "gradient beyond 8 tokens. Attention's is the same over 32 as over 1, within a factor of 3.",
     source=f"{BENGIO}; {HOCHREITER}; the 4 and the measurement are ours",
 )
 def gradients_over_distance(g):
@@ -181,9 +181,9 @@ def gradients_over_distance(g):
 
 
 @claim(
-    "Where the states are near 0 and $W_{hh}$ is a factor times an orthogonal matrix, which keeps "
-    "all lengths, the gradient over $t$ steps is that factor to the power $t$: over 50 steps less "
-    "than a hundredth for 0.9, and more than a hundredfold for 1.1.",
+    "Where the states are 0 and $W_{hh}$ is a factor times an orthogonal matrix, which keeps all "
+    "lengths, $t$ steps multiply the gradient's norm by that factor to the power $t$: over 50 "
+    "steps by less than a hundredth for 0.9, and by more than a hundred for 1.1.",
     source=f"{BENGIO}; {PASCANU}, section 2",
 )
 def one_matrix_shrinks_or_explodes(g):
@@ -206,10 +206,10 @@ def gru(x: Tensor, weights: Iterable[Tensor], state: Tensor) -> Tensor:
 
 
 @claim(
-    "If the gates do not depend on the state, the gradient of an LSTM's last cell with respect to "
-    "its first is the product of the forget gates. In a GRU, the same is true of the state and the "
-    "update gate. Over 20 steps less than a millionth is left if the gates are half open, and more "
-    "than two thirds at a bias of 4.",
+    "If neither gates nor new content depend on the state, the gradient of an LSTM's last cell "
+    "with respect to its first is the product of the forget gates. In a GRU, the same is true of "
+    "the state and the update gate. Over 20 steps less than a millionth is left if the gates are "
+    "half open, and more than two thirds at a bias of 4.",
     source=f"{HOCHREITER}, sections 3.2 and 4; Gers et al. (2000); Cho et al. (2014)",
 )
 def the_forget_gate_carries_the_gradient(g):

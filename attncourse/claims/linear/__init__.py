@@ -300,7 +300,7 @@ def long_sums_need_more_than_16_bits(g):
     "Store $n$ random keys of one norm and width 16 with their values, then ask for each value by "
     "its key. With $r$ independent features, the expected squared error is at least $1 - r/n$ of "
     r"the error of answering 0: $r = 16$ for $\mathrm{elu}(x) + 1$, and at most $r = 153$ for "
-    "three terms of exp, because 120 of its 273 features are duplicates. More features lose less. "
+    "three terms of exp, since 120 of its 273 features are duplicates. Three terms lose less. "
     "Softmax, made sharp enough, stays below 0.001. Tried with $n$ = 32, 256 and 1024.",
     source="Eckart and Young (1936): a matrix of rank $r$ is at least $n - r$ from the identity, "
     "in squares",
@@ -322,9 +322,9 @@ def a_state_recalls_only_so_much(g):
 
 
 @claim(
-    "Positive features cannot keep keys apart. Take 16 orthonormal keys of width 16, for which a "
-    r"state could recall everything. The features $\mathrm{elu}(x) + 1$ of any two of them have a "
-    "cosine above 0.9, and the error of recall is above 0.8 with queries of norm 1, 10 and 1000. "
+    "Vectors of positive features are never orthogonal. Take 16 orthonormal keys of width 16, "
+    r"which a state could recall exactly. The features $\mathrm{elu}(x) + 1$ of any two have "
+    "a cosine above 0.9, and the error of recall is above 0.8 with queries of norm 1, 10 and 1000. "
     "With the keys themselves as features and without the division, the error is 0.",
     source="a sum of positive products is above 0; Schlag et al. (2021) on orthogonal features",
 )
@@ -377,8 +377,8 @@ def gates_are_a_mask(g):
     r"The delta rule with $\beta = 1$ recalls the value stored last exactly, whatever was stored "
     "before. Of 64 random keys of norm 1 and width 16, it recalls the newest four with an error "
     "below 0.6, in the mean over 20 draws, while the plain sum recalls them with an error above 2 "
-    "(answering 0 has an error of 1). The oldest four are lost in both. If a key is stored again "
-    "with a new value, the delta rule answers with the new one, and the sum with old plus new.",
+    "(answering 0 has an error of 1). The oldest four are lost in both. If an empty state stores "
+    "one key twice, the delta rule answers with the new value, and the sum with old plus new.",
     source=r"Schlag et al. (2021); for its own key, the rule multiplies the error by $1 - \beta$",
 )
 def the_delta_rule_corrects(g):
