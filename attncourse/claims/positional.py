@@ -49,7 +49,7 @@ def equivariance_gap(layer: Callable[[Tensor], Tensor], x: Tensor, order: Tensor
 
 
 @claim(
-    "Without positions, 64 tokens in another order have the same outputs, in that order.",
+    "Without positions or a mask, 64 tokens in another order have the same outputs, in that order.",
     source="Vaswani et al. (2017), eq. 1, in which no position occurs",
 )
 def order_is_invisible(g):

@@ -202,7 +202,7 @@ def blocks_hold_no_scores(g):
 
 @claim(
     "Without gradients, the matrix products of the form that looks up take $1 + (2k + 1)/n$ times "
-    "the operations of attention without positions, so the tables add little where they are "
+    "the operations of attention without positions, so the tables add little where they are much "
     "shorter than the sequence. Those of the dense form take exactly twice as many, at any $k$.",
     source="per head, $2 n^2 d$ for $q \\cdot k$ and $2 n (2k + 1) d$ for $q \\cdot a$; the same "
     "again for the values",
