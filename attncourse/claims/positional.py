@@ -49,7 +49,7 @@ def equivariance_gap(layer: Callable[[Tensor], Tensor], x: Tensor, order: Tensor
 
 
 @claim(
-    "Without positions, 64 tokens in another order have the same outputs, in that order.",
+    "Without positions or a mask, 64 tokens in another order have the same outputs, in that order.",
     source="Vaswani et al. (2017), eq. 1, in which no position occurs",
 )
 def order_is_invisible(g):
@@ -105,10 +105,10 @@ def a_shift_is_a_rotation(g):
 
 
 @claim(
-    "A head of width 16 finds the word before among 1000 positions by 8 of the 32 pairs of the "
+    "A head of width 16 finds the word before among 1000 positions with 8 of the 32 pairs of the "
     r"sinusoids. Let $W_Q$ hold their rotation by $-1$, times 30, and $W_K$ select them: then each "
     "position from 1 on gives more than 99 % of its weight to the position before it. With random "
-    "matrices of the same size it gives less than 1 % on average.",
+    "matrices of the same shape it gives less than 1 % on average.",
     source=f"our own head, after {VASWANI}",
 )
 def a_head_finds_the_word_before(g):
@@ -186,9 +186,9 @@ def products(base: float, offsets: Tensor, d: int) -> Tensor:
 
 @claim(
     r"At width 512 and a base $\beta$ of 100, 10,000 and 1,000,000, the product of two positions, "
-    r"divided by $d/2$, falls with $\ln o$ at the slope $-1 / \ln \beta$ from $o = 4$ to "
-    r"$o = \beta / 4$. From $4\beta$ to $16\beta$ it is 0 on average. A larger base leaves "
-    "neighbours closer: at the largest, they are a third as far apart as at the smallest.",
+    r"divided by $d/2$, falls with $\ln o$ at a slope of about $-1 / \ln \beta$ from $o = 4$ to "
+    r"$o = \beta / 4$. From $4\beta$ to $16\beta$ its mean is about 0. A larger base leaves "
+    "neighbours closer: at the largest, they are about a third as far apart as at the smallest.",
     source=f"our own derivation, from the products of {VASWANI}",
 )
 def the_base_sets_the_range(g):
@@ -218,8 +218,8 @@ def the_base_sets_the_range(g):
 
 @claim(
     "In an even width, the squares of a row of sinusoids have mean 1/2 at every position. Added to "
-    "embeddings of standard deviation $s$, the positions therefore make up $1 / (1 + 2 s^2)$ of "
-    "the mean square of the sum: a third where $s = 1$, and 98 % where $s = 0.1$.",
+    "embeddings of mean 0 and standard deviation $s$, the positions therefore make up, on average, "
+    "$1 / (1 + 2 s^2)$ of the mean square of the sum: a third at $s = 1$, and 98 % at $s = 0.1$.",
     source=rf"$\sin^2 + \cos^2 = 1$, and the sinusoids of {VASWANI}",
 )
 def a_row_has_mean_square_one_half(g):
@@ -263,8 +263,8 @@ def a_table_learns_only_what_it_sees(g):
 
 @claim(
     "An MLP trained to give the sinusoids of the positions 0 to 15 has more than 4 times the error "
-    "at 16 to 31, and more error than rows of zeros would have. From 1000 on, its rows are nearly "
-    "the same: neighbours differ by less than a tenth of what neighbours in training differ by.",
+    "at 16 to 31, and more error than rows of zeros would have. Its rows for 1000 and 1001 are "
+    "nearly the same: they differ by less than a tenth of what neighbours in training do.",
     source="our own measurement; a tanh far from 0 is close to 1 or $-1$",
 )
 def an_mlp_drifts_beyond_training(g):
@@ -287,7 +287,7 @@ def an_mlp_drifts_beyond_training(g):
         {
             "error beyond training / within": (ratio, above(4)),
             "error beyond training": (beyond.mean().item(), above(0.5**0.5, "that of zeros")),
-            "step between neighbours from 1000 on / in training": (step, below(0.1)),
+            "step from 1000 to 1001 / between neighbours in training": (step, below(0.1)),
         }
     )
 
@@ -308,7 +308,7 @@ def readout(out: Tensor, wanted: Tensor) -> float:
 @claim(
     "A first token that is always the same and 63 random tokens go through one random layer "
     "without positions. A linear map of an output explains more than a fifth of the variance of "
-    "the logarithm of its position if the layer has a causal mask, and none if it has no mask.",
+    "the logarithm of its position if the layer has a causal mask, and none without a mask.",
     source="after Haviv et al. (2022), who read positions off trained language models",
 )
 def the_causal_mask_leaks_position(g):

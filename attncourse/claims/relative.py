@@ -114,9 +114,9 @@ def order_beyond_max_distance_is_lost(g):
 
 
 @claim(
-    "The keys' table decides where to look. If every query has a component that is 1 where the "
-    "keys have 0, then one large entry there, in the row of offset $-1$, makes every query but "
-    "the first give over 0.999 of its weight to the token before it, whatever their other "
+    "The keys' table can decide where to look. If every query has a component that is 1 where the "
+    "keys have 0, then an entry there that is large enough, in the row of offset $-1$, makes every "
+    "query but the first give over 0.999 of its weight to the token before it, whatever its other "
     "components are. The values' table leaves every weight as it is without positions.",
     source=f"{SHAW}, eq. 3 and 4",
 )
@@ -179,10 +179,10 @@ def with_gradients(form: Callable[..., Tensor], parts: list[Tensor]) -> None:
 
 
 @claim(
-    "At a fixed maximum distance, the largest tensor of the form in blocks of 128 queries grows "
-    "with $n$, not with $n^2$, gradients included. Where $d$ and $2k + 1$ are at most 128, it has "
-    "$128/n$ as many elements, from $n = 128$ on, as the largest tensor of attention without "
-    "positions and of the form that looks up.",
+    "At a fixed maximum distance and without a mask, the largest tensor of the form in blocks of "
+    "128 queries grows with $n$, not with $n^2$, also with gradients. Where $d$ and $2k + 1$ are "
+    "at most 128, it has $128/n$ as many elements, from $n = 128$ on, as the largest tensor of "
+    "attention without positions and of the form that looks up.",
     source="blocks of queries, computed again: Rabe & Staats (2021); the count is ours",
 )
 def blocks_hold_no_scores(g):
@@ -202,7 +202,7 @@ def blocks_hold_no_scores(g):
 
 @claim(
     "Without gradients, the matrix products of the form that looks up take $1 + (2k + 1)/n$ times "
-    "the operations of attention without positions, so the tables add little where they are "
+    "the operations of attention without positions, so the tables add little where they are much "
     "shorter than the sequence. Those of the dense form take exactly twice as many, at any $k$.",
     source="per head, $2 n^2 d$ for $q \\cdot k$ and $2 n (2k + 1) d$ for $q \\cdot a$; the same "
     "again for the values",
@@ -324,10 +324,10 @@ def faded(g: torch.Generator, offset: int, base: float = 10000.0) -> tuple[float
 
 
 @claim(
-    "With RoPE at $d = 64$, the mean score of random keys that equal their queries falls with the "
-    "distance: at an offset of 1,024 it is 0.26 of that at offset 0 with the base 10,000, and 0.53 "
-    "with the base 500,000. The scores of keys that are independent of their queries are as large "
-    "at 1,024 as at 0, with either base.",
+    "With RoPE at $d = 64$, the mean score of random keys that equal their queries fades with the "
+    "distance, though not evenly: at 1,024 it is 0.26 of that at 0 with the base 10,000, and 0.53 "
+    "with the base 500,000. The scores of keys that are independent of their queries have about "
+    "the same root mean square at 1,024 as at 0, with either base.",
     source="Su et al. (2021), section 3.4.3 (decay); Barbero et al. (2025) (not for every key)",
 )
 def rope_fades_for_keys_like_the_query(g):
@@ -379,10 +379,10 @@ def interpolation_misses_the_token_before(g):
 
 
 @claim(
-    "Fit a query and a key of width 64 so that their score falls by 1/32 at each of 256 offsets. "
+    "Fit a query and a key of width 64 so that their score falls by 1/32 with each of 256 offsets. "
     "Beyond, the score of RoPE rises again: at some offset under 1,024 it is above $-2$, as it was "
-    "at offset 64. With position interpolation by 4 it keeps falling, to $-8$ at the end, and is "
-    "$-2$ only where offset 256 stands.",
+    "at offset 64. With position interpolation by 4 it keeps falling, from $-2$ at offset 256 to "
+    "$-8$ at the end.",
     source="Chen et al. (2023), section 2.2, with another fit",
 )
 def a_score_beyond_training_comes_back(g):
