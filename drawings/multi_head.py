@@ -126,9 +126,9 @@ def residual_stream() -> Drawing:
 @drawing
 def induction_head() -> Drawing:
     sheet = Drawing(480, 196,
-        "Five tokens: Anna, told, Paul, a full stop and Anna. In the first layer each attends to "
-        "the token before, which is then its key in the second layer. There the query of the "
-        "second Anna is Anna.")  # fmt: skip
+        "Five tokens: Anna, told, Paul, a full stop and Anna. In the first layer all but the first "
+        "attend to the token before, of which the key in the second layer is made. There the "
+        "query of the second Anna is Anna.")  # fmt: skip
     words = ("Anna", "told", "Paul", ".", "Anna")
     places = row(128, 78, 5)
     for y, name in ((22, "first layer"), (70, "words"), (124, "keys"), (172, "query")):

@@ -211,7 +211,7 @@ def mixtures_and_landmarks_come_closer(g):
 
 @claim(
     "What one step of the iteration leaves missing, $D' = I - A Y'$, is $(3 D^3 + D^4)/4$, where "
-    "$D = I - A Y$ was missing before: what is missing is cubed.",
+    "$D = I - A Y$ was missing before: once that is small, about three quarters of its cube.",
     source="expanding the iteration of Razavi et al. (2014)",
 )
 def each_step_cubes_what_is_missing(g):
@@ -237,7 +237,7 @@ def shares(x: Tensor, w: Tensor) -> Tensor:
 @claim(
     "The products of random positive features are right on average: over 100 draws of 256, their "
     "mean is off by less than 0.005 of what they estimate. With 16 times as many features, the "
-    "root mean square error is about the root of 16 times smaller: between 3 and 5.5 times. With "
+    r"root mean square error is about $\sqrt{16} = 4$ times smaller: between 3 and 5.5 times. With "
     "orthogonal directions the mean square error is more than a tenth smaller than with "
     "independent ones.",
     source="Choromanski et al. (2021), lemma 1 (right on average) and theorem 2 (orthogonal)",
@@ -280,9 +280,9 @@ def large_scores_need_more_features(g):
 
 
 @claim(
-    "No method is best for all: for 256 tokens that change slowly, and an eighth as many keys or "
-    "landmarks, Nyström's error is below that of Longformer where a token's score with itself is "
-    "2, and above it where it is 16.",
+    "Neither of two methods is better for all weights: for 256 tokens that change slowly, and an "
+    "eighth as many keys or landmarks, Nyström's error is below that of Longformer where a token's "
+    "score with itself is 2, and above it where it is 16.",
     source="our own measurement",
 )
 def none_is_best_for_all(g):

@@ -91,10 +91,11 @@ class Moved(TorchDispatchMode):
 
 
 @claim(
-    "For $n$ tokens of width 64, attention in blocks of 128 takes as many operations as attention "
-    "written out; if causal, it computes 36 of 8 by 8 pairs of blocks. Its largest tensor is "
-    "$n/64$ times smaller: no larger than the queries. If tensors of up to $2^{14}$ numbers stay "
-    "in the fast memory, a quarter as many numbers are moved to and from the slow one.",
+    "For $n = 1024$ tokens of width 64, attention in blocks of 128 takes as many operations as "
+    "attention written out; if causal, it computes 36 of 8 by 8 pairs of blocks. With 512 tokens "
+    "or 1024, its largest tensor is $n/64$ times smaller: no larger than the queries. If tensors "
+    "of up to $2^{14}$ numbers stay in the fast memory, a quarter as many numbers are moved to and "
+    "from the slow one.",
     source="Dao et al. (2022), theorems 1 and 2; the counts are ours",
 )
 def blocks_save_memory_not_operations(g):
@@ -126,9 +127,9 @@ def operations_per_byte(form: Callable, *parts: Tensor) -> float:
 @claim(
     "In a step of decoding, each of 32 heads has one query for a cache of 8192 tokens in 16 bits. "
     "Without sharing, this takes about one operation for each byte that is moved; with 8 groups "
-    "about 4, and with one group about 32. Reading all 8192 tokens at once takes over 1000. On one "
-    "thread of a CPU, a step without sharing takes over 4 times as long as a step with one group, "
-    "for as many operations.",
+    "about 4, and with one group about 32. With a query for each of the 8192 tokens at once, it is "
+    "over 1000. On one thread of a CPU, with 2048 tokens in 32 bits, a step without sharing takes "
+    "over 4 times as long as a step with one group, for as many operations.",
     source="Shazeer (2019), sections 2.4.1 and 3; the counts and the times are ours",
 )
 def decoding_waits_for_the_memory(g):
@@ -217,7 +218,7 @@ def rounded(x: Tensor, bits: int, dim: int) -> Tensor:
 
 
 @claim(
-    "One channel of the keys is 10 times as large as the others. Rounding keys and values to 8 "
+    "One channel of random keys is 10 times as large as the others. Rounding keys and values to 8 "
     "bits changes the outputs by less than 0.03 of their norm. With 4 bits, a scale for each "
     "token's key makes over 1.5 times the error of a scale for each channel of the keys.",
     source="Liu et al. (2024), on the outliers in trained models; the error is our own measurement",

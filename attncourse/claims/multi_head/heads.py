@@ -48,11 +48,12 @@ def relative_error(one: Tensor, other: Tensor) -> float:
 
 
 @claim(
-    "Two heads, one on the subject and one on the object, give the difference of their first four "
-    "numbers (of eight) exactly. One head, with the same two weights in every sentence and the "
-    r"best matrix behind them, does best with all its weight on one of the two, and still misses "
-    r"$\sqrt{1/2}$ of the difference, by norm.",
-    source="our own measurement, on independent tokens",
+    "Let tokens be independent and identically distributed. Two heads, one on the subject and one "
+    "on the object, give the difference of their first four numbers (of eight) exactly. One head, "
+    "with the same two weights in every sentence and the best matrix behind them, does best with "
+    r"all its weight on one of the two, and still misses about $\sqrt{1/2}$ of the difference, by "
+    "norm.",
+    source="our own measurement",
 )
 def one_head_cannot_subtract(g):
     x, eye = normal(g, 4096, 3, 8), torch.eye(4, dtype=torch.float64, device=g.device)
@@ -291,9 +292,9 @@ def fewer(weights: Tensor, v: Tensor) -> Tensor:
 
 
 @claim(
-    "Take 16 tokens and heads with $d_v = 4$. For every query of every head there are other "
-    "weights, on at most $d_v + 1 = 5$ of the tokens, that give the same output; on average more "
-    "than half of the weight has moved to another token.",
+    "Take 16 random tokens and untrained heads with $d_v = 4$. For every query of every head "
+    "there are other weights, on at most $d_v + 1 = 5$ of the tokens, that give the same output; "
+    "on average more than half of the weight has moved to another token.",
     source="Carathéodory's theorem; that long sequences leave the weights open: Brunner et al. "
     "(2020), section 3",
 )

@@ -32,9 +32,9 @@ def distance(x: Tensor) -> float:
 
 
 @claim(
-    "Bring each token ten times closer to the mean of the tokens. What attention alone makes of "
-    "them is then about a thousand times closer to being all alike; with a skip around it, ten "
-    "times.",
+    "Take tokens that are nearly alike, and bring each ten times closer to their mean. What "
+    "attention alone makes of them, without a mask, is then about a thousand times closer to being "
+    "all alike; with a skip around it, about ten times.",
     source=f"{DONG}, section 2 (there a bound: the cube)",
 )
 def attention_cubes_the_distance(g):
@@ -73,10 +73,10 @@ def unlike(stream: list[Tensor]) -> list[float]:
 
 
 @claim(
-    "Without skips, 4 attention layers with random weights of `nn.Linear`'s variance make 16 "
-    "random tokens all alike, to 12 digits and more. With a random MLP after each, they do so as "
-    "well. With weights three times as large, 4 layers leave over a fifth of what sets the tokens "
-    "apart, and 24 leave nothing.",
+    "Without skips or masks, 4 attention layers with random weights of `nn.Linear`'s variance "
+    "make 16 random tokens all alike, to 12 digits and more. With a random MLP after each, they do "
+    "so as well. With weights three times as large, what sets the tokens apart is over a fifth of "
+    "their norm after 4 layers, and nothing but rounding after 24.",
     source=f"our own measurement; for weights that are small enough: {DONG}, section 2",
 )
 def attention_alone_collapses(g):
@@ -97,8 +97,9 @@ def attention_alone_collapses(g):
 
 @claim(
     "With skips, and with skips and MLPs, 16 random tokens are still unlike after 32 layers with "
-    "random weights of `nn.Linear`'s variance: over a tenth is left, where attention alone leaves "
-    "the same tokens nothing but rounding. After 128 layers, less than a twentieth is left.",
+    "random weights of `nn.Linear`'s variance: what sets them apart is over a tenth of their norm, "
+    "where attention alone leaves nothing but rounding. After 128 layers, it is less than a "
+    "twentieth.",
     source=f"our own measurement; that skips stop the fast collapse: {DONG}, section 3",
 )
 def skips_slow_the_collapse(g):
@@ -115,9 +116,10 @@ def skips_slow_the_collapse(g):
 
 
 @claim(
-    r"With skips and weights $\sqrt 3$ times as large (variance $1/d_\text{model}$), less than a "
-    "thousandth is left after 32 layers. The collapse goes by a factor a layer: layers 33 to 64 "
-    "take twice as many digits as layers 17 to 32.",
+    r"With skips and random weights $\sqrt 3$ times as large as `nn.Linear`'s (variance "
+    r"$1/d_\text{model}$), what sets the tokens apart is less than a thousandth of their norm "
+    "after 32 layers. The collapse goes by a factor a layer: layers 33 to 64 take about twice as "
+    "many digits as layers 17 to 32.",
     source="our own measurement",
 )
 def large_weights_collapse_in_spite_of_skips(g):
@@ -132,10 +134,10 @@ def large_weights_collapse_in_spite_of_skips(g):
 
 
 @claim(
-    r"With skips and weights of variance $1/d_\text{model}$, LayerNorm after the sum changes "
-    "little: as without it, 64 layers leave less than a millionth of what sets the tokens apart. "
-    "LayerNorm before each layer leaves over a twentieth. Without skips, LayerNorm after each "
-    "layer leaves nothing after 8.",
+    r"With skips and random weights of variance $1/d_\text{model}$, LayerNorm after the sum does "
+    "not stop the collapse: as without it, what sets the tokens apart is less than a millionth of "
+    "their norm after 64 layers. With LayerNorm before each layer, it is over a twentieth. Without "
+    "skips, LayerNorm after each layer leaves nothing but rounding after 8.",
     source="our own measurement; the two places: Xiong et al. (2020)",
 )
 def norm_before_the_layer_slows_the_collapse(g):
