@@ -158,6 +158,7 @@ variants.right(exercise, paths_doubled,
 
 RETURN, SELF, START = "return mask", "(place == place[:, None])", "    node = place."
 WHILE, TURNS = "while (node >= 0).any():", "for _ in place:"
+MARK = "| (node[..., None] == place)"
 UP = "heads.gather(-1, node.clamp(min=0)).masked_fill(node < 0, -1)"
 variants.wrong(exercise, plain, {
     "a token does not see itself: it is allowed, too": (RETURN, f"return mask & ~{SELF}"),
@@ -196,8 +197,10 @@ variants.wrong(exercise, plain, {
         UP, "heads.gather(-1, node.clamp(min=0))", WHILE, TURNS),
     "an index of -1 is the last token, and nothing stands above a root: stop at -1": (
         START, f"    heads = heads.where(heads >= 0, len(place) - 1)\n{START}", WHILE, TURNS),
-    "clamp makes token 0 of -1, and nothing stands above a root: stop at -1": (
-        START, f"    heads = heads.clamp(min=0)\n{START}", WHILE, TURNS),
+    "clamp makes token 0 of -1, and nothing stands above a root: stop at -1": [
+        (START, f"    heads = heads.clamp(min=0)\n{START}", WHILE, TURNS),
+        (MARK, "| (node.clamp(min=0)[..., None] == place)"),
+        (MARK, "| ((node.clamp(min=0)[..., None] == place) & (node >= 0).any())")],
     # there may be circles now: nobody climbs for ever
     "the heads are taken as counted from 1: here they count from 0": (
         START, f"    heads = torch.where(heads > 0, heads - 1, -1)\n{START}",
@@ -210,7 +213,8 @@ variants.wrong(exercise, plain, {
     "the first sentence's tree is used for all: each has one of its own": (
         START, f"    heads = heads.reshape(-1, len(place))[0].expand_as(heads)\n{START}"),
     NO_BATCH: (START, f"    (n,) = heads.shape\n{START}"),
-    "the mask is not boolean: True = may attend, False = may not": (RETURN, "return mask.long()"),
+    "the mask is not boolean: True = may attend, False = may not": [
+        (RETURN, "return mask.long()"), (RETURN, "return mask.float()")],
     "these are the numbers of paths or steps: return True where there is a path": (
         RETURN, "return mask * mask.sum(-1, keepdim=True)"),
     hints.DEVICE: ("device=heads.device", 'device="cpu"'),
@@ -223,5 +227,6 @@ variants.wrong(exercise, paths_doubled, {
     "numbers of paths outgrow int64: after each product keep only whether there is one": (
         "reach > 0", "torch.matrix_power((itself | parent).long(), heads.shape[-1]) > 0"),
     "the reach is doubled too seldom: the top of a long chain is not reached": [
-        ("bit_length()", "bit_length() - 1"), ("bit_length()", "bit_length() - 2")],
+        ("bit_length()", "bit_length() - 1"), ("bit_length()", "bit_length() - 2"),
+        *(("heads.shape[-1].bit_length()", turns) for turns in "3456")],
 })  # fmt: skip
