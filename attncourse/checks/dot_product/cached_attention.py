@@ -115,7 +115,7 @@ variants.wrong(exercise, plain, {
         ("m - n", "n"), ("m - n", "n - 1"), ("m - n", "n + 1"), ("m - n", "m // 2")],
     "the diagonal is right for the example only: it moves with the length of the cache": (
         "m - n", "3"),
-    "one new token is right, more are not: one diagonal serves any number of them": (
+    "several new tokens get the mask of an empty cache: one diagonal serves any number of them": (
         "m - n", "m - 1 if n == 1 else 0"),
     "n and m are counted from the front: count axes from the end, shape[-2]": [
         ("m - n", "k.shape[1] - q.shape[1]"), ("m - n", "k.shape[0] - q.shape[0]")],
