@@ -156,7 +156,7 @@ def explain_value(got: Any, want: Any, on: str, length: int) -> tuple[str, str]:
         if torch.allclose(got, want, rtol=bound, atol=bound):
             return hint, seen
     if got.dtype == torch.float64 and torch.allclose(got, want, rtol=NEARLY, atol=NEARLY):
-        return hints.NEARLY if want[differ].any() else hints.NEARLY_ZERO, seen
+        return hints.NEARLY if want[differ].all() else hints.NEARLY_ZERO, seen
     return difference.pattern(got, want, lambda a, b: close(a, b, length)), seen
 
 

@@ -103,7 +103,8 @@ variants.wrong(exercise, plain, {
     "the chunk begins one position too early: its first token stands at start": (
         "+ start", "+ start - 1"),
     "the chunk ends at start: it should begin there": ("+ start", "+ start - n"),
-    "the table has too few rows there: it needs those from start to start + n, n of them": (*ALL, CUT, "rows[start:n, :d]"),
+    "the table has too few rows there: it needs those from start to start + n, n of them": (
+        *ALL, CUT, "rows[start:n, :d]"),
     "the positions run from start to n, and n is a number of tokens: they end at start + n": (
         "arange(n,", "arange(start, n,", " + start", ""),
     "the positions reach start + n: the last is one less, in steps of 1": (
