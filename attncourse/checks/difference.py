@@ -23,6 +23,8 @@ def pattern(got: Tensor, want: Tensor, same: Callable[[Tensor, Tensor], bool]) -
             return f"the numbers are right, but the {name}s come in reverse order"
     at = want.abs().argmax()
     factor, shift = got.flatten()[at] / want.flatten()[at], (got - want).flatten()[at]
+    if want.any() and not got.any():
+        return "every number is 0"
     if want.any() and (want != want.flatten()[0]).any():
         if same(got, -want):
             return "each number has the wrong sign"

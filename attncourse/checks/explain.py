@@ -156,7 +156,7 @@ def explain_value(got: Any, want: Any, on: str, length: int) -> tuple[str, str]:
         if torch.allclose(got, want, rtol=bound, atol=bound):
             return hint, seen
     if got.dtype == torch.float64 and torch.allclose(got, want, rtol=NEARLY, atol=NEARLY):
-        return hints.NEARLY, seen
+        return hints.NEARLY if want[differ].all() else hints.NEARLY_ZERO, seen
     return difference.pattern(got, want, lambda a, b: close(a, b, length)), seen
 
 
@@ -171,7 +171,7 @@ def explain_gradient(
         if b is not None and a is None:
             return hints.DETACHED, where
         if isinstance(a, Tensor) and a.isnan().any():
-            return "the numbers are right, but a gradient is NaN", where
+            return hints.NAN_GRADIENT, where
     return "the numbers are right, their gradients are not", on
 
 

@@ -5,8 +5,18 @@ FLOAT64 = "the result is always float64: keep the dtype of the inputs"
 FLOAT32_INSIDE = "the numbers were rounded to float32 on the way: stay in the dtype of the inputs"
 HALF_INSIDE = "the numbers were rounded to 16 bits on the way: stay in the dtype of the inputs"
 NEARLY = (
-    "the numbers are nearly right: is an epsilon added, is a part of them float32, or is a small "
-    "number the difference of two large ones?"
+    "the numbers are nearly right: is an epsilon added, is a part of them float32, or do digits "
+    "get lost, in a difference of two large numbers or where equations are solved?"
+)
+NEARLY_ZERO = (
+    "what should be 0 is only nearly 0: is a masked score not low enough, an epsilon added, a part "
+    "float32, or do digits get lost, in a difference of two large numbers or where equations are "
+    "solved?"
+)
+ROUNDED = {FLOAT32, FLOAT64, FLOAT32_INSIDE, HALF_INSIDE, NEARLY, NEARLY_ZERO}
+NAN_GRADIENT = (
+    "the numbers are right, but a gradient is NaN: is the root of 0 taken, or a NaN replaced too "
+    "late?"
 )
 REFUSES_ALL = "your test refuses every right answer: is its own formula right, or its tolerance?"
 DEVICE = "a new tensor is made on the CPU: give it the device of an input"

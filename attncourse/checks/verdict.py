@@ -120,7 +120,7 @@ def verdict(trial: "Trial", look: Callable[[int], Observation]) -> Verdict:
     hint = trial.known_mistake(seen, faults)
     if hint is None and trial.refuses_all(seen):
         hint = hints.REFUSES_ALL
-    if hint is None and (axes := trial.only_some_axes(seen, faults)):
+    if hint is None and why not in hints.ROUNDED and (axes := trial.only_some_axes(seen, faults)):
         hint, evidence = axes, f"{evidence}: {why}"
     return Verdict(status, hint or why, evidence, failing)
 

@@ -18,6 +18,7 @@ SAID = [
     (W + 1, W, "each number is 1 larger than the right one"),
     (W.long() - 2, W.long(), "each number is 2 smaller than the right one"),
     (W.long() * 2, W.long(), "each number is 2 times the right one"),
+    (W * 0, W, "every number is 0"),
     (~MASK, MASK, "True and False have changed places"),
     (W**2, W, difference.NUMBERS),
     (W * torch.nan, W, difference.NUMBERS),

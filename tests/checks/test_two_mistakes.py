@@ -52,6 +52,24 @@ def test_an_answer_that_is_right_without_a_batch_only_is_told_so():
     assert judged("collapse", collapse).hint == hints.BATCHES
 
 
+def test_what_is_only_rounded_with_a_batch_is_told_of_the_rounding():
+    def collapse(x):
+        one = x.float()
+        rest = torch.linalg.matrix_norm(one - one.mean(dim=-2, keepdim=True))
+        return (rest / torch.linalg.matrix_norm(one).clamp(min=1e-8)).to(x.dtype)
+
+    assert judged("collapse", collapse).hint == hints.FLOAT32_INSIDE
+
+
+def test_a_small_number_in_place_of_zero_is_told_so():
+    # no known mistake fills with this number
+    def softmax_with_sink(scores, mask=None):
+        masked = scores if mask is None else scores.masked_fill(~mask, -19.5)
+        return torch.nn.functional.pad(masked, (0, 1)).softmax(-1)[..., :-1]
+
+    assert judged("softmax_with_sink", softmax_with_sink).hint == hints.NEARLY_ZERO
+
+
 def test_a_test_that_refuses_every_right_answer_is_told_so():
     def test_encoding(encoding):
         assert torch.equal(encoding(3, 4), torch.full((3, 4), 0.3))

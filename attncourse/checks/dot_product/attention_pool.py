@@ -109,8 +109,8 @@ variants.right(exercise, plain,
 variants.wrong(exercise, plain, {
     "the scores are not scaled: divide by sqrt(d)": (SCALE, "1"),
     "the scores are divided by d, not by its square root": (SCALE, "query.shape[0]"),
-    "the scale is taken from the length: it is that of the width, d": (
-        SCALE, "lengths.clamp(min=1)[:, None] ** 0.5"),
+    "the scale is taken from the length: it is that of the width, d": [
+        (SCALE, "lengths.clamp(min=1)[:, None] ** 0.5"), (SCALE, "x.shape[1] ** 0.5")],
     "the scale is a fixed number: it follows the width d": (SCALE, "64**0.5"),
     "all words weigh the same: the query should decide how much each counts": (
         "x @ query", "0 * x @ query"),

@@ -106,6 +106,8 @@ variants.wrong(exercise, plain, {
         "k.mT", "k.permute(*reversed(range(k.dim())))"),
     "this is a mean of the keys: the weights themselves are asked for": (
         "softmax(scores, mask)", "softmax(scores, mask) @ k"),
+    "a query is emptied because it attends nowhere in another sentence: ask each by itself": (
+        "mask)", "mask if mask is None or mask.dim() < 3 else mask & mask.any(-1, True).all(0))"),
     hints.CHANGES: ("q @ w", "q.mul_(1 + 1e-9) @ w"),
     LOOP: [
         (SCORES, "torch.cat([(one @ w)[..., None, :] @ k.mT for one in q.unbind(-2)], dim=-2)"),

@@ -115,10 +115,10 @@ variants.wrong(exercise, plain, {
         ("m - n", "n"), ("m - n", "n - 1"), ("m - n", "n + 1"), ("m - n", "m // 2")],
     "the diagonal is right for the example only: it moves with the length of the cache": (
         "m - n", "3"),
-    "one new token is right, more are not: one diagonal serves any number of them": (
+    "several new tokens get the mask of an empty cache: one diagonal serves any number of them": (
         "m - n", "m - 1 if n == 1 else 0"),
-    "n and m are counted from the front: count axes from the end, shape[-2]": (
-        "m - n", "k.shape[1] - q.shape[1]"),
+    "n and m are counted from the front: count axes from the end, shape[-2]": [
+        ("m - n", "k.shape[1] - q.shape[1]"), ("m - n", "k.shape[0] - q.shape[0]")],
     "all new tokens see the same keys: each sees one more than the one before it": (
         MASK, f"{MASK}[:1]"),
     "mirrored, the mask shows the last keys instead of the first: leave it, and move its diagonal":
@@ -153,6 +153,7 @@ variants.wrong(exercise, plain, {
         SOFTMAX, f"(scores - scores.max()).exp() * mask{NORMED}"),
     "the scores are no longer scaled: divide by sqrt(d_k), as the given code does": (SCALE, "1"),
     "the scores are divided by d_k, not by its square root": (SCALE, "q.shape[-1]"),
+    "the scale is taken from the values: it was right, leave it": (SCALE, "v.shape[-1] ** 0.5"),
     "the softmax runs over the queries: each row, over the keys, must sum to one": (
         "softmax(-1)", "softmax(-2)"),
     "the softmax overflows or divides 0 by 0: take the largest score of a row away first": (

@@ -103,8 +103,6 @@ variants.wrong(exercise, expanded, {
         "softmax(", "torch.softmax(", ", mask)", " * (1 if mask is None else mask), dim=-1)"),
     "the 2 of the cross term is missing: |q - k|^2 = |q|^2 - 2 q.k + |k|^2": ("- 2 *", "-"),
 })  # fmt: skip
-variants.calling(exercise, plain, "softmax", WAYS)
-
 variants.wrong(exercise, plain, {
     "the scores are not scaled: divide by 2 sqrt(d_k)": (SCALE, "1"),
     "the scores are divided by d_k, not by its square root": (SCALE, "(2 * q.shape[-1])"),
@@ -143,4 +141,7 @@ variants.wrong(exercise, plain, {
          "        return torch.cat([*parts], dim=-2)\n    difference")],
     "no gradient reaches the scores: nothing may be detached": (
         "-distances", "-distances.detach()"),
+    "a query that may attend nowhere has a NaN gradient: put zeros in place of NaN in the weights, "
+    "before they meet v": ("weights @ v", "(weights / weights.sum(-1, True) @ v).nan_to_num(0.0)"),
 })  # fmt: skip
+variants.calling(exercise, plain, "softmax", WAYS)

@@ -139,6 +139,8 @@ variants.wrong(exercise, plain, {
     "one key also has entropy 0: ask whether the weights are zero": (ROWS, "entropy != 0"),
     "rounding keeps many rows from a sum of exactly 1: ask whether a row is all zeros": (
         ROWS, "weights.sum(-1) == 1"),
+    "a row is taken for empty although it has weight: look at all its weights, not at the first": (
+        ROWS, "weights[..., 0] > 0"),
     "a row of zeros counts as one key, since exp(0) = 1: it should give 0": (RESULT, "count"),
     "a row of zeros gives NaN: it looks at no key and should give 0": (
         "count, 0.0", "count, torch.nan"),

@@ -133,7 +133,10 @@ variants.wrong(exercise, plain, {
     "the mask is ignored": (MASKED, "pass"),
     "the mask is upside down: True means may attend": ("~mask", "mask"),
     "a masked score of 0 still gets weight, since exp(0) = 1: fill with -inf": (FILL, "0.0"),
-    "-10 is not small enough to mask a score: fill with -inf": (FILL, "-10.0"),
+    "such a number is not small enough to mask a score: fill with -inf": [
+        (FILL, "-10.0"), (FILL, "-20.0")],
+    "a row in which every key is masked gets weights: all of them are masked, so all get 0": (
+        "(~mask,", "(~mask & mask.any(-1, keepdim=True),"),
     "the mask comes after the softmax: masked keys must be left out of the sum too": (
         MASKED, "pass", "weights[..., :-1]", EMPTIED.replace("weights", "weights[..., :-1]")),
     "the extra score is masked as well: attending to nothing is always allowed": (

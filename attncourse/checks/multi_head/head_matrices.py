@@ -118,7 +118,8 @@ variants.wrong(exercise, plain, {
     "the width of a head is d_v / heads; d_model says nothing about it": [
         (CUT, "reshape(heads, w_v.shape[1] // heads, -1)"),
         (CUT, "view(heads, w_v.shape[1] // heads, -1)"),
-        (CUT, "unflatten(0, (-1, w_o.shape[0] // heads))")],
+        (CUT, "unflatten(0, (-1, w_o.shape[0] // heads))"),
+        (f".{CUT}", f"[: w_v.shape[1] // heads * heads].{CUT}")],
     "the heads come in reverse order: head 0 comes first": (CUT, f"{CUT}.flip(0)"),
     "it gives a list: stack the matrices, (heads, d_model, d_model)": (PRODUCT, f"list({PRODUCT})"),
     "no gradient reaches w_o: nothing may be detached": ("w_o.mT", "w_o.mT.detach()"),

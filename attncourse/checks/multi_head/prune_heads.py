@@ -100,7 +100,11 @@ variants.wrong(exercise, plain, {
     "w_k is as it was: a head that goes takes its keys along": ("w_k, w_v =", "_, w_v ="),
     "w_k has the first heads, as many as keep has: it says which ones": (
         "w_k, w_v =", "_, w_v =", "    return", "    w_k = w_k[: len(w_q)]\n    return"),
+    "w_v has the first heads, as many as keep has: it says which ones": (
+        "w_k, w_v =", "w_k, _ =", "    return", "    w_v = w_v[: len(w_q)]\n    return"),
     "w_o does not follow the order of keep": (":, keep", ":, keep.sort().values"),
+    "the columns of w_o come in the wrong order: those of one head stay together": (
+        OUTER, f"{OUTER}.transpose(1, 2)"),
     "w_o comes back transposed: it stays (out, in)": (RESULT, f"{RESULT}.mT"),
     "a reshape cuts the rows of w_o up: cut its columns into (heads, width)": (
         OUTER, "w_o.reshape(heads, -1, w_o.shape[0])[keep].flatten(0, 1).mT"),

@@ -149,8 +149,9 @@ variants.wrong(exercise, plain, {
         MASK, f"{MASK} | {QUERIES}"),
     "the mask is upside down: True means may attend": (MASK, f"~{MASK}"),
     "one padding is taken for a word: positions count from 0, so they stay below": ("<", "<="),
-    "padding is set to zeros, and a score of 0 still gets weight: mask the scores": (
-        "k.mT", f"(k * {QUERIES}).mT", SOFTMAX, "scores.softmax(-1)", "@ v", f"@ (v * {QUERIES})"),
+    "padding is set to zeros, and a score of 0 still gets weight: mask the scores": [
+        ("k.mT", f"(k * {QUERIES}).mT", SOFTMAX, "scores.softmax(-1)", "@ v", f"@ (v * {QUERIES})"),
+        ("x @ w.T", "x * words[..., None] @ w.T", SOFTMAX, "scores.softmax(-1)")],
     "the heads are gone, so the mask fits: keep them, and give the mask an axis": (
         SPLIT, "split(x @ w.T, 1)"),
     "the scale is now that of the whole width: a head's score has d / heads terms": (

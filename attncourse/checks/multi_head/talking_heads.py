@@ -131,6 +131,9 @@ variants.wrong(exercise, plain, {
         (SOFTMAX, "softmax(mixed, mask[:1] if mask is not None and mask.dim() == 3 else mask)"),
         (SOFTMAX, "softmax(mixed, mask.unsqueeze(1) if mask is not None and mask.dim() == 3 "
                   "and mixed.dim() == 4 and len(mask) == len(mixed) else mask)")],
+    "the weights are mixed as well, after the softmax: here only the scores are": (
+        "weights @ v", f"(torch.einsum({AXES}, weights, mix) if len(mix) == len(mix.T) else "
+        "weights) @ v"),
     "the softmax runs over the heads: each head has a softmax over the keys": (
         SOFTMAX, "softmax(mixed, mask, axis=-3)"),
     "the mixed scores are added to the old ones: they take their place": (

@@ -103,12 +103,14 @@ variants.wrong(exercise, plain, {
     "the chunk begins one position too early: its first token stands at start": (
         "+ start", "+ start - 1"),
     "the chunk ends at start: it should begin there": ("+ start", "+ start - n"),
-    "the table has too few rows there: let the positions begin at start, or cut the rows from "
-    "start to start + n, not both": (*ALL, CUT, "rows[start:n, :d]"),
+    "the table has too few rows there: it needs those from start to start + n, n of them": (
+        *ALL, CUT, "rows[start:n, :d]"),
     "the positions run from start to n, and n is a number of tokens: they end at start + n": (
         "arange(n,", "arange(start, n,", " + start", ""),
     "the positions reach start + n: the last is one less, in steps of 1": (
         "arange(n,", "linspace(0, n, n,"),
+    "a chunk that starts at 0 gets no encoding: position 0 has a row, too": (
+        "return x", "return x if start == 0 else x"),
     "start is added twice: once is enough": ("+ start", "+ 2 * start"),
     "all rows of the table are added: only those of the chunk belong to x": ALL,
     "start is counted in chunks: it is a position, counted in tokens": ("+ start", "+ start * n"),

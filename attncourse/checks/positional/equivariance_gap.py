@@ -140,9 +140,10 @@ variants.wrong(exercise, plain, {
         RETURN, "return gap.mean()"),
     "axes of size 1 are left over: return one number for each sequence": (
         RETURN, "return gap[..., None, None]"),
-    "the epsilon is large enough to show where the outputs are small": [
+    "the epsilon, or the floor, is large enough to show where the outputs are small": [
         ("/ size", "/ (size + 1e-8)"), ("/ size", "/ (size + 1e-6)"),
-        ("/ size", "/ size.clamp(min=1e-6)"), ("/ size", "/ size.clamp(min=1e-10)")],
+        ("/ size", "/ size.clamp(min=1e-6)"), ("/ size", "/ size.clamp(min=1e-10)"),
+        ("/ size", "/ size.clamp(min=1)")],
     "an epsilon under the root makes a gap where there is none: leave it out": [
         (f"apart.square().{SUM}", f"apart.square().{SUM}.add(1e-12)"), (SUM, f"{SUM}.add(1e-8)")],
     "|a - b|² is expanded, and digits are lost where the gap is small: subtract, then square": (

@@ -117,8 +117,10 @@ variants.wrong(exercise, plain, {
         "~mask", "~mask.reshape(-1, mask.shape[-1])[0]"),
     "the result is not int64: positions are whole numbers that index a table": [
         (RETURN, "return before.float()"), (RETURN, "return before.int()")],
-    "8 bits do not hold the positions of a long row: cumsum itself gives int64": (
-        "(-1)", "(-1, dtype=torch.uint8)", RETURN, "return before.long()"),
+    "8 bits do not hold the positions of a long row: cumsum itself gives int64": [
+        ("(-1)", "(-1, dtype=torch.uint8)", RETURN, "return before.long()"),
+        ("(-1)", "(-1, dtype=torch.uint8).long()"),
+        ("(-1)", "(-1, dtype=torch.uint8).long()", FILL, "before.clamp(min=0) * mask")],
     "16 bits do not hold every position of a long row: cumsum itself gives int64": (
         COUNT, "mask.half().cumsum(-1)", FILL, "(before * mask).long()"),
     "it loops over places or rows: a cumulative sum counts all words at once": (

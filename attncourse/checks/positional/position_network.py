@@ -140,7 +140,8 @@ variants.wrong(exercise, Network, {
         SUM, "x * x.shape[-1] ** 0.5 + encoding"),
     "positions beyond length fail: the network takes any number, so n may be larger": [
         ("arange(n,", "arange(self.length,", SUM, f"{SUM}[:n]"),
-        (SHARE, "count.clamp(max=self.length - 1) / self.length")],
+        (SHARE, "count.clamp(max=self.length - 1) / self.length"),
+        (SHARE, f"({SHARE}).clamp(max=1)")],
     "positions far beyond length fail: the network takes any number, so n may be larger": [
         (SHARE, f"{SHARE}\n        t = t[:5000]"), (SHARE, f"({SHARE}).clamp(max=3)")],
     "the layers have sizes of their own: make them from d and hidden": [

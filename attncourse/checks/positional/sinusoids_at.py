@@ -129,6 +129,8 @@ variants.wrong(exercise, plain, {
         PLACE, "(torch.ones_like(positions).cumsum(-1) - 1 + 0 * positions)[..., None]"),
     "the positions are rounded: a position may lie between two whole numbers": [
         (PLACE, "positions.round()[..., None]"), (PLACE, "positions.long()[..., None]")],
+    "a negative position gets the row of the positive one: the sign counts, sin(-t) = -sin(t)": (
+        PLACE, "positions.abs()[..., None]"),
     "the positions are taken modulo 2 pi: that is a turn of the first pair only, the others are "
     "slower": (PLACE, "(positions % (2 * math.pi))[..., None]"),
     "the positions are divided by n: the formula takes them as they are": (

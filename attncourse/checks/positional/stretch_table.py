@@ -132,7 +132,10 @@ variants.wrong(exercise, plain, {
         (PLACE, f"{COUNT} * last / (n - 1)", "long()", "long().clamp(0, last)")],
     "n = 1 gives another row: it should give the first": [
         (MIXED, f"{MIXED} if n > 1 else table[-1:]"),
+        (MIXED, f"{MIXED} if n > 1 else (table[:1] + table[-1:]) / 2"),
         (MIXED, f"{MIXED} if n > 1 else table.mean(0, keepdim=True)")],
+    "a table of one row comes back as it is: it gives n rows, all alike": (
+        MIXED, f"{MIXED} if last else table"),
     hints.FLOAT64: ("dtype=table.dtype", "dtype=torch.float64"),
     "above the last row there is no other: keep the index within the table": (
         ".clamp(max=last)", ""),

@@ -158,6 +158,7 @@ variants.right(exercise, paths_doubled,
 
 RETURN, SELF, START = "return mask", "(place == place[:, None])", "    node = place."
 WHILE, TURNS = "while (node >= 0).any():", "for _ in place:"
+MARK = "| (node[..., None] == place)"
 UP = "heads.gather(-1, node.clamp(min=0)).masked_fill(node < 0, -1)"
 variants.wrong(exercise, plain, {
     "a token does not see itself: it is allowed, too": (RETURN, f"return mask & ~{SELF}"),
@@ -173,7 +174,7 @@ variants.wrong(exercise, plain, {
     "token 0 is taken for the end of the path: only -1 is, so ask for >= 0": [
         (RETURN, f"return mask & ({SELF} | (place > 0))"), ("node < 0", "node < 1")],
     "the path ends after a fixed number of steps: go on until all are at a "
-    "root": [(WHILE, f"for _ in range({steps}):") for steps in (32, 50, 64, 100)],
+    "root": [(WHILE, f"for _ in range({steps}):") for steps in (8, 16, 32, 50, 64, 100)],
     "it stops when one sentence has come to its roots: another may be deeper": [
         (WHILE, "while (node.reshape(-1, len(place))[0] >= 0).any():"),
         (WHILE, "while (node.reshape(-1, len(place))[-1] >= 0).any():"),
@@ -196,8 +197,10 @@ variants.wrong(exercise, plain, {
         UP, "heads.gather(-1, node.clamp(min=0))", WHILE, TURNS),
     "an index of -1 is the last token, and nothing stands above a root: stop at -1": (
         START, f"    heads = heads.where(heads >= 0, len(place) - 1)\n{START}", WHILE, TURNS),
-    "clamp makes token 0 of -1, and nothing stands above a root: stop at -1": (
-        START, f"    heads = heads.clamp(min=0)\n{START}", WHILE, TURNS),
+    "clamp makes token 0 of -1, and nothing stands above a root: stop at -1": [
+        (START, f"    heads = heads.clamp(min=0)\n{START}", WHILE, TURNS),
+        (MARK, "| (node.clamp(min=0)[..., None] == place)"),
+        (MARK, "| ((node.clamp(min=0)[..., None] == place) & (node >= 0).any())")],
     # there may be circles now: nobody climbs for ever
     "the heads are taken as counted from 1: here they count from 0": (
         START, f"    heads = torch.where(heads > 0, heads - 1, -1)\n{START}",
@@ -210,7 +213,8 @@ variants.wrong(exercise, plain, {
     "the first sentence's tree is used for all: each has one of its own": (
         START, f"    heads = heads.reshape(-1, len(place))[0].expand_as(heads)\n{START}"),
     NO_BATCH: (START, f"    (n,) = heads.shape\n{START}"),
-    "the mask is not boolean: True = may attend, False = may not": (RETURN, "return mask.long()"),
+    "the mask is not boolean: True = may attend, False = may not": [
+        (RETURN, "return mask.long()"), (RETURN, "return mask.float()")],
     "these are the numbers of paths or steps: return True where there is a path": (
         RETURN, "return mask * mask.sum(-1, keepdim=True)"),
     hints.DEVICE: ("device=heads.device", 'device="cpu"'),

@@ -132,8 +132,8 @@ variants.wrong(exercise, plain, {
         SKEW, "products.flip(-1)"),
     "all rows move by the same number of places: row i moves by n - 1 - i": (
         SKEW, "products.roll(1, -1)"),
-    "r is turned round: its last row is for offset 0, its first for -(n-1)": (
-        "r.mT", "r.flip(-2).mT"),
+    "r is turned round: its last row is for offset 0, its first for -(n-1)": [
+        ("r.mT", "r.flip(-2).mT"), ("r.mT", "r.flip(-2).mT", LEFT, "(0, 1)")],
     "each score meets the row before its own: on the diagonal it is the last one": (
         "r.mT", "r.roll(1, -2).mT"),
     "the result is transposed: row i belongs to query i, column j to key j": (
@@ -143,7 +143,8 @@ variants.wrong(exercise, plain, {
     "every row is made from the last query: row i holds the products of query i": (
         PRODUCTS, "(q[..., -1:, :] @ r.mT).expand(*q.shape[:-1], n)"),
     "a row holds another query's products: row i belongs to query i": [
-        (RESULT, "skewed.roll(1, -2).tril()"), (RESULT, "skewed.roll(-1, -2).tril()")],
+        (RESULT, "skewed.roll(1, -2).tril()"), (RESULT, "skewed.roll(-1, -2).tril()"),
+        (LEFT, "(0, 1)", RESULT, "skewed.roll(-1, -2).tril()")],
     "later keys get -inf: here they get 0, what masks them comes afterwards": (
         RESULT, f"skewed.masked_fill({ABOVE}, -torch.inf)"),
     "later keys get a large negative number: here they get 0, a mask comes afterwards": (
@@ -154,7 +155,7 @@ variants.wrong(exercise, plain, {
     "column 0 gets a number from the end of its row: pad on the left, and do not roll": (
         LEFT, "(0, 1)", RESULT, "skewed.roll(1, -1).tril()"),
     "it divides by sqrt(d): here the products are asked for as they are": (
-        RESULT, f"{RESULT} / q.shape[-1] ** 0.5"),
+        PRODUCTS, f"{PRODUCTS} / q.shape[-1] ** 0.5"),
     "a softmax is taken: the scores themselves are asked for": (RESULT, f"{RESULT}.softmax(-1)"),
     "numbers of the batch are mixed up: reshape the last two axes alone": (
         SKEW, "padded.reshape(n + 1, *q.shape[:-2], n)[1:].movedim(0, -2)"),

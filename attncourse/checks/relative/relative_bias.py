@@ -150,6 +150,9 @@ variants.wrong(exercise, Plain, {
     "it takes no batch axis: any leading axes, or none, should work": (
         "n, m = scores.shape[-2:]", "_, n, m = scores.shape"),
     "n is taken for m: there may be more keys than queries": (AT, AT.replace("m,", "n,")),
+    "row numbers of an earlier call serve one of another size: make them for the n and m at hand": (
+        "reach = reach\n", "reach, self.at = reach, torch.empty(0, 0)\n", f"at = {AT}",
+        f"if self.at.shape[1] < m:\n            self.at = {AT}\n        at = self.at[:n, :m]"),
     "a table of row numbers of a fixed size runs out: make it for the length at hand": [
         (AT, f"{AT.replace('n, m', '64, 64')}[:m, :m][-n:]"),
         *((AT, f"{AT}[:, :{most}]") for most in (1024, 2048, 4096, 8192))],

@@ -123,6 +123,8 @@ variants.wrong(exercise, plain, {
     "the mean is taken over the keys: the weights are the mean already, so add up": (
         RESULT, f"{RESULT} / n"),
     "these are the sums for each row of the table: multiply them by the table": (RESULT, "sums"),
+    "the reach is taken from the width of the table: it is (rows - 1) / 2": [
+        ("len(a_v) // 2", "min(a_v.shape) // 2"), ("len(a_v) // 2", "a_v.shape[1] // 2")],
     "the reach is a fixed number: a table of 2 reach + 1 rows tells it": (
         "    index", "    at = rows(n, n, 1, weights.device).clamp(max=len(a_v) - 1)\n    index"),
     "later keys are left out: no mask is asked for, each weight counts": (

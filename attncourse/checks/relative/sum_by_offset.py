@@ -88,6 +88,8 @@ variants.wrong(exercise, plain, {
     "make rows one number longer, not shorter": (PLACES, "j + j[:, None]"),
     "this is the mean of each diagonal: add up": (
         SUMS, f"{SUMS} / {SUMS.replace('x.', '(x * 0 + 1).')}"),
+    "n = 1 gives 0: n - 2 numbers are padded there, and a negative padding cuts some off": (
+        SUMS, f"{SUMS} * (n > 1)"),
     "each sum is divided by n: add up": (SUMS, f"{SUMS} / n"),
     "pairs of one offset overwrite each other: what goes to one place adds up": [
         ("index_add", "index_copy"), (f"return {SUMS}", "sums[..., places] = x\n    return sums")],
