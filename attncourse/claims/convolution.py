@@ -254,11 +254,11 @@ def heads_cannot_look_outside(g):
 
 
 @claim(
-    "Fewer heads than taps cannot make a kernel of full rank, whatever the output's matrix: of a "
-    "random kernel with 3 taps and 8 channels, one sharp head leaves over 0.7 of the output (root "
-    "mean square), and two leave over 0.4. No $H$ heads whose weights ignore the content can do "
-    "better than the rank allows: on white noise, they leave at least what the kernel's $H$ "
-    "largest singular values leave. Sharp and blunt heads were tried.",
+    "Fewer heads than taps, with weights that ignore the content, cannot make a kernel of full "
+    "rank, whatever the output's matrix: of a random kernel with 3 taps and 8 channels, one sharp "
+    "head leaves over 0.7 of the output (root mean square), and two leave over 0.4. No $H$ such "
+    "heads can do better than the rank allows: on white noise, they leave at least what the "
+    "kernel's $H$ largest singular values leave. Sharp and blunt heads were tried.",
     source="least squares, and Eckart and Young (1936), for the kernel as taps × (out · in)",
 )
 def fewer_heads_leave_a_rest(g):
