@@ -47,8 +47,8 @@ def lost_in_attention(g: torch.Generator, n: int) -> float:
 
 @claim(
     r"Of $n$ words of 8 independent entries of variance 1, the best linear encoder into one state "
-    r"of width 8, with the best linear decoder, loses the share $1 - 1/n$. Attention over the "
-    "words, asked for one at a time with a score of 40, loses less than a millionth.",
+    r"of width 8, with the best linear decoder, loses $1 - 1/n$ of the variance. Attention over "
+    "the words, asked for one at a time with a score of 40, loses less than a millionth.",
     source=f"principal components of equal variance; the bottleneck: {BAHDANAU}, section 1",
 )
 def one_state_is_a_bottleneck(g):
@@ -210,7 +210,7 @@ def sample(g: torch.Generator, d: int, scaled: bool) -> tuple[Tensor, Tensor]:
 
 @claim(
     "Without the division, the share of rows in which one of 64 keys takes more than 0.99 of the "
-    "weight grows from under 1/20 at $d_k = 4$ to over 1/2 at 1024; with it, no row was found.",
+    "weight grows from under 1/20 at $d_k = 4$ to over 1/2 at 1024; with it, none was found.",
     source=f"{VASWANI}, section 3.2.1 (there a suspicion)",
 )
 def one_key_takes_all_unscaled(g):
