@@ -188,8 +188,8 @@ def inexact(x: Tensor, alpha: float) -> float:
 @claim(
     r"Attention in $K$ heads comes as close as you like to a kernel of $K$ taps that finds the "
     r"ends repeated outside. An $\alpha$ larger by 1 leaves about $1/e$ of the error. In "
-    r"float32, rounding is all that is left at $\alpha = 20$. Cordonnier et al. name 46, but there a "
-    r"weight beside the right place is still $10^{-20}$, so an input of exactly 0 is not met. At "
+    r"float32, rounding is all that is left at $\alpha = 20$. Cordonnier et al. name 46, but a "
+    r"weight beside the right place is then $10^{-20}$, so an input of exactly 0 is not met. At "
     "104 the weight is 0 in float32, and every input is met exactly.",
     source=f"{CORDONNIER}, section 3, lemmas 1 and 2 (the limit); the rate is measured",
 )
@@ -370,8 +370,8 @@ def neighbouring_heads_cost_operations_alone(g):
 
 
 @claim(
-    "One layer of attention in a window without positions sees no order: swap two others "
-    "inside the window of a query, and its output stays. The output of two layers changes, because their "
+    "One layer of attention in a window without positions sees no order: swap two others inside "
+    "the window of a query, and its output stays. The output of two layers changes, because their "
     "windows overlap. But with symmetric windows, the reversed text gives the same outputs, "
     "reversed. With causal windows it does not; nor does it in a kernel, whose output the swap "
     "changes, too.",
