@@ -187,9 +187,9 @@ def inexact(x: Tensor, alpha: float) -> float:
 
 @claim(
     r"Attention in $K$ heads comes as close as you like to a kernel of $K$ taps that finds the "
-    r"ends repeated outside. An $\alpha$ larger by 1 leaves $1/e$ of the error. In float32, "
-    r"rounding is all that is left at $\alpha = 20$. Cordonnier et al. name 46, but there a "
-    r"weight beside the right place is still $10^{-20}$, so an input of exactly 0 is not met. At "
+    r"ends repeated outside. An $\alpha$ larger by 1 leaves about $1/e$ of the error. In "
+    r"float32, rounding is all that is left at $\alpha = 20$. Cordonnier et al. name 46, but a "
+    r"weight beside the right place is then $10^{-20}$, so an input of exactly 0 is not met. At "
     "104 the weight is 0 in float32, and every input is met exactly.",
     source=f"{CORDONNIER}, section 3, lemmas 1 and 2 (the limit); the rate is measured",
 )
@@ -254,11 +254,11 @@ def heads_cannot_look_outside(g):
 
 
 @claim(
-    "Fewer heads than taps cannot make a kernel of full rank, whatever the output's matrix: of a "
-    "random kernel with 3 taps and 8 channels, one sharp head leaves over 0.7 of the output (root "
-    "mean square), and two leave over 0.4. No $H$ heads whose weights ignore the content can do "
-    "better than the rank allows: on white noise, they leave at least what the kernel's $H$ "
-    "largest singular values leave. Sharp and blunt heads were tried.",
+    "Fewer heads than taps, with weights that ignore the content, cannot make a kernel of full "
+    "rank, whatever the output's matrix: of a random kernel with 3 taps and 8 channels, one sharp "
+    "head leaves over 0.7 of the output (root mean square), and two leave over 0.4. No $H$ such "
+    "heads can do better than the rank allows: on white noise, they leave at least what the "
+    "kernel's $H$ largest singular values leave. Sharp and blunt heads were tried.",
     source="least squares, and Eckart and Young (1936), for the kernel as taps × (out · in)",
 )
 def fewer_heads_leave_a_rest(g):
@@ -370,7 +370,7 @@ def neighbouring_heads_cost_operations_alone(g):
 
 
 @claim(
-    "One layer of attention in a window without positions sees no order: swap two tokens inside "
+    "One layer of attention in a window without positions sees no order: swap two others inside "
     "the window of a query, and its output stays. The output of two layers changes, because their "
     "windows overlap. But with symmetric windows, the reversed text gives the same outputs, "
     "reversed. With causal windows it does not; nor does it in a kernel, whose output the swap "

@@ -46,9 +46,9 @@ def lost_in_attention(g: torch.Generator, n: int) -> float:
 
 
 @claim(
-    r"Of $n$ independent words of width 8, the best linear encoder into one state of width 8, with "
-    r"the best linear decoder, loses the share $1 - 1/n$ of the variance. Attention over the $n$ "
-    "words, asked for one of them at a time, loses less than a millionth.",
+    r"Of $n$ words of 8 independent entries of variance 1, the best linear encoder into one state "
+    r"of width 8, with the best linear decoder, loses $1 - 1/n$ of the variance. Attention over "
+    "the words, asked for one at a time with a score of 40, loses less than a millionth.",
     source=f"principal components of equal variance; the bottleneck: {BAHDANAU}, section 1",
 )
 def one_state_is_a_bottleneck(g):
@@ -177,10 +177,10 @@ def tokens_attend_to_themselves(g):
 
 
 @claim(
-    r"From $d_k = 16$ to 1024, the variance of unscaled dot products within a row grows 64-fold. "
-    r"That of additive scores stays below 1, if the entries of $w_v$ have variance 1/hidden and "
-    r"those of $W_q$ and $W_k$ variance $1/d_k$. And with $q$ and $k$ 64 times as long, no two "
-    r"additive scores of a row differ by more than $2 \sum |w_v|$.",
+    r"From $d_k = 16$ to 1024, the variance of unscaled dot products within a row grows about "
+    r"64-fold. That of additive scores is below 1 at both, if the entries of $w_v$ have variance "
+    r"1/hidden and those of $W_q$ and $W_k$ variance $1/d_k$. And with $q$ and $k$ 64 times as "
+    r"long, no two additive scores of a row differ by more than $2 \sum |w_v|$.",
     source=r"$|\tanh| < 1$",
 )
 def additive_scores_are_bounded(g):
@@ -210,7 +210,7 @@ def sample(g: torch.Generator, d: int, scaled: bool) -> tuple[Tensor, Tensor]:
 
 @claim(
     "Without the division, the share of rows in which one of 64 keys takes more than 0.99 of the "
-    "weight grows from under 1/20 at $d_k = 4$ to over 1/2 at 1024; with it, there is no such row.",
+    "weight grows from under 1/20 at $d_k = 4$ to over 1/2 at 1024; with it, none was found.",
     source=f"{VASWANI}, section 3.2.1 (there a suspicion)",
 )
 def one_key_takes_all_unscaled(g):
@@ -235,7 +235,7 @@ def mean_jacobian_norm(g: torch.Generator, d: int, scaled: bool) -> float:
 @claim(
     "Over 64 keys and without the division, the softmax's Jacobian has on average less than half "
     "the Frobenius norm at $d_k = 1024$ that it has at $d_k = 4$; with it, the norm differs by "
-    "less than a fifth between any two widths from 4 to 1024.",
+    "less than a fifth between any two of five widths from 4 to 1024.",
     source=f"{VASWANI}, section 3.2.1 (there a suspicion)",
 )
 def jacobian_collapses_unscaled(g):
@@ -296,9 +296,9 @@ def aligned_scores_outgrow_the_root(g):
 
 
 @claim(
-    r"With QK-norm, the weights of 256 queries on 64 keys stay the same when queries and keys "
-    r"become 16 times as long, and two scores differ by at most $2 \sqrt{d_k}$. Without it, one "
-    "key then takes over 0.99 of the weight in more than 4 of 5 rows.",
+    r"With QK-norm, the weights of 256 queries on 64 keys stay the same, up to rounding, when "
+    r"queries and keys become 16 times as long, and two scores differ by at most $2 \sqrt{d_k}$. "
+    "Without it, one key then takes over 0.99 of the weight in more than 4 of 5 rows.",
     source="Henry et al. (2020); Dehghani et al. (2023)",
 )
 def qk_norm_bounds_the_scores(g):
@@ -340,8 +340,8 @@ def finite_fill_is_not_enough(g):
 
 
 @claim(
-    r"Under the causal mask, output $i$ has a gradient with respect to token $j$ where $j \le i$, "
-    "and a gradient of exactly 0 where $j > i$.",
+    r"Under the causal mask, output $i$ of 8 has a gradient with respect to token $j$ where "
+    r"$j \le i$, and a gradient of exactly 0 where $j > i$.",
     source=f"{VASWANI}, section 3.2.3",
 )
 def future_has_no_gradient(g):
