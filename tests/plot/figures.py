@@ -21,7 +21,7 @@ VISIT = """(figure, states) => {
   const read = () => {
     const cells = {};
     for (const slot of figure.querySelectorAll("[data-show]"))
-      (cells[slot.dataset.show] ??= []).push([slot.textContent, slot.value ?? null]);
+      (cells[slot.dataset.show] ??= []).push([slot.textContent, slot.getAttribute("value")]);
     const table = figure.querySelector(".scroll");
     return [cells, table.scrollWidth <= table.clientWidth];
   };

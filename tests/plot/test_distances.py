@@ -20,7 +20,7 @@ def test_the_figure_begins_with_shares_of_the_gradient_at_distance_one():
 
 def test_the_ground_fades_with_the_power_of_ten():
     html = plot.distances(GRADIENTS, STEPS, [1, 2, 3], alt="left")._repr_html_()
-    grounds = [part.split('"')[0] for part in html.split('style="--value:')[1:]]
+    grounds = [part.split('"')[0] for part in html.split('style="--share:')[1:]]
     assert grounds == ["1.000", "1.000", "0.000", "1.000", "0.562", "0.000"]
 
 

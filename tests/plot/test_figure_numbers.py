@@ -76,7 +76,12 @@ def heads(head, query):
     top, key = figures.WEIGHTS[head, query].max(dim=-1)
     most = rf"most weight, {told(top)}, on {figures.KEYS[key]}\."
     said = rf"Head {head}, query {re.escape(figures.QUERIES[query])}: {most}"
-    return {"weight": figures.WEIGHTS[head], "said": said}
+    return {
+        "weight": figures.WEIGHTS[head],
+        "arc": (figures.WEIGHTS[head], [""] * figures.WEIGHTS[head].numel()),
+        "found": figures.WEIGHTS[head, query],
+        "said": said,
+    }
 
 
 @shows(figures.KERNEL, kernel=2, alpha=4, query=5)

@@ -23,6 +23,17 @@ CONTROLS = """figure => [...new Set([...figure.querySelectorAll("input")].map((o
     return [name, all[0].type === "range" ? +all[0].max + 1 : Math.max(all.length, 2)];
   })"""
 
+# the attributes of each slot, and how large it is drawn
+DRAWN = """figure => {
+  const slots = [...figure.querySelectorAll("[data-show]")];
+  const own = (name) => !["style", "value"].includes(name);
+  const names = (slot) => slot.getAttributeNames().filter(own);
+  return [
+    slots.map((slot) => names(slot).map((name) => `${name}: ${slot.getAttribute(name)}`)),
+    slots.map((slot) => slot.style.length ? +slot.style.getPropertyValue("--share") : null),
+  ];
+}"""
+
 
 def ends(options: dict[str, int]) -> list[dict[str, int]]:
     """The first and the last option of each control, with those of all others."""
@@ -51,6 +62,10 @@ def test_a_script_finds_what_python_wrote_and_without_one_no_control_is_shown(na
         page.set_content(page_of(TABLE[name][0]))
     before, after = (page.locator("data").all_inner_texts() for page in (without, live))
     assert before == after and len(before) >= 5
+    (before, begun), (after, now) = (figure_in(page).evaluate(DRAWN) for page in (without, live))
+    assert before == after
+    sizes = [(one, other) for one, other in zip(begun, now, strict=True) if one is not None]
+    assert [one for one, _ in sizes] == pytest.approx([other for _, other in sizes], abs=0.001)
     assert without.locator("data").first.is_visible()
     assert [one for one in without.locator("input").all() if one.is_visible()] == []
     assert "With scripts" in without.locator("main").inner_text()

@@ -109,9 +109,9 @@ def explorer(**parts):
     return plot.explorer(**(PARTS | parts))
 
 
-def heads(queries=("q0", "q1"), weights=None, alt="two heads"):
+def heads(queries=("q0", "q1"), weights=None, alt="two heads", **start):
     weights = torch.rand(2, 2, 3, generator=torch.Generator()) if weights is None else weights
-    return plot.heads(weights, queries, ["k0", "k1", "k2"], alt=alt)
+    return plot.heads(weights, queries, ["k0", "k1", "k2"], alt=alt, **start)
 
 
 VIEW = Path(plot.__file__).with_name("explorer.js")
@@ -214,6 +214,16 @@ def test_heads_without_numbers_are_refused(weights, words):
         heads(weights=weights)
 
 
+def test_heads_begin_where_they_are_told_to():
+    html = heads(head=1, query=1)._repr_html_()
+    weights = heads(head=1, query=1).data["weights"]
+    assert Elements(html).texts["found"] == [shown(x) for x in weights[1, 1].tolist()]
+    assert "Shown: head 1, query q1. With scripts" in html
+    for options, words in (({"head": 2}, "head starts at"), ({"query": 2}, "query starts at")):
+        with pytest.raises(ValueError, match=words):
+            heads(**options)
+
+
 @pytest.mark.parametrize("weights", [torch.zeros(2, 3, 3), torch.zeros(2, 3)])
 def test_heads_that_do_not_fit_are_refused_with_the_numbers(weights):
     shape = re.escape(str(tuple(weights.shape)))
@@ -309,7 +319,7 @@ def test_where_no_script_runs_the_figure_says_what_it_shows():
     said = re.sub(r"<.*?>", "", explorer()._repr_html_().split('aria-live="polite">')[1])
     start = "Shown: query q0, mask some, dk 2, scale on, temperature 1. "
     assert said.startswith(start + "With scripts, you can choose others.")
-    assert "Shown: head 0. With scripts" in heads()._repr_html_()
+    assert "Shown: head 0, query q0. With scripts" in heads()._repr_html_()
 
 
 @pytest.mark.parametrize("n", [1, 50])
