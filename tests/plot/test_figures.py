@@ -13,8 +13,8 @@ from attncourse.plot.explorer import TEMPERATURES
 from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe
 
 from . import figures
-from .figures import PHONE, figure_in, page_of, read, states_of, too_wide, visit
-from .test_figure_numbers import TABLE, power
+from .figures import PHONE, figure_in, held, page_of, read, states_of, too_wide, visit
+from .test_figure_numbers import TABLE, share_of
 
 CHAPTER = "chapters/dot_product.html"
 CONTROLS = """figure => [...new Set([...figure.querySelectorAll("input")].map((one) => one.name))]
@@ -159,11 +159,11 @@ def said_of_linear(figure):
 
 def said_of_recurrence(figure):
     names = ["RNN", "LSTM", "LSTM, open", "CNN", "attention"]
-    powers = {power(10.0**exponent): 10.0**exponent for exponent in range(-99, 9)} | {"0": 0}
-    cells = [powers[text] for text in read(figure("distance"))["cell"]]
-    last = dict(zip(names, cells[5::6], strict=True))
-    assert last["RNN"] == 1e-21 and last["LSTM"] < 1e-9 and last["CNN"] == 0
-    assert last["LSTM, open"] == last["attention"] == 1
+    powers = {share_of(10.0**exponent)[6:]: 10.0**exponent for exponent in range(-99, -1)}
+    (cells,) = visit(figure("distance"), [{}])
+    last = dict(zip(names, held(cells["left"]).tolist(), strict=True))
+    assert 10**-21.5 < last["RNN"] < 10**-20.5 and last["LSTM"] < 1e-9 and last["CNN"] == 0
+    assert min(last["LSTM, open"], last["attention"]) > 0.3
 
     def left(layer: str, distance: int) -> float:
         state = {"layer": names.index(layer), "distance": distance - 1}
@@ -179,7 +179,9 @@ def said_of_recurrence(figure):
         assert 1 / 3 < left(name, distance) < 3, (name, distance)
     assert "the path has 4 steps" in read(figure("distance"), layer=3, distance=7)["said"][0]
     assert "no path leads from there" in read(figure("distance"), layer=3, distance=8)["said"][0]
-    assert read(figure("distance"), show=1)["cell"][5::6] == ["64", "64", "64", "none", "1"]
+    lengths = read(figure("distance"), show=1, distance=63)
+    assert lengths["path"] == ["64", "64", "64", "none", "1"]
+    assert lengths["tick"] == ["64", "48", "32", "16", "0"]
 
 
 def said_of_relative(figure):
