@@ -45,7 +45,7 @@
         control.nextElementSibling.textContent = value;
         state[control.name] = Number(value);
       } else if (control.type === "checkbox") state[control.name] = control.checked;
-      else if (control.checked) state[control.name] = Number(control.value);
+      else if (control.checked || control.type === "button") state[control.name] = Number(control.value);
     }
     return state;
   };
@@ -58,6 +58,11 @@
       }
     };
     form.addEventListener("input", show);
+    form.addEventListener("click", ({ target }) => {
+      if (target.type !== "button") return;
+      target.value++;
+      show();
+    });
     // JupyterLab takes the focus away from a control whose keys it hears
     form.addEventListener("keydown", (event) => {
       if (!event.ctrlKey && !event.metaKey) event.stopPropagation();

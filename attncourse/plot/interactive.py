@@ -96,6 +96,22 @@ class Switch:
         return f'<label><input type="checkbox" name="{name}"{checked}>{name}</label>'
 
 
+@dataclass(frozen=True)
+class Button:
+    """Something to do again and again; the view gets how often it was pressed."""
+
+    name: str
+
+    def first(self) -> str:
+        """What it is before it is pressed."""
+        return "not pressed"
+
+    def html(self) -> str:
+        """The button."""
+        name = escape(self.name)
+        return f'<button type="button" name="{name}" value="0">{name}</button>'
+
+
 class Interactive:
     """A drawing and a table that follow their controls, and the words that stand for them.
 
@@ -106,7 +122,7 @@ class Interactive:
         self,
         view: Path,
         data: Mapping[str, object],
-        controls: Sequence[Choice | Slider | Switch],
+        controls: Sequence[Choice | Slider | Switch | Button],
         table: str,
         *,
         alt: str,
@@ -178,8 +194,8 @@ def style_of(view: Path, body: str) -> str:
     files = (one for one in (HERE.with_suffix(".css"), view.with_suffix(".css")) if one.exists())
     style = ""
     for line in "\n".join(lean(one.read_text("utf-8")) for one in files).splitlines():
-        look = re.match(r"\.([a-z]+) {", line)
-        if not look or re.search(rf'class="[^"]*\b{look[1]}\b', body):
+        look = re.match(r"\.([a-z]+) {|(button) {", line)
+        if not look or re.search(rf'class="[^"]*\b{look[1]}\b|<{look[2]} ', body):
             style += re.sub(r"\s*([{};])\s*|(?<=[:,])\s+", r"\1", line).replace(";}", "}")
     roles = {role: both for role, both in COLOURS.items() if f"var(--{role})" in style}
     light = ";".join(f"--{role}:{light}" for role, (light, _) in roles.items())

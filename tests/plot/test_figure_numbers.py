@@ -173,8 +173,8 @@ def running(**state):
     }
 
 
-@shows(figures.GROWING, token=5, chunk=5)
-def growing(token, chunk):
+@shows(figures.GROWING, chunk=5, token=5)
+def growing(chunk, token):
     n, (q, k, v) = len(figures.TOKENS), figures.LINEAR
     seen, start = token + 1, token // (chunk + 1) * (chunk + 1)
     S, z = linear_attention_state(k[:seen], v[:seen])
@@ -192,8 +192,9 @@ def growing(token, chunk):
         "total": weights.sum().expand(3),
         "weight": (weights / weights.sum(), words),
         "key": (keys, key_words),
+        "read": figures.TOKENS,
         "way": ["state"] * start + ["pair"] * (seen - start) + [""] * (n - seen),
-        "said": rf"{figures.TOKENS[token]} is token {seen}\. {ways}{chunks}",
+        "said": rf"Token {seen}, {figures.TOKENS[token]}\. {ways}{chunks}",
     }
 
 
