@@ -16,6 +16,8 @@ from attncourse.plot.interactive import Choice, Interactive, Slider
 from attncourse.plot.numbers import fewest, listed, restored, shown
 from tests.plot.elements import Elements, begins
 
+from .figures import PHONE, page_of
+
 
 def heat(alt="a heat map", **options):
     return plot.heatmap(torch.tensor([[0.25, 0.75]]), ["q"], ["k0", "k1"], alt=alt, **options)
@@ -344,3 +346,14 @@ def test_a_view_that_is_missing_is_named():
 def test_more_lines_than_can_be_told_apart_are_refused():
     with pytest.raises(ValueError, match="4 series, but only 3 lines"):
         plot.lines([1, 2], {name: [1.0, 2.0] for name in "abcd"}, alt="four lines")
+
+
+def test_three_matrices_stand_side_by_side_and_below_each_other_on_a_phone(tab):
+    places = [str(i) for i in range(7)]
+    one = plot.heatmap(torch.eye(7), places, places, alt="one", xlabel="key", ylabel="query")
+    tab.set_content(page_of(plot.beside(one, one, one)))
+    tops = "all => new Set(all.map((one) => Math.round(one.getBoundingClientRect().top))).size"
+    for width, rows in ((760, 1), (PHONE["width"], 3)):
+        tab.set_viewport_size({"width": width, "height": 700})
+        assert tab.locator("svg").evaluate_all(tops) == rows
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
