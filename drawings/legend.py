@@ -8,7 +8,7 @@ def colours_and_shapes() -> Drawing:
     sheet = Drawing(660, 170,
         "A query is a purple strip with round ends, a key an orange strip with straight ends, a "
         "value a green strip with pointed ends. A weight is a blue disc, as large as the weight; a "
-        "position is a yellow diamond. What computes is a grey box; arrows lead to it and on.")  # fmt: skip
+        "position is a yellow diamond. What computes is a grey box, with arrows.")  # fmt: skip
     sheet.strip("query", 60, 30, label="$q$")
     sheet.text(92, 70, "query")
     sheet.strip("key", 180, 30, label="$k$")
