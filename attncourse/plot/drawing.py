@@ -92,7 +92,9 @@ def heatmap(
     require_finite("values", values.masked_fill(crossed, 0))
     with matplotlib.rc_context(STYLE):
         wide = max(0.38, *(0.09 * len(col) for col in cols))
-        figure = Figure(figsize=(0.8 + wide * len(cols), 0.8 + 0.34 * len(rows)), layout="tight")
+        labels = 0.7 + max(0.085 * len(row) for row in rows)
+        size = (labels + wide * len(cols), 0.8 + 0.34 * len(rows))
+        figure = Figure(figsize=size, layout="tight")
         axes = figure.subplots()
         axes.set_xlim(0, len(cols))
         axes.set_ylim(len(rows), 0)
