@@ -64,7 +64,7 @@ def distances(
         [Choice("show", ["gradient", "path length"]), Slider("distance", range(1, n), n - 2)],
         columns(
             f'at distance <span data-show="at">{last}</span>',
-            "share of the gradient",
+            "gradient",
             "path length",
         )
         + "".join(rows),
