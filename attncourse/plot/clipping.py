@@ -13,7 +13,7 @@ from attncourse.plot.interactive import Interactive, Slider, columns, number, ro
 def clipping(length: int, max_distance: int, *, alt: str) -> Interactive:
     """The row numbers for `length` words, clipped at `max_distance`; a slider for each.
 
-    The ground of a cell is the darker, the further its row stands down the table.
+    The ground of a cell is the stronger, the further its row stands down the table.
     """
     if length < 1 or not 0 <= max_distance <= length:
         raise ValueError(
@@ -33,7 +33,10 @@ def clipping(length: int, max_distance: int, *, alt: str) -> Interactive:
         + "".join(
             row(
                 name,
-                *(number("row", one / max(2 * max_distance, 1), "heat", f"{one}") for one in line),
+                *(
+                    number("row", one / max(2 * max_distance, 1), "signed", f"{one}")
+                    for one in line
+                ),
             )
             for name, line in zip(names, rows.tolist(), strict=True)
         ),

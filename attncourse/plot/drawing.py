@@ -59,9 +59,13 @@ class Picture:
 
 
 def beside(*pictures: Picture) -> Picture:
-    """The pictures side by side, or below each other where the page is narrow."""
+    """The pictures in a grid, or below each other where the page is narrow."""
     shown = "".join(f"<div>{picture.svg}</div>" for picture in pictures)
-    look = "display: flex; flex-wrap: wrap; gap: 1em 1.5em; justify-content: center"
+    # three on a page: what is wider is drawn smaller
+    look = (
+        "display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 225px), 1fr)); "
+        "gap: 1em; justify-items: center"
+    )
     return Picture(
         f'<div style="{look}">{shown}</div>', " ".join(picture.alt for picture in pictures)
     )
@@ -87,7 +91,10 @@ def heatmap(
         raise ValueError(f"crossed={tuple(crossed.shape)}, but values={tuple(values.shape)}")
     require_finite("values", values.masked_fill(crossed, 0))
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(0.9 + 0.48 * len(cols), 0.85 + 0.4 * len(rows)), layout="tight")
+        wide = max(0.38, *(0.09 * len(col) for col in cols))
+        labels = 0.7 + max(0.085 * len(row) for row in rows)
+        size = (labels + wide * len(cols), 0.8 + 0.34 * len(rows))
+        figure = Figure(figsize=size, layout="tight")
         axes = figure.subplots()
         axes.set_xlim(0, len(cols))
         axes.set_ylim(len(rows), 0)

@@ -1,8 +1,13 @@
-({ phiQ, phiK, v, words }, { token, chunk }, { shown }) => {
+({ phiQ, phiK: keys, v: values, words: given, lots }, { token, chunk, shuffle }, { shown }) => {
   const sum = (numbers) => numbers.reduce((total, x) => total + x, 0);
   const dot = (x, y) => sum(x.map((one, i) => one * y[i]));
-  const until = (end, start = 0) => [...words.keys()].slice(start, end);
+  const until = (end, start = 0) => [...given.keys()].slice(start, end);
   const query = phiQ[token];
+
+  // the tokens before this one change places, and no other does
+  const before = lots[shuffle % lots.length].filter((j) => j < token);
+  const order = [...before, ...until(given.length, token)];
+  const [phiK, v, words] = [keys, values, given].map((all) => order.map((j) => all[j]));
 
   // the two sums over some tokens, and what the query reads from them
   const state = (tokens) => ({
@@ -26,17 +31,22 @@
   const past = (rows) => rows.map((row, j) => row.map((x) => (j > token ? { text: "", value: x } : x)));
   const weights = words.map((_, j) => dot(query, phiK[j]));
   const many = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
+  const way = words.map((_, j) => (j > token ? "" : j < start ? "state" : "pair"));
+  const at = (j) => (j === token ? " now" : "") + (j % chunk === 0 ? " cut" : "");
+  const moved = before.some((j, place) => j !== place);
   return {
+    read: words.map((text, j) => ({ text, class: way[j] + at(j) })),
+    word: words,
     key: past(phiK),
     value: past(v),
     weight: weights.map((x, j) => (j > token ? nothing : { text: shown(x), value: x / all[0][1] })),
-    way: words.map((_, j) => (j > token ? "" : j < start ? "state" : "pair")),
+    way,
     S: now.S,
     z: now.z,
     masked: divided(all[0]),
     recurrent: divided(all[1]),
     chunks: divided(all[2]),
     total: all.map(([, total]) => total),
-    said: `${words[token]} is token ${token + 1}. Masked: ${many(token + 1, "pair")}. Recurrent: a state of ${phiK[0].length * (v[0].length + 1)} numbers. Chunks: ${many(start, "token")} by the state, ${many(token + 1 - start, "pair")}.`,
+    said: `Token ${token + 1}, ${words[token]}${moved ? ", with the tokens before it shuffled" : ""}. Masked: ${many(token + 1, "pair")}. Recurrent: a state of ${phiK[0].length * (v[0].length + 1)} numbers. Chunks: ${many(start, "token")} by the state, ${many(token + 1 - start, "pair")}.`,
   };
 }

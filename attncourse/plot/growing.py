@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+import torch
 from torch import Tensor
 
-from attncourse.plot.interactive import Choice, Interactive, Slider, columns, number, row
+from attncourse.plot.interactive import Button, Choice, Interactive, Slider, columns, number, row
 from attncourse.plot.numbers import require_finite, shown
 
+# so many orders of the tokens are drawn once; the button goes from one to the next
+ORDERS = 24
 LOWER = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
@@ -20,34 +23,45 @@ def growing(
 ) -> Interactive:
     """Features (n, f) of queries and keys, and values (n, e): pick a token, and a chunk's length.
 
-    The first token is shown first. A row for each token read so far; below them the two sums of
-    the state, and the token's output in three forms.
+    The last token is shown first. A row for each token read so far; below them the two sums of
+    the state, and the token's output in three forms. A button shuffles the tokens before it.
     """
     require_fit(phi_q, phi_k, v, words, chunk)
     n, f = phi_k.shape
-    weight = (phi_q[0] @ phi_k[0]).item()
+    weights, S, z = phi_k @ phi_q[-1], phi_k.mT @ v, phi_k.sum(0)
+    total = weights.sum()
+    start = (n - 1) // chunk * chunk
+    ways = ["state"] * start + ["pair"] * (n - start)
     rows = [
         row(
-            escape(word),
-            *(number("key", x, text=shown(x) if j == 0 else "") for x in phi_k[j].tolist()),
-            *(number("value", x, text=shown(x) if j == 0 else "") for x in v[j].tolist()),
-            number("weight", float(j == 0), "heat", shown(weight) if j == 0 else ""),
-            f'<data data-show="way">{"pair" if j == 0 else ""}</data>',
+            f'<span data-show="word">{escape(word)}</span>',
+            *(number("key", x) for x in phi_k[j]),
+            *(number("value", x) for x in v[j]),
+            number("weight", weights[j] / total, "heat", shown(weights[j].item())),
+            f'<data data-show="way">{ways[j]}</data>',
         )
         for j, word in enumerate(words)
     ]
-    sums = [row("z", *(number("z", x) for x in phi_k[0].tolist()))] + [
-        row(
-            f"S, row {i + 1}",
-            *[""] * f,
-            *(number("S", x) for x in (phi_k[0, i] * v[0]).tolist()),
-        )
-        for i in range(f)
+    sums = [row("z", *(number("z", x) for x in z))] + [
+        row(f"S, row {i + 1}", *[""] * f, *(number("S", x) for x in S[i])) for i in range(f)
     ]
     outputs = [
-        row(name, *[""] * f, *(number(name, x) for x in v[0].tolist()), number("total", weight))
+        row(
+            name,
+            *[""] * f,
+            *(number(name, x) for x in weights @ v / total),
+            number("total", total),
+        )
         for name in ("masked", "recurrent", "chunks")
     ]
+    strip = "".join(
+        f'<span data-show="read" class="{way}{" now" * (j == n - 1)}{" cut" * (j % chunk == 0)}">'
+        f"{escape(word)}</span>"
+        for j, (word, way) in enumerate(zip(words, ways, strict=True))
+    )
+    lots = torch.rand(ORDERS, n, generator=torch.Generator().manual_seed(0)).argsort()
+    lots[0] = torch.arange(n)
+    numbered = [f"{j + 1} {word}" for j, word in enumerate(words)]
     heading = columns(
         "token",
         *(f"φ(k){i + 1}".translate(LOWER) for i in range(f)),
@@ -57,11 +71,16 @@ def growing(
     )
     return Interactive(
         Path(__file__).with_suffix(".js"),
-        {"phiQ": phi_q, "phiK": phi_k, "v": v, "words": list(words)},
-        [Choice("token", words), Slider("chunk", range(1, n + 1), chunk - 1)],
+        {"phiQ": phi_q, "phiK": phi_k, "v": v, "words": list(words), "lots": lots},
+        [
+            Choice("token", numbered, n - 1),
+            Slider("chunk", range(1, n + 1), chunk - 1),
+            Button("shuffle"),
+        ],
         f"<thead>{heading}</thead><tbody>{''.join(rows)}</tbody>"
         f"<tbody>{''.join(sums)}</tbody><tfoot>{''.join(outputs)}</tfoot>",
         alt=alt,
+        picture=f'<div class="strip" aria-hidden="true">{strip}</div>',
     )
 
 

@@ -1,5 +1,14 @@
 ({ weights, queries, keys }, { head, query }, { most }) => {
-  const [top, where] = most(weights[head][query], keys);
-  const said = `Head ${head}, query ${queries[query]}: most weight, ${top}, on ${where}.`;
-  return { weight: weights[head], said };
+  const row = weights[head][query];
+  const [top, where] = most(row, keys);
+  // the chosen query is marked in the drawing and in the table
+  const chosen = (i) => (i === query ? "on" : "");
+  return {
+    asks: queries.map((_, i) => ({ class: chosen(i) })),
+    arc: weights[head].map((line, i) => line.map((value) => ({ value, class: chosen(i) }))),
+    found: row,
+    weight: weights[head],
+    line: queries.map((_, i) => ({ class: chosen(i) })),
+    said: `Head ${head}, query ${queries[query]}: most weight, ${top}, on ${where}.`,
+  };
 }

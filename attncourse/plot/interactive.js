@@ -27,12 +27,12 @@
   const held = restored(data);
 
   const fill = (slot, content) => {
-    if (typeof content === "string") slot.textContent = content;
-    else {
-      // a number, or one that comes with a text of its own
-      slot.textContent = content.text ?? shown(content);
-      slot.value = content.value ?? content;
-      slot.style.setProperty("--value", slot.value);
+    if (typeof content === "string") content = { text: content };
+    if (typeof content === "number") content = { text: shown(content), value: content };
+    for (const [name, x] of Object.entries(content)) {
+      if (name === "text") slot.textContent = x;
+      else slot.setAttribute(name, x);
+      if (name === "value") slot.style.setProperty("--share", x);
     }
   };
 
@@ -45,7 +45,7 @@
         control.nextElementSibling.textContent = value;
         state[control.name] = Number(value);
       } else if (control.type === "checkbox") state[control.name] = control.checked;
-      else if (control.checked) state[control.name] = Number(control.value);
+      else if (control.checked || control.type === "button") state[control.name] = Number(control.value);
     }
     return state;
   };
@@ -58,14 +58,20 @@
       }
     };
     form.addEventListener("input", show);
+    form.addEventListener("click", ({ target }) => {
+      if (target.type !== "button") return;
+      target.value++;
+      show();
+    });
     // JupyterLab takes the focus away from a control whose keys it hears
     form.addEventListener("keydown", (event) => {
       if (!event.ctrlKey && !event.metaKey) event.stopPropagation();
     });
     form.addEventListener("submit", (event) => event.preventDefault());
-    form.addEventListener("pointerover", (event) => {
-      const option = event.target.closest("tr")?.querySelector("[type=radio]:not(:checked)");
-      if (!option) return;
+    form.addEventListener("pointerover", ({ target }) => {
+      const { name, at } = target.closest("[data-at]")?.dataset ?? {};
+      const option = name && form.elements[name][at];
+      if (!option || option.checked) return;
       option.checked = true;
       show();
     });

@@ -2,8 +2,9 @@
 
 A view is a JavaScript function in a file of its own. It takes the numbers, the state of the
 controls and the component's words for numbers, and gives new content for every slot of that name;
-`number` makes a slot, and `said` is the one that puts the result into words. Where no script runs,
-the figure is the table that it begins as. Only a view knows what its numbers mean.
+`number` makes a slot, and `said` is the one that puts the result into words. In a drawing
+any element is a slot, and gets its attributes. Where no script runs, the figure is the drawing and
+the table that it begins as. Only a view knows what its numbers mean. Its own style lies beside it.
 """
 
 import json
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from torch import Tensor
 
+from attncourse.plot.colours import COLOURS
 from attncourse.plot.numbers import listed, shown
 
 HERE = Path(__file__)
@@ -37,10 +39,14 @@ class Choice:
         return self.options[self.start]
 
     def option(self, index: int) -> str:
-        """The button of one option; a row of the table that holds it is also picked by pointing."""
+        """The button of one option."""
         name, checked = escape(self.name), " checked" if index == self.start else ""
         button = f'<input type="radio" name="{name}" value="{index}"{checked} hidden>'
         return f"<label>{button}{escape(self.options[index])}</label>"
+
+    def at(self, index: int) -> str:
+        """The attributes of what is pointed at to pick that option."""
+        return f' data-name="{escape(self.name)}" data-at="{index}"'
 
     def html(self) -> str:
         """All the options, under their name."""
@@ -90,40 +96,62 @@ class Switch:
         return f'<label><input type="checkbox" name="{name}"{checked}>{name}</label>'
 
 
+@dataclass(frozen=True)
+class Button:
+    """Something to do again and again; the view gets how often it was pressed."""
+
+    name: str
+
+    def first(self) -> str:
+        """What it is before it is pressed."""
+        return "not pressed"
+
+    def html(self) -> str:
+        """The button."""
+        name = escape(self.name)
+        return f'<button type="button" name="{name}" value="0">{name}</button>'
+
+
 class Interactive:
-    """A table whose numbers follow its controls, and the words that stand for it."""
+    """A drawing and a table that follow their controls, and the words that stand for them.
+
+    Some controls stand `within` the drawing or the table, not above them.
+    """
 
     def __init__(
         self,
         view: Path,
         data: Mapping[str, object],
-        controls: Sequence[Choice | Slider | Switch],
+        controls: Sequence[Choice | Slider | Switch | Button],
         table: str,
         *,
         alt: str,
+        picture: str = "",
+        within: Sequence[Choice] = (),
     ):
         if not alt.strip():
             raise ValueError("alt is empty: say in words what the figure shows")
         self.view, self.data, self.controls = view, data, controls
-        self.table, self.alt = table, alt
+        self.table, self.alt, self.picture, self.within = table, alt, picture, within
 
     def __repr__(self) -> str:
         return self.alt
 
     def _repr_html_(self) -> str:
-        style, script, view = (
-            lean(path.read_text("utf-8"))
-            for path in (HERE.with_suffix(".css"), HERE.with_suffix(".js"), self.view)
+        script, view = (
+            lean(path.read_text("utf-8")) for path in (HERE.with_suffix(".js"), self.view)
         )
         # nothing in the numbers may end the script element
         data = json.dumps(self.data, default=listed, separators=(",", ":")).replace("<", r"\u003c")
         controls = "".join(control.html() for control in self.controls)
-        start = ", ".join(f"{symbol(one.name)} {escape(one.first())}" for one in self.controls)
+        start = ", ".join(
+            f"{symbol(one.name)} {escape(one.first())}" for one in (*self.controls, *self.within)
+        )
         # where scripts run, what the view says takes its place at once
         still = f"Shown: {start}. With scripts, you can choose others." if start else ""
         body = (
             f'<form autocomplete="off"><div class="controls" hidden>{controls}</div>'
-            f'<div class="scroll"><table>{self.table}</table></div>'
+            f'<div class="scroll">{self.picture}<table>{self.table}</table></div>'
             f'<p data-show="said" aria-live="polite">{still}</p></form>'
         )
         name = sha256(f"{view}{data}{body}".encode()).hexdigest()[:8]
@@ -131,7 +159,7 @@ class Interactive:
         return (
             f'<div class="attncourse-figure" data-figure="{name}" role="group" '
             f'aria-label="{escape(self.alt)}" data-lm-suppress-shortcuts="true">'
-            f"<style>\n{style}\n</style>{body}"
+            f"<style>\n{style_of(self.view, body)}\n</style>{body}"
             f'<script>\n({script})("{name}", {data}, {view})\n</script></div>'
         )
 
@@ -142,21 +170,42 @@ def columns(*names: str) -> str:
     return f"<tr>{cells}</tr>"
 
 
-def row(name: str, *cells: str) -> str:
-    """A row of a table."""
-    return f'<tr><th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
+def row(name: str, *cells: str, at: str = "") -> str:
+    """A row of a table; pointing at it may pick an option."""
+    return (
+        f'<tr{at}><th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
+    )
 
 
 def number(slot: str, value: float | Tensor, look: str = "", text: str | None = None) -> str:
-    """A slot that holds a number: plain, with a `bar` below it, or on a ground of `heat`.
+    """A slot that holds a number: plain, with a `bar` beside it or `up` from it, or on `heat`.
 
-    A `signed` ground has one colour above 0 and another below. The slot shows the number in two
-    digits, or a text of its own, for which a view gives `{ text, value }`.
+    `heat` is for weights; a `signed` ground, for other numbers, has one colour above 0 and another
+    below. The slot shows the number in two digits, or a text of its own, for which a view gives
+    `{ text, value }`.
     """
     value = float(value)
-    drawn = f' class="{look}" style="--value:{value:.3f}"' if look else ""
+    drawn = f' class="{look}" style="--share:{value:.3f}"' if look else ""
     words = shown(value) if text is None else escape(text)
     return f'<data value="{value:.6g}" data-show="{slot}"{drawn}>{words}</data>'
+
+
+def style_of(view: Path, body: str) -> str:
+    """The style that figures share, that of this one, and the colours, as far as it needs them."""
+    files = (one for one in (HERE.with_suffix(".css"), view.with_suffix(".css")) if one.exists())
+    style = ""
+    for line in "\n".join(lean(one.read_text("utf-8")) for one in files).splitlines():
+        look = re.match(r"\.([a-z]+) {|(button) {", line)
+        if not look or re.search(rf'class="[^"]*\b{look[1]}\b|<{look[2]} ', body):
+            style += re.sub(r"\s*([{};])\s*|(?<=[:,])\s+", r"\1", line).replace(";}", "}")
+    roles = {role: both for role, both in COLOURS.items() if f"var(--{role})" in style}
+    light = ";".join(f"--{role}:{light}" for role, (light, _) in roles.items())
+    both = ";".join(f"--{role}:light-dark({','.join(both)})" for role, both in roles.items())
+    # a browser that does not know the second keeps the first
+    return (
+        f".attncourse-figure{{{light}}}@supports (color:light-dark(red,red))"
+        f"{{.attncourse-figure{{{both}}}}}{style}"
+    )
 
 
 def lean(text: str) -> str:

@@ -45,7 +45,7 @@ def kernel(
         ],
         columns("key", *map(str, range(length)))
         + "".join(
-            row(f"head {name}", *(number("weight", w, "heat") for w in line))
+            row(f"head {name}", *(number("weight", w, "up") for w in line))
             for name, line in zip(("−1", "0", "+1"), weights, strict=True)
         )
         + row("together", *(number("sum", x, "signed") for x in taps[0] @ weights))

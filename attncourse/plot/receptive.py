@@ -38,7 +38,7 @@ def receptive(
         ],
         columns("place", *map(str, range(length)))
         + "".join(
-            row(name, *(number("path", one, "heat", "•" if one else "·") for one in line))
+            row(name, *(number("path", one, "signed", "•" if one else "·") for one in line))
             for name, line in zip(names, paths, strict=True)
         ),
         alt=alt,

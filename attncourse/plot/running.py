@@ -33,12 +33,12 @@ def running(scores: Tensor, values: Tensor, block: int, *, alt: str) -> Interact
         + row("value", *(number("value", one) for one in values))
         + row(
             "exp(s − μ)",
-            *(number("part", p, "heat", text) for p, text in zip(parts, shown, strict=True)),
+            *(number("part", p, "up", text) for p, text in zip(parts, shown, strict=True)),
         )
         + row(
             "weight",
             *(
-                number("weight", p / sum(parts), "heat", text)
+                number("weight", p / sum(parts), "up", text)
                 for p, text in zip(parts, shown, strict=True)
             ),
         ),

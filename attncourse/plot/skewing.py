@@ -20,8 +20,8 @@ def skewing(length: int, *, alt: str) -> Interactive:
     rows = (
         row(
             f'<data data-show="line">query {i}</data>',
-            *(number("entry", (i + 1) / length, "heat", offset) for offset in offsets),
-            number("entry", 0, "heat", ""),
+            *(number("entry", (i + 1) / length, "signed", offset) for offset in offsets),
+            number("entry", 0, "signed", ""),
         )
         for i in range(length)
     )

@@ -35,6 +35,7 @@ def waves(n: int, widths: Sequence[int], *, alt: str, position: int = 0) -> Inte
             *(number("wave", x, "signed") for x in p[t, :SHOWN]),
             f'<span data-show="offset">{with_sign(t - position)}</span>',
             number("share", share[t], "bar"),
+            at=pick.at(t),
         )
         for t in range(n)
     ]

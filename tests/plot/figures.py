@@ -21,7 +21,7 @@ VISIT = """(figure, states) => {
   const read = () => {
     const cells = {};
     for (const slot of figure.querySelectorAll("[data-show]"))
-      (cells[slot.dataset.show] ??= []).push([slot.textContent, slot.value ?? null]);
+      (cells[slot.dataset.show] ??= []).push([slot.textContent, slot.getAttribute("value")]);
     const table = figure.querySelector(".scroll");
     return [cells, table.scrollWidth <= table.clientWidth];
   };
@@ -105,7 +105,6 @@ GROWING = plot.growing(
     *map(feature_map, LINEAR[:2]), LINEAR[2], TOKENS, chunk=2, alt="The state grows."
 )
 
-COLUMNS = [1, 2, 4, 8]
 GRADIENTS = {
     "falling": 7 * 10.0 ** -torch.arange(9, dtype=torch.float64),
     "ending": torch.tensor([1, 2, 1, 0.5, 0, 0, 0, 0, 0], dtype=torch.float64),
@@ -113,7 +112,7 @@ GRADIENTS = {
 }
 FAR = torch.arange(9)
 STEPS = {"falling": FAR, "ending": torch.where(FAR < 4, FAR, -1), "equal": FAR.clamp(max=1)}
-DISTANCES = plot.distances(GRADIENTS, STEPS, COLUMNS, alt="What is left.")
+DISTANCES = plot.distances(GRADIENTS, STEPS, alt="What is left.")
 
 CLIPPING = plot.clipping(6, 2, alt="Rows of the table.")
 SKEWINGS = {n: plot.skewing(n, alt="The skew.") for n in (1, 2, 4)}

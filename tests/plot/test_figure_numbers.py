@@ -1,7 +1,6 @@
 """Every state of the interactive figures against the numbers of the package."""
 
 import functools
-import math
 import re
 from itertools import chain
 
@@ -76,7 +75,12 @@ def heads(head, query):
     top, key = figures.WEIGHTS[head, query].max(dim=-1)
     most = rf"most weight, {told(top)}, on {figures.KEYS[key]}\."
     said = rf"Head {head}, query {re.escape(figures.QUERIES[query])}: {most}"
-    return {"weight": figures.WEIGHTS[head], "said": said}
+    return {
+        "weight": figures.WEIGHTS[head],
+        "arc": (figures.WEIGHTS[head], [""] * figures.WEIGHTS[head].numel()),
+        "found": figures.WEIGHTS[head, query],
+        "said": said,
+    }
 
 
 @shows(figures.KERNEL, kernel=2, alpha=4, query=5)
@@ -169,8 +173,8 @@ def running(**state):
     }
 
 
-@shows(figures.GROWING, token=5, chunk=5)
-def growing(token, chunk):
+@shows(figures.GROWING, chunk=5, token=5)
+def growing(chunk, token):
     n, (q, k, v) = len(figures.TOKENS), figures.LINEAR
     seen, start = token + 1, token // (chunk + 1) * (chunk + 1)
     S, z = linear_attention_state(k[:seen], v[:seen])
@@ -188,35 +192,36 @@ def growing(token, chunk):
         "total": weights.sum().expand(3),
         "weight": (weights / weights.sum(), words),
         "key": (keys, key_words),
+        "read": figures.TOKENS,
         "way": ["state"] * start + ["pair"] * (seen - start) + [""] * (n - seen),
-        "said": rf"{figures.TOKENS[token]} is token {seen}\. {ways}{chunks}",
+        "said": rf"Token {seen}, {figures.TOKENS[token]}\. {ways}{chunks}",
     }
-
-
-def power(share: float) -> str:
-    """The nearest power of ten."""
-    exponent = round(math.log10(share)) if share else None
-    return {None: "0", 0: "1"}.get(exponent, "10" + f"{exponent}".translate(RAISED))
 
 
 @shows(figures.DISTANCES, layer=3, distance=8, show=2)
 def distances(layer, distance, show):
-    name, t = list(figures.GRADIENTS)[layer], distance + 1
-    shares = {name: (far / far[1]).tolist() for name, far in figures.GRADIENTS.items()}
-    share, steps = shares[name][t], figures.STEPS[name][t].item()
-    digits, _, exponent = f"{share:.1e}".partition("e")
-    exact = shown(share) if share >= 0.1 else f"{digits} · 10{str(int(exponent)).translate(RAISED)}"
-    path = f"the path has {many(steps, 'step')}, and the gradient is {exact} times .*"
-    cells = [
-        (str(figures.STEPS[one][far].item()) if show else power(shares[one][far]))
-        for one in figures.GRADIENTS
-        for far in figures.COLUMNS
-    ]
+    names, t = list(figures.GRADIENTS), distance + 1
+    shares = torch.stack([far / far[1] for far in figures.GRADIENTS.values()])
+    counts = torch.stack([*figures.STEPS.values()])
+    steps = counts[layer, t].item()
+    path = rf"the path has {many(steps, 'step')}, and the gradient is (.*) times .*"
+    ticks = ["8", "6", "4", "2", "0"] if show else ["1", "10⁻²", "10⁻⁴", "10⁻⁶", "10⁻⁸"]
     return {
-        "cell": ["none" if cell == "-1" else cell for cell in cells],
-        "said": f"{name}, {many(t, 'token')} back: "
+        "left": (shares[:, t], [share_of(x) for x in shares[:, t].tolist()]),
+        "path": (counts[:, t], [f"{x}" if x >= 0 else "none" for x in counts[:, t].tolist()]),
+        "tick": ticks,
+        "at": [f"{t}"],
+        "said": f"{names[layer]}, {many(t, 'token')} back: "
         + (path if steps >= 0 else r".*no path leads from there, so there is no gradient\."),
     }
+
+
+def share_of(share: float) -> str:
+    """A share as the figure writes it."""
+    if share == 0 or share >= 0.1:
+        return shown(share) if share else "0"
+    digits, _, exponent = f"{share:.1e}".partition("e")
+    return f"{digits} · 10{str(int(exponent)).translate(RAISED)}"
 
 
 @shows(figures.CLIPPING, n=6, k=7)

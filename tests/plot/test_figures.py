@@ -13,8 +13,8 @@ from attncourse.plot.explorer import TEMPERATURES
 from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe
 
 from . import figures
-from .figures import PHONE, figure_in, page_of, read, states_of, too_wide, visit
-from .test_figure_numbers import TABLE, power
+from .figures import PHONE, figure_in, held, page_of, read, states_of, too_wide, visit
+from .test_figure_numbers import TABLE, share_of
 
 CHAPTER = "chapters/dot_product.html"
 CONTROLS = """figure => [...new Set([...figure.querySelectorAll("input")].map((one) => one.name))]
@@ -22,6 +22,17 @@ CONTROLS = """figure => [...new Set([...figure.querySelectorAll("input")].map((o
     const all = figure.querySelectorAll(`[name="${name}"]`);
     return [name, all[0].type === "range" ? +all[0].max + 1 : Math.max(all.length, 2)];
   })"""
+
+# the attributes of each slot, and how large it is drawn
+DRAWN = """figure => {
+  const slots = [...figure.querySelectorAll("[data-show]")];
+  const own = (name) => !["style", "value"].includes(name);
+  const names = (slot) => slot.getAttributeNames().filter(own);
+  return [
+    slots.map((slot) => names(slot).map((name) => `${name}: ${slot.getAttribute(name)}`)),
+    slots.map((slot) => slot.style.length ? +slot.style.getPropertyValue("--share") : null),
+  ];
+}"""
 
 
 def ends(options: dict[str, int]) -> list[dict[str, int]]:
@@ -51,6 +62,10 @@ def test_a_script_finds_what_python_wrote_and_without_one_no_control_is_shown(na
         page.set_content(page_of(TABLE[name][0]))
     before, after = (page.locator("data").all_inner_texts() for page in (without, live))
     assert before == after and len(before) >= 5
+    (before, begun), (after, now) = (figure_in(page).evaluate(DRAWN) for page in (without, live))
+    assert before == after
+    sizes = [(one, other) for one, other in zip(begun, now, strict=True) if one is not None]
+    assert [one for one, _ in sizes] == pytest.approx([other for _, other in sizes], abs=0.001)
     assert without.locator("data").first.is_visible()
     assert [one for one in without.locator("input").all() if one.is_visible()] == []
     assert "With scripts" in without.locator("main").inner_text()
@@ -142,11 +157,11 @@ def said_of_linear(figure):
 
 def said_of_recurrence(figure):
     names = ["RNN", "LSTM", "LSTM, open", "CNN", "attention"]
-    powers = {power(10.0**exponent): 10.0**exponent for exponent in range(-99, 9)} | {"0": 0}
-    cells = [powers[text] for text in read(figure("distance"))["cell"]]
-    last = dict(zip(names, cells[5::6], strict=True))
-    assert last["RNN"] == 1e-21 and last["LSTM"] < 1e-9 and last["CNN"] == 0
-    assert last["LSTM, open"] == last["attention"] == 1
+    powers = {share_of(10.0**exponent)[6:]: 10.0**exponent for exponent in range(-99, -1)}
+    (cells,) = visit(figure("distance"), [{}])
+    last = dict(zip(names, held(cells["left"]).tolist(), strict=True))
+    assert 10**-21.5 < last["RNN"] < 10**-20.5 and last["LSTM"] < 1e-9 and last["CNN"] == 0
+    assert min(last["LSTM, open"], last["attention"]) > 0.3
 
     def left(layer: str, distance: int) -> float:
         state = {"layer": names.index(layer), "distance": distance - 1}
@@ -162,7 +177,9 @@ def said_of_recurrence(figure):
         assert 1 / 3 < left(name, distance) < 3, (name, distance)
     assert "the path has 4 steps" in read(figure("distance"), layer=3, distance=7)["said"][0]
     assert "no path leads from there" in read(figure("distance"), layer=3, distance=8)["said"][0]
-    assert read(figure("distance"), show=1)["cell"][5::6] == ["64", "64", "64", "none", "1"]
+    lengths = read(figure("distance"), show=1, distance=63)
+    assert lengths["path"] == ["64", "64", "64", "none", "1"]
+    assert lengths["tick"] == ["64", "48", "32", "16", "0"]
 
 
 def said_of_relative(figure):

@@ -4,23 +4,48 @@ import pytest
 import torch
 
 from attncourse import plot
+from attncourse.plot.numbers import shown
 from tests.plot.elements import begins
+
+from .figures import GROWING, TOKENS, figure_in, page_of, read
 
 PHI = torch.tensor([[1.0, 2.0], [3.0, 0.5]])
 V = torch.tensor([[4.0, -1.0, 0.0], [0.0, 1.0, 2.0]])
 
 
-def test_the_figure_begins_with_the_first_token_read():
-    texts = begins(plot.growing(PHI, PHI, V, ["a", "b"], chunk=2, alt="state"))
-    assert texts["key"] == ["1.00", "2.00", "", ""]
-    assert texts["value"] == ["4.00", "−1.00", "0.00", "", "", ""]
-    assert texts["weight"] == ["5.00", ""]
-    assert texts["way"] == ["pair", ""]
-    assert texts["z"] == ["1.00", "2.00"]
-    assert texts["S"] == ["4.00", "−1.00", "0.00", "8.00", "−2.00", "0.00"]
-    assert texts["total"] == ["5.00"] * 3
+def test_the_figure_begins_with_all_tokens_read():
+    texts = begins(plot.growing(PHI, PHI, V, ["a", "b"], chunk=1, alt="state"))
+    assert texts["key"] == ["1.00", "2.00", "3.00", "0.50"]
+    assert texts["value"] == ["4.00", "−1.00", "0.00", "0.00", "1.00", "2.00"]
+    assert texts["weight"] == ["4.00", "9.25"]
+    assert texts["way"] == ["state", "pair"] and texts["read"] == texts["word"] == ["a", "b"]
+    assert texts["z"] == ["4.00", "2.50"]
+    assert texts["S"] == ["4.00", "2.00", "6.00", "8.00", "−1.50", "1.00"]
+    assert texts["total"] == ["13.25"] * 3
     for form in ("masked", "recurrent", "chunks"):
-        assert texts[form] == ["4.00", "−1.00", "0.00"]
+        assert texts[form] == ["1.21", "0.40", "1.40"]
+
+
+def test_the_button_shuffles_the_tokens_before_and_the_sums_stay(tab):
+    tab.set_content(page_of(GROWING))
+    figure, orders = figure_in(tab), set()
+    keys = {word: GROWING.data["phiK"][j].tolist() for j, word in enumerate(TOKENS)}
+    first = read(figure, token=3, chunk=1)
+    button = tab.get_by_role("button", name="shuffle")
+    for press in range(12):
+        # by keyboard as by click
+        button.press("Enter") if press % 2 else button.click()
+        now = read(figure)
+        orders.add(tuple(now["read"]))
+        assert now["read"] == now["word"] and now["read"][3:] == TOKENS[3:]
+        assert sorted(now["read"]) == sorted(TOKENS)
+        assert ("shuffled" in now["said"][0]) == (now["read"] != TOKENS)
+        for place, word in enumerate(now["word"][:3]):
+            got = now["key"][2 * place : 2 * place + 2]
+            assert word == "the" or got == [shown(x) for x in keys[word]]
+        for slot in ("S", "z", "masked", "recurrent", "chunks", "total", "way"):
+            assert now[slot] == first[slot], slot
+    assert len(orders) > 3
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from attncourse import plot
 from attncourse.plot.interactive import Interactive, Slider, columns, number, row
 from attncourse.plot.numbers import shown
 
-from .figures import EXPLORER, HEADS, PHONE, figure_in, g, page_of, read, visit
+from .figures import EXPLORER, HEADS, PHONE, WEIGHTS, figure_in, g, page_of, read, visit
 
 # as JupyterLab and VS Code do: scripts in inserted HTML do not run until they are made anew
 INSERT = """(place, html) => {
@@ -118,6 +118,21 @@ def test_pointing_at_a_row_picks_its_query(tab):
     third.locator("td").nth(2).hover()
     assert "query .:" in read(figure_in(tab))["said"][0]
     assert third.evaluate("row => getComputedStyle(row).outlineStyle") == "solid"
+
+
+def test_the_arcs_of_the_chosen_query_lead_from_it_to_the_keys(tab):
+    tab.set_content(page_of(HEADS))
+    tab.get_by_text("bank", exact=True).first.hover()
+    assert "query bank:" in read(figure_in(tab))["said"][0]
+    ends = "arcs => arcs.map(arc => arc.getAttribute('d').match(/[.\\d]+/g).map(Number))"
+    marked = tab.locator("path.on").evaluate_all(ends)
+    # the third of four queries, and each of five keys
+    assert [(line[0], line[-2]) for line in marked] == [
+        (0.625, end) for end in (0.1, 0.3, 0.5, 0.7, 0.9)
+    ]
+    widths = "arcs => arcs.map(arc => parseFloat(getComputedStyle(arc).strokeWidth))"
+    drawn = tab.locator("path.on").evaluate_all(widths)
+    assert drawn == pytest.approx((14 * WEIGHTS[0, 2]).tolist(), abs=0.01)
 
 
 def test_copies_of_a_figure_in_a_notebook_follow_their_own_controls(tab):

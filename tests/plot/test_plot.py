@@ -16,6 +16,8 @@ from attncourse.plot.interactive import Choice, Interactive, Slider
 from attncourse.plot.numbers import fewest, listed, restored, shown
 from tests.plot.elements import Elements, begins
 
+from .figures import PHONE, page_of
+
 
 def heat(alt="a heat map", **options):
     return plot.heatmap(torch.tensor([[0.25, 0.75]]), ["q"], ["k0", "k1"], alt=alt, **options)
@@ -109,9 +111,9 @@ def explorer(**parts):
     return plot.explorer(**(PARTS | parts))
 
 
-def heads(queries=("q0", "q1"), weights=None, alt="two heads"):
+def heads(queries=("q0", "q1"), weights=None, alt="two heads", **start):
     weights = torch.rand(2, 2, 3, generator=torch.Generator()) if weights is None else weights
-    return plot.heads(weights, queries, ["k0", "k1", "k2"], alt=alt)
+    return plot.heads(weights, queries, ["k0", "k1", "k2"], alt=alt, **start)
 
 
 VIEW = Path(plot.__file__).with_name("explorer.js")
@@ -214,6 +216,16 @@ def test_heads_without_numbers_are_refused(weights, words):
         heads(weights=weights)
 
 
+def test_heads_begin_where_they_are_told_to():
+    html = heads(head=1, query=1)._repr_html_()
+    weights = heads(head=1, query=1).data["weights"]
+    assert Elements(html).texts["found"] == [shown(x) for x in weights[1, 1].tolist()]
+    assert "Shown: head 1, query q1. With scripts" in html
+    for options, words in (({"head": 2}, "head starts at"), ({"query": 2}, "query starts at")):
+        with pytest.raises(ValueError, match=words):
+            heads(**options)
+
+
 @pytest.mark.parametrize("weights", [torch.zeros(2, 3, 3), torch.zeros(2, 3)])
 def test_heads_that_do_not_fit_are_refused_with_the_numbers(weights):
     shape = re.escape(str(tuple(weights.shape)))
@@ -309,7 +321,7 @@ def test_where_no_script_runs_the_figure_says_what_it_shows():
     said = re.sub(r"<.*?>", "", explorer()._repr_html_().split('aria-live="polite">')[1])
     start = "Shown: query q0, mask some, dk 2, scale on, temperature 1. "
     assert said.startswith(start + "With scripts, you can choose others.")
-    assert "Shown: head 0. With scripts" in heads()._repr_html_()
+    assert "Shown: head 0, query q0. With scripts" in heads()._repr_html_()
 
 
 @pytest.mark.parametrize("n", [1, 50])
@@ -334,3 +346,14 @@ def test_a_view_that_is_missing_is_named():
 def test_more_lines_than_can_be_told_apart_are_refused():
     with pytest.raises(ValueError, match="4 series, but only 3 lines"):
         plot.lines([1, 2], {name: [1.0, 2.0] for name in "abcd"}, alt="four lines")
+
+
+def test_three_matrices_stand_side_by_side_and_below_each_other_on_a_phone(tab):
+    places = [str(i) for i in range(7)]
+    one = plot.heatmap(torch.eye(7), places, places, alt="one", xlabel="key", ylabel="query")
+    tab.set_content(page_of(plot.beside(one, one, one)))
+    tops = "all => new Set(all.map((one) => Math.round(one.getBoundingClientRect().top))).size"
+    for width, rows in ((760, 1), (PHONE["width"], 3)):
+        tab.set_viewport_size({"width": width, "height": 700})
+        assert tab.locator("svg").evaluate_all(tops) == rows
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
