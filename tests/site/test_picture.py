@@ -13,10 +13,10 @@ from tests import ROOT
 
 NONE = Image.Dither.NONE
 PICTURE = ROOT / "reference" / "picture.png"
-# what sites that preview links ask for
-SIZE = 1200, 630
+# wide enough for previews of links
+SIZE = 840, 630
 # more of the page than would fit at its full size
-SEEN, SCALE = {"width": 1600, "height": 840}, 0.75
+SEEN, SCALE = {"width": 1400, "height": 1050}, 0.6
 
 
 def shown() -> str:
