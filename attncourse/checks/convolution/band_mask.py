@@ -55,6 +55,7 @@ def cases(draw):
     yield Case(f"n={n}, m={m}, width={2 * m + 1}", (n, m, 2 * m + 1))
     yield Case(f"n={n}, m={m}, width={m + 2}, causal", (n, m, m + 2, True))
     yield Case("n=m=1, width=3", (1, 1, 3))
+    yield Case("2 queries at the end of m=2060, width=5", (2, 2060, 5))
     yield Case("device='meta'", (n, m, width), {"device": "meta"})
     yield Case("causal, device='meta'", (n, m, width, True), {"device": "meta"})
 
@@ -120,6 +121,10 @@ variants.wrong(exercise, plain, {
         QUERIES, "torch.arange(n,"),
     "the queries come before the keys: after a cache of m - n keys, query i is at m - n + i": (
         QUERIES, "torch.arange(n - m, 2 * n - m,"),
+    "a position is rounded: beyond 2048, float16 does not hold every whole number. Keep integers": (
+        "torch.arange(m, device=device) -", "torch.arange(m, device=device).half() -"),
+    "the window comes in again at the other end: nothing lies beyond an end": (
+        NEAR, "(offset + left) % m < width"),
     "the mask is upside down: True means may attend": (NEAR, f"~({NEAR})"),
     "a mask is boolean: these are numbers": (NEAR, f"({NEAR}).int()"),
     "the argument device is not used: make every new tensor there": (", device=device", ""),

@@ -102,8 +102,8 @@ variants.wrong(exercise, plain, {
     "near in rows or in columns is a cross: both have to be near": ("&", "|"),
     "rows and columns are added, so the window is a diamond: compare each by itself": (
         NEAR, "rows + columns <= reach"),
-    "the distance is that of a circle: compare rows and columns each by itself": (
-        NEAR, "rows**2 + columns**2 <= reach**2"),
+    "the distance is that of a circle: compare rows and columns each by itself": [
+        (NEAR, f"rows**2 + columns**2 <= {radius}**2") for radius in ("reach", "(reach + 0.5)")],
     "pixels exactly `reach` away are left out: `at most` includes them": ("<=", "<"),
     "reach is not the width of the window: it goes that far to every side": (
         "<= reach", "<= reach // 2"),

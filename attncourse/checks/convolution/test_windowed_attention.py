@@ -75,6 +75,7 @@ CLOSE, LAST = "close(got, want)", "        assert all(map(torch.equal, (q, k, v)
 DRAWN, ALIKE = "dtype=dtype)", "assert (got.shape, got.dtype) == (want.shape, want.dtype)"
 FORMULA = "formula(*before, width, causal)"
 PLAIN = 'RIGHT["a right windowed attention"]'
+EVEN = "trials = TRIALS", "trials = [*TRIALS, TRIALS[0]._replace(width=4)]"
 NUMBERS = "agreed.append(torch.allclose(got.double(), want.double()))"
 variants.right(
     exercise, plain, (DRAWN, "dtype=dtype, sizes=(9, 5, 3), large=9000.0, seed=5)"),
@@ -135,6 +136,9 @@ variants.wrong(exercise, plain, {
     "it does not look whether the inputs are still the same after the call": (LAST, ""),
     "its own window reaches the whole width to each side, so it refuses what is right": (
         FORMULA, "formula(*before, width if causal else 2 * width, causal)"),
+    "it tries a symmetric window of even width, which has no middle, so right ones differ: only a "
+    "causal width may be even": [
+        EVEN, (*EVEN, "formula", 'RIGHT["a right windowed attention, by windows"]')],
     "it asks for equal bits, or nearly: another order of the same sums is right, too. Allow for "
     "rounding": ("formula", PLAIN, CLOSE, "assert got.dtype == want.dtype and got.equal(want)"),
     "it refuses nothing: call windowed_attention, assert what must hold, and catch none of the "

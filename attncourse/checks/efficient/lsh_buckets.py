@@ -116,8 +116,8 @@ variants.wrong(exercise, moved_by_half_where_negative, {
         "at + rotations.shape[-1] *", "2 * at +"),
     "the opposites begin at the wrong number: there are b / 2 columns, not d": (
         "rotations.shape[-1]", "x.shape[-1]"),
-    "the sign of another number is asked: it is the largest product whose sign counts": (
-        "product < 0", "along.sum(-1) < 0"),
+    "the sign of another number is asked: it is the largest product whose sign counts": [
+        ("product < 0", "along.sum(-1) < 0"), ("product < 0", "along[..., 0] < 0")],
     "the sign is kept in the number: buckets are numbered from 0 to b - 1": (
         "at + rotations.shape[-1] * (product < 0)", "at * product.sign().long()"),
 })  # fmt: skip

@@ -145,6 +145,9 @@ variants.wrong(exercise, plain, {
     "a part without keys gets a log sum, and those of the other may be lower: its share is 0": [
         (ADDED, f"{ADDED}\n    log_sum_a, log_sum_b = (x.{floor} for x in (log_sum_a, log_sum_b))")
         for floor in ("nan_to_num(neginf=-1000)", "nan_to_num(neginf=-1e4)")],
+    "the log sums are cut off from below: -inf means no key, and -100000 a key that counts": (
+        "    total", "    log_sum_a, log_sum_b = "
+        "(x.clamp(min=-1e4) for x in (log_sum_a, log_sum_b))\n    total"),
     "without a key on either side it gives NaN: it should give zeros and -inf": [
         (FINITE, "finite = total"), (FINITE, "finite = total", RESULT, LOG_OR_NAN),
         (RESULT, LOG_OR_NAN)],

@@ -100,6 +100,8 @@ variants.wrong(exercise, plain, {
     "nothing is taken away: half the squared length of x belongs into the exponent": (
         " - half", ""),
     "the squares are averaged over the width: add them up": (".sum(", ".mean("),
+    "the squared length is summed over the positions as well: each vector has its own": (
+        ".sum(-1,", ".sum((-2, -1),"),
     "the result is not divided by the square root of r": (ROOT, "1"),
     "it is divided by r: the root of r stands in queries and in keys": (ROOT, "w.shape[0]"),
     "it is divided by the root of d: the sum runs over r features": (ROOT, "x.shape[-1] ** 0.5"),
@@ -109,7 +111,7 @@ variants.wrong(exercise, plain, {
     "an epsilon is added: the features are positive without": (".exp()", ".exp() + 1e-6"),
     "the exponent is cut off: leave it as it is": [
         (EXPONENT, f"({EXPONENT}).clamp({ends})")
-        for ends in ("-10, 10", "max=0", "max=30", "max=60", "min=-20")],
+        for ends in ("-10, 10", "max=0", "max=10", "max=30", "max=60", "min=-20")],
     "two exponentials overflow or vanish, each by itself: subtract first, then one exp": (
         f"({EXPONENT}).exp()", "(scaled @ w.mT).exp() * (-half).exp()"),
     "these are waves, which may be negative: the exponential is asked for": (

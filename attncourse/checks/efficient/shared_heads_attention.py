@@ -140,7 +140,13 @@ variants.wrong(exercise, plain, {
     "all heads meet the first group: each has its own": (SPREAD, "x[..., :1, :, :]"),
     "h / g heads share a group: divide the number of the head by that, not by g": [
         (SPREAD, f"x[..., {EACH} // x.shape[-3], :, :]"),
-        (SPREAD, f"x[..., {EACH} // x.shape[-3] % x.shape[-3], :, :]")],
+        (SPREAD, f"x[..., {EACH} // x.shape[-3] % x.shape[-3], :, :]"),
+        (SPREAD, f"x[..., ({EACH} // x.shape[-3]).clamp(max=x.shape[-3] - 1), :, :]")],
+    "a group need not have two heads: it has h / g": (
+        SPREAD, f"x[..., ({EACH} // 2).clamp(max=x.shape[-3] - 1), :, :]"),
+    "the queries of a group are averaged: only keys and values are shared, each head keeps its own "
+    "query": (
+        "q @ k.mT", "q.unflatten(-3, (-1, times)).mean(-3).repeat_interleave(times, -3) @ k.mT"),
     # where the numbers of heads do not agree, each of the two says so in its own words
     "keys and queries differ in their heads: bring each group to all of its heads": [
         (SPREAD, "x"), (SPREAD, "x", MEAN, ATTENTION)],

@@ -102,7 +102,10 @@ variants.wrong(exercise, plain, {
     "a token does not see itself: its own key belongs in the sum that it reads": [
         (STATES, f"{STATES} - outer", KEYS, f"{KEYS} - phi_k"),
         (STATES, f"{STATES} - outer", KEYS, f"{KEYS} - phi_k",
-         "sums / total", "torch.where(total > 0, sums / total.clamp(min=1e-12), 0.0)")],
+         "sums / total", "torch.where(total > 0, sums / total.clamp(min=1e-12), 0.0)"),
+        # but for the first
+        (STATES, "torch.cat([outer[..., :1, :, :], outer[..., :-1, :, :].cumsum(-3)], dim=-3)",
+         KEYS, "torch.cat([phi_k[..., :1, :], phi_k[..., :-1, :].cumsum(-2)], dim=-2)")],
     "the state leaves the token itself out, the normaliser does not: both hold it": (
         STATES, f"{STATES} - outer"),
     "the normaliser leaves the token itself out, the state does not: both hold it": (
@@ -121,7 +124,8 @@ variants.wrong(exercise, plain, {
         "phi_k[", f"{KEYS}[", "* v[", "* v.cumsum(-2)[", STATES, "outer"),
     "the queries are summed too: only keys and values go into the sums": (
         "(phi_q *", "(phi_q.cumsum(-2) *", "(phi_q[", "(phi_q.cumsum(-2)["),
-    "the sum runs over the features: it runs over the positions": (STATES, "outer.cumsum(-2)"),
+    "the sum runs over a width: it runs over the positions, the third axis from the end": [
+        (STATES, "outer.cumsum(-2)"), (STATES, "outer.cumsum(-1)")],
     hints.FRONT: [("cumsum(-3)", "cumsum(1)", "cumsum(-2)", "cumsum(1)"),
                   ("cumsum(-3)", "cumsum(0)", "cumsum(-2)", "cumsum(0)")],
     "an n x n matrix is built: a running sum over the positions needs none": (
@@ -131,6 +135,8 @@ variants.wrong(exercise, plain, {
     LEAST: [("/ total", f"/ total.clamp(min={some})") for some in ("1e-6", "1e-8", "1e-10")],
     LOOP: (SUMS, "torch.stack([phi_q[..., i, :, None].mul(states[..., i, :, :]).sum(-2) "
            "for i in range(v.shape[-2])], dim=-2)"),
+    "no gradient reaches the keys through the normaliser: nothing may be detached": (
+        KEYS, f"{KEYS}.detach()"),
     "no gradient reaches the earlier tokens through the sums: detach nothing": (
         STATES, f"({STATES} - outer).detach() + outer",
         KEYS, f"({KEYS} - phi_k).detach() + phi_k"),

@@ -109,8 +109,8 @@ variants.wrong(exercise, plain, {
     "a token sees the later ones of its own chunk: the state that it reads ends before the chunk, "
     "and of the small matrix it reads the lower triangle": [
         (*AFTER, ".tril()", " * 0"), (*AFTER, ".tril()", ".tril(-1)"), (".tril()", "")],
-    "a token does not see itself: the diagonal of the small matrix belongs to it": (
-        ".tril()", ".tril(-1)"),
+    "a token does not see itself: the diagonal of the small matrix belongs to it": [
+        (".tril()", ".tril(-1)"), (".tril()", ".tril(-1 if out else 0)")],
     "a token sees one ahead within its chunk: the diagonal is the last that it sees": (
         ".tril()", ".tril(1)"),
     "a chunk does not see itself: the tokens before it in its own chunk count as well": (
@@ -126,6 +126,8 @@ variants.wrong(exercise, plain, {
         f"q @ z + {OF_THE_CHUNK}", OF_THE_CHUNK),
     EPSILON: [("sums / total", f"sums / (total + {some})") for some in ("1e-6", "1e-9")],
     LEAST: [("/ total", f"/ total.clamp(min={some})") for some in ("1e-6", "1e-8", "1e-10")],
+    "a last, shorter chunk does not read the state: it sees the earlier chunks as the others do": (
+        "q @ s", "(q.shape[-2] == chunk) * (q @ s)", "q @ z", "(q.shape[-2] == chunk) * (q @ z)"),
     "the last chunk is lost where it is a short one: chunk need not divide n": (
         SPLIT, "a[..., : a.shape[-2] // chunk * chunk or chunk, :].split(chunk, dim=-2)"),
     "it fails where chunk does not divide n: the last chunk may be a short one": (

@@ -135,6 +135,8 @@ variants.wrong(exercise, plain, {
         "(q @ k.mT * table) / (q @ k.mT * table).sum(-1, keepdim=True) @ v"),
     "the powers of a row are divided by their sum: here nothing is normalised": (
         TABLE, f"{TABLE} / {TABLE}.sum(-1, keepdim=True)"),
+    "keys far back are cut off: however far, a key counts, with decay ** (i - j)": (
+        TABLE, f"{TABLE}.triu(-64)"),
     "small powers are cut off from below: let them go to 0": [
         (POWERS, f"({DECAY}.log() * steps).clamp(min=-10).exp()"),
         (POWERS, f"({POWERS}).clamp(min=1e-6)")],

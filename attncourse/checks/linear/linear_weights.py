@@ -118,7 +118,8 @@ variants.wrong(exercise, plain, {
     "phi is taken of the products: take it of q and of k, then multiply": (
         PRODUCTS, "elu(q @ k.mT) + 1"),
     "the keys have no features: phi is taken of queries and of keys": ("elu(k) + 1", "k"),
-    "the queries have no features: phi is taken of queries and of keys": ("elu(q) + 1", "q"),
+    "the queries have no features: phi is taken of queries and of keys": [
+        ("elu(q) + 1", "q"), ("elu(q) + 1", "q.relu()")],
     "phi is taken of what is scaled, which changes the features: no sqrt(d) is needed here": [
         ("elu(q)", "elu(q / q.shape[-1] ** 0.5)"),
         ("elu(q)", "elu(q / q.shape[-1] ** 0.25)", "elu(k)", "elu(k / q.shape[-1] ** 0.25)")],
@@ -126,8 +127,10 @@ variants.wrong(exercise, plain, {
         RESULT, "weights", "    if", f"    weights = {RESULT}\n    if"),
     "`causal` changes nothing: later keys get weight 0 when it is True": ("if causal", "if False"),
     "later keys are hidden unasked: only when `causal` is True": ("if causal", "if True"),
-    "a token does not see itself, and the first sees nothing: keep the diagonal": (
-        "tril()", "tril(-1)"),
+    "a token does not see itself: keep the diagonal": [
+        ("tril()", "tril(-1)"),
+        # but for the first
+        (LOWER, "torch.cat([weights[..., :1, :].tril(), weights[..., 1:, :].tril()], dim=-2)")],
     "a token sees one key ahead: its own is the last that it sees": ("tril()", "tril(1)"),
     "the earlier keys are hidden: it is the later ones, right of the diagonal": ("tril", "triu"),
     "-inf, or nearly, is for a softmax: here give a hidden key the weight 0": [

@@ -146,5 +146,7 @@ variants.wrong(exercise, Cell, {
          "nn.Parameter(torch.zeros(3 * h))", "None")],
     "no gradient reaches the old state: it may not be detached": (
         "state @", "state.detach() @", "z * state", "z * state.detach()"),
+    "no gradient reaches the old state through z * state: nothing may be detached": (
+        "z * state", "z * state.detach()"),
     "the old state changes: write the new one into a new tensor": (MIX, f"state.copy_({MIX})"),
 })  # fmt: skip

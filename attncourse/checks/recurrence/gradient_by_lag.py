@@ -160,8 +160,11 @@ variants.wrong(exercise, plain, {
         *((JACOBIAN, f"torch.stack([layer(x + {step} * unit[:, None])[-1] - layer(x)[-1] "
            f"for unit in torch.eye(len(x)).to(x)]) / {step}", NORM, "found.norm(dim=-1)")
           for step in ("1e-3", "1e-6"))],
-    "the first entry is that of lag 1: it should be lag 0, the last position itself": (
-        ".flip(0)", ".flip(0).roll(-1)"),
+    "the first entry is that of lag 1: it should be lag 0, the last position itself": [
+        (".flip(0)", ".flip(0).roll(-1)"),
+        ("norms.flip(0)", "torch.cat([norms.flip(0)[1:], 0 * norms[:1]])")],
+    "each row of gradients holds those before it: backward adds to .grad, so empty it in between": (
+        "found.square", "found.cumsum(0).square"),
     "these are sums of absolute values: square, add up, and take the root": (
         NORM, "found.abs().sum(dim=(0, 2))"),
     "this is the spectral norm, the largest singular value: in the other all count": (

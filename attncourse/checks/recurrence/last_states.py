@@ -68,6 +68,7 @@ END, PICKED = "(lengths - 1).clamp(min=0)", "states.gather(-2, index).squeeze(-2
 FILL = ".masked_fill((lengths == 0)[..., None], 0)"
 # a row of zeros in front
 IN_FRONT = "torch.cat([0 * states[..., :1, :], states], dim=-2)"
+INSIDE = "(torch.arange(states.shape[-2], device=states.device) < lengths[..., None])"
 IS_LAST = "(torch.arange(1, states.size(-2) + 1, device=states.device) == lengths[..., None])"
 START = "torch.arange(lengths.numel(), device=states.device).view_as(end) * states.shape[-2]"
 variants.right(
@@ -89,8 +90,9 @@ variants.wrong(exercise, plain, {
         END, "(lengths.max() - 1).clamp(min=0).expand_as(lengths)"),
     OFF: [(END, "lengths"), (END, "lengths.clamp(max=states.shape[-2] - 1)")],
     "a state of zeros is a state like others: where a sequence ends, only its length says": (
-        END, "((torch.arange(states.shape[-2], device=states.device) < lengths[..., None])"
-        " & (states != 0).any(-1)).cumsum(-1).argmax(-1)"),
+        END, f"({INSIDE} & (states != 0).any(-1)).cumsum(-1).argmax(-1)"),
+    "this is the mean of the states: the last one alone has read all tokens, at length - 1": (
+        PICKED, f"(states * {INSIDE}[..., None]).sum(-2) / lengths.clamp(min=1)[..., None]"),
     EMPTY: [
         (FILL, ""), (END, "(lengths - 1) % states.shape[-2]", FILL, ""), (PICKED, ROWS, FILL, "")],
     "at length 0 the index is -1, and gather takes none: keep it at 0 or more": (

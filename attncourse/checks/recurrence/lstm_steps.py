@@ -99,7 +99,15 @@ variants.right(
 )  # fmt: skip
 variants.wrong(exercise, plain, {
     "the gates have changed places: they were right, in torch's order i, f, g, o": [
-        ("i, f, g, o =", "f, i, g, o ="), ("i, f, g, o =", "i, f, o, g =")],
+        ("i, f, g, o =", "f, i, g, o ="), ("i, f, g, o =", "i, f, o, g ="),
+        ("i, f, g, o =", "i, g, f, o =")],
+    "one gate does the work of two: what stays of the cell goes by f, what is added by i": [
+        ("i.sigmoid()", "(1 - f.sigmoid())"), ("f.sigmoid()", "(1 - i.sigmoid())")],
+    "the output is carried on for the cell: each has a name of its own in the next step": (
+        NOTED, f"{NOTED}        cell = hidden\n"),
+    "the outputs are moved by a step, and each but the last reads a later token's o: make the cell "
+    "first, and the output from it": (
+        *LATE, END, f"torch.stack([*states[1:], {SHOWN}], dim=-2)"),
     "the cell has no tanh any more: the output reads tanh of the cell": (
         SHOWN, "o.sigmoid() * cell"),
     "the cell keeps its tanh: only the output reads tanh of the cell, which goes on without it": [
@@ -117,8 +125,10 @@ variants.wrong(exercise, plain, {
         NOTED, f"{NOTED}        cell = {NEW}\n"),
     "what comes back is fixed, and what is carried on is not: carry the new output on": (
         *LATE, NOTED, f"        states.append({SHOWN})\n"),
-    "exp overflows where a number is large, and the gradient is NaN: use torch.sigmoid": (
-        SHOWN, "cell.tanh() / (1 + (-o).exp())"),
+    "exp overflows where a number is large, and the gradient is NaN: use torch.sigmoid": [
+        (SHOWN, "cell.tanh() / (1 + (-o).exp())"),
+        tuple(piece for gate in "ifo"
+              for piece in (f"{gate}.sigmoid()", f"({gate}.exp() / (1 + {gate}.exp()))"))],
     "the cells come back: return what they show, one output for each token": (
         "append(hidden)", "append(cell)"),
     "each output is noted before its step, so the first is still zero: note it after": (

@@ -130,8 +130,9 @@ variants.wrong(exercise, plain, {
     "one layer is missing: `layers` of them are applied": (COUNTED, "range(1, layers)"),
     "`layers` is ignored: what takes more layers is not reached, and gets -1": (
         COUNTED, "range(1, len(reads) + 1)"),
-    "each turn doubles the path: a layer multiplies with reads, not with what is known": (
-        UP, "((reads | known).double() @ (reads | known).double()) > 0"),
+    "each turn doubles the path: a layer multiplies with reads, not with what is known": [
+        (UP, "((reads | known).double() @ (reads | known).double()) > 0"),
+        (UP, "(known.double() @ known.double()) > 0 if k > 1 else reads | known")],
     "reads is squared in each turn: a turn adds one layer, so leave reads as it is": (
         UP, f"({UP}) | known", "        steps =",
         "        reads = (reads.double() @ reads.double()) > 0\n        steps ="),

@@ -94,6 +94,8 @@ variants.wrong(exercise, plain, {
         INDEX, "ends - 1 - t"),
     OFF: [("ends - 1", "ends"),
           (INDEX, "torch.where(inside, ends - t, t).clamp(max=x.shape[-2] - 1)")],
+    "a sequence of one token, or of none, changes: lengths 0 and 1 leave all in place": (
+        "lengths[..., None]", "lengths[..., None].clamp(min=min(2, x.shape[-2]))"),
     "one length serves all: each sequence is turned round in its own": (
         "ends = lengths", "ends = lengths.max().expand_as(lengths)"),
     "every index meets every sequence: pair them, with gather or with two indices": (

@@ -105,6 +105,9 @@ variants.wrong(exercise, plain, {
         "torch.tanh", ""),
     "b is added twice: there is one b, for the two products together": ("+ b)", "+ b + b)"),
     "b is added at the first token only: every step has it": ("+ b)", "+ (0 if states else b))"),
+    "the first step is not like the others: it, too, has the product with W_h, and b": [
+        ("state @ w_h.mT + b", f"({step} if not states else state @ w_h.mT + b)")
+        for step in ("start", "state @ w_h.mT")],
     "first goes through a tanh: use it as it is": (
         BEGIN, "zeros if first is None else first.tanh()"),
     "the first state enters outside the tanh: it takes the place of the state before, inside": (
@@ -131,9 +134,10 @@ variants.wrong(exercise, plain, {
         "state @", "(out[..., t - 1, :] if t else start) @",
         "state = torch", "out[..., t, :] = torch", NOTE, "",
         STACK, "out"),
-    "exp overflows where a number is large, and inf / inf is NaN: use torch.tanh": (
-        f"state = {STEP}", f"z = {STEP[10:]}\n"
-        "        state = (z.exp() - (-z).exp()) / (z.exp() + (-z).exp())"),
+    "exp overflows where a number is large, and inf / inf is NaN: use torch.tanh": [
+        (f"state = {STEP}", f"z = {STEP[10:]}\n        state = {by_hand}") for by_hand in (
+            "(z.exp() - (-z).exp()) / (z.exp() + (-z).exp())",
+            "((2 * z).exp() - 1) / ((2 * z).exp() + 1)")],
     "this is the sigmoid, which is never negative: here it is tanh": ("tanh", "sigmoid"),
     "the first state changes: make a new state in each step, and write into none": [
         ("    return", "    if first is not None:\n        first[...] = state\n    return"),

@@ -42,7 +42,9 @@ RIGHT = {
     "a right windowed attention, by windows": by_windows,
     "a right windowed attention, query by query": query_by_query,
     "a right windowed attention, its result not contiguous": not_contiguous("weights @ v"),
-}
+    "a right windowed attention, which takes no symmetric window of even width": (
+        "    left,", "    assert causal or width % 2\n    left,"),
+}  # fmt: skip
 SIDES = "(width - 1, 0) if causal else (width // 2, width // 2)"
 CAUSAL = "(width - 1, 0)"
 SYMMETRIC = "(width // 2, width // 2)"
