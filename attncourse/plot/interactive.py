@@ -180,9 +180,9 @@ def row(name: str, *cells: str, at: str = "") -> str:
 def number(slot: str, value: float | Tensor, look: str = "", text: str | None = None) -> str:
     """A slot that holds a number: plain, with a `bar` beside it or `up` from it, or on `heat`.
 
-    `heat` is for weights; a `signed` ground, for other numbers, has one colour above 0 and another
-    below. The slot shows the number in two digits, or a text of its own, for which a view gives
-    `{ text, value }`.
+    `heat` is for numbers from 0 to 1; a `signed` ground, for other numbers, has one colour above 0
+    and another below. The slot shows the number in two digits, or a text of its own, for which a
+    view gives `{ text, value }`.
     """
     value = float(value)
     drawn = f' class="{look}" style="--share:{value:.3f}"' if look else ""
