@@ -10,7 +10,7 @@ class Cards:
 
     def __init__(self, chapter: str):
         self.rows = [
-            f"| `{e.name}` | {e.title} | {e.kind} | {e.difficulty} of 3 | {e.minutes} | {e.points} |"
+            f"|`{e.name}`|{e.title}|{e.kind}|{e.difficulty} of 3|{e.minutes}|{e.points}|"
             for e in exercises(chapter).values()
         ]
 
