@@ -104,14 +104,7 @@ class Drawing:
         long, wide = cells * size, size
         along, across = (wide, long) if down else (long, wide)
         self.outline(role, x, y, along, across)
-        lines = drawsvg.Path(class_=f"grid {role}")
-        for cell in range(1, cells):
-            at = cell * size
-            if down:
-                lines.M(x, y + at).h(wide)
-            else:
-                lines.M(x + at, y).v(wide)
-        self.sheet.append(lines)
+        self.inner_lines(role, x, y, *((cells, 1) if down else (1, cells)), size, size)
         if label and down:
             self.text(x + wide / 2, y - 13, label, role)
         elif label:
@@ -127,24 +120,25 @@ class Drawing:
         cols: int,
         size: float = 16,
         label: str = "",
-        sizes: tuple[str, str] = ("", ""),
     ) -> None:
-        """A matrix from its corner; its label stands in it, how many rows and columns beside it."""
+        """A matrix from its corner; a label stands in it in place of the lines between cells."""
         wide, high = cols * size, rows * size
         self.outline(role, x, y, wide, high)
         if label:
             self.text(x + wide / 2, y + high / 2, label, role)
         else:
-            lines = drawsvg.Path(class_=f"grid {role}")
-            for row in range(1, rows):
-                lines.M(x, y + row * size).h(wide)
-            for col in range(1, cols):
-                lines.M(x + col * size, y).v(high)
-            self.sheet.append(lines)
-        if sizes[0]:
-            self.text(x - 8, y + high / 2, sizes[0], anchor="end", size=0.85)
-        if sizes[1]:
-            self.text(x + wide / 2, y - 10, sizes[1], size=0.85)
+            self.inner_lines(role, x, y, rows, cols, size, size)
+
+    def inner_lines(
+        self, role: str, x: float, y: float, rows: int, cols: int, wide: float, high: float
+    ) -> None:
+        """The lines between cells of that size, without those around them."""
+        lines = drawsvg.Path(class_=f"grid {role}")
+        for row in range(1, rows):
+            lines.M(x, y + row * high).h(cols * wide)
+        for col in range(1, cols):
+            lines.M(x + col * wide, y).v(rows * high)
+        self.sheet.append(lines)
 
     def outline(self, role: str, x: float, y: float, wide: float, high: float) -> None:
         """The shape that a role has, around a strip or a matrix."""
@@ -182,12 +176,7 @@ class Drawing:
         """A table of numbers from its corner, each in a cell."""
         cols = len(rows[0])
         self.outline(role, x, y, wide * cols, high * len(rows))
-        lines = drawsvg.Path(class_=f"grid {role}")
-        for i in range(1, len(rows)):
-            lines.M(x, y + i * high).h(wide * cols)
-        for j in range(1, cols):
-            lines.M(x + j * wide, y).v(high * len(rows))
-        self.sheet.append(lines)
+        self.inner_lines(role, x, y, len(rows), cols, wide, high)
         for i, some in enumerate(rows):
             for j, one in enumerate(some):
                 self.text(x + (j + 0.5) * wide, y + (i + 0.5) * high, one, size=0.85)
