@@ -11,6 +11,7 @@ from sphinx.pycode import ModuleAnalyzer
 
 from tools.blocks import Block
 from tools.book import FORMATS, Book, Document
+from tools.extensions.citations import authors
 from tools.extensions.drawings import FOLDER, words_for
 from tools.functions import standing_alone
 from tools.urls import branch
@@ -210,15 +211,6 @@ def pick(table: Mapping[str, Any], name: str, complaint: str) -> Any:
 def captioned(kind: str, number: str, words: str) -> str:
     """The line under or over something numbered."""
     return f"**{FORMATS[kind].format(number)}.** {words}".rstrip()
-
-
-def authors(entry: Entry) -> str:
-    """Who wrote a source, as a sentence names them."""
-    names = [
-        " ".join(map(str, [*person.rich_prelast_names, *person.rich_last_names]))
-        for person in entry.persons["author"]
-    ]
-    return f"{names[0]} et al." if len(names) > 2 else " and ".join(names)
 
 
 def address_of(entry: Entry) -> str:
