@@ -1,0 +1,174 @@
+"""What the heads of a block can do: each is called as attend(q, k, v, mask).
+
+The n queries are the last of the m positions: all of them in training, the new ones with a cache.
+"""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from attncourse.dot_product import attention, causal_mask, masked_softmax
+from attncourse.efficient import longformer_mask
+from attncourse.linear import linear_attention
+from attncourse.relative import alibi_bias, rope, t5_buckets
+from attncourse.shapes import shaped
+from attncourse.transformer.cache import LinearState
+
+
+class Causal(nn.Module):
+    """Another `attend`, from which the keys after a query are hidden.
+
+    Source: Vaswani et al. (2017), section 3.2.3.
+    """
+
+    def __init__(self, attend: Callable[..., Tensor] = attention):
+        super().__init__()
+        self.attend = attend
+
+    @shaped
+    def forward(
+        self,
+        q: Float[Tensor, "*batch n d"],
+        k: Float[Tensor, "*batch_k m d"],
+        v: Float[Tensor, "*batch_k m e"],
+        mask: Bool[Tensor, "*#batch #n #m"] | None = None,
+    ) -> Float[Tensor, "*batch n e"]:
+        """What `attend` gives when query i sees the keys up to its own position."""
+        earlier = last_queries(causal_mask(k.shape[-2], q.device), q, k)
+        return self.attend(q, k, v, mask=earlier if mask is None else mask & earlier)
+
+
+class CausalLinearAttention(nn.Module):
+    """Causal linear attention, whose cache is a state of fixed size.
+
+    Source: Katharopoulos et al. (2020), eq. 9-12 and 16-20.
+    """
+
+    cache = LinearState
+
+    def forward(
+        self,
+        q: Float[Tensor, "*batch n d"],
+        k: Float[Tensor, "*batch n d"],
+        v: Float[Tensor, "*batch n e"],
+        mask: Bool[Tensor, "*#batch 1 n"] | None = None,
+    ) -> Float[Tensor, "*batch n e"]:
+        """For each query, the mean of the values so far."""
+        return linear_attention(q, k, v, causal=True, mask=mask)
+
+
+class RotaryAttention(nn.Module):
+    """Attention between queries and keys that are rotated by their positions (RoPE).
+
+    Source: Su et al. (2021), section 3.2.2.
+    """
+
+    by_offset = True
+
+    def __init__(self, base: float = 10000.0, attend: Callable[..., Tensor] = attention):
+        super().__init__()
+        self.base, self.attend = base, attend
+
+    def forward(
+        self,
+        q: Float[Tensor, "*batch n d"],
+        k: Float[Tensor, "*batch_k m d"],
+        v: Float[Tensor, "*batch_k m e"],
+        mask: Bool[Tensor, "*#batch #n #m"] | None = None,
+    ) -> Float[Tensor, "*batch n e"]:
+        """The weighted mean of the values, whose scores depend on offsets."""
+        positions = torch.arange(k.shape[-2], device=q.device)
+        q = rope(q, last_queries(positions[:, None], q, k)[:, 0], self.base)
+        return self.attend(q, rope(k, positions, self.base), v, mask=mask)
+
+
+class BiasedAttention(nn.Module):
+    """Attention to whose scores `bias(m, device)` is added: a number for each head and pair."""
+
+    by_offset = True
+
+    def bias(self, m: int, device: torch.device) -> Float[Tensor, "heads m m"]:
+        raise NotImplementedError
+
+    def forward(
+        self,
+        q: Float[Tensor, "*batch heads n d"],
+        k: Float[Tensor, "*batch heads m d"],
+        v: Float[Tensor, "*batch heads m e"],
+        mask: Bool[Tensor, "*#batch #heads #n #m"] | None = None,
+    ) -> Float[Tensor, "*batch heads n e"]:
+        """The weighted mean of the values, under softmax(q k^T / sqrt(d) + bias)."""
+        bias = last_queries(self.bias(k.shape[-2], q.device).to(q.dtype), q, k)
+        return masked_softmax(q @ k.mT / q.shape[-1] ** 0.5 + bias, mask) @ v
+
+
+class ALiBiAttention(BiasedAttention):
+    """Attention that falls with the distance, in each head at a rate of its own.
+
+    Source: Press et al. (2022), section 3.
+    """
+
+    def __init__(self, heads: int):
+        super().__init__()
+        self.heads = heads
+
+    def bias(self, m: int, device: torch.device) -> Float[Tensor, "heads m m"]:
+        """Minus the distance times the slope of the head."""
+        return alibi_bias(self.heads, m, device)
+
+
+class T5Attention(BiasedAttention):
+    """Attention with a learned number for each head and bucket of distances.
+
+    T5 itself does not divide the scores by sqrt(d). Source: Raffel et al. (2020), section 2.1.
+    """
+
+    def __init__(
+        self,
+        heads: int,
+        num_buckets: int = 32,
+        max_distance: int = 128,
+        bidirectional: bool = True,
+    ):
+        super().__init__()
+        self.buckets = num_buckets, max_distance, bidirectional
+        self.table = nn.Parameter(torch.zeros(heads, num_buckets))
+
+    def bias(self, m: int, device: torch.device) -> Float[Tensor, "heads m m"]:
+        """For each pair, the number of its bucket."""
+        return self.table[:, t5_buckets(m, *self.buckets, device=device)]
+
+
+class WindowedAttention(nn.Module):
+    """Attention to a window of `width` keys around each query.
+
+    All scores are computed, and those outside are masked.
+    Source: Beltagy et al. (2020), section 3.1.
+    """
+
+    by_offset = True
+
+    def __init__(self, width: int, attend: Callable[..., Tensor] = attention):
+        super().__init__()
+        self.width, self.attend = width, attend
+
+    def forward(
+        self,
+        q: Float[Tensor, "*batch n d"],
+        k: Float[Tensor, "*batch_k m d"],
+        v: Float[Tensor, "*batch_k m e"],
+        mask: Bool[Tensor, "*#batch #n #m"] | None = None,
+    ) -> Float[Tensor, "*batch n e"]:
+        """What `attend` gives when a query sees width // 2 keys on each side."""
+        near = last_queries(longformer_mask(k.shape[-2], self.width, device=q.device), q, k)
+        return self.attend(q, k, v, mask=near if mask is None else mask & near)
+
+
+def last_queries(pairs: Tensor, q: Tensor, k: Tensor) -> Tensor:
+    """Of a row for each position, those of the queries, which are the last of the positions."""
+    n, m = q.shape[-2], k.shape[-2]
+    if n > m:
+        raise ValueError(f"{n} queries cannot be the last of {m} positions")
+    return pairs[..., m - n :, :]

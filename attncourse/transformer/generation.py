@@ -1,0 +1,127 @@
+"""How a model writes: the best next token, one drawn at random, or several texts side by side."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from attncourse.transformer.stacks import Decoding
+
+
+@torch.no_grad()
+def generate(
+    decoding: Decoding,
+    prompt: Int[Tensor, "batch n"],
+    max_tokens: int,
+    stop: int | None = None,
+    choose: Callable[[Tensor], Tensor] | None = None,
+) -> Int[Tensor, "batch tokens"]:
+    """The tokens that follow the prompt, at most `max_tokens`; after `stop` there is only `stop`.
+
+    `choose` takes the scores of the next token, (batch, vocabulary), and gives a token for each
+    row: `greedy` by default. Source: Vaswani et al. (2017), section 3.1 ("auto-regressive").
+    """
+    require_prompt(prompt, max_tokens)
+    choose, new = choose or greedy, prompt
+    written = prompt[:, :0]
+    while written.shape[1] < max_tokens:
+        token = choose(decoding.step(new)[:, -1])
+        if stop is not None and written.shape[1]:
+            token = token.where(written[:, -1] != stop, stop)
+        new = token[:, None]
+        written = torch.cat([written, new], dim=1)
+        if stop is not None and (token == stop).all():
+            break
+    return written
+
+
+def greedy(scores: Float[Tensor, "batch vocabulary"]) -> Int[Tensor, "batch"]:
+    """The token with the highest score."""
+    return scores.argmax(-1)
+
+
+def sample(
+    scores: Float[Tensor, "batch vocabulary"],
+    generator: torch.Generator,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+) -> Int[Tensor, "batch"]:
+    """A token drawn from softmax(scores / temperature), of the `top_k` likeliest alone.
+
+    Where several have the last of the top_k scores, all of them stay.
+    Source: Fan et al. (2018), section 5.1, for top_k.
+    """
+    vocabulary = scores.shape[-1]
+    if temperature <= 0 or not 1 <= (top_k or 1) <= vocabulary:
+        raise ValueError(
+            f"temperature={temperature} must be above 0, and top_k={top_k} from 1 to {vocabulary}"
+        )
+    if top_k is not None:
+        last = scores.topk(top_k).values[..., -1:]
+        scores = scores.masked_fill(scores < last, -torch.inf)
+    weights = (scores / temperature).softmax(-1)
+    return torch.multinomial(weights, 1, generator=generator).squeeze(-1)
+
+
+@torch.no_grad()
+def beam_search(
+    decoding: Decoding,
+    prompt: Int[Tensor, "batch n"],
+    max_tokens: int,
+    stop: int,
+    width: int = 4,
+    length_penalty: float = 0.6,
+) -> tuple[Int[Tensor, "batch tokens"], Float[Tensor, "batch"]]:
+    """The best text found by keeping the `width` best at each length, and its score.
+
+    The score is the log-probability of the text, divided by ((5 + length) / 6) ** length_penalty;
+    the length counts the `stop`. Source: Wu et al. (2016), eq. 14, without coverage.
+    """
+    require_prompt(prompt, max_tokens)
+    if width < 1:
+        raise ValueError(f"width={width}: at least 1 text is kept")
+    first = torch.arange(len(prompt), device=prompt.device)[:, None]
+    texts, lengths = prompt[:, None, :0], prompt.new_zeros(len(prompt), 1)
+    log_p = decoding.step(prompt)[:, -1].log_softmax(-1)[:, None]
+    total = log_p.new_zeros(len(prompt), 1)
+    for _ in range(max_tokens):
+        ended = texts[..., -1:].eq(stop).any(-1)
+        longer = (total[..., None] + only_stop(log_p, ended, stop)).flatten(1)
+        size = (lengths + ~ended).repeat_interleave(log_p.shape[-1], dim=1)
+        best = (longer / penalty(size, length_penalty)).topk(min(width, longer.shape[1])).indices
+        parent, token = best // log_p.shape[-1], best % log_p.shape[-1]
+        total, lengths = longer.gather(1, best), size.gather(1, best)
+        texts = torch.cat([texts[first, parent], token[..., None]], dim=-1)
+        if token.eq(stop).all():
+            break
+        decoding.select((first * log_p.shape[1] + parent).flatten())
+        log_p = decoding.step(token.view(-1, 1))[:, -1].log_softmax(-1).unflatten(0, token.shape)
+    score, place = (total / penalty(lengths, length_penalty)).max(1)
+    return texts[first[:, 0], place], score
+
+
+def only_stop(
+    log_p: Float[Tensor, "batch texts vocabulary"], ended: Bool[Tensor, "batch texts"], stop: int
+) -> Float[Tensor, "batch texts vocabulary"]:
+    """A text that has ended goes on in one way only, with `stop`, which costs nothing."""
+    alone = torch.full_like(log_p, -torch.inf)
+    alone[..., stop] = 0
+    return alone.where(ended[..., None], log_p)
+
+
+def penalty(length: Int[Tensor, "*batch"], power: float) -> Float[Tensor, "*batch"]:
+    """What the log-probability of a text of this length is divided by.
+
+    Source: Wu et al. (2016), eq. 14.
+    """
+    return ((5 + length) / 6) ** power
+
+
+def require_prompt(prompt: Tensor, max_tokens: int) -> None:
+    """Raise ValueError, with the numbers, where there is nothing to begin with or to write."""
+    if prompt.ndim != 2 or not prompt.numel() or max_tokens < 1:
+        raise ValueError(
+            f"prompt={tuple(prompt.shape)} must have at least 1 text of at least 1 token, "
+            f"max_tokens={max_tokens} be at least 1"
+        )

@@ -1,0 +1,176 @@
+"""Blocks in a stack, and the two models made of stacks: encoder-decoder, and decoder alone."""
+
+from collections.abc import Iterable, Sequence
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from attncourse.transformer.blocks import DecoderBlock, EncoderBlock, Memory
+from attncourse.transformer.cache import Cache
+
+
+class Embedding(nn.Module):
+    """A vector for each token, to which `position` adds where it stands.
+
+    The vectors also score what comes next, so that a model has one table for both ends.
+    Source: Vaswani et al. (2017), section 3.4; Press & Wolf (2017).
+    """
+
+    def __init__(
+        self,
+        vocabulary: int,
+        d_model: int,
+        position: nn.Module | None = None,
+        scale: float = 1.0,
+        dropout: float = 0.0,
+    ):
+        super().__init__()
+        self.table = nn.Embedding(vocabulary, d_model)
+        self.position, self.scale, self.dropout = position, scale, nn.Dropout(dropout)
+
+    def forward(self, tokens: Int[Tensor, "*batch n"], start: int = 0) -> Tensor:
+        """The scaled vectors of the tokens, and their positions from `start` on."""
+        require_known(tokens, self.table.num_embeddings)
+        x = self.table(tokens) * self.scale
+        return self.dropout(x if self.position is None else self.position(x, start))
+
+    def scores(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n vocabulary"]:
+        """For each row, the score of each token: its product with the token's vector."""
+        return x @ self.table.weight.mT
+
+
+class Encoder(nn.Module):
+    """Blocks one after another. `norm` comes after the last: pre-norm blocks need one."""
+
+    blocks: Sequence[EncoderBlock]
+
+    def __init__(self, blocks: Iterable[EncoderBlock], norm: nn.Module | None = None):
+        super().__init__()
+        self.blocks = nn.ModuleList(blocks)  # pyright: ignore[reportAttributeAccessIssue]
+        self.norm = nn.Identity() if norm is None else norm
+
+    def forward(
+        self,
+        x: Float[Tensor, "*batch n d"],
+        mask: Bool[Tensor, "*#batch #n #m"] | None = None,
+        caches: Sequence[Cache] | None = None,
+    ) -> Float[Tensor, "*batch n d"]:
+        """What the last block makes of x."""
+        for block, cache in zip(self.blocks, caches or [None] * len(self.blocks), strict=True):
+            x = block(x, mask, cache)
+        return self.norm(x)
+
+
+class Decoder(nn.Module):
+    """Blocks with cross-attention, one after another, to one and the same memory."""
+
+    blocks: Sequence[DecoderBlock]
+
+    def __init__(self, blocks: Iterable[DecoderBlock], norm: nn.Module | None = None):
+        super().__init__()
+        self.blocks = nn.ModuleList(blocks)  # pyright: ignore[reportAttributeAccessIssue]
+        self.norm = nn.Identity() if norm is None else norm
+
+    def forward(
+        self,
+        x: Float[Tensor, "*batch n d"],
+        memory: Float[Tensor, "*batch m d"] | Sequence[Memory],
+        mask: Bool[Tensor, "*#batch #n #n"] | None = None,
+        memory_mask: Bool[Tensor, "*#batch #n #m"] | None = None,
+        caches: Sequence[Cache] | None = None,
+    ) -> Float[Tensor, "*batch n d"]:
+        """What the last block makes of x; the memory is rows, or for each block keys and values."""
+        memories = [memory] * len(self.blocks) if isinstance(memory, Tensor) else memory
+        kept = caches or [None] * len(self.blocks)
+        for block, own, cache in zip(self.blocks, memories, kept, strict=True):
+            x = block(x, own, mask, memory_mask, cache)
+        return self.norm(x)
+
+
+class Transformer(nn.Module):
+    """An encoder reads the source; a decoder gives the scores of each next token of the target.
+
+    Source: Vaswani et al. (2017), section 3.
+    """
+
+    def __init__(self, source: Embedding, encoder: Encoder, target: Embedding, decoder: Decoder):
+        super().__init__()
+        self.source, self.encoder, self.target, self.decoder = source, encoder, target, decoder
+
+    def forward(
+        self,
+        source: Int[Tensor, "*batch m"],
+        target: Int[Tensor, "*batch n"],
+        source_mask: Bool[Tensor, "*#batch 1 m"] | None = None,
+    ) -> Float[Tensor, "*batch n vocabulary"]:
+        """Row t has the scores of token t + 1, given the source and the target up to token t.
+
+        Padding at the end of the target needs no mask: no earlier token sees it.
+        """
+        memory = self.encoder(self.source(source), source_mask)
+        x = self.decoder(self.target(target), memory, memory_mask=source_mask)
+        return self.target.scores(x)
+
+    def decode(
+        self, source: Int[Tensor, "batch m"], source_mask: Bool[Tensor, "*#batch 1 m"] | None = None
+    ) -> "Decoding":
+        """The target from its beginning; what is known of the source is computed once, here."""
+        memory = self.encoder(self.source(source), source_mask)
+        made = [block.keys_values(memory) for block in self.decoder.blocks]
+        mask = None if source_mask is None else source_mask.expand(len(source), -1, -1)
+        return Decoding(self.target, self.decoder, memory=made, memory_mask=mask)
+
+
+class LanguageModel(nn.Module):
+    """One stack of causal blocks that gives the scores of each next token: GPT's kind of model.
+
+    Source: Radford et al. (2019), section 2.3.
+    """
+
+    def __init__(self, embedding: Embedding, stack: Encoder):
+        super().__init__()
+        self.embedding, self.stack = embedding, stack
+
+    def forward(
+        self,
+        tokens: Int[Tensor, "*batch n"],
+        mask: Bool[Tensor, "*#batch #n #n"] | None = None,
+    ) -> Float[Tensor, "*batch n vocabulary"]:
+        """Row t has the scores of token t + 1, given the tokens up to t."""
+        return self.embedding.scores(self.stack(self.embedding(tokens), mask))
+
+    def decode(self) -> "Decoding":
+        """A text from its beginning: its prompt is the first step."""
+        return Decoding(self.embedding, self.stack)
+
+
+class Decoding:
+    """A text that is being written: what the blocks keep of its tokens, and how many there are."""
+
+    def __init__(self, embedding: Embedding, stack: Encoder | Decoder, **memory):
+        self.embedding, self.stack, self.memory, self.length = embedding, stack, memory, 0
+        self.caches = [block.new_cache() for block in stack.blocks]
+
+    def step(self, tokens: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n vocabulary"]:
+        """The tokens join the text: for each, the scores of what may follow it."""
+        x = self.embedding(tokens, self.length)
+        x = self.stack(x, caches=self.caches, **self.memory)
+        self.length += tokens.shape[-1]
+        return self.embedding.scores(x)
+
+    def select(self, rows: Int[Tensor, "rows"]) -> None:
+        """Go on with these rows of the batch, in this order; one may come several times."""
+        for cache in self.caches:
+            cache.select(rows)
+        if self.memory:
+            made, mask = self.memory["memory"], self.memory["memory_mask"]
+            self.memory["memory"] = [(k[rows], v[rows]) for k, v in made]
+            self.memory["memory_mask"] = None if mask is None else mask[rows]
+
+
+def require_known(tokens: Tensor, vocabulary: int) -> None:
+    """Raise ValueError, with the number, where a token is not one of the vocabulary."""
+    known = tokens.is_meta or not tokens.numel() or 0 <= tokens.min() <= tokens.max() < vocabulary
+    if not known:
+        wrong = tokens[(tokens < 0) | (tokens >= vocabulary)][0].item()
+        raise ValueError(f"token {wrong} is not one of a vocabulary of {vocabulary}")

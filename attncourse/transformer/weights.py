@@ -1,0 +1,62 @@
+"""Weights by GPT-2's names, in a model of the course."""
+
+from collections.abc import Mapping
+
+from torch import Tensor, nn
+
+from attncourse.positional import LearnedEncoding
+from attncourse.transformer.attends import Causal
+from attncourse.transformer.blocks import EncoderBlock
+from attncourse.transformer.stacks import Embedding, Encoder, LanguageModel
+
+# GPT-2's name in block i -> ours; its matrices are used as x @ W, those of nn.Linear as x @ W.T
+NORMS = {"ln_1": "attention.norm", "ln_2": "feed_forward.norm"}
+MATRICES = {
+    "attn.c_proj": "attention.part.w_o",
+    "mlp.c_fc": "feed_forward.part.up",
+    "mlp.c_proj": "feed_forward.part.down",
+}
+PROJECTIONS = ("attention.part.w_q", "attention.part.w_k", "attention.part.w_v")
+
+
+def load_gpt2(weights: Mapping[str, Tensor], heads: int) -> LanguageModel:
+    """GPT-2 with these weights, by the names of its published state dict, with `heads` heads.
+
+    Widths and depth are read off the weights. Source: Radford et al. (2019); the names are those
+    of the class GPT2Model of the library transformers.
+    """
+    weights = {name.removeprefix("transformer."): x for name, x in weights.items()}
+    missing = sorted({"wte.weight", "wpe.weight", "h.0.mlp.c_fc.weight"} - weights.keys())
+    if missing:
+        raise ValueError(f"{missing} are not among the {len(weights)} weights: are they GPT-2's?")
+    (vocabulary, d), (max_n, _) = weights["wte.weight"].shape, weights["wpe.weight"].shape
+    d_ff = weights["h.0.mlp.c_fc.weight"].shape[1]
+    depth = sum(name.endswith("mlp.c_fc.weight") for name in weights)
+    embedding = Embedding(vocabulary, d, LearnedEncoding(max_n, d))
+    gelu = nn.GELU(approximate="tanh")
+    blocks = [EncoderBlock(d, heads, d_ff, Causal(), activation=gelu) for _ in range(depth)]
+    model = LanguageModel(embedding, Encoder(blocks, nn.LayerNorm(d)))
+    model.load_state_dict(renamed(weights, depth))
+    return model.to(weights["wte.weight"].dtype)
+
+
+def renamed(weights: Mapping[str, Tensor], depth: int) -> dict[str, Tensor]:
+    """The weights under the names of the course's model."""
+    ours = {
+        "embedding.table.weight": weights["wte.weight"],
+        "embedding.position.table": weights["wpe.weight"],
+    }
+    for kind in ("weight", "bias"):
+        ours[f"stack.norm.{kind}"] = weights[f"ln_f.{kind}"]
+        for i in range(depth):
+            there, here = f"h.{i}", f"stack.blocks.{i}"
+            for theirs, name in NORMS.items():
+                ours[f"{here}.{name}.{kind}"] = weights[f"{there}.{theirs}.{kind}"]
+            # a bias has one axis, and stays as it is
+            for theirs, name in MATRICES.items():
+                x = weights[f"{there}.{theirs}.{kind}"]
+                ours[f"{here}.{name}.{kind}"] = x.mT if x.ndim == 2 else x
+            parts = weights[f"{there}.attn.c_attn.{kind}"].chunk(3, dim=-1)
+            for x, name in zip(parts, PROJECTIONS, strict=True):
+                ours[f"{here}.{name}.{kind}"] = x.mT if x.ndim == 2 else x
+    return ours
