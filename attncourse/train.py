@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from pathlib import Path
+from pickle import UnpicklingError
+from typing import Any, Protocol
 
 import torch
 from jaxtyping import Int
@@ -33,30 +35,100 @@ def fit(
     batches: Callable[[], Iterable[Labelled]],
     epochs: int,
     lr: float = 3e-3,
+    *,
+    max_steps: int | None = None,
+    precision: torch.dtype | None = None,
+    checkpoint: Path | None = None,
+    generator: torch.Generator | None = None,
+    track: Callable[[Iterable[int]], Iterable[int]] = iter,
 ) -> list[float]:
     """Train with AdamW, at a rate that falls to zero; the mean loss of each epoch.
 
-    `batches` gives the batches of one epoch, and model(batch) a score for each possible label.
+    `batches` gives the batches of one epoch, as many each time, and model(batch) a score for each
+    possible label. Training ends early after `max_steps`. With a `precision`, such as
+    torch.bfloat16, the model runs under torch.autocast; it may be what torch.compile made.
+    A `checkpoint` is a file that is written after each epoch: where it is there, training goes on
+    from it and ends as it would have without the break, if the `generator` from which `batches`
+    draws is given too. `track` is wrapped around the epochs, as tqdm is, to show progress.
     """
-    optimizer = torch.optim.AdamW(model.parameters(), lr, fused=True)
-    history = []
     was_training = model.training
+    optimizer = torch.optim.AdamW(model.parameters(), lr, fused=True)
+    # its length comes with the first epoch's batches
+    rate = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=1)
+    parts = {"model": model, "optimizer": optimizer, "rate": rate}
+    history = restore(checkpoint, parts, generator)
     model.train()
-    for epoch in range(epochs):
-        losses = []
+    for epoch in track(range(len(history), epochs)):
         work = list(batches())
-        for step, batch in enumerate(work):
-            rate = lr * (1 - (epoch + step / len(work)) / epochs)
-            for group in optimizer.param_groups:
-                group["lr"] = rate
-            optimizer.zero_grad()
-            loss = F.cross_entropy(model(batch).flatten(0, -2), batch.labels.flatten())
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.item())
+        rate.total_iters = epochs * len(work)
+        left = len(work) if max_steps is None else max(0, max_steps - epoch * len(work))
+        losses = [step(model, batch, optimizer, rate, precision) for batch in work[:left]]
+        if not losses:
+            break
         history.append(sum(losses) / len(losses))
+        if checkpoint is not None and len(losses) == len(work):
+            keep(checkpoint, parts, generator, history)
     model.train(was_training)
     return history
+
+
+def step(
+    model: nn.Module,
+    batch: Labelled,
+    optimizer: torch.optim.Optimizer,
+    rate: torch.optim.lr_scheduler.LRScheduler,
+    precision: torch.dtype | None = None,
+) -> float:
+    """One step of training; the loss before it."""
+    optimizer.zero_grad()
+    device = batch.labels.device.type
+    with torch.autocast(device, precision, enabled=precision is not None):
+        scores = model(batch).flatten(0, -2)
+    loss = F.cross_entropy(scores.float(), batch.labels.flatten())
+    loss.backward()
+    optimizer.step()
+    rate.step()
+    return loss.item()
+
+
+def keep(
+    checkpoint: Path,
+    parts: dict[str, Any],
+    generator: torch.Generator | None,
+    history: list[float],
+) -> None:
+    """Write all that the next epoch depends on; the file is whole at every moment."""
+    state = {name: part.state_dict() for name, part in parts.items()}
+    state |= {"history": history, "random": torch.get_rng_state()}
+    if torch.cuda.is_available():
+        state["random_cuda"] = torch.cuda.get_rng_state_all()
+    if generator is not None:
+        state["generator"] = generator.get_state()
+    part = checkpoint.with_name(checkpoint.name + ".part")
+    torch.save(state, part)
+    part.replace(checkpoint)
+
+
+def restore(
+    checkpoint: Path | None, parts: dict[str, Any], generator: torch.Generator | None
+) -> list[float]:
+    """Take up what a file kept, if it is there; the mean losses of its epochs."""
+    if checkpoint is None or not checkpoint.is_file():
+        return []
+    try:
+        state = torch.load(checkpoint, weights_only=True)
+        for name, part in parts.items():
+            part.load_state_dict(state[name])
+    except (RuntimeError, ValueError, KeyError, EOFError, UnpicklingError) as error:
+        raise ValueError(
+            f"{checkpoint} is no checkpoint of this model ({error}): move it away to begin anew"
+        ) from error
+    torch.set_rng_state(state["random"])
+    if "random_cuda" in state and torch.cuda.is_available():
+        torch.cuda.set_rng_state_all(state["random_cuda"])
+    if generator is not None and "generator" in state:
+        generator.set_state(state["generator"])
+    return state["history"]
 
 
 @torch.no_grad()

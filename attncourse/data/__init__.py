@@ -1,11 +1,12 @@
 """Real data out of pinned packages, and small samples of our own for when there is no network.
 
-A label for each word of a treebank, a label for each short text, numbers translated into words.
+A label for each word of a treebank, a label for each short text, numbers named in two languages.
 """
 
 from attncourse.data.archives import Archive, CorruptArchiveError, UnavailableError, fetch
 from attncourse.data.batches import NO_LABEL, PADDING, UNKNOWN, padded
-from attncourse.data.treebank import Batch, Sentence, Treebank, Vocabulary, treebank
+from attncourse.data.sentiment import ratings
+from attncourse.data.treebanks import Batch, Sentence, Treebank, Vocabulary, treebank
 
 __all__ = [
     "NO_LABEL",
@@ -20,5 +21,6 @@ __all__ = [
     "Vocabulary",
     "fetch",
     "padded",
+    "ratings",
     "treebank",
 ]

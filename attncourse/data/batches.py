@@ -15,7 +15,7 @@ NO_LABEL = -100
 def by_length(
     lengths: Sequence[int], size: int, g: torch.Generator | None = None
 ) -> Iterator[list[int]]:
-    """The places of all texts once, in batches of like lengths; with a generator, in random order."""
+    """The places of all texts, those of like lengths together; with a generator, at random."""
     noise = [0.0] * len(lengths) if g is None else torch.rand(len(lengths), generator=g).tolist()
     # a length is off by less than 2: neighbours differ little, and not the same each time
     order = sorted(range(len(lengths)), key=lambda i: lengths[i] + 2 * noise[i])

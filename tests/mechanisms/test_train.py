@@ -102,3 +102,89 @@ def test_the_model_is_in_the_mode_it_was_in(batches, training):
         assert accuracy(model, batches) == accuracy(model, batches)
         fit(model, lambda: batches, epochs=1)
     assert model.training == training
+
+
+class Killed(Exception):
+    pass
+
+
+@pytest.mark.parametrize("after", [0, 1, 3])
+def test_a_training_that_was_killed_ends_as_one_that_was_not(batches, tmp_path, after):
+    def train(checkpoint=None, killed_after=None):
+        with seeded(3) as own:
+            model, epochs = Lookup(dropout=0.5), []
+
+            def drawn():
+                if len(epochs) == killed_after:
+                    raise Killed
+                epochs.append(torch.randperm(len(batches), generator=own).tolist())
+                return [batches[i] for i in epochs[-1]]
+
+            history = fit(model, drawn, 4, 1e-2, checkpoint=checkpoint, generator=own)
+        return model.state_dict(), history
+
+    whole, history = train()
+    with pytest.raises(Killed):
+        train(tmp_path / "model.pt", killed_after=after)
+    resumed, again = train(tmp_path / "model.pt")
+    assert again == history
+    assert all(torch.equal(whole[name], resumed[name]) for name in whole)
+    assert [path.name for path in tmp_path.iterdir()] == ["model.pt"]
+
+
+def test_a_checkpoint_of_another_model_is_refused_and_stays(batches, tmp_path):
+    file = tmp_path / "model.pt"
+    for content in (b"no checkpoint", b""):
+        file.write_bytes(content)
+        with pytest.raises(ValueError, match=r"model\.pt is no checkpoint of this model"):
+            fit(Lookup(), lambda: batches, 1, checkpoint=file)
+        assert file.read_bytes() == content
+    file.unlink()
+    fit(Lookup(), lambda: batches, 1, checkpoint=file)
+    kept = file.read_bytes()
+    other = Lookup()
+    other.label = nn.Linear(8, 4)
+    with pytest.raises(ValueError, match="size mismatch"):
+        fit(other, lambda: batches, 2, checkpoint=file)
+    assert file.read_bytes() == kept
+
+
+def test_training_ends_early_by_steps_in_the_middle_of_an_epoch(batches):
+    with seeded(0):
+        model, seen = Lookup(), []
+        model.register_forward_hook(lambda *_: seen.append(1))
+        history = fit(model, lambda: batches, 5, max_steps=6)
+    assert len(seen) == 6 and len(history) == 2
+
+
+def test_the_rate_falls_from_its_first_value_to_zero(batches, monkeypatch):
+    rates = []
+    whole = torch.optim.AdamW.step
+
+    def watched(self, *args, **kwargs):
+        rates.append(self.param_groups[0]["lr"])
+        return whole(self, *args, **kwargs)
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", watched)
+    fit(Lookup(), lambda: batches, 2, 0.5)
+    assert rates == pytest.approx([0.5 * (1 - i / 8) for i in range(8)])
+
+
+def test_in_bfloat16_the_weights_stay_in_float32_and_learn(batches):
+    with seeded(0):
+        model = Lookup()
+        fit(model, lambda: batches, 20, 3e-2, precision=torch.bfloat16)
+    assert accuracy(model, batches) == 1
+    assert {p.dtype for p in model.parameters()} == {torch.float32}
+
+
+def test_progress_is_what_is_wrapped_around_the_epochs(batches):
+    shown = []
+
+    def track(epochs):
+        for epoch in epochs:
+            yield epoch
+            shown.append(epoch)
+
+    fit(Lookup(), lambda: batches, 3, track=track)
+    assert shown == [0, 1, 2]

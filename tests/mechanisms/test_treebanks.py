@@ -1,105 +1,25 @@
-"""The loader of real data: what it refuses, what it keeps, and its sample without network."""
+"""The treebank, its sample without network, and batches of its sentences."""
 
+import hashlib
 import io
-import subprocess
 import zipfile
-from pathlib import Path
 
 import pytest
 import torch
 
-from attncourse import data
 from attncourse.data import (
-    Archive,
+    NO_LABEL,
+    PADDING,
+    UNKNOWN,
     CorruptArchiveError,
     Sentence,
-    UnavailableError,
     Vocabulary,
-    fetch,
     treebank,
+    treebanks,
 )
 
-WHEEL = Archive(
-    "letters==1.0", "letters-1.0-py3-none-any.whl", data.hashlib.sha256(b"abc").hexdigest()
-)
 SAMPLE = treebank(offline=True)
 SENTENCES = [*SAMPLE.train, *SAMPLE.dev, *SAMPLE.test]
-
-
-@pytest.fixture
-def cache(tmp_path, monkeypatch) -> Path:
-    """An empty cache folder, which is not there yet."""
-    monkeypatch.setenv("ATTNCOURSE_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
-@pytest.fixture
-def pip(monkeypatch):
-    """In pip's place: puts these files into the folder, and ends with this status and words."""
-    calls = []
-
-    def behave(files: dict[str, bytes], status: int = 0, said: str = ""):
-        def run(command, **options):
-            calls.append(command)
-            folder = Path(command[command.index("--dest") + 1])
-            for name, content in files.items():
-                (folder / name).write_bytes(content)
-            return subprocess.CompletedProcess(command, status, "", said)
-
-        monkeypatch.setattr(data.subprocess, "run", run)
-        return calls
-
-    return behave
-
-
-def test_what_was_downloaded_is_kept_and_not_asked_for_again(cache, pip):
-    calls = pip({WHEEL.name: b"abc"})
-    assert fetch(WHEEL) == cache / WHEEL.name
-    assert fetch(WHEEL).read_bytes() == b"abc"
-    assert len(calls) == 1 and calls[0][-1] == "letters==1.0"
-    assert [path.name for path in cache.iterdir()] == [WHEEL.name]
-
-
-def test_a_file_that_was_damaged_in_the_cache_is_downloaded_anew(cache, pip):
-    calls = pip({WHEEL.name: b"abc"})
-    fetch(WHEEL).write_bytes(b"ab")
-    assert fetch(WHEEL).read_bytes() == b"abc"
-    assert len(calls) == 2
-
-
-@pytest.mark.parametrize(
-    ("files", "message"),
-    [
-        ({WHEEL.name: b"abd"}, f"letters-1.0-py3-none-any.whl has sha256 .*, not {WHEEL.sha256}"),
-        ({WHEEL.name: b"ab"}, "letters-1.0-py3-none-any.whl has sha256 .* it is not used"),
-        ({"letters-2.0.whl": b"abc"}, "letters==1.0 brought letters-2.0.whl, not letters-1.0"),
-        ({}, "letters==1.0 brought nothing, not letters-1.0"),
-    ],
-    ids=["another file", "half a file", "another name", "nothing"],
-)
-def test_what_is_not_the_archive_is_refused_and_leaves_nothing(cache, pip, files, message):
-    pip(files)
-    with pytest.raises(CorruptArchiveError, match=message):
-        fetch(WHEEL)
-    assert list(cache.iterdir()) == []
-
-
-def test_without_network_the_error_names_the_file_and_the_remedy_and_leaves_nothing(cache, pip):
-    pip({WHEEL.name: b"ab"}, status=1, said="WARNING: Retrying\nERROR: No matching distribution\n")
-    wanted = r"could not download letters==1.0 \(No matching distribution\): connect to the network"
-    with pytest.raises(UnavailableError, match=wanted):
-        fetch(WHEEL)
-    assert list(cache.iterdir()) == []
-
-
-def test_a_folder_that_cannot_be_made_is_named_with_the_remedy(tmp_path, pip, monkeypatch):
-    pip({WHEEL.name: b"abc"})
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("ATTNCOURSE_CACHE", str(tmp_path / "file" / "cache"))
-    with pytest.raises(
-        UnavailableError, match="let the environment variable ATTNCOURSE_CACHE name"
-    ):
-        fetch(WHEEL)
 
 
 def test_without_network_the_treebank_is_our_sample_and_says_so(cache, pip):
@@ -107,11 +27,11 @@ def test_without_network_the_treebank_is_our_sample_and_says_so(cache, pip):
     bank = treebank()
     assert bank.sample and bank.train == SAMPLE.train
     assert str(bank).startswith("a small sample that we wrote: 25 sentences to train, 3 to develop")
-    assert "pip could not download turkish-treebanks==1.0.0 (no network)" in str(bank)
+    assert "turkish-treebanks==1.0.0 could not be downloaded (no network)" in str(bank)
 
 
 def test_a_file_with_another_hash_is_an_error_not_the_sample(cache, pip):
-    pip({data.TREEBANK.name: b"abc"})
+    pip({treebanks.TREEBANK.name: b"abc"})
     with pytest.raises(CorruptArchiveError, match=r"turkish_treebanks-1\.0\.0"):
         treebank()
 
@@ -126,8 +46,8 @@ def archive_of(members: dict[str, str]) -> bytes:
 
 @pytest.mark.parametrize("content", [b"no archive", archive_of({"data/web.conllu": ""})], ids=len)
 def test_an_archive_that_cannot_be_read_is_named(cache, pip, monkeypatch, content):
-    pinned = data.TREEBANK._replace(sha256=data.hashlib.sha256(content).hexdigest())
-    monkeypatch.setattr(data, "TREEBANK", pinned)
+    pinned = treebanks.TREEBANK._replace(sha256=hashlib.sha256(content).hexdigest())
+    monkeypatch.setattr(treebanks, "TREEBANK", pinned)
     pip({pinned.name: content})
     with pytest.raises(
         CorruptArchiveError, match=r"turkish_treebanks-1\.0\.0.* cannot be read .*: delete"
@@ -136,10 +56,10 @@ def test_an_archive_that_cannot_be_read_is_named(cache, pip, monkeypatch, conten
 
 
 def test_both_sections_of_an_archive_are_read_and_split_each_by_tens(cache, pip, monkeypatch):
-    text = data.SAMPLE.read_text("utf-8")
-    content = archive_of(dict.fromkeys(data.SECTIONS, text))
-    pinned = data.TREEBANK._replace(sha256=data.hashlib.sha256(content).hexdigest())
-    monkeypatch.setattr(data, "TREEBANK", pinned)
+    text = treebanks.SAMPLE.read_text("utf-8")
+    content = archive_of(dict.fromkeys(treebanks.SECTIONS, text))
+    pinned = treebanks.TREEBANK._replace(sha256=hashlib.sha256(content).hexdigest())
+    monkeypatch.setattr(treebanks, "TREEBANK", pinned)
     pip({pinned.name: content})
     bank = treebank()
     assert not bank.sample and bank.train == SAMPLE.train * 2
@@ -148,7 +68,7 @@ def test_both_sections_of_an_archive_are_read_and_split_each_by_tens(cache, pip,
 
 def test_of_ten_sentences_the_ninth_is_to_develop_and_the_tenth_to_test():
     words = [Sentence((str(i),), ("X",), ("root",), (-1,)) for i in range(20)]
-    bank = data.split([words])
+    bank = treebanks.split([words])
     assert [one.forms[0] for one in bank.dev] == ["8", "18"]
     assert [one.forms[0] for one in bank.test] == ["9", "19"]
     assert len(bank.train) == 16
@@ -186,7 +106,7 @@ def test_the_treebank_is_the_whole_one():
     assert len({tag for one in sentences for tag in one.functions}) == 44
     assert len({tag for one in sentences for tag in one.upos}) == 14
     glossed = [one for one in sentences if one.gloss]
-    assert len(glossed) == len(data.GLOSSES)
+    assert len(glossed) == len(treebanks.GLOSSES)
     assert all(len(one.gloss) == len(one.forms) for one in glossed)
 
 
@@ -196,8 +116,8 @@ def test_a_batch_is_padded_to_its_longest_sentence():
     batch = vocabulary.batch([short, long])
     assert batch.lengths.tolist() == [3, 5]
     assert batch.parents.tolist() == [[1, -1, 1, -1, -1], [1, 3, 3, -1, 3]]
-    assert batch.words[0, 3:].tolist() == batch.suffixes[0, 3:].tolist() == [data.PADDING] * 2
-    assert batch.labels[0, 3:].tolist() == [data.NO_LABEL] * 2
+    assert batch.words[0, 3:].tolist() == batch.suffixes[0, 3:].tolist() == [PADDING] * 2
+    assert batch.labels[0, 3:].tolist() == [NO_LABEL] * 2
     names = list(vocabulary.labels)
     assert [names[i] for i in batch.labels[1].tolist()] == list(long.functions)
     # "kedi" and "uyuyor" are the same words in both
@@ -207,15 +127,15 @@ def test_a_batch_is_padded_to_its_longest_sentence():
 def test_a_word_that_training_lacks_is_unknown_and_its_suffix_may_not_be():
     vocabulary = Vocabulary(SAMPLE, least=1)
     batch = vocabulary.batch([Sentence(("Masada", "Qxq"), ("X",) * 2, ("p",) * 2, (1, -1))])
-    assert batch.words.tolist()[0][1] == batch.suffixes.tolist()[0][1] == data.UNKNOWN
+    assert batch.words.tolist()[0][1] == batch.suffixes.tolist()[0][1] == UNKNOWN
     batch = vocabulary.batch([Sentence(("adada",), ("X",), ("p",), (-1,))])
-    assert batch.words.item() == data.UNKNOWN != batch.suffixes.item()
+    assert batch.words.item() == UNKNOWN != batch.suffixes.item()
 
 
 def test_a_word_that_training_has_once_is_unknown_at_least_two():
     seldom = Vocabulary(SAMPLE).batch([SAMPLE.train[0]]).words[0].tolist()
     often = Vocabulary(SAMPLE, least=1).batch([SAMPLE.train[0]]).words[0].tolist()
-    assert data.UNKNOWN not in often and seldom[2] not in (data.UNKNOWN, data.PADDING)
+    assert UNKNOWN not in often and seldom[2] not in (UNKNOWN, PADDING)
 
 
 def test_the_labels_may_be_parts_of_speech():
@@ -248,6 +168,6 @@ def test_what_is_forgotten_is_a_share_of_the_words_and_nothing_else(g):
     (kept,) = vocabulary.batches(sentences, len(sentences))
     (lossy,) = vocabulary.batches(sentences, len(sentences), forget=0.25)
     gone = lossy.words != kept.words
-    assert (lossy.words[gone] == data.UNKNOWN).all() and not (kept.words[gone] == 0).any()
+    assert (lossy.words[gone] == UNKNOWN).all() and not (kept.words[gone] == 0).any()
     assert 0.2 < gone.sum() / kept.lengths.sum() < 0.3
     assert torch.equal(lossy.suffixes, kept.suffixes) and torch.equal(lossy.labels, kept.labels)

@@ -1,0 +1,34 @@
+"""A cache folder, and package registries that say what a test wants."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from attncourse.data import archives
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch) -> Path:
+    """An empty cache folder, which is not there yet."""
+    monkeypatch.setenv("ATTNCOURSE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def pip(monkeypatch):
+    """In pip's place: puts these files into the folder, and ends with this status and words."""
+    calls = []
+
+    def behave(files: dict[str, bytes], status: int = 0, said: str = ""):
+        def run(command, **options):
+            calls.append(command)
+            folder = Path(command[command.index("--dest") + 1])
+            for name, content in files.items():
+                (folder / name).write_bytes(content)
+            return subprocess.CompletedProcess(command, status, "", said)
+
+        monkeypatch.setattr(archives.subprocess, "run", run)
+        return calls
+
+    return behave
