@@ -1,8 +1,8 @@
-"""What positions bring to a translator: English number names into German, also longer ones.
+"""What positions bring to a translator of number names, also of names longer than in training.
 
     pip install -e ".[bench]"
-    python benchmarks/translation.py            # every run that the results lack, then the table
-    python benchmarks/translation.py --seeds 1  # only the first seed of each
+    python benchmarks/translation.py                     # every run that the results lack
+    python benchmarks/translation.py --seeds 1 --languages german
 
 A run is one line of results/translation.csv; delete lines to run them again.
 """
@@ -11,264 +11,204 @@ import argparse
 import csv
 import json
 import platform
-import random
-import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import time
+from collections.abc import Callable
 from pathlib import Path
 from statistics import mean, stdev
 
+import sacrebleu
 import torch
-from model import DROPOUT, HEADS, HIDDEN, WIDTH, embedding
-from num2words import num2words
 from torch import Tensor, nn
 
-from attncourse.data import padded
-from attncourse.dot_product import attention, causal_mask, padding_mask
-from attncourse.multi_head import MultiHeadAttention
-from attncourse.positional import SinusoidalEncoding
+from attncourse.data.numbers import END, LENGTHS, Pairs, Words, numbers
+from attncourse.dot_product import attention, padding_mask
+from attncourse.positional import LearnedEncoding, SinusoidalEncoding
 from attncourse.relative import RelativeAttention
 from attncourse.train import fit, seeded
+from attncourse.transformer import (
+    ALiBiAttention,
+    Causal,
+    Decoder,
+    DecoderBlock,
+    Embedding,
+    Encoder,
+    EncoderBlock,
+    RotaryAttention,
+    T5Attention,
+    Transformer,
+    generate,
+)
 
 RESULTS = Path(__file__).parent / "results"
 RUNS = RESULTS / "translation.csv"
-SEEDS, EPOCHS, BATCH, RATE, REACH = 3, 10, 64, 4e-3, 8
-TRAINED, TESTED, LONGEST = 6000, 300, 10
-PADDING, START, END = 0, 1, 2
-MORPHEME = re.compile(
-    "millionen|million|milliarden|milliarde|tausend|hundert|zehn|zwanzig|zig|ßig|und|null|"
-    "eins|eine|ein|zwei|drei|vier|fünf|sechs|sech|sieben|sieb|acht|neun|elf|zwölf"
-)
-# what the words have in common with their neighbours: nothing, their places, their distances
-MODELS: dict[str, Callable[[], tuple[nn.Module, Callable]]] = {
-    "no positions": lambda: (nn.Identity(), lambda: attention),
-    "sinusoids": lambda: (SinusoidalEncoding(WIDTH), lambda: attention),
-    "relative, max_distance 8": lambda: (
-        nn.Identity(),
+LANGUAGES = ("german", "french")
+WIDTH, HEADS, HIDDEN, LONGEST, REACH = 64, 4, 128, 64, 8
+SEEDS, EPOCHS, BATCH, RATE, DROPOUT = 3, 10, 64, 4e-3, 0.0
+TRAINED, TESTED = 6000, 300
+COLUMNS = ("language", "model", "seed", *LENGTHS, *(f"chrF {name}" for name in LENGTHS), "steps/s")
+
+
+def no_position() -> None:
+    """Positions may also come with attention, or not at all."""
+
+
+# what gives a word its position, and what the heads do in the encoder and in the decoder
+MODELS: dict[str, tuple[Callable, Callable, Callable]] = {
+    "no positions": (no_position, lambda: attention, Causal),
+    "sinusoids": (lambda: SinusoidalEncoding(WIDTH), lambda: attention, Causal),
+    "learned table": (lambda: LearnedEncoding(LONGEST, WIDTH), lambda: attention, Causal),
+    "RoPE": (no_position, RotaryAttention, lambda: Causal(RotaryAttention())),
+    "Shaw, max_distance 8": (
+        no_position,
         lambda: RelativeAttention(WIDTH // HEADS, REACH),
+        lambda: Causal(RelativeAttention(WIDTH // HEADS, REACH)),
+    ),
+    "ALiBi": (no_position, lambda: ALiBiAttention(HEADS), lambda: Causal(ALiBiAttention(HEADS))),
+    "T5": (
+        no_position,
+        lambda: T5Attention(HEADS),
+        lambda: Causal(T5Attention(HEADS, bidirectional=False)),
     ),
 }
-# names, and how many English words a test's numbers have
-LENGTHS = {"up to 10 words": (1, 10), "11 to 14": (11, 14), "15 and more": (15, 99)}
-
-
-def english(number: int) -> list[str]:
-    return num2words(number).replace("-", " ").replace(",", "").split()
-
-
-def german(number: int) -> list[str]:
-    """The parts of the German words, which have no spaces between them."""
-    return MORPHEME.findall(num2words(number, lang="de").lower())
-
-
-def draw(random: random.Random) -> int:
-    """A number below 10^12; each of its groups of three digits is empty half the time."""
-    groups = [random.randrange(1, 1000) * (random.random() < 0.5) for _ in range(4)]
-    return sum(group * 1000**i for i, group in enumerate(groups))
-
-
-def numbers(seed: int) -> tuple[list[int], dict[str, list[int]]]:
-    """Numbers to train with, short ones and all below 100, and others to test with, by length."""
-    random_ = random.Random(seed)
-    train, test = set(range(1, 100)), {name: set() for name in LENGTHS}
-    while len(train) < TRAINED or min(map(len, test.values())) < TESTED:
-        number = draw(random_)
-        words = len(english(number))
-        if number == 0 or number in train:
-            continue
-        if words <= LONGEST and len(train) < TRAINED:
-            train.add(number)
-            continue
-        for name, (least, most) in LENGTHS.items():
-            if least <= words <= most and len(test[name]) < TESTED:
-                test[name].add(number)
-    return sorted(train), {name: sorted(found) for name, found in test.items()}
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """Source and target words as numbers; the labels are the target, one word further."""
-
-    source: Tensor
-    lengths: Tensor
-    target: Tensor
-    labels: Tensor
-
-
-class Words:
-    """Numbers for the words of both languages."""
-
-    def __init__(self, examples: list[int]):
-        self.source = self.numbered(english(number) for number in examples)
-        self.target = self.numbered(german(number) for number in examples)
-
-    @staticmethod
-    def numbered(sentences: Iterator[list[str]]) -> dict[str, int]:
-        return {word: i for i, word in enumerate(sorted({w for s in sentences for w in s}), 3)}
-
-    def pairs(self, examples: list[int]) -> Pairs:
-        source = [[self.source[word] for word in english(number)] for number in examples]
-        target = [[self.target[word] for word in german(number)] for number in examples]
-        return Pairs(
-            padded(source, PADDING),
-            torch.tensor([len(words) for words in source]),
-            padded([[START, *words] for words in target], PADDING),
-            padded([[*words, END] for words in target], -100),
-        )
-
-
-class Layer(nn.Module):
-    """Attention to one's own side, in a decoder also to the other, then each word alone."""
-
-    def __init__(self, attend: Callable, decodes: bool):
-        super().__init__()
-        self.own = MultiHeadAttention(WIDTH, HEADS, attend)
-        self.other = MultiHeadAttention(WIDTH, HEADS) if decodes else None
-        self.each = nn.Sequential(nn.Linear(WIDTH, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, WIDTH))
-        self.norms = nn.ModuleList(nn.LayerNorm(WIDTH) for _ in range(3))
-        self.dropout = nn.Dropout(DROPOUT)
-
-    def forward(
-        self, x: Tensor, mask: Tensor, context: Tensor | None = None, seen: Tensor | None = None
-    ) -> Tensor:
-        x = x + self.dropout(self.own(self.norms[0](x), mask=mask))
-        if self.other is not None:
-            x = x + self.dropout(self.other(self.norms[1](x), context, seen))
-        return x + self.dropout(self.each(self.norms[2](x)))
 
 
 class Translator(nn.Module):
-    """One encoder layer and one decoder layer; the output's weights are the target's words."""
+    """One encoder block and one decoder block, for batches of pairs."""
 
-    def __init__(self, words: Words, place: nn.Module, attend: Callable):
+    def __init__(self, words: Words, position: Callable, encode: Callable, decode: Callable):
         super().__init__()
-        self.source = embedding(len(words.source) + 3)
-        self.target = embedding(len(words.target) + 3)
-        self.place = place
-        self.encoder, self.decoder = Layer(attend(), False), Layer(attend(), True)
-        self.norm_source, self.norm_target = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
-        self.dropout = nn.Dropout(DROPOUT)
-
-    def encode(self, source: Tensor, seen: Tensor) -> Tensor:
-        x = self.dropout(self.place(self.source(source)))
-        return self.norm_source(self.encoder(x, seen))
-
-    def decode(self, target: Tensor, context: Tensor, seen: Tensor) -> Tensor:
-        x = self.dropout(self.place(self.target(target)))
-        x = self.decoder(x, causal_mask(target.shape[1]), context, seen)
-        return self.norm_target(x) @ self.target.weight.T
+        shape, options = (WIDTH, HEADS, HIDDEN), {"dropout": DROPOUT}
+        source, target = (
+            Embedding(len(known) + 3, WIDTH, position(), dropout=DROPOUT)
+            for known in (words.source, words.target)
+        )
+        for embedding in (source, target):
+            nn.init.normal_(embedding.table.weight, std=0.1)
+        encoder = Encoder([EncoderBlock(*shape, encode(), **options)], nn.LayerNorm(WIDTH))
+        decoder = Decoder([DecoderBlock(*shape, decode(), **options)], nn.LayerNorm(WIDTH))
+        self.model = Transformer(source, encoder, target, decoder)
 
     def forward(self, batch: Pairs) -> Tensor:
-        seen = padding_mask(batch.lengths, batch.source.shape[1])
-        return self.decode(batch.target, self.encode(batch.source, seen), seen)
+        return self.model(batch.source, batch.target, seen(batch))
 
-    @torch.no_grad()
-    def translate(self, batch: Pairs, most: int) -> Tensor:
-        """The likeliest next word, again and again."""
-        seen = padding_mask(batch.lengths, batch.source.shape[1])
-        context = self.encode(batch.source, seen)
-        target = torch.full((len(batch.source), 1), START)
-        for _ in range(most):
-            word = self.decode(target, context, seen)[:, -1].argmax(-1, keepdim=True)
-            target = torch.cat([target, word], dim=1)
-        return target[:, 1:]
+    def translate(self, batch: Pairs) -> Tensor:
+        """The likeliest next word, again and again, as many as the longest label has."""
+        decoding = self.model.decode(batch.source, seen(batch))
+        most = batch.labels.shape[1]
+        written = generate(decoding, batch.target[:, :1], most, stop=END)
+        return nn.functional.pad(written, (0, most - written.shape[1]), value=END)
 
 
-def exact(model: Translator, batch: Pairs) -> float:
-    """The share of the sentences whose every word is right, the end included."""
-    model.eval()
-    correct = (model.translate(batch, batch.labels.shape[1]) == batch.labels) | (batch.labels < 0)
-    return correct.all(-1).float().mean().item()
+def seen(batch: Pairs) -> Tensor:
+    return padding_mask(batch.lengths, batch.source.shape[1])
 
 
-def run(name: str, seed: int) -> list[float]:
-    """Train one translator from one seed; its exact matches by length."""
-    train, test = numbers(seed)
-    words = Words(train)
-    whole = words.pairs(train)
+def exact(written: Tensor, labels: Tensor) -> float:
+    """The share of the names whose every word is right, the end included."""
+    return ((written == labels) | (labels < 0)).all(-1).float().mean().item()
+
+
+def chrf(written: Tensor, labels: Tensor, words: Words) -> float:
+    """How many pieces of up to six letters the names share with the right ones, from 0 to 1."""
+    said, right = ([words.spelt(row) for row in rows.tolist()] for rows in (written, labels))
+    return sacrebleu.corpus_chrf(said, [right]).score / 100
+
+
+def run(language: str, name: str, seed: int) -> list[float]:
+    """Train one translator from one seed: exact matches and chrF by length, steps a second."""
+    learned, tested = numbers(TRAINED, TESTED, seed)
+    words = Words(learned, "english", language)
     with seeded(seed) as g:
+        model = Translator(words, *MODELS[name])
+        begin = time.perf_counter()
+        fit(model, lambda: words.batches(learned, BATCH, g), EPOCHS, RATE)
+        seconds = time.perf_counter() - begin
+    model.eval()
+    pairs = [words.pairs(found) for found in tested.values()]
+    written = [model.translate(one) for one in pairs]
+    both = list(zip(written, (one.labels for one in pairs), strict=True))
+    steps = EPOCHS * -(-len(learned) // BATCH)
+    return [
+        *(exact(said, labels) for said, labels in both),
+        *(chrf(said, labels, words) for said, labels in both),
+        steps / seconds,
+    ]
 
-        def batches() -> Iterator[Pairs]:
-            for rows in torch.randperm(len(train), generator=g).split(BATCH):
-                yield Pairs(
-                    whole.source[rows], whole.lengths[rows], whole.target[rows], whole.labels[rows]
-                )
 
-        model = Translator(words, *MODELS[name]())
-        fit(model, batches, EPOCHS, RATE)
-    return [exact(model, words.pairs(found)) for found in test.values()]
-
-
-def finished() -> dict[tuple[str, int], list[float]]:
+def finished() -> dict[tuple[str, str, int], list[float]]:
     if not RUNS.is_file():
         return {}
     with RUNS.open(encoding="utf-8") as file:
         return {
-            (row["model"], int(row["seed"])): [float(row[name]) for name in LENGTHS]
+            (row["language"], row["model"], int(row["seed"])): [
+                float(row[name]) for name in COLUMNS[3:]
+            ]
             for row in csv.DictReader(file)
         }
 
 
+def spread(column: tuple[float, ...]) -> str:
+    return f"{mean(column):.3f}" + (f" ± {stdev(column):.3f}" if len(column) > 1 else "")
+
+
 def write_table() -> None:
-    """The table as Markdown to read, and as JSON for the chapters."""
+    """The tables as Markdown to read, and as JSON for the chapters."""
     machine = f"{platform.machine()}, one thread; Python {platform.python_version()}"
     machine += f", torch {torch.__version__}"
     text = [
-        "# English number names into German",
+        "# Number names, from English into German and French",
         "",
-        f"The share of {TESTED} numbers whose German name is right in every part, by the number "
-        f"of English words. Training has {TRAINED} numbers of at most {LONGEST} words, among them "
-        f"all below 100. One encoder and one decoder layer, width {WIDTH}, {HEADS} heads, "
-        f"{EPOCHS} epochs; mean and standard deviation of the seeds.",
+        f"The share of {TESTED} numbers whose name is right in every word (German: every part of a "
+        "word), and chrF, by the number of English words. Training has "
+        f"{TRAINED:,} numbers of at most 10 words, among them all below 100. One encoder and one "
+        f"decoder block, width {WIDTH}, {HEADS} heads, {EPOCHS} epochs in batches of {BATCH}, "
+        f"AdamW at {RATE} falling to 0, dropout {DROPOUT}; mean and standard deviation of the "
+        "seeds. Steps a second depend on what else the machine did.",
         "",
         f"{machine}. Made with `python benchmarks/translation.py`.",
-        "",
-        f"| model | {' | '.join(LENGTHS)} | seeds |",
-        "|---|---:|---:|---:|---:|",
     ]
     rows, done = [], finished()
-    for model in MODELS:
-        found = [scores for (name, _), scores in done.items() if name == model]
-        if not found:
-            continue
-        means = [round(mean(column), 4) for column in zip(*found, strict=True)]
-        stds = [
-            round(stdev(column), 4) if len(found) > 1 else None
-            for column in zip(*found, strict=True)
-        ]
-        rows.append({"model": model, "seeds": len(found), "mean": means, "std": stds})
-        cells = [
-            f"{average:.3f}" + ("" if std is None else f" ± {std:.3f}")
-            for average, std in zip(means, stds, strict=True)
-        ]
-        text.append(f"| {model} | {' | '.join(cells)} | {len(found)} |")
+    for language in LANGUAGES:
+        head = ["model", *LENGTHS, *(f"chrF, {name}" for name in LENGTHS), "steps/s", "seeds"]
+        text += ["", f"## {language.capitalize()}", "", f"| {' | '.join(head)} |"]
+        text += ["|---|" + "---:|" * (len(head) - 1)]
+        for model in MODELS:
+            found = [scores for key, scores in done.items() if key[:2] == (language, model)]
+            if found:
+                columns = list(zip(*found, strict=True))
+                cells = [*map(spread, columns[:-1]), f"{mean(columns[-1]):.0f}", str(len(found))]
+                text.append(f"| {model} | {' | '.join(cells)} |")
+                means = [round(mean(column), 4) for column in columns]
+                rows.append({"language": language, "model": model, "mean": means})
     (RESULTS / "translation.md").write_text("\n".join(text) + "\n", "utf-8")
-    content = json.dumps({"machine": machine, "lengths": list(LENGTHS), "rows": rows}, indent=1)
-    (RESULTS / "translation.json").write_text(content + "\n", "utf-8")
+    content = {"machine": machine, "columns": COLUMNS[3:], "rows": rows}
+    (RESULTS / "translation.json").write_text(json.dumps(content, indent=1) + "\n", "utf-8")
 
 
-def record(name: str, seed: int, scores: list[float]) -> None:
+def record(key: tuple[str, str, int], scores: list[float]) -> None:
     new = not RUNS.is_file()
     with RUNS.open("a", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         if new:
-            writer.writerow(("model", "seed", *LENGTHS))
-        writer.writerow((name, seed, *(f"{score:.4f}" for score in scores)))
-    print(f"{name}, seed {seed}: {scores}", flush=True)
+            writer.writerow(COLUMNS)
+        writer.writerow((*key, *(f"{score:.4f}" for score in scores)))
+    print(*key, scores, flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=SEEDS, help="how many seeds of each model")
-    seeds = parser.parse_args().seeds
+    parser.add_argument("--languages", nargs="+", default=LANGUAGES, choices=LANGUAGES)
+    asked = parser.parse_args()
     # one thread: the same sums in the same order on every machine, and room for other work
     torch.set_num_threads(1)
     RESULTS.mkdir(exist_ok=True)
-    for seed in range(seeds):
-        for name in MODELS:
-            if (name, seed) not in finished():
-                record(name, seed, run(name, seed))
-                write_table()
+    for language in asked.languages:
+        for seed in range(asked.seeds):
+            for name in MODELS:
+                if (language, name, seed) not in finished():
+                    record((language, name, seed), run(language, name, seed))
+                    write_table()
     write_table()
 
 
