@@ -53,14 +53,13 @@ def sample(
     Source: Fan et al. (2018), section 5.1, for top_k.
     """
     vocabulary = scores.shape[-1]
-    if temperature <= 0 or not 1 <= (top_k or 1) <= vocabulary:
+    top_k = vocabulary if top_k is None else top_k
+    if temperature <= 0 or not 1 <= top_k <= vocabulary:
         raise ValueError(
             f"temperature={temperature} must be above 0, and top_k={top_k} from 1 to {vocabulary}"
         )
-    if top_k is not None:
-        last = scores.topk(top_k).values[..., -1:]
-        scores = scores.masked_fill(scores < last, -torch.inf)
-    weights = (scores / temperature).softmax(-1)
+    last = scores.topk(top_k).values[..., -1:]
+    weights = (scores.masked_fill(scores < last, -torch.inf) / temperature).softmax(-1)
     return torch.multinomial(weights, 1, generator=generator).squeeze(-1)
 
 

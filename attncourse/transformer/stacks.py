@@ -75,7 +75,7 @@ class Decoder(nn.Module):
         self,
         x: Float[Tensor, "*batch n d"],
         memory: Float[Tensor, "*batch m d"] | Sequence[Memory],
-        mask: Bool[Tensor, "*#batch #n #n"] | None = None,
+        mask: Bool[Tensor, "*#batch #n #kept"] | None = None,
         memory_mask: Bool[Tensor, "*#batch #n #m"] | None = None,
         caches: Sequence[Cache] | None = None,
     ) -> Float[Tensor, "*batch n d"]:
