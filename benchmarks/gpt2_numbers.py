@@ -27,13 +27,8 @@ def main() -> None:
     weights = {name: x.numpy() for name, x in model.transformer.state_dict().items()}
     with torch.no_grad():
         out = model.double()(tokens, output_hidden_states=True)
-    named = {
-        "heads": HEADS,
-        "tokens": tokens,
-        "hidden": out.hidden_states[-1],
-        "scores": out.logits,
-    }
-    np.savez_compressed(NUMBERS, **named, **weights)
+    made = {"hidden": out.hidden_states[-1], "scores": out.logits}
+    np.savez_compressed(NUMBERS, heads=HEADS, tokens=tokens, **made, **weights)
     print(f"transformers {version('transformers')}: {NUMBERS.stat().st_size} bytes")
 
 

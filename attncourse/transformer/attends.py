@@ -105,7 +105,7 @@ class BiasedAttention(nn.Module):
         q: Float[Tensor, "*batch {self.heads} n d"],
         k: Float[Tensor, "*batch {self.heads} m d"],
         v: Float[Tensor, "*batch {self.heads} m e"],
-        mask: Bool[Tensor, "*#batch #heads #n #m"] | None = None,
+        mask: Bool[Tensor, "*#batch_heads #n #m"] | None = None,
     ) -> Float[Tensor, "*batch {self.heads} n e"]:
         """The weighted mean of the values, under softmax(q k^T / sqrt(d) + bias)."""
         bias = last_queries(self.bias(k.shape[-2], q.device).to(q.dtype), q, k)
@@ -180,9 +180,11 @@ def last_queries(pairs: Tensor, q: Tensor, k: Tensor) -> Tensor:
 
 
 def require_pairs(attend: Callable[..., Tensor]) -> None:
-    """Raise ValueError where no pair of a query and a key can be hidden from `attend`."""
-    if attend is linear_attention:
+    """Raise ValueError where `attend` cannot hide a key from some of the queries."""
+    while hasattr(attend, "attend"):
+        attend = attend.attend
+    if attend is linear_attention or isinstance(attend, CausalLinearAttention):
         raise ValueError(
-            "linear_attention has one state for all queries, so that no key can be hidden from "
-            "some of them: where later keys are to be hidden, use CausalLinearAttention()"
+            "linear attention has one state for all queries, so that no key can be hidden from "
+            "some of them: to hide later keys, use CausalLinearAttention() alone"
         )

@@ -146,7 +146,7 @@ def test_the_encoder_block_equals_torch_with_all_gradients(
 @each_activation
 @pytest.mark.parametrize("kind", ["open", "padding"])
 @pytest.mark.parametrize("memory_kind", masks(1, 1))
-@pytest.mark.parametrize("sizes", [(5, 7), (6, 2), (1, 1)], ids=str)
+@pytest.mark.parametrize("sizes", [(5, 7), (1, 2)], ids=str)
 def test_the_decoder_block_equals_torch_with_all_gradients(
     drawn, normal, residual, activation, kind, memory_kind, sizes
 ):
