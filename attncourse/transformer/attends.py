@@ -181,8 +181,8 @@ def last_queries(pairs: Tensor, q: Tensor, k: Tensor) -> Tensor:
 
 def require_pairs(attend: Callable[..., Tensor]) -> None:
     """Raise ValueError where `attend` cannot hide a key from some of the queries."""
-    while hasattr(attend, "attend"):
-        attend = attend.attend
+    while (inner := getattr(attend, "attend", None)) is not None:
+        attend = inner
     if attend is linear_attention or isinstance(attend, CausalLinearAttention):
         raise ValueError(
             "linear attention has one state for all queries, so that no key can be hidden from "

@@ -157,13 +157,14 @@ class EncoderBlock(nn.Module):
     def new_cache(self) -> Cache:
         """An empty cache, of the kind that its `attend` needs."""
         attend = self.attention.part.attend
-        if not hasattr(attend, "cache"):
+        cache = getattr(attend, "cache", None)
+        if cache is None:
             name = getattr(attend, "__name__", type(attend).__name__)
             raise ValueError(
                 f"{name} sees later tokens, so that each new one changes what is kept of those "
                 f"before it: a cache needs Causal({name}) or CausalLinearAttention()"
             )
-        return attend.cache()
+        return cache()
 
 
 class DecoderBlock(EncoderBlock):
