@@ -1,6 +1,7 @@
 """What the heads of a block can do: each is called as attend(q, k, v, mask).
 
 The n queries are the last of the m positions: all of them in training, the new ones with a cache.
+With `by_offset`, it needs both to be of one sequence; `cache` is what it keeps of a text.
 """
 
 from collections.abc import Callable

@@ -70,7 +70,8 @@ class PostNorm(nn.Module):
 class GroupedAttention(MultiHeadAttention):
     """Multi-head attention that may have fewer heads of keys and values, and may keep them.
 
-    With fewer, `attend` is grouped_query_attention, and as many heads of queries share one.
+    With fewer, as many heads of queries share one, and `attend` is grouped_query_attention, alone
+    or within another.
     Source: Vaswani et al. (2017), section 3.2.2; the groups: Ainslie et al. (2023), section 2.2.
     """
 
