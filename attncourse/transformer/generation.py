@@ -53,14 +53,13 @@ def sample(
     Source: Fan et al. (2018), section 5.1, for top_k.
     """
     vocabulary = scores.shape[-1]
-    if temperature <= 0 or not 1 <= (top_k or 1) <= vocabulary:
+    top_k = vocabulary if top_k is None else top_k
+    if temperature <= 0 or not 1 <= top_k <= vocabulary:
         raise ValueError(
             f"temperature={temperature} must be above 0, and top_k={top_k} from 1 to {vocabulary}"
         )
-    if top_k is not None:
-        last = scores.topk(top_k).values[..., -1:]
-        scores = scores.masked_fill(scores < last, -torch.inf)
-    weights = (scores / temperature).softmax(-1)
+    last = scores.topk(top_k).values[..., -1:]
+    weights = (scores.masked_fill(scores < last, -torch.inf) / temperature).softmax(-1)
     return torch.multinomial(weights, 1, generator=generator).squeeze(-1)
 
 
@@ -82,10 +81,10 @@ def beam_search(
     if width < 1:
         raise ValueError(f"width={width}: at least 1 text is kept")
     first = torch.arange(len(prompt), device=prompt.device)[:, None]
-    texts, lengths = prompt[:, None, :0], prompt.new_zeros(len(prompt), 1)
-    log_p = decoding.step(prompt)[:, -1].log_softmax(-1)[:, None]
-    total = log_p.new_zeros(len(prompt), 1)
+    texts, new = prompt[:, None, :0], prompt
+    total = lengths = torch.zeros(len(prompt), 1, dtype=torch.float64, device=prompt.device)
     for _ in range(max_tokens):
+        log_p = decoding.step(new)[:, -1].log_softmax(-1).unflatten(0, texts.shape[:2])
         ended = texts[..., -1:].eq(stop).any(-1)
         longer = (total[..., None] + only_stop(log_p, ended, stop)).flatten(1)
         size = (lengths + ~ended).repeat_interleave(log_p.shape[-1], dim=1)
@@ -96,7 +95,7 @@ def beam_search(
         if token.eq(stop).all():
             break
         decoding.select((first * log_p.shape[1] + parent).flatten())
-        log_p = decoding.step(token.view(-1, 1))[:, -1].log_softmax(-1).unflatten(0, token.shape)
+        new = token.view(-1, 1)
     score, place = (total / penalty(lengths, length_penalty)).max(1)
     return texts[first[:, 0], place], score
 
@@ -110,7 +109,7 @@ def only_stop(
     return alone.where(ended[..., None], log_p)
 
 
-def penalty(length: Int[Tensor, "*batch"], power: float) -> Float[Tensor, "*batch"]:
+def penalty(length: Float[Tensor, "*batch"], power: float) -> Float[Tensor, "*batch"]:
     """What the log-probability of a text of this length is divided by.
 
     Source: Wu et al. (2016), eq. 14.
