@@ -1,9 +1,5 @@
 # Works with make 3.81 (macOS) and newer. `make` alone lists what there is.
 
-ifneq (3.81,$(firstword $(sort 3.81 $(MAKE_VERSION))))
-$(error make $(MAKE_VERSION) is too old: this Makefile needs 3.81 or newer)
-endif
-
 PORT ?= 8000
 PYTHON := $(or $(PYTHON),$(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done))
