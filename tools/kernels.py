@@ -35,14 +35,15 @@ def begin(folder: str, words: list[str]) -> None:
     os.chdir(folder)
     # a kernel says so in its environment, which matplotlib has read by now
     matplotlib.rcParams["backend"] = "module://matplotlib_inline.backend_inline"
-    IPKernelApp.launch_instance(words)
+    # it ends with the process that it is a copy of, and that one with the build
+    IPKernelApp.launch_instance([*words, f"--IPKernelApp.parent_handle={os.getppid()}"])
 
 
 class CopiedKernel(AsyncKernelManager):
     """Starts and ends such a kernel."""
 
     async def _async_launch_kernel(self, kernel_cmd, *, cwd, **_):
-        # the words after `python -m ipykernel_launcher`; one with a parent says nothing of itself
-        words = [*kernel_cmd[3:], "--log-level=ERROR", "--IPKernelApp.parent_handle=1"]
+        # what follows `python -m ipykernel_launcher`
+        words = [*kernel_cmd[3:], "--log-level=ERROR"]
         self.provisioner.process = Copy(target=begin, args=(cwd, words))
         self.provisioner.process.start()
