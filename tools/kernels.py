@@ -43,7 +43,7 @@ class CopiedKernel(AsyncKernelManager):
     """Starts and ends such a kernel."""
 
     async def _async_launch_kernel(self, kernel_cmd, *, cwd, **_):
-        # what follows `python -m ipykernel_launcher`
-        words = [*kernel_cmd[3:], "--log-level=ERROR"]
+        # what follows `python -m ipykernel_launcher`; a busy one says that it was stopped
+        words = [*kernel_cmd[3:], "--log-level=CRITICAL"]
         self.provisioner.process = Copy(target=begin, args=(cwd, words))
         self.provisioner.process.start()
