@@ -95,7 +95,7 @@ def directions(sheet: Drawing, x: float, y: float, turn: float = 0.9) -> None:
 
     sheet.sheet.append(drawsvg.Circle(x, y, 66, class_="grid plain"))
     sheet.line(at(94, turn + pi / 2), at(94, turn - pi / 2), faint=True)
-    for angle, name in ((turn, "$r$"), (turn + pi, "$−r$")):
+    for angle, name in ((turn, "$u$"), (turn + pi, "$−u$")):
         sheet.arrow((x, y), at(36, angle))
         sheet.text(*at(49, angle), name)
     for token, angle in enumerate((3.0, 0.4, 3.65, 1.4, 4.35, 5.05)):

@@ -16,9 +16,9 @@ from attncourse.plot.colours import COLOURS
 
 STYLE = (
     """
-.drawing { font: 15px sans-serif; max-width: 100%; height: auto; }
+.drawing { font: 15px Arial, sans-serif; max-width: 100%; height: auto; }
 .drawing text { fill: currentColor; }
-.drawing .letter, .drawing .small { font-style: italic; font-family: serif; }
+.drawing .letter, .drawing .small { font-style: italic; font-family: "Times New Roman", serif; }
 .drawing .small { font-size: .75em; }
 .drawing .line { fill: none; stroke: currentColor; stroke-width: 1.5; }
 .drawing .head { fill: currentColor; }
