@@ -15,9 +15,10 @@ ROLES = (("query", "Q", 2), ("key", "K", 3), ("value", "V", 3))
 @drawing
 def split_attend_join() -> Drawing:
     sheet = Drawing(484, 474,
-        "From top to bottom: X, of which the queries are made, and Y, of which the keys and values "
-        "are made, each cut into two pieces; head 0 and head 1, which attend with their own pieces "
-        "and weights; their outputs side by side; and the output, after the last matrix.")  # fmt: skip
+        "From top to bottom: X, of which the queries are made, and Y, of which the keys and "
+        "values are made, each cut into two pieces; head 0 and head 1, which attend with their "
+        "own pieces and weights; their outputs side by side; and the output, after the last "
+        "matrix.")  # fmt: skip
     stages = {73: "project", 164: "split", 250: "attend", 340: "join", 412: "project"}
     for y, stage in stages.items():
         sheet.text(4, y, stage, anchor="start")

@@ -126,9 +126,7 @@ class Interactive:
         return self.alt
 
     def _repr_html_(self) -> str:
-        script, view = (
-            lean_script(path) for path in (HERE.with_suffix(".js"), self.view)
-        )
+        script, view = (lean_script(path) for path in (HERE.with_suffix(".js"), self.view))
         # nothing in the numbers may end the script element
         data = json.dumps(self.data, default=listed, separators=(",", ":")).replace("<", r"\u003c")
         controls = "".join(control.html() for control in self.controls)
