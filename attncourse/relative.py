@@ -148,6 +148,9 @@ class RelativeAttention(nn.Module):
     that table out, as in Shaw et al. (2018), table 3.
     """
 
+    # two sequences have no offsets between them
+    by_offset = True
+
     def __init__(self, d_h: int, max_distance: int, keys: bool = True, values: bool = True):
         super().__init__()
         if max_distance < 0 or d_h < 1:

@@ -14,7 +14,7 @@ from attncourse.efficient import longformer_mask
 from attncourse.linear import linear_attention
 from attncourse.relative import alibi_bias, rope, t5_buckets
 from attncourse.shapes import shaped
-from attncourse.transformer.cache import LinearState
+from attncourse.transformer.cache import KeyValueCache, LinearState
 
 
 class Causal(nn.Module):
@@ -23,8 +23,11 @@ class Causal(nn.Module):
     Source: Vaswani et al. (2017), section 3.2.3.
     """
 
+    by_offset, cache = True, KeyValueCache
+
     def __init__(self, attend: Callable[..., Tensor] = attention):
         super().__init__()
+        require_pairs(attend)
         self.attend = attend
 
     @shaped
@@ -46,13 +49,13 @@ class CausalLinearAttention(nn.Module):
     Source: Katharopoulos et al. (2020), eq. 9-12 and 16-20.
     """
 
-    cache = LinearState
+    by_offset, cache = True, LinearState
 
     def forward(
         self,
         q: Float[Tensor, "*batch n d"],
-        k: Float[Tensor, "*batch n d"],
-        v: Float[Tensor, "*batch n e"],
+        k: Float[Tensor, "*batch_k n d"],
+        v: Float[Tensor, "*batch_k n e"],
         mask: Bool[Tensor, "*#batch 1 n"] | None = None,
     ) -> Float[Tensor, "*batch n e"]:
         """For each query, the mean of the values so far."""
@@ -89,16 +92,21 @@ class BiasedAttention(nn.Module):
 
     by_offset = True
 
-    def bias(self, m: int, device: torch.device) -> Float[Tensor, "heads m m"]:
+    def __init__(self, heads: int):
+        super().__init__()
+        self.heads = heads
+
+    def bias(self, m: int, device: torch.device) -> Float[Tensor, "{self.heads} m m"]:
         raise NotImplementedError
 
+    @shaped
     def forward(
         self,
-        q: Float[Tensor, "*batch heads n d"],
-        k: Float[Tensor, "*batch heads m d"],
-        v: Float[Tensor, "*batch heads m e"],
-        mask: Bool[Tensor, "*#batch #heads #n #m"] | None = None,
-    ) -> Float[Tensor, "*batch heads n e"]:
+        q: Float[Tensor, "*batch {self.heads} n d"],
+        k: Float[Tensor, "*batch {self.heads} m d"],
+        v: Float[Tensor, "*batch {self.heads} m e"],
+        mask: Bool[Tensor, "*#batch_heads #n #m"] | None = None,
+    ) -> Float[Tensor, "*batch {self.heads} n e"]:
         """The weighted mean of the values, under softmax(q k^T / sqrt(d) + bias)."""
         bias = last_queries(self.bias(k.shape[-2], q.device).to(q.dtype), q, k)
         return masked_softmax(q @ k.mT / q.shape[-1] ** 0.5 + bias, mask) @ v
@@ -110,11 +118,7 @@ class ALiBiAttention(BiasedAttention):
     Source: Press et al. (2022), section 3.
     """
 
-    def __init__(self, heads: int):
-        super().__init__()
-        self.heads = heads
-
-    def bias(self, m: int, device: torch.device) -> Float[Tensor, "heads m m"]:
+    def bias(self, m: int, device: torch.device) -> Float[Tensor, "{self.heads} m m"]:
         """Minus the distance times the slope of the head."""
         return alibi_bias(self.heads, m, device)
 
@@ -132,11 +136,11 @@ class T5Attention(BiasedAttention):
         max_distance: int = 128,
         bidirectional: bool = True,
     ):
-        super().__init__()
+        super().__init__(heads)
         self.buckets = num_buckets, max_distance, bidirectional
         self.table = nn.Parameter(torch.zeros(heads, num_buckets))
 
-    def bias(self, m: int, device: torch.device) -> Float[Tensor, "heads m m"]:
+    def bias(self, m: int, device: torch.device) -> Float[Tensor, "{self.heads} m m"]:
         """For each pair, the number of its bucket."""
         return self.table[:, t5_buckets(m, *self.buckets, device=device)]
 
@@ -152,6 +156,7 @@ class WindowedAttention(nn.Module):
 
     def __init__(self, width: int, attend: Callable[..., Tensor] = attention):
         super().__init__()
+        require_pairs(attend)
         self.width, self.attend = width, attend
 
     def forward(
@@ -172,3 +177,14 @@ def last_queries(pairs: Tensor, q: Tensor, k: Tensor) -> Tensor:
     if n > m:
         raise ValueError(f"{n} queries cannot be the last of {m} positions")
     return pairs[..., m - n :, :]
+
+
+def require_pairs(attend: Callable[..., Tensor]) -> None:
+    """Raise ValueError where `attend` cannot hide a key from some of the queries."""
+    while hasattr(attend, "attend"):
+        attend = attend.attend
+    if attend is linear_attention or isinstance(attend, CausalLinearAttention):
+        raise ValueError(
+            "linear attention has one state for all queries, so that no key can be hidden from "
+            "some of them: to hide later keys, use CausalLinearAttention() alone"
+        )

@@ -7,9 +7,9 @@ from torch import Tensor, nn
 from torch.nn.functional import relu
 
 from attncourse.dot_product import attention
-from attncourse.multi_head import MultiHeadAttention, join_heads, require_divisible, split_heads
+from attncourse.multi_head import MultiHeadAttention, join_heads, split_heads
 from attncourse.transformer.attends import Causal
-from attncourse.transformer.cache import Cache, KeyValueCache
+from attncourse.transformer.cache import Cache
 
 # keys and values that are made already, in heads
 Memory = tuple[Tensor, Tensor]
@@ -83,7 +83,8 @@ class GroupedAttention(MultiHeadAttention):
     ):
         super().__init__(d_model, heads, attend)
         self.groups = heads if groups is None else groups
-        require_divisible("heads", heads, self.groups)
+        if self.groups < 1 or heads % self.groups:
+            raise ValueError(f"heads={heads} is not a multiple of groups={self.groups}")
         if self.groups != heads:
             self.w_k = nn.Linear(d_model, self.groups * (d_model // heads))
             self.w_v = nn.Linear(d_model, self.groups * (d_model // heads))
@@ -155,7 +156,14 @@ class EncoderBlock(nn.Module):
 
     def new_cache(self) -> Cache:
         """An empty cache, of the kind that its `attend` needs."""
-        return getattr(self.attention.part.attend, "cache", KeyValueCache)()
+        attend = self.attention.part.attend
+        if not hasattr(attend, "cache"):
+            name = getattr(attend, "__name__", type(attend).__name__)
+            raise ValueError(
+                f"{name} sees later tokens, so that each new one changes what is kept of those "
+                f"before it: a cache needs Causal({name}) or CausalLinearAttention()"
+            )
+        return attend.cache()
 
 
 class DecoderBlock(EncoderBlock):
@@ -185,7 +193,7 @@ class DecoderBlock(EncoderBlock):
         self,
         x: Float[Tensor, "*batch n d"],
         memory: Tensor | Memory,
-        mask: Bool[Tensor, "*#batch #n #n"] | None = None,
+        mask: Bool[Tensor, "*#batch #n #kept"] | None = None,
         memory_mask: Bool[Tensor, "*#batch #n #m"] | None = None,
         cache: Cache | None = None,
     ) -> Float[Tensor, "*batch n d"]:

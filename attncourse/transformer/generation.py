@@ -53,14 +53,13 @@ def sample(
     Source: Fan et al. (2018), section 5.1, for top_k.
     """
     vocabulary = scores.shape[-1]
-    if temperature <= 0 or not 1 <= (top_k or 1) <= vocabulary:
+    top_k = vocabulary if top_k is None else top_k
+    if temperature <= 0 or not 1 <= top_k <= vocabulary:
         raise ValueError(
             f"temperature={temperature} must be above 0, and top_k={top_k} from 1 to {vocabulary}"
         )
-    if top_k is not None:
-        last = scores.topk(top_k).values[..., -1:]
-        scores = scores.masked_fill(scores < last, -torch.inf)
-    weights = (scores / temperature).softmax(-1)
+    last = scores.topk(top_k).values[..., -1:]
+    weights = (scores.masked_fill(scores < last, -torch.inf) / temperature).softmax(-1)
     return torch.multinomial(weights, 1, generator=generator).squeeze(-1)
 
 
@@ -82,9 +81,8 @@ def beam_search(
     if width < 1:
         raise ValueError(f"width={width}: at least 1 text is kept")
     first = torch.arange(len(prompt), device=prompt.device)[:, None]
-    texts, lengths = prompt[:, None, :0], prompt.new_zeros(len(prompt), 1)
-    log_p = decoding.step(prompt)[:, -1].log_softmax(-1)[:, None]
-    total = log_p.new_zeros(len(prompt), 1)
+    texts, log_p = prompt[:, None, :0], decoding.step(prompt)[:, -1].log_softmax(-1)[:, None]
+    total = lengths = log_p.new_zeros(len(prompt), 1)
     for _ in range(max_tokens):
         ended = texts[..., -1:].eq(stop).any(-1)
         longer = (total[..., None] + only_stop(log_p, ended, stop)).flatten(1)
@@ -110,7 +108,7 @@ def only_stop(
     return alone.where(ended[..., None], log_p)
 
 
-def penalty(length: Int[Tensor, "*batch"], power: float) -> Float[Tensor, "*batch"]:
+def penalty(length: Float[Tensor, "*batch"], power: float) -> Float[Tensor, "*batch"]:
     """What the log-probability of a text of this length is divided by.
 
     Source: Wu et al. (2016), eq. 14.

@@ -75,7 +75,7 @@ class Decoder(nn.Module):
         self,
         x: Float[Tensor, "*batch n d"],
         memory: Float[Tensor, "*batch m d"] | Sequence[Memory],
-        mask: Bool[Tensor, "*#batch #n #n"] | None = None,
+        mask: Bool[Tensor, "*#batch #n #kept"] | None = None,
         memory_mask: Bool[Tensor, "*#batch #n #m"] | None = None,
         caches: Sequence[Cache] | None = None,
     ) -> Float[Tensor, "*batch n d"]:
@@ -150,18 +150,23 @@ class Decoding:
     def __init__(self, embedding: Embedding, stack: Encoder | Decoder, **memory):
         self.embedding, self.stack, self.memory, self.length = embedding, stack, memory, 0
         self.caches = [block.new_cache() for block in stack.blocks]
+        # as many texts as sources, or as the prompt has
+        self.rows = len(memory["memory"][0][0]) if memory else None
 
     def step(self, tokens: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n vocabulary"]:
         """The tokens join the text: for each, the scores of what may follow it."""
+        if self.rows not in (None, len(tokens)):
+            raise ValueError(f"{len(tokens)} rows of tokens cannot go on {self.rows} texts")
         x = self.embedding(tokens, self.length)
         x = self.stack(x, caches=self.caches, **self.memory)
-        self.length += tokens.shape[-1]
+        self.rows, self.length = len(tokens), self.length + tokens.shape[-1]
         return self.embedding.scores(x)
 
     def select(self, rows: Int[Tensor, "rows"]) -> None:
         """Go on with these rows of the batch, in this order; one may come several times."""
         for cache in self.caches:
             cache.select(rows)
+        self.rows = len(rows)
         if self.memory:
             made, mask = self.memory["memory"], self.memory["memory_mask"]
             self.memory["memory"] = [(k[rows], v[rows]) for k, v in made]

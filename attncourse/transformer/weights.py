@@ -19,25 +19,29 @@ MATRICES = {
 PROJECTIONS = ("attention.part.w_q", "attention.part.w_k", "attention.part.w_v")
 
 
+class Named(dict):
+    """Weights, of which one that is missing is named."""
+
+    def __missing__(self, name: str) -> Tensor:
+        raise ValueError(f"{name} is not among the {len(self)} weights: are they GPT-2's?")
+
+
 def load_gpt2(weights: Mapping[str, Tensor], heads: int) -> LanguageModel:
     """GPT-2 with these weights, by the names of its published state dict, with `heads` heads.
 
     Widths and depth are read off the weights. Source: Radford et al. (2019); the names are those
     of the class GPT2Model of the library transformers.
     """
-    weights = {name.removeprefix("transformer."): x for name, x in weights.items()}
-    missing = sorted({"wte.weight", "wpe.weight", "h.0.mlp.c_fc.weight"} - weights.keys())
-    if missing:
-        raise ValueError(f"{missing} are not among the {len(weights)} weights: are they GPT-2's?")
+    weights = Named({name.removeprefix("transformer."): x for name, x in weights.items()})
     (vocabulary, d), (max_n, _) = weights["wte.weight"].shape, weights["wpe.weight"].shape
     d_ff = weights["h.0.mlp.c_fc.weight"].shape[1]
     depth = sum(name.endswith("mlp.c_fc.weight") for name in weights)
     embedding = Embedding(vocabulary, d, LearnedEncoding(max_n, d))
     gelu = nn.GELU(approximate="tanh")
     blocks = [EncoderBlock(d, heads, d_ff, Causal(), activation=gelu) for _ in range(depth)]
-    model = LanguageModel(embedding, Encoder(blocks, nn.LayerNorm(d)))
+    model = LanguageModel(embedding, Encoder(blocks, nn.LayerNorm(d))).to(weights["wte.weight"])
     model.load_state_dict(renamed(weights, depth))
-    return model.to(weights["wte.weight"].dtype)
+    return model
 
 
 def renamed(weights: Mapping[str, Tensor], depth: int) -> dict[str, Tensor]:

@@ -1,9 +1,371 @@
-"""The Transformer's blocks, caches and generation: against torch's own, by property, bad input."""
+"""The Transformer's blocks and stacks: against torch's own, GPT-2's numbers, by property."""
 
+import copy
+from pathlib import Path
+
+import numpy as np
+import pytest
 import torch
+import torch.nn.functional as F
+from torch import nn
 
-from attncourse.transformer import FeedForward
+from attncourse import device
+from attncourse.dot_product import attention, causal_mask, padding_mask
+from attncourse.positional import LearnedEncoding, SinusoidalEncoding
+from attncourse.relative import RelativeAttention
+from attncourse.transformer import (
+    Causal,
+    Decoder,
+    DecoderBlock,
+    Embedding,
+    Encoder,
+    EncoderBlock,
+    FeedForward,
+    GroupedAttention,
+    LanguageModel,
+    PostNorm,
+    PreNorm,
+    Transformer,
+    load_gpt2,
+)
+
+NUMBERS = Path(__file__).with_name("gpt2_numbers.npz")
+D, HEADS, D_FF, VOCABULARY = 12, 3, 20, 7
+# torch's name for a part -> ours
+PARTS = {
+    "layers": "blocks",
+    "self_attn": "attention.part",
+    "multihead_attn": "cross_attention.part",
+    "out_proj": "w_o",
+    "linear1": "feed_forward.part.up",
+    "linear2": "feed_forward.part.down",
+    "norm1": "attention.norm",
+}
+IN_ENCODER = {**PARTS, "norm2": "feed_forward.norm"}
+IN_DECODER = {**PARTS, "norm2": "cross_attention.norm", "norm3": "feed_forward.norm"}
+each_norm = pytest.mark.parametrize("residual", [PreNorm, PostNorm])
+each_activation = pytest.mark.parametrize("activation", [F.relu, F.gelu])
+LEADING = [(), (2,), (2, 3), (2, 1, 3)]
 
 
-def test_the_feed_forward_network_keeps_the_shape():
-    assert FeedForward(4, 16)(torch.ones(2, 3, 4)).shape == (2, 3, 4)
+@pytest.fixture
+def normal(g):
+    """Normal numbers on the course's device, from one seed."""
+
+    def draw(*shape, dtype=torch.float64):
+        return torch.randn(shape, generator=g, dtype=torch.float64).to(device(), dtype)
+
+    return draw
+
+
+@pytest.fixture
+def drawn(normal):
+    """A module whose parameters are all normal numbers."""
+
+    def draw(module, dtype=torch.float64):
+        module = module.to(device(), dtype)
+        for p in module.parameters():
+            p.data = normal(*p.shape, dtype=dtype) / 3
+        return module
+
+    return draw
+
+
+def renamed(theirs, of="data"):
+    """The weights of a module of torch, or their gradients, by our names."""
+    ours, parameters = {}, dict(theirs.named_parameters())
+    for name, p in parameters.items():
+        decoder = name.startswith("decoder.") or "norm3.weight" in parameters
+        parts = IN_DECODER if decoder else IN_ENCODER
+        *path, last = (parts.get(word, word) for word in name.split("."))
+        x = getattr(p, of)
+        if last.startswith("in_proj_"):
+            kind = last.removeprefix("in_proj_")
+            pieces = zip("qkv", x.chunk(3), strict=True)
+            ours |= {".".join([*path, f"w_{one}", kind]): piece for one, piece in pieces}
+        else:
+            ours[".".join([*path, last])] = x
+    return ours
+
+
+def as_ours(ours, theirs):
+    """Our module, with torch's weights."""
+    ours = ours.to(device(), torch.float64)
+    ours.load_state_dict(renamed(theirs))
+    return ours
+
+
+def compare(ours, theirs, out, wanted, grad_output, inputs):
+    """The values, and the gradients of every input and every weight."""
+    torch.testing.assert_close(out, wanted)
+    grads = []
+    for y in (out, wanted):
+        grads.append(torch.autograd.grad(y, inputs, grad_output, retain_graph=True))
+        y.backward(grad_output)
+    torch.testing.assert_close(*grads)
+    mine = {name: p.grad for name, p in ours.named_parameters()}
+    torch.testing.assert_close(mine, renamed(theirs, "grad"))
+
+
+def forbidden(mask, n, m):
+    """Our mask for a batch of two, as torch is told: True is forbidden, for each head."""
+    return None if mask is None else ~mask.expand(2, n, m).repeat_interleave(HEADS, dim=0)
+
+
+def masks(n, m):
+    """What is allowed in a batch of two."""
+    padding = padding_mask(torch.tensor([m, (m + 1) // 2]), m).to(device())
+    steps = torch.ones(n, m, dtype=torch.bool, device=device()).tril()
+    return {"open": None, "padding": padding, "causal": steps, "both": steps & padding}
+
+
+def options(residual, activation):
+    """What torch calls these."""
+    named = {"norm_first": residual is PreNorm, "activation": activation}
+    return {"dropout": 0.0, "batch_first": True, **named}
+
+
+@each_norm
+@each_activation
+@pytest.mark.parametrize("kind", masks(1, 1))
+@pytest.mark.parametrize("n", [1, 5])
+def test_the_encoder_block_equals_torch_with_all_gradients(
+    drawn, normal, residual, activation, kind, n
+):
+    theirs = drawn(nn.TransformerEncoderLayer(D, HEADS, D_FF, **options(residual, activation)))
+    # keys after a query are hidden by the mask or by the mechanism
+    attend = Causal() if kind == "both" else attention
+    block = EncoderBlock(D, HEADS, D_FF, attend, residual=residual, activation=activation)
+    ours, x = as_ours(block, theirs), normal(2, n, D).requires_grad_()
+    own = masks(n, n)["padding" if kind == "both" else kind]
+    wanted = theirs(x, src_mask=forbidden(masks(n, n)[kind], n, n))
+    compare(ours, theirs, ours(x, own), wanted, normal(2, n, D), [x])
+
+
+@each_norm
+@each_activation
+@pytest.mark.parametrize("kind", ["open", "padding"])
+@pytest.mark.parametrize("memory_kind", masks(1, 1))
+@pytest.mark.parametrize("sizes", [(5, 7), (1, 2)], ids=str)
+def test_the_decoder_block_equals_torch_with_all_gradients(
+    drawn, normal, residual, activation, kind, memory_kind, sizes
+):
+    n, m = sizes
+    theirs = drawn(nn.TransformerDecoderLayer(D, HEADS, D_FF, **options(residual, activation)))
+    block = DecoderBlock(D, HEADS, D_FF, residual=residual, activation=activation)
+    ours, x, memory = as_ours(block, theirs), normal(2, n, D), normal(2, m, D)
+    x, memory = x.requires_grad_(), memory.requires_grad_()
+    own, cross = masks(n, n)[kind], masks(n, m)[memory_kind]
+    both = masks(n, n)["both" if kind == "padding" else "causal"]
+    wanted = theirs(x, memory, forbidden(both, n, n), forbidden(cross, n, m))
+    compare(ours, theirs, ours(x, memory, own, cross), wanted, normal(2, n, D), [x, memory])
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
+@each_norm
+@each_activation
+@pytest.mark.parametrize("padded", [False, True], ids=["open", "padded"])
+@pytest.mark.parametrize("sizes", [(5, 7), (7, 1)], ids=str)
+def test_the_stacks_equal_torch_s_transformer_with_all_gradients(
+    drawn, normal, residual, activation, padded, sizes
+):
+    n, m = sizes
+    theirs = drawn(nn.Transformer(D, HEADS, 2, 2, D_FF, **options(residual, activation)))
+    named = {"residual": residual, "activation": activation}
+    encoder = Encoder([EncoderBlock(D, HEADS, D_FF, **named) for _ in range(2)], nn.LayerNorm(D))
+    decoder = Decoder([DecoderBlock(D, HEADS, D_FF, **named) for _ in range(2)], nn.LayerNorm(D))
+    ours = as_ours(nn.ModuleDict({"encoder": encoder, "decoder": decoder}), theirs)
+    x, y = normal(2, m, D).requires_grad_(), normal(2, n, D).requires_grad_()
+    own, source = masks(n, n), masks(m, m)["padding"] if padded else None
+    kind = "padding" if padded else "open"
+    words = {"tgt_mask": ~own["causal"]}
+    if source is not None:
+        hidden = {"tgt": own["padding"], "src": source, "memory": source}
+        words |= {f"{key}_key_padding_mask": ~mask.squeeze(1) for key, mask in hidden.items()}
+    wanted = theirs(x, y, **words)
+    out = decoder(y, encoder(x, source), own[kind], source)
+    compare(ours, theirs, out, wanted, normal(2, n, D), [x, y])
+
+
+@pytest.mark.parametrize("leading", LEADING, ids=str)
+def test_each_sequence_of_a_batch_goes_alone_through_a_model(drawn, g, leading):
+    model = drawn(translator())
+    source = torch.randint(VOCABULARY, (*leading, 5), generator=g).to(device())
+    target = torch.randint(VOCABULARY, (*leading, 4), generator=g).to(device())
+    lengths = torch.randint(1, 6, leading, generator=g).to(device())
+    together = model(source, target, padding_mask(lengths, 5)).reshape(-1, 4, VOCABULARY)
+    rows = zip(source.reshape(-1, 5), target.reshape(-1, 4), lengths.reshape(-1), strict=True)
+    alone = torch.stack([model(x[:length], y) for x, y, length in rows])
+    torch.testing.assert_close(together, alone)
+
+
+def translator(**named):
+    """An encoder-decoder of two blocks each, for five tokens of source."""
+    return Transformer(
+        Embedding(VOCABULARY, D, SinusoidalEncoding(D)),
+        Encoder([EncoderBlock(D, HEADS, D_FF, **named) for _ in range(2)], nn.LayerNorm(D)),
+        Embedding(VOCABULARY, D, LearnedEncoding(9, D), scale=D**0.5),
+        Decoder([DecoderBlock(D, HEADS, D_FF, **named) for _ in range(2)], nn.LayerNorm(D)),
+    )
+
+
+def language_model(attend=None, position=None, **named):
+    """Two causal blocks."""
+    blocks = [EncoderBlock(D, HEADS, D_FF, attend or Causal(), **named) for _ in range(2)]
+    return LanguageModel(Embedding(VOCABULARY, D, position), Encoder(blocks, nn.LayerNorm(D)))
+
+
+def tokens(g, *shape):
+    return torch.randint(VOCABULARY, shape, generator=g).to(device())
+
+
+def test_a_pre_norm_stream_is_the_sum_of_what_its_parts_wrote(drawn, normal):
+    block, x = drawn(EncoderBlock(D, HEADS, D_FF)), normal(2, 5, D)
+    first = block.attention.part(block.attention.norm(x))
+    second = block.feed_forward.part(block.feed_forward.norm(x + first))
+    torch.testing.assert_close(block(x), x + first + second)
+
+
+def test_one_table_gets_the_gradients_of_both_ends(drawn, g):
+    model, x = drawn(language_model()), tokens(g, 2, 5)
+    table = model.embedding.table.weight
+    (both,) = torch.autograd.grad(model(x).square().sum(), table)
+    # the same model, whose two ends read copies of the table
+    read, scored = (table.detach().clone().requires_grad_() for _ in range(2))
+    hidden = model.stack(F.embedding(x, read))
+    ends = torch.autograd.grad((hidden @ scored.mT).square().sum(), [read, scored])
+    torch.testing.assert_close(both, sum(ends))
+    assert all(end.abs().max() > 0 for end in ends)
+
+
+def test_the_scale_multiplies_the_table_and_not_the_positions(drawn, g):
+    model, x = drawn(Embedding(VOCABULARY, D, LearnedEncoding(9, D), scale=3.0)), tokens(g, 2, 4)
+    wanted = 3 * model.table.weight[x] + model.position.table[5:9]
+    torch.testing.assert_close(model(x, start=5), wanted)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
+def test_the_scores_have_the_dtype_of_the_weights(drawn, g, dtype):
+    model, x = drawn(translator(), dtype), tokens(g, 2, 5)
+    assert model(x, x).dtype == dtype
+    decoding = model.decode(x)
+    assert all(decoding.step(x[:, i : i + 1]).dtype == dtype for i in range(2))
+
+
+@pytest.mark.parametrize("leading", LEADING, ids=str)
+def test_the_meta_device_gives_the_shapes(leading):
+    model = translator().to("meta")
+    source = torch.zeros(*leading, 5, dtype=torch.int64, device="meta")
+    mask = torch.ones(*leading, 1, 5, dtype=torch.bool, device="meta")
+    out = model(source, source[..., :4], mask)
+    assert (out.shape, out.device.type) == ((*leading, 4, VOCABULARY), "meta")
+
+
+@each_norm
+def test_dropout_is_for_training_alone(drawn, g, residual):
+    model, x = drawn(translator(residual=residual, dropout=0.5)), tokens(g, 2, 5)
+    assert not torch.equal(model(x, x), model(x, x))
+    model.eval()
+    assert torch.equal(model(x, x), model(x, x))
+
+
+def test_dropout_is_where_the_paper_has_it(drawn, normal):
+    # on what each part writes; within the feed-forward network it is torch's
+    block, x = drawn(EncoderBlock(D, HEADS, D_FF, dropout=1.0)), normal(2, 5, D)
+    assert torch.equal(block(x), x)
+    inner = drawn(FeedForward(D, D_FF, dropout=1.0))
+    torch.testing.assert_close(inner(x), inner.down.bias.expand(2, 5, D))
+    assert not drawn(Embedding(VOCABULARY, D, dropout=1.0))(torch.arange(3, device=device())).any()
+
+
+def test_a_model_is_saved_loaded_and_copied_whole(drawn, g, tmp_path):
+    made = drawn(language_model(RelativeAttention(D // HEADS, 2), LearnedEncoding(9, D)))
+    torch.save(made.state_dict(), tmp_path / "model.pt")
+    other = drawn(language_model(RelativeAttention(D // HEADS, 2), LearnedEncoding(9, D)))
+    other.load_state_dict(torch.load(tmp_path / "model.pt"))
+    x, copied = tokens(g, 2, 5), copy.deepcopy(made)
+    assert torch.equal(other(x), made(x)) and torch.equal(copied(x), made(x))
+    made.embedding.table.weight.data.zero_()
+    assert copied.embedding.table.weight.any()
+
+
+def test_a_mechanism_with_weights_is_trained_with_its_model(drawn, g):
+    shaw = [Causal(RelativeAttention(D // HEADS, 2)) for _ in range(2)]
+    blocks = [EncoderBlock(D, HEADS, D_FF, one) for one in shaw]
+    model = drawn(LanguageModel(Embedding(VOCABULARY, D), Encoder(blocks, nn.LayerNorm(D))))
+    names = [name for name, _ in model.named_parameters() if "attend" in name]
+    start = "stack.blocks.{}.attention.part.attend.attend.a_{}"
+    assert names == [start.format(i, one) for i in range(2) for one in "kv"]
+    x, before = tokens(g, 4, 6), copy.deepcopy(model.state_dict())
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    losses = []
+    for _ in range(30):
+        loss = F.cross_entropy(model(x[:, :-1]).flatten(0, 1), x[:, 1:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0] / 2
+    assert all(not torch.equal(before[name], model.state_dict()[name]) for name in names)
+
+
+@pytest.mark.parametrize("prefix", ["", "transformer."])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_gpt_2_s_weights_give_the_numbers_of_transformers(dtype, prefix):
+    numbers = {name: torch.from_numpy(x) for name, x in np.load(NUMBERS).items()}
+    own = {name: numbers.pop(name) for name in ("heads", "tokens", "hidden", "scores")}
+    # buffers of older versions, which are not read
+    numbers |= {"h.0.attn.bias": torch.ones(8, 8), "h.0.attn.masked_bias": torch.tensor(-1e4)}
+    model = load_gpt2(
+        {prefix + name: x.to(dtype) for name, x in numbers.items()}, int(own["heads"])
+    )
+    assert all(p.dtype == dtype for p in model.parameters())
+    close = {"rtol": 1e-10, "atol": 1e-10} if dtype == torch.float64 else {}
+    hidden = model.stack(model.embedding(own["tokens"]))
+    torch.testing.assert_close(hidden, own["hidden"].to(dtype), **close)
+    torch.testing.assert_close(model(own["tokens"]), own["scores"].to(dtype), **close)
+
+
+@pytest.mark.parametrize(
+    "name", ["wte.weight", "h.0.mlp.c_fc.weight", "h.1.ln_2.bias", "ln_f.bias"]
+)
+def test_a_weight_that_is_missing_is_named(name):
+    numbers = {one: torch.from_numpy(x) for one, x in np.load(NUMBERS).items() if one != name}
+    with pytest.raises(ValueError, match=f"{name} is not among the 31 weights: are they GPT-2's"):
+        load_gpt2(numbers, heads=3)
+
+
+def call(model, *args, **named):
+    return lambda: model(*args, **named)
+
+
+X, WORDS = torch.zeros(2, 5, D), torch.zeros(2, 5, dtype=torch.int64)
+
+
+@pytest.mark.parametrize(
+    ("call", "numbers"),
+    [
+        (lambda: EncoderBlock(10, 3, 20), "d_model=10 is not a multiple of heads=3"),
+        (lambda: GroupedAttention(12, 4, groups=3), "heads=4 is not a multiple of groups=3"),
+        (call(EncoderBlock(D, HEADS, D_FF), X, causal_mask(4)), "mask has n=4, but q has n=5"),
+        (
+            call(EncoderBlock(D, HEADS, D_FF), X, torch.ones(2, HEADS, 5, 5).bool()),
+            r"leading axes of mask, \(2, 3, 1\), do not broadcast to \(2, 3\)",
+        ),
+        (
+            call(DecoderBlock(D, HEADS, D_FF), X, X[:, :3], None, causal_mask(5)),
+            "mask has m=5, but k has m=3",
+        ),
+        (call(language_model(), WORDS + 7), "token 7 is not one of a vocabulary of 7"),
+        (call(language_model(), WORDS - 1), "token -1 is not one of a vocabulary of 7"),
+        (
+            call(language_model(position=LearnedEncoding(4, D)), WORDS),
+            "x has positions 0 to 4, but the table has 4 rows",
+        ),
+        (lambda: load_gpt2({}, 3), "wte.weight is not among the 0 weights: are they GPT-2's"),
+    ],
+)
+@pytest.mark.usefixtures("unchecked")
+def test_what_does_not_fit_is_named_with_its_numbers(call, numbers):
+    with pytest.raises(ValueError, match=numbers):
+        call()

@@ -1,0 +1,339 @@
+"""What the heads of a block can do, and where: each cell of the page's table, and combinations."""
+
+import pytest
+import torch
+from torch import nn
+
+from attncourse import device
+from attncourse.dot_product import attention, padding_mask
+from attncourse.efficient import flash_attention, grouped_query_attention, longformer_mask
+from attncourse.linear import linear_attention
+from attncourse.multi_head import join_heads, split_heads
+from attncourse.positional import SinusoidalEncoding
+from attncourse.relative import RelativeAttention, rope, t5_buckets
+from attncourse.transformer import (
+    ALiBiAttention,
+    Causal,
+    CausalLinearAttention,
+    Decoder,
+    DecoderBlock,
+    Embedding,
+    Encoder,
+    EncoderBlock,
+    GroupedAttention,
+    LanguageModel,
+    RotaryAttention,
+    T5Attention,
+    Transformer,
+    WindowedAttention,
+    generate,
+)
+from tests import ROOT
+
+D, HEADS, D_FF, VOCABULARY = 16, 4, 10, 9
+MECHANISMS = {
+    "plain": lambda: attention,
+    "Shaw": lambda: RelativeAttention(D // HEADS, max_distance=2),
+    "RoPE": RotaryAttention,
+    "ALiBi": lambda: ALiBiAttention(HEADS),
+    "T5": lambda: T5Attention(HEADS, num_buckets=8, max_distance=6),
+    "linear": lambda: linear_attention,
+    "windowed": lambda: WindowedAttention(5),
+    "grouped": lambda: grouped_query_attention,
+    "blocks": lambda: flash_attention,
+}
+GROUPS = {"grouped": 2}
+EXACT = {"rtol": 1e-12, "atol": 1e-12}
+each_mechanism = pytest.mark.parametrize("name", MECHANISMS)
+
+
+@pytest.fixture
+def normal(g):
+    """Normal numbers on the course's device, from one seed."""
+
+    def draw(*shape, dtype=torch.float64):
+        return torch.randn(shape, generator=g, dtype=torch.float64).to(device(), dtype)
+
+    return draw
+
+
+@pytest.fixture
+def drawn(normal):
+    """A module whose parameters are all normal numbers."""
+
+    def draw(module, dtype=torch.float64):
+        module = module.to(device(), dtype)
+        for p in module.parameters():
+            p.data = normal(*p.shape, dtype=dtype) / 2
+        return module
+
+    return draw
+
+
+def causal(name):
+    return CausalLinearAttention() if name == "linear" else Causal(MECHANISMS[name]())
+
+
+def language_model(attend, groups=None):
+    """Two causal blocks, each with a mechanism of its own."""
+    blocks = [EncoderBlock(D, HEADS, D_FF, attend(), groups=groups) for _ in range(2)]
+    table = Embedding(VOCABULARY, D, SinusoidalEncoding(D))
+    return LanguageModel(table, Encoder(blocks, nn.LayerNorm(D)))
+
+
+def translator(attend, cross_attend, groups=None):
+    """A block of an encoder and two of a decoder, each with a mechanism of its own."""
+    blocks = [
+        DecoderBlock(D, HEADS, D_FF, attend(), cross_attend(), groups=groups) for _ in range(2)
+    ]
+    return Transformer(
+        Embedding(VOCABULARY, D),
+        Encoder([EncoderBlock(D, HEADS, D_FF)], nn.LayerNorm(D)),
+        Embedding(VOCABULARY, D, SinusoidalEncoding(D)),
+        Decoder(blocks, nn.LayerNorm(D)),
+    )
+
+
+def in_the_encoder(name, drawn, normal):
+    """A sequence that is padded is the same as alone, whatever stands in the padding."""
+    block = EncoderBlock(D, HEADS, D_FF, MECHANISMS[name](), groups=GROUPS.get(name))
+    block, x, lengths = drawn(block), normal(3, 6, D), [6, 4, 1]
+    out = block(x, padding_mask(torch.tensor(lengths, device=device()), 6))
+    for one, alone, length in zip(out, x, lengths, strict=True):
+        torch.testing.assert_close(one[:length], block(alone[:length]))
+
+
+def causally(name, drawn, normal):
+    """The output of the first tokens is that of these tokens alone, padded or not."""
+    block = drawn(EncoderBlock(D, HEADS, D_FF, causal(name), groups=GROUPS.get(name)))
+    x = normal(2, 6, D)
+    out, padded = block(x), block(x, padding_mask(torch.tensor([6, 3], device=device()), 6))
+    for i in range(1, 7):
+        torch.testing.assert_close(out[:, :i], block(x[:, :i]))
+    torch.testing.assert_close(padded[0], out[0])
+    torch.testing.assert_close(padded[1, :3], out[1, :3])
+
+
+def from_a_cache(name, drawn, normal):
+    """A prompt, then single tokens, then two: the numbers and the tokens of the whole text."""
+    model = drawn(language_model(lambda: causal(name), GROUPS.get(name)))
+    agrees_with_its_cache(model, model.decode)
+    if name != "grouped":
+        model = drawn(translator(lambda: causal(name), lambda: attention))
+        source = torch.tensor([[1, 2, 3], [4, 5, 6]], device=device())
+        mask = padding_mask(torch.tensor([3, 2], device=device()), 3)
+        agrees_with_its_cache(
+            lambda text: model(source, text, mask), lambda: model.decode(source, mask)
+        )
+
+
+def agrees_with_its_cache(model, decode):
+    text = torch.arange(16, device=device()).view(2, 8) % VOCABULARY
+    decoding, whole = decode(), model(text)
+    steps = [decoding.step(piece) for piece in text.split([3, 1, 1, 2, 1], dim=1)]
+    torch.testing.assert_close(torch.cat(steps, dim=1), whole, **EXACT)
+    written = text[:, :3]
+    for _ in range(6):
+        written = torch.cat([written, model(written)[:, -1:].argmax(-1)], dim=1)
+    assert torch.equal(generate(decode(), text[:, :3], 6), written[:, 3:])
+
+
+def across(name, drawn, normal):
+    """Cross-attention is the mechanism between queries and another sequence's keys and values."""
+    attend = drawn(attend) if isinstance(attend := MECHANISMS[name](), nn.Module) else attend
+    groups = GROUPS.get(name)
+    block = drawn(DecoderBlock(D, HEADS, D_FF, causal(name), attend, groups=groups))
+    x, memory, cross = normal(2, 5, D), normal(2, 7, D), block.cross_attention.part
+    mask = padding_mask(torch.tensor([7, 3], device=device()), 7)
+    k, v = (split_heads(w(memory), groups or HEADS) for w in (cross.w_k, cross.w_v))
+    z = attend(split_heads(cross.w_q(x), HEADS), k, v, mask=mask[:, None])
+    torch.testing.assert_close(cross(x, memory, mask), cross.w_o(join_heads(z)))
+    out = block(x, memory, memory_mask=mask)
+    torch.testing.assert_close(block(x, block.keys_values(memory), memory_mask=mask), out)
+
+
+PLACES = {
+    "encoder": in_the_encoder,
+    "causal": causally,
+    "cached step": from_a_cache,
+    "cross": across,
+}
+
+
+def table_of_the_page():
+    """For each mechanism and place, what the page says: yes or no."""
+    lines = (ROOT / "chapters" / "transformer.md").read_text("utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    (places,) = (row[1:] for row in rows if row[0] == "mechanism")
+    table = {row[0]: row[1:] for row in rows if row[0] in MECHANISMS}
+    return {
+        (name, place): cell
+        for name, row in table.items()
+        for place, cell in zip(places, row, strict=True)
+    }
+
+
+def test_the_page_has_a_cell_for_each_mechanism_and_place():
+    cells = {(name, place) for name in MECHANISMS for place in PLACES}
+    assert table_of_the_page().keys() == cells
+
+
+@pytest.mark.parametrize("place", PLACES)
+@each_mechanism
+def test_the_page_says_where_a_mechanism_works(drawn, normal, name, place):
+    word = table_of_the_page()[name, place]
+    assert word in ("yes", "no")
+    if word == "yes":
+        PLACES[place](name, drawn, normal)
+    else:
+        kind = type(MECHANISMS[name]()).__name__
+        with pytest.raises(ValueError, match=f"{kind} needs offsets .* of one sequence"):
+            PLACES[place](name, drawn, normal)
+
+
+@each_mechanism
+def test_without_a_causal_mask_nothing_is_cached(name):
+    attend = MECHANISMS[name]()
+    model = LanguageModel(Embedding(5, D), Encoder([EncoderBlock(D, HEADS, D_FF, attend)]))
+    kind = getattr(attend, "__name__", type(attend).__name__)
+    with pytest.raises(ValueError, match=rf"{kind} sees later tokens.*Causal\({kind}\)"):
+        model.decode()
+
+
+@each_mechanism
+def test_a_causal_mechanism_is_not_for_two_sequences(normal, name):
+    block = GroupedAttention(D, HEADS, causal(name)).double()
+    with pytest.raises(ValueError, match="needs offsets between positions of one sequence"):
+        block(normal(2, 5, D), normal(2, 5, D))
+
+
+@pytest.mark.parametrize("name", [name for name in MECHANISMS if name != "linear"])
+def test_fewer_queries_are_the_last_of_the_positions(drawn, normal, name):
+    attend = causal(name).to(device(), torch.float64)
+    drawn(attend)
+    q, k, v = normal(2, HEADS, 6, 4), normal(2, HEADS, 6, 4), normal(2, HEADS, 6, 4)
+    for n in (1, 2, 5):
+        torch.testing.assert_close(attend(q[..., -n:, :], k, v), attend(q, k, v)[..., -n:, :])
+
+
+def test_more_queries_than_positions_are_refused(normal):
+    q, k = normal(2, HEADS, 6, 4), normal(2, HEADS, 5, 4)
+    for attend in (Causal(), RotaryAttention(), ALiBiAttention(HEADS), WindowedAttention(3)):
+        with pytest.raises(ValueError, match="6 queries cannot be the last of 5 positions"):
+            attend(q, k, k)
+
+
+def test_each_wrapper_is_its_equation(drawn, normal):
+    q, k, v = (normal(2, HEADS, 5, 4) for _ in range(3))
+    place = torch.arange(5, device=device())
+    near = longformer_mask(5, 3, device=device())
+    torch.testing.assert_close(WindowedAttention(3)(q, k, v), attention(q, k, v, near))
+    rotated = attention(rope(q, place, 100.0), rope(k, place, 100.0), v)
+    torch.testing.assert_close(RotaryAttention(100.0)(q, k, v), rotated)
+    t5 = drawn(T5Attention(HEADS, 8, 6))
+    biases = {ALiBiAttention(HEADS): lambda h, i, j: -abs(i - j) * 2.0 ** (-2 * (h + 1))}
+    biases[t5] = lambda h, i, j: t5.table[h, t5_buckets(5, 8, 6)[i, j]].item()
+    for attend, bias in biases.items():
+        added = [[[bias(h, i, j) for j in range(5)] for i in range(5)] for h in range(HEADS)]
+        scores = q @ k.mT / 2 + torch.tensor(added, dtype=torch.float64, device=device())
+        torch.testing.assert_close(attend(q, k, v), scores.softmax(-1) @ v)
+
+
+COMBINED = {
+    "rotated": lambda: Causal(RotaryAttention(attend=grouped_query_attention)),
+    "windowed": lambda: Causal(WindowedAttention(3, grouped_query_attention)),
+    "both": lambda: Causal(WindowedAttention(3, RotaryAttention(attend=grouped_query_attention))),
+}
+OF_ALL_HEADS = {
+    "rotated": lambda: Causal(RotaryAttention()),
+    "windowed": lambda: Causal(WindowedAttention(3)),
+    "both": lambda: Causal(WindowedAttention(3, RotaryAttention())),
+}
+
+
+@pytest.mark.parametrize("groups", [1, 2, 4])
+@pytest.mark.parametrize("name", COMBINED)
+def test_groups_are_heads_whose_keys_and_values_repeat(drawn, name, groups):
+    few = drawn(language_model(COMBINED[name], groups))
+    every, weights = language_model(OF_ALL_HEADS[name]).double().to(device()), few.state_dict()
+    for key, w in weights.items():
+        if ".w_k." in key or ".w_v." in key:
+            pieces = w.unflatten(0, (groups, -1)).repeat_interleave(HEADS // groups, dim=0)
+            weights[key] = pieces.flatten(0, 1)
+    every.load_state_dict(weights)
+    text = torch.arange(10, device=device()).view(2, 5) % VOCABULARY
+    torch.testing.assert_close(few(text), every(text), **EXACT)
+    agrees_with_its_cache(few, few.decode)
+    decoding = few.decode()
+    decoding.step(text)
+    assert decoding.caches[0].k.shape == (2, groups, 5, D // HEADS)
+
+
+@pytest.mark.usefixtures("unchecked")
+@each_mechanism
+def test_a_mechanism_that_cannot_share_keys_refuses_groups(normal, name):
+    block = GroupedAttention(D, HEADS, MECHANISMS[name](), groups=2).double().to(device())
+    x = normal(3, 5, D)
+    if name == "grouped":
+        assert block(x).shape == x.shape
+    else:
+        shapes = r"k, \(3, 2\), do not broadcast with \(3, 4\)|2 stands where self.heads=4"
+        with pytest.raises(ValueError, match=shapes):
+            block(x)
+
+
+@pytest.mark.parametrize("kind", [ALiBiAttention, T5Attention])
+@pytest.mark.parametrize("heads", [1, 2])
+def test_a_bias_is_for_its_number_of_heads(normal, kind, heads):
+    block = GroupedAttention(D, heads, kind(HEADS)).double().to(device())
+    with pytest.raises(ValueError, match=f"{heads} stands where self.heads=4 should"):
+        block(normal(2, 5, D))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Causal(linear_attention),
+        lambda: Causal(RotaryAttention(attend=linear_attention)),
+        lambda: Causal(CausalLinearAttention()),
+        lambda: WindowedAttention(3, linear_attention),
+    ],
+)
+def test_no_key_is_hidden_from_some_queries_of_linear_attention(make):
+    with pytest.raises(ValueError, match=r"one state for all queries.*use CausalLinearAttention"):
+        make()
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_mask_that_differs_between_queries_is_not_for_linear_attention(normal):
+    mask = torch.ones(5, 5, dtype=torch.bool, device=device()).tril()
+    for attend in (linear_attention, CausalLinearAttention()):
+        block = EncoderBlock(D, HEADS, D_FF, attend).double().to(device())
+        with pytest.raises(ValueError, match=r"5 stands where 1 should: mask=\(1, 5, 5\)"):
+            block(normal(2, 5, D), mask)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
+@each_mechanism
+def test_each_mechanism_keeps_the_dtype_cached_or_not(drawn, name, dtype):
+    model = drawn(language_model(lambda: causal(name), GROUPS.get(name)), dtype)
+    text = torch.arange(8, device=device()).view(2, 4)
+    decoding = model.decode()
+    assert model(text).dtype == dtype
+    assert all(decoding.step(piece).dtype == dtype for piece in text.split([3, 1], dim=1))
+
+
+@each_mechanism
+def test_the_meta_device_gives_the_shapes_of_each_mechanism(name):
+    model = language_model(lambda: causal(name), GROUPS.get(name)).to("meta")
+    text = torch.zeros(2, 4, dtype=torch.int64, device="meta")
+    assert model(text).shape == (2, 4, VOCABULARY)
+    decoding = model.decode()
+    assert [decoding.step(piece).shape[1] for piece in text.split([3, 1], dim=1)] == [3, 1]
+
+
+@each_mechanism
+def test_gradients_reach_every_weight_of_each_mechanism(drawn, name):
+    model = drawn(language_model(lambda: causal(name), GROUPS.get(name)))
+    model(torch.arange(12, device=device()).view(2, 6) % VOCABULARY).square().sum().backward()
+    assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
