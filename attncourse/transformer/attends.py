@@ -1,6 +1,7 @@
 """What the heads of a block can do: each is called as attend(q, k, v, mask).
 
 The n queries are the last of the m positions: all of them in training, the new ones with a cache.
+With `by_offset`, it needs both to be of one sequence; `cache` is what it keeps of a text.
 """
 
 from collections.abc import Callable
@@ -181,8 +182,8 @@ def last_queries(pairs: Tensor, q: Tensor, k: Tensor) -> Tensor:
 
 def require_pairs(attend: Callable[..., Tensor]) -> None:
     """Raise ValueError where `attend` cannot hide a key from some of the queries."""
-    while hasattr(attend, "attend"):
-        attend = attend.attend
+    while (inner := getattr(attend, "attend", None)) is not None:
+        attend = inner
     if attend is linear_attention or isinstance(attend, CausalLinearAttention):
         raise ValueError(
             "linear attention has one state for all queries, so that no key can be hidden from "

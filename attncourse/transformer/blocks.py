@@ -70,7 +70,8 @@ class PostNorm(nn.Module):
 class GroupedAttention(MultiHeadAttention):
     """Multi-head attention that may have fewer heads of keys and values, and may keep them.
 
-    With fewer, `attend` is grouped_query_attention, and as many heads of queries share one.
+    With fewer, as many heads of queries share one, and `attend` is grouped_query_attention, alone
+    or within another.
     Source: Vaswani et al. (2017), section 3.2.2; the groups: Ainslie et al. (2023), section 2.2.
     """
 
@@ -157,13 +158,14 @@ class EncoderBlock(nn.Module):
     def new_cache(self) -> Cache:
         """An empty cache, of the kind that its `attend` needs."""
         attend = self.attention.part.attend
-        if not hasattr(attend, "cache"):
+        cache = getattr(attend, "cache", None)
+        if cache is None:
             name = getattr(attend, "__name__", type(attend).__name__)
             raise ValueError(
                 f"{name} sees later tokens, so that each new one changes what is kept of those "
                 f"before it: a cache needs Causal({name}) or CausalLinearAttention()"
             )
-        return attend.cache()
+        return cache()
 
 
 class DecoderBlock(EncoderBlock):

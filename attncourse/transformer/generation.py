@@ -81,9 +81,10 @@ def beam_search(
     if width < 1:
         raise ValueError(f"width={width}: at least 1 text is kept")
     first = torch.arange(len(prompt), device=prompt.device)[:, None]
-    texts, log_p = prompt[:, None, :0], decoding.step(prompt)[:, -1].log_softmax(-1)[:, None]
-    total = lengths = log_p.new_zeros(len(prompt), 1)
+    texts, new = prompt[:, None, :0], prompt
+    total = lengths = torch.zeros(len(prompt), 1, dtype=torch.float64, device=prompt.device)
     for _ in range(max_tokens):
+        log_p = decoding.step(new)[:, -1].log_softmax(-1).unflatten(0, texts.shape[:2])
         ended = texts[..., -1:].eq(stop).any(-1)
         longer = (total[..., None] + only_stop(log_p, ended, stop)).flatten(1)
         size = (lengths + ~ended).repeat_interleave(log_p.shape[-1], dim=1)
@@ -94,7 +95,7 @@ def beam_search(
         if token.eq(stop).all():
             break
         decoding.select((first * log_p.shape[1] + parent).flatten())
-        log_p = decoding.step(token.view(-1, 1))[:, -1].log_softmax(-1).unflatten(0, token.shape)
+        new = token.view(-1, 1)
     score, place = (total / penalty(lengths, length_penalty)).max(1)
     return texts[first[:, 0], place], score
 

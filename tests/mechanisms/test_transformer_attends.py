@@ -191,6 +191,14 @@ def test_the_page_says_where_a_mechanism_works(drawn, normal, name, place):
             PLACES[place](name, drawn, normal)
 
 
+@pytest.mark.parametrize("name", ["plain", "Shaw", "linear", "blocks"])
+def test_a_text_longer_than_a_block_of_128_is_the_same_from_a_cache(drawn, name):
+    model = drawn(language_model(lambda: causal(name)))
+    text, decoding = torch.arange(135, device=device())[None] % VOCABULARY, model.decode()
+    steps = [decoding.step(piece) for piece in text.split([126, 5, 1, 3], dim=1)]
+    torch.testing.assert_close(torch.cat(steps, dim=1), model(text), **EXACT)
+
+
 @each_mechanism
 def test_without_a_causal_mask_nothing_is_cached(name):
     attend = MECHANISMS[name]()

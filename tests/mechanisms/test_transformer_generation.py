@@ -162,6 +162,13 @@ def test_what_is_written_has_no_gradient(writer):
     assert not score.requires_grad
 
 
+def test_the_last_token_needs_no_position(writer):
+    model = writer(position=LearnedEncoding(PAIRS.shape[1] + 2, D))
+    assert generate(model.decode(), PAIRS, 3).shape == (2, 3)
+    text, _ = beam_search(model.decode(), PAIRS, 3, STOP, width=2)
+    assert text.shape == (2, 3)
+
+
 def test_a_row_that_has_stopped_waits_for_the_others():
     assert generate(Chain(COUNTDOWN), ids([1], [3], [2]), 9, stop=STOP).tolist() == [
         [0, 0, 0],
