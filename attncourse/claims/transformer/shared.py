@@ -78,11 +78,11 @@ def stack(
     residual: type[PreNorm | PostNorm] = PreNorm,
     norm: bool = True,
 ) -> Encoder:
-    """So many encoder blocks, with a last norm if the blocks do not end in one."""
+    """So many encoder blocks, and a last norm."""
 
     def make() -> Encoder:
         blocks = [EncoderBlock(d, HEADS, 4 * d, residual=residual) for _ in range(depth)]
-        return Encoder(blocks, nn.LayerNorm(d) if norm and residual is not PostNorm else None)
+        return Encoder(blocks, nn.LayerNorm(d) if norm else None)
 
     return drawn(g, make)
 
