@@ -73,7 +73,6 @@ def step_by_step(decoding: Decoding, text: Tensor) -> Tensor:
     "linear attention.",
     source="Shazeer (2019), section 2.3; Katharopoulos et al. (2020), section 3.4",
 )
-@torch.no_grad()
 def caches_change_nothing(g):
     source, prompt, apart, wrong = tokens(g, 2, 7), tokens(g, 2, 3), [], []
     whole = translator(g)
@@ -106,7 +105,6 @@ def kept(decoding: Decoding, n: int) -> int:
     "with the text.",
     source="Shazeer (2019), sections 2.4 and 3; Katharopoulos et al. (2020), section 3.4",
 )
-@torch.no_grad()
 def cache_grows_with_the_text(g):
     d, depth, each = 32, 3, 2 * 32 * 20 * 3
     grouped = {"attend": Causal(grouped_query_attention), "groups": 1}
@@ -130,7 +128,6 @@ def cache_grows_with_the_text(g):
     "text takes without one.",
     source="our own count",
 )
-@torch.no_grad()
 def a_step_costs_one_row(g):
     model, rows = writer(g, 64).to("meta"), {}
     for n in (16, 256):
