@@ -114,9 +114,9 @@ def each_path_is_needed(g):
     other[:, 0] = (other[:, 0] + 1) % 11
     whole, rows = partial(translator, g), {}
     without = {
-        "attention, others change": partial(whole, attend=nothing),
-        "cross-attention, another source changes": partial(whole, cross_attend=nothing),
-        "positions, another order changes": partial(whole, positions=False),
+        "attention, others change by": partial(whole, attend=nothing),
+        "cross-attention, another source moves scores by": partial(whole, cross_attend=nothing),
+        "positions, another order moves scores by": partial(whole, positions=False),
     }
     for name, left_out in without.items():
         new = source.flip(1) if "order" in name else other
