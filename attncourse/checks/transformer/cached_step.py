@@ -161,6 +161,7 @@ variants.wrong(exercise, plain, {
     "the matrices are transposed: a weight is stored as (out, in), so x @ w.T": (
         "w_q.mT", "w_q", "w_k.mT", "w_k", "w_v.mT", "w_v"),
     hints.CHANGES: (PLACED, "x += positions[m : m + n]"),
-    LOOP: ("    q = x", "    x = torch.cat([x[..., i : i + 1, :] for i in range(n)], -2)\n    q = x"),
+    LOOP: (
+        "    q = x", "    x = torch.cat([x[..., i : i + 1, :] for i in range(n)], -2)\n    q = x"),
     hints.BATCH: (KEYS, '[keys, torch.einsum("bnd,kd->bnk", x, w_k)]'),
 })  # fmt: skip
