@@ -12,7 +12,7 @@ exercise = Exercise(
     title="Several texts at once",
     kind="build",
     difficulty=3,
-    minutes=40,
+    minutes=30,
     points=20,
     hints=(
         "Lay out all continuations of all texts in one row: their log-probabilities side by side. "

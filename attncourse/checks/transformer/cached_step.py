@@ -14,7 +14,7 @@ exercise = Exercise(
     title="Only the new tokens",
     kind="build",
     difficulty=2,
-    minutes=25,
+    minutes=20,
     points=15,
     hints=(
         "Only new tokens are projected. What was kept already comes before what is made now, in "

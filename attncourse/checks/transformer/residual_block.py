@@ -14,7 +14,7 @@ exercise = Exercise(
     title="Before or after the sum",
     kind="build",
     difficulty=2,
-    minutes=25,
+    minutes=20,
     points=15,
     hints=(
         "There are two functions of one token, the norm and the part, and the two kinds of block "

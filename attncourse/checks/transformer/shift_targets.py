@@ -13,7 +13,7 @@ exercise = Exercise(
     title="What it reads, and what it should say",
     kind="build",
     difficulty=2,
-    minutes=25,
+    minutes=20,
     points=15,
     hints=(
         "The two results are the same tokens, one place apart. The inputs have one token more in "

@@ -12,7 +12,7 @@ exercise = Exercise(
     title="Only the likeliest",
     kind="build",
     difficulty=1,
-    minutes=15,
+    minutes=10,
     points=10,
     hints=(
         "First decide which tokens stay, then share the whole probability out among them. A token "

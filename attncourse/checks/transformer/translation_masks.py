@@ -12,7 +12,7 @@ exercise = Exercise(
     title="Three masks for a translation",
     kind="build",
     difficulty=2,
-    minutes=25,
+    minutes=20,
     points=15,
     hints=(
         "Each mask says of a query and a key if the one may attend to the other. Ask first whose "
