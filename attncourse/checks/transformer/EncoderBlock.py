@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 from attncourse.checks import variants
+from attncourse.checks.dot_product.shared import masked_softmax as masked
 from attncourse.checks.dot_product.shared.masked_softmax import softmax
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.multi_head.shared import heads as ways
@@ -96,7 +97,6 @@ def cases(draw):
     few = torch.arange(n) < torch.tensor([[n - 1], [1]])
     yield Case("scores 10^25 times larger", (x, few), gradient=False, **large)
     yield Case("a text without a word", (x, words & torch.tensor([[True], [False]])), **made)
-    yield Case("as many texts as words", (draw.normal(n, n, d_model), draw.mask(n, n)), **made)
     yield Case("one word", (x[:, :1], words[:, :1]), **made)
 
 
@@ -134,7 +134,12 @@ variants.right(exercise, Plain,
     (LAST, "read = torch.relu(self.norm_2(x) @ self.up.weight.mT + self.up.bias)\n        "
      "return self.down(read).add(x)"),
 )  # fmt: skip
-variants.calling(exercise, Plain, "softmax", ways.SOFTMAXES)
+variants.calling(exercise, Plain, "softmax", {way: masked.WAYS[way] for way in (
+    masked.by_its_formula, masked.scores_only, masked.softmax_over_queries, masked.unstable,
+    masked.mask_after_the_softmax, masked.mask_ignored, masked.mask_inverted,
+    masked.mask_is_not_optional, masked.zero_fill, masked.large_fill_and_zeros,
+    masked.nan_for_an_empty_row,
+)})  # fmt: skip
 variants.calling(exercise, Plain, ("split", "join"), ways.CUTS)
 variants.wrong(exercise, Plain, {
     "its parameters are not those asked for: w_q, w_k, w_v and w_o have no bias, up and down have "
