@@ -72,8 +72,8 @@ def encoder_decoder() -> Drawing:
         "Two columns, read upwards. On the left, the source's tokens, their embedding, and the "
         "encoder's blocks of self-attention and feed-forward; its output is the memory. On the "
         "right, the target's tokens, their embedding, and the decoder's blocks of causal "
-        "self-attention, cross-attention and feed-forward, then the scores. Arrows lead from the "
-        "memory to the cross-attention.")  # fmt: skip
+        "self-attention, cross-attention and feed-forward, then the scores. An arrow leads from "
+        "the memory to the cross-attention.")  # fmt: skip
     left, right = 140, 420
     for x, words, shape in (
         (left, "the source", "$m$ tokens"),

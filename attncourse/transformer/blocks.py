@@ -70,7 +70,7 @@ class PostNorm(nn.Module):
 class GroupedAttention(MultiHeadAttention):
     """Multi-head attention that may have fewer heads of keys and values, and may keep them.
 
-    With fewer, as many heads of queries share one, and `attend` is grouped_query_attention, alone
+    With fewer, several heads of queries share each, and `attend` is grouped_query_attention, alone
     or within another.
     Source: Vaswani et al. (2017), section 3.2.2; the groups: Ainslie et al. (2023), section 2.2.
     """

@@ -50,7 +50,7 @@ def sample(
     """A token drawn from softmax(scores / temperature), of the `top_k` likeliest alone.
 
     Where several have the last of the top_k scores, all of them stay.
-    Source: Fan et al. (2018), section 5.1, for top_k.
+    Source: Fan et al. (2018), for top_k.
     """
     vocabulary = scores.shape[-1]
     top_k = vocabulary if top_k is None else top_k

@@ -215,7 +215,7 @@ def stream_is_a_sum(g):
 
 @claim(
     r"Before training, four times as many blocks make the gradient in the last block about "
-    r"$1/\sqrt 4$ as large in pre-norm, but no smaller in post-norm. Measured on the last "
+    r"$1/\sqrt 4$ as large in pre-norm, but not in post-norm. Measured on the last "
     "matrix of the feed-forward network, in 4 blocks and in 16, in the mean over 4 draws.",
     source=f"{XIONG}, theorem 1",
 )
@@ -227,7 +227,7 @@ def depth_shrinks_pre_norm_gradients(g):
     ratios = {kind: sizes[kind, 16] / sizes[kind, 4] for kind in (PreNorm, PostNorm)}
     return Measured(
         {
-            "pre-norm, 16 blocks against 4": (ratios[PreNorm], between(0.35, 0.8)),
+            "pre-norm, 16 blocks against 4": (ratios[PreNorm], between(0.4, 0.75)),
             "post-norm": (ratios[PostNorm], at_least(0.85)),
         }
     )
@@ -235,8 +235,8 @@ def depth_shrinks_pre_norm_gradients(g):
 
 @claim(
     r"With $d_\text{ff} = 4 d_\text{model}$, the feed-forward network holds two thirds of an "
-    "encoder block's parameters, up to biases and norms, and half of a decoder block's; neither "
-    "the number of heads nor the length changes them.",
+    "encoder block's parameters, up to biases and norms, and half of a decoder block's, with one "
+    "head or with eight.",
     source=f"{VASWANI}, section 3",
 )
 def feed_forward_holds_most_parameters(g):

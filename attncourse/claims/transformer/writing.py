@@ -71,7 +71,7 @@ def step_by_step(decoding: Decoding, text: Tensor) -> Tensor:
     "With caches, the scores and the twelve tokens that are written are those of the whole model "
     "applied to the whole text at each step: in an encoder-decoder, a language model, and one with "
     "linear attention.",
-    source="Shazeer (2019), section 2.3; Katharopoulos et al. (2020), section 3.4",
+    source="Shazeer (2019), section 2.4; Katharopoulos et al. (2020), section 3.4",
 )
 def caches_change_nothing(g):
     source, prompt, apart, wrong = tokens(g, 2, 7), tokens(g, 2, 3), [], []
@@ -124,8 +124,8 @@ def cache_grows_with_the_text(g):
 
 
 @claim(
-    "Scoring the last of $n$ tokens with a cache takes one $n$-th of the operations that the whole "
-    "text takes without one.",
+    "Scoring the last of $n$ tokens with a cache takes one $n$-th of the operations in matrix "
+    "products that the whole text takes without one, if those of hidden pairs are counted too.",
     source="our own count",
 )
 def a_step_costs_one_row(g):
@@ -206,7 +206,7 @@ def a_penalty_helps_longer_texts(g):
 @claim(
     "With scores whose softmax is 0.5, 0.3 and 0.2, a temperature of 1/2 makes the odds of the "
     "first two $(5/3)^2$, and `top_k=2` never draws the third. Counted over 40,000 draws.",
-    source="our own measurement; Fan et al. (2018), section 5.1",
+    source="our own measurement; Fan et al. (2018)",
 )
 def temperature_and_top_k(g):
     p = torch.tensor([0.5, 0.3, 0.2], device=g.device, dtype=torch.float64)
