@@ -3,7 +3,7 @@
 import drawsvg
 
 from drawings.multi_head import brace
-from drawings.shapes import Drawing, drawing, row
+from drawings.shapes import POINT, Drawing, drawing, row
 
 
 def plus(sheet: Drawing, x: float, y: float) -> None:
@@ -21,21 +21,21 @@ def norm(sheet: Drawing, x: float, y: float) -> None:
 
 @drawing
 def pre_and_post_norm() -> Drawing:
-    sheet = Drawing(500, 428,
+    sheet = Drawing(400, 428,
         "Two blocks beside each other, read upwards. In pre-norm, the stream is a straight line: "
         "each part reads it through a norm and adds to it. In post-norm, there is a norm on the "
         "stream itself after each sum.")  # fmt: skip
-    for x, words in ((66, "pre-norm"), (326, "post-norm")):
-        sheet.text(x + 36, 16, words)
-        sheet.text(x, 412, "$x$")
-    pre_norm(sheet, 66)
-    post_norm(sheet, 326)
+    for x, middle, words in ((24, 84, "pre-norm"), (256, 293, "post-norm")):
+        sheet.text(middle, 14, words)
+        sheet.text(x, 414, "$x$")
+    pre_norm(sheet, 24)
+    post_norm(sheet, 256)
     return sheet
 
 
 def pre_norm(sheet: Drawing, x: float) -> None:
     """Two parts beside a stream that nothing interrupts."""
-    sheet.arrow((x, 398), (x, 34))
+    sheet.arrow((x, 398), (x, 32))
     for low, part in ((376, "attention"), (204, "feed-forward")):
         side = x + 74
         sheet.line((x, low), (side, low))
@@ -68,109 +68,117 @@ def post_norm(sheet: Drawing, x: float) -> None:
 
 @drawing
 def encoder_decoder() -> Drawing:
-    sheet = Drawing(560, 470,
-        "Two columns, read upwards. On the left, the source's tokens, their embedding, and the "
-        "encoder's blocks of self-attention and feed-forward; its output is the memory. On the "
-        "right, the target's tokens, their embedding, and the decoder's blocks of causal "
-        "self-attention, cross-attention and feed-forward, then the scores. An arrow leads from "
-        "the memory to the cross-attention.")  # fmt: skip
-    left, right = 140, 420
-    for x, words, shape in (
-        (left, "the source", "$m$ tokens"),
-        (right, "the target", "$n$ tokens"),
-    ):
-        sheet.text(x, 436, words)
-        sheet.text(x, 457, shape, size=0.9)
-        sheet.arrow((x, 424), (x, 404))
-        sheet.box(x - 78, 356, 156, 48, "embedding\n+ positions")
-        sheet.arrow((x, 356), (x, 316))
-    sheet.text(left + 10, 337, "$m × d$", anchor="start", size=0.9)
-    sheet.text(right + 10, 337, "$n × d$", anchor="start", size=0.9)
-    frame(sheet, left - 92, 212, 184, 104)
-    sheet.box(left - 78, 270, 156, 34, "self-attention")
-    sheet.arrow((left, 270), (left, 256))
-    sheet.box(left - 78, 222, 156, 34, "feed-forward")
-    sheet.text(left - 100, 264, "$N$ ×", anchor="end")
-    frame(sheet, right - 92, 132, 184, 184)
-    sheet.box(right - 78, 270, 156, 34, "causal attention")
-    sheet.arrow((right, 270), (right, 246))
-    sheet.box(right - 78, 198, 156, 48, "cross-attention")
-    sheet.arrow((right, 198), (right, 176))
-    sheet.box(right - 78, 142, 156, 34, "feed-forward")
-    sheet.text(right + 100, 224, "× $N$", anchor="start")
-    sheet.line((left, 212), (left, 150))
-    sheet.text(left - 10, 184, "memory", anchor="end")
-    sheet.text(left + 10, 184, "$m × d$", anchor="start", size=0.9)
-    sheet.line((left, 150), (282, 150))
-    sheet.line((282, 150), (282, 222))
-    sheet.arrow((282, 222), (right - 78, 222))
-    sheet.text(211, 136, "keys and values", size=0.9)
-    sheet.arrow((right, 132), (right, 104))
-    sheet.box(right - 78, 56, 156, 48, "scores: product\nwith the table")
-    sheet.arrow((right, 56), (right, 34))
-    sheet.text(right, 18, "$n$ × vocabulary", size=0.9)
+    sheet = Drawing(490, 498,
+        "Two columns, read upwards. On the left, the source's tokens, their embedding and "
+        "positions, and the encoder's blocks; their output is the memory. On the right, the "
+        "target's tokens and the decoder's blocks of causal attention, cross-attention and "
+        "feed-forward, then the scores. Keys and values of the cross-attention come from the "
+        "memory, queries from the target.")  # fmt: skip
+    left, right = 118, 372
+    sheet.text(245, 388, "positions")
+    for x, tokens, count, turn in ((left, "source", "m", 1), (right, "target", "n", -1)):
+        sheet.text(x, 484, f"{tokens}: ${count}$ tokens")
+        sheet.arrow((x, 472), (x, 452))
+        part(sheet, x, 418, "embedding")
+        sheet.arrow((x, 418), (x, 397))
+        plus(sheet, x, 388)
+        sheet.diamond(x + 74 * turn, 388)
+        sheet.arrow((x + 63 * turn, 388), (x + 9 * turn, 388))
+        sheet.arrow((x, 379), (x, 346))
+        sheet.text(x + 10, 363, f"${count} × d$", anchor="start", size=0.9)
+    frame(sheet, left, 240)
+    part(sheet, left, 302, "self-attention")
+    sheet.arrow((left, 302), (left, 284))
+    part(sheet, left, 250, "feed-forward")
+    sheet.text(30, 293, "$L$ ×", anchor="end")
+    frame(sheet, right, 120)
+    part(sheet, right, 302, "causal attention")
+    sheet.arrow((right, 302), (right, 286))
+    sheet.matrix("query", right - 14, 258, 2, 2, label="$Q$", size=14)
+    sheet.arrow((right, 258), (right, 242))
+    part(sheet, right, 182, "cross-attention", 60)
+    sheet.arrow((right, 182), (right, 164))
+    part(sheet, right, 130, "feed-forward")
+    sheet.text(460, 233, "× $L$", anchor="start")
+    sheet.line((left, 240), (left, 212), (212, 212))
+    sheet.text(left + 10, 227, "$m × d$", anchor="start", size=0.9)
+    sheet.text(left + 47, 197, "memory")
+    for y, role, name in ((194, "key", "K"), (230, "value", "V")):
+        reach = POINT if role == "value" else 0
+        sheet.arrow((212, 212), (212, y), (238 - reach, y))
+        sheet.matrix(role, 238, y - 14, 2, 2, label=f"${name}$", size=14)
+        sheet.arrow((266 + reach, y), (right - 70, y))
+    sheet.arrow((right, 120), (right, 96))
+    part(sheet, right, 48, "scores: product\nwith the table", 48)
+    sheet.arrow((right, 48), (right, 26))
+    sheet.text(right, 12, "$n$ × vocabulary", size=0.9)
     return sheet
 
 
-def frame(sheet: Drawing, x: float, y: float, wide: float, high: float) -> None:
-    """A frame around the parts of a block."""
-    sheet.sheet.append(drawsvg.Rectangle(x, y, wide, high, rx=8, class_="line faint"))
+def part(sheet: Drawing, x: float, y: float, words: str, high: float = 34) -> None:
+    """A part of the model, in the column around x."""
+    sheet.box(x - 70, y, 140, high, words)
+
+
+def frame(sheet: Drawing, x: float, y: float) -> None:
+    """A frame around the parts of a block, from y on."""
+    sheet.sheet.append(drawsvg.Rectangle(x - 82, y, 164, 346 - y, rx=5, class_="grid plain"))
 
 
 @drawing
 def teacher_forcing() -> Drawing:
-    sheet = Drawing(560, 300,
+    sheet = Drawing(450, 352,
         "Above, training: the inputs are begin, the, river, bank; the decoder gives all four "
         "outputs at once; the targets are the, river, bank, end. Below, generation: the decoder "
         "is called four times, and each word that it writes becomes the next input.")  # fmt: skip
-    places, words = row(170, 104, 4), ("⟨begin⟩", "the", "river", "bank", "⟨end⟩")
-    for y, names in ((16, ("targets",)), (76, ("training,", "one pass")), (124, ("inputs",))):
-        for i, name in enumerate(names):
-            sheet.text(8, y + 19 * (i - (len(names) - 1) / 2), name, anchor="start")
-    sheet.box(places[0] - 44, 56, 312 + 88, 34, "decoder: all rows at once")
-    for x, given, wanted in zip(places, words, words[1:], strict=False):
-        sheet.box(x - 40, 110, 80, 28, given)
-        sheet.arrow((x, 110), (x, 90))
-        sheet.arrow((x, 56), (x, 32))
-        sheet.box(x - 40, 4, 80, 28, wanted)
-    for y, names in ((188, ("output",)), (236, ("generation,", "four steps")), (284, ("input",))):
-        for i, name in enumerate(names):
-            sheet.text(8, y + 19 * (i - (len(names) - 1) / 2), name, anchor="start")
-    for i, (x, given, wanted) in enumerate(zip(places, words, words[1:], strict=False), 1):
-        sheet.box(x - 40, 270, 80, 28, given)
-        sheet.arrow((x, 270), (x, 250))
-        sheet.box(x - 40, 222, 80, 28, f"step {i}")
-        sheet.arrow((x, 222), (x, 202))
-        sheet.box(x - 40, 174, 80, 28, wanted)
-        if i < 4:
-            sheet.arrow((x + 40, 188), (x + 60, 188), (x + 44, 284), (x + 64, 284))
+    places, words = row(114, 98, 4), ("⟨begin⟩", "the", "river", "bank", "⟨end⟩")
+    for top, title, above, below in (
+        (0, "training: one pass", "targets", "inputs"),
+        (188, "generation: four steps", "outputs", "inputs"),
+    ):
+        sheet.text(places[0] - 37, top + 12, title, anchor="start")
+        for y, name in ((46, above), (96, "decoder"), (146, below)):
+            sheet.text(4, top + y, name, anchor="start")
+        for x, given, wanted in zip(places, words, words[1:], strict=False):
+            sheet.box(x - 37, top + 132, 74, 28, given)
+            sheet.arrow((x, top + 132), (x, top + 110))
+            sheet.arrow((x, top + 82), (x, top + 60))
+            sheet.box(x - 37, top + 32, 74, 28, wanted)
+    sheet.box(places[0] - 37, 82, 3 * 98 + 74, 28, "all rows at once")
+    for step, x in enumerate(places, 1):
+        sheet.box(x - 37, 270, 74, 28, f"step {step}")
+    for x in places[:3]:
+        sheet.line((x + 37, 234), (x + 49, 234), (x + 49, 284))
+        sheet.arrow((x + 49, 284), (x + 49, 334), (x + 61, 334))
     return sheet
 
 
 @drawing
 def caches_by_the_step() -> Drawing:
-    sheet = Drawing(560, 300,
+    sheet = Drawing(470, 322,
         "Three steps beside each other. In each, the query of the new token. Above, the cache of "
         "the self-attention: one key and one value, then two, then three, of which the last is "
         "new. Below, the keys and values of the cross-attention: four, the same in every step, "
         "made once before the first.")  # fmt: skip
-    places = row(190, 128, 3)
-    for words, y in (("query", 41), ("self-attention", 100), ("cross-attention", 220)):
-        sheet.text(8, y, words, anchor="start")
+    places = row(94, 128, 3)
+    for y, words in ((41, "query"), (106, "self-"), (125, "attention"),
+                     (226, "cross-"), (245, "attention")):  # fmt: skip
+        sheet.text(4, y, words, anchor="start")
     for step, x in enumerate(places):
-        sheet.text(x + 35, 14, f"step {step + 1}")
-        sheet.strip("query", x + 18, 34, cells=2, size=14, label="$q$")
-        for token in range(step + 1):
-            keep(sheet, x, 68 + 26 * token)
-        sheet.text(x + 84, 75 + 26 * step, "new", anchor="start", size=0.9)
-        for token in range(4):
-            keep(sheet, x, 172 + 24 * token)
-    brace(sheet, places[0], places[2] + 74, 268)
-    sheet.text(places[1] + 37, 288, "made once, from the memory", size=0.9)
+        sheet.text(x + 37, 12, f"step {step + 1}")
+        sheet.strip("query", x + 23, 34, cells=2, size=14, label="$q$")
+        keep(sheet, x, 84, step + 1)
+        sheet.text(x + 84, 91 + 24 * step, "new", anchor="start", size=0.9)
+        keep(sheet, x, 192, 4)
+    brace(sheet, places[0], places[2] + 74, 288)
+    sheet.text(places[1] + 37, 308, "made once, from the memory", size=0.9)
     return sheet
 
 
-def keep(sheet: Drawing, x: float, y: float) -> None:
-    """A key and a value."""
-    sheet.strip("key", x, y, cells=2, size=14)
-    sheet.strip("value", x + 40, y, cells=2, size=14)
+def keep(sheet: Drawing, x: float, y: float, tokens: int) -> None:
+    """The keys and the values of so many tokens."""
+    sheet.text(x + 14, y - 14, "$k$", "key")
+    sheet.text(x + 54, y - 14, "$v$", "value")
+    for top in row(y, 24, tokens):
+        sheet.strip("key", x, top, cells=2, size=14)
+        sheet.strip("value", x + 40, top, cells=2, size=14)

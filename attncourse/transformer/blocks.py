@@ -45,7 +45,8 @@ class PreNorm(nn.Module):
 
     def __init__(self, d_model: int, part: nn.Module, dropout: float = 0.0):
         super().__init__()
-        self.norm, self.part, self.dropout = nn.LayerNorm(d_model), part, nn.Dropout(dropout)
+        self.norm, self.part = nn.LayerNorm(d_model), part
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Float[Tensor, "*batch n d"], *more, **named) -> Tensor:
         """x + f(norm(x)); the part f gets the other arguments too."""
@@ -60,7 +61,8 @@ class PostNorm(nn.Module):
 
     def __init__(self, d_model: int, part: nn.Module, dropout: float = 0.0):
         super().__init__()
-        self.norm, self.part, self.dropout = nn.LayerNorm(d_model), part, nn.Dropout(dropout)
+        self.norm, self.part = nn.LayerNorm(d_model), part
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Float[Tensor, "*batch n d"], *more, **named) -> Tensor:
         """norm(x + f(x)); the part f gets the other arguments too."""

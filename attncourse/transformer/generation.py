@@ -17,10 +17,11 @@ def generate(
     stop: int | None = None,
     choose: Callable[[Tensor], Tensor] | None = None,
 ) -> Int[Tensor, "batch tokens"]:
-    """The tokens that follow the prompt, at most `max_tokens`; after `stop` there is only `stop`.
+    """What follows the prompt, at most `max_tokens` tokens; after `stop`, only `stop`.
 
-    `choose` takes the scores of the next token, (batch, vocabulary), and gives a token for each
-    row: `greedy` by default. Source: Vaswani et al. (2017), section 3.1 ("auto-regressive").
+    `choose` takes the scores of the next token, (batch, vocabulary), and gives a token
+    for each row: `greedy` by default.
+    Source: Vaswani et al. (2017), section 3.1 ("auto-regressive").
     """
     require_prompt(prompt, max_tokens)
     choose, new = choose or greedy, prompt
