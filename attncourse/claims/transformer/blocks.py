@@ -130,9 +130,8 @@ def each_path_is_needed(g):
 
 
 @claim(
-    "On a token by itself, attention is an affine map. The best affine map of two signs misses all "
-    "of their product, by norm, but a feed-forward network with two hidden numbers gives it "
-    "exactly.",
+    "On a token by itself, attention is an affine map. The best affine map of two signs gives 0 for "
+    "their product, but a feed-forward network with two hidden numbers gives the product exactly.",
     source="our own measurement",
 )
 def feed_forward_multiplies(g):
@@ -150,7 +149,7 @@ def feed_forward_multiplies(g):
     made.down.bias.data -= 1
     return Measured(
         {
-            "attention bends by": (bent.abs().max().item(), ROUNDING),
+            "attention's distance from an affine map": (bent.abs().max().item(), ROUNDING),
             "affine map misses": (relative_error(best, product), about(1, 1e-12)),
             "feed-forward misses": (relative_error(made(signs)[:, :1], product), ROUNDING),
         }
