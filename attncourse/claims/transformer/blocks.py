@@ -130,8 +130,8 @@ def each_path_is_needed(g):
 
 
 @claim(
-    "On a token by itself, attention is an affine map. The best affine map of two signs gives 0 for "
-    "their product, but a feed-forward network with two hidden numbers gives the product exactly.",
+    "On a token by itself, attention is an affine map. The best affine map of two signs gives 0 "
+    "for their product, but a feed-forward network with two hidden numbers gives it exactly.",
     source="our own measurement",
 )
 def feed_forward_multiplies(g):
