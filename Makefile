@@ -1,9 +1,5 @@
 # Works with make 3.81 (macOS) and newer. `make` alone lists what there is.
 
-ifneq (3.81,$(firstword $(sort 3.81 $(MAKE_VERSION))))
-$(error make $(MAKE_VERSION) is too old: this Makefile needs 3.81 or newer)
-endif
-
 PORT ?= 8000
 PYTHON := $(or $(PYTHON),$(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done))
@@ -28,10 +24,11 @@ help:
 	@echo "make zip      the built course in one file, _build/attncourse.zip, to read offline"
 	@echo "make quick    run the tests that what you changed can break"
 	@echo "make test     run everything that CI runs"
-	@echo "make test-all  with more seeds, fuzzing, a second browser: what CI runs every week"
+	@echo "make test-all  with more seeds, fuzzing, the site in Firefox: what CI runs every week"
 	@echo "make screenshots  pictures of every kind of page, into _build/screenshots, and the README's"
 	@echo "make lighthouse  what Lighthouse says of a page of each kind (PAGES= of others)"
-	@echo "make system   install what the tests use beyond Python: bubblewrap, chromium (Debian, Ubuntu)"
+	@echo "make system   install what the tests use beyond Python: bubblewrap, chromium (Debian, Ubuntu);"
+	@echo "              make system ALL=1: also firefox, for make test-all"
 	@echo "make release  write the Colab copies and the exercise notebooks from their texts"
 	@echo "make exercise NAME=chapter/name, make chapter SLUG=name  begin a new one"
 	@echo "make clean    remove what was built (make clean ALL=1: also .venv)"
@@ -77,6 +74,7 @@ system:
 	$(root) apt-get update -q
 	-$(root) apt-get install -q -y bubblewrap
 	$(root) apt-get install -q -y chromium-headless-shell || $(root) apt-get install -q -y chromium
+	$(if $(ALL),$(root) apt-get install -q -y firefox-esr || $(root) apt-get install -q -y firefox)
 
 .cache/wheels: | $(ready)
 	@echo "==> fetching the IPython that Colab has, to run the notebooks with it"

@@ -82,7 +82,7 @@ def output_shapes() -> Drawing:
         ),
         (230, "pooling", "one label for all vectors", "$n$ = 1, learned", ("nature",)),
         (
-            382,
+            374,
             "cross-attention",
             "a new sequence",
             "$n$ grows with the output",

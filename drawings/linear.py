@@ -7,7 +7,7 @@ import drawsvg
 from drawings.shapes import Drawing, drawing, row
 
 # the width d, in pixels
-D = 28
+D = 24
 
 
 def brackets(sheet: Drawing, left: float, right: float, top: float, high: float) -> None:
@@ -28,63 +28,63 @@ def rectangle(
 
 @drawing
 def product_orders() -> Drawing:
-    sheet = Drawing(560, 392,
+    sheet = Drawing(480, 362,
         "The same three matrices, multiplied in two orders. Queries and keys first: on the way to "
         "the output there is a matrix of n by n weights. Keys and values first: there is only a "
         "state S of d by d, here with a sixteenth of the area.")  # fmt: skip
     d, n = D, 4 * D
-    for top, title in ((48, "queries and keys first"), (256, "keys and values first")):
+    for top, title in ((48, "queries and keys first"), (238, "keys and values first")):
         factor, middle = partial(rectangle, sheet, top), top + 2 * D
         sheet.text(14, top - 34, title, anchor="start")
-        factor("query", 30, d, n, "$Φ_Q$", "$n$ × $d$")
-        factor("key", 78, n, d, "$Φ_K^⊤$", "$d$ × $n$")
-        factor("value", 210, d, n, "$V$", "$n$ × $d$")
-        sheet.arrow((264, middle), (292, middle))
+        factor("query", 24, d, n, "$Φ_Q$", "$n$ × $d$")
+        factor("key", 66, n, d, "$Φ_K^⊤$", "$d$ × $n$")
+        factor("value", 180, d, n, "$V$", "$n$ × $d$")
+        sheet.arrow((226, middle), (250, middle))
         if title.startswith("queries"):
-            brackets(sheet, 18, 200, top - 8, n + 16)
-            factor("weight", 306, n, n, "$Φ_Q Φ_K^⊤$", "$n$ × $n$")
-            factor("value", 434, d, n, "$V$", "$n$ × $d$")
+            brackets(sheet, 12, 170, top - 8, n + 16)
+            factor("weight", 260, n, n, "$Φ_Q Φ_K^⊤$", "$n$ × $n$")
+            factor("value", 370, d, n, "$V$", "$n$ × $d$")
         else:
-            brackets(sheet, 68, 250, top - 8, n + 16)
-            factor("query", 342, d, n, "$Φ_Q$", "$n$ × $d$")
-            factor("plain", 398, d, d, "$S$", "$d$ × $d$")
-        sheet.arrow((476, middle), (504, middle))
-        sheet.outline("plain", 518, top, d, n)
-        sheet.text(532, middle, "out", size=0.85)
-        sheet.text(532, top + n + 20, "$n$ × $d$", size=0.85)
+            brackets(sheet, 56, 214, top - 8, n + 16)
+            factor("query", 292, d, n, "$Φ_Q$", "$n$ × $d$")
+            factor("plain", 340, d, d, "$S$", "$d$ × $d$")
+        sheet.arrow((408, middle), (432, middle))
+        sheet.outline("plain", 442, top, d, n)
+        sheet.text(454, middle, "out", size=0.85)
+        sheet.text(454, top + n + 20, "$n$ × $d$", size=0.85)
     return sheet
 
 
 @drawing
 def chunks_and_state() -> Drawing:
-    sheet = Drawing(560, 240,
+    sheet = Drawing(480, 240,
         "Five tokens in chunks of two: the dog, bites the, man. Within a chunk, a small causal "
         "matrix pairs each query with the keys up to its own. Each chunk reads the state of all "
         "chunks before it, and is added to it for the next.")  # fmt: skip
     chunks = (("the", "dog"), ("bites", "the"), ("man",))
-    for left, words in zip(row(10, 200, 3), chunks, strict=True):
-        corner = left + 50, 162
-        sheet.sheet.append(drawsvg.Rectangle(left, 124, 140, 108, rx=5, class_="grid plain"))
+    for left, words in zip(row(4, 171, 3), chunks, strict=True):
+        corner = left + 48, 162
+        sheet.sheet.append(drawsvg.Rectangle(left, 124, 130, 108, rx=5, class_="grid plain"))
         for i, word in enumerate(words):
-            sheet.text(corner[0] + 40 * i + 20, 146, word, "key", size=0.85)
+            sheet.text(corner[0] + 38 * i + 19, 146, word, "key", size=0.85)
             sheet.text(corner[0] - 6, 177 + 30 * i, word, "query", anchor="end", size=0.85)
             for j in range(i + 1):
                 cell = drawsvg.Rectangle(
-                    corner[0] + 40 * j, corner[1] + 30 * i, 40, 30, class_="shape weight"
+                    corner[0] + 38 * j, corner[1] + 30 * i, 38, 30, class_="shape weight"
                 )
                 sheet.sheet.append(cell)
-    for x, last in ((180, 1), (380, 3)):
+    for x, last in ((154, 1), (325, 3)):
         sheet.text(x, 14, f"$S_{last}, z_{last}$")
         sheet.matrix("plain", x - 24, 32, 2, 2, 14)
         sheet.strip("plain", x + 10, 32, cells=2, size=14, down=True)
-        sheet.arrow((x, 66), (x, 178), (x + 28, 178))
+        sheet.arrow((x, 66), (x, 178), (x + 21, 178))
         sheet.text(x + 6, 92, "read", anchor="start", size=0.85)
-        sheet.text(x - 94, 92, "add", anchor="start", size=0.85)
-    sheet.arrow((80, 122), (80, 46), (150, 46))
-    sheet.arrow((280, 122), (280, 59))
-    sheet.arrow((210, 46), (267, 46))
-    sheet.combine(280, 46, "+")
-    sheet.arrow((293, 46), (350, 46))
+        sheet.text(x - 79, 92, "add", anchor="start", size=0.85)
+    sheet.arrow((69, 122), (69, 46), (126, 46))
+    sheet.arrow((240, 122), (240, 59))
+    sheet.arrow((182, 46), (227, 46))
+    sheet.combine(240, 46, "+")
+    sheet.arrow((253, 46), (297, 46))
     return sheet
 
 

@@ -4,57 +4,76 @@ import drawsvg
 
 from drawings.shapes import Drawing, drawing, row
 
-# of "the river bank" in head 0, by water, and in head 1, by money
+# of "river" and "bank" on "the river bank", in head 0 by water and in head 1 by money
 WEIGHTS = (
-    ((0.33, 0.33, 0.33), (0.02, 0.87, 0.12), (0.09, 0.67, 0.24)),
-    ((0.33, 0.33, 0.33), (0.33, 0.33, 0.33), (0.21, 0.21, 0.58)),
+    ((0.02, 0.87, 0.12), (0.09, 0.67, 0.24)),
+    ((0.33, 0.33, 0.33), (0.21, 0.21, 0.58)),
 )
+ROLES = (("query", "Q", 2), ("key", "K", 3), ("value", "V", 3))
 
 
 @drawing
 def split_attend_join() -> Drawing:
-    sheet = Drawing(488, 504,
-        "From top to bottom: the matrix X; queries, keys and values, each cut into two pieces; two "
-        "heads, each of which attends with its own pieces and weights; their outputs side by side; "
-        "and the output, after the last matrix.")  # fmt: skip
-    stages = ("project, $W_Q W_K W_V$", "split", "attend", "join", "project, $W_O$")
-    for y, stage in zip((66, 167, 270, 355, 434), stages, strict=True):
-        sheet.text(8, y, stage, anchor="start")
-    shapes = ("$n × d_{model}$", "$n × d_{model}$ each", "$h × n × d_k$", "$h × n × d_v$",
-              "$n × h d_v$", "$n × d_{model}$")  # fmt: skip
-    for y, shape in zip((29, 124, 237, 301, 395, 474), shapes, strict=True):
-        sheet.text(396, y, shape, anchor="start", size=0.9)
-    middle = 226
-    sheet.matrix("plain", middle - 28, 8, 3, 4, label="$X$", size=14)
-    for x, role, name in zip(row(104, 92, 3), ("query", "key", "value"), "QKV", strict=True):
-        sheet.arrow((middle, 50), (middle, 75), (x + 30, 70), (x + 30, 96))
-        for half in (0, 1):
-            sheet.matrix(role, x + 32 * half, 103, 3, 2, label=f"${name}^{half}$", size=14)
-    for head, x in enumerate((66, 232)):
-        sheet.arrow((middle, 152), (middle, 172), (x + 77, 160), (x + 77, 184))
-        one_head(sheet, head, x, 184)
-        sheet.arrow((x + 77, 338), (x + 77, 362), (middle, 350), (middle, 374))
-        sheet.matrix("plain", middle - 30 + 32 * head, 374, 3, 2, size=14)
-    sheet.arrow((middle, 416), (middle, 452))
-    sheet.matrix("plain", middle - 28, 453, 3, 4, size=14)
+    sheet = Drawing(484, 474,
+        "From top to bottom: X, of which the queries are made, and Y, of which the keys and "
+        "values are made, each cut into two pieces; head 0 and head 1, which attend with their "
+        "own pieces and weights; their outputs side by side; and the output, after the last "
+        "matrix.")  # fmt: skip
+    stages = {73: "project", 164: "split", 250: "attend", 340: "join", 412: "project"}
+    for y, stage in stages.items():
+        sheet.text(4, y, stage, anchor="start")
+    shapes = (
+        (22, "plain", "X", "n × d_{model}"), (41, "plain", "Y", "m × d_{model}"),
+        (108, "query", "Q", "n × h d_k"), (127, "key", "K", "m × h d_k"),
+        (146, "value", "V", "m × h d_v"), (218, "query", "Q^i", "n × d_k"),
+        (237, "key", "K^i", "m × d_k"), (256, "value", "V^i", "m × d_v"),
+        (290, "weight", "A^i", "n × m"), (309, "plain", "head_i", "n × d_v"),
+        (378, "", "", "n × h d_v"), (446, "", "", "n × d_{model}"),
+    )  # fmt: skip
+    for y, role, name, shape in shapes:
+        if name:
+            sheet.text(378, y, f"${name}$", role, anchor="start", size=0.9)
+        sheet.text(418, y, f"${shape}$", anchor="start", size=0.9)
+    middle = 215
+    sheet.matrix("plain", 87, 8, 2, 4, label="$X$", size=14)
+    sheet.matrix("plain", 237, 8, 3, 4, label="$Y$", size=14)
+    sheet.arrow((115, 40), (115, 102))
+    sheet.arrow((265, 54), (265, 78), (215, 74), (215, 102))
+    sheet.arrow((265, 54), (265, 78), (315, 74), (315, 98))
+    for x, (role, name, rows) in zip((115, 215, 315), ROLES, strict=True):
+        sheet.text(x + (26 if role == "value" else -26), 76, f"$W_{name}^i$", size=0.9)
+        for head in (0, 1):
+            label = f"${name}^{head}$"
+            sheet.matrix(role, x - 30 + 32 * head, 106, rows, 2, label=label, size=14)
+    for head, x in enumerate((60, 220)):
+        sheet.arrow((middle, 154), (middle, 172), (x + 75, 162), (x + 75, 184))
+        one_head(sheet, head, x, 186)
+        piece = middle - 30 + 32 * head
+        sheet.arrow((x + 75, 326), (x + 75, 350), (piece + 14, 336), (piece + 14, 360))
+        sheet.matrix("plain", piece, 364, 2, 2, size=14)
+        sheet.text(piece + (36 if head else -8), 378, f"$head_{head}$",
+                   anchor="start" if head else "end", size=0.9)  # fmt: skip
+    sheet.arrow((middle, 394), (middle, 428))
+    sheet.text(middle + 10, 411, "$W_O$", anchor="start", size=0.9)
+    sheet.matrix("plain", middle - 28, 432, 2, 4, size=14)
     return sheet
 
 
 def one_head(sheet: Drawing, head: int, x: float, y: float) -> None:
     """Its pieces of queries, keys and values, its weights and its output, in a frame."""
-    sheet.sheet.append(drawsvg.Rectangle(x, y, 154, 154, rx=5, class_="grid plain"))
-    sheet.text(x + 77, y + 14, f"head {head}")
-    for at, role, name in zip(row(x + 14, 49, 3), ("query", "key", "value"), "QKV", strict=True):
-        sheet.matrix(role, at, y + 32, 3, 2, label=f"${name}^{head}$", size=14)
+    sheet.sheet.append(drawsvg.Rectangle(x, y, 150, 140, rx=5, class_="grid plain"))
+    sheet.text(x + 75, y + 14, f"head {head}")
+    for at, (role, name, rows) in zip(row(x + 12, 49, 3), ROLES, strict=True):
+        sheet.matrix(role, at, y + 32, rows, 2, label=f"${name}^{head}$", size=14)
     for i, weights in enumerate(WEIGHTS[head]):
         for j, weight in enumerate(weights):
-            sheet.weight(x + 53 + 15 * (j - 1), y + 117 + 15 * (i - 1), weight, radius=6)
-    sheet.text(x + 15, y + 117, f"$A^{head}$", "weight")
-    sheet.arrow((x + 28, y + 74), (x + 40, y + 95))
-    sheet.arrow((x + 77, y + 74), (x + 65, y + 95))
-    sheet.arrow((x + 78, y + 117), (x + 110, y + 117))
-    sheet.arrow((x + 126, y + 80), (x + 126, y + 95))
-    sheet.matrix("plain", x + 112, y + 96, 3, 2, size=14)
+            sheet.weight(x + 56 + 15 * (j - 1), y + 104 + 15 * i, weight, radius=6)
+    sheet.text(x + 18, y + 112, f"$A^{head}$", "weight")
+    sheet.arrow((x + 26, y + 63), (x + 40, y + 92))
+    sheet.arrow((x + 75, y + 77), (x + 69, y + 92))
+    sheet.arrow((x + 81, y + 112), (x + 106, y + 112))
+    sheet.arrow((x + 124, y + 82), (x + 124, y + 94))
+    sheet.matrix("plain", x + 110, y + 98, 2, 2, size=14)
 
 
 @drawing

@@ -46,25 +46,25 @@ ORDERS = {
 
 @drawing
 def shuffled() -> Drawing:
-    sheet = Drawing(520, 306,
+    sheet = Drawing(480, 306,
         "Three words go through attention in two orders. Without positions, each word has the same "
         "output in both. With a position added to each word, all outputs differ.")  # fmt: skip
     words = ("01", "20", "11")
-    sheet.text(260, 16, "without positions")
-    sheet.text(260, 174, "with positions")
-    for left, (order, results) in zip((4, 274), ORDERS.items(), strict=True):
+    sheet.text(240, 16, "without positions")
+    sheet.text(240, 174, "with positions")
+    for left, (order, results) in zip((4, 250), ORDERS.items(), strict=True):
         for top, placed, outputs in zip((34, 192), (False, True), results, strict=True):
-            sheet.box(left + 124, top, 18, 92, "")
-            sheet.text(left + 133, top + 106, "attention", size=0.85)
+            sheet.box(left + 112, top, 16, 92, "")
+            sheet.text(left + 120, top + 106, "attention", size=0.85)
             for t, (word, y) in enumerate(zip(order, row(top + 14, 32, 3), strict=True)):
-                sheet.text(left + 16, y, f"$x_{word}$", anchor="end")
-                sheet.numbers("plain", left + 22, y - 13, [words[word]], 21)
+                sheet.text(left + 14, y, f"$x_{word}$", anchor="end")
+                sheet.numbers("plain", left + 18, y - 13, [words[word]], 21)
                 if placed:
-                    sheet.text(left + 73, y, "+")
-                    sheet.diamond(left + 93, y, 12, f"{t}")
-                sheet.arrow((left + (107 if placed else 70), y), (left + 124, y))
-                sheet.arrow((left + 142, y), (left + 158, y))
-                sheet.numbers("plain", left + 160, y - 13, [outputs[t].split()], 41)
+                    sheet.text(left + 66, y, "+")
+                    sheet.diamond(left + 84, y, 12, f"{t}")
+                sheet.arrow((left + (97 if placed else 64), y), (left + 112, y))
+                sheet.arrow((left + 128, y), (left + 142, y))
+                sheet.numbers("plain", left + 144, y - 13, [outputs[t].split()], 41)
     return sheet
 
 

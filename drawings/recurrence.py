@@ -68,19 +68,19 @@ def path_lengths() -> Drawing:
 
 @drawing
 def lstm_step() -> Drawing:
-    sheet = Drawing(560, 348,
+    sheet = Drawing(480, 348,
         "One step of an LSTM whose cell is 2. The forget gate, 0.982, multiplies the cell; the "
         "input gate, 0.5, times the new content, 0.762, is added. The new cell is 2.345. Its tanh "
         "times the output gate, 0.5, is the state, 0.491.")  # fmt: skip
-    forget, enter, new, out = columns = row(120, 90, 4)
+    forget, enter, new, out = columns = row(100, 78, 4)
     gates(sheet, columns)
-    sheet.box(90, 264, 330, 30, "$W_{ih} x_t + b_{ih} + W_{hh} h_{t−1} + b_{hh}$")
-    sheet.arrow((255, 326), (255, 296))
-    sheet.text(255, 337, "$x_t$")
-    add, show = (enter + new) / 2, out + 70
-    sheet.arrow((72, 36), (forget - 13, 36))
+    sheet.box(70, 264, 296, 30, "$W_{ih} x_t + b_{ih} + W_{hh} h_{t−1} + b_{hh}$")
+    sheet.arrow((218, 326), (218, 296))
+    sheet.text(218, 337, "$x_t$")
+    add, show = (enter + new) / 2, out + 66
+    sheet.arrow((70, 36), (forget - 13, 36))
     sheet.arrow((forget + 13, 36), (add - 13, 36))
-    sheet.arrow((add + 13, 36), (482, 36))
+    sheet.arrow((add + 13, 36), (424, 36))
     sheet.arrow((forget, 161), (forget, 49))
     sheet.arrow((enter, 161), (enter, 112), (add - 13, 112))
     sheet.arrow((new, 161), (new, 112), (add + 13, 112))
@@ -91,12 +91,11 @@ def lstm_step() -> Drawing:
     sheet.arrow((show, 36), (show, 58))
     sheet.arrow((show, 86), (show, 99))
     sheet.arrow((out, 161), (out, 112), (show - 13, 112))
-    sheet.arrow((show, 125), (show, 279), (482, 279))
-    for x, anchor, cell, state in (
-        (4, "start", "$c_{t−1}$ = 2", "$h_{t−1}$"),
-        (556, "end", "$c_t$ = 2.345", "$h_t$ = 0.491"),
-    ):
-        sheet.text(x, 36, cell, anchor=anchor)
-        sheet.text(x, 279, state, anchor=anchor)
-    sheet.arrow((44, 279), (88, 279))
+    sheet.arrow((show, 125), (show, 279), (424, 279))
+    for x, y, words in (
+        (4, 36, "$c_{t−1}$ = 2"), (430, 36, "$c_t$"), (430, 56, "2.345"),
+        (4, 279, "$h_{t−1}$"), (430, 279, "$h_t$"), (430, 299, "0.491"),
+    ):  # fmt: skip
+        sheet.text(x, y, words, anchor="start")
+    sheet.arrow((38, 279), (68, 279))
     return sheet

@@ -12,33 +12,33 @@ WORDS = ("dog", "bites", "dog")
 
 @drawing
 def clipped_offsets() -> Drawing:
-    sheet = Drawing(508, 166,
+    sheet = Drawing(480, 166,
         "The offsets of three words: 0 on the diagonal, 1 and 2 on its right, -1 and -2 on its "
         "left. Clipped at 1, and with 1 added, they are row numbers from 0 to 2. The tables for "
         "keys and values have a vector in each row.")  # fmt: skip
     rows = row(53, 32, 3)
-    sheet.text(100, 18, "offset $j−i$")
-    sheet.text(250, 18, "row")
-    for left, table in ((52, ("0 1 2", "−1 0 1", "−2 −1 0")), (202, ("1 2 2", "0 1 2", "0 0 1"))):
+    sheet.text(94, 18, "offset $j−i$")
+    sheet.text(238, 18, "row")
+    for left, table in ((46, ("0 1 2", "−1 0 1", "−2 −1 0")), (190, ("1 2 2", "0 1 2", "0 0 1"))):
         sheet.numbers("position", left, 37, [one.split() for one in table], 32, 32)
     # the two corners are clipped
-    for left in (52, 202):
+    for left in (46, 190):
         for x, y in ((left + 64, 37), (left, 101)):
             sheet.sheet.append(drawsvg.Rectangle(x, y, 32, 32, class_="shape position"))
-    for word, x, y in zip(WORDS, row(68, 32, 3), rows, strict=True):
-        sheet.text(44, y, word, anchor="end", size=0.85)
+    for word, x, y in zip(WORDS, row(62, 32, 3), rows, strict=True):
+        sheet.text(40, y, word, anchor="end", size=0.85)
         sheet.text(x, 146, word, size=0.85)
-    sheet.arrow((154, 85), (196, 85))
-    sheet.text(175, 70, "clip", size=0.85)
-    sheet.text(175, 101, "+ 1", size=0.85)
-    sheet.arrow((304, 85), (330, 85))
-    sheet.text(392, 18, "$A^K$", "key")
-    sheet.text(466, 18, "$A^V$", "value")
+    sheet.arrow((147, 85), (185, 85))
+    sheet.text(166, 70, "clip", size=0.85)
+    sheet.text(166, 101, "+ 1", size=0.85)
+    sheet.arrow((291, 85), (314, 85))
+    sheet.text(374, 18, "$A^K$", "key")
+    sheet.text(442, 18, "$A^V$", "value")
     for r, y in enumerate(rows):
-        sheet.diamond(348, y, 12, f"{r}")
+        sheet.diamond(331, y, 12, f"{r}")
         for role, left, table in (
-            ("key", 366, ("1 1", "0 0", "−1 −1")),
-            ("value", 440, ("0 1", "0 0", "0 −1")),
+            ("key", 348, ("1 1", "0 0", "−1 −1")),
+            ("value", 416, ("0 1", "0 0", "0 −1")),
         ):
             sheet.numbers(role, left, y - 12, [table[r].split()], 26, 24)
     return sheet
@@ -109,12 +109,12 @@ def vector(sheet: Drawing, role: str, x: float, y: float, length: float, angle: 
 
 @drawing
 def rotated() -> Drawing:
-    sheet = Drawing(500, 220,
+    sheet = Drawing(474, 220,
         "A query and a key as arrows from the centre of a circle. With the query at position 1 and "
         "the key at 2, the angle between them is the same as at positions 2 and 3, and both scores "
         "are 6. With both at position 0 the angle is wider, and the score is 3.")  # fmt: skip
     unit, y = 23, 80
-    for x, (i, j), score in zip(row(85, 165, 3), ((0, 0), (1, 2), (2, 3)), (3, 6, 6), strict=True):
+    for x, (i, j), score in zip(row(76, 161, 3), ((0, 0), (1, 2), (2, 3)), (3, 6, 6), strict=True):
         angles = {"query": 63.435 + 90 * i, "key": 90.0 * j}
         lengths = {"query": unit * 5**0.5, "key": unit * 3}
         between = drawsvg.Path(class_="shape plain", style="stroke: none").M(x, y)

@@ -16,9 +16,10 @@ from attncourse.plot.colours import COLOURS
 
 STYLE = (
     """
-.drawing { font: 15px sans-serif; max-width: 100%; height: auto; }
+.drawing { font: 15px Arial, sans-serif; max-width: 100%; height: auto; }
+@media (max-width: 400px) { .wide { font-size: 16.5px; } }
 .drawing text { fill: currentColor; }
-.drawing .letter, .drawing .small { font-style: italic; font-family: serif; }
+.drawing .letter, .drawing .small { font-style: italic; font-family: "Times New Roman", serif; }
 .drawing .small { font-size: .75em; }
 .drawing .line { fill: none; stroke: currentColor; stroke-width: 1.5; }
 .drawing .head { fill: currentColor; }
@@ -35,8 +36,8 @@ STYLE = (
     + """:root.drawing { color-scheme: light dark; color: CanvasText; background: Canvas; }
 """
 )
-# on a narrower page a drawing scrolls: smaller letters could not be read
-NARROW = 460
+# a drawing that is drawn smaller than this share of its size scrolls instead
+SMALLEST = 0.68
 # how far the pointed ends of a value reach out
 POINT = 6
 LETTERS = re.compile(r"\$([^$]+)\$")
@@ -57,8 +58,9 @@ class Drawing:
     """A sheet of that width and height, in pixels, and the words that stand for it."""
 
     def __init__(self, width: int, height: int, alt: str):
-        look = f"min-width: {min(round(0.9 * width), NARROW)}px"
-        self.sheet = drawsvg.Drawing(width, height, class_="drawing", role="img", style=look)
+        look = f"min-width: {round(SMALLEST * width)}px"
+        kind = "drawing wide" if width > 400 else "drawing"
+        self.sheet = drawsvg.Drawing(width, height, class_=kind, role="img", style=look)
         self.sheet.append(drawsvg.Raw(f"<title>{escape(alt)}</title>\n<style>{STYLE}</style>"))
 
     def svg(self) -> str:

@@ -23,6 +23,7 @@ SEED = os.environ.setdefault("ATTNCOURSE_SEED", str(secrets.randbits(31)))
 # a file is one worker's, so that what its tests share is made once; the longest begin first
 FIRST = (
     "site/test_pages",
+    "firefox",
     "checks/test_checks",
     "grading",
     "tools/test_colab",

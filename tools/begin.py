@@ -64,9 +64,10 @@ def chapter(slug: str, root: Path = ROOT) -> list[str]:
     if not re.fullmatch(r"[a-z][a-z_]*", slug):
         raise ValueError(f"SLUG={slug} is no plain word, as in make chapter SLUG=relative")
     title = slug.replace("_", " ").capitalize()
-    written = put("chapter", root, SLUG=slug, TITLE=title)
     contents, reference = root / "_toc.yml", root / "reference"
     last = re.findall(r"file: exercises/(\w+)", contents.read_text("utf-8"))[-1]
+    header = (root / f"solutions/{last}.md").read_text("utf-8").partition("\n\n")[0]
+    written = put("chapter", root, NOTEBOOK=header, SLUG=slug, TITLE=title)
     insert(contents, rf"file: exercises/{last}\n +title: .*\n", CONTENTS.format(slug=slug))
     shown = AUTOMODULE.format(slug=slug, title=title)
     insert(reference / "api.md", rf"attncourse\.{last}\n(?: .*\n)*```\n", shown)

@@ -73,8 +73,10 @@ class Book:
         chapter, sections = self.pages[name], []
 
         def number(kind: str, label: str | None) -> str:
-            counts[kind, chapter] += 1
-            found = ".".join(filter(None, [chapter, str(counts[kind, chapter])]))
+            # a page without a number counts from 1, but for equations
+            place = chapter or (name if kind != "equation" else "")
+            counts[kind, place] += 1
+            found = ".".join(filter(None, [chapter, str(counts[kind, place])]))
             if label:
                 anchor = make_id(f"equation-{label}" if kind == "equation" else label)
                 self.targets[label] = Target(kind, name, found, anchor)

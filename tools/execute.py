@@ -95,11 +95,10 @@ def execute(book: Path, say=print) -> list[str]:
             stale[page] = notebook
     if not stale:
         return []
-    # the first import of matplotlib on a machine may announce its font cache on a page's stderr
-    import matplotlib.font_manager  # noqa: F401
-
     names = [page.relative_to(book).as_posix() for page in stale]
     say(f"running the cells of {', '.join(names)}")
+    # pages share the cores; and on one thread a sum is the same however many pages run
+    os.environ["OMP_NUM_THREADS"] = "1"
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         faults = list(pool.map(run, stale, stale.values(), [book] * len(stale)))
     for page, fault in zip(stale, faults, strict=True):
@@ -116,22 +115,20 @@ def run(page: Path, notebook, book: Path) -> str:
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
+    from tools.kernels import CopiedKernel
+
     started = []
     client = NotebookClient(
         notebook,
         timeout=120,
         # the cache compares the cells' metadata too, and finds no page whose cells carry times
         record_timing=False,
-        # the kernel's own notes at start-up are not the page's
-        extra_arguments=["--log-level=ERROR"],
+        kernel_manager_class=CopiedKernel,
         resources={"metadata": {"path": str(page.parent)}},
         on_cell_start=lambda cell, cell_index: started.append(cell_index),
     )
-    path = os.pathsep.join(filter(None, [str(PACKAGE.parent), os.environ.get("PYTHONPATH")]))
-    # pages share the cores; and on one thread a sum is the same however many pages run
-    settings = {"OMP_NUM_THREADS": "1", "PYTHONPATH": path}
     try:
-        asyncio.run(client.async_execute(env=os.environ | settings))
+        asyncio.run(client.async_execute())
         return ""
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         failed = isinstance(error, CellExecutionError)

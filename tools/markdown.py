@@ -29,6 +29,8 @@ INLINE = re.compile(
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 COMMENT = re.compile(r"(?<!\\)%.*")
+# what has a colour on the site
+COLOURED = re.compile(r"\\(query|key|value|weight|position)(?![a-z])")
 
 
 class Writer:
@@ -109,6 +111,7 @@ class Writer:
     def math(self, block: Block) -> str:
         lines = [block.argument, *block.text.split("\n")]
         tex = " ".join(COMMENT.sub("", line).strip() for line in lines).strip()
+        tex = COLOURED.sub("", tex)
         if r"\\" in tex:
             # as the site does
             tex = rf"\begin{{split}}{tex}\end{{split}}"

@@ -4,6 +4,7 @@ The pages' cells run first, so that a failing one is named; Sphinx then takes th
 the cache. Nothing runs when nothing that the site is made of has changed.
 """
 
+import gc
 import os
 import shutil
 import sys
@@ -68,6 +69,8 @@ def run_sphinx(book: Path, folder: Path) -> None:
 
     if not sys.stderr.isatty():
         nocolor()
+    # it takes as long as all else: pages are trees of a million parts, which stay to the end
+    gc.disable()
     status = build_sphinx(
         book,
         folder,

@@ -1,5 +1,6 @@
 """Where the course lives. Buttons, badges, set-up cells and links all ask here."""
 
+import functools
 import os
 import re
 import shutil
@@ -54,6 +55,7 @@ def branch(root: Path = ROOT) -> str:
     return settings(root).get("branch", "main")
 
 
+@functools.cache
 def settings(root: Path) -> dict:
     """What `_config.yml` says of the repository."""
     return yaml.safe_load((root / "_config.yml").read_text("utf-8"))["repository"]

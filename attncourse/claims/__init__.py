@@ -9,7 +9,6 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -163,7 +162,7 @@ class Finding:
                 "| quantity | measured | expected |\n| --- | --- | --- |",
                 *rows,
                 f"\n{sign} It **{self.verdict}**. Source: {claim.source}.\n",
-                f"<details><summary>How {escape(claim.id)} is measured</summary>\n",
+                "<details><summary>How it was measured</summary>\n",
                 f"```python\n{code}```\n\n</details>\n\n</div>",
             ]
         )

@@ -220,7 +220,7 @@ def the_tables_cost_few_operations(g):
 
 
 @claim(
-    "The skew puts $q \\cdot r$ for the offset $j - i$ at row $i$, column $j$, for all $n^2$ "
+    "The skew puts the product for the offset $j - i$ at row $i$, column $j$, for all $n^2$ "
     "pairs. The causal skew does so for the $n(n + 1)/2$ pairs with $j \\le i$, and leaves 0 "
     "elsewhere.",
     source="Huang et al. (2019), section 3.4.1, for earlier keys; Bello et al. (2019) for all",

@@ -6,12 +6,11 @@
     return digits.replace("-0.00", "0.00").replace("-", "−");
   };
 
-  const list = new Intl.ListFormat("en-GB");
   // the largest number, and the names of all that look as large
   const most = (numbers, names) => {
     const top = shown(Math.max(...numbers));
     const found = names.filter((_, i) => shown(numbers[i]) === top);
-    return [top, found.length > 5 ? `${found.length} of ${names.length}` : list.format(found)];
+    return [top, found.length > 5 ? `${found.length} of ${names.length}` : new Intl.ListFormat("en-GB").format(found)];
   };
 
   // what has fewer significant bits than a number of the page travels in fewer digits
@@ -75,6 +74,7 @@
       option.checked = true;
       show();
     });
+    form.parentElement.setAttribute("aria-label", form.querySelector("p").textContent);
     for (const part of form.querySelectorAll("[hidden]")) part.hidden = false;
     // what scrolls must be within reach of the keyboard
     const scroll = form.querySelector(".scroll");

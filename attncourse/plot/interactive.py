@@ -21,6 +21,10 @@ from attncourse.plot.colours import COLOURS
 from attncourse.plot.numbers import listed, shown
 
 HERE = Path(__file__)
+MOVES = "With scripts, you can change it."
+# words in a script, and beside which signs it needs no space
+WORDS = re.compile(r'("[^"\n]*"|`(?:[^`$]|\$\{(?:[^`}]|`[^`]*`)*\})*`)')
+SPACE = re.compile(r"\s*([=<>&|*+%?:,;{}([]+)\s*")
 
 
 @dataclass(frozen=True)
@@ -33,10 +37,6 @@ class Choice:
 
     def __post_init__(self):
         require_start(self.name, self.options, self.start)
-
-    def first(self) -> str:
-        """What it is before it is moved."""
-        return self.options[self.start]
 
     def option(self, index: int) -> str:
         """The button of one option."""
@@ -65,10 +65,6 @@ class Slider:
     def __post_init__(self):
         require_start(self.name, self.values, self.start)
 
-    def first(self) -> str:
-        """What it is before it is moved."""
-        return str(self.values[self.start])
-
     def html(self) -> str:
         """The slider, and beside it the number."""
         name, values = escape(self.name), " ".join(map(str, self.values))
@@ -86,10 +82,6 @@ class Switch:
     name: str
     start: bool = True
 
-    def first(self) -> str:
-        """What it is before it is moved."""
-        return "on" if self.start else "off"
-
     def html(self) -> str:
         """The box to tick."""
         name, checked = escape(self.name), " checked" if self.start else ""
@@ -101,10 +93,6 @@ class Button:
     """Something to do again and again; the view gets how often it was pressed."""
 
     name: str
-
-    def first(self) -> str:
-        """What it is before it is pressed."""
-        return "not pressed"
 
     def html(self) -> str:
         """The button."""
@@ -138,27 +126,22 @@ class Interactive:
         return self.alt
 
     def _repr_html_(self) -> str:
-        script, view = (
-            lean(path.read_text("utf-8")) for path in (HERE.with_suffix(".js"), self.view)
-        )
+        script, view = (lean_script(path) for path in (HERE.with_suffix(".js"), self.view))
         # nothing in the numbers may end the script element
         data = json.dumps(self.data, default=listed, separators=(",", ":")).replace("<", r"\u003c")
         controls = "".join(control.html() for control in self.controls)
-        start = ", ".join(
-            f"{symbol(one.name)} {escape(one.first())}" for one in (*self.controls, *self.within)
-        )
-        # where scripts run, what the view says takes its place at once
-        still = f"Shown: {start}. With scripts, you can choose others." if start else ""
+        # where scripts run, what the view says takes the place of the words at once
         body = (
             f'<form autocomplete="off"><div class="controls" hidden>{controls}</div>'
             f'<div class="scroll">{self.picture}<table>{self.table}</table></div>'
-            f'<p data-show="said" aria-live="polite">{still}</p></form>'
+            f'<p data-show="said" aria-live="polite">{escape(self.alt)}</p>'
+            f"<noscript>{MOVES if controls or self.within else ''}</noscript></form>"
         )
         name = sha256(f"{view}{data}{body}".encode()).hexdigest()[:8]
         # JupyterLab keeps the arrow keys to itself without that attribute
         return (
             f'<div class="attncourse-figure" data-figure="{name}" role="group" '
-            f'aria-label="{escape(self.alt)}" data-lm-suppress-shortcuts="true">'
+            'data-lm-suppress-shortcuts="true">'
             f"<style>\n{style_of(self.view, body)}\n</style>{body}"
             f'<script>\n({script})("{name}", {data}, {view})\n</script></div>'
         )
@@ -187,7 +170,7 @@ def number(slot: str, value: float | Tensor, look: str = "", text: str | None = 
     value = float(value)
     drawn = f' class="{look}" style="--share:{value:.3f}"' if look else ""
     words = shown(value) if text is None else escape(text)
-    return f'<data value="{value:.6g}" data-show="{slot}"{drawn}>{words}</data>'
+    return f'<data value="{value:.4g}" data-show="{slot}"{drawn}>{words}</data>'
 
 
 def style_of(view: Path, body: str) -> str:
@@ -199,19 +182,20 @@ def style_of(view: Path, body: str) -> str:
         if not look or re.search(rf'class="[^"]*\b{look[1]}\b|<{look[2]} ', body):
             style += re.sub(r"\s*([{};])\s*|(?<=[:,])\s+", r"\1", line).replace(";}", "}")
     roles = {role: both for role, both in COLOURS.items() if f"var(--{role})" in style}
-    light = ";".join(f"--{role}:{light}" for role, (light, _) in roles.items())
-    both = ";".join(f"--{role}:light-dark({','.join(both)})" for role, both in roles.items())
-    # a browser that does not know the second keeps the first
-    return (
-        f".attncourse-figure{{{light}}}@supports (color:light-dark(red,red))"
-        f"{{.attncourse-figure{{{both}}}}}{style}"
-    )
+    colours = ";".join(f"--{role}:light-dark({','.join(both)})" for role, both in roles.items())
+    return f".attncourse-figure{{{colours}}}{style}"
 
 
 def lean(text: str) -> str:
     """Style or script without indents, and comments of one line, which only its authors read."""
     lines = map(str.strip, text.splitlines())
     return "\n".join(line for line in lines if line and not line.startswith(("//", "/*")))
+
+
+def lean_script(path: Path) -> str:
+    """A script without the spaces that only its authors read."""
+    parts = WORDS.split(lean(path.read_text("utf-8")))
+    return "".join(part if i % 2 else SPACE.sub(r"\1", part) for i, part in enumerate(parts))
 
 
 def symbol(name: str) -> str:

@@ -3,7 +3,7 @@ r"""The Transformer: its blocks, its stacks, and how it generates (chapter: tran
 $$\text{pre-norm: } x + f(\mathrm{norm}(x)), \qquad \text{post-norm: } \mathrm{norm}(x + f(x))$$
 
 Here $f$ is attention, cross-attention or the feed-forward network. The heads do whatever
-`attend(q, k, v, mask)` computes; of m positions, the n queries are the last.
+`attend(q, k, v, mask)` computes; in self-attention, the n queries are the last of m positions.
 Source: Vaswani et al. (2017), section 3; pre-norm: Xiong et al. (2020).
 """
 

@@ -1,7 +1,8 @@
 """What the heads of a block can do: each is called as attend(q, k, v, mask).
 
-The n queries are the last of the m positions: all of them in training, the new ones with a cache.
-With `by_offset`, it needs both to be of one sequence; `cache` is what it keeps of a text.
+In self-attention, the n queries are the last of the m positions: all of them in training, the new
+ones with a cache. With `by_offset`, it needs both to be of one sequence; `cache` is what it keeps
+of a text.
 """
 
 from collections.abc import Callable
@@ -59,7 +60,7 @@ class CausalLinearAttention(nn.Module):
         v: Float[Tensor, "*batch_k n e"],
         mask: Bool[Tensor, "*#batch 1 n"] | None = None,
     ) -> Float[Tensor, "*batch n e"]:
-        """For each query, the mean of the values so far."""
+        """For each query, the weighted mean of the values so far."""
         return linear_attention(q, k, v, causal=True, mask=mask)
 
 
@@ -114,7 +115,7 @@ class BiasedAttention(nn.Module):
 
 
 class ALiBiAttention(BiasedAttention):
-    """Attention that falls with the distance, in each head at a rate of its own.
+    """Attention whose scores are lowered with the distance, in each head at a rate of its own.
 
     Source: Press et al. (2022), section 3.
     """

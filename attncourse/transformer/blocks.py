@@ -45,7 +45,8 @@ class PreNorm(nn.Module):
 
     def __init__(self, d_model: int, part: nn.Module, dropout: float = 0.0):
         super().__init__()
-        self.norm, self.part, self.dropout = nn.LayerNorm(d_model), part, nn.Dropout(dropout)
+        self.norm, self.part = nn.LayerNorm(d_model), part
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Float[Tensor, "*batch n d"], *more, **named) -> Tensor:
         """x + f(norm(x)); the part f gets the other arguments too."""
@@ -60,7 +61,8 @@ class PostNorm(nn.Module):
 
     def __init__(self, d_model: int, part: nn.Module, dropout: float = 0.0):
         super().__init__()
-        self.norm, self.part, self.dropout = nn.LayerNorm(d_model), part, nn.Dropout(dropout)
+        self.norm, self.part = nn.LayerNorm(d_model), part
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Float[Tensor, "*batch n d"], *more, **named) -> Tensor:
         """norm(x + f(x)); the part f gets the other arguments too."""
@@ -70,7 +72,7 @@ class PostNorm(nn.Module):
 class GroupedAttention(MultiHeadAttention):
     """Multi-head attention that may have fewer heads of keys and values, and may keep them.
 
-    With fewer, as many heads of queries share one, and `attend` is grouped_query_attention, alone
+    With fewer, several heads of queries share each, and `attend` is grouped_query_attention, alone
     or within another.
     Source: Vaswani et al. (2017), section 3.2.2; the groups: Ainslie et al. (2023), section 2.2.
     """

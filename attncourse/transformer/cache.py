@@ -10,9 +10,9 @@ from attncourse.linear import linear_attention_state, linear_attention_step
 
 
 class KeyValueCache:
-    """The keys and values of all tokens so far: 2 n d numbers for d coordinates of keys.
+    """The keys and values of all n tokens so far: 2 n d numbers where both have d coordinates.
 
-    Source: Shazeer (2019), section 2.3 (there prev_K and prev_V).
+    Source: Shazeer (2019), section 2.4 (there prev_K and prev_V).
     """
 
     def __init__(self):

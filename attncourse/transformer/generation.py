@@ -17,10 +17,11 @@ def generate(
     stop: int | None = None,
     choose: Callable[[Tensor], Tensor] | None = None,
 ) -> Int[Tensor, "batch tokens"]:
-    """The tokens that follow the prompt, at most `max_tokens`; after `stop` there is only `stop`.
+    """What follows the prompt, at most `max_tokens` tokens; after `stop`, only `stop`.
 
-    `choose` takes the scores of the next token, (batch, vocabulary), and gives a token for each
-    row: `greedy` by default. Source: Vaswani et al. (2017), section 3.1 ("auto-regressive").
+    `choose` takes the scores of the next token, (batch, vocabulary), and gives a token
+    for each row: `greedy` by default.
+    Source: Vaswani et al. (2017), section 3.1 ("auto-regressive").
     """
     require_prompt(prompt, max_tokens)
     choose, new = choose or greedy, prompt
@@ -50,7 +51,7 @@ def sample(
     """A token drawn from softmax(scores / temperature), of the `top_k` likeliest alone.
 
     Where several have the last of the top_k scores, all of them stay.
-    Source: Fan et al. (2018), section 5.1, for top_k.
+    Source: Fan et al. (2018), for top_k.
     """
     vocabulary = scores.shape[-1]
     top_k = vocabulary if top_k is None else top_k

@@ -34,7 +34,10 @@ class Embedding(nn.Module):
         x = self.table(tokens) * self.scale
         return self.dropout(x if self.position is None else self.position(x, start))
 
-    def scores(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n vocabulary"]:
+    def scores(
+        self,
+        x: Float[Tensor, "*batch n d"],
+    ) -> Float[Tensor, "*batch n vocabulary"]:
         """For each row, the score of each token: its product with the token's vector."""
         return x @ self.table.weight.mT
 

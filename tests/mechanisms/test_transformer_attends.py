@@ -40,7 +40,7 @@ MECHANISMS = {
     "linear": lambda: linear_attention,
     "windowed": lambda: WindowedAttention(5),
     "grouped": lambda: grouped_query_attention,
-    "blocks": lambda: flash_attention,
+    "flash": lambda: flash_attention,
 }
 GROUPS = {"grouped": 2}
 EXACT = {"rtol": 1e-12, "atol": 1e-12}
@@ -191,7 +191,7 @@ def test_the_page_says_where_a_mechanism_works(drawn, normal, name, place):
             PLACES[place](name, drawn, normal)
 
 
-@pytest.mark.parametrize("name", ["plain", "Shaw", "linear", "blocks"])
+@pytest.mark.parametrize("name", ["plain", "Shaw", "linear", "flash"])
 def test_a_text_longer_than_a_block_of_128_is_the_same_from_a_cache(drawn, name):
     model = drawn(language_model(lambda: causal(name)))
     text, decoding = torch.arange(135, device=device())[None] % VOCABULARY, model.decode()

@@ -5,6 +5,7 @@ from itertools import combinations
 import pytest
 
 from attncourse.plot.colours import COLOURS, inks
+from tests import ROOT
 
 PAGES = ("#ffffff", "#121212")
 # WCAG 2.2, success criterion 1.4.3
@@ -34,6 +35,12 @@ def test_a_colour_stands_out_on_a_light_and_on_a_dark_page(name):
 
 def test_no_two_things_share_a_colour():
     assert all(a != b for a, b in combinations(COLOURS.values(), 2))
+
+
+def test_symbols_in_equations_have_the_colours_of_drawings():
+    style = (ROOT / "tools/theme/styles/formulas.css").read_text("utf-8")
+    for name in ("query", "key", "value", "weight", "position"):
+        assert f"--{name}: light-dark({', '.join(COLOURS[name])});" in style
 
 
 @pytest.mark.parametrize("weight", [i / 100 for i in range(101)])

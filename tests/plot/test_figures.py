@@ -68,8 +68,10 @@ def test_a_script_finds_what_python_wrote_and_without_one_no_control_is_shown(na
     assert [one for one, _ in sizes] == pytest.approx([other for _, other in sizes], abs=0.001)
     assert without.locator("data").first.is_visible()
     assert [one for one in without.locator("input").all() if one.is_visible()] == []
-    assert "With scripts" in without.locator("main").inner_text()
-    assert "With scripts" not in live.locator("main").inner_text()
+    words = repr(TABLE[name][0])
+    assert f"{words}\n\nWith scripts" in without.locator("main").inner_text()
+    assert words not in live.locator("main").inner_text()
+    assert live.get_by_role("group", name=words, exact=True).count() == 1
 
 
 @pytest.mark.parametrize("name", [name for name in TABLE if name != "skewing 1"])

@@ -11,6 +11,7 @@ from nbclient import NotebookClient
 from tests import ROOT
 from tests.conftest import CHAPTERS
 from tools.execute import kept_outputs, notebooks
+from tools.kernels import CopiedKernel
 from tools.urls import site_url
 
 # what is numbered on a page, and how the notebook writes it
@@ -58,7 +59,8 @@ def said(cells) -> dict[str, str]:
 def test_a_notebook_whose_functions_are_the_reader_s_computes_what_its_page_shows(slug):
     copy = nbformat.read(ROOT / f"chapters/{slug}.ipynb", as_version=4)
     copy.cells = code_cells(copy)
-    NotebookClient(copy, resources={"metadata": {"path": str(ROOT / "chapters")}}).execute()
+    place = {"metadata": {"path": str(ROOT / "chapters")}}
+    NotebookClient(copy, kernel_manager_class=CopiedKernel, resources=place).execute()
     text = notebooks(ROOT)[ROOT / f"chapters/{slug}.md"]
     _, page = kept_outputs(ROOT).merge_match_into_notebook(text)
     assert len(copy.cells) > len(code_cells(page)) and said(copy.cells) == said(code_cells(page))

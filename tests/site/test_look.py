@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from attncourse.checks import exercises
+from attncourse.checks import chapters, exercises
 
 CHAPTER, EXERCISES = "chapters/dot_product.html", "exercises/dot_product.html"
 PHONE = {"width": 360, "height": 740}
@@ -20,6 +20,30 @@ GAPS = """() => [...document.querySelectorAll(
   const above = top - one.previousElementSibling.getBoundingClientRect().bottom;
   const below = one.nextElementSibling.getBoundingClientRect().top - bottom;
   return [Math.round(above), Math.round(below), one.className];
+})"""
+# where the first line of each long line of code begins, where its others do, and how wide it is
+HUNG = """() => [...document.querySelectorAll("article .hung")].map((one) => {
+  const range = document.createRange(), text = one.textContent, lefts = new Map();
+  const walk = document.createTreeWalker(one, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    range.selectNodeContents(walk.currentNode);
+    for (const { left, top, width } of range.getClientRects())
+      if (width && !(lefts.get(Math.round(top)) <= left)) lefts.set(Math.round(top), left);
+  }
+  const { left, right } = one.closest("pre").getBoundingClientRect();
+  return [[...lefts.values()].map((x) => x - left), right - left, text];
+}).filter(([, width]) => width)"""
+# the characters of each long paragraph for each of its lines
+LINES = """() => [...document.querySelectorAll("article section > p")]
+  .filter((one) => one.textContent.length > 300 && !one.querySelector("math"))
+  .map((one) => one.textContent.length / Math.round(
+    one.clientHeight / parseFloat(getComputedStyle(one).lineHeight)))"""
+# whether each drawing scrolls, and the size of its smallest letters but those below or above others
+LETTERS = """() => [...document.querySelectorAll(".drawn")].map((one) => {
+  const svg = one.querySelector("svg");
+  const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+  const sizes = [...svg.querySelectorAll("text")].map((text) => getComputedStyle(text).fontSize);
+  return [one.scrollWidth > one.clientWidth, scale * Math.min(...sizes.map(parseFloat))];
 })"""
 
 
@@ -54,6 +78,67 @@ def test_a_cell_and_what_it_prints_stand_in_one_box_at_every_width(width, new_ta
     assert above["y"] + above["height"] == pytest.approx(below["y"], abs=1)
     grounds = [one.locator("pre").evaluate(GROUND) for one in (code, printed)]
     assert len({*grounds, tab.locator("body").evaluate(GROUND)}) == 2
+
+
+@pytest.mark.parametrize("width", WIDTHS[1:])
+def test_a_long_line_of_code_goes_on_further_in_than_it_began(width, new_tab, address):
+    tab = new_tab(viewport={"width": width, "height": 900})
+    for page in ("chapters/relative.html", "exercises/relative.html"):
+        tab.goto(address + page)
+        found = tab.evaluate(HUNG)
+        broken = [lefts for lefts, _, _ in found if len(lefts) > 1]
+        assert broken and all(left > lefts[0] + 30 for lefts in broken for left in lefts[1:])
+        # 90 characters fit beside both side bars
+        short = [lefts for lefts, room, text in found if room > 830 and len(text.rstrip()) <= 90]
+        assert (short or width < 1280) and all(len(lefts) == 1 for lefts in short)
+        wide = "all => all.filter((one) => one.scrollWidth > one.clientWidth).length"
+        assert tab.locator("article pre").evaluate_all(wide) == 0
+
+
+@pytest.mark.parametrize("width", WIDTHS[2:])
+def test_a_line_of_prose_has_about_70_characters(width, new_tab, address):
+    tab = new_tab(viewport={"width": width, "height": 900})
+    tab.goto(address + CHAPTER)
+    lines = tab.evaluate(LINES)
+    assert len(lines) > 5 and 60 < sum(lines) / len(lines) < 78, lines
+
+
+@pytest.mark.parametrize("slug", chapters())
+def test_every_drawing_fits_a_phone_with_letters_of_10_pixels(slug, new_tab, address):
+    tab = new_tab(viewport=PHONE)
+    tab.goto(f"{address}chapters/{slug}.html")
+    drawn = tab.evaluate(LETTERS)
+    assert drawn and all(not scrolls and letters >= 10 for scrolls, letters in drawn), drawn
+
+
+def test_a_chapter_begins_with_its_question_and_its_imports_are_folded(tab, address):
+    tab.goto(address + CHAPTER)
+    expect(tab.locator("article section > *").nth(1)).to_contain_text("?")
+    edges = [
+        "article h1",
+        ".admonition-in-this-chapter",
+        ".admonition-in-this-chapter p:not([class])",
+    ]
+    heading, box, words = (tab.locator(one).first.bounding_box()["x"] for one in edges)
+    assert heading == box and words - box < 50
+    expect(tab.get_by_text("Show the imports", exact=True)).to_be_visible()
+    first = tab.locator("article section section h2").first
+    assert first.bounding_box()["y"] < 900
+
+
+def test_the_box_of_a_claim_names_its_entry_in_the_list(tab, address):
+    tab.goto(address + CHAPTER)
+    box = tab.locator("#dot_product\\.variance_is_d_k")
+    expect(box.locator("summary")).to_have_text("How it was measured")
+    link = box.get_by_role("link", name="dot_product.variance_is_d_k")
+    assert link.locator("code").evaluate(STYLE, "fontSize") < size(tab, "article p")
+    link.click()
+    expect(tab.locator(":target")).to_contain_text("Holds.")
+
+
+def test_a_page_without_a_number_counts_its_figures_from_1(tab, address):
+    tab.goto(address + "reference/figures.html")
+    expect(tab.locator(".caption-number")).to_have_text("Fig. 1")
 
 
 def test_a_link_marks_its_place_without_alarm(tab, address):

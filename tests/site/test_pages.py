@@ -21,7 +21,7 @@ SEARCH = "search.html"
 PICTURES = ROOT / "_build" / "screenshots"
 # make screenshots sets it: pictures take longer than all else
 KEEP_PICTURES = "PICTURES" in os.environ
-MOST_BYTES, MOST_REQUESTS, MOST_ELEMENTS, MOST_SHIFT = 250 * 1024, 8, 8_500, 0.025
+MOST_BYTES, MOST_REQUESTS, MOST_ELEMENTS, MOST_SHIFT = 250 * 1024, 8, 8_500, 0.02
 # the reference of the whole package is one page
 LARGE = {"reference/api.html", "genindex.html"}
 LOADED = """document.fonts.ready.then(

@@ -21,7 +21,7 @@ BROKEN = ".cell, article :is(div.highlight, pre, table)"
 
 
 def visible(page, selector: str) -> int:
-    return len([one for one in page.locator(selector).all() if one.is_visible()])
+    return page.locator(selector).filter(visible=True).count()
 
 
 @pytest.mark.parametrize("name", ["index.html", CHAPTER, EXERCISES, "reference/mutation.html"])

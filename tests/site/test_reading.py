@@ -35,17 +35,13 @@ COLOURS = """() => ["body", "article a", "article pre", ".bd-header-article", "a
 )"""
 
 
-def shown(page, selector: str) -> list:
-    """What of a page can be seen."""
-    return [one for one in page.locator(selector).all() if one.is_visible()]
-
-
 def test_without_scripts_no_button_stands_there_and_hints_open(new_tab, address):
     tab = new_tab(java_script_enabled=False, viewport=PHONE)
     for page in ("index.html", CHAPTER, EXERCISES):
         tab.goto(address + page)
         assert tab.locator(".learner").count()
-        assert shown(tab, ".learner, .bd-header-article button") == []
+        buttons = tab.locator(".learner, .bd-header-article button")
+        expect(buttons.filter(visible=True)).to_have_count(0)
     name, card = next(iter(exercises("dot_product").items()))
     hint = tab.get_by_text(card.hints[0])
     assert not hint.is_visible()

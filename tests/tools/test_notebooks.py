@@ -58,6 +58,7 @@ def test_a_chapter_s_copy_has_its_cells_numbered_and_its_hidden_code_hidden(cour
             "{eq}`two`\n\n```{math}\n:label: two\na % why\n\\\\ b\n```",
             "(2.1)\n\n$$\\begin{split}a \\\\ b\\end{split} \\tag{2.1}$$",
         ),
+        ("$$\\query{Q} \\weight{w_i} \\keys$$", "$${Q} {w_i} \\keys$$"),
         (
             "````{admonition} A $q$\n:class: dropdown\n$$x$$\n```python\nx\n```\n````",
             "<details>\n<summary><b>A $q$</b></summary>\n\n$$x$$\n\n```python\nx\n```\n\n"

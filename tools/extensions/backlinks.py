@@ -72,9 +72,9 @@ def place(env, node: nodes.Node, page: str) -> tuple[str, str, str, str]:
 
 
 def find(app, env) -> list[str]:
-    """Find what is taught where; the pages are written again when that has changed."""
-    before, env.attncourse_taught = getattr(env, "attncourse_taught", None), places(env)
-    return [] if before == env.attncourse_taught else sorted(env.found_docs)
+    """Find what is taught where."""
+    env.attncourse_taught = places(env)
+    return []
 
 
 def point(app, doctree, page):

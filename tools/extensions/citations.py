@@ -48,3 +48,5 @@ class Named(Style):
 def setup(app):
     """Register with Sphinx."""
     register_plugin("pybtex.style.formatting", "named", Named)
+    # sphinxcontrib-bibtex looks it up for every citation, among all that is installed
+    register_plugin("pybtex.backends", "plaintext", type(PLAIN), force=True)

@@ -41,8 +41,8 @@ def connect(app, doctree):
         app.env.get_domain("std").note_object("claim", name, name)
     for name, words in shown(doctree, "claim"):
         link = addnodes.pending_xref("", reftype="claim", refdomain="std", reftarget=name, box=True)
-        link += nodes.inline("", "In the list of claims")
-        words.extend([nodes.Text(" "), link, nodes.Text(".")])
+        link += nodes.literal("", name)
+        words.extend([nodes.Text(" In the list of claims: "), link, nodes.Text(".")])
         for code in words.parent.findall(nodes.literal_block):
             # colours would make up a quarter of the page, and it is folded
             code["language"] = "text"

@@ -11,8 +11,9 @@ def to_rst(app, what, name, obj, options, lines):
         "\n".join(lines),
         flags=re.DOTALL,
     )
-    text = re.sub(r"\$([^$]+)\$", r":math:`\1`", text)
-    lines[:] = re.sub(r"(?<![:`])`([^`]+)`(?!`)", r"``\1``", text).split("\n")
+    # the code first: a formula's own backticks would be taken for it
+    text = re.sub(r"(?<![:`])`([^`]+)`(?!`)", r"``\1``", text)
+    lines[:] = re.sub(r"\$([^$]+)\$", r":math:`\1`", text).split("\n")
 
 
 def setup(app):

@@ -46,5 +46,17 @@ class Drawing(SphinxDirective):
         return [figure]
 
 
+def count_by_page(app, env) -> list[str]:
+    """Number the figures and tables of a page without a number from 1, and not on from the last."""
+    for kinds in env.toc_fignumbers.values():
+        for numbers in kinds.values():
+            if all(len(number) == 1 for number in numbers.values()):
+                first = min(numbers.values())[0]
+                numbers.update({name: (n - first + 1,) for name, (n,) in numbers.items()})
+    return []
+
+
 def setup(app):
     app.add_directive("drawing", Drawing)
+    # after Sphinx has numbered them, before pages are said to be written again
+    app.connect("env-get-updated", count_by_page, priority=800)

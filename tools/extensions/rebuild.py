@@ -1,6 +1,5 @@
 """An edit reaches every page that shows it, however Sphinx judges by dates and by single pages."""
 
-from copy import deepcopy
 from hashlib import sha256
 from pathlib import Path
 
@@ -14,16 +13,7 @@ def edited(app, env, added, changed, removed) -> list[str]:
     return [name for name, text in env.attncourse_texts.items() if before.get(name) != text]
 
 
-def mentioned(app, env) -> list[str]:
-    """Every page is written again when a name, a number or a title has changed: it may show it."""
-    before = getattr(env, "attncourse_names", None)
-    domains = [env.get_domain(name).data for name in ("std", "math", "py")]
-    titles = {name: title.astext() for name, title in env.titles.items()}
-    env.attncourse_names = deepcopy((domains, env.toc_secnumbers, env.toc_fignumbers, titles))
-    return [] if before == env.attncourse_names else sorted(env.found_docs)
-
-
 def setup(app):
     app.connect("env-get-outdated", edited)
-    # after Sphinx has numbered sections and figures
-    app.connect("env-get-updated", mentioned, priority=900)
+    # any page may show a name, a number or a title of another: all are written
+    app.connect("env-get-updated", lambda app, env: sorted(env.found_docs))

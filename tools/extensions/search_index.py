@@ -14,11 +14,10 @@ from sphinx import addnodes
 
 from .formulas import mathml
 
-CALL = "showFound("
 # code, and what is found by itself
 CODE = (nodes.literal_block, nodes.raw, nodes.Invisible)
 PARTS = (nodes.section, addnodes.glossary, addnodes.desc)
-# by page, what this build has written
+# by page; every build writes every page
 written: dict[str, list] = {}
 
 
@@ -61,12 +60,9 @@ def look(app, doctree, page):
 
 
 def write(app, exception):
-    """Write the script, in which pages that this build has not written stay as they were."""
-    path = Path(app.outdir, "sections.js")
-    before = path.read_text("utf-8") if path.is_file() else f"{CALL}{{}})"
-    pages = json.loads(before[len(CALL) : -1]) | written
-    there = {page: pages[page] for page in sorted({*pages} & app.env.found_docs)}
-    path.write_text(f"{CALL}{json.dumps(there, ensure_ascii=False)})", "utf-8")
+    """Write the script."""
+    text = json.dumps(dict(sorted(written.items())), ensure_ascii=False)
+    Path(app.outdir, "sections.js").write_text(f"showFound({text})", "utf-8")
 
 
 def setup(app):

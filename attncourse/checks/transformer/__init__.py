@@ -1,3 +1,13 @@
 """The exercises of the chapter transformer, one file each."""
 
-ORDER = ()
+ORDER = (
+    "residual_block",
+    "EncoderBlock",
+    "translation_masks",
+    "shift_targets",
+    "cached_step",
+    "top_k_probabilities",
+    "beam_step",
+    "text_loss",
+    "test_cache",
+)

@@ -8,11 +8,18 @@ const WORD = /(<\/m(?:sub|sup|subsup)>)(?=<mrow><mi>\w+<\/mi><mo>\u2061)/g;
 const OPENING = /(<\/(?:mi|mn|mpadded|msub|msup|msubsup)>(?:<mrow style="margin[^>]*><\/mrow>)?)(?=<mrow><mo fence="true" form="prefix" stretchy="true">)/g;
 const CLOSING = /(form="postfix" stretchy="true">[^<]*<\/mo><\/mrow>)(?=<(?:mi|mn|msub|msup|msubsup)>)/g;
 const THIN = '$1<mspace width="0.1667em"></mspace>';
+// \query{Q} has the colour of a query, which differs on light and on dark pages
+const ROLES = ["query", "key", "value", "weight", "position"];
+const MACROS = Object.fromEntries(ROLES.map((role, i) => (
+  [`\\${role}`, `{\\definecolor{${role}}{HTML}{00000${i}}\\textcolor{${role}}{#1}}`]
+)));
 
 function answer({ tex, display }) {
-  const options = { displayMode: display, strict: true, throwOnError: true, wrap: "tex" };
+  const macros = { ...MACROS };
+  const options = { displayMode: display, macros, strict: true, throwOnError: true, wrap: "tex" };
   try {
-    const html = temml.renderToString(tex, options);
+    const plain = temml.renderToString(tex, options);
+    const html = plain.replace(/#00000(\d)/g, (_, i) => `var(--${ROLES[i]})`);
     return { html: [WORD, OPENING, CLOSING].reduce((text, gap) => text.replace(gap, THIN), html) };
   } catch (error) {
     return { error: error.message.trim().split("\n")[0] };

@@ -1,0 +1,199 @@
+"""Exercise EncoderBlock: self-attention in heads and a feed-forward part, each in a residual."""
+
+import torch
+from torch import nn
+
+from attncourse.checks import variants
+from attncourse.checks.dot_product.shared import masked_softmax as masked
+from attncourse.checks.dot_product.shared.masked_softmax import softmax
+from attncourse.checks.exercise import Case, Exercise
+from attncourse.checks.multi_head.shared import heads as ways
+from attncourse.checks.multi_head.shared.heads import join, split
+
+exercise = Exercise(
+    name="EncoderBlock",
+    chapter="transformer",
+    title="A block of the encoder",
+    kind="build",
+    difficulty=3,
+    minutes=35,
+    points=20,
+    hints=(
+        "The block is two lines of the form x = x + part(norm(x)), one for attention and one for "
+        "the feed-forward part. Each part has a norm of its own.",
+        "In the attention, queries, keys and values are all made of norm_1(x), split into heads. "
+        "A key that is no word gets the score -inf in every head and for every query: `words` "
+        "needs an axis for the heads and one for the queries. Join the heads, and apply w_o.",
+        "words[..., None, None, :] has the axes of the scores; the last line of forward is "
+        "x + self.down(self.up(self.norm_2(x)).relu())",
+    ),
+    also_forbidden=("torch.nn.modules.transformer",),
+    usual_hints={
+        "axes_from_the_front": "an axis of words is counted from the front: count from the end, "
+        "because there may be no batch, or two leading axes",
+    },
+)
+
+
+class Parts(nn.Module):
+    """The parameters of the block, under the names that the exercise gives them."""
+
+    def __init__(self, d_model, heads, d_ff):
+        super().__init__()
+        self.heads = heads
+        self.norm_1, self.norm_2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.w_q, self.w_k = (nn.Linear(d_model, d_model, bias=False) for _ in range(2))
+        self.w_v, self.w_o = (nn.Linear(d_model, d_model, bias=False) for _ in range(2))
+        self.up, self.down = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+
+@exercise.reference
+class HeadByHead(Parts):
+    def forward(self, x, words=None):
+        y = self.norm_1(x)
+        q, k, v = self.w_q(y), self.w_k(y), self.w_v(y)
+        mask = None if words is None else words.unsqueeze(-2).expand(*x.shape[:-1], x.shape[-2])
+        x = x + self.w_o(ways.head_by_head(q, k, v, self.heads, mask))
+        return x + self.down(self.up(self.norm_2(x)).relu())
+
+
+def block(draw, d_model, heads, d_ff, scale=1.0):
+    """What builds the block, and its weights."""
+    weights = {}
+    for name in ("norm_1", "norm_2"):
+        weights[f"{name}.weight"] = 1 + draw.normal(d_model) / 4
+        weights[f"{name}.bias"] = draw.normal(d_model)
+    for name in ("w_q", "w_k", "w_v", "w_o"):
+        weights[f"{name}.weight"] = draw.normal(d_model, d_model) / d_model**0.5
+    weights["w_q.weight"] *= scale
+    for name, shape in {"up": (d_ff, d_model), "down": (d_model, d_ff)}.items():
+        weights[f"{name}.weight"] = draw.normal(*shape) / shape[1] ** 0.5
+        weights[f"{name}.bias"] = draw.normal(shape[0])
+    return {"build": (d_model, heads, d_ff), "weights": weights}
+
+
+@exercise.cases
+def cases(draw):
+    n, d_ff = draw.sizes(2, 4, 7)
+    d_model = 3 * (5 + 2 * draw.integer(0, 1))
+    made = block(draw, d_model, 3, d_ff)
+    x = draw.normal(2, n, d_model)
+    words = torch.arange(n) < torch.tensor([[n - 1], [n - 2]])
+    said = f"n={n}, d_model={d_model}, 3 heads, d_ff={d_ff}"
+    longer = (draw.normal(2, 16 * n, d_model),)
+    yield Case(f"a batch of 2, {said}", (x,), longer=longer, **made)
+    yield Case(f"words and padding, a batch of 2, {said}", (x, words), **made)
+    yield Case(f"no batch, {said}", (x[0],), **made)
+    yield Case("words and padding by name, no batch", (x[0],), {"words": words[0]}, **made)
+    three = draw.normal(3, n, d_model), torch.arange(n) < torch.tensor([[2], [n], [n - 1]])
+    longer = three[0].repeat(8, 16, 1), three[1].repeat(8, 16)
+    yield Case("words and padding, 3 texts and 3 heads", three, longer=longer, **made)
+    axes = draw.normal(2, 3, 4, 6), draw.mask(2, 3, 4)
+    yield Case("two leading axes, 2 heads", axes, **block(draw, 6, 2, 5))
+    yield Case("padding in front and between", (x, draw.mask(2, n)), **made)
+    yield Case("one head", (x, words), **block(draw, d_model, 1, d_ff))
+    large = block(draw, d_model, 3, d_ff, scale=1e25)
+    # a single word, which has a score far below 0 for some queries
+    few = torch.arange(n) < torch.tensor([[n - 1], [1]])
+    yield Case("scores 10^25 times larger", (x, few), gradient=False, **large)
+    yield Case("a text without a word", (x, words & torch.tensor([[True], [False]])), **made)
+    yield Case("one word", (x[:, :1], words[:, :1]), **made)
+
+
+@exercise.valid
+class Plain(nn.Module):
+    def __init__(self, d_model, heads, d_ff):
+        super().__init__()
+        self.heads = heads
+        self.norm_1, self.norm_2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.w_q = nn.Linear(d_model, d_model, bias=False)
+        self.w_k = nn.Linear(d_model, d_model, bias=False)
+        self.w_v = nn.Linear(d_model, d_model, bias=False)
+        self.w_o = nn.Linear(d_model, d_model, bias=False)
+        self.up, self.down = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+
+    def forward(self, x, words=None):
+        y = self.norm_1(x)
+        q, k, v = (split(w(y), self.heads) for w in (self.w_q, self.w_k, self.w_v))
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        mask = None if words is None else words[..., None, None, :]
+        weights = softmax(scores, mask)
+        x = x + self.w_o(join(weights @ v))
+        return x + self.down(self.up(self.norm_2(x)).relu())
+
+
+SPLIT, JOIN = "split(w(y), self.heads)", "join(weights @ v)"
+SCALE, AXES = "q.shape[-1] ** 0.5", "words[..., None, None, :]"
+ATTENDED = "x = x + self.w_o(join(weights @ v))"
+LAST = "return x + self.down(self.up(self.norm_2(x)).relu())"
+variants.right(exercise, Plain,
+    (SPLIT, "w(y).unflatten(-1, (self.heads, -1)).movedim(-2, 0)", AXES, "words[..., None, :]",
+     JOIN, "(weights @ v).movedim(0, -2).flatten(-2)"),
+    ("softmax(scores, mask)", "attention(q, k, v, mask)", JOIN, "join(weights)",
+     "        y =", "        from attncourse.dot_product import attention\n        y ="),
+    (LAST, "read = torch.relu(self.norm_2(x) @ self.up.weight.mT + self.up.bias)\n        "
+     "return self.down(read).add(x)"),
+)  # fmt: skip
+variants.calling(exercise, Plain, "softmax", {way: masked.WAYS[way] for way in (
+    masked.by_its_formula, masked.scores_only, masked.softmax_over_queries, masked.unstable,
+    masked.mask_after_the_softmax, masked.mask_ignored, masked.mask_inverted,
+    masked.mask_is_not_optional, masked.zero_fill, masked.large_fill_and_zeros,
+    masked.nan_for_an_empty_row,
+)})  # fmt: skip
+variants.calling(exercise, Plain, ("split", "join"), ways.CUTS)
+variants.wrong(exercise, Plain, {
+    "its parameters are not those asked for: w_q, w_k, w_v and w_o have no bias, up and down have "
+    "one, and there are two norms": [
+        (", bias=False", ""), ("nn.Linear(d_ff, d_model)", "nn.Linear(d_ff, d_model, bias=False)"),
+        ("self.norm_1, self.norm_2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)",
+         "self.norm_1 = self.norm_2 = nn.LayerNorm(d_model)")],
+    "super().__init__() is missing: nothing can be put on a module before it": (
+        "        super().__init__()\n", ""),
+    "attention reads x itself: pre-norm normalises what a part reads": ("self.norm_1(x)", "x"),
+    "the feed-forward part reads x itself: pre-norm normalises what a part reads": (
+        "self.norm_2(x)", "x"),
+    "the norms are exchanged: norm_1 is before attention, norm_2 before the feed-forward part": (
+        "y = self.norm_1", "y = self.norm_2", "self.up(self.norm_2", "self.up(self.norm_1"),
+    "norm_1 serves both parts: each has a norm of its own": (
+        "self.up(self.norm_2", "self.up(self.norm_1"),
+    "this is post-norm: here a part reads the normalised stream, and the sum is left alone": (
+        "y = self.norm_1(x)", "y = x", ATTENDED, f"x = self.norm_1({ATTENDED[4:]})",
+        LAST, "return self.norm_2(x + self.down(self.up(x).relu()))"),
+    "the normalised x is added: the stream goes on as it came": (ATTENDED, f"x = y{ATTENDED[5:]}"),
+    "x is not added to what attention gives: each part is in a residual": (
+        ATTENDED, ATTENDED.replace("x + ", "")),
+    "x is not added to what the feed-forward part gives: each part is in a residual": (
+        LAST, LAST.replace("x + ", "")),
+    "the feed-forward part reads what was normalised for attention: it reads the new x": (
+        "self.norm_2(x)", "y"),
+    "the two parts stand side by side: the second reads what the first has added": (
+        ATTENDED, "z = self.norm_2(x)\n        " + ATTENDED, "self.up(self.norm_2(x))",
+        "self.up(z)"),
+    "w_o is not used: the joined heads go through it": ("self.w_o(join(weights @ v))", JOIN),
+    "the feed-forward part comes first: attention is the first part": (
+        "y = self.norm_1(x)", "x = x + self.down(self.up(self.norm_2(x)).relu())\n        "
+        "y = self.norm_1(x)", LAST, "return x"),
+    "the feed-forward part is missing: it is the second half of the block": (LAST, "return x"),
+    "the relu is missing: between up and down, negative numbers become 0": (".relu()", ""),
+    "another activation stands there: the block has a relu": (
+        "self.up(self.norm_2(x)).relu()", "nn.functional.gelu(self.up(self.norm_2(x)))"),
+    "the values are made of x: queries, keys and values all read the normalised x": (
+        "q, k, v = (", "q, k, _ = (", "weights @ v", "weights @ split(self.w_v(x), self.heads)"),
+    "w_k and w_v are exchanged: keys meet the queries, values are averaged": (
+        "(self.w_q, self.w_k, self.w_v)", "(self.w_q, self.w_v, self.w_k)"),
+    "the scale is that of the whole width: a head's score has d_model / heads terms": (
+        SCALE, "x.shape[-1] ** 0.5"),
+    "the scores are not scaled: divide by the root of a head's width": (f" / {SCALE}", ""),
+    "padded queries are masked instead of keys: no query may attend to padding": (
+        AXES, "words[..., None, :, None]"),
+    "padded queries are masked as well: only keys are, what padding gets is nobody's business": (
+        AXES, "words[..., None, None, :] & words[..., None, :, None]"),
+    "the words meet the heads instead of the batch: give them an axis for heads and queries": [
+        (AXES, "words"), (AXES, "words[..., None, :]")],
+    "padding is set to 0 at the end: leave it, nobody reads it": (
+        LAST, f"x = {LAST[7:]}\n        return x if words is None else x * words[..., None]"),
+    "there is one head only: split q, k and v before the scores are taken": (
+        SPLIT, "split(w(y), 1)"),
+    "dropout is on after training: F.dropout needs training=self.training": (
+        LAST, f"return nn.functional.dropout({LAST[7:]}, 0.5)"),
+})  # fmt: skip

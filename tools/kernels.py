@@ -1,0 +1,49 @@
+"""Kernels that begin as copies of one process, which has imported what takes seconds."""
+
+import multiprocessing
+import os
+import sys
+
+from jupyter_client import AsyncKernelManager
+
+COPIES = multiprocessing.get_context("forkserver")
+# on macOS a copy of a process that has imported numpy may crash
+if sys.platform != "darwin":
+    COPIES.set_forkserver_preload(["ipykernel.kernelapp", "attncourse.plot"])
+
+
+class Copy(COPIES.Process):
+    """A copy of that process, which answers as jupyter_client asks a process."""
+
+    stdin = stdout = stderr = None
+
+    def poll(self):
+        return self.exitcode
+
+    def wait(self):
+        self.join()
+
+    def send_signal(self, signum):
+        os.kill(self.pid, signum)
+
+
+def begin(folder: str, words: list[str]) -> None:
+    """Be a kernel in that folder."""
+    import matplotlib
+    from ipykernel.kernelapp import IPKernelApp
+
+    os.chdir(folder)
+    # a kernel says so in its environment, which matplotlib has read by now
+    matplotlib.rcParams["backend"] = "module://matplotlib_inline.backend_inline"
+    # it ends with the process that it is a copy of, and that one with the build
+    IPKernelApp.launch_instance([*words, f"--IPKernelApp.parent_handle={os.getppid()}"])
+
+
+class CopiedKernel(AsyncKernelManager):
+    """Starts and ends such a kernel."""
+
+    async def _async_launch_kernel(self, kernel_cmd, *, cwd, **_):
+        # what follows `python -m ipykernel_launcher`; a busy one says that it was stopped
+        words = [*kernel_cmd[3:], "--log-level=CRITICAL"]
+        self.provisioner.process = Copy(target=begin, args=(cwd, words))
+        self.provisioner.process.start()
