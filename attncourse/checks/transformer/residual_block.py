@@ -147,6 +147,8 @@ variants.wrong(exercise, plain, {
         "rest = y - y.mean(-1, keepdim=True)", "rest = y - y.detach().mean(-1, keepdim=True)"),
     "the variance is detached: gradients flow through it, too": (
         "(variance + 1e-5)", "(variance.detach() + 1e-5)"),
+    "a weight is stored as (out, in), so x @ w.T": [
+        ("w_up.mT", "w_up"), ("w_down.mT", "w_down"), ("w_up.mT", "w_up", "w_down.mT", "w_down")],
     hints.BATCH: (PART, 'torch.einsum("bnf,df->bnd", torch.einsum("bnd,fd->bnf", y, w_up).relu(), '
                         "w_down)"),
 })  # fmt: skip
