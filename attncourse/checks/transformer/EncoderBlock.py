@@ -183,23 +183,15 @@ variants.wrong(exercise, Plain, {
     "the relu is missing: between up and down, negative numbers become 0": (".relu()", ""),
     "another activation stands there: the block has a relu": (
         "self.up(self.norm_2(x)).relu()", "nn.functional.gelu(self.up(self.norm_2(x)))"),
-    "the values are made of x: queries, keys and values all read the normalised x": (
-        "q, k, v = (", "q, k, _ = (", "weights @ v", "weights @ split(self.w_v(x), self.heads)"),
-    "keys and values are made of x: queries, keys and values all read the normalised x": (
-        READ, "q, k, v = (split(w(z), self.heads) for w, z in zip((self.w_q, self.w_k, self.w_v), "
-        "(y, x, x)))"),
-    "the keys are made of x: queries, keys and values all read the normalised x": (
-        READ, "q, k, v = (split(w(z), self.heads) for w, z in zip((self.w_q, self.w_k, self.w_v), "
-        "(y, x, y)))"),
-    "the queries are made of x: queries, keys and values all read the normalised x": (
-        READ, "q, k, v = (split(w(z), self.heads) for w, z in zip((self.w_q, self.w_k, self.w_v), "
-        "(x, y, y)))"),
+    **{f"{what} made of x: queries, keys and values all read the normalised x": (
+        READ, f"q, k, v = (split(w(z), self.heads) for w, z in zip((self.w_q, self.w_k, self.w_v), "
+        f"({read})))") for what, read in {
+        "keys and values are": "y, x, x", "the keys are": "y, x, y", "the queries are": "x, y, y",
+        "the values are": "y, y, x"}.items()},
     "the heads of a token attend to each other: swap the axes of heads and tokens before the "
     "scores are taken": [
         (SPLIT, UNSWAPPED, JOIN, "(weights @ v).flatten(-2)"),
-        (SPLIT, UNSWAPPED, JOIN, "(weights @ v).flatten(-2)", AXES, "words[..., None, None]"),
-        (SPLIT, UNSWAPPED, JOIN, "(weights @ v).flatten(-2)",
-         "softmax(scores, mask)", "softmax(scores)")],
+        (SPLIT, UNSWAPPED, JOIN, "(weights @ v).flatten(-2)", AXES, "words[..., None, None]")],
     "w_k and w_v are exchanged: keys meet the queries, values are averaged": (
         "(self.w_q, self.w_k, self.w_v)", "(self.w_q, self.w_v, self.w_k)"),
     "the scale is that of the whole width: a head's score has d_model / heads terms": (

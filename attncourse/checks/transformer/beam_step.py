@@ -174,8 +174,6 @@ variants.wrong(exercise, plain, {
         PENALTY, "(5 + size / 6) ** power"),
     "only the old total is divided by the penalty: the new total is": (
         RANKED, "total[..., None] / penalty[..., None] + log_p"),
-    "only what a token adds is divided by the penalty: the new total is": (
-        RANKED, "total[..., None] + log_p / penalty[..., None]"),
     "0 times -inf is NaN: choose with torch.where": [
         (ENDED, "log_p * ~ended[..., None] + alone * ended[..., None]"),
         (ENDED, "log_p * ~ended[..., None] + torch.where(ended[..., None], alone, 0.0)"),

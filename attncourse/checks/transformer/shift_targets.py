@@ -139,12 +139,8 @@ variants.wrong(exercise, plain, {
         "return inputs,", "return torch.where(position > length, -100, inputs).to(inputs.dtype),"),
     "inputs have the end, too: nothing is predicted from it": [
         ("return inputs,", "return torch.where(position == length + 1, end, inputs)"
-          ".to(inputs.dtype),"),
-         ("return inputs,", "return torch.where(position == length, end, inputs)"
-          ".to(inputs.dtype),"),
-         ("return inputs,", "return torch.cat([inputs[..., :1], labels[..., :-1]], dim=-1),"),
-         ("return inputs,", "return torch.cat([inputs[..., :-1], torch.full_like(edge, end)], "
-          "dim=-1),")],
+         ".to(inputs.dtype),"),
+        ("return inputs,", "return torch.cat([inputs[..., :1], labels[..., :-1]], dim=-1),")],
     "the order of the results is another: first the inputs, then the labels": (
         "return inputs, labels", "return labels, inputs"),
     "what is ignored is 0: cross_entropy ignores -100": ("-100", "0"),

@@ -27,8 +27,8 @@ exercise = Exercise(
         "compare shape, dtype and numbers with causal attention over all tokens. Then go on from "
         "an earlier cache with other tokens: the cache that went in must be as good as before.",
         "out, cache = step(q[..., a:b, :], k[..., a:b, :], v[..., a:b, :], cache) in a loop over "
-        "itertools.pairwise((0, 4, 5, 6, 9, 12)), then torch.cat(outs, -2); afterwards call the first piece "
-        "after the prompt once more with the prompt's cache, and compare with what it gave",
+        "itertools.pairwise((0, 4, 5, 6, 9, 12)), then torch.cat(outs, -2); afterwards call the "
+        "second piece again with the prompt's cache, and compare with what it gave",
     ),
     differentiable=False,
 )

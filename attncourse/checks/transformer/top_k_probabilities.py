@@ -113,9 +113,8 @@ variants.wrong(exercise, plain, {
     "of equal scores at the border some stay and some go: they stay together": (LOWER, PICKED),
     "the k-th smallest score is the border: sort is ascending, so count from the end": (
         LEAST, "scores.sort(dim=-1).values[..., k - 1 : k]"),
-    "divided scores are compared with a border that is not divided: divide both or neither": [
-        (LOWER, "scores / temperature < least"),
-        ("scores.masked_fill(scores < least", "scores.masked_fill(scores < least / temperature")],
+    "divided scores are compared with a border that is not divided: divide both or neither": (
+        LOWER, "scores / temperature < least"),
     "the border is that of the first row: each row has its own": (
         "[..., -1:]", "[..., -1:].reshape(-1)[:1]"),
     "the border is one for all rows: each row has its own": [

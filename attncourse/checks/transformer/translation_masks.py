@@ -23,9 +23,9 @@ exercise = Exercise(
         "decoder's mask is this and the causal one. Padded queries need no rule of "
         "their own. `expand` gives a mask its rows.",
         "words = torch.arange(m, device=source_lengths.device) < source_lengths[..., None, None] "
-        "is (..., 1, m): the encoder's mask has m such rows, that of the cross-attention n of them. "
-        "With j = torch.arange(n) and the target's words made in the same way, the decoder's mask "
-        "is target_words & (j <= j[:, None])",
+        "is (..., 1, m): the encoder's mask has m such rows, the cross-attention's n. With "
+        "j = torch.arange(n) and the target's words made likewise, the decoder's mask is "
+        "target_words & (j <= j[:, None])",
     ),
     differentiable=False,
     floating=False,
@@ -122,8 +122,6 @@ variants.wrong(exercise, plain, {
         CROSS, f"{CROSS} & target.mT"),
     "the cross mask asks of the query: the key, a source token, must be a word": (
         CROSS, "target.mT.expand(*batch, n, m)"),
-    "the encoder's mask asks of the query: the key must be a word": (
-        ENCODER, "source.mT.expand(*batch, m, m)"),
     "rows and columns of the cross mask are exchanged: rows are the target's queries": (
         CROSS, f"{CROSS}.mT"),
     "rows and columns of the decoder's mask are exchanged: a row is a query": (
