@@ -119,8 +119,8 @@ variants.wrong(exercise, plain, {
          "    labels = torch.where(labels != pad, labels, -100)\n")],
     "the end takes the place of the last word: it comes after it": [
         ("position == length", "position == length - 1"),
-         ("position == length", "position == length - 1",
-          "position > length", "position >= length")],
+        ("position == length", "position == length - 1",
+         "position > length", "position >= length")],
     "the end comes one place too late: right after the last word": (
         "position == length", "position == length + 1"),
     "the labels are the inputs, so each token is asked for what it has just read: they are one "
