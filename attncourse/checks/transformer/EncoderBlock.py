@@ -137,6 +137,7 @@ variants.right(exercise, Plain,
     (LAST, "read = torch.relu(self.norm_2(x) @ self.up.weight.mT + self.up.bias)\n        "
      "return self.down(read).add(x)"),
 )  # fmt: skip
+variants.calling(exercise, Plain, ("split", "join"), ways.CUTS)
 variants.calling(exercise, Plain, "softmax", {way: masked.WAYS[way] for way in (
     masked.by_its_formula, masked.scores_only, masked.softmax_over_queries, masked.unstable,
     masked.mask_after_the_softmax, masked.mask_ignored, masked.mask_inverted,
@@ -144,7 +145,6 @@ variants.calling(exercise, Plain, "softmax", {way: masked.WAYS[way] for way in (
     masked.nan_for_an_empty_row, masked.uniform_for_an_empty_row,
     masked.nan_gradient_for_an_empty_row, masked.fill_with_minus_billion,
 )} | {way: ways.EMPTY for way in (ways.large_number_alone, ways.large_number_added)})  # fmt: skip
-variants.calling(exercise, Plain, ("split", "join"), ways.CUTS)
 variants.wrong(exercise, Plain, {
     "its parameters are not those asked for: w_q, w_k, w_v and w_o have no bias, up and down have "
     "one, and there are two norms": [

@@ -90,6 +90,7 @@ def shares_of_the_whole(scores, k, temperature=1.0):
 
 
 LEAST, LOWER = "scores.topk(k, dim=-1).values[..., -1:]", "scores < least"
+GLOBAL = "scores.flatten().topk(k).values[-1].minimum(scores.amax(-1, keepdim=True))"
 SHARED = "(kept / temperature).softmax(dim=-1)"
 PICKED = "torch.zeros_like(scores).scatter(-1, scores.topk(k, dim=-1).indices, 1.0) == 0"
 variants.right(exercise, plain,
@@ -118,8 +119,7 @@ variants.wrong(exercise, plain, {
     "the border is that of the first row: each row has its own": (
         "[..., -1:]", "[..., -1:].reshape(-1)[:1]"),
     "the border is one for all rows: each row has its own": [
-        ("[..., -1:]", "[..., -1:].amin()"), (LEAST, "scores.flatten().topk(k).values[-1]"),
-        (LEAST, "scores.flatten().topk(k).values[-1]", "kept / temperature", "kept")],
+        ("[..., -1:]", "[..., -1:].amin()"), (LEAST, GLOBAL), (LEAST, GLOBAL, "kept / temperature", "kept")],
     "equal scores count once for the border: the k-th largest is counted with them": (
         LEAST, "(s := scores.sort(-1, descending=True).values).masked_fill(torch.cat("
         "[s[..., :1] > torch.inf, s[..., 1:] == s[..., :-1]], -1), -torch.inf)"
