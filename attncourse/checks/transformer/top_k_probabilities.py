@@ -119,7 +119,7 @@ variants.wrong(exercise, plain, {
     "the border is that of the first row: each row has its own": (
         "[..., -1:]", "[..., -1:].reshape(-1)[:1]"),
     "the border is one for all rows: each row has its own": [
-        ("[..., -1:]", "[..., -1:].amin()"), (LEAST, GLOBAL), (LEAST, GLOBAL, " / temperature", "")],
+        ("[..., -1:]", "[..., -1:].amin()"), (LEAST, GLOBAL), (LEAST, GLOBAL, "/ temperature", "")],
     "equal scores count once for the border: the k-th largest is counted with them": (
         LEAST, "(s := scores.sort(-1, descending=True).values).masked_fill(torch.cat("
         "[s[..., :1] > torch.inf, s[..., 1:] == s[..., :-1]], -1), -torch.inf)"
