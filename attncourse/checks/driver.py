@@ -311,7 +311,10 @@ def built(kind, arguments, weights, before=None):
     own = {name: tuple(weight.shape) for name, weight in module.named_parameters()}
     wanted = {name: tuple(weight.shape) for name, weight in weights.items()}
     if own != wanted:
-        raise UnfitError(f"its parameters should be {listed(wanted)}, but are {listed(own)}")
+        extra, missing = dict(own.items() - wanted.items()), dict(wanted.items() - own.items())
+        raise UnfitError(
+            f"its parameters: not asked for are {listed(extra)}, missing are {listed(missing)}"
+        )
     for weight in list(weights.values())[:1]:
         # device and dtype of one are those of all
         module.to(weight)

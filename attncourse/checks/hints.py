@@ -19,6 +19,7 @@ NAN_GRADIENT = (
     "late?"
 )
 REFUSES_ALL = "your test refuses every right answer: is its own formula right, or its tolerance?"
+OWN_ERROR = "your test itself ends in an error, whatever function it gets, the right ones too"
 DEVICE = "a new tensor is made on the CPU: give it the device of an input"
 DETACHED = "no gradient flows back: nothing may be detached"
 LOOPS = "it loops in Python, the longer the input the more: use whole tensors"

@@ -117,7 +117,7 @@ def verdict(trial: "Trial", look: Callable[[int], Observation]) -> Verdict:
     if given and not trial.differences(seen, given):
         return Verdict("not attempted", SAME, failing=failing)
     status, why, evidence = explain(exercise, *failing)
-    hint = trial.known_mistake(seen, faults)
+    hint = trial.own_error(seen) or trial.known_mistake(seen, faults)
     if hint is None and trial.refuses_all(seen):
         hint = hints.REFUSES_ALL
     if hint is None and why not in hints.ROUNDED and (axes := trial.only_some_axes(seen, faults)):
@@ -220,6 +220,14 @@ class Trial:
         pairs = zip(seen, self.expected, strict=False)
         met = [got for got, want in pairs if want.outcome == "returned"]
         return bool(met) and all(got.is_test and got.outcome == "raised" for got in met)
+
+    def own_error(self, seen: list[Observation]) -> str | None:
+        """What is said of a learner's test that fails by itself before it can refuse anything."""
+        errors = [got.error or {} for got in seen]
+        kinds = {error.get("type") for error in errors}
+        meant = any("raise" in (error.get("line") or ("", ""))[1] for error in errors)
+        fails = self.refuses_all(seen) and len(kinds) == 1 and "AssertionError" not in kinds
+        return hints.OWN_ERROR if fails and not meant else None
 
     def only_some_axes(self, seen: list[Observation], faults: list[int]) -> str | None:
         """What is said of an answer that is right with some leading axes only."""

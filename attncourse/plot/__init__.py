@@ -15,6 +15,7 @@ from attncourse.plot.kernel import kernel
 from attncourse.plot.patterns import patterns
 from attncourse.plot.receptive import receptive
 from attncourse.plot.running import running
+from attncourse.plot.sampling import sampling
 from attncourse.plot.skewing import skewing
 from attncourse.plot.waves import waves
 
@@ -33,6 +34,7 @@ __all__ = [
     "patterns",
     "receptive",
     "running",
+    "sampling",
     "skewing",
     "waves",
 ]

@@ -129,10 +129,10 @@ def test_a_right_module_passes(answer):
         (
             Renamed,
             "wrong",
-            "its parameters should be w.bias (4,), w.weight (4, 3), "
-            "but are map.bias (4,), map.weight (4, 3)",
+            "its parameters: not asked for are map.bias (4,), map.weight (4, 3), "
+            "missing are w.bias (4,), w.weight (4, 3)",
         ),
-        (Transposed, "wrong", "but are w.bias (3,), w.weight (3, 4)"),
+        (Transposed, "wrong", "not asked for are w.bias (3,), w.weight (3, 4), missing"),
         (Detached, "wrong", hints.DETACHED),
         (DropoutLeftOn, "wrong", "it draws random numbers"),
         (OnTheCpu, "wrong", "a new tensor is made on the CPU: give it the device of an input"),

@@ -77,6 +77,14 @@ def test_a_test_that_refuses_every_right_answer_is_told_so():
     assert judged("test_encoding", test_encoding).hint == hints.REFUSES_ALL
 
 
+def test_a_test_that_fails_by_itself_is_told_so():
+    def test_encoding(encoding):
+        assert torch.equal(encoding(3, 4), "0.3")
+
+    found = judged("test_encoding", test_encoding)
+    assert found.hint == hints.OWN_ERROR and found.evidence.startswith("TypeError")
+
+
 def test_an_answer_that_counts_axes_from_the_front_hears_where_it_is_right():
     def distance_attention(q, k, v, mask=None):
         distances = (q.unsqueeze(1) - k.unsqueeze(0)).square().sum(-1)

@@ -114,6 +114,8 @@ FAR = torch.arange(9)
 STEPS = {"falling": FAR, "ending": torch.where(FAR < 4, FAR, -1), "equal": FAR.clamp(max=1)}
 DISTANCES = plot.distances(GRADIENTS, STEPS, alt="What is left.")
 
+NEXT = torch.tensor([2.0, 1.0, 1.0, -0.5, -3.0])
+SAMPLING = plot.sampling(NEXT, TOKENS[:2] + list("abc"), alt="Five tokens.")
 CLIPPING = plot.clipping(6, 2, alt="Rows of the table.")
 SKEWINGS = {n: plot.skewing(n, alt="The skew.") for n in (1, 2, 4)}
 

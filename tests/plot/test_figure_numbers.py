@@ -224,6 +224,21 @@ def share_of(share: float) -> str:
     return f"{digits} · 10{str(int(exponent)).translate(RAISED)}"
 
 
+@shows(figures.SAMPLING, temperature=len(TEMPERATURES), k=5)
+def sampling(temperature, k):
+    scores = figures.NEXT.double()
+    may = scores >= scores.sort(descending=True).values[k]
+    chance = (scores.masked_fill(~may, -torch.inf) / TEMPERATURES[temperature]).softmax(0)
+    others = {1: "no other token", 2: "one other token"}.get(
+        n := may.sum().item(), f"{n - 1} other tokens"
+    )
+    return {
+        "score": scores,
+        "chance": chance,
+        "said": rf"“the” is drawn with a probability of {told(chance[0])}; {others} can be drawn\.",
+    }
+
+
 @shows(figures.CLIPPING, n=6, k=7)
 def clipping(n, k):
     n = n + 1

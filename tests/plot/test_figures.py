@@ -197,6 +197,15 @@ def said_of_relative(figure):
     assert "rows 1 to 5 are used" in clipped(n=2)
 
 
+def said_of_transformer(figure):
+    def chances(**state) -> list[str]:
+        return read(figure("sampling"), **state)["chance"]
+
+    assert chances(temperature=6, k=5)[::5] == ["0.22", "0.10"]
+    assert chances(temperature=0, k=5)[0] == "1.00"
+    assert chances(temperature=6, k=4)[5] == "0.00"
+
+
 SAID = {name.removeprefix("said_of_"): say for name, say in globals().items() if "said_of" in name}
 
 

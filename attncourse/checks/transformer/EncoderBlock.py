@@ -24,8 +24,9 @@ exercise = Exercise(
         "In the attention, queries, keys and values are all made of norm_1(x), split into heads. "
         "A key that is no word gets the score -inf in every head and for every query: `words` "
         "needs an axis for the heads and one for the queries. Join the heads, and apply w_o.",
-        "words[..., None, None, :] has the axes of the scores; the last line of forward is "
-        "x + self.down(self.up(self.norm_2(x)).relu())",
+        "self.w_q(y).unflatten(-1, (self.heads, -1)).transpose(-3, -2) splits the queries into "
+        "heads; words[..., None, None, :] has the axes of their scores; the last line of forward "
+        "is x + self.down(self.up(self.norm_2(x)).relu())",
     ),
     also_forbidden=("torch.nn.modules.transformer",),
     usual_hints={
@@ -123,6 +124,8 @@ class Plain(nn.Module):
 
 
 SPLIT, JOIN = "split(w(y), self.heads)", "join(weights @ v)"
+UNSWAPPED = "w(y).unflatten(-1, (self.heads, -1))"
+READ = "q, k, v = (split(w(y), self.heads) for w in (self.w_q, self.w_k, self.w_v))"
 SCALE, AXES = "q.shape[-1] ** 0.5", "words[..., None, None, :]"
 ATTENDED = "x = x + self.w_o(join(weights @ v))"
 LAST = "return x + self.down(self.up(self.norm_2(x)).relu())"
@@ -134,13 +137,14 @@ variants.right(exercise, Plain,
     (LAST, "read = torch.relu(self.norm_2(x) @ self.up.weight.mT + self.up.bias)\n        "
      "return self.down(read).add(x)"),
 )  # fmt: skip
+variants.calling(exercise, Plain, ("split", "join"), ways.CUTS)
 variants.calling(exercise, Plain, "softmax", {way: masked.WAYS[way] for way in (
     masked.by_its_formula, masked.scores_only, masked.softmax_over_queries, masked.unstable,
     masked.mask_after_the_softmax, masked.mask_ignored, masked.mask_inverted,
     masked.mask_is_not_optional, masked.zero_fill, masked.large_fill_and_zeros,
-    masked.nan_for_an_empty_row,
-)})  # fmt: skip
-variants.calling(exercise, Plain, ("split", "join"), ways.CUTS)
+    masked.nan_for_an_empty_row, masked.uniform_for_an_empty_row,
+    masked.nan_gradient_for_an_empty_row, masked.fill_with_minus_billion,
+)} | {way: ways.EMPTY for way in (ways.large_number_alone, ways.large_number_added)})  # fmt: skip
 variants.wrong(exercise, Plain, {
     "its parameters are not those asked for: w_q, w_k, w_v and w_o have no bias, up and down have "
     "one, and there are two norms": [
@@ -169,6 +173,8 @@ variants.wrong(exercise, Plain, {
     "the two parts stand side by side: the second reads what the first has added": (
         ATTENDED, "z = self.norm_2(x)\n        " + ATTENDED, "self.up(self.norm_2(x))",
         "self.up(z)"),
+    "the second residual begins at x: it begins at the sum of x and what attention gave": (
+        ATTENDED, f"z{ATTENDED[1:]}", "self.norm_2(x)", "self.norm_2(z)"),
     "w_o is not used: the joined heads go through it": ("self.w_o(join(weights @ v))", JOIN),
     "the feed-forward part comes first: attention is the first part": (
         "y = self.norm_1(x)", "x = x + self.down(self.up(self.norm_2(x)).relu())\n        "
@@ -177,8 +183,15 @@ variants.wrong(exercise, Plain, {
     "the relu is missing: between up and down, negative numbers become 0": (".relu()", ""),
     "another activation stands there: the block has a relu": (
         "self.up(self.norm_2(x)).relu()", "nn.functional.gelu(self.up(self.norm_2(x)))"),
-    "the values are made of x: queries, keys and values all read the normalised x": (
-        "q, k, v = (", "q, k, _ = (", "weights @ v", "weights @ split(self.w_v(x), self.heads)"),
+    **{f"{what} made of x: queries, keys and values all read the normalised x": (
+        READ, f"q, k, v = (split(w(z), self.heads) for w, z in zip((self.w_q, self.w_k, self.w_v), "
+        f"({read})))") for what, read in {
+        "keys and values are": "y, x, x", "the keys are": "y, x, y", "the queries are": "x, y, y",
+        "the values are": "y, y, x"}.items()},
+    "the heads of a token attend to each other: swap the axes of heads and tokens before the "
+    "scores are taken": [
+        (SPLIT, UNSWAPPED, JOIN, "(weights @ v).flatten(-2)"),
+        (SPLIT, UNSWAPPED, JOIN, "(weights @ v).flatten(-2)", AXES, "words[..., None, None]")],
     "w_k and w_v are exchanged: keys meet the queries, values are averaged": (
         "(self.w_q, self.w_k, self.w_v)", "(self.w_q, self.w_v, self.w_k)"),
     "the scale is that of the whole width: a head's score has d_model / heads terms": (

@@ -22,9 +22,11 @@ exercise = Exercise(
         "text, put 0 at `stop` and -inf elsewhere first. Divide by the penalty of the new length, "
         "which grows by one unless the text has ended. Flatten the last two axes, take topk, and "
         "divide the index by the vocabulary: the quotient is the text, the rest is the token.",
-        "best = (longer / ((5 + size[..., None]) / 6) ** power).flatten(-2).topk(width).indices; "
-        "longer.flatten(-2).gather(-1, best), best // vocabulary and best % vocabulary are what "
-        "is asked for",
+        "With `alone` 0 at `stop` and -inf elsewhere, longer = total[..., None] + "
+        "torch.where(ended[..., None], alone, log_p) are the new totals and size = length + ~ended "
+        "the new lengths. best = (longer / ((5 + size[..., None]) / 6) ** power).flatten(-2)"
+        ".topk(width).indices; return longer.flatten(-2).gather(-1, best), best // vocabulary and "
+        "best % vocabulary",
     ),
     # three tensors come back
     differentiable=False,
@@ -90,14 +92,16 @@ def cases(draw):
     total, *rest = over
     yield Case("an ended text far ahead", (total.where(~over[2], -0.5), *rest, 3, 1.0))
     yield Case("an ended text far behind", (total.where(~over[2], -99.0), *rest, 3, 1.0))
+    yield Case("log-probabilities 10^10 times larger",
+               (1e10 * total, *over[1:3], 1e10 * over[3], 3, 4, 0.6))  # fmt: skip
     every = drawn(draw, 2, texts=3, vocabulary=5, lengths=[3, 6, 5], ended=(0, 1, 2), stop=0)
     yield Case("all texts have ended", (*every, 3, 0.8))
     single = drawn(draw, 2, texts=1, vocabulary=7, lengths=[0])
     yield Case("the first step: one text without a token", (*single, 4, 0.6))
     square = drawn(draw, 4, texts=4, vocabulary=4, lengths=[3, 5, 4, 8], ended=(1,), stop=2)
     yield Case("all sizes 4", (*square, 4, 1.2))
-    zero = square[3].masked_fill(torch.arange(4) == 3, -torch.inf)
-    yield Case("a token of probability 0", (*square[:3], zero, 2, 3, 0.6))
+    zero = square[3].masked_fill(torch.arange(4) > 1, -torch.inf)
+    yield Case("tokens of probability 0", (*square[:3], zero, 2, 3, 0.6))
     yield Case("only the best", (*drawn(draw, 2, **of_four, ended=(1,)), 1, 0.6))
 
 
@@ -148,6 +152,10 @@ variants.wrong(exercise, plain, {
     "an ended text goes on with any token, at no cost: only with `stop`": (
         "    alone = torch.full_like(log_p, -torch.inf)\n", "    alone = 0 * log_p.nan_to_num()\n"),
     "an ended text goes on with token 0: it goes on with `stop`": ("[..., stop]", "[..., 0]"),
+    "what an ended text may not do gets a rank that others may be below: fill with -inf": [
+        ("(log_p, -torch.inf)", "(log_p, -1e9)"),
+        (ENDED, "log_p.masked_fill(ended[..., None], 0.0)", RANKED, f"({RANKED})"
+         ".masked_fill(ended[..., None] & (alone < 0), -1e9)")],
     "the texts that have not ended are stopped: it is the others": (
         "ended[..., None]", "~ended[..., None]"),
     "`stop` costs nothing for any text: only for those that have ended": (
@@ -164,6 +172,12 @@ variants.wrong(exercise, plain, {
         (PENALTY, "size**power"), ("(5 + size)", "size")],
     "the 5 is not divided by 6: the penalty is ((5 + length) / 6) ** power": (
         PENALTY, "(5 + size / 6) ** power"),
+    "only the old total is divided by the penalty: the new total is": (
+        RANKED, "total[..., None] / penalty[..., None] + log_p"),
+    "0 times -inf is NaN: choose with torch.where": [
+        (ENDED, "log_p * ~ended[..., None] + alone * ended[..., None]"),
+        (ENDED, "log_p * ~ended[..., None] + torch.where(ended[..., None], alone, 0.0)"),
+        (ENDED, "torch.where(ended[..., None] & (alone < 0), alone, log_p * ~ended[..., None])")],
     "the power is ignored: the penalty is ((5 + length) / 6) ** power": (" ** power", ""),
     "the power multiplies: the penalty is ((5 + length) / 6) ** power": (" ** power", " * power"),
     "the totals are those that were ranked: return the log-probabilities, without the penalty": (
@@ -181,10 +195,16 @@ variants.wrong(exercise, plain, {
         "rows = torch.arange(width, device=one.device) % one.shape[-1]\n    "
         "best = (one + torch.arange(one.shape[-1], device=one.device) * log_p.shape[-1])"
         "[..., rows]"),
+    "a text goes on with its two best tokens only: all continuations of all texts compete": (
+        RANKED, f"{RANKED}\n    ranked = ranked.masked_fill(ranked < ranked.topk(2).values"
+        "[..., -1:], -torch.inf)"),
     "the worst are kept: logarithms are negative, and the largest is best": (
         "topk(width, dim=-1)", "topk(width, dim=-1, largest=False)"),
     "the index is divided by the number of texts: a text has as many ways as the vocabulary": (
         PARENT, "parent, token = best // log_p.shape[-2], best % log_p.shape[-2]"),
+    "the index is divided by `width`: a text has as many ways as the vocabulary": [
+        (PARENT, "parent, token = best // width, best % width"),
+        ("best // log_p.shape[-1]", "best // width")],
     "parent and token are exchanged: the total, the text it goes on from, the token": (
         ", parent, token\n", ", token, parent\n"),
     "this is the index among all continuations: the text is its quotient by the vocabulary": (

@@ -66,7 +66,7 @@ def cases(draw):
     yield Case("all widths alike", drawn(draw, 2, n=3, m=4, d=4, d_k=4, d_v=4))
     yield Case("as many rows in the table as tokens", drawn(draw, 2, n=3, m=4, rows=7))
     yield Case("4 texts, 4 tokens after 4", drawn(draw, 4, n=4, m=4))
-    large = drawn(draw, 2, n=3, m=4, scale=1e25)
+    large = drawn(draw, 4, n=6, m=2, scale=1e25)
     yield Case("scores 10^25 times larger", large)
 
 
@@ -129,6 +129,14 @@ variants.wrong(exercise, plain, {
     "the new keys come in front: they come after those that are kept": (KEYS, "[x @ w_k.mT, keys]"),
     "the new values come in front: they come after those that are kept": (
         VALUES, "[x @ w_v.mT, values]"),
+    "positions are added to what is kept, which has them already: add them to new tokens only": [
+        (KEYS, "[keys + positions[:m] @ w_k.mT, x @ w_k.mT]"),
+        (KEYS, "[keys + positions[:m] @ w_k.mT, x @ w_k.mT]",
+         VALUES, "[values + positions[:m] @ w_v.mT, x @ w_v.mT]")],
+    "the values that are kept are lost: they come before the new ones": (
+        VALUES, "[torch.zeros_like(values), x @ w_v.mT]"),
+    "the keys that are kept are lost: they come before the new ones": (
+        KEYS, "[torch.zeros_like(keys), x @ w_k.mT]"),
     "the new tokens see only what is kept: each sees itself, and the new ones before it": (
         SOFTMAX, f"[..., :m]{SOFTMAX}", "~mask", "~mask[:, :m]",
         "weights @ values", "(weights @ values[..., :m, :]).nan_to_num()"),
@@ -141,6 +149,10 @@ variants.wrong(exercise, plain, {
     "new tokens see later ones: each sees the keys up to its own": (MASK, f"{MASK} | True"),
     "the mask starts at the corner of the cache: its diagonal moves by the tokens kept": (
         "tril(m)", "tril()"),
+    "scores may be far from 0, and what is added to the later ones is not enough: fill with -inf": [
+        (SOFTMAX, ".sub(1e4 * ~mask).softmax(dim=-1)"),
+        (SOFTMAX, ".masked_fill(~mask, -1e4).softmax(dim=-1)"),
+        (SOFTMAX, ".masked_fill(~mask, -1e9).softmax(dim=-1)")],
     "a new token does not see itself: its own key is allowed": (
         "tril(m)", "tril(m - 1)", "softmax(dim=-1)", "softmax(dim=-1).nan_to_num()"),
     "a new token sees one ahead: it sees up to its own key": ("tril(m)", "tril(m + 1)"),

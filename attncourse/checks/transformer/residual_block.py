@@ -143,10 +143,12 @@ variants.wrong(exercise, plain, {
         PART, "(y @ w_up.mT @ w_down.mT).relu()"),
     "another activation stands there: the part has a relu": (
         "(y @ w_up.mT).relu()", "torch.nn.functional.gelu(y @ w_up.mT)"),
+    "no gradient reaches the norm's mean: nothing may be detached": ("y - y.m", "y - y.detach().m"),
     "no gradient reaches the norm's mean and variance: nothing may be detached": (
-        "rest = y - y.mean(-1, keepdim=True)", "rest = y - y.detach().mean(-1, keepdim=True)"),
+        "y - y.m", "y - y.detach().m", "(variance + 1e-5)", "(variance.detach() + 1e-5)"),
     "the variance is detached: gradients flow through it, too": (
         "(variance + 1e-5)", "(variance.detach() + 1e-5)"),
+    "a weight is stored as (out, in), so x @ w.T": [("w_up.mT", "w_up"), ("w_down.mT", "w_down")],
     hints.BATCH: (PART, 'torch.einsum("bnf,df->bnd", torch.einsum("bnd,fd->bnf", y, w_up).relu(), '
                         "w_down)"),
 })  # fmt: skip

@@ -117,8 +117,10 @@ variants.wrong(exercise, plain, {
         (IGNORED, "    labels = labels.masked_fill(labels == pad, -100)\n"),
         (END + IGNORED, "    labels = labels.masked_fill(position == length, end)\n"
          "    labels = torch.where(labels != pad, labels, -100)\n")],
-    "the end takes the place of the last word: it comes after it": (
-        "position == length", "position == length - 1"),
+    "the end takes the place of the last word: it comes after it": [
+        ("position == length", "position == length - 1"),
+        ("position == length", "position == length - 1",
+         "position > length", "position >= length")],
     "the end comes one place too late: right after the last word": (
         "position == length", "position == length + 1"),
     "the labels are the inputs, so each token is asked for what it has just read: they are one "
@@ -135,9 +137,10 @@ variants.wrong(exercise, plain, {
         "return inputs, labels", "return inputs[..., 1:], labels[..., 1:]"),
     "inputs have -100 for padding, which no embedding has: they keep `pad`": (
         "return inputs,", "return torch.where(position > length, -100, inputs).to(inputs.dtype),"),
-    "inputs have the end, too: nothing is predicted from it": (
-        "return inputs,", "return torch.where(position == length + 1, end, inputs)"
-        ".to(inputs.dtype),"),
+    "inputs have the end, too: nothing is predicted from it": [
+        ("return inputs,", "return torch.where(position == length + 1, end, inputs)"
+         ".to(inputs.dtype),"),
+        ("return inputs,", "return torch.cat([inputs[..., :1], labels[..., :-1]], dim=-1),")],
     "the order of the results is another: first the inputs, then the labels": (
         "return inputs, labels", "return labels, inputs"),
     "what is ignored is 0: cross_entropy ignores -100": ("-100", "0"),
@@ -149,6 +152,17 @@ variants.wrong(exercise, plain, {
         LENGTH, "(tokens != pad).sum(dim=-1).max()"),
     "start and end are exchanged: texts begin with `start`, and `end` follows the last word": (
         "edge, start)", "edge, end)", "== length, end", "== length, start"),
+    "the results are int64, whatever the tokens are: keep their dtype": (
+        "return inputs, labels", "return inputs.long(), labels.long()"),
+    "both results lack their last column: they have one token more than `tokens`": (
+        "return inputs, labels", "return inputs[..., :-1], labels[..., :-1]"),
+    "an empty text has no end: its first label is the end": (
+        "position == length", "(position == length) & (length > 0)",
+        "position > length", "(position > length) | (length == 0)"),
+    "without padding, argmax gives 0: count the words": (
+        LENGTH, "(tokens == pad).long().argmax(dim=-1, keepdim=True)"),
+    "where `pad` is the same number as `start`, the start counts as padding: count among `tokens`":
+        (LENGTH, "(inputs != pad).sum(dim=-1, keepdim=True) - 1"),
     "the labels are int64, whatever the tokens are: keep their dtype": (
         "return inputs, labels", "return inputs, labels.long()"),
     LOOP: (LENGTH, "sum((tokens[..., [i]] != pad).long() for i in range(tokens.shape[-1]))"),

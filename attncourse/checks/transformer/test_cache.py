@@ -27,8 +27,8 @@ exercise = Exercise(
         "compare shape, dtype and numbers with causal attention over all tokens. Then go on from "
         "an earlier cache with other tokens: the cache that went in must be as good as before.",
         "out, cache = step(q[..., a:b, :], k[..., a:b, :], v[..., a:b, :], cache) in a loop over "
-        "pairwise((0, 4, 5, 6, 9, 12)), then torch.cat(outs, -2); afterwards call the first piece "
-        "after the prompt once more with the prompt's cache, and compare with what it gave",
+        "itertools.pairwise((0, 4, 5, 6, 9, 12)), then torch.cat(outs, -2); afterwards call the "
+        "second piece again with the prompt's cache, and compare with what it gave",
     ),
     differentiable=False,
 )
@@ -103,6 +103,11 @@ def cut(*cuts):
     return "TRIALS", f"[(*TRIALS[0][:2], {cuts[0]}), (*TRIALS[1][:2], {cuts[-1]})]"
 
 
+def whole(batch, dtype):
+    """The edit that calls once, with a whole text."""
+    return "TRIALS", f"[({batch}, torch.{dtype}, (0, 12))]"
+
+
 def trials(kept: str) -> tuple[str, str]:
     return "TRIALS", f"[{kept} for one in TRIALS]"
 
@@ -131,7 +136,12 @@ variants.wrong(exercise, plain, {
         cut((0, 1, 2, 5, 9, 12), (0, 1, 2, 5, 11, 12))],
     "it compares means only: right numbers in the wrong places pass": (
         CLOSE, f"{LIKE}\n        close(got.mean(), want.mean())", AGAIN, "pass"),
-    "no call has a cache: cut the text into a prompt and more": cut((0, 12)),
+    "no call has a cache: cut the text into a prompt and more": [
+        cut((0, 12)),
+        *((UNCHANGED, "pass", AGAIN, "pass", DRAWN, f"n=12, dtype=dtype, {drawn})",
+           *whole(batch, dtype))
+          for batch in ((), (2,), (2, 2)) for dtype in ("float32", "float64")
+          for drawn in ("large=1.0", "large=1.0, sizes=(5, 5)"))],
     "only single tokens come after the prompt: try a piece of several, which needs a mask": cut(
         (0, 4, 5, 6, 7, 8, 9, 10, 11, 12), (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)),
     "no single token comes after the prompt: a model writes one at a time": cut(
@@ -162,8 +172,11 @@ variants.wrong(exercise, plain, {
     "the dtype of the result is not looked at: it should be that of the inputs": (
         CLOSE, "close(torch.cat(outs, dim=-2).to(dtype), want)", AGAIN,
         "close(step(*some, cache)[0].to(dtype), out.to(dtype))"),
-    "the tolerance is too wide: wrong numbers pass, too": (
-        CLOSE, f"{LIKE}\n        assert torch.allclose(got, want, atol=1.0)", AGAIN, "pass"),
+    "the tolerance is too wide: wrong numbers pass, too": [
+        (CLOSE, f"{LIKE}\n        assert torch.allclose(got, want, atol=1.0)", AGAIN, "pass"),
+        *((CLOSE, f"{LIKE}\n        assert torch.allclose(got, want, atol={atol})", AGAIN,
+           f"assert torch.allclose(step(*some, cache)[0], out, atol={atol})")
+          for atol in (0.5, 0.1))],
     "it asks that the cache be a pair of tensors: what a step keeps is its own affair": (
         "caches.append(cache)", "caches.append(cache)\n            assert cache[0].shape[-2] "
         ">= 1 and cache[1].shape[-2] >= 1"),

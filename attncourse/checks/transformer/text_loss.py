@@ -94,6 +94,8 @@ def plain(tokens, table, w_q, w_k, w_v):
 
 READ, ASKED, ROWS = "x = table[tokens]", "tokens[..., 1:, None]", "log_p[..., :-1, :]"
 TRIL, SOFTMAX = ".tril()", "scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)"
+UNSHIFTED = ROWS, "log_p", ASKED, "tokens[..., None]"
+NOT_ITS_OWN = " & ~torch.eye(scores.shape[-1], dtype=torch.bool, device=x.device)"
 LOSS = f"-{ROWS}.gather(-1, asked)[..., 0].mean(dim=-1)"
 variants.right(exercise, plain,
     # the last token is not even read
@@ -119,9 +121,13 @@ variants.wrong(exercise, plain, {
     "the shift is too far: the row at i is asked for token i + 1": (
         ROWS, "log_p[..., : max(1, tokens.shape[-1] - 2), :]",
         ASKED, "tokens[..., min(2, tokens.shape[-1] - 1) :, None]"),
-    "the mask hides a token from itself, and x still has it: the labels are what has to move": (
-        ROWS, "log_p", ASKED, "tokens[..., None]", TRIL, ".tril(-1)",
-        "softmax(dim=-1)", "softmax(dim=-1).nan_to_num(0.0)"),
+    "the mask hides a token from itself, and x still has it: the labels are what has to move": [
+        (*UNSHIFTED, TRIL, ".tril(-1)", "softmax(dim=-1)", "softmax(dim=-1).nan_to_num(0.0)"),
+        (ROWS, "log_p[..., 1:, :]", TRIL, ".tril(-1)")],
+    "the first row may attend to nothing: a row may read its own token. Look at what it is asked "
+    "for": [(*UNSHIFTED, TRIL, ".tril(-1)"), (TRIL, ".tril(-1)")],
+    "a row reads all tokens but its own: the mask was right, look at what a row is asked for": [
+        (TRIL, NOT_ITS_OWN), (*UNSHIFTED, TRIL, NOT_ITS_OWN)],
     "labels and mask have both moved: a row may read its own token, only not the next": (
         TRIL, ".tril(-1)", "softmax(dim=-1)", "softmax(dim=-1).nan_to_num(0.0)"),
     "the mask now shows the token that is asked for: a row reads the tokens up to its own": (
@@ -158,12 +164,17 @@ variants.wrong(exercise, plain, {
     "repeated tokens are left out: each token but the first is asked for": (
         "[..., 0].mean(dim=-1)", "[..., 0].where(tokens[..., 1:] != tokens[..., :-1], 0.0)"
         ".mean(dim=-1)"),
+    "token 0 is left out: there is no padding, and each token but the first is asked for": (
+        "[..., 0].mean(dim=-1)", "[..., 0].where(asked[..., 0] != 0, 0.0).sum(dim=-1) / "
+        "(asked[..., 0] != 0).sum(dim=-1).clamp(min=1)"),
     "the scores are no longer scaled: divide by the root of a key's width": (
         " / q.shape[-1] ** 0.5", ""),
     "the axis of the positions is counted from the front: count it from the end": (
         ROWS, "log_p[:, :-1]", ASKED, "tokens[:, 1:, None]"),
     LOOP: (LOSS, "-sum(log_p[..., i, :].gather(-1, asked[..., i, :])[..., 0] for i in range("
            "asked.shape[-2])) / asked.shape[-2]"),
+    "no gradient reaches the table as the output matrix: nothing may be detached": (
+        "x @ table.mT", "x @ table.detach().mT"),
     "no gradient reaches the table through what is read: nothing may be detached": (
         READ, "x = table[tokens].detach()"),
 })  # fmt: skip

@@ -70,6 +70,7 @@ def cases(draw):
     yield Case("forbidden tokens, whose score is -inf", (barred, 3, 0.9), gradient=False)
     few = barred.masked_fill(torch.arange(v) > 2, -torch.inf)
     yield Case("fewer than k tokens that are not forbidden", (few, 4, 1.0), gradient=False)
+    yield Case("scores hundreds apart, temperature 1000", (1000 * scores, 4, 1000.0))
     yield Case("one token", (scores[:, :1], 1, 0.3))
 
 
@@ -89,6 +90,7 @@ def shares_of_the_whole(scores, k, temperature=1.0):
 
 
 LEAST, LOWER = "scores.topk(k, dim=-1).values[..., -1:]", "scores < least"
+GLOBAL = "scores.flatten().topk(k).values[-1].minimum(scores.amax(-1, keepdim=True))"
 SHARED = "(kept / temperature).softmax(dim=-1)"
 PICKED = "torch.zeros_like(scores).scatter(-1, scores.topk(k, dim=-1).indices, 1.0) == 0"
 variants.right(exercise, plain,
@@ -110,9 +112,20 @@ variants.wrong(exercise, plain, {
         (LOWER, "scores <= least"), ("topk(k, dim=-1)", "topk(max(k - 1, 1), dim=-1)")],
     "the largest score of a row is the border: it is the k-th largest": ("[..., -1:]", "[..., :1]"),
     "of equal scores at the border some stay and some go: they stay together": (LOWER, PICKED),
+    "the k-th smallest score is the border: sort is ascending, so count from the end": (
+        LEAST, "scores.sort(dim=-1).values[..., k - 1 : k]"),
+    "divided scores are compared with a border that is not divided: divide both or neither": (
+        LOWER, "scores / temperature < least"),
     "the border is that of the first row: each row has its own": (
         "[..., -1:]", "[..., -1:].reshape(-1)[:1]"),
-    "the border is one for all rows: each row has its own": ("[..., -1:]", "[..., -1:].amin()"),
+    "the border is one for all rows: each row has its own": [
+        ("[..., -1:]", "[..., -1:].amin()"), (LEAST, GLOBAL), (LEAST, GLOBAL, "/ temperature", "")],
+    "equal scores count once for the border: the k-th largest is counted with them": (
+        LEAST, "(s := scores.sort(-1, descending=True).values).masked_fill(torch.cat("
+        "[s[..., :1] > torch.inf, s[..., 1:] == s[..., :-1]], -1), -torch.inf)"
+        ".topk(k, dim=-1).values[..., -1:]"),
+    "probabilities that are rounded to 0 stay 0 when they are raised to a power: divide the scores":
+        (SHARED, "(p := kept.softmax(dim=-1) ** (1 / temperature)) / p.sum(-1, keepdim=True)"),
     "what goes gets the score 0, and still has weight: fill with -inf": ("-torch.inf", "0.0"),
     "scores may be lower than the number you fill with: fill with -inf": [
         ("-torch.inf", "-100.0"), ("-torch.inf", "-1e9")],

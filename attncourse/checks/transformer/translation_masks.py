@@ -20,10 +20,12 @@ exercise = Exercise(
         "one of the three places does the order matter as well.",
         "Number the positions of the source and of the target. A key is a word where its number is "
         "below the length of its text, for every query, so the lengths get two more axes. The "
-        "decoder's mask is this and the causal one. Rows without padding queries of their own "
-        "need nothing else; `expand` gives a mask its rows.",
+        "decoder's mask is this and the causal one. Padded queries need no rule of "
+        "their own. `expand` gives a mask its rows.",
         "words = torch.arange(m, device=source_lengths.device) < source_lengths[..., None, None] "
-        "is (..., 1, m): the encoder's mask has m such rows, that of the cross-attention n of them",
+        "is (..., 1, m): the encoder's mask has m such rows, the cross-attention's n. With "
+        "j = torch.arange(n) and the target's words made likewise, the decoder's mask is "
+        "target_words & (j <= j[:, None])",
     ),
     differentiable=False,
     floating=False,
@@ -118,6 +120,8 @@ variants.wrong(exercise, plain, {
         DECODER, "target & causal & target.mT"),
     "the rows of padded queries are emptied in the cross-attention: ask of the key alone": (
         CROSS, f"{CROSS} & target.mT"),
+    "the cross mask asks of the query: the key, a source token, must be a word": (
+        CROSS, "target.mT.expand(*batch, n, m)"),
     "rows and columns of the cross mask are exchanged: rows are the target's queries": (
         CROSS, f"{CROSS}.mT"),
     "rows and columns of the decoder's mask are exchanged: a row is a query": (
@@ -128,6 +132,10 @@ variants.wrong(exercise, plain, {
         "j <= j", "j >= j"),
     "one key of source padding is let in: positions count from 0": ("< source", "<= source"),
     "one key of target padding is let in: positions count from 0": ("< target", "<= target"),
+    "one key of padding is let in, of source and target: positions count from 0": (
+        "< source", "<= source", "< target", "<= target"),
+    "a padded token of the target sees itself: padding is hidden from every query": (
+        DECODER, "target & causal | torch.eye(n, dtype=torch.bool, device=j.device)"),
     "the masks are upside down: True means may attend": (
         "return encoder, decoder, cross", "return ~encoder, ~decoder, ~cross"),
     "the padding masks are upside down: a key is a word where its position is below the length": (
@@ -152,5 +160,10 @@ variants.wrong(exercise, plain, {
     "the masks are not boolean: True = may attend, False = may not": (
         "return encoder, decoder, cross", "return encoder.int(), decoder.int(), cross.int()"),
     LOOP: (DECODER, "torch.stack([target[..., 0, :] & (j <= i) for i in range(n)], dim=-2)"),
-    hints.BATCH: (TARGET, "< target_lengths[:, None, None]"),
+    hints.BATCH: [
+        (TARGET, "< target_lengths[:, None, None]"),
+        (SOURCE, "< source_lengths[:, None, None]", TARGET, "< target_lengths[:, None, None]"),
+        (f"= torch.arange(m, device=source_lengths.device) {SOURCE}",
+         "= (torch.arange(m, device=source_lengths.device) < source_lengths[:, None])[:, None]",
+         f"= j {TARGET}", "= (j < target_lengths[:, None])[:, None]")],
 })  # fmt: skip
