@@ -10,7 +10,7 @@ from attncourse.linear import linear_attention_state, linear_attention_step
 
 
 class KeyValueCache:
-    """The keys and values of all n tokens so far: 2 n d numbers where both have d coordinates.
+    """The keys and values of the n tokens so far: 2 n d numbers if both have width d.
 
     Source: Shazeer (2019), section 2.4 (there prev_K and prev_V).
     """
