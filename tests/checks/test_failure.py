@@ -129,7 +129,8 @@ def test_a_learner_s_test_is_given_the_implementation_that_it_misjudges():
     check("test_attention", lambda attention: None)
     call = failed()
     assert callable(call.args[0])
-    assert str(call.got) == "no exception" and str(call.expected).startswith("AssertionError")
+    # a wrong implementation may also end in an error of its own
+    assert str(call.got) == "no exception" and "Error" in str(call.expected)
 
 
 def test_of_a_loop_the_longer_call_is_given():
