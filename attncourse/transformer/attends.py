@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from attncourse.dot_product import attention, causal_mask, masked_softmax
+from attncourse.dot_product import attention, masked_softmax
 from attncourse.efficient import longformer_mask
 from attncourse.linear import linear_attention
 from attncourse.relative import alibi_bias, rope, t5_buckets
@@ -41,7 +41,8 @@ class Causal(nn.Module):
         mask: Bool[Tensor, "*#batch #n #m"] | None = None,
     ) -> Float[Tensor, "*batch n e"]:
         """What `attend` gives when query i sees the keys up to its own position."""
-        earlier = last_queries(causal_mask(k.shape[-2], q.device), q, k)
+        positions = torch.arange(k.shape[-2], device=q.device)
+        earlier = positions <= last_queries(positions[:, None], q, k)
         return self.attend(q, k, v, mask=earlier if mask is None else mask & earlier)
 
 
