@@ -1,11 +1,23 @@
-"""A cache folder, and package registries that say what a test wants."""
+"""Normal numbers from one seed, a cache folder, and registries that say what a test wants."""
 
 import subprocess
 from pathlib import Path
 
 import pytest
+import torch
 
+from attncourse import device
 from attncourse.data import archives
+
+
+@pytest.fixture
+def normal(g):
+    """Normal numbers on the course's device, from one seed."""
+
+    def draw(*shape, dtype=torch.float64):
+        return torch.randn(shape, generator=g, dtype=torch.float64).to(device(), dtype)
+
+    return draw
 
 
 @pytest.fixture

@@ -23,16 +23,6 @@ LEADING = [(), (2,), (2, 3), (2, 1, 3)]
 SIZES = [(1, 1, 1, 1), (7, 5, 4, 3), (1, 8, 4, 2), (8, 1, 3, 6), (7, 7, 5, 5)]
 
 
-@pytest.fixture
-def normal(g):
-    """Normal numbers on the course's device, from one seed."""
-
-    def draw(*shape, dtype=torch.float64):
-        return torch.randn(shape, generator=g, dtype=torch.float64).to(device(), dtype)
-
-    return draw
-
-
 def random_mask(g, *shape):
     """About half True; every row allows its first key, so torch's own attention has no NaN."""
     mask = torch.rand(shape, generator=g) < 0.5

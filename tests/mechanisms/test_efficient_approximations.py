@@ -23,16 +23,6 @@ from attncourse.efficient import (
 LEADING = [(), (2,), (2, 1, 3)]
 
 
-@pytest.fixture
-def normal(g):
-    """Normal numbers on the course's device, from one seed."""
-
-    def draw(*shape, dtype=torch.float64):
-        return torch.randn(shape, generator=g, dtype=torch.float64).to(device(), dtype)
-
-    return draw
-
-
 def off(x, y):
     """The error of x, as a share of y."""
     return ((x - y).norm() / y.norm()).item()

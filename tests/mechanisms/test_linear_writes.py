@@ -3,20 +3,9 @@
 import pytest
 import torch
 
-from attncourse import device
 from attncourse.linear import delta_write, gated_write
 
 LEADING = [(), (2,), (2, 1, 3)]
-
-
-@pytest.fixture
-def normal(g):
-    """Normal numbers on the course's device, from one seed."""
-
-    def draw(*shape, dtype=torch.float64):
-        return torch.randn(shape, generator=g, dtype=torch.float64).to(device(), dtype)
-
-    return draw
 
 
 @pytest.mark.parametrize("leading", LEADING)

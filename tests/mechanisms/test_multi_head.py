@@ -15,16 +15,6 @@ SIZES = [(1, 1, 1, 1), (7, 5, 12, 3), (1, 8, 6, 2), (8, 1, 6, 3), (7, 5, 4, 1), 
 
 
 @pytest.fixture
-def normal(g):
-    """Normal numbers on the course's device, from one seed."""
-
-    def draw(*shape, dtype=torch.float64):
-        return torch.randn(shape, generator=g, dtype=torch.float64).to(device(), dtype)
-
-    return draw
-
-
-@pytest.fixture
 def layer(normal):
     """A layer whose weights and biases are normal numbers."""
 

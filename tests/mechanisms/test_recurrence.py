@@ -26,16 +26,6 @@ def states(name, x, weights, first=None):
 
 
 @pytest.fixture
-def normal(g):
-    """Normal numbers on the course's device, from one seed."""
-
-    def draw(*shape, dtype=torch.float64):
-        return torch.randn(shape, generator=g, dtype=torch.float64).to(device(), dtype)
-
-    return draw
-
-
-@pytest.fixture
 def inputs(normal):
     """Tokens, the four weights, and what is before the first token; all want gradients."""
 

@@ -32,16 +32,6 @@ form = pytest.fixture(params=FORMS)(lambda request: FORMS[request.param])
 
 
 @pytest.fixture
-def normal(g):
-    """Normal numbers on the course's device, from one seed."""
-
-    def draw(*shape, dtype=torch.float64):
-        return torch.randn(shape, generator=g, dtype=torch.float64).to(device(), dtype)
-
-    return draw
-
-
-@pytest.fixture
 def inputs(normal):
     """Queries, keys, values and both tables, all of different widths, that want gradients."""
 

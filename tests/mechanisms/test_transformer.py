@@ -49,16 +49,6 @@ LEADING = [(), (2,), (2, 3), (2, 1, 3)]
 
 
 @pytest.fixture
-def normal(g):
-    """Normal numbers on the course's device, from one seed."""
-
-    def draw(*shape, dtype=torch.float64):
-        return torch.randn(shape, generator=g, dtype=torch.float64).to(device(), dtype)
-
-    return draw
-
-
-@pytest.fixture
 def drawn(normal):
     """A module whose parameters are all normal numbers."""
 
