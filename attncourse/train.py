@@ -16,6 +16,9 @@ class Labelled(Protocol):
     """A batch: what a model reads, and the labels it should give, -100 where there is none."""
 
     @property
+    def inputs(self) -> tuple[Tensor, ...]: ...
+
+    @property
     def labels(self) -> Int[Tensor, "..."]: ...
 
 
@@ -44,8 +47,8 @@ def fit(
 ) -> list[float]:
     """Train with AdamW, at a rate that falls to zero; the mean loss of each epoch.
 
-    `batches` gives the batches of one epoch, as many each time, and model(batch) a score for each
-    possible label. Training ends early after `max_steps`. With a `precision`, such as
+    `batches` gives the batches of one epoch, as many each time, and model(*batch.inputs) a score
+    for each possible label. Training ends early after `max_steps`. With a `precision`, such as
     torch.bfloat16, the model runs under torch.autocast; it may be what torch.compile made.
     A `checkpoint` is a file that is written after each epoch: where it is there, training goes on
     from it and ends as it would have without the break, if the `generator` from which `batches`
@@ -83,7 +86,7 @@ def step(
     optimizer.zero_grad()
     device = batch.labels.device.type
     with torch.autocast(device, precision, enabled=precision is not None):
-        scores = model(batch).flatten(0, -2)
+        scores = model(*batch.inputs).flatten(0, -2)
     loss = F.cross_entropy(scores.float(), batch.labels.flatten())
     loss.backward()
     optimizer.step()
@@ -139,7 +142,7 @@ def accuracy(model: nn.Module, batches: Iterable[Labelled]) -> float:
     correct = total = 0
     for batch in batches:
         labelled = batch.labels != -100
-        correct += ((model(batch).argmax(-1) == batch.labels) & labelled).sum().item()
+        correct += ((model(*batch.inputs).argmax(-1) == batch.labels) & labelled).sum().item()
         total += labelled.sum().item()
     model.train(was_training)
     return correct / total

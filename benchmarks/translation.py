@@ -18,10 +18,11 @@ import sacrebleu
 import torch
 from torch import Tensor, nn
 
-from attncourse.data.numbers import END, LENGTHS, Pairs, Words, numbers
-from attncourse.dot_product import attention, padding_mask
+from attncourse.data.numbers import END, LENGTHS, START, Words, numbers
+from attncourse.dot_product import attention
 from attncourse.positional import LearnedEncoding, SinusoidalEncoding
 from attncourse.relative import RelativeAttention
+from attncourse.tasks import Translator, exact_matches
 from attncourse.train import fit, seeded
 from attncourse.transformer import (
     ALiBiAttention,
@@ -33,8 +34,6 @@ from attncourse.transformer import (
     EncoderBlock,
     RotaryAttention,
     T5Attention,
-    Transformer,
-    generate,
 )
 
 RESULTS = Path(__file__).parent / "results"
@@ -70,40 +69,18 @@ MODELS: dict[str, tuple[Callable, Callable, Callable]] = {
 }
 
 
-class Translator(nn.Module):
-    """One encoder block and one decoder block, for batches of pairs."""
-
-    def __init__(self, words: Words, position: Callable, encode: Callable, decode: Callable):
-        super().__init__()
-        shape, options = (WIDTH, HEADS, HIDDEN), {"dropout": DROPOUT}
-        source, target = (
-            Embedding(len(known) + 3, WIDTH, position(), dropout=DROPOUT)
-            for known in (words.source, words.target)
-        )
-        for embedding in (source, target):
-            nn.init.normal_(embedding.table.weight, std=0.1)
-        encoder = Encoder([EncoderBlock(*shape, encode(), **options)], nn.LayerNorm(WIDTH))
-        decoder = Decoder([DecoderBlock(*shape, decode(), **options)], nn.LayerNorm(WIDTH))
-        self.model = Transformer(source, encoder, target, decoder)
-
-    def forward(self, batch: Pairs) -> Tensor:
-        return self.model(batch.source, batch.target, seen(batch))
-
-    def translate(self, batch: Pairs) -> Tensor:
-        """The likeliest next word, again and again, as many as the longest label has."""
-        decoding = self.model.decode(batch.source, seen(batch))
-        most = batch.labels.shape[1]
-        written = generate(decoding, batch.target[:, :1], most, stop=END)
-        return nn.functional.pad(written, (0, most - written.shape[1]), value=END)
-
-
-def seen(batch: Pairs) -> Tensor:
-    return padding_mask(batch.lengths, batch.source.shape[1])
-
-
-def exact(written: Tensor, labels: Tensor) -> float:
-    """The share of the names whose every word is right, the end included."""
-    return ((written == labels) | (labels < 0)).all(-1).float().mean().item()
+def translator(words: Words, position: Callable, encode: Callable, decode: Callable) -> Translator:
+    """One encoder block and one decoder block, anew."""
+    shape, options = (WIDTH, HEADS, HIDDEN), {"dropout": DROPOUT}
+    source, target = (
+        Embedding(len(known) + 3, WIDTH, position(), dropout=DROPOUT)
+        for known in (words.source, words.target)
+    )
+    for embedding in (source, target):
+        nn.init.normal_(embedding.table.weight, std=0.1)
+    encoder = Encoder([EncoderBlock(*shape, encode(), **options)], nn.LayerNorm(WIDTH))
+    decoder = Decoder([DecoderBlock(*shape, decode(), **options)], nn.LayerNorm(WIDTH))
+    return Translator(source, encoder, target, decoder)
 
 
 def chrf(written: Tensor, labels: Tensor, words: Words) -> float:
@@ -117,14 +94,16 @@ def run(language: str, name: str, seed: int) -> list[float]:
     learned, tested = numbers(TRAINED, TESTED, seed)
     words = Words(learned, "english", language)
     with seeded(seed) as g:
-        model = Translator(words, *MODELS[name])
+        model = translator(words, *MODELS[name])
         fit(model, lambda: words.batches(learned, BATCH, g), EPOCHS, RATE)
     model.eval()
     pairs = [words.pairs(found) for found in tested.values()]
-    written = [model.translate(one) for one in pairs]
+    written = [
+        model.translate(one.source, one.lengths, START, END, one.labels.shape[1]) for one in pairs
+    ]
     both = list(zip(written, (one.labels for one in pairs), strict=True))
     return [
-        *(exact(said, labels) for said, labels in both),
+        *(exact_matches(said, labels).float().mean().item() for said, labels in both),
         *(chrf(said, labels, words) for said, labels in both),
     ]
 

@@ -134,6 +134,11 @@ class Batch:
     labels: Int[Tensor, "batch n"]
     parents: Int[Tensor, "batch n"]
 
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """What a model reads."""
+        return self.words, self.suffixes, self.lengths, self.parents
+
 
 class Vocabulary:
     """Numbers for the words and three-letter suffixes of the training sentences, and for labels.
