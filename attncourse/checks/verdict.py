@@ -161,7 +161,9 @@ class Trial:
             if probe.way == "elsewhere":
                 made = observe(self.exercise, caller, Probe(probe.case, "values"), "cpu", (), "")
                 value = driver.decode(driver.encode(made.value), DEVICE)
-                seen.append(replace(made, value=value, device=DEVICE, too_many_elements=0))
+                # plain numbers are nowhere
+                device = made.device and DEVICE
+                seen.append(replace(made, value=value, device=device, too_many_elements=0))
             elif probe.way == "longer":
                 seen.append(Observation("returned"))
             else:
