@@ -196,10 +196,12 @@ variants.wrong(exercise, plain, {
     "the stop has a fixed number: it is given, as `stop`": ("targets == stop", "targets == 1"),
     "a length that equals a bound falls into the next group: it belongs to the one below": (
         "device=lengths.device))", "device=lengths.device), right=True)"),
-    "the groups are made of the targets' lengths: make them of the sources'": (
-        "bucketize(lengths,", "bucketize((~after).sum(-1) - 1,"),
-    "the groups are made of the targets' lengths with the stop: make them of the sources'": (
-        "bucketize(lengths,", "bucketize((~after).sum(-1),"),
+    "a length that equals a bound is counted in two groups: it belongs to the one below": (
+        SHARE, "torch.stack([right[(lengths >= low) & (lengths <= high)].float().mean() for low, "
+        "high in zip([0, *bounds], [*bounds, 10**9], strict=True)])"),
+    "the groups are made of the targets' lengths: make them of the sources'": [
+        ("bucketize(lengths,", "bucketize((~after).sum(-1) - 1,"),
+        ("bucketize(lengths,", "bucketize((~after).sum(-1),")],
     "the group of the longest is missing: there is one group more than bounds": (
         SHARE, f"({SHARE})[:-1]"),
     "the group of the shortest is missing: there is one group more than bounds": (

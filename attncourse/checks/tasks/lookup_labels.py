@@ -120,39 +120,28 @@ def by_dictionaries(words, suffixes, labels, new_words, new_suffixes):
     return torch.tensor(chosen, device=labels.device)
 
 
-def by_mode(words, suffixes, labels, new_words, new_suffixes):
-    chosen = torch.empty_like(new_words)
-    for i in range(len(new_words)):
-        same = words == new_words[i]
-        if not same.any():
-            same = suffixes == new_suffixes[i]
-        if not same.any():
-            same = torch.ones_like(same)
-        chosen[i] = labels[same].mode().values
-    return chosen
+def by_masks(words, suffixes, labels, new_words, new_suffixes):
+    def commonest(same):
+        return labels[same].bincount().argmax().item() if same.any() else None
 
-
-def by_tables(words, suffixes, labels, new_words, new_suffixes):
-    def table(known, new):
-        size = int(torch.cat([known, new]).max()) + 1
-        counts = torch.zeros(size, int(labels.max()) + 1, dtype=torch.int64, device=labels.device)
-        counts.index_put_((known, labels), torch.ones_like(labels), accumulate=True)
-        best, at = counts.max(-1)
-        return at.masked_fill(best == 0, -1)[new]
-
-    by_word, by_suffix = table(words, new_words), table(suffixes, new_suffixes)
-    either = torch.where(by_word < 0, by_suffix, by_word)
-    return torch.where(either < 0, labels.bincount().argmax(), either)
+    chosen = []
+    for word, suffix in zip(new_words, new_suffixes, strict=True):
+        label = commonest(words == word)
+        if label is None:
+            label = commonest(suffixes == suffix)
+        chosen.append(labels.bincount().argmax() if label is None else label)
+    return torch.tensor(chosen, device=labels.device)
 
 
 variants.right(
-    exercise, plain, by_dictionaries, by_mode, by_tables,
+    exercise, plain, by_dictionaries, by_masks,
     ("rows.sum(0)", "labels.bincount()", "counts.argmax(-1)", "counts.max(dim=-1).indices"),
     # the suffix counts less than any word, and all tokens less than any suffix
     ("torch.where(counts.any(-1, keepdim=True), counts, rows.sum(0))",
      "(len(labels) + 1) ** 2 * by_word + (len(labels) + 1) * by_suffix * ~by_word.any(-1, "
      "keepdim=True) + rows.sum(0) * ~(by_word + by_suffix).any(-1, keepdim=True)"),
 )  # fmt: skip
+variants.right(exercise, by_masks, (".bincount().argmax()", ".mode().values"))
 KNOWN, SEEN = "by_word.any(-1, keepdim=True)", "counts.any(-1, keepdim=True)"
 BY_WORD, BY_SUFFIX = "by_word.get(word)", "by_suffix.get(suffix)"
 CHOSEN, LOWEST = f"{BY_WORD} or {BY_SUFFIX} or overall", (
@@ -194,6 +183,10 @@ variants.wrong(exercise, plain, {
     "the suffix must be that of the word in training: a known word needs no suffix": (
         "(new_words[:, None] == words).double()",
         "((new_words[:, None] == words) & (new_suffixes[:, None] == suffixes)).double()"),
+    "it asks if any new word is known: ask for each of them": (
+        KNOWN, "by_word.any()", SEEN, "counts.any()"),
+    "the larger count of word and suffix decides: where the word is known, it decides alone": (
+        f"torch.where({KNOWN}, by_word, by_suffix)", "torch.maximum(by_word, by_suffix)"),
     "one label is given to all new words: each has its own": (
         "counts.argmax(-1)", "counts.sum(0).argmax().expand(len(new_words))"),
     "the counts come back: return the label that has the largest": (
@@ -226,9 +219,17 @@ variants.wrong(exercise, by_dictionaries, {
     "among equally frequent labels, the one that came first is taken: take the lowest": [
         (LOWEST, "counts.most_common(1)[0][0]"), (LOWEST, "max(counts, key=counts.get)")],
     "the last label of a word is kept: count how often each was given": [
-        (".setdefault(word, Counter())[label] += 1", "[word] = {label: 1}")],
+        (".setdefault(word, Counter())[label] += 1", "[word] = {label: 1}"),
+        (".setdefault(word, Counter())[label] += 1", "[word] = {label: 1}",
+         ".setdefault(suffix, Counter())[label] += 1", "[suffix] = {label: 1}")],
+    "the last label of a suffix is kept: count how often each was given": (
+        ".setdefault(suffix, Counter())[label] += 1", "[suffix] = {label: 1}"),
     "the first label of a word is kept: count how often each was given": [
-        (".setdefault(word, Counter())[label] += 1", ".setdefault(word, {label: 1})")],
+        (".setdefault(word, Counter())[label] += 1", ".setdefault(word, {label: 1})"),
+        (".setdefault(word, Counter())[label] += 1", ".setdefault(word, {label: 1})",
+         ".setdefault(suffix, Counter())[label] += 1", ".setdefault(suffix, {label: 1})")],
+    "the first label of a suffix is kept: count how often each was given": (
+        ".setdefault(suffix, Counter())[label] += 1", ".setdefault(suffix, {label: 1})"),
     "each word counts once for its suffix: count tokens": (
         ".setdefault(suffix, Counter())[label] += 1",
         ".setdefault(suffix, {}).setdefault(label, set()).add(word)",
@@ -239,4 +240,10 @@ variants.wrong(exercise, by_dictionaries, {
         "new_words.tolist(), new_suffixes.tolist()", "new_words, new_suffixes"),
     "where neither is known, each word counts once for a label: count tokens": (
         "overall[label] += 1", "overall[label] += by_word[word][label] == 1"),
+})  # fmt: skip
+variants.wrong(exercise, by_masks, {
+    "`or` and `not` take label 0 for none: compare with None": (
+        "label is None:", "not label:", "if label is None else", "if not label else"),
+    "the median of labels is no label to be had: take the most frequent one": (
+        "same].bincount().argmax()", "same].median()"),
 })  # fmt: skip

@@ -61,7 +61,8 @@ def cases(draw):
     ends = torch.arange(n) < torch.tensor([2, 3, 1, n - 1])[:, None]
     yield Case("padding at the end", (x, ends))
     yield Case("padding in front", (x, ends.flip(-1)))
-    yield Case("a token whose numbers are all 0", (-x.abs() * (torch.arange(n) > 0)[:, None], ends))
+    zeros = -x.abs() * (torch.arange(n) > 0)[:, None]
+    yield Case("a token whose numbers are all 0", (zeros, ends), gradient=False)
     yield Case("all sizes 4", (draw.normal(4, 4, 4), draw.mask(4, 4)))
     yield Case("one token", (x[:, :1], torch.tensor([True, False, True, True])[:, None]))
     yield Case("one number a token", (x[..., :1], empty))
@@ -132,6 +133,11 @@ variants.wrong(exercise, plain, {
     "a text without tokens has NaN for its mean: give zeros": (MEAN, f"{SUM} / count"),
     "a text without tokens has neither zeros nor numbers: give zeros in both halves": (
         EMPTY, "largest", MEAN, f"{SUM} / count"),
+    "a text without tokens has a NaN gradient: divide by at least 1, and do not replace NaN "
+    "afterwards": (MEAN, "((x * real).sum(-2) / count).nan_to_num(0.0)"),
+    "the first place counts as a token everywhere: a text may begin with padding, or have no "
+    "tokens": ("real = real[..., None]", "real = torch.cat([real[..., :1] | True, real[..., 1:]], "
+               "-1)[..., None]"),
     "one text without tokens makes all of them zeros: it alone should be": (
         BOTH, f"{BOTH} * (count > 0).all()"),
     "the maximum is never below 0 now: only that of a text without tokens is set to 0": (

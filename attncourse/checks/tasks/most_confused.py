@@ -81,8 +81,12 @@ def cases(draw):
     yield Case("one row, none ignored", tokens(draw, renamed(draw, matrix), 154))
     most = renamed(draw, matrix)
     yield Case("most tokens are ignored", tokens(draw, most, 9, ignored=150, said=4))
-    tied = [[9, 0, 0, 1], [0, 2, 3, 3], [3, 1, 12, 0], [0, 3, 1, 12]]
-    yield Case("four pairs are as frequent", tokens(draw, tied, 5, ignored=4))
+    tied = [[9, 0, 0, 1], [0, 2, 3, 2], [3, 1, 12, 0], [0, 3, 1, 12]]
+    predicted, labels, count = tokens(draw, tied, 5, ignored=4)
+    # with one more, 1 for 3 is as frequent as three others, and the first that is met
+    predicted = torch.cat([torch.tensor([[3, 0, 0, 0, 0]]), predicted])
+    labels = torch.cat([torch.tensor([[1, -100, -100, -100, -100]]), labels])
+    yield Case("four pairs are as frequent", (predicted, labels, count))
     unseen = [[4, 1, 0, 0, 3], [2, 6, 0, 2, 1], [0] * 5, [2, 1, 0, 1, 0], [0] * 5]
     yield Case("labels that no token has", tokens(draw, unseen, 6))
     yield Case("two labels, of which one is never found", tokens(draw, [[0, 4], [1, 3]], 3))
@@ -140,6 +144,8 @@ variants.wrong(exercise, plain, {
     "the diagonal counts, too: there a label was predicted as itself": (WRONG, "matrix"),
     "rows and columns have changed places: a row is a label, a column what was predicted": (
         PAIRS, "predicted[kept] * count + labels[kept]"),
+    "a place is row * count + column: // gives the row, % the column": (
+        PLACE, f"{PLACE}[::-1]"),
     "label and prediction come in the wrong order: first the label": (
         RESULT, "taken_for, label, times.item(), recall.item()"),
     "a pair is counted in both directions: taking a for b is not taking b for a": [
@@ -162,21 +168,18 @@ variants.wrong(exercise, plain, {
         "int(wrong[a].argmax())"),
     "the most frequent label is taken: look for the most frequent pair": (
         PLACE, "(a := int(matrix.sum(1).argmax())), int(wrong[a].argmax())"),
-    "only predictions above their label are looked at: both sides of the diagonal count": (
-        WRONG, "matrix.triu(1)"),
-    "only predictions below their label are looked at: both sides of the diagonal count": (
-        WRONG, "matrix.tril(-1)"),
+    "one side of the diagonal is looked at alone: a prediction may be above or below its label": [
+        (WRONG, "matrix.triu(1)"), (WRONG, "matrix.tril(-1)")],
     "of pairs that are as frequent, the last is taken: take the lowest label, then the lowest "
     "prediction": (PLACE, "divmod(count * count - 1 - wrong.flatten().flip(0).argmax().item(), "
                    "count)"),
     "of pairs that are as frequent, the lowest prediction decides: the lowest label does": (
         PLACE, "divmod(wrong.T.reshape(-1).argmax().item(), count)[::-1]"),
-    "this is the precision: recall divides by the label's tokens, a row": (
-        ROW, "matrix[:, label].sum()"),
+    "this is the precision: recall divides by the label's tokens, a row": [
+        (ROW, "matrix[:, label].sum()"),
+        (RECALL, "(labels[predicted == label] == label).float().mean()")],
     "this is the recall of what was predicted: that of the label is asked for": (
         RECALL, "matrix[taken_for, taken_for] / matrix[taken_for].sum()"),
-    "this is the precision of what was predicted: the recall of the label is asked for": (
-        RECALL, "matrix[taken_for, taken_for] / matrix[:, taken_for].sum()"),
     "this is the share that was missed: recall is the share that was found": (
         RECALL, f"1 - {RECALL}"),
     "this is how much of the label went to that prediction: recall is the share that was found": (
@@ -185,12 +188,8 @@ variants.wrong(exercise, plain, {
         ROW, "wrong[label].sum()"),
     "this is the accuracy: recall looks at the tokens of one label": (
         RECALL, "matrix.diag().sum() / matrix.sum()"),
-    "this is the mean recall of all labels: that of one label is asked for": (
-        RECALL, "(matrix.diag() / matrix.sum(1)).nanmean()"),
-    "the label's right tokens are divided by all tokens: divide by those of the label": (
-        ROW, "matrix.sum()"),
-    "this is F1: the recall alone is asked for": (
-        RECALL, f"2 * matrix[label, label] / ({ROW} + matrix[:, label].sum())"),
+    "the label's right tokens are divided by all tokens: divide by those of the label": [
+        (ROW, "matrix.sum()"), (ROW, "labels.numel()")],
     "the recall is taken from the matrix without its diagonal, so it is 0": (
         RECALL, f"wrong[label, label] / {ROW}"),
     "the recall is a percentage: a share is from 0 to 1": (RECALL, f"100 * {RECALL}"),
@@ -231,4 +230,9 @@ variants.wrong(exercise, plain, {
            "for i in range(labels.numel()))"),
     hints.DEVICE: (MATRIX, "torch.zeros(count, count, dtype=torch.int64).index_put_("
                    "(labels[kept], predicted[kept]), torch.ones_like(pairs), accumulate=True)"),
+})  # fmt: skip
+variants.wrong(exercise, by_counter, {
+    "of pairs that are as frequent, the one that is met first is taken: take the lowest label, "
+    "then the lowest prediction": ("min(wrong, key=lambda one: (-wrong[one], one))",
+                                   "max(wrong, key=wrong.__getitem__)"),
 })  # fmt: skip

@@ -148,6 +148,8 @@ variants.wrong(exercise, weighted, {
         WEIGHT, "weights.append(labels.numel())"),
     "batches are weighted by the length of their rows: count tokens that have a label": (
         WEIGHT, "weights.append(labels.shape[-1])"),
+    "a batch without a label has NaN for its share, and 0 times NaN is NaN": (
+        SHARE, "right.double().mean().item()"),
     "the weights are not in the order of the shares: each batch has its own number of tokens": (
         "zip(shares, weights,", "zip(shares, weights[::-1],"),
     "batches are weighted by the roots of their tokens: each token should count alike": (
@@ -163,6 +165,9 @@ variants.wrong(exercise, plain, {
         RESULT, "right / len(batches)"),
     "right tokens are divided by the number of sentences: divide by that of tokens": (
         TOTAL, "total += len(labels)"),
+    "a row is cut off at its number of labels: -100 may stand within it as well": (
+        ADD, "right += sum((one[:n].argmax(-1) == some[:n]).sum().item() for one, some, n in "
+        "zip(scores, labels, asked.sum(-1), strict=True))"),
     "each sentence counts alike, however long it is: each token should": (
         ADD, "share = ((scores.argmax(-1) == labels) & asked).sum(-1) / asked.sum(-1)\n"
         "        right += share.nan_to_num(0.0).sum().item()", TOTAL, "total += len(labels)"),
