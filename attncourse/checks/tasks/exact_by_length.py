@@ -180,11 +180,11 @@ variants.wrong(exercise, plain, {
         SHARE, "((written == targets) & ~after).sum(-1).div((~after).sum(-1)).new_zeros(count)"
         ".index_add_(0, group, ((written == targets) & ~after).sum(-1) / (~after).sum(-1)) / "
         f"{ALL}"),
-    "one right token is enough: all must be right": (
+    "one right token is enough here: all must be right": (
         RIGHT, "((written == targets) & ~after).any(-1)"),
     "only the stop is compared: all tokens before it must be right, too": (
         RIGHT, "((written == targets) | ~stops | after).all(-1)"),
-    "the order of the tokens does not count: compare place by place": (
+    "the order of the tokens does not count here: compare place by place": (
         RIGHT, "(written.masked_fill(after, -5).sort(-1).values == "
         "targets.masked_fill(after, -5).sort(-1).values).all(-1)"),
     "the first token is left out: it counts like any other": (

@@ -197,7 +197,7 @@ variants.wrong(exercise, plain, {
         "counts.argmax(-1)", "counts.argmax(0)"),
     "the last axis is kept: one label for each new word": (
         "counts.argmax(-1)", "counts.argmax(-1, keepdim=True)"),
-    "these are shares as labels: return whole numbers": (
+    "labels are whole numbers: return int64": (
         "counts.argmax(-1)", "counts.argmax(-1).double()"),
     "it gives a list: return a tensor, one label for each new word": (
         "counts.argmax(-1)", "counts.argmax(-1).tolist()"),
@@ -244,6 +244,6 @@ variants.wrong(exercise, by_dictionaries, {
 variants.wrong(exercise, by_masks, {
     "`or` and `not` take label 0 for none: compare with None": (
         "label is None:", "not label:", "if label is None else", "if not label else"),
-    "the median of labels is no label to be had: take the most frequent one": (
+    "the median is not the most frequent label: count how often each was given": (
         "same].bincount().argmax()", "same].median()"),
 })  # fmt: skip

@@ -105,9 +105,9 @@ variants.wrong(exercise, plain, {
         (FILL, fill) for fill in ("-100.0", "-1e4", "-1e9", "-1e30")],
     "no float32 is as small as this fill: fill with -infinity": (
         FILL, "torch.finfo(torch.float64).min"),
-    "padding takes part in the maximum": (LARGEST, "x.amax(-2)"),
-    "padding takes part in the mean": (SUM, "x.sum(-2)"),
-    "padding takes part in the maximum and in the mean": (
+    "padding takes part in the maximum: fill it with -infinity": (LARGEST, "x.amax(-2)"),
+    "padding takes part in the mean: it adds nothing to the sum": (SUM, "x.sum(-2)"),
+    "padding takes part in both halves: neither counts it": (
         LARGEST, "x.amax(-2)", MEAN, "x.mean(-2)"),
     "the mean divides by all n places: divide by the number of real tokens": [
         (MEAN, "x.masked_fill(~real, 0.0).mean(-2)"), (MEAN, f"{SUM} / x.shape[-2]")],
