@@ -81,7 +81,7 @@ def cases(draw):
     yield Case("a batch that is mostly padding", ([wide, many, few, other],))
     nothing = batch(draw, (0, 0), (0, 0), n=3)
     yield Case("a batch without a label", ([many, nothing, few, one, other],))
-    scores, labels = batch(draw, (3, 1), (5, 3), (1, 3))
+    scores, labels = batch(draw, (4, 0), (8, 0), (4, 0))
     gaps = labels.masked_fill(torch.arange(8) % 2 == 0, -100)
     yield Case("-100 within a sentence, too", ([(scores, gaps), batch(draw, (0, 8))],))
     yield Case("as many labels as tokens", ([batch(draw, (2, 2), (1, 3), classes=4)],))
