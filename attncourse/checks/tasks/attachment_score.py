@@ -80,6 +80,8 @@ def cases(draw):
     yield Case(f"4 texts, 3 heads, n={n}", (weights, parents, lengths), longer=long)
     yield Case(f"one text without a batch, n={n}", (weights[1], parents[1], lengths[1]))
     axes = drawn(draw, 2, 3, lengths=[3, 6, 2, 6, 5, 4], n=8, heads=2)
+    # beyond all texts there is most
+    axes[0][..., 6:] += 1
     yield Case("two leading axes", axes)
     masked = drawn(draw, 3, lengths=[n - 3, n, 4], n=n, hidden=True)
     yield Case("no weight on padding", masked)
