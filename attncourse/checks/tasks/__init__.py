@@ -5,4 +5,5 @@ ORDER = (
     "attachment_score",
     "write_texts",
     "paired_bootstrap",
+    "test_folds",
 )
