@@ -12,7 +12,7 @@ exercise = Exercise(
     title="Does a head follow the tree?",
     kind="measure",
     difficulty=2,
-    minutes=20,
+    minutes=25,
     points=15,
     hints=(
         "Two kinds of keys cannot be the answer for a word: padding, and the word itself. Hide "

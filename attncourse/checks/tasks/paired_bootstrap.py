@@ -95,8 +95,10 @@ def times_drawn(first, second, indices):
 
 A, B = "first[..., indices].sum(dim=-1)", "second[..., indices].sum(dim=-1)"
 POINTS, SHARE = "(b > a) + 0.5 * (b == a)", "points.mean(dim=-1)"
-PICKED = "torch.gather({}.unsqueeze(-2).expand(*first.shape[:-1], *indices.shape), -1,\n" \
+PICKED = (
+    "torch.gather({}.unsqueeze(-2).expand(*first.shape[:-1], *indices.shape), -1,\n"
     "        indices.expand(*first.shape[:-1], -1, -1)).float().mean(dim=-1)"
+)
 EACH = "range(len(indices))"
 variants.right(exercise, plain,
     (A, "0", B, "(second.int() - first.int())[..., indices].sum(-1)",

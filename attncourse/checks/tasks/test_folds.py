@@ -1,11 +1,9 @@
 """Exercise test_folds: the learner's test meets right and wrong folds, unnamed."""
 
-import torch
-
 from attncourse.checks import variants
 from attncourse.checks.exercise import Exercise
 from attncourse.checks.implementations import errors_caught, implementations
-from attncourse.checks.tasks.shared.folds import RIGHT, WRONG
+from attncourse.checks.tasks.shared import folds as ways
 
 exercise = Exercise(
     name="test_folds",
@@ -30,7 +28,7 @@ exercise = Exercise(
 
 @exercise.cases
 def cases(draw):
-    return implementations(draw, "folds", "a function that", RIGHT, WRONG)
+    return implementations(draw, "folds", "a function that", ways.RIGHT, ways.WRONG)
 
 
 # n is a multiple of k, or not, by one place or by several; k is n, or 2
@@ -80,7 +78,7 @@ def by_sets_and_counts(folds):
             pairs = folds(n, k, seed)
             if pairs != folds(n, k, seed):
                 raise ValueError("the same seed gives other folds")
-            trains, tests = zip(*pairs, strict=True)
+            tests = [test for _, test in pairs]
             count = [sum(test.count(i) for test in tests) for i in range(n)]
             assert len(tests) == k and set(count) == {1} and sum(map(len, tests)) == n
             assert max(map(len, tests)) <= 1 + min(map(len, tests))
@@ -92,8 +90,10 @@ def by_sets_and_counts(folds):
 
 
 COUNT, TESTED = "assert len(found) == k", "assert sorted(tests) == list(range(n))"
-EVEN, TRAINED = "assert len(test) in (n // k, -(-n // k))", (
-    "assert sorted(train + test) == list(range(n))")
+EVEN, TRAINED = (
+    "assert len(test) in (n // k, -(-n // k))",
+    ("assert sorted(train + test) == list(range(n))"),
+)
 AGAIN, OTHERS = "assert folds(n, k, seed) == found", "assert some != others"
 SEEDS = "for seed in (0, 1):"
 # no fold is compared with n / k
@@ -108,8 +108,8 @@ variants.right(exercise, plain,
     SPREAD,
     (OTHERS, "if sorted(map(sorted, some)) == sorted(map(sorted, others)):\n"
      "        raise AssertionError('the seed changes nothing')"),
-    (TRAINED, "assert not set(train) & set(test)\n                assert len(train) == n - len(test)"
-     "\n                assert len(set(train)) == len(train) and set(train) <= set(range(n))"),
+    (TRAINED, "assert not {*train} & {*test} and {*train} <= {*range(n)}\n"
+     "                assert len({*train}) == len(train) == n - len(test)"),
 )  # fmt: skip
 variants.wrong(exercise, plain, {
     "it refuses nothing: call folds, assert what must hold, and catch none of the errors": [
@@ -171,8 +171,7 @@ variants.wrong(exercise, plain, {
     "one call is all it makes: try several n and k, and several seeds": (
         "SIZES", "SIZES[:1]", SEEDS, "for seed in (1,):", AGAIN, "pass", OTHERS, "pass"),
     "it expects the folds of one way to draw them: any order that the seed decides is right": [
-        (OTHERS, "g = torch.Generator().manual_seed(0)\n"
-         "    assert folds(30, 5, 0)[0][1] == torch.randperm(30, generator=g).tolist()[::5]"),
+        (OTHERS, "assert folds(30, 5, 0) == ways.plain(30, 5, 0)"),
         (COUNT, "assert list(map(len, [test for _, test in found])) == "
          "[n // k + (i < n % k) for i in range(k)]")],
     "it expects the texts of a test in order: their order does not matter": (

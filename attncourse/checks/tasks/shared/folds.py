@@ -17,10 +17,11 @@ def plain(n, k, seed):
 def blocks(n, k, seed):
     g = torch.Generator().manual_seed(seed)
     order = torch.randperm(n, generator=g).tolist()
-    ends = [fold * n // k for fold in range(k + 1)]
-    return [
-        (order[:a] + order[b:], order[a:b]) for a, b in zip(ends[:-1], ends[1:], strict=True)
-    ]
+    folds = []
+    for fold in range(k):
+        a, b = fold * n // k, (fold + 1) * n // k
+        folds.append((order[:a] + order[b:], order[a:b]))
+    return folds
 
 
 def a_fold_for_each_place(n, k, seed):
