@@ -141,10 +141,8 @@ def weight_of_the_parent(weights, parents, lengths):
 
 HIDDEN, ALLOWED = "weights.masked_fill(~allowed, -torch.inf)", "word & (j != j[:, None])"
 AGREE, BELOW = "most == parents[..., None, :]", "(parents >= 0)[..., None, :]"
-COUNT, SCORE = (
-    "right.sum(dim=-1).reshape(-1, heads).sum(dim=0)",
-    "count.to(weights.dtype) / below.sum()",
-)
+COUNT = "right.sum(dim=-1).reshape(-1, heads).sum(dim=0)"
+SCORE = "count.to(weights.dtype) / below.sum()"
 MOST = f"{HIDDEN}.argmax(dim=-1)"
 PLACE = "parents.long().clamp(min=0)[..., None, :, None].expand(*weights.shape[:-1], 1)"
 variants.right(exercise, plain,
@@ -164,29 +162,24 @@ variants.wrong(exercise, plain, {
     "the keys of padding are not hidden: they are no words": [
         (ALLOWED, "(word == word) & (j != j[:, None])"),
         (ALLOWED, "word.mT & (j != j[:, None])")],
-    "nothing is hidden: neither the word itself nor padding can be its parent": (
-        ALLOWED, "(word == word) & (j == j)[:, None]"),
     "what is hidden gets 0, which a real weight may be: fill with -inf": [
         (HIDDEN, "weights.masked_fill(~allowed, 0.0)"),
         (HIDDEN, "weights.masked_fill(~word, 0.0).tril(-1) + "
          "weights.masked_fill(~word, 0.0).triu(1)")],
-    "0 times NaN is NaN: choose, with masked_fill or torch.where": [
-        (HIDDEN, "(weights * allowed - 2 * (~allowed).to(weights.dtype))"),
-        (HIDDEN, "(weights - 2 * (~allowed).to(weights.dtype))")],
-    "the mask is upside down: the other words are hidden": ("~allowed", "allowed"),
-    "later words are hidden: a parent may stand on either side": (
-        ALLOWED, "word & (j < j[:, None])"),
-    "earlier words are hidden: a parent may stand on either side": (
-        ALLOWED, "word & (j > j[:, None])"),
+    "0 times NaN is NaN: choose, with masked_fill or torch.where": (
+        HIDDEN, "(weights * allowed - 2 * (~allowed).to(weights.dtype))"),
+    "words that attend to themselves most are left out: hide that weight, and they count": (
+        BELOW, "(parents >= 0)[..., None, :] & (weights.masked_fill(~word, -1.0).argmax(-1) != j)",
+        SCORE, "count.to(weights.dtype) / below.movedim(-2, 0).flatten(1).sum(-1).clamp(min=1)"),
+    "the words on one side are hidden: a parent may stand on either": [
+        (ALLOWED, "word & (j < j[:, None])"), (ALLOWED, "word & (j > j[:, None])")],
     "the roots count as words that miss their parent: they have none, so leave them out": [
         (SCORE, "count.to(weights.dtype) / lengths.sum()"),
         (SCORE, "count.to(weights.dtype) / word.sum()")],
     "each text is taken to have one root: it may have several, or none at all": (
         SCORE, "count.to(weights.dtype) / (lengths - 1).clamp(min=0).sum()"),
-    "padding counts: divide by the number of words that have a parent": [
-        (SCORE, "count.to(weights.dtype) / parents.numel()"),
-        (COUNT, "right.to(weights.dtype).mean(dim=-1).reshape(-1, heads).mean(dim=0)",
-         SCORE, "count")],
+    "padding counts: divide by the number of words that have a parent": (
+        SCORE, "count.to(weights.dtype) / parents.numel()"),
     "a parent of -1 is taken for word 0: it says that there is none": (
         AGREE, "most == parents.clamp(min=0)[..., None, :]",
         BELOW, "(j < lengths[..., None])[..., None, :]"),
@@ -201,12 +194,12 @@ variants.wrong(exercise, plain, {
         (HIDDEN, "weights.mT.masked_fill(~allowed, -torch.inf)"),
         (MOST, "weights.masked_fill(~(word.mT & allowed), -torch.inf).argmax(dim=-2)")],
     "each text has the same say: count over all words first": (
-        COUNT, "(right.sum(-1) / below.sum(-1).clamp(min=1)).reshape(-1, heads)",
-        SCORE, "count[(parents >= 0).any(-1).flatten()].to(weights.dtype).mean(0)"),
+        COUNT, "(right.sum(-1).to(weights.dtype) / below.sum(-1)).reshape(-1, heads)",
+        SCORE, "count.nanmean(dim=0)"),
     "the heads are averaged before they are compared: each has a score of its own": (
         HIDDEN, "weights.mean(-3, True).masked_fill(~allowed, -torch.inf).expand_as(weights)"),
-    "there is one score for all heads: each has its own": (
-        SCORE, f"({SCORE}).mean()"),
+    "there is one score for all heads: each has its own": [
+        (SCORE, f"({SCORE}).mean()"), (SCORE, f"({SCORE}).max()")],
     "there is a score for each text: all words count together": (
         COUNT, "right.sum(dim=-1)", SCORE,
         "count.to(weights.dtype) / below.sum(-1).clamp(min=1)"),
@@ -215,12 +208,9 @@ variants.wrong(exercise, plain, {
         "        .sum(-1).reshape(-1, heads).sum(0)"),
     "this is the number of words: divide by how many have a parent": (
         SCORE, "count.to(weights.dtype)"),
-    "this is the share of words that miss their parent: ask for those that find it": (
-        AGREE, "most != parents[..., None, :]"),
     "the least attended word is taken: argmax finds the most attended one": (
         MOST, "weights.masked_fill(~allowed, torch.inf).argmin(dim=-1)"),
-    "one length serves all texts: each has its own": (
-        "lengths[..., None]", "lengths.max()"),
+    "one length serves all texts: each has its own": ("lengths[..., None]", "lengths.max()"),
     "one key of padding is let in: a length is a count, and positions begin at 0": (
         "j < lengths", "j <= lengths"),
     "the last word of each text is hidden: a length is a count, and positions begin at 0": (
@@ -232,8 +222,9 @@ variants.wrong(exercise, plain, {
     "the parent need not be first for it: only the word with the most weight counts": (
         AGREE, f"({HIDDEN}.topk(min(2, n), -1).indices == parents[..., None, :, None]).any(-1)"),
     hints.FLOAT32: (SCORE, "count / below.sum()"),
-    "the score is an integer: a share lies between 0 and 1": (
-        SCORE, "count // below.sum()"),
+    "a grandparent that gets the most weight counts, too: only the parent does": (
+        AGREE, f"({AGREE}) | (most == parents.gather(-1, parents.long().clamp(min=0))"
+        "[..., None, :])"),
     LOOP: [
         (COUNT, "sum(one.sum(-1) for one in right.reshape(-1, heads, n))"),
         (COUNT, "sum(right[..., i].reshape(-1, heads).sum(0) for i in range(n))")],

@@ -149,6 +149,7 @@ variants.wrong(exercise, plain, {
     "the offset is query minus key: it is key minus query, column minus row": [
         (PLACE, "j[:, None] - j + n - 1"), (OFFSET, "n - 1 - most.indices")],
     "the sign is lost: looking one word back is not looking one word ahead": [
+        (OFFSET, "(most.indices - (n - 1)).abs()"),
         (PLACE, "(j - j[:, None]).abs() + n - 1"),
         (PLACE, "(j - j[:, None]).abs()", OFFSET, "most.indices")],
     "offsets n apart are added together: there are 2n - 1 of them": (
@@ -194,6 +195,9 @@ variants.wrong(exercise, plain, {
     "each text has the same say: add up over all texts first, so that each word has": (
         WHOLE, "kept.reshape(-1, heads, n, n)\n    whole = (whole / whole.sum((-2, -1), True)"
         ".clamp(min=1e-9)).sum(dim=0)"),
+    "rows are made to sum to 1 once more: take the weights as they are": (
+        KEPT, "weights.masked_fill(~real, 0.0)\n"
+        "    kept = kept / kept.sum(-1, True).clamp(min=1e-9)"),
     "each query counts once, for the key that it attends to most: add up all weights": (
         WHOLE, "torch.where((kept == kept.amax(-1, True)) & (kept > 0), 1.0, 0.0).to(kept)\n"
         "    whole = whole.reshape(-1, heads, n, n).sum(dim=0)"),
@@ -202,11 +206,6 @@ variants.wrong(exercise, plain, {
     "the offset 0 is left out: a word may attend to itself": (
         SUMS, f"({SUMS})\n    sums = sums.masked_fill(\n"
         "        torch.arange(2 * n - 1, device=sums.device) == n - 1, -1.0 if n > 1 else 1.0)"),
-    "the least weight is taken: the offset with the most is asked for": (
-        "sums.max(dim=-1)", "sums.min(dim=-1)"),
-    "only the two neighbours and the word itself are compared: take all offsets": (
-        SUMS, f"({SUMS})\n    sums = sums.masked_fill("
-        "(torch.arange(2 * n - 1, device=sums.device) - n + 1).abs() > 1, 0.0)"),
     "there is a result for each text: add up over all texts": (
         WHOLE, "kept[None] if kept.dim() < 4 else kept.flatten(0, -4)",
         "whole.new_zeros(heads, 2", "whole.new_zeros(len(whole), heads, 2"),

@@ -172,11 +172,20 @@ variants.wrong(exercise, plain, {
         "return share", "return (share > 0.5).float()"),
     "this is true or false: return the share itself": (
         "return share", "return share >= 0.95"),
-    "the share is float64: it is asked for in float32": ("return share", "return share.double()"),
+    "the share is float64: it is asked for in float32": [
+        ("return share", "return share.double()"),
+        (POINTS, "(b > a).double() + 0.5 * (b == a)")],
     "this is the share of test sets that the second does not win": (
         "return share", "return 1 - (b > a).float().mean(dim=-1)"),
     "the median of the samples is taken: take their mean": (
         SHARE, "points.median(dim=-1).values"),
+    "the counts are sorted first: the two models are compared within each sample": (
+        A, f"{A}.sort(dim=-1).values", B, f"{B}.sort(dim=-1).values"),
+    "how far the second model is ahead on the whole test is taken away: compare as it is": (
+        B, f"{B} - (second.sum(-1) - first.sum(-1))[..., None]"),
+    "accuracies are rounded before they are compared: compare the counts": (
+        A, "first[..., indices].float().mean(-1).round()",
+        B, "second[..., indices].float().mean(-1).round()"),
     "it gives a plain number or a list: return a tensor": ("return share", "return share.tolist()"),
     LOOP: [
         (A, f"torch.stack([first[..., indices[i]].sum(-1) for i in {EACH}], -1)"),

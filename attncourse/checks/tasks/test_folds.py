@@ -17,8 +17,8 @@ exercise = Exercise(
         "Read the list of what is right once more: each line of it is something to assert. Then "
         "ask for which n and k it shows when that line is not kept.",
         "sorted() makes it easy to ask for each place once. Join all tests, and they are all "
-        "places; join a train and its test, and they are, too. Try an n that is no multiple of k, "
-        "and a k of n. For the seeds, ask which places are tested together, whatever their order.",
+        "places; join a train and its test, and they are, too. Try an n that leaves several places "
+        "over, and a k of n. For the seeds, ask which places are tested together, in any order.",
         "assert sorted(train + test) == list(range(n)) for each pair; and for two seeds compare "
         "{frozenset(test) for _, test in folds(30, 5, seed)}",
     ),
@@ -28,7 +28,7 @@ exercise = Exercise(
 
 @exercise.cases
 def cases(draw):
-    return implementations(draw, "folds", "a function that", ways.RIGHT, ways.WRONG)
+    return implementations(draw, "folds", "a function", ways.RIGHT, ways.WRONG)
 
 
 # n is a multiple of k, or not, by one place or by several; k is n, or 2
@@ -151,6 +151,8 @@ variants.wrong(exercise, plain, {
         (OTHERS, "assert folds(30, 5, 0) != folds(30, 5, 1)"),
         (OTHERS, "first, second = ([test for _, test in folds(30, 5, s)] for s in (0, 1))\n"
          "    assert first != second")],
+    "only one seed is looked at: texts that look shuffled may be so in the same way for every seed":
+        (OTHERS, "assert [i for _, test in folds(30, 5, 0) for i in test] != list(range(30))"),
     "the order within the tests is lost, that of the folds is not: compare sets of sets": (
         OTHERS, "first, second = ([set(test) for _, test in folds(30, 5, s)] for s in (0, 1))\n"
         "    assert first != second"),
@@ -178,9 +180,10 @@ variants.wrong(exercise, plain, {
         TRAINED, "assert train + test == sorted(train) + sorted(test)"),
     "it refuses tests whose texts are in order: their order does not matter": (
         OTHERS, "assert any(test != sorted(test) for _, test in folds(30, 5, 0))"),
-    "it refuses everything, the right ones too: a pair is (train, test), places begin with 0, and "
-    "where n is no multiple of k some folds have one text more": [
+    "it refuses everything, the right ones too: a pair is (train, test), each a list of places "
+    "from 0 on, some tests have one place more, and of few places two seeds may give the same": [
         (EVEN, "assert len(test) == n // k"),
         ("for train, test in found", "for test, train in found"),
-        (TESTED, "assert sorted(tests) == list(range(1, n + 1))")],
+        (TESTED, "assert sorted(tests) == list(range(1, n + 1))"),
+        ("folds(30, 5, seed)", "folds(5, 5, seed)")],
 })  # fmt: skip

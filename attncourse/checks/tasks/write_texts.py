@@ -150,11 +150,17 @@ variants.wrong(exercise, plain, {
     "one token too many is written: padding begins right after the stop": (
         FILLED, "token.masked_fill(over, pad)", "ended = torch", "over = ended = torch",
         ENDED, f"over, {ENDED.replace('= ', '= ended, ', 1)}"),
+    "it looks for the stop before a step, not after it: it ends too late, and takes a first token "
+    "for an end": (
+        f"        token = {NEXT}\n", f"        {ENDED}\n        token = {NEXT}\n",
+        f"{APPEND}        {ENDED}\n", APPEND),
+    "where `pad` is `stop`, padding starts an ended text again: once ended, always ended": (
+        ENDED, "ended = ended ^ (token == stop)"),
     "a text that has ended goes on: it gets `pad` in place of a token": (FILLED, "token"),
     "the loop ends with the first text that does: the others still have tokens to write": [
         ("not ended.all()", "not ended.any()"), (*FORGETS, "not ended.all()", "not ended.any()"),
         (ENDED, "ended = ended | (token == stop).any()")],
-    "the loop goes on after the last text has ended: as many columns as the longest text has": [
+    "there are too many columns: as many as the longest text has tokens": [
         (" and not ended.all()", ""),
         ("not ended.all()", "not (texts and (token == stop).all())")],
     "a text whose first token is `stop` has not ended: only what is written counts": (
@@ -199,4 +205,11 @@ variants.wrong(exercise, plain, {
            "range(first.numel())]).reshape(*first.shape, -1)"),
     hints.CHANGES: (START, f"{START}\n    first.masked_fill_(first == stop, pad)"),
     hints.BATCH: (RESULT, "torch.stack(texts, dim=1)"),
+})  # fmt: skip
+variants.wrong(exercise, cut_afterwards, {
+    "a text goes on up to its second stop: it ends with its first": (
+        "stops.cumsum(-1) - stops > 0", "stops.cumsum(-1) > 1"),
+    "the stop itself is lost: padding begins after it": ("- stops > 0", "> 0"),
+    "there are too many columns: as many as the longest text has tokens": (
+        "[..., :longest]", ""),
 })  # fmt: skip
