@@ -234,7 +234,12 @@ class Trial:
     def only_some_axes(self, seen: list[Observation], faults: list[int]) -> str | None:
         """What is said of an answer that is right with some leading axes only."""
         values = [i for i in range(len(seen)) if self.probes[i].way == "values"]
-        if self.mixes_a_batch({self.probes[i].case.name: seen[i].value for i in values}):
+        # where one result is asked for a whole batch, the right one is another than for its first
+        mixes = (
+            self.mixes_a_batch({self.probes[i].case.name: some[i].value for i in values})
+            for some in (seen, self.expected)
+        )
+        if tuple(mixes) == (True, False):
             return hints.BATCHES
         axes = dict(zip(values, leading_axes([self.probes[i].case for i in values]), strict=True))
         wrong = {axes[i] for i in values if i in faults}

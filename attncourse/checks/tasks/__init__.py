@@ -6,4 +6,9 @@ ORDER = (
     "token_accuracy",
     "most_confused",
     "exact_by_length",
+    "head_offset",
+    "attachment_score",
+    "write_texts",
+    "paired_bootstrap",
+    "test_folds",
 )
