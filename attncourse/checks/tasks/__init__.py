@@ -1,3 +1,3 @@
 """The exercises of the chapter tasks, one file each."""
 
-ORDER = ()
+ORDER = ("NumberTranslator",)
