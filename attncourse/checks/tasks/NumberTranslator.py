@@ -45,7 +45,7 @@ exercise = Capstone(
     examples=(*range(1, 100), 100, 101, 10**3, 10**6, 2 * 10**6, 10**9, 2 * 10**9),
     languages=("english", "german"),
     length="11 to 14",
-    least=0.6,
+    least=0.75,
     most_parameters=120_000,
 )
 
