@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from attncourse.checks import driver
-from attncourse.checks.exercise import Exercise
+from attncourse.checks.exercise import Exercise, Mutant
 from attncourse.checks.observation import Caller
 from attncourse.checks.verdict import Verdict
 from attncourse.data.numbers import Words, numbers
@@ -25,7 +25,10 @@ LARGEST = 4 << 20
 TESTED, STEP = 300, 3
 MOST_SHUFFLED, NOISE, MOST_LOST = 0.05, 0.01, 0.2
 DISORDER = "with its weights in disorder it still writes right names: they must come from them"
-BY_HEART = "noise of a hundredth in its weights spoils what it writes, as if it knew them by heart"
+BY_HEART = (
+    "noise of a hundredth of their size, added to its weights, spoils what it writes, as if it "
+    "recognised them"
+)
 # how many of the names of some numbers are right, with these weights
 Share = Callable[[Sequence[int], dict[str, Tensor]], float]
 
@@ -47,8 +50,11 @@ class Capstone(Exercise):
     length: str = field(kw_only=True)
     least: float = field(kw_only=True)
     most_parameters: int = field(kw_only=True)
-    usual_mutants = ()
-    pairs = ()
+
+    @property
+    def usual_mutants(self) -> list[Mutant]:
+        """None: there is no reference that a usual mistake would differ from."""
+        return []
 
     @cached_property
     def words(self) -> Words:
@@ -122,12 +128,14 @@ def read(path: Path) -> dict[str, Tensor]:
     if (size := path.stat().st_size) > LARGEST:
         raise NotJudgedError(f"{path.name} has {size:,} bytes, more than {LARGEST:,}")
     try:
-        return load(path.read_bytes())
+        weights = load(path.read_bytes())
     except SafetensorError as error:
         raise NotJudgedError(
             f"{path.name} does not hold plain tensors ({error}): write it with "
             "safetensors.torch.save_file"
         ) from None
+    # kept in half precision, they are computed with in single
+    return {name: one.float() if one.is_floating_point() else one for name, one in weights.items()}
 
 
 def require_sound(weights: dict[str, Tensor], most: int) -> None:
