@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -50,6 +50,15 @@ class Verdict:
     failing: Failing | None = field(default=None, compare=False, repr=False)
 
 
+@runtime_checkable
+class JudgesItself(Protocol):
+    """An exercise that is not judged by a reference."""
+
+    def judge(
+        self, caller: Caller, seed: int, device: str, forbidden: tuple[str, ...]
+    ) -> Verdict: ...
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Let torch compute with one thread: on tensors this small, two wait for each other."""
@@ -74,6 +83,8 @@ def judge(
     `forbidden` names what the answer may not call; by default all that the exercise forbids.
     """
     forbidden = exercise.forbidden if forbidden is None else forbidden
+    if isinstance(exercise, JudgesItself):
+        return exercise.judge(caller, seed, device, forbidden)
     trial = Trial.of(exercise, seed, device)
 
     def look(place: int) -> Observation:
@@ -89,6 +100,8 @@ def judge_own(exercise: Exercise, function: Callable, seed: int, device: str = "
 
     A known mistake is also looked at when others are compared with it.
     """
+    if isinstance(exercise, JudgesItself):
+        return exercise.judge(local(function), seed, device, ())
     trial = Trial.of(exercise, seed, device)
     return verdict(trial, lambda place: trial.observe_own(function, place))
 

@@ -12,3 +12,4 @@ ORDER = (
     "paired_bootstrap",
     "test_folds",
 )
+ORDER = ("NumberTranslator",)
