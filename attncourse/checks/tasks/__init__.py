@@ -11,5 +11,5 @@ ORDER = (
     "write_texts",
     "paired_bootstrap",
     "test_folds",
+    "NumberTranslator",
 )
-ORDER = ("NumberTranslator",)
