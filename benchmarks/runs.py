@@ -2,7 +2,7 @@
 
 import csv
 import platform
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.metadata import version
 from statistics import mean, stdev
@@ -59,20 +59,16 @@ def spread(column: Iterable[float]) -> str:
 
 
 def write_page(
-    name: str, script: str, text: Iterable[str], tables: Iterable[Iterable], *packages: str
+    name: str,
+    script: str,
+    text: Iterable[str],
+    columns: Iterable[str],
+    lines: list[tuple],
+    *packages: str,
 ) -> None:
-    """results/NAME.md: what was measured, on which machine, how, and the tables.
-
-    A table is a heading, which may be empty, the headings of its columns, and its lines.
-    """
+    """results/NAME.md: what was measured, on which machine and how, and the table."""
     made_with = ", ".join(f"{package} {version(package)}" for package in ("torch", *packages))
-    parts = [*text, f"{platform.machine()}, one thread; Python {platform.python_version()}, "
-             f"{made_with}. Made with `python benchmarks/{script}.py`."]  # fmt: skip
-    for heading, columns, lines in tables:
-        parts += [*lead(heading), markdown(columns, lines).rstrip()]
-    (RESULTS / f"{name}.md").write_text("\n\n".join(parts) + "\n", "utf-8")
-
-
-def lead(heading: str) -> Iterator[str]:
-    if heading:
-        yield f"### {heading}"
+    machine = f"{platform.machine()}, one thread; Python {platform.python_version()}, {made_with}."
+    made = f"{machine} Made with `python benchmarks/{script}.py`."
+    parts = [*text, made, markdown(columns, lines)]
+    (RESULTS / f"{name}.md").write_text("\n\n".join(parts), "utf-8")

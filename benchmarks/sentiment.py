@@ -115,7 +115,7 @@ def write_table(sets: dict[str, Ratings]) -> None:
     text = [
         "# A label per sequence",
         f"The share of texts whose label is right, in {FOLDS} folds, so that each text is tested "
-        f"once. {'. '.join(map(str, done.values()))}.",
+        f"once. {'; '.join(map(str, done.values()))}.",
         "Mean and standard deviation over the seeds, each with folds and initial weights of its "
         f"own: {counted}.",
         "All models read the same tokens, and know only those of their training texts. "
@@ -126,8 +126,7 @@ def write_table(sets: dict[str, Ratings]) -> None:
         f"{' and '.join(map(str, RATES))} and its epochs from {' and '.join(map(str, EPOCHS))}, on "
         f"{INNER} of {FOLDS} folds of the training tweets of the first fold: {settings}.",
     ]
-    table = ("", ("model", *done), lines)
-    write_page("sentiment", "sentiment", text, [table], "scikit-learn")
+    write_page("sentiment", "sentiment", text, ("model", *done), lines, "scikit-learn")
 
 
 def main() -> None:

@@ -108,7 +108,8 @@ def write_main(bank: Treebank) -> None:
         "tagging",
         "tagging",
         ["# A label per token", *about(bank), NOTES["tagging"], GOLD],
-        [("", ("model", *LABELS.values(), "seeds"), lines)],
+        ("model", *LABELS.values(), "seeds"),
+        lines,
     )
 
 
@@ -124,7 +125,8 @@ def write_ablations(name: str, bank: Treebank) -> None:
         name,
         "tagging",
         ["# Positions of a tagger", *about(bank), NOTES[name], GOLD, steps],
-        [("", ("model", "accuracy", "steps per second", "seeds"), lines)],
+        ("model", "accuracy", "steps per second", "seeds"),
+        lines,
     )
 
 

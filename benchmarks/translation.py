@@ -9,6 +9,7 @@ A run is one line of results/translation.csv; delete lines to run them again.
 
 import argparse
 from collections.abc import Callable
+from itertools import product
 
 import sacrebleu
 import torch
@@ -40,6 +41,11 @@ TRAINED, TESTED = 20_000, 300
 RUNS = Runs(
     "translation", ("language", "model"), (*LENGTHS, *(f"chrF, {name}" for name in LENGTHS))
 )
+PAGES = {
+    "translation": f"The share of {TESTED} numbers whose name is right in every word (German: in "
+    "every part of a word)",
+    "translation_chrf": f"chrF of the names of {TESTED} numbers, from 0 to 1",
+}
 
 
 def no_position() -> None:
@@ -105,29 +111,26 @@ def run(language: str, name: str, seed: int) -> list[float]:
     ]
 
 
-def table(language: str, measure: str, first: int) -> tuple:
-    """What was measured with one language: all kinds of positions, at each of the lengths."""
-    lines = []
-    for model in MODELS:
-        if columns := RUNS.columns(language, model)[first : first + len(LENGTHS)]:
-            lines.append((model, *map(spread, columns), len(columns[0])))
-    return f"{language.capitalize()}: {measure}", ("positions", *LENGTHS, "seeds"), lines
-
-
 def write_tables() -> None:
-    text = [
-        "# Number names, from English into German and French",
-        f"The share of {TESTED} numbers whose name is right in every word (German: every part of a "
-        "word), and chrF, by the number of English words: as in training, up to 1.4 times as many, "
-        f"and more. Training has {TRAINED:,} numbers of at most 10 words, among them all below "
-        f"100. One encoder and one decoder block, width {WIDTH}, {HEADS} heads, {EPOCHS} epochs in "
-        f"batches of {BATCH}, AdamW at {RATE} falling to 0, dropout {DROPOUT}; mean and standard "
-        "deviation of the seeds.",
-    ]
+    """A page for each of the two measures, with both languages on one table."""
     done = dict.fromkeys(key[0] for key in RUNS.finished())
-    measures = {"right in every part": 0, "chrF": len(LENGTHS)}
-    tables = [table(language, *measure) for language in done for measure in measures.items()]
-    write_page("translation", "translation", text, tables, "sacrebleu", "num2words")
+    for (page, measure), first in zip(PAGES.items(), (0, len(LENGTHS)), strict=True):
+        lines = []
+        for language, model in product(done, MODELS):
+            if columns := RUNS.columns(language, model)[first : first + len(LENGTHS)]:
+                lines.append((language.title(), model, *map(spread, columns), len(columns[0])))
+        text = [
+            "# Number names, from English into German and French",
+            f"{measure}, by the number of English "
+            "words: as in training, up to 1.4 times as many, and 1.5 times or more. Mean and "
+            "standard deviation of the seeds.",
+            f"Training has {TRAINED:,} numbers of at most 10 words, among them all below 100. One "
+            f"encoder and one decoder block, width {WIDTH}, {HEADS} heads, {HIDDEN} in the "
+            f"feed-forward networks, {EPOCHS} epochs in batches of {BATCH}, AdamW at {RATE} "
+            f"falling to 0, dropout {DROPOUT}.",
+        ]
+        columns = ("language", "positions", *LENGTHS, "seeds")
+        write_page(page, "translation", text, columns, lines, "sacrebleu", "num2words")
 
 
 def main() -> None:
