@@ -124,7 +124,8 @@ def write_table(sets: dict[str, Ratings]) -> None:
         f"training texts. The networks have width {WIDTH} and batches of {BATCH}. Each chooses "
         f"the rate of AdamW, which falls to 0, from {' and '.join(map(str, RATES))} and its epochs "
         f"from {' and '.join(map(str, EPOCHS))}, on {INNER} of {FOLDS} folds of the training "
-        f"tweets of the first fold, and takes the same for the other texts. They are, for {settings}.",
+        "tweets of the first fold, and takes the same for the other texts. They are, for "
+        f"{settings}.",
     ]
     write_page("sentiment", "sentiment", text, ("model", *done), lines, "scikit-learn")
 
