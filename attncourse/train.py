@@ -1,5 +1,7 @@
 """Train a model on batches, and measure its accuracy; it knows no model and no data."""
 
+import hashlib
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +12,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+from attncourse.data.archives import cache_folder
 
 
 class Labelled(Protocol):
@@ -107,7 +111,8 @@ def keep(
         state["random_cuda"] = torch.cuda.get_rng_state_all()
     if generator is not None:
         state["generator"] = generator.get_state()
-    part = checkpoint.with_name(checkpoint.name + ".part")
+    # two programs may train the same model at the same time
+    part = checkpoint.with_name(f"{checkpoint.name}.{os.getpid()}.part")
     torch.save(state, part)
     part.replace(checkpoint)
 
@@ -132,6 +137,45 @@ def restore(
     if generator is not None and "generator" in state:
         generator.set_state(state["generator"])
     return state["history"]
+
+
+@torch.no_grad()
+def kept(name: str, model: nn.Module, batch: Labelled, *recipe: object) -> Path | None:
+    """The checkpoint of a model that would be trained in this way, beside the archives of data.
+
+    What tells one file from another is torch's version, the model's initial weights, its scores
+    for a first batch, and the recipe, which is whatever else matters. None where no file can be
+    written.
+    """
+    was_training = model.training
+    scores = model.eval()(*batch.inputs)
+    model.train(was_training)
+    told = hashlib.sha256(repr((torch.__version__, recipe)).encode())
+    for x in (*model.state_dict().values(), scores, batch.labels):
+        told.update(x.cpu().numpy().tobytes())
+    folder = cache_folder() / "models"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    if not os.access(folder, os.W_OK):
+        return None
+    return folder / f"{name}-{told.hexdigest()[:16]}.pt"
+
+
+def progress(epochs: range) -> Iterator[int]:
+    """Show in a notebook, in one line that is written over, how many epochs are done."""
+    # imported here: only a notebook needs it
+    from IPython.display import display
+
+    def bar(done: int) -> dict[str, str]:
+        return {"text/plain": f"{'■' * done}{'□' * (epochs.stop - done)} {done} of {epochs.stop}"}
+
+    line = display(bar(epochs.start), raw=True, display_id=True)
+    for epoch in epochs:
+        yield epoch
+        if line is not None:
+            line.update(bar(epoch + 1), raw=True)
 
 
 @torch.no_grad()
