@@ -140,42 +140,49 @@ def restore(
 
 
 @torch.no_grad()
-def kept(name: str, model: nn.Module, batch: Labelled, *recipe: object) -> Path | None:
-    """The checkpoint of a model that would be trained in this way, beside the archives of data.
+def kept(name: str, model: nn.Module, batches: Iterable[Labelled], *recipe: object) -> Path | None:
+    """The checkpoint of a model that is trained in this way, beside the archives of data.
 
-    What tells one file from another is torch's version, the model's initial weights, its scores
-    for a first batch, and the recipe, which is whatever else matters. None where no file can be
+    Whatever changes the result makes another file: torch's version, the model and its initial
+    weights, what it computes, the batches of an epoch, and the recipe. None where no file can be
     written.
     """
-    was_training = model.training
-    scores = model.eval()(*batch.inputs)
+    work, was_training = list(batches), model.training
+    scores = model.eval()(*work[0].inputs)
     model.train(was_training)
-    told = hashlib.sha256(repr((torch.__version__, recipe)).encode())
-    for x in (*model.state_dict().values(), scores, batch.labels):
+    told = hashlib.sha256(repr((torch.__version__, model, recipe)).encode())
+    seen = (x for batch in work for x in (*batch.inputs, batch.labels))
+    for x in (scores, *model.state_dict().values(), *seen):
         told.update(x.cpu().numpy().tobytes())
     folder = cache_folder() / "models"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
         return None
-    if not os.access(folder, os.W_OK):
-        return None
-    return folder / f"{name}-{told.hexdigest()[:16]}.pt"
+    return folder / f"{name}-{told.hexdigest()[:16]}.pt" if os.access(folder, os.W_OK) else None
+
+
+class Progress:
+    """How many epochs are done, as a bar."""
+
+    def __init__(self, done: int, epochs: int):
+        self.done, self.epochs = done, epochs
+
+    def __repr__(self) -> str:
+        bar = "■" * self.done + "□" * (self.epochs - self.done)
+        return f"{bar} {self.done} of {self.epochs} epochs"
 
 
 def progress(epochs: range) -> Iterator[int]:
     """Show in a notebook, in one line that is written over, how many epochs are done."""
-    # imported here: only a notebook needs it
+    # imported here: whoever asks for this has a notebook
     from IPython.display import display
 
-    def bar(done: int) -> dict[str, str]:
-        return {"text/plain": f"{'■' * done}{'□' * (epochs.stop - done)} {done} of {epochs.stop}"}
-
-    line = display(bar(epochs.start), raw=True, display_id=True)
+    line = display(Progress(epochs.start, epochs.stop), display_id=True)
     for epoch in epochs:
         yield epoch
         if line is not None:
-            line.update(bar(epoch + 1), raw=True)
+            line.update(Progress(epoch + 1, epochs.stop))
 
 
 @torch.no_grad()
