@@ -29,7 +29,7 @@ FOLDS, BATCH, LEAST = 5, 32, 2
 SEEDS = {"tweets": 3, "products": 1, "editorials": 1, "movies": 1}
 # what logistic regression chooses from, and what the networks do, on folds of the tweets
 STRENGTHS, WORDS_IN_A_ROW = (0.1, 0.3, 1, 3, 10, 30), ((1, 1), (1, 2))
-RATES, EPOCHS, INNER = (1e-3, 3e-3), (3, 6), 2
+RATES, EPOCHS, INNER = (2e-3, 4e-3), (4, 8), 2
 RUNS = Runs("sentiment", ("texts", "model"), ("accuracy",))
 CHOICES = Runs("sentiment_choices", ("model", "rate", "epochs"), ("accuracy",))
 

@@ -19,6 +19,7 @@ from attncourse.transformer import Encoder, EncoderBlock, RotaryAttention
 
 WIDTH, HEADS, HIDDEN, DROPOUT, REACH, LONGEST = 64, 4, 128, 0.2, 8, 128
 PLAIN, SHAW = "attention, no positions", "Shaw, max_distance 8"
+TREE = "distance in the tree, gold"
 
 
 class Alone(EncoderBlock):
@@ -72,7 +73,7 @@ MODELS: dict[str, Callable[[], tuple]] = {
     "learned table": lambda: (LearnedEncoding(LONGEST, WIDTH), attention),
     "RoPE": lambda: (None, RotaryAttention()),
     SHAW: lambda: (None, shaw(REACH)),
-    "distance in the tree, gold": lambda: (None, TreeAttention(WIDTH // HEADS, REACH)),
+    TREE: lambda: (None, TreeAttention(WIDTH // HEADS, REACH)),
     "Shaw and the tree, gold": lambda: (None, TreeAttention(WIDTH // HEADS, REACH, offsets=True)),
     "sinusoids at 0.1 of their size": lambda: (ScaledSinusoids(0.1), attention),
     "sinusoids at 0.3 of their size": lambda: (ScaledSinusoids(0.3), attention),

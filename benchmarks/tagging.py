@@ -14,7 +14,7 @@ from functools import partial
 
 import torch
 from runs import Runs, spread, write_page
-from taggers import DROPOUT, HEADS, HIDDEN, MODELS, PLAIN, REACH, SHAW, WIDTH, tagger
+from taggers import DROPOUT, HEADS, HIDDEN, MODELS, PLAIN, REACH, SHAW, TREE, WIDTH, tagger
 from timing import in_turn
 from torch import Tensor
 
@@ -29,15 +29,16 @@ SPEEDS = Runs("tagging_speed", ("model",), ("steps per second to plain",))
 NAMES = list(MODELS)
 TABLES = {
     "tagging": NAMES[:8],
-    "tagging_absolute": [PLAIN, *NAMES[8:10], "sinusoids", "learned table", *NAMES[10:13]],
+    "tagging_absolute": [PLAIN, *NAMES[8:10], *NAMES[2:4], *NAMES[10:13], SHAW, TREE],
     "tagging_relative": [PLAIN, *NAMES[13:17], SHAW, *NAMES[17:]],
 }
 NOTES = {
     "tagging": "The first baseline gives every word the same label. The second gives each word "
     "its commonest label in training; if the word is new, that of its last three letters.",
-    "tagging_absolute": "What is added to the words; 44 functions.",
-    "tagging_relative": "Shaw's tables in the attention, and nothing added to the words but in the "
-    "last row; 44 functions.",
+    "tagging_absolute": "What is added to the words; in the last two rows, relative positions in "
+    "the attention. 44 functions.",
+    "tagging_relative": "Shaw's tables in the attention; only in the last row is anything added "
+    "to the words. 44 functions.",
 }
 GOLD = (
     "Where a row says gold, the trees are those that people drew, also in the test: an oracle, "
