@@ -111,7 +111,7 @@ def write_table(sets: dict[str, Ratings]) -> None:
         columns = [RUNS.columns(kind, name) for kind in done]
         lines.append((name, *(spread(found[0]) if found else "" for found in columns)))
     counted = ", ".join(f"{kind} {len(RUNS.columns(kind, 'CNN')[0])}" for kind in done)
-    settings = "; ".join("{}: {}, {}".format(name, *chosen(name)) for name in MODELS)
+    settings = "; ".join("{}: {} and {}".format(name, *chosen(name)) for name in MODELS)
     text = [
         "# A label per sequence",
         f"The share of texts whose label is right, in {FOLDS} folds, so that each text is tested "
@@ -124,7 +124,7 @@ def write_table(sets: dict[str, Ratings]) -> None:
         f"training texts. The networks have width {WIDTH} and batches of {BATCH}. Each chooses "
         "its rate of AdamW, which falls to 0, from "
         f"{' and '.join(map(str, RATES))} and its epochs from {' and '.join(map(str, EPOCHS))}, on "
-        f"{INNER} of {FOLDS} folds of the training tweets of the first fold: {settings}.",
+        f"{INNER} of {FOLDS} folds of the training tweets of the first fold. They are, for {settings}.",
     ]
     write_page("sentiment", "sentiment", text, ("model", *done), lines, "scikit-learn")
 
