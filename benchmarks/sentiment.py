@@ -122,9 +122,10 @@ def write_table(sets: dict[str, Ratings]) -> None:
         f"Logistic regression chooses its strength C from {', '.join(map(str, STRENGTHS))}, and "
         "words alone or also pairs of neighbours, by cross-validation in three folds of the "
         f"training texts. The networks have width {WIDTH} and batches of {BATCH}. Each chooses "
-        "its rate of AdamW, which falls to 0, from "
-        f"{' and '.join(map(str, RATES))} and its epochs from {' and '.join(map(str, EPOCHS))}, on "
-        f"{INNER} of {FOLDS} folds of the training tweets of the first fold. They are, for {settings}.",
+        f"the rate of AdamW, which falls to 0, from {' and '.join(map(str, RATES))} and its epochs "
+        f"from {' and '.join(map(str, EPOCHS))}, on {INNER} of {FOLDS} folds of the training "
+        "tweets of the first fold, and takes the same for the other texts. They are, for "
+        f"{settings}.",
     ]
     write_page("sentiment", "sentiment", text, ("model", *done), lines, "scikit-learn")
 
