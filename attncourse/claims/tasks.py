@@ -139,7 +139,7 @@ def after_the_word_before(g: torch.Generator, texts: int) -> Made:
 
 @claim(
     "Where the label of a word depends on the word before it alone, each word's commonest label is "
-    "right about half the time, and so is a tagger without positions at most 0.75 of the time. "
+    "right about half the time, and a tagger without positions at most three quarters of the time. "
     "After 150 steps, a tagger with relative positions is right nearly always.",
     source="our own example",
 )
