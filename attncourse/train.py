@@ -47,11 +47,11 @@ def fit(
     precision: torch.dtype | None = None,
     checkpoint: Path | None = None,
     generator: torch.Generator | None = None,
-    track: Callable[[Iterable[int]], Iterable[int]] = iter,
+    track: Callable[[range], Iterable[int]] = iter,
 ) -> list[float]:
     """Train with AdamW, at a rate that falls to zero; the mean loss of each epoch.
 
-    `batches` gives the batches of one epoch, as many each time, and model(*batch.inputs) a score
+    `batches` gives the batches of one epoch, as many each time, and `model(*batch.inputs)` a score
     for each possible label. Training ends early after `max_steps`. With a `precision`, such as
     torch.bfloat16, the model runs under torch.autocast; it may be what torch.compile made.
     A `checkpoint` is a file that is written after each epoch: where it is there, training goes on
