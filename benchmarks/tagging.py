@@ -103,8 +103,9 @@ def write_main(bank: Treebank) -> None:
     for name in TABLES["tagging"]:
         found = [RUNS.columns(label, name) for label in LABELS]
         if any(found):
-            seeds = max(len(some[0]) for some in found if some)
-            lines.append((name, *(spread(some[0]) if some else "" for some in found), seeds))
+            seeds = dict.fromkeys(str(len(some[0])) for some in found if some)
+            cells = (spread(some[0]) if some else "" for some in found)
+            lines.append((name, *cells, ", ".join(seeds)))
     write_page(
         "tagging",
         "tagging",

@@ -122,7 +122,7 @@ def write_tables() -> None:
         text = [
             "# Number names, from English into German and French",
             f"{measure}, by the number of English "
-            "words: as in training, up to 1.4 times as many, and 1.5 times or more. Mean and "
+            "words: as in training, up to 1.4 times as many, and 1.5 to 2.3 times. Mean and "
             "standard deviation of the seeds.",
             f"Training has {TRAINED:,} numbers of at most 10 words, among them all below 100. One "
             f"encoder and one decoder block, width {WIDTH}, {HEADS} heads, {HIDDEN} in the "
