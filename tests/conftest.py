@@ -25,6 +25,7 @@ FIRST = (
     "site/test_pages",
     "firefox",
     "checks/test_checks",
+    "grading/test_nbval",
     "grading",
     "tools/test_colab",
     "claims/test_claims",

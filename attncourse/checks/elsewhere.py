@@ -46,11 +46,15 @@ class Elsewhere(torch.Tensor):
         return operated(operation, args, kwargs or {})
 
 
-class Operated(TorchDispatchMode):
-    """Lets every operation see the other device."""
+class Operating:
+    """What `Operated` does; a mode whose own method it were would load torch's compiler."""
 
     def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
         return operated(operation, args, kwargs or {})
+
+
+class Operated(Operating, TorchDispatchMode):
+    """Lets every operation see the other device."""
 
 
 class Made(TorchFunctionMode):

@@ -78,15 +78,10 @@ class Watch:
             raise Stopped("forbidden")
 
 
-class Operations(TorchDispatchMode):
-    """Counts torch's operations, and the elements of the largest tensor that one of them makes.
+class Counting:
+    """What `Operations` does; a mode whose own method it were would load torch's compiler."""
 
-    A loop that no line shows, as in `map`, still makes some operations each.
-    """
-
-    def __init__(self):
-        super().__init__()
-        self.count = self.largest = 0
+    count = largest = 0
 
     def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
         out = operation(*args, **(kwargs or {}))
@@ -95,3 +90,10 @@ class Operations(TorchDispatchMode):
             made = [x.numel() for x in tree_leaves(out) if isinstance(x, torch.Tensor)]
             self.count, self.largest = self.count + 1, max(self.largest, *made, 0)
         return out
+
+
+class Operations(Counting, TorchDispatchMode):
+    """Counts torch's operations, and the elements of the largest tensor that one of them makes.
+
+    A loop that no line shows, as in `map`, still makes some operations each.
+    """

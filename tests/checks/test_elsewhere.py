@@ -6,9 +6,10 @@ import torch
 from torch.nn import functional
 
 from attncourse.checks import exercise
-from attncourse.checks.elsewhere import Elsewhere, another_device
+from attncourse.checks.elsewhere import Elsewhere, Operated, another_device
 from attncourse.checks.observation import local
 from attncourse.checks.verdict import Verdict, judge
+from attncourse.checks.watch import Operations
 
 I3 = torch.tensor([0, 2, 1])
 
@@ -116,3 +117,9 @@ def stretch_table(table, n):
     verdict = judge(exercise("stretch_table"), local(namespace["stretch_table"]), 0)
     assert (verdict == Verdict("passed")) == right, verdict
     assert right or "on the CPU" in verdict.hint
+
+
+@pytest.mark.parametrize("mode", [Operated, Operations])
+def test_a_check_does_not_load_torch_s_compiler(mode):
+    # torch wraps a mode's own method, and loads its compiler at the first call
+    assert not hasattr(mode.__torch_dispatch__, "__wrapped__")

@@ -37,7 +37,8 @@ def ids(one):
     return one.id
 
 
-@pytest.mark.parametrize("seed", range(int(os.environ.get("ATTNCOURSE_SEEDS", 2))))
+# of seed 0 the site's list is made, and tests/site/test_html.py reads there whether each holds
+@pytest.mark.parametrize("seed", range(1, int(os.environ.get("ATTNCOURSE_SEEDS", 2))))
 @pytest.mark.parametrize("one", EVERY, ids=ids)
 def test_every_claim_holds(one, seed):
     finding = one.measure(seed)

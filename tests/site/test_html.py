@@ -146,10 +146,11 @@ def test_a_function_and_its_section_lead_to_each_other(pages):
     assert shown >= 6
 
 
-def test_a_claim_s_box_has_no_code_and_its_entry_leads_to_its_section_and_back(pages):
+def test_a_claim_holds_its_box_has_no_code_its_entry_leads_to_its_section_and_back(pages):
     entries = {one["id"]: one for one in pages["reference/claims.html"].select(".listed-claim")}
     assert list(entries) == [one.id for slug in CHAPTERS for one in claims(slug)]
     for name, entry in entries.items():
+        assert entry.strong.text == "Holds.", entry.text
         way = entry.select("p")[-1].find_all("a")[-1]
         assert re.match(r"section \d+(\.\d+)*, \w", way.text), name
         chapter, section = way["href"].removeprefix("../").split("#")

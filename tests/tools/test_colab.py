@@ -132,8 +132,9 @@ def test_a_fresh_environment_runs_the_notebooks_and_keeps_its_versions(
     # one kernel for all: it imports torch once
     every = nbformat.v4.new_notebook()
     for path in notebooks:
-        cells = nbformat.read(path, 4).cells
-        every.cells += [cell for cell in cells if cell.cell_type == "code"]
+        cells = [cell for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
+        # the first shows its claims' boxes; what they measure is the package
+        every.cells += [c for c in cells if path == CHAPTERS[0] or ".measure()" not in c.source]
     (tmp_path / "empty").mkdir()
     place = {"metadata": {"path": str(tmp_path / "empty")}}
     NotebookClient(every, kernel_name="fresh", timeout=600, resources=place).execute()

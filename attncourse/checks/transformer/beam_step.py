@@ -92,6 +92,10 @@ def cases(draw):
     total, *rest = over
     yield Case("an ended text far ahead", (total.where(~over[2], -0.5), *rest, 3, 1.0))
     yield Case("an ended text far behind", (total.where(~over[2], -99.0), *rest, 3, 1.0))
+    short, *rest = drawn(draw, 2, texts=2, vocabulary=5, lengths=[0, 9], ended=(0,), stop=3)
+    # behind all others as it is, and before them if it were one token longer
+    short = (0 * short - 47).where(~rest[1], -1.0)
+    yield Case("a short text has ended, and a long one has not", (short, *rest, 6, 4.0))
     yield Case("log-probabilities 10^10 times larger",
                (1e10 * total, *over[1:3], 1e10 * over[3], 3, 4, 0.6))  # fmt: skip
     every = drawn(draw, 2, texts=3, vocabulary=5, lengths=[3, 6, 5], ended=(0, 1, 2), stop=0)
