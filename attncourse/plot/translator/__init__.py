@@ -59,7 +59,7 @@ def translator(*, head: int = 0, part: int = 0) -> Interactive:
         },
         [
             Typed("number", str(first["number"]), "write"),
-            Choice("looks at", ["the English words", "the parts before"]),
+            Choice("looks at", ["English words", "parts before"]),
             Choice("head", [str(one) for one in range(held["heads"])], head),
         ],
         "",
@@ -140,4 +140,6 @@ def recorded(examples: Sequence[dict]) -> str:
         )
         for one in examples
     )
-    return f"<table>{columns('number', 'English', 'the model writes', 'right')}{''.join(rows)}</table>"
+    return (
+        f"<table>{columns('number', 'English', 'the model writes', 'right')}{''.join(rows)}</table>"
+    )

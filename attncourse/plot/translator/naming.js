@@ -58,7 +58,7 @@
     const known = "The model reads whole numbers from 1 to 999,999,999,999.";
     if (/^\d+$|^\d{1,3}([\s,]\d{3})+$/.test(text)) {
       const n = Number(text.replace(/[\s,]/g, ""));
-      if (n < 1) return { wrong: `It was not taught a name for 0. ${known}` };
+      if (n < 1) return { wrong: `Zero was not in training. ${known}` };
       return n < 1e12 ? { n } : { wrong: `This number is too large. ${known}` };
     }
     if (/[^a-z\s,-]/.test(text)) return { wrong: `“${typed}” is not a whole number. ${known}` };
