@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from attncourse.data.numbers import END, START, Pairs, Words, name, numbers
+from attncourse.data.numbers import END, LENGTHS, START, Pairs, Words, name, numbers
 from attncourse.dot_product import attention_weights
 from attncourse.relative import RelativeAttention
 from attncourse.tasks import Translator, exact_matches
@@ -27,7 +27,7 @@ from attncourse.transformer import Causal, Decoder, DecoderBlock, Embedding, Enc
 WEIGHTS = Path(__file__).parents[1] / "attncourse" / "plot" / "translator" / "weights.js"
 WIDTH, HEADS, HIDDEN, REACH = 64, 4, 128, 8
 SEED, TRAINED, TESTED, EPOCHS, BATCH, RATE, DROPOUT = 0, 20_000, 1000, 16, 64, 2e-3, 0.1
-LONGEST = 40
+MOST_PARTS = 40
 SPECIAL = ["(padding)", "(start)", "(end)"]
 # the first with its arcs; the others are longer than any in training, and the last goes wrong
 RECORDED = (754, 7_654_321, 123_456_789)
@@ -75,7 +75,7 @@ def translated(model: Translator, pairs: Pairs) -> tuple[Tensor, Tensor]:
         return attend(q, k, v, mask)
 
     cross.attend = watched
-    written = model.translate(pairs.source, pairs.lengths, START, END, LONGEST)
+    written = model.translate(pairs.source, pairs.lengths, START, END, MOST_PARTS)
     cross.attend = attend
     return written, torch.cat(seen, dim=-2)
 
@@ -121,6 +121,7 @@ def publish(model: Translator, words: Words, tested: dict[str, list[int]], how: 
         "end": END,
         "source": [*SPECIAL, *words.source],
         "target": [*SPECIAL, *words.target],
+        "longest": LENGTHS["up to 10 words"][1],
         "recorded": [recorded(model, words, number) for number in RECORDED],
         "shapes": {key: list(part.shape) for key, part in weights.items()},
         "half": base64.b64encode(halves).decode(),

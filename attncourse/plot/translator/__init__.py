@@ -15,8 +15,6 @@ from pathlib import Path
 from attncourse.plot.interactive import Choice, Interactive, columns, number, row
 
 HERE = Path(__file__).parent
-# the English words of the longest name in training
-LONGEST = 10
 END = "(end)"
 
 
@@ -34,7 +32,7 @@ class Typed:
         return (
             f'<label>{name} <input type="text" name="{name}" value="{escape(self.start)}" '
             'spellcheck="false" autocapitalize="off" enterkeyhint="go"></label>'
-            f"<button>{escape(self.button)}</button>"
+            f'<button type="submit">{escape(self.button)}</button>'
         )
 
 
@@ -55,11 +53,11 @@ def translator(*, head: int = 0, part: int = 0) -> Interactive:
         HERE / "view.js",
         {
             "recorded": {"n": first["number"], "english": first["english"], "steps": steps},
-            "longest": LONGEST,
+            "longest": held["longest"],
         },
         [
             Typed("number", str(first["number"]), "write"),
-            Choice("looks at", ["English words", "parts before"]),
+            Choice("looks at", ["English", "German so far"]),
             Choice("head", [str(one) for one in range(held["heads"])], head),
         ],
         "",
@@ -106,7 +104,8 @@ def drawn(words: Sequence[str], pick: Choice, shares: Sequence[Sequence[float]])
         f'value="{i}"{" checked" * (i == at)} hidden><span data-show="part">{part}</span></label>'
         for i, part in enumerate(pick.options)
     )
-    done, whole = spelt(pick.options[: at + 1]), spelt(pick.options[:-1])
+    # a long name may break between its parts
+    done, whole = (spelt(pick.options[:end], "\u00ad") for end in (min(at + 1, n - 1), n - 1))
     return (
         '<div data-show="drawn" class="drawn"><div class="name" lang="de">'
         f'<b data-show="done">{done}</b><span data-show="rest">{whole[len(done) :]}</span></div>'
@@ -123,10 +122,11 @@ def mark(i: int, at: int) -> str:
     return "on" if i == at else "" if i < at else "later"
 
 
-def spelt(parts: Sequence[str]) -> str:
+def spelt(parts: Sequence[str], between: str = "") -> str:
     """The parts as they are written: millions are words of their own, the rest is one word."""
     apart = (f" {part.capitalize()} " if part.startswith("mill") else part for part in parts)
-    return "".join(apart).strip()
+    name = between.join(apart)
+    return name.replace(f"{between} ", " ").replace(f" {between}", " ").strip()
 
 
 def recorded(examples: Sequence[dict]) -> str:

@@ -36,7 +36,10 @@
   });
 
   // millions are words of their own, the rest of a name is one word
-  const spelt = (parts) => parts.map((part) => (/^mill/.test(part) ? ` M${part.slice(1)} ` : part)).join("").trim();
+  const spelt = (parts, between = "") => {
+    const words = parts.map((part) => (/^mill/.test(part) ? ` M${part.slice(1)} ` : part));
+    return words.join(between).replaceAll(`${between} `, " ").replaceAll(` ${between}`, " ").trim();
+  };
 
   // the number that English words name, or NaN
   const value = (words) => {

@@ -9,7 +9,7 @@
   const run = held.run?.n === n ? held.run : !weights && !before && held.recorded.n === n && held.recorded;
   if (!run) {
     const missing = weights === null ? "The model could not be loaded." : "The model is being loaded.";
-    return { drawn: { class: "drawn off" }, said: wrong ?? missing };
+    return { drawn: { class: wrong ? "drawn off" : "drawn wait" }, said: wrong ?? missing };
   }
 
   const written = run.steps.map((step) => step.part);
@@ -23,7 +23,9 @@
   }));
 
   const parts = written.filter((one) => one !== "(end)");
-  const [name, done] = [spelt(parts), spelt(parts.slice(0, at + 1))];
+  // a long name may break between its parts
+  const [whole, done] = [parts, parts.slice(0, at + 1)].map((some) => spelt(some, "\u00ad"));
+  const name = spelt(parts);
   const truth = spelt(german(n));
   const verdict = name === truth ? "which is right" : `which is wrong: it is “${truth}”`;
   const long = run.english.length > held.longest && ` In training, no name had more than ${held.longest} English words; this one has ${run.english.length}.`;
@@ -31,8 +33,8 @@
   return {
     drawn: { class: "drawn" },
     done,
-    rest: name.slice(done.length),
-    from: before ? "parts before" : "English words",
+    rest: whole.slice(done.length),
+    from: before ? "German so far" : "English words",
     keys: { count: keys.length },
     key: keys,
     found: found[at],
