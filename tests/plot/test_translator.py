@@ -18,6 +18,7 @@ from attncourse.data.numbers import END, START, draw, name
 from attncourse.relative import relative_attention
 from attncourse.transformer import Causal
 from benchmarks.live import MOST_PARTS, RECORDED, SPECIAL, WEIGHTS, recorded, shipped, translated
+from tests import ROOT
 from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe
 
 from .figures import PHONE, figure_in, page_of
@@ -142,6 +143,15 @@ def test_what_is_recorded_is_what_the_shipped_model_writes_and_it_is_not_heavy()
     assert WEIGHTS.stat().st_size <= 600 * 1024
     # what a figure carries besides
     assert len(FIGURE._repr_html_()) - WEIGHTS.stat().st_size < 40 * 1024
+
+
+def test_the_front_page_says_what_was_measured():
+    made = WEIGHTS.read_text("utf-8").partition("\n")[0]
+    page = (ROOT / "index.md").read_text("utf-8")
+    trained = f"names have at most {shipped()[2]['longest']} English words, as in training"
+    shares = [float(share) for share in re.findall(r"(0\.\d+) \(", made)]
+    assert len(shares) == 3 and trained in page
+    assert re.findall(r"([\d.]+)%", page) == [f"{100 * shares[i]:.1f}" for i in (0, 2)]
 
 
 def test_without_scripts_the_figure_shows_three_recorded_names(new_tab):
