@@ -211,7 +211,7 @@ def test_a_number_is_written_part_by_part_and_judged(tab):
     # they may be heard of in another order
     assert {*begun} <= {*done} <= {"siebenhundertvier", *begun}
     # the arcs of a part are those of its weights
-    tab.get_by_text("tausend", exact=True).hover()
+    tab.locator("[data-show=ask]").nth(1).hover()
     widths = "(all) => all.map((one) => parseFloat(getComputedStyle(one).strokeWidth))"
     shares = [float(text) for text in tab.locator("[data-show=found]").all_inner_texts()]
     drawn = tab.locator("path.on").evaluate_all(widths)
