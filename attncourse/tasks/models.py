@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from attncourse.dot_product import padding_mask
 from attncourse.tasks.trees import TreeAttention
 from attncourse.transformer import Decoding, Encoder, Transformer, generate
+from attncourse.transformer.stacks import require_known
 
 
 class WordEmbedding(nn.Module):
@@ -32,6 +33,8 @@ class WordEmbedding(nn.Module):
         self, words: Int[Tensor, "*batch n"], suffixes: Int[Tensor, "*batch n"]
     ) -> Float[Tensor, "*batch n d"]:
         """The sum of both vectors, and the positions from 0 on."""
+        for numbers, table in ((words, self.words), (suffixes, self.suffixes)):
+            require_known(numbers, table.num_embeddings)
         x = self.words(words) + self.suffixes(suffixes)
         return self.dropout(x if self.position is None else self.position(x))
 

@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from attncourse.data import Sentence, Vocabulary, treebank
 from attncourse.dot_product import attention
 from attncourse.positional import SinusoidalEncoding, tree_distance
 from attncourse.relative import RelativeAttention, relative_attention
@@ -130,3 +131,17 @@ def test_a_text_matches_only_if_every_token_does():
         False,
         True,
     ]
+
+
+def test_a_word_that_the_table_lacks_is_named(tokens):
+    with pytest.raises(ValueError, match="token 9 is not one of a vocabulary of 9"):
+        WordEmbedding(9, 10, 8)(torch.full_like(tokens, 9), tokens)
+
+
+def test_sentences_without_words_make_an_empty_batch_of_labels():
+    empty = Sentence((), (), (), ())
+    vocabulary = Vocabulary(treebank(offline=True))
+    sizes = len(vocabulary.words) + 2, len(vocabulary.suffixes) + 2
+    model = Tagger(WordEmbedding(*sizes, 8), encoder(), 8, len(vocabulary.labels))
+    scores = model(*vocabulary.batch([empty, empty]).inputs)
+    assert scores.shape == (2, 0, len(vocabulary.labels))
