@@ -17,6 +17,7 @@ from attncourse.plot.receptive import receptive
 from attncourse.plot.running import running
 from attncourse.plot.sampling import sampling
 from attncourse.plot.skewing import skewing
+from attncourse.plot.translator import translator
 from attncourse.plot.waves import waves
 
 __all__ = [
@@ -36,5 +37,6 @@ __all__ = [
     "running",
     "sampling",
     "skewing",
+    "translator",
     "waves",
 ]

@@ -1,4 +1,4 @@
-(name, data, view) => {
+(name, data, view, uses) => {
   const shown = (x) => {
     if (!Number.isFinite(x)) return x < 0 ? "−∞" : x > 0 ? "∞" : "NaN";
     // an exact tie goes to the even digit, as in Python: toFixed would make 0.125 into 0.13
@@ -25,11 +25,26 @@
   };
   const held = restored(data);
 
+  // as many parts as are needed, each like the last one
+  const resize = (list, count) => {
+    while (list.children.length > count) list.lastElementChild.remove();
+    while (list.children.length < count) {
+      const part = list.lastElementChild.cloneNode(true);
+      const option = part.querySelector("input");
+      if (option) {
+        option.checked = false;
+        option.value = part.dataset.at = list.children.length;
+      }
+      list.append(part);
+    }
+  };
+
   const fill = (slot, content) => {
     if (typeof content === "string") content = { text: content };
     if (typeof content === "number") content = { text: shown(content), value: content };
     for (const [name, x] of Object.entries(content)) {
       if (name === "text") slot.textContent = x;
+      else if (name === "count") resize(slot, x);
       else slot.setAttribute(name, x);
       if (name === "value") slot.style.setProperty("--share", x);
     }
@@ -44,6 +59,7 @@
         control.nextElementSibling.textContent = value;
         state[control.name] = Number(value);
       } else if (control.type === "checkbox") state[control.name] = control.checked;
+      else if (control.type === "text") state[control.name] = control.value;
       else if (control.checked || control.type === "button") state[control.name] = Number(control.value);
     }
     return state;
@@ -51,10 +67,12 @@
 
   const follow = (form) => {
     const show = () => {
-      for (const [slot, contents] of Object.entries(view(held, stateOf(form), { shown, most }))) {
+      const now = view(held, stateOf(form), { shown, most, ...uses });
+      for (const [slot, contents] of Object.entries(now)) {
         const slots = form.querySelectorAll(`[data-show="${slot}"]`);
         [contents].flat(2).forEach((content, i) => fill(slots[i], content));
       }
+      return now;
     };
     form.addEventListener("input", show);
     form.addEventListener("click", ({ target }) => {
@@ -82,6 +100,7 @@
       scroll.tabIndex = scroll.scrollWidth > scroll.clientWidth ? 0 : -1;
     }).observe(scroll);
     show();
+    uses.start?.(form, show);
   };
 
   // a notebook may show several copies of a figure, and run the script of each

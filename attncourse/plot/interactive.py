@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
 from pathlib import Path
+from typing import Protocol
 
 from torch import Tensor
 
@@ -100,50 +101,65 @@ class Button:
         return f'<button type="button" name="{name}" value="0">{name}</button>'
 
 
+class Control(Protocol):
+    """What a reader moves; it needs to be an element of a form, with a name."""
+
+    def html(self) -> str:
+        """The element."""
+        ...
+
+
 class Interactive:
     """A drawing and a table that follow their controls, and the words that stand for them.
 
-    Some controls stand `within` the drawing or the table, not above them.
+    Some controls stand `within` the drawing or the table, not above them. The view is handed other
+    scripts that it `uses`, by the names of their files; one called start gets the form, when it is
+    there, and what shows its state. `still` is for readers without scripts.
     """
 
     def __init__(
         self,
         view: Path,
         data: Mapping[str, object],
-        controls: Sequence[Choice | Slider | Switch | Button],
+        controls: Sequence[Control],
         table: str,
         *,
         alt: str,
         picture: str = "",
         within: Sequence[Choice] = (),
+        uses: Sequence[Path] = (),
+        still: str = "",
     ):
         if not alt.strip():
             raise ValueError("alt is empty: say in words what the figure shows")
         self.view, self.data, self.controls = view, data, controls
         self.table, self.alt, self.picture, self.within = table, alt, picture, within
+        self.uses, self.still = uses, still
 
     def __repr__(self) -> str:
         return self.alt
 
     def _repr_html_(self) -> str:
         script, view = (lean_script(path) for path in (HERE.with_suffix(".js"), self.view))
+        uses = ",".join(f"{path.stem}:{lean_script(path)}" for path in self.uses)
         # nothing in the numbers may end the script element
         data = json.dumps(self.data, default=listed, separators=(",", ":")).replace("<", r"\u003c")
         controls = "".join(control.html() for control in self.controls)
         # where scripts run, what the view says takes the place of the words at once
+        table = self.table and f"<table>{self.table}</table>"
         body = (
             f'<form autocomplete="off"><div class="controls" hidden>{controls}</div>'
-            f'<div class="scroll">{self.picture}<table>{self.table}</table></div>'
+            f'<div class="scroll">{self.picture}{table}</div>'
             f'<p data-show="said" aria-live="polite">{escape(self.alt)}</p>'
-            f"<noscript>{MOVES if controls or self.within else ''}</noscript></form>"
+            f"<noscript>{MOVES if controls or self.within else ''}{self.still}</noscript></form>"
         )
-        name = sha256(f"{view}{data}{body}".encode()).hexdigest()[:8]
+        name = sha256(f"{view}{uses}{data}{body}".encode()).hexdigest()[:8]
         # JupyterLab keeps the arrow keys to itself without that attribute
         return (
             f'<div class="attncourse-figure" data-figure="{name}" role="group" '
             'data-lm-suppress-shortcuts="true">'
             f"<style>\n{style_of(self.view, body)}\n</style>{body}"
-            f'<script>\n({script})("{name}", {data}, {view})\n</script></div>'
+            f'<script>\n({script})("{name}", {data}, {view}, {{{uses}}})\n</script></div>'
         )
 
 

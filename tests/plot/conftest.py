@@ -1,3 +1,3 @@
 """The interactive figures are looked at in a browser."""
 
-from tests.browser import address, browser, new_tab, site, tab  # noqa: F401
+from tests.browser import address, browser, names, new_tab, site, tab  # noqa: F401
