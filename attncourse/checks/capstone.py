@@ -29,8 +29,9 @@ BY_HEART = (
     "noise of a hundredth of their size, added to its weights, spoils what it writes, as if it "
     "recognised them"
 )
-# how many of the names of some numbers are right, with these weights
-Share = Callable[[Sequence[int], dict[str, Tensor]], float]
+OTHER = "the file holds the weights of another model, so train and save again: "
+# with these weights, the share of the names of some numbers that are right, and one that is not
+Write = Callable[[Sequence[int], dict[str, Tensor]], tuple[float, str]]
 
 
 class NotJudgedError(ValueError):
@@ -84,25 +85,25 @@ class Capstone(Exercise):
         except NotJudgedError as why:
             return Verdict("error", str(why))
 
-    def compared(self, weights: dict[str, Tensor], seed: int, share: Share) -> Verdict:
-        """The verdict on weights; `share` says how many of some names they get right."""
+    def compared(self, weights: dict[str, Tensor], seed: int, write: Write) -> Verdict:
+        """The verdict on weights; `write` says of some numbers which names they get right."""
         drawn = numbers(99, TESTED, seed)[1][self.length]
         some, g = drawn[::STEP], torch.Generator().manual_seed(seed)
-        right = share(drawn, weights)
+        right, example = write(drawn, weights)
+        found = f"{right:.2f} of {len(drawn)} names are right (numbers of {self.length} words)"
         if right < self.least:
             asked = f"at least {self.least:.2f} of the names must be right in every part"
-            found = f"{right:.2f} of {len(drawn)} are, of numbers of {self.length} words"
-            return Verdict("wrong", asked, found)
-        if share(some, changed(weights, shuffled, g)) > MOST_SHUFFLED:
+            return Verdict("wrong", asked, f"{found}; {example}")
+        if write(some, changed(weights, shuffled, g))[0] > MOST_SHUFFLED:
             return Verdict("wrong", DISORDER)
-        if share(some, changed(weights, noisy, g)) < right - MOST_LOST:
+        if write(some, changed(weights, noisy, g))[0] < right - MOST_LOST:
             return Verdict("wrong", BY_HEART)
-        return Verdict("passed")
+        return Verdict("passed", evidence=found)
 
-    def writer(self, caller: Caller, device: str, forbidden: tuple[str, ...]) -> Share:
-        """What has the model write the names of numbers: the share that is right, stop included."""
+    def writer(self, caller: Caller, device: str, forbidden: tuple[str, ...]) -> Write:
+        """What has the model write the names of numbers, up to their stop, and compares them."""
 
-        def share(examples: Sequence[int], weights: dict[str, Tensor]) -> float:
+        def write(examples: Sequence[int], weights: dict[str, Tensor]) -> tuple[float, str]:
             pairs = self.words.pairs(examples)
             n = pairs.labels.shape[1]
             arguments = driver.encode(pairs.source), driver.encode(pairs.lengths), driver.encode(n)
@@ -115,9 +116,16 @@ class Capstone(Exercise):
                 "watch": "calls", "counted": False, "forbidden": list(forbidden), "max_steps": 0,
             }  # fmt: skip
             written = tokens(caller(request), (len(examples), n))
-            return ((written == pairs.labels) | (pairs.labels < 0)).all(-1).float().mean().item()
+            right = ((written == pairs.labels) | (pairs.labels < 0)).all(-1)
+            if right.all():
+                return 1.0, ""
+            first = int(right.long().argmin())
+            said, wanted = (
+                self.words.spelt(rows[first].tolist()) for rows in (written, pairs.labels)
+            )
+            return right.float().mean().item(), f"it writes {said!r} for {wanted!r}"
 
-        return share
+        return write
 
 
 def read(path: Path) -> dict[str, Tensor]:
@@ -173,10 +181,7 @@ def tokens(answer: dict[str, Any], shape: tuple[int, int]) -> Tensor:
         case "forbidden":
             raise NotJudgedError(f"{answer['called']} may not be called here")
         case "raised":
-            said = error["text"] if error["type"] == driver.UnfitError.__name__ else (
-                f"it raises {error['type']}: {error['text']}"
-            )  # fmt: skip
-            raise NotJudgedError(said)
+            raise NotJudgedError(reason(error))
     try:
         written = driver.decode(answer["value"])
     except (ValueError, KeyError, TypeError, RuntimeError):
@@ -186,3 +191,11 @@ def tokens(answer: dict[str, Any], shape: tuple[int, int]) -> Tensor:
         raise NotJudgedError(f"it should return token numbers, (batch, max_tokens) = {shape}")
     missing = max(0, shape[1] - written.shape[1])
     return pad(written, (0, missing), value=-1)[:, : shape[1]].cpu()
+
+
+def reason(error: dict[str, Any]) -> str:
+    """Why a call raised, in words for a model and its file."""
+    if error["type"] != driver.UnfitError.__name__:
+        return f"it raises {error['type']}: {error['text']}"
+    unfit = error["text"].replace("its parameters: not asked for are", OTHER + "only the class has")
+    return unfit.replace("missing are", "only the file has")

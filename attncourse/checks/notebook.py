@@ -66,7 +66,7 @@ def report(name: str, verdict: Verdict, seed: int) -> str:
     Then comes what the failing call printed.
     """
     if verdict.status == "passed":
-        return f"{name}: ok"
+        return f"{name}: ok" + (f": {verdict.evidence}" if verdict.evidence else "")
     lines = [f"{name}: {verdict.status}: {verdict.hint}"]
     if verdict.evidence or (verdict.failing and verdict.failing.got.is_test):
         lines.append("    " + " ".join(filter(None, (verdict.evidence, f"(seed={seed})"))))

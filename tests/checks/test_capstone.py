@@ -1,6 +1,7 @@
 """The capstone: what may lie beside a notebook, and that only trained weights earn its points."""
 
 import json
+import re
 import struct
 
 import nbformat
@@ -10,6 +11,7 @@ from safetensors.torch import save_file
 
 from attncourse.checks import exercise
 from attncourse.checks.capstone import LARGEST, MOST_LOST, changed, noisy, shuffled
+from attncourse.checks.notebook import report
 from attncourse.checks.tasks import NumberTranslator as bank
 from attncourse.checks.verdict import judge, local
 from attncourse.data.numbers import numbers
@@ -40,7 +42,10 @@ def test_without_a_file_it_is_not_attempted(here):
 
 def test_weights_beside_the_notebook_are_read(here):
     save_file({name: one.half() for name, one in bank.trained().items()}, here / ONE.file)
-    assert judged().status == "passed"
+    verdict = judged()
+    assert verdict.status == "passed"
+    assert re.fullmatch(r"0\.[789]\d of 300 names are right .*", verdict.evidence)
+    assert report(ONE.name, verdict, seed=0) == f"{ONE.name}: ok: {verdict.evidence}"
 
 
 def header(entries: dict, data: bytes = b"") -> bytes:
@@ -70,18 +75,18 @@ def test_weights_of_another_model_are_refused_by_name_and_shape(here):
     save_file(bank.trained(), here / ONE.file)
     verdict = judged(bank.Given)
     assert verdict.status == "error"
-    assert "not asked for are none, missing are model.decoder.blocks.0" in verdict.hint
+    assert "only the class has none, only the file has model.decoder.blocks.0" in verdict.hint
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_noise_costs_trained_weights_little_and_disorder_everything(seed):
-    share = ONE.writer(local(bank.Relative), "cpu", ())
+    write = ONE.writer(local(bank.Relative), "cpu", ())
     drawn = numbers(99, 60, seed)[1][ONE.length]
     g = torch.Generator().manual_seed(seed)
-    right = share(drawn, bank.trained())
+    right, _ = write(drawn, bank.trained())
     assert right > ONE.least
-    assert share(drawn, changed(bank.trained(), noisy, g)) > right - MOST_LOST / 2
-    assert share(drawn, changed(bank.trained(), shuffled, g)) == 0
+    assert write(drawn, changed(bank.trained(), noisy, g))[0] > right - MOST_LOST / 2
+    assert write(drawn, changed(bank.trained(), shuffled, g))[0] == 0
 
 
 def test_what_is_asked_is_more_than_the_given_model_has_and_less_than_the_worked_one():
@@ -89,6 +94,12 @@ def test_what_is_asked_is_more_than_the_given_model_has_and_less_than_the_worked
     cells = [line.split("|")[3].split("±") for line in table.splitlines() if "±" in line]
     given, *worked = [(float(mean), float(spread)) for mean, spread in cells]
     assert given[0] + 2 * given[1] < ONE.least < max(mean for mean, _ in worked) - 0.05
+
+
+def test_a_wrong_name_is_shown(here):
+    save_file(bank.trained(), here / ONE.file)
+    verdict = judged(bank.WithoutItsStop)
+    assert verdict.status == "wrong" and "it writes '" in verdict.evidence
 
 
 def test_weights_are_graded_with_the_notebook_that_has_their_name(tmp_path):
