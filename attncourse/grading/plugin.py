@@ -46,7 +46,7 @@ class GradedNotebook(IPyNbFile):
         self.ran: dict[str, str] = {}
         cuda = self.report.device.startswith("cuda")
         memory = 0 if cuda else int(os.environ["ATTNCOURSE_MEMORY_LIMIT"])
-        self.server = KernelServer(self.report.chapter, memory, self.report.sandboxed)
+        self.server = KernelServer(self.report.chapter, memory, self.report.sandbox)
 
     def teardown(self):
         self.server.stop()

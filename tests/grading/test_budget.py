@@ -38,7 +38,7 @@ WAITING = {
 
 @pytest.fixture(scope="module")
 def server():
-    one = KernelServer(SLUG, 4 << 30, sandbox.available())
+    one = KernelServer(SLUG, 4 << 30, sandbox.strongest()[0] or sandbox.NONE)
     yield one
     one.stop()
 
@@ -131,7 +131,7 @@ def test_what_an_answer_imports_is_loaded_before_it_is_timed(kernel):
     assert kernel.run("", kernel.budget(5), loaded) == "True"
 
 
-@pytest.mark.skipif(not sandbox.available(), reason="no bubblewrap (bwrap) that works here")
+@pytest.mark.skipif(not sandbox.strongest()[0], reason="no sandbox that works here")
 @pytest.mark.parametrize("whom", ["os.getppid()", "-1"])
 def test_a_kernel_that_ends_what_it_came_from_costs_no_later_one(server, whom):
     with fresh_kernel(server, GIVEN) as kernel:
