@@ -50,7 +50,7 @@ def grade_command(
     console, errors = Console(), Console(stderr=True)
     tier, why = sandbox.strongest() if sandboxed else (sandbox.NONE, "")
     if not tier:
-        errors.print(f"no sandbox is safe here ({why})", markup=False)
+        errors.print(f"no sandbox is safe here: {why}", markup=False, soft_wrap=True)
         errors.print("--no-sandbox grades without: answers can then do whatever you can")
         raise typer.Exit(NOT_GRADED)
     if problem := device_problem(device):
@@ -130,7 +130,9 @@ def show(report: Report, console: Console) -> None:
         return
     title = f"{escape(name)} · sandbox: {report.sandbox}"
     table = Table(title=title, title_justify="left", caption_justify="left")
-    table.caption = f"{report.points} of {report.worth} points · seed {report.seed} · {report.device}"
+    table.caption = (
+        f"{report.points} of {report.worth} points · seed {report.seed} · {report.device}"
+    )
     for column in ("exercise", "status", "points", "hint"):
         table.add_column(column, justify="right" if column == "points" else "left")
     for one in report.exercises:

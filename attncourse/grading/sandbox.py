@@ -36,6 +36,7 @@ SYSTEM = (
     "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime",
     "/sys/devices/system/cpu",
 )  # fmt: skip
+FACTS = ("/proc/cpuinfo", "/proc/meminfo")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 # users of services that are started for a while, as systemd has them: nobody's by name
 USERS = range(61184, 65520)
@@ -126,9 +127,20 @@ class Sandbox:
         self.uid, self.reserved = unused_user() if self.root else (os.getuid(), None)
         # short, since the path of a socket may have 107 bytes; in bubblewrap it is in memory
         self.made = None if tier == BUBBLEWRAP else Path(tempfile.mkdtemp(prefix="ac-"))
-        self.folder = str(self.made or LEARNER)
-        if self.made and self.root:
-            os.chown(self.made, self.uid, self.uid)
+        self.folder = str(self.made / "own") if self.made else LEARNER
+        if self.made:
+            self.made.chmod(0o755)
+            os.mkdir(self.folder, 0o700)
+            os.chown(self.folder, self.uid, self.uid)
+            # a folder that may not be listed is none to import from
+            (self.made / "course").mkdir()
+            (self.made / "course" / PACKAGE.name).symlink_to(PACKAGE)
+
+    @property
+    def pythonpath(self) -> str:
+        """What Python's own path begins with inside."""
+        given = os.environ.get("PYTHONPATH", "")
+        return os.pathsep.join(filter(None, (self.made and str(self.made / "course"), given)))
 
     @property
     def alone(self) -> str:
@@ -141,11 +153,13 @@ class Sandbox:
         if self.root:
             settings["uid"] = self.uid
         if self.tier == OWN_USER:
-            read = [*map(os.path.realpath, shown()), *DEVICES, "/proc/cpuinfo", "/proc/meminfo"]
+            read = [str(self.made / "course"), *map(os.path.realpath, shown()), *DEVICES, *FACTS]
             write = [self.folder, "/dev/null"]
             settings["landlock"] = {"read": read, "hidden": hidden(self.chapter), "write": write}
         confined = [sys.executable, "-I", confine.__file__, json.dumps(settings), *command]
-        return bubblewrap(self.root, self.chapter) + confined if self.tier == BUBBLEWRAP else confined
+        return (
+            bubblewrap(self.root, self.chapter) + confined if self.tier == BUBBLEWRAP else confined
+        )
 
     def seen_from_outside(self, path: str, pid: int) -> str:
         """A path inside, as the grader reaches it while the process that it started runs."""
@@ -161,7 +175,7 @@ class Sandbox:
             return f"it takes more memory than {self.memory / 2**30:g} GiB"
         if len(processes) > PROCESSES:
             return f"it starts more than {PROCESSES} processes"
-        if self.made and disk_of(self.made, processes) > DISK:
+        if self.made and disk_of(Path(self.folder), processes) > DISK:
             return f"it writes more than {DISK >> 20} MiB"
         return ""
 
@@ -214,7 +228,7 @@ def bubblewrap(root: bool, chapter: str) -> list[str]:
         if root
         else ["--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY)]
     )
-    binds = ["--proc", "/proc", "--dev", "/dev", "--symlink", LEARNER, "/tmp"]
+    binds = ["--proc", "/proc", "--dev", "/dev"]
     binds += ["--perms", "1777", "--size", str(DISK), "--tmpfs", LEARNER]
     # those that bubblewrap makes by itself are root's alone
     for folder in sorted({str(one) for path in shown() for one in Path(path).parents} - {"/"}):
@@ -233,7 +247,8 @@ def shown() -> list[str]:
     """What a learner's process needs to read: system, interpreter, libraries, the course."""
     found = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, str(PACKAGE)]
     found += [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
-    found += filter(os.path.isdir, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    for variable in ("PYTHONPATH", "LD_LIBRARY_PATH"):
+        found += filter(os.path.isdir, os.environ.get(variable, "").split(os.pathsep))
     # of a checkout the package alone: tests and solutions lie beside it
     if (PACKAGE.parent / "pyproject.toml").is_file():
         found = [one for one in found if os.path.realpath(one) != os.path.realpath(PACKAGE.parent)]

@@ -21,7 +21,7 @@ DRIVER = {
     for module in (elsewhere, watch, driver)
 }
 # what of ours a learner's process gets to see
-KEPT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "PYTHONPATH")
+KEPT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES")
 
 # sockets in a folder, which no other user and no other sandbox can reach
 PORTS = {
@@ -49,6 +49,7 @@ class KernelServer:
             "PYTHONSAFEPATH": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
             "ATTNCOURSE_HIDDEN": ",".join(f"attncourse.{name}" for name in hidden),
+            "PYTHONPATH": self.sandbox.pythonpath,
             "ATTNCOURSE_FOLDER": self.sandbox.folder,
             "ATTNCOURSE_ALONE": self.sandbox.alone,
         }
@@ -68,7 +69,7 @@ class KernelServer:
         return self.process
 
     def start(self) -> tuple[int, dict]:
-        """Start a kernel: the process below which all that it does is found, and how to reach it."""
+        """Start a kernel: the process below which it runs, and how to reach it."""
         again = self.process is None or self.process.poll() is not None or not bootstrap.COPIES
         process = self.begin() if again or self.process is None else self.process
         # fresh, since it is on Python's path

@@ -13,9 +13,7 @@ from attncourse.grading.grade import grade
 from tests.grading.attacks import ATTACKS, LOOK_AROUND, SPOILERS, WRONG, source_of
 from tests.grading.submissions import SECONDS, SOLVED, notebook_with, written
 
-needs_sandbox = pytest.mark.skipif(
-    not sandbox.strongest()[0], reason="no sandbox that works here"
-)
+needs_sandbox = pytest.mark.skipif(not sandbox.strongest()[0], reason="no sandbox that works here")
 
 
 @pytest.fixture(scope="module")
