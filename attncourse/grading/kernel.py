@@ -70,21 +70,10 @@ class GradingKernel:
                 if why := budget.spent():
                     raise given_up(why, budget.seconds) from None
                 continue
-            if reply["parent_header"].get("msg_id") == sent:
+            parent = reply["parent_header"]
+            if isinstance(parent, dict) and parent.get("msg_id") == sent:
                 break
-        content = reply["content"]
-        if content["status"] != "ok":
-            raise CellError(f"{content.get('ename')}: {content.get('evalue')}")
-        # an answer cell with exit() in it replies first and dies then
-        if content.get("payload") and any(
-            p.get("source") == "ask_exit" for p in content["payload"]
-        ):
-            raise LostKernelError(
-                "crashed", "it ends the Python process it runs in: take exit() out"
-            )
-        if expression is None:
-            return ""
-        return content["user_expressions"]["result"].get("data", {}).get("text/plain", "")
+        return replied(reply["content"], expression)
 
     def receive(self, get: Callable, seconds: float) -> dict:
         """The next message of a channel; Empty when there is none."""
@@ -143,6 +132,25 @@ def fresh_kernel(server: KernelServer, given: list[str]) -> Iterator[GradingKern
         if kernel:
             kernel.client.stop_channels()
         server.stop_kernel()
+
+
+def replied(content: dict, expression: str | None) -> str:
+    """The text of the expression in a reply, which the learner's code may have written."""
+    try:
+        if content["status"] != "ok":
+            raise CellError(f"{content.get('ename')}: {content.get('evalue')}")
+        # an answer cell with exit() in it replies first and dies then
+        if any(one.get("source") == "ask_exit" for one in content.get("payload") or ()):
+            raise LostKernelError(
+                "crashed", "it ends the Python process it runs in: take exit() out"
+            )
+        if expression is None:
+            return ""
+        return str(content["user_expressions"]["result"].get("data", {}).get("text/plain", ""))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise LostKernelError(
+            "crashed", f"it breaks the kernel that runs it ({type(error).__name__})"
+        ) from None
 
 
 def driver(call: str, *values) -> str:
