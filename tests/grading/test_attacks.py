@@ -34,7 +34,7 @@ def played(tmp_path_factory):
         reports = pool.map(lambda path: grade(path, seed=7, timeout=SECONDS), jobs)
     for placed, report in zip(jobs.values(), reports, strict=True):
         assert not report.problem, report.problem
-        assert report.sandboxed == sandbox.strongest()[0]
+        assert report.sandbox == sandbox.strongest()[0]
         for one in report.exercises:
             if one.name in placed:
                 results[placed[one.name][0]] = one
