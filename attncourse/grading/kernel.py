@@ -15,6 +15,7 @@ from typing import cast
 from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.connect import KernelConnectionInfo
 
+from attncourse.checks.explain import quoted
 from attncourse.grading import bootstrap
 from attncourse.grading.budget import BUSY, IMPORTS, STARTUP, TOO_BUSY, WAITS, WORKS, Budget
 from attncourse.grading.server import DRIVER, KernelServer, ServerError
@@ -154,7 +155,7 @@ def replied(content: dict, expression: str | None) -> str:
     """The text of the expression in a reply, which the learner's code may have written."""
     try:
         if content["status"] != "ok":
-            raise CellError(f"{content.get('ename')}: {content.get('evalue')}")
+            raise CellError(f"{content['ename']}: {quoted(str(content['evalue']))}")
         # an answer cell with exit() in it replies first and dies then
         if any(one.get("source") == "ask_exit" for one in content.get("payload") or ()):
             raise LostKernelError(

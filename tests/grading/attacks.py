@@ -127,8 +127,6 @@ SPOILERS = {
 
 FORBIDDEN = "getattr(torch.nn.functional, 'scaled_dot_' + 'product_attention')"
 HIDDEN = f"{FORBIDDEN}(*[torch.ones(2, 2)] * 3)"
-    "getattr(torch.nn.functional, 'scaled_dot_' + 'product_attention')(*[torch.ones(2, 2)] * 3)"
-)
 PLAIN = "torch.nn.functional.scaled_dot_product_attention"
 DRIVER = "sys.modules['attncourse_driver.{}']"
 CALLED, UNPROVEN = "may not be called here", "not proven"
