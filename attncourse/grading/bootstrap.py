@@ -142,7 +142,8 @@ def run(request, *streams):
     """Be the kernel that is reached in that way, in a folder of its own."""
     for stream in streams:
         os.close(stream)
-    ctypes.CDLL(None).prctl(DUMPABLE, 1, 0, 0, 0)
+    if COPIES:
+        ctypes.CDLL(None).prctl(DUMPABLE, 1, 0, 0, 0)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
         os.dup2(nowhere, stream)
