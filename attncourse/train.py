@@ -1,5 +1,7 @@
 """Train a model on batches, and measure its accuracy; it knows no model and no data."""
 
+import hashlib
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,9 +13,14 @@ from jaxtyping import Int
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from attncourse.data.archives import cache_folder
+
 
 class Labelled(Protocol):
     """A batch: what a model reads, and the labels it should give, -100 where there is none."""
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]: ...
 
     @property
     def labels(self) -> Int[Tensor, "..."]: ...
@@ -40,12 +47,12 @@ def fit(
     precision: torch.dtype | None = None,
     checkpoint: Path | None = None,
     generator: torch.Generator | None = None,
-    track: Callable[[Iterable[int]], Iterable[int]] = iter,
+    track: Callable[[range], Iterable[int]] = iter,
 ) -> list[float]:
     """Train with AdamW, at a rate that falls to zero; the mean loss of each epoch.
 
-    `batches` gives the batches of one epoch, as many each time, and model(batch) a score for each
-    possible label. Training ends early after `max_steps`. With a `precision`, such as
+    `batches` gives the batches of one epoch, as many each time, and `model(*batch.inputs)` a score
+    for each possible label. Training ends early after `max_steps`. With a `precision`, such as
     torch.bfloat16, the model runs under torch.autocast; it may be what torch.compile made.
     A `checkpoint` is a file that is written after each epoch: where it is there, training goes on
     from it and ends as it would have without the break, if the `generator` from which `batches`
@@ -83,7 +90,7 @@ def step(
     optimizer.zero_grad()
     device = batch.labels.device.type
     with torch.autocast(device, precision, enabled=precision is not None):
-        scores = model(batch).flatten(0, -2)
+        scores = model(*batch.inputs).flatten(0, -2)
     loss = F.cross_entropy(scores.float(), batch.labels.flatten())
     loss.backward()
     optimizer.step()
@@ -104,7 +111,8 @@ def keep(
         state["random_cuda"] = torch.cuda.get_rng_state_all()
     if generator is not None:
         state["generator"] = generator.get_state()
-    part = checkpoint.with_name(checkpoint.name + ".part")
+    # two programs may train the same model at the same time
+    part = checkpoint.with_name(f"{checkpoint.name}.{os.getpid()}.part")
     torch.save(state, part)
     part.replace(checkpoint)
 
@@ -132,6 +140,52 @@ def restore(
 
 
 @torch.no_grad()
+def kept(name: str, model: nn.Module, batches: Iterable[Labelled], *recipe: object) -> Path | None:
+    """The checkpoint of a model that is trained in this way, beside the archives of data.
+
+    Whatever changes the result makes another file: torch's version, the model and its initial
+    weights, what it computes, the batches of an epoch, and the recipe. None where no file can be
+    written.
+    """
+    work, was_training = list(batches), model.training
+    scores = model.eval()(*work[0].inputs)
+    model.train(was_training)
+    told = hashlib.sha256(repr((torch.__version__, model, recipe)).encode())
+    seen = (x for batch in work for x in (*batch.inputs, batch.labels))
+    for x in (scores, *model.state_dict().values(), *seen):
+        told.update(x.cpu().numpy().tobytes())
+    folder = cache_folder() / "models"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return folder / f"{name}-{told.hexdigest()[:16]}.pt" if os.access(folder, os.W_OK) else None
+
+
+class Progress:
+    """How many epochs are done, as a bar."""
+
+    def __init__(self, done: int, epochs: int):
+        self.done, self.epochs = done, epochs
+
+    def __repr__(self) -> str:
+        bar = "■" * self.done + "□" * (self.epochs - self.done)
+        return f"{bar} {self.done} of {self.epochs} epochs"
+
+
+def progress(epochs: range) -> Iterator[int]:
+    """Show in a notebook, in one line that is written over, how many epochs are done."""
+    # imported here: whoever asks for this has a notebook
+    from IPython.display import display
+
+    line = display(Progress(epochs.start, epochs.stop), display_id=True)
+    for epoch in epochs:
+        yield epoch
+        if line is not None:
+            line.update(Progress(epoch + 1, epochs.stop))
+
+
+@torch.no_grad()
 def accuracy(model: nn.Module, batches: Iterable[Labelled]) -> float:
     """The share of the labels that get the highest score, without dropout."""
     was_training = model.training
@@ -139,7 +193,7 @@ def accuracy(model: nn.Module, batches: Iterable[Labelled]) -> float:
     correct = total = 0
     for batch in batches:
         labelled = batch.labels != -100
-        correct += ((model(batch).argmax(-1) == batch.labels) & labelled).sum().item()
+        correct += ((model(*batch.inputs).argmax(-1) == batch.labels) & labelled).sum().item()
         total += labelled.sum().item()
     model.train(was_training)
     return correct / total

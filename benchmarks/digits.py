@@ -37,6 +37,10 @@ class Batch(NamedTuple):
     pixels: Tensor
     labels: Tensor
 
+    @property
+    def inputs(self) -> tuple[Tensor]:
+        return (self.pixels,)
+
 
 class Around(nn.Module):
     """What each pixel takes from those around it: a kernel of 3 x 3."""
@@ -94,8 +98,8 @@ class Reader(nn.Module):
         self.norms = nn.ModuleList(nn.LayerNorm(WIDTH) for _ in range(2 * LAYERS + 1))
         self.digit = nn.Linear(2 * WIDTH, DIGITS)
 
-    def forward(self, batch: Batch) -> Tensor:
-        x = self.place(self.grey(batch.pixels))
+    def forward(self, pixels: Tensor) -> Tensor:
+        x = self.place(self.grey(pixels))
         for layer, (mix, each) in enumerate(zip(self.mixes, self.each, strict=True)):
             x = x + mix(self.norms[2 * layer](x))
             x = x + each(self.norms[2 * layer + 1](x))

@@ -8,20 +8,19 @@ A run is one line of results/translation.csv; delete lines to run them again.
 """
 
 import argparse
-import csv
-import platform
 from collections.abc import Callable
-from pathlib import Path
-from statistics import mean, stdev
+from itertools import product
 
 import sacrebleu
 import torch
+from runs import Runs, spread, write_page
 from torch import Tensor, nn
 
-from attncourse.data.numbers import END, LENGTHS, Pairs, Words, numbers
-from attncourse.dot_product import attention, padding_mask
+from attncourse.data.numbers import END, LENGTHS, START, Words, numbers
+from attncourse.dot_product import attention
 from attncourse.positional import LearnedEncoding, SinusoidalEncoding
 from attncourse.relative import RelativeAttention
+from attncourse.tasks import Translator, exact_matches
 from attncourse.train import fit, seeded
 from attncourse.transformer import (
     ALiBiAttention,
@@ -33,17 +32,20 @@ from attncourse.transformer import (
     EncoderBlock,
     RotaryAttention,
     T5Attention,
-    Transformer,
-    generate,
 )
 
-RESULTS = Path(__file__).parent / "results"
-RUNS = RESULTS / "translation.csv"
 LANGUAGES = ("german", "french")
 WIDTH, HEADS, HIDDEN, LONGEST, REACH = 64, 4, 128, 64, 8
 SEEDS, EPOCHS, BATCH, RATE, DROPOUT = 3, 8, 64, 2e-3, 0.1
 TRAINED, TESTED = 20_000, 300
-COLUMNS = ("language", "model", "seed", *LENGTHS, *(f"chrF, {name}" for name in LENGTHS))
+RUNS = Runs(
+    "translation", ("language", "model"), (*LENGTHS, *(f"chrF, {name}" for name in LENGTHS))
+)
+PAGES = {
+    "translation": f"The share of {TESTED} numbers whose name is right in every word (German: in "
+    "every part of a word)",
+    "translation_chrf": f"chrF of the names of {TESTED} numbers, from 0 to 1",
+}
 
 
 def no_position() -> None:
@@ -70,40 +72,18 @@ MODELS: dict[str, tuple[Callable, Callable, Callable]] = {
 }
 
 
-class Translator(nn.Module):
-    """One encoder block and one decoder block, for batches of pairs."""
-
-    def __init__(self, words: Words, position: Callable, encode: Callable, decode: Callable):
-        super().__init__()
-        shape, options = (WIDTH, HEADS, HIDDEN), {"dropout": DROPOUT}
-        source, target = (
-            Embedding(len(known) + 3, WIDTH, position(), dropout=DROPOUT)
-            for known in (words.source, words.target)
-        )
-        for embedding in (source, target):
-            nn.init.normal_(embedding.table.weight, std=0.1)
-        encoder = Encoder([EncoderBlock(*shape, encode(), **options)], nn.LayerNorm(WIDTH))
-        decoder = Decoder([DecoderBlock(*shape, decode(), **options)], nn.LayerNorm(WIDTH))
-        self.model = Transformer(source, encoder, target, decoder)
-
-    def forward(self, batch: Pairs) -> Tensor:
-        return self.model(batch.source, batch.target, seen(batch))
-
-    def translate(self, batch: Pairs) -> Tensor:
-        """The likeliest next word, again and again, as many as the longest label has."""
-        decoding = self.model.decode(batch.source, seen(batch))
-        most = batch.labels.shape[1]
-        written = generate(decoding, batch.target[:, :1], most, stop=END)
-        return nn.functional.pad(written, (0, most - written.shape[1]), value=END)
-
-
-def seen(batch: Pairs) -> Tensor:
-    return padding_mask(batch.lengths, batch.source.shape[1])
-
-
-def exact(written: Tensor, labels: Tensor) -> float:
-    """The share of the names whose every word is right, the end included."""
-    return ((written == labels) | (labels < 0)).all(-1).float().mean().item()
+def translator(words: Words, position: Callable, encode: Callable, decode: Callable) -> Translator:
+    """One encoder block and one decoder block, anew."""
+    shape, options = (WIDTH, HEADS, HIDDEN), {"dropout": DROPOUT}
+    source, target = (
+        Embedding(len(known) + 3, WIDTH, position(), dropout=DROPOUT)
+        for known in (words.source, words.target)
+    )
+    for embedding in (source, target):
+        nn.init.normal_(embedding.table.weight, std=0.1)
+    encoder = Encoder([EncoderBlock(*shape, encode(), **options)], nn.LayerNorm(WIDTH))
+    decoder = Decoder([DecoderBlock(*shape, decode(), **options)], nn.LayerNorm(WIDTH))
+    return Translator(source, encoder, target, decoder)
 
 
 def chrf(written: Tensor, labels: Tensor, words: Words) -> float:
@@ -117,73 +97,40 @@ def run(language: str, name: str, seed: int) -> list[float]:
     learned, tested = numbers(TRAINED, TESTED, seed)
     words = Words(learned, "english", language)
     with seeded(seed) as g:
-        model = Translator(words, *MODELS[name])
+        model = translator(words, *MODELS[name])
         fit(model, lambda: words.batches(learned, BATCH, g), EPOCHS, RATE)
     model.eval()
     pairs = [words.pairs(found) for found in tested.values()]
-    written = [model.translate(one) for one in pairs]
+    written = [
+        model.translate(one.source, one.lengths, START, END, one.labels.shape[1]) for one in pairs
+    ]
     both = list(zip(written, (one.labels for one in pairs), strict=True))
     return [
-        *(exact(said, labels) for said, labels in both),
+        *(exact_matches(said, labels).float().mean().item() for said, labels in both),
         *(chrf(said, labels, words) for said, labels in both),
     ]
 
 
-def finished() -> dict[tuple[str, str, int], list[float]]:
-    if not RUNS.is_file():
-        return {}
-    with RUNS.open(encoding="utf-8") as file:
-        return {
-            (row["language"], row["model"], int(row["seed"])): [
-                float(row[name]) for name in COLUMNS[3:]
-            ]
-            for row in csv.DictReader(file)
-        }
-
-
-def spread(column: tuple[float, ...]) -> str:
-    return f"{mean(column):.3f}" + (f" ± {stdev(column):.3f}" if len(column) > 1 else "")
-
-
-def write_table() -> None:
-    """The tables as Markdown, for a page of the course too."""
-    machine = f"{platform.machine()}, one thread; Python {platform.python_version()}"
-    machine += f", torch {torch.__version__}"
-    text = [
-        "# Number names, from English into German and French",
-        "",
-        f"The share of {TESTED} numbers whose name is right in every word (German: every part of a "
-        "word), and chrF, by the number of English words. Training has "
-        f"{TRAINED:,} numbers of at most 10 words, among them all below 100. One encoder and one "
-        f"decoder block, width {WIDTH}, {HEADS} heads, {EPOCHS} epochs in batches of {BATCH}, "
-        f"AdamW at {RATE} falling to 0, dropout {DROPOUT}; mean and standard deviation of the "
-        "seeds.",
-        "",
-        f"{machine}. Made with `python benchmarks/translation.py`.",
-    ]
-    done = finished()
-    for language in dict.fromkeys(language for language, _, _ in done):
-        for measure, first in (("right in every part", 0), ("chrF", len(LENGTHS))):
-            text += ["", f"### {language.capitalize()}: {measure}", ""]
-            text += [f"| positions | {' | '.join(LENGTHS)} | seeds |"]
-            text += ["|---|" + "---:|" * (len(LENGTHS) + 1)]
-            for model in MODELS:
-                found = [scores for key, scores in done.items() if key[:2] == (language, model)]
-                columns = list(zip(*found, strict=True))[first : first + len(LENGTHS)]
-                if found:
-                    cells = [*map(spread, columns), str(len(found))]
-                    text.append(f"| {model} | {' | '.join(cells)} |")
-    (RESULTS / "translation.md").write_text("\n".join(text) + "\n", "utf-8")
-
-
-def record(key: tuple[str, str, int], scores: list[float]) -> None:
-    new = not RUNS.is_file()
-    with RUNS.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if new:
-            writer.writerow(COLUMNS)
-        writer.writerow((*key, *(f"{score:.4f}" for score in scores)))
-    print(*key, scores, flush=True)
+def write_tables() -> None:
+    """A page for each of the two measures, with both languages on one table."""
+    done = dict.fromkeys(key[0] for key in RUNS.finished())
+    for (page, measure), first in zip(PAGES.items(), (0, len(LENGTHS)), strict=True):
+        lines = []
+        for language, model in product(done, MODELS):
+            if columns := RUNS.columns(language, model)[first : first + len(LENGTHS)]:
+                lines.append((language.title(), model, *map(spread, columns), len(columns[0])))
+        text = [
+            "# Number names, from English into German and French",
+            f"{measure}, by the number of English "
+            "words: as in training, up to 1.4 times as many, and 1.5 to 2.3 times. Mean and "
+            "standard deviation of the seeds.",
+            f"Training has {TRAINED:,} numbers of at most 10 words, among them all below 100. One "
+            f"encoder and one decoder block, width {WIDTH}, {HEADS} heads, {HIDDEN} in the "
+            f"feed-forward networks, {EPOCHS} epochs in batches of {BATCH}, AdamW at {RATE} "
+            f"falling to 0, dropout {DROPOUT}.",
+        ]
+        columns = ("language", "positions", *LENGTHS, "seeds")
+        write_page(page, "translation", text, columns, lines, "sacrebleu", "num2words")
 
 
 def main() -> None:
@@ -193,14 +140,12 @@ def main() -> None:
     asked = parser.parse_args()
     # one thread: the same sums in the same order on every machine, and room for other work
     torch.set_num_threads(1)
-    RESULTS.mkdir(exist_ok=True)
     for language in asked.languages:
         for seed in range(asked.seeds):
             for name in MODELS:
-                if (language, name, seed) not in finished():
-                    record((language, name, seed), run(language, name, seed))
-                    write_table()
-    write_table()
+                if RUNS.once(run, language, name, seed):
+                    write_tables()
+    write_tables()
 
 
 if __name__ == "__main__":

@@ -120,7 +120,7 @@ def run(page: Path, notebook, book: Path) -> str:
     started = []
     client = NotebookClient(
         notebook,
-        timeout=120,
+        timeout=300,
         # the cache compares the cells' metadata too, and finds no page whose cells carry times
         record_timing=False,
         kernel_manager_class=CopiedKernel,

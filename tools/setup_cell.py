@@ -6,8 +6,13 @@ import attncourse
 from tools.urls import ROOT, branch
 
 # module and requirement of all that the course needs, but what is large and tied to the machine,
-# as torch, numpy and matplotlib are: a notebook uses those that are there
-LIGHT = {"jaxtyping": "jaxtyping>=0.2.34", "wadler_lindig": "wadler-lindig>=0.1.3"}
+# as torch, numpy and matplotlib are: a notebook uses those that are there. The names of numbers,
+# which the package can do without, are the data of a chapter
+LIGHT = {
+    "jaxtyping": "jaxtyping>=0.2.34",
+    "wadler_lindig": "wadler-lindig>=0.1.3",
+    "num2words": "num2words>=0.5.13",
+}
 
 CELL = """\
 # @title Set-up: run this cell first

@@ -66,7 +66,8 @@ def close(a: Any, b: Any, length: int) -> bool:
         bound = allowed(a, b, length)
         return torch.allclose(a, b, rtol=bound, atol=bound, equal_nan=True)
     if isinstance(a, (int, float)) and isinstance(b, (int, float)):
-        return type(a) is type(b) and abs(a - b) <= tolerance(torch.float64, length) * (1 + abs(b))
+        near = abs(a - b) <= tolerance(torch.float64, length) * (1 + abs(b))
+        return type(a) is type(b) and (near or (a != a and b != b))
     return type(a) is type(b) and a == b
 
 

@@ -60,11 +60,13 @@ class Made(TorchFunctionMode):
         kwargs = kwargs or {}
         if function in INDEXING and is_there(args[0]):
             x, index, *value = args
-            listed = index if isinstance(index, tuple) else (index,)
-            args = (x, tuple(map(indices, listed)), *value)
+            several = index if isinstance(index, tuple) else (index,)
+            args = (x, tuple(map(indices, several)), *value)
         if function not in FROM_NUMBERS:
             return function(*args, **kwargs)
-        given = [x for x in tree_leaves(args[:1]) if isinstance(x, torch.Tensor)]
+        # what is in a list is read from a GPU, number by number
+        args = tuple(tree_map_only(Elsewhere, held, x) if listed(x) else x for x in args)
+        given = [x for x in args[:1] if isinstance(x, torch.Tensor)]
         device = kwargs.get("device", given[0].device if given else "cpu")
         if torch.device(device).type != DEVICE or (given and function is not NEW_TENSOR):
             return function(*args, **kwargs)
@@ -80,6 +82,10 @@ def another_device():
 
 def indices(one):
     return torch.tensor(one) if isinstance(one, list) else one
+
+
+def listed(x):
+    return isinstance(x, (list, tuple))
 
 
 def is_there(x):

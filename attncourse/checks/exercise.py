@@ -12,7 +12,7 @@ from torch import Tensor
 
 from attncourse.checks import driver
 
-KINDS = ("build", "extend", "measure", "debug", "test")
+KINDS = ("build", "extend", "measure", "debug", "test", "capstone")
 # torch's own attention, in all its names: what an exercise asks for is written, not called
 TORCH_ATTENTION = (
     "scaled_dot_product_attention",

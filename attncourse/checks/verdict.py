@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -50,6 +50,15 @@ class Verdict:
     failing: Failing | None = field(default=None, compare=False, repr=False)
 
 
+@runtime_checkable
+class JudgesItself(Protocol):
+    """An exercise that is not judged by a reference."""
+
+    def judge(
+        self, caller: Caller, seed: int, device: str, forbidden: tuple[str, ...]
+    ) -> Verdict: ...
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Let torch compute with one thread: on tensors this small, two wait for each other."""
@@ -74,6 +83,8 @@ def judge(
     `forbidden` names what the answer may not call; by default all that the exercise forbids.
     """
     forbidden = exercise.forbidden if forbidden is None else forbidden
+    if isinstance(exercise, JudgesItself):
+        return exercise.judge(caller, seed, device, forbidden)
     trial = Trial.of(exercise, seed, device)
 
     def look(place: int) -> Observation:
@@ -89,6 +100,8 @@ def judge_own(exercise: Exercise, function: Callable, seed: int, device: str = "
 
     A known mistake is also looked at when others are compared with it.
     """
+    if isinstance(exercise, JudgesItself):
+        return exercise.judge(local(function), seed, device, ())
     trial = Trial.of(exercise, seed, device)
     return verdict(trial, lambda place: trial.observe_own(function, place))
 
@@ -161,7 +174,9 @@ class Trial:
             if probe.way == "elsewhere":
                 made = observe(self.exercise, caller, Probe(probe.case, "values"), "cpu", (), "")
                 value = driver.decode(driver.encode(made.value), DEVICE)
-                seen.append(replace(made, value=value, device=DEVICE, too_many_elements=0))
+                # plain numbers are nowhere
+                device = made.device and DEVICE
+                seen.append(replace(made, value=value, device=device, too_many_elements=0))
             elif probe.way == "longer":
                 seen.append(Observation("returned"))
             else:
@@ -232,7 +247,12 @@ class Trial:
     def only_some_axes(self, seen: list[Observation], faults: list[int]) -> str | None:
         """What is said of an answer that is right with some leading axes only."""
         values = [i for i in range(len(seen)) if self.probes[i].way == "values"]
-        if self.mixes_a_batch({self.probes[i].case.name: seen[i].value for i in values}):
+        # where one result is asked for a whole batch, the right one is another than for its first
+        mixes = (
+            self.mixes_a_batch({self.probes[i].case.name: some[i].value for i in values})
+            for some in (seen, self.expected)
+        )
+        if tuple(mixes) == (True, False):
             return hints.BATCHES
         axes = dict(zip(values, leading_axes([self.probes[i].case for i in values]), strict=True))
         wrong = {axes[i] for i in values if i in faults}

@@ -39,4 +39,6 @@ def padded(
 ) -> Int[Tensor, "batch n"]:
     """Rows of different lengths as one tensor, filled up on the right."""
     n = max((len(row) for row in rows), default=0)
-    return torch.tensor([[*row, *[fill] * (n - len(row))] for row in rows], device=device)
+    numbers = [[*row, *[fill] * (n - len(row))] for row in rows]
+    # of no row, or of empty ones, torch makes floats
+    return torch.tensor(numbers, dtype=torch.long, device=device).reshape(len(rows), n)

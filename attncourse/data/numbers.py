@@ -79,6 +79,11 @@ class Pairs:
     target: Int[Tensor, "batch n"]
     labels: Int[Tensor, "batch n"]
 
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """What a model reads."""
+        return self.source, self.target, self.lengths
+
 
 class Words:
     """Numbers for the words of two languages: 0 is padding, 1 the start, 2 the end."""

@@ -137,6 +137,11 @@ class Batch:
     lengths: Int[Tensor, "batch"]
     labels: Int[Tensor, "batch"]
 
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """What a model reads."""
+        return self.words, self.lengths
+
 
 class Vocabulary:
     """Numbers for the tokens of the training texts: 0 is padding, 1 an unknown token."""

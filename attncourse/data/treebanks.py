@@ -36,6 +36,7 @@ GLOSSES = {
     "tr-forum:00000060:S022": "the-ice again apply same to-place .",
     "tr-blog:00000644:S008": "Istanbul Kalamış from-high-school graduate became .",
     "tr-guide:00000634:S003": "most in-case these errors non-existent count you-can .",
+    "http://tr.wikipedia.org/wiki/D%C3%B6rtyol,_Hatay:S146": "own service its-building there-is .",
 }
 
 
@@ -133,6 +134,11 @@ class Batch:
     lengths: Int[Tensor, "batch"]
     labels: Int[Tensor, "batch n"]
     parents: Int[Tensor, "batch n"]
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """What a model reads."""
+        return self.words, self.suffixes, self.lengths, self.parents
 
 
 class Vocabulary:

@@ -12,6 +12,7 @@ from pathlib import Path
 import nbformat
 
 from attncourse.checks import exercises
+from attncourse.checks.capstone import Capstone
 from attncourse.grading import sandbox
 from attncourse.grading.budget import EXERCISE, IMPORTS, LOOK, STARTUP, Budget
 from attncourse.grading.graft import NotGradableError, digest, exercise_files, graft
@@ -57,6 +58,9 @@ def grade(
             result.status, result.hint = "not found", f"no cell begins with `# exercise: {name}`"
         report.exercises.append(result)
     folder = Path(tempfile.mkdtemp(prefix="attncourse-grade-"))
+    for one in exercises(grafted.chapter).values():
+        if isinstance(one, Capstone) and (weights := one.beside(path)):
+            (folder / one.file).symlink_to(weights.resolve())
     try:
         return judged(report, grafted.notebook, folder, timeout, memory)
     finally:

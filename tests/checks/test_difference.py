@@ -50,5 +50,10 @@ def test_where_the_numbers_differ_is_said(places, said):
     assert difference.where(differ.expand(2, 3, 3)).startswith("4 of 18")
 
 
+def test_two_numbers_that_are_nan_are_the_same():
+    assert close(float("nan"), float("nan"), 3)
+    assert not close(float("nan"), 1.0, 3) and not close(1.0, float("nan"), 3)
+
+
 def test_of_one_number_nothing_is_said():
     assert difference.where(torch.tensor(True)) == ""

@@ -44,12 +44,18 @@ STAYS = [
     lambda x, i: torch.stack(list(x)),
     lambda x, i: x * int(i.max()) if bool((i > 1).any()) else None,
     lambda x, i: torch.tensor(i.tolist(), device=i.device),
+    lambda x, i: torch.tensor([i.max(), i[1]], device=i.device),
+    lambda x, i: x.new_tensor([x[0, 1], x.max()]),
     lambda x, i: torch.from_numpy(x.cpu().numpy()).to(x),
     lambda x, i: torch.einsum("ij,kj->ik", x, x).logsumexp(-1),
     lambda x, i: torch.linalg.svdvals(x),
     lambda x, i: ones(torch.nn.Linear(4, 2)).to(x)(x),
 ]
-COMES_BACK = [lambda x, i: x.cpu(), lambda x, i: torch.zeros(3, 4).copy_(x)]
+COMES_BACK = [
+    lambda x, i: x.cpu(),
+    lambda x, i: torch.zeros(3, 4).copy_(x),
+    lambda x, i: torch.tensor([[i.max()], [i[1]]]),
+]
 IS_REFUSED = [
     lambda x, i: x @ torch.ones(4, 2),
     lambda x, i: x + torch.ones(4),

@@ -52,6 +52,13 @@ def test_an_answer_that_is_right_without_a_batch_only_is_told_so():
     assert judged("collapse", collapse).hint == hints.BATCHES
 
 
+def test_a_result_for_a_whole_batch_is_not_said_to_mix_it():
+    def attachment_score(weights, parents, lengths):
+        return torch.full_like(weights[..., 0, 0].reshape(-1, weights.shape[-3])[0], 0.3)
+
+    assert judged("attachment_score", attachment_score).hint != hints.BATCHES
+
+
 def test_what_is_only_rounded_with_a_batch_is_told_of_the_rounding():
     def collapse(x):
         one = x.float()

@@ -5,6 +5,7 @@ It is run as in an environment that has the package and nbval: no plugin of ours
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -14,8 +15,11 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
+from attncourse import checks
 from attncourse.grading.graft import exercise_files
 from tools.notebooks import solved_notebook
+
+CHECKS = Path(checks.__file__).parent
 
 
 def nbval(folder: Path, how: str) -> subprocess.CompletedProcess:
@@ -55,6 +59,8 @@ def test_each_check_fails_on_the_stub_and_passes_on_the_solution(slug, tmp_path)
     for cell in solved:
         cell.id = f"solved-{cell.id}"
     both.cells = stub + solved
+    for weights in CHECKS.glob(f"{slug}/shared/*.safetensors"):
+        shutil.copy(weights, tmp_path)
     passed = outcomes(tmp_path, both)
     checks = ["check" in cell.metadata.get("tags", []) for cell in stub]
     assert any(checks) and passed[: len(stub)] == [not one for one in checks]

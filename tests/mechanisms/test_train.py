@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attncourse.train import accuracy, fit, seeded
+from attncourse.train import accuracy, fit, kept, progress, seeded
 
 
 class Letters(NamedTuple):
@@ -15,6 +15,10 @@ class Letters(NamedTuple):
 
     letters: Tensor
     labels: Tensor
+
+    @property
+    def inputs(self) -> tuple[Tensor]:
+        return (self.letters,)
 
 
 class Lookup(nn.Module):
@@ -24,8 +28,8 @@ class Lookup(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.label = nn.Linear(8, 3)
 
-    def forward(self, batch: Letters) -> Tensor:
-        return self.label(self.dropout(self.table(batch.letters)))
+    def forward(self, letters: Tensor) -> Tensor:
+        return self.label(self.dropout(self.table(letters)))
 
 
 @pytest.fixture
@@ -88,8 +92,8 @@ def test_places_without_a_label_count_neither_in_the_loss_nor_in_the_accuracy(ba
 
 def test_accuracy_is_the_share_counted_by_hand():
     class Constant(nn.Module):
-        def forward(self, batch):
-            return torch.tensor([0.0, 1.0, 0.0]).expand(*batch.labels.shape, 3)
+        def forward(self, letters):
+            return torch.tensor([0.0, 1.0, 0.0]).expand(*letters.shape, 3)
 
     labels = [torch.tensor([[1, 2, -100], [1, -100, -100]]), torch.tensor([[0, 1]])]
     assert accuracy(Constant(), [Letters(x, x) for x in labels]) == 3 / 5
@@ -188,3 +192,58 @@ def test_progress_is_what_is_wrapped_around_the_epochs(batches):
 
     fit(Lookup(), lambda: batches, 3, track=track)
     assert shown == [0, 1, 2]
+
+
+def test_a_model_is_kept_in_another_file_if_anything_else_would_be_trained(
+    batches, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("ATTNCOURSE_CACHE", str(tmp_path))
+
+    class Doubled(Lookup):
+        def forward(self, letters):
+            return 2 * super().forward(letters)
+
+    def file(make=Lookup, seed=0, dropout=0.0, data=batches, recipe=(8, 3e-3)):
+        with seeded(seed):
+            return kept("lookup", make(dropout), data, *recipe)
+
+    assert file() == file()
+    Doubled.__name__ = "Lookup"
+    last = batches[-1]._replace(labels=batches[-1].labels.roll(1))
+    others = [
+        file(seed=1),
+        file(dropout=0.1),
+        file(data=batches[:-1]),
+        file(data=[*batches[:-1], last]),
+        file(make=Doubled),
+        file(recipe=(9, 3e-3)),
+    ]
+    assert len({file(), *others}) == 7
+
+
+def test_a_kept_model_is_not_trained_again(batches, tmp_path, monkeypatch):
+    monkeypatch.setenv("ATTNCOURSE_CACHE", str(tmp_path))
+    runs = []
+    for _ in range(2):
+        with seeded(0):
+            model, steps = Lookup(), []
+            model.label.register_forward_hook(lambda *_, steps=steps: steps.append(1))
+            file = kept("lookup", model, batches)
+            steps.clear()
+            history = fit(model, lambda: batches, 2, checkpoint=file)
+            runs.append((history, model.state_dict(), len(steps)))
+    (first, weights, trained), (again, same, read) = runs
+    assert (trained, read) == (8, 0) and first == again
+    assert all(torch.equal(weights[name], same[name]) for name in weights)
+
+
+def test_where_no_file_can_be_written_none_is_kept(batches, tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("ATTNCOURSE_CACHE", str(tmp_path / "file"))
+    assert kept("lookup", Lookup(), batches) is None
+    assert len(fit(Lookup(), lambda: batches, 1, checkpoint=None)) == 1
+
+
+def test_progress_gives_every_epoch(capsys):
+    assert [*progress(range(1, 4))] == [1, 2, 3]
+    assert "■□□□ 1 of 4 epochs" in capsys.readouterr().out

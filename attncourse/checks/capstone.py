@@ -1,0 +1,188 @@
+"""A capstone: the answer is a model and its trained weights, judged by what it writes.
+
+The judge reads the weights itself and sends them with each call, so what it may and may not hold is
+decided outside the learner's process.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from attncourse.checks import driver
+from attncourse.checks.exercise import Exercise, Mutant
+from attncourse.checks.observation import Caller
+from attncourse.checks.verdict import Verdict
+from attncourse.data.numbers import Words, numbers
+
+LARGEST = 4 << 20
+# names to write; those of each third number, also with the weights in disorder, and with noise
+TESTED, STEP = 300, 3
+MOST_SHUFFLED, NOISE, MOST_LOST = 0.05, 0.01, 0.2
+DISORDER = "with its weights in disorder it still writes right names: they must come from them"
+BY_HEART = (
+    "noise of a hundredth of their size, added to its weights, spoils what it writes, as if it "
+    "recognised them"
+)
+# how many of the names of some numbers are right, with these weights
+Share = Callable[[Sequence[int], dict[str, Tensor]], float]
+
+
+class NotJudgedError(ValueError):
+    """There are no weights to judge, or the model wrote nothing with them; its text says why."""
+
+
+@dataclass(eq=False)
+class Capstone(Exercise):
+    """An exercise that is judged by the share of names that a trained model writes without a fault.
+
+    To pass, a model with at most `most_parameters` numbers has to get a share of `least` right of
+    numbers drawn anew, whose English names have as many words as `length` says.
+    """
+
+    examples: tuple[int, ...] = field(kw_only=True)
+    languages: tuple[str, str] = field(kw_only=True)
+    length: str = field(kw_only=True)
+    least: float = field(kw_only=True)
+    most_parameters: int = field(kw_only=True)
+
+    @property
+    def usual_mutants(self) -> list[Mutant]:
+        """None: there is no reference that a usual mistake would differ from."""
+        return []
+
+    @cached_property
+    def words(self) -> Words:
+        """The words of both languages, made where they are needed: num2words has to be there."""
+        return Words(self.examples, *self.languages)
+
+    @cached_property
+    def file(self) -> str:
+        """The name of the file that holds the weights."""
+        return f"{self.name}.safetensors"
+
+    def beside(self, notebook: Path) -> Path | None:
+        """The weights that belong to a notebook: with its own name, or with the exercise's."""
+        places = notebook.with_suffix(".safetensors"), notebook.with_name(self.file)
+        return next((place for place in places if place.is_file()), None)
+
+    def judge(self, caller: Caller, seed: int, device: str, forbidden: tuple[str, ...]) -> Verdict:
+        """What the weights beside the notebook, or those that the caller has, are worth."""
+        made = getattr(caller, "trained_weights", None)
+        try:
+            weights = read(Path(self.file)) if made is None else made()
+            require_sound(weights, self.most_parameters)
+            return self.compared(weights, seed, self.writer(caller, device, forbidden))
+        except FileNotFoundError:
+            missing = f"{self.file} is not beside the notebook: train your model, and save it"
+            return Verdict("not attempted", missing)
+        except NotJudgedError as why:
+            return Verdict("error", str(why))
+
+    def compared(self, weights: dict[str, Tensor], seed: int, share: Share) -> Verdict:
+        """The verdict on weights; `share` says how many of some names they get right."""
+        drawn = numbers(99, TESTED, seed)[1][self.length]
+        some, g = drawn[::STEP], torch.Generator().manual_seed(seed)
+        right = share(drawn, weights)
+        if right < self.least:
+            asked = f"at least {self.least:.2f} of the names must be right in every part"
+            found = f"{right:.2f} of {len(drawn)} are, of numbers of {self.length} words"
+            return Verdict("wrong", asked, found)
+        if share(some, changed(weights, shuffled, g)) > MOST_SHUFFLED:
+            return Verdict("wrong", DISORDER)
+        if share(some, changed(weights, noisy, g)) < right - MOST_LOST:
+            return Verdict("wrong", BY_HEART)
+        return Verdict("passed")
+
+    def writer(self, caller: Caller, device: str, forbidden: tuple[str, ...]) -> Share:
+        """What has the model write the names of numbers: the share that is right, stop included."""
+
+        def share(examples: Sequence[int], weights: dict[str, Tensor]) -> float:
+            pairs = self.words.pairs(examples)
+            n = pairs.labels.shape[1]
+            arguments = driver.encode(pairs.source), driver.encode(pairs.lengths), driver.encode(n)
+            sizes = len(self.words.source) + 3, len(self.words.target) + 3
+            request = {
+                "name": self.name, "args": list(arguments), "kwargs": {},
+                "build": driver.encode(sizes),
+                "weights": {name: driver.encode(one) for name, one in weights.items()},
+                "before": None, "device": device, "by_columns": False, "cotangent": None,
+                "watch": "calls", "counted": False, "forbidden": list(forbidden), "max_steps": 0,
+            }  # fmt: skip
+            written = tokens(caller(request), (len(examples), n))
+            return ((written == pairs.labels) | (pairs.labels < 0)).all(-1).float().mean().item()
+
+        return share
+
+
+def read(path: Path) -> dict[str, Tensor]:
+    """The tensors of a file of weights; NotJudgedError where it has none."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    if (size := path.stat().st_size) > LARGEST:
+        raise NotJudgedError(f"{path.name} has {size:,} bytes, more than {LARGEST:,}")
+    try:
+        weights = load(path.read_bytes())
+    except SafetensorError as error:
+        raise NotJudgedError(
+            f"{path.name} does not hold plain tensors ({error}): write it with "
+            "safetensors.torch.save_file"
+        ) from None
+    # kept in half precision, they are computed with in single
+    return {name: one.float() if one.is_floating_point() else one for name, one in weights.items()}
+
+
+def require_sound(weights: dict[str, Tensor], most: int) -> None:
+    """Raise NotJudgedError for weights that are too many, or that are no finite floats."""
+    if (count := sum(one.numel() for one in weights.values())) > most:
+        raise NotJudgedError(f"the model has {count:,} parameters, and the budget is {most:,}")
+    for name, one in weights.items():
+        if not one.is_floating_point() or not one.isfinite().all():
+            raise NotJudgedError(f"{name} does not hold finite floats: save the parameters alone")
+
+
+def changed(
+    weights: dict[str, Tensor], change: Callable[[Tensor, torch.Generator], Tensor],
+    g: torch.Generator,
+) -> dict[str, Tensor]:  # fmt: skip
+    return {name: change(one.float(), g) for name, one in weights.items()}
+
+
+def shuffled(weight: Tensor, g: torch.Generator) -> Tensor:
+    """The same numbers in another order."""
+    return weight.flatten()[torch.randperm(weight.numel(), generator=g)].view_as(weight)
+
+
+def noisy(weight: Tensor, g: torch.Generator) -> Tensor:
+    """The numbers with noise of a hundredth of their spread."""
+    return weight + NOISE * weight.std(correction=0) * torch.randn(weight.shape, generator=g)
+
+
+def tokens(answer: dict[str, Any], shape: tuple[int, int]) -> Tensor:
+    """The tokens that a call gave, as many as were asked for; NotJudgedError where it gave none."""
+    error = answer.get("error") or {}
+    match answer["outcome"]:
+        case "missing":
+            raise NotJudgedError("no class of that name: its cell defines it")
+        case "forbidden":
+            raise NotJudgedError(f"{answer['called']} may not be called here")
+        case "raised":
+            said = error["text"] if error["type"] == driver.UnfitError.__name__ else (
+                f"it raises {error['type']}: {error['text']}"
+            )  # fmt: skip
+            raise NotJudgedError(said)
+    try:
+        written = driver.decode(answer["value"])
+    except (ValueError, KeyError, TypeError, RuntimeError):
+        raise NotJudgedError("its result cannot be read") from None
+    fits = isinstance(written, Tensor) and not written.is_floating_point() and written.dim() == 2
+    if not fits or len(written) != shape[0]:
+        raise NotJudgedError(f"it should return token numbers, (batch, max_tokens) = {shape}")
+    missing = max(0, shape[1] - written.shape[1])
+    return pad(written, (0, missing), value=-1)[:, : shape[1]].cpu()

@@ -1,0 +1,101 @@
+"""The capstone: what may lie beside a notebook, and that only trained weights earn its points."""
+
+import json
+import struct
+
+import nbformat
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from attncourse.checks import exercise
+from attncourse.checks.capstone import LARGEST, MOST_LOST, changed, noisy, shuffled
+from attncourse.checks.tasks import NumberTranslator as bank
+from attncourse.checks.verdict import judge, local
+from attncourse.data.numbers import numbers
+from attncourse.grading.grade import grade
+from tests import ROOT
+from tools.notebooks import solved_notebook
+
+ONE = exercise("NumberTranslator")
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A notebook's folder, without weights."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def judged(kind=bank.Relative):
+    # ours live in attncourse.checks, which a learner's may not call
+    return judge(ONE, local(kind), seed=0, forbidden=())
+
+
+def test_without_a_file_it_is_not_attempted(here):
+    verdict = judged()
+    assert verdict.status == "not attempted"
+    assert verdict.hint.startswith("NumberTranslator.safetensors is not beside the notebook")
+
+
+def test_weights_beside_the_notebook_are_read(here):
+    save_file({name: one.half() for name, one in bank.trained().items()}, here / ONE.file)
+    assert judged().status == "passed"
+
+
+def header(entries: dict, data: bytes = b"") -> bytes:
+    text = json.dumps(entries).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "does not hold plain tensors"),
+        (b"\x80\x04\x95 a pickle", "does not hold plain tensors"),
+        (header({"a": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]}}), "plain tensors"),
+        (header({"a": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}}, bytes(4)), "plain"),
+        (header({"a": {"dtype": "O", "shape": [1], "data_offsets": [0, 4]}}, bytes(4)), "plain"),
+        (bytes(LARGEST + 1), "has 4,194,305 bytes, more than 4,194,304"),
+    ],
+    ids=["empty", "pickle", "cut", "negative", "objects", "large"],
+)
+def test_a_file_that_holds_no_plain_tensors_is_refused_with_the_reason(content, why, here):
+    (here / ONE.file).write_bytes(content)
+    verdict = judged()
+    assert verdict.status == "error" and why in verdict.hint
+
+
+def test_weights_of_another_model_are_refused_by_name_and_shape(here):
+    save_file(bank.trained(), here / ONE.file)
+    verdict = judged(bank.Given)
+    assert verdict.status == "error"
+    assert "not asked for are none, missing are model.decoder.blocks.0" in verdict.hint
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_noise_costs_trained_weights_little_and_disorder_everything(seed):
+    share = ONE.writer(local(bank.Relative), "cpu", ())
+    drawn = numbers(99, 60, seed)[1][ONE.length]
+    g = torch.Generator().manual_seed(seed)
+    right = share(drawn, bank.trained())
+    assert right > ONE.least
+    assert share(drawn, changed(bank.trained(), noisy, g)) > right - MOST_LOST / 2
+    assert share(drawn, changed(bank.trained(), shuffled, g)) == 0
+
+
+def test_what_is_asked_is_more_than_the_given_model_has_and_less_than_the_worked_one():
+    table = (ROOT / "benchmarks" / "results" / "capstone.md").read_text("utf-8")
+    cells = [line.split("|")[3].split("±") for line in table.splitlines() if "±" in line]
+    given, *worked = [(float(mean), float(spread)) for mean, spread in cells]
+    assert given[0] + 2 * given[1] < ONE.least < max(mean for mean, _ in worked) - 0.05
+
+
+def test_weights_are_graded_with_the_notebook_that_has_their_name(tmp_path):
+    solved = solved_notebook("tasks")
+    for name in ("anna", "bert"):
+        nbformat.write(solved, tmp_path / f"{name}.ipynb")
+    save_file(bank.trained(), tmp_path / "anna.safetensors")
+    for name, wanted in {"anna": "passed", "bert": "not attempted"}.items():
+        report = grade(tmp_path / f"{name}.ipynb", seed=1)
+        assert {one.name: one.status for one in report.exercises}[ONE.name] == wanted
