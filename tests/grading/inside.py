@@ -7,6 +7,7 @@ import json
 import socket
 import sys
 import tempfile
+from glob import glob
 from pathlib import Path
 
 import psutil
@@ -96,10 +97,10 @@ def targets(folder: Path, listening: socket.socket, server: socket.socket) -> di
     listening.bind(str(folder / "socket"))
     listening.listen()
     (folder / "socket").chmod(0o777)
-    return {
-        "oracles": str(ROOT / "tests/oracles/*.py"),
+    there = {
+        "oracles": str(ROOT / "tests/checks/oracles/*.py"),
         "solutions": str(ROOT / "solutions/*.md"),
-        "answers": str(sandbox.PACKAGE / "checks/**/*.py"),
+        "answers": str(sandbox.PACKAGE / "checks/*.py"),
         "chapter": str(sandbox.PACKAGE / f"{SLUG}.py"),
         "checks": str(sandbox.PACKAGE / "checks").encode(),
         "course": str(sandbox.PACKAGE / "cost.py"),
@@ -108,6 +109,9 @@ def targets(folder: Path, listening: socket.socket, server: socket.socket) -> di
         "network": server.getsockname(),
         "outside": str(folder / "written"),
     }
+    # what is not there could not be read in any case
+    assert all(glob(there[name]) for name in ("oracles", "solutions", "answers"))
+    return there
 
 
 def ran(kernel, code: str, seconds: float = 20) -> str:
