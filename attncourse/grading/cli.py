@@ -42,16 +42,16 @@ def grade_command(
         Path | None, Option("--json", metavar="OUT", help="Write the reports to this file.")
     ] = None,
     sandboxed: Annotated[
-        bool | None, Option("--sandbox/--no-sandbox", help="Default: where bubblewrap works.")
-    ] = None,
+        bool, Option("--sandbox/--no-sandbox", help="Run answers where they can do no harm.")
+    ] = True,
     jobs: Annotated[int, Option(min=1, help="Files graded at a time.")] = 1,
 ) -> None:
     """Grade notebooks: exit 0 if all passed, 1 if not, 2 if something could not be graded."""
     console, errors = Console(), Console(stderr=True)
-    if sandboxed and not sandbox.available():
-        errors.print(
-            "--sandbox: bubblewrap (bwrap) is not installed here, or may not make namespaces"
-        )
+    tier, why = sandbox.strongest() if sandboxed else (sandbox.NONE, "")
+    if not tier:
+        errors.print(f"no sandbox is safe here: {why}", markup=False, soft_wrap=True)
+        errors.print("--no-sandbox grades without: answers can then do whatever you can")
         raise typer.Exit(NOT_GRADED)
     if problem := device_problem(device):
         errors.print(f"--device: {problem}", markup=False)
@@ -128,10 +128,10 @@ def show(report: Report, console: Console) -> None:
     if report.problem and not report.exercises:
         console.print(f"{name}: not graded: {report.problem}", markup=False, style="magenta")
         return
-    box = "sandboxed" if report.sandboxed else "unsandboxed"
-    table = Table(title=escape(name), title_justify="left", caption_justify="left")
+    title = f"{escape(name)} · sandbox: {report.sandbox}"
+    table = Table(title=title, title_justify="left", caption_justify="left")
     table.caption = (
-        f"{report.points} of {report.worth} points · seed {report.seed} · {report.device} · {box}"
+        f"{report.points} of {report.worth} points · seed {report.seed} · {report.device}"
     )
     for column in ("exercise", "status", "points", "hint"):
         table.add_column(column, justify="right" if column == "points" else "left")
