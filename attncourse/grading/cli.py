@@ -2,24 +2,28 @@
 
 import json
 import secrets
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+import signal
+import sys
+from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 from typer import Argument, Option
 
 from attncourse.grading import sandbox
 from attncourse.grading.budget import EXERCISE
 from attncourse.grading.grade import grade
-from attncourse.grading.report import Report, plain
+from attncourse.grading.report import Report, replace
+from attncourse.grading.run import grade_all
+from attncourse.grading.show import progress, show, show_left_out, summarize
+from attncourse.grading.submissions import LeftOut, Submission, handed_in
 
 ALL_PASSED, NOT_ALL_PASSED, NOT_GRADED = 0, 1, 2
-STYLES = {"passed": "green", "not attempted": "dim", "not found": "dim", "not graded": "magenta"}
+# as the shell says it
+STOPPED = 130
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -49,51 +53,54 @@ def grade_command(
     """Grade notebooks: exit 0 if all passed, 1 if not, 2 if something could not be graded."""
     console, errors = Console(), Console(stderr=True)
     if sandboxed and not sandbox.available():
-        errors.print(
-            "--sandbox: bubblewrap (bwrap) is not installed here, or may not make namespaces"
-        )
-        raise typer.Exit(NOT_GRADED)
+        refuse("--sandbox: bubblewrap (bwrap) is not installed here, or may not make namespaces")
     if problem := device_problem(device):
-        errors.print(f"--device: {problem}", markup=False)
-        raise typer.Exit(NOT_GRADED)
+        refuse(f"--device: {problem}")
     if json_out and not json_out.resolve().parent.is_dir():
-        errors.print(f"--json: there is no folder {json_out.resolve().parent}", markup=False)
-        raise typer.Exit(NOT_GRADED)
+        refuse(f"--json: there is no folder {json_out.resolve().parent}")
     seed = secrets.randbits(31) if seed is None else seed
-    files = list(dict.fromkeys(notebooks(paths)))
-    if not files:
-        errors.print(f"no notebook (*.ipynb) in {', '.join(map(str, paths))}", markup=False)
-        raise typer.Exit(NOT_GRADED)
-    settings = (seed, device, timeout, sandboxed, int(memory * 2**30))
-    reports: dict[Path, Report] = {}
-    late: list[Path] = []
+    found = list(handed_in(paths))
+    files = [one for one in found if isinstance(one, Submission)]
+    others = [one for one in found if isinstance(one, LeftOut)]
+    if not files and not any(one.fault for one in others):
+        refuse(f"no notebook (*.ipynb) in {', '.join(map(str, paths))}")
+    one = partial(
+        grade, seed=seed, device=device, timeout=timeout, sandboxed=sandboxed,
+        memory=int(memory * 2**30),
+    )  # fmt: skip
+    reports: dict[str, Report] = {}
+    grading = grade_all(files, lambda file, stop: one(file, stop=stop), jobs)
+    try:
+        with progress(errors) as bar, closing(grading):
+            task = bar.add_task("", total=len(files))
+            for report in grading:
+                reports[report.file] = report
+                show(report, console)
+                bar.advance(task)
+                if json_out:
+                    write([*reports.values()], others, json_out)
+    except KeyboardInterrupt:
+        errors.print(f"stopped: {len(reports)} of {len(files)} files are graded")
+        raise typer.Exit(STOPPED) from None
+    for left in others:
+        show_left_out(left, console)
+    in_order = [reports[file.name] for file in files]
+    if json_out:
+        write(in_order, others, json_out)
+    if len(in_order) > 1:
+        summarize(in_order, console)
+    raise typer.Exit(exit_code(in_order, others))
 
-    def done(file: Path, report: Report) -> None:
-        reports[file] = report
-        show(report, console)
-        if json_out:
-            # after each file, so that an interrupted run has lost nothing
-            write(list(reports.values()), json_out)
 
-    with ThreadPoolExecutor(jobs) as pool:
-        waiting = {file: pool.submit(grade, file, *settings) for file in files}
-        for file, future in waiting.items():
-            with errors.status(f"grading {escape(plain(str(file)))}"):
-                report = future.result()
-            if report.exercises and not report.graded:
-                # the machine may have been too busy
-                reports[file] = report
-                late.append(file)
-            else:
-                done(file, report)
-    for file in late:
-        with errors.status(f"grading {escape(plain(str(file)))} again, alone"):
-            done(file, grade(file, *settings))
-    if len(reports) > 1:
-        summarize([reports[file] for file in files], console)
-    graded = all(report.graded for report in reports.values())
-    passed = all(report.passed for report in reports.values())
-    raise typer.Exit(NOT_GRADED if not graded else ALL_PASSED if passed else NOT_ALL_PASSED)
+def refuse(why: str) -> NoReturn:
+    typer.echo(why, err=True)
+    raise typer.Exit(NOT_GRADED)
+
+
+def exit_code(reports: list[Report], others: list[LeftOut]) -> int:
+    if any(one.fault for one in others) or not all(report.graded for report in reports):
+        return NOT_GRADED
+    return ALL_PASSED if all(report.passed for report in reports) else NOT_ALL_PASSED
 
 
 def device_problem(name: str) -> str:
@@ -108,54 +115,16 @@ def device_problem(name: str) -> str:
     return ""
 
 
-def notebooks(paths: list[Path]) -> Iterator[Path]:
-    """The files as given, and every notebook below the folders, in order."""
-    for path in paths:
-        if path.is_dir():
-            found = (one for one in path.rglob("*.ipynb") if ".ipynb_checkpoints" not in one.parts)
-            yield from sorted(found)
-        else:
-            yield path
-
-
-def write(reports: list[Report], path: Path) -> None:
+def write(reports: list[Report], others: list[LeftOut], path: Path) -> None:
     data = [report.as_data() for report in reports]
-    path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-
-
-def show(report: Report, console: Console) -> None:
-    name = plain(report.file)
-    if report.problem and not report.exercises:
-        console.print(f"{name}: not graded: {report.problem}", markup=False, style="magenta")
-        return
-    box = "sandboxed" if report.sandboxed else "unsandboxed"
-    table = Table(title=escape(name), title_justify="left", caption_justify="left")
-    table.caption = (
-        f"{report.points} of {report.worth} points · seed {report.seed} · {report.device} · {box}"
-    )
-    for column in ("exercise", "status", "points", "hint"):
-        table.add_column(column, justify="right" if column == "points" else "left")
-    for one in report.exercises:
-        says = "\n".join(filter(None, (one.hint, one.evidence, one.note)))
-        style = STYLES.get(one.status, "yellow")
-        earned = f"{one.points}/{one.worth}"
-        table.add_row(one.name, f"[{style}]{one.status}[/]", earned, escape(says))
-    console.print(table)
-    if report.problem:
-        console.print(report.problem, markup=False, style="magenta")
-
-
-def summarize(reports: list[Report], console: Console) -> None:
-    table = Table(title="all files", title_justify="left")
-    for column in ("file", "chapter", "passed", "points"):
-        table.add_column(column, justify="left" if column in ("file", "chapter") else "right")
-    for report in reports:
-        passed = sum(one.status == "passed" for one in report.exercises)
-        state = f"{passed}/{len(report.exercises)}" if report.graded else "not graded"
-        points = f"{report.points}/{report.worth}"
-        table.add_row(escape(plain(report.file)), report.chapter, state, points)
-    console.print(table)
+    data += [{"file": one.name, "problem": one.why} for one in others]
+    replace(path, json.dumps(data, indent=1) + "\n")
 
 
 def main() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        # a terminal that lacks a character gets it spelt out
+        stream.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue]
+    # a batch system's end is no other than Ctrl-C
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     app()
