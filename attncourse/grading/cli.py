@@ -4,9 +4,12 @@ import json
 import secrets
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import closing
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Annotated, NoReturn
 
 import typer
@@ -15,10 +18,22 @@ from typer import Argument, Option
 
 from attncourse.grading import sandbox
 from attncourse.grading.budget import EXERCISE
+from attncourse.grading.classroom import Classroom
+from attncourse.grading.formats import gradescope
 from attncourse.grading.grade import grade
+from attncourse.grading.policy import Policy, PolicyError
 from attncourse.grading.report import Report, replace
-from attncourse.grading.run import grade_all
-from attncourse.grading.show import progress, show, show_left_out, summarize
+from attncourse.grading.resume import Kept, seed_of
+from attncourse.grading.run import Grade, grade_all
+from attncourse.grading.show import (
+    progress,
+    say,
+    show,
+    show_left_out,
+    summarize,
+    summarize_class,
+)
+from attncourse.grading.students import Roster
 from attncourse.grading.submissions import LeftOut, Submission, handed_in
 
 ALL_PASSED, NOT_ALL_PASSED, NOT_GRADED = 0, 1, 2
@@ -43,53 +58,145 @@ def grade_command(
     ] = EXERCISE,
     memory: Annotated[float, Option(min=1.5, help="GiB an answer may take.")] = 4,
     json_out: Annotated[
-        Path | None, Option("--json", metavar="OUT", help="Write the reports to this file.")
+        Path | None, Option("--json", metavar="FILE", help="Write the reports to this file.")
+    ] = None,
+    gradescope_out: Annotated[
+        Path | None, Option("--gradescope", metavar="FILE", help="Write Gradescope's results.json.")
     ] = None,
     sandboxed: Annotated[
         bool | None, Option("--sandbox/--no-sandbox", help="Default: where bubblewrap works.")
     ] = None,
     jobs: Annotated[int, Option(min=1, help="Files graded at a time.")] = 1,
+    out: Annotated[
+        Path | None, Option(help="Grade a class: keep all grades in this folder, go on from it.")
+    ] = None,
+    regrade: Annotated[
+        list[str], Option(metavar="NAME", help="With --out: grade these files or students anew.")
+    ] = [],  # noqa: B006
+    roster: Annotated[
+        Path | None, Option(help="With --out: the class list, a CSV as a platform exports it.")
+    ] = None,
+    policy: Annotated[
+        Path | None, Option(help="With --out: a TOML file with the deadline and the late rules.")
+    ] = None,
 ) -> None:
     """Grade notebooks: exit 0 if all passed, 1 if not, 2 if something could not be graded."""
-    console, errors = Console(), Console(stderr=True)
     if sandboxed and not sandbox.available():
         refuse("--sandbox: bubblewrap (bwrap) is not installed here, or may not make namespaces")
     if problem := device_problem(device):
         refuse(f"--device: {problem}")
-    if json_out and not json_out.resolve().parent.is_dir():
-        refuse(f"--json: there is no folder {json_out.resolve().parent}")
-    seed = secrets.randbits(31) if seed is None else seed
+    for option, file in (("--json", json_out), ("--gradescope", gradescope_out)):
+        if file and not file.resolve().parent.is_dir():
+            refuse(f"{option}: there is no folder {file.resolve().parent}")
+    room = classroom(paths, out, roster, policy)
+    if room:
+        seed = seed_of(room.grades, seed)
+    settings = {
+        "seed": secrets.randbits(31) if seed is None else seed,
+        "device": device,
+        "timeout": timeout,
+        "sandboxed": sandboxed,
+        "memory": int(memory * 2**30),
+    }
     found = list(handed_in(paths))
     files = [one for one in found if isinstance(one, Submission)]
     others = [one for one in found if isinstance(one, LeftOut)]
     if not files and not any(one.fault for one in others):
         refuse(f"no notebook (*.ipynb) in {', '.join(map(str, paths))}")
-    one = partial(
-        grade, seed=seed, device=device, timeout=timeout, sandboxed=sandboxed,
-        memory=int(memory * 2**30),
-    )  # fmt: skip
-    reports: dict[str, Report] = {}
-    grading = grade_all(files, lambda file, stop: one(file, stop=stop), jobs)
+    run = Run(partial(graded, **settings), files, others, jobs, json_out)
+    if room:
+        reports = run.whole_class(room, Kept(room.grades, settings, regrade))
+    else:
+        reports = run.one_by_one()
+    if gradescope_out:
+        replace(gradescope_out, gradescope(reports, (one.why for one in others if one.fault)))
+    raise typer.Exit(exit_code(reports, others))
+
+
+def graded(file: Submission, stop: Event, **settings) -> Report:
+    return grade(file, stop=stop, **settings)
+
+
+def classroom(
+    paths: list[Path], out: Path | None, roster: Path | None, policy: Path | None
+) -> Classroom | None:
+    """The class that is to be graded, if there is one; ends the command where it cannot be."""
+    if out is None:
+        if roster or policy:
+            refuse("--roster and --policy need --out")
+        return None
+    (folder,) = paths if len(paths) == 1 else [None]
+    if folder is None or not folder.is_dir():
+        refuse("--out: give one folder with the submissions of the class")
+    if out.resolve().is_relative_to(folder.resolve()):
+        refuse("--out: the grades may not lie among the submissions")
     try:
-        with progress(errors) as bar, closing(grading):
-            task = bar.add_task("", total=len(files))
-            for report in grading:
-                reports[report.file] = report
-                show(report, console)
-                bar.advance(task)
-                if json_out:
-                    write([*reports.values()], others, json_out)
-    except KeyboardInterrupt:
-        errors.print(f"stopped: {len(reports)} of {len(files)} files are graded")
-        raise typer.Exit(STOPPED) from None
-    for left in others:
-        show_left_out(left, console)
-    in_order = [reports[file.name] for file in files]
-    if json_out:
-        write(in_order, others, json_out)
-    if len(in_order) > 1:
-        summarize(in_order, console)
-    raise typer.Exit(exit_code(in_order, others))
+        students = Roster.read(roster) if roster else None
+        return Classroom(folder, out, students, Policy.read(policy) if policy else None)
+    except (PolicyError, OSError, ValueError) as error:
+        refuse(f"{'--policy' if isinstance(error, PolicyError) else '--roster'}: {error}")
+
+
+@dataclass
+class Run:
+    """One run of the command, up to its tables."""
+
+    grade: Grade
+    files: list[Submission]
+    others: list[LeftOut]
+    jobs: int
+    json_out: Path | None
+    console: Console = field(default_factory=Console)
+    errors: Console = field(default_factory=lambda: Console(stderr=True))
+
+    def one_by_one(self) -> list[Report]:
+        """Show a table for each file as it is graded, and one of all."""
+        reports = self.reports({}, self.grade, lambda report: show(report, self.console))
+        for left in self.others:
+            show_left_out(left, self.console)
+        if len(reports) > 1:
+            summarize(reports, self.console)
+        return reports
+
+    def whole_class(self, room: Classroom, kept: Kept) -> list[Report]:
+        """Grade what was not graded before, and write everything; nobody's name is shown."""
+        before = {file.name: report for file in self.files if (report := kept.find(file))}
+        reports = self.reports(before, kept.grading(self.grade), lambda report: None)
+        try:
+            looks = room.write(reports, self.others, kept)
+        except PolicyError as error:
+            refuse(str(error))
+        summarize_class(reports, len(before), self.others, room.grades, self.console)
+        for look in looks:
+            say(self.console, look, "yellow")
+        return reports
+
+    def reports(
+        self, before: dict[str, Report], grade: Grade, done: Callable[[Report], None]
+    ) -> list[Report]:
+        """The reports on all files, in order; those from before are not graded again."""
+        reports = dict(before)
+        todo = [file for file in self.files if file.name not in before]
+        try:
+            with progress(self.errors) as bar, closing(grade_all(todo, grade, self.jobs)) as each:
+                task = bar.add_task("", total=len(self.files), completed=len(before))
+                for report in each:
+                    reports[report.file] = report
+                    done(report)
+                    bar.advance(task)
+                    self.write(list(reports.values()))
+        except KeyboardInterrupt:
+            self.errors.print(f"stopped: {len(reports)} of {len(self.files)} files are graded")
+            raise typer.Exit(STOPPED) from None
+        in_order = [reports[file.name] for file in self.files]
+        self.write(in_order)
+        return in_order
+
+    def write(self, reports: list[Report]) -> None:
+        if self.json_out:
+            data = [report.as_data() for report in reports]
+            data += [{"file": one.name, "problem": one.why} for one in self.others]
+            replace(self.json_out, json.dumps(data, indent=1) + "\n")
 
 
 def refuse(why: str) -> NoReturn:
@@ -113,12 +220,6 @@ def device_problem(name: str) -> str:
     except ValueError as error:
         return str(error)
     return ""
-
-
-def write(reports: list[Report], others: list[LeftOut], path: Path) -> None:
-    data = [report.as_data() for report in reports]
-    data += [{"file": one.name, "problem": one.why} for one in others]
-    replace(path, json.dumps(data, indent=1) + "\n")
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """Grades many files, some at a time, and those once more for which the machine was too busy."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from threading import Event
 
@@ -10,7 +10,7 @@ from attncourse.grading.submissions import Submission
 Grade = Callable[[Submission, Event], Report]
 
 
-def grade_all(files: list[Submission], grade: Grade, jobs: int) -> Iterator[Report]:
+def grade_all(files: list[Submission], grade: Grade, jobs: int) -> Generator[Report, None, None]:
     """The report on each file, as it comes. Whoever stops to ask for more ends those at work."""
     stop = Event()
     pool = ThreadPoolExecutor(jobs)

