@@ -16,11 +16,12 @@ import typer
 from rich.console import Console
 from typer import Argument, Option
 
-from attncourse.grading import sandbox
+from attncourse.grading import autograder, nbgrader, sandbox
 from attncourse.grading.budget import EXERCISE
 from attncourse.grading.classroom import Classroom
 from attncourse.grading.formats import gradescope
 from attncourse.grading.grade import grade
+from attncourse.grading.graft import exercise_files
 from attncourse.grading.policy import Policy, PolicyError
 from attncourse.grading.report import Report, replace
 from attncourse.grading.resume import Kept, seed_of
@@ -41,6 +42,10 @@ ALL_PASSED, NOT_ALL_PASSED, NOT_GRADED = 0, 1, 2
 STOPPED = 130
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+autograders = typer.Typer(no_args_is_help=True, help="Write what another platform grades with.")
+app.add_typer(autograders, name="autograder")
 
 
 @app.callback()
@@ -135,6 +140,49 @@ def classroom(
         return Classroom(folder, out, students, Policy.read(policy) if policy else None)
     except (PolicyError, OSError, ValueError) as error:
         refuse(f"{'--policy' if isinstance(error, PolicyError) else '--roster'}: {error}")
+
+
+@autograders.command("gradescope")
+def gradescope_command(
+    out: Annotated[Path, Option(help="The zip to write.")] = Path("autograder.zip"),
+    wheels: Annotated[
+        Path | None, Option(help="A folder of wheels to install from, without a network.")
+    ] = None,
+) -> None:
+    """Write the zip that Gradescope takes for an autograder."""
+    if wheels and not any(wheels.glob("*.whl")):
+        refuse(f"--wheels: there is no wheel in {wheels}")
+    autograder.gradescope_zip(out, wheels)
+    typer.echo(f"written: {out}")
+
+
+@autograders.command("github")
+def github_command(
+    chapter: Annotated[str, Argument(help="The chapter of the assignment, as dot_product.")],
+    out: Annotated[Path, Option(help="The workflow.")] = Path(".github/workflows/classroom.yml"),
+) -> None:
+    """Write the workflow of a GitHub Classroom assignment."""
+    known(chapter)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    replace(out, autograder.github_workflow(chapter))
+    typer.echo(f"written: {out}")
+
+
+@autograders.command("nbgrader")
+def nbgrader_command(
+    chapters: Annotated[list[str] | None, Argument(help="By default, all.")] = None,
+    out: Annotated[Path, Option(help="nbgrader's folder of sources.")] = Path("source"),
+) -> None:
+    """Write the exercises as assignments of nbgrader."""
+    for chapter in chapters or []:
+        known(chapter)
+    for path in nbgrader.write(out, chapters or []):
+        typer.echo(f"written: {path}")
+
+
+def known(chapter: str) -> None:
+    if chapter not in exercise_files():
+        refuse(f"no chapter {chapter!r} has exercises; these have: {', '.join(exercise_files())}")
 
 
 @dataclass

@@ -102,10 +102,8 @@ def worked_solutions(folder: Path) -> dict[str, list[str]]:
 
 
 def lines(source: str) -> int:
-    """How many lines a text has that are neither blank nor a comment."""
-    return sum(
-        bool(line.strip()) and not line.strip().startswith("#") for line in source.split("\n")
-    )
+    """How many logical lines a text has: one that is broken for its length counts once."""
+    return sum(one.type == token.NEWLINE for one in read(source))
 
 
 def fingerprints(source: str) -> set[int]:
@@ -129,15 +127,17 @@ def hashed(source: str) -> Iterator[int]:
 def tokens(source: str) -> list[str]:
     """What a text says, without its names, its comments and its layout."""
     words = []
-    try:
-        for one in tokenize.generate_tokens(io.StringIO(MAGIC.sub("pass", source)).readline):
-            if one.type in SKIPPED:
-                continue
-            after_dot = words[-1:] == ["."]
-            name = one.type == token.NAME and not keyword.iskeyword(one.string) and not after_dot
-            text = one.type == token.STRING
-            words.append("name" if name else "text" if text else one.string)
-    except (tokenize.TokenError, SyntaxError, ValueError):
-        # what cannot be read further was not passed either
-        pass
+    for one in read(source):
+        if one.type in SKIPPED:
+            continue
+        after_dot = words[-1:] == ["."]
+        name = one.type == token.NAME and not keyword.iskeyword(one.string) and not after_dot
+        text = one.type == token.STRING
+        words.append("name" if name else "text" if text else one.string)
     return words
+
+
+def read(source: str) -> Iterator[tokenize.TokenInfo]:
+    """The tokens of a text, as far as it can be read: what cannot was not passed either."""
+    with contextlib.suppress(tokenize.TokenError, SyntaxError, ValueError):
+        yield from tokenize.generate_tokens(io.StringIO(MAGIC.sub("pass", source)).readline)

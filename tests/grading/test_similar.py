@@ -58,7 +58,7 @@ def test_of_answers_that_are_not_alike_nothing_is_said():
 
 
 def test_an_answer_of_few_lines_is_never_flagged():
-    short = "# exercise: attention_pool\ndef attention_pool(query, keys, values):\n    {}\n    return query"
+    short = "def attention_pool(query, keys, values):\n    {}\n    return query"
     line = "query = " + " + ".join(f"torch.tanh(keys[..., {i}] * query)" for i in range(9))
     assert found(a=short.format(line), b=short.format(line)) == []
 

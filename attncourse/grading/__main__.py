@@ -1,0 +1,3 @@
+from attncourse.grading.cli import main
+
+main()
