@@ -62,7 +62,7 @@ def encode(value):
         return {"float": value.hex()}
     if hasattr(value, "source"):
         return {"function": [value.name, value.source]}
-    return {"other": type(value).__name__}
+    return {"other": type(value).__name__[:200]}
 
 
 def decode(data, device="cpu"):
@@ -349,5 +349,9 @@ def describe(error):
         code, module = frame.f_code, frame.f_globals.get("__name__") or ""
         # nor are the course's lines theirs
         if not {module, module.partition(".")[0]} & (LIBRARIES | OURS | {"attncourse"}):
-            line = [number, linecache.getline(code.co_filename, number).strip()]
-    return {"type": type(error).__name__, "text": " ".join(str(error).split())[:300], "line": line}
+            line = [number, linecache.getline(code.co_filename, number).strip()[:300]]
+    return {
+        "type": type(error).__name__[:200],
+        "text": " ".join(str(error).split())[:300],
+        "line": line,
+    }

@@ -1,11 +1,13 @@
 """What a learner's test meets: right implementations, and wrong ones made of the first by edits."""
 
+import random
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 
 import torch
 
 from attncourse.checks.exercise import Case, Draw, Source
+from attncourse.checks.reshape import reshaped
 from attncourse.checks.variants import Way, replaced, source_of
 
 # what may be wrong with the rows of any result
@@ -73,7 +75,9 @@ def implementations(
         (said, source_of(way) if callable(way) else replaced(plain, *way))
         for said, way in ways.items()
     ]
-    # in any order: a test that counts its calls learns nothing
-    for place in torch.randperm(len(found), generator=draw.generator).tolist():
+    # in any order: a test that counts its calls learns nothing, nor does one that knows the texts
+    places = torch.randperm(len(found), generator=draw.generator).tolist()
+    chance = random.Random(draw.integer(0, 2**31 - 1))
+    for place in places:
         said, text = found[place]
-        yield Case(said, (Source(text, name),), gradient=False)
+        yield Case(said, (Source(reshaped(text, chance), name),), gradient=False)

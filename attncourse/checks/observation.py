@@ -9,11 +9,10 @@ from attncourse.checks import driver
 from attncourse.checks.elsewhere import DEVICE
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.probes import Probe
+from attncourse.checks.reply import checked
 
 Caller = Callable[[dict], dict]
 UNREADABLE = "the result cannot be read"
-# what a driver may say
-OUTCOMES = {"returned", "raised", "missing", "steps", "forbidden"}
 MAX_STEPS = 200_000
 # a test compares number by number, and may do so for many inputs
 TEST_FACTOR = 20
@@ -88,27 +87,20 @@ def observe(
     try:
         if probe.way == "longer":
             longest = request | case.lengthened.sent
-            shorter = ask(caller, request)
+            shorter = checked(caller(request))
             most = int(exercise.steps_allowed * shorter["steps"]) + 10
             # a loop is seen when it has taken more than it may, and need not come to its end
             longest["max_steps"] = min(most, request["max_steps"])
-            return growth(shorter, ask(caller, longest), most)
-        return read(exercise, probe, ask(caller, request))
+            return growth(shorter, checked(caller(longest)), most)
+        return read(exercise, probe, checked(caller(request)))
     # what comes back may be anything at all
-    except (ValueError, KeyError, TypeError, AttributeError, RuntimeError, RecursionError) as error:
+    except (ValueError, TypeError, AttributeError, RuntimeError, ArithmeticError) as error:
         unreadable = {
             "type": type(error).__name__,
             "text": UNREADABLE,
             "line": None,
         }
         return Observation("raised", error=unreadable)
-
-
-def ask(caller: Caller, request: dict) -> dict[str, Any]:
-    answer = caller(request)
-    if answer["outcome"] not in OUTCOMES:
-        raise ValueError(f"no call ends as {answer['outcome']!r}")
-    return answer
 
 
 def growth(answer: dict[str, Any], longer: dict[str, Any], most: int) -> Observation:
@@ -120,7 +112,7 @@ def growth(answer: dict[str, Any], longer: dict[str, Any], most: int) -> Observa
         scales_with_length=many or longer["outcome"] == "steps",
         error=worst["error"],
         called=worst["called"],
-        printed=printed(longer),
+        printed=longer["printed"],
     )
 
 
@@ -139,10 +131,10 @@ def read(exercise: Exercise, probe: Probe, answer: dict[str, Any]) -> Observatio
         gradients=answer["gradients"] and tuple(driver.decode(x) for x in answer["gradients"]),
         error=answer["error"],
         called=answer["called"],
-        steps=int(answer["steps"]),
-        too_many_elements=too_many(int(answer["largest"]), probe.case.max_elements),
-        settings=tuple(map(str, answer["settings"])),
-        printed=printed(answer),
+        steps=answer["steps"],
+        too_many_elements=too_many(answer["largest"], probe.case.max_elements),
+        settings=tuple(answer["settings"]),
+        printed=answer["printed"],
         marked=tuple(marks(answer["after"])),
         is_test=is_test,
         returned_value=is_test and value != driver.encode(None),
@@ -152,10 +144,6 @@ def read(exercise: Exercise, probe: Probe, answer: dict[str, Any]) -> Observatio
 def uncalled(error: dict | None) -> bool:
     """Whether the call itself raised this, and not a line of the answer."""
     return bool(error and not error["line"] and UNCALLED.search(error["text"]))
-
-
-def printed(answer: dict[str, Any]) -> str:
-    return str(answer.get("printed", ""))[: driver.MAX_PRINTED]
 
 
 def device_of(value: dict[str, Any]) -> str | None:

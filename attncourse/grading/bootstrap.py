@@ -1,22 +1,27 @@
 """Starts the kernels that run a learner's answers (run as a script, inside the sandbox if any).
 
-It limits the process, hides what the exercises ask for, and makes check and its like silent:
-an answer cell that still calls them does no harm. Then it loads torch, once: each kernel is a copy
-of this process, and ends with all that it has started.
+It hides what the exercises ask for, and makes check and its like silent: an answer cell that still
+calls them does no harm. Then it loads torch, once: each kernel is a copy of this process, and ends
+with all that it has started and written.
 
-It reads lines of JSON: first the driver's sources, then the file of a kernel to start, or null to
-end it. It answers `ready`, `started`, `ended` (by itself) and `stopped`.
+It reads lines of JSON: first the driver's sources, then the folder and the connection of a kernel
+to start, or null to end it. It answers `ready`, `started`, `ended` (by itself) and `stopped`.
 """
 
 import contextlib
+import ctypes
 import json
 import os
 import select
 import signal
+import subprocess
 import sys
+import time
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 from types import ModuleType
+
+import psutil
 
 # elsewhere a copy of a process that has loaded much may not work: each kernel loads its own
 COPIES = sys.platform == "linux"
@@ -31,17 +36,6 @@ class Hidden(MetaPathFinder):
     def find_spec(self, fullname, path=None, target=None):
         if any(fullname == name or fullname.startswith(name + ".") for name in self.names):
             raise ImportError(f"{fullname} is not there while you are graded: write it yourself")
-
-
-def limit(memory):
-    """Cap the address space, the size of files and core dumps, where the system can."""
-    with contextlib.suppress(ImportError, ValueError, OSError):
-        import resource
-
-        if memory:
-            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 26, 1 << 26))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def silent_checks():
@@ -72,55 +66,75 @@ def serve(requests, answers):
         while True:
             ready, _, _ = select.select([requests], [], [], 0.05)
             if kernel and os.waitid(os.P_PID, kernel, os.WEXITED | os.WNOHANG | os.WNOWAIT):
-                kernel = end(kernel)
+                kernel = end()
                 os.write(answers, b"ended\n")
             if not ready:
                 continue
             line = requests.readline()
             if kernel:
-                kernel = end(kernel)
+                kernel = end()
             if not line:
                 return
-            connection = json.loads(line)
-            if connection is None:
+            request = json.loads(line)
+            if request is None:
                 os.write(answers, b"stopped\n")
                 continue
             os.write(answers, b"started\n")
             kernel = os.fork()
             if kernel == 0:
-                os.setpgid(0, 0)
-                run(connection, answers)
+                run(request, answers)
     finally:
         if kernel:
-            end(kernel)
+            end()
 
 
-def end(kernel):
-    """Kill the kernel and what it has started: in the sandbox, all there is."""
-    if os.environ["ATTNCOURSE_SANDBOXED"] and os.getppid() == 1:
-        targets = [(os.kill, -1)]
-    else:
-        targets = [(os.kill, kernel), (os.killpg, kernel)]
-    for kill, target in targets:
-        with contextlib.suppress(ProcessLookupError):
-            kill(target, signal.SIGKILL)
-    # only now may its number be another's
-    os.waitpid(kernel, 0)
+def adopt():
+    """Have what a kernel leaves behind become a child of this process (PR_SET_CHILD_SUBREAPER)."""
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+
+
+def end():
+    """Kill the kernel and whatever it has started, and take away what it has written."""
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            kill_all()
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+            time.sleep(0.001)
+    folder = os.environ["ATTNCOURSE_FOLDER"]
+    subprocess.run(["chmod", "-R", "u+rwx", folder], stderr=subprocess.DEVNULL)
+    subprocess.run(["find", folder, "-mindepth", "1", "-delete"], stderr=subprocess.DEVNULL)
     return 0
 
 
-def run(connection, *streams):
-    """Be the kernel that is reached through this file, in the file's own folder."""
+def kill_all():
+    """Kill what this process has started and adopted."""
+    alone = os.environ["ATTNCOURSE_ALONE"]
+    # to kill all that it may is safe where all of it is the learner's
+    if os.getppid() == 1 if alone == "process" else str(os.getuid()) == alone:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGKILL)
+        return
+    for one in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            one.kill()
+
+
+def run(request, *streams):
+    """Be the kernel that is reached in that way, in a folder of its own."""
     for stream in streams:
         os.close(stream)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
         os.dup2(nowhere, stream)
-    home = str(Path(connection).parent)
+    home = request["folder"]
+    os.makedirs(home, mode=0o700)
+    connection = Path(home) / "kernel.json"
+    connection.write_text(json.dumps(request["connection"]))
     os.environ |= {"HOME": home, "TMPDIR": home, "IPYTHONDIR": str(Path(home) / "ipython")}
     os.chdir(home)
     try:
-        launch_new_instance(argv=["-f", connection])
+        launch_new_instance(argv=["-f", str(connection)])
     finally:
         os._exit(0)
 
@@ -130,7 +144,6 @@ if __name__ == "__main__":
     answers = os.dup(1)
     os.dup2(2, 1)
 
-    limit(int(os.environ["ATTNCOURSE_MEMORY"]))
     silent_checks()
     sys.meta_path.insert(0, Hidden(os.environ["ATTNCOURSE_HIDDEN"].split(",")))
 
@@ -140,8 +153,9 @@ if __name__ == "__main__":
 
         os.write(answers, b"ready\n")
         if COPIES:
+            adopt()
             serve(requests, answers)
         else:
-            connection = json.loads(requests.readline())
+            request = json.loads(requests.readline())
             os.write(answers, b"started\n")
-            run(connection, answers)
+            run(request, answers)

@@ -5,6 +5,8 @@ lock), or could run and is not let. Each has its own end; only the last is the m
 """
 
 import contextlib
+import os
+import stat
 import time
 from collections.abc import Callable
 from functools import partial
@@ -42,18 +44,51 @@ def used(pid: int) -> Used:
     """What the process of that number and all below it have used."""
     work = delay = 0.0
     asleep = Path("/proc/self/task").is_dir()
+    for process in tree(pid):
+        # any of them may end meanwhile
+        with contextlib.suppress(psutil.Error, OSError):
+            # its own, and that of its children which have ended
+            work += sum(process.cpu_times()[:4])
+            for thread in Path(f"/proc/{process.pid}/task").iterdir():
+                state = (thread / "stat").read_text("utf-8", "replace").rpartition(")")[2]
+                asleep = asleep and state.split()[0] not in "RD"
+                delay += waited(thread / "schedstat")
+    return Used(work, delay, asleep)
+
+
+def tree(pid: int) -> list[psutil.Process]:
+    """The process of that number and all below it."""
     with contextlib.suppress(psutil.Error):
         top = psutil.Process(pid)
-        for process in (top, *top.children(recursive=True)):
-            # any of them may end meanwhile
-            with contextlib.suppress(psutil.Error, OSError):
-                # its own, and that of its children which have ended
-                work += sum(process.cpu_times()[:4])
-                for thread in Path(f"/proc/{process.pid}/task").iterdir():
-                    state = (thread / "stat").read_text("utf-8", "replace").rpartition(")")[2]
-                    asleep = asleep and state.split()[0] not in "RD"
-                    delay += waited(thread / "schedstat")
-    return Used(work, delay, asleep)
+        return [top, *top.children(recursive=True)]
+    return []
+
+
+def memory_of(process: psutil.Process) -> int:
+    """The bytes that a process holds and no file does; 0 where the system cannot say."""
+    with contextlib.suppress(OSError):
+        status = Path(f"/proc/{process.pid}/status").read_text("utf-8", "replace")
+        rows = (line.split() for line in status.splitlines())
+        return sum(int(row[1]) << 10 for row in rows if row[0] in ("RssAnon:", "RssShmem:"))
+    return 0
+
+
+def disk_of(folder: Path, processes: list[psutil.Process]) -> int:
+    """The bytes of all files in a folder, and of those without a name that are still open."""
+    found = [path for path, _, _ in os.walk(folder)]
+    places = [os.path.join(path, name) for path in found for name in os.listdir(path)]
+    for process in processes:
+        with contextlib.suppress(OSError):
+            handles = f"/proc/{process.pid}/fd"
+            places += [os.path.join(handles, name) for name in os.listdir(handles)]
+    sizes = {}
+    for place in places:
+        with contextlib.suppress(OSError):
+            named = not place.startswith("/proc/")
+            one = os.stat(place, follow_symlinks=not named)
+            if stat.S_ISREG(one.st_mode) and (named or not one.st_nlink):
+                sizes[one.st_dev, one.st_ino] = one.st_blocks * 512
+    return sum(sizes.values())
 
 
 def waited(schedstat: Path) -> float:
@@ -67,22 +102,26 @@ class Budget:
     """What is left for a process to use, over one wait for it or several."""
 
     def __init__(
-        self, seconds: float, measure: Callable[[], Used], clock: Callable = time.monotonic
+        self,
+        seconds: float,
+        measure: Callable[[], Used],
+        clock: Callable = time.monotonic,
+        exceeds: Callable[[], str] = str,
     ):
-        self.seconds, self.measure, self.clock = seconds, measure, clock
+        self.seconds, self.measure, self.clock, self.exceeds = seconds, measure, clock, exceeds
         self.worked = self.slept = self.stalled = 0.0
         self.last: tuple[float, Used] | None = None
 
     @classmethod
-    def of(cls, pid: int, seconds: float) -> "Budget":
-        return cls(seconds, partial(used, pid))
+    def of(cls, pid: int, seconds: float, exceeds: Callable[[], str] = str) -> "Budget":
+        return cls(seconds, partial(used, pid), exceeds=exceeds)
 
     def begin(self) -> None:
         """Begin to wait: what happened since the last wait is not counted."""
         self.last = None
 
     def spent(self) -> str:
-        """WORKS, WAITS or BUSY, once it has done so for too long; until then nothing."""
+        """WORKS, WAITS or BUSY, once it has done so for too long, or what it takes too much of."""
         now = self.clock()
         if self.last is None:
             self.last = now, self.measure()
@@ -100,6 +139,8 @@ class Budget:
             self.slept += passed
         else:
             self.stalled += max(0, passed - worked)
+        if why := self.exceeds():
+            return why
         if self.worked > self.seconds:
             return WORKS
         if self.slept > self.seconds:

@@ -69,8 +69,8 @@ def grade_command(
         Path | None, Option("--gradescope", metavar="FILE", help="Write Gradescope's results.json.")
     ] = None,
     sandboxed: Annotated[
-        bool | None, Option("--sandbox/--no-sandbox", help="Default: where bubblewrap works.")
-    ] = None,
+        bool, Option("--sandbox/--no-sandbox", help="Run answers where they can do no harm.")
+    ] = True,
     jobs: Annotated[int, Option(min=1, help="Files graded at a time.")] = 1,
     out: Annotated[
         Path | None, Option(help="Grade a class: keep all grades in this folder, go on from it.")
@@ -86,8 +86,12 @@ def grade_command(
     ] = None,
 ) -> None:
     """Grade notebooks: exit 0 if all passed, 1 if not, 2 if something could not be graded."""
-    if sandboxed and not sandbox.available():
-        refuse("--sandbox: bubblewrap (bwrap) is not installed here, or may not make namespaces")
+    tier, why = sandbox.strongest() if sandboxed else (sandbox.NONE, "")
+    if not tier:
+        refuse(
+            f"no sandbox is safe here: {why}\n"
+            "--no-sandbox grades without: answers can then do whatever you can"
+        )
     if problem := device_problem(device):
         refuse(f"--device: {problem}")
     for option, file in (("--json", json_out), ("--gradescope", gradescope_out)):
@@ -268,6 +272,13 @@ def device_problem(name: str) -> str:
     except ValueError as error:
         return str(error)
     return ""
+
+    tier, why = sandbox.strongest() if sandboxed else (sandbox.NONE, "")
+    if not tier:
+        refuse(
+            f"no sandbox is safe here: {why}\n"
+            "--no-sandbox grades without: answers can then do whatever you can"
+        )
 
 
 def main() -> None:

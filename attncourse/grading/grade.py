@@ -35,20 +35,23 @@ class StoppedError(Exception):
 
 def grade(
     file: Path | Submission, seed: int, device: str = "cpu", timeout: float = EXERCISE,
-    sandboxed: bool | None = None, memory: int = 4 << 30, stop: Event | None = None,
+    sandboxed: bool = True, memory: int = 4 << 30, stop: Event | None = None,
 ) -> Report:  # fmt: skip
     """The report on one file. Never raises for what a file holds: the report says what is wrong.
 
     `timeout` is in processor seconds, for each exercise; `memory` in bytes, for the learner's
     process.
-    `sandboxed` None uses the sandbox where there is one. Raises StoppedError soon after `stop` is
-    set.
+    Without `sandboxed`, answers run as the grader's own user. Raises StoppedError soon after `stop`
+    is set.
     """
     if isinstance(file, Path):
         file = Submission(str(file), file)
     report = Report(file.name, seed=seed, device=device)
     try:
-        report.sandboxed = sandbox.available() if sandboxed is None else sandboxed
+        if sandboxed:
+            report.sandbox, why = sandbox.strongest()
+            if not report.sandbox:
+                raise NotGradableError(f"no sandbox is safe here: {why}")
         data = file.read()
         report.submission_sha256 = digest(data)
         grafted = graft(data)

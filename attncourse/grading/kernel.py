@@ -3,18 +3,14 @@
 import ast
 import json
 import re
-import secrets
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from functools import partial
 from queue import Empty
-from shutil import rmtree
 
 from jupyter_client.blocking.client import BlockingKernelClient
-from jupyter_client.connect import write_connection_file
 
-from attncourse.grading.budget import BUSY, IMPORTS, STARTUP, TOO_BUSY, WAITS, Budget
+from attncourse.grading.budget import BUSY, IMPORTS, STARTUP, TOO_BUSY, WAITS, WORKS, Budget
 from attncourse.grading.server import KernelServer, ServerError
 
 MOST_OUTPUT = 1_000_000
@@ -37,20 +33,15 @@ class CellError(Exception):
 class GradingKernel:
     """A kernel with a limit on work, output and memory, and nothing to find."""
 
-    def __init__(self, server: KernelServer, folder: Path):
+    def __init__(self, server: KernelServer):
         self.server = server
-        file = str(folder / "kernel.json")
-        # the sandbox has no network
-        transport, ip = ("ipc", str(folder / "s")) if server.sandboxed else ("tcp", "")
-        key = secrets.token_hex(16).encode()
-        write_connection_file(file, key=key, transport=transport, ip=ip)
-        self.client = BlockingKernelClient(connection_file=file)
-        self.client.load_connection_file()
-        self.pid = server.start(file)
+        self.pid, connection = server.start()
+        self.client = BlockingKernelClient()
+        self.client.load_connection_info(connection)
         self.client.start_channels(stdin=False, hb=False, control=False)
 
     def budget(self, seconds: float) -> Budget:
-        return Budget.of(self.pid, seconds)
+        return Budget.of(self.pid, seconds, partial(self.server.sandbox.exceeds, self.pid))
 
     def run(self, code: str, budget: Budget, expression: str | None = None) -> str:
         """Run code, then evaluate the expression and return its text.
@@ -79,21 +70,10 @@ class GradingKernel:
                 if why := budget.spent():
                     raise given_up(why, budget.seconds) from None
                 continue
-            if reply["parent_header"].get("msg_id") == sent:
+            parent = reply["parent_header"]
+            if isinstance(parent, dict) and parent.get("msg_id") == sent:
                 break
-        content = reply["content"]
-        if content["status"] != "ok":
-            raise CellError(f"{content.get('ename')}: {content.get('evalue')}")
-        # an answer cell with exit() in it replies first and dies then
-        if content.get("payload") and any(
-            p.get("source") == "ask_exit" for p in content["payload"]
-        ):
-            raise LostKernelError(
-                "crashed", "it ends the Python process it runs in: take exit() out"
-            )
-        if expression is None:
-            return ""
-        return content["user_expressions"]["result"].get("data", {}).get("text/plain", "")
+        return replied(reply["content"], expression)
 
     def receive(self, get: Callable, seconds: float) -> dict:
         """The next message of a channel; Empty when there is none."""
@@ -138,12 +118,10 @@ class GradingKernel:
 @contextmanager
 def fresh_kernel(server: KernelServer, given: list[str]) -> Iterator[GradingKernel]:
     """A kernel in which the course's own cells have run; nothing of it is left in the end."""
-    # fresh, since it is on Python's path
-    folder = Path(tempfile.mkdtemp(dir=server.folder))
     kernel = None
     try:
         try:
-            kernel = GradingKernel(server, folder)
+            kernel = GradingKernel(server)
             budget = kernel.budget(STARTUP)
             for source in ["", *given]:
                 kernel.run(source, budget)
@@ -154,7 +132,25 @@ def fresh_kernel(server: KernelServer, given: list[str]) -> Iterator[GradingKern
         if kernel:
             kernel.client.stop_channels()
         server.stop_kernel()
-        rmtree(folder, ignore_errors=True)
+
+
+def replied(content: dict, expression: str | None) -> str:
+    """The text of the expression in a reply, which the learner's code may have written."""
+    try:
+        if content["status"] != "ok":
+            raise CellError(f"{content.get('ename')}: {content.get('evalue')}")
+        # an answer cell with exit() in it replies first and dies then
+        if any(one.get("source") == "ask_exit" for one in content.get("payload") or ()):
+            raise LostKernelError(
+                "crashed", "it ends the Python process it runs in: take exit() out"
+            )
+        if expression is None:
+            return ""
+        return str(content["user_expressions"]["result"].get("data", {}).get("text/plain", ""))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise LostKernelError(
+            "crashed", f"it breaks the kernel that runs it ({type(error).__name__})"
+        ) from None
 
 
 def driver(call: str, *values) -> str:
@@ -170,9 +166,11 @@ def given_up(why: str, seconds: float) -> LostKernelError:
         return LostKernelError(
             "too slow", "it does not come to an end: it waits, as for a sleep, a lock or an input"
         )
-    return LostKernelError(
-        "too slow", f"it does not come to an end: it has worked for {seconds:g} seconds"
-    )
+    if why == WORKS:
+        return LostKernelError(
+            "too slow", f"it does not come to an end: it has worked for {seconds:g} seconds"
+        )
+    return LostKernelError("crashed", why)
 
 
 def imported(source: str) -> list[str]:

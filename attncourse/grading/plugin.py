@@ -46,7 +46,7 @@ class GradedNotebook(IPyNbFile):
         self.ran: dict[str, str] = {}
         cuda = self.report.device.startswith("cuda")
         memory = 0 if cuda else int(os.environ["ATTNCOURSE_MEMORY_LIMIT"])
-        self.server = KernelServer(self.report.chapter, memory, self.report.sandboxed)
+        self.server = KernelServer(self.report.chapter, memory, self.report.sandbox)
 
     def teardown(self):
         self.server.stop()
@@ -137,6 +137,9 @@ class CheckCell(GradedCell):
                 verdict = notebook.verdict(name)
             except ServerError as error:
                 verdict = Verdict("not graded", str(error))
+            except Exception as error:
+                # our own fault, which costs no other exercise
+                verdict = Verdict("not graded", f"the grader failed: {type(error).__name__}")
         notebook.note(name, verdict, time.monotonic() - begun)
         if verdict.status not in ("passed", "not attempted"):
             hint = "\n".join(filter(None, (verdict.hint, verdict.evidence)))

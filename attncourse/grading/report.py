@@ -6,7 +6,7 @@ import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-SCHEMA = 1
+SCHEMA = 2
 CONTROL = re.compile(r"[\ud800-\udfff]|\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f‪-‮⁦-⁩]")
 LONGEST = 600
 
@@ -40,7 +40,7 @@ class Report:
     pristine_sha256: str = ""
     seed: int = 0
     device: str = "cpu"
-    sandboxed: bool = False
+    sandbox: str = "none"
     torch: str = ""
     problem: str = ""
     exercises: list[Result] = field(default_factory=list)

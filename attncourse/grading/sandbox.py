@@ -1,49 +1,266 @@
-"""The sandbox: bubblewrap on Linux, where it works; every report says whether it was used."""
+"""The sandbox, in two tiers: bubblewrap where namespaces are allowed, else a user of its own.
 
+In each, a learner's processes see the interpreter, the libraries and the course without answers,
+write to one folder of their own, and reach no other process. A tier is used only where a process
+inside it has tried all that must fail, and has failed; every report names it.
+"""
+
+import json
+import os
+import pwd
+import random
 import shutil
+import socket
 import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 
+import psutil
+
 import attncourse
+from attncourse.grading import confine, proof
+from attncourse.grading.budget import disk_of, memory_of, tree
 
 PACKAGE = Path(attncourse.__file__).parent
-ISOLATION = ("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-net",
-             "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--new-session")  # fmt: skip
+BUBBLEWRAP, OWN_USER, NONE = "bubblewrap", "own user", "none"
+NAMESPACES = (
+    "--unshare-net", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+    "--die-with-parent", "--new-session", "--cap-drop", "ALL",
+)  # fmt: skip
+# of the system: libraries, what finds them, what torch counts processors by
+SYSTEM = (
+    "/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/etc/ld.so.cache",
+    "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime",
+    "/sys/devices/system/cpu",
+)  # fmt: skip
+FACTS = ("/proc/cpuinfo", "/proc/meminfo")
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+# users of services that are started for a while, as systemd has them: nobody's by name
+USERS = range(61184, 65520)
+NOBODY = 65534
+LEARNER = "/learner"
+# bytes in the folder that can be written, and in a file; processes and threads; open files
+DISK, FILE, PROCESSES, OPEN_FILES = 256 << 20, 64 << 20, 256, 512
+PROVED_IN = 60
 
 
 @cache
-def available() -> bool:
-    """Whether bubblewrap is here and this system lets it make its namespaces."""
-    program = shutil.which("bwrap")
-    if program is None:
-        return False
-    tried = subprocess.run([program, *ISOLATION, "true"], capture_output=True)
-    return tried.returncode == 0
+def strongest() -> tuple[str, str]:
+    """The first tier that is proved here, and why those before it are not; "" where none is."""
+    faults = []
+    for tier in (BUBBLEWRAP, OWN_USER):
+        if not (fault := fault_of(tier)):
+            return tier, "; ".join(faults)
+        faults.append(f"{tier}: {fault}")
+    return "", "; ".join(faults)
 
 
-def command(folder: Path, chapter: str) -> list[str]:
-    """What to put before a command: no network, only the folder writable, answers unreadable."""
-    masks = []
-    for hidden in answers(chapter):
-        if hidden.is_dir():
-            masks += ["--tmpfs", str(hidden)]
-        elif hidden.is_file():
-            masks += ["--ro-bind", "/dev/null", str(hidden)]
-    return ["bwrap", *ISOLATION, *masks, "--bind", str(folder), str(folder), "--chdir", str(folder)]
+def fault_of(tier: str) -> str:
+    """Why a tier may not be used here: what a process inside could do, or why it did not begin."""
+    if sys.platform != "linux":
+        return "it needs Linux"
+    if tier == BUBBLEWRAP and shutil.which("bwrap") is None:
+        return "bwrap is not installed"
+    if tier == OWN_USER and os.getuid():
+        return "it needs root, which alone can make another user of a process"
+    try:
+        with ExitStack() as stack:
+            sandbox = Sandbox(tier)
+            stack.callback(sandbox.close)
+            targets = json.dumps(outside(stack) | {"own": sandbox.folder, "hidden": hidden("")})
+            done = subprocess.run(
+                sandbox.command(sys.executable, "-I", proof.__file__, targets),
+                env={}, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                timeout=PROVED_IN,
+            )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    if done.returncode:
+        return (done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"])[-1]
+    return ", ".join(json.loads(done.stdout))
 
 
-def answers(chapter: str) -> list[Path]:
-    """Where the answers to a chapter's exercises lie: in the package, and in a checkout."""
-    modules = (PACKAGE / chapter, PACKAGE / "kernels" / chapter)
-    package = [
-        PACKAGE / "checks",
-        *(where / "__pycache__" for where in (PACKAGE, PACKAGE / "kernels")),
-    ]
+def outside(stack: ExitStack) -> dict:
+    """What a process in a sandbox must not reach, as open to all as can be."""
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ac-")))
+    folder.chmod(0o755)
+    anyones = folder / "anyones"
+    anyones.mkdir()
+    anyones.chmod(0o777)
+    file = folder / "file"
+    file.write_text("another's work")
+    abstract = f"attncourse-{random.getrandbits(64):x}"
+    for address in (str(folder / "socket"), f"\0{abstract}"):
+        one = stack.enter_context(socket.socket(socket.AF_UNIX))
+        one.bind(address)
+        one.listen()
+    (folder / "socket").chmod(0o777)
+    server = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+    victim = subprocess.Popen(["sleep", str(PROVED_IN)])
+    stack.callback(victim.wait)
+    stack.callback(victim.kill)
+    return {
+        "file": str(file),
+        "folders": [str(anyones), str(PACKAGE), "/", "/etc", "/usr", "/var/tmp"],
+        "socket": str(folder / "socket"),
+        "abstract": abstract,
+        "network": server.getsockname(),
+        "process": victim.pid,
+    }
+
+
+class Sandbox:
+    """A place for the processes of one notebook; with the tier `none` they are only limited."""
+
+    def __init__(self, tier: str, chapter: str = "", memory: int = 0):
+        self.tier, self.chapter = tier, chapter
+        self.root = tier != NONE and not os.getuid()
+        self.memory = memory
+        self.limits = {"RLIMIT_FSIZE": FILE, "RLIMIT_CORE": 0}
+        if memory:
+            self.limits["RLIMIT_AS"] = memory
+        if tier != NONE:
+            self.limits |= {"RLIMIT_NPROC": PROCESSES, "RLIMIT_NOFILE": OPEN_FILES}
+        self.uid, self.reserved = unused_user() if self.root else (os.getuid(), None)
+        # short, since the path of a socket may have 107 bytes; in bubblewrap it is in memory
+        self.made = None if tier == BUBBLEWRAP else Path(tempfile.mkdtemp(prefix="ac-"))
+        self.folder = str(self.made / "own") if self.made else LEARNER
+        if self.made:
+            self.made.chmod(0o755)
+            os.mkdir(self.folder, 0o700)
+            os.chown(self.folder, self.uid, self.uid)
+            # a folder that may not be listed is none to import from
+            (self.made / "course").mkdir()
+            (self.made / "course" / PACKAGE.name).symlink_to(PACKAGE)
+
+    @property
+    def pythonpath(self) -> str:
+        """What Python's own path begins with inside."""
+        given = os.environ.get("PYTHONPATH", "")
+        return os.pathsep.join(filter(None, (self.made and str(self.made / "course"), given)))
+
+    @property
+    def alone(self) -> str:
+        """How a process inside knows that all it may kill is inside: by its user, or its number."""
+        return str(self.uid) if self.root else "process" if self.tier == BUBBLEWRAP else ""
+
+    def command(self, *command: str) -> list[str]:
+        """What to run so that this command runs inside."""
+        settings: dict = {"limits": self.limits, "sealed": self.tier != NONE}
+        if self.root:
+            settings["uid"] = self.uid
+        if self.tier == OWN_USER:
+            read = [str(self.made / "course"), *map(os.path.realpath, shown()), *DEVICES, *FACTS]
+            write = [self.folder, "/dev/null"]
+            settings["landlock"] = {"read": read, "hidden": hidden(self.chapter), "write": write}
+        confined = [sys.executable, "-I", confine.__file__, json.dumps(settings), *command]
+        return (
+            bubblewrap(self.root, self.chapter) + confined if self.tier == BUBBLEWRAP else confined
+        )
+
+    def seen_from_outside(self, path: str, pid: int) -> str:
+        """A path inside, as the grader reaches it while the process that it started runs."""
+        if self.tier != BUBBLEWRAP:
+            return path
+        (inside,) = psutil.Process(pid).children()
+        return f"/proc/{inside.pid}/root{path}"
+
+    def exceeds(self, pid: int) -> str:
+        """What all its processes together take too much of; the grader started the first."""
+        processes = tree(pid)
+        if self.memory and sum(map(memory_of, processes)) > self.memory:
+            return f"it takes more memory than {self.memory / 2**30:g} GiB"
+        if len(processes) > PROCESSES:
+            return f"it starts more than {PROCESSES} processes"
+        if self.made and disk_of(Path(self.folder), processes) > DISK:
+            return f"it writes more than {DISK >> 20} MiB"
+        return ""
+
+    def end(self) -> None:
+        """End what is left of the processes: whatever that user has."""
+        if self.tier == OWN_USER:
+            subprocess.run(
+                ["sh", "-c", "kill -9 -1"], user=self.uid, group=self.uid, extra_groups=()
+            )
+
+    def close(self) -> None:
+        self.end()
+        if self.made:
+            # however deep it is
+            subprocess.run(["rm", "-rf", str(self.made)], stderr=subprocess.DEVNULL)
+        if self.reserved:
+            self.reserved.close()
+
+
+def unused_user() -> tuple[int, socket.socket]:
+    """A user whom nobody is, and who is not given out again until the socket is closed."""
+    busy = set()
+    for process in psutil.process_iter():
+        try:
+            busy |= set(process.uids())
+        except psutil.Error:
+            continue
+    for uid in random.SystemRandom().sample(USERS, len(USERS)):
+        try:
+            pwd.getpwuid(uid)
+        except KeyError:
+            reserved = socket.socket(socket.AF_UNIX)
+            try:
+                # names of this kind are everyone's on a machine, and go with whoever has them
+                reserved.bind(f"\0attncourse-user-{uid}")
+            except OSError:
+                reserved.close()
+                continue
+            if uid not in busy:
+                return uid, reserved
+            reserved.close()
+    raise OSError("no user is left to run answers as")
+
+
+def bubblewrap(root: bool, chapter: str) -> list[str]:
+    """What to put before a command: its own world, of which one folder is writable."""
+    # the root of a user namespace made by root would own root's files: confine changes the user
+    who = (
+        ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+        if root
+        else ["--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY)]
+    )
+    binds = ["--proc", "/proc", "--dev", "/dev"]
+    binds += ["--perms", "1777", "--size", str(DISK), "--tmpfs", LEARNER]
+    # those that bubblewrap makes by itself are root's alone
+    for folder in sorted({str(one) for path in shown() for one in Path(path).parents} - {"/"}):
+        binds += ["--perms", "755", "--dir", folder]
+    for path in shown():
+        real = os.path.realpath(path)
+        binds += ["--ro-bind", path, path] if path == real else ["--symlink", real, path]
+    for path in hidden(chapter):
+        binds += ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", "/dev/null", path]
+        binds += ["--remount-ro", path]
+    binds += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", LEARNER]
+    return ["bwrap", *NAMESPACES, *who, *binds]
+
+
+def shown() -> list[str]:
+    """What a learner's process needs to read: system, interpreter, libraries, the course."""
+    found = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, str(PACKAGE)]
+    found += [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
+    for variable in ("PYTHONPATH", "LD_LIBRARY_PATH"):
+        found += filter(os.path.isdir, os.environ.get(variable, "").split(os.pathsep))
+    # of a checkout the package alone: tests and solutions lie beside it
+    if (PACKAGE.parent / "pyproject.toml").is_file():
+        found = [one for one in found if os.path.realpath(one) != os.path.realpath(PACKAGE.parent)]
+    paths = {*SYSTEM, *map(os.path.abspath, found)}
+    paths = {path for path in paths | set(map(os.path.realpath, paths)) if os.path.exists(path)}
+    return [path for path in sorted(paths) if not any(path.startswith(f"{one}/") for one in paths)]
+
+
+def hidden(chapter: str) -> list[str]:
+    """Where in the package the answers to a chapter's exercises lie."""
+    modules = [PACKAGE / chapter, PACKAGE / "kernels" / chapter] if chapter else []
     # a chapter's module may be a folder
-    package += [path for module in modules for path in (module, module.with_suffix(".py"))]
-    checkout = [
-        PACKAGE.parent / name for name in ("solutions", "chapters", ".git", "_build", ".cache")
-    ]
-    # an installed package lies among others: only beside our own pyproject is there a checkout
-    return package + (checkout if (PACKAGE.parent / "pyproject.toml").is_file() else [])
+    paths = [PACKAGE / "checks", *(one for m in modules for one in (m, m.with_suffix(".py")))]
+    paths += [PACKAGE / "__pycache__", PACKAGE / "kernels" / "__pycache__"]
+    return [os.path.realpath(path) for path in paths if path.exists()]

@@ -2,18 +2,18 @@
 
 import json
 import os
+import secrets
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from queue import Empty, Queue
-from shutil import rmtree
 from threading import Thread
 from typing import IO
 
 from attncourse.checks import driver, elsewhere, watch
-from attncourse.grading import bootstrap, sandbox
+from attncourse.grading import bootstrap
 from attncourse.grading.budget import STARTUP, STOP, Budget
+from attncourse.grading.sandbox import Sandbox
 
 # in the order in which they import each other
 DRIVER = {
@@ -21,7 +21,13 @@ DRIVER = {
     for module in (elsewhere, watch, driver)
 }
 # what of ours a learner's process gets to see
-KEPT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "PYTHONPATH")
+KEPT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES")
+
+# sockets in a folder, which no other user and no other sandbox can reach
+PORTS = {
+    "transport": "ipc", "shell_port": 1, "iopub_port": 2, "stdin_port": 3, "control_port": 4,
+    "hb_port": 5, "signature_scheme": "hmac-sha256", "kernel_name": "",
+}  # fmt: skip
 
 
 class ServerError(Exception):
@@ -31,32 +37,30 @@ class ServerError(Exception):
 class KernelServer:
     """Starts one kernel at a time; is started again itself where a kernel has ended it."""
 
-    def __init__(self, chapter: str, memory: int, sandboxed: bool):
-        self.sandboxed = sandboxed
-        # short, since the path of a socket may have 107 bytes
-        self.folder = Path(tempfile.mkdtemp(prefix="ac-"))
+    def __init__(self, chapter: str, memory: int, tier: str):
+        self.sandbox = Sandbox(tier, chapter, memory)
         hidden = ("checks", "grading", chapter, f"kernels.{chapter}")
         self.environment = {name: os.environ[name] for name in KEPT if name in os.environ} | {
-            "HOME": str(self.folder),
-            "TMPDIR": str(self.folder),
+            "HOME": self.sandbox.folder,
+            "TMPDIR": self.sandbox.folder,
+            "USER": "learner",
             "MPLBACKEND": "agg",
             "OMP_NUM_THREADS": "1",
             "PYTHONSAFEPATH": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
-            "ATTNCOURSE_MEMORY": str(memory),
             "ATTNCOURSE_HIDDEN": ",".join(f"attncourse.{name}" for name in hidden),
-            "ATTNCOURSE_SANDBOXED": "yes" if sandboxed else "",
+            "PYTHONPATH": self.sandbox.pythonpath,
+            "ATTNCOURSE_FOLDER": self.sandbox.folder,
+            "ATTNCOURSE_ALONE": self.sandbox.alone,
         }
-        self.command = [sys.executable, bootstrap.__file__]
-        if sandboxed:
-            self.command = sandbox.command(self.folder, chapter) + self.command
+        self.command = self.sandbox.command(sys.executable, bootstrap.__file__)
         self.process: subprocess.Popen | None = None
 
     def begin(self) -> subprocess.Popen:
         """Start the process itself, and wait until it has loaded torch."""
         self.kill()
         self.process = subprocess.Popen(
-            self.command, env=self.environment, cwd=self.folder, bufsize=0,
+            self.command, env=self.environment, cwd=self.sandbox.made, bufsize=0,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         self.lines: Queue[bytes] = Queue(100)
@@ -64,12 +68,16 @@ class KernelServer:
         self.ask(self.process, DRIVER, b"ready", STARTUP)
         return self.process
 
-    def start(self, connection_file: str) -> int:
-        """Start the kernel of that file; the process below which all that it does is found."""
+    def start(self) -> tuple[int, dict]:
+        """Start a kernel: the process below which it runs, and how to reach it."""
         again = self.process is None or self.process.poll() is not None or not bootstrap.COPIES
         process = self.begin() if again or self.process is None else self.process
-        self.ask(process, connection_file, b"started", STARTUP)
-        return process.pid
+        # fresh, since it is on Python's path
+        folder = f"{self.sandbox.folder}/{secrets.token_hex(4)}"
+        connection = {**PORTS, "ip": f"{folder}/s", "key": secrets.token_hex(16)}
+        self.ask(process, {"folder": folder, "connection": connection}, b"started", STARTUP)
+        reached = self.sandbox.seen_from_outside(connection["ip"], process.pid)
+        return process.pid, connection | {"ip": reached}
 
     def kernel_ended(self) -> bool:
         """Whether the kernel has ended, or the process that it is a copy of."""
@@ -85,7 +93,7 @@ class KernelServer:
             self.kill()
 
     def ask(
-        self, process: subprocess.Popen, request: dict | str | None, answer: bytes, seconds: float
+        self, process: subprocess.Popen, request: dict | None, answer: bytes, seconds: float
     ) -> None:
         """Send a request, and read up to the line that answers it."""
         budget = Budget.of(process.pid, seconds)
@@ -112,10 +120,11 @@ class KernelServer:
                 if stream:
                     stream.close()
             self.process = None
+        self.sandbox.end()
 
     def stop(self) -> None:
         self.kill()
-        rmtree(self.folder, ignore_errors=True)
+        self.sandbox.close()
 
 
 def pass_on(stream: IO[bytes], lines: Queue) -> None:

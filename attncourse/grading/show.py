@@ -45,10 +45,10 @@ def show(report: Report, console: Console) -> None:
     if report.problem and not report.exercises:
         say(console, f"{name}: not graded: {report.problem}", "magenta")
         return
-    box = "sandboxed" if report.sandboxed else "unsandboxed"
-    table = Table(title=escape(name), title_justify="left", caption_justify="left")
+    title = f"{escape(name)} · sandbox: {report.sandbox}"
+    table = Table(title=title, title_justify="left", caption_justify="left")
     table.caption = (
-        f"{report.points} of {report.worth} points · seed {report.seed} · {report.device} · {box}"
+        f"{report.points} of {report.worth} points · seed {report.seed} · {report.device}"
     )
     for column in ("exercise", "status", "points", "hint"):
         table.add_column(column, justify="right" if column == "points" else "left")
@@ -89,6 +89,8 @@ def summarize_class(
     passed = sum(report.passed for report in reports)
     not_graded = [report for report in reports if not report.graded]
     faults = len(not_graded) + sum(one.fault for one in others)
+    for tier in sorted({report.sandbox for report in reports if report.exercises}):
+        say(console, f"sandbox: {tier}", "")
     say(console, f"{len(reports)} notebooks, {before} of them graded before", "")
     say(console, f"{passed} with every exercise passed", "green")
     if faults:

@@ -1,0 +1,157 @@
+"""Confines this process for good, and becomes the command given (run as a script).
+
+Whatever it starts is confined as well: limits on what a process may take, a user of its own, no
+new privileges, no files but those named (Landlock), none of the system calls that reach others
+(seccomp). Its argument is JSON with `limits` and, where there is a seal, `sealed`; with `uid`, the
+user to become; with `landlock`, the paths to read, those of them to leave out, and to write.
+"""
+
+import ctypes
+import json
+import os
+import platform
+import struct
+import sys
+
+# system calls by what they reach; from 424 on the numbers are those of every machine
+SAME = {
+    "pidfd_send_signal": 424, "io_uring_setup": 425, "open_tree": 428, "move_mount": 429,
+    "fsopen": 430, "fsmount": 432, "fspick": 433, "pidfd_open": 434, "pidfd_getfd": 438,
+    "mount_setattr": 442, "memfd_secret": 447,
+}  # fmt: skip
+MACHINES = {
+    "x86_64": (0xC000003E, {
+        "socket": 41, "connect": 42, "ptrace": 101, "process_vm_readv": 310,
+        "process_vm_writev": 311, "mount": 165, "umount2": 166, "pivot_root": 155, "unshare": 272,
+        "setns": 308, "add_key": 248, "request_key": 249, "keyctl": 250, "bpf": 321,
+        "perf_event_open": 298, "userfaultfd": 323, "memfd_create": 319, "shmget": 29,
+        "semget": 64, "msgget": 68, "mq_open": 240,
+    }),
+    "aarch64": (0xC00000B7, {
+        "socket": 198, "connect": 203, "ptrace": 117, "process_vm_readv": 270,
+        "process_vm_writev": 271, "mount": 40, "umount2": 39, "pivot_root": 41, "unshare": 97,
+        "setns": 268, "add_key": 217, "request_key": 218, "keyctl": 219, "bpf": 280,
+        "perf_event_open": 241, "userfaultfd": 282, "memfd_create": 279, "shmget": 194,
+        "semget": 190, "msgget": 186, "mq_open": 180,
+    }),
+}  # fmt: skip
+NO_NEW_PRIVS, SECCOMP, FILTER = 38, 22, 2
+LOAD, EQUAL, AT_LEAST, AND, RETURN = 0x20, 0x15, 0x35, 0x54, 0x06
+# the others return EPERM and, as libzmq wants it where there is no network, EOPNOTSUPP
+ALLOW, REFUSE, NO_SOCKET = 0x7FFF0000, 0x00050001, 0x0005005F
+NUMBER, MACHINE, FIRST, SECOND = 0, 4, 16, 24  # where a filter finds them
+UNIX, STREAM = 1, 1
+
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
+# what Landlock is asked to refuse: all that it knows, by the version that began to
+FILES = {1: 0x1FFF, 2: 1 << 13, 3: 1 << 14, 5: 1 << 15}
+NETWORK, SCOPES = {4: 0b11}, {6: 0b11}
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE = 1, 2, 4, 8, 1 << 14
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def called(result):
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+
+def limit(limits):
+    """Cap what this process and each that it starts may take, where the system can."""
+    import resource
+
+    for name, most in limits.items():
+        try:
+            resource.setrlimit(getattr(resource, name), (most, most))
+        except (AttributeError, ValueError, OSError):
+            # macOS has no such limit on memory
+            if sys.platform == "linux":
+                raise
+
+
+def become(uid):
+    """Be that user for good, in no other group: all capabilities are gone with it."""
+    os.setgroups([])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
+
+
+def restrict(read, hidden, write):
+    """Let files below `read` be read, but for `hidden`, and those below `write` be written."""
+    version = called(libc.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), 1))
+
+    def known(rights):
+        return sum(bits for since, bits in rights.items() if since <= version)
+
+    every = known(FILES)
+    asked = struct.pack("QQQ", every, known(NETWORK), known(SCOPES))
+    rules = called(libc.syscall(CREATE_RULESET, asked, ctypes.c_size_t(len(asked)), 0))
+
+    def allow(path, rights):
+        try:
+            place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        except (FileNotFoundError, PermissionError):
+            return
+        if not os.path.isdir(path):
+            rights &= EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE
+        rule = struct.pack("=Qi", rights & every, place)
+        called(libc.syscall(ADD_RULE, rules, 1, rule, 0))
+        os.close(place)
+
+    def show(path):
+        below = [one for one in hidden if one == path or one.startswith(path + "/")]
+        if not below:
+            allow(path, EXECUTE | READ_FILE | READ_DIR)
+        elif path not in below:
+            # its names may be listed, as an import does
+            allow(path, READ_DIR)
+            for name in os.listdir(path):
+                show(os.path.join(path, name))
+
+    for path in read:
+        show(path)
+    for path in write:
+        allow(path, every)
+    called(libc.syscall(RESTRICT_SELF, rules, 0))
+    os.close(rules)
+
+
+def refuse():
+    """Give up the system calls that reach other processes, other machines and the mounts."""
+    machine, numbers = MACHINES[platform.machine()]
+    steps = [
+        (LOAD, 0, 0, MACHINE), (EQUAL, 1, 0, machine), (RETURN, 0, 0, REFUSE),
+        # the second set of numbers that an x86 has
+        (LOAD, 0, 0, NUMBER), (AT_LEAST, 0, 1, 1 << 30), (RETURN, 0, 0, REFUSE),
+    ]  # fmt: skip
+    for number in (numbers | SAME).values():
+        if number != numbers["socket"]:
+            steps += [(EQUAL, 0, 1, number), (RETURN, 0, 0, REFUSE)]
+    steps += [
+        # a socket to listen on, as a kernel does, is all that is left
+        (EQUAL, 1, 0, numbers["socket"]), (RETURN, 0, 0, ALLOW),
+        (LOAD, 0, 0, FIRST), (EQUAL, 1, 0, UNIX), (RETURN, 0, 0, NO_SOCKET),
+        (LOAD, 0, 0, SECOND), (AND, 0, 0, 0xF), (EQUAL, 1, 0, STREAM), (RETURN, 0, 0, NO_SOCKET),
+        (RETURN, 0, 0, ALLOW),
+    ]  # fmt: skip
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+    program = struct.pack("HP", len(steps), ctypes.addressof(code))
+    called(libc.prctl(SECCOMP, FILTER, program, 0, 0))
+
+
+def main():
+    settings, command = json.loads(sys.argv[1]), sys.argv[2:]
+    limit(settings["limits"])
+    if "uid" in settings:
+        become(settings["uid"])
+    if settings.get("sealed"):
+        called(libc.prctl(NO_NEW_PRIVS, 1, 0, 0, 0))
+        if "landlock" in settings:
+            restrict(**settings["landlock"])
+        refuse()
+    os.execv(command[0], command)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""Tries, from inside a sandbox, all that must fail there; prints what did not (run as a script).
+
+Its argument is JSON: a folder that anyone may write to and a file in it that anyone may read, a
+process, sockets, and files with answers, all of them outside or hidden; and a folder of its own.
+"""
+
+import ctypes
+import json
+import os
+import signal
+import socket
+import sys
+
+DETACH, REMOUNT_BIND = 2, 32 | 4096
+NEW_USER, NEW_MOUNTS = 0x10000000, 0x00020000
+ATTACH = 16
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def privileges():
+    with open("/proc/self/status") as file:
+        status = dict(line.split(":", 1) for line in file)
+    capable = any(int(status[f"Cap{which}"], 16) for which in ("Prm", "Eff", "Amb"))
+    return os.getuid() == 0 or capable or int(status["NoNewPrivs"]) != 1
+
+
+def reads(path):
+    if os.path.isdir(path):
+        return any(succeeds(reads, os.path.join(path, name)) for name in os.listdir(path))
+    with open(path, "rb") as file:
+        return bool(file.read(1))
+
+
+def writes(folder):
+    with open(os.path.join(folder, "written"), "w") as file:
+        return bool(file.write("written"))
+
+
+def mounts(own, hidden):
+    """Whether it can mount, or uncover what is hidden, also as the root of a world of its own."""
+    if (child := os.fork()) == 0:
+        done = []
+        for _ in range(2):
+            done.append(libc.mount(b"none", os.fsencode(own), b"tmpfs", 0, None))
+            done.append(libc.mount(None, b"/", None, REMOUNT_BIND, None))
+            done += [libc.umount2(os.fsencode(path), DETACH) for path in hidden]
+            libc.unshare(NEW_USER | NEW_MOUNTS)
+        os._exit(0 in done)
+    return os.waitpid(child, 0)[1] != 0
+
+
+def connects(family, kind, address):
+    with socket.socket(family, kind) as one:
+        one.settimeout(2)
+        return one.connect(address) is None
+
+
+def attaches(process):
+    return libc.ptrace(ATTACH, process, None, None) == 0
+
+
+def succeeds(attempt, *given):
+    try:
+        return attempt(*given)
+    except OSError:
+        return False
+
+
+def tried(targets):
+    """What could be done, in words."""
+    process, stream = targets["process"], socket.SOCK_STREAM
+    attempts = {
+        "it has privileges": (privileges,),
+        "it can mount": (mounts, targets["own"], targets["hidden"]),
+        "it can trace another process": (attaches, process),
+        "it can end another process": (lambda: os.kill(process, signal.SIGKILL) is None,),
+        "it can read another's environment": (reads, f"/proc/{process}/environ"),
+        "it reaches a socket": (connects, socket.AF_UNIX, stream, targets["socket"]),
+        "it reaches an abstract socket": (
+            connects, socket.AF_UNIX, stream, "\0" + targets["abstract"],
+        ),
+        "it reaches the network": (connects, socket.AF_INET, stream, tuple(targets["network"])),
+        "it can make a socket to the host": (lambda: socket.socket(socket.AF_VSOCK, stream),),
+        "it can read a file outside": (reads, targets["file"]),
+        **{f"it can write to {path}": (writes, path) for path in targets["folders"]},
+        **{f"it can read {path}": (reads, path) for path in targets["hidden"]},
+    }  # fmt: skip
+    could = [what for what, attempt in attempts.items() if succeeds(*attempt)]
+    return could if succeeds(writes, targets["own"]) else [*could, "it cannot write to its folder"]
+
+
+if __name__ == "__main__":
+    print(json.dumps(tried(json.loads(sys.argv[1]))))

@@ -1,0 +1,69 @@
+"""Machines as graders have them, made with bubblewrap: who one is there, and what is refused."""
+
+import os
+import shutil
+import subprocess
+import sys
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+from tests import ROOT
+
+ROOTS = ("root", "root in a container")
+USERS = ("a user", "a user without namespaces")
+# the tier that each is to get
+TIERS = {
+    "root": "bubblewrap",
+    "root in a container": "own user",
+    "a user": "bubblewrap",
+    "a user without namespaces": "",
+}
+
+
+def opened(path: str) -> list[str]:
+    """The interpreter in a home that only its owner may enter, for all to read."""
+    chain = [*reversed(Path(path).parents), Path(path)]
+    closed = [one for _, one in pairwise(chain) if not one.stat().st_mode & 0o005]
+    if not closed:
+        return []
+    folders = [one for one in chain[:-1] if one == closed[0] or closed[0] in one.parents]
+    made = ["--perms", "755", "--tmpfs", str(folders[0])]
+    for folder in folders[1:]:
+        made += ["--perms", "755", "--dir", str(folder)]
+    return [*made, "--ro-bind", path, path]
+
+
+def command(machine: str) -> list[str]:
+    """What to put before a command that is to run there."""
+    whole = ["bwrap", "--dev-bind", "/", "/", *opened(os.path.realpath(sys.base_prefix))]
+    return {
+        "root": whole,
+        "root in a container": [*whole, "--cap-drop", "CAP_SYS_ADMIN"],
+        "a user": whole
+        if os.getuid()
+        else [*whole, "setpriv", "--reuid", "1000", "--regid", "1000", "--clear-groups"],
+        "a user without namespaces": [
+            *whole, "--unshare-user", "--uid", "1000", "--gid", "1000", "--disable-userns",
+        ],
+    }[machine]  # fmt: skip
+
+
+@cache
+def problem(machine: str) -> str:
+    """Why this machine cannot be had here."""
+    if machine in ROOTS and os.getuid():
+        return "it needs root"
+    if shutil.which("bwrap") is None:
+        return "it needs bubblewrap"
+    tried = subprocess.run([*command(machine), sys.executable, "-c", ""], capture_output=True)
+    return tried.stderr.decode() if tried.returncode else ""
+
+
+def python(machine: str, *arguments: str, **more) -> subprocess.CompletedProcess:
+    """Run Python there, from a checkout."""
+    settings = os.environ | {"PYTHONPATH": str(ROOT), "HOME": "/tmp", "OMP_NUM_THREADS": "1"}
+    return subprocess.run(
+        [*command(machine), sys.executable, *arguments],
+        env=settings, capture_output=True, text=True, **more,
+    )  # fmt: skip
