@@ -5,7 +5,9 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
@@ -31,13 +33,19 @@ def invoked(*arguments: str) -> str:
 
 
 @pytest.fixture
-def machine(tmp_path) -> Path:
+def machine(tmp_path) -> Iterator[Path]:
     """Gradescope's folder after its set-up, with the packages that are here."""
     invoked("gradescope", "--out", str(tmp_path / "a.zip"))
-    folder = tmp_path / "autograder"
+    # pytest's own may be entered by one user only
+    with tempfile.TemporaryDirectory() as open_to_all:
+        Path(open_to_all).chmod(0o755)
+        yield set_up(Path(open_to_all) / "autograder", tmp_path / "a.zip")
+
+
+def set_up(folder: Path, made: Path) -> Path:
     (folder / "venv/bin").mkdir(parents=True)
     (folder / "results").mkdir()
-    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+    with zipfile.ZipFile(made) as archive:
         archive.extractall(folder / "source")
         (mode,) = (
             one.external_attr >> 16 for one in archive.infolist() if one.filename == "setup.sh"
