@@ -8,6 +8,7 @@ nothing: whoever reads the answer compares.
 
 import base64
 import contextlib
+import ctypes
 import functools
 import importlib
 import io
@@ -24,12 +25,15 @@ import torch
 from torch.func import functional_call
 
 from . import elsewhere
-from .watch import LIBRARIES, OURS, Operations, Stopped, Watch
+from .watch import LIBRARIES, OURS, Called, Operations, Stopped, Watch
 
 
 def warm_up():
     """Make torch load what its first call on the meta device needs: seconds, and never watched."""
     torch.empty(2, 2, device="meta").square()
+    watch = Watch((), 0)
+    with Called(watch), Operations(watch):
+        torch.ones(2, requires_grad=True).sum()
 
 
 def load(names):
@@ -192,8 +196,9 @@ def drive(namespace, request):
     module's class, or None), its weights, and before (the arguments of a call with other weights
     before this one, or None).
     Keys of the answer: outcome (returned, raised, missing, steps, forbidden), value, after (the
-    arguments after the call), gradients, error, called, steps, largest (elements of a tensor that
-    was made, 0 if not counted), settings (those that it changed), printed (how it begins).
+    arguments after the call), written (the places of those whose memory holds other numbers),
+    gradients, error, called, steps, largest (elements of a tensor that was made, 0 if not
+    counted), settings (those that it changed), printed (how it begins).
     """
     with Settings() as settings, as_written():
         return called(namespace, request, settings)
@@ -209,6 +214,7 @@ def called(namespace, request, settings):
     answer: dict = dict.fromkeys(("after", "gradients", "error", "called"))
     if request["name"] not in namespace:
         nothing = {"value": encode(None), "steps": 0, "largest": 0, "settings": [], "printed": ""}
+        nothing["written"] = []
         return answer | {"outcome": "missing"} | nothing
     device, leaves, inputs = request["device"], [], []
     places, given = len(request["args"]), len(request["args"]) + len(request["kwargs"])
@@ -231,12 +237,15 @@ def called(namespace, request, settings):
     weights = dict(zip(request["weights"], inputs[given:], strict=True))
     watch = Watch(request["forbidden"], request["max_steps"], request["watch"] == "lines")
     watching = watch if request["watch"] else contextlib.nullcontext()
-    operations = Operations()
-    counting = operations if request["counted"] else contextlib.nullcontext()
+    operations = Operations(watch)
     # an answer may be told by name where to make its result
     names = {"plain": device}, *request["args"], *request["kwargs"].values()
     there = {"plain": elsewhere.DEVICE} in names
     computed = elsewhere.another_device() if there else contextlib.nullcontext()
+    modes = [Called(watch)] if request["watch"] else []
+    if request["counted"] or (request["watch"] and not there):
+        modes.append(operations)
+    memories = [memory(one) for one in inputs[:given]]
     value, printed = None, io.StringIO()
     try:
         with silence(printed), watching, computed:
@@ -248,7 +257,9 @@ def called(namespace, request, settings):
             if request["build"] is not None:
                 before = request["before"] and [decode(x, device) for x in request["before"]]
                 function = built(function, decode(request["build"]), weights, before)
-            with counting:
+            with contextlib.ExitStack() as seeing:
+                for mode in modes:
+                    seeing.enter_context(mode)
                 value = function(*inputs[:places], **kwargs)
         if shape := too_large(value):
             value = None
@@ -263,8 +274,10 @@ def called(namespace, request, settings):
         value.close()
     if watch.called:
         answer |= {"outcome": "forbidden", "called": watch.called}
-    answer |= {"settings": settings.changed(), "steps": watch.steps + operations.count}
-    answer |= {"value": encode(value), "largest": operations.largest}
+    count, largest = (operations.count, operations.largest) if request["counted"] else (0, 0)
+    answer |= {"settings": settings.changed(), "steps": watch.steps + count}
+    answer |= {"value": encode(value), "largest": largest}
+    answer["written"] = [place for place, one in enumerate(memories) if one != read(one)]
     answer["printed"] = printed.getvalue()[:MAX_PRINTED]
     answer["after"] = [left(one) for one in inputs[:given]]
     if answer["outcome"] == "returned" and request["cotangent"]:
@@ -291,6 +304,17 @@ def left(value):
     """An argument after the call; a tensor that now wants a gradient is not the one given."""
     asked = isinstance(value, torch.Tensor) and value.is_leaf and value.requires_grad
     return MARKED if asked else encode(value)
+
+
+def memory(value):
+    """Where the numbers of a tensor lie, and what they are, read past torch; nothing elsewhere."""
+    if type(value) is not torch.Tensor or value.device.type != "cpu":
+        return None
+    return read((value.data_ptr(), value.numel() * value.element_size()))
+
+
+def read(place):
+    return place and (*place[:2], ctypes.string_at(*place[:2]))
 
 
 def built(kind, arguments, weights, before=None):

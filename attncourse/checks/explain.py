@@ -20,6 +20,7 @@ ALWAYS = {
     (torch.float64, torch.float32): hints.FLOAT32,
     (torch.float32, torch.float64): hints.FLOAT64,
 }
+MOST_QUOTED = 160  # characters
 # how far numbers are off that were rounded on the way, and nothing else
 NEAR = {
     torch.float32: (1e-5, hints.FLOAT32_INSIDE),
@@ -57,7 +58,7 @@ def explain(
         if error.get("type") == UnfitError.__name__:
             return "wrong", error["text"], on
         where = f" (line {error['line'][0]}: {error['line'][1]})" if error.get("line") else ""
-        says = f"{error['type']}: {error['text']}{where}"
+        says = f"{error['type']}: {quoted(error['text'])}{where}"
         if probe.way == "elsewhere":
             return "wrong", hints.DEVICE, f"{on}: {says}"
         if got.is_test:
@@ -92,6 +93,11 @@ def explain(
     if not close(got.value, want.value, length):
         return "wrong", *explain_value(got.value, want.value, on, length)
     return "wrong", *explain_gradient(exercise, got.gradients, want.gradients, probe.case)
+
+
+def quoted(text: str) -> str:
+    """What an exception says, as its own words: a learner's code may have it say anything."""
+    return f"“{text[:MOST_QUOTED]}{'…' * (len(text) > MOST_QUOTED)}”" if text else ""
 
 
 def misfit(exercise: Exercise, case: Case, error: dict[str, Any]) -> str:

@@ -127,7 +127,7 @@ def read(exercise: Exercise, probe: Probe, answer: dict[str, Any]) -> Observatio
         outcome=outcome,
         value=None if is_test else driver.decode(value),
         device=None if is_test else device_of(value),
-        changed=tuple(changes(probe.case, answer["after"])),
+        changed=tuple(sorted({*changes(probe.case, answer["after"]), *answer["written"]})),
         gradients=answer["gradients"] and tuple(driver.decode(x) for x in answer["gradients"]),
         error=answer["error"],
         called=answer["called"],

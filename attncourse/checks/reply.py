@@ -88,6 +88,7 @@ PARTS = {
     "outcome": lambda one: string(one) and one in OUTCOMES,
     "value": value,
     "after": optional(listed(value)),
+    "written": listed(count, 1_000),
     "gradients": optional(listed(value)),
     "error": optional(error),
     "called": optional(text(1_000)),

@@ -3,6 +3,7 @@
 import sys
 
 import torch
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
@@ -14,6 +15,13 @@ LIBRARIES = {
 }  # fmt: skip
 OURS = {f"{__package__}.{name}" for name in ("driver", "elsewhere", "watch")}
 
+
+# what torch computes in one step for a function that may be forbidden
+FUSED = {
+    "scaled_dot_product_attention": (
+        "_scaled_dot_product", "_native_multi_head_attention", "_safe_softmax",
+    ),
+}  # fmt: skip
 
 # where Python loads a module: none of the lines that run meanwhile are the learner's either
 IMPORT = "importlib._bootstrap._find_and_load"
@@ -78,17 +86,38 @@ class Watch:
             raise Stopped("forbidden")
 
 
+class Called(TorchFunctionMode):
+    """Sees which functions of torch are called, also by `map`, or where nothing is traced."""
+
+    def __init__(self, watch):
+        super().__init__()
+        self.watch = watch
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        name = getattr(function, "__name__", "")
+        self.watch.refuse(name)
+        self.watch.refuse(f"{getattr(function, '__module__', '')}.{name}")
+        return function(*args, **(kwargs or {}))
+
+
 class Operations(TorchDispatchMode):
     """Counts torch's operations, and the elements of the largest tensor that one of them makes.
 
-    A loop that no line shows, as in `map`, still makes some operations each.
+    A loop that no line shows, as in `map`, still makes some operations each; and what torch has
+    compiled still makes those of a forbidden function.
     """
 
-    def __init__(self):
+    def __init__(self, watch):
         super().__init__()
         self.count = self.largest = 0
+        self.watch = watch
+        self.fused = [one for name in watch.forbidden for one in FUSED.get(name, ())]
 
     def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        name = operation._schema.name.removeprefix("aten::")
+        if any(map(name.startswith, self.fused)):
+            self.watch.called = name
+            raise Stopped("forbidden")
         out = operation(*args, **(kwargs or {}))
         # a view, such as a transpose or a piece, is no new tensor
         if not any(returned.alias_info for returned in operation._schema.returns):

@@ -5,7 +5,8 @@ calls them does no harm. Then it loads torch, once: each kernel is a copy of thi
 with all that it has started and written.
 
 It reads lines of JSON: first the driver's sources, then the folder and the connection of a kernel
-to start, or null to end it. It answers `ready`, `started`, `ended` (by itself) and `stopped`.
+to start, null to end it, or "count". It answers `ready`, `started`, `ended` (by itself), `stopped`,
+and the number of processes and threads that there have been.
 """
 
 import contextlib
@@ -25,6 +26,8 @@ import psutil
 
 # elsewhere a copy of a process that has loaded much may not work: each kernel loads its own
 COPIES = sys.platform == "linux"
+COUNT = "count"
+SUBREAPER, DUMPABLE = 36, 4
 
 
 class Hidden(MetaPathFinder):
@@ -49,14 +52,17 @@ def silent_checks():
 
 def load_driver(sources):
     """Make a package of these modules, each of which may import those before it."""
+    import sys
+    from types import ModuleType
+
     package = sys.modules["attncourse_driver"] = ModuleType("attncourse_driver")
     package.__path__ = []
     for name, source in sources.items():
         module = sys.modules[f"{package.__name__}.{name}"] = ModuleType(f"attncourse_driver.{name}")
         setattr(package, name, module)
         module.__package__ = package.__name__
-        exec(compile(source, module.__name__, "exec"), vars(module))
-    package.driver.warm_up()
+        exec(source, vars(module))
+    return package.driver
 
 
 def serve(requests, answers):
@@ -71,11 +77,14 @@ def serve(requests, answers):
             if not ready:
                 continue
             line = requests.readline()
+            request = json.loads(line or b"null")
+            if request == COUNT:
+                os.write(answers, f"{started()}\n".encode())
+                continue
             if kernel:
                 kernel = end()
             if not line:
                 return
-            request = json.loads(line)
             if request is None:
                 os.write(answers, b"stopped\n")
                 continue
@@ -89,8 +98,17 @@ def serve(requests, answers):
 
 
 def adopt():
-    """Have what a kernel leaves behind become a child of this process (PR_SET_CHILD_SUBREAPER)."""
-    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+    """Have what a kernel leaves behind become a child of this process, and close its memory."""
+    ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+    ctypes.CDLL(None).prctl(DUMPABLE, 0, 0, 0, 0)
+
+
+def started():
+    """How many processes and threads there have been in bubblewrap; elsewhere it is not known."""
+    if os.getppid() != 1:
+        return 0
+    # the number of the youngest: a kernel cannot give it back
+    return int(Path("/proc/loadavg").read_text().split()[-1])
 
 
 def end():
@@ -124,6 +142,8 @@ def run(request, *streams):
     """Be the kernel that is reached in that way, in a folder of its own."""
     for stream in streams:
         os.close(stream)
+    if COPIES:
+        ctypes.CDLL(None).prctl(DUMPABLE, 1, 0, 0, 0)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
         os.dup2(nowhere, stream)
@@ -148,7 +168,7 @@ if __name__ == "__main__":
     sys.meta_path.insert(0, Hidden(os.environ["ATTNCOURSE_HIDDEN"].split(",")))
 
     with open(0, "rb", buffering=0, closefd=False) as requests:
-        load_driver(json.loads(requests.readline()))
+        load_driver(json.loads(requests.readline())).warm_up()
         from ipykernel.kernelapp import launch_new_instance
 
         os.write(answers, b"ready\n")

@@ -1,21 +1,34 @@
 """A Jupyter kernel for answers not to be trusted: it may die, hang or grow, and only it suffers."""
 
 import ast
+import base64
+import inspect
 import json
+import marshal
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from queue import Empty
+from typing import cast
 
 from jupyter_client.blocking.client import BlockingKernelClient
+from jupyter_client.connect import KernelConnectionInfo
 
+from attncourse.checks.explain import quoted
+from attncourse.grading import bootstrap
 from attncourse.grading.budget import BUSY, IMPORTS, STARTUP, TOO_BUSY, WAITS, WORKS, Budget
-from attncourse.grading.server import KernelServer, ServerError
+from attncourse.grading.server import DRIVER, KernelServer, ServerError
 
 MOST_OUTPUT = 1_000_000
 MOST_RESULT = 50_000_000
 IMPORT = re.compile(r"^[ \t]*(?:from\s+([\w.]+)\s+)?import[ \t(]+([\w., \t]+)", re.MULTILINE)
+# an expression that makes a driver, calls it on the learner's names, and gives its answer
+ANEW = (
+    "(lambda parts, made: exec(parts[0], made) or made['load_driver'](parts[1]))"
+    "(__import__('marshal').loads(__import__('base64').b64decode({!r})), {{}})"
+    ".respond(globals(), {!r})"
+)
 
 
 class LostKernelError(Exception):
@@ -37,7 +50,7 @@ class GradingKernel:
         self.server = server
         self.pid, connection = server.start()
         self.client = BlockingKernelClient()
-        self.client.load_connection_info(connection)
+        self.client.load_connection_info(cast(KernelConnectionInfo, connection))
         self.client.start_channels(stdin=False, hb=False, control=False)
 
     def budget(self, seconds: float) -> Budget:
@@ -100,8 +113,11 @@ class GradingKernel:
                 return size
 
     def call(self, request: dict, budget: Budget) -> dict:
-        """Have the driver make one call in the kernel; see `attncourse.checks.driver.drive`."""
-        answer = self.run("", budget, driver("respond(globals(), {!r})", json.dumps(request)))
+        """Have the driver make one call in the kernel; see `attncourse.checks.driver.drive`.
+
+        The driver is sent anew each time: what a learner's code has done to it before is gone.
+        """
+        answer = self.run("", budget, ANEW.format(sent(), json.dumps(request)))
         if len(answer) > MOST_RESULT:
             raise LostKernelError("crashed", f"its result is larger than {MOST_RESULT} characters")
         try:
@@ -123,8 +139,9 @@ def fresh_kernel(server: KernelServer, given: list[str]) -> Iterator[GradingKern
         try:
             kernel = GradingKernel(server)
             budget = kernel.budget(STARTUP)
-            for source in ["", *given]:
-                kernel.run(source, budget)
+            # zmq starts a thread for the first large message
+            for source, expression in (("", "'0' * 10**6"), *((one, None) for one in given)):
+                kernel.run(source, budget, expression)
         except (LostKernelError, CellError) as error:
             raise ServerError(f"a kernel could not be made ready: {error}") from None
         yield kernel
@@ -138,7 +155,7 @@ def replied(content: dict, expression: str | None) -> str:
     """The text of the expression in a reply, which the learner's code may have written."""
     try:
         if content["status"] != "ok":
-            raise CellError(f"{content.get('ename')}: {content.get('evalue')}")
+            raise CellError(f"{content['ename']}: {quoted(str(content['evalue']))}")
         # an answer cell with exit() in it replies first and dies then
         if any(one.get("source") == "ask_exit" for one in content.get("payload") or ()):
             raise LostKernelError(
@@ -151,6 +168,17 @@ def replied(content: dict, expression: str | None) -> str:
         raise LostKernelError(
             "crashed", f"it breaks the kernel that runs it ({type(error).__name__})"
         ) from None
+
+
+@cache
+def sent() -> str:
+    """The driver's modules, compiled, with what loads them and makes one call."""
+    modules = {
+        name: compile(source, f"attncourse_driver.{name}", "exec")
+        for name, source in DRIVER.items()
+    }
+    loader = compile(inspect.getsource(bootstrap.load_driver), "attncourse_driver", "exec")
+    return base64.b64encode(marshal.dumps((loader, modules))).decode()
 
 
 def driver(call: str, *values) -> str:

@@ -16,6 +16,7 @@ import torch
 from nbval.plugin import IPyNbCell, IPyNbFile, NbCellError
 
 from attncourse.checks import exercises
+from attncourse.checks.scan import around, forbidden_in
 from attncourse.checks.verdict import Verdict, judge
 from attncourse.devices import named_device
 from attncourse.grading.budget import Budget
@@ -23,6 +24,7 @@ from attncourse.grading.kernel import CellError, GradingKernel, LostKernelError,
 from attncourse.grading.report import Report, plain
 from attncourse.grading.server import KernelServer, ServerError
 
+UNPROVEN = "not proven: that it calls nothing forbidden and does not loop, since it {}"
 IMPORT_NOTE = "only this cell is graded: what it needs must be imported or written in it"
 
 
@@ -88,6 +90,7 @@ class GradedNotebook(IPyNbFile):
             try:
                 raised = run(kernel, source, budget)
                 self.ran[name] = source
+                before = self.server.started()
                 verdict = judge(
                     self.exercises[name],
                     lambda request: kernel.call(request, budget),
@@ -95,9 +98,23 @@ class GradedNotebook(IPyNbFile):
                     self.report.seed,
                     self.report.device,
                 )
+                starts = self.server.started() != before
             except LostKernelError as lost:
                 return Verdict(lost.status, lost.hint)
+        if verdict.status == "passed":
+            return self.by_its_text(name, [source, *others.values()], starts)
         return explained(verdict, raised)
+
+    def by_its_text(self, name: str, sources: list[str], starts: bool) -> Verdict:
+        """The verdict on an answer that has passed: what it names may be forbidden, or unproven."""
+        if used := forbidden_in(sources[0], self.exercises[name].forbidden):
+            return Verdict("wrong", f"{used} may not be called here: write the steps yourself")
+        way = next(filter(None, map(around, sources)), "")
+        why = "starts a thread or a process" if starts else f"uses `{way}`" if way else ""
+        if why:
+            result = self.results[name]
+            result.note = "; ".join(filter(None, (result.note, UNPROVEN.format(why))))
+        return Verdict("passed")
 
     def source(self, name: str) -> str:
         return next(c.source for c in self.nb.cells if c.id == f"answer-{name}")

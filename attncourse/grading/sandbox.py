@@ -152,14 +152,13 @@ class Sandbox:
         settings: dict = {"limits": self.limits, "sealed": self.tier != NONE}
         if self.root:
             settings["uid"] = self.uid
-        if self.tier == OWN_USER:
+        if self.tier == OWN_USER and self.made:
             read = [str(self.made / "course"), *map(os.path.realpath, shown()), *DEVICES, *FACTS]
             write = [self.folder, "/dev/null"]
             settings["landlock"] = {"read": read, "hidden": hidden(self.chapter), "write": write}
         confined = [sys.executable, "-I", confine.__file__, json.dumps(settings), *command]
-        return (
-            bubblewrap(self.root, self.chapter) + confined if self.tier == BUBBLEWRAP else confined
-        )
+        before = bubblewrap(self.root, self.chapter) if self.tier == BUBBLEWRAP else []
+        return before + confined
 
     def seen_from_outside(self, path: str, pid: int) -> str:
         """A path inside, as the grader reaches it while the process that it started runs."""

@@ -5,6 +5,7 @@ import os
 import secrets
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
@@ -55,6 +56,7 @@ class KernelServer:
         }
         self.command = self.sandbox.command(sys.executable, bootstrap.__file__)
         self.process: subprocess.Popen | None = None
+        self.ended = False
 
     def begin(self) -> subprocess.Popen:
         """Start the process itself, and wait until it has loaded torch."""
@@ -65,7 +67,7 @@ class KernelServer:
         )  # fmt: skip
         self.lines: Queue[bytes] = Queue(100)
         Thread(target=pass_on, args=(self.process.stdout, self.lines), daemon=True).start()
-        self.ask(self.process, DRIVER, b"ready", STARTUP)
+        self.ask(self.process, DRIVER, b"ready".__eq__, STARTUP)
         return self.process
 
     def start(self) -> tuple[int, dict]:
@@ -75,26 +77,41 @@ class KernelServer:
         # fresh, since it is on Python's path
         folder = f"{self.sandbox.folder}/{secrets.token_hex(4)}"
         connection = {**PORTS, "ip": f"{folder}/s", "key": secrets.token_hex(16)}
-        self.ask(process, {"folder": folder, "connection": connection}, b"started", STARTUP)
+        self.ask(process, {"folder": folder, "connection": connection}, b"started".__eq__, STARTUP)
+        self.ended = False
         reached = self.sandbox.seen_from_outside(connection["ip"], process.pid)
         return process.pid, connection | {"ip": reached}
 
     def kernel_ended(self) -> bool:
         """Whether the kernel has ended, or the process that it is a copy of."""
         # after its start there is nothing else that is said unasked
-        return self.process is None or self.process.poll() is not None or not self.lines.empty()
+        over = self.process is None or self.process.poll() is not None or not self.lines.empty()
+        return self.ended or over
+
+    def started(self) -> int:
+        """How many processes and threads there have been, where that can be known; else 0."""
+        if self.process is None or not bootstrap.COPIES:
+            return 0
+        try:
+            return int(self.ask(self.process, bootstrap.COUNT, bytes.isdigit, STARTUP))
+        except ServerError:
+            return -1
 
     def stop_kernel(self) -> None:
         """End the kernel and whatever it has started."""
         try:
             if self.process and bootstrap.COPIES:
-                self.ask(self.process, None, b"stopped", STOP)
+                self.ask(self.process, None, b"stopped".__eq__, STOP)
         except ServerError:
             self.kill()
 
     def ask(
-        self, process: subprocess.Popen, request: dict | None, answer: bytes, seconds: float
-    ) -> None:
+        self,
+        process: subprocess.Popen,
+        request: dict | str | None,
+        answers: Callable[[bytes], bool],
+        seconds: float,
+    ) -> bytes:
         """Send a request, and read up to the line that answers it."""
         budget = Budget.of(process.pid, seconds)
         try:
@@ -104,8 +121,10 @@ class KernelServer:
             raise ServerError("the process that starts kernels has ended") from error
         while True:
             try:
-                if self.lines.get(timeout=0.05) == answer:
-                    return
+                line = self.lines.get(timeout=0.05)
+                self.ended = self.ended or line == b"ended"
+                if answers(line):
+                    return line
             except Empty:
                 if process.poll() is not None:
                     raise ServerError("the process that starts kernels has ended") from None

@@ -58,7 +58,7 @@ def test_an_error_is_reported_in_two_lines_whatever_its_text(capsys):
 
     check("distance_attention", broken)
     printed = capsys.readouterr().out
-    assert printed.startswith("distance_attention: error: it raises RuntimeError: first line")
+    assert printed.startswith("distance_attention: error: it raises RuntimeError: “first line")
     assert printed.count("\n") <= 2
 
 

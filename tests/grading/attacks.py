@@ -124,28 +124,65 @@ SPOILERS = {
     ),
 }
 
-# what an answer finds in the sandbox; the cell fails if that is anything
-LOOK_AROUND = """
-import glob, pathlib, socket
-import attncourse
-root = pathlib.Path(attncourse.__file__).parent
-found = [str(p) for p in root.glob('checks/**/*.py')]
-try:
-    found.append((root / 'dot_product.py').read_text())
-except OSError: pass
-for report in glob.glob('/tmp/attncourse-grade-*/report.json'):
-    try:
-        open(report, 'w').write('{}')
-        found.append('report')
-    except OSError: pass
-try:
-    socket.create_connection(('127.0.0.1', 22), 1)
-    found.append('network')
-except OSError as error:
-    if error.errno != 101 and 'refused' not in str(error): found.append(str(error))
-interfaces = [name for _, name in socket.if_nameindex() if name != 'lo']
-assert not found and not interfaces, (found, interfaces)
-"""
+
+FORBIDDEN = "getattr(torch.nn.functional, 'scaled_dot_' + 'product_attention')"
+HIDDEN = f"{FORBIDDEN}(*[torch.ones(2, 2)] * 3)"
+PLAIN = "torch.nn.functional.scaled_dot_product_attention"
+DRIVER = "sys.modules['attncourse_driver.{}']"
+CALLED, UNPROVEN = "may not be called here", "not proven"
+# right answers that break a rule where it is hard to see: what runs first, before the call, after
+# it, and what is said of it: a hint, or beside the points a note
+RULES = {
+    "a forbidden call by map": ("", f"list(map({PLAIN}, *[[torch.ones(2, 2)]] * 3))", "", CALLED),
+    "a forbidden call in a thread": (
+        "import threading",
+        f"one = threading.Thread(target=lambda: {PLAIN}(*[torch.ones(2, 2)] * 3))\n"
+        "    one.start(); one.join()",
+        "",
+        CALLED,
+    ),
+    "a forbidden call in a thread, its name in two parts": (
+        "from threading import Thread",
+        f"one = Thread(target=lambda: {HIDDEN})\n    one.start(); one.join()",
+        "",
+        UNPROVEN,
+    ),
+    "a forbidden call that nothing traces": ("", f"sys.settrace(None); {HIDDEN}", "", CALLED),
+    "a forbidden call, the watch patched": (
+        f"{DRIVER.format('watch')}.Watch.refuse = lambda *a: None\n"
+        f"{DRIVER.format('driver')}.Watch = {DRIVER.format('watch')}.Watch",
+        f"{HIDDEN}",
+        "",
+        CALLED,
+    ),
+    "a loop that nothing traces": (
+        "", "sys.settrace(None)\n    for x in range(10 * len(str(a))): pass", "", UNPROVEN,
+    ),
+    "a loop in a module called numpy.x": (
+        "space = {'__name__': 'numpy.x'}\n"
+        "exec('def loop(n):\\n    for x in range(n): pass', space)",
+        "space['loop'](10 * len(str(a)))",
+        "",
+        UNPROVEN,
+    ),
+    "an input that changes, the driver patched": (
+        f"{DRIVER.format('driver')}.left = lambda value: {DRIVER.format('driver')}.encode("
+        "value - 1 if hasattr(value, 'data') else value)",
+        "",
+        "[x.data.add_(1) for x in a if getattr(x, 'is_floating_point', bool)()]",
+        "an input changes",
+    ),
+}  # fmt: skip
+
+
+def around_a_rule(rule: str, name: str, solved: str) -> str:
+    """The right answer, with what breaks the rule around each call of it."""
+    first, before, after, _ = RULES[rule]
+    return (
+        f"{solved}\nimport sys\n{first}\ninner = {name}\n"
+        f"def {name}(*a, **k):\n    {before or 'pass'}\n    out = inner(*a, **k)\n"
+        f"    {after or 'pass'}\n    return out\n"
+    )
 
 
 def source_of(played: Played, name: str) -> str:

@@ -1,8 +1,18 @@
-"""What the tests of grading share."""
+"""What the tests of grading share: no kernel where a file decides, no sandbox where none is safe."""
 
 import pytest
 
+from attncourse.grading import sandbox
 from tests.grading import classes
+
+
+@pytest.fixture(autouse=True, scope="session")
+def without_a_sandbox():
+    """Where no sandbox is safe, as on macOS, the tests grade without one."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not sandbox.strongest()[0]:
+            patch.setattr(sandbox, "strongest", lambda: (sandbox.NONE, ""))
+        yield
 
 
 @pytest.fixture

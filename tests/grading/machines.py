@@ -60,10 +60,10 @@ def problem(machine: str) -> str:
     return tried.stderr.decode() if tried.returncode else ""
 
 
-def python(machine: str, *arguments: str, **more) -> subprocess.CompletedProcess:
-    """Run Python there, from a checkout."""
-    settings = os.environ | {"PYTHONPATH": str(ROOT), "HOME": "/tmp", "OMP_NUM_THREADS": "1"}
+def python(machine: str, *arguments: str, path: Path = ROOT) -> subprocess.CompletedProcess:
+    """Run Python there, with the package in a checkout, or where the path says."""
+    settings = os.environ | {"PYTHONPATH": str(path), "HOME": "/tmp", "OMP_NUM_THREADS": "1"}
     return subprocess.run(
         [*command(machine), sys.executable, *arguments],
-        env=settings, capture_output=True, text=True, **more,
+        env=settings, capture_output=True, text=True, cwd="/",
     )  # fmt: skip

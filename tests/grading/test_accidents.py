@@ -44,6 +44,8 @@ def test_what_is_left_in_a_cell_costs_no_right_answer(tmp_path):
     report = grade(written(tmp_path, notebook_with(answers)), seed=1, timeout=SECONDS)
     assert set(statuses(report).values()) == {"passed"}, report.exercises
     assert report.passed and report.points == report.worth
+    # their rules hold, and nothing more is said of them
+    assert {one.note for one in report.exercises} == {""}
 
 
 ACCIDENTS = {

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -103,6 +104,33 @@ def test_no_attempt_from_inside_succeeds(machine):
     found = json.loads(said.stdout)
     assert found["tier"] == TIERS[machine] and found["works"], said.stderr
     assert [name for name, how in found["failed"].items() if not how] == []
+
+
+INSTALLED = """
+import subprocess, sys
+from attncourse.grading import sandbox
+one = sandbox.Sandbox(sandbox.strongest()[0], "dot_product")
+print(sandbox.PACKAGE, one.tier)
+for path in sys.argv[1:]:
+    path = path.format(sandbox.PACKAGE)
+    shown = subprocess.run(one.command("/bin/cat", path), capture_output=True, env={})
+    print(path, bool(shown.stdout))
+one.close()
+"""
+
+
+@pytest.mark.parametrize("machine", [one for one in TIERS if TIERS[one]])
+def test_an_installed_package_and_the_checkout_beside_it_show_no_answer(machine, tmp_path):
+    packages = tmp_path / "site-packages"
+    shutil.copytree(PACKAGE, packages / "attncourse")
+    for folder in (*list(tmp_path.parents)[:2], tmp_path):
+        folder.chmod(0o755)
+    closed = ["{}/checks/driver.py", "{}/dot_product.py", str(ROOT / "Makefile"), __file__]
+    said = python(needed(machine), "-c", INSTALLED, "{}/cost.py", *closed, path=packages)
+    first, seen, *others = said.stdout.splitlines()
+    assert first == f"{packages / 'attncourse'} {TIERS[machine]}"
+    assert seen.endswith("True") and len(others) == len(closed), said
+    assert all(line.endswith("False") for line in others), others
 
 
 def test_system_calls_are_refused_on_both_kinds_of_machine():

@@ -1,0 +1,86 @@
+"""What an answer's text names: functions that it may not call, and ways around what is watched.
+
+The text is read, never run. A name put together while it runs is not found: what is said here adds
+to what a call shows, and proves nothing by itself.
+"""
+
+import ast
+import importlib
+from collections.abc import Iterator
+
+# by these a call or a loop can escape whoever watches, in the process that it runs in
+AROUND = {
+    "settrace", "setprofile", "_getframe", "threading", "_thread", "Thread", "ThreadPoolExecutor",
+    "multiprocessing", "subprocess", "fork", "ctypes", "gc", "jit", "exec", "eval", "__import__",
+    "modules", "__globals__", "__code__", "__dict__", "__builtins__", "attncourse_driver",
+    "FunctionType", "CodeType", "attrgetter", "methodcaller", "import_module", "_C", "_dispatch",
+}  # fmt: skip
+
+
+def tree(source: str) -> ast.Module | None:
+    """The syntax tree of a cell, its magics left out; nothing where Python cannot read it."""
+    lines = ("" if line.lstrip().startswith(("%", "!")) else line for line in source.splitlines())
+    try:
+        return ast.parse("\n".join(lines))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def named(cell: ast.AST) -> Iterator[str]:
+    """Every name that the code uses and does not make itself, and the texts that may be one."""
+    own = set(made(cell))
+    for node in ast.walk(cell):
+        if isinstance(node, ast.Name) and node.id not in own:
+            yield node.id
+        elif isinstance(node, ast.Attribute) and getattr(node.value, "id", "") != "self":
+            yield node.attr
+        elif isinstance(node, ast.alias):
+            yield from node.name.split(".")
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from node.module.split(".")
+        elif isinstance(node, ast.Call):
+            # as in getattr(torch, "name"); a docstring is no argument
+            yield from (
+                one.value
+                for one in node.args
+                if isinstance(one, ast.Constant) and isinstance(one.value, str)
+            )
+
+
+def made(cell: ast.AST) -> Iterator[str]:
+    """The names that the code gives to something of its own."""
+    for node in ast.walk(cell):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+
+
+def forbidden_in(source: str, forbidden: tuple[str, ...]) -> str:
+    """The first forbidden function, or class of a forbidden module, that the text names."""
+    cell = tree(source)
+    if cell is None:
+        return ""
+    names = set().union(*map(names_of, forbidden))
+    return next((one for one in named(cell) if one in names), "")
+
+
+def names_of(forbidden: str) -> set[str]:
+    """The names by which a text would use it; none for ours, which are not there to be used."""
+    if forbidden.startswith("attncourse"):
+        return set()
+    last = forbidden.rpartition(".")[2]
+    try:
+        module = importlib.import_module(forbidden)
+    except ImportError:
+        return {last}
+    parts = vars(module).items()
+    return {name for name, one in parts if getattr(one, "__module__", "") == forbidden}
+
+
+def around(source: str) -> str:
+    """The first way around the watching that the text names."""
+    cell = tree(source)
+    return "" if cell is None else next((one for one in named(cell) if one in AROUND), "")
