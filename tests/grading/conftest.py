@@ -1,4 +1,4 @@
-"""What the tests of grading share: no kernel where a file decides, no sandbox where none is safe."""
+"""What the tests of grading share: a judge that needs no kernel, and a machine with no sandbox."""
 
 import pytest
 
