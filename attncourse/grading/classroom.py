@@ -1,6 +1,6 @@
 """A folder of a class's submissions becomes a folder of grades."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import attncourse
@@ -26,6 +26,7 @@ class Classroom:
     grades: Path
     roster: Roster | None = None
     policy: Policy | None = None
+    overrides: Overrides = field(default_factory=Overrides)
 
     def student(self, file: str) -> Student:
         found = student_of(file, self.submissions)
@@ -36,20 +37,21 @@ class Classroom:
         # who handed in something else than a notebook gets a line and a page, too
         reports = [*reports, *(Report(one.name, problem=one.why) for one in others if one.fault)]
         owners = {report.file: self.student(report.file) for report in reports}
-        overrides = Overrides(self.grades / "overrides.csv")
         came = [*owners.values(), *(self.student(one.name) for one in others)]
         book = gradebook.gradebook(
             [(owners[report.file], report) for report in reports],
             self.roster.missing(came) if self.roster else (),
             self.policy,
-            overrides,
+            self.overrides,
         )
         gradebook.write(book, self.grades, self.roster)
         feedback.write(book, self.grades)
         gradebook.table(self.grades / "files.csv", self.file_rows(reports, others, kept))
         keyed = [(kept.key(one.file, one.submission_sha256), one) for one in reports]
         replace(self.grades / "junit.xml", junit(keyed))
-        looks = [f"overrides.csv: nobody and nothing is called {one}" for one in overrides.unused]
+        looks = [
+            f"overrides.csv: nobody and nothing is called {one}" for one in self.overrides.unused
+        ]
         if SOLUTIONS.is_dir():
             looks += self.alike(book)
         if self.roster:

@@ -22,7 +22,7 @@ from attncourse.grading.classroom import Classroom
 from attncourse.grading.formats import gradescope
 from attncourse.grading.grade import grade
 from attncourse.grading.graft import exercise_files
-from attncourse.grading.policy import Policy, PolicyError
+from attncourse.grading.policy import Overrides, Policy, PolicyError
 from attncourse.grading.report import Report, replace
 from attncourse.grading.resume import Kept, seed_of
 from attncourse.grading.run import Grade, grade_all
@@ -76,8 +76,9 @@ def grade_command(
         Path | None, Option(help="Grade a class: keep all grades in this folder, go on from it.")
     ] = None,
     regrade: Annotated[
-        list[str], Option(metavar="NAME", help="With --out: grade these files or students anew.")
-    ] = [],  # noqa: B006
+        list[str] | None,
+        Option(metavar="NAME", help="With --out: grade these files or students anew."),
+    ] = None,
     roster: Annotated[
         Path | None, Option(help="With --out: the class list, a CSV as a platform exports it.")
     ] = None,
@@ -114,7 +115,7 @@ def grade_command(
         refuse(f"no notebook (*.ipynb) in {', '.join(map(str, paths))}")
     run = Run(partial(graded, **settings), files, others, jobs, json_out)
     if room:
-        reports = run.whole_class(room, Kept(room.grades, settings, regrade))
+        reports = run.whole_class(room, Kept(room.grades, settings, regrade or []))
     else:
         reports = run.one_by_one()
     if gradescope_out:
@@ -141,9 +142,10 @@ def classroom(
         refuse("--out: the grades may not lie among the submissions")
     try:
         students = Roster.read(roster) if roster else None
-        return Classroom(folder, out, students, Policy.read(policy) if policy else None)
-    except (PolicyError, OSError, ValueError) as error:
-        refuse(f"{'--policy' if isinstance(error, PolicyError) else '--roster'}: {error}")
+        rules = Policy.read(policy) if policy else None
+        return Classroom(folder, out, students, rules, Overrides(out / "overrides.csv"))
+    except (OSError, ValueError) as error:
+        refuse(str(error) if isinstance(error, PolicyError) else f"--roster: {error}")
 
 
 @autograders.command("gradescope")
@@ -214,10 +216,7 @@ class Run:
         """Grade what was not graded before, and write everything; nobody's name is shown."""
         before = {file.name: report for file in self.files if (report := kept.find(file))}
         reports = self.reports(before, kept.grading(self.grade), lambda report: None)
-        try:
-            looks = room.write(reports, self.others, kept)
-        except PolicyError as error:
-            refuse(str(error))
+        looks = room.write(reports, self.others, kept)
         summarize_class(reports, len(before), self.others, room.grades, self.console)
         for look in looks:
             say(self.console, look, "yellow")

@@ -15,6 +15,7 @@ from attncourse.grading.students import Roster, Student, squeezed
 
 # what spreadsheets take for a formula
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
+NO_MISTAKE = ("passed", "not attempted", "not found", "not graded")
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 MOODLE = (
     "Identifier", "Full name", "Email address", "Status", "Grade", "Maximum Grade",
@@ -97,13 +98,13 @@ def gradebook(
 
 
 def mistakes(book: Gradebook) -> list[tuple[int, str, str, str]]:
-    """How often each exercise was not passed for each reason, the most common first."""
+    """How often an answer to each exercise failed for each reason, the most common first."""
     reasons = Counter(
         # where in somebody's answer it happened differs for each
         (grade.result.name, grade.result.status, re.split(r" \(line \d", grade.result.hint)[0])
         for entry in book.entries
         for grade in entry.grades
-        if grade.result.status != "passed"
+        if grade.result.status not in NO_MISTAKE
     )
     return [(count, *reason) for reason, count in reasons.most_common()]
 

@@ -31,10 +31,9 @@ class Rate(ProgressColumn):
 
 def progress(console: Console) -> Progress:
     """Count, rate and time left, where somebody looks; no name of a file."""
-    remaining = TimeRemainingColumn()
-    # a rate is known after some minutes of grading, not of seconds
+    # what one file takes says little: the rate is that of the last ten minutes
     return Progress(
-        TextColumn("graded"), MofNCompleteColumn(), BarColumn(), Rate(), remaining,
+        TextColumn("graded"), MofNCompleteColumn(), BarColumn(), Rate(), TimeRemainingColumn(),
         TextColumn("left"), console=console, transient=True, disable=not console.is_terminal,
         speed_estimate_period=600,
     )  # fmt: skip

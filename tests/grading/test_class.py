@@ -1,16 +1,20 @@
 """A class: its gradebook, its pages, its tables, and that nobody's name is where it may not be."""
 
 import csv
+import io
 import json
 import re
+import time
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from bs4 import BeautifulSoup
+from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from attncourse.grading.cli import app
+from attncourse.grading.show import progress
 from tests.grading.classes import JANE, RICK, WORKSHEET, make_class
 from tests.grading.submissions import NAMES, SOLVED, notebook_with, written
 
@@ -115,6 +119,7 @@ def test_the_matrix_and_the_mistakes(folder):
         "wrong",
     ]
     assert matrix[NAMES[0]]["12"] == "passed"
+    # what nobody has written is no mistake
     (mistake,) = rows(folder / "grades/mistakes.csv")
     assert mistake == {
         "students": "2", "exercise": "prefix_mask", "status": "wrong",
@@ -205,7 +210,8 @@ def test_of_several_files_the_best_counts(folder):
 BAD = {
     "without a class": (["--roster", "x.csv"], "need --out"),
     "no roster": (["--out", "grades", "--roster", "no.csv"], "--roster"),
-    "no policy": (["--out", "grades", "--policy", "no.toml"], "--policy"),
+    "no policy": (["--out", "grades", "--policy", "no.toml"], "no.toml: "),
+    "points that are no number": (["--out", "bad"], "overrides.csv: "),
     "among the submissions": (["--out", "class/grades"], "may not lie among"),
 }
 
@@ -213,6 +219,25 @@ BAD = {
 @pytest.mark.parametrize("what", BAD)
 def test_what_cannot_be_used_is_named_before_anything_runs(what, folder, monkeypatch):
     monkeypatch.chdir(folder)
+    (folder / "bad").mkdir()
+    (folder / "bad/overrides.csv").write_text("student,exercise,points,comment\na,b,many,\n")
     options, says = BAD[what]
     done = CliRunner().invoke(app, ["grade", "class", *options])
     assert done.exit_code == 2 and says in done.output
+
+
+def test_a_bar_shows_count_rate_and_time_left_where_somebody_looks():
+    said = io.StringIO()
+    console = Console(file=said, force_terminal=True, width=100, force_jupyter=False)
+    with progress(console) as bar:
+        task = bar.add_task("", total=120, completed=20)
+        for _ in range(10):
+            bar.advance(task)
+            time.sleep(0.01)
+        bar.refresh()
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", said.getvalue())
+    assert re.search(r"graded\s+30/120 .*\d a minute\s+\d:\d\d:\d\d left", shown), shown
+    quiet = io.StringIO()
+    with progress(Console(file=quiet)) as bar:
+        bar.advance(bar.add_task("", total=2))
+    assert quiet.getvalue().strip() == ""
