@@ -4,9 +4,10 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell
 
+from attncourse.grading.grade import grade
 from attncourse.grading.graft import graft
 from attncourse.grading.mend import LONGEST, definitions, mended, names_read, with_helpers
-from tests.grading.submissions import NAMES, SOLVED, notebook_with
+from tests.grading.submissions import NAMES, SECONDS, SOLVED, notebook_with, statuses, written
 
 FIRST, SECOND = "prefix_mask", "decoder_mask"
 
@@ -87,6 +88,27 @@ def test_what_an_answer_or_the_course_makes_is_taken_from_no_other_cell():
     notebook.cells.append(new_code_cell("import torch\nn = k = q = scores = weights = 3"))
     answers, notes = grafted(notebook)
     assert answers == SOLVED and not notes
+
+
+def test_bent_work_passes_in_a_kernel(tmp_path):
+    bent, colab = "softmax_with_sink", "from google.colab import drive\ndrive.mount('/content')\n"
+    helped = SOLVED[FIRST].replace("    j = torch.arange", "    j = numbered")
+    assert helped != SOLVED[FIRST]
+    notebook = notebook_with(
+        {
+            FIRST: helped,
+            bent: SOLVED[bent].replace("    ", "\u00a0   "),
+            SECOND: "",
+            "attention_pool": f"{colab}{SOLVED['attention_pool']}\n\n{SOLVED[SECOND]}",
+        }
+    )
+    notebook.cells.append(
+        new_code_cell("def numbered(n, device):\n    return torch.arange(n, device=device)")
+    )
+    report = grade(written(tmp_path, notebook), seed=1, timeout=SECONDS)
+    passed = {name for name, status in statuses(report).items() if status == "passed"}
+    assert passed == {FIRST, SECOND, bent, "attention_pool"}, report.exercises
+    assert all(one.note for one in report.exercises if one.status == "passed")
 
 
 MENDED = {
