@@ -6,7 +6,7 @@ decided outside the learner's process.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from attncourse.checks import driver
+from attncourse.checks import chapters, driver, exercises
 from attncourse.checks.exercise import Exercise, Mutant
 from attncourse.checks.observation import Caller
 from attncourse.checks.verdict import Verdict
@@ -32,6 +32,13 @@ BY_HEART = (
 OTHER = "the file holds the weights of another model, so train and save again: "
 # with these weights, the share of the names of some numbers that are right, and one that is not
 Write = Callable[[Sequence[int], dict[str, Tensor]], tuple[float, str]]
+
+
+@cache
+def files() -> list[str]:
+    """The names of the files in which weights are handed in."""
+    every = (one for chapter in chapters() for one in exercises(chapter).values())
+    return [one.file for one in every if isinstance(one, Capstone)]
 
 
 class NotJudgedError(ValueError):
@@ -66,11 +73,6 @@ class Capstone(Exercise):
     def file(self) -> str:
         """The name of the file that holds the weights."""
         return f"{self.name}.safetensors"
-
-    def beside(self, notebook: Path) -> Path | None:
-        """The weights that belong to a notebook: with its own name, or with the exercise's."""
-        places = notebook.with_suffix(".safetensors"), notebook.with_name(self.file)
-        return next((place for place in places if place.is_file()), None)
 
     def judge(self, caller: Caller, seed: int, device: str, forbidden: tuple[str, ...]) -> Verdict:
         """What the weights beside the notebook, or those that the caller has, are worth."""

@@ -2,26 +2,50 @@
 
 import json
 import secrets
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from threading import Event
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 from typer import Argument, Option
 
-from attncourse.grading import sandbox
+from attncourse.grading import autograder, nbgrader, sandbox
 from attncourse.grading.budget import EXERCISE
+from attncourse.grading.classroom import Classroom
+from attncourse.grading.formats import gradescope
 from attncourse.grading.grade import grade
-from attncourse.grading.report import Report, plain
+from attncourse.grading.graft import exercise_files
+from attncourse.grading.policy import Overrides, Policy, PolicyError
+from attncourse.grading.report import Report, replace
+from attncourse.grading.resume import Kept, seed_of
+from attncourse.grading.run import Grade, grade_all
+from attncourse.grading.show import (
+    progress,
+    say,
+    show,
+    show_left_out,
+    summarize,
+    summarize_class,
+)
+from attncourse.grading.students import Roster
+from attncourse.grading.submissions import LeftOut, Submission, handed_in
 
 ALL_PASSED, NOT_ALL_PASSED, NOT_GRADED = 0, 1, 2
-STYLES = {"passed": "green", "not attempted": "dim", "not found": "dim", "not graded": "magenta"}
+# as the shell says it
+STOPPED = 130
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+autograders = typer.Typer(no_args_is_help=True, help="Write what another platform grades with.")
+app.add_typer(autograders, name="autograder")
 
 
 @app.callback()
@@ -39,61 +63,202 @@ def grade_command(
     ] = EXERCISE,
     memory: Annotated[float, Option(min=1.5, help="GiB an answer may take.")] = 4,
     json_out: Annotated[
-        Path | None, Option("--json", metavar="OUT", help="Write the reports to this file.")
+        Path | None, Option("--json", metavar="FILE", help="Write the reports to this file.")
+    ] = None,
+    gradescope_out: Annotated[
+        Path | None, Option("--gradescope", metavar="FILE", help="Write Gradescope's results.json.")
     ] = None,
     sandboxed: Annotated[
         bool, Option("--sandbox/--no-sandbox", help="Run answers where they can do no harm.")
     ] = True,
     jobs: Annotated[int, Option(min=1, help="Files graded at a time.")] = 1,
+    out: Annotated[
+        Path | None, Option(help="Grade a class: keep all grades in this folder, go on from it.")
+    ] = None,
+    regrade: Annotated[
+        list[str] | None,
+        Option(metavar="NAME", help="With --out: grade these files or students anew."),
+    ] = None,
+    roster: Annotated[
+        Path | None, Option(help="With --out: the class list, a CSV as a platform exports it.")
+    ] = None,
+    policy: Annotated[
+        Path | None, Option(help="With --out: a TOML file with the deadline and the late rules.")
+    ] = None,
 ) -> None:
     """Grade notebooks: exit 0 if all passed, 1 if not, 2 if something could not be graded."""
-    console, errors = Console(), Console(stderr=True)
     tier, why = sandbox.strongest() if sandboxed else (sandbox.NONE, "")
     if not tier:
-        errors.print(f"no sandbox is safe here: {why}", markup=False, soft_wrap=True)
-        errors.print("--no-sandbox grades without: answers can then do whatever you can")
-        raise typer.Exit(NOT_GRADED)
+        refuse(
+            f"no sandbox is safe here: {why}\n"
+            "--no-sandbox grades without: answers can then do whatever you can"
+        )
     if problem := device_problem(device):
-        errors.print(f"--device: {problem}", markup=False)
-        raise typer.Exit(NOT_GRADED)
-    if json_out and not json_out.resolve().parent.is_dir():
-        errors.print(f"--json: there is no folder {json_out.resolve().parent}", markup=False)
-        raise typer.Exit(NOT_GRADED)
-    seed = secrets.randbits(31) if seed is None else seed
-    files = list(dict.fromkeys(notebooks(paths)))
-    if not files:
-        errors.print(f"no notebook (*.ipynb) in {', '.join(map(str, paths))}", markup=False)
-        raise typer.Exit(NOT_GRADED)
-    settings = (seed, device, timeout, sandboxed, int(memory * 2**30))
-    reports: dict[Path, Report] = {}
-    late: list[Path] = []
+        refuse(f"--device: {problem}")
+    for option, file in (("--json", json_out), ("--gradescope", gradescope_out)):
+        if file and not file.resolve().parent.is_dir():
+            refuse(f"{option}: there is no folder {file.resolve().parent}")
+    room = classroom(paths, out, roster, policy)
+    if room:
+        seed = seed_of(room.grades, seed)
+    settings = {
+        "seed": secrets.randbits(31) if seed is None else seed,
+        "device": device,
+        "timeout": timeout,
+        "sandboxed": sandboxed,
+        "memory": int(memory * 2**30),
+    }
+    found = list(handed_in(paths))
+    files = [one for one in found if isinstance(one, Submission)]
+    others = [one for one in found if isinstance(one, LeftOut)]
+    if not files and not any(one.fault for one in others):
+        refuse(f"no notebook (*.ipynb) in {', '.join(map(str, paths))}")
+    run = Run(partial(graded, **settings), files, others, jobs, json_out)
+    if room:
+        reports = run.whole_class(room, Kept(room.grades, settings, regrade or []))
+    else:
+        reports = run.one_by_one()
+    if gradescope_out:
+        replace(gradescope_out, gradescope(reports, (one.why for one in others if one.fault)))
+    raise typer.Exit(exit_code(reports, others))
 
-    def done(file: Path, report: Report) -> None:
-        reports[file] = report
-        show(report, console)
-        if json_out:
-            # after each file, so that an interrupted run has lost nothing
-            write(list(reports.values()), json_out)
 
-    with ThreadPoolExecutor(jobs) as pool:
-        waiting = {file: pool.submit(grade, file, *settings) for file in files}
-        for file, future in waiting.items():
-            with errors.status(f"grading {escape(plain(str(file)))}"):
-                report = future.result()
-            if report.exercises and not report.graded:
-                # the machine may have been too busy
-                reports[file] = report
-                late.append(file)
-            else:
-                done(file, report)
-    for file in late:
-        with errors.status(f"grading {escape(plain(str(file)))} again, alone"):
-            done(file, grade(file, *settings))
-    if len(reports) > 1:
-        summarize([reports[file] for file in files], console)
-    graded = all(report.graded for report in reports.values())
-    passed = all(report.passed for report in reports.values())
-    raise typer.Exit(NOT_GRADED if not graded else ALL_PASSED if passed else NOT_ALL_PASSED)
+def graded(file: Submission, stop: Event, **settings) -> Report:
+    return grade(file, stop=stop, **settings)
+
+
+def classroom(
+    paths: list[Path], out: Path | None, roster: Path | None, policy: Path | None
+) -> Classroom | None:
+    """The class that is to be graded, if there is one; ends the command where it cannot be."""
+    if out is None:
+        if roster or policy:
+            refuse("--roster and --policy need --out")
+        return None
+    (folder,) = paths if len(paths) == 1 else [None]
+    if folder is None or not folder.is_dir():
+        refuse("--out: give one folder with the submissions of the class")
+    if out.resolve().is_relative_to(folder.resolve()):
+        refuse("--out: the grades may not lie among the submissions")
+    try:
+        students = Roster.read(roster) if roster else None
+        rules = Policy.read(policy) if policy else None
+        return Classroom(folder, out, students, rules, Overrides(out / "overrides.csv"))
+    except (OSError, ValueError) as error:
+        refuse(str(error) if isinstance(error, PolicyError) else f"--roster: {error}")
+
+
+@autograders.command("gradescope")
+def gradescope_command(
+    out: Annotated[Path, Option(help="The zip to write.")] = Path("autograder.zip"),
+    wheels: Annotated[
+        Path | None, Option(help="A folder of wheels to install from, without a network.")
+    ] = None,
+) -> None:
+    """Write the zip that Gradescope takes for an autograder."""
+    if wheels and not any(wheels.glob("*.whl")):
+        refuse(f"--wheels: there is no wheel in {wheels}")
+    autograder.gradescope_zip(out, wheels)
+    typer.echo(f"written: {out}")
+
+
+@autograders.command("github")
+def github_command(
+    chapter: Annotated[str, Argument(help="The chapter of the assignment, as dot_product.")],
+    out: Annotated[Path, Option(help="The workflow.")] = Path(".github/workflows/classroom.yml"),
+) -> None:
+    """Write the workflow of a GitHub Classroom assignment."""
+    known(chapter)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    replace(out, autograder.github_workflow(chapter))
+    typer.echo(f"written: {out}")
+
+
+@autograders.command("nbgrader")
+def nbgrader_command(
+    chapters: Annotated[list[str] | None, Argument(help="By default, all.")] = None,
+    out: Annotated[Path, Option(help="nbgrader's folder of sources.")] = Path("source"),
+) -> None:
+    """Write the exercises as assignments of nbgrader."""
+    for chapter in chapters or []:
+        known(chapter)
+    for path in nbgrader.write(out, chapters or []):
+        typer.echo(f"written: {path}")
+
+
+def known(chapter: str) -> None:
+    if chapter not in exercise_files():
+        refuse(f"no chapter {chapter!r} has exercises; these have: {', '.join(exercise_files())}")
+
+
+@dataclass
+class Run:
+    """One run of the command, up to its tables."""
+
+    grade: Grade
+    files: list[Submission]
+    others: list[LeftOut]
+    jobs: int
+    json_out: Path | None
+    console: Console = field(default_factory=Console)
+    errors: Console = field(default_factory=lambda: Console(stderr=True))
+
+    def one_by_one(self) -> list[Report]:
+        """Show a table for each file as it is graded, and one of all."""
+        reports = self.reports({}, self.grade, lambda report: show(report, self.console))
+        for left in self.others:
+            show_left_out(left, self.console)
+        if len(reports) > 1:
+            summarize(reports, self.console)
+        return reports
+
+    def whole_class(self, room: Classroom, kept: Kept) -> list[Report]:
+        """Grade what was not graded before, and write everything; nobody's name is shown."""
+        before = {file.name: report for file in self.files if (report := kept.find(file))}
+        reports = self.reports(before, kept.grading(self.grade), lambda report: None)
+        looks = room.write(reports, self.others, kept)
+        summarize_class(reports, len(before), self.others, room.grades, self.console)
+        for look in looks:
+            say(self.console, look, "yellow")
+        return reports
+
+    def reports(
+        self, before: dict[str, Report], grade: Grade, done: Callable[[Report], None]
+    ) -> list[Report]:
+        """The reports on all files, in order; those from before are not graded again."""
+        reports = dict(before)
+        todo = [file for file in self.files if file.name not in before]
+        try:
+            with progress(self.errors) as bar, closing(grade_all(todo, grade, self.jobs)) as each:
+                task = bar.add_task("", total=len(self.files), completed=len(before))
+                for report in each:
+                    reports[report.file] = report
+                    done(report)
+                    bar.advance(task)
+                    self.write(list(reports.values()))
+        except KeyboardInterrupt:
+            self.errors.print(f"stopped: {len(reports)} of {len(self.files)} files are graded")
+            raise typer.Exit(STOPPED) from None
+        in_order = [reports[file.name] for file in self.files]
+        self.write(in_order)
+        return in_order
+
+    def write(self, reports: list[Report]) -> None:
+        if self.json_out:
+            data = [report.as_data() for report in reports]
+            data += [{"file": one.name, "problem": one.why} for one in self.others]
+            replace(self.json_out, json.dumps(data, indent=1) + "\n")
+
+
+def refuse(why: str) -> NoReturn:
+    typer.echo(why, err=True)
+    raise typer.Exit(NOT_GRADED)
+
+
+def exit_code(reports: list[Report], others: list[LeftOut]) -> int:
+    if any(one.fault for one in others) or not all(report.graded for report in reports):
+        return NOT_GRADED
+    return ALL_PASSED if all(report.passed for report in reports) else NOT_ALL_PASSED
 
 
 def device_problem(name: str) -> str:
@@ -107,55 +272,18 @@ def device_problem(name: str) -> str:
         return str(error)
     return ""
 
-
-def notebooks(paths: list[Path]) -> Iterator[Path]:
-    """The files as given, and every notebook below the folders, in order."""
-    for path in paths:
-        if path.is_dir():
-            found = (one for one in path.rglob("*.ipynb") if ".ipynb_checkpoints" not in one.parts)
-            yield from sorted(found)
-        else:
-            yield path
-
-
-def write(reports: list[Report], path: Path) -> None:
-    data = [report.as_data() for report in reports]
-    path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-
-
-def show(report: Report, console: Console) -> None:
-    name = plain(report.file)
-    if report.problem and not report.exercises:
-        console.print(f"{name}: not graded: {report.problem}", markup=False, style="magenta")
-        return
-    title = f"{escape(name)} · sandbox: {report.sandbox}"
-    table = Table(title=title, title_justify="left", caption_justify="left")
-    table.caption = (
-        f"{report.points} of {report.worth} points · seed {report.seed} · {report.device}"
-    )
-    for column in ("exercise", "status", "points", "hint"):
-        table.add_column(column, justify="right" if column == "points" else "left")
-    for one in report.exercises:
-        says = "\n".join(filter(None, (one.hint, one.evidence, one.note)))
-        style = STYLES.get(one.status, "yellow")
-        earned = f"{one.points}/{one.worth}"
-        table.add_row(one.name, f"[{style}]{one.status}[/]", earned, escape(says))
-    console.print(table)
-    if report.problem:
-        console.print(report.problem, markup=False, style="magenta")
-
-
-def summarize(reports: list[Report], console: Console) -> None:
-    table = Table(title="all files", title_justify="left")
-    for column in ("file", "chapter", "passed", "points"):
-        table.add_column(column, justify="left" if column in ("file", "chapter") else "right")
-    for report in reports:
-        passed = sum(one.status == "passed" for one in report.exercises)
-        state = f"{passed}/{len(report.exercises)}" if report.graded else "not graded"
-        points = f"{report.points}/{report.worth}"
-        table.add_row(escape(plain(report.file)), report.chapter, state, points)
-    console.print(table)
+    tier, why = sandbox.strongest() if sandboxed else (sandbox.NONE, "")
+    if not tier:
+        refuse(
+            f"no sandbox is safe here: {why}\n"
+            "--no-sandbox grades without: answers can then do whatever you can"
+        )
 
 
 def main() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        # a terminal that lacks a character gets it spelt out
+        stream.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue]
+    # a batch system's end is no other than Ctrl-C
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     app()

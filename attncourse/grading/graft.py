@@ -1,21 +1,24 @@
 """The learner's answers, taken out of whatever was handed in and set into the pristine notebook."""
 
 import hashlib
+import re
+from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
-from nbformat.reader import NotJSONError
 
 import attncourse
 from attncourse.cells import exercise_of
+from attncourse.grading.cells import Cell, read
+from attncourse.grading.mend import Definitions, definitions, mended, with_helpers
+from attncourse.grading.submissions import NotGradableError
 
-LARGEST = 20_000_000
-
-
-class NotGradableError(ValueError):
-    """A file in which there is nothing to grade; its text says why."""
+MARK = re.compile(r"^(?=[ \t]*#[ \t]*exercise:[ \t]*\w)", re.MULTILINE)
+# so much code outside answers is searched for helpers
+MOST_LOOSE = 300_000
 
 
 @dataclass
@@ -27,6 +30,19 @@ class Graft:
     found: set[str] = field(default_factory=set)
     notes: dict[str, str] = field(default_factory=dict)
 
+    def answers(self) -> dict[str, str]:
+        return {name: cell.source for name, cell in answer_cells(self.notebook).items()}
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A pristine notebook: its answer cells by exercise, all its texts, and what its cells make."""
+
+    notebook: NotebookNode
+    stubs: dict[str, str]
+    texts: set[str]
+    given: set[str]
+
 
 def exercise_files() -> dict[str, Path]:
     """The pristine exercise notebooks by chapter: in the installed package, or in the checkout."""
@@ -36,74 +52,108 @@ def exercise_files() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.ipynb"))}
 
 
-def digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
-def read(path: Path) -> NotebookNode:
-    """The notebook in a file; NotGradableError with a plain reason where there is none."""
-    if not path.is_file():
-        raise NotGradableError("there is no such file")
-    size = path.stat().st_size
-    if size > LARGEST:
-        raise NotGradableError(f"it has {size:,} bytes, more than {LARGEST:,}: clear its outputs")
-    if not path.read_bytes().strip():
-        raise NotGradableError("the file is empty")
-    try:
-        notebook = nbformat.reads(path.read_text(encoding="utf-8-sig"), as_version=4)
-        cells = [dict(cell) for cell in notebook.cells]
-    except (NotJSONError, UnicodeDecodeError, RecursionError):
-        raise NotGradableError("it is not a notebook: the file is not complete JSON") from None
-    except Exception as error:
-        raise NotGradableError(f"it is not a notebook ({type(error).__name__})") from None
-    for cell in cells:
-        if not isinstance(cell.get("source"), str):
-            raise NotGradableError("it is not a notebook: a cell has no text")
-    return notebook
+@cache
+def chapters() -> dict[str, Chapter]:
+    """The pristine notebooks, read once."""
+    read_in = {}
+    for slug, file in exercise_files().items():
+        notebook = nbformat.read(file, as_version=4)
+        stubs = {name: cell.source for name, cell in answer_cells(notebook).items()}
+        code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+        given = set(definitions(text for text in code if text not in stubs.values()))
+        read_in[slug] = Chapter(notebook, stubs, {text.strip() for text in code}, given)
+    return read_in
 
 
-def answered(cell: NotebookNode, known: set[str]) -> str | None:
-    """Whose answer a cell is: by its metadata, else its id, else its first line."""
-    metadata = cell.get("metadata")
-    own = metadata.get("attncourse") if isinstance(metadata, dict) else None
-    named = own.get("exercise") if isinstance(own, dict) else None
-    candidates = (
-        named,
-        str(cell.get("id", "")).removeprefix("answer-"),
-        exercise_of(cell["source"]),
+def graft(data: bytes) -> Graft:
+    """Find which chapter a notebook answers, and set its answers into that chapter's notebook."""
+    pristine = chapters()
+    known = {name for chapter in pristine.values() for name in chapter.stubs}
+    cells = [part for cell in read(data) for part in parts(cell, known)]
+    marked = [(cell.answers(known), cell) for cell in cells]
+    slug = chapter_of([name for name, _ in marked if name]) or chapter_of(
+        [name for cell in cells if cell.code for name in cell.defines & known]
     )
-    return next((name for name in candidates if isinstance(name, str) and name in known), None)
-
-
-def graft(path: Path) -> Graft:
-    """Find which chapter a file answers, and set its answers into that chapter's notebook."""
-    submission = read(path)
-    pristine = {slug: nbformat.read(file, as_version=4) for slug, file in exercise_files().items()}
-    names = {slug: set(answer_cells(notebook)) for slug, notebook in pristine.items()}
-    everything = set().union(*names.values())
-    seen = {answered(cell, everything) for cell in submission.cells}
-    chapter = max(names, key=lambda slug: len(names[slug] & seen), default=None)
-    if chapter is None or not names[chapter] & seen:
+    if slug is None:
         raise NotGradableError(
-            f"no exercise of the course is in it; the chapters are {sorted(names)}"
+            f"no exercise of the course is in it; the chapters are {sorted(pristine)}"
         )
-    result = Graft(chapter, pristine[chapter])
+    chapter = pristine[slug]
+    result = Graft(slug, deepcopy(chapter.notebook))
+    written = [
+        (name, cell)
+        for name, cell in marked
+        if cell.code and cell.source.strip() not in chapter.texts
+    ]
+    loose = loose_definitions([cell.source for name, cell in written if not name])
     for name, cell in answer_cells(result.notebook).items():
-        stub = cell.source
-        copies = [c for c in submission.cells if answered(c, everything) == name]
-        written = [c for c in copies if c["cell_type"] == "code"]
-        if not written:
-            if copies:
-                result.notes[name] = "its cell is not a code cell"
+        own = [cell for mark, cell in marked if mark == name]
+        answer, note = chosen(name, own, written)
+        if answer is None:
+            result.notes |= {name: note} if note else {}
             continue
+        cell.source, mendings = mended(answer.source)
+        cell.source, helpers = with_helpers(cell.source, loose, chapter.given)
+        if helpers:
+            mendings.append(f"taken from other cells, and set above it: {', '.join(helpers)}")
         result.found.add(name)
-        if len(written) > 1:
-            result.notes[name] = (
-                f"it is there {len(written)} times: the last one that was written counts"
-            )
-        changed = [c for c in written if c["source"].strip() != stub.strip()]
-        cell.source = (changed or written)[-1]["source"]
+        if notes := "; ".join(filter(None, [note, answer.note, *mendings])):
+            result.notes[name] = notes
     return result
+
+
+def chapter_of(names: list[str]) -> str | None:
+    """The chapter that most of these exercises are of."""
+    count = {slug: len(chapter.stubs.keys() & names) for slug, chapter in chapters().items()}
+    most = max(count, key=lambda slug: count[slug], default=None)
+    return most if most and count[most] else None
+
+
+def parts(cell: Cell, known: set[str]) -> list[Cell]:
+    """A cell with several answers, each below its own first line, as that many cells."""
+    texts = MARK.split(cell.source)
+    names = [name for text in texts if (name := exercise_of(text)) in known]
+    if not cell.code or len(set(names)) < 2:
+        return [cell]
+    above = [] if exercise_of(texts[0]) else [Cell(texts.pop(0), True)]
+    note = f"its cell holds {len(texts)} answers"
+    return above + [Cell(text, True, exercise=exercise_of(text) or "", note=note) for text in texts]
+
+
+def chosen(
+    name: str, own: list[Cell], written: list[tuple[str | None, Cell]]
+) -> tuple[Cell | None, str]:
+    """The cell that counts for an exercise, and what to say of that.
+
+    The last one that was written where the exercise asks for it, if it defines what is asked for;
+    else one elsewhere that does; else whatever is there.
+    """
+    code = [cell for cell in own if cell.code]
+    changed = [cell for mark, cell in written if mark == name]
+    times = f"it is there {len(code)} times: the last one that was written counts"
+    note = times if len(code) > 1 else ""
+    right = [cell for cell in changed if name in cell.defines]
+    if right:
+        return right[-1], note
+    elsewhere = [cell for mark, cell in written if mark != name and name in cell.defines]
+    if elsewhere:
+        return elsewhere[-1], "it was found by its name, in another cell"
+    if code:
+        return (changed or code)[-1], note
+    return None, "its cell is not a code cell" if own else ""
+
+
+def loose_definitions(sources: list[str]) -> Definitions:
+    """What cells that answer nothing define: the last ones, where there are too many."""
+    size, first = 0, len(sources)
+    while first and size < MOST_LOOSE:
+        first -= 1
+        size += len(sources[first])
+    return definitions(mended(source)[0] for source in sources[first:])
 
 
 def answer_cells(notebook: NotebookNode) -> dict[str, NotebookNode]:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 SCHEMA = 2
-CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f‪-‮⁦-⁩]")
+CONTROL = re.compile(r"[\ud800-\udfff]|\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f‪-‮⁦-⁩]")
 LONGEST = 600
 
 
@@ -23,6 +23,7 @@ class Result:
     evidence: str = ""
     note: str = ""
     seconds: float = 0.0
+    answer: str = ""
 
     @property
     def points(self) -> int:
@@ -69,10 +70,7 @@ class Report:
         return data
 
     def write(self, path: Path) -> None:
-        """Replace the file in one step: whoever reads it finds a whole report."""
-        whole = path.with_suffix(".part")
-        whole.write_text(json.dumps(self.as_data(), indent=1), encoding="utf-8")
-        os.replace(whole, path)
+        replace(path, json.dumps(self.as_data(), indent=1))
 
     @classmethod
     def read(cls, path: Path) -> "Report":
@@ -84,6 +82,13 @@ class Report:
         for derived in ("schema", "points", "worth"):
             del data[derived]
         return cls(**data, exercises=results)
+
+
+def replace(path: Path, text: str) -> None:
+    """Write a file in one step: whoever reads it, or runs on after a crash, finds a whole one."""
+    whole = path.with_name(f"{path.name}.part")
+    whole.write_text(text, encoding="utf-8")
+    os.replace(whole, path)
 
 
 def plain(text: str) -> str:

@@ -1,0 +1,204 @@
+"""What other platforms grade with: Gradescope's zip, GitHub's workflow, nbgrader's assignments."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from typer.testing import CliRunner
+
+from attncourse.checks import exercises
+from attncourse.grading import autograder, nbgrader
+from attncourse.grading.cli import app
+from attncourse.grading.graft import exercise_files, graft
+from tests.grading import machines
+from tests.grading.submissions import NAMES, SOLVED, notebook_with, written
+
+FIRST = NAMES[0]
+
+
+def invoked(*arguments: str) -> str:
+    done = CliRunner().invoke(app, ["autograder", *arguments], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+@pytest.fixture
+def machine(tmp_path) -> Iterator[Path]:
+    """Gradescope's folder after its set-up, with the packages that are here."""
+    invoked("gradescope", "--out", str(tmp_path / "a.zip"))
+    # pytest's own may be entered by one user only
+    with tempfile.TemporaryDirectory() as open_to_all:
+        Path(open_to_all).chmod(0o755)
+        yield set_up(Path(open_to_all) / "autograder", tmp_path / "a.zip")
+
+
+def set_up(folder: Path, made: Path) -> Path:
+    (folder / "venv/bin").mkdir(parents=True)
+    (folder / "results").mkdir()
+    with zipfile.ZipFile(made) as archive:
+        archive.extractall(folder / "source")
+        (mode,) = (
+            one.external_attr >> 16 for one in archive.infolist() if one.filename == "setup.sh"
+        )
+    assert mode & 0o111
+    python = folder / "venv/bin/python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    return folder
+
+
+def run(folder: Path, *before: str) -> subprocess.CompletedProcess:
+    """Run the autograder from a folder of nobody's, as the harness does."""
+    environment = os.environ | {"AUTOGRADER": str(folder), "PYTHONPATH": "", "HOME": "/root"}
+    return subprocess.run(
+        [*before, "bash", str(folder / "source/run_autograder")],
+        env=environment, cwd="/", capture_output=True, text=True,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("who", machines.ROOTS)
+def test_gradescope_s_zip_grades_a_submission_as_root_in_either_tier(who, machine):
+    if why := machines.problem(who):
+        pytest.skip(f"{who}: {why}")
+    (machine / "submission").mkdir()
+    written(machine / "submission", notebook_with({FIRST: SOLVED[FIRST]}), "handed in.ipynb")
+    (machine / "submission/readme.md").write_text("# Mine")
+    done = run(machine, *machines.command(who))
+    assert done.returncode == 0, done
+    assert f"sandbox: {machines.TIERS[who]}" in done.stdout
+    results = json.loads((machine / "results/results.json").read_text())
+    scores = {one["name"]: one["score"] for one in results["tests"]}
+    card = exercises("dot_product")[FIRST]
+    assert scores.pop(f"dot_product: {card.title}") == card.points
+    assert len(scores) == len(NAMES) - 1 and set(scores.values()) == {0}
+    assert results["stdout_visibility"] == "hidden"
+
+
+def test_a_submission_without_a_notebook_gets_its_line_and_nothing_counts_as_graded(machine):
+    (machine / "submission").mkdir()
+    (machine / "submission/a.py").write_text("# exercise: prefix_mask\n")
+    assert run(machine).returncode == 0
+    results = json.loads((machine / "results/results.json").read_text())
+    assert results["score"] == 0 and "a Python file with answers in it" in results["output"]
+
+
+def test_a_grader_that_fails_leaves_no_results(machine):
+    (machine / "submission").mkdir()
+    (machine / "results/results.json").write_text("of the submission before")
+    (machine / "source/course/attncourse/grading/cli.py").write_text("1 / 0")
+    done = run(machine)
+    assert done.returncode != 0 and not (machine / "results/results.json").exists()
+
+
+def test_the_zip_holds_the_course_its_notebooks_and_exact_versions(machine):
+    course = machine / "source/course/attncourse"
+    assert {path.name for path in (course / "exercises").iterdir()} == {
+        path.name for path in exercise_files().values()
+    }
+    pins = [Requirement(line) for line in (machine / "source/requirements.txt").read_text().split()]
+    assert all([one.operator for one in pin.specifier] == ["=="] for pin in pins)
+    assert {"torch", "numpy", "nbval", "pytest", "ipykernel", "typer"} <= {one.name for one in pins}
+    assert not list(course.rglob("__pycache__"))
+    for name in ("setup.sh", "run_autograder"):
+        assert subprocess.run(["bash", "-n", str(machine / "source" / name)]).returncode == 0
+
+
+def test_wheels_come_along_when_asked(tmp_path):
+    (tmp_path / "wheels").mkdir()
+    refused = CliRunner().invoke(
+        app, ["autograder", "gradescope", "--wheels", str(tmp_path / "wheels")]
+    )
+    assert refused.exit_code == 2 and "no wheel" in refused.output
+    (tmp_path / "wheels/x-1-py3-none-any.whl").write_bytes(b"PK")
+    out = str(tmp_path / "a.zip")
+    invoked("gradescope", "--out", out, "--wheels", str(tmp_path / "wheels"))
+    assert "wheels/x-1-py3-none-any.whl" in zipfile.ZipFile(out).namelist()
+    assert "--no-index --find-links source/wheels" in autograder.SETUP
+
+
+@pytest.mark.parametrize("chapter", exercise_files())
+def test_github_s_workflow_scores_each_exercise(chapter, tmp_path):
+    out = tmp_path / "a/classroom.yml"
+    invoked("github", chapter, "--out", str(out))
+    (job,) = yaml.safe_load(out.read_text())["jobs"].values()
+    steps = {one["id"]: one["with"] for one in job["steps"] if "id" in one}
+    cards = exercises(chapter)
+    assert {name: step["max-score"] for name, step in steps.items()} == {
+        name: card.points for name, card in cards.items()
+    }
+    reporter = job["steps"][-1]
+    assert reporter["with"]["runners"].split(",") == list(cards)
+    for name in cards:
+        result = reporter["env"][f"{name.upper()}_RESULTS"]
+        assert result == "${{steps.NAME.outputs.result}}".replace("NAME", name)
+
+
+def test_github_s_commands_read_the_reports(tmp_path, all_pass):
+    if not shutil.which("jq"):
+        pytest.skip("needs jq, which GitHub's machines have")
+    reports = tmp_path / "reports.json"
+    path = written(tmp_path, notebook_with({FIRST: SOLVED[FIRST]}))
+    CliRunner().invoke(app, ["grade", str(path), "--json", str(reports)])
+    text = reports.read_text().replace('"passed"', '"wrong"').replace('"wrong"', '"passed"', 1)
+    reports.write_text(text)
+    workflow = yaml.safe_load(autograder.github_workflow("dot_product"))
+    (job,) = workflow["jobs"].values()
+    for step in job["steps"]:
+        if "id" in step:
+            command = step["with"]["command"].replace("${{ runner.temp }}", str(tmp_path))
+            passed = subprocess.run(command, shell=True, capture_output=True).returncode == 0
+            assert passed == (step["id"] == FIRST)
+
+
+def test_a_chapter_that_there_is_not_is_named():
+    for command in ("github", "nbgrader"):
+        done = CliRunner().invoke(app, ["autograder", command, "no_such"])
+        assert done.exit_code == 2 and "no chapter 'no_such'" in done.output
+
+
+@pytest.mark.parametrize("chapter", exercise_files())
+def test_nbgrader_s_marks_are_as_it_documents_them(chapter, tmp_path):
+    invoked("nbgrader", chapter, "--out", str(tmp_path))
+    notebook = nbformat.read(tmp_path / chapter / f"{chapter}.ipynb", as_version=4)
+    nbformat.validate(notebook)
+    marks = [cell.metadata.nbgrader for cell in notebook.cells if "nbgrader" in cell.metadata]
+    assert len({one.grade_id for one in marks}) == len(marks)
+    points = {one.grade_id: one.points for one in marks if one.grade}
+    cards = exercises(chapter)
+    assert points == {f"check-{name}": card.points for name, card in cards.items()}
+    # a class that nbgrader has collected can be graded from outside, too
+    found = graft(nbformat.writes(notebook).encode())
+    assert found.chapter == chapter and found.found == set(cards)
+
+
+def test_nbgrader_itself_makes_a_release_of_it(tmp_path):
+    program = os.environ.get("NBGRADER") or shutil.which("nbgrader")
+    if not program:
+        pytest.skip("needs nbgrader, in an environment of its own: NBGRADER names its command")
+    path = f"{Path(program).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"HOME": str(tmp_path), "PATH": path}
+    nbgrader.write(tmp_path / "source", [])
+    for chapter in exercise_files():
+        done = subprocess.run(
+            [program, "generate_assignment", chapter, "--create", "--force"],
+            cwd=tmp_path, env=environment, capture_output=True, text=True,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        release = nbformat.read(tmp_path / f"release/{chapter}/{chapter}.ipynb", as_version=4)
+        pristine = nbformat.read(exercise_files()[chapter], as_version=4)
+        for name in exercises(chapter):
+            (given,) = (c.source for c in pristine.cells if c.id == f"answer-{name}")
+            (kept,) = (c.source for c in release.cells if c.id == f"answer-{name}")
+            assert kept == given
+        locked = [c for c in release.cells if c.metadata.get("nbgrader", {}).get("grade")]
+        assert all(one.metadata.nbgrader.checksum for one in locked)

@@ -1,0 +1,198 @@
+"""Nothing that a file holds stops the others: each gets a line that says what it is."""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+
+import nbformat
+import pytest
+from typer.testing import CliRunner
+
+from attncourse.grading import submissions
+from attncourse.grading.cli import app
+from attncourse.grading.grade import grade
+from attncourse.grading.graft import graft
+from tests import ROOT
+from tests.grading.submissions import NAMES, SOLVED, notebook_with, statuses, written
+
+HALF = '"# exercise: prefix_mask\\n# \\ud83d half an emoji\\n"'
+
+
+def as_json(notebook) -> dict:
+    return json.loads(nbformat.writes(notebook))
+
+
+def surrogate() -> bytes:
+    data = as_json(notebook_with(SOLVED))
+    cell = next(c for c in data["cells"] if c["id"] == "answer-prefix_mask")
+    cell["source"].insert(1, "# MARK\n")
+    return json.dumps(data).replace("MARK", "\\ud83d").encode()
+
+
+def without_cell_type() -> bytes:
+    data = as_json(notebook_with(SOLVED))
+    for cell in data["cells"]:
+        if cell["id"] == "answer-prefix_mask":
+            del cell["cell_type"]
+    return json.dumps(data).encode()
+
+
+def other_cells_are_nothing() -> bytes:
+    data = as_json(notebook_with(SOLVED))
+    data["cells"] += [None, [], "cell", {}, {"source": 3}, {"source": ["a", 1]}]
+    return json.dumps(data).encode()
+
+
+def only_json() -> bytes:
+    cells = [{"cell_type": "code", "source": text} for text in SOLVED.values()]
+    return json.dumps({"cells": cells}).encode()
+
+
+ODD = {
+    "a lone surrogate": (surrogate, "half a character"),
+    "a cell without a cell_type": (without_cell_type, "does not say of what kind"),
+    "cells that are none": (other_cells_are_nothing, ""),
+    "neither version nor metadata": (only_json, ""),
+    "UTF-16": (lambda: nbformat.writes(notebook_with(SOLVED)).encode("utf-16"), ""),
+    "Latin-1": (lambda: surrogate().replace(b"\\ud83d", b"\xe4"), ""),
+}
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_an_odd_notebook_is_graded_as_far_as_it_goes(what, tmp_path, all_pass):
+    data, note = ODD[what]
+    path = tmp_path / "odd.ipynb"
+    path.write_bytes(data())
+    report = grade(path, seed=1)
+    assert statuses(report) == dict.fromkeys(NAMES, "passed"), report.problem
+    assert note in {one.name: one.note for one in report.exercises}["prefix_mask"]
+    report.write(tmp_path / "report.json")
+
+
+def test_every_file_of_a_folder_gets_a_line(tmp_path, all_pass):
+    folder = tmp_path / "class"
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git/HEAD").write_text("ref")
+    written(folder, notebook_with(SOLVED), "good.ipynb")
+    written(folder, notebook_with(SOLVED), "UPPER.IPYNB")
+    (folder / "broken.ipynb").write_text("{")
+    (folder / "notes.md").write_text("# Notes")
+    (folder / "answers.py").write_text("# exercise: prefix_mask\ndef prefix_mask(): ...")
+    (folder / "what.xyz").write_bytes(b"\x00\xff")
+    (folder / "link.ipynb").symlink_to(folder / "good.ipynb")
+    os.mkfifo(folder / "pipe.ipynb")
+    out = tmp_path / "out.json"
+    done = CliRunner().invoke(app, ["grade", str(folder), "--json", str(out)])
+    assert done.exit_code == 2, done.output
+    rows = {one["file"]: one for one in json.loads(out.read_text())}
+    assert set(rows) == {one.name for one in folder.iterdir() if one.name != ".git"}
+    for name, says in {
+        "broken.ipynb": "not complete JSON",
+        "notes.md": "a Markdown text: only notebooks are graded",
+        "answers.py": "a Python file with answers in it",
+        "what.xyz": "no notebook",
+        "link.ipynb": "a link or a device",
+        "pipe.ipynb": "a link or a device",
+    }.items():
+        assert says in rows[name]["problem"], rows[name]
+        assert name in done.output
+    for name in ("good.ipynb", "UPPER.IPYNB"):
+        assert rows[name]["points"] == rows[name]["worth"] > 0
+
+
+def test_a_note_beside_solved_notebooks_is_no_fault(tmp_path, all_pass):
+    written(tmp_path, notebook_with(SOLVED))
+    (tmp_path / "README.md").write_text("# Mine")
+    done = CliRunner().invoke(app, ["grade", str(tmp_path)])
+    assert done.exit_code == 0 and "README.md: a Markdown text" in done.output
+
+
+def test_a_zip_of_notebooks_is_opened_and_nothing_is_written_where_it_says(tmp_path, all_pass):
+    folder = tmp_path / "class"
+    folder.mkdir()
+    notebook = nbformat.writes(notebook_with(SOLVED))
+    with zipfile.ZipFile(folder / "mine.zip", "w") as archive:
+        for name in (
+            "a/one.ipynb",
+            "../../escaped.ipynb",
+            "/absolute.ipynb",
+            "__MACOSX/._one.ipynb",
+        ):
+            archive.writestr(name, notebook)
+        archive.writestr("readme.md", "# Mine")
+        archive.writestr("inner.zip", b"PK")
+    with zipfile.ZipFile(folder / "named wrongly.ipynb", "w") as archive:
+        archive.writestr("two.ipynb", notebook)
+    before = sorted(tmp_path.rglob("*"))
+    done = CliRunner().invoke(app, ["grade", str(folder), "--json", str(tmp_path / "o.json")])
+    rows = {one["file"]: one for one in json.loads((tmp_path / "o.json").read_text())}
+    graded = {name for name, one in rows.items() if one.get("points")}
+    assert graded == {
+        "mine.zip/a/one.ipynb",
+        "mine.zip/../../escaped.ipynb",
+        "mine.zip//absolute.ipynb",
+        "named wrongly.ipynb/two.ipynb",
+    }, done.output
+    assert "a zip within a zip" in rows["mine.zip/inner.zip"]["problem"]
+    assert sorted(tmp_path.rglob("*")) == sorted([*before, tmp_path / "o.json"])
+
+
+def zip_with(folder, *members: tuple[str, bytes]):
+    with zipfile.ZipFile(folder / "hostile.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members:
+            archive.writestr(name, data)
+    return folder / "hostile.zip"
+
+
+def test_a_hostile_zip_costs_itself_only(tmp_path, all_pass, monkeypatch):
+    def problem_of(path) -> str:
+        (one,) = submissions.handed_in([path])
+        return one.why if isinstance(one, submissions.LeftOut) else grade(one, seed=1).problem
+
+    bomb = zip_with(tmp_path, ("bomb.ipynb", b" " * 30_000_000))
+    assert bomb.stat().st_size < 50_000
+    assert "more than 20,000,000 bytes" in problem_of(bomb)
+    # one that says it is small
+    data = bytearray(bomb.read_bytes())
+    size = (30_000_000).to_bytes(4, "little")
+    bomb.write_bytes(bytes(data).replace(size, (100).to_bytes(4, "little")))
+    assert "zip" in problem_of(bomb) or "bytes" in problem_of(bomb) or "empty" in problem_of(bomb)
+    bomb.write_bytes(bytes(data[:5000]))
+    assert "broken zip" in problem_of(bomb)
+    assert "without a notebook" in problem_of(zip_with(tmp_path, ("a.md", b"#")))
+    monkeypatch.setattr(submissions, "MOST_FILES", 2)
+    assert "3 files" in problem_of(zip_with(tmp_path, *((f"{i}.ipynb", b"{}") for i in range(3))))
+    monkeypatch.setattr(submissions, "MOST_BYTES", 5)
+    assert "unpacks to more" in problem_of(zip_with(tmp_path, ("a.ipynb", b"{     }")))
+
+
+def test_a_name_that_is_not_utf8_is_spelt_out_on_a_strict_terminal(tmp_path):
+    name = os.fsdecode(b"m\xfcller.ipynb")
+    (tmp_path / name).write_text("{")
+    (tmp_path / "two.ipynb").write_text("{")
+    for encoding in ("utf-8:strict", "ascii:strict"):
+        done = subprocess.run(
+            [sys.executable, "-c", "from attncourse.grading.cli import main; main()", "grade",
+             str(tmp_path), "--json", str(tmp_path / "out.json"), "--no-sandbox"],
+            env=os.environ | {"PYTHONIOENCODING": encoding}, capture_output=True, cwd=ROOT,
+        )  # fmt: skip
+        assert done.returncode == 2 and b"Traceback" not in done.stderr, done.stderr
+        assert b"m\\xfcller.ipynb" in done.stdout and b"two.ipynb" in done.stdout
+    names = [one["file"] for one in json.loads((tmp_path / "out.json").read_text())]
+    assert "m\\xfcller.ipynb" in names
+
+
+def test_a_fault_of_ours_costs_one_file(tmp_path, monkeypatch, all_pass):
+    def breaks(data):
+        if b"mine" in data:
+            raise RecursionError("too deep")
+        return graft(data)
+
+    monkeypatch.setattr("attncourse.grading.grade.graft", breaks)
+    written(tmp_path, notebook_with(SOLVED | {"prefix_mask": "# mine"}), "a.ipynb")
+    written(tmp_path, notebook_with(SOLVED), "b.ipynb")
+    done = CliRunner().invoke(app, ["grade", str(tmp_path)])
+    assert done.exit_code == 2 and "RecursionError: too deep" in done.output
+    assert "b.ipynb" in done.output and done.output.count("passed") >= len(NAMES)

@@ -1,0 +1,126 @@
+"""Deadlines, late rules and points by hand: as an instructor writes them."""
+
+from datetime import timedelta
+
+import pytest
+
+from attncourse.grading.policy import Overrides, Policy, PolicyError
+from attncourse.grading.students import Student
+
+POLICY = """
+time_zone = "Europe/Berlin"
+deadline = 2026-10-24 23:59:00
+
+[late]
+grace_minutes = 15
+percent_per_day = 10
+most_days = 5
+
+[extensions]
+"jane@example.edu" = 2026-10-26 12:00:00
+
+[times]
+file = "times.csv"
+student = "Email address"
+time = "Last modified (submission)"
+"""
+EXPORT = "Full name,Email address,Last modified (submission)\n"
+JANE = Student("4711", "Jane", row={"Email address": "Jane@example.edu"})
+RICK = Student("12", "Rick", row={"Email address": "rick@example.edu"})
+
+
+def policy(folder, times: dict[str, str], text: str = POLICY) -> Policy:
+    lines = [f"{who},{who}@example.edu,{when}\n" for who, when in times.items()]
+    (folder / "times.csv").write_text(EXPORT + "".join(lines), "utf-8")
+    (folder / "policy.toml").write_text(text, "utf-8")
+    return Policy.read(folder / "policy.toml")
+
+
+# on 25 October 2026 the clocks in Berlin go back: that day has 25 hours
+SHARES = {
+    "2026-10-24 23:59:00": 1.0,
+    "2026-10-25 00:14:00": 1.0,
+    "2026-10-25 00:15:00": 0.9,
+    "2026-10-24 22:15:00+00:00": 0.9,
+    "2026-10-24 22:14:00 UTC": 1.0,
+    "2026-10-25T22:58:59Z": 0.8,
+    "2026-10-25 22:58:00": 0.9,
+    "2026-10-25 22:59:30": 0.8,
+    "2026-10-29 22:00:00": 0.5,
+    "2026-10-30 22:00:00": 0.0,
+    "-": 1.0,
+}
+
+
+@pytest.mark.parametrize("when", SHARES)
+def test_each_day_that_begins_after_the_deadline_costs_its_part(when, tmp_path):
+    share, said = policy(tmp_path, {"rick": when}).share(RICK)
+    assert share == pytest.approx(SHARES[when])
+    assert ("late by" in said) == (share < 1)
+
+
+def test_an_extension_is_of_one_student(tmp_path):
+    times = dict.fromkeys(("rick", "jane"), "2026-10-26 11:00:00")
+    both = policy(tmp_path, times)
+    assert both.share(JANE) == (1.0, "") and both.share(RICK)[0] == pytest.approx(0.8)
+
+
+def test_who_is_not_in_the_export_is_not_late_and_that_is_said(tmp_path):
+    assert policy(tmp_path, {"jane": "2026-10-24"}).share(RICK) == (
+        1.0, "no time of handing in is known",
+    )  # fmt: skip
+
+
+def test_a_platform_s_own_form_of_time_is_read(tmp_path):
+    text = POLICY + 'format = "%A, %d %B %Y, %I:%M %p"\n'
+    text = text.replace("times.csv", "moodle.csv")
+    (tmp_path / "moodle.csv").write_text(
+        EXPORT + 'Rick,rick@example.edu,"Sunday, 25 October 2026, 11:30 PM"\n'
+    )
+    assert policy(tmp_path, {}, text).share(RICK) == (
+        pytest.approx(0.8), "late by 1 days 31 min: 20 % of the points are taken off",
+    )  # fmt: skip
+
+
+def test_without_rules_what_is_late_counts_nothing(tmp_path):
+    text = POLICY.replace("grace_minutes = 15\npercent_per_day = 10\nmost_days = 5\n", "")
+    strict = policy(tmp_path, {"rick": "2026-10-24 23:59:01"}, text)
+    assert strict.grace == timedelta(0) and strict.share(RICK)[0] == 0
+
+
+WRONG = {
+    'time_zone = "Europe/Berlin"\n': "'time_zone' is missing",
+    "deadline = 2026-10-24 23:59:00\n": "'deadline' is missing",
+    "Europe/Berlin": "No time zone found",
+    "2026-10-24 23:59:00": "is not a date with a time",
+    "percent_per_day": "is not one of",
+    "times.csv": "No such file",
+    '"Email address"': "has no column",
+    "[extensions]": "Invalid",
+}
+
+
+@pytest.mark.parametrize("part", WRONG)
+def test_a_policy_that_is_not_understood_is_named(part, tmp_path):
+    instead = "2026-10-24" if part[0] == "2" else '"x"' if part[0] == '"' else "x"
+    instead = "" if part.endswith("\n") else "[" if part[0] == "[" else instead
+    with pytest.raises(PolicyError, match=r"^(policy\.toml|times\.csv).*" + WRONG[part]):
+        policy(tmp_path, {"rick": "2026-10-24 20:00"}, POLICY.replace(part, instead))
+
+
+def test_points_by_hand_name_a_student_as_the_roster_does(tmp_path):
+    path = tmp_path / "overrides.csv"
+    path.write_text(
+        "student,exercise,points,comment\nJANE@example.edu,prefix_mask,7.5,by hand\n12,no_such,1,\n"
+    )
+    overrides = Overrides(path)
+    found = overrides.of(JANE, "prefix_mask")
+    assert found and (found.points, found.comment) == (7.5, "by hand")
+    assert overrides.of(RICK, "prefix_mask") is None and overrides.unused == ["12 no_such"]
+    for text, says in {
+        "a,b\n": "its columns are not",
+        "student,exercise,points,comment\na,b,c,d\n": "c",
+    }.items():
+        path.write_text(text)
+        with pytest.raises(PolicyError, match=says):
+            Overrides(path)

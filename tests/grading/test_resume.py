@@ -1,0 +1,137 @@
+"""Grading a class goes on where it was: nothing is lost, nothing is graded twice."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from typer.testing import CliRunner
+
+import attncourse
+from attncourse.grading import resume
+from attncourse.grading.cli import app
+from tests import ROOT
+from tests.conftest import SEED
+from tests.grading import classes
+from tests.grading.submissions import SOLVED, notebook_with, written
+
+
+@pytest.fixture
+def judged(monkeypatch) -> list[str]:
+    """The files that are judged, in order."""
+    seen = []
+
+    def judge(report, *args):
+        seen.append(report.file)
+        return classes.judged(report, *args)
+
+    monkeypatch.setattr("attncourse.grading.grade.judged", judge)
+    return seen
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    (tmp_path / "class").mkdir()
+    for name in "abc":
+        written(tmp_path / "class", notebook_with(SOLVED), f"{name}.ipynb")
+    return tmp_path
+
+
+def grade(folder: Path, *options: str) -> str:
+    command = ["grade", str(folder / "class"), "--out", str(folder / "out"), *options]
+    return CliRunner().invoke(app, command, catch_exceptions=False).output
+
+
+def test_a_second_run_grades_nothing_and_writes_the_same(folder, judged):
+    grade(folder)
+    book = (folder / "out/gradebook.csv").read_text()
+    assert sorted(judged) == ["a.ipynb", "b.ipynb", "c.ipynb"]
+    assert "3 of them graded before" in grade(folder)
+    assert len(judged) == 3 and (folder / "out/gradebook.csv").read_text() == book
+
+
+def changed_file(folder, monkeypatch):
+    written(folder / "class", notebook_with(SOLVED | {"prefix_mask": classes.WRONG}), "b.ipynb")
+
+
+def changed_pristine(folder, monkeypatch):
+    for path in (folder / "out/reports").glob("*.json"):
+        data = json.loads(path.read_text())
+        if data["file"] == "b.ipynb":
+            path.write_text(json.dumps(data | {"pristine_sha256": "another"}))
+
+
+def cut_report(folder, monkeypatch):
+    for path in (folder / "out/reports").glob("*.json"):
+        if "b.ipynb" in path.read_text():
+            path.write_text(path.read_text()[:500])
+
+
+def not_graded(folder, monkeypatch):
+    for path in (folder / "out/reports").glob("*.json"):
+        if "b.ipynb" in path.read_text():
+            path.write_text(path.read_text().replace('"passed"', '"not graded"', 1))
+
+
+def new_file(folder, monkeypatch):
+    (folder / "class/b.ipynb").rename(folder / "class/d.ipynb")
+
+
+CHANGES = (changed_file, changed_pristine, cut_report, not_graded, new_file)
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda one: one.__name__)
+def test_what_has_changed_is_graded_again_and_nothing_else(change, folder, judged, monkeypatch):
+    grade(folder)
+    judged.clear()
+    change(folder, monkeypatch)
+    grade(folder)
+    assert judged == ["d.ipynb" if change is new_file else "b.ipynb"]
+
+
+def test_another_version_or_seed_grades_all_again_and_the_seed_is_kept(folder, judged, monkeypatch):
+    grade(folder)
+    seed = json.loads((folder / "out/seed.json").read_text())["seed"]
+    grade(folder, "--seed", str(seed))
+    assert len(judged) == 3
+    grade(folder, "--seed", str(seed + 1))
+    assert len(judged) == 6
+    grade(folder)
+    assert len(judged) == 6 and resume.seed_of(folder / "out", None) == seed + 1
+    monkeypatch.setattr(attncourse, "__version__", "9.9.9")
+    grade(folder)
+    assert len(judged) == 9
+
+
+def test_some_are_graded_again_when_asked(folder, judged):
+    (folder / "class/Jane Doe_1_assignsubmission_file_").mkdir()
+    written(folder / "class/Jane Doe_1_assignsubmission_file_", notebook_with(SOLVED), "x.ipynb")
+    grade(folder)
+    judged.clear()
+    grade(folder, "--regrade", "b.ipynb", "--regrade", "Jane*")
+    assert sorted(judged) == ["Jane Doe_1_assignsubmission_file_/x.ipynb", "b.ipynb"]
+
+
+@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.slow)])
+def test_killed_at_any_moment_nothing_is_lost_or_graded_twice(kills, tmp_path):
+    (tmp_path / "class").mkdir()
+    files = [f"{i}.ipynb" for i in range(16)]
+    for name in files:
+        nbformat.write(
+            notebook_with({} if name == "3.ipynb" else SOLVED), tmp_path / "class" / name
+        )
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.grading.killed", str(tmp_path), str(kills), SEED],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(told) == kills
+    for one in told:
+        assert one["codes"] == [0, 0] and one["same"]
+        assert sorted({*one["kept"], *one["after"]}) == sorted(files)
+        # no report that was there is made again; what was at work then is begun anew
+        assert not set(one["kept"]) & set(one["after"])
+        assert len(one["after"]) == len(set(one["after"]))
+        assert len(set(one["before"]) & set(one["after"])) <= 2

@@ -1,0 +1,55 @@
+"""Ctrl-C ends grading at once, with all that it has started, and keeps what is done."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from tests import ROOT
+from tests.grading.submissions import notebook_with, written
+
+ENDLESS = "# exercise: prefix_mask\nimport time\ntime.sleep(10_000)"
+MAIN = "from attncourse.grading.cli import main; main()"
+
+
+def working(pid: int) -> int:
+    """How many judges below a process have started what runs an answer."""
+    count = 0
+    with contextlib.suppress(psutil.Error):
+        for judge in psutil.Process(pid).children():
+            below = judge.children(recursive=True)
+            count += any("bootstrap" in " ".join(one.cmdline()) for one in below)
+    return count
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_grading_that_is_stopped_ends_at_once_and_keeps_what_is_done(how, tmp_path):
+    folder, out = tmp_path / "class", tmp_path / "out.json"
+    folder.mkdir()
+    (folder / "0.ipynb").write_text("{")
+    for i in range(1, 5):
+        written(folder, notebook_with({"prefix_mask": ENDLESS}), f"{i}.ipynb")
+    with subprocess.Popen(
+        [sys.executable, "-c", MAIN, "grade", str(folder), "--json", str(out), "--jobs", "2"],
+        cwd=ROOT, stderr=subprocess.PIPE, start_new_session=True,
+    ) as process:  # fmt: skip
+        # both jobs are at work, in kernels of their own
+        while not out.exists() or working(process.pid) < 2:
+            assert process.poll() is None
+            time.sleep(0.1)
+        below = psutil.Process(process.pid).children(recursive=True)
+        began = time.monotonic()
+        os.killpg(process.pid, how)
+        said = process.communicate(timeout=60)[1]
+    # where there are more programs than processors, each of them takes longer
+    crowd = max(1, os.getloadavg()[0] / (os.cpu_count() or 1))
+    assert time.monotonic() - began < 2 * crowd
+    assert process.returncode == 130 and b"stopped: 1 of 5" in said, said
+    assert [one["file"] for one in json.loads(out.read_text())] == ["0.ipynb"]
+    assert psutil.wait_procs(below, timeout=5)[1] == []
