@@ -89,8 +89,8 @@ def main() -> None:
     text = [
         "# The capstone: one change each",
         "",
-        f"The share of {TESTED} numbers (in the first column, of those that training did not have, about "
-        "143) whose German name is right in every part, by the number of "
+        f"The share of {TESTED} numbers (in the first column, of those that training did not have, "
+        "about 143) whose German name is right in every part, by the number of "
         f"English words. {TRAINED:,} numbers, {EPOCHS} epochs, batches of {BATCH}, AdamW at {RATE} "
         f"falling to 0; mean and standard deviation of {SEEDS} seeds.",
         "",

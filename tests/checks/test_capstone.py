@@ -3,6 +3,7 @@
 import json
 import re
 import struct
+from zipfile import ZipFile
 
 import nbformat
 import pytest
@@ -16,6 +17,7 @@ from attncourse.checks.tasks import NumberTranslator as bank
 from attncourse.checks.verdict import judge, local
 from attncourse.data.numbers import numbers
 from attncourse.grading.grade import grade
+from attncourse.grading.submissions import Submission, handed_in
 from tests import ROOT
 from tools.notebooks import solved_notebook
 
@@ -100,6 +102,34 @@ def test_a_wrong_name_is_shown(here):
     save_file(bank.trained(), here / ONE.file)
     verdict = judged(bank.WithoutItsStop)
     assert verdict.status == "wrong" and "it writes '" in verdict.evidence
+
+
+def test_weights_are_found_beside_a_notebook_in_a_folder_and_in_a_zip(tmp_path):
+    with ZipFile(tmp_path / "class.zip", "w") as archive:
+        for name in ("anna/a.ipynb", "anna/NumberTranslator.safetensors", "bert/b.ipynb"):
+            archive.writestr(name, name)
+    (tmp_path / "carl.ipynb").write_text("{}")
+    (tmp_path / "carl.safetensors").write_text("own")
+    (tmp_path / "dora.ipynb").write_text("{}")
+    found = {
+        one.name: weights and weights.read()
+        for one in handed_in([tmp_path])
+        if isinstance(one, Submission)
+        for weights in [one.weights()]
+    }
+    assert found == {
+        "carl.ipynb": b"own",
+        "class.zip/anna/a.ipynb": b"anna/NumberTranslator.safetensors",
+        "class.zip/bert/b.ipynb": None,
+        "dora.ipynb": None,
+    }
+
+
+def test_other_weights_are_another_submission(tmp_path):
+    (tmp_path / "carl.ipynb").write_text("{}")
+    before = Submission("carl.ipynb", tmp_path / "carl.ipynb").sha256
+    (tmp_path / "carl.safetensors").write_text("own")
+    assert Submission("carl.ipynb", tmp_path / "carl.ipynb").sha256 != before
 
 
 def test_weights_are_graded_with_the_notebook_that_has_their_name(tmp_path):
