@@ -57,9 +57,9 @@ def grade(
         report.submission_sha256 = file.sha256
         grafted = graft(data)
         prepare(report, grafted)
-        weights = file.weights()
-        given = weights.read() if weights else b""
-        return judged(report, grafted, given, timeout, memory, stop or Event())
+        if weights := file.weights():
+            grafted.weights = weights.read()
+        return judged(report, grafted, timeout, memory, stop or Event())
     except NotGradableError as reason:
         report.problem = plain(str(reason))
     except StoppedError:
@@ -84,15 +84,13 @@ def prepare(report: Report, grafted: Graft) -> None:
         report.exercises.append(result)
 
 
-def judged(
-    report: Report, grafted: Graft, weights: bytes, timeout: float, memory: int, stop: Event
-) -> Report:
+def judged(report: Report, grafted: Graft, timeout: float, memory: int, stop: Event) -> Report:
     """The report after pytest has run the grafted notebook in a folder of its own."""
     folder = Path(tempfile.mkdtemp(prefix="attncourse-grade-"))
     try:
         for one in exercises(grafted.chapter).values():
-            if weights and isinstance(one, Capstone):
-                (folder / one.file).write_bytes(weights)
+            if grafted.weights and isinstance(one, Capstone):
+                (folder / one.file).write_bytes(grafted.weights)
         return judged_in(folder, report, grafted, timeout, memory, stop)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

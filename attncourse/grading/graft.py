@@ -29,6 +29,7 @@ class Graft:
     notebook: NotebookNode
     found: set[str] = field(default_factory=set)
     notes: dict[str, str] = field(default_factory=dict)
+    weights: bytes = b""
 
     def answers(self) -> dict[str, str]:
         return {name: cell.source for name, cell in answer_cells(self.notebook).items()}
