@@ -141,7 +141,7 @@ variants.right(
      WRONG, "matrix.clone().fill_diagonal_(-1)"),
 )  # fmt: skip
 variants.wrong(exercise, plain, {
-    "the diagonal counts, too: there a label was predicted as itself": (WRONG, "matrix"),
+    "the diagonal is counted, too: there a label was predicted as itself": (WRONG, "matrix"),
     "rows and columns have changed places: a row is a label, a column what was predicted": (
         PAIRS, "predicted[kept] * count + labels[kept]"),
     "a place is row * count + column: // gives the row, % the column": (
@@ -195,7 +195,7 @@ variants.wrong(exercise, plain, {
     "the recall is a percentage: a share is from 0 to 1": (RECALL, f"100 * {RECALL}"),
     "the recall is rounded: return it as it is": (
         "recall.item()", "round(recall.item(), 2)"),
-    "ignored tokens count as label 0: leave them out": (
+    "ignored tokens are counted as label 0: leave them out": (
         PAIRS, "labels.clamp(min=0).flatten() * count + predicted.flatten()"),
     "labels of -100 make no row: keep the tokens with all others": [
         ("labels != -100", "labels == labels"), ("labels != -100", "labels == -100")],
