@@ -119,10 +119,12 @@ ADD, TOTAL, RESULT = f"right += {RIGHT}.sum().item()", "total += asked.sum().ite
     "right / total")  # fmt: skip
 SHARE, WEIGHT = "right.sum().item() / max(1, right.numel())", "weights.append(right.numel())"
 MEAN = "sum(s * w for s, w in zip(shares, weights, strict=True)) / sum(weights)"
-OF_SENTENCES = (
-    "share = ((scores.argmax(-1) == labels) & asked).sum(-1) / asked.sum(-1)\n"
-    "        right += share.nan_to_num(0.0).sum().item()"
-)
+# shares, and sums of them, in float32 or float64
+OF_SENTENCES = [
+    f"share = ((scores.argmax(-1) == labels) & asked).sum(-1){share} / asked.sum(-1)\n"
+    f"        right += share.nan_to_num(0.0){added}.sum().item()"
+    for share, added in (("", ""), ("", ".double()"), (".double()", ""))
+]
 variants.right(
     exercise, plain, weighted, side_by_side,
     (ADD, "right += int((scores.max(-1).indices == labels).sum())", TOTAL,
@@ -175,8 +177,8 @@ variants.wrong(exercise, plain, {
         ADD, "right += sum((one[:n].argmax(-1) == some[:n]).sum().item() for one, some, n in "
         "zip(scores, labels, asked.sum(-1), strict=True))"),
     "each sentence counts alike, however long it is: each token should": [
-        (ADD, OF_SENTENCES, TOTAL, "total += len(labels)"),
-        (ADD, OF_SENTENCES, TOTAL, "total += asked.any(-1).sum().item()")],
+        (ADD, added, TOTAL, total) for added in OF_SENTENCES
+        for total in ("total += len(labels)", "total += asked.any(-1).sum().item()")],
     "this is the share of sentences that are right throughout: count tokens": (
         ADD, "right += ((scores.argmax(-1) == labels) | ~asked).all(-1).sum().item()",
         TOTAL, "total += len(labels)"),
