@@ -25,8 +25,8 @@ exercise = Exercise(
         "length, and bincount counts the texts of each group, all and right.",
         "stops = targets == stop, after = stops.cumsum(-1) - stops.long() > 0, right = "
         "((written == targets) | after).all(-1), group = torch.bucketize(lengths, "
-        "torch.tensor(bounds)), and then one bincount(minlength=len(bounds) + 1) divided by "
-        "another",
+        "torch.tensor(bounds, device=lengths.device)), and then one bincount(minlength="
+        "len(bounds) + 1) divided by another",
     ),
     differentiable=False,
     floating=False,
@@ -157,8 +157,12 @@ variants.wrong(exercise, plain, {
         (RIGHT, "(written == targets).all(-1)")],
     "the stop does not count here: a text that goes on in its place is wrong": (
         AFTER, "stops.cumsum(-1) > 0"),
-    "the last stop of a row ends the target: the first one does, what follows is filling": (
-        AFTER, "stops.flip(-1).cumsum(-1).flip(-1) == 0"),
+    "the last stop is taken for the end: the first stop of the target ends it": [
+        (AFTER, "stops.flip(-1).cumsum(-1).flip(-1) == 0"),
+        # each row by its own
+        ("    written =", "    written = written.masked_fill((written == stop).flip(-1).cumsum(-1)"
+         ".flip(-1) == 0, -1)\n    written =", AFTER, "stops.flip(-1).cumsum(-1).flip(-1) == 0",
+         RIGHT, "(written == targets.masked_fill(after, -1)).all(-1)")],
     "what was written says where to end, and a text that stops too early is right: compare the "
     "stop as well": [
         ("stops = targets == stop", "stops = written == stop", AFTER, "stops.cumsum(-1) > 0"),
@@ -208,8 +212,10 @@ variants.wrong(exercise, plain, {
         SHARE, f"({SHARE})[1:]"),
     "the longest texts are counted in the group before: there is one group more than bounds": (
         GROUP, f"{GROUP}.clamp(max=len(bounds) - 1)", "len(bounds) + 1", "len(bounds)"),
-    "each group has all shorter texts, too: a text belongs to one group": (
-        SHARE, f"group[right].bincount(minlength=count).cumsum(0) / {ALL}.cumsum(0)"),
+    "a group also counts the shorter texts: it begins above the bound before": [
+        (SHARE, f"group[right].bincount(minlength=count).cumsum(0) / {ALL}.cumsum(0)"),
+        (SHARE, "torch.stack([right[lengths <= bound].float().mean() for bound in bounds] + "
+         "[right[lengths > bounds[-1]].float().mean()])")],
     "the groups come in reverse order: the shortest come first": (SHARE, f"({SHARE}).flip(0)"),
     "without minlength, bincount leaves out the last groups where they are empty": (
         SHARE, "group[right].bincount() / group.bincount()"),

@@ -171,7 +171,7 @@ variants.wrong(exercise, plain, {
         "counts.argmax(-1)", "counts.shape[-1] - 1 - counts.flip(-1).argmax(-1)"),
     "this is the rarest label: the most frequent one is asked for": (
         "counts.argmax(-1)", "counts.where(counts > 0, torch.inf).argmin(-1)"),
-    "each label counts once for a word: count how often each was given": (
+    "each label is counted once for a word: count how often each was given": (
         "@ rows\n    by_suffix", "@ rows > 0\n    by_suffix", f"torch.where({KNOWN}, by_word, "
         "by_suffix)", f"torch.where({KNOWN}, by_word.double(), by_suffix)"),
     "new words are compared with the training suffixes: words with words, suffixes with suffixes": [
@@ -197,8 +197,9 @@ variants.wrong(exercise, plain, {
         "counts.argmax(-1)", "counts.argmax(0)"),
     "the last axis is kept: one label for each new word": (
         "counts.argmax(-1)", "counts.argmax(-1, keepdim=True)"),
-    "labels are whole numbers: return int64": (
-        "counts.argmax(-1)", "counts.argmax(-1).double()"),
+    "the result has another dtype: labels are int64": [
+        ("counts.argmax(-1)", f"counts.argmax(-1).{dtype}()")
+        for dtype in ("double", "float", "int")],
     "it gives a list: return a tensor, one label for each new word": (
         "counts.argmax(-1)", "counts.argmax(-1).tolist()"),
     "training words are labelled: the new ones are": (
@@ -230,7 +231,7 @@ variants.wrong(exercise, by_dictionaries, {
          ".setdefault(suffix, Counter())[label] += 1", ".setdefault(suffix, {label: 1})")],
     "the first label of a suffix is kept: count how often each was given": (
         ".setdefault(suffix, Counter())[label] += 1", ".setdefault(suffix, {label: 1})"),
-    "each word counts once for its suffix: count tokens": (
+    "each word is counted once for its suffix: count tokens": (
         ".setdefault(suffix, Counter())[label] += 1",
         ".setdefault(suffix, {}).setdefault(label, set()).add(word)",
         f"{BY_WORD} or {BY_SUFFIX}", f"{BY_WORD} or {{label: len(some) for label, some in "
@@ -238,7 +239,7 @@ variants.wrong(exercise, by_dictionaries, {
     "a tensor as a key is never found again: make numbers of it, by tolist() or int()": (
         "words.tolist(), suffixes.tolist(), labels.tolist()", "words, suffixes, labels",
         "new_words.tolist(), new_suffixes.tolist()", "new_words, new_suffixes"),
-    "where neither is known, each word counts once for a label: count tokens": (
+    "where neither is known, each word is counted once for a label: count tokens": (
         "overall[label] += 1", "overall[label] += by_word[word][label] == 1"),
 })  # fmt: skip
 variants.wrong(exercise, by_masks, {

@@ -21,9 +21,9 @@ exercise = Exercise(
         "Give the mask one axis more, so that it meets x. For the maximum fill padding with "
         "-infinity, for the sum with 0. Divide the sum by the number of real tokens, but at least "
         "by 1. In a text without tokens the maximum is -infinity, which has to become 0.",
-        "With real = real[..., None], x.masked_fill(~real, -torch.inf).amax(-2) is the maximum and "
-        "x.masked_fill(~real, 0).sum(-2) / real.sum(-2).clamp(min=1) the mean; torch.cat joins "
-        "them on the last axis",
+        "With real = real[..., None] and count = real.sum(-2), the maximum is x.masked_fill(~real, "
+        "-torch.inf).amax(-2).masked_fill(count == 0, 0) and the mean is x.masked_fill(~real, 0)"
+        ".sum(-2) / count.clamp(min=1); torch.cat joins them on the last axis",
     ),
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
@@ -98,7 +98,7 @@ variants.right(
     (LARGEST, "x.gather(-2, torch.where(real, torch.arange(x.shape[-2], device=x.device)[:, None], "
               "real.int().argmax(-2, keepdim=True)).expand(x.shape)).max(-2)[0]"),
 )  # fmt: skip
-ZEROS = "padding counts as 0 in the maximum, and numbers may all be below 0: fill it with -infinity"
+ZEROS = "padding is made 0 for the maximum, and all numbers may be below 0: fill it with -infinity"
 variants.wrong(exercise, plain, {
     ZEROS: [(FILL, "0.0"), (LARGEST, "(x * real).amax(-2)")],
     "numbers may be smaller than the fill for the maximum: fill with -infinity": [
@@ -135,7 +135,7 @@ variants.wrong(exercise, plain, {
         EMPTY, "largest", MEAN, f"{SUM} / count"),
     "a text without tokens has a NaN gradient: divide by at least 1, and do not replace NaN "
     "afterwards": (MEAN, "((x * real).sum(-2) / count).nan_to_num(0.0)"),
-    "the first place counts as a token everywhere: a text may begin with padding, or have no "
+    "the first place is taken for a token everywhere: a text may begin with padding, or have no "
     "tokens": ("real = real[..., None]", "real = torch.cat([real[..., :1] | True, real[..., 1:]], "
                "-1)[..., None]"),
     "one text without tokens makes all of them zeros: it alone should be": (
@@ -159,10 +159,14 @@ variants.wrong(exercise, plain, {
     "one token is chosen for all numbers: each of the d numbers has a maximum of its own": [
         (LARGEST, "x.take_along_dim(x.norm(dim=-1, keepdim=True).masked_fill(~real, -1)"
          ".argmax(-2, keepdim=True), -2)[..., 0, :]"),
+        (LARGEST, "x.take_along_dim(x.abs().sum(-1, keepdim=True).masked_fill(~real, -1)"
+         ".argmax(-2, keepdim=True), -2)[..., 0, :]"),
         (LARGEST, "x.take_along_dim(x.sum(-1, keepdim=True).masked_fill(~real, -torch.inf)"
          ".argmax(-2, keepdim=True), -2)[..., 0, :]")],
-    "the largest is taken without its sign: -3 is smaller than 1": (
-        LARGEST, "x.abs().masked_fill(~real, -torch.inf).amax(-2)"),
+    "the largest without its sign is taken: -3 is smaller than 2": [
+        (LARGEST, "x.abs().masked_fill(~real, -torch.inf).amax(-2)"),
+        (LARGEST, "x.take_along_dim(x.abs().masked_fill(~real, -1).argmax(-2, keepdim=True), -2)"
+         "[..., 0, :]")],
     "these are the smallest numbers: the largest are asked for": (
         LARGEST, "x.masked_fill(~real, torch.inf).amin(-2)"),
     "these are the places of the largest, not the numbers themselves": (

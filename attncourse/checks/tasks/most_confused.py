@@ -140,8 +140,15 @@ variants.right(
      "(labels[kept], predicted[kept]), torch.ones_like(pairs), accumulate=True)",
      WRONG, "matrix.clone().fill_diagonal_(-1)"),
 )  # fmt: skip
+
+
+def both(*way):
+    """The way, and the same with a recall that is not rounded to float32."""
+    return [way, (*way, RECALL, f"matrix[label, label].double() / {ROW}")]
+
+
 variants.wrong(exercise, plain, {
-    "the diagonal counts, too: there a label was predicted as itself": (WRONG, "matrix"),
+    "the diagonal is counted, too: there a label was predicted as itself": (WRONG, "matrix"),
     "rows and columns have changed places: a row is a label, a column what was predicted": (
         PAIRS, "predicted[kept] * count + labels[kept]"),
     "a place is row * count + column: // gives the row, % the column": (
@@ -149,27 +156,27 @@ variants.wrong(exercise, plain, {
     "label and prediction come in the wrong order: first the label": (
         RESULT, "taken_for, label, times.item(), recall.item()"),
     "a pair is counted in both directions: taking a for b is not taking b for a": [
-        (WRONG, "matrix + matrix.T - 2 * matrix.diag().diag()"),
-        (WRONG, "(matrix + matrix.T).triu(1)")],
+        *both(WRONG, "matrix + matrix.T - 2 * matrix.diag().diag()"),
+        *both(WRONG, "(matrix + matrix.T).triu(1)")],
     "the pair is the most frequent, but its count has both directions": (
         TIMES, "(wrong + wrong.T)[label, taken_for]"),
-    "the pair with the largest share of its label's tokens is taken: take the most frequent": (
+    "the pair with the largest share of its label's tokens is taken: take the most frequent": both(
         PLACE, "divmod((wrong / matrix.sum(1, True).clamp(min=1)).argmax().item(), count)"),
-    "the pair with the largest share of what was predicted is taken: take the most frequent": (
+    "the pair with the largest share of what was predicted is taken: take the most frequent": both(
         PLACE, "divmod((wrong / matrix.sum(0).clamp(min=1)).argmax().item(), count)"),
-    "the label with the most mistakes is looked for first: look for the pair": (
+    "the label with most mistakes is taken: take the most frequent pair": both(
         PLACE, "int(wrong.sum(1).argmax()), int(wrong[wrong.sum(1).argmax()].argmax())"),
-    "the prediction with the most mistakes is looked for first: look for the pair": (
+    "the prediction with most mistakes is taken: take the most frequent pair": both(
         PLACE, "int(wrong[:, wrong.sum(0).argmax()].argmax()), int(wrong.sum(0).argmax())"),
-    "label and prediction are looked for apart: look for the pair": (
+    "label and prediction are looked for apart: look for the pair": both(
         PLACE, "int(wrong.sum(1).argmax()), int(wrong.sum(0).argmax())"),
-    "the label with the lowest recall is looked for: look for the most frequent pair": (
+    "the label with the lowest recall is looked for: look for the most frequent pair": both(
         PLACE, "(a := int((matrix.diag() / matrix.sum(1)).nan_to_num(2.0).argmin())), "
         "int(wrong[a].argmax())"),
-    "the most frequent label is taken: look for the most frequent pair": (
+    "the most frequent label is taken: look for the most frequent pair": both(
         PLACE, "(a := int(matrix.sum(1).argmax())), int(wrong[a].argmax())"),
     "one side of the diagonal is looked at alone: a prediction may be above or below its label": [
-        (WRONG, "matrix.triu(1)"), (WRONG, "matrix.tril(-1)")],
+        *both(WRONG, "matrix.triu(1)"), *both(WRONG, "matrix.tril(-1)")],
     "of pairs that are as frequent, the last is taken: take the lowest label, then the lowest "
     "prediction": (PLACE, "divmod(count * count - 1 - wrong.flatten().flip(0).argmax().item(), "
                    "count)"),
@@ -195,7 +202,7 @@ variants.wrong(exercise, plain, {
     "the recall is a percentage: a share is from 0 to 1": (RECALL, f"100 * {RECALL}"),
     "the recall is rounded: return it as it is": (
         "recall.item()", "round(recall.item(), 2)"),
-    "ignored tokens count as label 0: leave them out": (
+    "ignored tokens are counted as label 0: leave them out": (
         PAIRS, "labels.clamp(min=0).flatten() * count + predicted.flatten()"),
     "labels of -100 make no row: keep the tokens with all others": [
         ("labels != -100", "labels == labels"), ("labels != -100", "labels == -100")],

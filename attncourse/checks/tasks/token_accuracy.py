@@ -119,6 +119,12 @@ ADD, TOTAL, RESULT = f"right += {RIGHT}.sum().item()", "total += asked.sum().ite
     "right / total")  # fmt: skip
 SHARE, WEIGHT = "right.sum().item() / max(1, right.numel())", "weights.append(right.numel())"
 MEAN = "sum(s * w for s, w in zip(shares, weights, strict=True)) / sum(weights)"
+# shares, and sums of them, in float32 or float64
+OF_SENTENCES = [
+    f"share = ((scores.argmax(-1) == labels) & asked).sum(-1){share} / asked.sum(-1)\n"
+    f"        right += share.nan_to_num(0.0){added}.sum().item()"
+    for share, added in (("", ""), ("", ".double()"), (".double()", ""))
+]
 variants.right(
     exercise, plain, weighted, side_by_side,
     (ADD, "right += int((scores.max(-1).indices == labels).sum())", TOTAL,
@@ -148,6 +154,8 @@ variants.wrong(exercise, weighted, {
         WEIGHT, "weights.append(labels.numel())"),
     "batches are weighted by the length of their rows: count tokens that have a label": (
         WEIGHT, "weights.append(labels.shape[-1])"),
+    "shares of batches are added up, and divided by tokens: add up how many are right": (
+        MEAN, "sum(shares) / sum(weights)"),
     "a batch without a label has NaN for its share, and 0 times NaN is NaN": (
         SHARE, "right.double().mean().item()"),
     "the weights are not in the order of the shares: each batch has its own number of tokens": (
@@ -158,7 +166,7 @@ variants.wrong(exercise, weighted, {
 variants.wrong(exercise, plain, {
     "padding is counted among the tokens: labels of -100 are not asked for": [
         (TOTAL, "total += labels.numel()"), ("labels != -100", "labels == labels")],
-    "padding counts as right: labels of -100 are not asked for": (
+    "padding is counted as right: labels of -100 are not asked for": (
         ADD, "right += (~asked | (scores.argmax(-1) == labels)).sum().item()",
         TOTAL, "total += labels.numel()"),
     "it is divided by the number of batches: divide what is right by the number of tokens": (
@@ -168,9 +176,9 @@ variants.wrong(exercise, plain, {
     "a row is cut off at its number of labels: -100 may stand within it as well": (
         ADD, "right += sum((one[:n].argmax(-1) == some[:n]).sum().item() for one, some, n in "
         "zip(scores, labels, asked.sum(-1), strict=True))"),
-    "each sentence counts alike, however long it is: each token should": (
-        ADD, "share = ((scores.argmax(-1) == labels) & asked).sum(-1) / asked.sum(-1)\n"
-        "        right += share.nan_to_num(0.0).sum().item()", TOTAL, "total += len(labels)"),
+    "each sentence counts alike, however long it is: each token should": [
+        (ADD, added, TOTAL, total) for added in OF_SENTENCES
+        for total in ("total += len(labels)", "total += asked.any(-1).sum().item()")],
     "this is the share of sentences that are right throughout: count tokens": (
         ADD, "right += ((scores.argmax(-1) == labels) | ~asked).all(-1).sum().item()",
         TOTAL, "total += len(labels)"),
@@ -210,4 +218,8 @@ variants.wrong(exercise, plain, {
         "range(scores.shape[-1])])", RESULT, "(right / total).nanmean().item()"),
     "one batch too many is divided by: add up tokens alone": (
         RESULT, "right / (total + len(batches))"),
+})  # fmt: skip
+variants.wrong(exercise, side_by_side, {
+    "batches differ in the length of their sentences, so cat cannot join them: flatten each first":
+        (".flatten(0, -2)", "", ".flatten()", ""),
 })  # fmt: skip
