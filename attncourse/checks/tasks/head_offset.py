@@ -175,8 +175,10 @@ variants.wrong(exercise, plain, {
     "padding is not left out: a pair counts if query and key are both words": (KEPT, "weights"),
     "your answer counts the queries of padding: nobody reads what they get": (
         REAL, "word[..., None, :]"),
-    "your answer counts the weights on keys of padding: such a key is no word": (REAL, "word[..., :, None]"),
-    "your answer counts a pair if one of the two is a word: both must be": (REAL, REAL.replace("&", "|")),
+    "your answer counts the weights on keys of padding: such a key is no word": (
+        REAL, "word[..., :, None]"),
+    "your answer counts a pair if one of the two is a word: both must be": (
+        REAL, REAL.replace("&", "|")),
     "the words are left out instead of the padding": (KEPT, "weights.masked_fill(real, 0.0)"),
     "0 times NaN is NaN: choose, with masked_fill or torch.where": [
         (KEPT, "weights * real"), (KEPT, "weights.masked_fill(~word[..., None, :], 0.0) * real")],

@@ -191,8 +191,8 @@ variants.wrong(exercise, plain, {
         TRAINED, "assert train + test == sorted(train) + sorted(test)"),
     "it refuses tests whose texts are in order: their order does not matter": (
         OTHERS, "assert any(test != sorted(test) for _, test in folds(30, 5, 0))"),
-    "one seed for the global random numbers before each call makes folds that ignore their own seed "
-    "look repeatable": [
+    "a seed for the global random numbers before each call makes folds that ignore their own look "
+    "repeatable": [
         seeded("__import__('torch').manual_seed"), seeded("__import__('random').seed")],
     FEW: [
         ("folds(30, 5, seed)", "folds(4, 2, seed)"), ("folds(30, 5, seed)", "folds(5, 2, seed)"),

@@ -45,8 +45,11 @@ RIGHT = {
     "right folds, in the order of the texts": a_fold_for_each_place,
     "right folds, the larger ones last": (TEST, "order[::-1][k - 1 - fold :: k]"),
     "right folds, all in order": (
-        PAIR, "(sorted(train), sorted(test))",
-        RESULT, "return sorted(folds, key=lambda pair: pair[1])"),
+        PAIR,
+        "(sorted(train), sorted(test))",
+        RESULT,
+        "return sorted(folds, key=lambda pair: pair[1])",
+    ),
 }
 BLOCK = "order[fold * (n // k) : (fold + 1) * (n // k)]"
 # what each wrong one does, and the edits that make it of the plain one
