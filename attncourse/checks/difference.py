@@ -30,7 +30,8 @@ def pattern(got: Tensor, want: Tensor, same: Callable[[Tensor, Tensor], bool]) -
             return "each number has the wrong sign"
         times = f"{factor.item():.4g}"
         # so near to the right ones, rounding is the better word for it
-        if times != "1" and same(got.double(), factor.double() * want):
+        # no integer of another meaning, such as a place, is a multiple but by chance
+        if got.is_floating_point() and times != "1" and same(got.double(), factor.double() * want):
             return f"each number is {times} times the right one"
         if same(got, want + shift):
             more = "larger" if shift > 0 else "smaller"

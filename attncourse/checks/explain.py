@@ -75,11 +75,13 @@ def explain(
         if got.is_test:
             return "wrong", f"your test lets a wrong answer pass: {name}", ""
         return "wrong", "it should have raised an error here", on
-    if got.settings == (DRAWN,) and not got.is_test:
+    if got.settings == (DRAWN,):
         return "wrong", "it draws random numbers: the same input must give the same result", on
     if got.settings:
         what = " and ".join(got.settings)
-        return "wrong", f"it changes {what} for all that follows: leave torch as it was", on
+        several = len(got.settings) > 1 or DRAWN in got.settings
+        them = "them as they were" if several else "it as it was"
+        return "wrong", f"it changes {what} for all that follows: leave {them}", on
     if got.changed:
         return "wrong", hints.CHANGES, f"{on}: {arguments(exercise, probe.case)[got.changed[0]]}"
     if got.marked:
@@ -157,13 +159,18 @@ def explain_value(got: Any, want: Any, on: str, length: int) -> tuple[str, str]:
     at = tuple(int(i) for i in torch.unravel_index(apart.argmax(), apart.shape))
     found = [f"at {list(at)} {expected_got(want[at], got[at])}", difference.where(differ)]
     seen = f"{on}: {'; '.join(filter(None, found))}"
-    if got.dtype == torch.float64 and (dtype := rounded_to(got, want)):
+    if got.dtype == torch.float64 and not is_coarse(got) and (dtype := rounded_to(got, want)):
         bound, hint = NEAR[dtype]
         if torch.allclose(got, want, rtol=bound, atol=bound):
             return hint, seen
     if got.dtype == torch.float64 and torch.allclose(got, want, rtol=NEARLY, atol=NEARLY):
         return hints.NEARLY if want[differ].all() else hints.NEARLY_ZERO, seen
     return difference.pattern(got, want, lambda a, b: close(a, b, length)), seen
+
+
+def is_coarse(x: Tensor) -> bool:
+    """Whether its numbers are such as quotients of small counts: rounding leaves more digits."""
+    return x.to(torch.float8_e4m3fn).to(x.dtype).equal(x)
 
 
 def explain_gradient(

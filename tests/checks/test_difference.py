@@ -17,7 +17,8 @@ SAID = [
     (W * 3**0.5, W, "each number is 1.732 times the right one"),
     (W + 1, W, "each number is 1 larger than the right one"),
     (W.long() - 2, W.long(), "each number is 2 smaller than the right one"),
-    (W.long() * 2, W.long(), "each number is 2 times the right one"),
+    # a place or a count is a multiple by chance
+    (W.long() * 2, W.long(), difference.NUMBERS),
     (W * 0, W, "every number is 0"),
     (~MASK, MASK, "True and False have changed places"),
     (W**2, W, difference.NUMBERS),

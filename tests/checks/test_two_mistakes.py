@@ -1,10 +1,13 @@
 """Answers that no single known mistake accounts for."""
 
+import random
+
 import pytest
 import torch
 
 from attncourse.checks import exercise, hints, variants
 from attncourse.checks.exercise import Mutant
+from attncourse.checks.explain import explain_value
 from attncourse.checks.observation import MAX_STEPS
 from attncourse.checks.verdict import judge, local
 
@@ -57,6 +60,55 @@ def test_a_result_for_a_whole_batch_is_not_said_to_mix_it():
         return torch.full_like(weights[..., 0, 0].reshape(-1, weights.shape[-3])[0], 0.3)
 
     assert judged("attachment_score", attachment_score).hint != hints.BATCHES
+
+
+def test_one_tensor_in_place_of_two_is_told_so_before_anything_of_its_batch():
+    def head_offset(weights, lengths):
+        return weights.nan_to_num(0.0).sum((-1, -2)).reshape(-1, weights.shape[-3]).sum(0)
+
+    assert judged("head_offset", head_offset).hint == "it returns the wrong type"
+
+
+def test_shares_of_few_are_not_taken_for_rounded_numbers():
+    third = torch.tensor([0.34, 0.51], dtype=torch.float64)
+    said = [explain_value(x, third, "", 2)[0] for x in (third.bfloat16().double(), third.round())]
+    quarters = explain_value((third * 8).round() / 8, third, "", 2)[0]
+    assert said[0] == hints.HALF_INSIDE and hints.HALF_INSIDE not in (said[1], quarters)
+
+
+def test_a_test_may_draw_random_numbers_and_no_other_answer_may():
+    def drawing(test):
+        def drawn(implementation):
+            torch.manual_seed(5)
+            random.seed(5)
+            test(implementation)
+
+        return drawn
+
+    one = exercise("test_folds")
+    assert judged("test_folds", drawing(one.valid_answers[0]), ()).status == "passed"
+
+    def draws(x):
+        return exercise("collapse").valid_answers[0](x) + 0 * torch.rand(1).item()
+
+    assert "it draws random numbers" in judged("collapse", draws, ()).hint
+
+
+@pytest.mark.parametrize(
+    ("drawn", "left"),
+    [
+        (False, "the default dtype for all that follows: leave it as it was"),
+        (True, "leave them as they were"),
+    ],
+)
+def test_what_an_answer_changes_for_all_it_is_asked_to_leave(drawn, left):
+    def collapse(x):
+        torch.set_default_dtype(torch.float16)
+        if drawn:
+            torch.rand(1)
+        return exercise("collapse").valid_answers[0](x)
+
+    assert judged("collapse", collapse, ()).hint.endswith(left)
 
 
 def test_what_is_only_rounded_with_a_batch_is_told_of_the_rounding():

@@ -110,7 +110,6 @@ def cases(draw):
     yield Case("one head", (weights[:, 1:2], parents, lengths))
     square = drawn(draw, 4, lengths=[4, 3, 2, 4], n=4, heads=4)
     yield Case("as many texts as heads and words", square)
-    yield Case("parents and lengths as int32", (weights, parents.int(), lengths.int()))
 
 
 @exercise.valid
@@ -133,7 +132,7 @@ def weight_of_the_parent(weights, parents, lengths):
     padding = torch.arange(n, device=weights.device) >= lengths.unsqueeze(-1)
     itself = torch.eye(n, device=weights.device) > 0
     others = weights.where(~(padding[..., None, None, :] | itself), -1.0)
-    place = parents.long().clamp(min=0)[..., None, :, None].expand(*weights.shape[:-1], 1)
+    place = parents.clamp(min=0)[..., None, :, None].expand(*weights.shape[:-1], 1)
     right = others.take_along_dim(place, -1)[..., 0] == others.amax(-1)
     rows = right.movedim(-2, 0).reshape(heads, -1)[:, (parents >= 0).flatten()]
     return rows.to(weights.dtype).mean(-1)
@@ -144,7 +143,13 @@ AGREE, BELOW = "most == parents[..., None, :]", "(parents >= 0)[..., None, :]"
 COUNT = "right.sum(dim=-1).reshape(-1, heads).sum(dim=0)"
 SCORE = "count.to(weights.dtype) / below.sum()"
 MOST = f"{HIDDEN}.argmax(dim=-1)"
-PLACE = "parents.long().clamp(min=0)[..., None, :, None].expand(*weights.shape[:-1], 1)"
+EACH = "right.sum(-1).to(weights.dtype) / below.sum(-1)"
+# a root is its own parent
+ROOTED = (
+    AGREE, "most == torch.where(parents < 0, j, parents)[..., None, :]",
+    BELOW, "(j < lengths[..., None])[..., None, :]",
+)  # fmt: skip
+PLACE = "parents.clamp(min=0)[..., None, :, None].expand(*weights.shape[:-1], 1)"
 variants.right(exercise, plain,
     (HIDDEN, "torch.where(allowed, weights, -torch.ones_like(weights))",
      COUNT, "right.transpose(-1, -2).reshape(-1, heads).sum(0)"),
@@ -178,7 +183,7 @@ variants.wrong(exercise, plain, {
         (SCORE, "count.to(weights.dtype) / word.sum()")],
     "each text is taken to have one root: it may have several, or none at all": (
         SCORE, "count.to(weights.dtype) / (lengths - 1).clamp(min=0).sum()"),
-    "padding counts: divide by the number of words that have a parent": (
+    "in your answer padding counts: divide by the number of words that have a parent": (
         SCORE, "count.to(weights.dtype) / parents.numel()"),
     "a parent of -1 is taken for word 0: it says that there is none": (
         AGREE, "most == parents.clamp(min=0)[..., None, :]",
@@ -193,9 +198,15 @@ variants.wrong(exercise, plain, {
     "this asks which word attends to a word most: a row of weights is a query": [
         (HIDDEN, "weights.mT.masked_fill(~allowed, -torch.inf)"),
         (MOST, "weights.masked_fill(~(word.mT & allowed), -torch.inf).argmax(dim=-2)")],
-    "each text has the same say: count over all words first": (
-        COUNT, "(right.sum(-1).to(weights.dtype) / below.sum(-1)).reshape(-1, heads)",
-        SCORE, "count.nanmean(dim=0)"),
+    "each text has the same say: count over all words first": [
+        (COUNT, f"({EACH}).reshape(-1, heads)", SCORE, "count.nanmean(dim=0)"),
+        (COUNT, f"({EACH}).nan_to_num(0.0).reshape(-1, heads)", SCORE, "count.mean(dim=0)"),
+        # texts of one word count as right nowhere, those without any not at all
+        (COUNT, f"({EACH}).nan_to_num(0.0).reshape(-1, heads)",
+         SCORE, "count.sum(dim=0) / (lengths > 0).sum()")],
+    "a root has no parent: leave it out": [
+        (ALLOWED, "word & (j == j)", *ROOTED),
+        (ALLOWED, "word & ((j != j[:, None]) | (parents < 0)[..., None, :, None])", *ROOTED)],
     "the heads are averaged before they are compared: each has a score of its own": (
         HIDDEN, "weights.mean(-3, True).masked_fill(~allowed, -torch.inf).expand_as(weights)"),
     "there is one score for all heads: each has its own": [
@@ -223,7 +234,7 @@ variants.wrong(exercise, plain, {
         AGREE, f"({HIDDEN}.topk(min(2, n), -1).indices == parents[..., None, :, None]).any(-1)"),
     hints.FLOAT32: (SCORE, "count / below.sum()"),
     "a grandparent that gets the most weight counts, too: only the parent does": (
-        AGREE, f"({AGREE}) | (most == parents.gather(-1, parents.long().clamp(min=0))"
+        AGREE, f"({AGREE}) | (most == parents.gather(-1, parents.clamp(min=0))"
         "[..., None, :])"),
     LOOP: [
         (COUNT, "sum(one.sum(-1) for one in right.reshape(-1, heads, n))"),

@@ -92,10 +92,14 @@ def cases(draw):
     corner = torch.zeros(2, 4, 4, dtype=weights.dtype)
     corner[0, 0, 3] = corner[1, 3, 0] = 0.5
     yield Case("one weight in all, in a corner", (corner, torch.tensor(4)))
+    # most words look back most, but the weight that stays is more in sum
+    stays = torch.eye(7, dtype=weights.dtype).expand(2, 2, 7, 7).clone()
+    stays[:, :, 1:5] = 0.1 * drawn(draw, 2, n=7, offsets=(-1, 1))[:, :, 1:5]
+    stays[:, :, 1:5] += 0.4 * torch.eye(7)[1:5] + 0.5 * torch.eye(7)[:4]
+    yield Case("more words look back than stay", (stays, torch.tensor([7, 7])))
     yield Case("one head", (weights[:, 1:2], lengths))
     yield Case("as many texts as heads and words", (drawn(draw, 4, n=4, offsets=(-1, 1, 0, 2)),
                torch.tensor([4, 3, 2, 4])))  # fmt: skip
-    yield Case("lengths as int32", (weights, lengths.int()))
     yield Case("one word", (torch.ones(2, 3, 1, 1, dtype=weights.dtype), torch.tensor([1, 1])))
 
 
@@ -132,6 +136,15 @@ REAL, PLACE = "word[..., :, None] & word[..., None, :]", "j - j[:, None] + n - 1
 KEPT, WHOLE = "weights.masked_fill(~real, 0.0)", "kept.reshape(-1, heads, n, n).sum(dim=0)"
 OFFSET, SHARE = "most.indices - (n - 1)", "most.values / sums.sum(dim=-1)"
 PAIRS = SUMS.replace("whole.flatten", "(whole * 0 + 1).flatten")
+WORDS = SUMS.replace("whole.flatten(-2)",
+                     "real.reshape(-1, n * n).sum(0).to(whole).expand(heads, -1)")  # fmt: skip
+MOST = "most = sums.max(dim=-1)"
+# of what another list of sums has the most, the share of all weight
+OTHERWISE = OFFSET, "at[..., 0] - (n - 1)", SHARE, "sums.gather(-1, at)[..., 0] / sums.sum(-1)"
+# for each head and offset, the queries that attend to it most
+LOOKING = SUMS.replace("whole.flatten(-2)",
+    "(kept == kept.amax(-1, True)).logical_and(kept > 0).to(kept)\n"
+    "        .reshape(-1, heads, n * n).sum(0)")  # fmt: skip
 variants.right(exercise, plain,
     (SUMS, 'torch.einsum("hij,ijp->hp", whole, torch.eye(2 * n - 1).to(whole)[place])'),
     (SUMS, "whole.new_zeros(heads, 2 * n - 1).scatter_add(\n"
@@ -160,11 +173,13 @@ variants.wrong(exercise, plain, {
     "each offset is one too small: the middle of the list, place n - 1, is offset 0": (
         OFFSET, "most.indices - n"),
     "padding is not left out: a pair counts if query and key are both words": (KEPT, "weights"),
-    "the queries of padding count: they attend, but nobody reads what they get": (
+    "your answer counts the queries of padding: nobody reads what they get": (
         REAL, "word[..., None, :]"),
-    "the weights on keys of padding count: such a key is no word": (REAL, "word[..., :, None]"),
-    "a pair counts if one of the two is a word: both must be": (REAL, REAL.replace("&", "|")),
-    "the words are left out, and the padding counts": (KEPT, "weights.masked_fill(real, 0.0)"),
+    "your answer counts the weights on keys of padding: such a key is no word": (
+        REAL, "word[..., :, None]"),
+    "your answer counts a pair if one of the two is a word: both must be": (
+        REAL, REAL.replace("&", "|")),
+    "the words are left out instead of the padding": (KEPT, "weights.masked_fill(real, 0.0)"),
     "0 times NaN is NaN: choose, with masked_fill or torch.where": [
         (KEPT, "weights * real"), (KEPT, "weights.masked_fill(~word[..., None, :], 0.0) * real")],
     "one length serves all texts: each has its own": [
@@ -175,8 +190,10 @@ variants.wrong(exercise, plain, {
         "j < lengths[..., None]", "j < lengths[..., None] - 1"),
     "the words are looked for at the end of the rows: padding comes after them": (
         "j < lengths[..., None]", "j >= n - lengths[..., None]"),
-    "the sums are divided by the number of pairs: far offsets have few, so add up only": (
-        SUMS, f"({SUMS}) / {PAIRS}"),
+    "the sums are divided by the number of pairs: far offsets have few, so add up only": [
+        (SUMS, f"({SUMS}) / {PAIRS}"), (SUMS, f"({SUMS}) / {WORDS}.clamp(min=1)"),
+        (MOST, f"at = (sums / {PAIRS}).argmax(-1, True)", *OTHERWISE),
+        (MOST, f"at = (sums / {WORDS}.clamp(min=1)).argmax(-1, True)", *OTHERWISE)],
     "the largest single weight decides: add up the weights of each offset": (
         SUMS, "whole.new_zeros(heads, 2 * n - 1).scatter_reduce(\n"
         "        -1, place.flatten().expand(heads, -1), whole.flatten(-2), 'amax')"),
@@ -198,9 +215,11 @@ variants.wrong(exercise, plain, {
     "rows are made to sum to 1 once more: take the weights as they are": (
         KEPT, "weights.masked_fill(~real, 0.0)\n"
         "    kept = kept / kept.sum(-1, True).clamp(min=1e-9)"),
-    "each query counts once, for the key that it attends to most: add up all weights": (
-        WHOLE, "torch.where((kept == kept.amax(-1, True)) & (kept > 0), 1.0, 0.0).to(kept)\n"
-        "    whole = whole.reshape(-1, heads, n, n).sum(dim=0)"),
+    "each query counts once, for the key that it attends to most: add up all weights": [
+        (SUMS, LOOKING), (SUMS, LOOKING, SHARE, "most.values / word.sum()"),
+        (MOST, f"at = ({LOOKING}).argmax(-1, True)", *OTHERWISE),
+        (SHARE, f"({LOOKING}).gather(-1, most.indices[:, None])[:, 0] / word.sum()"),
+        (SHARE, f"({LOOKING}).gather(-1, most.indices[:, None])[:, 0] / ({LOOKING}).sum(-1)")],
     "the heads are added up: each has a result of its own": (
         WHOLE, f"{WHOLE}.sum(dim=0).expand(heads, n, n)"),
     "the offset 0 is left out: a word may attend to itself": (
@@ -221,6 +240,10 @@ variants.wrong(exercise, plain, {
         (WHOLE, "sum(one for one in kept.reshape(-1, heads, n, n))")],
     hints.CHANGES: (KEPT, "weights.masked_fill_(~real, 0.0)"),
     hints.BATCH: (WHOLE, "kept.sum(dim=0).reshape(kept.shape[1], n, n)"),
+    "it returns one tensor: return two, the offset and its share": [
+        ("return offset, share", "return torch.stack([offset, share])"),
+        ("return offset, share", "return torch.stack([offset, share], -1)"),
+        ("return offset, share", "return offset"), ("return offset, share", "return share")],
     "there are plain numbers in a list: return two tensors, a number for each head": (
         "return offset, share", "return offset.tolist(), share.tolist()"),
 })  # fmt: skip

@@ -69,10 +69,10 @@ def cases(draw):
     yield Case("models that never agree", (first, ~first, indices))
     again = indices.where(torch.arange(n) > n // 2, indices[:, :1])
     yield Case("examples that are drawn again and again", (first, second, again))
-    # no 8-bit number holds such counts
-    right = torch.arange(300) < torch.tensor([[75], [225], [150], [300]])
-    many = torch.randint(300, (4, 300), generator=draw.generator)
-    yield Case("300 examples", (right[:2], right[2:], many))
+    # no 8-bit number holds such counts, or the difference of two, and bfloat16 not each of them
+    right = torch.arange(400) < torch.tensor([[75, 225, 30, 300], [150, 300, 230, 302]])[..., None]
+    many = torch.randint(400, (40, 400), generator=draw.generator)
+    yield Case("400 examples", (*right, many))
     yield Case("1 sample", (first, second, indices[:1]))
     yield Case("1 example", (first[:, :1], second[:, :1], torch.zeros(4, 1, dtype=torch.int64)))
 
@@ -160,7 +160,10 @@ variants.wrong(exercise, plain, {
         B, "second[..., indices[:, : max(1, indices.shape[-1] - 1)]].sum(dim=-1)"),
     "one right answer in a test set is enough for it: count them": (
         A, "first[..., indices].any(dim=-1).int()", B, "second[..., indices].any(dim=-1).int()"),
-    "8 bits do not hold the count of a large test set: leave the dtype to sum": [
+    "8 bits, or bfloat16, do not hold the count of a large test set: leave the dtype to sum": [
+        (A, "0", B, "(second.to(torch.int8) - first.to(torch.int8))[..., indices]"
+         ".sum(dim=-1, dtype=torch.int8)"),
+        (A, f"{A}.bfloat16()", B, f"{B}.bfloat16()", POINTS, "(b > a).float() + 0.5 * (b == a)"),
         (A, "first[..., indices].sum(dim=-1, dtype=torch.uint8)",
          B, "second[..., indices].sum(dim=-1, dtype=torch.uint8)"),
         (A, "first[..., indices].sum(dim=-1, dtype=torch.int8)",

@@ -95,7 +95,16 @@ EVEN, TRAINED = (
     ("assert sorted(train + test) == list(range(n))"),
 )
 AGAIN, OTHERS = "assert folds(n, k, seed) == found", "assert some != others"
-SEEDS = "for seed in (0, 1):"
+SEEDS, FOUND = "for seed in (0, 1):", "folds(n, k, seed)"
+FEW = "of few places, two seeds may give the same tests: compare seeds at 30 places in 5 folds"
+
+
+def seeded(how):
+    """The edits after which a seed is set before each of the two calls that are compared."""
+    call = f"({how}(seed), {FOUND})[1]"
+    return f"found = {FOUND}", f"found = {call}", AGAIN, f"assert {call} == found"
+
+
 # no fold is compared with n / k
 SPREAD = (
     EVEN, "pass", TESTED,
@@ -143,7 +152,9 @@ variants.wrong(exercise, plain, {
     "the sizes of the folds are not compared: they differ by one at most": (EVEN, "pass"),
     "folds whose sizes differ by more than one pass": [
         (EVEN, "assert len(test) <= n // k + 1"), (EVEN, "assert len(test) >= n // k"),
-        (EVEN, "assert abs(len(test) - n / k) <= 2"), (EVEN, "assert test")],
+        (EVEN, "assert abs(len(test) - n / k) <= 2"), (EVEN, "assert test"),
+        (*SPREAD[:-1], SPREAD[-1].replace("[len", "sorted(len").replace("found]", "found)").replace(
+            "max(sizes) - min(sizes) < 2", "all(b - a < 2 for a, b in zip(sizes, sizes[1:]))"))],
     "it never calls twice with the same seed, which gives the same folds": (AGAIN, "pass"),
     "it never compares two seeds: another one gives other folds": (OTHERS, "pass"),
     "the order of the folds, or of a test, tells two seeds apart for it: ask which texts are "
@@ -180,8 +191,18 @@ variants.wrong(exercise, plain, {
         TRAINED, "assert train + test == sorted(train) + sorted(test)"),
     "it refuses tests whose texts are in order: their order does not matter": (
         OTHERS, "assert any(test != sorted(test) for _, test in folds(30, 5, 0))"),
+    "a seed for the global random numbers before each call makes folds that ignore their own look "
+    "repeatable": [
+        seeded("__import__('torch').manual_seed"), seeded("__import__('random').seed")],
+    FEW: [
+        ("folds(30, 5, seed)", "folds(4, 2, seed)"), ("folds(30, 5, seed)", "folds(5, 2, seed)"),
+        *[(OTHERS, f"assert folds({n}, {n}, 0) != folds({n}, {n}, 1)") for n in (2, 3, 4)]],
     "it refuses everything, the right ones too: a pair is (train, test), each a list of places "
-    "from 0 on, some tests have one place more, and of few places two seeds may give the same": [
+    "from 0 on in any order, some tests have one place more, k is from 2 to n, and of few places "
+    "two seeds may give the same tests": [
+        (OTHERS, "assert folds(3, 3, seed=0) == [([1, 2], [0]), ([0, 1], [2]), ([2, 0], [1])]"),
+        (OTHERS, "try:\n        folds(3, 5, 0)\n    except Exception:\n        return\n"
+         "    raise AssertionError"),
         (EVEN, "assert len(test) == n // k"),
         ("for train, test in found", "for test, train in found"),
         (TESTED, "assert sorted(tests) == list(range(1, n + 1))"),

@@ -167,6 +167,12 @@ variants.wrong(exercise, plain, {
         START, "first == stop"),
     "a text whose first token is `pad` has not ended: only what is written counts": (
         START, "first == pad"),
+    "a text whose first token is `stop` or `pad` has not ended: only what is written counts": [
+        (START, "(first == stop) | (first == pad)"),
+        (NEXT, "torch.where((token == stop) | (token == pad), pad, table[token].argmax(-1))",
+         ENDED, "ended = (token == stop) | (token == pad)")],
+    "a text that is cut off gets no stop: it has `max_tokens` tokens, and no more": (
+        RESULT, "torch.stack([*texts[:-1], texts[-1].masked_fill(~ended, stop)], dim=-1)"),
     "the first token is part of the result: the text begins after it": (
         "first, []", "first, [first]", "< max_tokens", "<= max_tokens"),
     "there is one token too many: at most max_tokens": ("< max_tokens", "<= max_tokens"),

@@ -44,6 +44,12 @@ RIGHT = {
     "right folds, of blocks": blocks,
     "right folds, in the order of the texts": a_fold_for_each_place,
     "right folds, the larger ones last": (TEST, "order[::-1][k - 1 - fold :: k]"),
+    "right folds, all in order": (
+        PAIR,
+        "(sorted(train), sorted(test))",
+        RESULT,
+        "return sorted(folds, key=lambda pair: pair[1])",
+    ),
 }
 BLOCK = "order[fold * (n // k) : (fold + 1) * (n // k)]"
 # what each wrong one does, and the edits that make it of the plain one
@@ -53,6 +59,9 @@ WRONG = {
         ORDER, "list(range(n))", TEST, "order[fold * n // k : (fold + 1) * n // k]"),
     "has the same folds for every seed": (SEED, ".manual_seed(0)"),
     "has other folds each time": (f"torch.Generator(){SEED}", "torch.Generator()\n    g.seed()"),
+    "draws from torch's global random numbers": (ORDER, "torch.randperm(n).tolist()"),
+    "draws from Python's global random numbers": (
+        ORDER, "__import__('random').sample(range(n), n)"),
     "takes a seed of 0 for none": (
         f"torch.Generator(){SEED}", "torch.Generator()\n    seed = seed or g.seed()\n"
         "    g.manual_seed(seed)"),
@@ -82,8 +91,9 @@ WRONG = {
         TEST, f"{BLOCK} if fold < k - 1 else order[fold * (n // k) :]"),
     "makes its folds too large, so that the last is small": (
         TEST, "order[fold * -(-n // k) : (fold + 1) * -(-n // k)]"),
-    "makes the first fold larger and the last one smaller": (
-        TEST, "order[fold * n // k + (fold > 0) : (fold + 1) * n // k + (fold < k - 1)]"),
+    "makes the first of several folds larger and the last one smaller": (
+        TEST, "order[fold * n // k + (0 < fold and k > 2) :"
+        " (fold + 1) * n // k + (k - 1 > fold and k > 2)]"),
     "loses the last text": (f"order = {ORDER}", f"order = {ORDER}\n    order.remove(n - 1)"),
     "loses text 0": (f"order = {ORDER}", f"order = {ORDER}\n    order.remove(0)"),
     "never tests the first of its order": (TEST, "order[1:][fold::k]"),
