@@ -17,6 +17,7 @@ from torch.nn.functional import pad
 from attncourse.checks import chapters, driver, exercises
 from attncourse.checks.exercise import Exercise, Mutant
 from attncourse.checks.observation import Caller
+from attncourse.checks.reply import ReplyError, checked
 from attncourse.checks.verdict import Verdict
 from attncourse.data.numbers import Words, numbers
 
@@ -174,16 +175,19 @@ def noisy(weight: Tensor, g: torch.Generator) -> Tensor:
     return weight + NOISE * weight.std(correction=0) * torch.randn(weight.shape, generator=g)
 
 
-def tokens(answer: dict[str, Any], shape: tuple[int, int]) -> Tensor:
+def tokens(answer: Any, shape: tuple[int, int]) -> Tensor:
     """The tokens that a call gave, as many as were asked for; NotJudgedError where it gave none."""
-    error = answer.get("error") or {}
+    try:
+        answer = checked(answer)
+    except ReplyError:
+        raise NotJudgedError("its result cannot be read") from None
     match answer["outcome"]:
         case "missing":
             raise NotJudgedError("no class of that name: its cell defines it")
         case "forbidden":
             raise NotJudgedError(f"{answer['called']} may not be called here")
         case "raised":
-            raise NotJudgedError(reason(error))
+            raise NotJudgedError(reason(answer["error"]))
     try:
         written = driver.decode(answer["value"])
     except (ValueError, KeyError, TypeError, RuntimeError):
