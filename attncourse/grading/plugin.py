@@ -102,10 +102,10 @@ class GradedNotebook(IPyNbFile):
             except LostKernelError as lost:
                 return Verdict(lost.status, lost.hint)
         if verdict.status == "passed":
-            return self.by_its_text(name, [source, *others.values()], starts)
+            return self.by_its_text(name, verdict, [source, *others.values()], starts)
         return explained(verdict, raised)
 
-    def by_its_text(self, name: str, sources: list[str], starts: bool) -> Verdict:
+    def by_its_text(self, name: str, verdict: Verdict, sources: list[str], starts: bool) -> Verdict:
         """The verdict on an answer that has passed: what it names may be forbidden, or unproven."""
         if used := forbidden_in(sources[0], name, self.exercises[name].forbidden):
             return Verdict("wrong", f"{used} may not be called here: write the steps yourself")
@@ -114,7 +114,7 @@ class GradedNotebook(IPyNbFile):
         if why:
             result = self.results[name]
             result.note = "; ".join(filter(None, (result.note, UNPROVEN.format(why))))
-        return Verdict("passed")
+        return verdict
 
     def source(self, name: str) -> str:
         return next(c.source for c in self.nb.cells if c.id == f"answer-{name}")

@@ -139,4 +139,6 @@ def test_weights_are_graded_with_the_notebook_that_has_their_name(tmp_path):
     save_file(bank.trained(), tmp_path / "anna.safetensors")
     for name, wanted in {"anna": "passed", "bert": "not attempted"}.items():
         report = grade(tmp_path / f"{name}.ipynb", seed=1)
-        assert {one.name: one.status for one in report.exercises}[ONE.name] == wanted
+        (result,) = (one for one in report.exercises if one.name == ONE.name)
+        assert result.status == wanted
+        assert ("of 300 names are right" in result.evidence) == (wanted == "passed")
