@@ -32,8 +32,10 @@ def reads(path):
 
 
 def writes(folder):
-    with open(os.path.join(folder, "written"), "w") as file:
-        return bool(file.write("written"))
+    with open(path := os.path.join(folder, "written"), "w") as file:
+        wrote = bool(file.write("written"))
+    os.remove(path)
+    return wrote
 
 
 def mounts(own, hidden):

@@ -25,26 +25,12 @@
   };
   const held = restored(data);
 
-  // as many parts as are needed, each like the last one
-  const resize = (list, count) => {
-    while (list.children.length > count) list.lastElementChild.remove();
-    while (list.children.length < count) {
-      const part = list.lastElementChild.cloneNode(true);
-      const option = part.querySelector("input");
-      if (option) {
-        option.checked = false;
-        option.value = part.dataset.at = list.children.length;
-      }
-      list.append(part);
-    }
-  };
-
   const fill = (slot, content) => {
     if (typeof content === "string") content = { text: content };
     if (typeof content === "number") content = { text: shown(content), value: content };
     for (const [name, x] of Object.entries(content)) {
       if (name === "text") slot.textContent = x;
-      else if (name === "count") resize(slot, x);
+      else if (name === "count") uses.resize(slot, x);
       else slot.setAttribute(name, x);
       if (name === "value") slot.style.setProperty("--share", x);
     }
@@ -53,14 +39,15 @@
   const stateOf = (form) => {
     const state = {};
     for (const control of form.elements) {
-      if (control.type === "range") {
-        const value = control.dataset.values.split(" ")[control.value];
+      const { name, type } = control;
+      let { value } = control;
+      if (type === "radio" && !control.checked) continue;
+      if (type === "range") {
+        value = control.dataset.values.split(" ")[value];
         control.setAttribute("aria-valuetext", value);
         control.nextElementSibling.textContent = value;
-        state[control.name] = Number(value);
-      } else if (control.type === "checkbox") state[control.name] = control.checked;
-      else if (control.type === "text") state[control.name] = control.value;
-      else if (control.checked || control.type === "button") state[control.name] = Number(control.value);
+      }
+      state[name] = type === "checkbox" ? control.checked : type === "text" ? value : Number(value);
     }
     return state;
   };

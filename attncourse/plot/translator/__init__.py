@@ -66,7 +66,7 @@ def translator(*, head: int = 0, part: int = 0) -> Interactive:
         f"words that head {head} looks at; those of “{written[part]}” are marked.",
         picture=drawn(first["english"], pick, first["cross"][head]) + late(),
         within=[pick],
-        uses=[HERE / f"{script}.js" for script in ("naming", "model", "start")],
+        uses=[HERE / f"{script}.js" for script in ("naming", "model", "resize", "start")],
         still=recorded(held["recorded"]),
     )
 

@@ -1,0 +1,13 @@
+// as many parts as are needed, each like the last one
+(list, count) => {
+  while (list.children.length > count) list.lastElementChild.remove();
+  while (list.children.length < count) {
+    const part = list.lastElementChild.cloneNode(true);
+    const option = part.querySelector("input");
+    if (option) {
+      option.checked = false;
+      option.value = part.dataset.at = list.children.length;
+    }
+    list.append(part);
+  }
+}
