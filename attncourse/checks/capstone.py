@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from attncourse.checks import chapters, driver, exercises
-from attncourse.checks.exercise import Exercise, Mutant
+from attncourse.checks.exercise import Case, Exercise, Mutant
 from attncourse.checks.observation import Caller
 from attncourse.checks.reply import ReplyError, checked
 from attncourse.checks.verdict import Verdict
@@ -109,14 +109,12 @@ class Capstone(Exercise):
         def write(examples: Sequence[int], weights: dict[str, Tensor]) -> tuple[float, str]:
             pairs = self.words.pairs(examples)
             n = pairs.labels.shape[1]
-            arguments = driver.encode(pairs.source), driver.encode(pairs.lengths), driver.encode(n)
             sizes = len(self.words.source) + 3, len(self.words.target) + 3
-            request = {
-                "name": self.name, "args": list(arguments), "kwargs": {},
-                "build": driver.encode(sizes),
-                "weights": {name: driver.encode(one) for name, one in weights.items()},
-                "before": None, "device": device, "by_columns": False, "cotangent": None,
-                "watch": "calls", "counted": False, "forbidden": list(forbidden), "max_steps": 0,
+            case = Case("names", (pairs.source, pairs.lengths, n), build=sizes, weights=weights)
+            request = case.sent | {
+                "name": self.name, "before": None, "device": device, "by_columns": False,
+                "cotangent": None, "watch": "calls", "counted": False,
+                "forbidden": list(forbidden), "max_steps": 0,
             }  # fmt: skip
             written = tokens(caller(request), (len(examples), n))
             right = ((written == pairs.labels) | (pairs.labels < 0)).all(-1)

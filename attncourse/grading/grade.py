@@ -53,12 +53,11 @@ def grade(
             report.sandbox, why = sandbox.strongest()
             if not report.sandbox:
                 raise NotGradableError(f"no sandbox is safe here: {why}")
-        data = file.read()
-        report.submission_sha256 = file.sha256
-        grafted = graft(data)
+        notebook, weights = file.handed_in()
+        report.submission_sha256 = digest(notebook + weights)
+        grafted = graft(notebook)
         prepare(report, grafted)
-        if weights := file.weights():
-            grafted.weights = weights.read()
+        grafted.weights = weights
         return judged(report, grafted, timeout, memory, stop or Event())
     except NotGradableError as reason:
         report.problem = plain(str(reason))

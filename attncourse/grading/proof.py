@@ -74,9 +74,10 @@ def tried(targets):
     attempts = {
         "it has privileges": (privileges,),
         "it can mount": (mounts, targets["own"], targets["hidden"]),
+        # before that process is stopped and ended: then it has none to be read
+        "it can read another's environment": (reads, f"/proc/{process}/environ"),
         "it can trace another process": (attaches, process),
         "it can end another process": (lambda: os.kill(process, signal.SIGKILL) is None,),
-        "it can read another's environment": (reads, f"/proc/{process}/environ"),
         "it reaches a socket": (connects, socket.AF_UNIX, stream, targets["socket"]),
         "it reaches an abstract socket": (
             connects, socket.AF_UNIX, stream, "\0" + targets["abstract"],

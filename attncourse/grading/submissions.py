@@ -1,6 +1,5 @@
 """What was handed in: every file of a folder, those within a zip too, and what each of them is."""
 
-import hashlib
 import os
 import re
 import zipfile
@@ -21,6 +20,7 @@ KINDS = {
     ".png": "a picture", ".jpg": "a picture", ".jpeg": "a picture", ".rar": "a rar archive",
     ".7z": "a 7z archive", ".gz": "a gzip archive", ".tar": "a tar archive",
 }  # fmt: skip
+WEIGHTS = ".safetensors"
 ANSWERS = re.compile(rb"^\s*#\s*exercise:\s*\w+", re.MULTILINE)
 
 
@@ -57,15 +57,23 @@ class Submission:
 
     def weights(self) -> "Submission | None":
         """A capstone's weights, which lie beside it under its own name or the exercise's."""
-        own = PurePosixPath(self.name).with_suffix(".safetensors").name
-        return next(filter(None, map(self.beside, [own, *capstone.files()])), None)
+        own = PurePosixPath(self.name).with_suffix(WEIGHTS).name
+        if (found := self.beside(own)) or not any(one.endswith(WEIGHTS) for one in self.around()):
+            return found
+        # to know the names of all exercises takes seconds
+        return next(filter(None, map(self.beside, capstone.files())), None)
 
-    @property
-    def sha256(self) -> str:
-        """Of all that is graded: the notebook, and weights where there are some."""
+    def around(self) -> list[str]:
+        """The names of the files in its folder, or in the whole of its zip."""
+        if self.member is None:
+            return os.listdir(self.path.parent)
+        with zipfile.ZipFile(self.path) as archive:
+            return archive.namelist()
+
+    def handed_in(self) -> tuple[bytes, bytes]:
+        """All that is graded: the notebook, and its weights, empty where there are none."""
         weights = self.weights()
-        parts = [self.read(), weights.read() if weights else b""]
-        return hashlib.sha256(b"".join(parts)).hexdigest()
+        return self.read(), weights.read() if weights else b""
 
     def read(self) -> bytes:
         """What is in it; NotGradableError where it is too large or cannot be read."""
@@ -183,7 +191,7 @@ def hidden(name: str) -> bool:
 
 def other(file: Submission) -> LeftOut:
     """Says what a file is that is no notebook, and whether it holds answers."""
-    if file.suffix == ".safetensors":
+    if file.suffix == WEIGHTS:
         return LeftOut(file.name, "weights, which are graded with the notebook beside them", False)
     kind = KINDS.get(file.suffix, "no notebook")
     try:

@@ -127,9 +127,9 @@ def test_weights_are_found_beside_a_notebook_in_a_folder_and_in_a_zip(tmp_path):
 
 def test_other_weights_are_another_submission(tmp_path):
     (tmp_path / "carl.ipynb").write_text("{}")
-    before = Submission("carl.ipynb", tmp_path / "carl.ipynb").sha256
+    before = Submission("carl.ipynb", tmp_path / "carl.ipynb").handed_in()
     (tmp_path / "carl.safetensors").write_text("own")
-    assert Submission("carl.ipynb", tmp_path / "carl.ipynb").sha256 != before
+    assert Submission("carl.ipynb", tmp_path / "carl.ipynb").handed_in() != before
 
 
 def test_weights_are_graded_with_the_notebook_that_has_their_name(tmp_path):
