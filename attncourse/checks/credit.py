@@ -4,14 +4,17 @@ An answer that needs one number of leading axes, or float32, is also tried on ea
 that form, so that what it gets wrong is told from what it gets right.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
+from attncourse.checks import hints
 from attncourse.checks.compare import close_gradients, same
 from attncourse.checks.elsewhere import DEVICE
 from attncourse.checks.exercise import Case, Draw, Exercise, is_floating
@@ -25,6 +28,7 @@ from attncourse.checks.probes import (
     given,
     leading_axes,
     own_axes,
+    works,
 )
 from attncourse.checks.verdict import JudgesItself, Trial, one_thread
 
@@ -41,6 +45,10 @@ class Credit(NamedTuple):
     right: tuple[str, ...] = ()
     wrong: tuple[str, ...] = ()
 
+    def told(self, points: float, worth: int) -> str:
+        right, wrong = ", ".join(self.right), ", ".join(self.wrong)
+        return f"{points:g} of {worth} points, for {right}; not for {wrong}"
+
 
 NOTHING = Credit()
 
@@ -51,14 +59,12 @@ def in_parts(exercise: Exercise) -> bool:
 
 
 @one_thread()
-def credit(
-    exercise: Exercise, caller: Caller, seed: int, device: str, forbidden: tuple[str, ...]
-) -> Credit:
+def credit(exercise: Exercise, caller: Caller, seed: int, device: str = "cpu") -> Credit:
     """What an answer that has not passed on this seed's inputs earns."""
     if not in_parts(exercise):
         return NOTHING
-    groups = Groups(exercise, seed, device)
-    return groups.credit(lambda probe: observe(exercise, caller, probe, device, forbidden))
+    look = partial(observe, exercise, caller, device=device, forbidden=exercise.forbidden)
+    return Groups(exercise, seed, device).credit(look)
 
 
 class Groups:
@@ -71,11 +77,12 @@ class Groups:
         self.own = own_axes(self.cases)
         for place, name in enumerate(exercise.parameters):
             # passed by name in one case, and by place in others
-            if name in self.own:
-                self.own[name] = min(self.own[name], self.own.get(place, self.own[name]))
+            both = {name, place} & self.own.keys()
+            self.own |= dict.fromkeys(both, min((self.own[key] for key in both), default=0))
         self.leading = {
             key for case in self.cases for key, count in ahead(case, self.own).items() if count
         }
+        self.count = leading_axes(self.cases)[0]
 
     @cached_property
     def shares(self) -> dict[str, float]:
@@ -99,71 +106,90 @@ class Groups:
     def credit(self, look: Callable[[Probe], Observation]) -> Credit:
         """What an answer earns of which `look` says what it does on a probe."""
         wrong: set[str] = set()
-        for probe, want in zip(self.trial.probes, self.trial.expected, strict=True):
+        first, got = self.trial.probes[0], look(self.trial.probes[0])
+        single = is_single(first, got) and not self.right(got, self.trial.expected[0])
+        for probe, want in self.probes():
             # what its mask spoils says nothing of the device
             if not (MASKS in wrong and self.masked(probe.case)):
-                wrong |= self.costs(probe, want, look)
+                wrong |= self.costs(probe, want, look, single)
             if VALUES in wrong:
                 return NOTHING
         right = tuple(group for group in self.shares if group not in wrong)
         share = round(sum(self.shares[group] for group in right), 6)
         return Credit(share, right, tuple(group for group in self.shares if group in wrong))
 
-    def costs(
-        self, probe: Probe, expected: Observation, look: Callable[[Probe], Observation]
-    ) -> set[str]:
-        """The groups that an answer loses by what it does on a probe."""
+    def probes(self) -> Iterator[tuple[Probe, Observation]]:
+        """The probes, and what the reference does: what lies by columns is first laid by rows."""
+        for probe, want in zip(self.trial.probes, self.trial.expected, strict=True):
+            if probe.by_columns:
+                yield probe._replace(by_columns=False), want
+            yield probe, want
+
+    def costs(self, probe: Probe, expected: Observation, look: Callable, single: bool) -> set[str]:
+        """The groups that an answer loses on a probe; `single` is one that only does float32."""
         for lost, form in self.forms(probe):
             want, got = expected if form is probe else self.trial.wanted(form), look(form)
             if got.outcome in ("forbidden", "steps") or got.scales_with_length:
                 return {VALUES}
-            if want.outcome == "returned" and same(plainly(got, want), want, self.trial.length):
-                return lost | set(beside_the_values(got, want, self.trial.length))
-        if self.masked(probe.case):
-            return {MASKS}
-        return {STORAGE if stored(probe) else VALUES}
+            if self.right(got, want):
+                return lost | self.beside_the_values(got, want)
+            if single and is_single(form, got):
+                if (form := self.in_float32(form)) is None:
+                    return lost | {STORAGE}
+                want, got = self.trial.wanted(form), look(form)
+                if self.right(got, want):
+                    return lost | {STORAGE} | self.beside_the_values(got, want)
+        if stored(probe):
+            return {STORAGE}
+        return {MASKS if self.masked(probe.case) else VALUES}
+
+    def right(self, got: Observation, want: Observation) -> bool:
+        """Whether the values are right, and what is judged with them."""
+        plainly = replace(
+            got, gradients=want.gradients, changed=(), marked=(), settings=want.settings
+        )
+        return want.outcome == "returned" and same(plainly, want, self.trial.length)
+
+    def beside_the_values(self, got: Observation, want: Observation) -> set[str]:
+        """The groups that are lost where the values are right."""
+        gradients = close_gradients(got.gradients, want.gradients, self.trial.length)
+        effects = got.changed or got.marked or got.settings
+        return ({EFFECTS} if effects else set()) | (set() if gradients else {GRADIENTS})
 
     def forms(self, probe: Probe) -> Iterator[tuple[set[str], Probe]]:
-        """A probe, then in simpler forms, each with what is lost where the answer needs it."""
-        brought = [(set(), probe.case)]
-        counts = {leading_axes(self.cases)[0]: None, 0: None} if self.leading else {}
-        brought += [({AXES}, self.with_axes(probe.case, count)) for count in counts]
-        for lost, case in brought:
-            yield lost, self.differentiated(probe, case)
-            contiguous = probe._replace(by_columns=False)
-            if probe.by_columns:
-                yield lost | {STORAGE}, self.differentiated(contiguous, case)
-            if single := self.in_float32(case):
-                yield lost | {STORAGE}, self.differentiated(contiguous, single)
+        """A probe as it is and with the usual leading axes, and what is lost if only that works."""
+        yield set(), probe
+        if self.leading and works(self.exercise, case := self.with_axes(probe.case)):
+            along = probe.cotangent
+            if along is not None:
+                along = cotangent(case.result(self.exercise.reference_answer))
+            yield {AXES}, probe._replace(case=case, cotangent=along)
 
-    def differentiated(self, probe: Probe, case: Case) -> Probe:
-        """The probe with that case, and with what its gradients are taken along."""
-        if case is probe.case:
-            return probe
-        if probe.cotangent is None:
-            return probe._replace(case=case)
-        along = cotangent(case.result(self.exercise.reference_answer))
-        return probe._replace(case=case, cotangent=along)
-
-    def with_axes(self, case: Case, count: int) -> Case:
-        """The case with so many leading axes: of one that it has too many, the first is taken."""
+    def with_axes(self, case: Case) -> Case:
+        """The case with as many leading axes as the first case has."""
 
         def brought(one: Case) -> Case:
             leading = {k: n for k, n in ahead(one, self.own).items() if k in self.leading}
-            return Batch(one, leading).changed(f"with {count} leading axes", change)
+            return Batch(one, leading).changed(f"with {self.count} leading axes", change)
 
         def change(x: Tensor, has: int) -> Tensor:
-            return x[(0,) * (has - count)] if has > count else x[(None,) * (count - has)]
+            return (
+                x[(0,) * (has - self.count)]
+                if has > self.count
+                else x[(None,) * (self.count - has)]
+            )
 
         return replace(brought(case), longer=case.longer and brought(case.lengthened))
 
-    def in_float32(self, case: Case) -> Case | None:
-        """The case in float32, where that holds its numbers, and they are not in it already."""
+    def in_float32(self, probe: Probe) -> Probe | None:
+        """The probe in float32, where that holds its numbers, and they are not in it already."""
+        case = probe.case
         if not any(is_floating(x) and x.dtype == torch.float64 for x in case.args):
             return None
         single = replace(case.float(), longer=case.longer and case.lengthened.float())
         exact = case.result(self.exercise.reference_answer)
-        return single if float32_holds(self.exercise, single, exact) else None
+        holds = float32_holds(self.exercise, single, exact)
+        return probe._replace(case=single) if holds else None
 
 
 def has_mask(case: Case) -> bool:
@@ -171,17 +197,16 @@ def has_mask(case: Case) -> bool:
 
 
 def stored(probe: Probe) -> bool:
-    """Whether a probe asks where tensors are, or of which dtype."""
-    return probe.way in ("float32", "elsewhere") or DEVICE in (*probe.case.kwargs.values(),)
+    """Whether a probe asks where tensors are, of which dtype, or how they lie in memory."""
+    there = DEVICE in (*probe.case.kwargs.values(),)
+    return there or probe.by_columns or probe.way in ("float32", "elsewhere")
 
 
-def plainly(got: Observation, want: Observation) -> Observation:
-    """What was seen, but for what is judged beside the values."""
-    return replace(got, gradients=want.gradients, changed=(), marked=(), settings=want.settings)
-
-
-def beside_the_values(got: Observation, want: Observation, length: int) -> Iterator[str]:
-    if got.changed or got.marked or got.settings:
-        yield EFFECTS
-    if not close_gradients(got.gradients, want.gradients, length):
-        yield GRADIENTS
+def is_single(probe: Probe, got: Observation) -> bool:
+    """Whether an answer does float32 there, whatever it is given, or fails for want of it."""
+    if stored(probe):
+        return False
+    if got.error:
+        return bool(re.search(hints.DTYPES_DIFFER, got.error["text"]))
+    found = [x for x in tree_leaves(got.value) if is_floating(x)]
+    return bool(found) and all(x.float().to(x.dtype).equal(x) for x in found)

@@ -16,6 +16,7 @@ import torch
 from nbval.plugin import IPyNbCell, IPyNbFile, NbCellError
 
 from attncourse.checks import exercises
+from attncourse.checks.credit import NOTHING, Credit, credit
 from attncourse.checks.scan import around, forbidden_in
 from attncourse.checks.verdict import Verdict, judge
 from attncourse.devices import named_device
@@ -46,6 +47,7 @@ class GradedNotebook(IPyNbFile):
         self.results = {one.name: one for one in self.report.exercises}
         self.given: list[str] = []
         self.ran: dict[str, str] = {}
+        self.credits: dict[str, Credit] = {}
         cuda = self.report.device.startswith("cuda")
         memory = 0 if cuda else int(os.environ["ATTNCOURSE_MEMORY_LIMIT"])
         self.server = KernelServer(self.report.chapter, memory, self.report.sandbox)
@@ -98,12 +100,34 @@ class GradedNotebook(IPyNbFile):
                     self.report.seed,
                     self.report.device,
                 )
+                earned = self.earned(name, verdict, kernel)
                 starts = self.server.started() != before
             except LostKernelError as lost:
                 return Verdict(lost.status, lost.hint)
+        sources = [source, *others.values()]
         if verdict.status == "passed":
-            return self.by_its_text(name, verdict, [source, *others.values()], starts)
+            return self.by_its_text(name, verdict, sources, starts)
+        forbidden = forbidden_in(source, name, self.exercises[name].forbidden)
+        hidden = starts or any(map(around, sources))
+        self.credits[name] = NOTHING if forbidden or hidden else earned
         return explained(verdict, raised)
+
+    def earned(self, name: str, verdict: Verdict, kernel: GradingKernel) -> Credit:
+        """What an answer earns that has not passed, where points are given in parts."""
+        if not self.report.partial or verdict.status not in ("wrong", "error"):
+            return NOTHING
+        budget = kernel.budget(self.seconds)
+        try:
+            return credit(
+                self.exercises[name],
+                lambda request: kernel.call(request, budget),
+                self.report.seed,
+                self.report.device,
+            )
+        except LostKernelError as lost:
+            if lost.status == "not graded":
+                raise
+            return NOTHING
 
     def by_its_text(self, name: str, verdict: Verdict, sources: list[str], starts: bool) -> Verdict:
         """The verdict on an answer that has passed: what it names may be forbidden, or unproven."""
@@ -112,8 +136,7 @@ class GradedNotebook(IPyNbFile):
         way = next(filter(None, map(around, sources)), "")
         why = "starts a thread or a process" if starts else f"uses `{way}`" if way else ""
         if why:
-            result = self.results[name]
-            result.note = "; ".join(filter(None, (result.note, UNPROVEN.format(why))))
+            self.results[name].remark(UNPROVEN.format(why))
         return verdict
 
     def source(self, name: str) -> str:
@@ -124,6 +147,10 @@ class GradedNotebook(IPyNbFile):
         result = self.results[name]
         result.status, result.seconds = verdict.status, round(seconds, 2)
         result.hint, result.evidence = plain(verdict.hint), plain(verdict.evidence)
+        earned = self.credits.get(name, NOTHING)
+        if earned.share and verdict.status in ("wrong", "error"):
+            result.share = earned.share
+            result.remark(earned.told(result.points, result.worth))
         self.report.write(self.report_path)
 
 
