@@ -59,11 +59,18 @@ def in_parts(exercise: Exercise) -> bool:
 
 
 @one_thread()
-def credit(exercise: Exercise, caller: Caller, seed: int, device: str = "cpu") -> Credit:
-    """What an answer that has not passed on this seed's inputs earns."""
+def credit(
+    exercise: Exercise,
+    caller: Caller,
+    seed: int,
+    device: str = "cpu",
+    forbidden: tuple[str, ...] | None = None,
+) -> Credit:
+    """What an answer earns that has not passed on this seed's inputs; see `verdict.judge`."""
     if not in_parts(exercise):
         return NOTHING
-    look = partial(observe, exercise, caller, device=device, forbidden=exercise.forbidden)
+    forbidden = exercise.forbidden if forbidden is None else forbidden
+    look = partial(observe, exercise, caller, device=device, forbidden=forbidden)
     return Groups(exercise, seed, device).credit(look)
 
 
