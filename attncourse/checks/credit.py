@@ -113,8 +113,7 @@ class Groups:
     def credit(self, look: Callable[[Probe], Observation]) -> Credit:
         """What an answer earns of which `look` says what it does on a probe."""
         wrong: set[str] = set()
-        first, got = self.trial.probes[0], look(self.trial.probes[0])
-        single = is_single(first, got) and not self.right(got, self.trial.expected[0])
+        single = self.only_single(look)
         for probe, want in self.probes():
             # what its mask spoils says nothing of the device
             if not (MASKS in wrong and self.masked(probe.case)):
@@ -124,6 +123,12 @@ class Groups:
         right = tuple(group for group in self.shares if group not in wrong)
         share = round(sum(self.shares[group] for group in right), 6)
         return Credit(share, right, tuple(group for group in self.shares if group in wrong))
+
+    def only_single(self, look: Callable[[Probe], Observation]) -> bool:
+        """Whether an answer does float32 where it is given float64, and is to be judged there."""
+        first = self.trial.probes[0]
+        wrong = not self.right(got := look(first), self.trial.expected[0])
+        return wrong and is_single(first, got) and self.in_float32(first) is not None
 
     def probes(self) -> Iterator[tuple[Probe, Observation]]:
         """The probes, and what the reference does: what lies by columns is first laid by rows."""
@@ -191,8 +196,6 @@ class Groups:
     def in_float32(self, probe: Probe) -> Probe | None:
         """The probe in float32, where that holds its numbers, and they are not in it already."""
         case = probe.case
-        if not any(is_floating(x) and x.dtype == torch.float64 for x in case.args):
-            return None
         single = replace(case.float(), longer=case.longer and case.lengthened.float())
         exact = case.result(self.exercise.reference_answer)
         holds = float32_holds(self.exercise, single, exact)
@@ -210,8 +213,8 @@ def stored(probe: Probe) -> bool:
 
 
 def is_single(probe: Probe, got: Observation) -> bool:
-    """Whether an answer does float32 there, whatever it is given, or fails for want of it."""
-    if stored(probe):
+    """Whether an answer does float32 where it is given float64, or fails for want of it."""
+    if stored(probe) or not any(map(is_floating, probe.case.args)):
         return False
     if got.error:
         return bool(re.search(hints.DTYPES_DIFFER, got.error["text"]))
