@@ -35,7 +35,7 @@ from attncourse.checks.verdict import JudgesItself, Trial, one_thread
 VALUES, MASKS, AXES = "values", "masks", "leading axes"
 GRADIENTS, STORAGE, EFFECTS = "gradients", "device, dtype and strides", "side effects"
 # what the values leave to the other groups, where an exercise does not say otherwise
-SHARES = {MASKS: 0.2, AXES: 0.1, GRADIENTS: 0.1, STORAGE: 0.1, EFFECTS: 0.1}
+SHARES = {MASKS: 0.3, AXES: 0.1, GRADIENTS: 0.1, STORAGE: 0.1, EFFECTS: 0.1}
 
 
 class Credit(NamedTuple):
@@ -100,7 +100,7 @@ class Groups:
             AXES: bool(self.leading),
             GRADIENTS: any(probe.cotangent is not None for probe in probes),
             STORAGE: any(map(stored, probes)),
-            EFFECTS: any(isinstance(x, Tensor) for x in given(self.cases[0]).values()),
+            EFFECTS: True,
         }
         usual = SHARES | self.exercise.shares
         others = {group: usual[group] for group, is_there in there.items() if is_there}
@@ -120,14 +120,14 @@ class Groups:
                 wrong |= self.costs(probe, want, look, single)
             if VALUES in wrong:
                 return NOTHING
-        right = tuple(group for group in self.shares if group not in wrong)
-        share = round(sum(self.shares[group] for group in right), 6)
-        return Credit(share, right, tuple(group for group in self.shares if group in wrong))
+        earned = {group: share for group, share in self.shares.items() if group not in wrong}
+        lost = tuple(group for group in self.shares if group in wrong)
+        return Credit(round(sum(earned.values()), 6), tuple(earned), lost)
 
     def only_single(self, look: Callable[[Probe], Observation]) -> bool:
         """Whether an answer does float32 where it is given float64, and is to be judged there."""
         first = self.trial.probes[0]
-        wrong = not self.right(got := look(first), self.trial.expected[0])
+        wrong = not right(got := look(first), self.trial.expected[0], self.trial.length)
         return wrong and is_single(first, got) and self.in_float32(first) is not None
 
     def probes(self) -> Iterator[tuple[Probe, Observation]]:
@@ -143,30 +143,21 @@ class Groups:
             want, got = expected if form is probe else self.trial.wanted(form), look(form)
             if got.outcome in ("forbidden", "steps") or got.scales_with_length:
                 return {VALUES}
-            if self.right(got, want):
-                return lost | self.beside_the_values(got, want)
+            length = self.trial.length
+            if right(got, want, length):
+                return lost | beside_the_values(got, want, length)
             if single and is_single(form, got):
                 if (form := self.in_float32(form)) is None:
                     return lost | {STORAGE}
                 want, got = self.trial.wanted(form), look(form)
-                if self.right(got, want):
-                    return lost | {STORAGE} | self.beside_the_values(got, want)
+                # float32 at the length of another case would let 16 bits pass
+                sizes = (n for x in form.case.args if is_floating(x) for n in x.shape)
+                length = max(sizes, default=1)
+                if right(got, want, length):
+                    return lost | {STORAGE} | beside_the_values(got, want, length)
         if stored(probe):
             return {STORAGE}
         return {MASKS if self.masked(probe.case) else VALUES}
-
-    def right(self, got: Observation, want: Observation) -> bool:
-        """Whether the values are right, and what is judged with them."""
-        plainly = replace(
-            got, gradients=want.gradients, changed=(), marked=(), settings=want.settings
-        )
-        return want.outcome == "returned" and same(plainly, want, self.trial.length)
-
-    def beside_the_values(self, got: Observation, want: Observation) -> set[str]:
-        """The groups that are lost where the values are right."""
-        gradients = close_gradients(got.gradients, want.gradients, self.trial.length)
-        effects = got.changed or got.marked or got.settings
-        return ({EFFECTS} if effects else set()) | (set() if gradients else {GRADIENTS})
 
     def forms(self, probe: Probe) -> Iterator[tuple[set[str], Probe]]:
         """A probe as it is and with the usual leading axes, and what is lost if only that works."""
@@ -185,11 +176,8 @@ class Groups:
             return Batch(one, leading).changed(f"with {self.count} leading axes", change)
 
         def change(x: Tensor, has: int) -> Tensor:
-            return (
-                x[(0,) * (has - self.count)]
-                if has > self.count
-                else x[(None,) * (self.count - has)]
-            )
+            more = has - self.count
+            return x[(0,) * more + (None,) * -more]
 
         return replace(brought(case), longer=case.longer and brought(case.lengthened))
 
@@ -210,6 +198,19 @@ def stored(probe: Probe) -> bool:
     """Whether a probe asks where tensors are, of which dtype, or how they lie in memory."""
     there = DEVICE in (*probe.case.kwargs.values(),)
     return there or probe.by_columns or probe.way in ("float32", "elsewhere")
+
+
+def right(got: Observation, want: Observation, length: int) -> bool:
+    """Whether the values are right, and what is judged with them."""
+    plainly = replace(got, gradients=want.gradients, changed=(), marked=(), settings=want.settings)
+    return want.outcome == "returned" and same(plainly, want, length)
+
+
+def beside_the_values(got: Observation, want: Observation, length: int) -> set[str]:
+    """The groups that are lost where the values are right."""
+    gradients = close_gradients(got.gradients, want.gradients, length)
+    effects = got.changed or got.marked or got.settings
+    return ({EFFECTS} if effects else set()) | (set() if gradients else {GRADIENTS})
 
 
 def is_single(probe: Probe, got: Observation) -> bool:

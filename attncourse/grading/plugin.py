@@ -148,7 +148,8 @@ class GradedNotebook(IPyNbFile):
         result.status, result.seconds = verdict.status, round(seconds, 2)
         result.hint, result.evidence = plain(verdict.hint), plain(verdict.evidence)
         earned = self.credits.get(name, NOTHING)
-        if earned.share and verdict.status in ("wrong", "error"):
+        # whoever passes only when asked again has nothing wrong
+        if earned.wrong and verdict.status in ("wrong", "error"):
             result.share = earned.share
             result.remark(earned.told(result.points, result.worth))
         self.report.write(self.report_path)

@@ -130,8 +130,8 @@ def test_a_mask_on_the_cpu_is_right_but_for_the_device():
         return (i <= i[:, None]) | (i < prefix)
 
     earned = credit(exercise("prefix_mask"), local(prefix_mask), 7)
-    assert earned.right == (VALUES,) and earned.wrong == (STORAGE,)
-    assert earned.told(9.0, 10) == f"9 of 10 points, for values; not for {STORAGE}"
+    assert earned.right == (VALUES, EFFECTS) and earned.wrong == (STORAGE,)
+    assert earned.told(9.0, 10) == f"9 of 10 points, for values, side effects; not for {STORAGE}"
 
 
 def test_an_exercise_may_say_what_a_group_earns():
