@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from threading import Event
 
 import attncourse
-from attncourse.grading.graft import digest, exercise_files
+from attncourse.grading.pristine import digest, exercise_files
 from attncourse.grading.report import Report, replace
 from attncourse.grading.run import Grade
 from attncourse.grading.submissions import NotGradableError, Submission
