@@ -33,7 +33,7 @@ from attncourse.checks.probes import (
 from attncourse.checks.verdict import JudgesItself, Trial, one_thread
 
 VALUES, MASKS, AXES = "values", "masks", "leading axes"
-GRADIENTS, STORAGE, EFFECTS = "gradients", "device, dtype and strides", "side effects"
+GRADIENTS, STORAGE, EFFECTS = "gradients", "device and dtype", "side effects"
 # what the values leave to the other groups, where an exercise does not say otherwise
 SHARES = {MASKS: 0.3, AXES: 0.1, GRADIENTS: 0.1, STORAGE: 0.1, EFFECTS: 0.1}
 

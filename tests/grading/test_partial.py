@@ -2,6 +2,7 @@
 
 import csv
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,14 @@ def test_a_report_with_parts_is_read_as_it_was_written(graded, tmp_path):
     report = graded({"prefix_mask": ON_THE_CPU}, partial=True)
     report.write(tmp_path / "report.json")
     assert Report.read(tmp_path / "report.json") == report
+
+
+def test_gradescope_s_zip_may_ask_for_it(tmp_path):
+    for options in ([], ["--partial"]):
+        command = ["autograder", "gradescope", "--out", str(tmp_path / "a.zip"), *options]
+        CliRunner().invoke(app, command, catch_exceptions=False)
+        with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+            assert (b"--partial" in archive.read("run_autograder")) == bool(options)
 
 
 @pytest.fixture
