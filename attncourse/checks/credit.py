@@ -141,7 +141,7 @@ class Groups:
         """The groups that an answer loses on a probe; `single` is one that only does float32."""
         for lost, form in self.forms(probe):
             want, got = expected if form is probe else self.trial.wanted(form), look(form)
-            if got.outcome in ("forbidden", "steps") or got.scales_with_length:
+            if breaks_a_rule(got):
                 return {VALUES}
             length = self.trial.length
             if right(got, want, length):
@@ -198,6 +198,11 @@ def stored(probe: Probe) -> bool:
     """Whether a probe asks where tensors are, of which dtype, or how they lie in memory."""
     there = DEVICE in (*probe.case.kwargs.values(),)
     return there or probe.by_columns or probe.way in ("float32", "elsewhere")
+
+
+def breaks_a_rule(got: Observation) -> bool:
+    rules = got.outcome in ("forbidden", "steps"), got.scales_with_length, got.too_many_elements
+    return any(rules)
 
 
 def right(got: Observation, want: Observation, length: int) -> bool:
