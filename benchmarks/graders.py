@@ -5,14 +5,16 @@
     PYTHONPATH=. python benchmarks/graders.py --files 0 --rounds 1
 
 The two others get environments of their own, below .cache, and the exercises in their own form: the
-asserts of asserts.py in hidden cells, and in test files. The graders take turns; how much memory is
-held is seen in a first turn, whose seconds do not count.
+asserts of asserts.py in hidden cells, and in test files. The graders take turns, so that what else the machine
+does hits all of them alike.
 """
 
 import argparse
+import json
 import os
 import platform
 import statistics
+import sys
 import tempfile
 from collections.abc import Callable
 from datetime import date
@@ -21,8 +23,20 @@ from itertools import cycle, islice
 from pathlib import Path
 
 import asserts
-from peers import CARDS, KINDS, NAMES, NBGRADER, OTTER, OURS, Grader, graders
-from processes import Cost
+from peers import (
+    CARDS,
+    KINDS,
+    NAMES,
+    NBGRADER,
+    OTTER,
+    OURS,
+    PRISTINE,
+    Grader,
+    graders,
+    handed_in,
+    with_programs,
+)
+from processes import Cost, measured
 from timing import RESULTS, markdown
 
 from attncourse.checks.exercise import TORCH_ATTENTION, Exercise
@@ -43,23 +57,29 @@ TESTED = (
 COLUMNS = ("grader", "jobs", "seconds", "to ours", "processor, s", "to ours", "notebooks a minute",
            "peak, MiB")  # fmt: skip
 OF_KINDS = ("notebook", "grader", "alone", "processor", "each more", "processor")
-OF_ANSWERS = ("exercise", "calls", "seconds", "processor")
-# what each grader is given in each turn: the kinds of the notebooks, and how many jobs
-ALONE = {(kind, count): ([kind] * count, 1) for kind in KINDS for count in (1, 3)}
-SINGLE = {(name, 1): ([name], 1) for name in NAMES}
+OF_STEPS = ("step", "seconds", "processor", "calls")
+ENDS = ("untouched", "solved")
+ALONE = {(kind, count): ([kind] * count, 1) for kind in ENDS for count in (1, 3)}
+STEPS = {
+    "the command, up to its options": ("-m", "attncourse.grading", "--help"),
+    "the proof of the sandbox": (
+        "-c", "from attncourse.grading.sandbox import strongest; strongest()",
+    ),
+    "torch by itself": ("-c", "import torch"),
+}  # fmt: skip
 
 
 def class_of(count: int) -> list[str]:
     return list(islice(cycle(KINDS), count))
 
 
-def in_turn(all_of_them: list[Grader], plans: dict, rounds: int, look: float = 0) -> dict:
+def in_turn(all_of_them: list[Grader], plans: dict, rounds: int) -> dict:
     """What each grader took for each plan, in each round."""
     took = {(grader.name, plan): [] for grader in all_of_them for plan in plans}
     for _ in range(rounds):
         for plan, (kinds, jobs) in plans.items():
             for grader in all_of_them:
-                cost = grader.cost(kinds, jobs, look)
+                cost = grader.cost(kinds, jobs)
                 took[grader.name, plan].append(cost)
                 print(grader.name, plan, *(f"{one:.1f}" for one in cost), flush=True)
     return took
@@ -81,7 +101,7 @@ def further(first: list[Cost], three: list[Cost]) -> Cost:
     return median([Cost(*((y - x) / 2 for x, y in zip(*pair, strict=True))) for pair in pairs])
 
 
-def class_rows(took: dict, peaks: dict, classes: dict) -> list[tuple]:
+def class_rows(took: dict, classes: dict) -> list[tuple]:
     rows = []
     for plan, (kinds, jobs) in classes.items():
         for name in (OURS, NBGRADER, OTTER):
@@ -90,14 +110,14 @@ def class_rows(took: dict, peaks: dict, classes: dict) -> list[tuple]:
             rows.append((
                 name, jobs, f"{cost.wall:.1f}", f"{to_ours.wall:.2f}", f"{cost.processor:.1f}",
                 f"{to_ours.processor:.2f}", f"{60 * len(kinds) / cost.wall:.1f}",
-                f"{peaks[name, plan][0].peak:.0f}",
+                f"{max(one.peak for one in costs):.0f}",
             ))  # fmt: skip
     return rows
 
 
 def kind_rows(took: dict) -> list[tuple]:
     rows = []
-    for kind in KINDS:
+    for kind in ENDS:
         for name in (OURS, NBGRADER, OTTER):
             first, three = (took[name, (kind, count)] for count in (1, 3))
             alone, more = median(first), further(first, three)
@@ -106,14 +126,21 @@ def kind_rows(took: dict) -> list[tuple]:
     return rows
 
 
-def exercise_rows(single: dict, took: dict) -> list[tuple]:
-    """What one solved answer adds to an untouched notebook, and how often it is called."""
-    nothing = median(took[OURS, ("untouched", 1)])
-    rows = []
-    for (_, (name, _)), costs in single.items():
-        cost = median(costs)
-        added = (cost.wall - nothing.wall, cost.processor - nothing.processor)
-        rows.append((name, calls(CARDS[name])[0], *(f"{one:.2f}" for one in added)))
+def step_rows(rounds: int) -> list[tuple]:
+    """What the course's grader takes before it grades, and for each answer of a solved notebook."""
+    rows, environment = [], with_programs(Path(sys.executable).parent)
+    with tempfile.TemporaryDirectory() as made:
+        path, reports = Path(made) / "solved.ipynb", Path(made) / "reports.json"
+        for step, arguments in STEPS.items():
+            command = [sys.executable, *arguments]
+            cost = median([measured([command], [path.parent], environment) for _ in range(rounds)])
+            rows.append((step, f"{cost.wall:.2f}", f"{cost.processor:.2f}", ""))
+        handed_in(PRISTINE, "solved", path)
+        grade = [sys.executable, "-m", "attncourse.grading", "grade", path, "--json", reports]
+        measured([grade], [path.parent], environment)
+        for one in json.loads(reports.read_text("utf-8"))[0]["exercises"]:
+            called, _ = calls(CARDS[one["name"]])
+            rows.append((f"`{one['name']}`", f"{one['seconds']:.2f}", "", called))
     return rows
 
 
@@ -189,18 +216,15 @@ def main() -> None:
     classes = {f"class, {jobs}": (class_of(chosen.beside), jobs) for jobs in (1, 2)}
     with tempfile.TemporaryDirectory() as base:
         every = graders(Path(base), dict(chosen.env))
-        peaks = in_turn(every, classes, 1, look=0.1)
         took = in_turn(every, classes | ALONE, chosen.rounds)
-        single = in_turn(every[:1], SINGLE, chosen.rounds)
         large = {"large": (class_of(chosen.files), 2)}
-        whole = in_turn(every[:1], large, int(chosen.files > 0), look=0.5)[OURS, "large"]
+        whole = in_turn(every[:1], large, int(chosen.files > 0))[OURS, "large"]
     parts = [
         "# The course's grader beside nbgrader and otter-grader",
         where(),
-        "## What each took for a class",
         f"The same {chosen.beside} notebooks of {len(NAMES)} exercises, a third of them untouched, "
         "a third half solved and a third solved.",
-        markdown(COLUMNS, class_rows(took, peaks, classes)),
+        markdown(COLUMNS, class_rows(took, classes)),
         *(
             f"The course's grader alone took {one.wall / 60:.1f} minutes for {chosen.files} such "
             f"notebooks with 2 jobs, {one.processor / chosen.files:.2f} seconds of the processor "
@@ -212,9 +236,9 @@ def main() -> None:
         "## What each took for a notebook",
         "Seconds for one notebook by itself, and for each more in the same run.",
         markdown(OF_KINDS, kind_rows(took)),
-        "## What an answer adds",
-        "Seconds that one right answer adds to an untouched notebook, in the course's grader.",
-        markdown(OF_ANSWERS, exercise_rows(single, took)),
+        "## Where the course's grader spends it",
+        "Before it grades, and for each answer of a solved notebook.",
+        markdown(OF_STEPS, step_rows(chosen.rounds)),
     ]
     (RESULTS / "graders.md").write_text("\n\n".join(parts), "utf-8")
 

@@ -28,6 +28,7 @@ from tools.notebooks import solved_notebook
 CHAPTER = "dot_product"
 CARDS = exercises(CHAPTER)
 NAMES = list(CARDS)
+PRISTINE = nbformat.read(exercise_files()[CHAPTER], as_version=4)
 ANSWERS = {name: cell.source for name, cell in answer_cells(solved_notebook(CHAPTER)).items()}
 KINDS = {"untouched": [], "half solved": NAMES[: (len(NAMES) + 1) // 2], "solved": NAMES}
 OURS, NBGRADER, OTTER = "attncourse", "nbgrader==0.9.6", "otter-grader==7.0.0"
@@ -74,7 +75,7 @@ class Grader:
     # one command for all jobs, or one for each
     parallel: bool = False
 
-    def cost(self, kinds: list[str], jobs: int, look: float = 0) -> Cost:
+    def cost(self, kinds: list[str], jobs: int) -> Cost:
         """What it takes to grade notebooks of these kinds; it must find the right points."""
         with tempfile.TemporaryDirectory() as made:
             shares = [kinds] if self.parallel else [kinds[i::jobs] for i in range(jobs)]
@@ -83,9 +84,9 @@ class Grader:
                 folder.mkdir()
                 self.lay_out(folder, share)
             commands = [self.command(folder, jobs) for folder in folders]
-            cost = measured(commands, folders, self.environment, look)
+            cost = measured(commands, folders, self.environment)
             found = sum(map(self.points, folders))
-            worth = sum(CARDS[name].points for kind in kinds for name in solved_in(kind))
+            worth = sum(CARDS[name].points for kind in kinds for name in KINDS[kind])
             if found != worth:
                 said = "\n".join((folder / "said").read_text() for folder in folders)
                 raise ValueError(f"{self.name} gives {found} points instead of {worth}:\n{said}")
@@ -96,26 +97,19 @@ def with_programs(bin: Path) -> dict[str, str]:
     return os.environ | SETTINGS | {"PATH": f"{bin}{os.pathsep}{os.environ['PATH']}"}
 
 
-def solved_in(kind: str) -> list[str]:
-    """What is solved in a notebook of a kind; the name of an exercise is a kind, too."""
-    return KINDS.get(kind, [kind])
-
-
 def handed_in(notebook: NotebookNode, kind: str, path: Path) -> None:
     notebook = deepcopy(notebook)
     cells = answer_cells(notebook)
-    for name in solved_in(kind):
+    for name in KINDS[kind]:
         cells[name].source = ANSWERS[name]
     path.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook, path)
 
 
 def ours() -> Grader:
-    pristine = nbformat.read(exercise_files()[CHAPTER], as_version=4)
-
     def lay_out(folder: Path, kinds: list[str]) -> None:
         for i, kind in enumerate(kinds):
-            handed_in(pristine, kind, folder / "submitted" / f"student{i}.ipynb")
+            handed_in(PRISTINE, kind, folder / "submitted" / f"student{i}.ipynb")
 
     def command(folder: Path, jobs: int) -> list:
         grade = [sys.executable, "-m", "attncourse.grading", "grade", folder / "submitted"]

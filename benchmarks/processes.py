@@ -12,6 +12,8 @@ from typing import NamedTuple
 import psutil
 
 SUBREAPER = 36
+# seconds between two looks at the memory
+LOOK = 0.5
 
 
 class Cost(NamedTuple):
@@ -22,22 +24,20 @@ class Cost(NamedTuple):
     peak: float
 
 
-def measured(
-    commands: list[list], folders: list[Path], environment: dict[str, str], look: float = 0
-) -> Cost:
+def measured(commands: list[list], folders: list[Path], environment: dict[str, str]) -> Cost:
     """What commands take that run side by side, each in its folder, where `said` has its words.
 
-    The memory is looked at every `look` seconds, and not at all where that is 0. Pages that
-    processes share count once.
+    The memory is looked at twice a second. Pages that processes share count once.
     """
     # what a killed process leaves behind becomes ours, and its seconds with it
     ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
-    before, begun, peak = seconds_of_children(), time.monotonic(), 0.0
+    before, begun, looked, peak = seconds_of_children(), time.monotonic(), 0.0, 0
     running = [started(*one, environment) for one in zip(commands, folders, strict=True)]
     while any(one.poll() is None for one in running):
-        if look:
+        if time.monotonic() > looked + LOOK:
             peak = max(peak, sum(map(proportional, psutil.Process().children(recursive=True))))
-        time.sleep(look or 0.02)
+            looked = time.monotonic()
+        time.sleep(0.02)
     wall = time.monotonic() - begun
     with contextlib.suppress(ChildProcessError):
         while True:
