@@ -5,8 +5,8 @@
     PYTHONPATH=. python benchmarks/graders.py --files 0 --rounds 1
 
 The two others get environments of their own, below .cache, and the exercises in their own form: the
-asserts of asserts.py in hidden cells, and in test files. The graders take turns, so that what else the machine
-does hits all of them alike.
+asserts of asserts.py in hidden cells, and in test files. The graders take turns, so that all meet
+alike what else the machine does.
 """
 
 import argparse

@@ -31,7 +31,7 @@ NAMES = list(CARDS)
 PRISTINE = nbformat.read(exercise_files()[CHAPTER], as_version=4)
 ANSWERS = {name: cell.source for name, cell in answer_cells(solved_notebook(CHAPTER)).items()}
 KINDS = {"untouched": [], "half solved": NAMES[: (len(NAMES) + 1) // 2], "solved": NAMES}
-OURS, NBGRADER, OTTER = "attncourse", "nbgrader==0.9.6", "otter-grader==7.0.0"
+OURS, NBGRADER, OTTER = "attncourse", "nbgrader 0.9.6", "otter-grader 7.0.0"
 ENVIRONMENTS = Path(__file__).parents[1] / ".cache" / "graders"
 # the documented way without Docker, in one process for many notebooks
 OTTER_BATCH = """
@@ -191,24 +191,31 @@ def with_otter(bin: Path, base: Path) -> Grader:
     return Grader(OTTER, environment, lay_out, command, points)
 
 
-def installed(requirement: str) -> Path:
-    """An environment with this package and torch, which is made unless it is there."""
-    folder = ENVIRONMENTS / requirement
-    if not (folder / "made").exists():
+def environment_with(package: str, given: dict[str, Path]) -> Path:
+    """An environment with this version of a package, and torch: the given one, or one made here."""
+    name, number = package.split()
+    folder = given.get(name, ENVIRONMENTS / name)
+    python = folder / "bin" / "python"
+    asked = [python, "-c", f"import importlib.metadata as m; print(m.version('{name}'))"]
+    if name not in given and not (python.exists() and said(asked) == number):
         venv.create(folder, clear=True, with_pip=True)
-        packages = [requirement, f"torch=={torch.__version__.split('+')[0]}", "numpy", "ipykernel"]
-        install = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", *packages]
+        needed = [f"{name}=={number}", f"torch=={torch.__version__.split('+')[0]}"]
+        install = [python, "-m", "pip", "install", "--quiet", *needed, "numpy", "ipykernel"]
         subprocess.run(install, check=True)
-        (folder / "made").touch()
+    if (found := said(asked)) != number:
+        raise ValueError(f"{folder} has {name} {found}: compare with {number}")
     return folder
+
+
+def said(command: list) -> str:
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 
 
 def graders(base: Path, given: dict[str, Path]) -> list[Grader]:
     """All three; the two others from the given environments, or from those made here."""
     HOME.mkdir(parents=True, exist_ok=True)
-    made = {one: given.get(one.split("=")[0]) or installed(one) for one in (NBGRADER, OTTER)}
     return [
         ours(),
-        with_nbgrader(made[NBGRADER] / "bin", base / "nbgrader"),
-        with_otter(made[OTTER] / "bin", base / "otter"),
+        with_nbgrader(environment_with(NBGRADER, given) / "bin", base / "nbgrader"),
+        with_otter(environment_with(OTTER, given) / "bin", base / "otter"),
     ]
