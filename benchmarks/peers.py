@@ -22,7 +22,7 @@ from processes import Cost, measured
 
 from attncourse.checks import exercises
 from attncourse.grading import nbgrader
-from attncourse.grading.graft import answer_cells, exercise_files
+from attncourse.grading.pristine import answer_cells, exercise_files
 from tools.notebooks import solved_notebook
 
 CHAPTER = "dot_product"
