@@ -4,7 +4,7 @@ import json
 import secrets
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -260,7 +260,7 @@ class Run:
                     reports[report.file] = report
                     done(report)
                     bar.advance(task)
-                    self.write(list(reports.values()))
+                    self.write(reports.values())
         except KeyboardInterrupt:
             self.errors.print(f"stopped: {len(reports)} of {len(self.files)} files are graded")
             raise typer.Exit(STOPPED) from None
@@ -270,7 +270,7 @@ class Run:
         self.write(in_order)
         return in_order
 
-    def write(self, reports: list[Report]) -> None:
+    def write(self, reports: Iterable[Report]) -> None:
         if self.json_out:
             data = [report.as_data() for report in reports]
             data += [{"file": one.name, "problem": one.why} for one in self.others]
