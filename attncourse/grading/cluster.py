@@ -40,21 +40,30 @@ def grade_all(
 
     `tell` gets a line when workers are refused or lost. Raises CannotGradeError.
     """
+    with dask.config.set(LARGE), connected(address) as client:
+        workers, late = Workers(client, settings, tell), set()
+        for report in workers.graded(files):
+            if report.exercises and not report.graded:
+                # its worker may have been too busy
+                late.add(report.file)
+            else:
+                yield report
+        yield from workers.graded([one for one in files if one.name in late], alone=True)
+
+
+def connected(address: str) -> Client:
+    """A client of the cluster: by its scheduler's address, or a file that has it."""
     place = {"scheduler_file" if Path(address).is_file() else "address": address}
-    with dask.config.set(LARGE):
-        try:
-            client = Client(**place, set_as_default=False, timeout=ANSWER)
-        except (OSError, ValueError) as error:
-            raise CannotGradeError(f"no scheduler answers at {address}: {error}") from None
-        with client:
-            workers, late = Workers(client, settings, tell), set()
-            for report in workers.graded(files):
-                if report.exercises and not report.graded:
-                    # its worker may have been too busy
-                    late.add(report.file)
-                else:
-                    yield report
-            yield from workers.graded([one for one in files if one.name in late], alone=True)
+    try:
+        client = Client(**place, set_as_default=False, timeout=ANSWER)
+    except (OSError, ValueError) as error:
+        raise CannotGradeError(f"no scheduler answers at {address}: {error}") from None
+    try:
+        client.run_on_scheduler(course)
+    except Exception as error:
+        client.close()
+        raise CannotGradeError(f"the scheduler's machine lacks the course: {error}") from None
+    return client
 
 
 class Workers:

@@ -286,6 +286,15 @@ def test_alone_a_file_has_its_worker_for_itself():
     assert len([*workers.free(alone=False)]) == 20 and len([*workers.free(alone=True)]) == 5
 
 
+def test_a_scheduler_without_the_course_is_said(scheduler, folder, monkeypatch):
+    def lacking(*given):
+        raise ModuleNotFoundError("No module named 'attncourse'")
+
+    monkeypatch.setattr(Client, "run_on_scheduler", lacking)
+    done = graded(folder, scheduler.address)
+    assert done.exit_code == 2 and "lacks the course: No module named" in done.stderr
+
+
 def test_a_scheduler_that_is_not_there_or_lost_is_said(folder, monkeypatch):
     monkeypatch.setattr(cluster, "ANSWER", 1)
     with LocalCluster(
