@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Event
+from typing import Any
 
 import dask
 from distributed import CancelledError, Client, Future, KilledWorker, get_worker
@@ -53,9 +54,9 @@ def grade_all(
 
 def connected(address: str) -> Client:
     """A client of the cluster: by its scheduler's address, or a file that has it."""
-    place = {"scheduler_file" if Path(address).is_file() else "address": address}
+    given: dict[str, Any] = {"scheduler_file" if Path(address).is_file() else "address": address}
     try:
-        client = Client(**place, set_as_default=False, timeout=ANSWER)
+        client = Client(**given, set_as_default=False, timeout=ANSWER)
     except (OSError, ValueError) as error:
         raise CannotGradeError(f"no scheduler answers at {address}: {error}") from None
     try:
@@ -70,7 +71,9 @@ class Workers:
     """The workers of a cluster, and what each of them grades."""
 
     def __init__(self, client: Client, settings: dict, tell: Callable[[str], None]):
-        self.client, self.settings, self.tell = client, settings, tell
+        # what its methods give can also be awaited, so their types say little
+        self.client: Any = client
+        self.settings, self.tell = settings, tell
         # of all that there are; the sandboxes of those that may grade
         self.threads: dict[str, int] = {}
         self.tiers: dict[str, str] = {}
