@@ -175,6 +175,11 @@ class Exercise:
         return [name for name in inspect.signature(function).parameters if name != "self"]
 
     @property
+    def facts(self) -> dict[str, Any]:
+        """What the metadata of its answer cell says of it, for which no exercise is loaded."""
+        return {"exercise": self.name, "title": self.title, "points": self.points}
+
+    @property
     def forbidden(self) -> tuple[str, ...]:
         """What an answer may not call: our solutions and, but in a test, torch's attention."""
         ours = (f"attncourse.{self.chapter}", f"attncourse.kernels.{self.chapter}")

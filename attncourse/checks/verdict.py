@@ -160,8 +160,9 @@ class Trial:
             default=1,
         )
 
-    # a seed's inputs serve every known mistake, and every answer judged on them
-    of = lru_cache(maxsize=8)(lambda exercise, seed, device: Trial(exercise, seed, device))
+    # a seed's inputs serve every known mistake, and every answer judged on them: a class has one
+    # seed, and a chapter not more exercises than are kept
+    of = lru_cache(maxsize=16)(lambda exercise, seed, device: Trial(exercise, seed, device))
 
     @cached_property
     def expected(self) -> list[Observation]:

@@ -40,6 +40,7 @@ class Watch:
 
     def __init__(self, forbidden, max_steps, lines=True):
         self.forbidden, self.max_steps, self.called = forbidden, max_steps, None
+        self.prefixes = tuple(f"{name}." for name in forbidden)
         self.lines = lines
         self.steps = self.imports = 0
 
@@ -81,7 +82,7 @@ class Watch:
             self.refuse(getattr(arg, "__name__", ""))
 
     def refuse(self, name):
-        if any(name == no or name.startswith(no + ".") for no in self.forbidden):
+        if f"{name}.".startswith(self.prefixes):
             self.called = name
             raise Stopped("forbidden")
 

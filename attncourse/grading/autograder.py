@@ -9,8 +9,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import attncourse
-from attncourse.checks import exercises
-from attncourse.grading.graft import exercise_files
+from attncourse.grading.pristine import chapters, exercise_files
 
 PACKAGE = Path(attncourse.__file__).parent
 # what a container is, whatever this machine is
@@ -149,8 +148,8 @@ def pins() -> list[str]:
 
 def github_workflow(chapter: str) -> str:
     """The workflow of an assignment on one chapter, with a score for each of its exercises."""
-    names = exercises(chapter)
-    steps = [STEP.format(name=one.name, points=one.points) for one in names.values()]
+    names = chapters()[chapter].facts
+    steps = [STEP.format(name=name, points=one["points"]) for name, one in names.items()]
     result = '          {}_RESULTS: "${{{{steps.{}.outputs.result}}}}"'
     return WORKFLOW.format(
         notebook=f"{chapter}.ipynb",

@@ -21,8 +21,8 @@ from attncourse.grading.budget import EXERCISE
 from attncourse.grading.classroom import Classroom
 from attncourse.grading.formats import gradescope
 from attncourse.grading.grade import grade
-from attncourse.grading.graft import exercise_files
 from attncourse.grading.policy import Overrides, Policy, PolicyError
+from attncourse.grading.pristine import exercise_files
 from attncourse.grading.report import Report, replace
 from attncourse.grading.resume import Kept, seed_of
 from attncourse.grading.run import CannotGradeError, Reports, grade_all

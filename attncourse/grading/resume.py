@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 import attncourse
-from attncourse.grading.graft import digest, exercise_files
+from attncourse.grading.pristine import digest, exercise_files
 from attncourse.grading.report import Report, replace
 from attncourse.grading.submissions import NotGradableError, Submission
 
