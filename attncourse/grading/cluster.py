@@ -18,8 +18,8 @@ from distributed import CancelledError, Client, Future, KilledWorker, get_worker
 
 import attncourse
 from attncourse.grading import sandbox
-from attncourse.grading.grade import StoppedError, grade
-from attncourse.grading.graft import digest, exercise_files
+from attncourse.grading.grade import StoppedError, end_all, grade
+from attncourse.grading.pristine import digest, exercise_files
 from attncourse.grading.report import Report, plain
 from attncourse.grading.run import CannotGradeError, Reports
 from attncourse.grading.submissions import WEIGHTS, NotGradableError, Submission
@@ -50,6 +50,7 @@ def grade_all(
             else:
                 yield report
         yield from workers.graded([one for one in files if one.name in late], alone=True)
+        client.run(end_all, workers=list(workers.tiers), on_error="ignore")
 
 
 def connected(address: str) -> Client:

@@ -27,7 +27,6 @@ from attncourse.grading.submissions import Submission, handed_in
 from tests import ROOT
 from tests.grading import classes
 from tests.grading.submissions import SOLVED, notebook_with, written
-from tests.grading.test_stopping import working
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a sandbox needs Linux")
 
@@ -78,6 +77,14 @@ def killed(process: subprocess.Popen) -> None:
     process.wait()
 
 
+def judges(pid: int) -> bool:
+    """Whether a process has a judge at work."""
+    with contextlib.suppress(psutil.Error):
+        below = psutil.Process(pid).children()
+        return any("attncourse.grading.judge" in one.cmdline() for one in below)
+    return False
+
+
 @contextlib.contextmanager
 def workers(number: int, log: Path, *options: str) -> Iterator[tuple[str, list[subprocess.Popen]]]:
     """A scheduler's address, and that many workers, which are processes."""
@@ -115,7 +122,7 @@ def test_a_killed_worker_loses_nothing_and_the_reports_are_those_of_one_machine(
     files, told = files_in(tmp_path), []
 
     def kill_one():
-        while not (busy := [one for one in started if working(one.pid)]):
+        while not (busy := [one for one in started if judges(one.pid)]):
             time.sleep(0.05)
         killed(busy[0])
 
