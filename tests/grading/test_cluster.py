@@ -31,6 +31,7 @@ from tests.grading.submissions import SOLVED, notebook_with, written
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a sandbox needs Linux")
 
 NAMED = re.compile(r"\b(doe|roe|zoe|jane|rick)\b", re.IGNORECASE)
+LOST = " workers are lost: what they had goes to others"
 SETTINGS = {"seed": 3, "device": "cpu", "timeout": 30, "sandboxed": True, "memory": 4 << 30}
 
 
@@ -109,11 +110,16 @@ def workers(number: int, log: Path, *options: str) -> Iterator[tuple[str, list[s
                 killed(one)
 
 
-def test_a_killed_worker_loses_nothing_and_the_reports_are_those_of_one_machine(tmp_path):
+@pytest.mark.parametrize(
+    ("kills", "solved"),
+    [(1, ["prefix_mask"]), pytest.param(2, list(SOLVED), marks=pytest.mark.slow)],
+)
+def test_killed_workers_lose_nothing_and_reports_are_those_of_one_machine(kills, solved, tmp_path):
     jane, rick = (tmp_path / "class" / name for name in (classes.JANE, classes.RICK))
     for one in (jane, rick):
         one.mkdir(parents=True)
-    written(jane, notebook_with({"prefix_mask": SOLVED["prefix_mask"]}))
+    for i in range(kills):
+        written(jane, notebook_with({name: SOLVED[name] for name in solved}), f"{i}.ipynb")
     path = written(tmp_path, notebook_with({"prefix_mask": classes.WRONG}))
     with zipfile.ZipFile(rick / "work.zip", "w") as archive:
         archive.write(path, "mine/submission.ipynb")
@@ -121,21 +127,21 @@ def test_a_killed_worker_loses_nothing_and_the_reports_are_those_of_one_machine(
         archive.writestr("empty.ipynb", "")
     files, told = files_in(tmp_path), []
 
-    def kill_one():
-        while not (busy := [one for one in started if judges(one.pid)]):
-            time.sleep(0.05)
-        killed(busy[0])
+    def kill_some():
+        for _ in range(kills):
+            while not (busy := [one for one in started if judges(one.pid)]):
+                time.sleep(0.05)
+            killed(busy[0])
 
     with workers(3, tmp_path / "log") as (address, started):
-        killer = threading.Thread(target=kill_one)
+        killer = threading.Thread(target=kill_some)
         killer.start()
         there = timeless(cluster.grade_all(files, address, SETTINGS, told.append))
         killer.join()
-        assert sum(one.poll() is not None for one in started) == 1
-    assert told == ["1 workers are lost: what they had goes to others"]
+    assert sum(int(line.removesuffix(LOST)) for line in told) == kills
     assert not NAMED.search((tmp_path / "log").read_text())
     assert there == timeless(run.grade_all(files, partial(here, **SETTINGS), 1))
-    assert len(there) == 4
+    assert len(there) == kills + 3
 
 
 def here(file: Submission, stop: threading.Event, **settings) -> Report:
