@@ -137,7 +137,8 @@ class Exercise:
     """An exercise. The decorators `reference`, `cases`, `valid` and `mutant` fill it.
 
     `without` holds the names of the usual mistakes that cannot be made here, each with the reason;
-    `usual_hints` says of one what is the matter here, where its own hint is too general.
+    `usual_hints` says of one what is the matter here, where its own hint is too general. `shares`
+    holds what a group of cases earns by itself, where that is not the usual share (`credit.py`).
     """
 
     name: str
@@ -157,6 +158,7 @@ class Exercise:
     also_forbidden: tuple[str, ...] = ()
     without: dict[str, str] = field(default_factory=dict)
     usual_hints: dict[str, str] = field(default_factory=dict)
+    shares: dict[str, float] = field(default_factory=dict)
     reference_answer: Callable = field(init=False)
     draw_cases: Callable[[Draw], Iterator[Case]] = field(init=False)
     stub_answer: Callable | None = None

@@ -100,10 +100,11 @@ STEP = """\
           max-score: {points}"""
 
 
-def gradescope_zip(path: Path, wheels: Path | None = None) -> None:
+def gradescope_zip(path: Path, wheels: Path | None = None, partial: bool = False) -> None:
     """Write what Gradescope takes for an autograder: two scripts, the pins, the course itself."""
+    run = RUN.replace("grade submission", "grade submission --partial") if partial else RUN
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, script in (("setup.sh", SETUP), ("run_autograder", RUN)):
+        for name, script in (("setup.sh", SETUP), ("run_autograder", run)):
             entry = zipfile.ZipInfo(name)
             entry.external_attr = 0o100755 << 16
             archive.writestr(entry, script)

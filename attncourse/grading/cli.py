@@ -48,6 +48,11 @@ autograders = typer.Typer(no_args_is_help=True, help="Write what another platfor
 app.add_typer(autograders, name="autograder")
 
 
+Partial = Annotated[
+    bool, Option("--partial", help="Give points for the groups of cases that are right.")
+]
+
+
 @app.callback()
 def attncourse() -> None:
     """Self-attention, from the dot product to the Transformer: grade its exercises."""
@@ -71,6 +76,7 @@ def grade_command(
     sandboxed: Annotated[
         bool, Option("--sandbox/--no-sandbox", help="Run answers where they can do no harm.")
     ] = True,
+    in_parts: Partial = False,
     jobs: Annotated[int, Option(min=1, help="Files graded at a time.")] = 1,
     scheduler: Annotated[
         str | None, Option(metavar="ADDRESS", help="Grade on the Dask cluster of this scheduler.")
@@ -107,6 +113,7 @@ def grade_command(
         "timeout": timeout,
         "sandboxed": sandboxed,
         "memory": int(memory * 2**30),
+        "partial": in_parts,
     }
     found = list(handed_in(paths))
     files = [one for one in found if isinstance(one, Submission)]
@@ -182,11 +189,12 @@ def gradescope_command(
     wheels: Annotated[
         Path | None, Option(help="A folder of wheels to install from, without a network.")
     ] = None,
+    in_parts: Partial = False,
 ) -> None:
     """Write the zip that Gradescope takes for an autograder."""
     if wheels and not any(wheels.glob("*.whl")):
         refuse(f"--wheels: there is no wheel in {wheels}")
-    autograder.gradescope_zip(out, wheels)
+    autograder.gradescope_zip(out, wheels, in_parts)
     typer.echo(f"written: {out}")
 
 

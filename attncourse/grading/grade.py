@@ -36,17 +36,19 @@ class StoppedError(Exception):
 def grade(
     file: Path | Submission, seed: int, device: str = "cpu", timeout: float = EXERCISE,
     sandboxed: bool = True, memory: int = 4 << 30, stop: Event | None = None,
+    partial: bool = False,
 ) -> Report:  # fmt: skip
     """The report on one file. Never raises for what a file holds: the report says what is wrong.
 
     `timeout` is in processor seconds, for each exercise; `memory` in bytes, for the learner's
     process.
-    Without `sandboxed`, answers run as the grader's own user. Raises StoppedError soon after `stop`
-    is set.
+    Without `sandboxed`, answers run as the grader's own user. With `partial`, an answer that has
+    not passed earns points for the groups of cases that it has right. Raises StoppedError soon
+    after `stop` is set.
     """
     if isinstance(file, Path):
         file = Submission(str(file), file)
-    report = Report(file.name, seed=seed, device=device)
+    report = Report(file.name, seed=seed, device=device, partial=partial)
     try:
         if sandboxed:
             report.sandbox, why = sandbox.strongest()

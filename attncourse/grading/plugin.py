@@ -15,6 +15,7 @@ from nbval.plugin import IPyNbCell, IPyNbFile, NbCellError
 from pytest import Collector
 
 from attncourse.checks import exercises
+from attncourse.checks.credit import NOTHING, Credit, credit
 from attncourse.checks.scan import around, forbidden_in
 from attncourse.checks.verdict import Verdict, judge
 from attncourse.devices import named_device
@@ -73,6 +74,7 @@ class GradedNotebook(IPyNbFile):
         self.results = {one.name: one for one in self.report.exercises}
         self.given: list[str] = []
         self.ran: dict[str, str] = {}
+        self.credits: dict[str, Credit] = {}
         self.server = self.plugin.kernel_server(self.report)
 
     def teardown(self):
@@ -131,12 +133,34 @@ class GradedNotebook(IPyNbFile):
                     self.report.seed,
                     self.report.device,
                 )
+                earned = self.earned(name, verdict, kernel)
                 starts = self.server.started() != before
             except LostKernelError as lost:
                 return Verdict(lost.status, lost.hint), budget
+        sources = [source, *others.values()]
         if verdict.status == "passed":
-            return self.by_its_text(name, verdict, [source, *others.values()], starts), budget
+            return self.by_its_text(name, verdict, sources, starts), budget
+        forbidden = forbidden_in(source, name, self.exercises[name].forbidden)
+        hidden = starts or any(map(around, sources))
+        self.credits[name] = NOTHING if forbidden or hidden else earned
         return explained(verdict, raised), budget
+
+    def earned(self, name: str, verdict: Verdict, kernel: GradingKernel) -> Credit:
+        """What an answer earns that has not passed, where points are given in parts."""
+        if not self.report.partial or verdict.status not in ("wrong", "error"):
+            return NOTHING
+        budget = kernel.budget(self.plugin.seconds)
+        try:
+            return credit(
+                self.exercises[name],
+                lambda request: kernel.call(request, budget),
+                self.report.seed,
+                self.report.device,
+            )
+        except LostKernelError as lost:
+            if lost.status == "not graded":
+                raise
+            return NOTHING
 
     def by_its_text(self, name: str, verdict: Verdict, sources: list[str], starts: bool) -> Verdict:
         """The verdict on an answer that has passed: what it names may be forbidden, or unproven."""
@@ -145,8 +169,7 @@ class GradedNotebook(IPyNbFile):
         way = next(filter(None, map(around, sources)), "")
         why = "starts a thread or a process" if starts else f"uses `{way}`" if way else ""
         if why:
-            result = self.results[name]
-            result.note = "; ".join(filter(None, (result.note, UNPROVEN.format(why))))
+            self.results[name].remark(UNPROVEN.format(why))
         return verdict
 
     def source(self, name: str) -> str:
@@ -157,6 +180,11 @@ class GradedNotebook(IPyNbFile):
         result = self.results[name]
         result.status, result.seconds = verdict.status, round(seconds, 2)
         result.hint, result.evidence = plain(verdict.hint), plain(verdict.evidence)
+        earned = self.credits.get(name, NOTHING)
+        # whoever passes only when asked again has nothing wrong
+        if earned.wrong and verdict.status in ("wrong", "error"):
+            result.share = earned.share
+            result.remark(earned.told(result.points, result.worth))
         self.report.write(self.report_path)
 
 
