@@ -184,8 +184,8 @@ class Workers:
         return None
 
     def not_graded(self, file: Submission, why: str, tier: str = sandbox.NONE) -> Report:
-        seed, device = self.settings["seed"], self.settings["device"]
-        return Report(file.name, seed=seed, device=device, sandbox=tier, problem=plain(why))
+        asked = {name: self.settings[name] for name in ("seed", "device", "partial")}
+        return Report(file.name, sandbox=tier, problem=plain(why), **asked)
 
 
 def fault_in(said: dict) -> str:

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a sandbox needs
 
 NAMED = re.compile(r"\b(doe|roe|zoe|jane|rick)\b", re.IGNORECASE)
 LOST = " workers are lost: what they had goes to others"
-SETTINGS = {"seed": 3, "device": "cpu", "timeout": 30, "sandboxed": True, "memory": 4 << 30}
+SETTINGS = {"seed": 3, "device": "cpu", "timeout": 30, "memory": 4 << 30, "partial": True}
 
 
 @pytest.fixture(scope="module")
