@@ -81,12 +81,19 @@ class Report:
             row["points"] = one.points
         return data
 
+    def as_text(self) -> str:
+        return json.dumps(self.as_data(), indent=1)
+
     def write(self, path: Path) -> None:
-        replace(path, json.dumps(self.as_data(), indent=1))
+        replace(path, self.as_text())
 
     @classmethod
     def read(cls, path: Path) -> "Report":
-        data = json.loads(path.read_text(encoding="utf-8"))
+        return cls.of(path.read_text(encoding="utf-8"))
+
+    @classmethod
+    def of(cls, text: str) -> "Report":
+        data = json.loads(text)
         results = [
             Result(**{name: value for name, value in row.items() if name != "points"})
             for row in data.pop("exercises")
