@@ -13,7 +13,7 @@ from queue import Empty, Queue
 from threading import Event
 from typing import Any
 
-import dask
+import dask.config
 from distributed import CancelledError, Client, Future, KilledWorker, get_worker
 
 import attncourse
