@@ -29,11 +29,14 @@ from .watch import LIBRARIES, OURS, Called, Operations, Stopped, Watch
 
 
 def warm_up():
-    """Make torch load what its first call on the meta device needs: seconds, and never watched."""
-    torch.empty(2, 2, device="meta").square()
-    watch = Watch((), 0)
-    with Called(watch), Operations(watch):
-        torch.ones(2, requires_grad=True).sum()
+    """Make a first call on each device: torch loads for a second, in which nothing is watched."""
+    request = {
+        "name": "first", "args": [encode(torch.ones(2, 2))], "kwargs": {}, "weights": {},
+        "build": None, "before": None, "by_columns": False, "cotangent": None, "watch": "lines",
+        "counted": True, "forbidden": ["nothing"], "max_steps": 100,
+    }  # fmt: skip
+    for device in ("cpu", elsewhere.DEVICE):
+        drive({"first": lambda x: (x @ x.mT).softmax(-1).sum()}, request | {"device": device})
 
 
 def load(names):
