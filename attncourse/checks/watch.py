@@ -42,10 +42,13 @@ class Watch:
         self.forbidden, self.max_steps, self.called = forbidden, max_steps, None
         self.lines = lines
         self.steps = self.imports = 0
+        # most names come again and again
+        self.allowed = set()
 
     def __enter__(self):
         self.before = sys.gettrace(), sys.getprofile()
-        sys.setprofile(self.profile)
+        if self.forbidden:
+            sys.setprofile(self.profile)
         sys.settrace(self.trace)
 
     def __exit__(self, *error):
@@ -81,9 +84,12 @@ class Watch:
             self.refuse(getattr(arg, "__name__", ""))
 
     def refuse(self, name):
+        if name in self.allowed:
+            return
         if any(name == no or name.startswith(no + ".") for no in self.forbidden):
             self.called = name
             raise Stopped("forbidden")
+        self.allowed.add(name)
 
 
 class Called(TorchFunctionMode):
