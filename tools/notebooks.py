@@ -169,6 +169,6 @@ def exercise_cells(exercise, source: str) -> list[NotebookNode]:
         f"answer-{name}",
         source,
         tags=["answer", "nbval-ignore-output"],
-        attncourse={"exercise": name, "points": exercise.points},
+        attncourse=exercise.facts,
     )
     return [markdown(f"card-{name}", card), answer, check]

@@ -6,7 +6,7 @@ decided outside the learner's process.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from attncourse.checks import chapters, driver, exercises
+from attncourse.checks import driver
 from attncourse.checks.exercise import Case, Exercise, Mutant
 from attncourse.checks.observation import Caller
 from attncourse.checks.reply import ReplyError, checked
@@ -33,13 +33,6 @@ BY_HEART = (
 OTHER = "the file holds the weights of another model, so train and save again: "
 # with these weights, the share of the names of some numbers that are right, and one that is not
 Write = Callable[[Sequence[int], dict[str, Tensor]], tuple[float, str]]
-
-
-@cache
-def files() -> list[str]:
-    """The names of the files in which weights are handed in."""
-    every = (one for chapter in chapters() for one in exercises(chapter).values())
-    return [one.file for one in every if isinstance(one, Capstone)]
 
 
 class NotJudgedError(ValueError):
@@ -74,6 +67,10 @@ class Capstone(Exercise):
     def file(self) -> str:
         """The name of the file that holds the weights."""
         return f"{self.name}.safetensors"
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        return super().facts | {"weights": self.file}
 
     def judge(self, caller: Caller, seed: int, device: str, forbidden: tuple[str, ...]) -> Verdict:
         """What the weights beside the notebook, or those that the caller has, are worth."""

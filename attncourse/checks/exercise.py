@@ -137,7 +137,8 @@ class Exercise:
     """An exercise. The decorators `reference`, `cases`, `valid` and `mutant` fill it.
 
     `without` holds the names of the usual mistakes that cannot be made here, each with the reason;
-    `usual_hints` says of one what is the matter here, where its own hint is too general.
+    `usual_hints` says of one what is the matter here, where its own hint is too general. `shares`
+    holds what a group of cases earns by itself, where that is not the usual share (`credit.py`).
     """
 
     name: str
@@ -157,6 +158,7 @@ class Exercise:
     also_forbidden: tuple[str, ...] = ()
     without: dict[str, str] = field(default_factory=dict)
     usual_hints: dict[str, str] = field(default_factory=dict)
+    shares: dict[str, float] = field(default_factory=dict)
     reference_answer: Callable = field(init=False)
     draw_cases: Callable[[Draw], Iterator[Case]] = field(init=False)
     stub_answer: Callable | None = None
@@ -173,6 +175,11 @@ class Exercise:
         answer = self.reference_answer
         function = answer.forward if isinstance(answer, type) else answer
         return [name for name in inspect.signature(function).parameters if name != "self"]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the metadata of its answer cell says of it, for which no exercise is loaded."""
+        return {"exercise": self.name, "title": self.title, "points": self.points}
 
     @property
     def forbidden(self) -> tuple[str, ...]:

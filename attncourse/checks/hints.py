@@ -38,11 +38,14 @@ DTYPES = "tensors of two dtypes meet: make a new one in the dtype of an input (d
 TRUTH = "`or`, `and`, `not` and `if` ask a whole tensor if it is true: compare it, as in `is None`"
 NOTHING = "something is None where a tensor should be: is a return missing, or an argument?"
 
+DTYPES_DIFFER = (
+    r"same (scalar |data|d)types?\b|expected scalar type|dtypes match|dtype to be equal|"
+    r"expected dtype \w+ for|^\w+ did not match \w+$"
+)
 # by what torch says of it, or Python
 TORCH_SAYS = {
     "Boolean value of Tensor with more than one value": TRUTH,
-    r"same (scalar |data|d)types?\b|expected scalar type|dtypes match|dtype to be equal|"
-    r"expected dtype \w+ for|^\w+ did not match \w+$": DTYPES,
+    DTYPES_DIFFER: DTYPES,
     "NoneType": NOTHING,
 }
 # by the type of what comes back

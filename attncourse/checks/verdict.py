@@ -160,8 +160,9 @@ class Trial:
             default=1,
         )
 
-    # a seed's inputs serve every known mistake, and every answer judged on them
-    of = lru_cache(maxsize=8)(lambda exercise, seed, device: Trial(exercise, seed, device))
+    # a seed's inputs serve every known mistake, and every answer judged on them: a class has one
+    # seed, and a chapter not more exercises than are kept
+    of = lru_cache(maxsize=16)(lambda exercise, seed, device: Trial(exercise, seed, device))
 
     @cached_property
     def expected(self) -> list[Observation]:
@@ -169,24 +170,24 @@ class Trial:
 
         It is not asked about devices.
         """
-        seen, caller = [], local(self.exercise.reference_answer)
-        for probe in self.probes:
-            if probe.way == "elsewhere":
-                made = observe(self.exercise, caller, Probe(probe.case, "values"), "cpu", (), "")
-                value = driver.decode(driver.encode(made.value), DEVICE)
-                # plain numbers are nowhere
-                device = made.device and DEVICE
-                seen.append(replace(made, value=value, device=device, too_many_elements=0))
-            elif probe.way == "longer":
-                seen.append(Observation("returned"))
-            else:
-                made = observe(self.exercise, caller, probe, self.device, (), "")
-                seen.append(replace(made, too_many_elements=0))
-            if (seen[-1].error or {}).get("text") == UNREADABLE:
-                raise RuntimeError(
-                    f"{self.exercise.name}: the reference fails on {probe.case.name}"
-                )
-        return seen
+        return [self.wanted(probe) for probe in self.probes]
+
+    def wanted(self, probe: Probe) -> Observation:
+        """What the reference does on a probe."""
+        caller = local(self.exercise.reference_answer)
+        if probe.way == "elsewhere":
+            made = observe(self.exercise, caller, Probe(probe.case, "values"), "cpu", (), "")
+            value = driver.decode(driver.encode(made.value), DEVICE)
+            # plain numbers are nowhere
+            device = made.device and DEVICE
+            made = replace(made, value=value, device=device)
+        elif probe.way == "longer":
+            made = Observation("returned")
+        else:
+            made = observe(self.exercise, caller, probe, self.device, (), "")
+        if (made.error or {}).get("text") == UNREADABLE:
+            raise RuntimeError(f"{self.exercise.name}: the reference fails on {probe.case.name}")
+        return replace(made, too_many_elements=0)
 
     @cached_property
     def watched(self) -> set[int]:

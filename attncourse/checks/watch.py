@@ -40,10 +40,9 @@ class Watch:
 
     def __init__(self, forbidden, max_steps, lines=True):
         self.forbidden, self.max_steps, self.called = forbidden, max_steps, None
+        self.prefixes = tuple(f"{name}." for name in forbidden)
         self.lines = lines
         self.steps = self.imports = 0
-        # most names come again and again
-        self.allowed = set()
 
     def __enter__(self):
         self.before = sys.gettrace(), sys.getprofile()
@@ -84,12 +83,9 @@ class Watch:
             self.refuse(getattr(arg, "__name__", ""))
 
     def refuse(self, name):
-        if name in self.allowed:
-            return
-        if any(name == no or name.startswith(no + ".") for no in self.forbidden):
+        if f"{name}.".startswith(self.prefixes):
             self.called = name
             raise Stopped("forbidden")
-        self.allowed.add(name)
 
 
 class Called(TorchFunctionMode):

@@ -9,8 +9,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import attncourse
-from attncourse.checks import exercises
-from attncourse.grading.graft import exercise_files
+from attncourse.grading.pristine import chapters, exercise_files
 
 PACKAGE = Path(attncourse.__file__).parent
 # what a container is, whatever this machine is
@@ -101,10 +100,11 @@ STEP = """\
           max-score: {points}"""
 
 
-def gradescope_zip(path: Path, wheels: Path | None = None) -> None:
+def gradescope_zip(path: Path, wheels: Path | None = None, partial: bool = False) -> None:
     """Write what Gradescope takes for an autograder: two scripts, the pins, the course itself."""
+    run = RUN.replace("grade submission", "grade submission --partial") if partial else RUN
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, script in (("setup.sh", SETUP), ("run_autograder", RUN)):
+        for name, script in (("setup.sh", SETUP), ("run_autograder", run)):
             entry = zipfile.ZipInfo(name)
             entry.external_attr = 0o100755 << 16
             archive.writestr(entry, script)
@@ -149,8 +149,8 @@ def pins() -> list[str]:
 
 def github_workflow(chapter: str) -> str:
     """The workflow of an assignment on one chapter, with a score for each of its exercises."""
-    names = exercises(chapter)
-    steps = [STEP.format(name=one.name, points=one.points) for one in names.values()]
+    names = chapters()[chapter].facts
+    steps = [STEP.format(name=name, points=one["points"]) for name, one in names.items()]
     result = '          {}_RESULTS: "${{{{steps.{}.outputs.result}}}}"'
     return WORKFLOW.format(
         notebook=f"{chapter}.ipynb",

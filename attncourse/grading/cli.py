@@ -4,7 +4,7 @@ import json
 import secrets
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,11 +21,11 @@ from attncourse.grading.budget import EXERCISE
 from attncourse.grading.classroom import Classroom
 from attncourse.grading.formats import gradescope
 from attncourse.grading.grade import grade
-from attncourse.grading.graft import exercise_files
 from attncourse.grading.policy import Overrides, Policy, PolicyError
+from attncourse.grading.pristine import exercise_files
 from attncourse.grading.report import Report, replace
 from attncourse.grading.resume import Kept, seed_of
-from attncourse.grading.run import Grade, grade_all
+from attncourse.grading.run import CannotGradeError, Reports, grade_all
 from attncourse.grading.show import (
     progress,
     say,
@@ -46,6 +46,11 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_
 
 autograders = typer.Typer(no_args_is_help=True, help="Write what another platform grades with.")
 app.add_typer(autograders, name="autograder")
+
+
+Partial = Annotated[
+    bool, Option("--partial", help="Give points for the groups of cases that are right.")
+]
 
 
 @app.callback()
@@ -71,7 +76,11 @@ def grade_command(
     sandboxed: Annotated[
         bool, Option("--sandbox/--no-sandbox", help="Run answers where they can do no harm.")
     ] = True,
+    in_parts: Partial = False,
     jobs: Annotated[int, Option(min=1, help="Files graded at a time.")] = 1,
+    scheduler: Annotated[
+        str | None, Option(metavar="ADDRESS", help="Grade on the Dask cluster of this scheduler.")
+    ] = None,
     out: Annotated[
         Path | None, Option(help="Grade a class: keep all grades in this folder, go on from it.")
     ] = None,
@@ -87,14 +96,11 @@ def grade_command(
     ] = None,
 ) -> None:
     """Grade notebooks: exit 0 if all passed, 1 if not, 2 if something could not be graded."""
-    tier, why = sandbox.strongest() if sandboxed else (sandbox.NONE, "")
-    if not tier:
-        refuse(
-            f"no sandbox is safe here: {why}\n"
-            "--no-sandbox grades without: answers can then do whatever you can"
-        )
-    if problem := device_problem(device):
-        refuse(f"--device: {problem}")
+    errors = Console(stderr=True)
+    if scheduler:
+        grade_files = on_cluster(scheduler, sandboxed, jobs, partial(say, errors, style="yellow"))
+    else:
+        grade_files = on_this_machine(sandboxed, device, jobs)
     for option, file in (("--json", json_out), ("--gradescope", gradescope_out)):
         if file and not file.resolve().parent.is_dir():
             refuse(f"{option}: there is no folder {file.resolve().parent}")
@@ -107,13 +113,14 @@ def grade_command(
         "timeout": timeout,
         "sandboxed": sandboxed,
         "memory": int(memory * 2**30),
+        "partial": in_parts,
     }
     found = list(handed_in(paths))
     files = [one for one in found if isinstance(one, Submission)]
     others = [one for one in found if isinstance(one, LeftOut)]
     if not files and not any(one.fault for one in others):
         refuse(f"no notebook (*.ipynb) in {', '.join(map(str, paths))}")
-    run = Run(partial(graded, **settings), files, others, jobs, json_out)
+    run = Run(partial(grade_files, settings=settings), files, others, json_out, errors)
     if room:
         reports = run.whole_class(room, Kept(room.grades, settings, regrade or []))
     else:
@@ -121,6 +128,34 @@ def grade_command(
     if gradescope_out:
         replace(gradescope_out, gradescope(reports, (one.why for one in others if one.fault)))
     raise typer.Exit(exit_code(reports, others))
+
+
+def on_this_machine(sandboxed: bool, device: str, jobs: int) -> Callable[..., Reports]:
+    """What grades files here; ends the command where it is not safe, or cannot be."""
+    tier, why = sandbox.strongest() if sandboxed else (sandbox.NONE, "")
+    if not tier:
+        refuse(
+            f"no sandbox is safe here: {why}\n"
+            "--no-sandbox grades without: answers can then do whatever you can"
+        )
+    if problem := device_problem(device):
+        refuse(f"--device: {problem}")
+    return lambda files, settings: grade_all(files, partial(graded, **settings), jobs)
+
+
+def on_cluster(
+    scheduler: str, sandboxed: bool, jobs: int, tell: Callable[[str], None]
+) -> Callable[..., Reports]:
+    """What grades files on a cluster; ends the command where that cannot be."""
+    if not sandboxed:
+        refuse("--no-sandbox: not with --scheduler, since an answer could then use the cluster")
+    if jobs > 1:
+        refuse("--jobs: not with --scheduler: a worker takes as many files as it has threads")
+    try:
+        from attncourse.grading import cluster
+    except ModuleNotFoundError as error:
+        refuse(f'--scheduler: there is no {error.name} here: pip install ".[grade,cluster]"')
+    return partial(cluster.grade_all, address=scheduler, tell=tell)
 
 
 def graded(file: Submission, stop: Event, **settings) -> Report:
@@ -154,11 +189,12 @@ def gradescope_command(
     wheels: Annotated[
         Path | None, Option(help="A folder of wheels to install from, without a network.")
     ] = None,
+    in_parts: Partial = False,
 ) -> None:
     """Write the zip that Gradescope takes for an autograder."""
     if wheels and not any(wheels.glob("*.whl")):
         refuse(f"--wheels: there is no wheel in {wheels}")
-    autograder.gradescope_zip(out, wheels)
+    autograder.gradescope_zip(out, wheels, in_parts)
     typer.echo(f"written: {out}")
 
 
@@ -195,17 +231,16 @@ def known(chapter: str) -> None:
 class Run:
     """One run of the command, up to its tables."""
 
-    grade: Grade
+    grade_files: Callable[[list[Submission]], Reports]
     files: list[Submission]
     others: list[LeftOut]
-    jobs: int
     json_out: Path | None
+    errors: Console
     console: Console = field(default_factory=Console)
-    errors: Console = field(default_factory=lambda: Console(stderr=True))
 
     def one_by_one(self) -> list[Report]:
         """Show a table for each file as it is graded, and one of all."""
-        reports = self.reports({}, self.grade, lambda report: show(report, self.console))
+        reports = self.reports({}, lambda report: show(report, self.console))
         for left in self.others:
             show_left_out(left, self.console)
         if len(reports) > 1:
@@ -215,35 +250,35 @@ class Run:
     def whole_class(self, room: Classroom, kept: Kept) -> list[Report]:
         """Grade what was not graded before, and write everything; nobody's name is shown."""
         before = {file.name: report for file in self.files if (report := kept.find(file))}
-        reports = self.reports(before, kept.grading(self.grade), lambda report: None)
+        reports = self.reports(before, kept.keep)
         looks = room.write(reports, self.others, kept)
         summarize_class(reports, len(before), self.others, room.grades, self.console)
         for look in looks:
             say(self.console, look, "yellow")
         return reports
 
-    def reports(
-        self, before: dict[str, Report], grade: Grade, done: Callable[[Report], None]
-    ) -> list[Report]:
+    def reports(self, before: dict[str, Report], done: Callable[[Report], None]) -> list[Report]:
         """The reports on all files, in order; those from before are not graded again."""
         reports = dict(before)
         todo = [file for file in self.files if file.name not in before]
         try:
-            with progress(self.errors) as bar, closing(grade_all(todo, grade, self.jobs)) as each:
+            with progress(self.errors) as bar, closing(self.grade_files(todo)) as each:
                 task = bar.add_task("", total=len(self.files), completed=len(before))
                 for report in each:
                     reports[report.file] = report
                     done(report)
                     bar.advance(task)
-                    self.write(list(reports.values()))
+                    self.write(reports.values())
         except KeyboardInterrupt:
             self.errors.print(f"stopped: {len(reports)} of {len(self.files)} files are graded")
             raise typer.Exit(STOPPED) from None
+        except CannotGradeError as why:
+            refuse(f"{why}\n{len(reports)} of {len(self.files)} files are graded")
         in_order = [reports[file.name] for file in self.files]
         self.write(in_order)
         return in_order
 
-    def write(self, reports: list[Report]) -> None:
+    def write(self, reports: Iterable[Report]) -> None:
         if self.json_out:
             data = [report.as_data() for report in reports]
             data += [{"file": one.name, "problem": one.why} for one in self.others]

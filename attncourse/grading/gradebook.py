@@ -195,7 +195,8 @@ def comment(entry: Entry) -> str:
     """An entry in some lines, as the HTML that Moodle takes a comment for."""
     lines = [entry.remarks] if entry.remarks else []
     for one in entry.grades:
-        why = one.override.comment if one.override else one.result.hint
+        said_why = filter(None, (one.result.hint, one.result.note))
+        why = one.override.comment if one.override else "; ".join(said_why)
         said = f"{one.result.name}: {one.result.status}, {number(one.points)}/{one.result.worth}"
         lines.append(said + (f": {why}" if why else ""))
     return "<br>".join(map(escape, lines))

@@ -1,19 +1,15 @@
 """The learner's answers, taken out of whatever was handed in and set into the pristine notebook."""
 
-import hashlib
 import re
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
 
-import nbformat
 from nbformat import NotebookNode
 
-import attncourse
 from attncourse.cells import exercise_of
 from attncourse.grading.cells import Cell, read
 from attncourse.grading.mend import Definitions, definitions, mended, with_helpers
+from attncourse.grading.pristine import answer_cells, chapters
 from attncourse.grading.submissions import NotGradableError
 
 MARK = re.compile(r"^(?=[ \t]*#[ \t]*exercise:[ \t]*\w)", re.MULTILINE)
@@ -33,41 +29,6 @@ class Graft:
 
     def answers(self) -> dict[str, str]:
         return {name: cell.source for name, cell in answer_cells(self.notebook).items()}
-
-
-@dataclass(frozen=True)
-class Chapter:
-    """A pristine notebook: its answer cells by exercise, all its texts, and what its cells make."""
-
-    notebook: NotebookNode
-    stubs: dict[str, str]
-    texts: set[str]
-    given: set[str]
-
-
-def exercise_files() -> dict[str, Path]:
-    """The pristine exercise notebooks by chapter: in the installed package, or in the checkout."""
-    package = Path(attncourse.__file__).parent
-    folders = (package / "exercises", package.parent / "exercises")
-    folder = next((one for one in folders if one.is_dir()), folders[0])
-    return {path.stem: path for path in sorted(folder.glob("*.ipynb"))}
-
-
-def digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-@cache
-def chapters() -> dict[str, Chapter]:
-    """The pristine notebooks, read once."""
-    read_in = {}
-    for slug, file in exercise_files().items():
-        notebook = nbformat.read(file, as_version=4)
-        stubs = {name: cell.source for name, cell in answer_cells(notebook).items()}
-        code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-        given = set(definitions(text for text in code if text not in stubs.values()))
-        read_in[slug] = Chapter(notebook, stubs, {text.strip() for text in code}, given)
-    return read_in
 
 
 def graft(data: bytes) -> Graft:
@@ -155,12 +116,3 @@ def loose_definitions(sources: list[str]) -> Definitions:
         first -= 1
         size += len(sources[first])
     return definitions(mended(source)[0] for source in sources[first:])
-
-
-def answer_cells(notebook: NotebookNode) -> dict[str, NotebookNode]:
-    """The answer cells of a pristine notebook by exercise."""
-    return {
-        cell.metadata["attncourse"]["exercise"]: cell
-        for cell in notebook.cells
-        if "answer" in cell.metadata.get("tags", [])
-    }

@@ -1,17 +1,19 @@
 """A Jupyter kernel for answers not to be trusted: it may die, hang or grow, and only it suffers."""
 
-import ast
-import base64
+import contextlib
 import inspect
 import json
 import marshal
 import re
+import socket
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import cache, partial
 from queue import Empty
+from types import CodeType
 from typing import cast
 
+import zmq
 from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.connect import KernelConnectionInfo
 
@@ -20,14 +22,16 @@ from attncourse.grading import bootstrap
 from attncourse.grading.budget import BUSY, IMPORTS, STARTUP, TOO_BUSY, WAITS, WORKS, Budget
 from attncourse.grading.server import DRIVER, KernelServer, ServerError
 
+ENDED = "it ends the Python process it runs in"
+# seconds to wait at a time, and until a path is tried again
+WAIT, BETWEEN = 0.05, 0.002
 MOST_OUTPUT = 1_000_000
 MOST_RESULT = 50_000_000
 IMPORT = re.compile(r"^[ \t]*(?:from\s+([\w.]+)\s+)?import[ \t(]+([\w., \t]+)", re.MULTILINE)
-# an expression that makes a driver, calls it on the learner's names, and gives its answer
-ANEW = (
-    "(lambda parts, made: exec(parts[0], made) or made['load_driver'](parts[1]))"
-    "(__import__('marshal').loads(__import__('base64').b64decode({!r})), {{}})"
-    ".respond(globals(), {!r})"
+# an expression that answers calls at a path, whatever the learner's names mean
+ANSWER_CALLS = (
+    "(lambda code, made: exec(code, made) or made['answer_calls']({!r}, globals()))"
+    "(__import__('marshal').loads({!r}), {{}})"
 )
 
 
@@ -50,43 +54,59 @@ class GradingKernel:
         self.server = server
         self.pid, connection = server.start()
         self.client = BlockingKernelClient()
+        # the kernel may not be there yet: milliseconds
+        self.client.context.setsockopt(zmq.RECONNECT_IVL, 5)
         self.client.load_connection_info(cast(KernelConnectionInfo, connection))
         self.client.start_channels(stdin=False, hb=False, control=False)
+        self.calls: socket.socket | None = None
+        self.printed = 0
 
-    def budget(self, seconds: float) -> Budget:
-        return Budget.of(self.pid, seconds, partial(self.server.sandbox.exceeds, self.pid))
+    def close(self) -> None:
+        self.client.stop_channels()
+        if self.calls:
+            self.calls.close()
+
+    def budget(self, seconds: float, before: Budget | None = None) -> Budget:
+        """What may be used here, less what was used before."""
+        budget = Budget.of(self.pid, seconds, partial(self.server.sandbox.exceeds, self.pid))
+        if before:
+            budget.worked, budget.slept = before.worked, before.slept
+        return budget
 
     def run(self, code: str, budget: Budget, expression: str | None = None) -> str:
         """Run code, then evaluate the expression and return its text.
 
         Raises CellError where the code raised, LostKernelError where the kernel was given up.
         """
-        sent = self.client.execute(
-            code, store_history=False, allow_stdin=False, stop_on_error=False,
-            user_expressions={"result": expression} if expression else {},
-        )  # fmt: skip
-        printed = 0
+        sent = self.execute(code, expression)
         budget.begin()
+        self.printed = 0
         while True:
-            printed += self.drain()
-            if printed > MOST_OUTPUT:
-                raise LostKernelError(
-                    "crashed", f"it prints without end: more than {MOST_OUTPUT} characters"
-                )
             try:
-                reply = self.receive(self.client.get_shell_msg, 0.05)
+                reply = self.receive(self.client.get_shell_msg, WAIT)
             except Empty:
-                if self.server.kernel_ended():
-                    raise LostKernelError(
-                        "crashed", "it ends the Python process it runs in"
-                    ) from None
-                if why := budget.spent():
-                    raise given_up(why, budget.seconds) from None
+                self.go_on(budget)
                 continue
             parent = reply["parent_header"]
             if isinstance(parent, dict) and parent.get("msg_id") == sent:
                 break
+        self.drain()
         return replied(reply["content"], expression)
+
+    def execute(self, code: str, expression: str | None) -> str:
+        """Ask for that; the number of the message by which its reply is known."""
+        return self.client.execute(
+            code, store_history=False, allow_stdin=False, stop_on_error=False,
+            user_expressions={"result": expression} if expression else {},
+        )  # fmt: skip
+
+    def go_on(self, budget: Budget) -> None:
+        """Raise LostKernelError where no answer is to be waited for any longer."""
+        self.drain()
+        if self.server.kernel_ended():
+            raise LostKernelError("crashed", ENDED)
+        if why := budget.spent():
+            raise given_up(why, budget.seconds)
 
     def receive(self, get: Callable, seconds: float) -> dict:
         """The next message of a channel; Empty when there is none."""
@@ -100,30 +120,74 @@ class GradingKernel:
                 "crashed", f"it breaks the kernel that runs it ({error})"
             ) from None
 
-    def drain(self) -> int:
-        """Throw away what the kernel has published, and say how many characters it was."""
-        size = 0
-        while True:
-            try:
+    def drain(self) -> None:
+        """Throw away what the kernel has published; LostKernelError where it is too much."""
+        with contextlib.suppress(Empty):
+            while True:
                 message = self.receive(self.client.get_iopub_msg, 0)
-            except Empty:
-                return size
-            size += len(str(message["content"]))
-            if size > MOST_OUTPUT:
-                return size
+                self.printed += len(str(message["content"]))
+                if self.printed > MOST_OUTPUT:
+                    raise LostKernelError(
+                        "crashed", f"it prints without end: more than {MOST_OUTPUT} characters"
+                    )
 
     def call(self, request: dict, budget: Budget) -> dict:
         """Have the driver make one call in the kernel; see `attncourse.checks.driver.drive`.
 
         The driver is sent anew each time: what a learner's code has done to it before is gone.
         """
-        answer = self.run("", budget, ANEW.format(sent(), json.dumps(request)))
-        if len(answer) > MOST_RESULT:
-            raise LostKernelError("crashed", f"its result is larger than {MOST_RESULT} characters")
+        budget.begin()
+        self.calls = self.calls or self.connected(budget)
+        code, modules = driver_code()
+        sent = marshal.dumps((code, modules, json.dumps(request)))
         try:
-            return json.loads(ast.literal_eval(answer))
-        except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+            self.send(b"%d\n" % len(sent) + sent, self.calls, budget)
+            return json.loads(self.answer(self.calls, budget))
+        except ConnectionError:
+            self.go_on(budget)
+            raise LostKernelError("crashed", "it breaks the kernel that runs it") from None
+        except (ValueError, RecursionError, MemoryError):
             raise LostKernelError("error", "its result cannot be read") from None
+
+    def connected(self, budget: Budget) -> socket.socket:
+        """What reaches the code in the kernel that answers calls, once that runs."""
+        inside, outside = self.server.calls
+        answering = marshal.dumps(definition(bootstrap.answer_calls))
+        self.execute("", ANSWER_CALLS.format(inside, answering))
+        calls = socket.socket(socket.AF_UNIX)
+        calls.settimeout(WAIT)
+        while True:
+            try:
+                calls.connect(outside)
+                return calls
+            except OSError:
+                self.go_on(budget)
+                time.sleep(BETWEEN)
+
+    def send(self, data: bytes, calls: socket.socket, budget: Budget) -> None:
+        rest = memoryview(data)
+        while rest:
+            try:
+                rest = rest[calls.send(rest) :]
+            except TimeoutError:
+                self.go_on(budget)
+
+    def answer(self, calls: socket.socket, budget: Budget) -> bytes:
+        """An answer, below the number of its bytes; the learner's code may have written it."""
+        said, size = bytearray(), -1
+        while size < 0 or len(said) < size:
+            try:
+                if not (part := calls.recv(1 << 20)):
+                    raise ConnectionResetError
+                said += part
+            except TimeoutError:
+                self.go_on(budget)
+            if size < 0 and (line := said.find(b"\n")) >= 0:
+                size = int(said[:line])
+                del said[: line + 1]
+            if max(size, len(said)) > MOST_RESULT:
+                raise LostKernelError("crashed", f"its result has more than {MOST_RESULT} bytes")
+        return bytes(said)
 
     def load(self, source: str) -> None:
         """Import what a cell will import, so that the time that takes is not counted as its own."""
@@ -131,23 +195,20 @@ class GradingKernel:
             self.run("", self.budget(IMPORTS), driver("load({!r})", names))
 
 
-@contextmanager
+@contextlib.contextmanager
 def fresh_kernel(server: KernelServer, given: list[str]) -> Iterator[GradingKernel]:
     """A kernel in which the course's own cells have run; nothing of it is left in the end."""
     kernel = None
     try:
         try:
             kernel = GradingKernel(server)
-            budget = kernel.budget(STARTUP)
-            # zmq starts a thread for the first large message
-            for source, expression in (("", "'0' * 10**6"), *((one, None) for one in given)):
-                kernel.run(source, budget, expression)
+            kernel.run("\n\n".join(given), kernel.budget(STARTUP))
         except (LostKernelError, CellError) as error:
             raise ServerError(f"a kernel could not be made ready: {error}") from None
         yield kernel
     finally:
         if kernel:
-            kernel.client.stop_channels()
+            kernel.close()
         server.stop_kernel()
 
 
@@ -158,9 +219,7 @@ def replied(content: dict, expression: str | None) -> str:
             raise CellError(f"{content['ename']}: {quoted(str(content['evalue']))}")
         # an answer cell with exit() in it replies first and dies then
         if any(one.get("source") == "ask_exit" for one in content.get("payload") or ()):
-            raise LostKernelError(
-                "crashed", "it ends the Python process it runs in: take exit() out"
-            )
+            raise LostKernelError("crashed", f"{ENDED}: take exit() out")
         if expression is None:
             return ""
         return str(content["user_expressions"]["result"].get("data", {}).get("text/plain", ""))
@@ -171,14 +230,18 @@ def replied(content: dict, expression: str | None) -> str:
 
 
 @cache
-def sent() -> str:
-    """The driver's modules, compiled, with what loads them and makes one call."""
+def driver_code() -> tuple[CodeType, dict[str, CodeType]]:
+    """What loads the driver's modules, and those, compiled."""
     modules = {
         name: compile(source, f"attncourse_driver.{name}", "exec")
         for name, source in DRIVER.items()
     }
-    loader = compile(inspect.getsource(bootstrap.load_driver), "attncourse_driver", "exec")
-    return base64.b64encode(marshal.dumps((loader, modules))).decode()
+    return definition(bootstrap.load_driver), modules
+
+
+def definition(function: Callable) -> CodeType:
+    """What defines a function, compiled."""
+    return compile(inspect.getsource(function), "attncourse_driver", "exec")
 
 
 def driver(call: str, *values) -> str:

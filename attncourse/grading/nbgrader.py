@@ -6,7 +6,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from attncourse.grading.graft import chapters
+from attncourse.grading.pristine import chapters
 
 # https://nbgrader.readthedocs.io/en/stable/contributor_guide/metadata.html
 SCHEMA = 3

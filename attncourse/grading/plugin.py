@@ -5,53 +5,82 @@ seed, the references, the comparison and the hint stay here.
 """
 
 import contextlib
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-import torch
 from nbval.plugin import IPyNbCell, IPyNbFile, NbCellError
+from pytest import Collector
 
 from attncourse.checks import exercises
+from attncourse.checks.credit import NOTHING, Credit, credit
 from attncourse.checks.scan import around, forbidden_in
 from attncourse.checks.verdict import Verdict, judge
 from attncourse.devices import named_device
 from attncourse.grading.budget import Budget
 from attncourse.grading.kernel import CellError, GradingKernel, LostKernelError, fresh_kernel
 from attncourse.grading.report import Report, plain
+from attncourse.grading.sandbox import OWN_USER
 from attncourse.grading.server import KernelServer, ServerError
 
 UNPROVEN = "not proven: that it calls nothing forbidden and does not loop, since it {}"
 IMPORT_NOTE = "only this cell is graded: what it needs must be imported or written in it"
 
 
-def pytest_collect_file(file_path, parent):
-    if file_path.suffix == ".ipynb":
-        return GradedNotebook.from_parent(parent, path=file_path)
+class Plugin:
+    """Has nbval's place in pytest. What starts kernels is kept from one notebook to the next."""
+
+    seconds: float
+    memory: int
+
+    def __init__(self):
+        self.server: KernelServer | None = None
+        self.serves: tuple = ()
+
+    def pytest_collect_file(self, file_path: Path, parent: Collector) -> "GradedNotebook | None":
+        if file_path.suffix != ".ipynb":
+            return None
+        notebook = GradedNotebook.from_parent(parent, path=file_path)
+        notebook.plugin = self
+        return notebook
+
+    def kernel_server(self, report: Report) -> KernelServer:
+        """What starts the kernels of a notebook: that of the one before, where it serves."""
+        memory = 0 if report.device.startswith("cuda") else self.memory
+        if self.server is None or self.serves != (report.chapter, memory, report.sandbox):
+            self.stop()
+            self.serves = report.chapter, memory, report.sandbox
+            self.server = KernelServer(*self.serves)
+        return self.server
+
+    def stop(self) -> None:
+        if self.server:
+            self.server.stop()
+            self.server = None
 
 
 class GradedNotebook(IPyNbFile):
     """A grafted notebook, what starts its kernels, and the report that it fills."""
 
+    plugin: Plugin
+
     def setup(self):
-        job = Path(os.environ["ATTNCOURSE_REPORT"])
-        self.report_path, self.report = job, Report.read(job)
-        self.report.torch = torch.__version__
-        self.seconds = float(os.environ["ATTNCOURSE_TIMEOUT"])
+        self.report_path = self.path.with_name("report.json")
+        self.report = Report.read(self.report_path)
         named_device(self.report.device)
         self.exercises = exercises(self.report.chapter)
         self.results = {one.name: one for one in self.report.exercises}
         self.given: list[str] = []
         self.ran: dict[str, str] = {}
-        cuda = self.report.device.startswith("cuda")
-        memory = 0 if cuda else int(os.environ["ATTNCOURSE_MEMORY_LIMIT"])
-        self.server = KernelServer(self.report.chapter, memory, self.report.sandbox)
+        self.credits: dict[str, Credit] = {}
+        self.server = self.plugin.kernel_server(self.report)
 
     def teardown(self):
-        self.server.stop()
+        # each notebook has a user of its own; in bubblewrap nothing is left of the one before
+        if self.report.sandbox == OWN_USER:
+            self.plugin.stop()
 
     def collect(self):
         for item in super().collect():
@@ -70,23 +99,29 @@ class GradedNotebook(IPyNbFile):
     def verdict(self, name: str) -> Verdict:
         """The verdict on an answer in a kernel of its own, where no other answer can spoil it."""
         others = {other: source for other, source in self.ran.items() if other != name}
-        verdict = self.judged(name)
+        verdict, used = self.judged(name)
         if others and verdict.status == "error" and "NameError" in verdict.hint:
             # the name may be one that another answer has made
             with contextlib.suppress(LostKernelError):
-                verdict = self.judged(name, others)
+                verdict, _ = self.judged(name, others, used)
         return verdict
 
-    def judged(self, name: str, others: Mapping[str, str] = MappingProxyType({})) -> Verdict:
+    def judged(
+        self,
+        name: str,
+        others: Mapping[str, str] = MappingProxyType({}),
+        used: Budget | None = None,
+    ) -> tuple[Verdict, Budget]:
         """The verdict on an answer in a fresh kernel, in which others have run before.
 
-        Raises LostKernelError where one of the others ends it.
+        It has no longer for being judged twice: what it has used counts, and is returned.
+        Raises LostKernelError where one of the others ends the kernel.
         """
         source = self.source(name)
         with fresh_kernel(self.server, self.given) as kernel:
             for other in others.values():
-                run(kernel, other, kernel.budget(self.seconds))
-            budget = kernel.budget(self.seconds)
+                run(kernel, other, kernel.budget(self.plugin.seconds))
+            budget = kernel.budget(self.plugin.seconds, used)
             try:
                 raised = run(kernel, source, budget)
                 self.ran[name] = source
@@ -98,12 +133,34 @@ class GradedNotebook(IPyNbFile):
                     self.report.seed,
                     self.report.device,
                 )
+                earned = self.earned(name, verdict, kernel)
                 starts = self.server.started() != before
             except LostKernelError as lost:
-                return Verdict(lost.status, lost.hint)
+                return Verdict(lost.status, lost.hint), budget
+        sources = [source, *others.values()]
         if verdict.status == "passed":
-            return self.by_its_text(name, verdict, [source, *others.values()], starts)
-        return explained(verdict, raised)
+            return self.by_its_text(name, verdict, sources, starts), budget
+        forbidden = forbidden_in(source, name, self.exercises[name].forbidden)
+        hidden = starts or any(map(around, sources))
+        self.credits[name] = NOTHING if forbidden or hidden else earned
+        return explained(verdict, raised), budget
+
+    def earned(self, name: str, verdict: Verdict, kernel: GradingKernel) -> Credit:
+        """What an answer earns that has not passed, where points are given in parts."""
+        if not self.report.partial or verdict.status not in ("wrong", "error"):
+            return NOTHING
+        budget = kernel.budget(self.plugin.seconds)
+        try:
+            return credit(
+                self.exercises[name],
+                lambda request: kernel.call(request, budget),
+                self.report.seed,
+                self.report.device,
+            )
+        except LostKernelError as lost:
+            if lost.status == "not graded":
+                raise
+            return NOTHING
 
     def by_its_text(self, name: str, verdict: Verdict, sources: list[str], starts: bool) -> Verdict:
         """The verdict on an answer that has passed: what it names may be forbidden, or unproven."""
@@ -112,8 +169,7 @@ class GradedNotebook(IPyNbFile):
         way = next(filter(None, map(around, sources)), "")
         why = "starts a thread or a process" if starts else f"uses `{way}`" if way else ""
         if why:
-            result = self.results[name]
-            result.note = "; ".join(filter(None, (result.note, UNPROVEN.format(why))))
+            self.results[name].remark(UNPROVEN.format(why))
         return verdict
 
     def source(self, name: str) -> str:
@@ -124,6 +180,11 @@ class GradedNotebook(IPyNbFile):
         result = self.results[name]
         result.status, result.seconds = verdict.status, round(seconds, 2)
         result.hint, result.evidence = plain(verdict.hint), plain(verdict.evidence)
+        earned = self.credits.get(name, NOTHING)
+        # whoever passes only when asked again has nothing wrong
+        if earned.wrong and verdict.status in ("wrong", "error"):
+            result.share = earned.share
+            result.remark(earned.told(result.points, result.worth))
         self.report.write(self.report_path)
 
 
@@ -145,18 +206,17 @@ class CheckCell(GradedCell):
 
     def runtest(self):
         notebook, name = self.parent, self.cell.id.removeprefix("check-")
-        if notebook.results[name].status == "not found":
+        if notebook.results[name].status != "not graded":
+            notebook.ran[name] = notebook.source(name)
             return
         begun = time.monotonic()
-        verdict = Verdict("not attempted", "its cell is empty")
-        if code_of(notebook.source(name)):
-            try:
-                verdict = notebook.verdict(name)
-            except ServerError as error:
-                verdict = Verdict("not graded", str(error))
-            except Exception as error:
-                # our own fault, which costs no other exercise
-                verdict = Verdict("not graded", f"the grader failed: {type(error).__name__}")
+        try:
+            verdict = notebook.verdict(name)
+        except ServerError as error:
+            verdict = Verdict("not graded", str(error))
+        except Exception as error:
+            # our own fault, which costs no other exercise
+            verdict = Verdict("not graded", f"the grader failed: {type(error).__name__}")
         notebook.note(name, verdict, time.monotonic() - begun)
         if verdict.status not in ("passed", "not attempted"):
             hint = "\n".join(filter(None, (verdict.hint, verdict.evidence)))
@@ -171,12 +231,6 @@ def run(kernel: GradingKernel, source: str, budget: Budget) -> str:
     except CellError as error:
         return f"the cell raises {error}"
     return ""
-
-
-def code_of(source: str) -> list[str]:
-    """The lines of a cell that are neither blank nor a comment."""
-    lines = (line.strip() for line in source.splitlines())
-    return [line for line in lines if line and not line.startswith("#")]
 
 
 def explained(verdict: Verdict, raised: str) -> Verdict:

@@ -5,15 +5,18 @@ import os
 import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 SCHEMA = 2
 CONTROL = re.compile(r"[\ud800-\udfff]|\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f‪-‮⁦-⁩]")
 LONGEST = 600
+# what a report says only where points were given in parts
+IN_PARTS = ("partial", "share")
 
 
 @dataclass
 class Result:
-    """One exercise of one file. Only `passed` earns its points."""
+    """One exercise of one file. `passed` earns its points, and else the share that is right."""
 
     name: str
     title: str
@@ -24,10 +27,17 @@ class Result:
     note: str = ""
     seconds: float = 0.0
     answer: str = ""
+    share: float = 0.0
 
     @property
-    def points(self) -> int:
-        return self.worth if self.status == "passed" else 0
+    def points(self) -> float:
+        # whole numbers stay whole
+        part = round(self.worth * self.share, 2) if self.share else 0
+        return self.worth if self.status == "passed" else part
+
+    def remark(self, text: str) -> None:
+        """Add to the note."""
+        self.note = "; ".join(filter(None, (self.note, text)))
 
 
 @dataclass
@@ -43,11 +53,12 @@ class Report:
     sandbox: str = "none"
     torch: str = ""
     problem: str = ""
+    partial: bool = False
     exercises: list[Result] = field(default_factory=list)
 
     @property
-    def points(self) -> int:
-        return sum(one.points for one in self.exercises)
+    def points(self) -> float:
+        return round(sum(one.points for one in self.exercises), 2)
 
     @property
     def worth(self) -> int:
@@ -64,17 +75,25 @@ class Report:
         return not self.problem and bool(self.exercises) and graded
 
     def as_data(self) -> dict:
-        data = {"schema": SCHEMA, **asdict(self), "points": self.points, "worth": self.worth}
+        own = asdict(self, dict_factory=without_parts)
+        data = {"schema": SCHEMA, **own, "points": self.points, "worth": self.worth}
         for row, one in zip(data["exercises"], self.exercises, strict=True):
             row["points"] = one.points
         return data
 
+    def as_text(self) -> str:
+        return json.dumps(self.as_data(), indent=1)
+
     def write(self, path: Path) -> None:
-        replace(path, json.dumps(self.as_data(), indent=1))
+        replace(path, self.as_text())
 
     @classmethod
     def read(cls, path: Path) -> "Report":
-        data = json.loads(path.read_text(encoding="utf-8"))
+        return cls.of(path.read_text(encoding="utf-8"))
+
+    @classmethod
+    def of(cls, text: str) -> "Report":
+        data = json.loads(text)
         results = [
             Result(**{name: value for name, value in row.items() if name != "points"})
             for row in data.pop("exercises")
@@ -82,6 +101,10 @@ class Report:
         for derived in ("schema", "points", "worth"):
             del data[derived]
         return cls(**data, exercises=results)
+
+
+def without_parts(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: value for name, value in pairs if value or name not in IN_PARTS}
 
 
 def replace(path: Path, text: str) -> None:

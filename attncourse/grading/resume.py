@@ -5,12 +5,10 @@ import json
 import secrets
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
-from threading import Event
 
 import attncourse
-from attncourse.grading.graft import digest, exercise_files
+from attncourse.grading.pristine import digest, exercise_files
 from attncourse.grading.report import Report, replace
-from attncourse.grading.run import Grade
 from attncourse.grading.submissions import NotGradableError, Submission
 
 
@@ -47,16 +45,6 @@ class Kept:
     def keep(self, report: Report) -> None:
         key = self.key(report.file, report.submission_sha256)
         report.write(self.folder / f"{key}.json")
-
-    def grading(self, grade: Grade) -> Grade:
-        """Grade as before, but keep each report as soon as it is there."""
-
-        def graded(file: Submission, stop: Event) -> Report:
-            report = grade(file, stop)
-            self.keep(report)
-            return report
-
-        return graded
 
     def again(self, name: str) -> bool:
         """Whether a file is to be graded anew: by its name, a part of it, or a pattern."""

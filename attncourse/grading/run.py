@@ -8,9 +8,14 @@ from attncourse.grading.report import Report
 from attncourse.grading.submissions import Submission
 
 Grade = Callable[[Submission, Event], Report]
+Reports = Generator[Report, None, None]
 
 
-def grade_all(files: list[Submission], grade: Grade, jobs: int) -> Generator[Report, None, None]:
+class CannotGradeError(Exception):
+    """No more files can be graded; its text says why."""
+
+
+def grade_all(files: list[Submission], grade: Grade, jobs: int) -> Reports:
     """The report on each file, as it comes. Whoever stops to ask for more ends those at work."""
     stop = Event()
     pool = ThreadPoolExecutor(jobs)

@@ -57,6 +57,8 @@ class KernelServer:
         self.command = self.sandbox.command(sys.executable, bootstrap.__file__)
         self.process: subprocess.Popen | None = None
         self.ended = False
+        # where the kernel may be called: as it sees that path, and as we do
+        self.calls = "", ""
 
     def begin(self) -> subprocess.Popen:
         """Start the process itself, and wait until it has loaded torch."""
@@ -79,6 +81,7 @@ class KernelServer:
         connection = {**PORTS, "ip": f"{folder}/s", "key": secrets.token_hex(16)}
         self.ask(process, {"folder": folder, "connection": connection}, b"started".__eq__, STARTUP)
         self.ended = False
+        self.calls = f"{folder}/c", self.sandbox.seen_from_outside(f"{folder}/c", process.pid)
         reached = self.sandbox.seen_from_outside(connection["ip"], process.pid)
         return process.pid, connection | {"ip": reached}
 

@@ -19,9 +19,8 @@ from inspect import getsource
 from itertools import combinations
 from pathlib import Path
 
-from attncourse.checks import exercise
-from attncourse.grading.graft import chapters
 from attncourse.grading.mend import MAGIC
+from attncourse.grading.pristine import chapters
 
 # tokens of a run, and runs of a window: what is shorter than both together may be chance
 RUN, WINDOW = 12, 8
@@ -54,13 +53,17 @@ def alike(answers: Iterable[tuple[str, str, str]], solutions: Path) -> Iterator[
     for name, student, answer in answers:
         by_exercise.setdefault(name, {})[student] = answer
     for name, given in by_exercise.items():
-        stub = chapters()[exercise(name).chapter].stubs[name]
-        explained = explanations(name).union(*map(runs, worked.get(name, [])))
-        own = {
-            student: fingerprints(answer) - explained
+        (slug,) = (slug for slug, one in chapters().items() if name in one.stubs)
+        stub = chapters()[slug].stubs[name]
+        long = {
+            student: answer
             for student, answer in given.items()
             if lines(answer) - lines(stub) >= LINES
         }
+        if len(long) < 2:
+            continue
+        explained = explanations(slug, name).union(*map(runs, worked.get(name, [])))
+        own = {student: fingerprints(answer) - explained for student, answer in long.items()}
         yield from pairs(name, own, max(3, min(USUAL, len(given) // 5)))
 
 
@@ -79,12 +82,15 @@ def pairs(name: str, own: dict[str, set[int]], usual: int) -> Iterator[Alike]:
             yield Alike(name, first, second, count / smaller)
 
 
-def explanations(name: str) -> set[int]:
+def explanations(chapter: str, name: str) -> set[int]:
     """What the course itself asks and knows of an exercise: its stub, its right answers."""
-    asked = exercise(name)
+    # it needs torch, for which the command does not wait
+    from attncourse.checks import exercises
+
+    asked = exercises(chapter)[name]
     known = [asked.reference_answer, *asked.valid_answers]
     known += [asked.stub_answer] if asked.stub_answer else []
-    texts = [chapters()[asked.chapter].stubs[name]]
+    texts = [chapters()[chapter].stubs[name]]
     for function in known:
         with contextlib.suppress(OSError, TypeError):
             texts.append(textwrap.dedent(getsource(function)))

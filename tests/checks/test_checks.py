@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from nbformat import NotebookNode
 
 from attncourse.checks import chapters, exercise, exercises, score
+from attncourse.checks.credit import NOTHING, VALUES, Groups, credit, in_parts
 from attncourse.checks.exercise import Draw
 from attncourse.checks.failure import failure
 from attncourse.checks.notebook import report
@@ -53,6 +54,16 @@ def test_every_valid_answer_is_accepted(one):
         if wanted is None and verdict.status != "passed"
     ]
     assert not misjudged, "\n".join(misjudged)
+
+
+def test_the_groups_of_an_exercise_share_its_points_and_given_code_earns_none(one):
+    if not in_parts(one):
+        return
+    groups = Groups(one, SEEDS[0], "cpu")
+    assert sum(groups.shares.values()) == pytest.approx(1) and groups.shares[VALUES] >= 0.3
+    assert one.shares.keys() <= groups.shares.keys() - {VALUES}
+    if one.stub_answer:
+        assert credit(one, local(one.stub_answer), SEEDS[0], forbidden=()) == NOTHING
 
 
 @cache

@@ -18,6 +18,7 @@ sys.path.insert(0, str(ROOT))
 from attncourse.grading import sandbox  # noqa: E402
 from attncourse.grading.kernel import CellError, LostKernelError, fresh_kernel  # noqa: E402
 from attncourse.grading.server import KernelServer  # noqa: E402
+from tests.grading.machines import SECRET  # noqa: E402
 from tests.grading.submissions import SLUG  # noqa: E402
 
 # each raises where it fails; {paths} are made by `targets`
@@ -35,7 +36,7 @@ ATTEMPTS = {
     "homes": "assert os.listdir('/home') or os.listdir('/root/.ssh')",
     "what runs on the machine": "assert os.listdir('/run')",
     "the grader's memory": (
-        "assert [1 for p in glob('/proc/*/environ') if b'_REPORT' in open(p, 'rb').read()]"
+        "assert [1 for p in glob('/proc/*/environ') if {secret!r} in open(p, 'rb').read()]"
     ),
     "a socket of the machine": "socket.socket(socket.AF_UNIX).connect({socket!r})",
     "the network": "socket.create_connection({network!r}, 2)",
@@ -87,6 +88,25 @@ if os.fork() == 0:
     os._exit(0)
 time.sleep(1)
 """
+PLACES = """
+def places():
+    for place, folders, names in os.walk('/'):
+        folders[:] = [one for one in folders if os.path.join(place, one) not in ('/proc', '/sys')]
+        yield place, names
+"""
+LEAVE = f"""{PLACES}
+left = []
+for place, _ in places():
+    try:
+        open(os.path.join(place, '{MARK}'), 'w').close()
+        left.append(place)
+    except OSError:
+        pass
+assert left
+"""
+FIND = f"""{PLACES}
+assert [place for place, names in places() if '{MARK}' in names]
+"""
 GREEDY = {"processes": FORKS, "memory": MEMORY, "disk": DISK}
 
 
@@ -108,9 +128,11 @@ def targets(folder: Path, listening: socket.socket, server: socket.socket) -> di
         "socket": str(folder / "socket"),
         "network": server.getsockname(),
         "outside": str(folder / "written"),
+        "secret": SECRET.encode(),
     }
     # what is not there could not be read in any case
     assert all(glob(there[name]) for name in ("oracles", "solutions", "answers"))
+    assert there["secret"] in Path("/proc/self/environ").read_bytes()
     return there
 
 
@@ -142,6 +164,10 @@ def main() -> None:
                 failed[name] = ran(kernel, code)
         with fresh_kernel(server, []) as kernel:
             begun = not ran(kernel, DAEMON) and bool(daemons())
+        with fresh_kernel(server, []) as kernel:
+            left = not ran(kernel, LEAVE)
+        with fresh_kernel(server, []) as kernel:
+            failed["a file of the answer before"] = ran(kernel, FIND) if left else ""
         failed["a daemon"] = "it ended" if begun and not daemons() else ""
         with fresh_kernel(server, []) as kernel:
             works = kernel.run("", kernel.budget(20), "__import__('torch').ones(2).sum().item()")

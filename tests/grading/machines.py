@@ -19,6 +19,8 @@ TIERS = {
     "a user": "bubblewrap",
     "a user without namespaces": "",
 }
+# in the environment of whoever grades there
+SECRET = "A_SECRET_OF_THE_GRADER"
 
 
 def opened(path: str) -> list[str]:
@@ -62,8 +64,8 @@ def problem(machine: str) -> str:
 
 def python(machine: str, *arguments: str, path: Path = ROOT) -> subprocess.CompletedProcess:
     """Run Python there, with the package in a checkout, or where the path says."""
-    settings = os.environ | {"PYTHONPATH": str(path), "HOME": "/tmp", "OMP_NUM_THREADS": "1"}
+    own = {"PYTHONPATH": str(path), "HOME": "/tmp", "OMP_NUM_THREADS": "1", SECRET: "1"}
     return subprocess.run(
         [*command(machine), sys.executable, *arguments],
-        env=settings, capture_output=True, text=True, cwd="/",
+        env=os.environ | own, capture_output=True, text=True, cwd="/",
     )  # fmt: skip

@@ -5,7 +5,7 @@ from pathlib import Path
 import nbformat
 
 from attncourse.checks import exercises
-from attncourse.grading.graft import answer_cells, exercise_files
+from attncourse.grading.pristine import answer_cells, exercise_files
 from attncourse.grading.report import Report
 from tools.notebooks import solved_notebook
 

@@ -19,7 +19,8 @@ from typer.testing import CliRunner
 from attncourse.checks import exercises
 from attncourse.grading import autograder, nbgrader
 from attncourse.grading.cli import app
-from attncourse.grading.graft import exercise_files, graft
+from attncourse.grading.graft import graft
+from attncourse.grading.pristine import exercise_files
 from tests.grading import machines
 from tests.grading.submissions import NAMES, SOLVED, notebook_with, written
 

@@ -5,6 +5,7 @@ import io
 import json
 import re
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -51,9 +52,7 @@ def test_the_gradebook_has_a_line_for_each_student_there_or_not(folder):
     assert files == {"4711": "yes", "12": "yes", "13": "no"}
 
 
-def test_no_name_is_in_a_log_a_worker_s_output_or_a_seed(folder, monkeypatch, capfd):
-    seen = []
-    monkeypatch.setattr("attncourse.grading.grade.watched", lambda *args: seen.append(args) or "")
+def test_no_name_is_in_a_log_a_worker_s_output_or_a_seed(folder, capfd):
     done = graded(folder, "--roster", str(folder / "roster.csv"), "--jobs", "2")
     assert not NAMED.search(done.output) and not NAMED.search("".join(capfd.readouterr()))
     out = folder / "grades"
@@ -62,17 +61,17 @@ def test_no_name_is_in_a_log_a_worker_s_output_or_a_seed(folder, monkeypatch, ca
     assert not any(NAMED.search(path.name) for path in (out / "reports").iterdir())
 
 
-def test_what_a_worker_reads_names_nobody(folder, monkeypatch):
-    from attncourse.grading import grade as module
-
+def test_what_a_judge_reads_names_nobody(folder, monkeypatch):
     monkeypatch.undo()
     seen = []
 
-    def watched(command, where, environment, most, stop):
-        seen.append(repr(command) + repr(where) + (where / "report.json").read_text())
-        return ""
+    class Reader:
+        def asked(self, request, most, stop):
+            report = Path(request["folder"]) / "report.json"
+            seen.append(repr(request) + report.read_text())
+            return ""
 
-    monkeypatch.setattr(module, "watched", watched)
+    monkeypatch.setattr("attncourse.grading.grade.one_judge", lambda: nullcontext(Reader()))
     graded(folder)
     assert len(seen) == 6 and not any(NAMED.search(one) for one in seen)
 

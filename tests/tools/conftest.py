@@ -95,7 +95,9 @@ FILES = {
 
 
 EXERCISES = {
-    name: SimpleNamespace(name=name, kind="build", difficulty=2, minutes=5, points=1)
+    name: SimpleNamespace(
+        name=name, kind="build", difficulty=2, minutes=5, points=1, facts={"exercise": name}
+    )
     for name in ("twice", "fixed")
 }
 

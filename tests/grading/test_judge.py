@@ -1,0 +1,104 @@
+"""One judge serves many notebooks, and none is started for what was not touched."""
+
+import subprocess
+import sys
+from threading import Event
+
+import psutil
+import pytest
+import torch
+
+from attncourse.grading import sandbox
+from attncourse.grading.grade import AS_GIVEN, StoppedError, grade, idle
+from tests.grading.submissions import SOLVED, notebook_with, statuses, written
+
+ONE = "prefix_mask"
+LEAVES_A_NAME = f"{SOLVED[ONE]}\nimport torch\ntorch.left_by_another = 1"
+LOOKS = "# exercise: decoder_mask\nimport torch\nprint(torch.left_by_another)"
+
+
+class Started(Exception):
+    """A judge was asked for."""
+
+
+@pytest.fixture
+def no_judge(monkeypatch):
+    def refuse():
+        raise Started
+
+    monkeypatch.setattr("attncourse.grading.grade.one_judge", refuse)
+
+
+@pytest.mark.usefixtures("no_judge")
+def test_what_was_not_touched_is_judged_without_a_kernel(tmp_path):
+    answers = {ONE: f"# exercise: {ONE}\n# my answer\n\n"}
+    report = grade(written(tmp_path, notebook_with(answers)), seed=7)
+    assert not report.problem and set(statuses(report).values()) == {"not attempted"}
+    hints = {one.name: one.hint for one in report.exercises}
+    assert hints.pop(ONE) == "its cell is empty" and set(hints.values()) == {AS_GIVEN}
+    assert report.torch == torch.__version__
+
+
+@pytest.mark.usefixtures("no_judge")
+def test_a_changed_answer_is_one_to_judge(tmp_path):
+    answers = {"cached_attention": SOLVED["cached_attention"]}
+    report = grade(written(tmp_path, notebook_with(answers)), seed=7)
+    assert Started.__name__ in report.problem
+
+
+@pytest.fixture
+def judge(tmp_path):
+    """The one judge that waits for work, and has done some."""
+    while idle:
+        idle.pop().end()
+    grade(written(tmp_path, notebook_with({ONE: SOLVED[ONE]})), seed=7)
+    return idle[0].process
+
+
+def test_one_judge_and_what_starts_its_kernels_serve_many_notebooks(judge, tmp_path):
+    servers = []
+    for answers in ({ONE: LEAVES_A_NAME}, {"decoder_mask": LOOKS}):
+        report = grade(written(tmp_path, notebook_with(answers)), seed=7)
+        assert [one.process for one in idle] == [judge]
+        servers.append([one.pid for one in psutil.Process(judge.pid).children()])
+    looked = next(one for one in report.exercises if one.name == "decoder_mask")
+    assert looked.status == "error" and "left_by_another" in looked.hint
+    # where a sandbox is a user, each notebook has its own
+    assert all(servers) == (sandbox.strongest()[0] != sandbox.OWN_USER)
+    assert servers[0] == servers[1]
+
+
+def test_an_answer_that_is_run_twice_has_no_longer_for_it(tmp_path):
+    works = "import time\nwhile time.process_time() < begun + 1.2:\n    pass"
+    answer = (
+        f"# exercise: decoder_mask\nimport time\nbegun = time.process_time()\n{works}\n"
+        "def decoder_mask(*args):\n    return of_another_answer\n"
+    )
+    notebook = notebook_with({ONE: SOLVED[ONE], "decoder_mask": answer})
+    report = grade(written(tmp_path, notebook), seed=7, timeout=2)
+    judged = {one.name: one for one in report.exercises}
+    assert judged[ONE].status == "passed"
+    assert judged["decoder_mask"].status == "too slow", judged["decoder_mask"]
+    assert "worked for 2 seconds" in judged["decoder_mask"].hint
+
+
+def test_a_judge_that_has_ended_is_replaced(judge, tmp_path):
+    judge.kill()
+    judge.wait()
+    report = grade(written(tmp_path, notebook_with({ONE: SOLVED[ONE]})), seed=7)
+    assert statuses(report)[ONE] == "passed" and idle[0].process.pid != judge.pid
+
+
+def test_a_judge_that_is_to_stop_is_ended(judge, tmp_path):
+    stop = Event()
+    stop.set()
+    endless = f"# exercise: {ONE}\nwhile True:\n    pass"
+    with pytest.raises(StoppedError):
+        grade(written(tmp_path, notebook_with({ONE: endless})), seed=7, stop=stop)
+    assert judge.poll() is not None and not idle
+
+
+def test_the_command_begins_without_torch():
+    code = "import sys, attncourse.grading.cli; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

@@ -1,0 +1,129 @@
+"""Partial credit: in the report of one file, in every table of a class, and nowhere unasked."""
+
+import csv
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from attncourse.grading.cli import app
+from attncourse.grading.grade import grade
+from attncourse.grading.report import Report
+from attncourse.grading.show import show
+from tests.grading import classes
+from tests.grading.submissions import SECONDS, notebook_with, statuses, written
+
+ON_THE_CPU = """# exercise: prefix_mask
+def prefix_mask(n, prefix, device=None):
+    i = torch.arange(n)
+    return (i <= i[:, None]) | (i < prefix)
+"""
+# right but for the mask, with a call that it may not make or hides
+WITHOUT_MASK = """# exercise: {name}
+def {name}(scores, mask=None):
+    extra = torch.zeros_like(scores[..., :1])
+    return torch.cat([scores, extra], -1).softmax(-1)[..., :-1]
+"""
+HIDDEN = WITHOUT_MASK + "eval('1')\n"
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    """Grade a notebook with these answers."""
+
+    def report(answers: dict[str, str], partial: bool) -> Report:
+        file = written(tmp_path_factory.mktemp("in"), notebook_with(answers))
+        return grade(file, seed=1, timeout=SECONDS, partial=partial)
+
+    return report
+
+
+def result(report: Report, name: str):
+    return next(one for one in report.exercises if one.name == name)
+
+
+def test_what_is_right_earns_its_share_and_the_verdict_stays(graded):
+    answers = {
+        "prefix_mask": ON_THE_CPU,
+        "softmax_with_sink": WITHOUT_MASK.format(name="softmax_with_sink"),
+    }
+    off, on = graded(answers, partial=False), graded(answers, partial=True)
+    assert statuses(off) == statuses(on) and off.points == 0
+    assert [one.hint for one in off.exercises] == [one.hint for one in on.exercises]
+    assert result(on, "prefix_mask").points == 9 and result(on, "softmax_with_sink").points == 7
+    assert on.points == 16 and not on.passed
+    said = result(on, "softmax_with_sink").note
+    assert said.startswith("7 of 10 points, for values, leading axes") and "not for masks" in said
+    # without the option nothing of it is in a report
+    assert not {"share", "partial"} & {*off.as_data(), *off.as_data()["exercises"][0]}
+    console = Console(record=True, width=150)
+    show(on, console)
+    assert "partial credit" in (text := console.export_text()) and "9/10" in text
+
+
+def test_what_may_hide_a_call_earns_no_part(graded):
+    report = graded({"softmax_with_sink": HIDDEN.format(name="softmax_with_sink")}, partial=True)
+    assert result(report, "softmax_with_sink").status == "wrong" and report.points == 0
+
+
+def test_a_report_with_parts_is_read_as_it_was_written(graded, tmp_path):
+    report = graded({"prefix_mask": ON_THE_CPU}, partial=True)
+    report.write(tmp_path / "report.json")
+    assert Report.read(tmp_path / "report.json") == report
+
+
+def test_gradescope_s_zip_may_ask_for_it(tmp_path):
+    for options in ([], ["--partial"]):
+        command = ["autograder", "gradescope", "--out", str(tmp_path / "a.zip"), *options]
+        CliRunner().invoke(app, command, catch_exceptions=False)
+        with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+            assert (b"--partial" in archive.read("run_autograder")) == bool(options)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    def judged(report, *args):
+        report = classes.judged(report, *args)
+        for one in report.exercises:
+            one.share = 0.75 if report.partial and one.status == "wrong" else 0.0
+        return report
+
+    monkeypatch.setattr("attncourse.grading.grade.judged", judged)
+    classes.make_class(tmp_path / "class")
+    (tmp_path / "times.csv").write_text("who,when\n12,2026-11-02T10:00:00+00:00\n")
+    (tmp_path / "policy.toml").write_text(
+        'time_zone = "UTC"\ndeadline = 2026-11-01 12:00:00\n[late]\npercent_per_day = 10\n'
+        '[times]\nfile = "times.csv"\nstudent = "who"\ntime = "when"\n'
+    )
+    return tmp_path
+
+
+def class_of(folder: Path, *options: str) -> dict[str, str]:
+    """The points of each student."""
+    command = ["grade", str(folder / "class"), "--out", str(folder / "out"), *options]
+    CliRunner().invoke(app, command, catch_exceptions=False)
+    with (folder / "out/gradebook.csv").open(newline="") as file:
+        return {one["student"]: one["points"] for one in csv.DictReader(file)}
+
+
+def test_a_class_gets_parts_of_points_everywhere_or_nowhere(folder):
+    assert class_of(folder)["12"] == "105"
+    assert class_of(folder, "--partial", "--gradescope", str(folder / "out.json"))["12"] == "112.5"
+    assert "112.5" in (folder / "out/canvas.csv").read_text()
+    assert "112.50" in (folder / "out/moodle-dot_product.csv").read_text()
+    page = (folder / "out/feedback/12.html").read_text()
+    assert "112.5 of 115 points" in page and "7.5/10" in page
+    tests = json.loads((folder / "out.json").read_text())["tests"]
+    assert sorted({one["score"] for one in tests})[0] == 7.5
+    assert class_of(folder)["12"] == "105"
+
+
+def test_late_rules_and_points_by_hand_are_for_parts_as_well(folder):
+    policy = ("--partial", "--policy", str(folder / "policy.toml"))
+    assert class_of(folder, *policy)["12"] == "101.25"
+    overrides = folder / "out/overrides.csv"
+    overrides.write_text("student,exercise,points,comment\n12,prefix_mask,8,nearly\n")
+    assert class_of(folder, *policy)["12"] == "102.5"
