@@ -17,7 +17,7 @@ from attncourse.checks.tasks import NumberTranslator as bank
 from attncourse.checks.verdict import judge, local
 from attncourse.data.numbers import numbers
 from attncourse.grading.grade import grade
-from attncourse.grading.graft import answer_cells
+from attncourse.grading.pristine import answer_cells
 from attncourse.grading.submissions import Submission, handed_in
 from tests import ROOT
 from tools.notebooks import solved_notebook
