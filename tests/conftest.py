@@ -20,18 +20,23 @@ jaxtyping.install_import_hook([f"attncourse.{slug}" for slug in CHAPTERS], "bear
 
 # one seed for all workers, which are started with this environment
 SEED = os.environ.setdefault("ATTNCOURSE_SEED", str(secrets.randbits(31)))
-# a file is one worker's, so that what its tests share is made once; the longest begin first
+# a file is one worker's, so that what its tests share is made once; the longest begin first, and
+# what is left to the end takes seconds
 FIRST = (
     "site/test_pages",
     "firefox",
     "checks/test_checks",
     "grading/test_nbval",
+    "grading/test_attacks",
     "grading",
     "tools/test_colab",
     "claims/test_claims",
     "claims",
     "tools",
+    "test_style",
     "site",
+    "checks",
+    "plot",
 )
 
 

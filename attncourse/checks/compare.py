@@ -78,10 +78,16 @@ def allowed(a: Tensor, b: Tensor, length: int) -> float:
 
 def rounded_to(a: Tensor, b: Tensor) -> torch.dtype | None:
     """The smallest dtype that holds all numbers of a exactly, and not those of b."""
-    for dtype in (torch.bfloat16, torch.float16, torch.float32):
-        if a.to(dtype).to(a.dtype).equal(a) and not b.to(dtype).to(b.dtype).equal(b):
-            return dtype
-    return None
+    # what float32 does not hold, no smaller one does
+    if not holds(torch.float32, a):
+        return None
+    dtypes = (torch.bfloat16, torch.float16, torch.float32)
+    return next((one for one in dtypes if holds(one, a) and not holds(one, b)), None)
+
+
+def holds(dtype: torch.dtype, x: Tensor) -> bool:
+    """Whether a dtype holds all these numbers exactly."""
+    return x.to(dtype).to(x.dtype).equal(x)
 
 
 def rounding(dtype: torch.dtype, length: int) -> float:

@@ -245,7 +245,7 @@ def called(namespace, request, settings):
     names = {"plain": device}, *request["args"], *request["kwargs"].values()
     there = {"plain": elsewhere.DEVICE} in names
     computed = elsewhere.another_device() if there else contextlib.nullcontext()
-    modes = [Called(watch)] if request["watch"] else []
+    modes = [Called(watch)] if request["watch"] and request["forbidden"] else []
     if request["counted"] or (request["watch"] and not there):
         modes.append(operations)
     memories = [memory(one) for one in inputs[:given]]

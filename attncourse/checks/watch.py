@@ -46,7 +46,8 @@ class Watch:
 
     def __enter__(self):
         self.before = sys.gettrace(), sys.getprofile()
-        sys.setprofile(self.profile)
+        if self.forbidden:
+            sys.setprofile(self.profile)
         sys.settrace(self.trace)
 
     def __exit__(self, *error):

@@ -61,7 +61,7 @@ def test_an_oracle_is_asked_first(monkeypatch):
     assert line.startswith("!! on a batch of 2") and "disagrees with the oracle" in line
 
 
-@pytest.mark.parametrize(("name", "code"), [("distance_attention", 0), ("distance", 2)])
+@pytest.mark.parametrize(("name", "code"), [("decoder_mask", 0), ("decoder", 2)])
 def test_the_command_ends_as_it_went(name, code, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["checks", name, "--seed", "3"])
     if code:
@@ -70,4 +70,4 @@ def test_the_command_ends_as_it_went(name, code, monkeypatch, capsys):
         assert left.value.code == code and "no exercise is called" in capsys.readouterr().err
     else:
         assert command.main() == code
-        assert "distance_attention, seed 3: " in capsys.readouterr().out
+        assert "decoder_mask, seed 3: " in capsys.readouterr().out

@@ -9,7 +9,9 @@ import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from itertools import product
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import nbformat
 import pytest
@@ -22,49 +24,81 @@ from tools.notebooks import solved_notebook
 CHECKS = Path(checks.__file__).parent
 
 
-def nbval(folder: Path, how: str) -> subprocess.CompletedProcess:
+class Said(NamedTuple):
+    """What nbval says of a cell."""
+
+    passed: bool
+    shown: str
+
+
+def said(folder: Path, how: str, parts: dict[Any, list[NotebookNode]]) -> dict[Any, list[Said]]:
+    """What nbval says of the code cells of each part.
+
+    All are in one notebook, since a kernel costs more to start than to use, and each part finds
+    it as new.
+    """
+    notebook = nbformat.v4.new_notebook()
+    for cells in parts.values():
+        notebook.cells += [nbformat.v4.new_code_cell("%reset -f"), *cells]
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"{number}"
+    nbformat.write(notebook, folder / "notebook.ipynb")
     # a busy machine takes its time to start a kernel
     command = ["pytest", how, "--nbval-kernel-startup-timeout=600"]
     report = ["--junitxml=out.xml", "-p", "no:cacheprovider", "-q"]
-    alone = os.environ | {"PYTEST_ADDOPTS": "", "OMP_NUM_THREADS": "1"}
-    return subprocess.run(
+    subprocess.run(
         [sys.executable, "-m", *command, *report, "notebook.ipynb"],
         cwd=folder,
-        env=alone,
+        env=os.environ | {"PYTEST_ADDOPTS": "", "OMP_NUM_THREADS": "1"},
         capture_output=True,
     )
+    cases = ElementTree.parse(folder / "out.xml").iter("testcase")
+    every = iter(
+        [Said(one is None, one.text if one is not None else "") for one in map(fault, cases)]
+    )
+    return {part: [next(every) for _ in ["%reset", *cells]][1:] for part, cells in parts.items()}
+
+
+def fault(case: ElementTree.Element) -> ElementTree.Element | None:
+    return next((one for one in case if one.tag in ("failure", "error")), None)
 
 
 def read(slug: str) -> NotebookNode:
     return nbformat.read(exercise_files()[slug], as_version=4)
 
 
-def outcomes(folder: Path, notebook: NotebookNode, how: str = "--nbval-lax") -> list[bool]:
-    """Which code cells nbval passes, in their order."""
-    nbformat.write(notebook, folder / "notebook.ipynb")
-    nbval(folder, how)
-    cases = ElementTree.parse(folder / "out.xml").iter("testcase")
-    return [case.find("failure") is None and case.find("error") is None for case in cases]
-
-
 def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
+@pytest.fixture(scope="module")
+def lax(tmp_path_factory) -> dict[Any, list[Said]]:
+    """What `--nbval-lax` says of every exercise notebook, solved and not, and of what is left."""
+    folder = tmp_path_factory.mktemp("lax")
+    for weights in CHECKS.glob("*/shared/*.safetensors"):
+        shutil.copy(weights, folder)
+    parts = {}
+    for slug in exercise_files():
+        parts[slug, "stub"] = code_cells(read(slug))
+        parts[slug, "solved"] = code_cells(solved_notebook(slug))
+    return said(folder, "--nbval-lax", parts | left_by_an_earlier_run())
+
+
+@pytest.fixture(scope="module")
+def strict(tmp_path_factory) -> dict[Any, list[Said]]:
+    """What `--nbval`, which compares outputs, says of what is left."""
+    return said(tmp_path_factory.mktemp("strict"), "--nbval", left_by_an_earlier_run())
+
+
 @pytest.mark.parametrize("slug", exercise_files())
-def test_each_check_fails_on_the_stub_and_passes_on_the_solution(slug, tmp_path):
-    both = read(slug)
-    stub, solved = code_cells(both), code_cells(solved_notebook(slug))
-    # one after the other in one kernel, which costs more to start than to use
-    for cell in solved:
-        cell.id = f"solved-{cell.id}"
-    both.cells = stub + solved
-    for weights in CHECKS.glob(f"{slug}/shared/*.safetensors"):
-        shutil.copy(weights, tmp_path)
-    passed = outcomes(tmp_path, both)
-    checks = ["check" in cell.metadata.get("tags", []) for cell in stub]
-    assert any(checks) and passed[: len(stub)] == [not one for one in checks]
-    assert passed[len(stub) :] == [True] * len(solved)
+def test_each_check_fails_on_the_stub_and_passes_on_the_solution(slug, lax):
+    checks = ["check" in cell.metadata.get("tags", []) for cell in code_cells(read(slug))]
+    assert any(checks) and passed(lax[slug, "stub"]) == [not one for one in checks]
+    assert passed(lax[slug, "solved"]) == [True] * len(checks)
+
+
+def passed(cells: list[Said]) -> list[bool]:
+    return [one.passed for one in cells]
 
 
 SAVED = {
@@ -96,28 +130,34 @@ def exercise_in(cell: NotebookNode) -> str:
     return cell.id.partition("-")[2]
 
 
-@pytest.mark.parametrize("how", ["--nbval-lax", "--nbval"])
-def test_what_an_earlier_run_has_left_in_the_notebook_does_not_count(how, tmp_path):
-    every, wanted = nbformat.v4.new_notebook(), []
+def left_by_an_earlier_run() -> dict[Any, list[NotebookNode]]:
+    """The two exercises, answered in each way, with each thing that may be left in the notebook."""
+    parts = {}
     for state, text in SAVED.items():
-        for answer, right in ANSWERS.items():
-            for cell in few_cells(answer):
-                checks = cell.id.startswith("check-")
-                if checks and text:
+        for answer in ANSWERS:
+            parts[state, answer] = cells = few_cells(answer)
+            for cell in cells:
+                if cell.id.startswith("check-") and text:
                     printed = text.format(exercise_in(cell))
                     cell.outputs = [nbformat.v4.new_output("stream", text=printed)]
                     cell.execution_count = 1
-                if checks and state == "given out with ok":
+                if cell.id.startswith("check-") and state == "given out with ok":
                     cell.metadata.tags = ["check", "nbval-check-output"]
-                cell.id = f"{len(wanted)}"
-                every.cells.append(cell)
-                wanted.append(right or not checks)
-    assert outcomes(tmp_path, every, how) == wanted
+    return parts
 
 
-def test_the_line_that_nbval_shows_is_that_of_the_check(tmp_path):
-    notebook = nbformat.v4.new_notebook(cells=few_cells("stub"))
-    nbformat.write(notebook, tmp_path / "notebook.ipynb")
-    shown = re.sub(r"\x1b\[[0-9;]*m", "", nbval(tmp_path, "--nbval-lax").stdout.decode())
-    found = re.findall(r"Traceback:\s*(.*?)\s*(?=\n[_=])", shown, re.DOTALL)
+@pytest.mark.parametrize("how", ["lax", "strict"])
+def test_what_an_earlier_run_has_left_in_the_notebook_does_not_count(how, request):
+    cells = request.getfixturevalue(how)
+    for state, answer in product(SAVED, ANSWERS):
+        wanted = [ANSWERS[answer] or not cell.id.startswith("check-") for cell in few_cells(answer)]
+        assert passed(cells[state, answer]) == wanted, (state, answer)
+
+
+def test_the_line_that_nbval_shows_is_that_of_the_check(lax):
+    # a report in XML spells the colours of a terminal out
+    shown = "\n".join(
+        re.sub(r"(\x1b|#x1B)\[[0-9;]*m", "", one.shown) for one in lax["never run", "stub"]
+    )
+    found = re.findall(r"Traceback:\s*(.*?)\s*$", shown, re.MULTILINE)
     assert found == [f"{name}: not attempted: write `{name}` in its answer cell" for name in FEW]
