@@ -232,7 +232,7 @@ def main() -> None:
             for one in whole
         ),
         "## What each tested",
-        markdown(("", OURS, NBGRADER, OTTER), tested_rows()),
+        markdown(("what", OURS, NBGRADER, OTTER), tested_rows()),
         "## What each took for a notebook",
         "Seconds for one notebook by itself, and for each more in the same run.",
         markdown(OF_KINDS, kind_rows(took)),
