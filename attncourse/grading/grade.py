@@ -57,8 +57,8 @@ def grade(
         notebook, weights = file.handed_in()
         report.submission_sha256 = digest(notebook + weights)
         grafted = graft(notebook)
-        prepare(report, grafted)
         grafted.weights = weights
+        prepare(report, grafted)
         return judged(report, grafted, timeout, memory, stop or Event())
     except NotGradableError as reason:
         report.problem = plain(str(reason))

@@ -10,6 +10,8 @@ import torch
 
 from attncourse.grading import sandbox
 from attncourse.grading.grade import AS_GIVEN, StoppedError, grade, idle
+from attncourse.grading.kernel import GradingKernel, LostKernelError
+from attncourse.grading.pristine import exercise_files
 from tests.grading.submissions import SOLVED, notebook_with, statuses, written
 
 ONE = "prefix_mask"
@@ -44,6 +46,33 @@ def test_a_changed_answer_is_one_to_judge(tmp_path):
     answers = {"cached_attention": SOLVED["cached_attention"]}
     report = grade(written(tmp_path, notebook_with(answers)), seed=7)
     assert Started.__name__ in report.problem
+
+
+@pytest.mark.usefixtures("no_judge")
+def test_a_capstone_s_given_code_with_weights_is_an_answer(tmp_path):
+    path = tmp_path / "tasks.ipynb"
+    path.write_bytes(exercise_files()["tasks"].read_bytes())
+    assert set(statuses(grade(path, seed=7)).values()) == {"not attempted"}
+    path.with_suffix(".safetensors").write_bytes(b"trained for longer")
+    assert Started.__name__ in grade(path, seed=7).problem
+
+
+class Flood:
+    """A kernel that sends the same bytes without end, and a wait that is soon over."""
+
+    def __init__(self, sent: bytes):
+        self.recv = lambda most: sent
+
+    def go_on(self, budget):
+        raise LostKernelError("too slow", "it sends and sends")
+
+
+@pytest.mark.parametrize(("sent", "error"), [(b"1", LostKernelError), (b"-1\n", ValueError)])
+def test_an_answer_that_comes_in_drops_is_not_waited_for_without_end(sent, error):
+    flood = Flood(sent)
+    with pytest.raises(error) as raised:
+        GradingKernel.answer(flood, flood, None)
+    assert getattr(raised.value, "status", "too slow") == "too slow"
 
 
 @pytest.fixture
