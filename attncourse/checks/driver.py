@@ -39,11 +39,12 @@ def warm_up():
         drive({"first": lambda x: (x @ x.mT).softmax(-1).sum()}, request | {"device": device})
 
 
-def load(names):
+def load(namespace, names):
     """Import what is there of these: before it is needed, so that no time is taken for it then."""
     for name in names:
         with contextlib.suppress(Exception):
             importlib.import_module(name)
+    return json.dumps(None)
 
 
 def encode(value):
@@ -187,8 +188,8 @@ def same_setting(a, b):
 
 
 def respond(namespace, request):
-    """The answer, in JSON, to a request in JSON: see `drive`."""
-    return json.dumps(drive(namespace, json.loads(request)))
+    """The answer, in JSON, to a request: see `drive`."""
+    return json.dumps(drive(namespace, request))
 
 
 def drive(namespace, request):
@@ -240,13 +241,13 @@ def called(namespace, request, settings):
     weights = dict(zip(request["weights"], inputs[given:], strict=True))
     watch = Watch(request["forbidden"], request["max_steps"], request["watch"] == "lines")
     watching = watch if request["watch"] else contextlib.nullcontext()
-    operations = Operations(watch)
+    operations = Operations(watch, request["counted"])
     # an answer may be told by name where to make its result
     names = {"plain": device}, *request["args"], *request["kwargs"].values()
     there = {"plain": elsewhere.DEVICE} in names
     computed = elsewhere.another_device() if there else contextlib.nullcontext()
     modes = [Called(watch)] if request["watch"] and request["forbidden"] else []
-    if request["counted"] or (request["watch"] and not there):
+    if request["counted"] or (request["watch"] and operations.fused and not there):
         modes.append(operations)
     memories = [memory(one) for one in inputs[:given]]
     value, printed = None, io.StringIO()
@@ -277,9 +278,8 @@ def called(namespace, request, settings):
         value.close()
     if watch.called:
         answer |= {"outcome": "forbidden", "called": watch.called}
-    count, largest = (operations.count, operations.largest) if request["counted"] else (0, 0)
-    answer |= {"settings": settings.changed(), "steps": watch.steps + count}
-    answer |= {"value": encode(value), "largest": largest}
+    answer |= {"settings": settings.changed(), "steps": watch.steps + operations.count}
+    answer |= {"value": encode(value), "largest": operations.largest}
     answer["written"] = [place for place, one in enumerate(memories) if one != read(one)]
     answer["printed"] = printed.getvalue()[:MAX_PRINTED]
     answer["after"] = [left(one) for one in inputs[:given]]

@@ -43,35 +43,45 @@ class Watch:
         self.prefixes = tuple(f"{name}." for name in forbidden)
         self.lines = lines
         self.steps = self.imports = 0
+        # what was seen before and is no learner's, by its id, since its own hash takes long
+        self.others, self.allowed = {}, set()
 
     def __enter__(self):
         self.before = sys.gettrace(), sys.getprofile()
         if self.forbidden:
             sys.setprofile(self.profile)
-        sys.settrace(self.trace)
+        if self.forbidden or self.lines:
+            sys.settrace(self.trace)
 
     def __exit__(self, *error):
         sys.settrace(self.before[0])
         sys.setprofile(self.before[1])
 
     def trace(self, frame, event, arg):
-        module = frame.f_globals.get("__name__") or ""
-        if module in OURS:
+        code = frame.f_code
+        if id(code) in self.others:
             return None
-        if event == "call":
-            name = f"{module}.{frame.f_code.co_qualname}"
+        module = frame.f_globals.get("__name__") or ""
+        if module not in OURS:
+            name = f"{module}.{code.co_qualname}"
             self.refuse(name)
             if name == IMPORT:
                 self.imports += 1
                 frame.f_trace_lines = False
                 return self.imported
-            if self.imports or not self.lines or module.partition(".")[0] in LIBRARIES:
+            if self.imports:
                 return None
-        elif event == "line":
+            if self.lines and module.partition(".")[0] not in LIBRARIES:
+                return self.line
+        self.others[id(code)] = code
+        return None
+
+    def line(self, frame, event, arg):
+        if event == "line":
             self.steps += 1
             if self.steps > self.max_steps:
                 raise Stopped("steps")
-        return self.trace
+        return self.line
 
     def imported(self, frame, event, arg):
         if event == "return":
@@ -80,7 +90,10 @@ class Watch:
 
     def profile(self, frame, event, arg):
         if event == "c_call":
-            self.refuse(getattr(arg, "__name__", ""))
+            name = getattr(arg, "__name__", "")
+            if name not in self.allowed:
+                self.refuse(name)
+                self.allowed.add(name)
 
     def refuse(self, name):
         if f"{name}.".startswith(self.prefixes):
@@ -93,12 +106,14 @@ class Called(TorchFunctionMode):
 
     def __init__(self, watch):
         super().__init__()
-        self.watch = watch
+        self.watch, self.allowed = watch, {}
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
-        name = getattr(function, "__name__", "")
-        self.watch.refuse(name)
-        self.watch.refuse(f"{getattr(function, '__module__', '')}.{name}")
+        if id(function) not in self.allowed:
+            name = getattr(function, "__name__", "")
+            self.watch.refuse(name)
+            self.watch.refuse(f"{getattr(function, '__module__', '')}.{name}")
+            self.allowed[id(function)] = function
         return function(*args, **(kwargs or {}))
 
 
@@ -106,16 +121,22 @@ class Counting:
     """What `Operations` does; a mode whose own method it were would load torch's compiler."""
 
     def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
-        name = operation._schema.name.removeprefix("aten::")
-        if any(map(name.startswith, self.fused)):
-            self.watch.called = name
-            raise Stopped("forbidden")
+        if operation not in self.allowed:
+            self.allow(operation)
         out = operation(*args, **(kwargs or {}))
-        # a view, such as a transpose or a piece, is no new tensor
-        if not any(returned.alias_info for returned in operation._schema.returns):
+        if self.counted and self.allowed[operation]:
             made = [x.numel() for x in tree_leaves(out) if isinstance(x, torch.Tensor)]
             self.count, self.largest = self.count + 1, max(self.largest, *made, 0)
         return out
+
+    def allow(self, operation):
+        """Learn whether it makes new tensors: a view, such as a transpose or a piece, does not."""
+        schema = operation._schema
+        name = schema.name.removeprefix("aten::")
+        if name.startswith(self.fused):
+            self.watch.called = name
+            raise Stopped("forbidden")
+        self.allowed[operation] = not any(returned.alias_info for returned in schema.returns)
 
 
 class Operations(Counting, TorchDispatchMode):
@@ -125,8 +146,8 @@ class Operations(Counting, TorchDispatchMode):
     compiled still makes those of a forbidden function.
     """
 
-    def __init__(self, watch):
+    def __init__(self, watch, counted):
         super().__init__()
         self.count = self.largest = 0
-        self.watch = watch
-        self.fused = [one for name in watch.forbidden for one in FUSED.get(name, ())]
+        self.watch, self.counted, self.allowed = watch, counted, {}
+        self.fused = tuple(one for name in watch.forbidden for one in FUSED.get(name, ()))

@@ -4,32 +4,34 @@ It hides what the exercises ask for, and makes check and its like silent: an ans
 calls them does no harm. Then it loads torch, once: each kernel is a copy of this process, and ends
 with all that it has started and written.
 
-It reads lines of JSON: first the driver's sources, then the folder and the connection of a kernel
-to start, null to end it, or "count". It answers `ready`, `started`, `ended` (by itself), `stopped`,
-and the number of processes and threads that there have been.
+It reads lines of JSON: first the driver's sources, then the folder of a kernel to start, null to
+end it, or "count". It answers `ready`, `started`, `ended` (by itself), `stopped`, and the number of
+processes and threads that there have been. A kernel answers at a socket in its folder.
 """
 
 import contextlib
 import ctypes
 import gc
+import io
 import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
+from functools import partial
 from importlib.abc import MetaPathFinder
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 import psutil
 
 # elsewhere a copy of a process that has loaded much may not work: each kernel loads its own
 COPIES = sys.platform == "linux"
-COUNT = "count"
-# what every kernel imports when it starts, and what takes it longest
-OF_A_KERNEL = ("ipykernel.debugger", "IPython.core.completerlib", "IPython.extensions.storemagic")
+COUNT, SOCKET = "count", "c"
+MOST_OUTPUT = 1_000_000
 SUBREAPER, DUMPABLE = 36, 4
 
 
@@ -53,41 +55,93 @@ def silent_checks():
     sys.modules |= {package.__name__: package, notebook.__name__: notebook}
 
 
-def load_driver(sources):
+def load_driver(modules):
     """Make a package of these modules, each of which may import those before it."""
     import sys
     from types import ModuleType
 
     package = sys.modules["attncourse_driver"] = ModuleType("attncourse_driver")
     package.__path__ = []
-    for name, source in sources.items():
+    for name, code in modules:
         module = sys.modules[f"{package.__name__}.{name}"] = ModuleType(f"attncourse_driver.{name}")
         setattr(package, name, module)
         module.__package__ = package.__name__
-        exec(source, vars(module))
+        exec(code, vars(module))
     return package.driver
 
 
-def answer_calls(path, namespace):
-    """Make the calls that are asked for at a socket there, each by a driver made anew."""
-    import marshal
-    import socket
-
-    with socket.socket(socket.AF_UNIX) as place:
-        place.bind(path)
-        place.listen(1)
-        judge, _ = place.accept()
-    with judge, judge.makefile("rwb") as calls:
-        while size := calls.readline():
-            code, modules, request = marshal.loads(calls.read(int(size)))
-            made = {}
-            exec(code, made)
-            answer = made["load_driver"](modules).respond(namespace, request).encode()
-            calls.write(b"%d\n" % len(answer) + answer)
-            calls.flush()
+class OutputError(BaseException):
+    """Raised in a cell that prints too much; not an Exception, so that a cell does not catch it."""
 
 
-def serve(requests, answers):
+class Output(io.TextIOBase):
+    """Counts what is printed, and keeps none of it."""
+
+    encoding = "utf-8"
+    printed = 0
+
+    def write(self, text):
+        before, self.printed = self.printed, self.printed + len(text)
+        # once: a traceback is printed afterwards
+        if before <= MOST_OUTPUT < self.printed:
+            raise OutputError(f"it prints without end: more than {MOST_OUTPUT} characters")
+        return len(text)
+
+
+def new_shell():
+    """What runs a learner's cells, as a notebook does."""
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    class Shell(InteractiveShell):
+        def enable_gui(self, gui=None):
+            """Nothing is drawn: `%matplotlib` does no harm."""
+
+        def ask_exit(self):
+            os._exit(0)
+
+    shell = Shell.instance(config=Config(HistoryManager={"enabled": False}))
+    # what it loads for a first cell, each would load
+    shell.run_cell("1 + 1")
+    return shell
+
+
+def raised(shell, source):
+    """The name and the text of what a cell raises; None where it raises nothing."""
+    result = shell.run_cell(source)
+    for error in (result.error_before_exec, result.error_in_exec):
+        if error is not None:
+            return type(error).__name__, str(error)
+    return None
+
+
+def answer_requests(requests, shell, load, modules):
+    """Run the cells and make the calls that are asked for, each call by a driver made anew.
+
+    What it is made of are code objects, which nothing that a learner's code writes can change.
+    """
+    while size := requests.readline():
+        kind, asked = json.loads(requests.read(int(size)))
+        if kind == "cell":
+            answer = json.dumps(raised(shell, asked))
+        else:
+            driver = FunctionType(load, {})(modules)
+            answer = getattr(driver, kind)(shell.user_ns, asked)
+        answer = answer.encode()
+        requests.write(b"%d\n" % len(answer) + answer)
+        requests.flush()
+
+
+def listening(folder):
+    """Make the folder of a kernel, and a socket in it where it will be called."""
+    os.makedirs(folder, mode=0o700)
+    place = socket.socket(socket.AF_UNIX)
+    place.bind(f"{folder}/{SOCKET}")
+    place.listen(1)
+    return place
+
+
+def serve(requests, answers, kernel_at):
     """Start and end kernels, one at a time, as the requests have it."""
     kernel = 0
     try:
@@ -110,10 +164,10 @@ def serve(requests, answers):
             if request is None:
                 os.write(answers, b"stopped\n")
                 continue
-            os.write(answers, b"started\n")
-            kernel = os.fork()
-            if kernel == 0:
-                run(request, answers)
+            with listening(request) as place:
+                os.write(answers, b"started\n")
+                if (kernel := os.fork()) == 0:
+                    kernel_at(request, place, answers)
     finally:
         if kernel:
             end()
@@ -142,8 +196,14 @@ def end():
                 pass
             time.sleep(0.001)
     folder = os.environ["ATTNCOURSE_FOLDER"]
-    subprocess.run(["chmod", "-R", "u+rwx", folder], stderr=subprocess.DEVNULL)
-    subprocess.run(["find", folder, "-mindepth", "1", "-delete"], stderr=subprocess.DEVNULL)
+    for made in os.listdir(folder):
+        # it holds nothing else, most times; whatever it holds, other programs take away
+        with contextlib.suppress(OSError):
+            os.remove(f"{folder}/{made}/{SOCKET}")
+            os.rmdir(f"{folder}/{made}")
+    if os.listdir(folder):
+        subprocess.run(["chmod", "-R", "u+rwx", folder], stderr=subprocess.DEVNULL)
+        subprocess.run(["find", folder, "-mindepth", "1", "-delete"], stderr=subprocess.DEVNULL)
     return 0
 
 
@@ -160,23 +220,22 @@ def kill_all():
             one.kill()
 
 
-def run(request, *streams):
-    """Be the kernel that is reached in that way, in a folder of its own."""
-    for stream in streams:
-        os.close(stream)
+def run(shell, modules, folder, place, answers):
+    """Be the kernel that is called at that place, in a folder of its own."""
+    os.close(answers)
     if COPIES:
         ctypes.CDLL(None).prctl(DUMPABLE, 1, 0, 0, 0)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
         os.dup2(nowhere, stream)
-    home = request["folder"]
-    os.makedirs(home, mode=0o700)
-    connection = Path(home) / "kernel.json"
-    connection.write_text(json.dumps(request["connection"]))
-    os.environ |= {"HOME": home, "TMPDIR": home, "IPYTHONDIR": str(Path(home) / "ipython")}
-    os.chdir(home)
+    sys.stdout = sys.stderr = Output()
+    os.environ |= {"HOME": folder, "TMPDIR": folder}
+    os.chdir(folder)
+    sys.path.insert(0, "")
     try:
-        launch_new_instance(argv=["-f", str(connection), "--HistoryManager.enabled=False"])
+        with place:
+            judge, _ = place.accept()
+        answer_requests(judge.makefile("rwb"), shell, load_driver.__code__, modules)
     finally:
         os._exit(0)
 
@@ -190,18 +249,18 @@ if __name__ == "__main__":
     sys.meta_path.insert(0, Hidden(os.environ["ATTNCOURSE_HIDDEN"].split(",")))
 
     with open(0, "rb", buffering=0, closefd=False) as requests:
-        driver = load_driver(json.loads(requests.readline()))
-        driver.warm_up()
-        driver.load(OF_A_KERNEL)
-        from ipykernel.kernelapp import launch_new_instance
-
+        sources = json.loads(requests.readline())
+        modules = tuple((name, compile(text, name, "exec")) for name, text in sources.items())
+        load_driver(modules).warm_up()
+        kernel_at = partial(run, new_shell(), modules)
         os.write(answers, b"ready\n")
         if COPIES:
             adopt()
             # a copy need not look through, and so copy, all that was loaded
             gc.freeze()
-            serve(requests, answers)
+            serve(requests, answers, kernel_at)
         else:
-            request = json.loads(requests.readline())
+            folder = json.loads(requests.readline())
+            place = listening(folder)
             os.write(answers, b"started\n")
-            run(request, answers)
+            kernel_at(folder, place, answers)

@@ -37,8 +37,8 @@ MACHINES = {
 }  # fmt: skip
 NO_NEW_PRIVS, SECCOMP, FILTER = 38, 22, 2
 LOAD, EQUAL, AT_LEAST, AND, RETURN = 0x20, 0x15, 0x35, 0x54, 0x06
-# the others return EPERM and, as libzmq wants it where there is no network, EOPNOTSUPP
-ALLOW, REFUSE, NO_SOCKET = 0x7FFF0000, 0x00050001, 0x0005005F
+# what is refused returns EPERM
+ALLOW, REFUSE = 0x7FFF0000, 0x00050001
 NUMBER, MACHINE, FIRST, SECOND = 0, 4, 16, 24  # where a filter finds them
 UNIX, STREAM = 1, 1
 
@@ -131,8 +131,8 @@ def refuse():
     steps += [
         # a socket to listen on, as a kernel does, is all that is left
         (EQUAL, 1, 0, numbers["socket"]), (RETURN, 0, 0, ALLOW),
-        (LOAD, 0, 0, FIRST), (EQUAL, 1, 0, UNIX), (RETURN, 0, 0, NO_SOCKET),
-        (LOAD, 0, 0, SECOND), (AND, 0, 0, 0xF), (EQUAL, 1, 0, STREAM), (RETURN, 0, 0, NO_SOCKET),
+        (LOAD, 0, 0, FIRST), (EQUAL, 1, 0, UNIX), (RETURN, 0, 0, REFUSE),
+        (LOAD, 0, 0, SECOND), (AND, 0, 0, 0xF), (EQUAL, 1, 0, STREAM), (RETURN, 0, 0, REFUSE),
         (RETURN, 0, 0, ALLOW),
     ]  # fmt: skip
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))

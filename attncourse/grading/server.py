@@ -1,4 +1,4 @@
-"""The process that starts Jupyter kernels: it loads torch once, each kernel is a copy of it."""
+"""The process that starts kernels: it loads torch once, each kernel is a copy of it."""
 
 import json
 import os
@@ -23,12 +23,6 @@ DRIVER = {
 }
 # what of ours a learner's process gets to see
 KEPT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES")
-
-# sockets in a folder, which no other user and no other sandbox can reach
-PORTS = {
-    "transport": "ipc", "shell_port": 1, "iopub_port": 2, "stdin_port": 3, "control_port": 4,
-    "hb_port": 5, "signature_scheme": "hmac-sha256", "kernel_name": "",
-}  # fmt: skip
 
 
 class ServerError(Exception):
@@ -57,8 +51,6 @@ class KernelServer:
         self.command = self.sandbox.command(sys.executable, bootstrap.__file__)
         self.process: subprocess.Popen | None = None
         self.ended = False
-        # where the kernel may be called: as it sees that path, and as we do
-        self.calls = "", ""
 
     def begin(self) -> subprocess.Popen:
         """Start the process itself, and wait until it has loaded torch."""
@@ -72,18 +64,16 @@ class KernelServer:
         self.ask(self.process, DRIVER, b"ready".__eq__, STARTUP)
         return self.process
 
-    def start(self) -> tuple[int, dict]:
-        """Start a kernel: the process below which it runs, and how to reach it."""
+    def start(self) -> tuple[int, str]:
+        """Start a kernel: the process below which it runs, and the socket to call it at."""
         again = self.process is None or self.process.poll() is not None or not bootstrap.COPIES
         process = self.begin() if again or self.process is None else self.process
         # fresh, since it is on Python's path
         folder = f"{self.sandbox.folder}/{secrets.token_hex(4)}"
-        connection = {**PORTS, "ip": f"{folder}/s", "key": secrets.token_hex(16)}
-        self.ask(process, {"folder": folder, "connection": connection}, b"started".__eq__, STARTUP)
+        self.ask(process, folder, b"started".__eq__, STARTUP)
         self.ended = False
-        self.calls = f"{folder}/c", self.sandbox.seen_from_outside(f"{folder}/c", process.pid)
-        reached = self.sandbox.seen_from_outside(connection["ip"], process.pid)
-        return process.pid, connection | {"ip": reached}
+        place = f"{folder}/{bootstrap.SOCKET}"
+        return process.pid, self.sandbox.seen_from_outside(place, process.pid)
 
     def kernel_ended(self) -> bool:
         """Whether the kernel has ended, or the process that it is a copy of."""

@@ -167,7 +167,7 @@ def test_a_module_is_asked_for_in_plain_data():
 
     def over_the_wire(request):
         said.append(json.dumps(request))
-        return json.loads(driver.respond({"LinearMap": LinearMap}, said[-1]))
+        return json.loads(driver.respond({"LinearMap": LinearMap}, json.loads(said[-1])))
 
     assert judge(one, over_the_wire, seed=1).status == "passed"
     assert '"w.bias"' in said[0]

@@ -61,9 +61,7 @@ ATTACKS = {
     "a silenced traceback": unsafe(
         "get_ipython().set_custom_exc((BaseException,), lambda *a, **k: None)"
     ),
-    "exit() in the cell": wrong(
-        after="exit()", allowed=("crashed",), hint="ends the Python process"
-    ),
+    "exit() in the cell": wrong(after="exit()", allowed=("crashed",), hint="take exit\\(\\)"),
     "os._exit in the function": wrong(before="import os; os._exit(0)", allowed=("crashed",)),
     "NBVAL_SKIP in a string": unsafe("note = '''\n# NBVAL_SKIP\n'''"),
     "a swallowed interrupt": wrong(

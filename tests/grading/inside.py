@@ -30,7 +30,7 @@ ATTEMPTS = {
     "another's notebook": "open({notebook!r}).read()",
     "the report": "assert glob('/tmp/attncourse-grade-*/report.json')",
     "the connection of another's kernel": (
-        "assert [p for p in glob('/tmp/ac-*/own/*/kernel.json') + glob('/learner/*/kernel.json')"
+        "assert [p for p in glob('/tmp/ac-*/own/*/c') + glob('/learner/*/c')"
         " if os.path.dirname(p) != os.environ['HOME']]"
     ),
     "homes": "assert os.listdir('/home') or os.listdir('/root/.ssh')",
@@ -90,9 +90,11 @@ time.sleep(1)
 """
 PLACES = """
 def places():
-    for place, folders, names in os.walk('/'):
-        folders[:] = [one for one in folders if os.path.join(place, one) not in ('/proc', '/sys')]
-        yield place, names
+    # Landlock lets "/" not be listed
+    for top in ('/', os.path.dirname(os.environ['HOME']), '/tmp', '/var/tmp', '/dev/shm'):
+        for at, folders, names in os.walk(top):
+            folders[:] = [one for one in folders if os.path.join(at, one) not in ('/proc', '/sys')]
+            yield at, names
 """
 LEAVE = f"""{PLACES}
 left = []
@@ -170,10 +172,10 @@ def main() -> None:
             failed["a file of the answer before"] = ran(kernel, FIND) if left else ""
         failed["a daemon"] = "it ended" if begun and not daemons() else ""
         with fresh_kernel(server, []) as kernel:
-            works = kernel.run("", kernel.budget(20), "__import__('torch').ones(2).sum().item()")
+            works = not ran(kernel, "import torch; assert torch.ones(2).sum() == 2")
     for one in (server, neighbour):
         one.stop()
-    print(json.dumps({"tier": tier, "works": works == "2.0", "failed": failed}))
+    print(json.dumps({"tier": tier, "works": works, "failed": failed}))
 
 
 def daemons() -> list[psutil.Process]:
