@@ -18,7 +18,8 @@ from distributed import CancelledError, Client, Future, KilledWorker, get_worker
 
 import attncourse
 from attncourse.grading import sandbox
-from attncourse.grading.grade import StoppedError, end_all, grade
+from attncourse.grading.grade import grade
+from attncourse.grading.judges import StoppedError, end_all
 from attncourse.grading.pristine import digest, exercise_files
 from attncourse.grading.report import Report, plain
 from attncourse.grading.run import CannotGradeError, Reports

@@ -1,16 +1,7 @@
 """Grades one file: grafts it, has a process of its own judge it, returns the report."""
 
-import atexit
-import contextlib
-import json
-import os
 import shutil
-import signal
-import socket
-import subprocess
-import sys
 import tempfile
-from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from threading import Event
@@ -18,19 +9,14 @@ from threading import Event
 import nbformat
 
 from attncourse.grading import sandbox
-from attncourse.grading.budget import EXERCISE, IMPORTS, LOOK, STARTUP, Budget
+from attncourse.grading.budget import EXERCISE, IMPORTS, STARTUP
 from attncourse.grading.graft import Graft, graft
+from attncourse.grading.judges import StoppedError, one_judge, reason_in
 from attncourse.grading.pristine import chapters, digest, exercise_files
 from attncourse.grading.report import Report, Result, plain
 from attncourse.grading.submissions import NotGradableError, Submission
 
 AS_GIVEN = "its cell is as it was given"
-# seconds that a judge has to end what it has started
-GRACE = 0.5
-
-
-class StoppedError(Exception):
-    """Grading was told to stop before the file was judged."""
 
 
 def grade(
@@ -66,6 +52,7 @@ def grade(
         raise
     except Exception as error:
         # whatever it is, the other files are graded
+        report.file = file.name
         report.problem = plain(f"the grader failed: {type(error).__name__}: {error}")
     return report
 
@@ -132,108 +119,3 @@ def judged_in(
     if any(one.status == "not graded" and not one.hint for one in report.exercises):
         report.problem = plain(f"the grader failed: {reason_in(said)}")
     return report
-
-
-class Judge:
-    """A process that judges notebooks one after another; see `attncourse.grading.judge`."""
-
-    def __init__(self):
-        environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONSAFEPATH": "1"}
-        for variable in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
-            environment.pop(variable, None)
-        self.said = tempfile.TemporaryFile("w+", errors="replace")
-        self.socket, its = socket.socketpair()
-        self.socket.settimeout(LOOK)
-        with its:
-            # Ctrl-C is for us, who then end it
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "attncourse.grading.judge"], env=environment,
-                stdin=its.fileno(), stdout=self.said, stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )  # fmt: skip
-
-    def asked(self, request: dict, most: float, stop: Event) -> str:
-        """What it prints; it is ended where it takes more than so many processor seconds."""
-        self.said.seek(0)
-        self.said.truncate()
-        budget = Budget.of(self.process.pid, most)
-        with contextlib.suppress(ConnectionError):
-            self.socket.sendall(json.dumps(request).encode() + b"\n")
-        while not self.answered():
-            if stop.is_set():
-                self.end()
-                raise StoppedError
-            if why := budget.spent():
-                self.process.kill()
-                self.process.wait()
-                return f"it {why}"
-        self.said.seek(0)
-        return self.said.read()
-
-    def answered(self) -> bool:
-        """Whether it has answered, or has ended: waits a little for it."""
-        try:
-            ended = not self.socket.recv(1)
-        except TimeoutError:
-            return False
-        except ConnectionError:
-            ended = True
-        if ended:
-            self.process.wait()
-        return True
-
-    def end(self) -> None:
-        """End it: politely, so that it takes its kernels along, and then at once."""
-        self.process.send_signal(signal.SIGINT)
-        try:
-            self.process.wait(GRACE)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-        self.close()
-
-    def close(self) -> None:
-        self.process.wait()
-        self.socket.close()
-        self.said.close()
-
-
-idle: list[Judge] = []
-
-
-@contextlib.contextmanager
-def one_judge() -> Iterator[Judge]:
-    """A judge for one notebook."""
-    judge = taken()
-    try:
-        yield judge
-    finally:
-        if judge.process.poll() is None:
-            idle.append(judge)
-        else:
-            judge.close()
-
-
-def taken() -> Judge:
-    """A judge that has judged before, since to start one takes seconds; a new one if none waits."""
-    while True:
-        try:
-            judge = idle.pop()
-        except IndexError:
-            return Judge()
-        if judge.process.poll() is None:
-            return judge
-        judge.close()
-
-
-@atexit.register
-def end_all() -> None:
-    """End the judges that wait for work."""
-    while idle:
-        idle.pop().end()
-
-
-def reason_in(output: str) -> str:
-    """The line of pytest's output that says why our own part failed."""
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    faults = [line for line in lines if line.startswith(("E ", "pytest plugin exception", "Exit:"))]
-    return (faults or lines or ["it said nothing"])[-1].removeprefix("E ").strip()

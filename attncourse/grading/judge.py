@@ -1,16 +1,21 @@
 """The process that judges: it has pytest run one grafted notebook after another (run as a script).
 
-It is reached by the socket that is its standard input. For each notebook it gets a line of JSON:
-the folder of the notebook and of the report to fill, and what an answer may take, in processor
-seconds and in bytes. It answers each with an empty line.
+It gets streams by the socket that is its standard input: for each two of them it makes a copy of
+itself, which is a judge, and answers with its number; where a process is not to be copied, it
+becomes that judge. A judge gets, for each notebook, a line of JSON at its first stream: the folder
+of the notebook and of the report to fill, and what an answer may take, in processor seconds and in
+bytes. It answers each with an empty line, and prints to its second stream.
 """
 
 import json
 import os
+import signal
 import socket
 
 import pytest
 
+from attncourse.checks.driver import warm_up
+from attncourse.grading.bootstrap import COPIES
 from attncourse.grading.plugin import Plugin
 
 # nothing of the submission's folder, nor of the machine's set-up, has a say
@@ -21,9 +26,28 @@ PYTEST = (
 
 
 def main() -> None:
-    grader = socket.socket(fileno=os.dup(0))
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    plugin = Plugin()
+    """Make judges for as long as there is a grader."""
+    # how a judge ended, nobody asks
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    warm_up()
+    with socket.socket(fileno=os.dup(0)) as grader:
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        while streams := socket.recv_fds(grader, 1, 2)[1]:
+            if COPIES and os.fork():
+                for one in streams:
+                    os.close(one)
+                continue
+            grader.sendall(b"%d\n" % os.getpid())
+            grader.close()
+            return judge(*streams)
+
+
+def judge(asked: int, said: int) -> None:
+    """Judge the notebooks that are asked for."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for stream in (1, 2):
+        os.dup2(said, stream)
+    grader, plugin = socket.socket(fileno=asked), Plugin()
     try:
         for line in grader.makefile("rb"):
             request = json.loads(line)

@@ -27,14 +27,17 @@ HARMLESS = {
     "the check left in": lambda s: (
         s + "\nfrom attncourse import check, hint, status\ncheck('x', 1)\nstatus()"
     ),
-    "a magic on top": lambda s: "%matplotlib inline\n" + s,
+    "magics on top": lambda s: "%matplotlib inline\n%load_ext autoreload\n!ls\n" + s,
     "a magic that there is not": lambda s: s + "\n%no_such_magic",
     "a cell that fails after the function": lambda s: s + "\nleftover_of_another_cell + 1",
     "a print in the function, of a name that another answer has made": lambda s: s.replace(
         "    return", "    print(plt)\n    return", 1
     ),
     "timed by a cell magic": lambda s: "%%time\n" + s,
-    "a seed and a trial": lambda s: s + "\ntorch.manual_seed(0)\nx = torch.randn(3)",
+    "a seed, a trial and what is awaited": lambda s: (
+        s + "\ntorch.manual_seed(0)\nx = torch.randn(3)\ndisplay(x)\nx"
+        "\nimport asyncio\nawait asyncio.sleep(0)"
+    ),
 }
 
 

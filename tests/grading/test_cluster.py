@@ -21,7 +21,8 @@ from typer.testing import CliRunner, Result
 
 from attncourse.grading import cluster, run, sandbox
 from attncourse.grading.cli import app
-from attncourse.grading.grade import StoppedError, grade
+from attncourse.grading.grade import grade
+from attncourse.grading.judges import StoppedError
 from attncourse.grading.report import Report
 from attncourse.grading.submissions import Submission, handed_in
 from tests import ROOT
@@ -81,8 +82,9 @@ def killed(process: subprocess.Popen) -> None:
 def judges(pid: int) -> bool:
     """Whether a process has a judge at work."""
     with contextlib.suppress(psutil.Error):
-        below = psutil.Process(pid).children()
-        return any("attncourse.grading.judge" in one.cmdline() for one in below)
+        for below in psutil.Process(pid).children():
+            if "attncourse.grading.judge" in below.cmdline():
+                return bool(below.children())
     return False
 
 

@@ -9,7 +9,9 @@ import pytest
 import torch
 
 from attncourse.grading import sandbox
-from attncourse.grading.grade import AS_GIVEN, StoppedError, grade, idle
+from attncourse.grading.bootstrap import COPIES
+from attncourse.grading.grade import AS_GIVEN, grade
+from attncourse.grading.judges import Judge, StoppedError, end_all, idle, templates
 from attncourse.grading.kernel import GradingKernel, LostKernelError
 from attncourse.grading.pristine import exercise_files
 from tests.grading.submissions import SOLVED, notebook_with, statuses, written
@@ -118,13 +120,36 @@ def test_a_judge_that_has_ended_is_replaced(judge, tmp_path):
     assert statuses(report)[ONE] == "passed" and idle[0].process.pid != judge.pid
 
 
+@pytest.mark.skipif(not COPIES, reason="a process is not copied here")
+def test_judges_are_copies_of_one_process(judge):
+    another = Judge()
+    try:
+        assert {judge.ppid(), another.process.ppid()} == {templates[0].process.pid}
+        assert judge.pid != another.process.pid
+    finally:
+        another.end()
+    assert judge.is_running() and not another.process.is_running()
+
+
+def test_judges_that_cannot_begin_are_said_to(monkeypatch, tmp_path):
+    end_all()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    (tmp_path / "nbval").mkdir()
+    (tmp_path / "nbval/__init__.py").write_text("raise ImportError('half installed')")
+    report = grade(written(tmp_path, notebook_with({ONE: SOLVED[ONE]})), seed=7)
+    assert "no judge could be started: ImportError: half installed" in report.problem
+    monkeypatch.undo()
+    report = grade(written(tmp_path, notebook_with({ONE: SOLVED[ONE]})), seed=7)
+    assert statuses(report)[ONE] == "passed"
+
+
 def test_a_judge_that_is_to_stop_is_ended(judge, tmp_path):
     stop = Event()
     stop.set()
     endless = f"# exercise: {ONE}\nwhile True:\n    pass"
     with pytest.raises(StoppedError):
         grade(written(tmp_path, notebook_with({ONE: endless})), seed=7, stop=stop)
-    assert judge.poll() is not None and not idle
+    assert not judge.is_running() and not idle
 
 
 def test_the_command_begins_without_torch():

@@ -22,9 +22,10 @@ def working(pid: int) -> int:
     """How many judges below a process have started what runs an answer."""
     count = 0
     with contextlib.suppress(psutil.Error):
-        for judge in psutil.Process(pid).children():
-            below = judge.children(recursive=True)
-            count += any("bootstrap" in " ".join(one.cmdline()) for one in below)
+        for template in psutil.Process(pid).children():
+            for judge in template.children():
+                below = judge.children(recursive=True)
+                count += any("bootstrap" in " ".join(one.cmdline()) for one in below)
     return count
 
 
