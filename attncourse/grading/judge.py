@@ -7,6 +7,7 @@ of the notebook and of the report to fill, and what an answer may take, in proce
 bytes. It answers each with an empty line, and prints to its second stream.
 """
 
+import gc
 import json
 import os
 import signal
@@ -30,6 +31,8 @@ def main() -> None:
     # how a judge ended, nobody asks
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     warm_up()
+    # a copy need not look through, and so copy, all that was loaded
+    gc.freeze()
     with socket.socket(fileno=os.dup(0)) as grader:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         while streams := socket.recv_fds(grader, 1, 2)[1]:
