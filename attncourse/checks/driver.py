@@ -126,6 +126,8 @@ def silence(kept):
 
 
 DRAWN = "the global random numbers"
+# bytes in NumPy's global generator: the numbers of a Mersenne Twister, and the place in them
+OF_NUMPY = 4 * 624 + 4
 MARKED = {"other": "a leaf of autograd"}
 MAX_PRINTED = 2_000  # characters
 # numbers: what no right answer gives would take its time to be sent
@@ -137,7 +139,7 @@ class UnfitError(Exception):
 
 
 class Settings:
-    """What is kept for a whole process; put back after the call, changed or not."""
+    """What is kept for a whole process; what a call has changed of it is put back."""
 
     def __enter__(self):
         self.before = self.now()
@@ -153,38 +155,35 @@ class Settings:
         }
 
     def changed(self):
-        after = self.now()
-        before = self.before | {"autograd's switch": True}
-        return [name for name in after if not same_setting(before[name], after[name])]
+        before, after = self.before | {"autograd's switch": True}, self.now()
+        return [name for name in after if before[name] != after[name]]
 
     def __exit__(self, *error):
         switch, dtype, device, numbers = self.before.values()
+        torch.set_grad_enabled(switch)
+        torch.set_default_dtype(dtype)
         # to say which, even the same one, makes every later call slower
         if torch.get_default_device() != device:
             torch.set_default_device(device)
-        torch.set_grad_enabled(switch)
-        torch.set_default_dtype(dtype)
-        python, in_numpy, in_torch = numbers
-        random.setstate(python)
-        numpy.random.set_state(in_numpy)
-        torch.set_rng_state(in_torch)
+        if drawn() != numbers:
+            python, in_torch, in_numpy = numbers
+            random.setstate(python)
+            torch.set_rng_state(torch.frombuffer(bytearray(in_torch), dtype=torch.uint8))
+            place, size = where_in_numpy()
+            ctypes.memmove(place, in_numpy, min(size, len(in_numpy)))
 
 
 def drawn():
-    """The states that random numbers are drawn from: Python's, NumPy's and torch's."""
-    return random.getstate(), numpy.random.get_state(), torch.get_rng_state()
+    """The states that random numbers are drawn from: Python's, torch's and NumPy's."""
+    # to read NumPy's where it lies is quick, and `get_state` is not
+    in_numpy = ctypes.string_at(*where_in_numpy())
+    return random.getstate(), torch.get_rng_state().numpy().tobytes(), in_numpy
 
 
-def same_setting(a, b):
-    if not isinstance(a, tuple):
-        return a == b
-    # what `drawn` gives, each compared as its library does: one by one its numbers take long
-    (python, in_numpy, in_torch), others = a, b
-    return (
-        python == others[0]
-        and all(map(numpy.array_equal, in_numpy, others[1]))
-        and in_torch.equal(others[2])
-    )
+def where_in_numpy():
+    """Where NumPy's global generator has its state, and in how many bytes."""
+    bits = numpy.random.get_bit_generator()
+    return bits.ctypes.state_address, OF_NUMPY if type(bits) is numpy.random.MT19937 else 0
 
 
 def respond(namespace, request):
