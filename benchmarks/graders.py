@@ -189,7 +189,7 @@ def tested_rows() -> list[tuple]:
 
 def where() -> str:
     """The machine, and the versions of what ran on it."""
-    packages = ", ".join(f"{name} {version(name)}" for name in ("torch", "nbval", "ipykernel"))
+    packages = ", ".join(f"{name} {version(name)}" for name in ("torch", "nbval", "ipython"))
     return (
         f"{len(os.sched_getaffinity(0))} cores, {platform.machine()}, {os.getloadavg()[0]:.1f} "
         f"processes at work when it ended, {date.today():%d %B %Y}; Python "
