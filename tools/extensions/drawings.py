@@ -58,5 +58,5 @@ def count_by_page(app, env) -> list[str]:
 
 def setup(app):
     app.add_directive("drawing", Drawing)
-    # after Sphinx has numbered them, before pages are said to be written again
+    # after Sphinx has numbered them
     app.connect("env-get-updated", count_by_page, priority=800)

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import os
 import re
 import subprocess
 from html import escape
@@ -22,8 +23,8 @@ logger = logging.getLogger(__name__)
 
 
 @functools.cache
-def renderer() -> subprocess.Popen:
-    """Temml, which waits for formulas and ends with the build, when its input does."""
+def renderer(process: int) -> subprocess.Popen:
+    """Temml, one for each process of the build; it waits for formulas, and ends with its input."""
     return subprocess.Popen(
         [NODE, TEMML / "render.js"],
         stdin=subprocess.PIPE,
@@ -36,7 +37,7 @@ def renderer() -> subprocess.Popen:
 @functools.cache
 def mathml(tex: str, display: bool) -> dict[str, str]:
     """A formula as MathML, under `html`, or what is wrong with it, under `error`."""
-    temml = renderer()
+    temml = renderer(os.getpid())
     print(json.dumps({"tex": tex, "display": display}), file=temml.stdin, flush=True)
     return json.loads(temml.stdout.readline())
 
