@@ -30,7 +30,6 @@ class Drawing(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         path = drawing_file(self.env.srcdir, self.arguments[0])
-        self.env.note_dependency(str(path))
         try:
             svg = path.read_text("utf-8")
         except OSError as error:
