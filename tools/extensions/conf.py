@@ -18,7 +18,8 @@ def configure(app, config):
     config.html_baseurl = f"{site_url(repository)}/"
     config.notfound_urls_prefix = urlsplit(config.html_baseurl).path
     config.nb_execution_cache_path = str(execution_cache(Path(app.srcdir)))
-    config.html_static_path += [str(THEME / kind) for kind in ("styles", "scripts")]
+    static = ("styles", "scripts", "temml/static")
+    config.html_static_path += [str(THEME / folder) for folder in static]
     if Path(app.srcdir, PICTURE).exists():
         config.html_static_path.append(PICTURE)
 

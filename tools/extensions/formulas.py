@@ -78,14 +78,7 @@ def join(app, pagename, templatename, context, doctree):
     context["body"] = BESIDE.sub(r'<span class="joined">\g<0></span>', body)
 
 
-def configure(app, config):
-    """Use this renderer, and put its style and font where Sphinx looks for them."""
-    config.html_math_renderer = "temml"
-    config.html_static_path.append(str(TEMML / "static"))
-
-
 def setup(app):
     app.add_html_math_renderer("temml", (in_line, None), (displayed, None))
     app.add_css_file("temml.css")
-    app.connect("config-inited", configure)
     app.connect("html-page-context", join)
