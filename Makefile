@@ -19,7 +19,7 @@ root = $(if $(filter 0,$(shell id -u)),,sudo -n)
 ready := .venv/ready-$(shell (pwd; cat requirements.txt pyproject.toml) | cksum | tr ' ' -)
 
 .PHONY: help book site zip test test-all quick screenshots lighthouse system release exercise \
-	clean python
+	chapter clean python
 .NOTPARALLEL:
 
 help:
@@ -34,7 +34,7 @@ help:
 	@echo "make system   install what the tests use beyond Python: bubblewrap, chromium (Debian, Ubuntu);"
 	@echo "              make system ALL=1: also firefox, for make test-all"
 	@echo "make release  write the Colab copies and the exercise notebooks from their texts"
-	@echo "make exercise NAME=chapter/name  begin a new one"
+	@echo "make exercise NAME=chapter/name, make chapter SLUG=name  begin a new one"
 	@echo "make clean    remove what was built (make clean ALL=1: also .venv)"
 	@echo "PYTHON=...    chooses the Python (3.11 or newer) that .venv is made with"
 
@@ -90,7 +90,10 @@ release: $(ready)
 	@$(run) tools.release
 
 exercise: $(ready)
-	@$(run) tools.begin "$(NAME)"
+	@$(run) tools.begin exercise "$(NAME)"
+
+chapter: $(ready)
+	@$(run) tools.begin chapter "$(SLUG)"
 
 clean:
 	rm -rf _build .cache .pytest_cache .ruff_cache $(if $(ALL),.venv)

@@ -1,41 +1,65 @@
-"""The skeleton of an exercise is whole."""
+"""The skeletons of a chapter and of an exercise are whole."""
 
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests import ROOT
+from tests.test_layout import RULES
 from tools import begin
 
 
-def test_an_exercise_that_is_begun_is_laid_out_and_judges_its_answers_rightly(tmp_path):
-    unused = shutil.ignore_patterns(".*", "_build", "__pycache__", "theme", "tests")
-    course = shutil.copytree(ROOT, tmp_path / "course", ignore=unused)
-    assert "attncourse/checks/linear/centred.py" in begin.exercise("linear/centred", course)
-    order = (course / "attncourse/checks/linear/__init__.py").read_text()
-    assert order.endswith('    "centred",\n)\n')
-    for command in (
-        ["-m", "ruff", "check", "attncourse/checks/linear"],
-        ["-m", "ruff", "format", "--check", "attncourse/checks/linear"],
-        ["-m", "attncourse.checks", "centred"],
-        ["-c", "from tools.notebooks import solved_notebook; solved_notebook('linear')"],
-    ):
-        done = subprocess.run(
-            [sys.executable, *command], cwd=course, capture_output=True, text=True
-        )
-        assert done.returncode == 0 and "!!" not in done.stdout, done.stdout + done.stderr
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory) -> Path:
+    """A copy of the course in which a chapter with two exercises has been begun."""
+    unused = shutil.ignore_patterns(".*", "_build", "__pycache__", "theme")
+    course = shutil.copytree(ROOT, tmp_path_factory.mktemp("parent") / "course", ignore=unused)
+    subprocess.run(["git", "init", "-q"], cwd=course, check=True)
+    assert set(begin.chapter("toy", course)) > {"chapters/toy.md", "_toc.yml"}
+    for name in ("centred", "also_centred"):
+        assert f"attncourse/checks/toy/{name}.py" in begin.exercise(f"toy/{name}", course)
+    run(course, "-c", "from tools import release; release.write()")
+    return course
+
+
+def run(course: Path, *words: str) -> str:
+    command = [sys.executable, *words]
+    done = subprocess.run(command, cwd=course, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_they_keep_the_rule_of_the_layout(begun, rule):
+    assert list(rule(begun)) == []
+
+
+def test_their_code_is_laid_out_and_the_tests_of_the_chapter_pass(begun):
+    new = ["tests/mechanisms/test_toy.py", "attncourse/toy.py", "attncourse/checks/toy"]
+    run(begun, "-m", "ruff", "check", *new)
+    run(begun, "-m", "ruff", "format", "--check", *new)
+    assert "3 passed" in run(begun, "-m", "pytest", "-q", new[0])
+
+
+def test_the_exercise_judges_all_of_its_answers_rightly(begun):
+    assert "!!" not in run(begun, "-m", "attncourse.checks", "centred")
+    order = (begun / "attncourse" / "checks" / "toy" / "__init__.py").read_text()
+    assert 'ORDER = (\n    "centred",\n    "also_centred",\n)\n' in order
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("write", "name", "words"),
     [
-        ("prefix_mask", "NAME=prefix_mask is not as in make exercise NAME="),
-        ("nowhere/one", "there is no chapter nowhere"),
-        ("dot_product/prefix_mask", "prefix_mask.py is there already"),
+        (begin.chapter, "2nd", "SLUG=2nd is no plain word"),
+        (begin.chapter, "dot_product", "chapters/dot_product.md is there already"),
+        (begin.exercise, "prefix_mask", "NAME=prefix_mask is not as in make exercise NAME="),
+        (begin.exercise, "nowhere/one", "there is no chapter nowhere"),
+        (begin.exercise, "dot_product/prefix_mask", "prefix_mask.py is there already"),
     ],
 )
-def test_a_name_that_will_not_do_is_said_plainly(name, words):
+def test_a_name_that_will_not_do_is_said_plainly(write, name, words):
     with pytest.raises(ValueError, match=words):
-        begin.exercise(name, ROOT)
+        write(name, ROOT)
