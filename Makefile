@@ -15,7 +15,7 @@ root = $(if $(filter 0,$(shell id -u)),,sudo -n)
 ready := .venv/ready-$(shell (pwd; cat requirements.txt pyproject.toml) | cksum | tr ' ' -)
 
 .PHONY: help book site zip test test-all quick screenshots lighthouse system release exercise \
-	chapter clean python port
+	chapter clean python
 .NOTPARALLEL:
 
 help:
@@ -34,8 +34,8 @@ help:
 	@echo "make clean    remove what was built (make clean ALL=1: also .venv)"
 	@echo "PYTHON=...    chooses the Python (3.11 or newer) that .venv is made with"
 
-book: python port site
-	@$(run) tools.serve $(PORT) .
+book: $(ready)
+	@$(run) tools.serve "$(PORT)" .
 
 site: $(ready)
 	@$(run) tools.site
@@ -92,9 +92,6 @@ chapter: $(ready)
 
 clean:
 	rm -rf _build .cache .pytest_cache .ruff_cache $(if $(ALL),.venv)
-
-port:
-	@$(PYTHON) -m tools.serve "$(PORT)"
 
 python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \

@@ -64,16 +64,17 @@ def chapter(slug: str, root: Path = ROOT) -> list[str]:
     if not re.fullmatch(r"[a-z][a-z_]*", slug):
         raise ValueError(f"SLUG={slug} is no plain word, as in make chapter SLUG=relative")
     title = slug.replace("_", " ").capitalize()
-    contents, reference = root / "_toc.yml", root / "reference"
-    last = re.findall(r"file: exercises/(\w+)", contents.read_text("utf-8"))[-1]
+    last = re.findall(r"file: exercises/(\w+)", (root / "_toc.yml").read_text("utf-8"))[-1]
     header = (root / f"solutions/{last}.md").read_text("utf-8").partition("\n\n")[0]
     written = put("chapter", root, NOTEBOOK=header, SLUG=slug, TITLE=title)
-    insert(contents, rf"file: exercises/{last}\n +title: .*\n", CONTENTS.format(slug=slug))
-    shown = AUTOMODULE.format(slug=slug, title=title)
-    insert(reference / "api.md", rf"attncourse\.{last}\n(?: .*\n)*```\n", shown)
-    listed = LEDGER.format(slug=slug, title=title)
-    insert(reference / "claims.md", rf'ledger\("{last}"\)\n```\n', listed)
-    return [*written, "_toc.yml", "reference/api.md", "reference/claims.md"]
+    lists = {
+        "_toc.yml": (rf"file: exercises/{last}\n +title: .*\n", CONTENTS),
+        "reference/api.md": (rf"attncourse\.{last}\n(?: .*\n)*```\n", AUTOMODULE),
+        "reference/claims.md": (rf'ledger\("{last}"\)\n```\n', LEDGER),
+    }
+    for name, (after, text) in lists.items():
+        insert(root / name, after, text.format(slug=slug, title=title))
+    return [*written, *lists]
 
 
 def exercise(place: str, root: Path = ROOT) -> list[str]:

@@ -62,12 +62,12 @@ class Writer:
 
     def write(self, block: Block) -> str:
         """One block, as plain Markdown."""
-        with self.named(block):
+        with self.named(block.line):
             return pick(self.kinds, block.kind, f"a notebook shows {[*self.kinds]}, not")(block)
 
     def function(self, block: Block) -> str:
         """A function or class of the package as a cell of code, with what it needs."""
-        with self.named(block):
+        with self.named(block.line):
             path, name = self.file(block.argument), block.options["pyobject"]
             text = (self.book.root / path).read_text("utf-8")
             module = path.removesuffix(".py").replace("/", ".")
@@ -76,18 +76,18 @@ class Writer:
             return code
 
     @contextmanager
-    def named(self, block: Block) -> Iterator[None]:
-        """A fault of the block is named by its line."""
+    def named(self, line: int) -> Iterator[None]:
+        """A fault is named by its line."""
         try:
             yield
         except (LookupError, OSError) as error:
-            raise ValueError(f"{self.document.path}:{block.line}: {error}") from error
+            raise ValueError(f"{self.document.path}:{line}: {error}") from error
 
     def inline(self, text: str, line: int) -> str:
         """A stretch of text with its roles, links and pictures resolved."""
 
         def replace(found: re.Match) -> str:
-            try:
+            with self.named(line + text.count("\n", 0, found.start())):
                 if found["refused"]:
                     raise LookupError(f"a notebook cannot show {found[0].strip()}")
                 if role := found["role"]:
@@ -97,9 +97,6 @@ class Writer:
                     words = self.inline(found["words"], line)
                     view = "raw" if found["image"] else "blob"
                     return f"{found['image']}[{words}]({self.address(found['href'], view)})"
-            except (LookupError, OSError) as error:
-                here = line + text.count("\n", 0, found.start())
-                raise ValueError(f"{self.document.path}:{here}: {error}") from error
             return found[0]
 
         return INLINE.sub(replace, text)

@@ -1,6 +1,7 @@
 """Write the drawings and notebooks that are not as their texts make them: `make release`."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
@@ -13,21 +14,20 @@ from tools.urls import ROOT, repository_url
 MAKERS = {"chapters": chapter_notebook, "exercises": exercise_notebook}
 
 
-def differing(repository: str, root: Path = ROOT) -> dict[Path, str]:
+def differing(repository: str, root: Path = ROOT) -> Iterator[tuple[Path, str]]:
     """The notebooks in the tree that are not as their text makes them, and what they should be."""
-    book, made = Book(repository, root), {}
+    book = Book(repository, root)
     for page in book.pages:
         folder, _, slug = page.partition("/")
         if folder in MAKERS:
-            made[root / f"{page}.ipynb"] = MAKERS[folder](slug, book)
-    texts = {path: nbformat.writes(notebook) + "\n" for path, notebook in made.items()}
-    there = {path: path.read_text("utf-8") for path in texts if path.exists()}
-    return {path: text for path, text in texts.items() if there.get(path) != text}
+            path, text = root / f"{page}.ipynb", nbformat.writes(MAKERS[folder](slug, book)) + "\n"
+            if not path.exists() or path.read_text("utf-8") != text:
+                yield path, text
 
 
 def write(root: Path = ROOT) -> list[Path]:
     """Write every notebook that is not as its text makes it; gives those that were written."""
-    changed = differing(repository_url(root), root)
+    changed = dict(differing(repository_url(root), root))
     for path, text in changed.items():
         path.write_text(text, "utf-8")
     return [*changed]
@@ -40,7 +40,7 @@ def stale(root: Path = ROOT) -> list[Path]:
     """
     there = min(root.glob("chapters/*.ipynb"), default=None)
     named = nbformat.read(there, 4).metadata.attncourse.repository if there else None
-    return [*differing(named or repository_url(root), root)]
+    return [path for path, _ in differing(named or repository_url(root), root)]
 
 
 def main() -> str | None:

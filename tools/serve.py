@@ -7,9 +7,12 @@ import threading
 import time
 from pathlib import Path
 
+import livereload
+from livereload.watcher import Watcher
+
 # what the site is made of; `make book` is started anew for the rest
 TEXTS = ("*.md", "*.yml", "chapters", "exercises", "reference", "solutions")
-CODE = ("attncourse", "benchmarks/results", "tools")
+CODE = ("attncourse", "benchmarks/results", "drawings/svg", "tools")
 
 
 def free_port(text: str) -> int:
@@ -29,17 +32,15 @@ def build(book: Path) -> None:
     """Build the site; where that fails, the last good one stays in place."""
     # in a process of its own, which imports the package as it is now
     if subprocess.run([sys.executable, "-m", "tools.site", str(book)]).returncode:
-        print("==> the last good site is still served; fix the fault and save", flush=True)
+        print("==> fix the fault and save; until then the site stays as it was", flush=True)
 
 
 def follow(book: Path) -> None:
-    """Build whenever a file of the book has changed."""
-    from livereload.watcher import Watcher
-
+    """Build now, and whenever a file of the book has changed."""
     sources = Watcher()
     for name in (*TEXTS, *CODE):
         sources.watch(str(book / name))
-    # the first look only learns the dates: what was edited before it is built now
+    # the first look only learns the dates
     sources.examine()
     build(book)
     while True:
@@ -51,28 +52,23 @@ def follow(book: Path) -> None:
 
 def serve(book: Path, port: int) -> None:
     """Serve the site until Ctrl-C; its pages load again when a build has ended well."""
-    # imported here: a taken port is said before anything is installed
-    import livereload
-
     server = livereload.Server()
     server.watch(str(book / ".cache" / "site"))
     # it would say each request, and its own address
     livereload.server.logger.disabled = True
     threading.Thread(target=follow, args=[book], daemon=True).start()
-    print(f"==> the course is at http://localhost:{port}", end=" ")
-    print("and follows your edits (Ctrl-C stops it)", flush=True)
+    place = f"http://localhost:{port}"
+    print(f"==> once built, the course is at {place}; it follows your edits (Ctrl-C stops it)")
     server.serve(port=port, root=str(book / "_build" / "html"))
 
 
 def main() -> None:
-    """Serve the book in a folder, or with none say whether the port is free."""
-    text, *book = sys.argv[1:]
+    """Serve the book in a folder at a port."""
+    port, book = sys.argv[1:]
     try:
-        port = free_port(text)
+        serve(Path(book).resolve(), free_port(port))
     except ValueError as error:
         sys.exit(f"==> {error}")
-    if book:
-        serve(Path(*book).resolve(), port)
 
 
 if __name__ == "__main__":

@@ -26,44 +26,25 @@ def build(book: Path, say=print) -> Path:
     stamp.parent.mkdir(exist_ok=True)
     # a second build waits for the first, and finds nothing to do
     with FileLock(stamp.with_name("building")):
-        frame = [book / "_toc.yml", book / "_config.yml", *source_files(book / "tools")]
         state = digest(source_files(book), book, package_digest(), repository_url())
-        states = [digest(frame, book), state]
-        there = stamp.is_file() and (site / "index.html").is_file()
-        built = stamp.read_text("utf-8").split() if there else []
-        if built == states:
+        if stamp.is_file() and stamp.read_text("utf-8") == state and site.is_dir():
             say("the site is up to date")
             return site
         execute(book, say)
         say("making the pages (Sphinx; a warning is an error)")
-        # after a change of the frame Sphinx would leave what it no longer makes
-        made = make_pages(book, go_on=built[:1] == states[:1])
+        made = book / "_build" / "new"
+        shutil.rmtree(made, ignore_errors=True)
+        run_sphinx(book, made / "html")
+        pack(made / "html")
         stamp.unlink(missing_ok=True)
         shutil.rmtree(site, ignore_errors=True)
-        shutil.copytree(made / "html", site)
-        shutil.rmtree(book / "_build" / "last", ignore_errors=True)
-        made.rename(book / "_build" / "last")
-        stamp.write_text("\n".join(states), "utf-8")
+        (made / "html").rename(site)
+        stamp.write_text(state, "utf-8")
     return site
 
 
-def make_pages(book: Path, go_on: bool) -> Path:
-    """Let Sphinx make the pages, and a zip of them; the folder with them and what Sphinx keeps.
-
-    It goes on from a copy of what it made last, because after a fault it would not read again, or
-    warn again of, a page that it has read.
-    """
-    new = book / "_build" / "new"
-    shutil.rmtree(new, ignore_errors=True)
-    if go_on:
-        shutil.copytree(book / "_build" / "last", new)
-    run_sphinx(book, new / "html")
-    pack(new / "html")
-    return new
-
-
 def run_sphinx(book: Path, folder: Path) -> None:
-    """Let Sphinx make the pages in a folder; what it keeps for the next time lies beside it."""
+    """Let Sphinx make every page anew, in a folder."""
     from jupyter_book.sphinx import build_sphinx
     from sphinx.util.console import nocolor
 
@@ -84,6 +65,8 @@ def run_sphinx(book: Path, folder: Path) -> None:
         quiet=True,
         warningiserror=True,
         keep_going=True,
+        # elsewhere its processes do not begin as copies of this one
+        jobs=os.cpu_count() if sys.platform == "linux" else 1,
     )
     if status:
         raise BuildError("Sphinx warned or failed: the lines above name the page and the line")

@@ -23,29 +23,26 @@ def clone(folder, remote):
 
 
 @pytest.mark.parametrize(
-    "remote",
-    [
-        OTHER,
-        f"{OTHER}.git",
-        "https://user:secret@github.com/other/place.git/",
-        "git@github.com:other/place.git",
-        "github.com:other/place.git",
-        "ssh://git@github.com/other/place",
-        "ssh://git@github.com:22/other/place.git",
-    ],
+    ("remote", "repository"),
+    {
+        OTHER: OTHER,
+        f"{OTHER}.git": OTHER,
+        "https://user:secret@github.com/other/place.git/": OTHER,
+        "git@github.com:other/place.git": OTHER,
+        "github.com:other/place.git": OTHER,
+        "ssh://git@github.com/other/place": OTHER,
+        "ssh://git@github.com:22/other/place.git": OTHER,
+        # elsewhere, which leaves it to the configuration
+        "https://gitlab.com/a/b.git": HERE,
+        "/srv/git/github.com": HERE,
+    }.items(),
 )
-def test_origin_is_read_in_every_spelling(course, remote):
+def test_origin_is_read_in_every_spelling(course, remote, repository):
+    assert urls.repository_url(course, {}) == HERE
     clone(course, remote)
-    assert urls.repository_url(course, {}) == OTHER
+    assert urls.repository_url(course, {}) == repository
     # CI's environment comes first
     assert urls.repository_url(course, {"GITHUB_REPOSITORY": "a/b"}) == "https://github.com/a/b"
-
-
-@pytest.mark.parametrize("remote", ["https://gitlab.com/a/b.git", "/srv/git/github.com", None])
-def test_an_origin_elsewhere_leaves_it_to_the_configuration(course, remote):
-    if remote:
-        clone(course, remote)
-    assert urls.repository_url(course, {}) == HERE
 
 
 def test_a_repository_around_the_course_is_not_asked(course):

@@ -44,19 +44,18 @@ def places(env) -> dict[str, tuple]:
     for page in filter(env.found_docs.__contains__, env.collect_relations()):
         doctree = env.get_doctree(page)
         # a glossary teaches nothing of its own
-        links = (
-            [] if doctree.next_node(addnodes.glossary) else doctree.findall(addnodes.pending_xref)
-        )
-        # of the links to a term the emphasised one defines it, and a box shows its claim
-        for link in sorted(links, key=lambda one: not (emphasised(one) or one.get("box"))):
+        if doctree.next_node(addnodes.glossary):
+            continue
+        for link in sorted(doctree.findall(addnodes.pending_xref), key=mentions):
             kind, around = link["reftype"], link.parent.get("classes", [])
             if kind in ("term", "claim") or "in-the-reference" in around:
                 taught.setdefault(link["reftarget"].lower(), place(env, link, page))
     return taught
 
 
-def emphasised(link: nodes.Node) -> bool:
-    return isinstance(link.parent, nodes.emphasis)
+def mentions(link: nodes.Element) -> bool:
+    """Not so of the emphasised link to a term, which defines it, and of a claim's in its box."""
+    return not (isinstance(link.parent, nodes.emphasis) or link.get("box"))
 
 
 def place(env, node: nodes.Node, page: str) -> tuple[str, str, str, str]:

@@ -29,10 +29,7 @@ class AuthorsAndYear(BaseLabelStyle):
 
     def format_labels(self, sorted_entries):
         """The labels; a text cites the year as it is left here."""
-        # an earlier build has left its letters
-        names = [
-            (authors(one), one.fields["year"].rstrip(ascii_lowercase)) for one in sorted_entries
-        ]
+        names = [(authors(one), one.fields["year"]) for one in sorted_entries]
         alike, letters = Counter(names), {name: iter(ascii_lowercase) for name in names}
         for entry, name in zip(sorted_entries, names, strict=True):
             entry.fields["year"] = name[1] + (next(letters[name]) if alike[name] > 1 else "")

@@ -30,7 +30,6 @@ class Drawing(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         path = drawing_file(self.env.srcdir, self.arguments[0])
-        self.env.note_dependency(str(path))
         try:
             svg = path.read_text("utf-8")
         except OSError as error:
@@ -58,5 +57,5 @@ def count_by_page(app, env) -> list[str]:
 
 def setup(app):
     app.add_directive("drawing", Drawing)
-    # after Sphinx has numbered them, before pages are said to be written again
+    # after Sphinx has numbered them
     app.connect("env-get-updated", count_by_page, priority=800)

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import os
 import re
 import subprocess
 from html import escape
@@ -22,8 +23,8 @@ logger = logging.getLogger(__name__)
 
 
 @functools.cache
-def renderer() -> subprocess.Popen:
-    """Temml, which waits for formulas and ends with the build, when its input does."""
+def renderer(process: int) -> subprocess.Popen:
+    """Temml, one for each process of the build; it waits for formulas, and ends with its input."""
     return subprocess.Popen(
         [NODE, TEMML / "render.js"],
         stdin=subprocess.PIPE,
@@ -36,7 +37,7 @@ def renderer() -> subprocess.Popen:
 @functools.cache
 def mathml(tex: str, display: bool) -> dict[str, str]:
     """A formula as MathML, under `html`, or what is wrong with it, under `error`."""
-    temml = renderer()
+    temml = renderer(os.getpid())
     print(json.dumps({"tex": tex, "display": display}), file=temml.stdin, flush=True)
     return json.loads(temml.stdout.readline())
 
@@ -77,14 +78,7 @@ def join(app, pagename, templatename, context, doctree):
     context["body"] = BESIDE.sub(r'<span class="joined">\g<0></span>', body)
 
 
-def configure(app, config):
-    """Use this renderer, and put its style and font where Sphinx looks for them."""
-    config.html_math_renderer = "temml"
-    config.html_static_path.append(str(TEMML / "static"))
-
-
 def setup(app):
     app.add_html_math_renderer("temml", (in_line, None), (displayed, None))
     app.add_css_file("temml.css")
-    app.connect("config-inited", configure)
     app.connect("html-page-context", join)

@@ -1,6 +1,6 @@
 """One style sheet and one script for every page, with nothing in them that no page uses.
 
-The pages are taken as Sphinx has written them: what the index loads, all of them load.
+The pages are taken as Sphinx has written them: what the front page loads, all of them load.
 """
 
 import base64
@@ -36,7 +36,7 @@ def minify(app, exception):
     """Join the styles and the scripts, and delete what no page asks for."""
     out = Path(app.outdir)
     static = out / "_static"
-    names = [] if exception else loaded((out / "genindex.html").read_text("utf-8"))
+    names = [] if exception else loaded((out / "index.html").read_text("utf-8"))
     # without names Sphinx has written no page
     if not names:
         return

@@ -17,7 +17,7 @@ from .formulas import mathml
 # code, and what is found by itself
 CODE = (nodes.literal_block, nodes.raw, nodes.Invisible)
 PARTS = (nodes.section, addnodes.glossary, addnodes.desc)
-# by page; every build writes every page
+# by page
 written: dict[str, list] = {}
 
 

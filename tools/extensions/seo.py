@@ -14,14 +14,11 @@ LONGEST = 200
 PICTURE = "reference/picture.png"
 
 
-def description(doctree: nodes.document) -> str:
-    """A page's opening, as much of it as fits."""
-    opening = (
-        one.astext()
-        for one in doctree.findall(nodes.paragraph)
-        if isinstance(one.parent, nodes.section)
-    )
-    return shorten(" ".join(opening), LONGEST, placeholder=" …")
+def opening(doctree: nodes.document) -> str:
+    """How a page begins, as much of it as fits."""
+    paragraphs = doctree.findall(nodes.paragraph)
+    texts = (one.astext() for one in paragraphs if isinstance(one.parent, nodes.section))
+    return shorten(" ".join(texts), LONGEST, placeholder=" …")
 
 
 def address(app, page: str) -> str:
@@ -34,7 +31,7 @@ def describe(app, pagename, templatename, context, doctree):
     tags = {'name="robots"': "noindex"} if pagename == app.config.notfound_pagename else {}
     context["pageurl"] = None if tags else address(app, pagename)
     if doctree is not None:
-        words = app.env.metadata[pagename].get("description") or description(doctree)
+        words = app.env.metadata[pagename].get("description") or opening(doctree)
         tags = {
             'name="description"': words,
             'property="og:description"': words,
