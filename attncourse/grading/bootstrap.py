@@ -108,11 +108,13 @@ def new_shell():
 
 def raised(shell, source):
     """The name and the text of what a cell raises; None where it raises nothing."""
-    result = shell.run_cell(source)
-    for error in (result.error_before_exec, result.error_in_exec):
-        if error is not None:
-            return type(error).__name__, str(error)
-    return None
+    try:
+        result = shell.run_cell(source)
+        errors = result.error_before_exec, result.error_in_exec
+    # of IPython's own: a text that cannot be encoded
+    except UnicodeError as error:
+        errors = (error,)
+    return next(((type(one).__name__, str(one)) for one in errors if one is not None), None)
 
 
 def answer_requests(requests, shell, load, modules):
