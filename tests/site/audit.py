@@ -1,17 +1,18 @@
 """What is wrong with a page: its rule, where it is on the page, and what to do about it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from playwright.sync_api import Page, ViewportSize
 
 WIDTHS = Path(__file__).with_suffix(".js").read_text("utf-8")
 OPEN = "document.querySelectorAll('details').forEach((box) => (box.open = true))"
 # a script that follows the size of a box does so within two frames
 FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+TURNED = "scheme => [undefined, scheme].includes(document.documentElement.dataset.theme)"
 COLOURS = ["color-contrast", "link-in-text-block"]
 ONLY_COLOURS = {"runOnly": COLOURS}
 ALL_BUT_COLOURS = {"rules": {name: {"enabled": False} for name in COLOURS}}
@@ -39,17 +40,27 @@ LOOK = """() => {
     one.look = [one.look, ...look].join();
   }
 }"""
-# axe takes most of its time for words that all look the same: it gets two of each look
+# of what looks the same axe gets two on one page of the site, with all that is around them, and of
+# other formulas and code nothing but their text: it takes its time for each part; the new looks
+CHOOSE = """(seen) => {
+  const times = new Map(seen.map((look) => [look, 2]));
+  for (const one of document.querySelectorAll("body *")) {
+    const before = times.get(one.look) ?? 0;
+    if (!one.look || before === 2) continue;
+    times.set(one.look, before + 1);
+    for (let at = one; at; at = at.parentElement) at.dataset.kept = "";
+  }
+  const whole = "math, code, pre, .sig-param, .sig-return, svg > :not(title)";
+  for (const one of document.querySelectorAll(whole))
+    if (!one.querySelector("a, [role], [tabindex], [data-kept]")) one.textContent = one.textContent;
+  return [...times.keys()].slice(seen.length);
+}"""
+# a copy: the page's own scripts still find their elements, which they measure where the size changes
 PRUNE = """() => {
   document.head.append(...document.querySelectorAll("body style"));
-  const seen = new Map(), kept = new Set();
-  for (const one of document.querySelectorAll("body *")) {
-    const times = seen.get(one.look) ?? 0;
-    if (!one.look || times === 2) continue;
-    seen.set(one.look, times + 1);
-    for (let at = one; at && !kept.has(at); at = at.parentElement) kept.add(at);
-  }
-  for (const one of document.querySelectorAll("body *")) if (!kept.has(one)) one.remove();
+  const rest = document.body.cloneNode(true);
+  rest.querySelectorAll(":not([data-kept])").forEach((one) => one.remove());
+  document.body.replaceWith(rest);
 }"""
 
 
@@ -85,21 +96,42 @@ def axe(page: Page, rules: dict) -> list[Fault]:
 def turn(page: Page, scheme: str) -> None:
     """Show a page in the light or in the dark."""
     page.emulate_media(color_scheme=scheme)
-    # a script of the page that follows is called before the next frame
-    page.evaluate("new Promise(requestAnimationFrame)")
+    # a script of the page follows
+    page.wait_for_function(TURNED, arg=scheme)
 
 
-def colours(page: Page) -> list[Fault]:
-    """What is too pale in the light or in the dark. Of the page, little is left."""
-    schemes, faults = ("light", "dark"), []
-    for scheme in schemes:
-        turn(page, scheme)
+def resize(page: Page, size: ViewportSize) -> None:
+    """Show a page at a size."""
+    page.set_viewport_size(size)
+    page.evaluate(FRAMES)
+
+
+def in_all_modes(page: Page, sizes: Iterable[ViewportSize], seen: set[str]) -> list[Fault]:
+    """What axe finds at these sizes, in light and dark: colours only of the looks not yet `seen`.
+
+    New looks are added to `seen`. Of the page, little is left.
+    """
+
+    def modes() -> Iterator[str]:
+        for size in sizes:
+            resize(page, size)
+            for scheme in ("light", "dark"):
+                turn(page, scheme)
+                yield f"{scheme}, {size['width']} px wide"
+
+    for _ in modes():
         page.evaluate(LOOK)
-    page.evaluate(PRUNE)
-    for scheme in schemes:
-        turn(page, scheme)
-        found = axe(page, ONLY_COLOURS)
-        faults += [one._replace(where=f"{one.where}, {scheme}") for one in found]
+    new = page.evaluate(CHOOSE, list(seen))
+    seen |= {*new}
+    faults = []
+    for size in sizes:
+        resize(page, size)
+        faults += axe(page, ALL_BUT_COLOURS)
+    if new:
+        page.evaluate(PRUNE)
+        for mode in modes():
+            found = axe(page, ONLY_COLOURS)
+            faults += [one._replace(where=f"{one.where}, {mode}") for one in found]
     return faults
 
 
