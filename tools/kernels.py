@@ -9,7 +9,8 @@ from jupyter_client import AsyncKernelManager
 COPIES = multiprocessing.get_context("forkserver")
 # on macOS a copy of a process that has imported numpy may crash
 if sys.platform != "darwin":
-    COPIES.set_forkserver_preload(["ipykernel.kernelapp", "attncourse.plot"])
+    # an optimizer imports torch's compiler at its first step
+    COPIES.set_forkserver_preload(["ipykernel.kernelapp", "attncourse.plot", "torch._dynamo"])
 
 
 class Copy(COPIES.Process):

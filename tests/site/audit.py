@@ -1,18 +1,26 @@
 """What is wrong with a page: its rule, where it is on the page, and what to do about it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, ViewportSize
+from playwright.sync_api import Page
 
+# one of each of these folders shows the frame of them all
+ALIKE = ("chapters", "exercises", "reference")
 WIDTHS = Path(__file__).with_suffix(".js").read_text("utf-8")
 OPEN = "document.querySelectorAll('details').forEach((box) => (box.open = true))"
 # a script that follows the size of a box does so within two frames
 FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-TURNED = "scheme => [undefined, scheme].includes(document.documentElement.dataset.theme)"
+# resolved when a script of the page, if it has one, has followed the preferred colours
+TURNED = """(scheme) => new Promise((done, fail) => {
+  const shown = () => [undefined, scheme].includes(document.documentElement.dataset.theme);
+  const look = () => (shown() ? done() : requestAnimationFrame(look));
+  setTimeout(() => fail(`the page does not turn ${scheme}`), 30000);
+  look();
+})"""
 COLOURS = ["color-contrast", "link-in-text-block"]
 ONLY_COLOURS = {"runOnly": COLOURS}
 ALL_BUT_COLOURS = {"rules": {name: {"enabled": False} for name in COLOURS}}
@@ -35,8 +43,9 @@ LOOK = """() => {
     const text = texts.map((node) => node.data).join("").trim() || one.placeholder;
     if (!(text?.length > 1) || !one.checkVisibility()) continue;
     const { color, fontSize, fontWeight, textShadow } = getComputedStyle(one);
+    const size = parseFloat(fontSize), large = size >= 24 || (size >= 18.66 && fontWeight >= 700);
     const beside = one.localName === "a" && getComputedStyle(one.parentElement).color;
-    const look = [beside, color, fontSize, fontWeight, textShadow, ground(one)];
+    const look = [beside, color, large, textShadow, ground(one)];
     one.look = [one.look, ...look].join();
   }
 }"""
@@ -55,13 +64,19 @@ CHOOSE = """(seen) => {
     if (!one.querySelector("a, [role], [tabindex], [data-kept]")) one.textContent = one.textContent;
   return [...times.keys()].slice(seen.length);
 }"""
-# a copy: the page's own scripts still find their elements, which they measure where the size changes
 PRUNE = """() => {
   document.head.append(...document.querySelectorAll("body style"));
-  const rest = document.body.cloneNode(true);
-  rest.querySelectorAll(":not([data-kept])").forEach((one) => one.remove());
-  document.body.replaceWith(rest);
+  document.querySelectorAll("body :not([data-kept])").forEach((one) => one.remove());
 }"""
+
+
+def kinds(names: list[str]) -> Iterator[tuple[str, bool]]:
+    """Each page, and whether it is the first of its kind."""
+    seen = set()
+    for page in names:
+        folder = page.partition("/")[0]
+        yield page, folder not in ALIKE or folder not in seen
+        seen.add(folder)
 
 
 class Fault(NamedTuple):
@@ -96,42 +111,27 @@ def axe(page: Page, rules: dict) -> list[Fault]:
 def turn(page: Page, scheme: str) -> None:
     """Show a page in the light or in the dark."""
     page.emulate_media(color_scheme=scheme)
-    # a script of the page follows
-    page.wait_for_function(TURNED, arg=scheme)
+    page.evaluate(TURNED, scheme)
 
 
-def resize(page: Page, size: ViewportSize) -> None:
-    """Show a page at a size."""
-    page.set_viewport_size(size)
-    page.evaluate(FRAMES)
-
-
-def in_all_modes(page: Page, sizes: Iterable[ViewportSize], seen: set[str]) -> list[Fault]:
-    """What axe finds at these sizes, in light and dark: colours only of the looks not yet `seen`.
+def in_light_and_dark(page: Page, seen: set[str]) -> list[Fault]:
+    """What axe finds in the light and in the dark: colours only of the looks not yet `seen`.
 
     New looks are added to `seen`. Of the page, little is left.
     """
-
-    def modes() -> Iterator[str]:
-        for size in sizes:
-            resize(page, size)
-            for scheme in ("light", "dark"):
-                turn(page, scheme)
-                yield f"{scheme}, {size['width']} px wide"
-
-    for _ in modes():
+    schemes = ("light", "dark")
+    for scheme in schemes:
+        turn(page, scheme)
         page.evaluate(LOOK)
     new = page.evaluate(CHOOSE, list(seen))
     seen |= {*new}
-    faults = []
-    for size in sizes:
-        resize(page, size)
-        faults += axe(page, ALL_BUT_COLOURS)
+    faults = axe(page, ALL_BUT_COLOURS)
     if new:
         page.evaluate(PRUNE)
-        for mode in modes():
+        for scheme in schemes:
+            turn(page, scheme)
             found = axe(page, ONLY_COLOURS)
-            faults += [one._replace(where=f"{one.where}, {mode}") for one in found]
+            faults += [one._replace(where=f"{one.where}, {scheme}") for one in found]
     return faults
 
 

@@ -4,9 +4,8 @@ import pytest
 
 from tests.browser import watch
 
-from .audit import Fault, in_all_modes, in_short, widths
+from .audit import Fault, in_light_and_dark, in_short, widths
 
-PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 720}
 FINE = """<!doctype html><html lang="en"><head><title>Fine</title>
 <style>.bare {{ color: #222; text-decoration: none }}</style></head><body><main><h1>Fine</h1>
 <article><p>Text <a href="#here">here</a></p><details><summary>How the sum is made</summary>{}
@@ -31,7 +30,7 @@ FAULTY = {
 @pytest.fixture
 def page(browser):
     """One page to write into."""
-    opened = browser.new_page(viewport=PHONE)
+    opened = browser.new_page(viewport={"width": 360, "height": 740})
     yield opened
     opened.close()
 
@@ -39,7 +38,7 @@ def page(browser):
 @pytest.mark.parametrize("broken", [{}, BROKEN], ids=["fine", "broken"])
 def test_broken_rules_are_named_with_their_places_in_a_closed_box_too(broken, page):
     page.set_content(FINE.format("".join(broken.values())))
-    faults = widths(page) + in_all_modes(page, [PHONE], set())
+    faults = widths(page) + in_light_and_dark(page, set())
     assert {fault.rule for fault in faults} == {*broken}
     assert all(fault.where and fault.advice for fault in faults)
 
@@ -49,33 +48,23 @@ def test_of_much_that_looks_alike_each_look_is_judged_once_wherever_it_is_seen(p
     pale = words.replace("<i>", "<i style='color: #ddd'>")
     short = "".join(f"<i style='color: #ccc'>{sign}</i>" for sign in ("=", "=", "=", "=", "long"))
     dark = "<style>@media (prefers-color-scheme: dark) { b { color: #eee } }</style><b>dark</b>"
-    narrow = "<style>@media (width < 900px) { u { color: #eee } }</style><u>narrow</u>"
     code = "<pre>code <span style='color: #ddd'>is code</span></pre>"
     grey = f"<p style='background: #666'>{words}</p>"
     seen = set()
 
-    def judged(text: str) -> dict[str, list[str]]:
+    def pale_on(text: str, scheme: str) -> list[str]:
         page.set_content(FINE.format(text))
         widths(page)
-        modes = {}
-        for fault in in_all_modes(page, [PHONE, DESK], seen):
-            where, _, mode = fault.where.partition(", ")
-            modes.setdefault(mode, []).append(where)
-        return modes
+        places = [fault.where.rpartition(", ") for fault in in_light_and_dark(page, seen)]
+        return [where for where, _, mode in places if mode == scheme]
 
-    found = judged(f"<p>{words}{pale}{short}</p>{grey}{dark}{narrow}{code}")
+    both = f"<p>{words}{pale}{short}</p>{grey}{code}"
     # two of nine, the one that is no single letter, two on another ground, the code's
-    in_light = [*found["light, 1280 px wide"]]
-    assert len(in_light) == 6
-    assert found == {
-        "light, 360 px wide": [*in_light[:5], "u", *in_light[5:]],
-        "dark, 360 px wide": [*in_light[:5], "b", "u", *in_light[5:]],
-        "light, 1280 px wide": in_light,
-        "dark, 1280 px wide": [*in_light[:5], "b", *in_light[5:]],
-    }
+    assert len(pale_on(both + dark, "light")) == 6
+    seen.clear()
+    assert "b" in pale_on(both + dark, "dark")
     # on the next page nothing but what is new
-    new = "<i style='color: #eee'>new</i>"
-    assert {*map(len, judged(f"<p>{pale}{new}</p>{dark}").values())} == {1}
+    assert pale_on(f"{both}{dark}<u style='color: #eee'>new</u>", "dark") == ["u"]
 
 
 def test_faults_of_one_rule_take_one_line():

@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from .audit import Fault, axe, in_all_modes, in_short, widths
+from .audit import Fault, axe, in_light_and_dark, in_short, kinds, widths
 
 PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 720}
-# one of each of these folders shows the frame of them all
-ALIKE = ("chapters", "exercises", "reference")
 SEARCH = "search.html"
 MOST_BYTES, MOST_REQUESTS, MOST_ELEMENTS, MOST_SHIFT = 250 * 1024, 8, 8_500, 0.02
 # every sentence of the course
@@ -30,6 +28,14 @@ SHIFT = """document.fonts.ready.then(() => new Promise((done) => {
   }).observe({ type: "layout-shift", buffered: true });
   setTimeout(() => done(total), 100);
 }))"""
+# the drawings that scroll, or have letters below 10 pixels, but for those set above others
+SMALL = """() => [...document.querySelectorAll(".drawn")].filter((one) => {
+  const svg = one.querySelector("svg");
+  const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+  const sizes = [...svg.querySelectorAll("text")].map((text) => getComputedStyle(text).fontSize);
+  return one.scrollWidth > one.clientWidth || scale * Math.min(...sizes.map(parseFloat)) < 10;
+}).map((one) => one.getAttribute("aria-label"))"""
+ELEMENTS = "document.querySelectorAll('*').length"
 WORDS = "document.querySelector('article').innerText"
 
 
@@ -45,7 +51,7 @@ def too_heavy(tab, page: str, site: Path, home: str) -> Iterator[Fault]:
     urls = [url.removeprefix(home).partition("?")[0] for url in tab.evaluate(LOADED)]
     # a request of another host is a fault of its own
     files = {site / path for path in (page, *urls) if (site / path).is_file()}
-    sent, elements = sum(map(bytes_sent, files)), tab.locator("*").count()
+    sent, elements = sum(map(bytes_sent, files)), tab.evaluate(ELEMENTS)
     if sent > (MOST_TO_SEARCH if page == SEARCH else MOST_BYTES):
         yield Fault("page-heavy", page, f"it weighs {sent / 1024:.0f} KiB")
     if len(files) > MOST_REQUESTS:
@@ -58,6 +64,12 @@ def moves(tab, page: str) -> Iterator[Fault]:
     """How far what is to be read has moved while the page was loading, if at all."""
     if (shift := tab.evaluate(SHIFT)) >= MOST_SHIFT:
         yield Fault("page-moves", page, f"while it loads, by {shift:.3f}")
+
+
+def small_drawings(tab) -> Iterator[Fault]:
+    """The drawings whose words nobody can read on a phone."""
+    for where in tab.evaluate(SMALL):
+        yield Fault("drawing-small", where, "let it fit, with letters of 10 pixels")
 
 
 def lost_without_scripts(still, tab, url: str) -> Iterator[Fault]:
@@ -77,15 +89,6 @@ def report(faults: dict[str, list[Fault]]) -> None:
         pytest.fail("\n".join(["the site's pages have faults:", *wrong]), pytrace=False)
 
 
-def kinds(names: list[str]) -> Iterator[tuple[str, bool]]:
-    """Each page, and whether it is the first of its kind."""
-    seen = set()
-    for page in names:
-        folder = page.partition("/")[0]
-        yield page, folder not in ALIKE or folder not in seen
-        seen.add(folder)
-
-
 def test_no_page_has_a_fault_on_a_phone_or_at_a_desk_or_without_scripts(
     new_tab, names, site, address
 ):
@@ -95,16 +98,18 @@ def test_no_page_has_a_fault_on_a_phone_or_at_a_desk_or_without_scripts(
     for page, first in kinds(sorted(names, key=lambda name: name != SEARCH)):
         # the page for a wrong address names its parts by the site's
         home = address if page == "404.html" else f"{site.as_uri()}/"
-        tab.emulate_media(color_scheme="light")
         tab.set_viewport_size(PHONE)
-        tab.goto(f"{home}{page}?q=softmax")
-        faults[page] = [*moves(tab, page), *widths(tab)]
+        tab.goto(home + page)
+        faults[page] = [*moves(tab, page), *small_drawings(tab), *widths(tab)]
+        if first:
+            # a phone shows parts that a desk does not, the same ones on all pages of a kind
+            faults[page] += in_light_and_dark(tab, looks)
+            tab.goto(f"{home}{page}?q=softmax")
         tab.set_viewport_size(DESK)
         faults[page] += [*too_heavy(tab, page, site, home), *widths(tab)]
         if page != SEARCH:
             faults[page] += lost_without_scripts(still, tab, address + page)
-        # a phone shows parts that a desk does not, the same ones on all pages of a kind
-        faults[page] += in_all_modes(tab, [PHONE, DESK] if first else [DESK], looks)
+        faults[page] += in_light_and_dark(tab, looks)
     report(faults)
 
 
