@@ -166,6 +166,9 @@ def test_a_claim_holds_its_box_has_no_code_its_entry_leads_to_its_section_and_ba
         if box:
             assert not box.find_previous("div", class_="cell").select(".cell_input")
             assert box.find("a", href=f"../reference/claims.html#{name}")
+            # measured once for both
+            measured = [row.select("td")[1].text for row in box.select("tbody tr")]
+            assert measured and all(f": {one} (" in entry.text for one in measured), entry.text
 
 
 @pytest.mark.parametrize(
