@@ -48,7 +48,7 @@ def test_of_much_that_looks_alike_each_look_is_judged_once_wherever_it_is_seen(p
     pale = words.replace("<i>", "<i style='color: #ddd'>")
     short = "".join(f"<i style='color: #ccc'>{sign}</i>" for sign in ("=", "=", "=", "=", "long"))
     dark = "<style>@media (prefers-color-scheme: dark) { b { color: #eee } }</style><b>dark</b>"
-    code = "<pre>code <span style='color: #ddd'>is code</span></pre>"
+    code = "<pre>code <span style='color: #dde'>is code</span></pre>"
     grey = f"<p style='background: #666'>{words}</p>"
     seen = set()
 
