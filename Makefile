@@ -64,9 +64,8 @@ test-all: $(ready) .cache/wheels
 quick: $(ready)
 	@$(run) tools.quick
 
-# the tests of the pages keep a picture of each kind of page they look at
 screenshots: $(ready)
-	@PICTURES=1 $(run) pytest -q tests/site/test_pages.py tests/site/test_picture.py
+	@PICTURES=1 $(run) pytest -q tests/site/test_picture.py
 	@echo "==> the pictures are in _build/screenshots"
 
 # the first browser has no windows to draw: it takes half the processor's time

@@ -128,7 +128,7 @@ def run(page: Path, notebook, book: Path) -> str:
         on_cell_start=lambda cell, cell_index: started.append(cell_index),
     )
     try:
-        asyncio.run(client.async_execute())
+        asyncio.run(client.async_execute(measured=execution_cache(book) / "measured"))
         return ""
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
         failed = isinstance(error, CellExecutionError)

@@ -8,10 +8,19 @@ from typing import NamedTuple
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
+# one of each of these folders shows the frame of them all
+ALIKE = ("chapters", "exercises", "reference")
 WIDTHS = Path(__file__).with_suffix(".js").read_text("utf-8")
 OPEN = "document.querySelectorAll('details').forEach((box) => (box.open = true))"
 # a script that follows the size of a box does so within two frames
 FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+# resolved when a script of the page, if it has one, has followed the preferred colours
+TURNED = """(scheme) => new Promise((done, fail) => {
+  const shown = () => [undefined, scheme].includes(document.documentElement.dataset.theme);
+  const look = () => (shown() ? done() : requestAnimationFrame(look));
+  setTimeout(() => fail(`the page does not turn ${scheme}`), 30000);
+  look();
+})"""
 COLOURS = ["color-contrast", "link-in-text-block"]
 ONLY_COLOURS = {"runOnly": COLOURS}
 ALL_BUT_COLOURS = {"rules": {name: {"enabled": False} for name in COLOURS}}
@@ -34,23 +43,40 @@ LOOK = """() => {
     const text = texts.map((node) => node.data).join("").trim() || one.placeholder;
     if (!(text?.length > 1) || !one.checkVisibility()) continue;
     const { color, fontSize, fontWeight, textShadow } = getComputedStyle(one);
+    const size = parseFloat(fontSize), large = size >= 24 || (size >= 18.66 && fontWeight >= 700);
     const beside = one.localName === "a" && getComputedStyle(one.parentElement).color;
-    const look = [beside, color, fontSize, fontWeight, textShadow, ground(one)];
+    const look = [beside, color, large, textShadow, ground(one)];
     one.look = [one.look, ...look].join();
   }
 }"""
-# axe takes most of its time for words that all look the same: it gets two of each look
+# of what looks the same axe gets two on one page of the site, with all that is around them, and of
+# other formulas and code nothing but their text: it takes its time for each part; the new looks
+CHOOSE = """(seen) => {
+  const times = new Map(seen.map((look) => [look, 2]));
+  for (const one of document.querySelectorAll("body *")) {
+    const before = times.get(one.look) ?? 0;
+    if (!one.look || before === 2) continue;
+    times.set(one.look, before + 1);
+    for (let at = one; at; at = at.parentElement) at.dataset.kept = "";
+  }
+  const whole = "math, code, pre, .sig-param, .sig-return, svg > :not(title)";
+  for (const one of document.querySelectorAll(whole))
+    if (!one.querySelector("a, [role], [tabindex], [data-kept]")) one.textContent = one.textContent;
+  return [...times.keys()].slice(seen.length);
+}"""
 PRUNE = """() => {
   document.head.append(...document.querySelectorAll("body style"));
-  const seen = new Map(), kept = new Set();
-  for (const one of document.querySelectorAll("body *")) {
-    const times = seen.get(one.look) ?? 0;
-    if (!one.look || times === 2) continue;
-    seen.set(one.look, times + 1);
-    for (let at = one; at && !kept.has(at); at = at.parentElement) kept.add(at);
-  }
-  for (const one of document.querySelectorAll("body *")) if (!kept.has(one)) one.remove();
+  document.querySelectorAll("body :not([data-kept])").forEach((one) => one.remove());
 }"""
+
+
+def kinds(names: list[str]) -> Iterator[tuple[str, bool]]:
+    """Each page, and whether it is the first of its kind."""
+    seen = set()
+    for page in names:
+        folder = page.partition("/")[0]
+        yield page, folder not in ALIKE or folder not in seen
+        seen.add(folder)
 
 
 class Fault(NamedTuple):
@@ -85,21 +111,27 @@ def axe(page: Page, rules: dict) -> list[Fault]:
 def turn(page: Page, scheme: str) -> None:
     """Show a page in the light or in the dark."""
     page.emulate_media(color_scheme=scheme)
-    # a script of the page that follows is called before the next frame
-    page.evaluate("new Promise(requestAnimationFrame)")
+    page.evaluate(TURNED, scheme)
 
 
-def colours(page: Page) -> list[Fault]:
-    """What is too pale in the light or in the dark. Of the page, little is left."""
-    schemes, faults = ("light", "dark"), []
+def in_light_and_dark(page: Page, seen: set[str]) -> list[Fault]:
+    """What axe finds in the light and in the dark: colours only of the looks not yet `seen`.
+
+    New looks are added to `seen`. Of the page, little is left.
+    """
+    schemes = ("light", "dark")
     for scheme in schemes:
         turn(page, scheme)
         page.evaluate(LOOK)
-    page.evaluate(PRUNE)
-    for scheme in schemes:
-        turn(page, scheme)
-        found = axe(page, ONLY_COLOURS)
-        faults += [one._replace(where=f"{one.where}, {scheme}") for one in found]
+    new = page.evaluate(CHOOSE, list(seen))
+    seen |= {*new}
+    faults = axe(page, ALL_BUT_COLOURS)
+    if new:
+        page.evaluate(PRUNE)
+        for scheme in schemes:
+            turn(page, scheme)
+            found = axe(page, ONLY_COLOURS)
+            faults += [one._replace(where=f"{one.where}, {scheme}") for one in found]
     return faults
 
 

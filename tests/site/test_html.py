@@ -7,6 +7,7 @@ from html import unescape
 from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree
 
+import nbformat
 import pytest
 from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
@@ -28,6 +29,13 @@ SAYS_LITTLE = re.compile(
 )
 # Sphinx makes them itself, and they are found through the others
 MADE = re.compile(r"404\.html|genindex\.html|py-modindex\.html|search\.html|_modules/.*")
+
+# what is numbered on a page, and how the notebook writes it
+NUMBERED = {
+    "h1 .section-number, h2 .section-number, h3 .section-number": r"^#+ ([\d.]+) ",
+    ".eqno": r"\\tag\{([\d.]+)\}",
+    ".caption-number": r"^\*\*((?:Fig\.|Table) [\d.]+)\.\*\*",
+}
 
 
 def read(site, names) -> dict[str, BeautifulSoup]:
@@ -158,6 +166,9 @@ def test_a_claim_holds_its_box_has_no_code_its_entry_leads_to_its_section_and_ba
         if box:
             assert not box.find_previous("div", class_="cell").select(".cell_input")
             assert box.find("a", href=f"../reference/claims.html#{name}")
+            # measured once for both
+            measured = [row.select("td")[1].text for row in box.select("tbody tr")]
+            assert measured and all(f": {one} (" in entry.text for one in measured), entry.text
 
 
 @pytest.mark.parametrize(
@@ -222,3 +233,19 @@ def test_every_sign_of_a_formula_is_in_the_font(site, names):
     # not drawn: spaces, and what tells programs that a function is applied
     unseen = {chr(code) for code in range(0x2061, 0x2065)} | {"\n", "\u2009"}
     assert {sign for sign in signs - unseen if ord(sign) not in font.getBestCmap()} == set()
+
+
+@pytest.mark.parametrize("slug", CHAPTERS)
+def test_a_notebook_has_the_numbers_and_the_links_of_its_page(pages, slug):
+    page = pages[f"chapters/{slug}.html"]
+    notebook = nbformat.read(ROOT / f"chapters/{slug}.ipynb", as_version=4)
+    cells = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    text = "\n".join(cells)
+    for shown, written in NUMBERED.items():
+        on_page = [one.get_text().strip(" ()#") for one in page.select(shown)]
+        assert sorted(on_page) == sorted(re.findall(written, text, re.MULTILINE)), shown
+    for reference in page.select(".std-numref, a[href*='#equation-']:not(.headerlink)"):
+        assert reference.get_text() in text
+    home = site_url(notebook.metadata["attncourse"]["repository"])
+    for name, anchor in re.findall(rf"\({home}/([\w/]+\.html)(?:#([\w.-]+))?\)", text):
+        assert pages[name].find(id=anchor) or not anchor

@@ -1,26 +1,18 @@
-"""Every page of the site, as each reader meets it: light and dark, on a phone from a folder of
-files, with scripts off. Each is loaded once for all that is asked of it there.
+"""Every page of the site, as each reader meets it: on a phone and at a desk, light and dark, from
+a folder of files, with scripts off. Each is loaded once for all that is asked of it there.
 """
 
 import functools
 import gzip
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests import ROOT
+from .audit import Fault, axe, in_light_and_dark, in_short, kinds, widths
 
-from .audit import ALL_BUT_COLOURS, Fault, axe, colours, in_short, turn, widths
-
-PHONE = {"viewport": {"width": 360, "height": 740}, "device_scale_factor": 2}
-# one of each of these folders shows the frame of them all
-ALIKE = ("chapters", "exercises", "reference")
+PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 720}
 SEARCH = "search.html"
-PICTURES = ROOT / "_build" / "screenshots"
-# make screenshots sets it: pictures take longer than all else
-KEEP_PICTURES = "PICTURES" in os.environ
 MOST_BYTES, MOST_REQUESTS, MOST_ELEMENTS, MOST_SHIFT = 250 * 1024, 8, 8_500, 0.02
 # every sentence of the course
 MOST_TO_SEARCH = 300 * 1024
@@ -36,14 +28,15 @@ SHIFT = """document.fonts.ready.then(() => new Promise((done) => {
   }).observe({ type: "layout-shift", buffered: true });
   setTimeout(() => done(total), 100);
 }))"""
-WORDS = "document.querySelector('article').innerText.split(/\\s+/)"
-
-
-def keep_picture(tab, page: str, mode: str) -> None:
-    """A picture of the whole page, for people to look at."""
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    name = f"{page.removesuffix('.html').replace('/', '-')}-{mode}.png"
-    tab.screenshot(path=PICTURES / name, full_page=True)
+# the drawings that scroll, or have letters below 10 pixels, but for those set above others
+SMALL = """() => [...document.querySelectorAll(".drawn")].filter((one) => {
+  const svg = one.querySelector("svg");
+  const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+  const sizes = [...svg.querySelectorAll("text")].map((text) => getComputedStyle(text).fontSize);
+  return one.scrollWidth > one.clientWidth || scale * Math.min(...sizes.map(parseFloat)) < 10;
+}).map((one) => one.getAttribute("aria-label"))"""
+ELEMENTS = "document.querySelectorAll('*').length"
+WORDS = "document.querySelector('article').innerText"
 
 
 @functools.cache
@@ -53,12 +46,12 @@ def bytes_sent(path: Path) -> int:
     return len(content if path.suffix in (".woff2", ".png") else gzip.compress(content))
 
 
-def too_heavy(tab, page: str, site: Path, address: str) -> Iterator[Fault]:
+def too_heavy(tab, page: str, site: Path, home: str) -> Iterator[Fault]:
     """What a page has too much of."""
-    urls = [url.removeprefix(address).partition("?")[0] for url in tab.evaluate(LOADED)]
+    urls = [url.removeprefix(home).partition("?")[0] for url in tab.evaluate(LOADED)]
     # a request of another host is a fault of its own
     files = {site / path for path in (page, *urls) if (site / path).is_file()}
-    sent, elements = sum(map(bytes_sent, files)), tab.locator("*").count()
+    sent, elements = sum(map(bytes_sent, files)), tab.evaluate(ELEMENTS)
     if sent > (MOST_TO_SEARCH if page == SEARCH else MOST_BYTES):
         yield Fault("page-heavy", page, f"it weighs {sent / 1024:.0f} KiB")
     if len(files) > MOST_REQUESTS:
@@ -67,15 +60,26 @@ def too_heavy(tab, page: str, site: Path, address: str) -> Iterator[Fault]:
         yield Fault("page-heavy", page, f"it has {elements} elements")
 
 
-def lost_without_scripts(still, tab, page: str, address: str) -> list[Fault]:
+def moves(tab, page: str) -> Iterator[Fault]:
+    """How far what is to be read has moved while the page was loading, if at all."""
+    if (shift := tab.evaluate(SHIFT)) >= MOST_SHIFT:
+        yield Fault("page-moves", page, f"while it loads, by {shift:.3f}")
+
+
+def small_drawings(tab) -> Iterator[Fault]:
+    """The drawings whose words nobody can read on a phone."""
+    for where in tab.evaluate(SMALL):
+        yield Fault("drawing-small", where, "let it fit, with letters of 10 pixels")
+
+
+def lost_without_scripts(still, tab, url: str) -> Iterator[Fault]:
     """What is wrong with a page whose scripts do not run, and which words it then lacks."""
-    still.goto(address + page)
-    faults = widths(still, scripts=False)
-    kept, shown = (set(one.evaluate(WORDS)) for one in (still, tab))
+    still.goto(url)
+    yield from widths(still, scripts=False)
+    kept, shown = (set(one.evaluate(WORDS).split()) for one in (still, tab))
     if len(shown - kept) > 0.1 * len(shown):
         advice = f"show it without scripts: {' '.join(sorted(shown - kept)[:20])}"
-        faults.append(Fault("text-needs-scripts", "article", advice))
-    return faults
+        yield Fault("text-needs-scripts", "article", advice)
 
 
 def report(faults: dict[str, list[Fault]]) -> None:
@@ -85,59 +89,36 @@ def report(faults: dict[str, list[Fault]]) -> None:
         pytest.fail("\n".join(["the site's pages have faults:", *wrong]), pytrace=False)
 
 
-def kinds(names: list[str]) -> Iterator[tuple[str, bool]]:
-    """Each page, and whether it is the first of its kind."""
-    seen = set()
-    for page in names:
-        folder = page.partition("/")[0]
-        yield page, folder not in ALIKE or folder not in seen
-        seen.add(folder)
-
-
-def test_no_page_has_a_fault_in_light_or_dark_or_without_scripts(new_tab, names, site, address):
+def test_no_page_has_a_fault_on_a_phone_or_at_a_desk_or_without_scripts(
+    new_tab, names, site, address
+):
     tab, still = new_tab(reduced_motion="reduce"), new_tab(java_script_enabled=False)
-    faults = {}
-    for page, first in kinds(names):
-        turn(tab, "light")
-        tab.goto(f"{address}{page}?q=softmax")
-        faults[page] = list(too_heavy(tab, page, site, address)) if page != SEARCH else []
-        if KEEP_PICTURES and first:
-            keep_picture(tab, page, "desk")
-            turn(tab, "dark")
-            keep_picture(tab, page, "dark")
-        faults[page] += widths(tab)
-        if page != SEARCH:
-            faults[page] += lost_without_scripts(still, tab, page, address)
-        faults[page] += axe(tab, ALL_BUT_COLOURS) + colours(tab)
-    report(faults)
-
-
-def test_the_search_with_all_that_it_looks_through_is_light(tab, site, address):
-    # alone: a font of the page before would be counted
-    tab.goto(f"{address}{SEARCH}?q=softmax")
-    assert list(too_heavy(tab, SEARCH, site, address)) == []
-
-
-def test_no_page_has_a_fault_on_a_phone_from_a_folder(new_tab, names, site, address):
-    tab, faults = new_tab(**PHONE, reduced_motion="reduce"), {}
-    for page, first in kinds(names):
+    faults, looks = {}, set()
+    # the search first: a font of a page before would be counted
+    for page, first in kinds(sorted(names, key=lambda name: name != SEARCH)):
         # the page for a wrong address names its parts by the site's
-        tab.goto((address if page == "404.html" else f"{site.as_uri()}/") + page)
-        faults[page] = []
-        if (shift := tab.evaluate(SHIFT)) >= MOST_SHIFT:
-            faults[page].append(Fault("page-moves", page, f"while it loads, by {shift:.3f}"))
-        if KEEP_PICTURES and first:
-            keep_picture(tab, page, "phone")
-        faults[page] += widths(tab)
-        # a phone shows parts that a desk does not, the same ones on all pages of a kind
+        home = address if page == "404.html" else f"{site.as_uri()}/"
+        tab.set_viewport_size(PHONE)
+        tab.goto(home + page)
+        faults[page] = [*moves(tab, page), *small_drawings(tab), *widths(tab)]
         if first:
-            faults[page] += axe(tab, ALL_BUT_COLOURS) + colours(tab)
-            turn(tab, "light")
+            # a phone shows parts that a desk does not, the same ones on all pages of a kind
+            faults[page] += in_light_and_dark(tab, looks)
+            tab.goto(f"{home}{page}?q=softmax")
+        tab.set_viewport_size(DESK)
+        faults[page] += [*too_heavy(tab, page, site, home), *widths(tab)]
+        if page != SEARCH:
+            faults[page] += lost_without_scripts(still, tab, address + page)
+        faults[page] += in_light_and_dark(tab, looks)
     report(faults)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", [{"color_scheme": "dark"}, PHONE], ids=["dark", "phone"])
+@pytest.mark.parametrize(
+    "mode",
+    [{"color_scheme": "dark"}, {"viewport": PHONE, "device_scale_factor": 2}],
+    ids=["dark", "phone"],
+)
 def test_no_page_breaks_any_rule_in_any_mode(mode, new_tab, names, address):
     tab, faults = new_tab(**mode), {}
     for page in names:

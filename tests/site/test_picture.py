@@ -1,20 +1,28 @@
-"""The picture of the front page, which the README and the previews of links show.
+"""The pictures that `make screenshots` takes: of the front page, and of each kind of page.
 
-`make screenshots` takes it anew; it carries the digest of what it shows.
+The README and the previews of links show the first, which carries the digest of what it shows.
 """
 
 import os
 from hashlib import sha256
+from pathlib import Path
 
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from tests import ROOT
 
+from .audit import kinds
+
 NONE = Image.Dither.NONE
 PICTURE = ROOT / "reference" / "picture.png"
 # wide enough for previews of links
 SIZE = 840, 630
+MODES = {
+    "desk": {"color_scheme": "light"},
+    "dark": {"color_scheme": "dark"},
+    "phone": {"viewport": {"width": 360, "height": 740}, "device_scale_factor": 2},
+}
 # more of the page than would fit at its full size
 SEEN, SCALE = {"width": 1400, "height": 1050}, 0.6
 
@@ -25,16 +33,32 @@ def shown() -> str:
     return sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()[:16]
 
 
-def test_the_picture_shows_the_front_page_as_it_is(new_tab, address, tmp_path):
+def take(new_tab, address, folder: Path) -> None:
+    """Take the front page's picture anew."""
+    tab = new_tab(viewport=SEEN, device_scale_factor=SCALE, color_scheme="light")
+    tab.goto(f"{address}index.html")
+    tab.screenshot(path=folder / "page.png")
+    note = PngInfo()
+    note.add_text("shows", shown())
+    # 64 colours are enough, and a quarter of the bytes
+    taken = Image.open(folder / "page.png").convert("RGB").quantize(64, dither=NONE)
+    taken.save(PICTURE, pnginfo=note)
+
+
+def take_each_kind(new_tab, names, address) -> None:
+    """Take a picture of each kind of page in each mode, for people to look at."""
+    for mode, options in MODES.items():
+        tab = new_tab(**options)
+        for page in [page for page, first in kinds(names) if first]:
+            tab.goto(f"{address}{page}?q=softmax")
+            name = f"{page.removesuffix('.html').replace('/', '-')}-{mode}.png"
+            tab.screenshot(path=ROOT / "_build" / "screenshots" / name, full_page=True)
+
+
+def test_the_picture_shows_the_front_page_as_it_is(new_tab, names, address, tmp_path):
     if "PICTURES" in os.environ:
-        tab = new_tab(viewport=SEEN, device_scale_factor=SCALE, color_scheme="light")
-        tab.goto(f"{address}index.html")
-        tab.screenshot(path=tmp_path / "page.png")
-        note = PngInfo()
-        note.add_text("shows", shown())
-        # 64 colours are enough, and a quarter of the bytes
-        taken = Image.open(tmp_path / "page.png").convert("RGB").quantize(64, dither=NONE)
-        taken.save(PICTURE, pnginfo=note)
+        take(new_tab, address, tmp_path)
+        take_each_kind(new_tab, names, address)
     with Image.open(PICTURE) as picture:
         assert picture.size == SIZE
         assert picture.text.get("shows") == shown(), "stale: `make screenshots` takes it anew"
