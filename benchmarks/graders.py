@@ -205,7 +205,7 @@ def place(text: str) -> tuple[str, Path]:
 def main() -> None:
     """Print what each run takes, and write the tables to the results."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--beside", type=int, default=12, help="notebooks for all three graders")
+    arguments.add_argument("--beside", type=int, default=48, help="notebooks for all three graders")
     arguments.add_argument("--files", type=int, default=200, help="notebooks for ours alone")
     arguments.add_argument("--rounds", type=int, default=3)
     arguments.add_argument(
