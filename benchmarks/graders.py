@@ -16,6 +16,7 @@ import platform
 import statistics
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from datetime import date
 from importlib.metadata import version
@@ -23,6 +24,8 @@ from itertools import cycle, islice
 from pathlib import Path
 
 import asserts
+import nbformat
+from nbformat import NotebookNode
 from peers import (
     CARDS,
     KINDS,
@@ -41,7 +44,11 @@ from timing import RESULTS, markdown
 
 from attncourse.checks.exercise import TORCH_ATTENTION, Exercise
 from attncourse.checks.verdict import judge, local
+from attncourse.grading.grade import grade
+from attncourse.grading.judges import idle
+from attncourse.grading.pristine import answer_cells, exercise_files
 from attncourse.grading.sandbox import strongest
+from tools.notebooks import solved_notebook
 
 HALVES = "two {}, each with half of the class"
 TESTED = (
@@ -56,10 +63,9 @@ TESTED = (
 )
 COLUMNS = ("grader", "jobs", "seconds", "to ours", "processor, s", "to ours", "notebooks a minute",
            "peak, MiB")  # fmt: skip
-OF_KINDS = ("notebook", "grader", "alone", "processor", "each more", "processor")
+OF_CHAPTERS = ("chapter", "exercises", "solved, s", "processor, s", "half solved", "processor",
+               "another chapter before")  # fmt: skip
 OF_STEPS = ("step", "seconds", "processor", "calls")
-ENDS = ("untouched", "solved")
-ALONE = {(kind, count): ([kind] * count, 1) for kind in ENDS for count in (1, 3)}
 STEPS = {
     "the command, up to its options": ("-m", "attncourse.grading", "--help"),
     "the proof of the sandbox": (
@@ -95,12 +101,6 @@ def ratio(costs: list[Cost], ours: list[Cost]) -> Cost:
     return median([Cost(x.wall / y.wall, x.processor / y.processor, 0) for x, y in pairs])
 
 
-def further(first: list[Cost], three: list[Cost]) -> Cost:
-    """What each notebook takes after the first."""
-    pairs = zip(first, three, strict=True)
-    return median([Cost(*((y - x) / 2 for x, y in zip(*pair, strict=True))) for pair in pairs])
-
-
 def class_rows(took: dict, classes: dict) -> list[tuple]:
     rows = []
     for plan, (kinds, jobs) in classes.items():
@@ -115,15 +115,41 @@ def class_rows(took: dict, classes: dict) -> list[tuple]:
     return rows
 
 
-def kind_rows(took: dict) -> list[tuple]:
+def chapter_rows() -> list[tuple]:
+    """What a notebook of each chapter takes of ours, where a judge has just judged another.
+
+    One whose judge comes from another chapter takes more; how much more is the last number.
+    """
     rows = []
-    for kind in ENDS:
-        for name in (OURS, NBGRADER, OTTER):
-            first, three = (took[name, (kind, count)] for count in (1, 3))
-            alone, more = median(first), further(first, three)
-            seconds = (alone.wall, alone.processor, more.wall, more.processor)
-            rows.append((kind, name, *(f"{one:.2f}" for one in seconds)))
-    return rows
+    with tempfile.TemporaryDirectory() as made:
+        for slug, pristine in exercise_files().items():
+            answers = answer_cells(solved_notebook(slug))
+            half = dict(islice(answers.items(), len(answers) // 2))
+            path = Path(made) / f"{slug}.ipynb"
+            first, solved, halves = (
+                graded(path, pristine, one) for one in (answers, answers, half)
+            )
+            rows.append((slug, len(answers), *solved, *halves, first[1] - solved[1]))
+    means = (statistics.mean(column) for column in list(zip(*rows, strict=True))[1:])
+    rows.append(("mean", *means))
+    return [(name, *(f"{one:.3g}" for one in numbers)) for name, *numbers in rows]
+
+
+def graded(path: Path, pristine: Path, answers: dict[str, NotebookNode]) -> tuple[float, float]:
+    """Seconds, and those of the processor, to grade a notebook with these answers."""
+    notebook = nbformat.read(pristine, 4)
+    for name, cell in answer_cells(notebook).items():
+        cell.source = answers[name].source if name in answers else cell.source
+    nbformat.write(notebook, path)
+    begun, before = time.monotonic(), at_work()
+    grade(path, seed=0)
+    return time.monotonic() - begun, at_work() - before
+
+
+def at_work() -> float:
+    """Seconds of the processor that judges and their kernels have had."""
+    below = [one for judge in idle for one in judge.process.children(recursive=True)]
+    return sum(sum(one.cpu_times()[:4]) for one in [*below, *(judge.process for judge in idle)])
 
 
 def step_rows(rounds: int) -> list[tuple]:
@@ -216,7 +242,7 @@ def main() -> None:
     classes = {f"class, {jobs}": (class_of(chosen.beside), jobs) for jobs in (1, 2)}
     with tempfile.TemporaryDirectory() as base:
         every = graders(Path(base), dict(chosen.env))
-        took = in_turn(every, classes | ALONE, chosen.rounds)
+        took = in_turn(every, classes, chosen.rounds)
         large = {"large": (class_of(chosen.files), 2)}
         whole = in_turn(every[:1], large, int(chosen.files > 0))[OURS, "large"]
     parts = [
@@ -233,9 +259,10 @@ def main() -> None:
         ),
         "## What each tested",
         markdown(("what", OURS, NBGRADER, OTTER), tested_rows()),
-        "## What each took for a notebook",
-        "Seconds for one notebook by itself, and for each more in the same run.",
-        markdown(OF_KINDS, kind_rows(took)),
+        "## What a notebook of each chapter takes",
+        "The course's grader, which has just judged another notebook of the chapter. The last "
+        "column is what it takes more of the processor after one of another chapter.",
+        markdown(OF_CHAPTERS, chapter_rows()),
         "## Where the course's grader spends it",
         "Before it grades, and for each answer of a solved notebook.",
         markdown(OF_STEPS, step_rows(chosen.rounds)),

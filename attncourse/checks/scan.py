@@ -14,6 +14,7 @@ AROUND = {
     "multiprocessing", "subprocess", "fork", "ctypes", "gc", "jit", "exec", "eval", "__import__",
     "modules", "__globals__", "__code__", "__dict__", "__builtins__", "attncourse_driver",
     "FunctionType", "CodeType", "attrgetter", "methodcaller", "import_module", "_C", "_dispatch",
+    "socket", "fdopen", "write", "writev", "sendfile",
 }  # fmt: skip
 
 
@@ -106,4 +107,22 @@ def names_of(forbidden: str) -> set[str]:
 def around(source: str) -> str:
     """The first way around the watching that the text names."""
     cell = tree(source)
-    return "" if cell is None else next((one for one in named(cell) if one in AROUND), "")
+    if cell is None:
+        return ""
+    return next((one for one in named(cell) if one in AROUND), next(patched(cell), ""))
+
+
+def patched(cell: ast.AST) -> Iterator[str]:
+    """What the code changes in things that it has not made, such as a module of Python's."""
+    own = {*made(cell), "self"}
+    for node in ast.walk(cell):
+        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            changed, said = node.value, f"{ast.unparse(node)} ="
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("setattr", "delattr"):
+            changed, said = node.args[0] if node.args else node, ast.unparse(node)
+        else:
+            continue
+        while isinstance(changed, ast.Attribute):
+            changed = changed.value
+        if isinstance(changed, ast.Name) and changed.id not in own:
+            yield said[:80]

@@ -1,9 +1,11 @@
 """What an answer's text names: what it needs itself, not what its cell tries it out with."""
 
+import textwrap
+
 import pytest
 
 from attncourse.checks.exercise import TORCH_ATTENTION
-from attncourse.checks.scan import forbidden_in
+from attncourse.checks.scan import around, forbidden_in
 
 HEAD = """\
 import torch
@@ -48,3 +50,34 @@ def test_a_name_that_is_bound_in_no_plain_way_is_looked_for_everywhere():
         "import torch.nn.functional as F\nglobals()['attention'] = "
         + "F.scaled_dot_product_attention"
     )
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import json\njson.dumps = lambda x: '{}'",
+        "torch.Tensor.softmax = None",
+        "import base64 as b\nsetattr(b, 'b64encode', bytes)",
+        "del torch.nn.functional.softmax",
+        "import os\nos.write(5, b'{}')",
+    ],
+)
+def test_what_changes_another_s_module_or_writes_to_a_stream_is_seen(code):
+    assert around(HEAD + code)
+
+
+def test_what_an_answer_changes_of_its_own_hides_nothing():
+    text = """
+    class Layer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner.weight = nn.Parameter(torch.ones(2))
+            setattr(self, 'bias', None)
+
+        def forward(self, x):
+            x.requires_grad = False
+            return x
+
+    Layer.heads = 2
+    """
+    assert not around(HEAD + textwrap.dedent(text))
