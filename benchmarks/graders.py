@@ -64,7 +64,7 @@ TESTED = (
 COLUMNS = ("grader", "jobs", "seconds", "to ours", "processor, s", "to ours", "notebooks a minute",
            "peak, MiB")  # fmt: skip
 OF_CHAPTERS = ("chapter", "exercises", "solved, s", "processor, s", "half solved", "processor",
-               "another chapter before")  # fmt: skip
+               "after another, s")  # fmt: skip
 OF_STEPS = ("step", "seconds", "processor", "calls")
 STEPS = {
     "the command, up to its options": ("-m", "attncourse.grading", "--help"),
@@ -116,23 +116,22 @@ def class_rows(took: dict, classes: dict) -> list[tuple]:
 
 
 def chapter_rows() -> list[tuple]:
-    """What a notebook of each chapter takes of ours, where a judge has just judged another.
-
-    One whose judge comes from another chapter takes more; how much more is the last number.
-    """
+    """What a notebook of each chapter takes of ours, and how much more after another chapter."""
     rows = []
     with tempfile.TemporaryDirectory() as made:
-        for slug, pristine in exercise_files().items():
+        *_, last = files = list(exercise_files().items())
+        # before the first another is judged, whose row is left out
+        for slug, pristine in (last, *files):
             answers = answer_cells(solved_notebook(slug))
             half = dict(islice(answers.items(), len(answers) // 2))
             path = Path(made) / f"{slug}.ipynb"
             first, solved, halves = (
                 graded(path, pristine, one) for one in (answers, answers, half)
             )
-            rows.append((slug, len(answers), *solved, *halves, first[1] - solved[1]))
-    means = (statistics.mean(column) for column in list(zip(*rows, strict=True))[1:])
+            rows.append((slug, len(answers), *solved, *halves, first[0] - solved[0]))
+    means = (statistics.mean(column) for column in list(zip(*rows[1:], strict=True))[1:])
     rows.append(("mean", *means))
-    return [(name, *(f"{one:.3g}" for one in numbers)) for name, *numbers in rows]
+    return [(name, *(f"{one:.3g}" for one in numbers)) for name, *numbers in rows[1:]]
 
 
 def graded(path: Path, pristine: Path, answers: dict[str, NotebookNode]) -> tuple[float, float]:
@@ -260,8 +259,8 @@ def main() -> None:
         "## What each tested",
         markdown(("what", OURS, NBGRADER, OTTER), tested_rows()),
         "## What a notebook of each chapter takes",
-        "The course's grader, which has just judged another notebook of the chapter. The last "
-        "column is what it takes more of the processor after one of another chapter.",
+        "The course's grader, which has just judged another notebook of the chapter, and in the "
+        "last column how much longer it takes after one of another chapter.",
         markdown(OF_CHAPTERS, chapter_rows()),
         "## Where the course's grader spends it",
         "Before it grades, and for each answer of a solved notebook.",
