@@ -63,8 +63,8 @@ TESTED = (
 )
 COLUMNS = ("grader", "jobs", "seconds", "to ours", "processor, s", "to ours", "notebooks a minute",
            "peak, MiB")  # fmt: skip
-OF_CHAPTERS = ("chapter", "exercises", "solved, s", "processor, s", "half solved", "processor",
-               "after another, s")  # fmt: skip
+OF_CHAPTERS = ("chapter", "exercises", "solved, s", "processor, s", "half solved, s",
+               "processor, s", "after another, s")  # fmt: skip
 OF_STEPS = ("step", "seconds", "processor", "calls")
 STEPS = {
     "the command, up to its options": ("-m", "attncourse.grading", "--help"),
@@ -259,8 +259,9 @@ def main() -> None:
         "## What each tested",
         markdown(("what", OURS, NBGRADER, OTTER), tested_rows()),
         "## What a notebook of each chapter takes",
-        "The course's grader, which has just judged another notebook of the chapter, and in the "
-        "last column how much longer it takes after one of another chapter.",
+        "These are seconds on the clock and of the processor, where a notebook of the chapter was "
+        "graded just before; the last column says how much longer it takes after one of another "
+        "chapter.",
         markdown(OF_CHAPTERS, chapter_rows()),
         "## Where the course's grader spends it",
         "Before it grades, and for each answer of a solved notebook.",
