@@ -6,25 +6,49 @@ to what a call shows, and proves nothing by itself.
 
 import ast
 import importlib
+import re
 from collections.abc import Iterator
 
+from IPython.core.inputtransformer2 import TransformerManager
+
+# what may come before the code of a magic
+OPTIONS = re.compile(r"^(\s*-\w+(?![^\s]))+\s*")
 # by these a call or a loop can escape whoever watches, in the process that it runs in
 AROUND = {
     "settrace", "setprofile", "_getframe", "threading", "_thread", "Thread", "ThreadPoolExecutor",
     "multiprocessing", "subprocess", "fork", "ctypes", "gc", "jit", "exec", "eval", "__import__",
     "modules", "__globals__", "__code__", "__dict__", "__builtins__", "attncourse_driver",
     "FunctionType", "CodeType", "attrgetter", "methodcaller", "import_module", "_C", "_dispatch",
-    "socket", "fdopen", "write", "writev", "sendfile",
+    "socket", "fdopen", "write", "writev", "writelines", "sendfile", "open",
+    "currentframe", "gi_frame", "tb_frame", "f_trace", "f_trace_lines", "run_in_executor",
+    "vars", "globals", "__setattr__", "timeit", "runpy", "pickle", "ex", "ev", "run_cell",
 }  # fmt: skip
+MAGICS = {"run_line_magic", "run_cell_magic", "system", "getoutput"}
 
 
 def tree(source: str) -> ast.Module | None:
-    """The syntax tree of a cell, its magics left out; nothing where Python cannot read it."""
-    lines = ("" if line.lstrip().startswith(("%", "!")) else line for line in source.splitlines())
+    """The syntax tree of a cell as IPython reads it, with what its magics run in their places.
+
+    Nothing where it cannot be read: IPython does not run it either.
+    """
     try:
-        return ast.parse("\n".join(lines))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        cell = ast.parse(TransformerManager().transform_cell(source))
+        cell.body = [inner for one in cell.body for inner in without_magic(one)]
+    except (SyntaxError, ValueError, RuntimeError, MemoryError):
         return None
+    return cell
+
+
+def without_magic(statement: ast.stmt) -> list[ast.stmt]:
+    """The statement itself; of a magic, the code that it may run, as `%time` does."""
+    call = getattr(statement, "value", None)
+    if not isinstance(call, ast.Call) or getattr(call.func, "attr", "") not in MAGICS:
+        return [statement]
+    match call.args[-1:]:
+        case [ast.Constant(value=str(code))]:
+            inner = tree(OPTIONS.sub("", code))
+            return inner.body if inner else []
+    return [statement]
 
 
 def named(cell: ast.AST) -> Iterator[str]:
@@ -114,8 +138,12 @@ def around(source: str) -> str:
 
 def patched(cell: ast.AST) -> Iterator[str]:
     """What the code changes in things that it has not made, such as a module of Python's."""
-    own = {*made(cell), "self"}
+    own = {*made(cell), "self"} - others(cell)
     for node in ast.walk(cell):
+        if isinstance(node, ast.Name) and node.id == "__name__" and node.id in own:
+            yield "__name__ ="
+        if isinstance(node, ast.Call) and chosen(node):
+            yield ast.unparse(node)[:80]
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
             changed, said = node.value, f"{ast.unparse(node)} ="
         elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("setattr", "delattr"):
@@ -126,3 +154,33 @@ def patched(cell: ast.AST) -> Iterator[str]:
             changed = changed.value
         if isinstance(changed, ast.Name) and changed.id not in own:
             yield said[:80]
+
+
+def others(cell: ast.AST) -> set[str]:
+    """The names of what is imported, and those that the code gives to it besides."""
+    found = {name for node in ast.walk(cell) for name in imported(node)}
+    given = [node for node in ast.walk(cell) if isinstance(node, ast.Assign)]
+    size = -1
+    while len(found) > size:
+        size = len(found)
+        for node in given:
+            parts = list(ast.walk(node.value))
+            names = {one.id for one in parts if isinstance(one, ast.Name)}
+            if names & found and not any(isinstance(one, ast.Call) for one in parts):
+                found |= {one.id for one in node.targets if isinstance(one, ast.Name)}
+    return found
+
+
+def imported(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        yield from (one.asname or one.name.partition(".")[0] for one in node.names)
+
+
+def chosen(call: ast.Call) -> bool:
+    """Whether it gets what a name says that is put together, of something not its own."""
+    match call:
+        case ast.Call(func=ast.Name(id="getattr"), args=[ast.Name(id="self"), *_]):
+            return False
+        case ast.Call(func=ast.Name(id="getattr"), args=[_, name, *_]):
+            return not isinstance(name, ast.Constant)
+    return False

@@ -10,8 +10,10 @@ bytes. It answers each with an empty line, and prints to its second stream.
 import gc
 import json
 import os
+import select
 import signal
 import socket
+from threading import Thread
 
 import pytest
 
@@ -51,6 +53,7 @@ def judge(asked: int, said: int) -> None:
     for stream in (1, 2):
         os.dup2(said, stream)
     grader, plugin = socket.socket(fileno=asked), Plugin()
+    Thread(target=end_without, args=(grader,), daemon=True).start()
     try:
         for line in grader.makefile("rb"):
             request = json.loads(line)
@@ -63,7 +66,17 @@ def judge(asked: int, said: int) -> None:
     except KeyboardInterrupt:
         return
     finally:
+        # nothing interrupts the end
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         plugin.stop()
+
+
+def end_without(grader: socket.socket) -> None:
+    """Stop to judge, also in the middle of a notebook, once the grader is gone."""
+    hangup = select.poll()
+    hangup.register(grader, 0)
+    hangup.poll()
+    os.kill(os.getpid(), signal.SIGINT)
 
 
 if __name__ == "__main__":

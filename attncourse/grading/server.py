@@ -86,8 +86,10 @@ class KernelServer:
         if self.process is None or not bootstrap.COPIES:
             return 0
         try:
-            return int(self.ask(self.process, bootstrap.COUNT, bytes.isdigit, STARTUP))
+            return int(self.ask(self.process, bootstrap.COUNT, bytes.isdigit, STOP))
         except ServerError:
+            # a kernel may have stopped it: both are ended
+            self.kill()
             return -1
 
     def stop_kernel(self) -> None:

@@ -60,6 +60,16 @@ def test_a_name_that_is_bound_in_no_plain_way_is_looked_for_everywhere():
         "import base64 as b\nsetattr(b, 'b64encode', bytes)",
         "del torch.nn.functional.softmax",
         "import os\nos.write(5, b'{}')",
+        "import json\nj = json\nj.dumps = lambda x: '{}'",
+        "__name__ = 'numpy.x'",
+        "globals()['__name__'] = 'numpy.x'",
+        "import sys\ngetattr(sys, 'set' + 'trace')(None)",
+        "files = !ls\nimport sys\nsys.settrace(None)",
+        "torch.ones?\nimport sys\nsys.settrace(None)",
+        "%time -q quiet = lambda: sys.settrace(None)",
+        "get_ipython().run_cell('import sys')",
+        "import inspect\ninspect.currentframe().f_trace_lines = False",
+        "print('import sys', file=open('helper.py', 'w'))",
     ],
 )
 def test_what_changes_another_s_module_or_writes_to_a_stream_is_seen(code):
@@ -75,6 +85,7 @@ def test_what_an_answer_changes_of_its_own_hides_nothing():
             setattr(self, 'bias', None)
 
         def forward(self, x):
+            getattr(self, 'of_' + 'one')
             x.requires_grad = False
             return x
 

@@ -120,6 +120,9 @@ SPOILERS = {
     "a thread that ends the process later": unsafe(
         "import threading, os\nthreading.Timer(2, os._exit, (0,)).start()"
     ),
+    "a stop of the process that starts kernels": wrong(
+        after="import os, signal\nos.kill(os.getppid(), signal.SIGSTOP)", allowed=("crashed",)
+    ),
 }
 
 

@@ -54,3 +54,17 @@ def test_grading_that_is_stopped_ends_at_once_and_keeps_what_is_done(how, tmp_pa
     assert process.returncode == 130 and b"stopped: 1 of 5" in said, said
     assert [one["file"] for one in json.loads(out.read_text())] == ["0.ipynb"]
     assert psutil.wait_procs(below, timeout=5)[1] == []
+
+
+def test_nothing_outlives_a_command_that_is_killed(tmp_path):
+    written(tmp_path, notebook_with({"prefix_mask": ENDLESS}), "1.ipynb")
+    with subprocess.Popen(
+        [sys.executable, "-c", MAIN, "grade", str(tmp_path), "--json", str(tmp_path / "out.json")],
+        cwd=ROOT, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        while not working(process.pid):
+            assert process.poll() is None
+            time.sleep(0.1)
+        below = psutil.Process(process.pid).children(recursive=True)
+        process.kill()
+    assert psutil.wait_procs(below, timeout=10)[1] == []
