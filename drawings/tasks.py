@@ -71,7 +71,7 @@ def exact_match() -> Drawing:
         "in place of vier. So six of seven tokens are right, but the text is wrong.")  # fmt: skip
     places = row(56, 61, 7)
     for y, name in ((8, "right"), (58, "written")):
-        sheet.text(0, y + 14, name, anchor="start")
+        sheet.text(3, y + 14, name, anchor="start")
         for x, word in zip(places, words, strict=True):
             wrong = name == "written" and word == "vier"
             said = "fünf" if wrong else word
