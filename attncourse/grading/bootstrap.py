@@ -31,7 +31,7 @@ import psutil
 # elsewhere a copy of a process that has loaded much may not work: each kernel loads its own
 COPIES = sys.platform == "linux"
 COUNT, SOCKET = "count", "c"
-MOST_OUTPUT = 1_000_000
+MOST_OUTPUT, MOST_TEXT = 1_000_000, 10_000
 SUBREAPER, DUMPABLE = 36, 4
 
 
@@ -114,7 +114,15 @@ def raised(shell, source):
     # of IPython's own: a text that cannot be encoded
     except UnicodeError as error:
         errors = (error,)
-    return next(((type(one).__name__, str(one)) for one in errors if one is not None), None)
+    return next(((type(one).__name__, text_of(one)) for one in errors if one is not None), None)
+
+
+def text_of(error):
+    """What an exception says, as much of it as a hint could show."""
+    try:
+        return str(error)[:MOST_TEXT]
+    except Exception:
+        return ""
 
 
 def answer_requests(requests, shell, load, modules):

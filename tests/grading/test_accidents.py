@@ -29,7 +29,9 @@ HARMLESS = {
     ),
     "magics on top": lambda s: "%matplotlib inline\n%load_ext autoreload\n!ls\n" + s,
     "a magic that there is not": lambda s: s + "\n%no_such_magic",
-    "a cell that fails after the function": lambda s: s + "\nleftover_of_another_cell + 1",
+    "a cell that fails after the function, and cannot say how": lambda s: (
+        s + "\nclass Mute(Exception):\n    def __str__(self):\n        return None\nraise Mute"
+    ),
     "a print in the function, of a name that another answer has made": lambda s: s.replace(
         "    return", "    print(plt)\n    return", 1
     ),
