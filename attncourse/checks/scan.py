@@ -110,9 +110,7 @@ def needed_by(name: str, cell: ast.Module) -> ast.Module:
 def bound(statement: ast.stmt) -> Iterator[str]:
     """The names that a statement gives to something, imported or made."""
     yield from made(statement)
-    for node in ast.walk(statement):
-        if isinstance(node, ast.alias):
-            yield node.asname or node.name.partition(".")[0]
+    yield from imported(statement)
 
 
 def names_of(forbidden: str) -> set[str]:
@@ -158,7 +156,7 @@ def patched(cell: ast.AST) -> Iterator[str]:
 
 def others(cell: ast.AST) -> set[str]:
     """The names of what is imported, and those that the code gives to it besides."""
-    found = {name for node in ast.walk(cell) for name in imported(node)}
+    found = {*imported(cell)}
     given = [node for node in ast.walk(cell) if isinstance(node, ast.Assign)]
     size = -1
     while len(found) > size:
@@ -171,9 +169,11 @@ def others(cell: ast.AST) -> set[str]:
     return found
 
 
-def imported(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, (ast.Import, ast.ImportFrom)):
-        yield from (one.asname or one.name.partition(".")[0] for one in node.names)
+def imported(cell: ast.AST) -> Iterator[str]:
+    """The names that the code gives to what it imports."""
+    for node in ast.walk(cell):
+        if isinstance(node, ast.alias):
+            yield node.asname or node.name.partition(".")[0]
 
 
 def chosen(call: ast.Call) -> bool:
