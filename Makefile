@@ -54,6 +54,8 @@ lighthouse: site
 
 # threads of several programs that wait for each other take many times as long as one
 test test-all quick: export OMP_NUM_THREADS = 1
+# hundreds of programs import the package: what one has compiled is kept for the others
+test test-all quick: export PYTHONDONTWRITEBYTECODE =
 
 test: $(ready) .cache/wheels
 	@$(run) pytest $(together) -m "not slow"
