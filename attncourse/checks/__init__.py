@@ -27,15 +27,23 @@ def exercises(chapter: str) -> dict[str, Exercise]:
     """A chapter's exercises by name, in the order in which its package lists them."""
     if chapter not in chapters():
         raise OneLineError(f"no chapter {chapter!r} has exercises; these have: {chapters()}")
-    package = f"attncourse.checks.{chapter}"
-    parts = (import_module(f"{package}.{name}") for name in import_module(package).ORDER)
-    return {part.exercise.name: part.exercise for part in parts}
+    return {name: one_of(chapter, name) for name in order(chapter)}
 
 
 def exercise(name: str) -> Exercise:
     """The exercise of that name, of whatever chapter; OneLineError with the nearest known name."""
-    known = {n: e for chapter in chapters() for n, e in exercises(chapter).items()}
+    known = {one: chapter for chapter in chapters() for one in order(chapter)}
     if name not in known:
         (nearest,) = difflib.get_close_matches(str(name), known, n=1, cutoff=0)
         raise OneLineError(f"no exercise is called {name!r}: the nearest name is {nearest!r}")
-    return known[name]
+    return one_of(known[name], name)
+
+
+def order(chapter: str) -> tuple[str, ...]:
+    """The names of a chapter's exercises, for which none of them is loaded."""
+    return import_module(f"attncourse.checks.{chapter}").ORDER
+
+
+def one_of(chapter: str, name: str) -> Exercise:
+    """An exercise, out of the file of its name."""
+    return import_module(f"attncourse.checks.{chapter}.{name}").exercise

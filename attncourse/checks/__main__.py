@@ -1,54 +1,76 @@
 """`python -m attncourse.checks NAME`: how an exercise's check judges each answer that it knows.
 
-Without a name, it prints the score of all exercises.
+Without a name, it prints the mutation score of each exercise.
 """
 
 import argparse
 import secrets
 import sys
+from collections.abc import Callable
 from importlib import import_module
 
 import torch
 
-from attncourse.checks import exercise, score
+from attncourse.checks import OneLineError, exercise, mutation
 from attncourse.checks.exercise import Draw, Exercise
 
 
-def disagreement(one: Exercise, seed: int) -> str:
-    """How the reference differs from the oracle that the tests have for it; empty if it does not.
-
-    An oracle is a function of a library: where there is none, nothing is compared.
-    """
+def oracle_of(one: Exercise) -> Callable | None:
+    """A function of a library that the tests compare the reference with; None without one."""
+    module = f"tests.checks.oracles.{one.chapter}"
     try:
-        oracle = import_module(f"tests.checks.oracles.{one.chapter}").ORACLES[one.name]
-    except (ModuleNotFoundError, KeyError):
+        return import_module(module).ORACLES.get(one.name)
+    except ModuleNotFoundError as error:
+        # without the tests there is none; what an oracle itself imports must be there
+        if not f"{module}.".startswith(f"{error.name}."):
+            raise
+        return None
+
+
+def disagreement(one: Exercise, seed: int) -> str:
+    """In one line, how the reference differs from its oracle; empty if it does not, or has none."""
+    if (oracle := oracle_of(one)) is None:
         return ""
     for case in one.draw_cases(Draw(seed)):
-        got, wanted = case.result(one.reference_answer), case.result(oracle)
+        got = case.result(one.reference_answer)
+        try:
+            wanted = case.result(oracle)
+        except Exception as error:
+            return f"on {case.name}, the oracle raises {type(error).__name__}: {joined(error)}"
         try:
             torch.testing.assert_close(got, wanted, equal_nan=True)
-        except AssertionError as error:
-            return f"on {case.name}, the reference disagrees with the oracle: {error}"
+        # a TypeError where the two cannot be compared
+        except (AssertionError, TypeError) as error:
+            return f"on {case.name}, the reference disagrees with the oracle: {joined(error)}"
     return ""
+
+
+def joined(error: Exception) -> str:
+    return " ".join(str(error).split())
 
 
 def report(one: Exercise, seed: int) -> list[str]:
     """A line for each answer; what is misjudged is marked, and the last lines sum up."""
+    tried, row = mutation.tried(one, (seed,)), mutation.row(one, (seed,))
     if why := disagreement(one, seed):
-        return [f"!! {why}"]
-    tried = score.tried(one, (seed,))
+        # as long as the reference may be wrong, only the side that right answers take matters
+        tried = [each for each in tried if each.hint is None]
     lines = []
-    for answer, wanted, _, verdict in tried:
-        right = verdict.status == "passed" if wanted is None else verdict.hint == wanted
-        said = verdict.hint or verdict.status
-        lines.append(f"{'  ' if right else '!!'} {'right' if wanted is None else 'wrong'} "
-                     f"{answer.__name__!r}: {said}")  # fmt: skip
-        if not right:
-            wish = "should pass" if wanted is None else f"should hear: {wanted}"
+    for each in tried:
+        mark, kind = "  " if each.as_wanted else "!!", "wrong" if each.hint else "right"
+        verdict = each.verdict
+        lines.append(f"{mark} {kind} {each.answer.__name__!r}: {verdict.hint or verdict.status}")
+        if not each.as_wanted:
+            wish = f"should hear: {each.hint}" if each.hint else "should pass"
             lines.append(f"         {wish}; {verdict.status}: {verdict.evidence}")
-    row = score.row(one, (seed,))
-    if row.valid and not row.accepted:
-        lines.append("!! the reference disagrees with every right answer: look at it first")
+    if why:
+        lines.append(f"!! {why}")
+    if row.valid and (why or not row.accepted):
+        suspect = "oracle" if row.accepted == row.valid else "reference"
+        lines.append(
+            f"!! the reference agrees with {row.accepted} of {row.valid} right answers: "
+            f"look at the {suspect} first"
+        )
     lines.append(
         f"{one.name}, seed {seed}: {row.right_hint} of {row.mutants + row.usual} wrong answers "
         f"({row.mutants} of its own, {row.usual} usual ones) refused with their hint, "
@@ -64,12 +86,15 @@ def main() -> int:
     given = parser.parse_args()
     seed = secrets.randbits(31) if given.seed is None else given.seed
     if given.name is None:
-        print(f"seed {seed}\n\n{score.markdown_table(score.rows((seed,)))}")
+        print(f"seed {seed}\n\n{mutation.markdown_table(mutation.rows((seed,)))}")
         return 0
     try:
         one = exercise(given.name)
-    except ValueError as error:
+    except OneLineError as error:
         parser.error(str(error))
+    except ValueError as error:
+        # a slip in its file, which names its place
+        parser.exit(2, f"{error}\n")
     lines = report(one, seed)
     print("\n".join(lines))
     return int(any(line.startswith("!!") for line in lines))

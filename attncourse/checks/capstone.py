@@ -21,7 +21,7 @@ from attncourse.checks.reply import ReplyError, checked
 from attncourse.checks.verdict import Verdict
 from attncourse.data.numbers import Words, numbers
 
-LARGEST = 4 << 20
+MAX_BYTES = 4 << 20
 # names to write; those of each third number, also with the weights in disorder, and with noise
 TESTED, STEP = 300, 3
 MOST_SHUFFLED, NOISE, MOST_LOST = 0.05, 0.01, 0.2
@@ -131,8 +131,8 @@ def read(path: Path) -> dict[str, Tensor]:
     from safetensors import SafetensorError
     from safetensors.torch import load
 
-    if (size := path.stat().st_size) > LARGEST:
-        raise NotJudgedError(f"{path.name} has {size:,} bytes, more than {LARGEST:,}")
+    if (size := path.stat().st_size) > MAX_BYTES:
+        raise NotJudgedError(f"{path.name} has {size:,} bytes, more than {MAX_BYTES:,}")
     try:
         weights = load(path.read_bytes())
     except SafetensorError as error:

@@ -45,9 +45,9 @@ class Credit(NamedTuple):
     right: tuple[str, ...] = ()
     wrong: tuple[str, ...] = ()
 
-    def told(self, points: float, worth: int) -> str:
+    def told(self, points: float, max_points: int) -> str:
         right, wrong = ", ".join(self.right), ", ".join(self.wrong)
-        return f"{points:g} of {worth} points, for {right}; not for {wrong}"
+        return f"{points:g} of {max_points} points, for {right}; not for {wrong}"
 
 
 NOTHING = Credit()

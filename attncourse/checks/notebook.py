@@ -16,7 +16,7 @@ verdicts: dict[str, Verdict] = {}
 # few enough digits to copy
 SEEDS = 10**6
 # lines that are shown of what an answer prints
-MOST_LINES = 20
+MAX_LINES = 20
 LEFT_OUT = object()
 
 
@@ -78,7 +78,7 @@ def report(name: str, verdict: Verdict, seed: int) -> str:
 def beginning(text: str) -> str:
     """The first lines of a text, each of them cut."""
     lines = [line[:100] for line in text.splitlines()]
-    return "\n".join(lines[:MOST_LINES] + ["..."] * (len(lines) > MOST_LINES))
+    return "\n".join(lines[:MAX_LINES] + ["..."] * (len(lines) > MAX_LINES))
 
 
 def failed(name: str | Callable | None = None) -> Failure:

@@ -10,9 +10,9 @@ from typing import Any
 from attncourse.checks import driver
 
 OUTCOMES = {"returned", "raised", "missing", "steps", "forbidden"}
-LARGEST = 2**62
+MAX_COUNT = 2**62
 DTYPE = re.compile(r"(bool|u?int\d+|b?float\d+(_\w+)?|complex\d+|q\w+|bits\w+)")
-DEEPEST = 20
+MAX_DEPTH = 20
 
 
 class ReplyError(ValueError):
@@ -22,7 +22,7 @@ class ReplyError(ValueError):
 def checked(answer: Any) -> dict[str, Any]:
     """The reply itself, once each of its parts is what it must be."""
     if not isinstance(answer, dict) or answer.keys() != PARTS.keys():
-        raise ReplyError("it has not the parts of a reply")
+        raise ReplyError("its fields are not those of a reply")
     for part, fits in PARTS.items():
         if not fits(answer[part]):
             raise ReplyError(f"no reply has this {part}")
@@ -34,7 +34,7 @@ def text(most: int) -> Callable[[Any], bool]:
 
 
 def count(one: Any) -> bool:
-    return type(one) is int and 0 <= one <= LARGEST
+    return type(one) is int and 0 <= one <= MAX_COUNT
 
 
 def listed(fits: Callable[[Any], bool], most: int = 10**6) -> Callable[[Any], bool]:
@@ -47,7 +47,7 @@ def optional(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 def value(one: Any, depth: int = 0) -> bool:
     """Whether this is what `driver.encode` makes of a value."""
-    if type(one) is not dict or len(one) != 1 or depth > DEEPEST:
+    if type(one) is not dict or len(one) != 1 or depth > MAX_DEPTH:
         return False
     ((kind, content),) = one.items()
     if kind in ("list", "tuple"):

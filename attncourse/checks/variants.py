@@ -47,17 +47,22 @@ def source_of(answer: Callable) -> str:
     return source[start.start() :]
 
 
+def full_name(answer: Callable) -> str:
+    """The name of an answer, below that of its module: in most of them it is `plain`."""
+    return f"{answer.__module__}.{answer.__name__}"
+
+
 def replaced(answer: Callable, *edits: str) -> str:
     """The text of an answer with each first piece replaced by the one after it.
 
     Raises ValueError for a piece that the text does not have, or has no replacement.
     """
     if len(edits) % 2:
-        raise ValueError(f"{answer.__name__}: {edits[-1]!r} has nothing to take its place")
+        raise ValueError(f"{full_name(answer)}: {edits[-1]!r} has nothing to take its place")
     source = source_of(answer)
     for old, new in zip(edits[::2], edits[1::2], strict=True):
         if old not in source:
-            raise ValueError(f"{answer.__name__} has no {old!r} to replace")
+            raise ValueError(f"{full_name(answer)} has no {old!r} to replace")
         source = source.replace(old, new)
     return source
 
@@ -102,7 +107,7 @@ def rebound(answer: Callable, **names: Callable) -> Callable:
     source = source_of(answer)
     for name in names:
         if not re.search(rf"\b{name}\b", source):
-            raise ValueError(f"{answer.__name__} calls no {name!r}")
+            raise ValueError(f"{full_name(answer)} calls no {name!r}")
     label = ", ".join(f"{name}={one.__name__}" for name, one in names.items())
     variant = compiled(answer, source, label, **names)
     variant.made_by = Change(answer, names=names)
@@ -122,7 +127,9 @@ def made(answer: Callable, way: Way) -> Callable:
     if callable(way):
         return way
     if not (isinstance(way, tuple) and all(isinstance(piece, str) for piece in way)):
-        raise TypeError(f"an edit is (old, new), or (old, new, old, new, ...), not {way!r}")
+        raise ValueError(
+            f"{full_name(answer)}: an edit is (old, new), or (old, new, old, new, ...), not {way!r}"
+        )
     return edited(answer, *way)
 
 
@@ -130,7 +137,10 @@ def wrong(exercise: Exercise, answer: Callable, table: Mapping[str, Way | list[W
     """Give the exercise a wrong answer for each way, under the hint that names the mistake."""
     for hint, ways in table.items():
         for way in ways if isinstance(ways, list) else [ways]:
-            exercise.mutant(hint)(made(answer, way))
+            try:
+                exercise.mutant(hint)(made(answer, way))
+            except (ValueError, SyntaxError) as error:
+                raise ValueError(f"{error}, under the hint {hint!r}") from None
 
 
 def right(exercise: Exercise, answer: Callable, *ways: Way) -> None:

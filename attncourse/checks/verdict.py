@@ -96,9 +96,9 @@ def judge(
 
 @one_thread()
 def judge_own(exercise: Exercise, function: Callable, seed: int, device: str = "cpu") -> Verdict:
-    """The same for one of our own functions, which is not watched, and called once a probe.
+    """Judge one of our own functions: not watched, and called only once on each probe.
 
-    A known mistake is also looked at when others are compared with it.
+    What it does there is kept, because other answers are compared with it.
     """
     if isinstance(exercise, JudgesItself):
         return exercise.judge(local(function), seed, device, ())

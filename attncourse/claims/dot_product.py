@@ -39,7 +39,7 @@ def lost_in_one_state(g: torch.Generator, n: int) -> float:
 
 
 def lost_in_attention(g: torch.Generator, n: int) -> float:
-    """The same share where each of n queries asks the n words for one of them."""
+    """The share of it that attention loses, where each of n queries asks for one of the words."""
     words, places = normal(g, n, 8), torch.eye(n, device=g.device)
     read = attention(40 * n**0.5 * places, places, words)
     return ((read - words).square().sum() / words.square().sum()).item()

@@ -21,7 +21,7 @@ IMPORTS = 60
 EXERCISE = 30
 STOP = 5
 # a busy machine gets this many times as long as an answer
-PATIENCE = 20
+BUSY_FACTOR = 20
 # seconds between two looks, and the most that one of them counts: whoever looks may be kept waiting
 LOOK = 0.2
 LONGEST_LOOK = 1.0
@@ -145,4 +145,4 @@ class Budget:
             return WORKS
         if self.slept > self.seconds:
             return WAITS
-        return BUSY if self.stalled > PATIENCE * self.seconds else ""
+        return BUSY if self.stalled > BUSY_FACTOR * self.seconds else ""

@@ -69,7 +69,7 @@ def entry_parts(entry: Entry) -> Iterator[str]:
     report = entry.report
     title = heading(report.chapter) if report.chapter else report.file
     yield f"<h2>{escape(title)}</h2>"
-    yield f"<p>{number(entry.points)} of {report.worth} points.</p>"
+    yield f"<p>{number(entry.points)} of {report.max_points} points.</p>"
     if entry.remarks:
         yield f"<p>{escape(entry.remarks)}</p>"
     if entry.grades:
@@ -93,7 +93,7 @@ def grade_parts(grade: Grade, chapter: str) -> Iterator[str]:
 
 
 def points(grade: Grade) -> str:
-    return f"{number(grade.points)}/{grade.result.worth}"
+    return f"{number(grade.points)}/{grade.result.max_points}"
 
 
 def next_reading(chapter: str, name: str) -> str:

@@ -38,7 +38,7 @@ def gradescope(reports: list[Report], problems: Iterable[str] = ()) -> str:
         {
             "name": f"{report.chapter}: {one.title}",
             "score": one.points,
-            "max_score": one.worth,
+            "max_score": one.max_points,
             "status": "passed" if one.status == "passed" else "failed",
             "output": "\n".join(filter(None, (one.status, one.hint, one.evidence, one.note))),
             "output_format": "text",

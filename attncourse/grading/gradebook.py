@@ -66,8 +66,8 @@ class Gradebook:
     def chapters(self) -> list[str]:
         return sorted({one.report.chapter for one in self.entries if one.report.chapter})
 
-    def worth(self, chapter: str) -> int:
-        return next(one.report.worth for one in self.entries if one.report.chapter == chapter)
+    def max_points(self, chapter: str) -> int:
+        return next(one.report.max_points for one in self.entries if one.report.chapter == chapter)
 
     def students(self) -> dict[Student, dict[str, Entry]]:
         """Everybody, with their entries by chapter."""
@@ -128,7 +128,7 @@ def grade_rows(book: Gradebook) -> Iterable[Iterable]:
         passed = sum(grade.result.status == "passed" for grade in one.grades)
         yield (
             one.student.key, one.student.name, one.report.chapter, one.report.file,
-            number(one.points), one.report.worth, passed, len(one.grades), one.remarks,
+            number(one.points), one.report.max_points, passed, len(one.grades), one.remarks,
         )  # fmt: skip
     for student in book.missing:
         yield student.key, student.name, "", "", "", "", "", "", "nothing was handed in"
@@ -150,8 +150,8 @@ def canvas_rows(book: Gradebook, roster: Roster | None) -> Iterable[Iterable]:
     """As Canvas imports it: it finds a student by ID, else by the SIS columns, else by name."""
     columns = [assignment_column(chapter, roster) for chapter in book.chapters]
     yield *CANVAS, *columns
-    worth = [book.worth(chapter) for chapter in book.chapters]
-    yield "    Points Possible", *[""] * (len(CANVAS) - 1), *worth
+    max_points = [book.max_points(chapter) for chapter in book.chapters]
+    yield "    Points Possible", *[""] * (len(CANVAS) - 1), *max_points
     for student, entries in book.students().items():
         row = student.row
         known = student.key if student.platform == "canvas" else ""
@@ -180,13 +180,13 @@ def moodle_rows(book: Gradebook, chapter: str) -> Iterable[Iterable]:
         said = {
             "Identifier": row.get("Identifier") or known,
             "Full name": row.get("Full name") or student.name,
-            "Maximum Grade": row.get("Maximum Grade") or f"{book.worth(chapter):.2f}",
+            "Maximum Grade": row.get("Maximum Grade") or f"{book.max_points(chapter):.2f}",
             "Grade can be changed": row.get("Grade can be changed") or "Yes",
             "Last modified (grade)": row.get("Last modified (grade)") or "-",
         }
         if one:
             most = float(said["Maximum Grade"].replace(",", "."))
-            said["Grade"] = f"{one.points * most / book.worth(chapter):.2f}"
+            said["Grade"] = f"{one.points * most / book.max_points(chapter):.2f}"
             said["Feedback comments"] = comment(one)
         yield [said.get(column, row.get(column, "")) for column in MOODLE]
 
@@ -197,7 +197,9 @@ def comment(entry: Entry) -> str:
     for one in entry.grades:
         said_why = filter(None, (one.result.hint, one.result.note))
         why = one.override.comment if one.override else "; ".join(said_why)
-        said = f"{one.result.name}: {one.result.status}, {number(one.points)}/{one.result.worth}"
+        said = (
+            f"{one.result.name}: {one.result.status}, {number(one.points)}/{one.result.max_points}"
+        )
         lines.append(said + (f": {why}" if why else ""))
     return "<br>".join(map(escape, lines))
 

@@ -8,8 +8,8 @@ from nbformat import NotebookNode
 
 from attncourse.cells import exercise_of
 from attncourse.grading.cells import Cell, read
-from attncourse.grading.mend import Definitions, definitions, mended, with_helpers
 from attncourse.grading.pristine import answer_cells, chapters
+from attncourse.grading.repair import Definitions, definitions, repaired, with_helpers
 from attncourse.grading.submissions import NotGradableError
 
 MARK = re.compile(r"^(?=[ \t]*#[ \t]*exercise:[ \t]*\w)", re.MULTILINE)
@@ -58,12 +58,12 @@ def graft(data: bytes) -> Graft:
         if answer is None:
             result.notes |= {name: note} if note else {}
             continue
-        cell.source, mendings = mended(answer.source)
+        cell.source, repairs = repaired(answer.source)
         cell.source, helpers = with_helpers(cell.source, loose, chapter.given)
         if helpers:
-            mendings.append(f"taken from other cells, and set above it: {', '.join(helpers)}")
+            repairs.append(f"taken from other cells, and set above it: {', '.join(helpers)}")
         result.found.add(name)
-        if notes := "; ".join(filter(None, [note, answer.note, *mendings])):
+        if notes := "; ".join(filter(None, [note, answer.note, *repairs])):
             result.notes[name] = notes
     return result
 
@@ -115,4 +115,4 @@ def loose_definitions(sources: list[str]) -> Definitions:
     while first and size < MOST_LOOSE:
         first -= 1
         size += len(sources[first])
-    return definitions(mended(source)[0] for source in sources[first:])
+    return definitions(repaired(source)[0] for source in sources[first:])

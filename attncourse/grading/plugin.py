@@ -184,7 +184,7 @@ class GradedNotebook(IPyNbFile):
         # whoever passes only when asked again has nothing wrong
         if earned.wrong and verdict.status in ("wrong", "error"):
             result.share = earned.share
-            result.remark(earned.told(result.points, result.worth))
+            result.remark(earned.told(result.points, result.max_points))
         self.report.write(self.report_path)
 
 

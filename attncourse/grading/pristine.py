@@ -9,7 +9,7 @@ import nbformat
 from nbformat import NotebookNode
 
 import attncourse
-from attncourse.grading.mend import definitions
+from attncourse.grading.repair import definitions
 
 
 @dataclass(frozen=True)

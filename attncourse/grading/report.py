@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-SCHEMA = 2
+SCHEMA = 3
 CONTROL = re.compile(r"[\ud800-\udfff]|\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f‪-‮⁦-⁩]")
 LONGEST = 600
 # what a report says only where points were given in parts
@@ -20,7 +20,7 @@ class Result:
 
     name: str
     title: str
-    worth: int
+    max_points: int
     status: str = "not graded"
     hint: str = ""
     evidence: str = ""
@@ -32,8 +32,8 @@ class Result:
     @property
     def points(self) -> float:
         # whole numbers stay whole
-        part = round(self.worth * self.share, 2) if self.share else 0
-        return self.worth if self.status == "passed" else part
+        part = round(self.max_points * self.share, 2) if self.share else 0
+        return self.max_points if self.status == "passed" else part
 
     def remark(self, text: str) -> None:
         """Add to the note."""
@@ -61,8 +61,8 @@ class Report:
         return round(sum(one.points for one in self.exercises), 2)
 
     @property
-    def worth(self) -> int:
-        return sum(one.worth for one in self.exercises)
+    def max_points(self) -> int:
+        return sum(one.max_points for one in self.exercises)
 
     @property
     def passed(self) -> bool:
@@ -70,13 +70,13 @@ class Report:
 
     @property
     def graded(self) -> bool:
-        """Whether every exercise got a status that is the learner's, not a fault of ours."""
+        """Whether every exercise has a verdict: none is missing because the grader failed."""
         graded = all(one.status != "not graded" for one in self.exercises)
         return not self.problem and bool(self.exercises) and graded
 
     def as_data(self) -> dict:
         own = asdict(self, dict_factory=without_parts)
-        data = {"schema": SCHEMA, **own, "points": self.points, "worth": self.worth}
+        data = {"schema": SCHEMA, **own, "points": self.points, "max_points": self.max_points}
         for row, one in zip(data["exercises"], self.exercises, strict=True):
             row["points"] = one.points
         return data
@@ -98,7 +98,7 @@ class Report:
             Result(**{name: value for name, value in row.items() if name != "points"})
             for row in data.pop("exercises")
         ]
-        for derived in ("schema", "points", "worth"):
+        for derived in ("schema", "points", "max_points"):
             del data[derived]
         return cls(**data, exercises=results)
 

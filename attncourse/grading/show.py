@@ -47,7 +47,7 @@ def show(report: Report, console: Console) -> None:
     title = f"{escape(name)} · sandbox: {report.sandbox}"
     table = Table(title=title, title_justify="left", caption_justify="left")
     table.caption = (
-        f"{report.points:g} of {report.worth} points · seed {report.seed} · {report.device}"
+        f"{report.points:g} of {report.max_points} points · seed {report.seed} · {report.device}"
     )
     if report.partial:
         table.caption += " · partial credit"
@@ -56,7 +56,7 @@ def show(report: Report, console: Console) -> None:
     for one in report.exercises:
         says = "\n".join(filter(None, (one.hint, one.evidence, one.note)))
         style = STYLES.get(one.status, "yellow")
-        earned = f"{one.points:g}/{one.worth}"
+        earned = f"{one.points:g}/{one.max_points}"
         table.add_row(one.name, f"[{style}]{one.status}[/]", earned, escape(says))
     console.print(table)
     if report.problem:
@@ -78,7 +78,7 @@ def summarize(reports: list[Report], console: Console) -> None:
     for report in reports:
         passed = sum(one.status == "passed" for one in report.exercises)
         state = f"{passed}/{len(report.exercises)}" if report.graded else "not graded"
-        points = f"{report.points:g}/{report.worth}"
+        points = f"{report.points:g}/{report.max_points}"
         table.add_row(escape(plain(report.file)), report.chapter, state, points)
     console.print(table)
 

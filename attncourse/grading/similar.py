@@ -19,8 +19,8 @@ from inspect import getsource
 from itertools import combinations
 from pathlib import Path
 
-from attncourse.grading.mend import MAGIC
 from attncourse.grading.pristine import chapters
+from attncourse.grading.repair import MAGIC
 
 # tokens of a run, and runs of a window: what is shorter than both together may be chance
 RUN, WINDOW = 12, 8

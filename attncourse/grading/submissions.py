@@ -10,10 +10,10 @@ from pathlib import Path, PurePosixPath
 
 from attncourse.grading.pristine import weight_files
 
-LARGEST = 20_000_000
+MAX_BYTES = 20_000_000
 # of one zip: files, and bytes of all of them together
-MOST_FILES = 2000
-MOST_BYTES = 400_000_000
+MAX_ZIP_FILES = 2000
+MAX_ZIP_BYTES = 400_000_000
 KINDS = {
     ".py": "a Python file", ".md": "a Markdown text", ".txt": "a text", ".html": "a web page",
     ".pdf": "a PDF", ".docx": "a Word document", ".csv": "a table", ".json": "a JSON file",
@@ -71,20 +71,20 @@ class Submission:
             if self.member:
                 with zipfile.ZipFile(self.path) as archive, archive.open(self.member) as file:
                     # what the zip says of its size may be wrong
-                    data = file.read(LARGEST + 1)
+                    data = file.read(MAX_BYTES + 1)
             elif not self.path.is_file():
                 raise NotGradableError("there is no such file")
             else:
                 with self.path.open("rb") as file:
-                    data = file.read(LARGEST + 1)
+                    data = file.read(MAX_BYTES + 1)
         except OSError as error:
             raise NotGradableError(f"it cannot be read: {error.strerror}") from None
         except (zipfile.BadZipFile, RuntimeError, NotImplementedError, ValueError, EOFError) as bad:
             if isinstance(bad, NotGradableError):
                 raise
             raise NotGradableError(unreadable(bad)) from None
-        if len(data) > LARGEST:
-            raise NotGradableError(f"it has more than {LARGEST:,} bytes: clear its outputs")
+        if len(data) > MAX_BYTES:
+            raise NotGradableError(f"it has more than {MAX_BYTES:,} bytes: clear its outputs")
         if not data.strip():
             raise NotGradableError("the file is empty")
         return data
@@ -160,10 +160,10 @@ def members(path: Path, name: str) -> Iterator[Submission | LeftOut]:
         yield LeftOut(name, unreadable(bad), True)
         return
     inside = [one for one in inside if not hidden(one.filename)]
-    if len(inside) > MOST_FILES:
-        yield LeftOut(name, f"a zip of {len(inside):,} files, more than {MOST_FILES:,}", True)
-    elif sum(one.file_size for one in inside) > MOST_BYTES:
-        yield LeftOut(name, f"a zip that unpacks to more than {MOST_BYTES:,} bytes", True)
+    if len(inside) > MAX_ZIP_FILES:
+        yield LeftOut(name, f"a zip of {len(inside):,} files, more than {MAX_ZIP_FILES:,}", True)
+    elif sum(one.file_size for one in inside) > MAX_ZIP_BYTES:
+        yield LeftOut(name, f"a zip that unpacks to more than {MAX_ZIP_BYTES:,} bytes", True)
     elif not any(one.filename.lower().endswith(".ipynb") for one in inside):
         yield LeftOut(name, "a zip without a notebook", True)
     else:

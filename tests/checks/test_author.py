@@ -1,7 +1,10 @@
 """What `python -m attncourse.checks NAME` tells the author of an exercise."""
 
+from importlib import import_module
+
 import pytest
 
+from attncourse import checks
 from attncourse.checks import __main__ as command
 from attncourse.checks import exercise, variants
 from attncourse.checks.exercise import Case, Exercise
@@ -50,15 +53,66 @@ def test_a_wrong_answer_that_passes_is_marked():
 
 def test_a_reference_that_every_right_answer_contradicts_is_named():
     lines = command.report(toy(reference=lambda x: 4 * x), seed=1)
-    assert "!! the reference disagrees with every right answer: look at it first" in lines
+    said = "!! the reference agrees with 0 of 1 right answers: look at the reference first"
+    assert lines[-2] == said
 
 
-def test_an_oracle_is_asked_first(monkeypatch):
-    one = exercise("distance_attention")
-    assert command.disagreement(one, seed=2) == ""
-    monkeypatch.setattr(one, "reference_answer", lambda q, k, v, mask=None: 0 * q @ k.mT @ v)
-    (line,) = command.report(one, seed=2)
-    assert line.startswith("!! on a batch of 2") and "disagrees with the oracle" in line
+def raising(x):
+    raise RuntimeError("first line\nsecond line")
+
+
+@pytest.mark.parametrize(
+    ("reference", "oracle", "why", "suspect"),
+    [
+        (lambda x: 4 * x, doubled, "disagrees with the oracle: Tensor-likes are not", "reference"),
+        (doubled, lambda x: 4 * x, "disagrees with the oracle: Tensor-likes are not", "oracle"),
+        (doubled, lambda x: None, "disagrees with the oracle: ", "oracle"),
+        (doubled, raising, "the oracle raises RuntimeError: first line second line", "oracle"),
+    ],
+)
+def test_where_the_oracle_says_otherwise_right_answers_take_a_side(
+    reference, oracle, why, suspect, monkeypatch
+):
+    monkeypatch.setattr(command, "oracle_of", lambda one: oracle)
+    answer, *lines, _ = command.report(toy(reference), seed=1)
+    lines = [line for line in lines if line.startswith("!!")]
+    assert "right 'doubled'" in answer and len(lines) == 2
+    assert lines[0].startswith("!! on a vector, ") and why in lines[0] and "\n" not in lines[0]
+    said = f"agrees with {int(suspect == 'oracle')} of 1 right answers: look at the {suspect} first"
+    assert lines[1] == f"!! the reference {said}"
+
+
+@pytest.mark.parametrize("name", ["tests", "tests.checks.oracles.dot_product", "scipy", "tests.x"])
+def test_without_the_tests_there_is_no_oracle_and_what_an_oracle_lacks_is_named(name, monkeypatch):
+    def missing(module):
+        raise ModuleNotFoundError(f"no {name}", name=name)
+
+    monkeypatch.setattr(command, "import_module", missing)
+    if "tests.checks.oracles.dot_product".startswith(name):
+        assert command.oracle_of(toy()) is None
+    else:
+        with pytest.raises(ModuleNotFoundError, match=f"no {name}"):
+            command.oracle_of(toy())
+
+
+def test_the_reference_of_the_course_agrees_with_its_oracle():
+    assert command.disagreement(exercise("distance_attention"), seed=2) == ""
+
+
+def test_a_slip_in_an_exercise_s_file_is_one_line(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["checks", "decoder_mask"])
+    monkeypatch.setattr(command, "exercise", lambda name: variants.edited(doubled, "x + x", "x"))
+    with pytest.raises(SystemExit) as left:
+        command.main()
+    said = f"{__name__}.doubled has no 'x + x' to replace\n"
+    assert left.value.code == 2 and capsys.readouterr().err == said
+
+
+def test_of_an_exercise_only_its_own_file_is_loaded(monkeypatch):
+    loaded = []
+    monkeypatch.setattr(checks, "import_module", lambda m: loaded.append(m) or import_module(m))
+    exercise("GatedCell")
+    assert [m for m in loaded if m.count(".") == 3] == ["attncourse.checks.recurrence.GatedCell"]
 
 
 @pytest.mark.parametrize(("name", "code"), [("decoder_mask", 0), ("decoder", 2)])

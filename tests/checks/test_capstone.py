@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import save_file
 
 from attncourse.checks import exercise
-from attncourse.checks.capstone import LARGEST, MOST_LOST, changed, noisy, shuffled
+from attncourse.checks.capstone import MAX_BYTES, MOST_LOST, changed, noisy, shuffled
 from attncourse.checks.notebook import report
 from attncourse.checks.tasks import NumberTranslator as bank
 from attncourse.checks.verdict import judge, local
@@ -64,7 +64,7 @@ def header(entries: dict, data: bytes = b"") -> bytes:
         (header({"a": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]}}), "plain tensors"),
         (header({"a": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}}, bytes(4)), "plain"),
         (header({"a": {"dtype": "O", "shape": [1], "data_offsets": [0, 4]}}, bytes(4)), "plain"),
-        (bytes(LARGEST + 1), "has 4,194,305 bytes, more than 4,194,304"),
+        (bytes(MAX_BYTES + 1), "has 4,194,305 bytes, more than 4,194,304"),
     ],
     ids=["empty", "pickle", "cut", "negative", "objects", "large"],
 )

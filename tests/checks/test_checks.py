@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from nbformat import NotebookNode
 
-from attncourse.checks import chapters, exercise, exercises, score
+from attncourse.checks import chapters, exercise, exercises, mutation
 from attncourse.checks.credit import NOTHING, VALUES, Groups, credit, in_parts
 from attncourse.checks.exercise import Draw
 from attncourse.checks.failure import failure
@@ -41,7 +41,7 @@ def one(request):
 def test_every_mutant_is_refused_with_its_own_hint(one):
     misjudged = [
         f"seed {seed}: {answer.__name__} should hear {wanted!r}: {verdict}"
-        for answer, wanted, seed, verdict in score.tried(one, SEEDS)
+        for answer, wanted, seed, verdict in mutation.tried(one, SEEDS)
         if wanted is not None and (verdict.status == "passed" or verdict.hint != wanted)
     ]
     assert not misjudged, "\n".join(misjudged)
@@ -50,7 +50,7 @@ def test_every_mutant_is_refused_with_its_own_hint(one):
 def test_every_valid_answer_is_accepted(one):
     misjudged = [
         f"seed {seed}: {answer.__name__}: {verdict}"
-        for answer, wanted, seed, verdict in score.tried(one, SEEDS)
+        for answer, wanted, seed, verdict in mutation.tried(one, SEEDS)
         if wanted is None and verdict.status != "passed"
     ]
     assert not misjudged, "\n".join(misjudged)
@@ -119,25 +119,25 @@ def test_an_exercise_has_a_card_and_three_hints(one):
     assert one.own_mutants and one.valid_answers
 
 
-def test_the_score_counts_an_answer_that_is_judged_wrongly(monkeypatch):
+def test_the_mutation_score_counts_an_answer_that_is_judged_wrongly(monkeypatch):
     one = EVERY[0]
-    results = score.tried(one, SEEDS[:1])
+    results = mutation.tried(one, SEEDS[:1])
     wrong = next(i for i, result in enumerate(results) if result.hint is not None)
     valid = next(i for i, result in enumerate(results) if result.hint is None)
     changed = list(results)
     changed[wrong] = results[wrong]._replace(verdict=Verdict("passed"))
     changed[valid] = results[valid]._replace(verdict=Verdict("wrong", "some hint"))
-    monkeypatch.setattr(score, "tried", lambda *given: changed)
-    row = score.row(one, SEEDS[:1])
+    monkeypatch.setattr(mutation, "tried", lambda *given: changed)
+    row = mutation.row(one, SEEDS[:1])
     assert row.refused == row.right_hint == row.mutants + row.usual - 1
     assert row.accepted == row.valid - 1
 
 
 def test_the_table_has_a_line_for_each_exercise_and_a_sum():
-    row = score.Row("some_chapter", "first", "build", 10, 5, 9, 8, 3, 2)
-    table = score.markdown_table([row, row._replace(exercise="second", mutants=101)])
+    row = mutation.Row("some_chapter", "first", "build", 10, 5, 9, 8, 3, 2)
+    table = mutation.markdown_table([row, row._replace(exercise="second", mutants=101)])
     lines = [[part.strip() for part in line.strip("|").split("|")] for line in table.split("\n")]
-    assert lines[0] == list(score.HEADINGS)
+    assert lines[0] == list(mutation.HEADINGS)
     assert lines[2] == ["first", "build", "10", "5", "9", "8", "3", "2"]
     assert lines[-1] == ["all of some_chapter", "", "111", "10", "18", "16", "6", "4"]
     assert len({len(line) for line in table.split("\n")}) == 1
@@ -160,7 +160,7 @@ def test_the_reference_agrees_with_an_oracle_that_we_did_not_write(name):
 
 
 def test_a_wrong_answer_prints_at_most_two_lines_and_no_traceback(one):
-    for answer, _, seed, verdict in score.tried(one, SEEDS):
+    for answer, _, seed, verdict in mutation.tried(one, SEEDS):
         said, _, _ = report(one.name, verdict, seed).partition("\nit printed:")
         lines = said.split("\n")
         about = f"seed {seed}: {answer.__name__}: {lines}"
@@ -169,7 +169,7 @@ def test_a_wrong_answer_prints_at_most_two_lines_and_no_traceback(one):
 
 
 def test_the_call_that_a_wrong_answer_failed_on_is_shown_with_its_arguments(one):
-    for answer, wanted, seed, verdict in score.tried(one, SEEDS[:1])[::8]:
+    for answer, wanted, seed, verdict in mutation.tried(one, SEEDS[:1])[::8]:
         if wanted is None or verdict.failing is None:
             continue
         about = f"seed {seed}: {answer.__name__}: {verdict}"

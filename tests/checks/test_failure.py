@@ -65,7 +65,7 @@ def test_a_flood_of_text_is_cut(text, capsys):
 
     check("attention_pool", flooding)
     out = capsys.readouterr().out
-    assert len(out) < MAX_PRINTED and len(out.splitlines()) <= notebook.MOST_LINES + 4
+    assert len(out) < MAX_PRINTED and len(out.splitlines()) <= notebook.MAX_LINES + 4
 
 
 def test_the_seed_that_is_named_draws_the_failing_call_again(capsys):

@@ -70,8 +70,19 @@ def test_a_decorator_is_not_run_again():
 
 
 def test_an_edit_that_no_longer_applies_is_named():
-    with pytest.raises(ValueError, match=r"plain has no 'x \+ 2' to replace"):
+    said = rf"{__name__}\.plain has no 'x \+ 2' to replace"
+    with pytest.raises(ValueError, match=f"^{said}$"):
         variants.edited(plain, "x + 2", "x")
+    with pytest.raises(ValueError, match=f"^{said}, under the hint 'it adds two'$"):
+        variants.wrong(
+            exercise(), plain, {"it adds one": ("+ 0", "+ 1"), "it adds two": ("x + 2", "x")}
+        )
+
+
+def test_an_edit_that_is_no_longer_python_is_named():
+    said = rf"<{__name__}: x \+ 0 -> x \+>, line 5\), under the hint 'it adds nothing'$"
+    with pytest.raises(ValueError, match=said):
+        variants.wrong(exercise(), plain, {"it adds nothing": ("x + 0", "x +")})
 
 
 def test_a_piece_without_a_replacement_is_named():
@@ -80,7 +91,7 @@ def test_a_piece_without_a_replacement_is_named():
 
 
 def test_what_is_no_edit_is_named():
-    with pytest.raises(TypeError, match=r"an edit is \(old, new\).*, not \['a', 'b'\]"):
+    with pytest.raises(ValueError, match=r"plain: an edit is \(old, new\).*, not \['a', 'b'\]"):
         variants.made(plain, ["a", "b"])
 
 

@@ -48,7 +48,7 @@ def test_what_is_left_in_a_cell_costs_no_right_answer(tmp_path):
     answers = {name: change(SOLVED[name]) for name, change in left_in.items()}
     report = grade(written(tmp_path, notebook_with(answers)), seed=1, timeout=SECONDS)
     assert set(statuses(report).values()) == {"passed"}, report.exercises
-    assert report.passed and report.points == report.worth
+    assert report.passed and report.points == report.max_points
     # their rules hold, and nothing more is said of them
     assert {one.note for one in report.exercises} == {""}
 
@@ -145,7 +145,7 @@ def test_the_command_grades_a_folder_and_exits_as_a_script_wants(tmp_path):
     done = CliRunner().invoke(app, [*every, "--seed", "4"])
     assert done.exit_code == 0 and "seed 4" in done.output, done.output
     (solved,) = (one for one in json.loads(out.read_text()) if "points" in one)
-    assert solved["file"] == "ä solved.ipynb" and solved["points"] == solved["worth"] > 0
+    assert solved["file"] == "ä solved.ipynb" and solved["points"] == solved["max_points"] > 0
     (tmp_path / "ä solved.ipynb").unlink()
     written(tmp_path, notebook_with({}), "stub.ipynb")
     (tmp_path / "old").mkdir()

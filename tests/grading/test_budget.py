@@ -89,7 +89,7 @@ def given_up(kernel, code: str, seconds: float) -> LostKernelError:
 @pytest.mark.parametrize("who", WORKING)
 def test_what_works_without_end_is_too_slow(kernel, who, monkeypatch):
     # however busy the machine is that the tests run on
-    monkeypatch.setattr(budget, "PATIENCE", 10**6)
+    monkeypatch.setattr(budget, "BUSY_FACTOR", 10**6)
     lost = given_up(kernel, WORKING[who], 0.5)
     assert lost.status == "too slow" and "it has worked for 0.5 seconds" in lost.hint
 
@@ -102,7 +102,7 @@ def test_what_waits_by_itself_does_not_come_to_an_end(kernel, why):
 
 def test_what_is_kept_waiting_by_the_machine_is_not_graded(server, kernel, busy, monkeypatch):
     # a fifth of a processor makes four seconds late for one of work
-    monkeypatch.setattr(budget, "PATIENCE", 2)
+    monkeypatch.setattr(budget, "BUSY_FACTOR", 2)
     busy(kernel_process(server).pid)
     lost = given_up(kernel, LOOP, 1)
     assert lost.status == "not graded" and "too busy" in lost.hint

@@ -19,7 +19,7 @@ from attncourse.grading.show import progress
 from tests.grading.classes import JANE, RICK, WORKSHEET, make_class
 from tests.grading.submissions import NAMES, SOLVED, notebook_with, written
 
-WORTH = 115
+MAX_POINTS = 115
 NAMED = re.compile(r"\b(doe|roe|zoe|nora|jane|rick)\b", re.IGNORECASE)
 
 
@@ -44,7 +44,8 @@ def test_the_gradebook_has_a_line_for_each_student_there_or_not(folder):
     done = graded(folder, "--roster", str(folder / "roster.csv"))
     assert done.exit_code == 1, done.output
     book = {one["student"]: one for one in rows(folder / "grades/gradebook.csv")}
-    assert book["4711"]["points"] == str(WORTH) and book["12"]["points"] == str(WORTH - 10)
+    points = [book[who]["points"] for who in ("4711", "12")]
+    assert points == [str(MAX_POINTS), str(MAX_POINTS - 10)]
     assert book["4711"]["name"] == "Jane Doe" and book["12"]["passed"] == str(len(NAMES) - 1)
     assert book["Participant 99"]["remarks"] == "nothing was handed in"
     assert "1 students are not in the roster" in done.output
@@ -90,10 +91,10 @@ def test_canvas_finds_students_by_id_and_the_assignment_by_its_column(folder, tm
     graded(folder, "--roster", str(folder / "canvas.csv"))
     text = (folder / "grades/canvas.csv").read_text()
     assert text.splitlines()[0] == "Student,ID,SIS User ID,SIS Login ID,Section,Dot_Product (55)"
-    assert text.splitlines()[1] == f"    Points Possible,,,,,{WORTH}"
+    assert text.splitlines()[1] == f"    Points Possible,,,,,{MAX_POINTS}"
     known = {one["ID"]: one for one in rows(folder / "grades/canvas.csv")}
     assert known["10234"]["SIS Login ID"] == "jdoe" and known["10234"]["Student"] == "Doe, Jane"
-    assert known["10234"]["Dot_Product (55)"] == str(WORTH)
+    assert known["10234"]["Dot_Product (55)"] == str(MAX_POINTS)
     assert known["77"]["Student"] == "roerick" and known["5"]["Dot_Product (55)"] == ""
 
 
@@ -101,7 +102,7 @@ def test_moodle_gets_its_worksheet_on_its_own_scale(folder):
     graded(folder, "--roster", str(folder / "roster.csv"))
     known = {one["Identifier"]: one for one in rows(folder / "grades/moodle-dot_product.csv")}
     assert known["Participant 4711"]["Grade"] == "100.00"
-    assert known["Participant 12"]["Grade"] == f"{100 * (WORTH - 10) / WORTH:.2f}"
+    assert known["Participant 12"]["Grade"] == f"{100 * (MAX_POINTS - 10) / MAX_POINTS:.2f}"
     assert known["Participant 12"]["Email address"] == "rick@example.edu"
     assert "the prefix is left out" in known["Participant 12"]["Feedback comments"]
     assert known["Participant 99"]["Grade"] == "" and known["Participant 13"]["Maximum Grade"]
@@ -166,8 +167,8 @@ def test_junit_and_gradescope(folder, tmp_path):
     assert sum(int(suite.get("failures", 0)) for suite in suites) == 2
     assert {case.get("name") for case in suites.iter("testcase")} == set(NAMES)
     results = json.loads((folder / "results.json").read_text())
-    assert sum(one["max_score"] for one in results["tests"]) == 3 * WORTH
-    assert sum(one["score"] for one in results["tests"]) == 3 * WORTH - 20
+    assert sum(one["max_score"] for one in results["tests"]) == 3 * MAX_POINTS
+    assert sum(one["score"] for one in results["tests"]) == 3 * MAX_POINTS - 20
     assert {one["status"] for one in results["tests"]} == {"passed", "failed"}
 
 
@@ -183,7 +184,7 @@ def test_points_by_hand_and_being_late_survive_a_regrade(folder):
     overrides.write_text("student,exercise,points,comment\n12,prefix_mask,5,=nearly <i>\nx,y,1,\n")
     done = graded(folder, *options, "--regrade", "*")
     book = {one["student"]: one for one in rows(folder / "grades/gradebook.csv")}
-    assert float(book["12"]["points"]) == pytest.approx(0.8 * (WORTH - 10) + 5)
+    assert float(book["12"]["points"]) == pytest.approx(0.8 * (MAX_POINTS - 10) + 5)
     assert "late by 22 h: 20 % of the points" in book["12"]["remarks"]
     assert book["4711"]["remarks"] == "no time of handing in is known"
     assert (
@@ -200,7 +201,7 @@ def test_of_several_files_the_best_counts(folder):
     (folder / "class" / JANE / "notes.txt").write_text("mine")
     assert graded(folder).exit_code == 2
     book = [one for one in rows(folder / "grades/gradebook.csv") if one["student"] == "12"]
-    assert [one["points"] for one in book] == [str(WORTH)] and "2 files" in book[0]["remarks"]
+    assert [one["points"] for one in book] == [str(MAX_POINTS)] and "2 files" in book[0]["remarks"]
     (broken,) = (one for one in rows(folder / "grades/gradebook.csv") if one["chapter"] == "")
     assert "not complete JSON" in broken["remarks"]
     assert any(one["file"].endswith("notes.txt") for one in rows(folder / "grades/files.csv"))

@@ -99,7 +99,7 @@ def test_every_file_of_a_folder_gets_a_line(tmp_path, all_pass):
         assert says in rows[name]["problem"], rows[name]
         assert name in done.output
     for name in ("good.ipynb", "UPPER.IPYNB"):
-        assert rows[name]["points"] == rows[name]["worth"] > 0
+        assert rows[name]["points"] == rows[name]["max_points"] > 0
 
 
 def test_a_note_beside_solved_notebooks_is_no_fault(tmp_path, all_pass):
@@ -162,9 +162,9 @@ def test_a_hostile_zip_costs_itself_only(tmp_path, all_pass, monkeypatch):
     bomb.write_bytes(bytes(data[:5000]))
     assert "broken zip" in problem_of(bomb)
     assert "without a notebook" in problem_of(zip_with(tmp_path, ("a.md", b"#")))
-    monkeypatch.setattr(submissions, "MOST_FILES", 2)
+    monkeypatch.setattr(submissions, "MAX_ZIP_FILES", 2)
     assert "3 files" in problem_of(zip_with(tmp_path, *((f"{i}.ipynb", b"{}") for i in range(3))))
-    monkeypatch.setattr(submissions, "MOST_BYTES", 5)
+    monkeypatch.setattr(submissions, "MAX_ZIP_BYTES", 5)
     assert "unpacks to more" in problem_of(zip_with(tmp_path, ("a.ipynb", b"{     }")))
 
 

@@ -80,7 +80,7 @@ def try_out(data: bytes, folder: Path) -> None:
     done = CliRunner().invoke(app, ["grade", str(folder), "--json", str(out)])
     assert done.exit_code in (0, 1, 2) and "Traceback" not in done.output, done.output
     rows = {one["file"]: one for one in json.loads(out.read_text("utf-8"))}
-    assert rows["good.ipynb"]["points"] == rows["good.ipynb"]["worth"] > 0
+    assert rows["good.ipynb"]["points"] == rows["good.ipynb"]["max_points"] > 0
     odd = rows["mutated.ipynb"]
     assert odd["problem"] or all(one["status"] for one in odd["exercises"])
 

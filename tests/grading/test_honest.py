@@ -6,7 +6,7 @@ from nbformat.v4 import new_code_cell
 
 from attncourse.grading.grade import grade
 from attncourse.grading.graft import graft
-from attncourse.grading.mend import LONGEST, definitions, mended, names_read, with_helpers
+from attncourse.grading.repair import LONGEST, definitions, names_read, repaired, with_helpers
 from tests.grading.submissions import NAMES, SECONDS, SOLVED, notebook_with, statuses, written
 
 FIRST, SECOND = "prefix_mask", "decoder_mask"
@@ -111,7 +111,7 @@ def test_bent_work_passes_in_a_kernel(tmp_path):
     assert all(one.note for one in report.exercises if one.status == "passed")
 
 
-MENDED = {
+REPAIRED = {
     "no-break spaces": ("def f(x):\n\u00a0\u00a0 return\u202fx", "def f(x):\n   return x"),
     "a zero-width space": ("def f(x):\n    return\u200b x", "def f(x):\n    return x"),
     "google.colab": (
@@ -122,16 +122,16 @@ MENDED = {
 }
 
 
-@pytest.mark.parametrize("what", MENDED)
-def test_what_an_editor_did_is_mended_with_a_note(what):
-    source, wanted = MENDED[what]
-    (note,) = mended(source)[1]
-    assert mended(source)[0] == wanted and mended(wanted) == (wanted, [])
+@pytest.mark.parametrize("what", REPAIRED)
+def test_what_an_editor_did_is_repaired_with_a_note(what):
+    source, wanted = REPAIRED[what]
+    (note,) = repaired(source)[1]
+    assert repaired(source)[0] == wanted and repaired(wanted) == (wanted, [])
     assert note
 
 
 def test_a_no_break_space_within_a_text_stays():
-    assert mended("x = '\u00a0'") == ("x = '\u00a0'", [])
+    assert repaired("x = '\u00a0'") == ("x = '\u00a0'", [])
 
 
 DEEP = ("(" * 90_000, "-" * 90_000 + "1", "[" * 3000 + "]" * 3000, "x" + ".x" * 40_000, "a\0b")
@@ -139,6 +139,6 @@ DEEP = ("(" * 90_000, "-" * 90_000 + "1", "[" * 3000 + "]" * 3000, "x" + ".x" * 
 
 @pytest.mark.parametrize("source", [*DEEP, "1+" * (LONGEST // 2) + "1", "lambda: " * 9000 + "1"])
 def test_no_text_of_a_cell_is_too_much(source):
-    assert mended(source) == (source, []) and names_read(source) == set()
+    assert repaired(source) == (source, []) and names_read(source) == set()
     definitions([source])
     assert with_helpers(f"f(x)\n{source}", definitions(["x = 1"]), set())[0].endswith(source)

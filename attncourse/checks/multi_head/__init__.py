@@ -2,7 +2,7 @@
 
 ORDER = (
     "attend_in_heads",
-    "cross_attention",
+    "CrossAttention",
     "head_matrices",
     "collapse",
     "self_attention_of_batch",

@@ -6,7 +6,7 @@ ORDER = (
     "encode_chunk",
     "padded_positions",
     "stretch_table",
-    "position_network",
+    "PositionNetwork",
     "equivariance_gap",
     "tree_mask",
     "test_encoding",

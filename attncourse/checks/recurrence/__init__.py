@@ -2,7 +2,7 @@
 
 ORDER = (
     "rnn_states",
-    "gated_cell",
+    "GatedCell",
     "reverse_within",
     "last_states",
     "lstm_steps",

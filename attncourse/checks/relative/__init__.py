@@ -8,6 +8,6 @@ ORDER = (
     "causal_scores",
     "rope_halves",
     "share_within",
-    "relative_bias",
+    "RelativeBias",
     "test_relative_index",
 )

@@ -1,4 +1,4 @@
-"""Mends what a browser, an editor or a habit did to honest code: each time, with a note."""
+"""Repairs what a browser, an editor or a habit did to honest code: each time, with a note."""
 
 import ast
 import builtins
@@ -20,7 +20,7 @@ MAGIC = re.compile(r"^[ \t]*[%!].*$", re.MULTILINE)
 LONGEST = 100_000
 
 
-def mended(source: str) -> tuple[str, list[str]]:
+def repaired(source: str) -> tuple[str, list[str]]:
     """A cell's text as it was meant, and what was done to it."""
     notes = []
     if SURROGATE.search(source):

@@ -1,4 +1,4 @@
-"""How well the checks judge: every known wrong answer and every valid one, given to its check."""
+"""Mutation testing of the checks: each is given every known wrong answer and every valid one."""
 
 from collections.abc import Callable, Iterable
 from functools import cache
@@ -33,7 +33,7 @@ class Tried(NamedTuple):
 
 
 class Row(NamedTuple):
-    """An exercise's score: how many answers it has, and how many it judged rightly at each seed."""
+    """An exercise's mutation score: its answers, and how many were judged rightly at each seed."""
 
     chapter: str
     exercise: str
@@ -67,7 +67,7 @@ def tried(exercise: Exercise, seeds: tuple[int, ...]) -> list[Tried]:
 
 
 def row(exercise: Exercise, seeds: tuple[int, ...]) -> Row:
-    """The score of one exercise."""
+    """The mutation score of one exercise."""
     judged: dict[Callable, list[Tried]] = {}
     for one in tried(exercise, seeds):
         judged.setdefault(one.answer, []).append(one)
@@ -87,13 +87,13 @@ def row(exercise: Exercise, seeds: tuple[int, ...]) -> Row:
 
 
 def rows(seeds: Iterable[int] = (0,)) -> list[Row]:
-    """The score of every exercise, over all the seeds."""
+    """The mutation score of every exercise, over all the seeds."""
     at = tuple(seeds)
     return [row(one, at) for chapter in chapters() for one in exercises(chapter).values()]
 
 
 def markdown_table(scores: list[Row] | None = None) -> str:
-    """The score as a table in Markdown, its columns padded so that it reads well as plain text."""
+    """A table of the scores in Markdown, its columns padded so that it reads well as plain text."""
     scores = rows() if scores is None else scores
     lines: list[tuple] = [HEADINGS]
     for chapter, group in groupby(scores, key=lambda score: score.chapter):
