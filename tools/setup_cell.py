@@ -30,9 +30,10 @@ def is_here(module):
 
 def place():
     # the release that this notebook was made with, or the newest text where it has no tag yet
-    asked = ["git", "ls-remote", "--exit-code", "--tags", repository, f"v{{version}}"]
-    found = subprocess.run(asked, capture_output=True).returncode == 0
-    return f"git+{{repository}}@" + (f"v{{version}}" if found else "{branch}")
+    asked = f"git ls-remote --exit-code --tags {{repository}} v{{version}}"
+    # a shell, because it raises nothing where there is no git: pip then says so
+    missing, _ = subprocess.getstatusoutput(asked)
+    return f"git+{{repository}}@" + ("{branch}" if missing else f"v{{version}}")
 
 
 if not is_here("attncourse"):

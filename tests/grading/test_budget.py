@@ -34,6 +34,7 @@ WAITING = {
     "a process that sleeps": "import subprocess\nsubprocess.run(['sleep', '1000000'])",
     "a stop": "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)",
 }
+needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
 
 
 @pytest.fixture(scope="module")
@@ -94,12 +95,14 @@ def test_what_works_without_end_is_too_slow(kernel, who, monkeypatch):
     assert lost.status == "too slow" and "it has worked for 0.5 seconds" in lost.hint
 
 
+@needs_linux
 @pytest.mark.parametrize("why", WAITING)
 def test_what_waits_by_itself_does_not_come_to_an_end(kernel, why):
     lost = given_up(kernel, WAITING[why], 0.5)
     assert lost.status == "too slow" and "does not come to an end: it waits" in lost.hint
 
 
+@needs_linux
 def test_what_is_kept_waiting_by_the_machine_is_not_graded(server, kernel, busy, monkeypatch):
     # a fifth of a processor makes four seconds late for one of work
     monkeypatch.setattr(budget, "BUSY_FACTOR", 2)
@@ -108,6 +111,7 @@ def test_what_is_kept_waiting_by_the_machine_is_not_graded(server, kernel, busy,
     assert lost.status == "not graded" and "too busy" in lost.hint
 
 
+@needs_linux
 def test_a_right_answer_passes_on_a_busy_machine(server, kernel, busy):
     name = "distance_attention"
     before = used(kernel.pid).work
@@ -140,6 +144,7 @@ def test_a_kernel_that_ends_what_it_came_from_costs_no_later_one(server, whom):
         kernel.run("assert 1 + 1 == 2", kernel.budget(5))
 
 
+@needs_linux
 def test_nothing_of_a_kernel_is_left(server):
     with fresh_kernel(server, GIVEN) as kernel:
         only_kernel = below(server)
@@ -220,6 +225,7 @@ def test_whoever_looks_may_be_late_and_what_happens_between_two_waits_is_not_cou
         machine.goes(1000, **RUNNING)
 
 
+@needs_linux
 def test_work_of_ended_threads_and_processes_is_counted():
     before = used(os.getpid())
     until = time.process_time() + 0.2
