@@ -52,13 +52,6 @@ def put(kind: str, root: Path, **words: str) -> list[str]:
     return written
 
 
-def insert(path: Path, after: str, text: str) -> None:
-    """Put a text behind the last place where a pattern is found."""
-    whole = path.read_text("utf-8")
-    end = [found.end() for found in re.finditer(after, whole)][-1]
-    path.write_text(whole[:end] + text + whole[end:], "utf-8")
-
-
 def chapter(slug: str, root: Path = ROOT) -> list[str]:
     """Write the files of a chapter, and name it in the table of contents and among the modules."""
     if not re.fullmatch(r"[a-z][a-z_]*", slug):
@@ -73,7 +66,9 @@ def chapter(slug: str, root: Path = ROOT) -> list[str]:
         "reference/claims.md": (rf'ledger\("{last}"\)\n```\n', LEDGER),
     }
     for name, (after, text) in lists.items():
-        insert(root / name, after, text.format(slug=slug, title=title))
+        added = text.format(slug=slug, title=title)
+        whole = re.sub(after, rf"\g<0>{added}", (root / name).read_text("utf-8"))
+        (root / name).write_text(whole, "utf-8")
     return [*written, *lists]
 
 
@@ -86,9 +81,8 @@ def exercise(place: str, root: Path = ROOT) -> list[str]:
     if not order.is_file():
         raise ValueError(f"there is no chapter {slug}: begin it with make chapter SLUG={slug}")
     written = put("exercise", root, SLUG=slug, NAME=name)
-    before, names = order.read_text("utf-8").split("ORDER = (")
-    names = "\n" + names.lstrip("\n").replace(")", f'    "{name}",\n)')
-    order.write_text(f"{before}ORDER = ({names}", "utf-8")
+    others = order.read_text("utf-8").removesuffix(")\n")
+    order.write_text(f'{others}    "{name}",\n)\n', "utf-8")
     return [*written, order.relative_to(root).as_posix()]
 
 
