@@ -6,9 +6,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import yaml
 from docutils.nodes import make_id
 from pybtex.database import parse_file
+from sphinx_external_toc.parsing import parse_toc_yaml
 
 from tools.blocks import Block, parse
 from tools.urls import ROOT, site_url
@@ -38,14 +38,12 @@ class Book:
     @cached_property
     def pages(self) -> dict[str, str]:
         """Each page of the table of contents, in order, with its chapter's number, if any."""
-        contents = yaml.safe_load((self.root / "_toc.yml").read_text("utf-8"))
-        pages, chapter = {contents["root"]: ""}, 0
-        for part in contents["parts"]:
-            for entry in part["chapters"]:
-                chapter += bool(part.get("numbered"))
-                number = str(chapter) if part.get("numbered") else ""
-                pages |= {one["file"]: number for one in [entry, *entry.get("sections", [])]}
-        return pages
+        toc = parse_toc_yaml(self.root / "_toc.yml")
+        chapters = [name for part in toc.root.subtrees if part.numbered for name in part.files()]
+        numbers: dict[str, str] = {}
+        for number, name in enumerate(chapters, 1):
+            numbers |= dict.fromkeys([name, *toc[name].child_files()], str(number))
+        return {name: numbers.get(name, "") for name in toc}
 
     @cached_property
     def sources(self) -> dict[str, Any]:

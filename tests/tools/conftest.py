@@ -9,6 +9,7 @@ import pytest
 from tests import ROOT
 
 CONTENTS = """
+format: jb-book
 root: index
 parts:
 - numbered: true
@@ -35,10 +36,7 @@ def twice(x):
 # exercise: fixed
 ```
 """
-SOURCES = """
-@article{many, author={Vaswani, A. and Shazeer, N. and Parmar, N.}, year={2017}, eprint={1706.0}}
-@article{one, author={Noether, Emmy}, year={1918}, url={https://example.org}}
-"""
+SOURCE = "@article{one, author={Noether, Emmy}, year={1918}, url={https://example.org}}"
 FILES = {
     "_toc.yml": CONTENTS,
     "index.md": "# Home\n",
@@ -46,7 +44,7 @@ FILES = {
     "chapters/second.md": "# The second\n",
     "solutions/first.md": SOLUTIONS,
     "solutions/second.md": SOLUTIONS,
-    "reference/references.bib": SOURCES,
+    "reference/references.bib": SOURCE,
     "package/code.py": "import math as m\nLIMIT = 1\ndef outer():\n    return outer(LIMIT, m)\n",
 }
 

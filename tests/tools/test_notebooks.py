@@ -28,9 +28,9 @@ def converted(course: Path, text: str) -> str:
     ("text", "wanted"),
     [
         (
-            "{cite:t}`many,\none` {doc}`first`",
-            "[Vaswani et al. (2017)](https://arxiv.org/abs/1706.0) and "
-            f"[Noether (1918)](https://example.org) [The first]({FIRST})",
+            "{cite:t}`one,\none` {doc}`first`",
+            "[Noether (1918)](https://example.org) and [Noether (1918)](https://example.org) "
+            f"[The first]({FIRST})",
         ),
         ("$$\nQ % why\n\\keys$$ (eq-two)\n{eq}`eq-two`", "$$Q \\keys \\tag{2.1}$$\n\n(2.1)"),
         ("[{eq}`eq-one`](first.md#one)", f"[[(1.1)]({FIRST}#equation-eq-one)]({FIRST}#one)"),
