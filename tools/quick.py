@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tools.urls import ROOT
 
-CHECKS = "tests/checks/test_checks.py"
+CHECKS, RELEASE = "tests/checks/test_checks.py", "tests/tools/test_release.py"
 # they take no time, and any edit can break them; types take longer
 ALWAYS = ("tests/test_layout.py", "tests/test_style.py")
 
@@ -43,10 +43,13 @@ def tests(name: str) -> set[str]:
             return {exercise}
         case ("attncourse", slug, *_) if (ROOT / f"chapters/{slug}.md").exists():
             return found(f"tests/mechanisms/test_{slug}*.py")
+        case ("tools", _) if name.endswith(".py"):
+            # most of them make the notebooks
+            return {RELEASE, *found("tests/**/test_*.py", parts)}
         case ("attncourse" | "tools", *_) if name.endswith(".py"):
             return found("tests/**/test_*.py", parts)
         case ("chapters" | "solutions" | "exercises" | "_toc", *_):
-            return {"tests/tools/test_release.py"}
+            return {RELEASE}
     return set()
 
 

@@ -18,6 +18,7 @@ from tools import quick
         "attncourse/linear.py": {"tests/mechanisms/test_linear.py"},
         "attncourse/cost.py": {"tests/mechanisms/test_cost.py"},
         "tools/quick.py": {"tests/tools/test_quick.py"},
+        "tools/markdown.py": {"tests/tools/test_release.py"},
         "tests/test_layout.py": {"tests/test_layout.py"},
         "chapters/linear.md": {"tests/tools/test_release.py"},
         "README.md": set(),
