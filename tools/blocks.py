@@ -62,7 +62,7 @@ def made(token: Token, lines: list[str], first: int) -> Block | None:
     if token.level or not token.map:
         return None
     line = first + token.map[0]
-    if token.type == "heading_open":
+    if token.type == "heading_open" and token.markup.startswith("#"):
         return Block("heading", line, lines[token.map[0]].lstrip("#").strip(), token.markup)
     if token.type.startswith("math_block"):
         label = {"label": token.info} if token.info else {}

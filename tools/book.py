@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils.nodes import make_id
+from jupytext.myst import MystMetadataParsingError
 from pybtex.database import parse_file
 from sphinx_external_toc.parsing import parse_toc_yaml
 
@@ -55,7 +56,10 @@ class Book:
         folder, _, slug = name.partition("/")
         # the page of a chapter's exercises is made from the solutions
         path = self.root / f"{f'solutions/{slug}' if folder == 'exercises' else name}.md"
-        blocks = parse(path.read_text("utf-8"))
+        try:
+            blocks = parse(path.read_text("utf-8"))
+        except MystMetadataParsingError as error:
+            raise ValueError(f"{path}: {error}") from error
         chapter, sections = self.pages[name], []
 
         def number(word: str, label: str | None) -> str:

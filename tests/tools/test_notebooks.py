@@ -59,6 +59,7 @@ def test_each_thing_of_myst_becomes_plain_markdown(course, text, wanted):
         ("{doc}`nowhere`", 3, "_toc.yml lacks chapters/nowhere"),
         ("[a](nowhere.md)", 3, "No such file or directory"),
         ("a[^note]", 3, "a notebook cannot show [^"),
+        ("a\n\n+++\nb", 5, "a notebook cannot show +++"),
         ("a\n\n(label)=\n## B", 5, "a notebook cannot show (label)="),
         (OUTER.replace("outer", "inner"), 3, "'inner' not found"),
         ("```{include} ../package/code.py\n:start-after: none\n```", 3, "not found: none"),
@@ -76,6 +77,7 @@ def test_what_cannot_be_converted_is_refused_with_file_and_line(course, text, li
         (("# exercise: twice", "# exercise: thrice"), "answers to ['thrice', 'fixed']"),
         (("[stub]", "[answer]"), "answers to ['twice', 'fixed', 'fixed']"),
         (("[stub]\n# exercise: f", "[stub]\n# exercise: unf"), "stubs of ['unfixed']"),
+        (("[stub]", "a: b"), "first.md: code-cell cell 0 at line 10 could not be read"),
         (("def twice", "def thrice"), "first.md:3: exercise twice: 0 functions or classes"),
     ],
 )
