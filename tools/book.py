@@ -4,7 +4,6 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from docutils.nodes import make_id
 from jupytext.myst import MystMetadataParsingError
@@ -31,6 +30,7 @@ class Book:
     def __init__(self, repository: str, root: Path = ROOT):
         self.repository, self.root = repository, root
         self.site = site_url(repository)
+        self.sources = dict(parse_file(root / "reference" / "references.bib").entries)
         # what has each label: the page, what the site calls it, its address
         self.targets: dict[str, tuple[str, str, str]] = {}
         counts: Counter = Counter()
@@ -45,11 +45,6 @@ class Book:
         for number, name in enumerate(chapters, 1):
             numbers |= dict.fromkeys([name, *toc[name].child_files()], str(number))
         return {name: numbers.get(name, "") for name in toc}
-
-    @cached_property
-    def sources(self) -> dict[str, Any]:
-        """The bibliography, by key."""
-        return dict(parse_file(self.root / "reference" / "references.bib").entries)
 
     def read(self, name: str, counts: Counter) -> Document:
         """A page with its numbers filled in, counted on from `counts` as the site counts them."""

@@ -26,8 +26,7 @@ def chapter_notebook(slug: str, book: Book) -> NotebookNode:
     """The copy of a chapter that runs in Colab."""
     document = book.documents[f"chapters/{slug}"]
     here = f"the notebook of [{document.title}]({book.page_url(document.name)})"
-    cells = translated(document, book)
-    return notebook(book, document, f"This is {here}, a chapter of", cells)
+    return notebook(book, document, f"This is {here}, a chapter of", translated(document, book))
 
 
 def exercise_notebook(slug: str, book: Book, solved: bool = False) -> NotebookNode:

@@ -15,7 +15,7 @@ parts:
 - numbered: true
   chapters:
   - {file: chapters/first, sections: [{file: exercises/first}]}
-  - {file: chapters/second, sections: [{file: exercises/second}]}
+  - {file: chapters/second}
 """
 SOLUTIONS = """# Exercises
 
@@ -43,7 +43,6 @@ FILES = {
     "chapters/first.md": "# The first\n\n$$a$$ (eq-one)\n",
     "chapters/second.md": "# The second\n",
     "solutions/first.md": SOLUTIONS,
-    "solutions/second.md": SOLUTIONS,
     "reference/references.bib": SOURCE,
     "package/code.py": "import math as m\nLIMIT = 1\ndef outer():\n    return outer(LIMIT, m)\n",
 }
@@ -51,7 +50,7 @@ FILES = {
 
 @pytest.fixture
 def course(tmp_path: Path, monkeypatch) -> Path:
-    """The folder of the small course, whose chapters have the same exercises."""
+    """The folder of the small course, whose first chapter has two exercises."""
     card = SimpleNamespace(kind="build", difficulty=2, minutes=5, points=1, facts={})
     cards = {name: SimpleNamespace(name=name, **vars(card)) for name in ("twice", "fixed")}
     monkeypatch.setattr("attncourse.checks.exercises", lambda _: cards)
