@@ -7,6 +7,7 @@ import re
 import sys
 from pathlib import Path
 
+from tools import release
 from tools.urls import ROOT
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -60,6 +61,8 @@ def main() -> None:
         written = {"chapter": chapter, "exercise": exercise}[kind](name)
     except ValueError as error:
         sys.exit(f"==> {error}")
+    # their notebooks
+    release.write()
     print(f"==> wrote {', '.join(written)}: make them yours, then say make release")
 
 
