@@ -109,6 +109,7 @@ def test_every_page_has_a_head_of_its_own_its_landmarks_and_boxes_that_say_what_
         assert page.select_one("link[rel=icon]")["href"].endswith("favicon.svg"), name
         assert page.select_one("nav[aria-label=Home] a.logo svg"), name
         assert page.select_one("#pst-skip-link a[href='#main-content']"), name
+        assert page.select_one("main#main-content"), name
         assert "BSD-3-Clause" in page.select_one("footer .copyright").text, name
         ids = [one["id"] for one in page.select("[id]")]
         assert len(set(ids)) == len(ids), f"{name}: {[one for one in ids if ids.count(one) > 1]}"

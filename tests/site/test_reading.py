@@ -75,18 +75,6 @@ def test_the_lines_to_type_can_be_copied(new_tab, address):
     assert lines[-1] == ".venv/bin/jupyter lab exercises/dot_product.ipynb"
 
 
-def test_a_line_of_code_has_room_and_a_longer_one_goes_on_below(new_tab, address):
-    tab = new_tab(viewport={"width": 1280, "height": 800})
-    tab.goto(address + EXERCISES)
-    tab.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
-    code = tab.locator("article div.highlight pre").last
-    for line, height in (("m" * 88, 22), ("word " * 30, 44)):
-        code.evaluate("(one, line) => (one.textContent = line)", line)
-        assert code.evaluate("one => one.scrollWidth <= one.clientWidth")
-        assert code.evaluate("one => one.clientHeight") == height + 24
-    assert code.evaluate("one => getComputedStyle(one).fontSize") == "15px"
-
-
 def test_on_a_phone_what_scrolls_shows_it_and_words_are_not_squeezed(new_tab, address):
     tab = new_tab(viewport=PHONE)
     tab.goto(address + CHAPTER)
