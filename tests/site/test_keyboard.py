@@ -11,18 +11,13 @@ DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
 
 # of the reference, the first entry of each section shows all that the others have
 FIRST_ENTRIES = "document.querySelectorAll('dl.py ~ dl.py').forEach((one) => one.remove())"
-# Whether the element in focus, or a box around it, looks different from how it looks without.
+# Whether the element in focus has an outline that it has not without the focus.
 FOCUS = """() => {
   const one = document.activeElement;
   if (one === document.body) return null;
-  const around = [one, one.parentElement, one.parentElement.parentElement];
-  const looks = () => around.map((box) => {
-    const { outline, boxShadow, border, backgroundColor, textDecoration } = getComputedStyle(box);
-    return JSON.stringify({ outline, boxShadow, border, backgroundColor, textDecoration });
-  }).join();
-  const focused = looks();
+  const focused = getComputedStyle(one).outline;
   one.blur();
-  const shown = focused !== looks();
+  const shown = focused !== getComputedStyle(one).outline;
   one.focus({ preventScroll: true });
   one.dataset.reached = "";
   return shown ? "" : one.outerHTML.slice(0, 200);

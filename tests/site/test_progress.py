@@ -1,11 +1,10 @@
 """What a learner has done is kept in the browser: marked, counted, forgotten."""
 
-import json
-
 from attncourse.checks import chapters, exercises
 
 CHAPTER, EXERCISES = "chapters/dot_product.html", "exercises/dot_product.html"
 NAMES = list(exercises("dot_product"))
+KEPT = "JSON.parse(localStorage.getItem('attncourse-progress'))"
 FORBIDDEN = (
     "Object.defineProperty(window, 'localStorage',"
     " {configurable: true, get() { throw new DOMException('no') }})"
@@ -22,10 +21,6 @@ def solve(page, name: str) -> None:
 
 def solved(page) -> str:
     return page.locator("[data-exercises]").first.inner_text()
-
-
-def kept(page):
-    return json.loads(page.evaluate("localStorage.getItem('attncourse-progress')"))
 
 
 def test_a_mark_outlives_the_page_and_is_counted_everywhere_in_a_folder_too(tab, site):
@@ -50,7 +45,7 @@ def test_a_mark_outlives_the_page_and_is_counted_everywhere_in_a_folder_too(tab,
     assert solved(tab) == f"1 of {len(NAMES)} exercises solved"
     tick = tab.locator(f'.bd-sidebar-primary a[href$="{CHAPTER}"] .tick')
     assert " ".join(tick.text_content().split()) == "✓ read"
-    assert kept(tab) == {"read": ["dot_product"], "solved": NAMES[1:2]}
+    assert tab.evaluate(KEPT) == {"read": ["dot_product"], "solved": NAMES[1:2]}
     tab.goto((site / "index.html").as_uri())
     first, *others = tab.locator("[data-exercises]").all_inner_texts()
     assert first == f"1 of {len(NAMES)} exercises solved"
@@ -60,7 +55,7 @@ def test_a_mark_outlives_the_page_and_is_counted_everywhere_in_a_folder_too(tab,
         tab.once("dialog", lambda asked, sure=sure: asked.accept() if sure else asked.dismiss())
         tab.get_by_role("button", name="Forget my progress").click()
         assert solved(tab) == f"{left} of {len(NAMES)} exercises solved"
-    assert kept(tab) == {"read": [], "solved": []}
+    assert tab.evaluate(KEPT) == {"read": [], "solved": []}
 
 
 def test_where_storage_is_forbidden_marks_last_as_long_as_the_page(tab, address):
