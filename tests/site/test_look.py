@@ -103,13 +103,10 @@ def test_a_long_line_of_code_goes_on_further_in_than_it_began(folder, new_tab, a
 def test_a_chapter_begins_with_its_question_and_its_imports_are_folded(tab, address):
     tab.goto(address + CHAPTER)
     expect(tab.locator("article section > *").nth(1)).to_contain_text("?")
-    edges = [
-        "article h1",
-        ".admonition-in-this-chapter",
-        ".admonition-in-this-chapter p:not([class])",
-    ]
-    heading, box, words = (tab.locator(one).first.bounding_box()["x"] for one in edges)
-    assert heading == box and words - box < 50
+    box = ".admonition-in-this-chapter"
+    parts = ("article h1", box, f"{box} p:not([class])")
+    heading, frame, words = (tab.locator(one).first.bounding_box()["x"] for one in parts)
+    assert heading == frame and words - frame < 50
     expect(tab.get_by_text("Show the imports", exact=True)).to_be_visible()
     first = tab.locator("article section section h2").first
     assert first.bounding_box()["y"] < 900

@@ -118,8 +118,7 @@ def test_a_search_without_words_or_with_strange_ones_says_so(tab, address):
 def test_from_a_folder_formulas_figures_and_icons_are_drawn(tab, site):
     tab.goto((site / CHAPTER).as_uri())
     tab.wait_for_function("document.fonts.status === 'loaded'")
-    assert tab.evaluate("[...document.images].every((one) => one.naturalWidth > 0)")
-    assert tab.locator("article :is(svg, img)").count() and tab.locator("math").count() > 50
+    assert tab.locator("article svg").count() and tab.locator("math").count() > 50
     assert tab.locator(".temml-error, merror").count() == 0
     tab.evaluate("document.querySelectorAll('pre').forEach((one) => one.remove())")
     text = tab.locator("article").inner_text()
