@@ -7,56 +7,31 @@ import re
 import sys
 from pathlib import Path
 
+from tools import release
 from tools.urls import ROOT
 
 TEMPLATES = Path(__file__).parent / "templates"
-CONTENTS = """\
-      - file: chapters/{slug}
-        sections:
-          - file: exercises/{slug}
-            title: Exercises
-"""
-AUTOMODULE = """
-## {title}
-
-```{{eval-rst}}
-.. automodule:: attncourse.{slug}
-   :members:
-```
-"""
-LEDGER = """
-## {title}
-
-```{{code-cell}} python
-:tags: [remove-input]
-
-ledger("{slug}")
-```
-"""
 
 
 def put(kind: str, root: Path, **words: str) -> list[str]:
-    """Write the files of a template; a text of exercises that is there goes on."""
+    """Write the files of a template; into one that is there, what stands `after` a pattern."""
     written, template = [], (TEMPLATES / f"{kind}.txt").read_text("utf-8")
     for word, meant in words.items():
         template = template.replace(word, meant)
     for part in template.split("=== ")[1:]:
-        name, _, text = part.partition("\n")
+        place, _, text = part.partition("\n")
+        name, _, after = place.partition(" after ")
         path = root / name
-        goes_on = kind == "exercise" and path.suffix == ".md"
-        if path.exists() and not goes_on:
+        if after:
+            whole = path.read_text("utf-8")
+            end = re.search(after, whole).end()
+            text = whole[:end] + text + whole[end:]
+        elif path.exists():
             raise ValueError(f"{name} is there already")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text((path.read_text("utf-8") if goes_on else "") + text, "utf-8")
+        path.write_text(text, "utf-8")
         written.append(name)
     return written
-
-
-def insert(path: Path, after: str, text: str) -> None:
-    """Put a text behind the last place where a pattern is found."""
-    whole = path.read_text("utf-8")
-    end = [found.end() for found in re.finditer(after, whole)][-1]
-    path.write_text(whole[:end] + text + whole[end:], "utf-8")
 
 
 def chapter(slug: str, root: Path = ROOT) -> list[str]:
@@ -66,30 +41,17 @@ def chapter(slug: str, root: Path = ROOT) -> list[str]:
     title = slug.replace("_", " ").capitalize()
     last = re.findall(r"file: exercises/(\w+)", (root / "_toc.yml").read_text("utf-8"))[-1]
     header = (root / f"solutions/{last}.md").read_text("utf-8").partition("\n\n")[0]
-    written = put("chapter", root, NOTEBOOK=header, SLUG=slug, TITLE=title)
-    lists = {
-        "_toc.yml": (rf"file: exercises/{last}\n +title: .*\n", CONTENTS),
-        "reference/api.md": (rf"attncourse\.{last}\n(?: .*\n)*```\n", AUTOMODULE),
-        "reference/claims.md": (rf'ledger\("{last}"\)\n```\n', LEDGER),
-    }
-    for name, (after, text) in lists.items():
-        insert(root / name, after, text.format(slug=slug, title=title))
-    return [*written, *lists]
+    return put("chapter", root, NOTEBOOK=header, SLUG=slug, TITLE=title, LAST=last)
 
 
 def exercise(place: str, root: Path = ROOT) -> list[str]:
     """Write the files of an exercise, and name it as the last one of its chapter."""
     slug, _, name = place.partition("/")
-    order = root / "attncourse" / "checks" / slug / "__init__.py"
     if not name.isidentifier():
         raise ValueError(f"NAME={place} is not as in make exercise NAME=dot_product/prefix_mask")
-    if not order.is_file():
+    if not (root / f"solutions/{slug}.md").is_file():
         raise ValueError(f"there is no chapter {slug}: begin it with make chapter SLUG={slug}")
-    written = put("exercise", root, SLUG=slug, NAME=name)
-    before, names = order.read_text("utf-8").split("ORDER = (")
-    names = "\n" + names.lstrip("\n").replace(")", f'    "{name}",\n)')
-    order.write_text(f"{before}ORDER = ({names}", "utf-8")
-    return [*written, order.relative_to(root).as_posix()]
+    return put("exercise", root, SLUG=slug, NAME=name)
 
 
 def main() -> None:
@@ -99,6 +61,8 @@ def main() -> None:
         written = {"chapter": chapter, "exercise": exercise}[kind](name)
     except ValueError as error:
         sys.exit(f"==> {error}")
+    # their notebooks
+    release.write()
     print(f"==> wrote {', '.join(written)}: make them yours, then say make release")
 
 

@@ -4,36 +4,23 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-import yaml
 from docutils.nodes import make_id
+from jupytext.myst import MystMetadataParsingError
 from pybtex.database import parse_file
+from sphinx_external_toc.parsing import parse_toc_yaml
 
-from tools.blocks import Cell, read_cells
+from tools.blocks import Block, parse
 from tools.urls import ROOT, site_url
-
-# what the site calls each numbered thing
-FORMATS = {"equation": "({})", "figure": "Fig. {}", "table": "Table {}"}
-
-
-@dataclass(frozen=True)
-class Target:
-    """What a label leads to: a number, on a page."""
-
-    kind: str
-    page: str
-    number: str
-    anchor: str
 
 
 @dataclass
 class Document:
-    """A page: its name in the table of contents, its file, its cells."""
+    """A page: its name in the table of contents, its file, its blocks."""
 
     name: str
     path: Path
-    cells: list[Cell]
+    blocks: list[Block]
     title: str
 
 
@@ -43,62 +30,61 @@ class Book:
     def __init__(self, repository: str, root: Path = ROOT):
         self.repository, self.root = repository, root
         self.site = site_url(repository)
-        self.targets: dict[str, Target] = {}
+        self.sources = dict(parse_file(root / "reference" / "references.bib").entries)
+        # what has each label: the page, what the site calls it, its address
+        self.targets: dict[str, tuple[str, str, str]] = {}
         counts: Counter = Counter()
         self.documents = {page: self.read(page, counts) for page in self.pages}
 
     @cached_property
     def pages(self) -> dict[str, str]:
         """Each page of the table of contents, in order, with its chapter's number, if any."""
-        contents = yaml.safe_load((self.root / "_toc.yml").read_text("utf-8"))
-        pages, chapter = {contents["root"]: ""}, 0
-        for part in contents["parts"]:
-            for entry in part["chapters"]:
-                chapter += bool(part.get("numbered"))
-                number = str(chapter) if part.get("numbered") else ""
-                pages |= {one["file"]: number for one in [entry, *entry.get("sections", [])]}
-        return pages
-
-    @cached_property
-    def sources(self) -> dict[str, Any]:
-        """The bibliography, by key."""
-        return dict(parse_file(self.root / "reference" / "references.bib").entries)
+        toc = parse_toc_yaml(self.root / "_toc.yml")
+        chapters = [name for part in toc.root.subtrees if part.numbered for name in part.files()]
+        numbers: dict[str, str] = {}
+        for number, name in enumerate(chapters, 1):
+            numbers |= dict.fromkeys([name, *toc[name].child_files()], str(number))
+        return {name: numbers.get(name, "") for name in toc}
 
     def read(self, name: str, counts: Counter) -> Document:
         """A page with its numbers filled in, counted on from `counts` as the site counts them."""
         folder, _, slug = name.partition("/")
         # the page of a chapter's exercises is made from the solutions
         path = self.root / f"{f'solutions/{slug}' if folder == 'exercises' else name}.md"
-        cells = read_cells(path)
+        try:
+            blocks = parse(path.read_text("utf-8"))
+        except MystMetadataParsingError as error:
+            raise ValueError(f"{path}: {error}") from error
         chapter, sections = self.pages[name], []
 
-        def number(kind: str, label: str | None) -> str:
-            # a page without a number counts from 1, but for equations
-            place = chapter or (name if kind != "equation" else "")
-            counts[kind, place] += 1
-            found = ".".join(filter(None, [chapter, str(counts[kind, place])]))
+        def number(word: str, label: str | None) -> str:
+            # a page without a number counts from 1, but for equations, which have no word
+            place = chapter or (name if word else "")
+            counts[word, place] += 1
+            found = f"{word} {chapter}{'.' if chapter else ''}{counts[word, place]}".strip()
             if label:
-                anchor = make_id(f"equation-{label}" if kind == "equation" else label)
-                self.targets[label] = Target(kind, name, found, anchor)
+                anchor = make_id(label if word else f"equation-{label}")
+                self.targets[label] = name, found, self.page_url(name, anchor)
             return found
 
-        for cell in cells:
-            if cell.figure:
-                cell.number = number("figure", cell.figure.get("name"))
-            for block in [block for one in cell.blocks for block in (one, *one.blocks)]:
-                if block.kind == "math" and "label" in block.options:
-                    block.number = number("equation", block.options["label"])
-                elif block.kind in ("drawing", "table"):
-                    numbered = "figure" if block.kind == "drawing" else "table"
-                    block.number = number(numbered, block.options.get("name"))
-                elif block.kind == "heading" and folder == "chapters":
+        for block in [block for one in blocks for block in (one, *one.blocks)]:
+            match block.kind:
+                case "code-cell" if block.figure:
+                    block.number = number("Fig.", block.figure.get("name"))
+                case "drawing":
+                    block.number = number("Fig.", block.options.get("name"))
+                case "table":
+                    block.number = number("Table", block.options.get("name"))
+                case "math" if "label" in block.options:
+                    block.number = number("", block.options["label"])
+                case "heading" if folder == "chapters":
                     # the page's title has depth 0
                     if depth := len(block.argument) - 1:
                         sections = [*sections, *[0] * depth][:depth]
                         sections[-1] += 1
                     block.number = ".".join([chapter, *map(str, sections)])
-        headings = [block for cell in cells for block in cell.blocks if block.kind == "heading"]
-        return Document(name, path, cells, headings[0].text)
+        title = next(block.text for block in blocks if block.kind == "heading")
+        return Document(name, path, blocks, title)
 
     def page_url(self, name: str, anchor: str = "") -> str:
         """The address of a page of the site."""

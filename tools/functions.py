@@ -17,9 +17,7 @@ def standing_alone(name: str, code: str, text: str, module: str, here: set[str])
             case ast.Import(names) | ast.ImportFrom(names=names):
                 line.names = [one for one in names if (one.asname or one.name) in wanted]
                 imports += [ast.unparse(line)] if line.names else []
-            case ast.FunctionDef(defined) | ast.ClassDef(defined):
-                own += {defined} & wanted
-            case ast.Assign([ast.Name(defined)]):
+            case ast.FunctionDef(defined) | ast.ClassDef(defined) | ast.Assign([ast.Name(defined)]):
                 own += {defined} & wanted
     if own:
         imports.append(f"from {module} import {', '.join(own)}")

@@ -1,16 +1,16 @@
 """MyST Markdown turned into the plain Markdown that Colab, Jupyter and VS Code show well."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from posixpath import dirname, join, normpath
 from typing import Any
 
 from pybtex.database import Entry
-from sphinx.pycode import ModuleAnalyzer
+from sphinx.config import Config
+from sphinx.directives.code import LiteralIncludeReader
 
 from tools.blocks import Block
-from tools.book import FORMATS, Book, Document
+from tools.book import Book, Document
 from tools.extensions.citations import authors
 from tools.extensions.drawings import FOLDER, words_for
 from tools.functions import standing_alone
@@ -19,7 +19,8 @@ from tools.urls import branch
 INLINE = re.compile(
     r"""
       (?P<refused>
-        ^[ ]*(?:`{3,}|:{3,})\{[^}]*\} | ^\([\w-]+\)= | ^\\begin\{ | ^% | \[\^ | \{\{ | \]\(\#
+        ^[ ]*(?:`{3,}|:{3,})\{[^}]*\} | ^\([\w-]+\)= | ^\\begin\{
+        | ^% | ^\+{3} | \[\^ | \{\{ | \]\(\#
       )
     | \{(?P<role>[a-z][\w:+.-]*)\}`(?P<content>[^`]+)`
     | (?P<code>`+)(?!`).+?(?<!`)(?P=code)(?!`)
@@ -34,18 +35,17 @@ COLOURED = re.compile(r"\\(query|key|value|weight|position)(?![a-z])")
 
 
 class Writer:
-    """Writes the blocks of one document as plain Markdown."""
+    """Writes the blocks of a document as plain Markdown; `line` is where it has come to."""
 
     def __init__(self, book: Book, document: Document):
-        self.book, self.document = book, document
+        self.book, self.document, self.line = book, document, 1
         self.kinds: dict[str, Callable[[Block], str]] = {
-            "text": lambda block: self.inline(block.text, block.line),
-            "code": lambda block: block.text,
+            "text": lambda block: self.inline(block.text),
             "heading": self.heading,
             "math": self.math,
             "admonition": self.admonition,
             "drawing": self.drawing,
-            "include": self.include,
+            "include": self.included,
             "table": self.table,
         }
         # functions that the notebook has as cells of code
@@ -55,55 +55,47 @@ class Writer:
             "cite:t": lambda keys: self.cited(keys, "{} ({})", " and "),
             "claim": self.claim,
             "doc": self.doc,
-            "eq": self.numbered,
-            "numref": self.numbered,
+            "eq": lambda label: self.numbered(label, "({})"),
+            "numref": lambda label: self.numbered(label, "{}"),
             "term": lambda content: content.partition(" <")[0],
         }
 
     def write(self, block: Block) -> str:
         """One block, as plain Markdown."""
-        with self.named(block.line):
-            return pick(self.kinds, block.kind, f"a notebook shows {[*self.kinds]}, not")(block)
+        self.line = block.line
+        return pick(self.kinds, block.kind, f"a notebook shows {[*self.kinds]}, not")(block)
 
     def function(self, block: Block) -> str:
         """A function or class of the package as a cell of code, with what it needs."""
-        with self.named(block.line):
-            path, name = self.file(block.argument), block.options["pyobject"]
-            text = (self.book.root / path).read_text("utf-8")
-            module = path.removesuffix(".py").replace("/", ".")
-            code = standing_alone(name, self.included(block), text, module, self.defined)
-            self.defined.add(name)
-            return code
+        path, name = self.file(block.argument), block.options["pyobject"]
+        text = (self.book.root / path).read_text("utf-8")
+        module = path.removesuffix(".py").replace("/", ".")
+        code = standing_alone(name, self.included(block), text, module, self.defined)
+        self.defined.add(name)
+        return code
 
-    @contextmanager
-    def named(self, line: int) -> Iterator[None]:
-        """A fault is named by its line."""
-        try:
-            yield
-        except (LookupError, OSError) as error:
-            raise ValueError(f"{self.document.path}:{line}: {error}") from error
-
-    def inline(self, text: str, line: int) -> str:
+    def inline(self, text: str) -> str:
         """A stretch of text with its roles, links and pictures resolved."""
+        first = self.line
 
         def replace(found: re.Match) -> str:
-            with self.named(line + text.count("\n", 0, found.start())):
-                if found["refused"]:
-                    raise LookupError(f"a notebook cannot show {found[0].strip()}")
-                if role := found["role"]:
-                    write = pick(self.roles, role, f"a notebook shows {[*self.roles]}, not")
-                    return write(" ".join(found["content"].split()))
-                if found["href"]:
-                    words = self.inline(found["words"], line)
-                    view = "raw" if found["image"] else "blob"
-                    return f"{found['image']}[{words}]({self.address(found['href'], view)})"
+            self.line = first + text.count("\n", 0, found.start())
+            if found["refused"]:
+                raise LookupError(f"a notebook cannot show {found[0].strip()}")
+            if role := found["role"]:
+                write = pick(self.roles, role, f"a notebook shows {[*self.roles]}, not")
+                return write(" ".join(found["content"].split()))
+            if found["href"]:
+                words = self.inline(found["words"])
+                view = "raw" if found["image"] else "blob"
+                return f"{found['image']}[{words}]({self.address(found['href'], view)})"
             return found[0]
 
         return INLINE.sub(replace, text)
 
     def heading(self, block: Block) -> str:
         number = f"{block.number}. " if block.number else ""
-        return f"{block.argument} {number}{self.inline(block.text, block.line)}"
+        return f"{block.argument} {number}{self.inline(block.text)}"
 
     def math(self, block: Block) -> str:
         lines = [block.argument, *block.text.split("\n")]
@@ -117,40 +109,26 @@ class Writer:
 
     def admonition(self, block: Block) -> str:
         """A box, which a reader opens where the site folds it."""
-        title = self.inline(block.argument, block.line)
+        title = self.inline(block.argument)
         body = "\n\n".join(map(self.write, block.blocks))
-        if "dropdown" not in block.options.get("class", ""):
-            return f"**{title}**\n\n{body}"
-        return f"<details>\n<summary><b>{title}</b></summary>\n\n{body}\n\n</details>"
-
-    def include(self, block: Block) -> str:
-        """A part of a file of plain Markdown, such as a table of results."""
-        text = (self.book.root / self.file(block.argument)).read_text("utf-8")
-        for option, part in (("start-after", 2), ("end-before", 0)):
-            mark = block.options.get(option, "").strip('"')
-            if mark not in text:
-                raise LookupError(f"{block.argument} lacks {mark}")
-            text = text.partition(mark)[part] if mark else text
-        return text.strip()
+        if block.folded:
+            return f"<details>\n<summary><b>{title}</b></summary>\n\n{body}\n\n</details>"
+        return f"**{title}**\n\n{body}"
 
     def included(self, block: Block) -> str:
-        """The lines of a function or class."""
+        """A part of a file: a function or a class, or between two lines of plain Markdown."""
         path = self.book.root / self.file(block.argument)
-        tags = ModuleAnalyzer.for_file(str(path), "").find_tags()
-        name = block.options.get("pyobject", "")
-        _, first, last = pick(tags, name, f"{block.argument} lacks")
-        return "\n".join(path.read_text("utf-8").split("\n")[first - 1 : last])
+        return LiteralIncludeReader(str(path), block.options, Config()).read()[0].strip()
 
     def drawing(self, block: Block) -> str:
         """A drawing as a picture that the repository serves, and its caption."""
         place = f"../{FOLDER}/{block.argument}.svg"
         words = words_for((self.book.root / self.file(place)).read_text("utf-8"))
-        caption = captioned("figure", block.number, self.inline(block.text, block.line))
-        return f"![{words}]({self.address(place, 'raw')})\n\n{caption}"
+        caption = self.inline(block.text)
+        return f"![{words}]({self.address(place, 'raw')})\n\n**{block.number}.** {caption}"
 
     def table(self, block: Block) -> str:
-        caption = captioned("table", block.number, self.inline(block.argument, block.line))
-        return f"{caption}\n\n{self.inline(block.text, block.line)}"
+        return f"**{block.number}.** {self.inline(block.argument)}\n\n{self.inline(block.text)}"
 
     def file(self, name: str) -> str:
         """The place in the course of a file that the document names from its own."""
@@ -178,13 +156,11 @@ class Writer:
             for one in entries
         )
 
-    def numbered(self, label: str) -> str:
+    def numbered(self, label: str, form: str) -> str:
         """What the label names, by its number; a link where that is on another page."""
-        target = pick(self.book.targets, label, "no page has the label")
-        words = FORMATS[target.kind].format(target.number)
-        if target.page == self.document.name:
-            return words
-        return f"[{words}]({self.book.page_url(target.page, target.anchor)})"
+        page, number, address = pick(self.book.targets, label, "no page has the label")
+        words = form.format(number)
+        return words if page == self.document.name else f"[{words}]({address})"
 
     def claim(self, content: str) -> str:
         """A link to the claim's entry in the site's list."""
@@ -206,11 +182,6 @@ def pick(table: Mapping[str, Any], name: str, complaint: str) -> Any:
     if name not in table:
         raise LookupError(f"{complaint} {name}")
     return table[name]
-
-
-def captioned(kind: str, number: str, words: str) -> str:
-    """The line under or over something numbered."""
-    return f"**{FORMATS[kind].format(number)}.** {words}".rstrip()
 
 
 def address_of(entry: Entry) -> str:

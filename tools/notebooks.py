@@ -2,21 +2,21 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from itertools import groupby
+from collections.abc import Callable
 
 import nbformat
 from nbformat import NotebookNode
 
 from attncourse.cells import exercise_of
-from tools.blocks import Block, Cell
+from tools.blocks import Block
 from tools.book import Book, Document
-from tools.markdown import Writer, captioned
+from tools.markdown import Writer
 from tools.setup_cell import setup_cell
 from tools.stubs import stub_of
 from tools.urls import colab_url, repository_url
 
 BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
+RUNS = ("code-cell", "literalinclude")
 # what the site folds, Colab and Jupyter do
 FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}
 LEVELS = {1: "★☆☆ easy", 2: "★★☆ medium", 3: "★★★ hard"}
@@ -26,8 +26,7 @@ def chapter_notebook(slug: str, book: Book) -> NotebookNode:
     """The copy of a chapter that runs in Colab."""
     document = book.documents[f"chapters/{slug}"]
     here = f"the notebook of [{document.title}]({book.page_url(document.name)})"
-    written = [cell for _, made in translated(document, book) for cell in made]
-    return notebook(book, document, f"This is {here}, a chapter of", written)
+    return notebook(book, document, f"This is {here}, a chapter of", translated(document, book))
 
 
 def exercise_notebook(slug: str, book: Book, solved: bool = False) -> NotebookNode:
@@ -37,25 +36,24 @@ def exercise_notebook(slug: str, book: Book, solved: bool = False) -> NotebookNo
 
     cards = exercises(slug)
     document, chapter = book.documents[f"exercises/{slug}"], book.documents[f"chapters/{slug}"]
-    stubs = {exercise_of(one.source): one.source for one in document.cells if "stub" in one.tags}
-    answers = [exercise_of(one.source) for one in document.cells if "answer" in one.tags]
+    stubs = {exercise_of(one.text): one.text for one in document.blocks if "stub" in one.tags}
+    answers = [exercise_of(one.text) for one in document.blocks if "answer" in one.tags]
     if Counter(answers) != Counter([*cards]) or not {*stubs} <= {*answers}:
         raise ValueError(
             f"{document.path} has answers to {answers} and stubs of {[*stubs]}; "
             f"the chapter's checks are of {[*cards]}"
         )
-    written = []
-    for cell, made in translated(document, book):
-        name = exercise_of(cell.source)
-        if "answer" in cell.tags:
-            source = cell.source if solved else stubs.get(name) or stub_of(cell.source)
-            made = exercise_cells(cards[name], source)
-        written += made
-    written.append(
-        code("status", "from attncourse import status\n\nstatus()", tags=["nbval-ignore-output"])
-    )
+
+    def answered(block: Block) -> list[NotebookNode]:
+        name = exercise_of(block.text)
+        source = block.text if solved else stubs.get(name) or stub_of(block.text)
+        return exercise_cells(cards[name], source)
+
+    status = "from attncourse import status\n\nstatus()"
+    cells = translated(document, book, answered)
+    cells.append(code("status", status, tags=["nbval-ignore-output"]))
     there = f"[{chapter.title}]({book.page_url(chapter.name)})"
-    return notebook(book, document, f"These are the exercises of {there}, a chapter of", written)
+    return notebook(book, document, f"These are the exercises of {there}, a chapter of", cells)
 
 
 def solved_notebook(slug: str) -> NotebookNode:
@@ -88,34 +86,50 @@ def notebook(book: Book, document: Document, words: str, cells: list) -> Noteboo
     return made
 
 
-def translated(document: Document, book: Book) -> Iterator[tuple[Cell, list[NotebookNode]]]:
-    """Each cell of a document but the stubs, and what it becomes: code, or plain Markdown."""
+def translated(
+    document: Document, book: Book, answered: Callable[[Block], list[NotebookNode]] | None = None
+) -> list[NotebookNode]:
+    """The cells that a document becomes, those of an answer as told; a fault is at its line."""
     writer, section, count = Writer(book, document), "text", 0
+    cells: list[NotebookNode] = []
 
     def name() -> str:
         nonlocal count
         count += 1
         return section if count == 1 else f"{section}-{count}"
 
-    for cell in document.cells:
-        if "stub" in cell.tags:
-            continue
-        if cell.blocks and cell.blocks[0].kind == "heading":
-            section, count = slug_of(cell.blocks[0].text), 0
-        if cell.kind == "code":
-            made = [code_cell(name(), cell)]
-            if cell.number:
-                caption = writer.inline(cell.figure.get("caption", ""), cell.line)
-                made.append(markdown(name(), captioned("figure", cell.number, caption)))
-            yield cell, made
-            continue
-        made = []
-        for runs, blocks in groupby(cell.blocks, lambda one: one.kind == "literalinclude"):
-            if runs:
-                made += [function_cell(name(), one, writer.function(one)) for one in blocks]
+    try:
+        for first, *others in stretches(document.blocks):
+            if first.kind == "heading":
+                section, count = slug_of(first.text), 0
+            place, writer.line = name(), first.line
+            if answered and "answer" in first.tags:
+                cells += answered(first)
+            elif first.kind in RUNS:
+                source = first.text if first.kind == "code-cell" else writer.function(first)
+                folded = FOLDED if first.folded else {}
+                cells.append(code(place, source, tags=first.tags, **folded))
+                if first.figure:
+                    caption = writer.inline(first.figure["caption"].strip())
+                    cells.append(markdown(name(), f"**{first.number}.** {caption}"))
             else:
-                made.append(markdown(name(), "\n\n".join(map(writer.write, blocks))))
-        yield cell, made
+                source = "\n\n".join(writer.write(block) for block in (first, *others))
+                cells.append(markdown(place, source))
+    except (LookupError, OSError, ValueError) as error:
+        raise ValueError(f"{document.path}:{writer.line}: {error}") from error
+    return cells
+
+
+def stretches(blocks: list[Block]) -> list[list[Block]]:
+    """The blocks of each cell: what runs by itself, text up to that or to a heading; no stubs."""
+    found: list[list[Block]] = []
+    for block in blocks:
+        if "stub" in block.tags:
+            continue
+        if not found or {block.kind, found[-1][0].kind} & {*RUNS} or block.kind == "heading":
+            found.append([])
+        found[-1].append(block)
+    return found
 
 
 def slug_of(heading: str) -> str:
@@ -128,18 +142,8 @@ def markdown(name: str, source: str) -> NotebookNode:
 
 
 def code(name: str, source: str, **metadata) -> NotebookNode:
-    return nbformat.v4.new_code_cell(source, id=name, metadata=metadata)
-
-
-def code_cell(name: str, cell: Cell) -> NotebookNode:
-    """A code cell of the text, with its tags; `mystnb` speaks to the site alone."""
-    metadata = {key: value for key, value in cell.metadata.items() if key != "mystnb"}
-    return code(name, cell.source, **metadata, **(FOLDED if "hide-input" in cell.tags else {}))
-
-
-def function_cell(name: str, block: Block, source: str) -> NotebookNode:
-    """A function of the package, for the reader to change."""
-    return code(name, source, **(FOLDED if "dropdown" in block.options.get("class", "") else {}))
+    said = {key: value for key, value in metadata.items() if value}
+    return nbformat.v4.new_code_cell(source, id=name, metadata=said)
 
 
 def card_facts(exercise) -> tuple[str, ...]:
@@ -159,16 +163,11 @@ def exercise_cells(exercise, source: str) -> list[NotebookNode]:
         f"{' · '.join([f'*{kind}*', *facts])}. "
         f'Stuck? Run `from attncourse import hint; hint("{name}", 1)`; 2 and 3 say more.'
     )
-    check = code(
-        f"check-{name}",
-        f'from attncourse import check\n\ncheck("{name}", {name})',
-        # nbval need not compare: where it runs a check, a wrong answer is an error
-        tags=["check", "nbval-ignore-output"],
-    )
-    answer = code(
-        f"answer-{name}",
-        source,
-        tags=["answer", "nbval-ignore-output"],
-        attncourse=exercise.facts,
-    )
-    return [markdown(f"card-{name}", card), answer, check]
+    call = f'from attncourse import check\n\ncheck("{name}", {name})'
+    # nbval need not compare: where it runs a check, a wrong answer is an error
+    tags = ["nbval-ignore-output"]
+    return [
+        markdown(f"card-{name}", card),
+        code(f"answer-{name}", source, tags=["answer", *tags], attncourse=exercise.facts),
+        code(f"check-{name}", call, tags=["check", *tags]),
+    ]

@@ -1,19 +1,26 @@
-"""Run the tests that the edits since the last commit can break, as far as names tell: `make quick`.
+"""Run the tests that the edits since the last commit can break: `make quick`.
 
-A chapter and an exercise have the tests of their name, a module those that import it. What
-reaches further, `make test` finds.
+A chapter's module has the tests of its name; any other file those that import it, or else those
+that import what imports it, and so on. What reaches further, `make test` finds.
 """
 
-import re
+import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
+
+import pytest
 
 from tools.urls import ROOT
 
 CHECKS = "tests/checks/test_checks.py"
+CLAIMS = ("tests/claims/test_claims.py", "tests/claims/test_false_of.py")
+RELEASE = "tests/tools/test_release.py"
 # they take no time, and any edit can break them; types take longer
 ALWAYS = ("tests/test_layout.py", "tests/test_style.py")
+# a file or folder of tests, and a word that their names have
+Tests = set[tuple[str, str]]
 
 
 def changed(root: Path = ROOT) -> list[str]:
@@ -23,41 +30,80 @@ def changed(root: Path = ROOT) -> list[str]:
     return [line[3:] for line in done.stdout.splitlines()]
 
 
-def found(files: str, imported: tuple[str, ...] = ()) -> set[str]:
-    """The files that a glob finds, or those of them that import a module."""
-    package, module = ".".join(imported[:-1]), "".join(imported[-1:])
-    pattern = rf"^\s*from {package}(\.{module} | import .*\b{module}\b)" if imported else ""
-    paths = (path for path in ROOT.glob(files) if re.search(pattern, path.read_text("utf-8"), re.M))
-    return {path.relative_to(ROOT).as_posix() for path in paths}
+@cache
+def users() -> dict[str, list[str]]:
+    """The files that import each file."""
+    command = [sys.executable, "-m", "ruff", "analyze", "graph", "--direction=dependents", "-q"]
+    return json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)
 
 
-def tests(name: str) -> set[str]:
-    """The test files, and the exercises, that a change of this file can break."""
-    parts = Path(name).with_suffix("").parts
-    match parts:
-        case ("tests", *_, file) if file.startswith("test_") and (ROOT / name).exists():
-            return {name}
-        case ("attncourse", "checks", chapter, "shared", _):
-            return {Path(user).stem for user in found(f"attncourse/checks/{chapter}/*.py", parts)}
+def exercises(chapter: str) -> Tests:
+    """The tests of every exercise of a chapter."""
+    return {
+        (CHECKS, f"[{path.stem}") for path in ROOT.glob(f"attncourse/checks/{chapter}/[!_]*.py")
+    }
+
+
+def named(name: str) -> Tests:
+    """The tests that a file has by its place and name."""
+    match Path(name).with_suffix("").parts:
         case ("attncourse", "checks", _, exercise) if exercise != "__init__":
-            return {exercise}
+            return {(CHECKS, f"[{exercise}")}
+        case ("tests", "checks", "oracles", slug):
+            return exercises(slug)
+        case ("attncourse", "claims", slug, *_) | ("tests", "claims", "false_of", slug):
+            return {(file, f"[{slug}.") for file in CLAIMS if slug != "__init__"}
+        case ("tests", *folder, "conftest"):
+            return {("/".join(("tests", *folder)), "")}
+        case ("tests", *_, file) if file.startswith("test_"):
+            return {(name, "")}
         case ("attncourse", slug, *_) if (ROOT / f"chapters/{slug}.md").exists():
-            return found(f"tests/mechanisms/test_{slug}*.py")
-        case ("attncourse" | "tools", *_) if name.endswith(".py"):
-            return found("tests/**/test_*.py", parts)
-        case ("chapters" | "solutions" | "exercises" | "_toc", *_):
-            return {"tests/tools/test_release.py"}
+            found = ROOT.glob(f"tests/mechanisms/test_{slug}*.py")
+            return {(path.relative_to(ROOT).as_posix(), "") for path in found}
+        case ("tools", "extensions" | "theme", *_):
+            return {("tests/site", "")}
+        case ("drawings", *_):
+            return {("tests/test_drawings.py", ""), (RELEASE, "")}
+        case ("chapters" | "solutions" | "exercises" | "_toc", *_) | (_, "checks", _, "__init__"):
+            return {(RELEASE, "")}
     return set()
 
 
-def command(names: list[str]) -> list[str]:
-    """How pytest is asked for all of these."""
-    asked = sorted({*ALWAYS, *names})
-    files = sorted({one if one.endswith(".py") else CHECKS for one in asked})
-    chosen = " or ".join(Path(one).name for one in asked)
-    return ["pytest", "-q", *files, "-m", "not slow", "-k", f"not pyright and ({chosen})"]
+def tests(name: str) -> Tests:
+    """The tests that a change of this file can break: its own, or those of its nearest users."""
+    found, seen, level = named(name), {name}, {name}
+    while level and not found:
+        level = {user for one in level for user in users().get(one, ())} - seen
+        seen |= level
+        found = {one for user in level for one in named(user)}
+    # what is run as a program nobody imports
+    folder = f"tests/{Path(name).parent.name}"
+    return found or ({(folder, "")} if name.endswith(".py") and (ROOT / folder).is_dir() else set())
+
+
+class Chosen:
+    """Keeps the tests that are asked for; the slow ones only of what has a name of its own."""
+
+    def __init__(self, asked: Tests):
+        self.asked = {one for one in asked if (ROOT / one[0]).exists()}
+        self.files = sorted({file for file, _ in self.asked} | {*ALWAYS})
+
+    def wants(self, item: pytest.Item) -> bool:
+        """Whether to run this test."""
+        path = item.path.relative_to(ROOT).as_posix()
+        if path in ALWAYS:
+            return "pyright" not in item.name
+        slow = item.get_closest_marker("slow")
+        return any(
+            path.startswith(file) and (word in item.name if word else not slow)
+            for file, word in self.asked
+        )
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Leave the others out."""
+        items[:] = filter(self.wants, items)
 
 
 if __name__ == "__main__":
-    every = [one for name in changed() for one in tests(name)]
-    sys.exit(subprocess.run([sys.executable, "-m", *command(every)], cwd=ROOT).returncode)
+    chosen = Chosen({one for name in changed() for one in tests(name)})
+    sys.exit(pytest.main(["-q", *chosen.files], plugins=[chosen]))

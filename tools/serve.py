@@ -8,11 +8,8 @@ import time
 from pathlib import Path
 
 import livereload
-from livereload.watcher import Watcher
 
-# what the site is made of; `make book` is started anew for the rest
-TEXTS = ("*.md", "*.yml", "chapters", "exercises", "reference", "solutions")
-CODE = ("attncourse", "benchmarks/results", "drawings/svg", "tools")
+from tools.execute import source_files
 
 
 def free_port(text: str) -> int:
@@ -37,17 +34,15 @@ def build(book: Path) -> None:
 
 def follow(book: Path) -> None:
     """Build now, and whenever a file of the book has changed."""
-    sources = Watcher()
-    for name in (*TEXTS, *CODE):
-        sources.watch(str(book / name))
-    # the first look only learns the dates
-    sources.examine()
-    build(book)
+    before: set[tuple[Path, float]] = set()
     while True:
-        time.sleep(0.5)
-        if changed := sources.examine()[0]:
-            print(f"==> changed: {Path(changed).relative_to(book)}", flush=True)
+        dates = {(path, path.stat().st_mtime) for path in source_files(book) if path.exists()}
+        if before and dates != before:
+            print(f"==> changed: {min(dates ^ before)[0].relative_to(book)}", flush=True)
+        if dates != before:
             build(book)
+        before = dates
+        time.sleep(0.5)
 
 
 def serve(book: Path, port: int) -> None:

@@ -8,20 +8,10 @@ from attncourse.cells import exercise_of
 def stub_of(source: str) -> str:
     """The answer cell with imports, decorators, signatures and docstrings, and nothing else."""
     name, body = exercise_of(source), ast.parse(source).body
-    answers = [
-        node
-        for node in body
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name
-    ]
+    answers = [node for node in body if getattr(node, "name", None) == name]
     if len(answers) != 1:
-        raise ValueError(
-            f"exercise {name}: {len(answers)} functions or classes of that name, not 1"
-        )
-    imports = [
-        ast.get_source_segment(source, node)
-        for node in body
-        if isinstance(node, (ast.Import, ast.ImportFrom))
-    ]
+        raise ValueError(f"exercise {name}: {len(answers)} functions or classes of that name")
+    imports = [ast.unparse(node) for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
     above = "\n".join([f"# exercise: {name}", *imports]) + ("\n\n" if imports else "")
     return above + "\n" + emptied(answers[0], source.split("\n"))
 

@@ -27,23 +27,15 @@ FAULTY = {
 }
 
 
-@pytest.fixture
-def page(browser):
-    """One page to write into."""
-    opened = browser.new_page(viewport={"width": 360, "height": 740})
-    yield opened
-    opened.close()
-
-
 @pytest.mark.parametrize("broken", [{}, BROKEN], ids=["fine", "broken"])
-def test_broken_rules_are_named_with_their_places_in_a_closed_box_too(broken, page):
-    page.set_content(FINE.format("".join(broken.values())))
-    faults = widths(page) + in_light_and_dark(page, set())
+def test_broken_rules_are_named_with_their_places_in_a_closed_box_too(broken, tab):
+    tab.set_content(FINE.format("".join(broken.values())))
+    faults = widths(tab) + in_light_and_dark(tab, set())
     assert {fault.rule for fault in faults} == {*broken}
     assert all(fault.where and fault.advice for fault in faults)
 
 
-def test_of_much_that_looks_alike_each_look_is_judged_once_wherever_it_is_seen(page):
+def test_of_much_that_looks_alike_each_look_is_judged_once_wherever_it_is_seen(tab):
     words = "".join(f"<i>word {n}</i> " for n in range(9))
     pale = words.replace("<i>", "<i style='color: #ddd'>")
     short = "".join(f"<i style='color: #ccc'>{sign}</i>" for sign in ("=", "=", "=", "=", "long"))
@@ -53,9 +45,9 @@ def test_of_much_that_looks_alike_each_look_is_judged_once_wherever_it_is_seen(p
     seen = set()
 
     def pale_on(text: str, scheme: str) -> list[str]:
-        page.set_content(FINE.format(text))
-        widths(page)
-        places = [fault.where.rpartition(", ") for fault in in_light_and_dark(page, seen)]
+        tab.set_content(FINE.format(text))
+        widths(tab)
+        places = [fault.where.rpartition(", ") for fault in in_light_and_dark(tab, seen)]
         return [where for where, _, mode in places if mode == scheme]
 
     both = f"<p>{words}{pale}{short}</p>{grey}{code}"
@@ -72,8 +64,9 @@ def test_faults_of_one_rule_take_one_line():
     assert list(in_short(faults)) == ["a at p: x", "rule (2 times) at p0: fix it"]
 
 
-def test_faults_of_a_page_are_seen(page, address):
-    faults = watch(page)
-    page.goto(address + "_static/pygments.css")
-    page.set_content("".join(FAULTY.values()), wait_until="networkidle")
+def test_faults_of_a_page_are_seen(browser, address):
+    with browser.new_page() as page:
+        faults = watch(page)
+        page.goto(address + "_static/site.css")
+        page.set_content("".join(FAULTY.values()), wait_until="networkidle")
     assert [fault for fault in FAULTY if not any(fault in one for one in faults)] == []

@@ -151,17 +151,13 @@ def test_every_address_of_a_fork_is_the_fork_s(fork):
         assert "github.com/attncourse" not in str(text), name
 
 
-def test_formulas_are_mathml_with_numbers_and_no_program(fork):
+def test_displayed_formulas_have_names_the_focus_and_one_number(fork):
     page = fork["chapters/one.html"]
-    assert len(page.select("span.math math")) == 3
     boxes = page.select("div.math > .formula:has(> math)")
     assert [box["aria-label"] for box in boxes] == ["Equation 1", "Formula"]
     assert all(box["tabindex"] == "0" for box in boxes)
-    assert page.select_one(".eqno").text.startswith("(1)")
-    assert page.select_one('a.reference[href="#equation-scores"]').text == "(1)"
     # Temml's own numbers stay out
     assert not page.select(".tml-eqn")
-    assert not [name for name, text in fork.items() if "MathJax" in str(text)]
 
 
 def test_brackets_and_commas_stay_with_their_formula(fork):

@@ -17,7 +17,7 @@ MOST_BYTES, MOST_REQUESTS, MOST_ELEMENTS, MOST_SHIFT = 250 * 1024, 8, 8_500, 0.0
 # every sentence of the course
 MOST_TO_SEARCH = 300 * 1024
 # the reference of the whole package is one page
-LARGE = {"reference/api.html", "genindex.html"}
+LARGE = "reference/api.html"
 LOADED = """document.fonts.ready.then(
   () => performance.getEntriesByType("resource").map((one) => one.name)
 )"""
@@ -56,18 +56,14 @@ def too_heavy(tab, page: str, site: Path, home: str) -> Iterator[Fault]:
         yield Fault("page-heavy", page, f"it weighs {sent / 1024:.0f} KiB")
     if len(files) > MOST_REQUESTS:
         yield Fault("page-heavy", page, f"it asks for {len(files)} files")
-    if elements > MOST_ELEMENTS and page not in LARGE:
+    if elements > MOST_ELEMENTS and page != LARGE:
         yield Fault("page-heavy", page, f"it has {elements} elements")
 
 
-def moves(tab, page: str) -> Iterator[Fault]:
-    """How far what is to be read has moved while the page was loading, if at all."""
+def hard_to_read(tab, page: str) -> Iterator[Fault]:
+    """What moves on a phone while the page is loading, and drawings whose words nobody can read."""
     if (shift := tab.evaluate(SHIFT)) >= MOST_SHIFT:
         yield Fault("page-moves", page, f"while it loads, by {shift:.3f}")
-
-
-def small_drawings(tab) -> Iterator[Fault]:
-    """The drawings whose words nobody can read on a phone."""
     for where in tab.evaluate(SMALL):
         yield Fault("drawing-small", where, "let it fit, with letters of 10 pixels")
 
@@ -100,7 +96,7 @@ def test_no_page_has_a_fault_on_a_phone_or_at_a_desk_or_without_scripts(
         home = address if page == "404.html" else f"{site.as_uri()}/"
         tab.set_viewport_size(PHONE)
         tab.goto(home + page)
-        faults[page] = [*moves(tab, page), *small_drawings(tab), *widths(tab)]
+        faults[page] = [*hard_to_read(tab, page), *widths(tab)]
         if first:
             # a phone shows parts that a desk does not, the same ones on all pages of a kind
             faults[page] += in_light_and_dark(tab, looks)

@@ -1,11 +1,10 @@
 """What a learner has done is kept in the browser: marked, counted, forgotten."""
 
-import json
-
 from attncourse.checks import chapters, exercises
 
 CHAPTER, EXERCISES = "chapters/dot_product.html", "exercises/dot_product.html"
 NAMES = list(exercises("dot_product"))
+KEPT = "JSON.parse(localStorage.getItem('attncourse-progress'))"
 FORBIDDEN = (
     "Object.defineProperty(window, 'localStorage',"
     " {configurable: true, get() { throw new DOMException('no') }})"
@@ -24,19 +23,15 @@ def solved(page) -> str:
     return page.locator("[data-exercises]").first.inner_text()
 
 
-def kept(page):
-    return json.loads(page.evaluate("localStorage.getItem('attncourse-progress')"))
-
-
-def test_a_mark_outlives_the_page_and_is_counted_everywhere(tab, address):
-    tab.goto(address + CHAPTER)
+def test_a_mark_outlives_the_page_and_is_counted_everywhere_in_a_folder_too(tab, site):
+    tab.goto((site / CHAPTER).as_uri())
     button = tab.get_by_role("button", name="I have read this chapter")
     assert button.get_attribute("aria-pressed") == "false"
     button.click()
     assert button.get_attribute("aria-pressed") == "true"
-    tab.goto(address + EXERCISES)
+    tab.goto((site / EXERCISES).as_uri())
     other = tab.context.new_page()
-    other.goto(address + EXERCISES)
+    other.goto(tab.url)
     solve(tab, NAMES[0])
     other.wait_for_selector(f'[data-solved="{NAMES[0]}"][aria-pressed="true"]')
     # by keyboard: marked and taken back
@@ -50,8 +45,8 @@ def test_a_mark_outlives_the_page_and_is_counted_everywhere(tab, address):
     assert solved(tab) == f"1 of {len(NAMES)} exercises solved"
     tick = tab.locator(f'.bd-sidebar-primary a[href$="{CHAPTER}"] .tick')
     assert " ".join(tick.text_content().split()) == "✓ read"
-    assert kept(tab) == {"read": ["dot_product"], "solved": NAMES[1:2]}
-    tab.goto(address)
+    assert tab.evaluate(KEPT) == {"read": ["dot_product"], "solved": NAMES[1:2]}
+    tab.goto((site / "index.html").as_uri())
     first, *others = tab.locator("[data-exercises]").all_inner_texts()
     assert first == f"1 of {len(NAMES)} exercises solved"
     rest = {*chapters()} - {"dot_product"}
@@ -60,7 +55,7 @@ def test_a_mark_outlives_the_page_and_is_counted_everywhere(tab, address):
         tab.once("dialog", lambda asked, sure=sure: asked.accept() if sure else asked.dismiss())
         tab.get_by_role("button", name="Forget my progress").click()
         assert solved(tab) == f"{left} of {len(NAMES)} exercises solved"
-    assert kept(tab) == {"read": [], "solved": []}
+    assert tab.evaluate(KEPT) == {"read": [], "solved": []}
 
 
 def test_where_storage_is_forbidden_marks_last_as_long_as_the_page(tab, address):
@@ -80,10 +75,3 @@ def test_what_is_kept_and_makes_no_sense_is_passed_over(tab, address):
         assert solved(tab) == f"0 of {len(NAMES)} exercises solved"
         solve(tab, NAMES[0])
         assert pressed(tab, NAMES[0]) == "true"
-
-
-def test_progress_works_from_a_folder_of_files(tab, site):
-    tab.goto((site / EXERCISES).as_uri())
-    solve(tab, NAMES[0])
-    tab.goto((site / "index.html").as_uri())
-    assert solved(tab) == f"1 of {len(NAMES)} exercises solved"

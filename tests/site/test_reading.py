@@ -75,18 +75,6 @@ def test_the_lines_to_type_can_be_copied(new_tab, address):
     assert lines[-1] == ".venv/bin/jupyter lab exercises/dot_product.ipynb"
 
 
-def test_a_line_of_code_has_room_and_a_longer_one_goes_on_below(new_tab, address):
-    tab = new_tab(viewport={"width": 1280, "height": 800})
-    tab.goto(address + EXERCISES)
-    tab.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
-    code = tab.locator("article div.highlight pre").last
-    for line, height in (("m" * 88, 22), ("word " * 30, 44)):
-        code.evaluate("(one, line) => (one.textContent = line)", line)
-        assert code.evaluate("one => one.scrollWidth <= one.clientWidth")
-        assert code.evaluate("one => one.clientHeight") == height + 24
-    assert code.evaluate("one => getComputedStyle(one).fontSize") == "15px"
-
-
 def test_on_a_phone_what_scrolls_shows_it_and_words_are_not_squeezed(new_tab, address):
     tab = new_tab(viewport=PHONE)
     tab.goto(address + CHAPTER)
@@ -130,8 +118,7 @@ def test_a_search_without_words_or_with_strange_ones_says_so(tab, address):
 def test_from_a_folder_formulas_figures_and_icons_are_drawn(tab, site):
     tab.goto((site / CHAPTER).as_uri())
     tab.wait_for_function("document.fonts.status === 'loaded'")
-    assert tab.evaluate("[...document.images].every((one) => one.naturalWidth > 0)")
-    assert tab.locator("article :is(svg, img)").count() and tab.locator("math").count() > 50
+    assert tab.locator("article svg").count() and tab.locator("math").count() > 50
     assert tab.locator(".temml-error, merror").count() == 0
     tab.evaluate("document.querySelectorAll('pre').forEach((one) => one.remove())")
     text = tab.locator("article").inner_text()

@@ -39,12 +39,8 @@ PAPER = "@misc{{known, title={{T}}, author={{A. Author}}, year={{{}}}}}"
 
 @pytest.fixture
 def served(tmp_path):
-    """A book whose site was built before its last edit, what serves it, and its address."""
+    """A book, what serves it, and its address."""
     book = write(tmp_path, one=ONE, index=INDEX, papers=PAPER.format(2001))
-    old = {"_build/html/index.html": "<head></head>old", ".cache/site": "of another day"}
-    for name, text in old.items():
-        (book / name).parent.mkdir(parents=True)
-        (book / name).write_text(text)
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "tools.serve", str(port), str(book)]

@@ -41,8 +41,6 @@ def test_origin_is_read_in_every_spelling(course, remote, repository):
     assert urls.repository_url(course, {}) == HERE
     clone(course, remote)
     assert urls.repository_url(course, {}) == repository
-    # CI's environment comes first
-    assert urls.repository_url(course, {"GITHUB_REPOSITORY": "a/b"}) == "https://github.com/a/b"
 
 
 def test_a_repository_around_the_course_is_not_asked(course):

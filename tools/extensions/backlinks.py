@@ -37,9 +37,9 @@ class Listing(LiteralInclude):
         return shown
 
 
-def places(env) -> dict[str, tuple]:
-    """Where each function and term is taught first."""
-    taught: dict[str, tuple] = {}
+def find(app, env) -> list[str]:
+    """Find where each function and term is taught first."""
+    taught = env.attncourse_taught = {}
     # the order of the table of contents, which may name an index as well
     for page in filter(env.found_docs.__contains__, env.collect_relations()):
         doctree = env.get_doctree(page)
@@ -50,7 +50,7 @@ def places(env) -> dict[str, tuple]:
             kind, around = link["reftype"], link.parent.get("classes", [])
             if kind in ("term", "claim") or "in-the-reference" in around:
                 taught.setdefault(link["reftarget"].lower(), place(env, link, page))
-    return taught
+    return []
 
 
 def mentions(link: nodes.Element) -> bool:
@@ -68,12 +68,6 @@ def place(env, node: nodes.Node, page: str) -> tuple[str, str, str, str]:
     if number:
         return page, anchor, "Taught in ", f"section {number}, {title}"
     return page, anchor, "See ", title
-
-
-def find(app, env) -> list[str]:
-    """Find what is taught where."""
-    env.attncourse_taught = places(env)
-    return []
 
 
 def point(app, doctree, page):

@@ -54,7 +54,10 @@ class ExerciseCell(SphinxDirective):
                 f"{card.name} is to be fixed: a cell tagged stub, with its code, is missing"
             )
         if not begun:
-            opening.append(code(self.stub(source)))
+            try:
+                opening.append(code(stub_of(source)))
+            except (SyntaxError, ValueError) as error:
+                raise self.error(f"this answer makes no stub: {error}") from error
         # the search quotes neither hints nor solutions
         hints = (
             fold(f"Hint {level} for {card.name}: {about}", plain(hint), unsought=True)
@@ -81,13 +84,6 @@ class ExerciseCell(SphinxDirective):
         box = exercise("", title, said, ids=[card.name], classes=["exercise"])
         self.set_source_info(box)
         return box
-
-    def stub(self, source: str) -> str:
-        """What a learner starts from."""
-        try:
-            return stub_of(source)
-        except (SyntaxError, ValueError) as error:
-            raise self.error(f"this answer makes no stub: {error}") from error
 
 
 def plain(text: str) -> nodes.paragraph:

@@ -34,12 +34,11 @@ logging.getLogger("fontTools.subset").setLevel(logging.WARNING)
 
 def minify(app, exception):
     """Join the styles and the scripts, and delete what no page asks for."""
+    if exception:
+        return
     out = Path(app.outdir)
     static = out / "_static"
-    names = [] if exception else loaded((out / "index.html").read_text("utf-8"))
-    # without names Sphinx has written no page
-    if not names:
-        return
+    names = loaded((out / "index.html").read_text("utf-8"))
     paths = [path for path in out.rglob("*.html") if static not in path.parents]
     pages = {path: trimmed(path.read_text("utf-8"), {*names, LEFT_OUT}) for path in paths}
     script = ";\n".join(

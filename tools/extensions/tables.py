@@ -10,12 +10,10 @@ NUMBER = re.compile(r"(about )?[−-]?\d[\d,.]*(e[+−-]?\d+)?( ?[%×])?")
 
 def align(table: nodes.table) -> None:
     """Put at the right each column that has numbers and nothing else."""
-    heads, bodies = (list(table.findall(kind)) for kind in (nodes.thead, nodes.tbody))
-    columns = zip(*(row.findall(nodes.entry) for body in bodies for row in body), strict=False)
-    for at, cells in enumerate(columns):
+    rows = (row.findall(nodes.entry) for row in table.findall(nodes.row))
+    for title, *cells in zip(*rows, strict=False):
         if all(NUMBER.fullmatch(cell.astext()) for cell in cells):
-            titles = (list(row.findall(nodes.entry))[at] for head in heads for row in head)
-            for cell in (*cells, *titles):
+            for cell in (title, *cells):
                 cell["classes"].append("text-right")
 
 

@@ -2,7 +2,6 @@
 (() => {
   const KEY = "attncourse-progress";
   const all = (selector) => [...document.querySelectorAll(selector)];
-  const namesOf = (element) => element.dataset.exercises.split(" ").filter(Boolean);
   const listOf = (kept) => (Array.isArray(kept) ? kept : []);
 
   function load() {
@@ -32,7 +31,7 @@
       for (const button of all(`[data-${list}]`))
         button.ariaPressed = String(state[list].includes(button.dataset[list]));
     for (const element of all("[data-exercises]")) {
-      const names = namesOf(element);
+      const names = element.dataset.exercises.split(" ");
       if (count(names)) element.hidden = false;
       element.textContent = `${count(names)} of ${names.length} exercises solved`;
     }
