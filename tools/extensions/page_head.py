@@ -28,10 +28,10 @@ class OfChapters(SphinxDirective):
 def reading_minutes(doctree: nodes.document) -> float:
     """How long a page takes to read: its prose, its code, and what is displayed."""
     outputs = [one for one in doctree.findall(nodes.container) if "cell_output" in one["classes"]]
-    shown = {id(one) for output in outputs for one in output.findall()}
+    shown = {one for output in outputs for one in output.findall(nodes.Element)}
 
     def read(kind: type) -> list:
-        return [one for one in doctree.findall(kind) if id(one) not in shown]
+        return [one for one in doctree.findall(kind) if one not in shown]
 
     words = sum(len(one.astext().split()) for one in read(nodes.paragraph))
     lines = sum(len(one.astext().split("\n")) for one in read(nodes.literal_block))
