@@ -11,11 +11,6 @@ from sphinx.util.docutils import SphinxDirective
 FOLDER = "drawings/svg"
 
 
-def drawing_file(book: str | Path, name: str) -> Path:
-    """Where a drawing of the book lies."""
-    return Path(book, FOLDER, f"{name}.svg")
-
-
 def words_for(svg: str) -> str:
     """What stands for a drawing where it cannot be seen: its title."""
     return ElementTree.fromstring(svg)[0].text or ""
@@ -29,7 +24,7 @@ class Drawing(SphinxDirective):
     option_spec: ClassVar = {"name": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
-        path = drawing_file(self.env.srcdir, self.arguments[0])
+        path = Path(self.env.srcdir, FOLDER, f"{self.arguments[0]}.svg")
         try:
             svg = path.read_text("utf-8")
         except OSError as error:
@@ -38,7 +33,7 @@ class Drawing(SphinxDirective):
         name = self.arguments[0].replace("_", " ")
         frame = f'<div class="drawn" role="group" aria-label="Drawing: {name}" tabindex="0">'
         html = nodes.raw("", f"{frame}{svg}</div>", format="html")
-        figure = nodes.figure("", html, drawing=self.arguments[0])
+        figure = nodes.figure("", html, drawing=svg)
         figure += nodes.caption("", "", *self.parse_inline(" ".join(self.content))[0])
         self.set_source_info(figure)
         self.add_name(figure)

@@ -4,6 +4,8 @@
 that people edit. No cell of it is run.
 """
 
+import re
+
 from docutils import nodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
@@ -96,13 +98,8 @@ def code(source: str) -> nodes.literal_block:
 
 
 def keep_lines(app, path, parent, text):
-    """Take out what a notebook opens with, so that each line below it is named by its number.
-
-    MyST counts the lines of what it includes from 2.
-    """
-    if text[0].startswith("---\n"):
-        header, body = text[0].split("\n---\n", 1)
-        text[0] = "\n" * (header.count("\n") + 1) + body
+    """Take a line out of what a notebook opens with: MyST counts from 2 what it includes."""
+    text[0] = re.sub(r"^---\n.+\n", "---\n", text[0])
 
 
 def fill_boxes(app, doctree):
@@ -149,7 +146,6 @@ def point_to_sources(app, pagename, templatename, context, doctree):
     notebook = {
         "type": "link",
         "url": colab_url(f"{pagename}.ipynb"),
-        "text": "",
         "tooltip": "Launch on Colab",
         "icon": "fas fa-rocket",
         "label": "launch-button",

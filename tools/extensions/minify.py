@@ -1,6 +1,7 @@
 """One style sheet and one script for every page, with nothing in them that no page uses.
 
-The pages are taken as Sphinx has written them: what the front page loads, all of them load.
+The pages are taken as Sphinx has written them: what the front page loads, all of them load. What a
+screen reader stumbles over is replaced in them.
 """
 
 import base64
@@ -10,8 +11,7 @@ from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 
-from fontTools.subset import Options, Subsetter
-from fontTools.ttLib import TTFont
+from fontTools.subset import Options, Subsetter, load_font, save_font
 
 LOADED = re.compile(
     r'<(?:link|script)\b[^>]*?\b(?:href|src)="[^"]*_static/([^"?]+\.(?:css|js))[^>]*>(?:</script>)?\s*'
@@ -28,6 +28,16 @@ FONT_FACE = re.compile(r"@font-face\s*\{[^}]*Font Awesome[^}]*url\(([^)]*)\.woff
 ICON, ESCAPED = re.compile("[\ue000-\uf8ff]"), re.compile(r"\\([ef][0-9a-f]{3})\b")
 LIGHT, DARK = (re.compile(rf"\[data-theme=\"?{scheme}\"?\]") for scheme in ("light", "dark"))
 UNCHOSEN = "[data-theme=auto]"
+FIXES = {
+    # the label would stand in for the words that say what is folded
+    '<summary aria-label="Toggle hidden content">': "<summary>",
+    # a role that is deprecated, and no part of the list around it
+    'role="doc-biblioentry"': 'role="listitem"',
+    # the parameters of a long signature are no terms with definitions
+    r'<dl>(?=\n<dd><em class="sig-param">)': '<dl role="presentation">',
+    # in the side bar, a page with pages below it
+    "(<a [^>]*>([^<]*)</a><details[^>]*><summary)>": r'\1 aria-label="Pages below \2">',
+}
 # it says each of its steps
 logging.getLogger("fontTools.subset").setLevel(logging.WARNING)
 
@@ -66,7 +76,9 @@ def loaded(page: str) -> list[str]:
 
 
 def trimmed(page: str, gone: set[str]) -> str:
-    """A page without these styles and scripts; its others come after what all pages load."""
+    """A page, mended, without these styles and scripts; its others come after what all load."""
+    for wrong, right in FIXES.items():
+        page = re.sub(wrong, right, page)
     page = LOADED.sub(lambda found: "" if found[1] in gone else found[0], IDLE.sub("", page))
     return page.replace("<script src=", "<script defer src=")
 
@@ -118,13 +130,12 @@ def with_icons(css: str, static: Path) -> str:
     icons = {ord(icon) for icon in ICON.findall(css)}
 
     def embed(face: re.Match) -> str:
-        # the same icons are the same bytes, whenever they are built
-        font = TTFont(static / f"{face[1]}.ttf", recalcTimestamp=False)
-        subsetter = Subsetter(Options(layout_features=[], name_IDs=[], notdef_outline=False))
+        options = Options(flavor="woff2", layout_features=[], name_IDs=[], recalc_bounds=True)
+        font, written = load_font(static / f"{face[1]}.ttf", options), BytesIO()
+        subsetter = Subsetter(options)
         subsetter.populate(unicodes=icons)
         subsetter.subset(font)
-        font.flavor, written = "woff2", BytesIO()
-        font.save(written)
+        save_font(font, written, options)
         data = base64.b64encode(written.getvalue()).decode()
         return re.sub(r"src:[^;}]*", f"src:url(data:font/woff2;base64,{data})", face[0])
 

@@ -10,7 +10,6 @@ from sphinx.util.docutils import SphinxDirective
 from tools.urls import colab_url, repository_url
 
 from .claims import shown as shown_claims
-from .drawings import drawing_file
 
 # as readers who followed every step have told us; a word may be a formula in a sentence
 WORDS_A_MINUTE, LINES_A_MINUTE = 90, 8
@@ -18,25 +17,21 @@ WORDS_A_MINUTE, LINES_A_MINUTE = 90, 8
 MINUTES_A_DISPLAY = 1
 
 
-class of_chapters(nodes.General, nodes.Element):
-    """Stands where a template shows the chapters, until every page has been read."""
-
-
 class OfChapters(SphinxDirective):
-    """Shows the chapters in the template of the directive's name."""
+    """Shows the chapters in the template of the directive's name, when all have been read."""
 
     def run(self) -> list[nodes.Node]:
         """The place of what is shown."""
-        return [of_chapters(template=f"{self.name}.html")]
+        return [nodes.pending(None, {"template": f"{self.name}.html"})]
 
 
 def reading_minutes(doctree: nodes.document) -> float:
     """How long a page takes to read: its prose, its code, and what is displayed."""
     outputs = [one for one in doctree.findall(nodes.container) if "cell_output" in one["classes"]]
-    shown = {id(one) for output in outputs for one in output.findall()}
+    shown = {one for output in outputs for one in output.findall(nodes.Element)}
 
     def read(kind: type) -> list:
-        return [one for one in doctree.findall(kind) if id(one) not in shown]
+        return [one for one in doctree.findall(kind) if one not in shown]
 
     words = sum(len(one.astext().split()) for one in read(nodes.paragraph))
     lines = sum(len(one.astext().split("\n")) for one in read(nodes.literal_block))
@@ -55,27 +50,20 @@ def clock(minutes: float) -> str:
 def facts(app, slug: str, page: str) -> dict:
     """What is known of a chapter and its exercises, with links from that page."""
     exercises = app.env.metadata.get(f"exercises/{slug}", {}).get("exercises", {})
-    link = app.builder.get_relative_uri
+    doctree, link = app.env.get_doctree(f"chapters/{slug}"), app.builder.get_relative_uri
+    drawings = (one["drawing"] for one in doctree.findall(nodes.figure) if "drawing" in one)
     return {
         "slug": slug,
         "title": app.env.titles[f"chapters/{slug}"].astext(),
         "about": app.env.metadata[f"chapters/{slug}"].get("description", ""),
-        "drawing": first_drawing(app, f"chapters/{slug}"),
+        "drawing": next(drawings, ""),
         "link": link(page, f"chapters/{slug}"),
         "chapter_colab": colab_url(f"chapters/{slug}.ipynb"),
-        "minutes": reading_minutes(app.env.get_doctree(f"chapters/{slug}")),
-        "names": list(exercises),
+        "minutes": reading_minutes(doctree),
+        "exercises": exercises,
         "exercises_link": link(page, f"exercises/{slug}"),
         "exercises_minutes": sum(one["minutes"] for one in exercises.values()),
-        "points": sum(one["points"] for one in exercises.values()),
     }
-
-
-def first_drawing(app, page: str) -> str:
-    """The first drawing on a page as SVG, or an empty string."""
-    figures = (one for one in app.env.get_doctree(page).findall(nodes.figure))
-    name = next((one["drawing"] for one in figures if "drawing" in one), "")
-    return drawing_file(app.srcdir, name).read_text("utf-8") if name else ""
 
 
 def rendered(app, template: str, **values) -> nodes.raw:
@@ -89,16 +77,13 @@ def add_head(app, doctree, docname):
     folder, _, slug = docname.partition("/")
     if folder not in ("chapters", "exercises"):
         return
-    repository, notebook = repository_url(), f"{docname}.ipynb"
     head = rendered(
         app,
         "page_head.html",
         **facts(app, slug, docname),
         kind=folder,
-        notebook=notebook,
-        colab=colab_url(notebook),
-        repository=repository,
-        checkout=repository.rpartition("/")[2],
+        colab=colab_url(f"{docname}.ipynb"),
+        repository=repository_url(),
     )
     title = next(doctree.findall(nodes.title))
     page = title.parent
@@ -110,11 +95,11 @@ def add_head(app, doctree, docname):
 
 def show_chapters(app, doctree, docname):
     """Put the chapters in their places, in the order of the table of contents."""
-    for place in list(doctree.findall(of_chapters)):
+    for place in list(doctree.findall(nodes.pending)):
         pages = app.env.toctree_includes.get(docname, [])
         slugs = [page.removeprefix("chapters/") for page in pages if page.startswith("chapters/")]
         listed = [facts(app, slug, docname) for slug in slugs]
-        place.replace_self(rendered(app, place["template"], chapters=listed))
+        place.replace_self(rendered(app, place.details["template"], chapters=listed))
 
 
 def setup(app):

@@ -17,22 +17,17 @@ def align(table: nodes.table) -> None:
                 cell["classes"].append("text-right")
 
 
-def link(app, table: nodes.table, docname: str) -> None:
-    """Lead each name of an exercise in a chapter's table to what it asks."""
-    page = docname.replace("chapters/", "exercises/")
-    known = app.env.metadata.get(page, {}).get("exercises", {})
-    for name in list(table.findall(nodes.literal)):
-        if page != docname and name.astext() in known:
-            table["classes"].append("exercise-list")
-            way = make_refnode(app.builder, docname, page, name.astext(), name.deepcopy())
-            name.replace_self(way)
-
-
 def improve(app, doctree, docname):
-    """Do both for every table of a page."""
+    """Align every table of a page, and link the exercises that a chapter's names."""
+    page = docname.replace("chapters/", "exercises/")
+    known = app.env.metadata[page].get("exercises", {}) if page != docname else {}
     for table in doctree.findall(nodes.table):
         align(table)
-        link(app, table, docname)
+        for name in list(table.findall(nodes.literal)):
+            if name.astext() in known:
+                table["classes"].append("exercise-list")
+                way = make_refnode(app.builder, docname, page, name.astext(), name.deepcopy())
+                name.replace_self(way)
 
 
 def setup(app):
