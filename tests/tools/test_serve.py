@@ -40,7 +40,8 @@ PAPER = "@misc{{known, title={{T}}, author={{A. Author}}, year={{{}}}}}"
 @pytest.fixture
 def served(tmp_path):
     """A book, what serves it, and its address."""
-    book = write(tmp_path, one=ONE, index=INDEX, papers=PAPER.format(2001))
+    papers = {"reference/references.bib": PAPER.format(2001)}
+    book = write(tmp_path, {"chapters/one.md": ONE, "index.md": INDEX, **papers})
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "tools.serve", str(port), str(book)]
