@@ -94,7 +94,6 @@ def said(tmp_path_factory) -> str:
         "_toc.yml": toc,
         "exercises/dot_product.md": "```{include} ../solutions/dot_product.md\n```\n",
         "attncourse/one.py": "def shown(): ...\n",
-        "index.md": INDEX,
     }
     done = build(write(tmp_path_factory.mktemp("bad"), others | TEXTS))
     assert done.returncode == 1, done.stdout
