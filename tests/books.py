@@ -18,10 +18,9 @@ FILES = {
 NOTEBOOK = "---\nfile_format: mystnb\nkernelspec: {name: python3, display_name: Python 3}\n---\n\n"
 
 
-def write(book: Path, **pages: str) -> Path:
-    """Write a book: its chapter is `one`, and another text of its frame may be given."""
-    places = {"one": "chapters/one.md", "index": "index.md", "papers": "reference/references.bib"}
-    for name, text in (FILES | {places.get(page, page): pages[page] for page in pages}).items():
+def write(book: Path, texts: dict[str, str]) -> Path:
+    """Write a book: its chapter is `chapters/one.md`; the texts of its frame may be given, too."""
+    for name, text in (FILES | texts).items():
         (book / name).parent.mkdir(parents=True, exist_ok=True)
         (book / name).write_text(text, "utf-8")
     shutil.copy(ROOT / "_config.yml", book)

@@ -4,11 +4,12 @@ A page runs again when its cells have changed, and every page when the package h
 """
 
 import asyncio
+import glob
 import hashlib
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,40 +17,34 @@ import attncourse
 
 PACKAGE = Path(attncourse.__file__).parent
 NOT_READ = {"_build", "__pycache__", "tests"}
+# where a book keeps its cells' outputs
+OUTPUTS = Path(".cache", "execution")
 
 
 class BuildError(Exception):
     """The site could not be built; the message says where and why."""
 
 
-def source_files(folder: Path) -> list[Path]:
+def source_files(folder: Path) -> Iterator[Path]:
     """What an author writes below a folder, sorted; hidden files are an editor's or a system's."""
-    files = []
-    for parent, inner, names in os.walk(folder):
-        inner[:] = [name for name in inner if name not in NOT_READ and not name.startswith(".")]
-        files += [Path(parent, name) for name in names if not name.startswith(".")]
-    return sorted(files)
+    for name in sorted(glob.glob("**", root_dir=folder, recursive=True)):
+        # a file may have been removed since it was listed
+        if NOT_READ.isdisjoint(Path(name).parts) and (folder / name).is_file():
+            yield folder / name
 
 
-def digest(files: Iterable[Path], root: Path, *more: str) -> str:
-    """One short name for these strings, and for the content of these files below the root."""
+def digest(folder: Path, *more: str) -> str:
+    """One short name for these strings, and for the content of the files below a folder."""
     total = hashlib.sha256("\0".join(more).encode())
-    # a file may have been removed since it was listed
-    for path in filter(Path.is_file, files):
-        name = path.relative_to(root).as_posix()
+    for path in source_files(folder):
+        name = path.relative_to(folder).as_posix()
         total.update(f"\0{name}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
     return total.hexdigest()[:16]
 
 
 def package_digest() -> str:
     """The state of the package, of Python and of the libraries."""
-    files = [*source_files(PACKAGE), PACKAGE.parent / "requirements.txt"]
-    return digest(files, PACKAGE.parent, sys.version)
-
-
-def execution_cache(book: Path) -> Path:
-    """Where the cells' outputs are kept."""
-    return book / ".cache" / "execution"
+    return digest(PACKAGE, sys.version, (PACKAGE.parent / "requirements.txt").read_text("utf-8"))
 
 
 def notebooks(book: Path) -> dict:
@@ -70,7 +65,7 @@ def kept_outputs(book: Path):
     """The cache of the outputs that were made with the package as it is now, and no others."""
     from jupyter_cache import get_cache
 
-    state, folder = package_digest(), execution_cache(book)
+    state, folder = package_digest(), book / OUTPUTS
     stamp = folder / "made_with"
     if not stamp.is_file() or stamp.read_text("utf-8") != state:
         shutil.rmtree(folder, ignore_errors=True)
@@ -113,7 +108,7 @@ def execute(book: Path, say=print) -> list[str]:
 def run(page: Path, notebook, book: Path) -> str:
     """Run one page's cells in place; where and why one has failed, or nothing."""
     from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+    from nbclient.exceptions import CellControlSignal, DeadKernelError
 
     from tools.kernels import CopiedKernel
 
@@ -128,12 +123,8 @@ def run(page: Path, notebook, book: Path) -> str:
         on_cell_start=lambda cell, cell_index: started.append(cell_index),
     )
     try:
-        asyncio.run(client.async_execute(measured=execution_cache(book) / "measured"))
+        asyncio.run(client.async_execute(measured=book / OUTPUTS / "measured"))
         return ""
-    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-        failed = isinstance(error, CellExecutionError)
-        why = f"{error.ename}: {error.evalue}" if failed else str(error).strip().splitlines()[0]
+    except (CellControlSignal, DeadKernelError) as error:
         line = notebook.metadata.source_map[started[-1]] + 1
-        first = notebook.cells[started[-1]].source.strip().split("\n")[0]
-        name = page.relative_to(book).as_posix()
-        return f"{name}:{line}: the cell failed: {first}\n    {why}"
+        return f"{page.relative_to(book)}:{line}: the cell failed: {error}"

@@ -21,11 +21,10 @@ class Copy(COPIES.Process):
 
     stdin = stdout = stderr = None
 
+    wait = COPIES.Process.join
+
     def poll(self):
         return self.exitcode
-
-    def wait(self):
-        self.join()
 
     def send_signal(self, signum):
         os.kill(self.pid, signum)

@@ -19,8 +19,6 @@ CLAIMS = ("tests/claims/test_claims.py", "tests/claims/test_false_of.py")
 RELEASE = "tests/tools/test_release.py"
 # they take no time, and any edit can break them; types take longer
 ALWAYS = ("tests/test_layout.py", "tests/test_style.py")
-# a file or folder of tests, and a word that their names have
-Tests = set[tuple[str, str]]
 
 
 def changed(root: Path = ROOT) -> list[str]:
@@ -37,71 +35,63 @@ def users() -> dict[str, list[str]]:
     return json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)
 
 
-def exercises(chapter: str) -> Tests:
-    """The tests of every exercise of a chapter."""
-    return {
-        (CHECKS, f"[{path.stem}") for path in ROOT.glob(f"attncourse/checks/{chapter}/[!_]*.py")
-    }
-
-
-def named(name: str) -> Tests:
-    """The tests that a file has by its place and name."""
+def named(name: str) -> set[str]:
+    """The tests that a file has by its place and name: how their files and parameters begin."""
     match Path(name).with_suffix("").parts:
         case ("attncourse", "checks", _, exercise) if exercise != "__init__":
-            return {(CHECKS, f"[{exercise}")}
+            return {f"{CHECKS}[{exercise}"}
         case ("tests", "checks", "oracles", slug):
-            return exercises(slug)
+            exercises = ROOT.glob(f"attncourse/checks/{slug}/[!_]*.py")
+            return {f"{CHECKS}[{path.stem}" for path in exercises}
         case ("attncourse", "claims", slug, *_) | ("tests", "claims", "false_of", slug):
-            return {(file, f"[{slug}.") for file in CLAIMS if slug != "__init__"}
-        case ("tests", *folder, "conftest"):
-            return {("/".join(("tests", *folder)), "")}
+            return {f"{file}[{slug}." for file in CLAIMS if slug != "__init__"}
+        case ("tests", *_, "conftest"):
+            return {name.removesuffix("/conftest.py")}
         case ("tests", *_, file) if file.startswith("test_"):
-            return {(name, "")}
+            return {name}
         case ("attncourse", slug, *_) if (ROOT / f"chapters/{slug}.md").exists():
-            found = ROOT.glob(f"tests/mechanisms/test_{slug}*.py")
-            return {(path.relative_to(ROOT).as_posix(), "") for path in found}
+            return {f"tests/mechanisms/test_{slug}"}
         case ("tools", "extensions" | "theme", *_):
-            return {("tests/site", "")}
+            return {"tests/site"}
         case ("drawings", *_):
-            return {("tests/test_drawings.py", ""), (RELEASE, "")}
+            return {"tests/test_drawings.py", RELEASE}
         case ("chapters" | "solutions" | "exercises" | "_toc", *_) | (_, "checks", _, "__init__"):
-            return {(RELEASE, "")}
+            return {RELEASE}
     return set()
 
 
-def tests(name: str) -> Tests:
+def tests(name: str) -> set[str]:
     """The tests that a change of this file can break: its own, or those of its nearest users."""
-    found, seen, level = named(name), {name}, {name}
-    while level and not found:
-        level = {user for one in level for user in users().get(one, ())} - seen
+    seen, level = {name}, {name}
+    while level:
+        if found := {one for file in level for one in named(file)}:
+            return found
+        level = {user for file in level for user in users().get(file, ())} - seen
         seen |= level
-        found = {one for user in level for one in named(user)}
     # what is run as a program nobody imports
     folder = f"tests/{Path(name).parent.name}"
-    return found or ({(folder, "")} if name.endswith(".py") and (ROOT / folder).is_dir() else set())
+    return {folder} if name.endswith(".py") and (ROOT / folder).is_dir() else set()
 
 
 class Chosen:
     """Keeps the tests that are asked for; the slow ones only of what has a name of its own."""
 
-    def __init__(self, asked: Tests):
-        self.asked = {one for one in asked if (ROOT / one[0]).exists()}
-        self.files = sorted({file for file, _ in self.asked} | {*ALWAYS})
-
-    def wants(self, item: pytest.Item) -> bool:
-        """Whether to run this test."""
-        path = item.path.relative_to(ROOT).as_posix()
-        if path in ALWAYS:
-            return "pyright" not in item.name
-        slow = item.get_closest_marker("slow")
-        return any(
-            path.startswith(file) and (word in item.name if word else not slow)
-            for file, word in self.asked
-        )
+    def __init__(self, asked: set[str]):
+        self.asked = [one.partition("[")[::2] for one in {*asked, *ALWAYS}]
+        self.files = {str(path) for file, _ in self.asked for path in ROOT.glob(f"{file}*")}
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Leave the others out."""
         items[:] = filter(self.wants, items)
+
+    def wants(self, item: pytest.Item) -> bool:
+        """Whether to run this test."""
+        place, _, parameter = item.nodeid.partition("[")
+        fast = parameter != "pyright]" and not item.get_closest_marker("slow")
+        return any(
+            place.startswith(file) and parameter.startswith(word) and (word or fast)
+            for file, word in self.asked
+        )
 
 
 if __name__ == "__main__":

@@ -13,34 +13,29 @@ from tools.execute import source_files
 
 
 def free_port(text: str) -> int:
-    """The port as a number; raises ValueError where it is no port or something listens there."""
+    """The port as a number; ends the program where it is no port or something listens there."""
     port = int(text) if text.isdecimal() else 0
     if not 0 < port < 65536:
-        raise ValueError(f"PORT={text} is not a port: choose a number between 1 and 65535")
+        sys.exit(f"==> PORT={text} is not a port: choose a number between 1 and 65535")
     try:
         # some systems let a taken address be bound: we knock
         socket.create_connection(("localhost", port), timeout=1).close()
     except OSError:
         return port
-    raise ValueError(f"port {port} is taken: stop what uses it, or give make book another PORT=")
-
-
-def build(book: Path) -> None:
-    """Build the site; where that fails, the last good one stays in place."""
-    # in a process of its own, which imports the package as it is now
-    if subprocess.run([sys.executable, "-m", "tools.site", str(book)]).returncode:
-        print("==> fix the fault and save; until then the site stays as it was", flush=True)
+    sys.exit(f"==> port {port} is taken: stop what uses it, or give make book another PORT=")
 
 
 def follow(book: Path) -> None:
     """Build now, and whenever a file of the book has changed."""
     before: set[tuple[Path, float]] = set()
     while True:
-        dates = {(path, path.stat().st_mtime) for path in source_files(book) if path.exists()}
+        dates = {(path, path.stat().st_mtime) for path in source_files(book)}
         if before and dates != before:
             print(f"==> changed: {min(dates ^ before)[0].relative_to(book)}", flush=True)
         if dates != before:
-            build(book)
+            # in a process of its own, which imports the package as it is now
+            if subprocess.run([sys.executable, "-m", "tools.site", str(book)]).returncode:
+                print("==> fix the fault and save; until then the site stays as it was", flush=True)
         before = dates
         time.sleep(0.5)
 
@@ -57,14 +52,5 @@ def serve(book: Path, port: int) -> None:
     server.serve(port=port, root=str(book / "_build" / "html"))
 
 
-def main() -> None:
-    """Serve the book in a folder at a port."""
-    port, book = sys.argv[1:]
-    try:
-        serve(Path(book).resolve(), free_port(port))
-    except ValueError as error:
-        sys.exit(f"==> {error}")
-
-
 if __name__ == "__main__":
-    main()
+    serve(Path(sys.argv[2]).resolve(), free_port(sys.argv[1]))

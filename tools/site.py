@@ -9,12 +9,11 @@ import os
 import shutil
 import sys
 import time
-import zipfile
 from pathlib import Path
 
 from filelock import FileLock
 
-from tools.execute import BuildError, digest, execute, package_digest, source_files
+from tools.execute import BuildError, digest, execute, package_digest
 from tools.urls import repository_url, site_url
 
 ZIP = "attncourse.zip"
@@ -26,19 +25,20 @@ def build(book: Path, say=print) -> Path:
     stamp.parent.mkdir(exist_ok=True)
     # a second build waits for the first, and finds nothing to do
     with FileLock(stamp.with_name("building")):
-        state = digest(source_files(book), book, package_digest(), repository_url())
+        state = digest(book, package_digest(), repository_url())
         if stamp.is_file() and stamp.read_text("utf-8") == state and site.is_dir():
             say("the site is up to date")
             return site
         execute(book, say)
         say("making the pages (Sphinx; a warning is an error)")
-        made = book / "_build" / "new"
-        shutil.rmtree(made, ignore_errors=True)
-        run_sphinx(book, made / "html")
-        pack(made / "html")
+        # what is in the zip lies in a folder of this name
+        made = book / "_build" / "new" / "attncourse"
+        shutil.rmtree(made.parent, ignore_errors=True)
+        run_sphinx(book, made)
+        pack(made)
         stamp.unlink(missing_ok=True)
         shutil.rmtree(site, ignore_errors=True)
-        (made / "html").rename(site)
+        made.rename(site)
         stamp.write_text(state, "utf-8")
     return site
 
@@ -73,15 +73,13 @@ def run_sphinx(book: Path, folder: Path) -> None:
 
 
 def pack(site: Path) -> None:
-    """Put the site's files into one, to read offline, whose link to itself leads to the host."""
-    here, there = f'href="{ZIP}"', f'href="{site_url(repository_url())}/{ZIP}"'
-    files = sorted(path for path in site.rglob("*") if path.is_file() and path.name != ZIP)
-    with zipfile.ZipFile(site / ZIP, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in files:
-            content = path.read_bytes()
-            if path == site / "index.html":
-                content = content.replace(here.encode(), there.encode())
-            archive.writestr(f"attncourse/{path.relative_to(site).as_posix()}", content)
+    """Put the site into one file, to read offline, whose link to itself leads to the host."""
+    index, there = site / "index.html", f"{site_url(repository_url())}/{ZIP}"
+    page = index.read_text("utf-8")
+    index.write_text(page.replace(f'href="{ZIP}"', f'href="{there}"'), "utf-8")
+    made = shutil.make_archive(str(site), "zip", site.parent, site.name)
+    index.write_text(page, "utf-8")
+    shutil.move(made, site)
 
 
 def main() -> None:

@@ -22,18 +22,13 @@ def repository_url(root: Path = ROOT, environ: Mapping[str, str] = os.environ) -
     """
     if name := environ.get("GITHUB_REPOSITORY"):
         return f"https://github.com/{name}"
-    if found := GITHUB.fullmatch(origin(root)):
-        return f"https://github.com/{found[1]}"
+    # told where to look, git does not answer for a repository around an unpacked archive
+    command = ["git", f"--git-dir={root / '.git'}", "config", "--get", "remote.origin.url"]
+    if shutil.which("git"):
+        origin = subprocess.run(command, capture_output=True, text=True).stdout.strip()
+        if found := GITHUB.fullmatch(origin):
+            return f"https://github.com/{found[1]}"
     return settings(root)["url"].rstrip("/")
-
-
-def origin(root: Path) -> str:
-    """What git calls origin, or an empty string."""
-    # git would answer for a repository around an unpacked archive
-    if not (root / ".git").exists() or not shutil.which("git"):
-        return ""
-    command = ["git", "-C", str(root), "config", "--get", "remote.origin.url"]
-    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
 
 
 def site_url(repository: str) -> str:

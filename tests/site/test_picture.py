@@ -5,7 +5,7 @@ The README and the previews of links show the first, which carries the digest of
 
 import os
 from hashlib import sha256
-from pathlib import Path
+from io import BytesIO
 
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
@@ -14,7 +14,6 @@ from tests import ROOT
 
 from .audit import kinds
 
-NONE = Image.Dither.NONE
 PICTURE = ROOT / "reference" / "picture.png"
 # wide enough for previews of links
 SIZE = 840, 630
@@ -33,16 +32,15 @@ def shown() -> str:
     return sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()[:16]
 
 
-def take(new_tab, address, folder: Path) -> None:
+def take(new_tab, address) -> None:
     """Take the front page's picture anew."""
     tab = new_tab(viewport=SEEN, device_scale_factor=SCALE, color_scheme="light")
     tab.goto(f"{address}index.html")
-    tab.screenshot(path=folder / "page.png")
+    taken = Image.open(BytesIO(tab.screenshot())).convert("RGB")
     note = PngInfo()
     note.add_text("shows", shown())
     # 64 colours are enough, and a quarter of the bytes
-    taken = Image.open(folder / "page.png").convert("RGB").quantize(64, dither=NONE)
-    taken.save(PICTURE, pnginfo=note)
+    taken.quantize(64, dither=Image.Dither.NONE).save(PICTURE, pnginfo=note)
 
 
 def take_each_kind(new_tab, names, address) -> None:
@@ -55,9 +53,9 @@ def take_each_kind(new_tab, names, address) -> None:
             tab.screenshot(path=ROOT / "_build" / "screenshots" / name, full_page=True)
 
 
-def test_the_picture_shows_the_front_page_as_it_is(new_tab, names, address, tmp_path):
+def test_the_picture_shows_the_front_page_as_it_is(new_tab, names, address):
     if "PICTURES" in os.environ:
-        take(new_tab, address, tmp_path)
+        take(new_tab, address)
         take_each_kind(new_tab, names, address)
     with Image.open(PICTURE) as picture:
         assert picture.size == SIZE

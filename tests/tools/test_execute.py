@@ -23,7 +23,8 @@ while not Path("{1}").exists():
 def book(tmp_path, monkeypatch):
     """Writes a book of two pages with these cells, beside a package that they can import."""
     (tmp_path / "attncourse").mkdir()
-    (tmp_path / "attncourse" / "__init__.py").touch()
+    for name in ("attncourse/__init__.py", "requirements.txt"):
+        (tmp_path / name).touch()
     monkeypatch.setattr(execute, "PACKAGE", tmp_path / "attncourse")
     (tmp_path / "_toc.yml").write_text("root: one\nchapters:\n- file: two\nformat: jb-book\n")
 
@@ -44,10 +45,9 @@ def test_two_pages_run_at_the_same_time(book, monkeypatch):
 def test_each_cell_that_fails_is_named_and_the_other_pages_are_kept(book):
     with pytest.raises(execute.BuildError) as failure:
         execute.execute(book("1 / 0  # wrong", "import os; os._exit(1)"))
-    one, why, two, death = str(failure.value).splitlines()
-    assert one == "one.md:9: the cell failed: 1 / 0  # wrong"
-    assert why == "    ZeroDivisionError: division by zero"
-    assert two == "two.md:9: the cell failed: import os; os._exit(1)" and "Kernel died" in death
+    one, two = str(failure.value).split("two.md:9: the cell failed: ")
+    assert one.startswith("one.md:9: the cell failed: ") and "1 / 0  # wrong" in one
+    assert one.strip().endswith("division by zero") and two == "Kernel died"
     with pytest.raises(execute.BuildError, match=r"one\.md"):
         execute.execute(book("1 / 0", COUNTS))
     assert execute.execute(book("1", COUNTS)) == ["one.md"]
@@ -60,6 +60,6 @@ def test_pages_run_again_when_the_package_has_changed_be_it_while_they_run(book)
     assert execute.execute(book("2", COUNTS)) == both
     assert execute.execute(book("3", COUNTS)) == ["one.md"]
     for name in ("attncourse/figure.js", "requirements.txt"):
-        (folder / name).touch()
+        (folder / name).write_text("//")
         assert execute.execute(folder) == both
     assert (folder / "runs").read_text() == "xxxx"

@@ -19,14 +19,14 @@ from tools.serve import free_port
 
 @pytest.mark.parametrize("port", ["", "0", "-1", "eight", "65536", "8000.5"])
 def test_what_is_no_port_is_refused(port):
-    with pytest.raises(ValueError, match=f"PORT={port} is not a port"):
+    with pytest.raises(SystemExit, match=f"PORT={port} is not a port"):
         free_port(port)
 
 
 def test_a_taken_port_is_said():
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = str(server.getsockname()[1])
-        with pytest.raises(ValueError, match=f"port {port} is taken"):
+        with pytest.raises(SystemExit, match=f"port {port} is taken"):
             free_port(port)
 
 
@@ -40,7 +40,8 @@ PAPER = "@misc{{known, title={{T}}, author={{A. Author}}, year={{{}}}}}"
 @pytest.fixture
 def served(tmp_path):
     """A book, what serves it, and its address."""
-    book = write(tmp_path, one=ONE, index=INDEX, papers=PAPER.format(2001))
+    papers = {"reference/references.bib": PAPER.format(2001)}
+    book = write(tmp_path, {"chapters/one.md": ONE, "index.md": INDEX, **papers})
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     command = [sys.executable, "-m", "tools.serve", str(port), str(book)]

@@ -9,14 +9,6 @@ from tools import urls
 HERE, OTHER = "https://github.com/someone/course", "https://github.com/other/place"
 
 
-@pytest.fixture
-def course(tmp_path):
-    """A course that lives at no address but that of its configuration."""
-    (tmp_path / "course").mkdir()
-    (tmp_path / "course" / "_config.yml").write_text(f"repository: {{url: {HERE}}}\n")
-    return tmp_path / "course"
-
-
 def clone(folder, remote):
     subprocess.run(["git", "init", "-q", folder], check=True)
     subprocess.run(["git", "-C", folder, "remote", "add", "origin", remote], check=True)
@@ -37,15 +29,16 @@ def clone(folder, remote):
         "/srv/git/github.com": HERE,
     }.items(),
 )
-def test_origin_is_read_in_every_spelling(course, remote, repository):
+def test_origin_is_read_in_every_spelling_and_no_repository_around_the_course(
+    tmp_path, remote, repository
+):
+    clone(tmp_path, OTHER)
+    course = tmp_path / "course"
+    course.mkdir()
+    (course / "_config.yml").write_text(f"repository: {{url: {HERE}}}\n")
     assert urls.repository_url(course, {}) == HERE
     clone(course, remote)
     assert urls.repository_url(course, {}) == repository
-
-
-def test_a_repository_around_the_course_is_not_asked(course):
-    clone(course.parent, OTHER)
-    assert urls.repository_url(course, {}) == HERE
 
 
 @pytest.mark.parametrize(

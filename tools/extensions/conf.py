@@ -3,7 +3,7 @@
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tools.execute import execution_cache
+from tools.execute import OUTPUTS
 from tools.urls import repository_url, site_url
 
 from .seo import PICTURE
@@ -17,7 +17,7 @@ def configure(app, config):
     config.html_theme_options["repository_url"] = repository
     config.html_baseurl = f"{site_url(repository)}/"
     config.notfound_urls_prefix = urlsplit(config.html_baseurl).path
-    config.nb_execution_cache_path = str(execution_cache(Path(app.srcdir)))
+    config.nb_execution_cache_path = str(app.srcdir / OUTPUTS)
     static = ("styles", "scripts", "temml/static")
     config.html_static_path += [str(THEME / folder) for folder in static]
     if Path(app.srcdir, PICTURE).exists():
