@@ -109,6 +109,7 @@ def run(page: Path, notebook, book: Path) -> str:
     """Run one page's cells in place; where and why one has failed, or nothing."""
     from nbclient import NotebookClient
     from nbclient.exceptions import CellControlSignal, DeadKernelError
+    from sphinx.util.console import strip_escape_sequences
 
     from tools.kernels import CopiedKernel
 
@@ -127,4 +128,5 @@ def run(page: Path, notebook, book: Path) -> str:
         return ""
     except (CellControlSignal, DeadKernelError) as error:
         line = notebook.metadata.source_map[started[-1]] + 1
-        return f"{page.relative_to(book)}:{line}: the cell failed: {error}"
+        why = strip_escape_sequences(str(error))
+        return f"{page.relative_to(book)}:{line}: the cell failed: {why}"
