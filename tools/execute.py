@@ -4,7 +4,6 @@ A page runs again when its cells have changed, and every page when the package h
 """
 
 import asyncio
-import glob
 import hashlib
 import os
 import shutil
@@ -26,11 +25,14 @@ class BuildError(Exception):
 
 
 def source_files(folder: Path) -> Iterator[Path]:
-    """What an author writes below a folder, sorted; hidden files are an editor's or a system's."""
-    for name in sorted(glob.glob("**", root_dir=folder, recursive=True)):
-        # a file may have been removed since it was listed
-        if NOT_READ.isdisjoint(Path(name).parts) and (folder / name).is_file():
-            yield folder / name
+    """What an author writes below a folder; hidden files are an editor's or a system's."""
+    # what was built is not walked: `make book` looks twice a second
+    for parent, inner, names in os.walk(folder):
+        inner[:] = sorted(name for name in inner if name not in NOT_READ and name[0] != ".")
+        for path in (Path(parent, name) for name in sorted(names) if name[0] != "."):
+            # a file may have been removed since it was listed
+            if path.is_file():
+                yield path
 
 
 def digest(folder: Path, *more: str) -> str:

@@ -6,6 +6,8 @@ import pytest
 
 import attncourse
 from tools import release
+from tools.book import Book
+from tools.notebooks import chapter_notebook
 from tools.setup_cell import setup_cell
 
 HERE = "https://github.com/someone/course"
@@ -27,6 +29,16 @@ def test_a_stale_notebook_is_named_and_released_also_in_a_fork(course, monkeypat
     path = course / "chapters/second.md"
     path.write_text(path.read_text() + "\nOne more word.\n")
     assert release.stale(course) == [path.with_suffix(".ipynb")]
+
+
+def test_ids_are_unique_and_an_edit_leaves_those_of_other_sections_alone(course):
+    path = course / "chapters/first.md"
+    path.write_text(path.read_text() + "\nA sentence.\n\n## Setup\n\n## Setup\n")
+    before = [cell.id for cell in chapter_notebook("first", Book(HERE, course)).cells]
+    assert len(set(before)) == len(before)
+    path.write_text(path.read_text().replace("A sentence", "## New\n\nAnother. A sentence"))
+    after = [cell.id for cell in chapter_notebook("first", Book(HERE, course)).cells]
+    assert [name for name in after if name != "new"] == before
 
 
 def test_the_set_up_cell_says_only_that_the_course_is_of_another_version(monkeypatch, capfd):

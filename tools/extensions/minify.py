@@ -76,7 +76,7 @@ def loaded(page: str) -> list[str]:
 
 
 def trimmed(page: str, gone: set[str]) -> str:
-    """A page, mended, without these styles and scripts; its others come after what all load."""
+    """A page, fixed, without these styles and scripts; its others come after what all load."""
     for wrong, right in FIXES.items():
         page = re.sub(wrong, right, page)
     page = LOADED.sub(lambda found: "" if found[1] in gone else found[0], IDLE.sub("", page))
