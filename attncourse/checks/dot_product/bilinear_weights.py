@@ -58,10 +58,11 @@ def cases(draw):
     far_q[..., 0], far_k[..., 0], far_w[0, 0] = 1, first.double(), 1e3
     yield Case("a masked score near 1000, the others near 0", (far_q, far_k, far_w, others))
     low_k, low_w = far_k.clone(), 1e22 * far_w
-    low_k[..., 0] = first.double() - 1
+    # far enough from each other that float32 tells which is the largest
+    low_k[..., 0] = -torch.arange(m).double()
     low = far_q, low_k, low_w, others
     # a gradient would be a difference of numbers 10^25 times larger
-    yield Case("a masked score near 0, the others near -10^25", low, gradient=False)
+    yield Case("a masked score near 0, the others -10^25 and below", low, gradient=False)
     nowhere = mask.clone()
     nowhere[1, 0] = False
     longer = (*long, draw.mask(8, 64 + n, 64 + m))
