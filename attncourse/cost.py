@@ -1,19 +1,20 @@
-"""What a call costs: operations, memory and relative time (used by every chapter)."""
+"""What a call costs: operations and memory, counted (used by every chapter)."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import prod
-from time import process_time
 
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
-from torch.utils.benchmark import Timer
 from torch.utils.flop_counter import FlopCounterMode
 
 aten = torch.ops.aten
+# its schema does not say so, and yet its result is a view
+VIEW = aten._unsafe_view.default
 # what autograd calls the matrix products
 PRODUCT = re.compile(r"[Mm]mBackward|MvBackward|ConvolutionBackward")
 
@@ -31,7 +32,7 @@ def count(f: Callable, *args, **kwargs) -> Cost:
 
     Inputs on the meta device have shapes but no numbers: the cost is counted without computing.
     """
-    largest = Largest()
+    new = NewTensors()
     # torch's table of operations lacks these
     missing = {
         aten.mv: matrix_vector_flops,
@@ -39,9 +40,19 @@ def count(f: Callable, *args, **kwargs) -> Cost:
         aten.baddbmm_: added_product_flops,
     }
     counter = FlopCounterMode(display=False, custom_mapping=missing)
-    with largest, counter:
+    with new, counter:
         f(*args, **kwargs)
-    return Cost(counter.get_total_flops(), largest.elements)
+    return Cost(counter.get_total_flops(), max((size for _, size in new.made), default=0))
+
+
+def elements_made(f: Callable, *args, **kwargs) -> Counter[str]:
+    """The elements of all new tensors on the way, by the operation of torch that makes them."""
+    with NewTensors() as new:
+        f(*args, **kwargs)
+    total: Counter[str] = Counter()
+    for operation, size in new.made:
+        total[operation] += size
+    return total
 
 
 def matrix_vector_flops(matrix, vector, *args, **kwargs) -> int:
@@ -55,34 +66,21 @@ def added_product_flops(total, first, second, *args, **kwargs) -> int:
     return 2 * prod(total) * first[-1]
 
 
-class Largest(TorchDispatchMode):
-    """Remembers the number of elements of the largest tensor that was made while it was on."""
+class NewTensors(TorchDispatchMode):
+    """Remembers each new tensor that is made while it is on: the operation, and its elements."""
 
-    elements = 0
+    def __init__(self) -> None:
+        super().__init__()
+        self.made: list[tuple[str, int]] = []
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         out = function(*args, **(kwargs or {}))
         # a view, such as a transpose, is no new tensor
-        if not any(returned.alias_info for returned in function._schema.returns):
-            made = [x.numel() for x in tree_leaves(out) if isinstance(x, Tensor)]
-            self.elements = max(self.elements, *made, 0)
+        view = any(returned.alias_info for returned in function._schema.returns)
+        if not view and function is not VIEW:
+            name = function.overloadpacket.__name__
+            self.made += [(name, x.numel()) for x in tree_leaves(out) if isinstance(x, Tensor)]
         return out
-
-
-def time_ratio(slow: Callable[[], object], fast: Callable[[], object]) -> float:
-    """How many times longer the processor works for one call of `slow` than for one of `fast`.
-
-    Both run on the CPU, on one thread, in turn. The minimum over 5 repeats counts: what other
-    programs do is not timed, but it can only add to a time.
-    """
-    timers = [Timer("f()", globals={"f": f}, timer=process_time) for f in (slow, fast)]
-    counts = [max(1, round(0.01 / timer.timeit(2).mean)) for timer in timers]
-    rounds = [
-        [timer.timeit(count).mean for timer, count in zip(timers, counts, strict=True)]
-        for _ in range(5)
-    ]
-    first, second = (min(each) for each in zip(*rounds, strict=True))
-    return first / second
 
 
 def longest_chain(out: Tensor) -> int:

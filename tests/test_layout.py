@@ -44,7 +44,6 @@ COMPUTING = ("torch", "jaxtyping", "einops", "math", "collections.abc")
 # what a signature says, and the precision, that a mechanism takes for granted
 DECORATORS = ("attncourse.shapes", "attncourse.precision")
 DRAWING = {("plot", "drawing")}
-MAX_LINES = 400
 OUTSIDE = {
     r"/(?:home|Users|root|work|mnt)/\w|\b[A-Z]:\\\w": "a path of one machine",
     r"\.\./shared": "a folder beside the checkout",
@@ -169,15 +168,6 @@ def importing_stays_light(root: Path) -> Iterator[str]:
         yield f"one of {', '.join(modules)} cannot be imported: {done.stderr.splitlines()[-1]}"
 
 
-def no_file_is_long(root: Path) -> Iterator[str]:
-    for folder in ("attncourse", "benchmarks", "tests", "tools"):
-        for path in sorted((root / folder).rglob("*.py")):
-            lines = len(path.read_text("utf-8").splitlines())
-            if lines > MAX_LINES:
-                name = path.relative_to(root).as_posix()
-                yield f"{name} has {lines} lines, more than {MAX_LINES}: split it by what it does"
-
-
 def the_course_stands_alone(root: Path) -> Iterator[str]:
     listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(listed, cwd=root, capture_output=True, text=True, check=True).stdout
@@ -200,7 +190,6 @@ RULES = [
     every_part_has_its_chapter,
     every_module_imports_what_it_may,
     importing_stays_light,
-    no_file_is_long,
     what_is_taught_is_short,
     the_course_stands_alone,
 ]
@@ -346,28 +335,17 @@ TOO_MANY = "lines of code, more than"
 
 
 @pytest.mark.parametrize(
-    ("rule", "path", "text", "said"),
+    ("text", "said"),
     [
-        (
-            no_file_is_long,
-            "cost.py",
-            "x\n" * 401,
-            " has 401 lines, more than 400: split it by",
-        ),
-        *(
-            (what_is_taught_is_short, f"second{path}.py", text, said)
-            for path in ("", "/part")
-            for text, said in (
-                (DOCSTRING + "x = 1\n" * 201, f" has 201 {TOO_MANY} 200: make it a folder"),
-                (FUNCTION, f":1 f has 31 {TOO_MANY} 30: give a step of it a name of its own"),
-            )
-        ),
+        (DOCSTRING + "x = 1\n" * 201, f" has 201 {TOO_MANY} 200: make it a folder"),
+        (FUNCTION, f":1 f has 31 {TOO_MANY} 30: give a step of it a name of its own"),
     ],
 )
-def test_what_is_long_is_named_with_its_length(rule, path, text, said, course):
+@pytest.mark.parametrize("path", ["second.py", "second/part.py"])
+def test_what_is_long_is_named_with_its_length(path, text, said, course):
     (course / "attncourse/second").mkdir()
     (course / "attncourse" / path).write_text(text)
-    (wrong,) = rule(course)
+    (wrong,) = what_is_taught_is_short(course)
     assert wrong.startswith(f"attncourse/{path}{said}")
 
 

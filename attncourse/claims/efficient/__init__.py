@@ -6,7 +6,7 @@ from attncourse.claims.efficient.exact import (
     blocks_are_exact,
     blocks_come_in_any_order,
     blocks_save_memory_not_operations,
-    decoding_waits_for_the_memory,
+    decoding_moves_a_byte_for_each_operation,
     sharing_saves_bytes_not_operations,
     a_latent_serves_all_heads,
     four_bits_want_a_scale_per_channel,

@@ -78,7 +78,7 @@ FALSE_OF = {
         EXACT + "flash_attention", lambda q, k, v, causal=False: attention(q, k, v),
     ),
     # repeated keys are read as often as keys of their own
-    "decoding_waits_for_the_memory": (EXACT + "grouped_query_attention", interleaved),
+    "decoding_moves_a_byte_for_each_operation": (EXACT + "grouped_query_attention", interleaved),
     "sharing_saves_bytes_not_operations": (EXACT + "grouped_query_attention", interleaved),
     "a_latent_serves_all_heads": (EXACT + "grouped_query_attention", unscaled),
     "four_bits_want_a_scale_per_channel": (
