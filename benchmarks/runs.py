@@ -4,6 +4,7 @@ import csv
 import platform
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import date
 from importlib.metadata import version
 from statistics import mean, stdev
 
@@ -66,9 +67,10 @@ def write_page(
     lines: list[tuple],
     *packages: str,
 ) -> None:
-    """results/NAME.md: what was measured, on which machine and how, and the table."""
+    """results/NAME.md: what was measured, when, on which machine and how, and the table."""
     made_with = ", ".join(f"{package} {version(package)}" for package in ("torch", *packages))
-    machine = f"{platform.machine()}, one thread; Python {platform.python_version()}, {made_with}."
+    machine = f"{platform.machine()}, one thread, {date.today():%d %B %Y}; "
+    machine += f"Python {platform.python_version()}, {made_with}."
     made = f"{machine} Made with `python benchmarks/{script}.py`."
     parts = [*text, made, markdown(columns, lines)]
     (RESULTS / f"{name}.md").write_text("\n\n".join(parts), "utf-8")

@@ -6,6 +6,7 @@ import platform
 import statistics
 import time
 from collections.abc import Callable, Iterable
+from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
@@ -117,9 +118,9 @@ def markdown(headings: Iterable, rows: list[tuple]) -> str:
 
 
 def where(*packages: str) -> str:
-    """The machine, and the versions of what ran on it."""
+    """The machine, the date, and the versions of what ran on it."""
     made_with = ", ".join(f"{name} {version(name)}" for name in ("torch", *packages))
-    load = f"{os.getloadavg()[0]:.1f} processes at work when it ended"
+    load = f"{os.getloadavg()[0]:.1f} processes at work when it ended, {date.today():%d %B %Y}"
     return (
         f"{os.cpu_count()} cores, {platform.machine()}, {load}; "
         f"Python {platform.python_version()}, {made_with}, float32."
