@@ -1,6 +1,6 @@
 """The attention weights of several heads, one head at a time: arcs between words, and a table."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 
@@ -8,6 +8,9 @@ from torch import Tensor
 
 from attncourse.plot.interactive import Choice, Interactive, columns, number, row
 from attncourse.plot.numbers import require_finite
+
+# letters that a word may have before it is broken; a phone's width, in the height of its letters
+LONGEST, PHONE = 11, 25
 
 
 def heads(
@@ -72,11 +75,18 @@ def arcs(weights: list[list[float]], pick: Choice, keys: Sequence[str]) -> str:
     )
     return (
         f'<div class="arcs" style="--n:{max(n, m)}"><div class="is">query</div>'
-        f'<div class="words" style="--n:{n}">{"".join(above)}</div>'
+        f"{line_of(pick.options, above)}"
         f'<svg viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden="true">{"".join(paths)}'
-        f'</svg><div class="words" style="--n:{m}">{"".join(below)}</div>'
-        '<div class="is">key</div></div>'
+        f'</svg>{line_of(keys, below)}<div class="is">key</div></div>'
     )
+
+
+def line_of(words: Sequence[str], boxes: Iterable[str]) -> str:
+    """A box for each word, wide enough for all; on a phone that has no room, they stand upright."""
+    room = 0.52 * min(max(map(len, words)), LONGEST) + 0.8
+    upright = " upright" if len(words) * room > PHONE else ""
+    style = f"--n:{len(words)};--room:{room:.2f}em"
+    return f'<div class="words{upright}" style="{style}">{"".join(boxes)}</div>'
 
 
 def chosen(yes: bool) -> str:

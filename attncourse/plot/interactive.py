@@ -158,7 +158,7 @@ class Interactive:
         return (
             f'<div class="attncourse-figure" data-figure="{name}" role="group" '
             'data-lm-suppress-shortcuts="true">'
-            f"<style>\n{style_of(self.view, body)}\n</style>{body}"
+            f"<style>\n{style_of(self.view, body, name)}\n</style>{body}"
             f'<script>\n({script})("{name}", {data}, {view}, {{{uses}}})\n</script></div>'
         )
 
@@ -189,11 +189,16 @@ def number(slot: str, value: float | Tensor, look: str = "", text: str | None = 
     return f'<data value="{value:.4g}" data-show="{slot}"{drawn}>{words}</data>'
 
 
-def style_of(view: Path, body: str) -> str:
+def style_of(view: Path, body: str, name: str) -> str:
     """The style that figures share, that of this one, and the colours, as far as it needs them."""
-    files = (one for one in (HERE.with_suffix(".css"), view.with_suffix(".css")) if one.exists())
+    shared, own = (
+        lean(path.read_text("utf-8")) if path.exists() else ""
+        for path in (HERE.with_suffix(".css"), view.with_suffix(".css"))
+    )
+    # of this figure alone, and before what another figure says again of all
+    own = own.replace(".attncourse-figure", f'.attncourse-figure[data-figure="{name}"]')
     style = ""
-    for line in "\n".join(lean(one.read_text("utf-8")) for one in files).splitlines():
+    for line in f"{shared}\n{own}".splitlines():
         look = re.match(r"\.([a-z]+) {|(button) {", line)
         if not look or re.search(rf'class="[^"]*\b{look[1]}\b|<{look[2]} ', body):
             style += re.sub(r"\s*([{};])\s*|(?<=[:,])\s+", r"\1", line).replace(";}", "}")

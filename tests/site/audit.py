@@ -11,6 +11,7 @@ from playwright.sync_api import Page
 # one of each of these folders shows the frame of them all
 ALIKE = ("chapters", "exercises", "reference")
 WIDTHS = Path(__file__).with_suffix(".js").read_text("utf-8")
+FIGURES = Path(__file__).with_name("figures.js").read_text("utf-8")
 OPEN = "document.querySelectorAll('details').forEach((box) => (box.open = true))"
 # a script that follows the size of a box does so within two frames
 FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
@@ -88,6 +89,11 @@ def widths(page: Page, scripts: bool = True) -> list[Fault]:
     if scripts:
         page.evaluate(FRAMES)
     return [Fault(*one) for one in page.evaluate(WIDTHS)]
+
+
+def figures(page: Page) -> list[Fault]:
+    """What of a page's figures is flat, broken, covered, or styled by another figure."""
+    return [Fault(*one) for one in page.evaluate(FIGURES)]
 
 
 def axe(page: Page, rules: dict) -> list[Fault]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .audit import Fault, axe, in_light_and_dark, in_short, kinds, widths
+from .audit import Fault, axe, figures, in_light_and_dark, in_short, kinds, widths
 
 PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 720}
 SEARCH = "search.html"
@@ -96,17 +96,38 @@ def test_no_page_has_a_fault_on_a_phone_or_at_a_desk_or_without_scripts(
         home = address if page == "404.html" else f"{site.as_uri()}/"
         tab.set_viewport_size(PHONE)
         tab.goto(home + page)
-        faults[page] = [*hard_to_read(tab, page), *widths(tab)]
+        faults[page] = [*hard_to_read(tab, page), *widths(tab), *figures(tab)]
         if first:
             # a phone shows parts that a desk does not, the same ones on all pages of a kind
             faults[page] += in_light_and_dark(tab, looks)
             tab.goto(f"{home}{page}?q=softmax")
         tab.set_viewport_size(DESK)
-        faults[page] += [*too_heavy(tab, page, site, home), *widths(tab)]
+        faults[page] += [*too_heavy(tab, page, site, home), *widths(tab), *figures(tab)]
         if page != SEARCH:
             faults[page] += lost_without_scripts(still, tab, address + page)
         faults[page] += in_light_and_dark(tab, looks)
     report(faults)
+
+
+FIGURE = """<div class="attncourse-figure" id="fig-one"><style>{style}</style>
+<div class="scroll">{drawing}</div></div>"""
+BROKEN = '<p style="width: {}em; overflow-wrap: anywhere">hundred and twenty-seven</p>'
+
+
+@pytest.mark.parametrize(
+    ("drawing", "rule"),
+    [
+        ("<svg width=40 height=0><path d='M0 0h9'/></svg>", "drawing-flat"),
+        (BROKEN.format(2), "word-broken"),
+        ("<b>one</b> <b style='margin-left: -1.5em'>two</b>", "words-overlap"),
+        ("<i>its colour is another figure's</i>", "style-of-another-figure"),
+        ("<svg width=40 height=40></svg>" + BROKEN.format(6) + "<sup>1</sup>", None),
+    ],
+)
+def test_a_fault_of_a_figure_is_found(drawing, rule, tab):
+    other = FIGURE.format(style=".attncourse-figure i { color: red }", drawing="")
+    tab.set_content(FIGURE.format(style="", drawing=drawing) + other)
+    assert {one.rule for one in figures(tab)} == ({rule} if rule else set())
 
 
 @pytest.mark.slow

@@ -1,0 +1,82 @@
+// What is wrong with the drawings and the interactive figures of a page, once every box on it is
+// open: [rule, where, what to do].
+() => {
+  const figures = [...document.querySelectorAll(".attncourse-figure")];
+  const drawings = [...document.querySelectorAll(".drawn, .attncourse-figure .scroll")];
+  const seen = (one) => one.checkVisibility({ visibilityProperty: true, opacityProperty: true });
+  const name = (one) => one.closest("[id^=fig-]")?.id ?? one.closest("[id]")?.id ?? "";
+  const where = (one, words) => `#${name(one)}${words ? `, “${words}”` : ""}`;
+
+  // the boxes of each word that is drawn: more than one where it is broken
+  function* words(root) {
+    const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    const range = document.createRange();
+    while (texts.nextNode()) {
+      const text = texts.currentNode;
+      const parent = text.parentElement;
+      if (!seen(parent) || parent.closest("title, desc, option, style, math")) continue;
+      for (const { index, 0: word } of text.data.matchAll(/\S+/g)) {
+        range.setStart(text, index);
+        range.setEnd(text, index + word.length);
+        const boxes = [...range.getClientRects()].filter(({ width }) => width);
+        const lines = [...Map.groupBy(boxes, ({ top }) => Math.round(top)).values()];
+        if (boxes.length) yield { word, parent, lines: lines.length, box: range.getBoundingClientRect() };
+      }
+    }
+  }
+
+  const flat = [], broken = [], upon = [], reached = [];
+  for (const one of drawings) {
+    for (const part of one.querySelectorAll("svg")) {
+      const { width, height } = part.getBoundingClientRect();
+      if (seen(part) && (width < 5 || height < 5)) {
+        flat.push([where(part), `it is ${Math.round(width)} x ${Math.round(height)}: give it a height`]);
+      }
+    }
+    const found = [...words(one)];
+    for (const { word, parent, lines } of found) {
+      // a name with a hyphen may go on after it
+      if (lines > 1 && lines > word.split(/[-‐–—/]/).length) {
+        broken.push([where(parent, word), "give its box the room of its longest word"]);
+      }
+    }
+    found.forEach(({ word, parent, box: a }, at) => {
+      for (const { word: other, parent: beside, box: b } of found.slice(at + 1)) {
+        const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+        const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+        // the line of a text is higher than its letters; what is raised stands beside its word
+        if (across > 2 && down > 0.4 * Math.min(a.height, b.height)) {
+          upon.push([where(parent, `${word}”, “${other}`), "one lies upon the other: move them apart"]);
+        }
+      }
+    });
+  }
+
+  // a figure looks as it does where it stands alone
+  const boxes = (figure) =>
+    [...figure.querySelectorAll("*")].map((one) => {
+      const { width, height } = one.getBoundingClientRect();
+      const { color, backgroundColor, stroke, display } = getComputedStyle(one);
+      return [width.toFixed(), height.toFixed(), color, backgroundColor, stroke, display].join();
+    });
+  const styles = figures.flatMap((one) => [...one.querySelectorAll("style")]);
+  const together = figures.map(boxes);
+  figures.forEach((figure, at) => {
+    for (const style of styles) style.disabled = !figure.contains(style);
+    const alone = boxes(figure);
+    const other = alone.findIndex((look, part) => look !== together[at][part]);
+    if (other >= 0) {
+      const part = figure.querySelectorAll("*")[other];
+      reached.push([where(part), `${part.localName} is another without the styles of other figures`]);
+    }
+  });
+  for (const style of styles) style.disabled = false;
+
+  const named = (rule, all) => all.map(([place, advice]) => [rule, place, advice]);
+  return [
+    ...named("drawing-flat", flat),
+    ...named("word-broken", broken),
+    ...named("words-overlap", upon),
+    ...named("style-of-another-figure", reached),
+  ];
+};
