@@ -20,6 +20,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests import ROOT
+from tests.needs import lacks
 from tools.urls import repository_url, site_url
 
 # a busy machine is slow, not wrong
@@ -43,10 +44,6 @@ FLAGS = (
     "--no-first-run",
     # no other machine can be reached: a page that asks one is seen to
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-)
-MISSING = (
-    "no Chromium: say `make system` (Debian, Ubuntu), install Chromium or Chrome, "
-    "or name it with ATTNCOURSE_CHROMIUM=/path/to/it"
 )
 
 
@@ -97,7 +94,7 @@ def browser() -> Iterator[Browser]:
     named = os.environ.get("ATTNCOURSE_CHROMIUM")
     path = next(filter(None, map(shutil.which, [named] if named else CHROMIUMS)), None)
     if path is None:
-        pytest.skip(MISSING)
+        pytest.skip(lacks("a browser"))
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield opened

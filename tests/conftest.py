@@ -12,6 +12,9 @@ import pytest
 import torch
 
 from tests import ROOT
+from tests.needs import lacks, pytest_terminal_summary  # noqa: F401
+
+pytest_plugins = ["tests.graders"]
 
 CHAPTERS = sorted(path.stem for path in ROOT.glob("chapters/*.md"))
 
@@ -61,7 +64,7 @@ def pytest_collection_modifyitems(items):
     items.sort(key=place)
     for item in items:
         if item.get_closest_marker("gpu") and not torch.cuda.is_available():
-            item.add_marker(pytest.mark.skip(reason="needs a CUDA GPU, and torch sees none"))
+            item.add_marker(pytest.mark.skip(reason=lacks("a CUDA GPU")))
 
 
 @pytest.fixture

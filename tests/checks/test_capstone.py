@@ -133,7 +133,7 @@ def test_other_weights_are_another_submission(tmp_path):
     assert Submission("carl.ipynb", tmp_path / "carl.ipynb").handed_in() != before
 
 
-def test_weights_are_graded_with_the_notebook_that_has_their_name(tmp_path):
+def test_weights_are_graded_with_the_notebook_that_has_their_name(tmp_path, grading):
     solved = solved_notebook("tasks")
     for name, cell in answer_cells(solved).items():
         cell.source = cell.source if name == ONE.name else ""

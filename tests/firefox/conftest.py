@@ -8,12 +8,9 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.browser import address, names, new_tab, site, tab  # noqa: F401
+from tests.needs import lacks
 
 FIREFOXES = ("firefox-esr", "firefox", "/Applications/Firefox.app/Contents/MacOS/firefox")
-MISSING = (
-    "no Firefox: say `make system ALL=1` (Debian, Ubuntu), install Firefox, "
-    "or name it with ATTNCOURSE_FIREFOX=/path/to/it"
-)
 SCHEME = "layout.css.prefers-color-scheme.content-override"
 # Playwright tells a browser the preferred colours by a command that Firefox 153 does not know, and
 # would then give up: Firefox knows them from its preferences
@@ -31,7 +28,7 @@ def browser(request, tmp_path_factory) -> Iterator[Browser]:
     named = os.environ.get("ATTNCOURSE_FIREFOX")
     path = next(filter(None, map(shutil.which, [named] if named else FIREFOXES)), None)
     if path is None:
-        pytest.skip(MISSING)
+        pytest.skip(lacks("Firefox"))
     deaf = tmp_path_factory.mktemp("node") / "deaf.cjs"
     deaf.write_text(DEAF, "utf-8")
     with pytest.MonkeyPatch.context() as patch:

@@ -1,6 +1,7 @@
 """Grades a class again and again, killed at random moments, in processes that are copies of this.
 
-Run as `python -m tests.grading.killed FOLDER KILLS SEED`; it prints a line of JSON for each kill.
+Run as `python -m tests.grading.killed FOLDER KILLS SEED [OPTION...]`, the options those of the
+command; it prints a line of JSON for each kill.
 """
 
 import json
@@ -9,13 +10,14 @@ import random
 import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 from attncourse.grading import cli, grade
 from tests.grading import classes
 
 
-def begin(folder: Path, out: Path, log: Path) -> int:
+def begin(folder: Path, options: list[str], out: Path, log: Path) -> int:
     """Start to grade the class in a process of its own."""
     pid = os.fork()
     if pid:
@@ -31,7 +33,8 @@ def begin(folder: Path, out: Path, log: Path) -> int:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     code = 1
     try:
-        cli.app(["grade", str(folder / "class"), "--out", str(out), "--seed", "3", "--jobs", "2"])
+        every = ["grade", str(folder / "class"), "--seed", "3", "--jobs", "2", *options]
+        cli.app([*every, "--out", str(out)])
     except SystemExit as end:
         code = end.code
     finally:
@@ -47,21 +50,22 @@ def tables(out: Path) -> dict[str, str]:
     return {str(path.relative_to(out)): path.read_text("utf-8") for path in paths}
 
 
-def main(folder: Path, kills: int, seed: int) -> None:
+def main(folder: Path, kills: int, seed: int, options: list[str]) -> None:
+    begun = partial(begin, folder, options)
     chance = random.Random(seed)
     began = time.monotonic()
-    code = ended(begin(folder, folder / "whole", folder / "whole.log"))
+    code = ended(begun(folder / "whole", folder / "whole.log"))
     takes = time.monotonic() - began
     for kill in range(kills):
         out, log = folder / f"out{kill}", folder / f"log{kill}"
         log.touch()
-        pid = begin(folder, out, log)
+        pid = begun(out, log)
         time.sleep(chance.uniform(0, takes))
         os.kill(pid, signal.SIGKILL)
         ended(pid)
         kept = [json.loads(path.read_text()) for path in out.glob("reports/*.json")]
         before = log.read_text().split("\n")[:-1]
-        again = ended(begin(folder, out, log))
+        again = ended(begun(out, log))
         print(json.dumps({
             "codes": [code, again],
             "kept": [one["file"] for one in kept],
@@ -72,4 +76,4 @@ def main(folder: Path, kills: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:])

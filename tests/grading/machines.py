@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from tests import ROOT
+from tests.needs import lacks
 
 ROOTS = ("root", "root in a container")
 USERS = ("a user", "a user without namespaces")
@@ -55,11 +56,11 @@ def command(machine: str) -> list[str]:
 def problem(machine: str) -> str:
     """Why this machine cannot be had here."""
     if machine in ROOTS and os.getuid():
-        return "it needs root"
+        return lacks("root")
     if shutil.which("bwrap") is None:
-        return "it needs bubblewrap"
+        return lacks("bubblewrap")
     tried = subprocess.run([*command(machine), sys.executable, "-c", ""], capture_output=True)
-    return tried.stderr.decode() if tried.returncode else ""
+    return f"{machine}: {tried.stderr.decode().strip()}" if tried.returncode else ""
 
 
 def python(machine: str, *arguments: str, path: Path = ROOT) -> subprocess.CompletedProcess:

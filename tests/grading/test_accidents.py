@@ -15,6 +15,7 @@ from attncourse.grading.grade import grade
 from attncourse.grading.report import Report, Result, plain
 from tests.grading.submissions import NAMES, SECONDS, SOLVED, notebook_with, statuses, written
 
+pytestmark = pytest.mark.usefixtures("grading")
 HARMLESS = {
     # the first of all: torch loads much for it, line by line, before any check has had it do so
     "an operation on the meta device": lambda s: s.replace(

@@ -16,6 +16,7 @@ from attncourse.grading.budget import BUSY, WAITS, WORKS, Budget, Used, used
 from attncourse.grading.kernel import LostKernelError, fresh_kernel, imported
 from attncourse.grading.server import KernelServer
 from tests.grading.submissions import SLUG, SOLVED
+from tests.needs import lacks
 
 GIVEN = ["import torch\nfrom torch import Tensor"]
 LOOP = "while True: pass"
@@ -34,12 +35,12 @@ WAITING = {
     "a process that sleeps": "import subprocess\nsubprocess.run(['sleep', '1000000'])",
     "a stop": "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)",
 }
-needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
+needs_linux = pytest.mark.skipif(sys.platform != "linux", reason=lacks("Linux"))
 
 
 @pytest.fixture(scope="module")
-def server():
-    one = KernelServer(SLUG, 4 << 30, sandbox.strongest()[0] or sandbox.NONE)
+def server(grading):
+    one = KernelServer(SLUG, 4 << 30, sandbox.strongest()[0])
     yield one
     one.stop()
 
@@ -134,9 +135,11 @@ def test_what_an_answer_imports_is_loaded_before_it_is_timed(kernel):
     kernel.run("import sys; assert {'wave', 'xml.sax'} <= sys.modules.keys()", kernel.budget(5))
 
 
-@pytest.mark.skipif(not sandbox.strongest()[0], reason="no sandbox that works here")
+@pytest.mark.sandbox
 @pytest.mark.parametrize("whom", ["os.getppid()", "-1"])
 def test_a_kernel_that_ends_what_it_came_from_costs_no_later_one(server, whom):
+    # outside it would end whatever is the user's
+    assert server.sandbox.tier in (sandbox.BUBBLEWRAP, sandbox.OWN_USER)
     with fresh_kernel(server, GIVEN) as kernel:
         code = f"import os, time\nos.kill({whom}, 9)\ntime.sleep(10**6)"
         assert given_up(kernel, code, 5).status == "crashed"

@@ -86,7 +86,7 @@ def try_out(data: bytes, folder: Path) -> None:
 
 
 @pytest.fixture
-def folder(tmp_path) -> Path:
+def folder(tmp_path, grading) -> Path:
     folder = tmp_path / "class"
     folder.mkdir()
     (folder / "good.ipynb").write_text(nbformat.writes(notebook_with(SOLVED)), "utf-8")

@@ -90,7 +90,7 @@ def test_what_an_answer_or_the_course_makes_is_taken_from_no_other_cell():
     assert answers == SOLVED and not notes
 
 
-def test_bent_work_passes_in_a_kernel(tmp_path):
+def test_bent_work_passes_in_a_kernel(tmp_path, grading):
     bent, colab = "softmax_with_sink", "from google.colab import drive\ndrive.mount('/content')\n"
     helped = SOLVED[FIRST].replace("    j = torch.arange", "    j = numbered")
     assert helped != SOLVED[FIRST]

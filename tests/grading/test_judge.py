@@ -16,6 +16,7 @@ from attncourse.grading.kernel import GradingKernel, LostKernelError
 from attncourse.grading.pristine import exercise_files
 from tests.grading.submissions import SOLVED, notebook_with, statuses, written
 
+pytestmark = pytest.mark.usefixtures("grading")
 ONE = "prefix_mask"
 LEAVES_A_NAME = f"{SOLVED[ONE]}\nimport torch\ntorch.left_by_another = 1"
 LOOKS = "# exercise: decoder_mask\nimport torch\nprint(torch.left_by_another)"

@@ -31,7 +31,7 @@ HIDDEN = WITHOUT_MASK + "eval('1')\n"
 
 
 @pytest.fixture(scope="module")
-def graded(tmp_path_factory):
+def graded(tmp_path_factory, grading):
     """Grade a notebook with these answers."""
 
     def report(answers: dict[str, str], partial: bool) -> Report:
@@ -84,7 +84,7 @@ def test_gradescope_s_zip_may_ask_for_it(tmp_path):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch) -> Path:
+def folder(tmp_path, monkeypatch, grading) -> Path:
     def judged(report, *args):
         report = classes.judged(report, *args)
         for one in report.exercises:

@@ -19,7 +19,7 @@ from tests.grading.submissions import SOLVED, notebook_with, written
 
 
 @pytest.fixture
-def judged(monkeypatch) -> list[str]:
+def judged(monkeypatch, grading) -> list[str]:
     """The files that are judged, in order."""
     seen = []
 
@@ -115,7 +115,7 @@ def test_some_are_graded_again_when_asked(folder, judged):
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.slow)])
-def test_killed_at_any_moment_nothing_is_lost_or_graded_twice(kills, tmp_path):
+def test_killed_at_any_moment_nothing_is_lost_or_graded_twice(kills, tmp_path, grading):
     (tmp_path / "class").mkdir()
     files = [f"{i}.ipynb" for i in range(16)]
     for name in files:
@@ -123,7 +123,9 @@ def test_killed_at_any_moment_nothing_is_lost_or_graded_twice(kills, tmp_path):
             notebook_with({} if name == "3.ipynb" else SOLVED), tmp_path / "class" / name
         )
     done = subprocess.run(
-        [sys.executable, "-m", "tests.grading.killed", str(tmp_path), str(kills), SEED],
+        [
+            sys.executable, "-m", "tests.grading.killed", str(tmp_path), str(kills), SEED, *grading,
+        ],
         cwd=ROOT, capture_output=True, text=True, check=True,
     )  # fmt: skip
     told = [json.loads(line) for line in done.stdout.splitlines()]

@@ -20,10 +20,11 @@ SLOW = {"root in a container", "a user"}
 
 def needed(machine: str) -> str:
     if why := machines.problem(machine):
-        pytest.skip(f"{machine}: {why}")
+        pytest.skip(why)
     return machine
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize("machine", TIERS)
 def test_each_machine_gets_the_tier_that_is_proved_there(machine):
     code = "from attncourse.grading import sandbox; print(sandbox.strongest())"
@@ -31,6 +32,7 @@ def test_each_machine_gets_the_tier_that_is_proved_there(machine):
     assert said.stdout.startswith(f"('{TIERS[machine]}', "), (said.stdout, said.stderr)
 
 
+@pytest.mark.sandbox
 def test_where_no_tier_is_proved_nothing_is_graded_unless_that_is_asked_for(tmp_path):
     machine = needed("a user without namespaces")
     (tmp_path / "one.ipynb").write_text("{")
@@ -42,6 +44,7 @@ def test_where_no_tier_is_proved_nothing_is_graded_unless_that_is_asked_for(tmp_
     assert "not complete JSON" in allowed.stdout, allowed
 
 
+@pytest.mark.sandbox
 def test_the_proof_finds_all_that_can_be_done_without_a_sandbox(tmp_path):
     # the machine's own capabilities, in mounts of its own
     code = (
@@ -70,6 +73,7 @@ WEAKER = {
 }
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize("how", WEAKER)
 def test_a_weaker_sandbox_is_not_proved(how, monkeypatch):
     if sandbox.strongest()[0] != sandbox.BUBBLEWRAP:
@@ -95,6 +99,7 @@ def test_a_weaker_sandbox_is_not_proved(how, monkeypatch):
     assert "it can" in sandbox.fault_of(sandbox.BUBBLEWRAP)
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize(
     "machine",
     [pytest.param(one, marks=[pytest.mark.slow] * (one in SLOW)) for one in TIERS if TIERS[one]],
@@ -119,6 +124,7 @@ one.close()
 """
 
 
+@pytest.mark.sandbox
 @pytest.mark.parametrize("machine", [one for one in TIERS if TIERS[one]])
 def test_an_installed_package_and_the_checkout_beside_it_show_no_answer(machine, tmp_path):
     packages = tmp_path / "site-packages"
@@ -151,7 +157,7 @@ def test_every_module_of_the_chapter_is_hidden(chapter):
         assert {path, *path.parents} & closed, path
 
 
-@pytest.mark.skipif(not sandbox.strongest()[0], reason="no sandbox that works here")
+@pytest.mark.sandbox
 @pytest.mark.parametrize("chapter", ["dot_product", "efficient", "relative"])
 def test_in_the_sandbox_what_is_not_of_the_chapter_can_be_read(chapter):
     one = Sandbox(sandbox.strongest()[0], chapter)

@@ -35,7 +35,7 @@ def outlive(below: list[psutil.Process], seconds: float) -> list[psutil.Process]
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_grading_that_is_stopped_ends_at_once_and_keeps_what_is_done(how, tmp_path):
+def test_grading_that_is_stopped_ends_at_once_and_keeps_what_is_done(how, tmp_path, grading):
     folder, out = tmp_path / "class", tmp_path / "out.json"
     folder.mkdir()
     (folder / "0.ipynb").write_text("{")
@@ -44,7 +44,7 @@ def test_grading_that_is_stopped_ends_at_once_and_keeps_what_is_done(how, tmp_pa
     with subprocess.Popen(
         [
             sys.executable, "-c", MAIN, "grade", str(folder), "--json", str(out), "--jobs", "2",
-            "--timeout", "1000000",
+            "--timeout", "1000000", *grading,
         ],
         cwd=ROOT, stderr=subprocess.PIPE, start_new_session=True,
     ) as process:  # fmt: skip
@@ -64,10 +64,13 @@ def test_grading_that_is_stopped_ends_at_once_and_keeps_what_is_done(how, tmp_pa
     assert outlive(below, seconds=5) == []
 
 
-def test_nothing_outlives_a_command_that_is_killed(tmp_path):
+def test_nothing_outlives_a_command_that_is_killed(tmp_path, grading):
     written(tmp_path, notebook_with({"prefix_mask": ENDLESS}), "1.ipynb")
     with subprocess.Popen(
-        [sys.executable, "-c", MAIN, "grade", str(tmp_path), "--json", str(tmp_path / "out.json")],
+        [
+            sys.executable, "-c", MAIN, "grade", str(tmp_path), "--json",
+            str(tmp_path / "out.json"), *grading,
+        ],
         cwd=ROOT, stderr=subprocess.DEVNULL,
     ) as process:  # fmt: skip
         while not working(process.pid):

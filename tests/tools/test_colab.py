@@ -19,6 +19,7 @@ from packaging.utils import canonicalize_name
 import attncourse
 from tests import ROOT
 from tests.browser import site  # noqa: F401
+from tests.needs import lacks
 from tools.execute import kept_outputs, notebooks
 from tools.setup_cell import LIGHT
 
@@ -78,8 +79,7 @@ def environment(folder: Path, old: bool) -> Path:
     if old:
         pip = [folder / "bin/python", "-m", "pip", "install", "-q", "--find-links", OLD_WHEELS]
         if subprocess.run([*pip, *COLAB]).returncode:
-            wanted = f"pip download -d {OLD_WHEELS.relative_to(ROOT)} {' '.join(COLAB)}"
-            pytest.skip(f"IPython 7.34, which Colab has, is not here: {wanted}")
+            pytest.skip(lacks("the IPython of Colab"))
     return packages
 
 
