@@ -14,8 +14,8 @@ root = $(if $(filter 0,$(shell id -u)),,sudo -n)
 # named after what was installed, for which folder: when either changes, it is installed again
 ready := .venv/ready-$(shell (pwd; cat requirements.txt pyproject.toml) | cksum | tr ' ' -)
 
-.PHONY: help book site zip test test-all quick screenshots lighthouse system release exercise \
-	chapter clean python
+.PHONY: help book site zip test test-bare bare test-all quick screenshots lighthouse system release \
+	exercise chapter clean python
 .NOTPARALLEL:
 
 help:
@@ -24,11 +24,12 @@ help:
 	@echo "make zip      the built course in one file, _build/attncourse.zip, to read offline"
 	@echo "make quick    run the tests that what you changed can break"
 	@echo "make test     run everything that CI runs"
-	@echo "make test-all  with more seeds, fuzzing, the site in Firefox: what CI runs every week"
+	@echo "make test-bare  the same where there is neither bubblewrap nor a browser"
+	@echo "make test-all  both, with more seeds, fuzzing, the site in Firefox: what CI runs every week"
 	@echo "make screenshots  pictures of every kind of page, into _build/screenshots, and the README's"
 	@echo "make lighthouse  what Lighthouse says of a page of each kind (PAGES= of others)"
-	@echo "make system   install what the tests use beyond Python: bubblewrap, chromium (Debian, Ubuntu);"
-	@echo "              make system ALL=1: also firefox, for make test-all"
+	@echo "make system   install what the tests use beyond Python: bubblewrap, chromium, jq (Debian,"
+	@echo "              Ubuntu); make system ALL=1: also firefox, for make test-all"
 	@echo "make release  write the Colab copies and the exercise notebooks from their texts"
 	@echo "make exercise NAME=chapter/name, make chapter SLUG=name  begin a new one"
 	@echo "make clean    remove what was built (make clean ALL=1: also .venv)"
@@ -53,14 +54,24 @@ lighthouse: site
 	@rm -rf .lighthouseci; grep -E '"(url|performance|accessibility|best-practices|seo)"' _build/lighthouse/manifest.json
 
 # threads of several programs that wait for each other take many times as long as one
-test test-all quick: export OMP_NUM_THREADS = 1
+test test-bare test-all quick: export OMP_NUM_THREADS = 1
 # hundreds of programs import the package: what one has compiled is kept for the others
-test test-all quick: export PYTHONDONTWRITEBYTECODE =
+test test-bare test-all quick: export PYTHONDONTWRITEBYTECODE =
 
 test: $(ready) .cache/wheels
 	@$(run) pytest $(together) -m "not slow"
 
-test-all: $(ready) .cache/wheels
+test-bare: $(ready) .cache/wheels bare
+	@PATH="$(CURDIR)/.venv/bare" ATTNCOURSE_CHROMIUM=none ATTNCOURSE_FIREFOX=none \
+	$(run) pytest $(together) -m "not slow"
+
+# links to the programs on the PATH, where a sandbox shows them; of one name the first is linked
+bare:
+	@rm -rf .venv/bare; mkdir -p .venv/bare
+	@IFS=:; for folder in $$PATH; do ln -s "$$folder"/* .venv/bare/ 2>/dev/null; done; \
+	cd .venv/bare && rm -f bwrap chrom* google-chrome* firefox*
+
+test-all: test-bare
 	@ATTNCOURSE_SEEDS=5 $(run) pytest $(together)
 
 quick: $(ready)
@@ -73,7 +84,7 @@ screenshots: $(ready)
 # the first browser has no windows to draw: it takes half the processor's time
 system:
 	$(root) apt-get update -q
-	-$(root) apt-get install -q -y bubblewrap
+	-$(root) apt-get install -q -y bubblewrap jq
 	$(root) apt-get install -q -y chromium-headless-shell || $(root) apt-get install -q -y chromium
 	$(if $(ALL),$(root) apt-get install -q -y firefox-esr || $(root) apt-get install -q -y firefox)
 

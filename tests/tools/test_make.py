@@ -1,8 +1,9 @@
-"""What `make` says before it begins, where it cannot end well."""
+"""What `make` says before it begins, where it cannot end well, and a machine that lacks much."""
 
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,18 @@ from tests import ROOT
 
 OLD = "case $1 in --version) echo Python 3.9.2;; *) exit 1;; esac"
 BARE = 'case "$2" in *ensurepip*) exit 1;; esac; [ $1 = --version ] && echo Python 3.12.1; exit 0'
+
+
+def make(folder: Path, *words: str, **settings: str) -> subprocess.CompletedProcess:
+    """Run the course's make in this folder."""
+    for name in ("Makefile", "requirements.txt", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder)
+    # a make inside `make test` would otherwise take part in the outer one
+    outer = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    program = shutil.which("make") or "make"
+    return subprocess.run(
+        [program, *words], cwd=folder, env=outer | settings, stderr=subprocess.PIPE, text=True
+    )
 
 
 @pytest.mark.parametrize(
@@ -21,20 +34,25 @@ BARE = 'case "$2" in *ensurepip*) exit 1;; esac; [ $1 = --version ] && echo Pyth
     ],
 )
 def test_a_python_that_will_not_do_is_said_plainly(tmp_path, python, message):
-    for name in ("Makefile", "requirements.txt", "pyproject.toml"):
-        shutil.copy(ROOT / name, tmp_path)
     for tool in ("sh", "cat", "cksum", "tr"):
         (tmp_path / tool).symlink_to(shutil.which(tool))
     (tmp_path / "python").write_text(f"#!/bin/sh\n{python}\n")
     (tmp_path / "python").chmod(0o755)
-    # a make inside `make test` would otherwise take part in the outer one
-    outer = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
-    done = subprocess.run(
-        [shutil.which("make") or "make", "site", "PYTHON=./python" if python else "PYTHON="],
-        cwd=tmp_path,
-        env=outer | {"PATH": str(tmp_path)},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    done = make(tmp_path, "site", "PYTHON=./python" if python else "PYTHON=", PATH=str(tmp_path))
     assert done.returncode and message in done.stderr
     assert not (tmp_path / ".venv").exists()
+
+
+def test_a_bare_machine_has_every_program_but_the_sandbox_and_the_browsers(tmp_path):
+    folders = [tmp_path / name for name in ("first", "second")]
+    lacking = ("bwrap", "chromium-headless-shell", "google-chrome-stable", "firefox-esr")
+    for folder in folders:
+        folder.mkdir()
+        for name in ("git", folder.name, *lacking):
+            (folder / name).touch()
+    path = os.pathsep.join([*map(str, folders), os.environ["PATH"]])
+    assert make(tmp_path, "bare", PATH=path).returncode == 0
+    bare = tmp_path / ".venv/bare"
+    assert {"git", "first", "second", "sh"} <= {one.name for one in bare.iterdir()}
+    assert (bare / "git").readlink() == folders[0] / "git"
+    assert not any((bare / name).is_symlink() for name in lacking)
