@@ -1,7 +1,5 @@
 """Grades one file: grafts it, has a process of its own judge it, returns the report."""
 
-import shutil
-import tempfile
 from importlib.metadata import version
 from pathlib import Path
 from threading import Event
@@ -15,6 +13,7 @@ from attncourse.grading.judges import StoppedError, one_judge, reason_in
 from attncourse.grading.pristine import chapters, digest, exercise_files
 from attncourse.grading.report import Report, Result, plain
 from attncourse.grading.submissions import NotGradableError, Submission
+from attncourse.grading.temporary import Temporary
 
 AS_GIVEN = "its cell is as it was given"
 
@@ -90,14 +89,11 @@ def judged(report: Report, grafted: Graft, timeout: float, memory: int, stop: Ev
     """The report after pytest has run the grafted notebook in a folder of its own."""
     if all(one.status != "not graded" for one in report.exercises):
         return report
-    folder = Path(tempfile.mkdtemp(prefix="attncourse-grade-"))
-    try:
+    with Temporary() as folder:
         for facts in chapters()[grafted.chapter].facts.values():
             if grafted.weights and "weights" in facts:
                 (folder / facts["weights"]).write_bytes(grafted.weights)
         return judged_in(folder, report, grafted, timeout, memory, stop)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def judged_in(

@@ -21,8 +21,6 @@ DRIVER = {
     module.__name__.rpartition(".")[2]: Path(str(module.__file__)).read_text(encoding="utf-8")
     for module in (elsewhere, watch, driver)
 }
-# what of ours a learner's process gets to see
-KEPT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES")
 
 
 class ServerError(Exception):
@@ -35,7 +33,7 @@ class KernelServer:
     def __init__(self, chapter: str, memory: int, tier: str):
         self.sandbox = Sandbox(tier, chapter, memory)
         hidden = ("checks", "grading", chapter, f"kernels.{chapter}")
-        self.environment = {name: os.environ[name] for name in KEPT if name in os.environ} | {
+        self.environment = self.sandbox.environment | {
             "HOME": self.sandbox.folder,
             "TMPDIR": self.sandbox.folder,
             "USER": "learner",
@@ -44,7 +42,6 @@ class KernelServer:
             "PYTHONSAFEPATH": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
             "ATTNCOURSE_HIDDEN": ",".join(f"attncourse.{name}" for name in hidden),
-            "PYTHONPATH": self.sandbox.pythonpath,
             "ATTNCOURSE_FOLDER": self.sandbox.folder,
             "ATTNCOURSE_ALONE": self.sandbox.alone,
         }
