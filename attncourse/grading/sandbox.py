@@ -59,20 +59,24 @@ PROVED_IN = 60
 def strongest() -> tuple[str, str]:
     """The first tier that is proved here, and why those before it are not; "" where none is.
 
-    A tier that is not proved has a line, which names the remedy where one is known.
+    Each that is not has a line, with the remedy where one is known.
     """
+    if sys.platform != "linux":
+        return "", with_remedy("they need Linux")
     faults = []
     for tier in (BUBBLEWRAP, OWN_USER):
         if not (fault := fault_of(tier)):
             return tier, "\n".join(faults)
-        faults.append(f"{tier}: {fault}{remedy(tier, fault)}")
+        faults.append(f"{tier}: {with_remedy(fault)}")
     return "", "\n".join(faults)
+
+
+def with_remedy(fault: str) -> str:
+    return "; ".join(filter(None, (fault, remedy(fault))))
 
 
 def fault_of(tier: str) -> str:
     """Why a tier may not be used here: what a process inside could do, or why it did not begin."""
-    if sys.platform != "linux":
-        return "it needs Linux"
     if tier == BUBBLEWRAP and not BWRAP:
         return "bwrap is not installed"
     if tier == OWN_USER and os.getuid():
