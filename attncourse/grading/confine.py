@@ -159,7 +159,7 @@ def main():
         become(settings["uid"])
     if settings.get("sealed"):
         called(libc.prctl(NO_NEW_PRIVS, 1, 0, 0, 0))
-        if "landlock" in settings:
+        if settings["landlock"]:
             restrict(**settings["landlock"])
         refuse()
     try:

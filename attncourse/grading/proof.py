@@ -54,7 +54,8 @@ def mounts(own, hidden):
 
 def enters(process):
     """Whether it gets to another's open files or memory."""
-    return succeeds(os.listdir, f"/proc/{process}/fd") or succeeds(opens, f"/proc/{process}/mem")
+    files, memory = f"/proc/{process}/fd", f"/proc/{process}/mem"
+    return any(succeeds(opens, f"{files}/{one}") for one in range(3)) or succeeds(opens, memory)
 
 
 def opens(path):

@@ -167,20 +167,23 @@ class Sandbox:
 
     def command(self, *command: str) -> list[str]:
         """What to run so that this command runs inside."""
-        settings: dict = {"limits": self.limits, "sealed": self.tier != NONE}
+        settings: dict = {"limits": self.limits}
+        if self.tier != NONE:
+            settings |= {"sealed": True, "landlock": self.landlock()}
         if self.root:
             settings["uid"] = self.uid
-        write = [self.folder, "/dev/null"]
-        if self.tier == OWN_USER:
-            read = [self.course, *map(os.path.realpath, shown()), *DEVICES, *FACTS]
-            closed = hidden(self.chapter)
-            settings["landlock"] = {"read": read, "hidden": closed, "write": write, "must": True}
-        elif self.tier == BUBBLEWRAP:
-            # there is nothing to read but what may be, and processes outside are closed once more
-            settings["landlock"] = {"read": ["/"], "hidden": [], "write": write, "must": False}
         confined = [sys.executable, "-I", confine.__file__, json.dumps(settings), *command]
         before = bubblewrap(self.root, self.chapter) if self.tier == BUBBLEWRAP else []
         return before + confined
+
+    def landlock(self) -> dict:
+        """What may be read and written by Landlock, and whether the tier rests on it."""
+        write = [self.folder, "/dev/null"]
+        if self.tier == BUBBLEWRAP:
+            # there is nothing to read but what may be; processes outside are closed once more
+            return {"read": ["/"], "hidden": [], "write": write, "must": False}
+        read = [self.course, *map(os.path.realpath, shown()), *DEVICES, *FACTS]
+        return {"read": read, "hidden": hidden(self.chapter), "write": write, "must": True}
 
     def seen_from_outside(self, path: str, pid: int) -> str:
         """A path inside, as the grader reaches it while the process that it started runs."""
