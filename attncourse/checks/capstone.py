@@ -134,14 +134,20 @@ def read(path: Path) -> dict[str, Tensor]:
     if (size := path.stat().st_size) > MAX_BYTES:
         raise NotJudgedError(f"{path.name} has {size:,} bytes, more than {MAX_BYTES:,}")
     try:
-        weights = load(path.read_bytes())
+        weights = load(path.read_bytes()).items()
+        # kept in half precision, they are computed with in single
+        return {name: one.float() if one.is_floating_point() else one for name, one in weights}
     except SafetensorError as error:
         raise NotJudgedError(
             f"{path.name} does not hold plain tensors ({error}): write it with "
             "safetensors.torch.save_file"
         ) from None
-    # kept in half precision, they are computed with in single
-    return {name: one.float() if one.is_floating_point() else one for name, one in weights.items()}
+    # a dtype that the format has, and torch has not or cannot convert
+    except (KeyError, RuntimeError) as error:
+        raise NotJudgedError(
+            f"{path.name} holds numbers of a dtype that torch cannot read ({error}): save the "
+            "weights as float32"
+        ) from None
 
 
 def require_sound(weights: dict[str, Tensor], most: int) -> None:

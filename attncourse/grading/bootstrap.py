@@ -4,9 +4,11 @@ It hides what the exercises ask for, and makes check and its like silent: an ans
 calls them does no harm. Then it loads torch, once: each kernel is a copy of this process, and ends
 with all that it has started and written.
 
-It reads lines of JSON: first the driver's sources, then the folder of a kernel to start, null to
-end it, or "count". It answers `ready`, `started`, `ended` (by itself), `stopped`, and the number of
-processes and threads that there have been. A kernel answers at a socket in its folder.
+It reads lines of JSON, each with a word made anew and what is asked: first the driver's sources,
+then the folder of a kernel to start, null to end it, or "count". It answers with that word and
+`ready`, `started`, `stopped`, or the number of processes and threads that there have been; of a
+kernel that ends by itself it says `ended`, with the word that started it. A kernel answers at a
+socket in its folder.
 """
 
 import contextlib
@@ -153,34 +155,40 @@ def listening(folder):
 
 def serve(requests, answers, kernel_at):
     """Start and end kernels, one at a time, as the requests have it."""
-    kernel = 0
+    kernel, by = 0, ""
     try:
         while True:
             ready, _, _ = select.select([requests], [], [], 0.05)
             if kernel and os.waitid(os.P_PID, kernel, os.WEXITED | os.WNOHANG | os.WNOWAIT):
                 kernel = end()
-                os.write(answers, b"ended\n")
+                say(answers, by, "ended")
             if not ready:
                 continue
             line = requests.readline()
-            request = json.loads(line or b"null")
+            word, request = json.loads(line or b"[null, null]")
             if request == COUNT:
-                os.write(answers, f"{started()}\n".encode())
+                say(answers, word, started())
                 continue
             if kernel:
                 kernel = end()
             if not line:
                 return
             if request is None:
-                os.write(answers, b"stopped\n")
+                say(answers, word, "stopped")
                 continue
             with listening(request) as place:
-                os.write(answers, b"started\n")
+                say(answers, word, "started")
+                by = word
                 if (kernel := os.fork()) == 0:
                     kernel_at(request, place, answers)
     finally:
         if kernel:
             end()
+
+
+def say(answers, word, answer):
+    """Answer the request that came with that word."""
+    os.write(answers, f"{word} {answer}\n".encode())
 
 
 def adopt():
@@ -259,18 +267,18 @@ if __name__ == "__main__":
     sys.meta_path.insert(0, Hidden(os.environ["ATTNCOURSE_HIDDEN"].split(",")))
 
     with open(0, "rb", buffering=0, closefd=False) as requests:
-        sources = json.loads(requests.readline())
+        word, sources = json.loads(requests.readline())
         modules = tuple((name, compile(text, name, "exec")) for name, text in sources.items())
         load_driver(modules).warm_up()
         kernel_at = partial(run, new_shell(), modules)
-        os.write(answers, b"ready\n")
+        say(answers, word, "ready")
         if COPIES:
             adopt()
             # a copy need not look through, and so copy, all that was loaded
             gc.freeze()
             serve(requests, answers, kernel_at)
         else:
-            folder = json.loads(requests.readline())
+            word, folder = json.loads(requests.readline())
             place = listening(folder)
-            os.write(answers, b"started\n")
+            say(answers, word, "started")
             kernel_at(folder, place, answers)

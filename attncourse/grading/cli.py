@@ -135,7 +135,7 @@ def on_this_machine(sandboxed: bool, device: str, jobs: int) -> Callable[..., Re
     tier, why = sandbox.strongest() if sandboxed else (sandbox.NONE, "")
     if not tier:
         refuse(
-            f"no sandbox is safe here: {why}\n"
+            f"no sandbox is safe here:\n{why}\n"
             "--no-sandbox grades without: answers can then do whatever you can"
         )
     if problem := device_problem(device):

@@ -4,7 +4,6 @@ A worker proves its sandbox before it gets a file, and is not told whose file it
 worker was grading goes to another one.
 """
 
-import tempfile
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
@@ -24,6 +23,7 @@ from attncourse.grading.pristine import digest, exercise_files
 from attncourse.grading.report import Report, plain
 from attncourse.grading.run import CannotGradeError, Reports
 from attncourse.grading.submissions import WEIGHTS, NotGradableError, Submission
+from attncourse.grading.temporary import Temporary
 
 # what every file is called on a worker
 NAME = "graft.ipynb"
@@ -215,8 +215,8 @@ def proof(device: str) -> dict:
 
 def graded_there(notebook: bytes, weights: bytes, settings: dict) -> str:
     """The report on a file as JSON, made by a worker."""
-    with tempfile.TemporaryDirectory(prefix="attncourse-sent-") as folder:
-        file = Path(folder, NAME)
+    with Temporary() as folder:
+        file = folder / NAME
         file.write_bytes(notebook)
         if weights:
             file.with_suffix(WEIGHTS).write_bytes(weights)

@@ -3,7 +3,8 @@
 Whatever it starts is confined as well: limits on what a process may take, a user of its own, no
 new privileges, no files but those named (Landlock), none of the system calls that reach others
 (seccomp). Its argument is JSON with `limits` and, where there is a seal, `sealed`; with `uid`, the
-user to become; with `landlock`, the paths to read, those of them to leave out, and to write.
+user to become; with `landlock`, the paths to read, those of them to leave out, those to write, and
+whether it must be there.
 """
 
 import ctypes
@@ -77,9 +78,16 @@ def become(uid):
     os.setresuid(uid, uid, uid)
 
 
-def restrict(read, hidden, write):
-    """Let files below `read` be read, but for `hidden`, and those below `write` be written."""
-    version = called(libc.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), 1))
+def restrict(read, hidden, write, must):
+    """Let files below `read` be read, but for `hidden`, and those below `write` be written.
+
+    What is restricted cannot look into the memory and the open files of what is not.
+    """
+    version = libc.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), 1)
+    if version < 0:
+        if must:
+            sys.exit(f"Landlock: {os.strerror(ctypes.get_errno())}")
+        return
 
     def known(rights):
         return sum(bits for since, bits in rights.items() if since <= version)
@@ -106,8 +114,10 @@ def restrict(read, hidden, write):
         elif path not in below:
             # its names may be listed, as an import does
             allow(path, READ_DIR)
-            for name in os.listdir(path):
-                show(os.path.join(path, name))
+            for one in os.scandir(path):
+                # what a link leads to has a path of its own, and may be hidden
+                if not one.is_symlink():
+                    show(one.path)
 
     for path in read:
         show(path)
@@ -119,7 +129,9 @@ def restrict(read, hidden, write):
 
 def refuse():
     """Give up the system calls that reach other processes, other machines and the mounts."""
-    machine, numbers = MACHINES[platform.machine()]
+    if (name := platform.machine()) not in MACHINES:
+        sys.exit(f"{name}: not a processor whose system calls are known here")
+    machine, numbers = MACHINES[name]
     steps = [
         (LOAD, 0, 0, MACHINE), (EQUAL, 1, 0, machine), (RETURN, 0, 0, REFUSE),
         # the second set of numbers that an x86 has
@@ -147,10 +159,13 @@ def main():
         become(settings["uid"])
     if settings.get("sealed"):
         called(libc.prctl(NO_NEW_PRIVS, 1, 0, 0, 0))
-        if "landlock" in settings:
+        if settings["landlock"]:
             restrict(**settings["landlock"])
         refuse()
-    os.execv(command[0], command)
+    try:
+        os.execv(command[0], command)
+    except PermissionError:
+        sys.exit(f"{command[0]}: not a program that another user may run")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,5 @@
 """Grades one file: grafts it, has a process of its own judge it, returns the report."""
 
-import shutil
-import tempfile
 from importlib.metadata import version
 from pathlib import Path
 from threading import Event
@@ -13,8 +11,9 @@ from attncourse.grading.budget import EXERCISE, IMPORTS, STARTUP
 from attncourse.grading.graft import Graft, graft
 from attncourse.grading.judges import StoppedError, one_judge, reason_in
 from attncourse.grading.pristine import chapters, digest, exercise_files
-from attncourse.grading.report import Report, Result, plain
+from attncourse.grading.report import AT_WORK, BREAKS, Report, Result, plain
 from attncourse.grading.submissions import NotGradableError, Submission
+from attncourse.grading.temporary import Temporary
 
 AS_GIVEN = "its cell is as it was given"
 
@@ -90,14 +89,11 @@ def judged(report: Report, grafted: Graft, timeout: float, memory: int, stop: Ev
     """The report after pytest has run the grafted notebook in a folder of its own."""
     if all(one.status != "not graded" for one in report.exercises):
         return report
-    folder = Path(tempfile.mkdtemp(prefix="attncourse-grade-"))
-    try:
+    with Temporary() as folder:
         for facts in chapters()[grafted.chapter].facts.values():
             if grafted.weights and "weights" in facts:
                 (folder / facts["weights"]).write_bytes(grafted.weights)
         return judged_in(folder, report, grafted, timeout, memory, stop)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def judged_in(
@@ -111,10 +107,20 @@ def judged_in(
     report.write(written)
     # each exercise is run twice at most, and once more for each that runs before it
     most = STARTUP + len(report.exercises) ** 2 * (STARTUP + IMPORTS + timeout)
-    with one_judge() as judge:
-        request = {"folder": str(folder), "seconds": timeout, "memory": memory}
-        said = judge.asked(request, most, stop)
-    report = Report.read(written)
+    request = {"folder": str(folder), "seconds": timeout, "memory": memory}
+    at_work, said, broken = True, "", set()
+    # an answer that ends its judge costs no other
+    while at_work:
+        with one_judge() as judge:
+            said = judge.asked(request, most, stop)
+        report = Report.read(written)
+        at_work = [one for one in report.exercises if one.hint == AT_WORK]
+        for one in at_work:
+            one.hint = ""
+            if one.name in broken:
+                one.status, one.hint = "error", plain(BREAKS.format(reason_in(said)))
+            broken.add(one.name)
+        report.write(written)
     report.file = name
     if any(one.status == "not graded" and not one.hint for one in report.exercises):
         report.problem = plain(f"the grader failed: {reason_in(said)}")

@@ -21,7 +21,7 @@ from attncourse.checks.verdict import Verdict, judge
 from attncourse.devices import named_device
 from attncourse.grading.budget import Budget
 from attncourse.grading.kernel import CellError, GradingKernel, LostKernelError, fresh_kernel
-from attncourse.grading.report import Report, plain
+from attncourse.grading.report import AT_WORK, BREAKS, Report, plain
 from attncourse.grading.sandbox import OWN_USER
 from attncourse.grading.server import KernelServer, ServerError
 
@@ -77,6 +77,11 @@ class GradedNotebook(IPyNbFile):
         self.credits: dict[str, Credit] = {}
         self.server = self.plugin.kernel_server(self.report)
 
+    def begin_anew(self):
+        """Start kernels of another process: what became of this one is not known."""
+        self.plugin.stop()
+        self.server = self.plugin.kernel_server(self.report)
+
     def teardown(self):
         # each notebook has a user of its own; in bubblewrap nothing is left of the one before
         if self.report.sandbox == OWN_USER:
@@ -105,6 +110,15 @@ class GradedNotebook(IPyNbFile):
             with contextlib.suppress(LostKernelError):
                 verdict, _ = self.judged(name, others, used)
         return verdict
+
+    def verdict_or_fault(self, name: str) -> Verdict:
+        """The verdict on an answer with which a kernel or the grader has failed before."""
+        try:
+            return self.verdict(name)
+        except ServerError as error:
+            return Verdict("not graded", str(error))
+        except Exception as error:
+            return Verdict("error", BREAKS.format(type(error).__name__))
 
     def judged(
         self,
@@ -210,13 +224,13 @@ class CheckCell(GradedCell):
             notebook.ran[name] = notebook.source(name)
             return
         begun = time.monotonic()
+        notebook.note(name, Verdict("not graded", AT_WORK), 0)
         try:
             verdict = notebook.verdict(name)
-        except ServerError as error:
-            verdict = Verdict("not graded", str(error))
-        except Exception as error:
-            # our own fault, which costs no other exercise
-            verdict = Verdict("not graded", f"the grader failed: {type(error).__name__}")
+        except Exception:
+            # what an answer does to the grader it does again; a machine's fault may be over
+            notebook.begin_anew()
+            verdict = notebook.verdict_or_fault(name)
         notebook.note(name, verdict, time.monotonic() - begun)
         if verdict.status not in ("passed", "not attempted"):
             hint = "\n".join(filter(None, (verdict.hint, verdict.evidence)))

@@ -1,7 +1,8 @@
 """Tries, from inside a sandbox, all that must fail there; prints what did not (run as a script).
 
 Its argument is JSON: a folder that anyone may write to and a file in it that anyone may read, a
-process, sockets, and files with answers, all of them outside or hidden; and a folder of its own.
+process, sockets, and files with answers, all of them outside or hidden; a folder of its own, and
+files that an answer needs.
 """
 
 import ctypes
@@ -13,7 +14,7 @@ import sys
 
 DETACH, REMOUNT_BIND = 2, 32 | 4096
 NEW_USER, NEW_MOUNTS = 0x10000000, 0x00020000
-ATTACH = 16
+ATTACH, DUMPABLE = 16, 4
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -51,6 +52,17 @@ def mounts(own, hidden):
     return os.waitpid(child, 0)[1] != 0
 
 
+def enters(process):
+    """Whether it gets to another's open files or memory."""
+    files, memory = f"/proc/{process}/fd", f"/proc/{process}/mem"
+    return any(succeeds(opens, f"{files}/{one}") for one in range(3)) or succeeds(opens, memory)
+
+
+def opens(path):
+    with open(path, "rb"):
+        return True
+
+
 def connects(family, kind, address):
     with socket.socket(family, kind) as one:
         one.settimeout(2)
@@ -77,6 +89,8 @@ def tried(targets):
         # before that process is stopped and ended: then it has none to be read
         "it can read another's environment": (reads, f"/proc/{process}/environ"),
         "it can trace another process": (attaches, process),
+        "it can enter process 1": (enters, 1),
+        "it can enter the process that starts it": (enters, os.getppid()),
         "it can end another process": (lambda: os.kill(process, signal.SIGKILL) is None,),
         "it reaches a socket": (connects, socket.AF_UNIX, stream, targets["socket"]),
         "it reaches an abstract socket": (
@@ -88,9 +102,22 @@ def tried(targets):
         **{f"it can write to {path}": (writes, path) for path in targets["folders"]},
         **{f"it can read {path}": (reads, path) for path in targets["hidden"]},
     }  # fmt: skip
+    needs = {
+        "it cannot write to its folder": (writes, targets["own"]),
+        **{f"it cannot read {path}": (reads, path) for path in targets["needed"]},
+    }
     could = [what for what, attempt in attempts.items() if succeeds(*attempt)]
-    return could if succeeds(writes, targets["own"]) else [*could, "it cannot write to its folder"]
+    return could + [what for what, attempt in needs.items() if not succeeds(*attempt)]
+
+
+def main():
+    # as an answer is tried: in a copy of a process that has closed its memory
+    libc.prctl(DUMPABLE, 0, 0, 0, 0)
+    if os.fork():
+        sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))
+    libc.prctl(DUMPABLE, 1, 0, 0, 0)
+    print(json.dumps(tried(json.loads(sys.argv[1]))))
 
 
 if __name__ == "__main__":
-    print(json.dumps(tried(json.loads(sys.argv[1]))))
+    main()

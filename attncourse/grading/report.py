@@ -10,6 +10,9 @@ from typing import Any
 SCHEMA = 3
 CONTROL = re.compile(r"[\ud800-\udfff]|\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f‪-‮⁦-⁩]")
 LONGEST = 600
+# the hint of an exercise while it is judged, and of one that breaks the grader twice
+AT_WORK = "it is judged"
+BREAKS = "it breaks the grader, also when it is judged once more ({}): show it to your teacher"
 # what a report says only where points were given in parts
 IN_PARTS = ("partial", "share")
 

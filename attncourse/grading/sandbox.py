@@ -13,7 +13,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
@@ -23,8 +22,15 @@ import psutil
 import attncourse
 from attncourse.grading import confine, proof
 from attncourse.grading.budget import disk_of, memory_of, tree
+from attncourse.grading.remedies import remedy
+from attncourse.grading.temporary import Temporary
 
 PACKAGE = Path(attncourse.__file__).parent
+# these two may be relative to the folder in which the command was given
+BWRAP = "".join(map(os.path.abspath, filter(None, [shutil.which("bwrap")])))
+GIVEN_PATH = [
+    os.path.abspath(one) for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one
+]
 BUBBLEWRAP, OWN_USER, NONE = "bubblewrap", "own user", "none"
 NAMESPACES = (
     "--unshare-net", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
@@ -41,7 +47,9 @@ DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 # users of services that are started for a while, as systemd has them: nobody's by name
 USERS = range(61184, 65520)
 NOBODY = 65534
-LEARNER = "/learner"
+LEARNER, COURSE = "/learner", "/learner-course"
+# what of the grader's environment a learner's process gets to see
+KEPT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES")
 # bytes in the folder that can be written, and in a file; processes and threads; open files
 DISK, FILE, PROCESSES, OPEN_FILES = 256 << 20, 64 << 20, 256, 512
 PROVED_IN = 60
@@ -49,20 +57,27 @@ PROVED_IN = 60
 
 @cache
 def strongest() -> tuple[str, str]:
-    """The first tier that is proved here, and why those before it are not; "" where none is."""
+    """The first tier that is proved here, and why those before it are not; "" where none is.
+
+    Each that is not has a line, with the remedy where one is known.
+    """
+    if sys.platform != "linux":
+        return "", with_remedy("they need Linux")
     faults = []
     for tier in (BUBBLEWRAP, OWN_USER):
         if not (fault := fault_of(tier)):
-            return tier, "; ".join(faults)
-        faults.append(f"{tier}: {fault}")
-    return "", "; ".join(faults)
+            return tier, "\n".join(faults)
+        faults.append(f"{tier}: {with_remedy(fault)}")
+    return "", "\n".join(faults)
+
+
+def with_remedy(fault: str) -> str:
+    return "; ".join(filter(None, (fault, remedy(fault))))
 
 
 def fault_of(tier: str) -> str:
     """Why a tier may not be used here: what a process inside could do, or why it did not begin."""
-    if sys.platform != "linux":
-        return "it needs Linux"
-    if tier == BUBBLEWRAP and shutil.which("bwrap") is None:
+    if tier == BUBBLEWRAP and not BWRAP:
         return "bwrap is not installed"
     if tier == OWN_USER and os.getuid():
         return "it needs root, which alone can make another user of a process"
@@ -70,10 +85,11 @@ def fault_of(tier: str) -> str:
         with ExitStack() as stack:
             sandbox = Sandbox(tier)
             stack.callback(sandbox.close)
-            targets = json.dumps(outside(stack) | {"own": sandbox.folder, "hidden": hidden("")})
+            inside = {"own": sandbox.folder, "hidden": hidden(""), "needed": needed()}
+            targets = json.dumps(outside(stack) | inside)
             done = subprocess.run(
                 sandbox.command(sys.executable, "-I", proof.__file__, targets),
-                env={}, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                env=sandbox.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                 timeout=PROVED_IN,
             )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -85,7 +101,7 @@ def fault_of(tier: str) -> str:
 
 def outside(stack: ExitStack) -> dict:
     """What a process in a sandbox must not reach, as open to all as can be."""
-    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ac-")))
+    folder = stack.enter_context(Temporary())
     folder.chmod(0o755)
     anyones = folder / "anyones"
     anyones.mkdir()
@@ -125,22 +141,24 @@ class Sandbox:
         if tier != NONE:
             self.limits |= {"RLIMIT_NPROC": PROCESSES, "RLIMIT_NOFILE": OPEN_FILES}
         self.uid, self.reserved = unused_user() if self.root else (os.getuid(), None)
-        # short, since the path of a socket may have 107 bytes; in bubblewrap it is in memory
-        self.made = None if tier == BUBBLEWRAP else Path(tempfile.mkdtemp(prefix="ac-"))
-        self.folder = str(self.made / "own") if self.made else LEARNER
+        # in bubblewrap it is in memory
+        self.temporary = None if tier == BUBBLEWRAP else Temporary()
+        self.made = self.temporary.path if self.temporary else None
+        self.folder, self.course = LEARNER, COURSE
         if self.made:
             self.made.chmod(0o755)
+            self.folder, self.course = str(self.made / "own"), str(self.made / "course")
             os.mkdir(self.folder, 0o700)
             os.chown(self.folder, self.uid, self.uid)
             # a folder that may not be listed is none to import from
-            (self.made / "course").mkdir()
-            (self.made / "course" / PACKAGE.name).symlink_to(PACKAGE)
+            os.mkdir(self.course)
+            os.symlink(PACKAGE, f"{self.course}/{PACKAGE.name}")
 
     @property
-    def pythonpath(self) -> str:
-        """What Python's own path begins with inside."""
-        given = os.environ.get("PYTHONPATH", "")
-        return os.pathsep.join(filter(None, (self.made and str(self.made / "course"), given)))
+    def environment(self) -> dict[str, str]:
+        """What a learner's process gets to see of the environment; the course is imported first."""
+        kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+        return kept | {"PYTHONPATH": os.pathsep.join([self.course, *GIVEN_PATH])}
 
     @property
     def alone(self) -> str:
@@ -149,16 +167,23 @@ class Sandbox:
 
     def command(self, *command: str) -> list[str]:
         """What to run so that this command runs inside."""
-        settings: dict = {"limits": self.limits, "sealed": self.tier != NONE}
+        settings: dict = {"limits": self.limits}
+        if self.tier != NONE:
+            settings |= {"sealed": True, "landlock": self.landlock()}
         if self.root:
             settings["uid"] = self.uid
-        if self.tier == OWN_USER and self.made:
-            read = [str(self.made / "course"), *map(os.path.realpath, shown()), *DEVICES, *FACTS]
-            write = [self.folder, "/dev/null"]
-            settings["landlock"] = {"read": read, "hidden": hidden(self.chapter), "write": write}
         confined = [sys.executable, "-I", confine.__file__, json.dumps(settings), *command]
         before = bubblewrap(self.root, self.chapter) if self.tier == BUBBLEWRAP else []
         return before + confined
+
+    def landlock(self) -> dict:
+        """What may be read and written by Landlock, and whether the tier rests on it."""
+        write = [self.folder, "/dev/null"]
+        if self.tier == BUBBLEWRAP:
+            # there is nothing to read but what may be; processes outside are closed once more
+            return {"read": ["/"], "hidden": [], "write": write, "must": False}
+        read = [self.course, *map(os.path.realpath, shown()), *DEVICES, *FACTS]
+        return {"read": read, "hidden": hidden(self.chapter), "write": write, "must": True}
 
     def seen_from_outside(self, path: str, pid: int) -> str:
         """A path inside, as the grader reaches it while the process that it started runs."""
@@ -187,9 +212,8 @@ class Sandbox:
 
     def close(self) -> None:
         self.end()
-        if self.made:
-            # however deep it is
-            subprocess.run(["rm", "-rf", str(self.made)], stderr=subprocess.DEVNULL)
+        if self.temporary:
+            self.temporary.close()
         if self.reserved:
             self.reserved.close()
 
@@ -227,7 +251,8 @@ def bubblewrap(root: bool, chapter: str) -> list[str]:
         if root
         else ["--unshare-user", "--uid", str(NOBODY), "--gid", str(NOBODY)]
     )
-    binds = ["--proc", "/proc", "--dev", "/dev"]
+    # process 1 is bubblewrap's own, which has the judge's pipes; if not root's, it is the learner's
+    binds = ["--proc", "/proc", "--tmpfs", "/proc/1", "--remount-ro", "/proc/1", "--dev", "/dev"]
     binds += ["--perms", "1777", "--size", str(DISK), "--tmpfs", LEARNER]
     # those that bubblewrap makes by itself are root's alone
     for folder in sorted({str(one) for path in shown() for one in Path(path).parents} - {"/"}):
@@ -235,31 +260,51 @@ def bubblewrap(root: bool, chapter: str) -> list[str]:
     for path in shown():
         real = os.path.realpath(path)
         binds += ["--ro-bind", path, path] if path == real else ["--symlink", real, path]
+    binds += ["--perms", "755", "--dir", COURSE]
+    binds += ["--symlink", str(PACKAGE), f"{COURSE}/{PACKAGE.name}"]
     for path in hidden(chapter):
         binds += ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", "/dev/null", path]
         binds += ["--remount-ro", path]
     binds += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", LEARNER]
-    return ["bwrap", *NAMESPACES, *who, *binds]
+    return [BWRAP, *NAMESPACES, *who, *binds]
 
 
 def shown() -> list[str]:
     """What a learner's process needs to read: system, interpreter, libraries, the course."""
     found = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, str(PACKAGE)]
     found += [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
-    for variable in ("PYTHONPATH", "LD_LIBRARY_PATH"):
-        found += filter(os.path.isdir, os.environ.get(variable, "").split(os.pathsep))
+    libraries = os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)
+    found += filter(os.path.isdir, [*GIVEN_PATH, *libraries])
     # of a checkout the package alone: tests and solutions lie beside it
-    if (PACKAGE.parent / "pyproject.toml").is_file():
-        found = [one for one in found if os.path.realpath(one) != os.path.realpath(PACKAGE.parent)]
+    checkouts = {copy.parent.resolve() for copy in copies() if is_checkout(copy.parent)}
+    found = [one for one in found if Path(one).resolve() not in checkouts]
     paths = {*SYSTEM, *map(os.path.abspath, found)}
     paths = {path for path in paths | set(map(os.path.realpath, paths)) if os.path.exists(path)}
     return [path for path in sorted(paths) if not any(path.startswith(f"{one}/") for one in paths)]
 
 
+def copies() -> list[Path]:
+    """The folders on Python's path that have the name of the package, its own among them."""
+    on_path = (Path(one, PACKAGE.name) for one in [*sys.path, *GIVEN_PATH])
+    return [PACKAGE, *filter(Path.is_dir, on_path)]
+
+
+def is_checkout(folder: Path) -> bool:
+    return (folder / "pyproject.toml").is_file()
+
+
 def hidden(chapter: str) -> list[str]:
-    """Where in the package the answers to a chapter's exercises lie."""
+    """Where in the package the answers to a chapter's exercises lie; of other copies, all."""
     modules = [PACKAGE / chapter, PACKAGE / "kernels" / chapter] if chapter else []
     # a chapter's module may be a folder
     paths = [PACKAGE / "checks", *(one for m in modules for one in (m, m.with_suffix(".py")))]
     paths += [PACKAGE / "__pycache__", PACKAGE / "kernels" / "__pycache__"]
-    return [os.path.realpath(path) for path in paths if path.exists()]
+    found = {os.path.realpath(path) for path in paths if path.exists()}
+    others = {os.path.realpath(copy) for copy in copies()} - {os.path.realpath(PACKAGE)}
+    seen = tuple(f"{path}/" for path in shown())
+    return sorted(found | {other for other in others if other.startswith(seen)})
+
+
+def needed() -> list[str]:
+    """Files that an answer cannot do without, one of the course and one of its libraries."""
+    return [attncourse.__file__, psutil.__file__]

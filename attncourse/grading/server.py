@@ -5,7 +5,6 @@ import os
 import secrets
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
@@ -21,8 +20,6 @@ DRIVER = {
     module.__name__.rpartition(".")[2]: Path(str(module.__file__)).read_text(encoding="utf-8")
     for module in (elsewhere, watch, driver)
 }
-# what of ours a learner's process gets to see
-KEPT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES")
 
 
 class ServerError(Exception):
@@ -35,7 +32,7 @@ class KernelServer:
     def __init__(self, chapter: str, memory: int, tier: str):
         self.sandbox = Sandbox(tier, chapter, memory)
         hidden = ("checks", "grading", chapter, f"kernels.{chapter}")
-        self.environment = {name: os.environ[name] for name in KEPT if name in os.environ} | {
+        self.environment = self.sandbox.environment | {
             "HOME": self.sandbox.folder,
             "TMPDIR": self.sandbox.folder,
             "USER": "learner",
@@ -44,13 +41,13 @@ class KernelServer:
             "PYTHONSAFEPATH": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
             "ATTNCOURSE_HIDDEN": ",".join(f"attncourse.{name}" for name in hidden),
-            "PYTHONPATH": self.sandbox.pythonpath,
             "ATTNCOURSE_FOLDER": self.sandbox.folder,
             "ATTNCOURSE_ALONE": self.sandbox.alone,
         }
         self.command = self.sandbox.command(sys.executable, bootstrap.__file__)
         self.process: subprocess.Popen | None = None
-        self.ended = False
+        # what is said when the kernel ends by itself, and whether it was
+        self.end, self.ended = b"", False
 
     def begin(self) -> subprocess.Popen:
         """Start the process itself, and wait until it has loaded torch."""
@@ -61,7 +58,7 @@ class KernelServer:
         )  # fmt: skip
         self.lines: Queue[bytes] = Queue(100)
         Thread(target=pass_on, args=(self.process.stdout, self.lines), daemon=True).start()
-        self.ask(self.process, DRIVER, b"ready".__eq__, STARTUP)
+        self.ask(self.process, DRIVER, STARTUP)
         return self.process
 
     def start(self) -> tuple[int, str]:
@@ -70,23 +67,23 @@ class KernelServer:
         process = self.begin() if again or self.process is None else self.process
         # fresh, since it is on Python's path
         folder = f"{self.sandbox.folder}/{secrets.token_hex(4)}"
-        self.ask(process, folder, b"started".__eq__, STARTUP)
-        self.ended = False
+        word = self.ask(process, folder, STARTUP)[0]
+        self.end, self.ended = word + b" ended", False
         place = f"{folder}/{bootstrap.SOCKET}"
         return process.pid, self.sandbox.seen_from_outside(place, process.pid)
 
     def kernel_ended(self) -> bool:
         """Whether the kernel has ended, or the process that it is a copy of."""
-        # after its start there is nothing else that is said unasked
-        over = self.process is None or self.process.poll() is not None or not self.lines.empty()
-        return self.ended or over
+        while not self.lines.empty():
+            self.ended = self.lines.get() == self.end or self.ended
+        return self.ended or self.process is None or self.process.poll() is not None
 
     def started(self) -> int:
         """How many processes and threads there have been, where that can be known; else 0."""
         if self.process is None or not bootstrap.COPIES:
             return 0
         try:
-            return int(self.ask(self.process, bootstrap.COUNT, bytes.isdigit, STOP))
+            return int(self.ask(self.process, bootstrap.COUNT, STOP)[1])
         except ServerError:
             # a kernel may have stopped it: both are ended
             self.kill()
@@ -96,30 +93,28 @@ class KernelServer:
         """End the kernel and whatever it has started."""
         try:
             if self.process and bootstrap.COPIES:
-                self.ask(self.process, None, b"stopped".__eq__, STOP)
+                self.ask(self.process, None, STOP)
         except ServerError:
             self.kill()
 
     def ask(
-        self,
-        process: subprocess.Popen,
-        request: dict | str | None,
-        answers: Callable[[bytes], bool],
-        seconds: float,
-    ) -> bytes:
-        """Send a request, and read up to the line that answers it."""
+        self, process: subprocess.Popen, request: dict | str | None, seconds: float
+    ) -> list[bytes]:
+        """Send a request, and read up to the line that answers it: its word, and the answer."""
         budget = Budget.of(process.pid, seconds)
+        # what else is said, now or before, is not of the process that is asked
+        word = secrets.token_hex(8)
         try:
             assert process.stdin
-            process.stdin.write(json.dumps(request).encode() + b"\n")
+            process.stdin.write(json.dumps([word, request]).encode() + b"\n")
         except OSError as error:
             raise ServerError("the process that starts kernels has ended") from error
         while True:
             try:
                 line = self.lines.get(timeout=0.05)
-                self.ended = self.ended or line == b"ended"
-                if answers(line):
-                    return line
+                self.ended = self.ended or line == self.end
+                if line.startswith(word.encode()):
+                    return line.split()
             except Empty:
                 if process.poll() is not None:
                     raise ServerError("the process that starts kernels has ended") from None

@@ -64,9 +64,11 @@ def header(entries: dict, data: bytes = b"") -> bytes:
         (header({"a": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]}}), "plain tensors"),
         (header({"a": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}}, bytes(4)), "plain"),
         (header({"a": {"dtype": "O", "shape": [1], "data_offsets": [0, 4]}}, bytes(4)), "plain"),
+        (header({"a": {"dtype": "F4", "shape": [2], "data_offsets": [0, 1]}}, b"1"), "dtype"),
+        (header({"a": {"dtype": "F8_E8M0", "shape": [1], "data_offsets": [0, 1]}}, b"1"), "dtype"),
         (bytes(MAX_BYTES + 1), "has 4,194,305 bytes, more than 4,194,304"),
     ],
-    ids=["empty", "pickle", "cut", "negative", "objects", "large"],
+    ids=["empty", "pickle", "cut", "negative", "objects", "four bits", "no sign", "large"],
 )
 def test_a_file_that_holds_no_plain_tensors_is_refused_with_the_reason(content, why, here):
     (here / ONE.file).write_bytes(content)

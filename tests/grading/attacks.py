@@ -44,6 +44,8 @@ class Liar(torch.Tensor):
     def __torch_function__(cls, function, types, args=(), kwargs=None):
         return True
 """
+# what once was an answer to each request, whichever is next
+SPEAK = "open(f'{}', 'w').write('ended\\nstopped\\nstarted\\n1\\n' * 9)"
 RESPOND = "import sys\nsys.modules['attncourse_driver.driver'].respond = lambda names, request: "
 ATTACKS = {
     "patched comparisons": unsafe(
@@ -122,6 +124,21 @@ SPOILERS = {
     ),
     "a stop of the process that starts kernels": wrong(
         after="import os, signal\nos.kill(os.getppid(), signal.SIGSTOP)", allowed=("crashed",)
+    ),
+    # in bubblewrap it is a process of the sandbox's own, which has the judge's pipes
+    "lines to the judge from process 1": unsafe(SPEAK.format("/proc/1/fd/1")),
+    "requests taken from process 1": unsafe(
+        "import os, threading\nasked = os.open('/proc/1/fd/0', os.O_RDONLY)\n"
+        "threading.Thread(target=os.read, args=(asked, 999), daemon=True).start()"
+    ),
+    "the memory of process 1": unsafe(
+        "memory = open('/proc/1/mem', 'r+b', buffering=0)\n"
+        "for line in open('/proc/1/maps'):\n    if ' rw' in line:\n"
+        "        memory.seek(int(line.split('-')[0], 16))\n        memory.write(bytes(4096))"
+    ),
+    "lines to the judge from the process that starts kernels": unsafe(
+        f"import os\nfor n in range(9):\n    path = f'/proc/{{os.getppid()}}/fd/{{n}}'\n    "
+        + SPEAK.format("{path}").replace("\n", "\n    ")
     ),
 }
 

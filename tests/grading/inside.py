@@ -28,9 +28,9 @@ ATTEMPTS = {
     "the course's answers": "assert [open(p).read() for p in glob({answers!r})]",
     "the chapter's functions": "open({chapter!r}).read()",
     "another's notebook": "open({notebook!r}).read()",
-    "the report": "assert glob('/tmp/attncourse-grade-*/report.json')",
+    "the report": "assert glob('/tmp/attncourse_*/report.json')",
     "the connection of another's kernel": (
-        "assert [p for p in glob('/tmp/ac-*/own/*/c') + glob('/learner/*/c')"
+        "assert [p for p in glob('/tmp/attncourse_*/own/*/c') + glob('/learner/*/c')"
         " if os.path.dirname(p) != os.environ['HOME']]"
     ),
     "homes": "assert os.listdir('/home') or os.listdir('/root/.ssh')",
@@ -47,6 +47,10 @@ ATTEMPTS = {
     "a trace of the process that started it": (
         "assert not ctypes.CDLL(None).ptrace(16, os.getppid(), None, None)"
     ),
+    "the open files of the process that started it": "os.listdir(f'/proc/{{os.getppid()}}/fd')",
+    "the memory of the process that started it": "open(f'/proc/{{os.getppid()}}/mem', 'rb')",
+    "the open files of process 1": "os.listdir('/proc/1/fd')",
+    "the memory of process 1": "open('/proc/1/mem', 'rb')",
 }
 IMPORTS = "import ctypes, os, socket, sys, time\nfrom glob import glob\n"
 FORKS = """

@@ -3,6 +3,7 @@
 Every notebook is made by the test and graded by the command's own code, in a kernel of its own.
 """
 
+import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,6 +11,7 @@ import pytest
 
 from attncourse.grading import sandbox
 from attncourse.grading.grade import grade
+from tests.grading import machines
 from tests.grading.attacks import (
     ATTACKS,
     RULES,
@@ -69,6 +71,29 @@ def test_right_answers_beside_an_attack_still_pass(played):
     assert {one.status for one in played[1]} == {"passed"}, [
         one for one in played[1] if one.status != "passed"
     ]
+
+
+AS_A_USER = """
+import json, tempfile
+from pathlib import Path
+from attncourse.grading.grade import grade
+from tests.grading.attacks import SPOILERS, WRONG, source_of
+from tests.grading.submissions import SOLVED, notebook_with, statuses, written
+attacks = [one for name, one in SPOILERS.items() if "process 1" in name]
+placed = {name: source_of(one, name) for name, one in zip(WRONG, attacks)}
+with tempfile.TemporaryDirectory() as folder:
+    path = written(Path(folder), notebook_with(SOLVED | placed))
+    found = statuses(grade(path, seed=7, timeout=4))
+print(json.dumps([[found.pop(name) for name in placed], list(found.values())]))
+"""
+
+
+def test_process_1_costs_no_neighbour_where_it_has_the_user_of_the_answer():
+    if why := machines.problem("a user"):
+        pytest.skip(why)
+    said = machines.python("a user", "-c", AS_A_USER)
+    attacks, bystanders = json.loads(said.stdout)
+    assert attacks == ["wrong"] * 3 and {*bystanders} == {"passed"}, said
 
 
 @pytest.fixture(scope="module")

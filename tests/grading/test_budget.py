@@ -148,6 +148,21 @@ def test_a_kernel_that_ends_what_it_came_from_costs_no_later_one(server, whom):
 
 
 @needs_linux
+def test_what_is_said_in_another_s_name_is_not_heeded(server):
+    with fresh_kernel(server, GIVEN) as kernel:
+        before = server.process
+        for line in (b"ended", b"stopped", b"started", b"1"):
+            server.lines.put(line)
+        assert not server.kernel_ended()
+        kernel.run("assert 1 + 1 == 2", kernel.budget(5))
+        for line in (b"1", b"stopped", b"started"):
+            server.lines.put(line)
+    with fresh_kernel(server, GIVEN) as kernel:
+        kernel.run("assert 1 + 1 == 2", kernel.budget(5))
+    assert server.process == before
+
+
+@needs_linux
 def test_nothing_of_a_kernel_is_left(server):
     with fresh_kernel(server, GIVEN) as kernel:
         only_kernel = below(server)

@@ -13,7 +13,9 @@ from attncourse.grading.bootstrap import COPIES
 from attncourse.grading.grade import AS_GIVEN, grade
 from attncourse.grading.judges import Judge, StoppedError, end_all, idle, templates
 from attncourse.grading.kernel import GradingKernel, LostKernelError
+from attncourse.grading.plugin import GradedNotebook
 from attncourse.grading.pristine import exercise_files
+from attncourse.grading.server import ServerError
 from tests.grading.submissions import SOLVED, notebook_with, statuses, written
 
 pytestmark = pytest.mark.usefixtures("grading")
@@ -119,6 +121,35 @@ def test_a_judge_that_has_ended_is_replaced(judge, tmp_path):
     judge.wait()
     report = grade(written(tmp_path, notebook_with({ONE: SOLVED[ONE]})), seed=7)
     assert statuses(report)[ONE] == "passed" and idle[0].process.pid != judge.pid
+
+
+ENDS_ITS_JUDGE = (
+    "import os, psutil, time\nos.kill(psutil.Process(os.getppid()).ppid(), 9)\ntime.sleep(10**6)"
+)
+
+
+@pytest.mark.skipif(not COPIES, reason="a process is not copied here")
+def test_an_answer_that_ends_its_judge_twice_is_an_error_and_costs_no_neighbour(tmp_path):
+    answers = SOLVED | {ONE: f"{SOLVED[ONE]}\n{ENDS_ITS_JUDGE}"}
+    report = grade(written(tmp_path, notebook_with(answers)), seed=7, sandboxed=False)
+    found = {one.name: one for one in report.exercises}
+    broken = found.pop(ONE)
+    assert broken.status == "error", broken
+    assert "breaks the grader, also when it is judged once more" in broken.hint
+    assert {one.status for one in found.values()} == {"passed"}
+    # what is graded is kept, and is not graded again
+    assert report.graded and not report.problem
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"), [(KeyError("F8"), "error"), (ServerError("no torch"), "not graded")]
+)
+def test_the_second_fault_is_the_answer_s_and_a_kernel_that_does_not_start_is_not(fault, status):
+    class Broken:
+        def verdict(self, name):
+            raise fault
+
+    assert GradedNotebook.verdict_or_fault(Broken(), ONE).status == status
 
 
 @pytest.mark.skipif(not COPIES, reason="a process is not copied here")

@@ -1,13 +1,16 @@
 """The seal: on each machine the right tier is proved, and inside it nothing is won or kept."""
 
+import ctypes
 import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import attncourse
 from attncourse.checks import chapters
 from attncourse.grading import confine, sandbox
 from attncourse.grading.sandbox import PACKAGE, Sandbox, hidden
@@ -52,7 +55,8 @@ def test_the_proof_finds_all_that_can_be_done_without_a_sandbox(tmp_path):
         "from contextlib import ExitStack\n"
         "from attncourse.grading import proof, sandbox\n"
         "with ExitStack() as stack:\n"
-        "    inside = {'own': sys.argv[1], 'hidden': sandbox.hidden(''), 'folders': sys.argv[1:]}\n"
+        "    inside = {'own': sys.argv[1], 'hidden': sandbox.hidden(''), 'folders': sys.argv[1:],"
+        " 'needed': ['/no/such']}\n"
         "    targets = sandbox.outside(stack) | inside\n"
         "    subprocess.run([sys.executable, '-I', proof.__file__, json.dumps(targets)])\n"
     )
@@ -61,8 +65,8 @@ def test_the_proof_finds_all_that_can_be_done_without_a_sandbox(tmp_path):
     said = python(needed(who), "-c", code, str(tmp_path))
     could = " ".join(json.loads(said.stdout))
     everyones = ("trace", "end another", "environment", "a socket", "abstract", "network", "a file")
-    roots = ("privileges", "mount") if who == "root" else ()
-    for what in (*everyones, *roots, f"read {PACKAGE / 'checks'}", "write to /tmp"):
+    roots = ("privileges", "mount", "the process that starts it") if who == "root" else ()
+    for what in (*everyones, *roots, "cannot read /no/such", f"read {PACKAGE / 'checks'}", "write to /tmp"):
         assert what in could, (what, could)
 
 
@@ -96,7 +100,66 @@ def test_a_weaker_sandbox_is_not_proved(how, monkeypatch):
 
     monkeypatch.setattr(sandbox, "outside", outside)
     monkeypatch.setattr(sandbox, "bubblewrap", weaker)
+    # which would hold it all the same
+    monkeypatch.setattr(Sandbox, "landlock", lambda self: None)
     assert "it can" in sandbox.fault_of(sandbox.BUBBLEWRAP)
+
+
+# a user's own bubblewrap without what covers process 1, on a Linux without Landlock, or both
+UNCOVERED = """
+import sys
+from attncourse.grading import sandbox
+covered = sandbox.bubblewrap
+def uncovered(*given):
+    whole = covered(*given)
+    at = whole.index("/proc/1") - 1
+    return whole[:at] + whole[at + 4 :]
+if "cover" in sys.argv:
+    sandbox.bubblewrap = uncovered
+if "Landlock" in sys.argv:
+    sandbox.Sandbox.landlock = lambda self: None
+print(sandbox.fault_of(sandbox.BUBBLEWRAP))
+"""
+
+
+@pytest.mark.parametrize(
+    ("without", "could"),
+    [("cover", ""), ("Landlock", ""), ("cover Landlock", "it can enter process 1")],
+)
+def test_process_1_is_closed_twice_and_the_proof_tries_it(without, could):
+    if not could and without == "cover" and not has_landlock():
+        pytest.skip("there is no Landlock here")
+    said = python(needed("a user"), "-c", UNCOVERED, *without.split())
+    assert said.stdout.strip() == could, said
+
+
+def has_landlock() -> bool:
+    return confine.libc.syscall(confine.CREATE_RULESET, None, ctypes.c_size_t(0), 1) > 0
+
+
+def test_the_proof_and_the_grading_use_the_bubblewrap_that_is_first_on_the_path(tmp_path):
+    if sandbox.strongest()[0] != sandbox.BUBBLEWRAP:
+        pytest.skip("needs bubblewrap, which does not work here")
+    own = tmp_path / "bwrap"
+    code = (
+        "from attncourse.grading import sandbox\n"
+        "print(sandbox.fault_of(sandbox.BUBBLEWRAP))\n"
+        "print(sandbox.Sandbox(sandbox.BUBBLEWRAP).command('true')[0])"
+    )
+
+    def said(script: str) -> list[str]:
+        own.write_text(f"#!/bin/sh\n{script}\n")
+        own.chmod(0o755)
+        path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=os.environ | {"PATH": path}, cwd=ROOT,
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        return done.stdout.splitlines()
+
+    fails = 'echo "bwrap: Unknown option --perms" >&2; exit 1'
+    assert said(fails) == ["bwrap: Unknown option --perms", str(own)]
+    assert said(f'exec {sandbox.BWRAP} "$@"') == ["", str(own)]
 
 
 @pytest.mark.sandbox
@@ -139,6 +202,72 @@ def test_an_installed_package_and_the_checkout_beside_it_show_no_answer(machine,
     assert first == f"{packages / 'attncourse'} {TIERS[machine]}"
     assert seen.endswith("True") and len(others) == len(closed), said
     assert all(line.endswith("False") for line in others), others
+
+
+@pytest.mark.parametrize("machine", [one for one in TIERS if TIERS[one]])
+def test_a_second_copy_of_the_course_on_the_path_shows_nothing(machine, tmp_path):
+    places = [tmp_path / "checkout", tmp_path / "site-packages", tmp_path / "another checkout"]
+    for place in places:
+        # as little as is read of a copy
+        shutil.copytree(PACKAGE / "checks", place / "attncourse/checks")
+        (place / "library.py").write_text("here = True")
+        if place.name != "site-packages":
+            (place / "pyproject.toml").write_text("[project]")
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.name.startswith(("test_", "popen-", "pytest-")):
+            folder.chmod(0o755)
+    closed = [str(place / "attncourse/checks/driver.py") for place in places]
+    closed += [str(place / "library.py") for place in places if place.name != "site-packages"]
+    path = Path(os.pathsep.join(map(str, [ROOT, *places])))
+    said = python(
+        needed(machine), "-c", INSTALLED, str(places[1] / "library.py"), *closed, path=path
+    )
+    first, seen, *others = said.stdout.splitlines()
+    assert first == f"{PACKAGE} {TIERS[machine]}"
+    assert seen.endswith("True") and len(others) == len(closed), said
+    assert all(line.endswith("False") for line in others), others
+
+
+def test_what_a_link_leads_to_is_not_shown_by_it_where_it_is_hidden(tmp_path):
+    machine = needed("root in a container")
+    packages = tmp_path / "lib/site-packages"
+    shutil.copytree(PACKAGE, packages / "attncourse")
+    # as a virtual environment has it
+    (tmp_path / "lib64").symlink_to("lib")
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.name.startswith(("test_", "popen-", "pytest-")):
+            folder.chmod(0o755)
+    path = Path(os.pathsep.join([str(packages), str(tmp_path)]))
+    closed = [str(tmp_path / "lib64/site-packages/attncourse/checks/driver.py")]
+    said = python(machine, "-c", INSTALLED, "{}/cost.py", *closed, path=path)
+    first, seen, other = said.stdout.splitlines()
+    assert first == f"{packages / 'attncourse'} {sandbox.OWN_USER}", said
+    assert seen.endswith("True") and other.endswith("False"), said
+
+
+def test_a_path_that_is_relative_means_the_same_in_the_sandbox(tmp_path):
+    if not sandbox.strongest()[0]:
+        pytest.skip("no sandbox that works here")
+    here = tmp_path / "here"
+    shutil.copytree(PACKAGE, here / "attncourse")
+    (here / "library.py").write_text("")
+    code = (
+        "import subprocess, sys\n"
+        "from attncourse.grading import sandbox\n"
+        "one = sandbox.Sandbox(sandbox.strongest()[0], 'dot_product')\n"
+        "code = 'import attncourse, library; print(attncourse.__version__)'\n"
+        "inside = one.command(sys.executable, '-c', code)\n"
+        "subprocess.run(inside, env=one.environment, check=True)\n"
+        "one.close()"
+    )
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder.name.startswith(("test_", "popen-", "pytest-")):
+            folder.chmod(0o755)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": "here"}, cwd=tmp_path,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.stdout == f"{attncourse.__version__}\n", done
 
 
 def test_system_calls_are_refused_on_both_kinds_of_machine():

@@ -1,0 +1,26 @@
+"""What helps where a sandbox cannot be had: by what is said there, in one line."""
+
+# of what is said, a part that nothing else says; the page for instructors has the same table
+REMEDIES = {
+    "bwrap is not installed": "install bubblewrap: `apt-get install bubblewrap`, or without root "
+    "`conda install -c conda-forge bubblewrap`, with its folder on your PATH",
+    "Unknown option": "install bubblewrap 0.8 or newer",
+    "setting up uid map": "allow bubblewrap namespaces by an AppArmor profile, or grade with sudo",
+    "loopback: Failed RTM_NEWADDR": "allow bubblewrap namespaces by an AppArmor profile, or grade "
+    "with sudo",
+    "No permissions to create": "have namespaces allowed, or in a container be root",
+    "Creating new namespace failed": "have namespaces allowed, or in a container be root",
+    "it needs root": "use bubblewrap, or a container in which you are root",
+    "another user may run": "install Python and the course outside homes, as below /opt, or "
+    "bubblewrap",
+    "it cannot read": "install Python and the course outside homes, as below /opt, or bubblewrap",
+    "Landlock": "use Linux 5.13 or newer, with `landlock` among the security modules that it "
+    "starts, or bubblewrap",
+    "system calls are known": "grade on a machine with x86-64 or ARM64",
+    "they need Linux": "grade in a container or a virtual machine with Linux",
+}
+
+
+def remedy(said: str) -> str:
+    """What helps against a fault; "" where nothing is known that does."""
+    return next((helps for part, helps in REMEDIES.items() if part in said), "")

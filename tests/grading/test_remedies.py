@@ -1,0 +1,71 @@
+"""Where a sandbox cannot be had, a line says what helps."""
+
+import pytest
+
+from attncourse.grading import sandbox
+from attncourse.grading.remedies import REMEDIES, remedy
+from tests import ROOT
+
+NAMESPACES = "allowed, or in a container be root"
+# what is said on machines as instructors have them, and what has to be named then
+RECORDED = {
+    "Ubuntu 24.04": ("bwrap: setting up uid map: Permission denied", "AppArmor profile"),
+    "Ubuntu 24.04, another policy": (
+        "bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted", "AppArmor profile",
+    ),
+    "Docker": (
+        "bwrap: No permissions to create new namespace, likely because the kernel does not allow "
+        "non-privileged user namespaces. See <https://deb.li/bubblewrap> or "
+        "<file:///usr/share/doc/bubblewrap/README.Debian.gz>.", NAMESPACES,
+    ),
+    "root in a container": (
+        "bwrap: Creating new namespace failed: Operation not permitted", NAMESPACES,
+    ),
+    "no user namespaces": (
+        "bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces "
+        "exceeded (ENOSPC)", NAMESPACES,
+    ),
+    "an old bubblewrap": ("bwrap: Unknown option --perms", "0.8 or newer"),
+    "a less old bubblewrap": ("bwrap: Unknown option --size", "0.8 or newer"),
+    "no bubblewrap": ("bwrap is not installed", "conda-forge bubblewrap"),
+    "no root": ("it needs root, which alone can make another user of a process", "use bubblewrap"),
+    "a Python in a home": (
+        "/root/.pyenv/versions/3.11.7/bin/python3.11: not a program that another user may run",
+        "below /opt",
+    ),
+    "the course in a home": ("it cannot read /root/course/attncourse/__init__.py", "below /opt"),
+    "macOS": ("they need Linux", "a virtual machine with Linux"),
+    "an old Linux": ("Landlock: Function not implemented", "Linux 5.13"),
+    "Landlock is not started": ("Landlock: Operation not supported", "security modules"),
+    "another processor": (
+        "ppc64le: not a processor whose system calls are known here", "x86-64 or ARM64",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("machine", RECORDED)
+def test_what_is_said_names_the_remedy_in_one_line(machine):
+    said, helps = RECORDED[machine]
+    assert helps in remedy(said)
+    assert "\n" not in remedy(said)
+
+
+def test_the_page_for_instructors_has_each_message_with_its_remedy():
+    page = (ROOT / "reference/instructors.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("|")]
+    for said, helps in REMEDIES.items():
+        assert any(said in row and helps in row for row in rows), said
+
+
+def test_each_tier_that_is_refused_has_a_line(monkeypatch):
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setattr(sandbox, "fault_of", lambda tier: "bwrap is not installed")
+    tier, why = sandbox.strongest.__wrapped__()
+    first, second = why.splitlines()
+    assert not tier and first.startswith("bubblewrap: bwrap is not installed; install bubblewrap:")
+    assert second.startswith("own user: ")
+
+
+def test_on_another_system_there_is_one_line(monkeypatch):
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert sandbox.strongest.__wrapped__() == ("", f"they need Linux; {remedy('they need Linux')}")
