@@ -15,7 +15,9 @@ def only_some_axes(run: Run) -> str | None:
     right, wrong = (set().union(*some) for some in zip(*map(by_axes, run.both), strict=True))
     if all(map(mixes_a_batch, run.both)):
         return hints.BATCHES if 0 in right - wrong else hints.MIXES
-    return hints.leading(wrong, right) if wrong and right and not wrong & right else None
+    if not wrong or not right or wrong & right:
+        return None
+    return hints.BATCH if wrong == {0} else hints.leading(wrong, right)
 
 
 def by_axes(run: Run) -> tuple[set[int], set[int]]:
