@@ -12,8 +12,14 @@ from attncourse.checks.trial import Run
 
 def only_some_axes(run: Run) -> str | None:
     """What is said of it, where that holds on every probe, and at both seeds."""
-    right, wrong = (set().union(*some) for some in zip(*map(by_axes, run.both), strict=True))
-    if all(map(mixes_a_batch, run.both)):
+    if not of_axes([run]) or run.another.lost:
+        return None
+    return of_axes([run, run.another])
+
+
+def of_axes(runs: list[Run]) -> str | None:
+    right, wrong = (set().union(*some) for some in zip(*map(by_axes, runs), strict=True))
+    if all(map(mixes_a_batch, runs)):
         return hints.BATCHES if 0 in right - wrong else hints.MIXES
     if not wrong or not right or wrong & right:
         return None

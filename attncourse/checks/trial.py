@@ -106,6 +106,10 @@ class Trial:
         return self.seen[function, place]
 
 
+# what an answer does on the probe at a place
+Look = Callable[[Trial, int], Observation]
+
+
 class Failing(NamedTuple):
     """The first call on which an answer did not do what it should."""
 
@@ -116,10 +120,13 @@ class Failing(NamedTuple):
 
 
 class Run:
-    """What one answer does on a trial's probes; `look` says what it does on that of a place."""
+    """What one answer does on a trial's probes; `look` says what it does on that of a place.
 
-    def __init__(self, trial: Trial, look: Callable[[Trial, int], Observation]):
-        self.trial, self.look = trial, look
+    `own` is the answer itself, where it is one of ours.
+    """
+
+    def __init__(self, trial: Trial, look: Look, own: Callable | None = None):
+        self.trial, self.look, self.own = trial, look, own
 
     @cached_property
     def seen(self) -> list[Observation]:
@@ -163,6 +170,11 @@ class Run:
         return Run(self.trial.another, look)
 
     @property
+    def lost(self) -> bool:
+        """Whether its calls came to no end, or were not made."""
+        return self.seen[-1].outcome == LOST
+
+    @property
     def both(self) -> Iterator["Run"]:
         """This run, then that at the next seed, which is made only if it is asked for."""
         yield self
@@ -185,7 +197,7 @@ class Run:
         or of a longer input, it is told once they are right.
         """
         way = self.trial.probes[self.faults[0]].way
-        return all(
+        return function is self.own or all(
             run.agrees(place, function, watch)
             for run in self.both
             for place in sorted(range(len(run.seen)), key=lambda i: i not in run.faults)

@@ -86,7 +86,7 @@ def judge_own(exercise: Exercise, function: Callable, seed: int, device: str = "
     if isinstance(exercise, JudgesItself):
         return exercise.judge(local(function), seed, device, ())
     trial = Trial.of(exercise, seed, device)
-    return verdict(Run(trial, lambda trial, place: trial.observe_own(function, place)))
+    return verdict(Run(trial, lambda trial, place: trial.observe_own(function, place), function))
 
 
 def verdict(run: Run) -> Verdict:
