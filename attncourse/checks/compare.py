@@ -76,6 +76,14 @@ def allowed(a: Tensor, b: Tensor, length: int) -> float:
     return (rounding if rounded_to(a, b) else tolerance)(a.dtype, length)
 
 
+def differ(a: Tensor, b: Tensor, length: int) -> Tensor:
+    """The places where two tensors of one shape and dtype differ by more than rounding."""
+    if not a.is_floating_point():
+        return a != b
+    bound = allowed(a, b, length)
+    return ~torch.isclose(a, b, rtol=bound, atol=bound, equal_nan=True)
+
+
 def rounded_to(a: Tensor, b: Tensor) -> torch.dtype | None:
     """The smallest dtype that holds all numbers of a exactly, and not those of b."""
     # what float32 does not hold, no smaller one does

@@ -30,7 +30,8 @@ from attncourse.checks.probes import (
     own_axes,
     works,
 )
-from attncourse.checks.verdict import JudgesItself, Trial, one_thread
+from attncourse.checks.trial import Trial
+from attncourse.checks.verdict import JudgesItself, one_thread
 
 VALUES, MASKS, AXES = "values", "masks", "leading axes"
 GRADIENTS, STORAGE, EFFECTS = "gradients", "device and dtype", "side effects"

@@ -338,6 +338,11 @@ def built(kind, arguments, weights, before=None):
     wanted = {name: tuple(weight.shape) for name, weight in weights.items()}
     if own != wanted:
         extra, missing = dict(own.items() - wanted.items()), dict(wanted.items() - own.items())
+        if plain := [
+            name for name in missing.keys() - own.keys() if kept(module, name) is not None
+        ]:
+            names = ", ".join(sorted(plain))
+            raise UnfitError(f"no plain tensor learns: make an nn.Parameter of each of {names}")
         raise UnfitError(
             f"its parameters: not asked for are {listed(extra)}, missing are {listed(missing)}"
         )
@@ -348,6 +353,13 @@ def built(kind, arguments, weights, before=None):
         with torch.no_grad():
             functional_call(module, {name: one + 1 for name, one in weights.items()}, tuple(before))
     return lambda *args, **kwargs: functional_call(module, weights, args, kwargs)
+
+
+def kept(module, name):
+    """What a module has under the name of a parameter; None where it has nothing."""
+    for part in name.split("."):
+        module = getattr(module, part, None)
+    return module
 
 
 def listed(shapes):

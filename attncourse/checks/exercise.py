@@ -4,7 +4,6 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
 import torch
@@ -19,8 +18,6 @@ TORCH_ATTENTION = (
     "torch.nn.functional.multi_head_attention_forward",
     "torch.nn.modules.activation.MultiheadAttention",
 )
-# to try one takes about as long as to call an answer once
-MOST_PAIRS = 500
 
 
 @dataclass(frozen=True)
@@ -194,13 +191,6 @@ class Exercise:
         from attncourse.checks import usual
 
         return list(usual.mutants(self))
-
-    @cached_property
-    def pairs(self) -> list[Mutant]:
-        """Two of its own mistakes made at once: the first so many."""
-        from attncourse.checks import variants
-
-        return list(islice(variants.pairs(self.own_mutants), MOST_PAIRS))
 
     @property
     def mutants(self) -> list[Mutant]:

@@ -2,36 +2,97 @@
 
 import inspect
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
-from attncourse.checks import difference, hints
-from attncourse.checks.compare import allowed, close, rounded_to
+from attncourse.checks import compare, difference, hints
+from attncourse.checks.compare import close
 from attncourse.checks.driver import DRAWN, UnfitError, Unsendable
 from attncourse.checks.exercise import Case, Exercise, is_floating
 from attncourse.checks.observation import Observation, uncalled
 from attncourse.checks.probes import Probe
+from attncourse.checks.trial import Run
 
-# what was wanted, what came, and what is said
+# what came, what was wanted, and what is said
 ALWAYS = {
-    (torch.float64, torch.float32): hints.FLOAT32,
-    (torch.float32, torch.float64): hints.FLOAT64,
+    (torch.float32, torch.float64): hints.FLOAT32,
+    (torch.float64, torch.float32): hints.FLOAT64,
 }
 MOST_QUOTED = 160  # characters
-# how far numbers are off that were rounded on the way, and nothing else
-NEAR = {
-    torch.float32: (1e-5, hints.FLOAT32_INSIDE),
-    torch.float16: (1e-2, hints.HALF_INSIDE),
-    torch.bfloat16: (1e-1, hints.HALF_INSIDE),
-}
-# a small epsilon, or a table of float32, changes no more
-NEARLY = 1e-5
+DTYPE = "the dtype is not right"
 
 
-def explain(
+def explain(run: Run) -> tuple[str, str, str]:
+    """Status, hint and evidence for the first difference from what was wanted.
+
+    What is said of all numbers holds at every fault, and at both seeds.
+    """
+    status, hint, evidence = explain_call(run.trial.exercise, *run.failing)
+    if hint == difference.NUMBERS:
+        hint = of_numbers(run)
+    if hint == DTYPE:
+        hint = of_dtypes(run)
+    return status, hint, evidence
+
+
+def of_numbers(run: Run) -> str:
+    """What was done to all numbers of each result that is wrong."""
+    said, wrong, count = difference.NUMBERS, [], 1
+    for one in run.both:
+        if one.lost:
+            return difference.NUMBERS
+        for got, want in faulty_values(one):
+            some, others = tree_leaves(got), tree_leaves(want)
+            if list(map(form, some)) != list(map(form, others)):
+                return difference.NUMBERS
+            count, pairs = len(others), enumerate(zip(some, others, strict=True), 1)
+            wrong += [(i, *pair) for i, pair in pairs if not close(*pair, run.trial.length)]
+        said = difference.pattern([(got, want) for _, got, want in wrong], run.trial.length)
+        if said in (difference.NUMBERS, hints.NEARLY, hints.NEARLY_ZERO):
+            return said
+    places = sorted({place for place, _, _ in wrong})
+    if len(places) == count or said in hints.ROUNDED:
+        return said
+    return f"result {' and '.join(map(str, places))} alone: {said}"
+
+
+def of_dtypes(run: Run) -> str:
+    """Which dtype a result always has, where an input has the right one; or which one is right."""
+    probe, _, want, _ = run.failing
+    given = {x.dtype for x in (*probe.case.args, *probe.case.kwargs.values()) if is_floating(x)}
+    found = {
+        (a.dtype, b.dtype)
+        for one in run.both
+        for got, want in faulty_values(one)
+        for a, b in zip(tree_leaves(got), tree_leaves(want), strict=False)
+        if is_floating(a) and is_floating(b)
+    }
+    if len(found) == 1 and (pair := found.pop())[1] in given and pair in ALWAYS:
+        return ALWAYS[pair]
+    dtypes = {str(x.dtype) for x in tree_leaves(want.value) if isinstance(x, Tensor)}
+    return f"{DTYPE}: it should be {' and '.join(sorted(dtypes))}"
+
+
+def faulty_values(run: Run) -> Iterator[tuple[Any, Any]]:
+    """What was returned and what was wanted, at each fault of the kind of the first."""
+    probes = run.trial.probes
+    for i in run.faults:
+        got, want = run.seen[i], run.trial.expected[i]
+        alike = got.outcome == "returned" and got.device == want.device
+        if alike and probes[i].way == probes[run.faults[0]].way:
+            yield got.value, want.value
+
+
+def form(x: Any) -> tuple:
+    """The shape and the dtype of a tensor."""
+    return (x.shape, x.dtype) if isinstance(x, Tensor) else (type(x),)
+
+
+def explain_call(
     exercise: Exercise, probe: Probe, got: Observation, want: Observation, length: int
 ) -> tuple[str, str, str]:
     """Status, hint and evidence for the difference between what was seen and what was wanted."""
@@ -146,31 +207,15 @@ def explain_value(got: Any, want: Any, on: str, length: int) -> tuple[str, str]:
         sizes = f"expected {tuple(want.shape)}, got {tuple(got.shape)}"
         return "the shape is not right", f"{on}: {sizes}"
     if got.dtype != want.dtype:
-        hint = ALWAYS.get((want.dtype, got.dtype), "the dtype is not right")
-        return hint, f"{on}: expected {want.dtype}, got {got.dtype}"
+        return DTYPE, f"{on}: expected {want.dtype}, got {got.dtype}"
     if got.is_floating_point() and (count := int((~got.isfinite() & (got != want)).sum())):
         infinite = f"{on}: {count} of {got.numel()} numbers are not finite"
         return "it gives numbers that are not finite", infinite
-    differ = got != want
-    if got.is_floating_point():
-        bound = allowed(got, want, length)
-        differ = ~torch.isclose(got, want, rtol=bound, atol=bound, equal_nan=True)
+    differ = compare.differ(got, want, length)
     apart = (got.double() - want.double()).abs().nan_to_num(torch.inf).masked_fill(~differ, -1)
     at = tuple(int(i) for i in torch.unravel_index(apart.argmax(), apart.shape))
     found = [f"at {list(at)} {expected_got(want[at], got[at])}", difference.where(differ)]
-    seen = f"{on}: {'; '.join(filter(None, found))}"
-    if got.dtype == torch.float64 and not is_coarse(got) and (dtype := rounded_to(got, want)):
-        bound, hint = NEAR[dtype]
-        if torch.allclose(got, want, rtol=bound, atol=bound):
-            return hint, seen
-    if got.dtype == torch.float64 and torch.allclose(got, want, rtol=NEARLY, atol=NEARLY):
-        return hints.NEARLY if want[differ].all() else hints.NEARLY_ZERO, seen
-    return difference.pattern(got, want, lambda a, b: close(a, b, length)), seen
-
-
-def is_coarse(x: Tensor) -> bool:
-    """Whether its numbers are such as quotients of small counts: rounding leaves more digits."""
-    return x.to(torch.float8_e4m3fn).to(x.dtype).equal(x)
+    return difference.NUMBERS, f"{on}: {'; '.join(filter(None, found))}"
 
 
 def explain_gradient(

@@ -12,7 +12,7 @@ from attncourse.checks.compare import close, close_gradient
 from attncourse.checks.exercise import Exercise, Source
 from attncourse.checks.explain import arguments, leaves
 from attncourse.checks.observation import Observation
-from attncourse.checks.verdict import Failing
+from attncourse.checks.trial import Failing
 
 
 @dataclass(frozen=True, repr=False)

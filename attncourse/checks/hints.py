@@ -29,12 +29,16 @@ FRONT = "an axis is counted from the front: count it from the end, -1 is the las
 BATCHES = (
     "it is right without a batch, and wrong with one: is something taken over the whole batch?"
 )
+MIXES = "one of a batch has another result than alone: is something taken over the whole batch?"
 VIEW = "an input may lie in memory by columns, where view fails: use reshape, or contiguous() first"
 SQUEEZES = "an axis of size 1 is lost: squeeze() takes away every one, so say which"
 REMEMBERS = "it gives an earlier call's result again: inputs of the same sizes hold other numbers"
 KEEPS = "it keeps what an earlier call was given: the next call has another input"
 MARKS = "an input is marked for gradients by requires_grad_: mark x.detach().clone(), or the like"
-DTYPES = "tensors of two dtypes meet: make a new one in the dtype of an input (dtype=x.dtype)"
+DTYPES = (
+    "tensors of two dtypes meet: make a new one in the dtype of an input, and on its device "
+    "(dtype=x.dtype, device=x.device)"
+)
 TRUTH = "`or`, `and`, `not` and `if` ask a whole tensor if it is true: compare it, as in `is None`"
 NOTHING = "something is None where a tensor should be: is a return missing, or an argument?"
 
@@ -60,6 +64,6 @@ def leading(wrong: set[int], right: set[int]) -> str:
     """What is said of an answer that is right with so many leading axes, and wrong with others."""
     is_right, is_wrong = (" or ".join(map(str, sorted(counts))) for counts in (right, wrong))
     return (
-        f"leading axes: with {is_right} it is right, with {is_wrong} it is not; count axes from "
-        "the end, so that any number works"
+        f"leading axes: with {is_right} it is right, with {is_wrong} it is not: count axes from "
+        "the end, and let nothing run over the leading ones, so that any number works"
     )

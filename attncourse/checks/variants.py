@@ -5,9 +5,9 @@ import dis
 import inspect
 import linecache
 import re
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
-from itertools import combinations
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, lru_cache
+from itertools import starmap
 from textwrap import dedent
 from types import CodeType
 from typing import Any, NamedTuple
@@ -114,12 +114,18 @@ def rebound(answer: Callable, **names: Callable) -> Callable:
     return variant
 
 
-def pairs(mutants: list[Mutant]) -> Iterator[Mutant]:
-    """An answer for every two mistakes that can be made at once; its hint names both."""
-    for one, other in combinations(mutants, 2):
-        first, second = (getattr(it.function, "made_by", None) for it in (one, other))
-        if one.hint != other.hint and first and second and (both := first.joined(second)):
-            yield Mutant(both, f"there are two mistakes. First: {one.hint}. Second: {other.hint}")
+@lru_cache(maxsize=2000)
+def both(one: Mutant, other: Mutant) -> Mutant | None:
+    """An answer with both, whose hint names them; None where they cannot be made at once."""
+    first, second = (getattr(it.function, "made_by", None) for it in (one, other))
+    if one.hint == other.hint or not first or not second or not (made := first.joined(second)):
+        return None
+    return Mutant(made, f"there are two mistakes. First: {one.hint}. Second: {other.hint}")
+
+
+def pairs(mutants: Iterable[tuple[Mutant, Mutant]]) -> Iterator[Mutant]:
+    """An answer for every two mistakes that can be made at once."""
+    return filter(None, starmap(both, mutants))
 
 
 def made(answer: Callable, way: Way) -> Callable:

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from attncourse.checks import difference
+from attncourse.checks import difference, hints
 from attncourse.checks.compare import close
 
 W = torch.tensor([[1.0, -2, 3], [4, 5, 6], [7, 8, 10]], dtype=torch.float64)
@@ -32,7 +32,29 @@ SAID = [
 
 @pytest.mark.parametrize(("got", "want", "said"), SAID)
 def test_what_was_done_to_all_numbers_is_named(got, want, said):
-    assert said in difference.pattern(got, want, lambda a, b: close(a, b, 3))
+    assert said in difference.pattern([(got, want)], 3)
+
+
+V = W + 0.3 * W.flip(0)
+OF_SEVERAL = [
+    ([(W * 3, W), (V * 3, V)], "each number is 3 times the right one"),
+    ([(W * 3, W), (V * 5, V)], "a multiple of the right one, and in each call another"),
+    ([(W - 0.05, W), (V - 0.05, V)], "each number is 0.05 smaller"),
+    ([(W - 0.05, W), (V - 0.5, V)], "off by the same, and in each call by another"),
+    # a coincidence of one call
+    ([(W - 0.05, W), (V**2, V)], difference.NUMBERS),
+    ([(W * 0, W), (V.mT, V)], difference.NUMBERS),
+    # said of the call that is shown
+    ([(W + 1e-6, W), (V + 1, V)], hints.NEARLY),
+    # a single number tells nothing by itself, and may not speak against it
+    ([(W * 3, W), (W[0, :1] * 3, W[0, :1])], "each number is 3 times the right one"),
+    ([(W * 3, W), (W[0, :1] * 2, W[0, :1])], "a multiple of the right one, and in each"),
+]
+
+
+@pytest.mark.parametrize(("pairs", "said"), OF_SEVERAL)
+def test_what_is_said_of_all_numbers_holds_in_every_wrong_result(pairs, said):
+    assert said in difference.pattern(pairs, 3)
 
 
 @pytest.mark.parametrize(

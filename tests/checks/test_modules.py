@@ -72,6 +72,13 @@ class Detached(LinearMap):
         return x @ self.w.weight.mT + self.w.bias.detach()
 
 
+class PlainTensors(nn.Module):
+    def __init__(self, d, width):
+        super().__init__()
+        self.w = nn.Module()
+        self.w.weight, self.w.bias = torch.zeros(width, d), torch.zeros(width)
+
+
 class DropoutInTraining(LinearMap):
     def forward(self, x):
         return dropout(self.w(x), 0.5, self.training)
@@ -131,6 +138,11 @@ def test_a_right_module_passes(answer):
             "wrong",
             "its parameters: not asked for are map.bias (4,), map.weight (4, 3), "
             "missing are w.bias (4,), w.weight (4, 3)",
+        ),
+        (
+            PlainTensors,
+            "wrong",
+            "no plain tensor learns: make an nn.Parameter of each of w.bias, w.weight",
         ),
         (Transposed, "wrong", "not asked for are w.bias (3,), w.weight (3, 4), missing"),
         (Detached, "wrong", hints.DETACHED),

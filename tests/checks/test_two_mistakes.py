@@ -1,13 +1,14 @@
 """Answers that no single known mistake accounts for."""
 
 import random
+from itertools import combinations
 
 import pytest
 import torch
 
 from attncourse.checks import exercise, hints, variants
+from attncourse.checks.difference import pattern
 from attncourse.checks.exercise import Mutant
-from attncourse.checks.explain import explain_value
 from attncourse.checks.observation import MAX_STEPS
 from attncourse.checks.verdict import judge, local
 
@@ -42,7 +43,7 @@ def test_what_cannot_be_changed_twice_is_no_pair():
         Mutant(total, "another program"),
         Mutant(variants.edited(total, "2", "4"), str(edits[0])),
     ]
-    made = [pair.function(torch.ones(4)) for pair in variants.pairs(known + rest)]
+    made = [pair.function(torch.ones(4)) for pair in variants.pairs(combinations(known + rest, 2))]
     assert [float(one.sum()) for one in made] == pytest.approx([1 / 3, 1, 4 / 3, 4, 1])
 
 
@@ -71,8 +72,8 @@ def test_one_tensor_in_place_of_two_is_told_so_before_anything_of_its_batch():
 
 def test_shares_of_few_are_not_taken_for_rounded_numbers():
     third = torch.tensor([0.34, 0.51], dtype=torch.float64)
-    said = [explain_value(x, third, "", 2)[0] for x in (third.bfloat16().double(), third.round())]
-    quarters = explain_value((third * 8).round() / 8, third, "", 2)[0]
+    said = [pattern([(x, third)], 2) for x in (third.bfloat16().double(), third.round())]
+    quarters = pattern([((third * 8).round() / 8, third)], 2)
     assert said[0] == hints.HALF_INSIDE and hints.HALF_INSIDE not in (said[1], quarters)
 
 

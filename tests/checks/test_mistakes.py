@@ -1,0 +1,203 @@
+"""A hint is said only if it holds: on every call, in every result, and at a second seed."""
+
+from itertools import combinations
+
+import pytest
+import torch
+
+from attncourse.checks import exercise, hints, mistakes, variants
+from attncourse.checks.exercise import Case, Exercise
+from attncourse.checks.tasks import test_folds
+from attncourse.checks.transformer import beam_step, residual_block
+from attncourse.checks.trial import MANY_STEPS, Run, Trial
+from attncourse.checks.verdict import judge, local, verdict
+
+SHIFTED = "one is added: give the number itself"
+
+
+@pytest.fixture
+def same():
+    """An exercise whose answer gives back what it is given, with one known mistake."""
+    one = Exercise(
+        name="same",
+        chapter="dot_product",
+        title="The same",
+        kind="build",
+        difficulty=1,
+        minutes=1,
+        points=1,
+        hints=("idea", "shape", "line"),
+        differentiable=False,
+    )
+
+    @one.reference
+    def itself(x):
+        return 1 * x
+
+    @one.cases
+    def cases(draw):
+        yield Case("four numbers", (draw.normal(4),))
+        yield Case("five numbers", (draw.normal(5),))
+
+    one.valid(itself)
+    one.mutant(SHIFTED)(lambda x: x + 1)
+    return one
+
+
+class Counted:
+    """An answer, and how often it is called."""
+
+    def __init__(self, answer):
+        self.answer, self.calls = answer, 0
+
+    def __call__(self, *args):
+        self.calls += 1
+        return self.answer(*args)
+
+
+def told(one, answer, seed=0):
+    return judge(one, local(answer), seed, forbidden=())
+
+
+def at_one_seed(one, seed, change):
+    """An answer that makes a mistake of its own on all inputs but those of a seed."""
+    known = [probe.case.args[0] for probe in Trial.of(one, seed, "cpu").probes]
+
+    def answer(x):
+        there = any(x.shape == y.shape and x.double().allclose(y.double()) for y in known)
+        return x + 1 if there else change(x)
+
+    return answer
+
+
+def test_what_does_the_same_at_two_seeds_is_named(same):
+    assert told(same, lambda x: 1 + x).hint == SHIFTED
+
+
+def test_a_coincidence_of_one_seed_is_not_named(same):
+    found = told(same, at_one_seed(same, 0, torch.exp))
+    assert found.status == "wrong" and found.hint == "the shape is right, the numbers are not"
+    # nor is what was done to all numbers at that seed
+    same.own_mutants.clear()
+    assert told(same, at_one_seed(same, 0, torch.exp)).hint == found.hint
+    assert told(same, lambda x: x + 1).hint == "each number is 1 larger than the right one"
+
+
+def test_a_right_answer_is_called_at_one_seed_only(same):
+    right, wrong = Counted(lambda x: x.clone()), Counted(lambda x: x + 1)
+    assert told(same, right).status == "passed"
+    told(same, wrong)
+    probes = len(Trial.of(same, 0, "cpu").probes)
+    assert right.calls == probes and wrong.calls < 2 * probes
+
+
+def test_an_answer_that_takes_long_hears_what_it_did_and_is_not_called_again(same):
+    def slow(x):
+        for _ in range(MANY_STEPS):
+            pass
+        return x + 1
+
+    answer = Counted(slow)
+    found = told(same, answer)
+    assert answer.calls <= len(Trial.of(same, 0, "cpu").probes)
+    assert found.status == "wrong" and "the numbers are not" in found.hint
+
+
+def test_an_answer_that_is_lost_at_the_second_seed_keeps_what_it_was_told_at_the_first(same):
+    whole = local(lambda x: x + 1)
+    values = [probe.way for probe in Trial.of(same, 0, "cpu").probes].count("values")
+    left = iter(range(values + 1))
+
+    def ends(request):
+        if next(left, None) is None:
+            raise ConnectionError("its time is up")
+        return whole(request)
+
+    found = judge(same, ends, seed=0, forbidden=())
+    assert found.status == "wrong" and found.failing is not None
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_a_mistake_that_some_calls_agree_with_is_not_named(seed):
+    rounds_down = variants.edited(beam_step.plain, "((5 + size) / 6)", "((5 + size) // 6)")
+    assert "penalty" not in told(exercise("beam_step"), rounds_down, seed).hint
+
+
+def test_what_is_wrong_without_a_batch_too_is_not_said_to_be_right_there():
+    def over_all(x, *given):
+        spoiled = residual_block.plain((x - x.mean()) / x.std(), *given)
+        return spoiled if x.dim() > 1 else x
+
+    assert told(exercise("residual_block"), over_all).hint == hints.MIXES
+
+
+def test_what_needs_a_batch_is_told_so():
+    def rank_for_share(weights, share):
+        held = [torch.linalg.svdvals(one).square().cumsum(-1) for one in weights]
+        counts = [(one < share * one[..., -1:]).sum(-1) + (one[..., -1] > 0) for one in held]
+        return torch.stack(counts)
+
+    found = told(exercise("rank_for_share"), rank_for_share)
+    assert found.hint == hints.BATCH and "svdvals(one)" in found.evidence
+
+
+def test_of_several_results_the_wrong_one_is_named():
+    def head_offset(weights, lengths):
+        offset, share = exercise("head_offset").valid_answers[0](weights, lengths)
+        return 0 * offset, share
+
+    found = told(exercise("head_offset"), head_offset)
+    assert found.hint == "result 1 alone: every number is 0"
+
+
+def test_a_dtype_that_no_input_has_is_named(same):
+    same.reference(lambda x: x.to(torch.int64).float())
+    same.own_mutants.clear()
+    same.cases(lambda draw: iter([Case("whole numbers", (torch.arange(4),))]))
+    found = told(same, lambda x: x.double())
+    assert found.hint == "the dtype is not right: it should be torch.float32"
+
+
+def test_beside_the_hint_for_a_test_stands_what_it_misjudged():
+    sorts = variants.edited(
+        test_folds.plain,
+        "assert len(test) in",
+        "assert test == sorted(test)\n                assert len(test) in",
+    )
+    found = told(exercise("test_folds"), sorts)
+    assert found.hint.startswith("it expects the texts of a test in order")
+    assert found.evidence.startswith("your test refuses a right answer, right folds")
+
+
+def test_beside_the_hint_for_an_error_stands_the_error():
+    def shared_heads_attention(q, k, v, mask=None):
+        return (q @ k.mT).softmax(-1) @ v
+
+    found = told(exercise("shared_heads_attention"), shared_heads_attention)
+    assert "differ in their heads" in found.hint and "(q @ k.mT)" in found.evidence
+
+
+def test_two_mistakes_from_the_end_of_a_long_table_are_named():
+    one = exercise("distance_attention")
+    known = {mutant.hint for mutant in one.mutants}
+    late = [*variants.pairs(combinations(one.own_mutants, 2))][500::100]
+    said = [told(one, pair.function).hint for pair in late]
+    named = [hint == pair.hint or hint in known for hint, pair in zip(said, late, strict=True)]
+    assert sum(named) > 0.6 * len(late), said
+
+
+def test_no_more_pairs_are_tried_than_are_said(monkeypatch):
+    one, pairs = exercise("distance_attention"), variants.pairs
+    tried = []
+
+    def counted(couples):
+        for pair in pairs(couples):
+            tried.append(pair)
+            yield pair
+
+    monkeypatch.setattr(variants, "pairs", counted)
+    found = told(
+        one, lambda q, k, v, mask=None: one.reference_answer(q, k, v, mask).exp() - q.sum()
+    )
+    assert "the numbers are not" in found.hint
+    assert len(tried) == mistakes.MOST_PAIRS
