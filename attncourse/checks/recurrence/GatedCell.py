@@ -148,5 +148,7 @@ variants.wrong(exercise, Cell, {
         "state @", "state.detach() @", "z * state", "z * state.detach()"),
     "no gradient reaches the old state through z * state: nothing may be detached": (
         "z * state", "z * state.detach()"),
+    "no gradient reaches the old state through the gates: nothing may be detached": (
+        "state @", "state.detach() @"),
     "the old state changes: write the new one into a new tensor": (MIX, f"state.copy_({MIX})"),
 })  # fmt: skip
