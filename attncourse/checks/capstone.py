@@ -109,8 +109,8 @@ class Capstone(Exercise):
             sizes = len(self.words.source) + 3, len(self.words.target) + 3
             case = Case("names", (pairs.source, pairs.lengths, n), build=sizes, weights=weights)
             request = case.sent | {
-                "name": self.name, "before": None, "device": device, "by_columns": False,
-                "cotangent": None, "watch": "calls", "counted": False,
+                "name": self.name, "before": None, "training": False, "device": device,
+                "by_columns": False, "cotangents": None, "watch": "calls", "counted": False,
                 "forbidden": list(forbidden), "max_steps": 0,
             }  # fmt: skip
             written = tokens(caller(request), (len(examples), n))

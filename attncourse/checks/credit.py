@@ -23,7 +23,7 @@ from attncourse.checks.probes import (
     Batch,
     Probe,
     ahead,
-    cotangent,
+    cotangents,
     float32_holds,
     given,
     leading_axes,
@@ -98,7 +98,7 @@ class Groups:
         there = {
             MASKS: any(map(self.masked, self.cases)),
             AXES: bool(self.leading),
-            GRADIENTS: any(probe.cotangent is not None for probe in probes),
+            GRADIENTS: any(probe.cotangents is not None for probe in probes),
             STORAGE: any(map(stored, probes)),
             EFFECTS: True,
         }
@@ -163,10 +163,10 @@ class Groups:
         """A probe as it is and with the usual leading axes, and what is lost if only that works."""
         yield set(), probe
         if self.leading and works(self.exercise, case := self.with_axes(probe.case)):
-            along = probe.cotangent
+            along = probe.cotangents
             if along is not None:
-                along = cotangent(case.result(self.exercise.reference_answer))
-            yield {AXES}, probe._replace(case=case, cotangent=along)
+                along = cotangents(case.result(self.exercise.reference_answer))
+            yield {AXES}, probe._replace(case=case, cotangents=along)
 
     def with_axes(self, case: Case) -> Case:
         """The case with as many leading axes as the first case has."""

@@ -32,8 +32,8 @@ def warm_up():
     """Make a first call on each device: torch loads for a second, in which nothing is watched."""
     request = {
         "name": "first", "args": [encode(torch.ones(2, 2))], "kwargs": {}, "weights": {},
-        "build": None, "before": None, "by_columns": False, "cotangent": None, "watch": "lines",
-        "counted": True, "forbidden": ["nothing"], "max_steps": 100,
+        "build": None, "before": None, "training": False, "by_columns": False, "cotangents": None,
+        "watch": "lines", "counted": True, "forbidden": ["nothing"], "max_steps": 100,
     }  # fmt: skip
     for device in ("cpu", elsewhere.DEVICE):
         drive({"first": lambda x: (x @ x.mT).softmax(-1).sum()}, request | {"device": device})
@@ -194,10 +194,10 @@ def respond(namespace, request):
 def drive(namespace, request):
     """Call `request["name"]` of the namespace and tell what came back.
 
-    Keys of the request: name, args, kwargs, device, cotangent (or None), watch (lines, calls or
+    Keys of the request: name, args, kwargs, device, cotangents (or None), watch (lines, calls or
     nothing), counted, forbidden, max_steps; by_columns (how they lie in memory); build (those of a
-    module's class, or None), its weights, and before (the arguments of a call with other weights
-    before this one, or None).
+    module's class, or None), its weights, training (whether it stays as it was made), and before
+    (the arguments of a call with other weights before this one, or None).
     Keys of the answer: outcome (returned, raised, missing, steps, forbidden), value, after (the
     arguments after the call), written (the places of those whose memory holds other numbers),
     gradients, error, called, steps, largest (elements of a tensor that was made, 0 if not
@@ -230,7 +230,7 @@ def called(namespace, request, settings):
         if request["by_columns"] and place < given and isinstance(value, torch.Tensor):
             value = by_columns(value)
         leaf = value
-        if request["cotangent"] and isinstance(value, torch.Tensor) and value.is_floating_point():
+        if request["cotangents"] and isinstance(value, torch.Tensor) and value.is_floating_point():
             leaf = value.requires_grad_()
             # a copy, so that a learner who writes into an input is told so, not met by autograd
             value = leaf.clone()
@@ -259,7 +259,8 @@ def called(namespace, request, settings):
                 watch.refuse(operation)
             if request["build"] is not None:
                 before = request["before"] and [decode(x, device) for x in request["before"]]
-                function = built(function, decode(request["build"]), weights, before)
+                made, training = decode(request["build"]), request["training"]
+                function = built(function, made, weights, before, training)
             with contextlib.ExitStack() as seeing:
                 for mode in modes:
                     seeing.enter_context(mode)
@@ -282,8 +283,8 @@ def called(namespace, request, settings):
     answer["written"] = [place for place, one in enumerate(memories) if one != read(one)]
     answer["printed"] = printed.getvalue()[:MAX_PRINTED]
     answer["after"] = [left(one) for one in inputs[:given]]
-    if answer["outcome"] == "returned" and request["cotangent"]:
-        answer["gradients"] = gradients(value, leaves, decode(request["cotangent"], device))
+    if answer["outcome"] == "returned" and request["cotangents"]:
+        answer["gradients"] = gradients(value, leaves, decode(request["cotangents"], device))
     return answer
 
 
@@ -319,10 +320,11 @@ def read(place):
     return place and (*place[:2], ctypes.string_at(*place[:2]))
 
 
-def built(kind, arguments, weights, before=None):
-    """A call of the module of that class, as it is once trained, with these weights for its own.
+def built(kind, arguments, weights, before=None, training=False):
+    """A call of the module of that class, with these weights for its own.
 
-    What it may keep of a call before, with other weights and arguments, must not count.
+    It is as it is once trained or, for training, as it was made. What it may keep of a call before,
+    with other weights and arguments, must not count.
     """
     if isinstance(kind, torch.nn.Module):
         raise UnfitError("it should be the class itself, not a module made from it")
@@ -330,7 +332,9 @@ def built(kind, arguments, weights, before=None):
         raise UnfitError("it should be a class that derives from torch.nn.Module")
     # a new layer draws its first weights, which are not kept
     with torch.random.fork_rng(devices=[]):
-        module = kind(*arguments).eval()
+        module = kind(*arguments)
+    if not training:
+        module.eval()
     frozen = [name for name, weight in module.named_parameters() if not weight.requires_grad]
     if frozen:
         raise UnfitError(f"{', '.join(frozen)} cannot learn: requires_grad is False")
@@ -354,15 +358,23 @@ def listed(shapes):
     return ", ".join(f"{name} {shape}" for name, shape in sorted(shapes.items())) or "none"
 
 
-def gradients(value, leaves, cotangent):
-    """Gradients of sum(value * cotangent) for each floating leaf, None where none flows."""
+def gradients(value, leaves, cotangents):
+    """Gradients of the floating results, each times its cotangent, for each floating leaf.
+
+    None for a leaf to which none flows.
+    """
     wanted = [x for x in leaves if isinstance(x, torch.Tensor) and x.requires_grad]
-    if not isinstance(value, torch.Tensor) or value.shape != cotangent.shape:
+    results = value if isinstance(value, (list, tuple)) else [value]
+    floating = [x for x in results if isinstance(x, torch.Tensor) and x.is_floating_point()]
+    if [x.shape for x in floating] != [x.shape for x in cotangents]:
         return None
-    if not value.requires_grad:
+    pairs = zip(floating, cotangents, strict=True)
+    flows = [(x, along.to(x.dtype)) for x, along in pairs if x.requires_grad]
+    if not flows:
         return [encode(None) for _ in wanted]
+    flowing, along = zip(*flows, strict=True)
     try:
-        found = torch.autograd.grad(value, wanted, cotangent.to(value.dtype), allow_unused=True)
+        found = torch.autograd.grad(flowing, wanted, along, allow_unused=True)
     except RuntimeError as error:
         return [{"other": str(error)[:200]} for _ in wanted]
     return [encode(one) for one in found]

@@ -13,6 +13,9 @@ from torch import Tensor
 from attncourse.checks import driver
 
 KINDS = ("build", "extend", "measure", "debug", "test", "capstone")
+# what may stand where a text says "whatever it is", and where it says "any finite numbers"
+WHATEVER = (torch.nan, torch.inf, -torch.inf, 1e30, -1e30)
+FINITE = (3e38, -3e38)
 # torch's own attention, in all its names: what an exercise asks for is written, not called
 TORCH_ATTENTION = (
     "scaled_dot_product_attention",
@@ -139,6 +142,7 @@ class Exercise:
     `without` holds the names of the usual mistakes that cannot be made here, each with the reason;
     `usual_hints` says of one what is the matter here, where its own hint is too general. `shares`
     holds what a group of cases earns by itself, where that is not the usual share (`credit.py`).
+    `unread` says where the text allows anything to stand.
     """
 
     name: str
@@ -159,6 +163,8 @@ class Exercise:
     without: dict[str, str] = field(default_factory=dict)
     usual_hints: dict[str, str] = field(default_factory=dict)
     shares: dict[str, float] = field(default_factory=dict)
+    unread_places: Callable[..., dict[str, Tensor]] | None = None
+    unread_numbers: tuple[float, ...] = ()
     reference_answer: Callable = field(init=False)
     draw_cases: Callable[[Draw], Iterator[Case]] = field(init=False)
     stub_answer: Callable | None = None
@@ -214,6 +220,18 @@ class Exercise:
     def cases(self, function: Callable) -> Callable:
         self.draw_cases = function
         return function
+
+    def unread(self, *numbers: float) -> Callable[[Callable], Callable]:
+        """Declare where such numbers may stand, since nothing there counts: padding, mostly.
+
+        The function gets the arguments of a call, and returns boolean masks by their names.
+        """
+
+        def keep(function: Callable) -> Callable:
+            self.unread_places, self.unread_numbers = function, numbers
+            return function
+
+        return keep
 
     def stub(self, function: Callable) -> Callable:
         """The code that a debug exercise starts from, bug and all."""

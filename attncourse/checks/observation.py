@@ -78,9 +78,10 @@ def observe(
     request = case.sent | {
         "name": exercise.name,
         "before": [driver.encode(x) for x in before] if again else None,
+        "training": probe.training,
         "device": probe.device(device),
         "by_columns": probe.by_columns,
-        "cotangent": None if probe.cotangent is None else driver.encode(probe.cotangent),
+        "cotangents": None if probe.cotangents is None else driver.encode(probe.cotangents),
         "watch": "lines" if probe.way == "longer" else watch,
         "counted": probe.way == "longer" or case.max_elements is not None,
         "forbidden": list(forbidden),

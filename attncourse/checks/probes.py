@@ -2,7 +2,22 @@
 
 A case is also called with leading axes of one, with one leading axis more, with other numbers of
 the same sizes, in float32, on another device and, to see what loops, at a greater length and with
-a larger batch.
+a larger batch. What a text allows at its edge is tried without a word of the exercise's:
+
+- *ties*: the first case with numbers of which many are equal;
+- *large*: the values of each longer case, so make it larger than the example on the page: with
+  more labels than ten, with texts of more than a hundred words;
+- *training*: a module as it was made, which nobody has told to evaluate;
+- gradients of every floating result, where several come back.
+
+An exercise whose text rules one of the first three out says so in `without`, with the reason. What
+it has to declare is where anything may stand, and what:
+
+    @exercise.unread(*WHATEVER)  # or *FINITE, or numbers of its own
+    def padding(x, real):
+        return {"x": ~real[..., None]}
+
+Then the first case that has such places is also called with these numbers there.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,6 +35,8 @@ from attncourse.checks.exercise import Case, Draw, Exercise, is_floating
 # of numbers of the size of 1: where float32 gives less, a right answer may differ from another
 FLOAT32_HOLDS = 1e-5
 ALONE = "one on each leading axis"
+# what is tried unless an exercise says that it has none
+EDGES = "large", "ties", "training"
 # a batch so many times as large takes that many times the steps, where it is walked through
 LARGER = 4
 
@@ -28,10 +45,13 @@ class Probe(NamedTuple):
     """One call to make, and which parts of what happens are compared."""
 
     case: Case
-    way: str  # values, float32, elsewhere or longer
-    cotangent: Tensor | None = None
+    way: str  # values, float32, elsewhere, longer or large
+    # what the gradient of each floating result is taken along
+    cotangents: tuple[Tensor, ...] | None = None
     # its tensors lie in memory by columns: view cannot join their axes, as reshape can
     by_columns: bool = False
+    # a module is as it was made
+    training: bool = False
 
     def device(self, here: str) -> str:
         """Where its tensors are, when answers are judged on the device `here`."""
@@ -50,10 +70,10 @@ def probes(exercise: Exercise, draw: Draw) -> Iterator[Probe]:
 
     for place, case in enumerate(cases):
         differentiated = exercise.differentiable and case.gradient
-        along = cotangent(right(place)) if differentiated else None
+        along = cotangents(right(place)) if differentiated else None
         yield Probe(case, "values", along, place % 2 == 1 and not is_test)
-    if not is_test and works(exercise, other := with_other_numbers(cases[0])):
-        yield Probe(other, "values")
+    if not is_test:
+        yield from edges(exercise, cases)
     if batch:
         yield Probe(batch.of_one, "values")
         yield Probe(batch.with_one_more, "values")
@@ -75,6 +95,27 @@ def probes(exercise: Exercise, draw: Draw) -> Iterator[Probe]:
         yield Probe(replace(case, gradient=False), "longer")
     if batch and longer:
         yield Probe(replace(batch.case, longer=batch.larger, gradient=False), "longer")
+    if "large" not in exercise.without:
+        for case in longer:
+            yield Probe(at_its_length(case), "large")
+
+
+def edges(exercise: Exercise, cases: list[Case]) -> Iterator[Probe]:
+    """The first case with other numbers and with equal ones, with anything in unread places."""
+    first = cases[0]
+    others = [with_other_numbers(first)]
+    if any(map(is_floating, first.args)) and "ties" not in exercise.without:
+        others.append(with_ties(first))
+    for case in others:
+        if works(exercise, case):
+            yield Probe(case, "values")
+    if case := with_anything_unread(exercise, cases):
+        differentiated = exercise.differentiable and case.gradient
+        right = case.result(exercise.reference_answer) if differentiated else None
+        yield Probe(case, "values", None if right is None else cotangents(right))
+    if first.build is not None and "training" not in exercise.without:
+        case = replace(first, name=f"{first.name}, as it was made", gradient=False)
+        yield Probe(case, "values", training=True)
 
 
 def tensors(case: Case) -> int:
@@ -86,9 +127,16 @@ def given(case: Case) -> dict[int | str, Any]:
     return dict(enumerate(case.args)) | case.kwargs
 
 
-def cotangent(value: Tensor) -> Tensor:
-    """What the gradient of a value is taken along: all different, so that no direction hides."""
-    return torch.linspace(-1, 2, value.numel(), dtype=torch.float64).cos().reshape(value.shape)
+def cotangents(result: Any) -> tuple[Tensor, ...]:
+    """What the gradient of each floating result is taken along.
+
+    Its numbers are all different, so that no direction hides.
+    """
+    floating = filter(is_floating, tree_leaves(result))
+    return tuple(
+        torch.linspace(-1, 2, x.numel(), dtype=torch.float64).cos().reshape(x.shape)
+        for x in floating
+    )
 
 
 class Batch(NamedTuple):
@@ -185,6 +233,43 @@ def with_other_numbers(case: Case) -> Case:
 
 def in_reverse(x: Tensor) -> Tensor:
     return x.flip(tuple(range(max(-2, -x.dim()), 0)))
+
+
+def with_ties(case: Case) -> Case:
+    """The case with its numbers rounded to halves, of which many are equal."""
+    args = tuple((2 * x).round() / 2 if is_floating(x) else x for x in case.args)
+    return replace(case, name=f"{case.name}, many numbers equal", args=args, gradient=False)
+
+
+def with_anything_unread(exercise: Exercise, cases: list[Case]) -> Case | None:
+    """The first case that has places where anything may stand, with such numbers there."""
+    if exercise.unread_places is None:
+        return None
+    for case in cases:
+        arguments = dict(zip(exercise.parameters, case.args, strict=False)) | case.kwargs
+        places = exercise.unread_places(**arguments)
+        if any(where.any() for where in places.values()):
+            filled = {
+                name: arguments[name].masked_scatter(where, unread(exercise, arguments[name]))
+                for name, where in places.items()
+            }
+            arguments |= filled
+            args = tuple(arguments[name] for name in exercise.parameters[: len(case.args)])
+            kwargs = {name: arguments[name] for name in case.kwargs}
+            name = f"{case.name}, anything where nothing is read"
+            return replace(case, name=name, args=args, kwargs=kwargs)
+    return None
+
+
+def unread(exercise: Exercise, x: Tensor) -> Tensor:
+    """As many of the numbers that may stand where nothing is read as a tensor has places."""
+    return x.new_tensor(exercise.unread_numbers).repeat(x.numel())
+
+
+def at_its_length(case: Case) -> Case:
+    """The longer form of a case, with a name of its own."""
+    name = f"{case.name}, at a greater length"
+    return replace(case.lengthened, name=name, gradient=False, max_elements=None)
 
 
 def float32_holds(exercise: Exercise, single: Case, exact: Any) -> bool:

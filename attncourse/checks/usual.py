@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
 
 from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Draw, Exercise, Mutant, is_floating
-from attncourse.checks.probes import own_axes, with_leading_axes
+from attncourse.checks.probes import EDGES, own_axes, with_leading_axes
 
 # methods whose only argument is an axis, and `dim=` of any
 AXIS = re.compile(
@@ -243,7 +243,7 @@ def mutants(exercise: Exercise) -> Iterator[Mutant]:
     """The usual mistakes of an exercise; ValueError where it leaves one out that it has not."""
     if exercise.kind == "test" or not exercise.valid_answers:
         return
-    names = set()
+    names = {*EDGES}
     for name, hint, answer in ways(exercise):
         names.add(name)
         if answer is not None and name not in exercise.without:

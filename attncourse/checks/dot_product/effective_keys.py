@@ -26,6 +26,7 @@ exercise = Exercise(
     # at a weight of 0, and off the rows that sum to 1, right answers have different gradients
     differentiable=False,
     usual_hints={"loops": LOOP},
+    without={"ties": "rounded to halves, a row of weights would not sum to 1"},
 )
 
 

@@ -25,6 +25,7 @@ exercise = Exercise(
     ),
     steps_allowed=3.0,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
+    without={"ties": "rounded to halves, a decay may be 0 or 1"},
 )
 
 
