@@ -4,7 +4,7 @@ import torch
 
 from attncourse.checks import hints, variants
 from attncourse.checks.dot_product.shared.masked_softmax import row_by_row
-from attncourse.checks.exercise import Case, Exercise
+from attncourse.checks.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over positions or sequences: compute all scores at once"
 exercise = Exercise(
@@ -39,6 +39,11 @@ def by_hand(x, query, lengths):
 def words_of(x, lengths):
     """True where a position holds a word, False at padding."""
     return torch.arange(x.shape[1], device=x.device) < lengths[:, None]
+
+
+@exercise.unread(*FINITE)
+def padding(x, query, lengths):
+    return {"x": ~words_of(x, lengths)[..., None]}
 
 
 @exercise.cases

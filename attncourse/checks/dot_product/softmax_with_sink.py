@@ -4,7 +4,7 @@ import torch
 
 from attncourse.checks import hints, variants
 from attncourse.checks.dot_product.shared.masked_softmax import row_by_row
-from attncourse.checks.exercise import Case, Exercise
+from attncourse.checks.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over positions: treat all rows and keys at once"
 exercise = Exercise(
@@ -33,6 +33,11 @@ exercise = Exercise(
 @exercise.reference
 def by_hand(scores, mask=None):
     return row_by_row(scores, mask, sinks=1)
+
+
+@exercise.unread(*FINITE)
+def hidden(scores, mask=None):
+    return {} if mask is None else {"scores": ~mask}
 
 
 @exercise.cases

@@ -55,6 +55,9 @@ def cases(draw):
     yield Case("short vectors", (1e-6 * x, rotations))
     yield Case("long vectors, 16 buckets", (1000 * x[..., :3], draw.normal(3, 8)))
     yield Case("one vector", (x[:, :1], rotations))
+    # too near each other for float32
+    near = torch.cat([rotations[:, :1], rotations[:, :1] * (1 + 1e-10)], dim=1)
+    yield Case("two columns that differ in the tenth digit", (x, near))
 
 
 @exercise.valid
@@ -107,6 +110,9 @@ variants.wrong(exercise, plain, {
     "these are the products: return the number of the largest": ("argmax", "amax"),
     "a bucket is an integer: argmax gives int64, leave it at that": (
         NUMBER, f"{NUMBER}.to(x.dtype)"),
+    hints.FLOAT32_INSIDE: (ALONG, "x.float() @ rotations.float()"),
+    hints.HALF_INSIDE: (ALONG, "x.bfloat16() @ rotations.bfloat16()"),
+    hints.SQUEEZES: (NUMBER, f"{NUMBER}.squeeze()"),
     FRONT: ("dim=-1", "dim=1"),
     LOOP: (ALONG, "torch.stack([one @ rotations for one in x.unbind(-2)], dim=-2)"),
     hints.CHANGES: ("x @", "x.div_(x.norm(dim=-1, keepdim=True)) @"),

@@ -40,10 +40,10 @@ def by_hand(out_a, log_sum_a, out_b, log_sum_b):
     return torch.stack(rows).reshape(out_a.shape), torch.stack(totals).reshape(log_sum_a.shape)
 
 
-def part(draw, *batch, n, m, e):
+def part(draw, *batch, n, m, d_v):
     """Attention to m keys of their own, and the logarithm of what it divided by."""
     scores = draw.normal(*batch, n, m)
-    return scores.softmax(-1) @ draw.normal(*batch, m, e), scores.logsumexp(-1)
+    return scores.softmax(-1) @ draw.normal(*batch, m, d_v), scores.logsumexp(-1)
 
 
 def without_keys(out, log_sum, rows):
@@ -54,12 +54,12 @@ def without_keys(out, log_sum, rows):
 
 @exercise.cases
 def cases(draw):
-    n, e = draw.sizes(2, 4, 6)
-    a, b = part(draw, 2, n=n, m=3, e=e), part(draw, 2, n=n, m=9, e=e)
-    long = (*part(draw, 12, n=16 * n, m=3, e=e), *part(draw, 12, n=16 * n, m=9, e=e))
-    yield Case(f"a batch of 2, n={n}, e={e}", (*a, *b), longer=long)
-    yield Case(f"no batch, n={n}, e={e}", tuple(x[0] for x in (*a, *b)))
-    heads = part(draw, 2, 3, n=4, m=2, e=5), part(draw, 2, 3, n=4, m=6, e=5)
+    n, d_v = draw.sizes(2, 4, 6)
+    a, b = part(draw, 2, n=n, m=3, d_v=d_v), part(draw, 2, n=n, m=9, d_v=d_v)
+    long = (*part(draw, 12, n=16 * n, m=3, d_v=d_v), *part(draw, 12, n=16 * n, m=9, d_v=d_v))
+    yield Case(f"a batch of 2, n={n}, d_v={d_v}", (*a, *b), longer=long)
+    yield Case(f"no batch, n={n}, d_v={d_v}", tuple(x[0] for x in (*a, *b)))
+    heads = part(draw, 2, 3, n=4, m=2, d_v=5), part(draw, 2, 3, n=4, m=6, d_v=5)
     yield Case("two leading axes (batch, heads)", (*heads[0], *heads[1]))
     yield Case("scores 2000 higher", (a[0], a[1] + 2000, b[0], b[1] + 2000))
     yield Case("scores 2000 lower", (a[0], a[1] - 2000, b[0], b[1] - 2000))
@@ -108,6 +108,7 @@ variants.right(
      OUT, 'torch.einsum("...p,...pe->...e", torch.stack([share_a, share_b], dim=-1), '
      "torch.stack([out_a, out_b], dim=-2))"),
 )  # fmt: skip
+CLAMPED = "log_sum_a, log_sum_b = (x.clamp(min={}) for x in (log_sum_a, log_sum_b))"
 EXP = "a, b = log_sum_a.exp(), log_sum_b.exp()"
 NO_NAN = "(a / (a + b)).nan_to_num(0.0), (b / (a + b)).nan_to_num(0.0)"
 NO_ZERO = "a / (a + b).where(a + b > 0, 1.0), b / (a + b).where(a + b > 0, 1.0)"
@@ -151,8 +152,9 @@ variants.wrong(exercise, plain, {
     "without a key on either side it gives NaN: it should give zeros and -inf": [
         (FINITE, "finite = total"), (FINITE, "finite = total", RESULT, LOG_OR_NAN),
         (RESULT, LOG_OR_NAN)],
-    "without a key on either side log_sum is a number: it should be -inf": (
-        RESULT, "out, total.nan_to_num(neginf=0.0)"),
+    "without a key on either side log_sum is a number: it should be -inf": [
+        (RESULT, "out, total.nan_to_num(neginf=0.0)"),
+        *(("    total", f"    {CLAMPED.format(low)}\n    total") for low in ("-1e9", "-1e30"))],
     "a share has no axis for the width: give it one of size 1, the last": ("[..., None]", ""),
     "the results have changed places: the output comes first": (RESULT, "total, out"),
     "only the output comes back: the next part will need the log sum": (RESULT, "out"),

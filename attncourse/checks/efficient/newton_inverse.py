@@ -101,10 +101,14 @@ variants.wrong(exercise, plain, {
     "the start is divided by one norm only: divide by both": (BOTH, "columns"),
     "this is the norm of Frobenius: take the largest column and the largest row": (
         BOTH, "a.square().sum((-2, -1), keepdim=True)"),
+    "this is the largest singular value: take the largest sums of a column and of a row": (
+        BOTH, "torch.linalg.matrix_norm(a, 2, keepdim=True) ** 2"),
+    "the largest entry is taken: it is sums of entries, down a column and along a row": (
+        BOTH, "a.abs().amax((-2, -1), keepdim=True) ** 2"),
     "the start is not divided: its size must be that of an inverse": (START, "a.mT + 0"),
     "the start is not transposed: it is the transpose that resembles the inverse": ("a.mT", "a"),
-    "Y stands on the wrong side: it comes before the brackets, A Y stands in them": (
-        f"y @ {BRACKETS}", f"{BRACKETS} @ y"),
+    "Y stands on the wrong side: it comes before the brackets, A Y stands in them": [
+        (f"y @ {BRACKETS}", f"{BRACKETS} @ y"), ("a @ y", "y @ a")],
     "the quarter is missing: the brackets make four times a step": (" / 4", ""),
     "this step is Newton's, 2 I - A Y: the one asked for has three brackets": (
         f"y @ {BRACKETS} / 4", "2 * y - y @ a @ y"),
@@ -116,7 +120,10 @@ variants.wrong(exercise, plain, {
     "A Y is that of the start in every step: Y changes, so make it anew": (
         "    for _ in range(steps):\n        p = a @ y",
         "    p = a @ y\n    for _ in range(steps):"),
-    "the entries are multiplied one by one: these are products of matrices, @": ("@", "*"),
+    "the entries are multiplied one by one: these are products of matrices, @": [
+        ("@", "*"), ("a @ y", "a * y"), (f"y @ {BRACKETS}", f"y * {BRACKETS}"),
+        (BRACKETS, BRACKETS.replace("@", "*")), ("p @ (15", "p * (15"), ("p @ (7", "p * (7"),
+        (BRACKETS, "(13 * identity - 15 * p + 7 * p**2 - p**3)")],
     "it takes one step too few": ("range(steps)", "range(steps - 1)"),
     "it takes a step where `steps` is 0: the start alone is asked for": (
         "range(steps)", "range(max(1, steps))"),

@@ -91,6 +91,13 @@ variants.wrong(exercise, plain, {
     "the squared length is that of x before the scale: take that of the scaled x": (
         "scaled.square()", "x.square()"),
     "only the squared length is scaled: w meets the scaled x as well": ("scaled @", "x @"),
+    "w is divided as well: only x is, by the fourth root of d": (
+        "w.mT", "w.mT / x.shape[-1] ** 0.25"),
+    "the squared length of w is taken away: it is that of the scaled x": [
+        (EXPONENT, "scaled @ w.mT - w.square().sum(-1) / 2"),
+        (EXPONENT, f"{EXPONENT} - w.square().sum(-1) / 2")],
+    "half the squared length has no axis for the features: keep the last one, with size 1": (
+        "sum(-1, keepdim=True)", "sum(-1)"),
     "the squared length is not halved": (" / 2", ""),
     "the sign is wrong: long vectors need a smaller factor, so the length is taken away": (
         "- half", "+ half"),
@@ -105,6 +112,8 @@ variants.wrong(exercise, plain, {
     "the result is not divided by the square root of r": (ROOT, "1"),
     "it is divided by r: the root of r stands in queries and in keys": (ROOT, "w.shape[0]"),
     "it is divided by the root of d: the sum runs over r features": (ROOT, "x.shape[-1] ** 0.5"),
+    "it is divided by the root of the length: the sum runs over r features": (
+        ROOT, "x.shape[-2] ** 0.5"),
     "the largest exponent is taken away, which changes the product: leave it in": [
         (EXPONENT, f"(sum := {EXPONENT}) - sum.amax(-1, keepdim=True)"),
         (EXPONENT, f"(sum := {EXPONENT}) - sum.amax()")],

@@ -117,12 +117,16 @@ variants.wrong(exercise, plain, {
     "the scores are divided by d_k: divide once, by its square root": (SCALE, "q.shape[-1]"),
     "the scale comes from the number of projections: it is the root of the width d_k": (
         SCALE, "len(e) ** 0.5"),
+    "the scale comes from the number of keys: it is the root of the width d_k": (
+        SCALE, "k.shape[-2] ** 0.5"),
     "the scale comes from the width of the values: it is the root of d_k, the keys' width": (
         SCALE, "v.shape[-1] ** 0.5"),
     "the softmax runs over the queries: each row, over the r keys, must sum to one": (
         "softmax(-1)", "softmax(-2)"),
     "exp of the scores is too large or too small: take the largest of a row away first": (
         WEIGHTS, "scores.exp()\n    weights = weights / weights.sum(-1, keepdim=True)"),
+    "large scores are cut off: shift all scores of a row by the same number instead": (
+        WEIGHTS, "scores.clamp(-1e6, 1e6).softmax(-1)"),
     hints.BATCH: ("e @ k", "torch.bmm(e.expand(len(k), -1, -1), k)"),
     LOOP: ("e @ k", "torch.stack([(row[:, None] * k).sum(-2) for row in e], dim=-2)"),
     "no gradient reaches e and f: they are learned, so nothing may be detached": [

@@ -5,7 +5,10 @@ import torch
 from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 
-LOOP = "it loops over the matrices: svdvals takes all of them at once"
+LOOP = (
+    "it loops over matrices or over singular values: svdvals takes all matrices at once, and cumsum "
+    "gives every sum at once"
+)
 exercise = Exercise(
     name="rank_for_share",
     chapter="efficient",
@@ -62,13 +65,15 @@ def cases(draw):
     yield Case(f"a batch of 2, {said}, share=0.8", (weights, 0.8), longer=(long, 0.8))
     yield Case(f"no batch, {said}, share=0.8", (weights[0], 0.8))
     yield Case(f"{said}, share=0.5", (weights, 0.5))
-    yield Case(f"{said}, share=0.98, weights a million times smaller", (1e-6 * weights, 0.98))
+    yield Case(f"{said}, share=0.98, weights 10^12 times smaller", (1e-12 * weights, 0.98))
     yield Case(f"a tall matrix, n={m}, m={n}", (weights.mT.contiguous(), 0.9))
     yield Case("two leading axes", (draw.normal(2, 3, 5, 4).softmax(-1), 0.995))
     yield Case("one key for each query, share=0.5", (torch.eye(4, dtype=weights.dtype), 0.5))
     yield Case("the same weights in every row", (weights[:, :1].expand(2, n, m).clone(), 0.99))
     hidden = weights * (torch.arange(2) == 0)[:, None, None]
     yield Case("no query may attend anywhere in the second matrix", (hidden, 0.8))
+    first = torch.arange(n)[:, None] == 0
+    yield Case("one query may attend nowhere", (weights.masked_fill(first, 0.0), 0.8))
     # float32 does not see the second one
     fine = with_spectrum(draw, (1.0, 1e-5), n, m)
     yield Case("singular values 1 and 0.00001, share=1 - 1e-11", (fine, 1 - 1e-11))
@@ -129,16 +134,30 @@ variants.wrong(exercise, plain, {
     "the batch makes one number: each matrix has its own": (RESULT, f"({RESULT}).amax()"),
     "the running sum goes over the batch: it goes over the singular values, the last axis": (
         "cumsum(-1)", "cumsum(0)"),
-    "a small number decides: compare with the share itself, weights may be smaller": (
-        "share * total", "share * total - 1e-6"),
+    "a small number decides: compare with the share itself, weights may be smaller": [
+        ("share * total", "share * total - 1e-6"),
+        (f"{BELOW} * total", "held / (total + 1e-12) < share")],
+    "a matrix of small weights is taken for zeros: ask whether any of them is not 0": (
+        "> 0", "> 1e-12"),
+    "a row of zeros is taken for a matrix of zeros: only where all of them are is nothing held": (
+        RESULT, "(below + 1) * weights.any(-1).all(-1)"),
     "the squares of the whole batch make one sum: each matrix has its own": (
         "share * total", "share * total.sum()", RESULT, "below + 1"),
-    "a matrix of zeros needs no direction: it should give 0": (RESULT, "below + 1"),
+    "a matrix of zeros needs no direction: it should give 0": [
+        (RESULT, "below + 1"),
+        (f"{BELOW} * total", "held / total.clamp(min=1e-30) < share", RESULT, "below + 1")],
+    "the numbers of a matrix may cancel in a sum: ask whether any of them is not 0": (
+        RESULT, "(below + 1) * (weights.sum((-2, -1)) > 0)"),
     "a count is an integer: give int64": (RESULT, f"({RESULT}).to(weights.dtype)"),
     "it gives plain numbers: return a tensor, one count for each matrix": (
         RESULT, f"({RESULT}).tolist()"),
-    LOOP: (VALUES, "torch.stack([torch.linalg.svdvals(one) for one in weights.reshape("
-                   "-1, *weights.shape[-2:])]).reshape(*weights.shape[:-2], -1)"),
+    LOOP: [
+        (VALUES, "torch.stack([torch.linalg.svdvals(one) for one in weights.reshape("
+                 "-1, *weights.shape[-2:])]).reshape(*weights.shape[:-2], -1)"),
+        (HELD, "torch.stack([values.square()[..., : r + 1].sum(-1) "
+               "for r in range(values.shape[-1])], dim=-1)")],
+    "it loops over the first axis, which is a batch only if there is one: svdvals takes all matrices "
+    "at once": (VALUES, "torch.stack([torch.linalg.svdvals(one) for one in weights])"),
     "you compute in float32: stay in the dtype of the inputs": (VALUES, f"{VALUES[:-1]}.float())"),
     hints.CHANGES: (RESULT, f"{RESULT} + 0 * weights.div_(weights.norm()).sum((-2, -1)).long()"),
 })  # fmt: skip

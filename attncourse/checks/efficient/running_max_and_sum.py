@@ -142,6 +142,12 @@ variants.wrong(exercise, plain, {
         RESULT, "m = scores.shape[-1] // block\n    return tops[..., :m], sums[..., :m]"),
     "the last block is filled up with zeros, which count as scores: fill with -inf": (
         "scores.split", "pad(scores, (0, -scores.shape[-1] % block)).split"),
+    "the last block is filled up with a number that may be above all scores: fill with -inf": (
+        "scores.split", "pad(scores, (0, -scores.shape[-1] % block), value=-1e9).split"),
+    "the old sum is brought to the maximum of the block, which may be lower: use the new maximum": (
+        FACTOR, "(old - keys.amax(-1)).exp()"),
+    "the blocks are stacked along another axis: there is one number for each on the last": (
+        "dim=-1), torch.stack(sums, dim=-1)", "dim=0), torch.stack(sums, dim=0)"),
     "the maximum begins too high: all scores may be lower, so begin with -inf": [
         (FIRST, "0.0"), (FIRST, "-1e4"), (FIRST, "-1e9")],
     "a block in which all is masked gives NaN: its own maximum is -inf, so use the new one": (

@@ -72,6 +72,10 @@ def cases(draw):
     yield Case("a mask of shape (6, n, m)", (q, k, v, mask[0]))
     yield Case("a mask of shape (n, m)", (q, k, v, mask[0, 0]))
     yield Case("a mask of shape (2, 1, n, m)", (q, k, v, mask[:, :1]))
+    # the masked key's scores are far above the others, and far below them
+    far, others = k.clone(), (torch.arange(m) > 0).expand(n, m)
+    far[..., 0, :] *= 1000
+    yield Case("masked scores near 1000 and -1000, the others near 0", (q, far, v, others))
     nowhere = mask.clone()
     nowhere[1, 4, 0] = False
     longer = (*long, draw.mask(2, 48, n + 16, m + 16))
@@ -120,6 +124,7 @@ def by_einsum(q, k, v, mask=None):
 
 SPREAD, SCALE = "x.repeat_interleave(times, dim=-3)", "q.shape[-1] ** 0.5"
 MEAN, ATTENTION = "softmax(scores, mask) @ v", "attention(q, k, v, mask)"
+BOTH = f"({SPREAD} for x in (k, v))"
 EACH = "torch.arange(q.shape[-3], device=q.device)"
 EACH_TIMES = "x.repeat_interleave(x.shape[-3], dim=-3)"
 OF_FIRST = "mask.expand(scores.shape)[..., ::times, :, :].repeat_interleave(times, dim=-3)"
@@ -133,8 +138,7 @@ variants.wrong(exercise, plain, {
     "the groups take turns: the first h / g heads in a row share the first group, then the second":
         (SPREAD, "torch.cat([x] * times, dim=-3)"),
     "the values' groups take turns, the keys' do not: the heads of a group lie side by side": (
-        "(x.repeat_interleave(times, dim=-3) for x in (k, v))",
-        "(k.repeat_interleave(times, dim=-3), torch.cat([v] * times, dim=-3))"),
+        BOTH, "(k.repeat_interleave(times, dim=-3), torch.cat([v] * times, dim=-3))"),
     "the groups are averaged: each head meets the keys of its own group only": (
         SPREAD, "x.mean(-3, keepdim=True)"),
     "all heads meet the first group: each has its own": (SPREAD, "x[..., :1, :, :]"),
@@ -142,14 +146,17 @@ variants.wrong(exercise, plain, {
         (SPREAD, f"x[..., {EACH} // x.shape[-3], :, :]"),
         (SPREAD, f"x[..., {EACH} // x.shape[-3] % x.shape[-3], :, :]"),
         (SPREAD, f"x[..., ({EACH} // x.shape[-3]).clamp(max=x.shape[-3] - 1), :, :]")],
-    "a group need not have two heads: it has h / g": (
-        SPREAD, f"x[..., ({EACH} // 2).clamp(max=x.shape[-3] - 1), :, :]"),
+    "a group need not have two heads: it has h / g": [
+        (SPREAD, f"x[..., ({EACH} // 2).clamp(max=x.shape[-3] - 1), :, :]"),
+        (SPREAD, "x.repeat_interleave(2, dim=-3)")],
     "the queries of a group are averaged: only keys and values are shared, each head keeps its own "
     "query": (
         "q @ k.mT", "q.unflatten(-3, (-1, times)).mean(-3).repeat_interleave(times, -3) @ k.mT"),
-    # where the numbers of heads do not agree, each of the two says so in its own words
-    "keys and queries differ in their heads: bring each group to all of its heads": [
-        (SPREAD, "x"), (SPREAD, "x", MEAN, ATTENTION)],
+    # where the numbers of heads do not agree, torch and our attention say so in their own words
+    "the numbers of heads differ: bring each group to all of its heads, of the keys and of the values":
+        [(SPREAD, "x"), (SPREAD, "x", MEAN, ATTENTION),
+         (BOTH, "(k.repeat_interleave(times, dim=-3), v)"),
+         (BOTH, "(k, v.repeat_interleave(times, dim=-3))")],
     FRONT: ("dim=-3", "dim=1", MEAN, ATTENTION),
     "each group comes g times: it has h / g heads, and comes once for each": [
         (SPREAD, EACH_TIMES), (SPREAD, EACH_TIMES, MEAN, ATTENTION)],
@@ -159,7 +166,7 @@ variants.wrong(exercise, plain, {
     "the scores are divided by d_k: divide once, by its square root": (SCALE, "q.shape[-1]"),
     "the scale is that of the values: it is taken from the width of the keys, d_k": (
         SCALE, "v.shape[-1] ** 0.5"),
-    "exp of the scores is too large or too small: take the largest of a row away first": (
+    masked_softmax.UNSTABLE: (
         MEAN, "(w := scores.exp() * (1 if mask is None else mask)) @ v"
         " / (sums := w.sum(-1, True)).masked_fill(sums == 0, 1)"),
     "the mask's axes are not given: it may lack the heads, or have size 1 there": (
@@ -172,11 +179,28 @@ variants.wrong(exercise, plain, {
     "no gradient reaches the keys: nothing may be detached": ("k.mT", "k.detach().mT"),
     hints.CHANGES: ("q @ k.mT", "q.mul_(2) @ k.mT / 2"),
 })  # fmt: skip
-SOFTMAXES = (
-    masked_softmax.softmax_over_queries, masked_softmax.unstable, masked_softmax.masked_late,
-    masked_softmax.mask_after_the_softmax, masked_softmax.top_of_the_masked_too,
-    masked_softmax.fill_with_minus_thousand, masked_softmax.mask_inverted,
-    masked_softmax.mask_is_not_optional, masked_softmax.nan_for_an_empty_row,
-    masked_softmax.uniform_for_an_empty_row, masked_softmax.mask_ignored,
-)  # fmt: skip
-variants.calling(exercise, plain, "softmax", {way: masked_softmax.WAYS[way] for way in SOFTMAXES})
+variants.calling(exercise, plain, "softmax", masked_softmax.WAYS)
+GROUPED = "mask = mask.expand(*q.shape[:-1], k.shape[-2]).unflatten(-3, (g, -1))"
+variants.wrong(exercise, groups_with_an_axis_of_their_own, {
+    "the queries have an axis for the groups, and the mask has none: unflatten its heads likewise": [
+        (GROUPED, "pass"), (GROUPED, "mask = mask.unsqueeze(-3)"),
+        (GROUPED, "mask = mask.unsqueeze(-4)")],
+})
+
+
+@exercise.mutant(LOOP)
+def head_after_head(q, k, v, mask=None):
+    h, g = q.shape[-3], k.shape[-3]
+    out = []
+    for i in range(h):
+        key, value = k[..., i * g // h, :, :], v[..., i * g // h, :, :]
+        scores = q[..., i, :, :] @ key.mT / q.shape[-1] ** 0.5
+        out.append(softmax(scores, mask if mask is None else mask[..., i, :, :]) @ value)
+    return torch.stack(out, dim=-3)
+
+
+variants.wrong(exercise, head_after_head, {
+    "h / g heads share a group: divide the number of the head by that, not by g": (
+        "i * g // h", "i // g"),
+    "the mask is ignored": ("mask if mask is None else mask[..., i, :, :]", "None"),
+})

@@ -133,7 +133,6 @@ variants.right(exercise, Plain,
      "self.w_o.weight.unflatten(1, (self.heads, -1)))"),
     ("self.w_q(x)", "x @ self.w_q.weight.T", "self.w_v(context)",
      'torch.einsum("...jc,dc->...jd", context, self.w_v.weight)'),
-    (LAST, "return torch.nn.functional.dropout(self.w_o(out), 0.1, training=self.training)"),
     (f"out = {JOIN}", f"{ATTENTION}\n        out = join(attention(q, k, v, mask))"),
 )  # fmt: skip
 variants.calling(exercise, Plain, "softmax", ways.SOFTMAXES)
@@ -177,7 +176,7 @@ variants.wrong(exercise, Plain, {
     "the mask has no axis for the heads: give it one of size 1, third from the end": (
         f"if mask is not None:\n            mask = {AXIS}", ATTENTION,
         SOFTMAX, "attention(q, k, v, mask)", JOIN, "join(weights)"),
-    "dropout is on after training: F.dropout needs training=self.training": (
-        LAST, "return torch.nn.functional.dropout(self.w_o(out), 0.5)"),
+    "it draws random numbers: the same input must give the same result": (
+        LAST, "return torch.nn.functional.dropout(self.w_o(out), 0.1, self.training)"),
     "no gradient reaches w_q and w_k: nothing may be detached": ("q @ k.mT", "(q @ k.mT).detach()"),
 })  # fmt: skip

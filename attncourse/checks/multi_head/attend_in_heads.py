@@ -151,6 +151,8 @@ variants.wrong(exercise, plain, {
         SPLIT, "x.reshape(*q.shape[:-1], heads, -1).transpose(-3, -2)"),
     "the values are as wide as the queries for it: d_v may be another width": (
         SPLIT, "split(x, heads).unflatten(-1, (1, q.shape[-1] // heads))[..., 0, :]"),
+    "v is not split: each head has its own part of the values": (
+        f"({SPLIT} for x in {INPUTS}", f"(*({SPLIT} for x in (q, k)), v.unsqueeze(-3))"),
     "v has its own width: d_v // heads": (
         SPLIT, "torch.stack(x.split(q.shape[-1] // heads, dim=-1)[:heads], dim=-3)"),
     "the input changes: scale a copy, not q itself": (

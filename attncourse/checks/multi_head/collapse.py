@@ -58,6 +58,7 @@ def cases(draw):
     yield Case("64 matrices of 7 rows that are all alike", (alike,))
     yield Case("rows whose mean is zero", (x - x.mean(-2, keepdim=True),))
     yield Case("rows that nearly agree", (1 + x / 1000,))
+    yield Case("rows that agree but for a ten-millionth", (1 + x / 1e7,))
     yield Case("numbers of 10^-25", (x / 1e25,))
     # no float32 holds the squares
     yield Case("numbers 10^30 times larger", (1e30 * x,))
@@ -120,6 +121,8 @@ variants.wrong(exercise, plain, {
     "the variance divides by n - 1: here the sum of squares counts, divide by n": (
         RETURN, "return share * (x.shape[-2] / max(1, x.shape[-2] - 1)) ** 0.5"),
     "a matrix of zeros gives NaN: it should give 0": (GUARD, "whole"),
+    "a small number is taken for 0: return it as it is": (
+        RETURN, "return share.masked_fill(share < 1e-6, 0.0)"),
     "a matrix of zeros gives 1: its rows are all alike, so it should give 0": (
         RETURN, "return torch.where(whole > 0, share, 1.0)"),
     "the epsilon is large enough to show: make it far smaller, or ask where the norm is 0": [

@@ -129,6 +129,8 @@ variants.calling(exercise, plain, "softmax", dict.fromkeys((
 variants.calling(exercise, plain, ("split", "join"), ways.CUTS)
 variants.wrong(exercise, plain, {
     "the mask covers queries: it is the keys that are words or padding": (MASK, QUERIES),
+    "the weights are no longer transposed: they are (out, in), so leave x @ w.T": (
+        "x @ w.T", "x @ w"),
     "padded queries are masked as well: only the keys are, and each query gets a mean": (
         MASK, f"{MASK} & {QUERIES}"),
     "a head axis is there, but not where the heads are: it comes after the batch": (

@@ -103,13 +103,14 @@ variants.right(exercise, Network,
      SHARE, f"{FIRST} * count", SUM, "encoding.expand_as(x) + x"),
     ("self.hidden(t[:, None])", "torch.outer(t, self.hidden.weight[:, 0]) + self.hidden.bias",
      ENCODING, "nn.functional.linear(inner.tanh(), self.out.weight, self.out.bias)"),
-    (MADE, f"{MADE}        self.dropout = nn.Dropout(0.1)\n", SUM, f"self.dropout({SUM})"),
     (COUNT, "torch.ones_like(x[..., 0]).cumsum(-1) - 1", "[:, None]", "[..., None]"),
 )  # fmt: skip
 
 variants.wrong(exercise, Network, {
     "the positions are not divided by length: the network's input is t / length": (
         " / self.length", ""),
+    "it draws random numbers: the same input must give the same result": (
+        MADE, f"{MADE}        self.dropout = nn.Dropout(0.1)\n", SUM, f"self.dropout({SUM})"),
     "the positions are divided by n: position 3 would change with the sentence": (
         "/ self.length", "/ n"),
     "the positions run from 0 to 1: position 3 would change with the sentence": (

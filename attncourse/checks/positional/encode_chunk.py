@@ -98,6 +98,7 @@ variants.right(exercise, plain,
 )  # fmt: skip
 
 variants.wrong(exercise, plain, {
+    "start is taken away: the positions begin at start, and grow": ("+ start", "- start"),
     "the chunk begins one position too late: its first token stands at start": (
         "+ start", "+ start + 1"),
     "the chunk begins one position too early: its first token stands at start": (

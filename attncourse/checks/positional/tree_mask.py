@@ -174,7 +174,7 @@ variants.wrong(exercise, plain, {
     "token 0 is taken for the end of the path: only -1 is, so ask for >= 0": [
         (RETURN, f"return mask & ({SELF} | (place > 0))"), ("node < 0", "node < 1")],
     "the path ends after a fixed number of steps: go on until all are at a "
-    "root": [(WHILE, f"for _ in range({steps}):") for steps in (8, 16, 32, 50, 64, 100)],
+    "root": [(WHILE, f"for _ in range({steps}):") for steps in (8, 10, 16, 20, 32, 50, 64, 100)],
     "it stops when one sentence has come to its roots: another may be deeper": [
         (WHILE, "while (node.reshape(-1, len(place))[0] >= 0).any():"),
         (WHILE, "while (node.reshape(-1, len(place))[-1] >= 0).any():"),

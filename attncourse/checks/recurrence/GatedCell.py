@@ -137,6 +137,8 @@ variants.wrong(exercise, Cell, {
         GATES,
         "1 / (1 + (-x_r - h_r).exp()), 1 / (1 + (-x_z - h_z).exp())"),
     "the candidate comes back alone: mix it with the old state": (MIX, "candidate"),
+    "it draws random numbers: the same input must give the same result": (
+        MIX, f"nn.functional.dropout({MIX}, 0.1, self.training)"),
     "the candidate has a sigmoid: it has tanh, so that it can be negative": (
         "torch.tanh", "torch.sigmoid"),
     PARAMETERS: [
@@ -148,5 +150,7 @@ variants.wrong(exercise, Cell, {
         "state @", "state.detach() @", "z * state", "z * state.detach()"),
     "no gradient reaches the old state through z * state: nothing may be detached": (
         "z * state", "z * state.detach()"),
+    "no gradient reaches the old state through the gates: nothing may be detached": (
+        "state @", "state.detach() @"),
     "the old state changes: write the new one into a new tensor": (MIX, f"state.copy_({MIX})"),
 })  # fmt: skip

@@ -3,7 +3,7 @@
 import torch
 
 from attncourse.checks import hints, variants
-from attncourse.checks.exercise import Case, Exercise
+from attncourse.checks.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over the sequences or the positions: one index serves them all"
 exercise = Exercise(
@@ -32,6 +32,11 @@ def one_by_one(states, lengths):
     pairs = zip(states.reshape(-1, n, h), lengths.flatten().tolist(), strict=True)
     last = [one[length - 1] if length else torch.zeros_like(one[0]) for one, length in pairs]
     return torch.stack(last).reshape(*states.shape[:-2], h)
+
+
+@exercise.unread(*FINITE)
+def padding(states, lengths):
+    return {"states": (torch.arange(states.shape[-2]) >= lengths[..., None])[..., None]}
 
 
 @exercise.cases

@@ -112,7 +112,9 @@ variants.wrong(exercise, plain, {
         JOIN_B, "", JOIN_A, JOIN_A + JOIN_B),
     "a stays as it was: with each turn it spans twice as many steps": (JOIN_A, ""),
     "a changes nothing: it multiplies the state before": (START, f"    a = a * 0 + 1\n{START}"),
-    "the last turn is missing: go on until the reach is n": ("reach < n", "reach < n // 2"),
+    "the last turn is missing: go on until the reach is n": [
+        ("reach < n", "reach < n // 2"), ("reach < n", "2 * reach <= n"),
+        ("reach < n", "2**0.5 * reach < n")],
     "the number of turns is fixed: go on until the reach is n": [
         ("reach < n", f"reach < min(n, 2**{turns})") for turns in (5, 6, 8, 10)],
     "the reach grows by one: it has to double in each turn": ("reach *= 2", "reach += 1"),
@@ -151,7 +153,8 @@ def read_while_written(a, b):
 
 
 variants.wrong(exercise, divided_by_the_product, {
-    DIVIDES: ("b / product", "b / (product + 1e-12)"),
+    DIVIDES: [
+        ("b / product", "b / (product + 1e-12)"), ("b / product", "b / product.clamp(min=1e-12)")],
     "by logarithms the signs get lost, and 0 has none: a may be 0 or negative": (
         "product = a.cumprod(-2)", "logs = a.abs().log().cumsum(-2)",
         "product * (b / product)", "logs.exp() * (b * (-logs).exp())"),

@@ -137,6 +137,10 @@ variants.wrong(exercise, plain, {
         *LATE, "    states = []", "    cell, states = hidden + 1, []"),
     "the gradient ends at each step: the cell may not be detached on its way": (
         "* cell +", "* cell.detach() +"),
+    "the gradient ends at each step: the output may not be detached on its way": (
+        "hidden @", "hidden.detach() @"),
+    "a gate and the new content have changed their functions: gates have a sigmoid, g has tanh": [
+        ("g.tanh()", "g.sigmoid()"), ("o.sigmoid()", "o.tanh()"), ("i.sigmoid()", "i.tanh()")],
     "the cell is written over, and autograd needs the old one: make a new cell": (
         NEW, "cell.mul_(f.sigmoid()).add_(i.sigmoid() * g.tanh())"),
 })  # fmt: skip

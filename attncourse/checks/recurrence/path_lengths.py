@@ -71,6 +71,10 @@ def cases(draw):
     ways = torch.zeros(258, 258, dtype=torch.bool)
     ways[0, 1:-1] = ways[1:-1, -1] = True
     yield Case("256 paths from the last position to the first, 2 layers", (ways, 2))
+    # 4^32 ways, of which 64 bits count none
+    level = torch.arange(4 * 34) // 4
+    ladder = level[:, None] == level + 1
+    yield Case("34 times 4 positions, each reads the 4 before, 33 layers", (ladder, 33))
     yield Case(f"no layer at all, n={n}", (mask, 0))
     yield Case("nothing is read, n=4, 3 layers", (torch.zeros(4, 4, dtype=torch.bool), 3))
     yield Case("one position that reads itself, 2 layers", (torch.ones(1, 1, dtype=torch.bool), 2))
@@ -142,9 +146,10 @@ variants.wrong(exercise, plain, {
     "what is not reached gets -1, not 0: 0 says that it is there already": (
         END, f"{END}.clamp(min=0)"),
     "the result is boolean or floating: layers are counted in int64": (END, f"{END}.double()"),
-    "the number of paths overflows: after each layer keep only whether there is one": [
-        (UP, f"reads.{kind}() @ known.{kind}()", NOTED, "(known > 0) & (steps < 0)")
-        for kind in ("float", "half")],
+    "the number of paths overflows: to inf, and times 0 to NaN, or in integers to 0. After each layer "
+    "keep only whether there is one": [
+        (UP, f"reads.{kind}() @ known.{kind}()", NOTED, f"(known {asked} 0) & (steps < 0)")
+        for kind in ("float", "half", "long") for asked in (">", "!=")],
     "8 bits do not hold the number of paths: count them in floating-point numbers": (
         "double()", "to(torch.uint8)"),
     hints.CHANGES: (END, "reads.fill_diagonal_(True)\n    return steps"),

@@ -80,7 +80,9 @@ OFF = "it is off by one: the first token of the result is the one at length - 1"
 COUNTED = "it counts the axes from the front: any leading axes, or none, should work"
 ONE_BY_ONE = "torch.cat([one[:end].flip(0), one[end:]]) for one, end in zip(x, {}, strict=True)"
 variants.wrong(exercise, plain, {
-    WHOLE: [(PICKED, "x.flip(-2)"), (PICKED, "torch.where(inside[..., None], x.flip(-2), x)")],
+    WHOLE: [
+        (PICKED, "x.flip(-2)"), (PICKED, "torch.where(inside[..., None], x.flip(-2), x)"),
+        (PICKED, "torch.where(inside[..., None], (x * inside[..., None]).flip(-2), x)")],
     "the padding is turned round, too: after the length each token keeps its place": (
         INDEX, "(ends - 1 - t) % x.shape[-2]"),
     "the padding is set to zero: after the length each token keeps its place": (
@@ -93,7 +95,8 @@ variants.wrong(exercise, plain, {
     "after the length the index is negative: there it should be the position itself": (
         INDEX, "ends - 1 - t"),
     OFF: [("ends - 1", "ends"),
-          (INDEX, "torch.where(inside, ends - t, t).clamp(max=x.shape[-2] - 1)")],
+          (INDEX, "torch.where(inside, ends - t, t).clamp(max=x.shape[-2] - 1)"),
+          (INDEX, "torch.where(inside, ends - t, t) % x.shape[-2]")],
     "a sequence of one token, or of none, changes: lengths 0 and 1 leave all in place": (
         "lengths[..., None]", "lengths[..., None].clamp(min=min(2, x.shape[-2]))"),
     "one length serves all: each sequence is turned round in its own": (

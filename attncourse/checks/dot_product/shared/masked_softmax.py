@@ -114,6 +114,7 @@ mask_is_not_optional = way(
 zero_fill = way(
     "a masked score of 0 still gets weight, since exp(0) = 1: fill with -inf",
     *EMPTY_ROWS, FILL, "0.0")  # fmt: skip
+zero_fill_and_zeros = way(WAYS[zero_fill], FILL, "0.0")
 SMALL = "the fill is not small enough to mask a score, since others may be lower: fill with -inf"
 fill_with_minus_ten = way(SMALL, *EMPTY_ROWS, FILL, "-10.0")
 fill_with_minus_thousand = way(SMALL, *EMPTY_ROWS, FILL, "-1e3")
