@@ -1,11 +1,13 @@
 """A test that starts a grader says in which sandbox; what is skipped is counted."""
 
+import os
 import subprocess
 import sys
 
 import pytest
 
 from tests import ROOT
+from tests.graders import UNSAID
 
 TESTS = """
 import subprocess, sys
@@ -39,22 +41,21 @@ def test_is_about_it():
 
 @pytest.mark.parametrize("first", ["", "sandbox.fault_of = lambda tier: 'it is a test'"])
 def test_who_starts_a_grader_and_does_not_say_in_which_sandbox_fails(first, tmp_path, grading):
-    file = tmp_path / "test_it.py"
-    file.write_text(TESTS.format(first=first))
+    (tmp_path / "test_it.py").write_text(TESTS.format(first=first))
     plugins = ["-p", "tests.needs", "-p", "tests.graders", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        [
-            sys.executable, "-m", "pytest", *plugins, "-rA", "-c", str(ROOT / "pyproject.toml"),
-            f"--rootdir={tmp_path}", str(file),
-        ],
-        cwd=ROOT, capture_output=True, text=True,
+        [sys.executable, "-m", "pytest", *plugins, "-rA", "-c", str(ROOT / "pyproject.toml")],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
     )  # fmt: skip
-    for name in ("silent_here",):
-        assert f"FAILED test_it.py::test_{name} - Failed: it starts a grader" in done.stdout, done
-    for name in ("says_so_here", "says_so_below"):
-        assert f"PASSED test_it.py::test_{name}\n" in done.stdout, done
-    skipped = "" if first or grading else "PASSED test_it.py::test_is_about_it\n"
-    assert skipped in done.stdout
-    if not skipped:
+    said = dict(line.split()[1::-1] for line in done.stdout.splitlines() if "::test_" in line)
+    skipped = first or grading
+    assert said == {
+        "test_it.py::test_silent_here": "FAILED",
+        "test_it.py::test_silent_below": "FAILED",
+        "test_it.py::test_says_so_here": "PASSED",
+        "test_it.py::test_says_so_below": "PASSED",
+    } | ({} if skipped else {"test_it.py::test_is_about_it": "PASSED"}), done.stdout
+    assert done.stdout.count(UNSAID) == 2
+    if skipped:
         *_, counted, last = done.stdout.splitlines()
         assert counted.startswith("    1  ") and "1 skipped" in last, done.stdout
