@@ -240,9 +240,9 @@ def test_who_stops_ends_those_at_work(scheduler, folder, monkeypatch):
     monkeypatch.setattr("attncourse.grading.grade.judged", endless)
     each = cluster.grade_all(files_in(folder), scheduler.address, SETTINGS, print)
     next(each)
-    assert begun.acquire(timeout=60)
+    assert begun.acquire(timeout=600)
     each.close()
-    assert stopped.acquire(timeout=60)
+    assert stopped.acquire(timeout=600)
 
 
 def test_what_a_busy_worker_did_not_grade_is_graded_once_more(scheduler, folder, monkeypatch):

@@ -13,6 +13,7 @@ import pytest
 from attncourse.grading.temporary import PREFIX, Temporary, remove_left
 from tests import ROOT
 from tests.grading.submissions import SOLVED, notebook_with, written
+from tests.needs import lacks
 
 ONE = "prefix_mask"
 MAIN = "from attncourse.grading.cli import main; main()"
@@ -62,7 +63,7 @@ def test_what_only_looks_like_it_stays(place):
     assert all(map(os.path.lexists, kept))
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
+@pytest.mark.skipif(sys.platform != "linux", reason=lacks("Linux"))
 def test_a_run_removes_what_a_killed_one_has_left(tmp_path):
     made = tmp_path / "made"
     made.mkdir()
