@@ -102,6 +102,9 @@ def new_shell():
         def ask_exit(self):
             os._exit(0)
 
+        # for `!ls`: elsewhere a terminal is made, which not every sandbox has
+        system = InteractiveShell.system_raw
+
     shell = Shell.instance(config=Config(HistoryManager={"enabled": False}))
     # what it loads for a first cell, each would load
     shell.run_cell("1 + 1")

@@ -87,7 +87,8 @@ def test_gradescope_s_zip_grades_a_submission_as_root_in_either_tier(who, machin
     if why := machines.problem(who):
         pytest.skip(why)
     (machine / "submission").mkdir()
-    written(machine / "submission", notebook_with({FIRST: SOLVED[FIRST]}), "handed in.ipynb")
+    answers = {FIRST: f"!ls\n{SOLVED[FIRST]}"}
+    written(machine / "submission", notebook_with(answers), "handed in.ipynb")
     (machine / "submission/readme.md").write_text("# Mine")
     done = run(machine, *machines.command(who))
     assert done.returncode == 0, done
