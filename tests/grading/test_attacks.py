@@ -88,6 +88,7 @@ print(json.dumps([[found.pop(name) for name in placed], list(found.values())]))
 """
 
 
+@pytest.mark.sandbox
 def test_process_1_costs_no_neighbour_where_it_has_the_user_of_the_answer():
     if why := machines.problem("a user"):
         pytest.skip(why)
