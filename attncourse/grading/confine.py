@@ -111,7 +111,7 @@ def restrict(read, hidden, write, must):
         below = [one for one in hidden if one == path or one.startswith(path + "/")]
         if not below:
             allow(path, EXECUTE | READ_FILE | READ_DIR)
-        elif path not in below:
+        elif path not in below and os.access(path, os.R_OK | os.X_OK):
             # its names may be listed, as an import does
             allow(path, READ_DIR)
             for one in os.scandir(path):

@@ -14,6 +14,7 @@ REMEDIES = {
     "another user may run": "install Python and the course outside homes, as below /opt, or "
     "bubblewrap",
     "it cannot read": "install Python and the course outside homes, as below /opt, or bubblewrap",
+    "can't open file": "install Python and the course outside homes, as below /opt, or bubblewrap",
     "Landlock": "use Linux 5.13 or newer, with `landlock` among the security modules that it "
     "starts, or bubblewrap",
     "system calls are known": "grade on a machine with x86-64 or ARM64",

@@ -1,7 +1,6 @@
 """The process that starts kernels: it loads torch once, each kernel is a copy of it."""
 
 import json
-import os
 import secrets
 import subprocess
 import sys

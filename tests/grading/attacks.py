@@ -137,8 +137,8 @@ SPOILERS = {
         "        memory.seek(int(line.split('-')[0], 16))\n        memory.write(bytes(4096))"
     ),
     "lines to the judge from the process that starts kernels": unsafe(
-        f"import os\nfor n in range(9):\n    path = f'/proc/{{os.getppid()}}/fd/{{n}}'\n    "
-        + SPEAK.format("{path}").replace("\n", "\n    ")
+        "import contextlib, os\nfor n in range(9):\n    with contextlib.suppress(OSError):\n"
+        "        path = f'/proc/{os.getppid()}/fd/{n}'\n        " + SPEAK.format("{path}")
     ),
 }
 
