@@ -10,6 +10,7 @@ JANE, RICK, ZOE = (
     f"{name}_{number}_assignsubmission_file_"
     for name, number in (("Jane Doe", 4711), ("Rick Roe", 12), ("=Zoe <script>alert(1)<x>", 13))
 )
+HINT = "the prefix is left out (line 3: return n)"
 WORKSHEET = (
     "Identifier,Full name,Email address,Status,Grade,Maximum Grade\n"
     "Participant 4711,Jane Doe,jane@example.edu,Submitted,,100\n"
@@ -24,7 +25,7 @@ def judged(report, grafted, timeout, memory, stop):
         if one.status == "not graded":
             wrong = MARK in one.answer
             one.status = "wrong" if wrong else "passed"
-            one.hint = "the prefix is left out (line 3: return n)" if wrong else ""
+            one.hint = HINT if wrong else ""
     return report
 
 

@@ -14,6 +14,7 @@ from bs4 import BeautifulSoup
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
+from attncourse.grading import gradebook
 from attncourse.grading.cli import app
 from attncourse.grading.show import progress
 from tests.grading.classes import JANE, RICK, WORKSHEET, make_class
@@ -127,13 +128,51 @@ def test_the_matrix_and_the_mistakes(folder):
     }  # fmt: skip
 
 
+HOSTILE = {
+    "=1+1": "'=1+1",
+    "  =1+1": "'  =1+1",
+    "\u00a0+1": "'\u00a0+1",
+    "\uff1d1+1": "'\uff1d1+1",
+    "x;=1+1": "x;'=1+1",
+    "x; @SUM(1)": "x;' @SUM(1)",
+    "x\n=1\t=2": "x =1 =2",
+    "\x1b[31mred\x07": "red",
+    "a\u202eb\u2066c\u200fd\u061c": "abcd",
+    "Doe-Roe, =; -": "Doe-Roe, =; -",
+    "a\u200d\u0645": "a\u200d\u0645",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_cell_is_one_line_without_controls_marks_of_direction_and_formulas(name, tmp_path):
+    gradebook.table(tmp_path / "a.csv", [(name, 1, "-")])
+    with (tmp_path / "a.csv").open(encoding="utf-8", newline="") as file:
+        assert [*csv.reader(file)] == [[HOSTILE[name], "1", "-"]]
+
+
 def test_no_cell_of_a_table_is_a_formula(folder):
+    for n, name in enumerate(HOSTILE):
+        (folder / f"class/{name}_{n}00_assignsubmission_file_").mkdir()
+        written(folder / f"class/{name}_{n}00_assignsubmission_file_", notebook_with(SOLVED))
     graded(folder)
     for path in (folder / "grades").glob("*.csv"):
-        with path.open(newline="") as file:
+        with path.open(encoding="utf-8", newline="") as file:
             cells = [cell for row in csv.reader(file) for cell in row]
-        assert not any(cell.startswith(("=", "+", "@")) for cell in cells), path
-    assert "'=Zoe" in (folder / "grades/gradebook.csv").read_text()
+        # some spreadsheets take a semicolon for the end of a cell
+        parts = [part.strip() for cell in cells for part in cell.split(";")]
+        assert not any(re.match(r"[=+@\uff1d]|-.", part) for part in parts), path
+        assert not re.search("[\x00-\x1f\u061c\u200f\u202e\u2066]", "".join(cells)), path
+    assert "'=Zoe" in (folder / "grades/gradebook.csv").read_text("utf-8")
+
+
+def test_a_comment_for_moodle_shows_a_comparison_and_is_no_formula(folder, monkeypatch):
+    hint = "expected 1 <=2, got 3"
+    monkeypatch.setattr("tests.grading.classes.HINT", hint)
+    graded(folder)
+    known = {one["Identifier"]: one for one in rows(folder / "grades/moodle-dot_product.csv")}
+    said = known["Participant 12"]["Feedback comments"]
+    assert ";=" not in said and ";'=" not in said
+    assert hint in BeautifulSoup(said, "html.parser").get_text().replace("\u200b", "")
 
 
 def test_a_student_gets_a_page_that_their_own_html_cannot_change(folder):
@@ -191,7 +230,7 @@ def test_points_by_hand_and_being_late_survive_a_regrade(folder):
         "The instructor set the points: =nearly <i>"
         in BeautifulSoup((folder / "grades/feedback/12.html").read_text(), "html.parser").get_text()
     )
-    assert "nobody and nothing is called x y" in done.output
+    assert "overrides.csv, line 3: no exercise is called 'y'" in done.output
     assert overrides.read_text().startswith("student,exercise")
 
 
@@ -211,7 +250,7 @@ BAD = {
     "without a class": (["--roster", "x.csv"], "need --out"),
     "no roster": (["--out", "grades", "--roster", "no.csv"], "--roster"),
     "no policy": (["--out", "grades", "--policy", "no.toml"], "no.toml: "),
-    "points that are no number": (["--out", "bad"], "overrides.csv: "),
+    "points that are no number": (["--out", "bad"], "overrides.csv, line 2: points are 0 or more"),
     "among the submissions": (["--out", "class/grades"], "may not lie among"),
 }
 
