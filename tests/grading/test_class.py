@@ -5,10 +5,12 @@ import io
 import json
 import re
 import time
+import zipfile
 from contextlib import nullcontext
 from pathlib import Path
 from xml.etree import ElementTree
 
+import nbformat
 import pytest
 from bs4 import BeautifulSoup
 from rich.console import Console
@@ -244,6 +246,123 @@ def test_of_several_files_the_best_counts(folder):
     (broken,) = (one for one in rows(folder / "grades/gradebook.csv") if one["chapter"] == "")
     assert "not complete JSON" in broken["remarks"]
     assert any(one["file"].endswith("notes.txt") for one in rows(folder / "grades/files.csv"))
+
+
+def zipped(path: Path, **members: bytes) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+
+
+SOLVED_BYTES, UNTOUCHED = (
+    nbformat.writes(notebook_with(answers)).encode() for answers in (SOLVED, {})
+)
+LIST = "id,name\nbob,Bob Jones\nmallory,Mallory Moe\nnora,Nora None\n"
+
+
+@pytest.mark.parametrize("roster", [LIST, ""])
+def test_nobody_writes_the_row_or_the_page_of_another(tmp_path, all_pass, roster):
+    work = tmp_path / "class"
+    (work / "bob").mkdir(parents=True)
+    written(work / "bob", notebook_with(SOLVED))
+    names = (
+        "submitted/bob/x/a.ipynb", "x-submissions/x-bob/a.ipynb", "bob/a.ipynb",
+        "Bob Jones_77_9988_a.ipynb", "Bob Jones_77_assignsubmission_file_/a.ipynb",
+        "../bob/a.ipynb", "/bob/a.ipynb",
+    )  # fmt: skip
+    zipped(work / "mallory.zip", **dict.fromkeys(names, UNTOUCHED))
+    (tmp_path / "roster.csv").write_text(roster)
+    done = graded(tmp_path, *(["--roster", str(tmp_path / "roster.csv")] if roster else []))
+    book = {one["student"]: one["points"] for one in rows(tmp_path / "grades/gradebook.csv")}
+    assert book == {"bob": "115", "mallory": "0"} | ({"nora": ""} if roster else {})
+    assert len(rows(tmp_path / "grades/canvas.csv")) == 1 + len(book)
+    pages = [path.name for path in (tmp_path / "grades/feedback").iterdir()]
+    assert sorted(pages) == ["bob.html", "mallory.html"]
+    assert "8 files of 2 students by the name of a folder or file" in done.output
+
+
+def test_the_printed_lines_say_which_layouts_were_assumed(folder, tmp_path):
+    alone = tmp_path / "alone"
+    (alone / "class").mkdir(parents=True)
+    moodle = {f"{who}/a.ipynb": UNTOUCHED for who in (JANE, RICK)}
+    zipped(alone / "class/course-12.zip", **moodle)
+    said = graded(alone, "--no-sandbox").output
+    assert "whose they are: 2 files of 2 students by Moodle's names" in said
+    assert "1 folders or zips are taken for a class's" in said
+    assert {one["student"] for one in rows(alone / "grades/gradebook.csv")} == {"4711", "12"}
+    # beside others it is a student's, and that it looks otherwise is said
+    zipped(folder / "class/course-12.zip", **moodle)
+    said = graded(folder, "--no-sandbox").output
+    assert "3 files of 3 students by Moodle's names" in said
+    assert "2 files of 1 students by the name of a folder or file" in said
+    assert "1 folders or zips are taken for one student's, though" in said
+
+
+def test_one_person_is_one_row_whatever_the_layouts(tmp_path, all_pass):
+    for name in (
+        "bob/a.ipynb", "submitted/bob/x/a.ipynb", "x-submissions/x-bob/a.ipynb",
+        "jonesbob_77_9988_a.ipynb", "Bob Jones_4711_assignsubmission_file_/a.ipynb",
+        "Bob Jones.zip",
+    ):  # fmt: skip
+        path = tmp_path / "class" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(UNTOUCHED)
+    zipped(path, **{"a.ipynb": SOLVED_BYTES})
+    (tmp_path / "roster.csv").write_text("Canvas ID;Login;Name\n77;bob;Bob Jones\n")
+    graded(tmp_path, "--roster", str(tmp_path / "roster.csv"))
+    (one,) = rows(tmp_path / "grades/gradebook.csv")
+    assert one["points"] == "115" and "6 files" in one["remarks"]
+    _, canvas = rows(tmp_path / "grades/canvas.csv")
+    assert (canvas["Student"], canvas["ID"]) == ("Bob Jones", "77")
+    assert [path.name for path in (tmp_path / "grades/feedback").iterdir()] == ["4711.html"]
+
+
+def test_points_by_hand_reach_those_whose_notebook_is_broken_or_missing(folder):
+    (folder / "class" / JANE / "dot_product.ipynb").write_text("{")
+    (folder / "roster.csv").write_text(WORKSHEET + "Participant 5,Rick Roe,r5@x.edu,,,100\n")
+    (folder / "grades").mkdir()
+    (folder / "grades/overrides.csv").write_text(
+        "student;exercise;points;comment\n4711;prefix_mask;7,5;told me\n"
+        "nora@example.edu;prefix_mask;99;was ill\nNora None;decoder_mask;3;\n"
+        "Rick Roe;prefix_mask;1;\nnoira;prefix_mask;1;\n4711;prefix_mask;8;\n"
+    )
+    done = graded(folder, "--roster", str(folder / "roster.csv"))
+    book = [one for one in rows(folder / "grades/gradebook.csv") if one["chapter"]]
+    points = {one["student"]: (one["points"], one["of"]) for one in book}
+    assert points["4711"] == ("8", "115") and points["Participant 99"] == ("102", "115")
+    canvas = {one["Student"]: one["dot_product"] for one in rows(folder / "grades/canvas.csv")}
+    assert canvas["Jane Doe"] == "8" and canvas["Nora None"] == "102"
+    (page,) = (folder / "grades/feedback").glob("Participant_99*.html")
+    assert "The instructor set the points: was ill" in page.read_text("utf-8")
+    for line, says in {
+        3: "99 points count, more than the 10 that prefix_mask has",
+        5: "2 students are called that",
+        6: "nobody is called 'noira'", 7: "it counts instead of overrides.csv, line 2",
+    }.items():  # fmt: skip
+        assert f"overrides.csv, line {line}: {says}" in done.output
+    assert not NAMED.search(done.output)
+
+
+def test_who_handed_in_no_notebook_has_a_line(folder):
+    (folder / "class/Nora None_99_assignsubmission_file_").mkdir()
+    (folder / "class/Nora None_99_assignsubmission_file_/work.pdf").write_text("a scan")
+    (folder / "class/README.md").write_text("of the instructor")
+    done = graded(folder, "--roster", str(folder / "roster.csv"))
+    book = {one["name"]: one["remarks"] for one in rows(folder / "grades/gradebook.csv")}
+    assert book["Nora None"] == "no notebook was handed in"
+    assert "1 students are not in the roster" in done.output
+
+
+@pytest.mark.parametrize("column", ["id", "Id", "ID", "canvas id"])
+def test_the_roster_s_id_reaches_canvas_in_any_case(column, tmp_path, all_pass):
+    (tmp_path / "class/bob").mkdir(parents=True)
+    written(tmp_path / "class/bob", notebook_with(SOLVED))
+    (tmp_path / "roster.csv").write_text(
+        f"{column},sis login id,name\n77,bob,Bob Jones\n78,n,Nora\n"
+    )
+    graded(tmp_path, "--roster", str(tmp_path / "roster.csv"))
+    known = [(one["ID"], one["SIS Login ID"]) for one in rows(tmp_path / "grades/canvas.csv")]
+    assert known == [("", ""), ("77", "bob"), ("78", "n")]
 
 
 BAD = {

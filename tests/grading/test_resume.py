@@ -112,6 +112,14 @@ def test_some_are_graded_again_when_asked(folder, judged):
     judged.clear()
     grade(folder, "--regrade", "b.ipynb", "--regrade", "Jane*")
     assert sorted(judged) == ["Jane Doe_1_assignsubmission_file_/x.ipynb", "b.ipynb"]
+    judged.clear()
+    # whose they are counts as well as how they are called, and what is nowhere is said
+    said = grade(folder, "--regrade", "a", "--regrade", "1", "--regrade", "b?", "--regrade", "x[y]")
+    assert sorted(judged) == ["Jane Doe_1_assignsubmission_file_/x.ipynb", "a.ipynb"]
+    assert [line for line in said.splitlines() if "--regrade" in line] == [
+        "--regrade b?: no notebook and nobody is called that",
+        "--regrade x[y]: no notebook and nobody is called that",
+    ]
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.slow)])
