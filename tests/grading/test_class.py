@@ -5,7 +5,6 @@ import io
 import json
 import re
 import time
-import zipfile
 from contextlib import nullcontext
 from pathlib import Path
 from xml.etree import ElementTree
@@ -19,7 +18,7 @@ from typer.testing import CliRunner, Result
 from attncourse.grading import gradebook
 from attncourse.grading.cli import app
 from attncourse.grading.show import progress
-from tests.grading.classes import JANE, RICK, WORKSHEET, make_class
+from tests.grading.classes import JANE, RICK, WORKSHEET, make_class, make_sixty, zipped
 from tests.grading.submissions import NAMES, SOLVED, notebook_with, written
 
 MAX_POINTS = 115
@@ -248,12 +247,6 @@ def test_of_several_files_the_best_counts(folder):
     assert any(one["file"].endswith("notes.txt") for one in rows(folder / "grades/files.csv"))
 
 
-def zipped(path: Path, **members: bytes) -> None:
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-
-
 SOLVED_BYTES, UNTOUCHED = (
     nbformat.writes(notebook_with(answers)).encode() for answers in (SOLVED, {})
 )
@@ -270,7 +263,7 @@ def test_nobody_writes_the_row_or_the_page_of_another(tmp_path, all_pass, roster
         "Bob Jones_77_9988_a.ipynb", "Bob Jones_77_assignsubmission_file_/a.ipynb",
         "../bob/a.ipynb", "/bob/a.ipynb",
     )  # fmt: skip
-    zipped(work / "mallory.zip", **dict.fromkeys(names, UNTOUCHED))
+    zipped(work / "mallory.zip", dict.fromkeys(names, UNTOUCHED))
     (tmp_path / "roster.csv").write_text(roster)
     done = graded(tmp_path, *(["--roster", str(tmp_path / "roster.csv")] if roster else []))
     book = {one["student"]: one["points"] for one in rows(tmp_path / "grades/gradebook.csv")}
@@ -285,13 +278,13 @@ def test_the_printed_lines_say_which_layouts_were_assumed(folder, tmp_path):
     alone = tmp_path / "alone"
     (alone / "class").mkdir(parents=True)
     moodle = {f"{who}/a.ipynb": UNTOUCHED for who in (JANE, RICK)}
-    zipped(alone / "class/course-12.zip", **moodle)
+    zipped(alone / "class/course-12.zip", moodle)
     said = graded(alone, "--no-sandbox").output
     assert "whose they are: 2 files of 2 students by Moodle's names" in said
     assert "1 folders or zips are taken for a class's" in said
     assert {one["student"] for one in rows(alone / "grades/gradebook.csv")} == {"4711", "12"}
     # beside others it is a student's, and that it looks otherwise is said
-    zipped(folder / "class/course-12.zip", **moodle)
+    zipped(folder / "class/course-12.zip", moodle)
     said = graded(folder, "--no-sandbox").output
     assert "3 files of 3 students by Moodle's names" in said
     assert "2 files of 1 students by the name of a folder or file" in said
@@ -307,7 +300,7 @@ def test_one_person_is_one_row_whatever_the_layouts(tmp_path, all_pass):
         path = tmp_path / "class" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(UNTOUCHED)
-    zipped(path, **{"a.ipynb": SOLVED_BYTES})
+    zipped(path, {"a.ipynb": SOLVED_BYTES})
     (tmp_path / "roster.csv").write_text("Canvas ID;Login;Name\n77;bob;Bob Jones\n")
     graded(tmp_path, "--roster", str(tmp_path / "roster.csv"))
     (one,) = rows(tmp_path / "grades/gradebook.csv")
@@ -315,6 +308,18 @@ def test_one_person_is_one_row_whatever_the_layouts(tmp_path, all_pass):
     _, canvas = rows(tmp_path / "grades/canvas.csv")
     assert (canvas["Student"], canvas["ID"]) == ("Bob Jones", "77")
     assert [path.name for path in (tmp_path / "grades/feedback").iterdir()] == ["4711.html"]
+
+
+def test_sixty_students_in_all_layouts_have_their_own_points_and_pages(tmp_path, all_pass):
+    points = make_sixty(tmp_path)
+    (tmp_path / "out").rename(tmp_path / "grades")
+    done = graded(tmp_path, "--roster", str(tmp_path / "roster.csv"), "--no-sandbox")
+    canvas = rows(tmp_path / "grades/canvas.csv")[1:]
+    assert {one["ID"]: one["dot_product"] for one in canvas} == points and len(canvas) == 60
+    assert len({one["student"] for one in rows(tmp_path / "grades/gradebook.csv")}) == 60
+    # one has handed in a scan
+    assert len([*(tmp_path / "grades/feedback").iterdir()]) == 59
+    assert "not in the roster" not in done.output and "nobody" not in done.output
 
 
 def test_points_by_hand_reach_those_whose_notebook_is_broken_or_missing(folder):

@@ -146,3 +146,18 @@ def test_killed_at_any_moment_nothing_is_lost_or_graded_twice(kills, tmp_path, g
         assert not set(one["kept"]) & set(one["after"])
         assert len(one["after"]) == len(set(one["after"]))
         assert len(set(one["before"]) & set(one["after"])) <= 2
+
+
+def test_a_class_of_sixty_killed_five_times_has_the_grades_of_one_run(tmp_path):
+    classes.make_sixty(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.grading.killed", str(tmp_path), "5", "table"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    whole, *kills, end = [json.loads(line) for line in done.stdout.splitlines()]
+    # one file is broken, and so the exit code is 2
+    assert whole["code"] == end["code"] == 2 and end["same"]
+    assert all(one["killed"] for one in kills) and len({one["kept"] for one in kills}) == 5
+    # nothing is graded twice, but for what was at work when it was killed
+    twice = len(end["judged"]) - len(set(end["judged"]))
+    assert twice <= 2 * len(kills)
