@@ -159,7 +159,8 @@ def overview(book: Gradebook) -> str:
 
 def table(header: list[str], rows: list[list[str]]) -> str:
     def line(cells: list[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+        said = (f"<{tag}>{escape(plain(cell))}</{tag}>" for cell in cells)
+        return "<tr>" + "".join(said) + "</tr>"
 
     lines = [line(header, "th"), *(line(row, "td") for row in rows)]
     return '<div class="wide"><table>\n' + "\n".join(lines) + "\n</table></div>"

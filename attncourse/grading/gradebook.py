@@ -120,12 +120,12 @@ def unread(
     read = {(student, report.chapter) for student, report in reports}
     for slug, chapter in chapters().items():
         results = [
-            Result(name, facts["title"], facts["points"], "not found", "no notebook could be read")
+            Result(name, facts["title"], facts["points"], "not found")
             for name, facts in chapter.facts.items()
         ]
         for student in dict.fromkeys(one for one, name in by_hand if name in chapter.facts):
             if (student, slug) not in read:
-                yield student, Report("", slug, exercises=results)
+                yield student, Report("", slug, problem="no notebook was read", exercises=results)
 
 
 def mistakes(book: Gradebook) -> list[tuple[int, str, str, str]]:
@@ -184,10 +184,10 @@ def canvas_rows(book: Gradebook, roster: Roster | None) -> Iterable[Iterable]:
     max_points = [book.max_points(chapter) for chapter in book.chapters]
     yield "    Points Possible", *[""] * (len(CANVAS) - 1), *max_points
     for student, entries in book.students().items():
-        known = student.key if student.platform == "canvas" else ""
         yield (
             student.cell("Student") or student.name or student.key,
-            known or student.cell("Canvas ID", "ID"), *map(student.cell, CANVAS[2:]),
+            student.number("canvas") or student.cell("Canvas ID", "ID"),
+            *map(student.cell, CANVAS[2:]),
             *(number(entries[c].points) if c in entries else "" for c in book.chapters),
         )  # fmt: skip
 
@@ -206,7 +206,8 @@ def moodle_rows(book: Gradebook, chapter: str) -> Iterable[Iterable]:
     yield MOODLE
     for student, entries in book.students().items():
         one = entries.get(chapter)
-        known = f"Participant {student.key}" if student.platform == "moodle" else ""
+        number = student.number("moodle")
+        known = f"Participant {number}" if number else ""
         said = {
             "Identifier": student.cell("Identifier") or known,
             "Full name": student.cell("Full name") or student.name,

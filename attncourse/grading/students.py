@@ -58,6 +58,10 @@ class Student:
         # each platform counts in its own way
         return self.platform if self.platform in PLATFORMS else "", self.key.casefold()
 
+    def number(self, platform: str) -> str:
+        """What the platform calls them, if that is what they are known by."""
+        return self.key.partition(" ")[0] if self.platform == platform else ""
+
     def cell(self, *columns: str) -> str:
         """What the roster has in the first of these columns that it has, in any case."""
         own = {column.casefold(): cell for column, cell in self.row.items()}

@@ -17,7 +17,9 @@ from typer.testing import CliRunner, Result
 
 from attncourse.grading import gradebook
 from attncourse.grading.cli import app
+from attncourse.grading.feedback import page_name, page_of
 from attncourse.grading.show import progress
+from attncourse.grading.students import Student
 from tests.grading.classes import JANE, RICK, WORKSHEET, make_class, make_sixty, zipped
 from tests.grading.submissions import NAMES, SOLVED, notebook_with, written
 
@@ -164,6 +166,16 @@ def test_no_cell_of_a_table_is_a_formula(folder):
         assert not any(re.match(r"[=+@\uff1d]|-.", part) for part in parts), path
         assert not re.search("[\x00-\x1f\u061c\u200f\u202e\u2066]", "".join(cells)), path
     assert "'=Zoe" in (folder / "grades/gradebook.csv").read_text("utf-8")
+
+
+def test_no_page_is_another_s_or_turns_its_text_round():
+    keys = ["a b"]
+    for _ in range(3):
+        # who is called like a page
+        keys.append(page_name(Student(keys[-1])).removesuffix(".html"))
+    assert len({page_name(Student(key)) for key in keys}) == 4
+    page = page_of(Student("1", "a\u202eb\x1b[1m"), [])
+    assert "Feedback for ab" in page and not re.search("[\u202e\x1b]", page)
 
 
 def test_a_comment_for_moodle_shows_a_comparison_and_is_no_formula(folder, monkeypatch):
@@ -346,6 +358,8 @@ def test_points_by_hand_reach_those_whose_notebook_is_broken_or_missing(folder):
     }.items():  # fmt: skip
         assert f"overrides.csv, line {line}: {says}" in done.output
     assert not NAMED.search(done.output)
+    (own,) = (one for one in book if one["student"] == "4711")
+    assert own["remarks"] == "no notebook was read"
 
 
 def test_who_handed_in_no_notebook_has_a_line(folder):

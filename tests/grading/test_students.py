@@ -96,6 +96,7 @@ def test_one_person_is_one_student_and_no_two_have_one_key():
     one = owners(found, None)
     assert one["a"] == one["b"] == one["c"]
     assert [one[file].key for file in "def"] == ["77", "77 (2)", "77 (3)"]
+    assert one["e"].number("moodle") == "77" and one["e"].number("canvas") == ""
     roster = Roster([{"ID": "77", "login": "bob", "name": "Bob Jones"}, {"login": "ann"}])
     known = owners({file: found[file] for file in "abcd"} | {"g": Student("ann")}, roster)
     assert len({known[file] for file in "abcd"}) == 1
