@@ -21,7 +21,7 @@ from attncourse.grading.budget import EXERCISE
 from attncourse.grading.classroom import Classroom
 from attncourse.grading.formats import gradescope
 from attncourse.grading.grade import grade
-from attncourse.grading.policy import Overrides, Policy, PolicyError
+from attncourse.grading.policy import Policy, PolicyError, read_overrides
 from attncourse.grading.pristine import exercise_files
 from attncourse.grading.report import Report, replace
 from attncourse.grading.resume import Kept, seed_of
@@ -178,7 +178,7 @@ def classroom(
     try:
         students = Roster.read(roster) if roster else None
         rules = Policy.read(policy) if policy else None
-        return Classroom(folder, out, students, rules, Overrides(out / "overrides.csv"))
+        return Classroom(folder, out, students, rules, read_overrides(out / "overrides.csv"))
     except (OSError, ValueError) as error:
         refuse(str(error) if isinstance(error, PolicyError) else f"--roster: {error}")
 
@@ -249,7 +249,10 @@ class Run:
 
     def whole_class(self, room: Classroom, kept: Kept) -> list[Report]:
         """Grade what was not graded before, and write everything; nobody's name is shown."""
-        before = {file.name: report for file in self.files if (report := kept.find(file))}
+        for line in room.meet([file.name for file in (*self.files, *self.others)]):
+            say(self.console, line, "")
+        found = {file.name: kept.find(file, room.owners[file.name]) for file in self.files}
+        before = {name: report for name, report in found.items() if report}
         reports = self.reports(before, kept.keep)
         looks = room.write(reports, self.others, kept)
         summarize_class(reports, len(before), self.others, room.grades, self.console)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from attncourse.grading.gradebook import Entry, Grade, Gradebook, mistakes, number
 from attncourse.grading.pristine import chapters
-from attncourse.grading.report import replace
+from attncourse.grading.report import plain, replace
 from attncourse.grading.students import Student
 
 HEADING = re.compile(r"#+ (.*)")
@@ -55,19 +55,21 @@ def write(book: Gradebook, folder: Path) -> None:
 def page_name(student: Student) -> str:
     """A file name that is safe everywhere, and is nobody else's."""
     safe = re.sub(r"[^\w.@-]+", "_", student.key, flags=re.ASCII).strip("._")[:80]
-    if safe != student.key:
+    # nor may a key look like the name that another gets here
+    if safe != student.key or re.search("-[0-9a-f]{8}$", safe):
         safe += "-" + hashlib.sha256(student.key.encode()).hexdigest()[:8]
     return f"{safe}.html"
 
 
 def page_of(student: Student, entries: list[Entry]) -> str:
     body = "\n".join(part for entry in entries for part in entry_parts(entry))
-    return PAGE.format(title=escape(f"Feedback for {student.name or student.key}"), body=body)
+    title = plain(f"Feedback for {student.name or student.key}")
+    return PAGE.format(title=escape(title), body=body)
 
 
 def entry_parts(entry: Entry) -> Iterator[str]:
     report = entry.report
-    title = heading(report.chapter) if report.chapter else report.file
+    title = heading(report.chapter) if report.chapter else plain(report.file)
     yield f"<h2>{escape(title)}</h2>"
     yield f"<p>{number(entry.points)} of {report.max_points} points.</p>"
     if entry.remarks:
@@ -157,7 +159,8 @@ def overview(book: Gradebook) -> str:
 
 def table(header: list[str], rows: list[list[str]]) -> str:
     def line(cells: list[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+        said = (f"<{tag}>{escape(plain(cell))}</{tag}>" for cell in cells)
+        return "<tr>" + "".join(said) + "</tr>"
 
     lines = [line(header, "th"), *(line(row, "td") for row in rows)]
     return '<div class="wide"><table>\n' + "\n".join(lines) + "\n</table></div>"

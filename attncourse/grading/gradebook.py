@@ -4,17 +4,19 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
-from attncourse.grading.policy import Override, Overrides, Policy
-from attncourse.grading.report import Report, Result, replace
+from attncourse.grading.policy import Override
+from attncourse.grading.pristine import chapters
+from attncourse.grading.report import CONTROL, Report, Result, replace
 from attncourse.grading.students import Roster, Student, squeezed
 
-# what spreadsheets take for a formula
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# where a spreadsheet takes a formula to begin, some of them behind a semicolon, too
+FORMULA = re.compile(r"(^|;)(?=\s*[=+\-@＝＋－＠]\s*\S)")
+LINES = re.compile(r"[\t\n\v\f\r\x1c-\x1f\x85\u2028\u2029]+")
 NO_MISTAKE = ("passed", "not attempted", "not found", "not graded")
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 MOODLE = (
@@ -55,12 +57,15 @@ class Entry:
         return "; ".join(filter(None, said))
 
 
+ByHand = dict[tuple[Student, str], Override]
+
+
 @dataclass
 class Gradebook:
-    """All entries, in the order of the files, and the students of whom nothing came."""
+    """All entries, in the order of the files, and those without any, with the reason."""
 
     entries: list[Entry]
-    missing: list[Student] = field(default_factory=list)
+    missing: dict[Student, str] = field(default_factory=dict)
 
     @property
     def chapters(self) -> list[str]:
@@ -76,25 +81,51 @@ class Gradebook:
             found.setdefault(one.student, {})[one.report.chapter] = one
         return found | {student: {} for student in self.missing}
 
+    def looks(self) -> Iterator[str]:
+        """What the instructor should look at: more points by hand than there are."""
+        for one in (grade for entry in self.entries for grade in entry.grades):
+            if one.override and one.points > one.result.max_points:
+                most = f"{one.result.max_points} that {one.result.name} has"
+                yield f"{one.override.where}: {one.points:g} points count, more than the {most}"
+
 
 def gradebook(
-    reports: Iterable[tuple[Student, Report]], missing: Iterable[Student] = (),
-    policy: Policy | None = None, overrides: Overrides | None = None,
+    reports: Iterable[tuple[Student, Report]], missing: dict[Student, str],
+    share: Callable[[Student], tuple[float, str]], by_hand: ByHand,
 ) -> Gradebook:  # fmt: skip
+    """The entries of a class; of several files of a chapter, that with most points counts."""
+    reports = list(reports)
     best: dict[tuple[Student, str], Entry] = {}
-    for student, report in reports:
-        share, late = policy.share(student) if policy else (1.0, "")
+    for student, report in [*reports, *unread(reports, by_hand)]:
+        kept, late = share(student)
         grades = []
         for result in report.exercises:
-            by_hand = overrides.of(student, result.name) if overrides else None
-            points = by_hand.points if by_hand else round(result.points * share, 2)
-            grades.append(Grade(result, points, by_hand))
+            override = by_hand.get((student, result.name))
+            points = override.points if override else round(result.points * kept, 2)
+            grades.append(Grade(result, points, override))
         entry, place = Entry(student, report, grades, late), (student, report.chapter)
         if rival := best.get(place):
             entry, other = (entry, rival) if entry.points > rival.points else (rival, entry)
             entry.others += other.others + 1
         best[place] = entry
-    return Gradebook(list(best.values()), list(missing))
+    entries = list(best.values())
+    came = {one.student for one in entries}
+    return Gradebook(entries, {one: why for one, why in missing.items() if one not in came})
+
+
+def unread(
+    reports: Iterable[tuple[Student, Report]], by_hand: ByHand
+) -> Iterator[tuple[Student, Report]]:
+    """A report for each chapter of which somebody has points by hand, but no notebook was read."""
+    read = {(student, report.chapter) for student, report in reports}
+    for slug, chapter in chapters().items():
+        results = [
+            Result(name, facts["title"], facts["points"], "not found")
+            for name, facts in chapter.facts.items()
+        ]
+        for student in dict.fromkeys(one for one, name in by_hand if name in chapter.facts):
+            if (student, slug) not in read:
+                yield student, Report("", slug, problem="no notebook was read", exercises=results)
 
 
 def mistakes(book: Gradebook) -> list[tuple[int, str, str, str]]:
@@ -130,8 +161,8 @@ def grade_rows(book: Gradebook) -> Iterable[Iterable]:
             one.student.key, one.student.name, one.report.chapter, one.report.file,
             number(one.points), one.report.max_points, passed, len(one.grades), one.remarks,
         )  # fmt: skip
-    for student in book.missing:
-        yield student.key, student.name, "", "", "", "", "", "", "nothing was handed in"
+    for student, why in book.missing.items():
+        yield student.key, student.name, "", "", "", "", "", "", why
 
 
 def matrix_rows(book: Gradebook) -> Iterable[Iterable]:
@@ -153,11 +184,10 @@ def canvas_rows(book: Gradebook, roster: Roster | None) -> Iterable[Iterable]:
     max_points = [book.max_points(chapter) for chapter in book.chapters]
     yield "    Points Possible", *[""] * (len(CANVAS) - 1), *max_points
     for student, entries in book.students().items():
-        row = student.row
-        known = student.key if student.platform == "canvas" else ""
         yield (
-            row.get("Student") or student.name or student.key, row.get("ID") or known,
-            *(row.get(column, "") for column in CANVAS[2:]),
+            student.cell("Student") or student.name or student.key,
+            student.number("canvas") or student.cell("Canvas ID", "ID"),
+            *map(student.cell, CANVAS[2:]),
             *(number(entries[c].points) if c in entries else "" for c in book.chapters),
         )  # fmt: skip
 
@@ -175,20 +205,21 @@ def moodle_rows(book: Gradebook, chapter: str) -> Iterable[Iterable]:
     """As the offline grading worksheet of one assignment has it."""
     yield MOODLE
     for student, entries in book.students().items():
-        row, one = student.row, entries.get(chapter)
-        known = f"Participant {student.key}" if student.platform == "moodle" else ""
+        one = entries.get(chapter)
+        number = student.number("moodle")
+        known = f"Participant {number}" if number else ""
         said = {
-            "Identifier": row.get("Identifier") or known,
-            "Full name": row.get("Full name") or student.name,
-            "Maximum Grade": row.get("Maximum Grade") or f"{book.max_points(chapter):.2f}",
-            "Grade can be changed": row.get("Grade can be changed") or "Yes",
-            "Last modified (grade)": row.get("Last modified (grade)") or "-",
+            "Identifier": student.cell("Identifier") or known,
+            "Full name": student.cell("Full name") or student.name,
+            "Maximum Grade": student.cell("Maximum Grade") or f"{book.max_points(chapter):.2f}",
+            "Grade can be changed": student.cell("Grade can be changed") or "Yes",
+            "Last modified (grade)": student.cell("Last modified (grade)") or "-",
         }
         if one:
             most = float(said["Maximum Grade"].replace(",", "."))
             said["Grade"] = f"{one.points * most / book.max_points(chapter):.2f}"
             said["Feedback comments"] = comment(one)
-        yield [said.get(column, row.get(column, "")) for column in MOODLE]
+        yield [said.get(column, student.cell(column)) for column in MOODLE]
 
 
 def comment(entry: Entry) -> str:
@@ -201,7 +232,8 @@ def comment(entry: Entry) -> str:
             f"{one.result.name}: {one.result.status}, {number(one.points)}/{one.result.max_points}"
         )
         lines.append(said + (f": {why}" if why else ""))
-    return "<br>".join(map(escape, lines))
+    # in "&lt;=" a formula would begin: a mark that nobody sees is in place of a quote there
+    return FORMULA.sub("\\1\u200b", "<br>".join(map(escape, lines)))
 
 
 def number(points: float) -> str:
@@ -216,6 +248,7 @@ def table(path: Path, rows: Iterable[Iterable]) -> None:
 
 
 def guarded(cell: object) -> object:
-    return (
-        f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) and len(cell) > 1 else cell
-    )
+    """A cell in one line, without control characters and marks of direction, and no formula."""
+    if not isinstance(cell, str):
+        return cell
+    return FORMULA.sub(r"\1'", CONTROL.sub("", LINES.sub(" ", cell)))

@@ -1,18 +1,22 @@
 """What an instructor adds to the points: a deadline with its late rules, and points by hand."""
 
 import csv
+import re
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from attncourse.grading.students import Roster, Student
+from attncourse.grading.students import People, Roster, Student, delimiter
 
 KNOWN = {"time_zone", "deadline", "late", "extensions", "times"}
 LATE = {"grace_minutes", "percent_per_day", "most_days"}
 TIMES = {"file", "student", "time", "format"}
-OVERRIDES = ("student", "exercise", "points", "comment")
+OVERRIDES = ["student", "exercise", "points", "comment"]
+# 8, 8.5 or 8,5: neither below zero nor without end
+POINTS = re.compile(r"\d{1,6}(?:\.\d+|,\d\d?)?", re.ASCII)
 
 
 class PolicyError(ValueError):
@@ -43,9 +47,7 @@ class Policy:
                 raise PolicyError(f"{path.name}: {unknown[0]!r} is not one of {sorted(known)}")
         try:
             zone = ZoneInfo(data["time_zone"])
-            extensions = {
-                key.casefold(): at(t, zone) for key, t in data.get("extensions", {}).items()
-            }
+            extensions = {key: at(t, zone) for key, t in data.get("extensions", {}).items()}
             return cls(
                 at(data["deadline"], zone),
                 timedelta(minutes=late.get("grace_minutes", 0)),
@@ -59,24 +61,34 @@ class Policy:
         except (ZoneInfoNotFoundError, OSError, ValueError, TypeError) as error:
             raise PolicyError(f"{path.name}: {error}") from None
 
-    def share(self, student: Student) -> tuple[float, str]:
-        """The share of the points that a student keeps, from 0 to 1, and what to say of it."""
-        deadline = min_or(self.deadline, [self.extensions.get(key) for key in keys(student)])
+    def extended(self, people: People) -> dict[Student, datetime]:
+        """The deadlines of those who have longer."""
+        return {one: t for name, t in self.extensions.items() for one in people.called(name)}
+
+    def looks(self, people: People) -> Iterator[str]:
+        """What the instructor should look at: names of nobody, or of several."""
+        for n, name in enumerate(self.extensions, 1):
+            found = len(people.called(name))
+            if not found:
+                yield f"--policy: [extensions]: nobody is called {name!r}"
+            elif found > 1:
+                yield f"--policy: [extensions]: {found} students are called by name {n}"
+
+    def share(self, student: Student, own: datetime | None = None) -> tuple[float, str]:
+        """The share of the points that a student keeps, from 0 to 1, and what to say of it.
+
+        `own` is their own deadline, if they have one.
+        """
         handed_in = next((self.times[key] for key in keys(student) if key in self.times), None)
         if handed_in is None:
             return 1.0, "no time of handing in is known" if self.times else ""
-        over = handed_in - deadline
+        over = handed_in - (own or self.deadline)
         if over <= self.grace:
             return 1.0, ""
         days = -(-over // timedelta(days=1))
         lost = 100.0 if self.most_days is not None and days > self.most_days else 0.0
         lost = max(lost, min(100.0, days * self.percent_per_day))
         return 1 - lost / 100, f"late by {spelt(over)}: {lost:g} % of the points are taken off"
-
-
-def min_or(usual: datetime, special: list[datetime | None]) -> datetime:
-    """The deadline that holds for somebody: an extension, if there is one."""
-    return next((one for one in special if one), usual)
 
 
 def keys(student: Student) -> list[str]:
@@ -127,42 +139,40 @@ def iso(said: str) -> datetime:
 
 @dataclass(frozen=True)
 class Override:
-    """Points set by hand, and why."""
+    """Points set by hand, in which line of a CSV, and why."""
 
+    where: str
+    student: str
+    exercise: str
     points: float
     comment: str
 
 
-class Overrides:
+def read_overrides(path: Path) -> list[Override]:
     """The overrides in a CSV with the columns student, exercise, points, comment."""
+    if not path.exists():
+        return []
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = csv.reader(file, delimiter=delimiter(file))
+            columns = [column.strip().casefold() for column in next(rows, [])]
+            if columns[:4] != OVERRIDES or any(columns[4:]):
+                raise PolicyError(f"{path.name}: its columns are not {', '.join(OVERRIDES)}")
+            filled = (row for row in rows if any(map(str.strip, row)))
+            return [override(row, f"{path.name}, line {rows.line_num}") for row in filled]
+    except PolicyError:
+        raise
+    except (OSError, ValueError, csv.Error) as error:
+        raise PolicyError(f"{path.name}: {error}") from None
 
-    def __init__(self, path: Path | None = None):
-        self.by_place: dict[tuple[str, str], Override] = {}
-        self.used: set[tuple[str, str]] = set()
-        if path is None or not path.exists():
-            return
-        try:
-            with path.open(encoding="utf-8-sig", newline="") as file:
-                reader = csv.DictReader(file)
-                if tuple(reader.fieldnames or ()) != OVERRIDES:
-                    raise PolicyError(f"{path.name}: its columns are not {', '.join(OVERRIDES)}")
-                for row in reader:
-                    place = (row["student"].strip().casefold(), row["exercise"].strip())
-                    override = Override(float(row["points"]), (row["comment"] or "").strip())
-                    self.by_place[place] = override
-        except (OSError, UnicodeDecodeError, ValueError, TypeError, AttributeError) as error:
-            if isinstance(error, PolicyError):
-                raise
-            raise PolicyError(f"{path.name}: {error}") from None
 
-    def of(self, student: Student, exercise: str) -> Override | None:
-        for key in keys(student):
-            if (key, exercise) in self.by_place:
-                self.used.add((key, exercise))
-                return self.by_place[key, exercise]
-        return None
-
-    @property
-    def unused(self) -> list[str]:
-        """The lines that are of no student or exercise there is."""
-        return [" ".join(place) for place in sorted(self.by_place.keys() - self.used)]
+def override(row: list[str], where: str) -> Override:
+    """The override in a line, where spreadsheets may have put empty cells behind it."""
+    student, exercise, points, comment, *more = [*map(str.strip, row), "", "", "", ""]
+    if any(more):
+        raise PolicyError(
+            f'{where}: it has too many columns: put quotes around a cell with a comma, as "8,5"'
+        )
+    if not POINTS.fullmatch(points):
+        raise PolicyError(f"{where}: points are 0 or more, as 8 or 8.5, and not {points!r}")
+    return Override(where, student, exercise, float(points.replace(",", ".")), comment)

@@ -8,7 +8,11 @@ from pathlib import Path
 from typing import Any
 
 SCHEMA = 3
-CONTROL = re.compile(r"[\ud800-\udfff]|\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f‪-‮⁦-⁩]")
+CONTROL = re.compile(
+    r"[\ud800-\udfff]|\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+    # what turns the direction of a text
+    r"|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
 LONGEST = 600
 # the hint of an exercise while it is judged, and of one that breaks the grader twice
 AT_WORK = "it is judged"

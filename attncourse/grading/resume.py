@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 import attncourse
 from attncourse.grading.pristine import digest, exercise_files
 from attncourse.grading.report import Report, replace
+from attncourse.grading.students import Student
 from attncourse.grading.submissions import NotGradableError, Submission
 
 
@@ -20,7 +21,9 @@ class Kept:
     """
 
     def __init__(self, folder: Path, settings: dict, regrade: list[str]):
-        self.folder, self.settings, self.regrade = folder / "reports", settings, regrade
+        self.folder, self.settings = folder / "reports", settings
+        # what to grade anew, and whether there is such a thing
+        self.regrade = dict.fromkeys(regrade, False)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.pristine = {slug: digest(p.read_bytes()) for slug, p in exercise_files().items()}
 
@@ -30,9 +33,9 @@ class Kept:
         said = json.dumps(decides, sort_keys=True).encode()
         return hashlib.sha256(said).hexdigest()[:24]
 
-    def find(self, file: Submission) -> Report | None:
+    def find(self, file: Submission, owner: Student) -> Report | None:
         """The report on a file from a run before, where it is whole and still holds."""
-        if self.again(file.name):
+        if self.again(file.name, owner):
             return None
         try:
             sha256 = digest(b"".join(file.handed_in()))
@@ -46,10 +49,23 @@ class Kept:
         key = self.key(report.file, report.submission_sha256)
         report.write(self.folder / f"{key}.json")
 
-    def again(self, name: str) -> bool:
-        """Whether a file is to be graded anew: by its name, a part of it, or a pattern."""
-        parts = [name, *PurePosixPath(name).parts]
-        return any(fnmatchcase(part, wanted) for wanted in self.regrade for part in parts)
+    def again(self, name: str, owner: Student) -> bool:
+        """Whether to grade a file anew: by its name, a part of it or its owner, or a pattern."""
+        parts = [name, *PurePosixPath(name).parts, owner.key, owner.name, *owner.row.values()]
+        met = [
+            wanted for wanted in self.regrade
+            if any(part == wanted or fnmatchcase(part, wanted) for part in parts if part)
+        ]  # fmt: skip
+        self.regrade |= dict.fromkeys(met, True)
+        return bool(met)
+
+    def looks(self) -> list[str]:
+        """What the instructor should look at: names of nothing."""
+        return [
+            f"--regrade {wanted}: no notebook and nobody is called that"
+            for wanted, met in self.regrade.items()
+            if not met
+        ]
 
 
 def seed_of(folder: Path, seed: int | None) -> int:

@@ -1,6 +1,10 @@
-"""A class of three whose answers are judged by a table, for what no kernel decides."""
+"""Classes of three and of sixty, and a judge that needs no kernel, for what none decides."""
 
+import csv
+import zipfile
 from pathlib import Path
+
+import nbformat
 
 from tests.grading.submissions import SOLVED, notebook_with, written
 
@@ -10,6 +14,7 @@ JANE, RICK, ZOE = (
     f"{name}_{number}_assignsubmission_file_"
     for name, number in (("Jane Doe", 4711), ("Rick Roe", 12), ("=Zoe <script>alert(1)<x>", 13))
 )
+HINT = "the prefix is left out (line 3: return n)"
 WORKSHEET = (
     "Identifier,Full name,Email address,Status,Grade,Maximum Grade\n"
     "Participant 4711,Jane Doe,jane@example.edu,Submitted,,100\n"
@@ -24,7 +29,7 @@ def judged(report, grafted, timeout, memory, stop):
         if one.status == "not graded":
             wrong = MARK in one.answer
             one.status = "wrong" if wrong else "passed"
-            one.hint = "the prefix is left out (line 3: return n)" if wrong else ""
+            one.hint = HINT if wrong else ""
     return report
 
 
@@ -38,3 +43,67 @@ def make_class(folder: Path) -> Path:
         (folder / name).mkdir(parents=True)
         written(folder / name, notebook_with(answers), "dot_product.ipynb")
     return folder
+
+
+# how the students of the class of sixty have handed in, by the last figure of their numbers
+PLACES = (
+    "doe{who}_{id}_99{id}_dot_product.ipynb",
+    "doe{who}_LATE_{id}_99{id}_linear_2026_11_23.ipynb",
+    "Jané {who}_{id}_assignsubmission_file_/linear_2026_11_23.ipynb",
+    "Jané {who}_{id}_assignsubmission_file_linear_23_11_2026.ipynb",
+    "dot_product-submissions/dot_product-{who}/deep/within/dot_product.ipynb",
+    "submitted/{who}/dot_product/dot_product.ipynb",
+    "{who}/linear_2026_11_23.ipynb",
+    "{who}.zip",
+    "{who}.ipynb",
+    "x;=1+1 \x1b[31m\u202e{who}/ =1+1;=2.ipynb",
+)
+OVERRIDES = (
+    "student;exercise;points;comment\ns36;prefix_mask;2,5;a broken file\n"
+    "1048;prefix_mask;7;was ill\n=doe S07;prefix_mask;99;a prize\n"
+)
+
+
+def make_sixty(folder: Path) -> dict[str, str]:
+    """Sixty students in all layouts, beside a roster and overrides; the points of each."""
+    solved, wrong, untouched = (
+        nbformat.writes(notebook_with(answers)).encode()
+        for answers in (SOLVED, SOLVED | {"prefix_mask": WRONG}, {})
+    )
+    points, roster = {}, [("id", "login", "name")]
+    for n in range(60):
+        who, number = f"s{n:02}", 1000 + n
+        place = PLACES[n % 10].format(who=who, id=number)
+        roster.append((number, Path(place).parts[0] if n % 10 == 9 else who, f"=Doe {who}"))
+        path = folder / "class" / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        data, points[str(number)] = ((solved, "115"), (wrong, "105"), (untouched, "0"))[n % 3]
+        if path.suffix == ".ipynb":
+            path.write_bytes(data)
+        else:
+            zipped(path, {"work/linear_2026_11_23.ipynb": data})
+    own = folder / "class"
+    # who puts others' names into a zip of theirs
+    others = [place.format(who="s06", id=1006) for place in PLACES if "zip" not in place]
+    for name in ("s17.zip", "does20_1020_991020_work.zip"):
+        zipped(own / name, {"own.ipynb": solved} | dict.fromkeys(others, untouched))
+    # a second file in another layout, a broken one, another kind of file, and nothing
+    (own / "s25.ipynb").write_bytes(solved)
+    (own / "s36/linear_2026_11_23.ipynb").write_text("{")
+    for name in ("s28.ipynb", "s48.ipynb"):
+        (own / name).unlink()
+    (own / "s28.pdf").write_text("a scan")
+    (folder / "out").mkdir()
+    (folder / "out/overrides.csv").write_text(OVERRIDES)
+    with (folder / "roster.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(roster)
+    return points | {
+        "1017": "115", "1020": "115", "1025": "115", "1028": "", "1036": "2.5", "1048": "7",
+        "1007": "204",
+    }  # fmt: skip
+
+
+def zipped(path: Path, members: dict[str, bytes]) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)

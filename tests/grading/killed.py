@@ -1,15 +1,20 @@
-"""Grades a class again and again, killed at random moments, in processes that are copies of this.
+"""Grades a class again and again, and is killed: in processes that are copies of this.
 
-Run as `python -m tests.grading.killed FOLDER KILLS SEED [OPTION...]`, the options those of the
-command; it prints a line of JSON for each kill.
+Run as `python -m tests.grading.killed FOLDER KILLS SEED [OPTION...]`, at random moments, each time
+in a new folder, the options those of the command; or as `python -m tests.grading.killed FOLDER
+KILLS table [OPTION...]`, all in one folder, each time a part of the class later. In place of
+`table`, `real` has the answers judged by the grader itself. It prints lines of JSON.
 """
 
 import json
 import os
 import random
+import re
+import shutil
 import signal
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +22,7 @@ from attncourse.grading import cli, grade
 from tests.grading import classes
 
 
-def begin(folder: Path, options: list[str], out: Path, log: Path) -> int:
+def begin(folder: Path, real: bool, options: list[str], out: Path, log: Path) -> int:
     """Start to grade the class in a process of its own."""
     pid = os.fork()
     if pid:
@@ -29,7 +34,8 @@ def begin(folder: Path, options: list[str], out: Path, log: Path) -> int:
             file.write(f"{report.file}\n")
         return classes.judged(report, *args)
 
-    grade.judged = judged
+    if not real:
+        grade.judged = judged
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     code = 1
     try:
@@ -46,34 +52,68 @@ def ended(pid: int) -> int:
 
 
 def tables(out: Path) -> dict[str, str]:
-    paths = sorted([*out.glob("*.csv"), *out.glob("feedback/*"), *out.glob("reports/*.json")])
-    return {str(path.relative_to(out)): path.read_text("utf-8") for path in paths}
+    """All that is there in the end; of the reports, all but the seconds."""
+    paths = [*out.glob("*.csv"), *out.glob("*.html"), *out.glob("feedback/*")]
+    said = {str(path.relative_to(out)): path.read_text("utf-8") for path in paths}
+    for path in out.glob("reports/*"):
+        said[path.name] = re.sub(r'"seconds": [\d.e-]+', "", path.read_text("utf-8"))
+    return said
 
 
-def main(folder: Path, kills: int, seed: int, options: list[str]) -> None:
-    begun = partial(begin, folder, options)
+def lines(log: Path) -> list[str]:
+    return log.read_text().split("\n")[:-1] if log.exists() else []
+
+
+def at_random(folder: Path, kills: int, seed: int, begun: Callable[[Path, Path], int]) -> None:
     chance = random.Random(seed)
     began = time.monotonic()
     code = ended(begun(folder / "whole", folder / "whole.log"))
     takes = time.monotonic() - began
     for kill in range(kills):
         out, log = folder / f"out{kill}", folder / f"log{kill}"
-        log.touch()
         pid = begun(out, log)
         time.sleep(chance.uniform(0, takes))
         os.kill(pid, signal.SIGKILL)
         ended(pid)
         kept = [json.loads(path.read_text()) for path in out.glob("reports/*.json")]
-        before = log.read_text().split("\n")[:-1]
+        before = lines(log)
         again = ended(begun(out, log))
         print(json.dumps({
             "codes": [code, again],
             "kept": [one["file"] for one in kept],
             "before": before,
-            "after": log.read_text().split("\n")[:-1][len(before) :],
+            "after": lines(log)[len(before) :],
             "same": tables(out) == tables(folder / "whole"),
         }), flush=True)  # fmt: skip
 
 
+def part_by_part(folder: Path, kills: int, begun: Callable[[Path, Path], int]) -> None:
+    out, whole, log = folder / "out", folder / "whole", folder / "log"
+    # what an instructor has written there
+    shutil.copytree(out, whole)
+    code = ended(begun(whole, folder / "whole.log"))
+    reports = len([*whole.glob("reports/*")])
+    for kill in range(kills):
+        # the last time, while the tables are written
+        wanted = max(1, round(reports * kill / (kills - 1)))
+        pid = begun(out, log)
+        while len([*out.glob("reports/*.json")]) < wanted and not os.waitpid(pid, os.WNOHANG)[0]:
+            time.sleep(0.001)
+        os.kill(pid, signal.SIGKILL)
+        killed = ended(pid) == -signal.SIGKILL
+        print(json.dumps({"killed": killed, "kept": len([*out.glob("reports/*.json")])}))
+    again = ended(begun(out, log))
+    same = tables(out) == tables(whole)
+    print(json.dumps({"codes": [code, again], "judged": lines(log), "same": same}))
+
+
+def main(folder: Path, kills: int, how: str, options: list[str]) -> None:
+    begun = partial(begin, folder, how == "real", options)
+    if how in ("table", "real"):
+        part_by_part(folder, kills, begun)
+    else:
+        at_random(folder, kills, int(how), begun)
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:])
+    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:])

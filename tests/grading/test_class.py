@@ -9,14 +9,18 @@ from contextlib import nullcontext
 from pathlib import Path
 from xml.etree import ElementTree
 
+import nbformat
 import pytest
 from bs4 import BeautifulSoup
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
+from attncourse.grading import gradebook
 from attncourse.grading.cli import app
+from attncourse.grading.feedback import page_name, page_of
 from attncourse.grading.show import progress
-from tests.grading.classes import JANE, RICK, WORKSHEET, make_class
+from attncourse.grading.students import Student
+from tests.grading.classes import JANE, RICK, WORKSHEET, make_class, make_sixty, zipped
 from tests.grading.submissions import NAMES, SOLVED, notebook_with, written
 
 MAX_POINTS = 115
@@ -127,13 +131,61 @@ def test_the_matrix_and_the_mistakes(folder):
     }  # fmt: skip
 
 
+HOSTILE = {
+    "=1+1": "'=1+1",
+    "  =1+1": "'  =1+1",
+    "\u00a0+1": "'\u00a0+1",
+    "\uff1d1+1": "'\uff1d1+1",
+    "x;=1+1": "x;'=1+1",
+    "x; @SUM(1)": "x;' @SUM(1)",
+    "x\n=1\t=2": "x =1 =2",
+    "\x1b[31mred\x07": "red",
+    "a\u202eb\u2066c\u200fd\u061c": "abcd",
+    "Doe-Roe, =; -": "Doe-Roe, =; -",
+    "a\u200d\u0645": "a\u200d\u0645",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_cell_is_one_line_without_controls_marks_of_direction_and_formulas(name, tmp_path):
+    gradebook.table(tmp_path / "a.csv", [(name, 1, "-")])
+    with (tmp_path / "a.csv").open(encoding="utf-8", newline="") as file:
+        assert [*csv.reader(file)] == [[HOSTILE[name], "1", "-"]]
+
+
 def test_no_cell_of_a_table_is_a_formula(folder):
+    for n, name in enumerate(HOSTILE):
+        (folder / f"class/{name}_{n}00_assignsubmission_file_").mkdir()
+        written(folder / f"class/{name}_{n}00_assignsubmission_file_", notebook_with(SOLVED))
     graded(folder)
     for path in (folder / "grades").glob("*.csv"):
-        with path.open(newline="") as file:
+        with path.open(encoding="utf-8", newline="") as file:
             cells = [cell for row in csv.reader(file) for cell in row]
-        assert not any(cell.startswith(("=", "+", "@")) for cell in cells), path
-    assert "'=Zoe" in (folder / "grades/gradebook.csv").read_text()
+        # some spreadsheets take a semicolon for the end of a cell
+        parts = [part.strip() for cell in cells for part in cell.split(";")]
+        assert not any(re.match(r"[=+@\uff1d]|-.", part) for part in parts), path
+        assert not re.search("[\x00-\x1f\u061c\u200f\u202e\u2066]", "".join(cells)), path
+    assert "'=Zoe" in (folder / "grades/gradebook.csv").read_text("utf-8")
+
+
+def test_no_page_is_another_s_or_turns_its_text_round():
+    keys = ["a b"]
+    for _ in range(3):
+        # who is called like a page
+        keys.append(page_name(Student(keys[-1])).removesuffix(".html"))
+    assert len({page_name(Student(key)) for key in keys}) == 4
+    page = page_of(Student("1", "a\u202eb\x1b[1m"), [])
+    assert "Feedback for ab" in page and not re.search("[\u202e\x1b]", page)
+
+
+def test_a_comment_for_moodle_shows_a_comparison_and_is_no_formula(folder, monkeypatch):
+    hint = "expected 1 <=2, got 3"
+    monkeypatch.setattr("tests.grading.classes.HINT", hint)
+    graded(folder)
+    known = {one["Identifier"]: one for one in rows(folder / "grades/moodle-dot_product.csv")}
+    said = known["Participant 12"]["Feedback comments"]
+    assert ";=" not in said and ";'=" not in said
+    assert hint in BeautifulSoup(said, "html.parser").get_text().replace("\u200b", "")
 
 
 def test_a_student_gets_a_page_that_their_own_html_cannot_change(folder):
@@ -191,7 +243,7 @@ def test_points_by_hand_and_being_late_survive_a_regrade(folder):
         "The instructor set the points: =nearly <i>"
         in BeautifulSoup((folder / "grades/feedback/12.html").read_text(), "html.parser").get_text()
     )
-    assert "nobody and nothing is called x y" in done.output
+    assert "overrides.csv, line 3: no exercise is called 'y'" in done.output
     assert overrides.read_text().startswith("student,exercise")
 
 
@@ -207,11 +259,136 @@ def test_of_several_files_the_best_counts(folder):
     assert any(one["file"].endswith("notes.txt") for one in rows(folder / "grades/files.csv"))
 
 
+SOLVED_BYTES, UNTOUCHED = (
+    nbformat.writes(notebook_with(answers)).encode() for answers in (SOLVED, {})
+)
+LIST = "id,name\nbob,Bob Jones\nmallory,Mallory Moe\nnora,Nora None\n"
+
+
+@pytest.mark.parametrize("roster", [LIST, ""])
+def test_nobody_writes_the_row_or_the_page_of_another(tmp_path, all_pass, roster):
+    work = tmp_path / "class"
+    (work / "bob").mkdir(parents=True)
+    written(work / "bob", notebook_with(SOLVED))
+    names = (
+        "submitted/bob/x/a.ipynb", "x-submissions/x-bob/a.ipynb", "bob/a.ipynb",
+        "Bob Jones_77_9988_a.ipynb", "Bob Jones_77_assignsubmission_file_/a.ipynb",
+        "../bob/a.ipynb", "/bob/a.ipynb",
+    )  # fmt: skip
+    zipped(work / "mallory.zip", dict.fromkeys(names, UNTOUCHED))
+    (tmp_path / "roster.csv").write_text(roster)
+    done = graded(tmp_path, *(["--roster", str(tmp_path / "roster.csv")] if roster else []))
+    book = {one["student"]: one["points"] for one in rows(tmp_path / "grades/gradebook.csv")}
+    assert book == {"bob": "115", "mallory": "0"} | ({"nora": ""} if roster else {})
+    assert len(rows(tmp_path / "grades/canvas.csv")) == 1 + len(book)
+    pages = [path.name for path in (tmp_path / "grades/feedback").iterdir()]
+    assert sorted(pages) == ["bob.html", "mallory.html"]
+    assert "8 files of 2 students by the name of a folder or file" in done.output
+
+
+def test_the_printed_lines_say_which_layouts_were_assumed(folder, tmp_path):
+    alone = tmp_path / "alone"
+    (alone / "class").mkdir(parents=True)
+    moodle = {f"{who}/a.ipynb": UNTOUCHED for who in (JANE, RICK)}
+    zipped(alone / "class/course-12.zip", moodle)
+    said = graded(alone, "--no-sandbox").output
+    assert "whose they are: 2 files of 2 students by Moodle's names" in said
+    assert "1 folders or zips are taken for a class's" in said
+    assert {one["student"] for one in rows(alone / "grades/gradebook.csv")} == {"4711", "12"}
+    # beside others it is a student's, and that it looks otherwise is said
+    zipped(folder / "class/course-12.zip", moodle)
+    said = graded(folder, "--no-sandbox").output
+    assert "3 files of 3 students by Moodle's names" in said
+    assert "2 files of 1 students by the name of a folder or file" in said
+    assert "1 folders or zips are taken for one student's, though" in said
+
+
+def test_one_person_is_one_row_whatever_the_layouts(tmp_path, all_pass):
+    for name in (
+        "bob/a.ipynb", "submitted/bob/x/a.ipynb", "x-submissions/x-bob/a.ipynb",
+        "jonesbob_77_9988_a.ipynb", "Bob Jones_4711_assignsubmission_file_/a.ipynb",
+        "Bob Jones.zip",
+    ):  # fmt: skip
+        path = tmp_path / "class" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(UNTOUCHED)
+    zipped(path, {"a.ipynb": SOLVED_BYTES})
+    (tmp_path / "roster.csv").write_text("Canvas ID;Login;Name\n77;bob;Bob Jones\n")
+    graded(tmp_path, "--roster", str(tmp_path / "roster.csv"))
+    (one,) = rows(tmp_path / "grades/gradebook.csv")
+    assert one["points"] == "115" and "6 files" in one["remarks"]
+    _, canvas = rows(tmp_path / "grades/canvas.csv")
+    assert (canvas["Student"], canvas["ID"]) == ("Bob Jones", "77")
+    assert [path.name for path in (tmp_path / "grades/feedback").iterdir()] == ["4711.html"]
+
+
+def test_sixty_students_in_all_layouts_have_their_own_points_and_pages(tmp_path, all_pass):
+    points = make_sixty(tmp_path)
+    (tmp_path / "out").rename(tmp_path / "grades")
+    done = graded(tmp_path, "--roster", str(tmp_path / "roster.csv"), "--no-sandbox")
+    canvas = rows(tmp_path / "grades/canvas.csv")[1:]
+    assert {one["ID"]: one["dot_product"] for one in canvas} == points and len(canvas) == 60
+    assert len({one["student"] for one in rows(tmp_path / "grades/gradebook.csv")}) == 60
+    # one has handed in a scan
+    assert len([*(tmp_path / "grades/feedback").iterdir()]) == 59
+    assert "not in the roster" not in done.output and "nobody" not in done.output
+
+
+def test_points_by_hand_reach_those_whose_notebook_is_broken_or_missing(folder):
+    (folder / "class" / JANE / "dot_product.ipynb").write_text("{")
+    (folder / "roster.csv").write_text(WORKSHEET + "Participant 5,Rick Roe,r5@x.edu,,,100\n")
+    (folder / "grades").mkdir()
+    (folder / "grades/overrides.csv").write_text(
+        "student;exercise;points;comment\n4711;prefix_mask;7,5;told me\n"
+        "nora@example.edu;prefix_mask;99;was ill\nNora None;decoder_mask;3;\n"
+        "Rick Roe;prefix_mask;1;\nnoira;prefix_mask;1;\n4711;prefix_mask;8;\n"
+    )
+    done = graded(folder, "--roster", str(folder / "roster.csv"))
+    book = [one for one in rows(folder / "grades/gradebook.csv") if one["chapter"]]
+    points = {one["student"]: (one["points"], one["of"]) for one in book}
+    assert points["4711"] == ("8", "115") and points["Participant 99"] == ("102", "115")
+    canvas = {one["Student"]: one["dot_product"] for one in rows(folder / "grades/canvas.csv")}
+    assert canvas["Jane Doe"] == "8" and canvas["Nora None"] == "102"
+    (page,) = (folder / "grades/feedback").glob("Participant_99*.html")
+    assert "The instructor set the points: was ill" in page.read_text("utf-8")
+    for line, says in {
+        3: "99 points count, more than the 10 that prefix_mask has",
+        5: "2 students are called that",
+        6: "nobody is called 'noira'", 7: "it counts instead of overrides.csv, line 2",
+    }.items():  # fmt: skip
+        assert f"overrides.csv, line {line}: {says}" in done.output
+    assert not NAMED.search(done.output)
+    (own,) = (one for one in book if one["student"] == "4711")
+    assert own["remarks"] == "no notebook was read"
+
+
+def test_who_handed_in_no_notebook_has_a_line(folder):
+    (folder / "class/Nora None_99_assignsubmission_file_").mkdir()
+    (folder / "class/Nora None_99_assignsubmission_file_/work.pdf").write_text("a scan")
+    (folder / "class/README.md").write_text("of the instructor")
+    done = graded(folder, "--roster", str(folder / "roster.csv"))
+    book = {one["name"]: one["remarks"] for one in rows(folder / "grades/gradebook.csv")}
+    assert book["Nora None"] == "no notebook was handed in"
+    assert "1 students are not in the roster" in done.output
+
+
+@pytest.mark.parametrize("column", ["id", "Id", "ID", "canvas id"])
+def test_the_roster_s_id_reaches_canvas_in_any_case(column, tmp_path, all_pass):
+    (tmp_path / "class/bob").mkdir(parents=True)
+    written(tmp_path / "class/bob", notebook_with(SOLVED))
+    (tmp_path / "roster.csv").write_text(
+        f"{column},sis login id,name\n77,bob,Bob Jones\n78,n,Nora\n"
+    )
+    graded(tmp_path, "--roster", str(tmp_path / "roster.csv"))
+    known = [(one["ID"], one["SIS Login ID"]) for one in rows(tmp_path / "grades/canvas.csv")]
+    assert known == [("", ""), ("77", "bob"), ("78", "n")]
+
+
 BAD = {
     "without a class": (["--roster", "x.csv"], "need --out"),
     "no roster": (["--out", "grades", "--roster", "no.csv"], "--roster"),
     "no policy": (["--out", "grades", "--policy", "no.toml"], "no.toml: "),
-    "points that are no number": (["--out", "bad"], "overrides.csv: "),
+    "points that are no number": (["--out", "bad"], "overrides.csv, line 2: points are 0 or more"),
     "among the submissions": (["--out", "class/grades"], "may not lie among"),
 }
 

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from attncourse.grading.policy import Overrides, Policy, PolicyError
-from attncourse.grading.students import Student
+from attncourse.grading.policy import Policy, PolicyError, read_overrides
+from attncourse.grading.students import People, Student
 
 POLICY = """
 time_zone = "Europe/Berlin"
@@ -62,7 +62,21 @@ def test_each_day_that_begins_after_the_deadline_costs_its_part(when, tmp_path):
 def test_an_extension_is_of_one_student(tmp_path):
     times = dict.fromkeys(("rick", "jane"), "2026-10-26 11:00:00")
     both = policy(tmp_path, times)
-    assert both.share(JANE) == (1.0, "") and both.share(RICK)[0] == pytest.approx(0.8)
+    own = both.extended(People([JANE, RICK]))
+    assert both.share(JANE, own.get(JANE)) == (1.0, "")
+    assert both.share(RICK, own.get(RICK))[0] == pytest.approx(0.8)
+
+
+def test_an_extension_of_nobody_or_of_several_is_said(tmp_path):
+    usual = policy(tmp_path, {})
+    assert not [*usual.looks(People([JANE, RICK]))]
+    assert [*usual.looks(People([RICK]))] == [
+        "--policy: [extensions]: nobody is called 'jane@example.edu'"
+    ]
+    twin = Student("99", "Joan", row={"second address": "jane@example.edu"})
+    assert [*usual.looks(People([JANE, RICK, twin]))] == [
+        "--policy: [extensions]: 2 students are called by name 1"
+    ]
 
 
 def test_who_is_not_in_the_export_is_not_late_and_that_is_said(tmp_path):
@@ -108,19 +122,53 @@ def test_a_policy_that_is_not_understood_is_named(part, tmp_path):
         policy(tmp_path, {"rick": "2026-10-24 20:00"}, POLICY.replace(part, instead))
 
 
-def test_points_by_hand_name_a_student_as_the_roster_does(tmp_path):
+HEADER = "student,exercise,points,comment\n"
+READ = {
+    "a comma": (HEADER + "Jane,prefix_mask,7.5,by hand\n", 7.5),
+    "a decimal comma in quotes": (HEADER + 'Jane,prefix_mask,"7,5",by hand\n', 7.5),
+    "a semicolon": ("Student;Exercise;Points;Comment\r\nJane;prefix_mask;7,5;by hand\r\n", 7.5),
+    "empty cells and lines": (HEADER.strip() + ",,\n,,,,,\n\nJane,prefix_mask, 0 ,by hand,,\n", 0),
+    "a tab": (HEADER.replace(",", "\t") + "Jane\tprefix_mask\t12\tby hand\n", 12),
+    "no comment": (HEADER + "Jane,prefix_mask,8\n", 8),
+}
+
+
+@pytest.mark.parametrize("form", READ)
+def test_points_by_hand_are_read_as_a_spreadsheet_writes_them(form, tmp_path):
+    text, points = READ[form]
+    (tmp_path / "overrides.csv").write_text(text, "utf-8-sig")
+    (one,) = read_overrides(tmp_path / "overrides.csv")
+    comment = "" if form == "no comment" else "by hand"
+    assert (one.student, one.exercise, one.points, one.comment) == (
+        "Jane", "prefix_mask", points, comment,
+    )  # fmt: skip
+
+
+REFUSED = {
+    "-5": "points are 0 or more, as 8 or 8.5, and not '-5'",
+    "nan": "and not 'nan'",
+    "inf": "and not 'inf'",
+    "1e3": "and not '1e3'",
+    "9" * 400: "points are 0 or more",
+    "": "and not ''",
+    "many": "and not 'many'",
+    '"1,000"': "and not '1,000'",
+    "8,5": "too many columns: put quotes around a cell with a comma",
+}
+
+
+@pytest.mark.parametrize("points", REFUSED)
+def test_points_that_are_none_are_refused_with_their_line(points, tmp_path):
     path = tmp_path / "overrides.csv"
-    path.write_text(
-        "student,exercise,points,comment\nJANE@example.edu,prefix_mask,7.5,by hand\n12,no_such,1,\n"
-    )
-    overrides = Overrides(path)
-    found = overrides.of(JANE, "prefix_mask")
-    assert found and (found.points, found.comment) == (7.5, "by hand")
-    assert overrides.of(RICK, "prefix_mask") is None and overrides.unused == ["12 no_such"]
-    for text, says in {
-        "a,b\n": "its columns are not",
-        "student,exercise,points,comment\na,b,c,d\n": "c",
-    }.items():
+    path.write_text(f"{HEADER}rick,prefix_mask,1,fine\njane,prefix_mask,{points},why\n")
+    with pytest.raises(PolicyError, match=r"^overrides\.csv, line 3: .*" + REFUSED[points]):
+        read_overrides(path)
+
+
+def test_overrides_with_other_columns_or_none_are_named(tmp_path):
+    path = tmp_path / "overrides.csv"
+    assert read_overrides(path) == []
+    for text in ("", "a,b\n", "student,exercise,points\n", HEADER.strip() + ",more\n"):
         path.write_text(text)
-        with pytest.raises(PolicyError, match=says):
-            Overrides(path)
+        with pytest.raises(PolicyError, match=r"overrides\.csv: its columns are not student"):
+            read_overrides(path)

@@ -112,6 +112,14 @@ def test_some_are_graded_again_when_asked(folder, judged):
     judged.clear()
     grade(folder, "--regrade", "b.ipynb", "--regrade", "Jane*")
     assert sorted(judged) == ["Jane Doe_1_assignsubmission_file_/x.ipynb", "b.ipynb"]
+    judged.clear()
+    # whose they are counts as well as how they are called, and what is nowhere is said
+    said = grade(folder, "--regrade", "a", "--regrade", "1", "--regrade", "b?", "--regrade", "x[y]")
+    assert sorted(judged) == ["Jane Doe_1_assignsubmission_file_/x.ipynb", "a.ipynb"]
+    assert [line for line in said.splitlines() if "--regrade" in line] == [
+        "--regrade b?: no notebook and nobody is called that",
+        "--regrade x[y]: no notebook and nobody is called that",
+    ]
 
 
 @pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.slow)])
@@ -138,3 +146,18 @@ def test_killed_at_any_moment_nothing_is_lost_or_graded_twice(kills, tmp_path, g
         assert not set(one["kept"]) & set(one["after"])
         assert len(one["after"]) == len(set(one["after"]))
         assert len(set(one["before"]) & set(one["after"])) <= 2
+
+
+def test_a_class_of_sixty_killed_five_times_has_the_grades_of_one_run(tmp_path, grading):
+    classes.make_sixty(tmp_path)
+    command = [sys.executable, "-m", "tests.grading.killed", str(tmp_path), "5", "table"]
+    options = ["--roster", str(tmp_path / "roster.csv"), *grading]
+    done = subprocess.run(
+        [*command, *options], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    *kills, end = [json.loads(line) for line in done.stdout.splitlines()]
+    assert all(one["killed"] for one in kills) and len({one["kept"] for one in kills}) == 5
+    # one file is broken, and so the exit code is 2
+    assert end["codes"] == [2, 2] and end["same"]
+    # nothing is graded twice, but for what was at work when it was killed
+    assert len(end["judged"]) - len(set(end["judged"])) <= 2 * len(kills)
