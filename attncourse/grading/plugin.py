@@ -177,7 +177,7 @@ class GradedNotebook(IPyNbFile):
         self.credits[name] = earned
         self.withheld[name] = ""
         if named:
-            self.withheld[name] = f"it names {named}, which {NOT_CALLED}"
+            self.withheld[name] = f"it names `{named}`, which {NOT_CALLED}"
         elif unseen:
             self.withheld[name] = UNSEEN.format(unseen)
         return explained(verdict, raised), budget
