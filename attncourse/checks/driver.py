@@ -272,6 +272,7 @@ def called(namespace, request, settings):
                 for mode in modes:
                     seeing.enter_context(mode)
                 watch.modes = stacked()
+                seeing.callback(setattr, watch, "modes", 0)
                 if request["counted"]:
                     seeing.enter_context(watch.calling(written_in))
                 value = function(*inputs[:places], **kwargs)

@@ -55,6 +55,13 @@ def is_library(namespace):
     return module in OURS or module.partition(".")[0] in LIBRARIES
 
 
+def is_learners(frame):
+    """Whether it runs a learner's own line, and neither Python's own modules' nor a library's."""
+    if frame is None or is_library(frame.f_globals):
+        return False
+    return str(frame.f_globals.get("__name__")).partition(".")[0] not in sys.stdlib_module_names
+
+
 def by_key(code):
     """Whether it hands a key over: that of `list.sort` is called for each element."""
     return any(isinstance(one, tuple) and "key" in one for one in code.co_consts)
@@ -126,14 +133,14 @@ class Watch:
         if event == "line":
             self.steps += 1
             if self.steps > self.max_steps or stacked() < self.modes:
-                self.noticed()
+                self.noticed(frame)
         return self.line
 
-    def noticed(self):
+    def noticed(self, frame):
         """Stop what takes too many steps; where no mode is, torch's operations are not counted."""
         if self.is_own_thread():
-            # torch puts its modes by as well, but then no code of a learner's runs
-            self.blinded |= stacked() < self.modes
+            # torch puts its modes by as well, but then none of a learner's own lines runs
+            self.blinded |= stacked() < self.modes and is_learners(frame)
             if self.steps > self.max_steps:
                 raise Stopped("steps")
 
@@ -155,8 +162,8 @@ class Watch:
                 self.allowed.add(name)
             if name == "sort" and type(arg.__self__) is list and by_key(frame.f_code):
                 self.steps += len(arg.__self__)
-            if stacked() < self.modes and not is_library(frame.f_globals):
-                self.noticed()
+            if stacked() < self.modes:
+                self.noticed(frame)
 
     def refuse(self, name):
         if f"{name}.".startswith(self.prefixes) or name.startswith(self.fused):

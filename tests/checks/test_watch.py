@@ -14,10 +14,13 @@ import numpy
 import pytest
 import torch
 
-from attncourse.checks import exercise
+from attncourse.checks import chapters, exercise, exercises
+from attncourse.checks.credit import in_parts
 from attncourse.checks.driver import drive, encode
+from attncourse.checks.exercise import TORCH_ATTENTION
 from attncourse.checks.verdict import judge, local
 from attncourse.checks.watch import CALLING
+from tests.conftest import SEED
 
 SDPA = "scaled_dot_product_attention"
 # another name, and what NumPy made of a function before the call
@@ -174,3 +177,19 @@ def row_by_row(scores, mask=None):
 def test_a_loop_over_a_batch_is_refused_however_little_it_does_in_each_turn():
     verdict = judge(exercise("softmax_with_sink"), local(row_by_row), 3, forbidden=())
     assert verdict.status == "too slow" and "loops" in verdict.hint
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chapter", chapters())
+def test_no_right_answer_takes_the_watching_away(chapter):
+    for one in exercises(chapter).values():
+        forbidden = tuple(name for name in one.forbidden if name in TORCH_ATTENTION)
+        for answer in one.valid_answers if in_parts(one) else ():
+            told = []
+
+            def call(request, inner=local(answer), told=told):
+                told.append(inner(request))
+                return told[-1]
+
+            assert judge(one, call, int(SEED), forbidden=forbidden).status == "passed", answer.__name__
+            assert not any(reply["blinded"] for reply in told), f"{one.name}: {answer.__name__}"
