@@ -25,7 +25,7 @@ import torch
 from torch.func import functional_call
 
 from . import elsewhere
-from .watch import LIBRARIES, OURS, Called, Operations, Stopped, Watch
+from .watch import LIBRARIES, OURS, Called, Operations, Stopped, Watch, stacked
 
 
 def warm_up():
@@ -201,10 +201,16 @@ def drive(namespace, request):
     Keys of the answer: outcome (returned, raised, missing, steps, forbidden), value, after (the
     arguments after the call), written (the places of those whose memory holds other numbers),
     gradients, error, called, steps, largest (elements of a tensor that was made, 0 if not
-    counted), settings (those that it changed), printed (how it begins).
+    counted), settings (those that it changed), printed (how it begins), blinded (whether it took
+    away what counts torch's operations).
     """
     with Settings() as settings, as_written():
         return called(namespace, request, settings)
+
+
+def globals_of(function):
+    """The namespace that a function, or a module's, was written in; an empty one if it has none."""
+    return getattr(getattr(function, "forward", function), "__globals__", {})
 
 
 def as_written():
@@ -217,7 +223,7 @@ def called(namespace, request, settings):
     answer: dict = dict.fromkeys(("after", "gradients", "error", "called"))
     if request["name"] not in namespace:
         nothing = {"value": encode(None), "steps": 0, "largest": 0, "settings": [], "printed": ""}
-        nothing["written"] = []
+        nothing |= {"written": [], "blinded": False}
         return answer | {"outcome": "missing"} | nothing
     device, leaves, inputs = request["device"], [], []
     places, given = len(request["args"]), len(request["args"]) + len(request["kwargs"])
@@ -246,13 +252,14 @@ def called(namespace, request, settings):
     there = {"plain": elsewhere.DEVICE} in names
     computed = elsewhere.another_device() if there else contextlib.nullcontext()
     modes = [Called(watch)] if request["watch"] and request["forbidden"] else []
-    if request["counted"] or (request["watch"] and operations.fused and not there):
+    if request["counted"] or (request["watch"] and watch.fused and not there):
         modes.append(operations)
     memories = [memory(one) for one in inputs[:given]]
     value, printed = None, io.StringIO()
     try:
         with silence(printed), watching, computed:
             function = namespace[request["name"]]
+            written_in = [namespace, globals_of(function)]
             # torch.jit runs these without Python
             graph = str(getattr(function, "inlined_graph", ""))
             for operation in re.findall(r"aten::(\w+)", graph):
@@ -264,6 +271,10 @@ def called(namespace, request, settings):
             with contextlib.ExitStack() as seeing:
                 for mode in modes:
                     seeing.enter_context(mode)
+                watch.modes = stacked()
+                seeing.callback(setattr, watch, "modes", 0)
+                if request["counted"]:
+                    seeing.enter_context(watch.calling(written_in))
                 value = function(*inputs[:places], **kwargs)
         if shape := too_large(value):
             value = None
@@ -279,7 +290,7 @@ def called(namespace, request, settings):
     if watch.called:
         answer |= {"outcome": "forbidden", "called": watch.called}
     answer |= {"settings": settings.changed(), "steps": watch.steps + operations.count}
-    answer |= {"value": encode(value), "largest": operations.largest}
+    answer |= {"value": encode(value), "largest": operations.largest, "blinded": watch.blinded}
     answer["written"] = [place for place, one in enumerate(memories) if one != read(one)]
     answer["printed"] = printed.getvalue()[:MAX_PRINTED]
     answer["after"] = [left(one) for one in inputs[:given]]

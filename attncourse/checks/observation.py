@@ -8,7 +8,7 @@ from typing import Any
 from attncourse.checks import driver
 from attncourse.checks.elsewhere import DEVICE
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.probes import Probe
+from attncourse.checks.probes import MORE, Probe
 from attncourse.checks.reply import checked
 
 Caller = Callable[[dict], dict]
@@ -91,7 +91,9 @@ def observe(
         if probe.way == "longer":
             longest = request | case.lengthened.sent
             shorter = checked(caller(request))
-            most = int(exercise.steps_allowed * shorter["steps"]) + 10
+            # a greater length may cost some lines more, a larger batch none
+            factor = 1 if case.lengthened.name.endswith(MORE) else exercise.steps_allowed
+            most = int(factor * shorter["steps"]) + 10
             # a loop is seen when it has taken more than it may, and need not come to its end
             longest["max_steps"] = min(most, request["max_steps"])
             return growth(shorter, checked(caller(longest)), most)

@@ -37,6 +37,7 @@ FLOAT32_HOLDS = 1e-5
 ALONE = "one on each leading axis"
 # what is tried unless an exercise says that it has none
 EDGES = "large", "ties", "training"
+MORE = "a larger batch"
 # a batch so many times as large takes that many times the steps, where it is walked through
 LARGER = 4
 
@@ -167,7 +168,7 @@ class Batch(NamedTuple):
 
     @property
     def larger(self) -> Case:
-        return self.changed("a larger batch", repeated)
+        return self.changed(MORE, repeated)
 
 
 def with_leading_axes(exercise: Exercise, cases: list[Case]) -> Batch | None:

@@ -93,6 +93,7 @@ PARTS = {
     "error": optional(error),
     "called": optional(text(1_000)),
     "steps": count,
+    "blinded": lambda one: type(one) is bool,
     "largest": count,
     "settings": listed(text(100), 10),
     "printed": text(driver.MAX_PRINTED),

@@ -23,6 +23,9 @@ AROUND = {
     "currentframe", "gi_frame", "tb_frame", "f_trace", "f_trace_lines", "run_in_executor",
     "vars", "globals", "__setattr__", "timeit", "runpy", "pickle", "ex", "ev", "run_cell",
 }  # fmt: skip
+# how a file is opened that is only read, and how its text is taken
+READING = {"r", "rt", "rb", "br", "tr"}
+TEXT = {"encoding", "errors", "newline"}
 MAGICS = {"run_line_magic", "run_cell_magic", "system", "getoutput"}
 
 
@@ -54,7 +57,10 @@ def without_magic(statement: ast.stmt) -> list[ast.stmt]:
 def named(cell: ast.AST) -> Iterator[str]:
     """Every name that the code uses and does not make itself, and the texts that may be one."""
     own = set(made(cell))
+    harmless = {call.func for call in ast.walk(cell) if isinstance(call, ast.Call) and reads(call)}
     for node in ast.walk(cell):
+        if node in harmless:
+            continue
         if isinstance(node, ast.Name) and node.id not in own:
             yield node.id
         elif isinstance(node, ast.Attribute) and getattr(node.value, "id", "") != "self":
@@ -70,6 +76,18 @@ def named(cell: ast.AST) -> Iterator[str]:
                 for one in node.args
                 if isinstance(one, ast.Constant) and isinstance(one.value, str)
             )
+
+
+def reads(call: ast.Call) -> bool:
+    """Whether it opens a file only to read it, prints, or looks at the answer's own object."""
+    match call.func, call.args:
+        case ast.Name(id="open"), [_, *mode] if not {one.arg for one in call.keywords} - TEXT:
+            return all(isinstance(x, ast.Constant) and x.value in READING for x in mode)
+        case ast.Attribute(value=ast.Attribute(value=ast.Name(id="sys")) as stream), _:
+            return stream.attr in ("stdout", "stderr")
+        case ast.Name(id="vars"), [ast.Name(id="self")]:
+            return True
+    return False
 
 
 def made(cell: ast.AST) -> Iterator[str]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
+import psutil
 from nbval.plugin import IPyNbCell, IPyNbFile, NbCellError
 from pytest import Collector
 
@@ -19,13 +20,16 @@ from attncourse.checks.credit import NOTHING, Credit, credit
 from attncourse.checks.scan import around, forbidden_in
 from attncourse.checks.verdict import Verdict, judge
 from attncourse.devices import named_device
-from attncourse.grading.budget import Budget
+from attncourse.grading.budget import Budget, tree
 from attncourse.grading.kernel import CellError, GradingKernel, LostKernelError, fresh_kernel
 from attncourse.grading.report import AT_WORK, BREAKS, Report, plain
 from attncourse.grading.sandbox import OWN_USER
 from attncourse.grading.server import KernelServer, ServerError
 
 UNPROVEN = "not proven: that it calls nothing forbidden and does not loop, since it {}"
+UNSEEN = "a forbidden call or a loop might not be seen, since it {}"
+NO_PART = "no part of the points: {}"
+NOT_CALLED = "may not be called here"
 IMPORT_NOTE = "only this cell is graded: what it needs must be imported or written in it"
 
 
@@ -75,6 +79,7 @@ class GradedNotebook(IPyNbFile):
         self.given: list[str] = []
         self.ran: dict[str, str] = {}
         self.credits: dict[str, Credit] = {}
+        self.withheld: dict[str, str] = {}
         self.server = self.plugin.kernel_server(self.report)
 
     def begin_anew(self):
@@ -132,7 +137,16 @@ class GradedNotebook(IPyNbFile):
         Raises LostKernelError where one of the others ends the kernel.
         """
         source = self.source(name)
+        blinded = False
+
+        def ask(request: dict) -> dict:
+            nonlocal blinded
+            answer = kernel.call(request, budget)
+            blinded |= isinstance(answer, dict) and bool(answer.get("blinded"))
+            return answer
+
         with fresh_kernel(self.server, self.given) as kernel:
+            alive = tasks(kernel.pid)
             for other in others.values():
                 run(kernel, other, kernel.budget(self.plugin.seconds))
             budget = kernel.budget(self.plugin.seconds, used)
@@ -140,23 +154,32 @@ class GradedNotebook(IPyNbFile):
                 raised = run(kernel, source, budget)
                 self.ran[name] = source
                 before = self.server.started()
+                kept = tasks(kernel.pid) > alive
                 verdict = judge(
                     self.exercises[name],
-                    lambda request: kernel.call(request, budget),
+                    ask,
                     # each exercise has its own inputs, and the same ones whatever else there is
                     self.report.seed,
                     self.report.device,
                 )
                 earned = self.earned(name, verdict, kernel)
-                starts = self.server.started() != before
+                starts = kept or self.server.started() != before
             except LostKernelError as lost:
                 return Verdict(lost.status, lost.hint), budget
-        sources = [source, *others.values()]
+        named = forbidden_in(source, name, self.exercises[name].forbidden)
+        unseen = hidden([source, *others.values()], starts, blinded)
         if verdict.status == "passed":
-            return self.by_its_text(name, verdict, sources, starts), budget
-        forbidden = forbidden_in(source, name, self.exercises[name].forbidden)
-        hidden = starts or any(map(around, sources))
-        self.credits[name] = NOTHING if forbidden or hidden else earned
+            if named:
+                verdict = Verdict("wrong", f"{named} {NOT_CALLED}: write the steps yourself")
+            elif unseen:
+                self.results[name].remark(UNPROVEN.format(unseen))
+            return verdict, budget
+        self.credits[name] = earned
+        self.withheld[name] = ""
+        if named:
+            self.withheld[name] = f"it names `{named}`, which {NOT_CALLED}"
+        elif unseen:
+            self.withheld[name] = UNSEEN.format(unseen)
         return explained(verdict, raised), budget
 
     def earned(self, name: str, verdict: Verdict, kernel: GradingKernel) -> Credit:
@@ -176,16 +199,6 @@ class GradedNotebook(IPyNbFile):
                 raise
             return NOTHING
 
-    def by_its_text(self, name: str, verdict: Verdict, sources: list[str], starts: bool) -> Verdict:
-        """The verdict on an answer that has passed: what it names may be forbidden, or unproven."""
-        if used := forbidden_in(sources[0], name, self.exercises[name].forbidden):
-            return Verdict("wrong", f"{used} may not be called here: write the steps yourself")
-        way = next(filter(None, map(around, sources)), "")
-        why = "starts a thread or a process" if starts else f"uses `{way}`" if way else ""
-        if why:
-            self.results[name].remark(UNPROVEN.format(why))
-        return verdict
-
     def source(self, name: str) -> str:
         return next(c.source for c in self.nb.cells if c.id == f"answer-{name}")
 
@@ -197,8 +210,11 @@ class GradedNotebook(IPyNbFile):
         earned = self.credits.get(name, NOTHING)
         # whoever passes only when asked again has nothing wrong
         if earned.wrong and verdict.status in ("wrong", "error"):
-            result.share = earned.share
-            result.remark(earned.told(result.points, result.max_points))
+            if why := self.withheld[name]:
+                result.remark(NO_PART.format(why))
+            else:
+                result.share = earned.share
+                result.remark(earned.told(result.points, result.max_points))
         self.report.write(self.report_path)
 
 
@@ -245,6 +261,26 @@ def run(kernel: GradingKernel, source: str, budget: Budget) -> str:
     except CellError as error:
         return f"the cell raises {error}"
     return ""
+
+
+def tasks(pid: int) -> int:
+    """How many threads the process of that number has, and all below it."""
+    count = 0
+    for process in tree(pid):
+        # any of them may end meanwhile
+        with contextlib.suppress(psutil.Error):
+            count += process.num_threads()
+    return count
+
+
+def hidden(sources: list[str], starts: bool, blinded: bool) -> str:
+    """What an answer does, or names, that may hide a call or a loop from whoever watches."""
+    if starts:
+        return "starts a thread or a process"
+    if blinded:
+        return "takes away what counts torch's operations"
+    way = next(filter(None, map(around, sources)), "")
+    return f"uses `{way}`" if way else ""
 
 
 def explained(verdict: Verdict, raised: str) -> Verdict:

@@ -4,8 +4,10 @@ import textwrap
 
 import pytest
 
+from attncourse.checks import chapters, exercises
 from attncourse.checks.exercise import TORCH_ATTENTION
 from attncourse.checks.scan import around, forbidden_in
+from attncourse.checks.variants import source_of
 
 HEAD = """\
 import torch
@@ -92,3 +94,35 @@ def test_what_an_answer_changes_of_its_own_hides_nothing():
     Layer.heads = 2
     """
     assert not around(HEAD + textwrap.dedent(text))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "table = open('table.txt').read()",
+        "with open('table.txt', 'rb') as file:\n    table = file.read()",
+        "table = open('table.txt', encoding='utf-8').readlines()",
+        "import sys\nsys.stdout.write('here')",
+        "class One:\n    def shown(self):\n        return vars(self)",
+    ],
+)
+def test_to_read_a_file_or_to_print_hides_nothing(code):
+    assert not around(HEAD + code)
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["open('x', mode)", "open('x', 'r+b')", "open('x', mode='w')", "open('x', opener=f)", "vars()"],
+)
+def test_another_way_to_open_or_to_look_may_hide_something(code):
+    assert around(HEAD + code) in ("open", "vars")
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_no_right_answer_names_what_may_hide_a_call(chapter):
+    for one in exercises(chapter).values():
+        for answer in one.valid_answers:
+            # it may call the page's own function, which a bank's answer imports
+            source = source_of(answer).replace("attncourse.", "")
+            said = around(source), forbidden_in(source, answer.__name__, TORCH_ATTENTION)
+            assert said == ("", ""), f"{one.name}: {source}"

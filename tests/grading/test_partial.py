@@ -9,12 +9,13 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from attncourse.checks.exercise import TORCH_ATTENTION
 from attncourse.grading.cli import app
 from attncourse.grading.grade import grade
 from attncourse.grading.report import Report
 from attncourse.grading.show import show
 from tests.grading import classes
-from tests.grading.submissions import SECONDS, notebook_with, statuses, written
+from tests.grading.submissions import SECONDS, SOLVED, notebook_with, statuses, written
 
 ON_THE_CPU = """# exercise: prefix_mask
 def prefix_mask(n, prefix, device=None):
@@ -27,7 +28,16 @@ def {name}(scores, mask=None):
     extra = torch.zeros_like(scores[..., :1])
     return torch.cat([scores, extra], -1).softmax(-1)[..., :-1]
 """
-HIDDEN = WITHOUT_MASK + "eval('1')\n"
+HIDDEN = {
+    "eval": "eval('1')",
+    "open": "print('tried', file=open('log.txt', 'w'))",
+    "write": "import io\nio.StringIO().write('tried')",
+    "vars": "vars()['tried'] = True",
+    TORCH_ATTENTION[0]: f"    return torch.nn.functional.{TORCH_ATTENTION[0]}(scores)",
+}
+# a thread that waits for work, of which the text has no word; and a program that has ended
+KEPT_ALIVE = "\nimport asyncio, time\nawait asyncio.to_thread(time.sleep, 0)\n"
+ENDED = "\n!ls\n"
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +74,34 @@ def test_what_is_right_earns_its_share_and_the_verdict_stays(graded):
     assert "partial credit" in (text := console.export_text()) and "9/10" in text
 
 
-def test_what_may_hide_a_call_earns_no_part(graded):
-    report = graded({"softmax_with_sink": HIDDEN.format(name="softmax_with_sink")}, partial=True)
-    assert result(report, "softmax_with_sink").status == "wrong" and report.points == 0
+@pytest.mark.parametrize("word", HIDDEN)
+def test_what_may_hide_a_call_earns_no_part_and_is_named(graded, word):
+    answer = WITHOUT_MASK.format(name="softmax_with_sink") + HIDDEN[word] + "\n"
+    report = graded({"softmax_with_sink": answer}, partial=True)
+    one = result(report, "softmax_with_sink")
+    assert one.status == "wrong" and report.points == 0
+    assert one.note.startswith("no part of the points") and f"`{word}`" in one.note
+
+
+def test_what_hides_nothing_costs_no_part(graded):
+    tried = "import sys\nsys.stdout.write('tried')\nopen('/etc/hostname').read()\n"
+    answer = WITHOUT_MASK.format(name="softmax_with_sink") + tried
+    report = graded({"softmax_with_sink": answer}, partial=True)
+    assert report.points == 7, result(report, "softmax_with_sink")
+
+
+def test_a_thread_that_a_cell_leaves_running_is_named(graded):
+    answers = {
+        "prefix_mask": SOLVED["prefix_mask"] + KEPT_ALIVE,
+        "softmax_with_sink": WITHOUT_MASK.format(name="softmax_with_sink") + KEPT_ALIVE,
+        "decoder_mask": SOLVED["decoder_mask"] + ENDED,
+    }
+    report = graded(answers, partial=True)
+    passed, wrong = result(report, "prefix_mask"), result(report, "softmax_with_sink")
+    assert passed.status == "passed" and passed.note.startswith("not proven")
+    assert wrong.points == 0 and wrong.note.startswith("no part of the points")
+    assert all("starts a thread or a process" in one.note for one in (passed, wrong))
+    assert result(report, "decoder_mask").note == ""
 
 
 def test_a_report_with_parts_is_read_as_it_was_written(graded, tmp_path):

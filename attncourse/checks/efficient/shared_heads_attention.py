@@ -78,7 +78,8 @@ def cases(draw):
     yield Case("masked scores near 1000 and -1000, the others near 0", (q, far, v, others))
     nowhere = mask.clone()
     nowhere[1, 4, 0] = False
-    longer = (*long, draw.mask(2, 48, n + 16, m + 16))
+    many = drawn(draw, 24, **sizes | {"h": 24, "g": 4 * g, "n": n + 16, "m": m + 16})
+    longer = *many, draw.mask(24, 24, n + 16, m + 16)
     yield Case("a query that may attend nowhere", (q, k, v, nowhere), longer=longer)
     yield Case("one query and one key", (q[..., :1, :], k[..., :1, :], v[..., :1, :]))
 
@@ -175,6 +176,9 @@ variants.wrong(exercise, plain, {
         "q, mask = (x if x is None else x.unflatten(-3, (k.shape[-4], -1)) for x in (q, mask))"),
     "all heads of a group get one mask: each of the h heads may have its own": (
         "(scores, mask)", f"(scores, mask if mask is None else {OF_FIRST})"),
+    "it loops over sentences: a mask of all of them is one argument": (
+        "softmax(scores, mask)", "softmax(scores, mask if mask is None or mask.dim() < 4 "
+        "else torch.stack([one & True for one in mask]))"),
     LOOP: (SPREAD, "torch.cat([one for one in x.split(1, dim=-3) for _ in range(times)], dim=-3)"),
     "no gradient reaches the keys: nothing may be detached": ("k.mT", "k.detach().mT"),
     hints.CHANGES: ("q @ k.mT", "q.mul_(2) @ k.mT / 2"),

@@ -49,7 +49,8 @@ def cases(draw):
     yield Case(f"a batch of 2, 8 heads, {sizes}", (q, k, v, decay), longer=(*long, decay))
     yield Case(f"8 heads without a batch, {sizes}", (q[0], k[0], v[0], decay))
     more = draw.normal(2, 2, 3, 4, 5), draw.normal(2, 2, 3, 4, 5), draw.normal(2, 2, 3, 4, 6)
-    yield Case("two axes before 3 heads", (*more, decay[:3]))
+    many = *(draw.normal(48, 4, width) for width in (5, 5, 6)), draw.normal(48).sigmoid()
+    yield Case("two axes before 3 heads", (*more, decay[:3]), longer=many)
     square = draw.normal(3, 3, 3, 3), draw.normal(3, 3, 3, 3), draw.normal(3, 3, 3, 3)
     yield Case("all sizes 3", (*square, decay[:3]))
     yield Case("decays of 0.999", (*square, torch.full_like(decay[:3], 0.999)))
@@ -149,8 +150,11 @@ variants.wrong(exercise, plain, {
         "* table", "* table / q.shape[-1] ** 0.5"),
     "q and k go through a feature map: here they are taken as they are": (
         "q @ k.mT", "(torch.nn.functional.elu(q) + 1) @ (torch.nn.functional.elu(k) + 1).mT"),
-    LOOP: (
-        RESULT, "torch.cat([(q[..., [j], :] @ k.mT * table[:, [j]]) @ v for j in range(n)], -2)"),
+    LOOP: [
+        (RESULT, "torch.cat([(q[..., [j], :] @ k.mT * table[:, [j]]) @ v for j in range(n)], -2)"),
+        (RESULT, "torch.stack([(q[..., h, :, :] @ k[..., h, :, :].mT * one) @ v[..., h, :, :] "
+         "for h, one in enumerate(table)], -3)"),
+        (POWERS, "torch.stack([one ** steps for one in decay])")],
     "the powers have a batch axis of their own: without a batch there is none": (
         TABLE, f"{TABLE}[None]"),
     "no gradient reaches the decay: nothing may be detached": (DECAY, f"{DECAY}.detach()"),

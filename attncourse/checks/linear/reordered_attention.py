@@ -52,7 +52,8 @@ def cases(draw):
     heads = drawn(draw, 2, 3, n=4, m=6, d=2, e=5)
     yield Case("two leading axes (batch, heads)", heads)
     padding = draw.mask(2, m)
-    yield Case(f"padding, {sizes}", (q, k, v, padding), longer=(*long, draw.mask(2, 48)))
+    many = *drawn(draw, 24, n=56, m=48, d=d, e=e), draw.mask(24, 48)
+    yield Case(f"padding, {sizes}", (q, k, v, padding), longer=many)
     yield Case(f"padding without a batch, {sizes}", (q[0], k[0], v[0], padding[0]))
     yield Case("padding of shape (2, 1, m) for all heads", (*heads, draw.mask(2, 1, 6)))
     nothing = padding.clone()
@@ -144,6 +145,9 @@ variants.wrong(exercise, plain, {
     LOOP: [
         (STATE, "sum(phi_k[..., [j], :].mT @ v[..., [j], :] for j in range(v.shape[-2]))"),
         ("phi_q @ state", "torch.cat([q @ state for q in phi_q.split(1, -2)], dim=-2)")],
+    "it loops over sentences: one product with the mask hides the keys of all of them": (
+        PADDED, "torch.stack([one * words[:, None] for one, words in zip(phi_k, padding)]) "
+        f"if padding.dim() == phi_k.dim() - 1 == 2 else {PADDED}"),
     "no gradient passes through the normaliser: nothing may be detached": (
         RESULT, f"{RESULT}.detach()"),
     hints.BATCH: (PADDED, "phi_k * padding[:, :, None]"),

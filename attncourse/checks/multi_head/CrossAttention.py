@@ -8,6 +8,7 @@ from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.multi_head.shared import heads as ways
 from attncourse.checks.multi_head.shared.heads import join, split
 
+LOOP = "it loops over heads, sentences or words: they are axes, and one product serves them all"
 exercise = Exercise(
     name="CrossAttention",
     chapter="multi_head",
@@ -26,6 +27,8 @@ exercise = Exercise(
         "q, k, v = self.w_q(x), self.w_k(context), self.w_v(context) begins forward",
     ),
     usual_hints={
+        "loops": LOOP,
+        "loops_over_a_batch": LOOP,
         "axes_from_the_front": "the mask's new axis is counted from the front: count from the end, "
         "unsqueeze(-3)",
     },
@@ -79,7 +82,7 @@ def cases(draw):
     yield Case("a mask by name, without a batch", (x[0], context[0]), kwargs=named, **made)
     yield Case("one mask for the whole batch", (x, context, mask[0]), **made)
     three = draw.normal(3, n, d_model), draw.normal(3, m, d_context)
-    longer = draw.normal(3, n, 48), draw.normal(3, m, 8), draw.mask(3, n, m)
+    longer = draw.normal(24, 16 + n, 48), draw.normal(24, 16 + m, 8), draw.mask(24, 16 + n, 16 + m)
     many = Case("24 heads", longer, **layer(draw, 48, 8, 24))
     of_three = *three, draw.mask(3, n, m)
     yield Case("a mask, a batch of 3 and 3 heads", of_three, longer=many, **made)
@@ -157,8 +160,10 @@ variants.wrong(exercise, Plain, {
     "it keeps what an earlier call made: the next one has another context": (
         PROJECTED, 'self.w_q(x), *self.__dict__.setdefault("kept", '
         "(self.w_k(context), self.w_v(context)))"),
-    "it loops over the heads: they are an axis, and one product serves them all": (
-        SPLIT, "torch.stack([one for one in part.chunk(self.heads, dim=-1)], dim=-3)"),
+    LOOP: [
+        (SPLIT, "torch.stack([one for one in part.chunk(self.heads, dim=-1)], dim=-3)"),
+        (AXIS, "torch.stack([one[None] & True for one in mask]) "
+         f"if mask.dim() == x.dim() == 3 else {AXIS}")],
     "x is added to the result: the residual stream is the business of the caller": (
         LAST, "return x + self.w_o(out)"),
     "the scale is that of the whole width: a head's score has d_model / heads terms": (

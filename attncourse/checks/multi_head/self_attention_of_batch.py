@@ -9,6 +9,7 @@ from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.multi_head.shared import heads as ways
 from attncourse.checks.multi_head.shared.heads import join, split
 
+LOOP = "it loops over sentences, heads or queries: an axis of size 1 is all that the mask lacks"
 exercise = Exercise(
     name="self_attention_of_batch",
     chapter="multi_head",
@@ -24,9 +25,7 @@ exercise = Exercise(
         "query, so it needs an axis of size 1 for each of the two.",
         "positions < lengths[:, None, None, None] is a mask of shape (batch, 1, 1, n)",
     ),
-    usual_hints={
-        "loops": "it loops over sentences or heads: an axis of size 1 is all that the mask lacks"
-    },
+    usual_hints={"loops": LOOP},
 )
 
 
@@ -65,7 +64,7 @@ def drawn(draw, lengths, n, heads, d):
 @exercise.cases
 def cases(draw):
     n, short = draw.integer(5, 6), draw.integer(2, 3)
-    wide = drawn(draw, (5, 8, 2, 1) * 8, 8, 16, 48)
+    wide = drawn(draw, (5, 32, 2, 1) * 8, 32, 16, 48)
     few = drawn(draw, (n, short), n, 3, 15)
     yield Case(f"2 sentences, 3 heads, n={n}, d=15", few, longer=wide)
     yield Case("3 sentences, 3 heads", drawn(draw, (short, n, 4), n, 3, 15))
@@ -149,6 +148,8 @@ variants.wrong(exercise, plain, {
         MASK, f"{MASK} | torch.eye(x.shape[1], dtype=torch.bool, device=x.device)"),
     "a word may attend to padding: the key must be a word, whatever the query is": (
         MASK, f"{MASK} | {QUERIES}"),
+    LOOP: (
+        JOIN, "torch.cat([join(row @ v) for row in weights.split(1, dim=-2)], dim=-2)"),
     "the mask is upside down: True means may attend": (MASK, f"~{MASK}"),
     "one padding is taken for a word: positions count from 0, so they stay below": ("<", "<="),
     "padding is set to zeros, and a score of 0 still gets weight: mask the scores": [

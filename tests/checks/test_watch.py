@@ -1,0 +1,193 @@
+"""What is counted of a call: its lines, the functions that C calls for it, and in which thread."""
+
+import builtins
+import functools
+import itertools
+import math
+import operator
+import threading
+from functools import reduce
+from itertools import starmap as stars
+from types import ModuleType
+
+import numpy
+import pytest
+import torch
+
+from attncourse.checks import chapters, driver, exercise, exercises
+from attncourse.checks.credit import in_parts
+from attncourse.checks.driver import drive, encode
+from attncourse.checks.exercise import TORCH_ATTENTION
+from attncourse.checks.verdict import judge, local
+from attncourse.checks.watch import CALLING
+from tests.conftest import SEED
+
+SDPA = "scaled_dot_product_attention"
+# another name, and what NumPy made of a function before the call
+mapped = map
+negated, floored = numpy.frompyfunc(operator.neg, 1, 1), numpy.vectorize(math.floor, otypes=[int])
+# each calls a function that is not Python's for every number of a list
+LOOPS = {
+    "map": lambda x: list(map(abs, x)),
+    "map, under another name": lambda x: list(mapped(abs, x)),
+    "filter": lambda x: list(filter(math.isfinite, x)),
+    "sorted": lambda x: sorted(range(len(x)), key=x.__getitem__),
+    "list.sort": lambda x: list(range(len(x))).sort(key=x.__getitem__),
+    "min": lambda x: min(x, key=abs),
+    "max": lambda x: max(x, key=abs),
+    "sum of a map": lambda x: sum(map(abs, x)),
+    "reduce": lambda x: functools.reduce(operator.add, x),
+    "reduce, imported by name": lambda x: reduce(operator.add, x),
+    "starmap": lambda x: list(stars(math.hypot, zip(x, x, strict=True))),
+    "accumulate": lambda x: list(itertools.accumulate(x, operator.mul)),
+    "accumulate, by name": lambda x: list(itertools.accumulate(x, func=operator.mul)),
+    "takewhile": lambda x: list(itertools.takewhile(math.isfinite, x)),
+    "dropwhile": lambda x: list(itertools.dropwhile(math.isfinite, x)),
+    "filterfalse": lambda x: list(itertools.filterfalse(math.isnan, x)),
+    "groupby": lambda x: list(itertools.groupby(x, key=abs)),
+    "numpy.frompyfunc": lambda x: numpy.frompyfunc(operator.neg, 1, 1)(numpy.array(x)),
+    "numpy.frompyfunc, made before": lambda x: negated(numpy.array(x)),
+    "numpy.vectorize": lambda x: numpy.vectorize(math.floor)(numpy.array(x)),
+    "numpy.vectorize, made before": lambda x: floored(numpy.array(x)),
+    "numpy.apply_along_axis": lambda x: numpy.apply_along_axis(max, 1, numpy.array([x, x]).T),
+    "Tensor.apply_": lambda x: torch.tensor(x).apply_(math.floor),
+    "torch.vmap in pieces": lambda x: torch.vmap(torch.exp, chunk_size=1)(torch.tensor(x)),
+    "a tree of torch's": lambda x: torch.utils._pytree.tree_map(abs, x),
+    "the numbers of a tensor": lambda x: sum(torch.tensor(x)),
+    "a list of tensors": lambda x: torch._foreach_exp([*torch.tensor(x)]),
+}
+
+
+def seen(function, *args, forbidden=(SDPA,)):
+    """What the driver says of one call, in which all is counted."""
+    request = {
+        "name": "answer", "args": [encode(one) for one in args], "kwargs": {}, "weights": {},
+        "build": None, "before": None, "by_columns": False, "cotangent": None, "watch": "lines",
+        "counted": True, "forbidden": list(forbidden), "max_steps": 1_000, "device": "cpu",
+    }  # fmt: skip
+    return drive({"answer": function}, request)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_loop_that_no_line_shows_takes_a_step_for_each_element(loop):
+    # the first call of a kind may have torch load more
+    _, few, many = (seen(LOOPS[loop], [0.5 + i for i in range(n)]) for n in (10, 10, 60))
+    assert few["outcome"] == many["outcome"] == "returned", (few["error"], many["error"])
+    assert many["steps"] - few["steps"] >= 50
+
+
+def test_what_takes_the_names_of_python_s_loops_gives_them_back():
+    def named():
+        return [getattr(*where) for where in CALLING] + [mapped, reduce, negated, floored]
+
+    before = named()
+    assert seen(LOOPS["map"], [1.0])["outcome"] == "returned"
+    assert seen(lambda x: 1 / 0, [1.0])["outcome"] == "raised"
+    assert all(one is other for one, other in zip(before, named(), strict=True))
+
+
+def test_a_module_that_a_call_loads_meets_python_s_own_functions(tmp_path, monkeypatch):
+    (tmp_path / "loaded_late.py").write_text("found = map, __import__('functools').reduce\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    found = []
+
+    def answer(x):
+        import loaded_late
+
+        found.extend(loaded_late.found)
+        return [*map(abs, x)]
+
+    assert seen(answer, [1.0, 2.0])["outcome"] == "returned"
+    assert found == [builtins.map, functools.reduce]
+
+
+def in_a_thread(work):
+    def answer(x):
+        one = threading.Thread(target=work, args=(x,))
+        one.start()
+        one.join()
+        return x
+
+    return answer
+
+
+def test_a_thread_that_a_call_starts_is_watched():
+    def loops(x):
+        for _ in x:
+            pass
+
+    def attends(x):
+        getattr(torch.nn.functional, SDPA)(*[torch.ones(2, 2)] * 3)
+
+    few, many = (seen(in_a_thread(loops), [1.0] * n) for n in (10, 60))
+    assert many["steps"] - few["steps"] >= 100
+    assert seen(in_a_thread(attends), [1.0])["outcome"] == "forbidden"
+    # whoever waits for it comes to an end
+    assert seen(in_a_thread(loops), [1.0] * 2_000)["steps"] > 1_000
+    assert threading.gettrace() is None and threading.getprofile() is None
+
+
+def test_a_forbidden_function_that_python_s_own_loop_calls_is_seen_where_torch_s_modes_are_not():
+    from torch.utils._python_dispatch import _disable_current_modes
+
+    def answer(x):
+        with _disable_current_modes():
+            return list(map(torch.nn.functional.scaled_dot_product_attention, *[[x[None]]] * 3))
+
+    assert seen(answer, torch.ones(2, 2))["called"] == SDPA
+
+    def fused(x):
+        with _disable_current_modes():
+            return torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(*[x[None, None]] * 3)
+
+    assert seen(fused, torch.ones(2, 2))["outcome"] == "forbidden"
+
+
+def test_taking_torch_s_modes_away_is_told_and_nothing_else_is():
+    from torch.utils._python_dispatch import _disable_current_modes
+
+    def blind(x):
+        with _disable_current_modes():
+            return sum(x)
+
+    assert seen(blind, torch.ones(3))["blinded"]
+    usual = (
+        lambda x: torch.vmap(lambda one: one.exp().sum())(x),
+        lambda x: torch.func.jacrev(lambda one: (one * one).sum(-1))(x),
+        lambda x: torch.autograd.functional.jacobian(lambda one: one.exp(), x),
+        lambda x: torch.nn.Linear(3, 2).double()(x).detach(),
+    )
+    for answer in usual:
+        told = seen(answer, torch.ones(3, 3, dtype=torch.float64))
+        assert told["outcome"] == "returned" and not told["blinded"], told["error"]
+
+
+def test_an_answer_s_own_function_of_such_a_name_is_its_own():
+    own = ModuleType("own")
+    exec("def map(f, x):\n    return f(x)\n\n\ndef answer(x):\n    return map(len, x)", vars(own))
+    few, many = (seen(vars(own)["answer"], [1.0] * n) for n in (10, 60))
+    assert few["value"] == {"plain": 10} and few["steps"] == many["steps"]
+
+
+def row_by_row(scores, mask=None):
+    weights = exercise("softmax_with_sink").valid_answers[0](scores, mask)
+    return torch.stack([one * 1 for one in weights]) if weights.dim() > 3 else weights
+
+
+def test_a_loop_over_a_batch_is_refused_however_little_it_does_in_each_turn():
+    verdict = judge(exercise("softmax_with_sink"), local(row_by_row), 3, forbidden=())
+    assert verdict.status == "too slow" and "loops" in verdict.hint
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chapter", chapters())
+def test_no_right_answer_takes_the_watching_away(chapter, monkeypatch):
+    told, made = [], driver.called
+    monkeypatch.setattr(driver, "called", lambda *given: told.append(made(*given)) or told[-1])
+    for one in filter(in_parts, exercises(chapter).values()):
+        forbidden = tuple(name for name in one.forbidden if name in TORCH_ATTENTION)
+        for answer in one.valid_answers:
+            told.clear()
+            verdict = judge(one, local(answer), int(SEED), forbidden=forbidden)
+            assert verdict.status == "passed", f"{one.name}: {answer.__name__}: {verdict}"
+            assert not any(reply["blinded"] for reply in told), f"{one.name}: {answer.__name__}"
