@@ -21,7 +21,7 @@ from attncourse.checks.probes import Probe, probes
 # how a call ended that was not waited for, or not made
 LOST = "lost"
 # a call of more lines of Python is not made at another seed for the sake of a hint
-MANY_STEPS = 10_000
+MANY_STEPS = 3_000
 # what stands in an answer cell to begin with
 UNWRITTEN = re.compile(r"(write \w+ here)?")
 
