@@ -15,7 +15,13 @@ from attncourse.checks import driver
 from attncourse.checks.compare import close, same
 from attncourse.checks.elsewhere import DEVICE
 from attncourse.checks.exercise import Draw, Exercise
-from attncourse.checks.observation import UNREADABLE, Observation, local, observe
+from attncourse.checks.observation import (
+    TEST_FACTOR,
+    UNREADABLE,
+    Observation,
+    local,
+    observe,
+)
 from attncourse.checks.probes import Probe, probes
 
 # how a call ended that was not waited for, or not made
@@ -166,7 +172,8 @@ class Run:
     @cached_property
     def another(self) -> "Run":
         """The same answer at the next seed, where it is not called again if that may take long."""
-        long = any(got.steps > MANY_STEPS for got in self.seen)
+        many = MANY_STEPS * (TEST_FACTOR if self.trial.exercise.kind == "test" else 1)
+        long = any(got.steps > many for got in self.seen)
 
         def look(trial: Trial, place: int) -> Observation:
             try:
