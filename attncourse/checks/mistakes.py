@@ -27,14 +27,18 @@ MOST_RESULTS = 2_500
 
 
 def known_mistake(run: Run) -> str | None:
-    """The hint of the mutant, or of the two at once, that does what was seen."""
-    return one_mistake(run) or two_mistakes(run)
+    """The hint of the mutant, or of the two at once, that does what was seen.
+
+    An answer whose other calls fail makes another mistake there, and a known one in the rest.
+    """
+    said = one_mistake(run) or two_mistakes(run)
+    return said or (None if run.fails(run.faults[0]) else one_mistake(run, finite=True))
 
 
-def one_mistake(run: Run) -> str | None:
-    """The hint of the first mutant that does what was seen."""
+def one_mistake(run: Run, finite: bool = False) -> str | None:
+    """The hint of the first mutant that does what was seen; if so asked, where no call fails."""
     mutants = run.trial.exercise.mutants
-    return next((one.hint for one in mutants if run.is_that_of(one.function)), None)
+    return next((one.hint for one in mutants if run.is_that_of(one.function, finite=finite)), None)
 
 
 def two_mistakes(run: Run) -> str | None:

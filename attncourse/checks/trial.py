@@ -7,9 +7,10 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property, lru_cache
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
 from attncourse.checks import driver
 from attncourse.checks.compare import close, same
@@ -205,8 +206,19 @@ class Run:
             got, does = replace(got, gradients=None), replace(does, gradients=None)
         return same(got, does, self.trial.length)
 
-    def is_that_of(self, function: Callable, watch: str = "") -> bool:
-        """Whether a function of ours does the same, at both seeds.
+    def fails(self, place: int) -> bool:
+        """Whether it ended in an error there, or in numbers that are not finite and should be."""
+        got, want = self.seen[place], self.trial.expected[place]
+        if got.outcome == "raised":
+            return not got.is_test
+        finite = [
+            all(x.is_meta or bool(x.isfinite().all()) for x in tensors_in(one.value))
+            for one in (got, want)
+        ]
+        return finite == [False, True]
+
+    def is_that_of(self, function: Callable, watch: str = "", finite: bool = False) -> bool:
+        """Whether a function of ours does the same, at both seeds; if so asked, where it succeeds.
 
         Of an answer whose values are wrong only they count: what else is wrong on another device,
         or of a longer input, it is told once they are right.
@@ -217,7 +229,12 @@ class Run:
             for run in self.both
             for place in sorted(range(len(run.seen)), key=lambda i: i not in run.faults)
             if way != "values" or run.trial.probes[place].way == way
+            if not (finite and run.fails(place))
         )
+
+
+def tensors_in(value: Any) -> list[Tensor]:
+    return [x for x in tree_leaves(value) if isinstance(x, Tensor)]
 
 
 def unwritten(got: Observation) -> bool:

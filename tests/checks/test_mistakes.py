@@ -83,6 +83,15 @@ def test_a_coincidence_of_one_seed_is_not_named(same):
     assert told(same, lambda x: x + 1).hint == "each number is 1 larger than the right one"
 
 
+def test_a_known_mistake_is_named_where_other_calls_fail_by_another(same):
+    def answer(x):
+        return x + 1 if len(x) < 5 else x + torch.nan
+
+    assert told(same, answer).hint == SHIFTED
+    # the call that is shown is the one of which it holds
+    assert told(same, lambda x: x + 1 if len(x) > 4 else x + torch.nan).hint != SHIFTED
+
+
 def test_a_right_answer_is_called_at_one_seed_only(same):
     right, wrong = Counted(lambda x: x.clone()), Counted(lambda x: x + 1)
     assert told(same, right).status == "passed"
