@@ -354,7 +354,9 @@ def built(kind, arguments, weights, before=None, training=False):
     if own != wanted:
         extra, missing = dict(own.items() - wanted.items()), dict(wanted.items() - own.items())
         if plain := [
-            name for name in missing.keys() - own.keys() if kept(module, name) is not None
+            name
+            for name in missing.keys() - own.keys()
+            if isinstance(kept(module, name), torch.Tensor)
         ]:
             names = ", ".join(sorted(plain))
             raise UnfitError(f"no plain tensor learns: make an nn.Parameter of each of {names}")

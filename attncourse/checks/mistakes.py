@@ -3,63 +3,112 @@
 A hint is said only if it holds: on every probe, in every output, and at a second seed.
 """
 
+from collections.abc import Callable
+from dataclasses import replace
+from io import StringIO
 from itertools import combinations, islice
+from typing import Any
 
-from attncourse.checks import variants
-from attncourse.checks.compare import same
-from attncourse.checks.exercise import Mutant
+import torch
+from torch import Tensor
+
+from attncourse.checks import driver, variants
+from attncourse.checks.compare import close
+from attncourse.checks.exercise import Case, Mutant
+from attncourse.checks.observation import MAX_STEPS
+from attncourse.checks.probes import given
 from attncourse.checks.trial import Run
+from attncourse.checks.watch import Stopped, Watch
 
-# the faults by which pairs are put in order, and how many pairs are tried: an idle core takes a
-# third of a second for each of the two, and a count is the same on every machine
-MOST_FAULTS = 6
-MOST_PAIRS = 150
+# pairs that are tried, and results by which they are put in order, each for every tensor of a call:
+# an idle core takes a third of a second for either, and a count is the same on every machine
+MOST_PAIRS = 900
+MOST_RESULTS = 2_500
 
 
 def known_mistake(run: Run) -> str | None:
-    """The hint of the mutant, or of the two at once, that does what was seen."""
-    return one_mistake(run) or two_mistakes(run)
+    """The hint of the mutant, or of the two at once, that does what was seen.
+
+    An answer whose other calls fail makes another mistake there, and a known one in the rest.
+    """
+    said = one_mistake(run) or two_mistakes(run)
+    return said or (None if run.fails(run.faults[0]) else one_mistake(run, finite=True))
 
 
-def one_mistake(run: Run) -> str | None:
-    """The hint of the first mutant that does what was seen."""
+def one_mistake(run: Run, finite: bool = False) -> str | None:
+    """The hint of the first mutant that does what was seen; if so asked, where no call fails."""
     mutants = run.trial.exercise.mutants
-    return next((one.hint for one in mutants if run.is_that_of(one.function)), None)
+    return next((one.hint for one in mutants if run.is_that_of(one.function, finite=finite)), None)
 
 
 def two_mistakes(run: Run) -> str | None:
-    """The hints of the first two mutants that together do what was seen.
-
-    Two changes of a text may go on for ever where each alone does not: they are watched.
-    """
+    """The hints of the first two mutants that together do what was seen."""
     # a test says one bit a probe, and one mistake is enough for what only another device, or a
     # longer input, shows
     if run.trial.exercise.kind == "test" or run.trial.probes[run.faults[0]].way != "values":
         return None
-    for pair in islice(variants.pairs(likeliest_first(run)), MOST_PAIRS):
-        if run.is_that_of(pair.function, watch="lines"):
+    first = run.faults[0]
+    most = MOST_PAIRS // tensors(run.trial.probes[first].case)
+    for pair in islice(variants.pairs(likeliest_first(run)), most):
+        likely = agrees(run, first, result(run, first, pair.function))
+        if likely and run.is_that_of(pair.function, watch="lines"):
             return pair.hint
     return None
 
 
 def likeliest_first(run: Run) -> list[tuple[Mutant, Mutant]]:
     """Every two mistakes; first those of which each does what was seen where the other is right."""
-    trial, values = run.trial, [i for i in run.faults if run.trial.probes[i].way == "values"]
-    some = values[:: -(-len(values) // MOST_FAULTS)]
+    trial = run.trial
     known = [one for one in trial.exercise.own_mutants if hasattr(one.function, "made_by")]
-    agrees = {one: {i for i in some if run.agrees(i, one.function)} for one in known}
-    right = {
-        one: {
-            i
-            for i in some
-            if same(trial.observe_own(one.function, i), trial.expected[i], trial.length)
-        }
-        for one in known
-    }
+    places = [i for i in run.faults if trial.probes[i].way == "values"]
+    most = MOST_RESULTS // (len(known) * tensors(trial.probes[0].case) + 1)
+    places = places[:: -(-len(places) // max(1, most))]
+    same, right = {}, {}
+    for one in known:
+        found = {i: result(run, i, one.function) for i in places}
+        same[one] = {i for i in places if agrees(run, i, found[i])}
+        right[one] = {i for i in places if close(found[i], trial.expected[i].value, trial.length)}
 
     def unlikely(pair: tuple[Mutant, Mutant]) -> tuple[int, int]:
         one, other = pair
-        against = (right[one] - agrees[other]) | (right[other] - agrees[one])
-        return len(against), -len(agrees[one] | agrees[other])
+        against = (right[one] - same[other]) | (right[other] - same[one])
+        return len(against), -len(same[one] | same[other])
 
     return sorted(combinations(known, 2), key=unlikely)
+
+
+def tensors(case: Case) -> int:
+    """How many a call is given: what it costs to make one grows with them."""
+    return max(
+        1, sum(isinstance(x, Tensor) for x in (*given(case).values(), *case.weights.values()))
+    )
+
+
+def result(run: Run, place: int, function: Callable) -> Any:
+    """What a function of ours gives there, or the name of what it raises, and nothing else of it.
+
+    Two changes of a text may go on for ever where each alone does not: they are watched.
+    """
+    case = run.trial.probes[place].case
+    case = replace(
+        case,
+        args=tuple(map(copied, case.args)),
+        kwargs={k: copied(x) for k, x in case.kwargs.items()},
+    )
+    with driver.Settings(), driver.silence(StringIO()), torch.no_grad(), Watch((), MAX_STEPS):
+        try:
+            return case.result(function)
+        except (Exception, Stopped) as error:
+            return type(error).__name__
+
+
+def agrees(run: Run, place: int, found: Any) -> bool:
+    """Whether the answer gave that result there, or raised that error."""
+    seen = run.seen[place]
+    if seen.outcome == "raised":
+        return (seen.error or {})["type"] == found
+    return close(seen.value, found, run.trial.length)
+
+
+def copied(x: Any) -> Any:
+    return x.clone() if isinstance(x, Tensor) else x

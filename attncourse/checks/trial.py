@@ -7,21 +7,28 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property, lru_cache
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
 from attncourse.checks import driver
 from attncourse.checks.compare import close, same
 from attncourse.checks.elsewhere import DEVICE
 from attncourse.checks.exercise import Draw, Exercise
-from attncourse.checks.observation import UNREADABLE, Observation, local, observe
+from attncourse.checks.observation import (
+    TEST_FACTOR,
+    UNREADABLE,
+    Observation,
+    local,
+    observe,
+)
 from attncourse.checks.probes import Probe, probes
 
 # how a call ended that was not waited for, or not made
 LOST = "lost"
 # a call of more lines of Python is not made at another seed for the sake of a hint
-MANY_STEPS = 10_000
+MANY_STEPS = 3_000
 # what stands in an answer cell to begin with
 UNWRITTEN = re.compile(r"(write \w+ here)?")
 
@@ -166,7 +173,8 @@ class Run:
     @cached_property
     def another(self) -> "Run":
         """The same answer at the next seed, where it is not called again if that may take long."""
-        long = any(got.steps > MANY_STEPS for got in self.seen)
+        many = MANY_STEPS * (TEST_FACTOR if self.trial.exercise.kind == "test" else 1)
+        long = any(got.steps > many for got in self.seen)
 
         def look(trial: Trial, place: int) -> Observation:
             try:
@@ -198,8 +206,19 @@ class Run:
             got, does = replace(got, gradients=None), replace(does, gradients=None)
         return same(got, does, self.trial.length)
 
-    def is_that_of(self, function: Callable, watch: str = "") -> bool:
-        """Whether a function of ours does the same, at both seeds.
+    def fails(self, place: int) -> bool:
+        """Whether it ended in an error there, or in numbers that are not finite and should be."""
+        got, want = self.seen[place], self.trial.expected[place]
+        if got.outcome == "raised":
+            return not got.is_test
+        finite = [
+            all(x.is_meta or bool(x.isfinite().all()) for x in tensors_in(one.value))
+            for one in (got, want)
+        ]
+        return finite == [False, True]
+
+    def is_that_of(self, function: Callable, watch: str = "", finite: bool = False) -> bool:
+        """Whether a function of ours does the same, at both seeds; if so asked, where it succeeds.
 
         Of an answer whose values are wrong only they count: what else is wrong on another device,
         or of a longer input, it is told once they are right.
@@ -210,7 +229,12 @@ class Run:
             for run in self.both
             for place in sorted(range(len(run.seen)), key=lambda i: i not in run.faults)
             if way != "values" or run.trial.probes[place].way == way
+            if not (finite and run.fails(place))
         )
+
+
+def tensors_in(value: Any) -> list[Tensor]:
+    return [x for x in tree_leaves(value) if isinstance(x, Tensor)]
 
 
 def unwritten(got: Observation) -> bool:

