@@ -94,6 +94,8 @@ def cases(draw):
     bounds = [0, 2, 3, 6, 20, 40]
     yield Case("groups without texts", drawn(draw, *texts[:7], (1, 2, None), m=n + 2, n=n,
                                              bounds=bounds))  # fmt: skip
+    long = [(one * 5, *rest) for one, *rest in texts]
+    yield Case("sources of up to 150 words", drawn(draw, *long, m=n, n=n, bounds=[20, 99]))
     yield Case("one bound", drawn(draw, *texts, m=n, n=n, bounds=[6]))
     ended = [(2, 0, None), (2, 0, "late"), (7, 0, "late"), (9, 0, None), (5, 1, "early")]
     yield Case("targets that only stop", drawn(draw, *ended, m=4, n=3, bounds=[4]))
@@ -198,6 +200,11 @@ variants.wrong(exercise, plain, {
     "the filling is told by its number, -100: all that follows the first stop is filling": (
         AFTER, "targets == -100"),
     "the stop has a fixed number: it is given, as `stop`": ("targets == stop", "targets == 1"),
+    "a long source belongs to no group: the last one has no upper end": [
+        (GROUP, f"{GROUP}\n    right, group = right[lengths <= {most}], group[lengths <= {most}]")
+        for most in (50, 99, 100)],
+    "a second stop in `written` counts as a mistake: what follows the first does not count": (
+        RIGHT, f"{RIGHT} & ((written == stop).sum(-1) < 2)"),
     "a length that equals a bound falls into the next group: it belongs to the one below": (
         "device=lengths.device))", "device=lengths.device), right=True)"),
     "a length that equals a bound is counted in two groups: it belongs to the one below": (
@@ -236,7 +243,9 @@ variants.wrong(exercise, plain, {
     "this is the share of wrong texts: the right ones are asked for": (SHARE, f"1 - {SHARE}"),
     "these are percentages: a share is from 0 to 1": (SHARE, f"100 * {SHARE}"),
     "the shares are rounded: return them as they are": (SHARE, f"({SHARE}).round(decimals=2)"),
-    "the shares are float64: give float32, torch's default": (SHARE, f"({SHARE}).double()"),
+    "the shares are float64: give float32, torch's default": [
+        (SHARE, f"({SHARE}).double()"),
+        (SHARE, f"group[right].bincount(minlength=count).double() / {ALL}")],
     "it gives a list: return a tensor, one share for each group": (SHARE, f"({SHARE}).tolist()"),
     LOOP: (RIGHT, "torch.stack([(a | b).all() for a, b in zip(written == targets, after, "
                   "strict=True)])"),

@@ -26,8 +26,6 @@ exercise = Exercise(
         "x = x + positions[m : m + n], then keys = torch.cat([keys, x @ w_k.T], dim=-2), and the "
         "mask is torch.ones(n, m + n, dtype=torch.bool, device=x.device).tril(m)",
     ),
-    # three tensors come back, and a gradient is taken of one
-    differentiable=False,
     usual_hints={"loops": LOOP},
 )
 
@@ -69,7 +67,7 @@ def cases(draw):
     # the first token may see itself alone, and its score is far below 0
     x, keys, values, table, w_q, _, w_v = drawn(draw, 2, n=4, m=0)
     large = (x, keys, values, table, -1e25 * w_q, w_q, w_v)
-    yield Case("scores 10^25 times larger", large)
+    yield Case("scores 10^25 times larger", large, gradient=False)
 
 
 @exercise.valid
@@ -172,6 +170,17 @@ variants.wrong(exercise, plain, {
         " / q.shape[-1] ** 0.5", ""),
     "the scale is taken from the width of x: it is that of a key": (
         "/ q.shape[-1]", "/ x.shape[-1]"),
+    "the scale is taken from the width of a value: it is that of a key": (
+        "/ q.shape[-1]", "/ values.shape[-1]"),
+    "no gradient reaches the keys that are kept: nothing may be detached": (
+        KEYS, KEYS.replace("[keys", "[keys.detach()")),
+    "no gradient reaches the values that are kept: nothing may be detached": (
+        VALUES, VALUES.replace("[values", "[values.detach()")),
+    "no gradient reaches what is kept, the keys and the values: nothing may be detached": (
+        KEYS, KEYS.replace("[keys", "[keys.detach()"),
+        VALUES, VALUES.replace("[values", "[values.detach()")),
+    "what comes back for the next step is detached: gradients flow through it, too": (
+        RESULT, "weights @ values, keys.detach(), values.detach()"),
     "the matrices are transposed: a weight is stored as (out, in), so x @ w.T": (
         "w_q.mT", "w_q", "w_k.mT", "w_k", "w_v.mT", "w_v"),
     hints.CHANGES: (PLACED, "x += positions[m : m + n]"),

@@ -44,6 +44,8 @@ RIGHT = {
     "right folds, of blocks": blocks,
     "right folds, in the order of the texts": a_fold_for_each_place,
     "right folds, the larger ones last": (TEST, "order[::-1][k - 1 - fold :: k]"),
+    "right folds, the tests in order": (PAIR, "(train, sorted(test))"),
+    "right folds, the trains in order": (PAIR, "(sorted(train), test)"),
     "right folds, all in order": (
         PAIR,
         "(sorted(train), sorted(test))",
