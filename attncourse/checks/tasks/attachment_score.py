@@ -158,6 +158,7 @@ ROOTED = (
     AGREE, "most == torch.where(parents < 0, j, parents)[..., None, :]",
     BELOW, "(j < lengths[..., None])[..., None, :]",
 )  # fmt: skip
+NAN_AS_0 = "weights.where(~weights.isnan(), 0.0)"
 PLACE = "parents.clamp(min=0)[..., None, :, None].expand(*weights.shape[:-1], 1)"
 variants.right(exercise, plain,
     (HIDDEN, "torch.where(allowed, weights, -torch.ones_like(weights))",
@@ -182,13 +183,11 @@ variants.wrong(exercise, plain, {
          "weights.masked_fill(~word, 0.0).triu(1)")],
     "0 times NaN is NaN: choose, with masked_fill or torch.where": (
         HIDDEN, "(weights * allowed - 2 * (~allowed).to(weights.dtype))"),
-    "0 times infinity is NaN, too: choose, with masked_fill or torch.where": (
-        HIDDEN, "(weights.where(~weights.isnan(), 0.0) * allowed\n"
-        "            - 2 * (~allowed).to(weights.dtype))"),
-    "padding may hold more than what is taken away from it: fill with -inf": [
-        (HIDDEN, f"({read} - {much} * (~allowed).to(weights.dtype))")
-        for much in ("2", "1e9") for read in ("weights.nan_to_num(0.0)",
-                                              "weights.where(~weights.isnan(), 0.0)")],
+    "padding may hold infinity, which is NaN times 0, and infinity less any number: choose, with "
+    "masked_fill or torch.where": [
+        (HIDDEN, f"({read}{shown} - {much} * (~allowed).to(weights.dtype))")
+        for read, shown in ((NAN_AS_0, ""), (NAN_AS_0, " * allowed"),
+                            ("weights.nan_to_num(0.0)", "")) for much in ("2", "1e9")],
     "words that attend to themselves most are left out: hide that weight, and they count": (
         BELOW, "(parents >= 0)[..., None, :] & (weights.masked_fill(~word, -1.0).argmax(-1) != j)",
         SCORE, "count.to(weights.dtype) / below.movedim(-2, 0).flatten(1).sum(-1).clamp(min=1)"),

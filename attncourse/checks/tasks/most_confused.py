@@ -7,6 +7,7 @@ import torch
 from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 
+TENS = "there may be more than 10 labels: a pair has the number label * count + prediction"
 LOOP = "it loops over tokens: bincount counts all pairs at once, and only labels may be looped over"
 exercise = Exercise(
     name="most_confused",
@@ -232,7 +233,7 @@ variants.wrong(exercise, plain, {
         "minlength=count * count", ""),
     "a pair has the number label * count + prediction: here several pairs share one": (
         PAIRS, "labels[kept] + predicted[kept]"),
-    "there may be more than 10 labels: a pair has the number label * count + prediction": [
+    TENS: [
         (PAIRS, "labels[kept] * 10 + predicted[kept]", MATRIX,
          "pairs.bincount(minlength=100).view(-1, 10)[:count, :count]"),
         *both(PAIRS, "labels[kept] * 10 + predicted[kept]", MATRIX,
@@ -267,3 +268,13 @@ variants.wrong(exercise, by_counter, {
     "then the lowest prediction": ("min(wrong, key=lambda one: (-wrong[one], one))",
                                    "max(wrong, key=wrong.__getitem__)"),
 })  # fmt: skip
+
+
+@exercise.mutant(TENS)
+def by_tens(predicted, labels, count):
+    pairs = Counter((10 * labels + predicted)[(labels != predicted) & (labels >= 0)].tolist())
+    pair = min(pairs, key=lambda one: (-pairs[one], one))
+    label, taken_for = divmod(pair, 10)
+    at = labels == label
+    recall = (predicted[at] == label).sum().item() / at.sum().item()
+    return label, taken_for, pairs[pair], recall
