@@ -67,6 +67,9 @@ WRONG = {
     "takes a seed of 0 for none": (
         f"torch.Generator(){SEED}", "torch.Generator()\n    seed = seed or g.seed()\n"
         "    g.manual_seed(seed)"),
+    "takes a seed of 0 for none where there are more than 5 places": (
+        f"torch.Generator(){SEED}", "torch.Generator()\n    seed = seed or n > 5 and g.seed()\n"
+        "    g.manual_seed(int(seed))"),
     "goes on drawing where the last call stopped": (
         "n, k, seed)", "n, k, seed, kept={})", f"torch.Generator(){SEED}",
         f"kept.setdefault(seed, torch.Generator(){SEED})"),
