@@ -107,7 +107,8 @@ def cases(draw):
     square = drawn(draw, 4, texts=4, vocabulary=4, lengths=[3, 5, 4, 8], ended=(1,), stop=2)
     yield Case("all sizes 4", (*square, 4, 1.2))
     zero = square[3].masked_fill(torch.arange(4) > 1, -torch.inf)
-    yield Case("tokens of probability 0", (*square[:3], zero, 2, 3, 0.6))
+    # two of each text that goes on, and one of the text that has ended
+    yield Case("as many texts as are possible", (*square[:3], zero, 2, 7, 0.6))
     yield Case("only the best", (*drawn(draw, 2, **of_four, ended=(1,)), 1, 0.6))
 
 
