@@ -83,7 +83,9 @@ def cases(draw):
     longer = drawn(draw, *texts * 5, m=44, n=40, bounds=[3, 6])
     yield Case("12 texts in 3 groups", drawn(draw, *texts, m=n + 2, **sizes), longer=longer)
     yield Case("fewer tokens written than the targets have", drawn(draw, *texts, m=5, **sizes))
-    yield Case("as many tokens written", drawn(draw, *texts, m=n, **sizes))
+    long = [(5 * length, *rest) for length, *rest in texts]
+    about = "as many tokens written, sources of up to 150 words"
+    yield Case(about, drawn(draw, *long, m=n, n=n, bounds=[15, 30]))
     yield Case("targets filled up with the stop", drawn(draw, *texts, m=n, **sizes, fill=1))
     yield Case("targets filled up with -100", drawn(draw, *texts, m=n + 1, **sizes, fill=-100))
     yield Case("the stop is 0", drawn(draw, *texts, m=5, **sizes, stop=0, fill=3))
@@ -94,8 +96,6 @@ def cases(draw):
     bounds = [0, 2, 3, 6, 20, 40]
     yield Case("groups without texts", drawn(draw, *texts[:7], (1, 2, None), m=n + 2, n=n,
                                              bounds=bounds))  # fmt: skip
-    long = [(one * 5, *rest) for one, *rest in texts]
-    yield Case("sources of up to 150 words", drawn(draw, *long, m=n, n=n, bounds=[20, 99]))
     yield Case("one bound", drawn(draw, *texts, m=n, n=n, bounds=[6]))
     ended = [(2, 0, None), (2, 0, "late"), (7, 0, "late"), (9, 0, None), (5, 1, "early")]
     yield Case("targets that only stop", drawn(draw, *ended, m=4, n=3, bounds=[4]))
