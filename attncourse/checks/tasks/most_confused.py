@@ -159,7 +159,10 @@ def both(*way):
 
 def recall(found, of):
     """The ways in which this divided by that is the recall, rounded to float32 or not."""
-    return [(RECALL, f"{found} / {of}"), (RECALL, f"{found}.double() / {of}")]
+    return [
+        (RECALL, f"{found} / {of}"), (RECALL, f"{found}.double() / {of}"),
+        (RECALL, f"int({found}) / int({of})", "recall.item()", "recall"),
+    ]  # fmt: skip
 
 
 variants.wrong(exercise, plain, {
