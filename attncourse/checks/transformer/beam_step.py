@@ -180,7 +180,7 @@ variants.wrong(exercise, plain, {
         RANKED, "longer * penalty[..., None]"),
     "5 is not added to the length: the penalty is ((5 + length) / 6) ** power": [
         (PENALTY, "size**power"), ("(5 + size)", "size")],
-    "// rounds the penalty down to a whole number: divide with /": (
+    "// rounds down to a whole number: divide with /": (
         "((5 + size) / 6)", "((5 + size) // 6)"),
     "the penalty only sorts what the totals have chosen: choose by what is ranked": (
         BEST, "best = longer.flatten(-2).topk(width, dim=-1).indices\n    best = best.gather(-1, "

@@ -53,7 +53,7 @@ def drawn(draw, *batch, n, m, d=6, d_k=5, d_v=3, rows=12):
 @exercise.cases
 def cases(draw):
     n, m = draw.sizes(2, 2, 4)
-    long = drawn(draw, 2, n=n + 24, m=m + 16, rows=64)
+    long = drawn(draw, 2, n=n + 32, m=m + 16, rows=64)
     yield Case(f"{n} tokens after {m}, a batch of 2", drawn(draw, 2, n=n, m=m), longer=long)
     yield Case(f"{n} tokens after {m}, no batch", drawn(draw, n=n, m=m))
     yield Case("one token after 5", drawn(draw, 2, n=1, m=5))
