@@ -60,7 +60,10 @@ class Probe(NamedTuple):
 
 
 def probes(exercise: Exercise, draw: Draw) -> Iterator[Probe]:
-    """The probes in the order in which they are made: those that loop come last."""
+    """The probes in the order in which they are made.
+
+    Those that loop come late, and those that are large last, so that no loop gets there.
+    """
     cases = list(exercise.draw_cases(draw))
     is_test = exercise.kind == "test"
     batch = None if is_test else with_leading_axes(exercise, cases)
@@ -102,7 +105,10 @@ def probes(exercise: Exercise, draw: Draw) -> Iterator[Probe]:
 
 
 def edges(exercise: Exercise, cases: list[Case]) -> Iterator[Probe]:
-    """The first case with other numbers and with equal ones, with anything in unread places."""
+    """The first case with other numbers, with equal ones, and of a module as it was made.
+
+    And the first that has places where nothing is read, with anything there.
+    """
     first = cases[0]
     others = [with_other_numbers(first)]
     if any(map(is_floating, first.args)) and "ties" not in exercise.without:
@@ -111,9 +117,10 @@ def edges(exercise: Exercise, cases: list[Case]) -> Iterator[Probe]:
         if works(exercise, case):
             yield Probe(case, "values")
     if case := with_anything_unread(exercise, cases):
-        differentiated = exercise.differentiable and case.gradient
-        right = case.result(exercise.reference_answer) if differentiated else None
-        yield Probe(case, "values", None if right is None else cotangents(right))
+        along = None
+        if exercise.differentiable and case.gradient:
+            along = cotangents(case.result(exercise.reference_answer))
+        yield Probe(case, "values", along)
     if first.build is not None and "training" not in exercise.without:
         case = replace(first, name=f"{first.name}, as it was made", gradient=False)
         yield Probe(case, "values", training=True)

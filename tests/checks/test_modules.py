@@ -123,9 +123,8 @@ def map_of_a_vector(d, width):
     return torch.zeros(width)
 
 
-@pytest.mark.parametrize("answer", [LinearMap, DropoutInTraining])
-def test_a_right_module_passes(answer):
-    assert judge(one, local(answer), seed=1).status == "passed"
+def test_a_right_module_passes():
+    assert judge(one, local(LinearMap), seed=1).status == "passed"
 
 
 @pytest.mark.parametrize(
@@ -147,6 +146,7 @@ def test_a_right_module_passes(answer):
         (Transposed, "wrong", "not asked for are w.bias (3,), w.weight (3, 4), missing"),
         (Detached, "wrong", hints.DETACHED),
         (DropoutLeftOn, "wrong", "it draws random numbers"),
+        (DropoutInTraining, "wrong", "it draws random numbers"),
         (OnTheCpu, "wrong", "a new tensor is made on the CPU: give it the device of an input"),
         (Unwritten, "not attempted", "write `LinearMap` in its answer cell"),
         (Looping, "too slow", "it loops in Python"),

@@ -3,7 +3,7 @@
 import torch
 
 from attncourse.checks import hints, variants
-from attncourse.checks.exercise import Case, Exercise
+from attncourse.checks.exercise import WHATEVER, Case, Exercise
 
 LOOP = "it loops over texts or words: one argmax serves all of them"
 exercise = Exercise(
@@ -75,11 +75,17 @@ def drawn(draw, *batch, lengths, n, heads=3, hidden=False):
     return scores.softmax(-1), parents, lengths
 
 
+@exercise.unread(*WHATEVER)
+def padding(weights, parents, lengths):
+    word = torch.arange(weights.shape[-1]) < lengths[..., None, None]
+    return {"weights": ~(word.mT & word)[..., None, :, :]}
+
+
 @exercise.cases
 def cases(draw):
     n = draw.integer(7, 9)
     weights, parents, lengths = drawn(draw, 4, lengths=[n, n - 2, 3, 5], n=n)
-    long = drawn(draw, 16, lengths=list(range(30, 46)), n=48)
+    long = drawn(draw, 3, lengths=[45, 30, 9], n=48)
     yield Case(f"4 texts, 3 heads, n={n}", (weights, parents, lengths), longer=long)
     yield Case(f"one text without a batch, n={n}", (weights[1], parents[1], lengths[1]))
     axes = drawn(draw, 2, 3, lengths=[3, 6, 2, 6, 5, 4], n=8, heads=2)
@@ -152,11 +158,12 @@ ROOTED = (
     AGREE, "most == torch.where(parents < 0, j, parents)[..., None, :]",
     BELOW, "(j < lengths[..., None])[..., None, :]",
 )  # fmt: skip
+NAN_AS_0 = "weights.where(~weights.isnan(), 0.0)"
 PLACE = "parents.clamp(min=0)[..., None, :, None].expand(*weights.shape[:-1], 1)"
 variants.right(exercise, plain,
     (HIDDEN, "torch.where(allowed, weights, -torch.ones_like(weights))",
      COUNT, "right.transpose(-1, -2).reshape(-1, heads).sum(0)"),
-    (MOST, "(weights.nan_to_num(0.0) - 2 * (~allowed).to(weights.dtype)).max(-1).indices",
+    (MOST, "(weights.nan_to_num(0.0) * word - 2 * (~allowed).to(weights.dtype)).max(-1).indices",
      BELOW, "(parents != -1).unsqueeze(-2)"),
     (MOST, f"{HIDDEN}.topk(min(2, n), dim=-1).indices[..., 0]",
      SCORE, "count / below.to(weights).sum()"),
@@ -176,6 +183,11 @@ variants.wrong(exercise, plain, {
          "weights.masked_fill(~word, 0.0).triu(1)")],
     "0 times NaN is NaN: choose, with masked_fill or torch.where": (
         HIDDEN, "(weights * allowed - 2 * (~allowed).to(weights.dtype))"),
+    "padding may hold infinity, which is NaN times 0, and infinity less any number: choose, with "
+    "masked_fill or torch.where": [
+        (HIDDEN, f"({read}{shown} - {much} * (~allowed).to(weights.dtype))")
+        for read, shown in ((NAN_AS_0, ""), (NAN_AS_0, " * allowed"),
+                            ("weights.nan_to_num(0.0)", "")) for much in ("2", "1e9")],
     "words that attend to themselves most are left out: hide that weight, and they count": (
         BELOW, "(parents >= 0)[..., None, :] & (weights.masked_fill(~word, -1.0).argmax(-1) != j)",
         SCORE, "count.to(weights.dtype) / below.movedim(-2, 0).flatten(1).sum(-1).clamp(min=1)"),
@@ -200,13 +212,18 @@ variants.wrong(exercise, plain, {
         AGREE, "most == parents[..., None, :] - 1"),
     "this asks which word attends to a word most: a row of weights is a query": [
         (HIDDEN, "weights.mT.masked_fill(~allowed, -torch.inf)"),
-        (MOST, "weights.masked_fill(~(word.mT & allowed), -torch.inf).argmax(dim=-2)")],
+        *((MOST, f"weights.masked_fill(~({shown}), -torch.inf).argmax(dim=-2)")
+          for shown in ("word.mT & allowed", "allowed", "word.mT & (j != j[:, None])", "word",
+                        "j != j[:, None]"))],
     "each text has the same say: count over all words first": [
         (COUNT, f"({EACH}).reshape(-1, heads)", SCORE, "count.nanmean(dim=0)"),
         (COUNT, f"({EACH}).nan_to_num(0.0).reshape(-1, heads)", SCORE, "count.mean(dim=0)"),
         # texts of one word count as right nowhere, those without any not at all
         (COUNT, f"({EACH}).nan_to_num(0.0).reshape(-1, heads)",
-         SCORE, "count.sum(dim=0) / (lengths > 0).sum()")],
+         SCORE, "count.sum(dim=0) / (lengths > 0).sum()"),
+        (COUNT, f"({EACH}).reshape(-1, heads)", SCORE, "count.mean(dim=0)"),
+        (COUNT, "(right.sum(-1) / (lengths[..., None] - 1).clamp(min=1)).to(weights.dtype)"
+         ".reshape(-1, heads)", SCORE, "count.mean(dim=0)")],
     "a root has no parent: leave it out": [
         (ALLOWED, "word & (j == j)", *ROOTED),
         (ALLOWED, "word & ((j != j[:, None]) | (parents < 0)[..., None, :, None])", *ROOTED)],
@@ -233,6 +250,8 @@ variants.wrong(exercise, plain, {
         AGREE, "most == parents.reshape(-1, n)[0]"),
     "a child that gets the most weight counts, too: only the parent does": (
         AGREE, f"({AGREE}) | (parents[..., None, :].expand_as(most).gather(-1, most) == j)"),
+    "the parent need not have so much of the weight: it is enough that no other word has more": [
+        (AGREE, f"({AGREE}) & ({HIDDEN}.amax(-1) > {least})") for least in ("0.5", "0.3", "0.1")],
     "the parent need not be first for it: only the word with the most weight counts": (
         AGREE, f"({HIDDEN}.topk(min(2, n), -1).indices == parents[..., None, :, None]).any(-1)"),
     hints.FLOAT32: (SCORE, "count / below.sum()"),

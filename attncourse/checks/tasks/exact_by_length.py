@@ -83,7 +83,9 @@ def cases(draw):
     longer = drawn(draw, *texts * 5, m=44, n=40, bounds=[3, 6])
     yield Case("12 texts in 3 groups", drawn(draw, *texts, m=n + 2, **sizes), longer=longer)
     yield Case("fewer tokens written than the targets have", drawn(draw, *texts, m=5, **sizes))
-    yield Case("as many tokens written", drawn(draw, *texts, m=n, **sizes))
+    long = [(5 * length, *rest) for length, *rest in texts]
+    about = "as many tokens written, sources of up to 150 words"
+    yield Case(about, drawn(draw, *long, m=n, n=n, bounds=[15, 30]))
     yield Case("targets filled up with the stop", drawn(draw, *texts, m=n, **sizes, fill=1))
     yield Case("targets filled up with -100", drawn(draw, *texts, m=n + 1, **sizes, fill=-100))
     yield Case("the stop is 0", drawn(draw, *texts, m=5, **sizes, stop=0, fill=3))
@@ -198,6 +200,11 @@ variants.wrong(exercise, plain, {
     "the filling is told by its number, -100: all that follows the first stop is filling": (
         AFTER, "targets == -100"),
     "the stop has a fixed number: it is given, as `stop`": ("targets == stop", "targets == 1"),
+    "a long source belongs to no group: the last one has no upper end": [
+        (GROUP, f"{GROUP}\n    right, group = right[lengths <= {most}], group[lengths <= {most}]")
+        for most in (50, 99, 100)],
+    "a second stop in `written` counts as a mistake: what follows the first does not count": (
+        RIGHT, f"{RIGHT} & ((written == stop).sum(-1) < 2)"),
     "a length that equals a bound falls into the next group: it belongs to the one below": (
         "device=lengths.device))", "device=lengths.device), right=True)"),
     "a length that equals a bound is counted in two groups: it belongs to the one below": (
@@ -236,7 +243,9 @@ variants.wrong(exercise, plain, {
     "this is the share of wrong texts: the right ones are asked for": (SHARE, f"1 - {SHARE}"),
     "these are percentages: a share is from 0 to 1": (SHARE, f"100 * {SHARE}"),
     "the shares are rounded: return them as they are": (SHARE, f"({SHARE}).round(decimals=2)"),
-    "the shares are float64: give float32, torch's default": (SHARE, f"({SHARE}).double()"),
+    "the shares are float64: give float32, torch's default": [
+        (SHARE, f"({SHARE}).double()"),
+        (SHARE, f"group[right].bincount(minlength=count).double() / {ALL}")],
     "it gives a list: return a tensor, one share for each group": (SHARE, f"({SHARE}).tolist()"),
     LOOP: (RIGHT, "torch.stack([(a | b).all() for a, b in zip(written == targets, after, "
                   "strict=True)])"),

@@ -4,7 +4,7 @@ import torch
 from torch.nn.functional import pad
 
 from attncourse.checks import hints, variants
-from attncourse.checks.exercise import Case, Exercise
+from attncourse.checks.exercise import WHATEVER, Case, Exercise
 
 LOOP = "it loops over texts, positions or offsets: one index_add serves all pairs"
 exercise = Exercise(
@@ -24,7 +24,7 @@ exercise = Exercise(
         "sums = whole.new_zeros(heads, 2 * n - 1).index_add(-1, (j - j[:, None] + n - 1).flatten()"
         ", whole.flatten(-2)), then most = sums.max(dim=-1)",
     ),
-    # two tensors come back
+    # no gradient need flow
     differentiable=False,
     usual_hints={"loops": LOOP},
     without={
@@ -60,6 +60,12 @@ def drawn(draw, *batch, n, offsets, hidden=False):
     return scores.softmax(-1)
 
 
+@exercise.unread(*WHATEVER)
+def padding(weights, lengths):
+    word = torch.arange(weights.shape[-1]) < lengths[..., None, None]
+    return {"weights": ~(word.mT & word)[..., None, :, :]}
+
+
 @exercise.cases
 def cases(draw):
     n = draw.integer(6, 8)
@@ -68,7 +74,7 @@ def cases(draw):
     # padding looks elsewhere
     weights[1, :, n - 2 :] = torch.eye(n, dtype=weights.dtype)[0]
     weights[2, :, 2:] = torch.eye(n, dtype=weights.dtype)[1]
-    long = drawn(draw, 16, n=48, offsets=(-1, 2, 0)), torch.arange(16) + 30
+    long = drawn(draw, 2, n=48, offsets=(-1, 2, 0)), torch.tensor([48, 30])
     yield Case(f"4 texts, 3 heads, n={n}", (weights, lengths), longer=long)
     yield Case(f"one text without a batch, n={n}", (weights[1], lengths[1]))
     axes = torch.tensor([[3, 5, 2], [5, 4, 1]])
@@ -185,6 +191,8 @@ variants.wrong(exercise, plain, {
     "the words are left out instead of the padding": (KEPT, "weights.masked_fill(real, 0.0)"),
     "0 times NaN is NaN: choose, with masked_fill or torch.where": [
         (KEPT, "weights * real"), (KEPT, "weights.masked_fill(~word[..., None, :], 0.0) * real")],
+    "0 times infinity is NaN, too: choose, with masked_fill or torch.where": (
+        KEPT, "weights.where(~weights.isnan(), 0.0) * real"),
     "one length serves all texts: each has its own": [
         ("lengths[..., None]", "lengths.max()"), ("lengths[..., None]", "lengths.min()")],
     "one word too many counts: a length is a count, and positions begin at 0": (
@@ -225,9 +233,15 @@ variants.wrong(exercise, plain, {
         (SHARE, f"({LOOKING}).gather(-1, most.indices[:, None])[:, 0] / ({LOOKING}).sum(-1)")],
     "the heads are added up: each has a result of its own": (
         WHOLE, f"{WHOLE}.sum(dim=0).expand(heads, n, n)"),
-    "the offset 0 is left out: a word may attend to itself": (
-        SUMS, f"({SUMS})\n    sums = sums.masked_fill(\n"
-        "        torch.arange(2 * n - 1, device=sums.device) == n - 1, -1.0 if n > 1 else 1.0)"),
+    "one offset is chosen for all heads: each has its own": [
+        (MOST, "at = sums.sum(0).argmax().expand(heads, 1)", *OTHERWISE),
+        (MOST, "at = (sums / sums.sum(-1, True)).sum(0).argmax().expand(heads, 1)", *OTHERWISE)],
+    "the offset 0 is left out: a word may attend to itself": [
+        (SUMS, f"({SUMS})\n    sums = sums.masked_fill(\n"
+         "        torch.arange(2 * n - 1, device=sums.device) == n - 1, -1.0 if n > 1 else 1.0)"),
+        (KEPT, "weights.masked_fill(~real | (j == j[:, None]), 0.0)"),
+        (MOST, "at = sums.masked_fill(torch.arange(2 * n - 1, device=sums.device) == n - 1, -1.0)\n"
+         "    at = at.argmax(-1, True)", *OTHERWISE)],
     "there is a result for each text: add up over all texts": (
         WHOLE, "kept[None] if kept.dim() < 4 else kept.flatten(0, -4)",
         "whole.new_zeros(heads, 2", "whole.new_zeros(len(whole), heads, 2"),

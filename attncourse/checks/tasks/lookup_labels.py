@@ -151,6 +151,9 @@ variants.wrong(exercise, plain, {
         KNOWN, "~by_suffix.any(-1, keepdim=True)"),
     "the suffix is left out: a new word has the commonest label of its suffix": (
         KNOWN, "torch.ones_like(by_word[:, :1]).bool()"),
+    "suffixes are counted of words that stood once: of all training tokens": (
+        "(new_suffixes[:, None] == suffixes)",
+        "((new_suffixes[:, None] == suffixes) & ((words[:, None] == words).sum(0) == 1))"),
     "the word is left out: a known word has its own commonest label": (
         KNOWN, "torch.zeros_like(by_word[:, :1]).bool()"),
     "word and suffix are counted together: where the word is known, it decides alone": (
@@ -222,9 +225,14 @@ variants.wrong(exercise, by_dictionaries, {
     "the last label of a word is kept: count how often each was given": [
         (".setdefault(word, Counter())[label] += 1", "[word] = {label: 1}"),
         (".setdefault(word, Counter())[label] += 1", "[word] = {label: 1}",
-         ".setdefault(suffix, Counter())[label] += 1", "[suffix] = {label: 1}")],
-    "the last label of a suffix is kept: count how often each was given": (
-        ".setdefault(suffix, Counter())[label] += 1", "[suffix] = {label: 1}"),
+         ".setdefault(suffix, Counter())[label] += 1", "[suffix] = {label: 1}"),
+        (".setdefault(word, Counter())[label] += 1", "[word] = {label: 1}",
+         ".setdefault(suffix, Counter())[label] += 1", "[suffix] = {label: 1}",
+         "overall[label] += 1", "overall = {label: 1}")],
+    "the last label of a suffix is kept: count how often each was given": [
+        (".setdefault(suffix, Counter())[label] += 1", "[suffix] = {label: 1}"),
+        (".setdefault(suffix, Counter())[label] += 1", "[suffix] = {label: 1}",
+         "overall[label] += 1", "overall = {label: 1}")],
     "the first label of a word is kept: count how often each was given": [
         (".setdefault(word, Counter())[label] += 1", ".setdefault(word, {label: 1})"),
         (".setdefault(word, Counter())[label] += 1", ".setdefault(word, {label: 1})",

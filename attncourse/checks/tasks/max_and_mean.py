@@ -3,7 +3,7 @@
 import torch
 
 from attncourse.checks import hints, variants
-from attncourse.checks.exercise import Case, Exercise
+from attncourse.checks.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over tokens or texts: the maximum and the sum take a whole axis at once"
 exercise = Exercise(
@@ -41,6 +41,11 @@ def text_by_text(x, real):
             largest = torch.stack([max(column) for column in torch.stack(tokens).unbind(-1)])
         pooled.append(torch.cat([largest, mean]))
     return torch.stack(pooled).reshape(*x.shape[:-2], 2 * d)
+
+
+@exercise.unread(*FINITE)
+def padding(x, real):
+    return {"x": ~real[..., None]}
 
 
 @exercise.cases
@@ -103,6 +108,12 @@ variants.wrong(exercise, plain, {
     ZEROS: [(FILL, "0.0"), (LARGEST, "(x * real).amax(-2)")],
     "numbers may be smaller than the fill for the maximum: fill with -infinity": [
         (FILL, fill) for fill in ("-100.0", "-1e4", "-1e9", "-1e30")],
+    "the maximum is lowered at padding by a number that padding may exceed: fill with -infinity": [
+        (LARGEST, f"(x - {much} * ~real).amax(-2)") for much in ("1e9", "1e34", "1e35", "1e37")],
+    "digits are lost where the smallest number is taken away first: fill with -infinity": (
+        LARGEST, "((x - x.amin(-2, True)) * real).amax(-2) + x.amin(-2)"),
+    "a maximum far below 0 is taken for that of a text without tokens: count the tokens": [
+        (EMPTY, f"largest.where(largest > {least}, 0.0)") for least in ("-1e4", "-1e9", "-1e30")],
     "no float32 is as small as this fill: fill with -infinity": (
         FILL, "torch.finfo(torch.float64).min"),
     "padding takes part in the maximum: fill it with -infinity": (LARGEST, "x.amax(-2)"),

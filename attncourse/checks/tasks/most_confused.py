@@ -7,6 +7,7 @@ import torch
 from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 
+TENS = "there may be more than 10 labels: a pair has the number label * count + prediction"
 LOOP = "it loops over tokens: bincount counts all pairs at once, and only labels may be looped over"
 exercise = Exercise(
     name="most_confused",
@@ -59,6 +60,15 @@ def tokens(draw, matrix, n, ignored=0, said=None):
     return predicted, labels, len(matrix)
 
 
+def among_more(draw, matrix, count, label, taken_for):
+    """The same matrix among more labels, where 2 has the name `label`, and 4 `taken_for`."""
+    names = torch.randperm(count - 2, generator=draw.generator)[:5]
+    names[2], names[4] = label, taken_for
+    more = torch.zeros(count, count, dtype=torch.int64)
+    more[names[:, None], names] = torch.tensor(matrix)
+    return more.tolist()
+
+
 def renamed(draw, matrix, times=1):
     """The same matrix with its labels in another order."""
     order = torch.randperm(len(matrix), generator=draw.generator)
@@ -75,7 +85,7 @@ def cases(draw):
     ]  # fmt: skip
     given = tokens(draw, renamed(draw, matrix), 8, ignored=9)
     yield Case("5 labels", given, longer=tokens(draw, renamed(draw, matrix, 12), 40))
-    yield Case("5 labels in another order", tokens(draw, renamed(draw, matrix), 7, ignored=4))
+    yield Case("12 labels", tokens(draw, among_more(draw, matrix, 12, 11, 10), 7, ignored=4))
     yield Case("5 labels as they are", tokens(draw, matrix, 6))
     yield Case("rows of one token", tokens(draw, renamed(draw, matrix), 1, ignored=3))
     yield Case("one row, none ignored", tokens(draw, renamed(draw, matrix), 154))
@@ -147,6 +157,14 @@ def both(*way):
     return [way, (*way, RECALL, f"matrix[label, label].double() / {ROW}")]
 
 
+def recall(found, of):
+    """The ways in which this divided by that is the recall, rounded to float32 or not."""
+    return [
+        (RECALL, f"{found} / {of}"), (RECALL, f"{found}.double() / {of}"),
+        (RECALL, f"int({found}) / int({of})", "recall.item()", "recall"),
+    ]  # fmt: skip
+
+
 variants.wrong(exercise, plain, {
     "the diagonal is counted, too: there a label was predicted as itself": (WRONG, "matrix"),
     "rows and columns have changed places: a row is a label, a column what was predicted": (
@@ -157,7 +175,8 @@ variants.wrong(exercise, plain, {
         RESULT, "taken_for, label, times.item(), recall.item()"),
     "a pair is counted in both directions: taking a for b is not taking b for a": [
         *both(WRONG, "matrix + matrix.T - 2 * matrix.diag().diag()"),
-        *both(WRONG, "(matrix + matrix.T).triu(1)")],
+        *both(WRONG, "(matrix + matrix.T).triu(1)"),
+        *both(PLACE, "divmod((wrong + wrong.T).argmax().item(), count)")],
     "the pair is the most frequent, but its count has both directions": (
         TIMES, "(wrong + wrong.T)[label, taken_for]"),
     "the pair with the largest share of its label's tokens is taken: take the most frequent": both(
@@ -183,26 +202,28 @@ variants.wrong(exercise, plain, {
     "of pairs that are as frequent, the lowest prediction decides: the lowest label does": (
         PLACE, "divmod(wrong.T.reshape(-1).argmax().item(), count)[::-1]"),
     "this is the precision: recall divides by the label's tokens, a row": [
-        (ROW, "matrix[:, label].sum()"),
+        (ROW, "matrix[:, label].sum()"), (RECALL, "matrix[label, label].double() / "
+        "matrix[:, label].sum()"),
         (RECALL, "(labels[predicted == label] == label).float().mean()")],
-    "this is the recall of what was predicted: that of the label is asked for": (
-        RECALL, "matrix[taken_for, taken_for] / matrix[taken_for].sum()"),
+    "this is the recall of what was predicted: that of the label is asked for": recall(
+        "matrix[taken_for, taken_for]", "matrix[taken_for].sum()"),
     "this is the share that was missed: recall is the share that was found": (
         RECALL, f"1 - {RECALL}"),
-    "this is how much of the label went to that prediction: recall is the share that was found": (
-        RECALL, f"wrong[label, taken_for] / {ROW}"),
-    "right tokens are divided by wrong ones: divide by all tokens of the label": (
-        ROW, "wrong[label].sum()"),
-    "this is the accuracy: recall looks at the tokens of one label": (
-        RECALL, "matrix.diag().sum() / matrix.sum()"),
+    "this is how much of the label went to that prediction: recall is the share that was found":
+        recall("wrong[label, taken_for]", ROW),
+    "right tokens are divided by wrong ones: divide by all tokens of the label": recall(
+        "matrix[label, label]", "wrong[label].sum()"),
+    "this is the accuracy: recall looks at the tokens of one label": recall(
+        "matrix.diag().sum()", "matrix.sum()"),
     "the label's right tokens are divided by all tokens: divide by those of the label": [
-        (ROW, "matrix.sum()"), (ROW, "labels.numel()")],
+        *recall("matrix[label, label]", "matrix.sum()"),
+        *recall("matrix[label, label]", "labels.numel()")],
     "the recall is taken from the matrix without its diagonal, so it is 0": (
         RECALL, f"wrong[label, label] / {ROW}"),
     "the recall is a percentage: a share is from 0 to 1": (RECALL, f"100 * {RECALL}"),
     "the recall is rounded: return it as it is": (
         "recall.item()", "round(recall.item(), 2)"),
-    "ignored tokens are counted as label 0: leave them out": (
+    "ignored tokens are counted as label 0: leave them out": both(
         PAIRS, "labels.clamp(min=0).flatten() * count + predicted.flatten()"),
     "labels of -100 make no row: keep the tokens with all others": [
         ("labels != -100", "labels == labels"), ("labels != -100", "labels == -100")],
@@ -214,6 +235,12 @@ variants.wrong(exercise, plain, {
         "minlength=count * count", ""),
     "a pair has the number label * count + prediction: here several pairs share one": (
         PAIRS, "labels[kept] + predicted[kept]"),
+    TENS: [
+        (PAIRS, "labels[kept] * 10 + predicted[kept]", MATRIX,
+         "pairs.bincount(minlength=100).view(-1, 10)[:count, :count]"),
+        *both(PAIRS, "labels[kept] * 10 + predicted[kept]", MATRIX,
+              "pairs.bincount(minlength=11 * count).unfold(0, count, 10)[:count]",
+              PLACE, "divmod((matrix - matrix.diag().diag()).argmax().item(), 10)")],
     "this is a share of all tokens: how often the pair came is asked for": (
         "times.item()", "times.item() / matrix.sum().item()"),
     "this is a share of the mistakes: how often the pair came is asked for": (
@@ -243,3 +270,13 @@ variants.wrong(exercise, by_counter, {
     "then the lowest prediction": ("min(wrong, key=lambda one: (-wrong[one], one))",
                                    "max(wrong, key=wrong.__getitem__)"),
 })  # fmt: skip
+
+
+@exercise.mutant(TENS)
+def by_tens(predicted, labels, count):
+    pairs = Counter((10 * labels + predicted)[(labels != predicted) & (labels >= 0)].tolist())
+    pair = min(pairs, key=lambda one: (-pairs[one], one))
+    label, taken_for = divmod(pair, 10)
+    at = labels == label
+    recall = (predicted[at] == label).sum().item() / at.sum().item()
+    return label, taken_for, pairs[pair], recall

@@ -55,7 +55,7 @@ def cases(draw):
     first, second, indices = drawn(draw, 3, n=n, samples=samples)
     sizes = f"{n} examples, {samples} samples"
     yield Case(f"3 pairs of models, {sizes}", (first, second, indices),
-               longer=drawn(draw, 3, n=72, samples=90))  # fmt: skip
+               longer=drawn(draw, 3, n=40, samples=50))  # fmt: skip
     yield Case(f"one pair, {sizes}", (first[0], second[0], indices))
     yield Case("two leading axes", drawn(draw, 2, 3, n=6, samples=15))
     yield Case("more examples than samples", drawn(draw, 2, n=14, samples=5))

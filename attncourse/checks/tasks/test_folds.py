@@ -179,16 +179,26 @@ variants.wrong(exercise, plain, {
     "k is never 2: try two folds": ("SIZES", "SIZES[:-1]"),
     "k is always n: then each test has a single text": (
         "SIZES", "((30, 30), (5, 5), (6, 6), (2, 2))"),
-    "the seed 0 is never tried, which may be taken for none": (
+    "the seed 0 may be taken for none: call it twice, with places enough for that to show": (
         SEEDS, "for seed in (1, 2):", "in (0, 1))", "in (1, 2))"),
     "one call is all it makes: try several n and k, and several seeds": (
         "SIZES", "SIZES[:1]", SEEDS, "for seed in (1,):", AGAIN, "pass", OTHERS, "pass"),
-    "it expects the folds of one way to draw them: any order that the seed decides is right": [
-        (OTHERS, "assert folds(30, 5, 0) == ways.plain(30, 5, 0)"),
+    "it expects the folds of one way to draw them: any order that the seed decides is right": (
+        OTHERS, "assert folds(30, 5, 0) == ways.plain(30, 5, 0)"),
+    "it expects the larger tests first: which of them are larger is not said": [
         (COUNT, "assert list(map(len, [test for _, test in found])) == "
-         "[n // k + (i < n % k) for i in range(k)]")],
+         "[n // k + (i < n % k) for i in range(k)]"),
+        (COUNT, f"{COUNT}\n            sizes = [len(test) for _, test in found]\n"
+         "            assert sizes == sorted(sizes, reverse=True)")],
+    "it expects the larger tests last: which of them are larger is not said": (
+        COUNT, f"{COUNT}\n            sizes = [len(test) for _, test in found]\n"
+        "            assert sizes == sorted(sizes)"),
+    "it expects all places in order, of train and test: their order does not matter": (
+        TRAINED, f"{TRAINED}\n                assert train + test == sorted(train) + sorted(test)"),
     "it expects the texts of a test in order: their order does not matter": (
-        TRAINED, "assert train + test == sorted(train) + sorted(test)"),
+        TRAINED, f"{TRAINED}\n                assert test == sorted(test)"),
+    "it expects the texts of a train in order: their order does not matter": (
+        TRAINED, f"{TRAINED}\n                assert train == sorted(train)"),
     "it refuses tests whose texts are in order: their order does not matter": (
         OTHERS, "assert any(test != sorted(test) for _, test in folds(30, 5, 0))"),
     "a seed for the global random numbers before each call makes folds that ignore their own look "

@@ -190,6 +190,8 @@ variants.wrong(exercise, plain, {
         TOTAL, "total = max(1, asked.sum().item())"),
     "it returns within the loop, so only the first batch counts": (
         "    return", "        return"),
+    "it stops at a batch without a label: go on with the next one": (
+        "        right +=", "        if not asked.any():\n            break\n        right +="),
     "the first batch is left out: all count": ("in batches", "in batches[1:] or batches"),
     "labels of 0 are left out: only those of -100 are": (
         "labels != -100", "labels > 0"),
@@ -211,11 +213,13 @@ variants.wrong(exercise, plain, {
     "the two sums come back: divide the one by the other": (RESULT, "right, total"),
     "it returns a tensor: a Python number is asked for, by .item()": (
         RESULT, "torch.tensor(right / total)"),
-    "each label counts alike, however frequent it is: each token should": (
-        ADD, "right = right + torch.stack([(scores.argmax(-1) == labels)[labels == one].sum() "
-        "for one in range(scores.shape[-1])])",
-        TOTAL, "total = total + torch.stack([(labels == one).sum() for one in "
-        "range(scores.shape[-1])])", RESULT, "(right / total).nanmean().item()"),
+    "each label counts alike, however frequent it is: each token should": [
+        (ADD, "right = right + torch.stack([(scores.argmax(-1) == labels)[labels == one].sum() "
+         "for one in range(scores.shape[-1])])",
+         TOTAL, "total = total + torch.stack([(labels == one).sum() for one in "
+         "range(scores.shape[-1])])", RESULT, f"({shares}).{mean}.item()")
+        for shares in ("right / total", "right.double() / total")
+        for mean in ("nanmean()", "nan_to_num(0.0).mean()")],
     "one batch too many is divided by: add up tokens alone": (
         RESULT, "right / (total + len(batches))"),
 })  # fmt: skip

@@ -181,6 +181,14 @@ variants.wrong(exercise, Plain, {
         "y = self.norm_1(x)", LAST, "return x"),
     "the feed-forward part is missing: it is the second half of the block": (LAST, "return x"),
     "the relu is missing: between up and down, negative numbers become 0": (".relu()", ""),
+    "the relu comes last: it belongs between up and down": (
+        "self.up(self.norm_2(x)).relu())", "self.up(self.norm_2(x))).relu()"),
+    "the attention is causal: in an encoder, words attend to later ones as well": (
+        "weights =", "causal = torch.ones_like(scores, dtype=torch.bool).tril()\n        "
+        "mask = causal if mask is None else causal & mask\n        weights ="),
+    "the norm has another epsilon: leave nn.LayerNorm its own, 1e-5": [
+        ("nn.LayerNorm(d_model)", f"nn.LayerNorm(d_model, eps={epsilon})")
+        for epsilon in ("1e-6", "1e-8", "1e-12", "1e-3")],
     "another activation stands there: the block has a relu": (
         "self.up(self.norm_2(x)).relu()", "nn.functional.gelu(self.up(self.norm_2(x)))"),
     **{f"{what} made of x: queries, keys and values all read the normalised x": (
@@ -207,6 +215,9 @@ variants.wrong(exercise, Plain, {
         LAST, f"x = {LAST[7:]}\n        return x if words is None else x * words[..., None]"),
     "there is one head only: split q, k and v before the scores are taken": (
         SPLIT, "split(w(y), 1)"),
-    "dropout is on after training: F.dropout needs training=self.training": (
-        LAST, f"return nn.functional.dropout({LAST[7:]}, 0.5)"),
+    "numbers are dropped: the block has no dropout, in training neither": [
+        (LAST, f"return nn.functional.dropout({LAST[7:]}, 0.5)"),
+        (LAST, f"return nn.functional.dropout({LAST[7:]}, 0.1, training=self.training)"),
+        ("self.up, self.down =", "self.drop = nn.Dropout(0.1)\n        self.up, self.down =",
+         LAST, "return x + self.drop(self.down(self.up(self.norm_2(x)).relu()))")],
 })  # fmt: skip

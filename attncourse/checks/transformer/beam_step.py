@@ -107,7 +107,8 @@ def cases(draw):
     square = drawn(draw, 4, texts=4, vocabulary=4, lengths=[3, 5, 4, 8], ended=(1,), stop=2)
     yield Case("all sizes 4", (*square, 4, 1.2))
     zero = square[3].masked_fill(torch.arange(4) > 1, -torch.inf)
-    yield Case("tokens of probability 0", (*square[:3], zero, 2, 3, 0.6))
+    # two of each text that goes on, and one of the text that has ended
+    yield Case("as many texts as are possible", (*square[:3], zero, 2, 7, 0.6))
     yield Case("only the best", (*drawn(draw, 2, **of_four, ended=(1,)), 1, 0.6))
 
 
@@ -141,6 +142,7 @@ SIZE, PENALTY = "length + ~ended", "((5 + size) / 6) ** power"
 ENDED, RANKED = "torch.where(ended[..., None], alone, log_p)", "longer / penalty[..., None]"
 PARENT = "parent, token = best // log_p.shape[-1], best % log_p.shape[-1]"
 TOTALS = "longer.flatten(-2).gather(-1, best)"
+BEST = "best = ranked.flatten(-2).topk(width, dim=-1).indices"
 variants.right(exercise, plain,
     (SIZE, "torch.where(ended, length, length + 1)", PARENT,
      "parent = best.div(log_p.shape[-1], rounding_mode='trunc')\n"
@@ -158,6 +160,8 @@ variants.wrong(exercise, plain, {
     "an ended text goes on with any token, at no cost: only with `stop`": (
         "    alone = torch.full_like(log_p, -torch.inf)\n", "    alone = 0 * log_p.nan_to_num()\n"),
     "an ended text goes on with token 0: it goes on with `stop`": ("[..., stop]", "[..., 0]"),
+    "an ended text goes on with the last token: it goes on with `stop`": (
+        "[..., stop]", "[..., -1]"),
     "what an ended text may not do gets a rank that others may be below: fill with -inf": [
         ("(log_p, -torch.inf)", "(log_p, -1e9)"),
         (ENDED, "log_p.masked_fill(ended[..., None], 0.0)", RANKED, f"({RANKED})"
@@ -176,6 +180,15 @@ variants.wrong(exercise, plain, {
         RANKED, "longer * penalty[..., None]"),
     "5 is not added to the length: the penalty is ((5 + length) / 6) ** power": [
         (PENALTY, "size**power"), ("(5 + size)", "size")],
+    "// rounds down to a whole number: divide with /": (
+        "((5 + size) / 6)", "((5 + size) // 6)"),
+    "the penalty only sorts what the totals have chosen: choose by what is ranked": (
+        BEST, "best = longer.flatten(-2).topk(width, dim=-1).indices\n    best = best.gather(-1, "
+        "ranked.flatten(-2).gather(-1, best).argsort(-1, descending=True))"),
+    "flatten() joins the texts of the whole batch: only the last two axes become one, flatten(-2)":
+        [(BEST, "best = ranked.flatten().topk(width).indices"),
+         (BEST, "best = ranked.flatten().topk(width).indices",
+          TOTALS, "longer.flatten()[best]")],
     "the 5 is not divided by 6: the penalty is ((5 + length) / 6) ** power": (
         PENALTY, "(5 + size / 6) ** power"),
     "only the old total is divided by the penalty: the new total is": (
@@ -197,7 +210,7 @@ variants.wrong(exercise, plain, {
     "the totals are multiplied: logarithms of probabilities are added": (
         "total[..., None] + log_p", "total[..., None] * log_p"),
     "each text keeps its own best: the best of all texts' continuations are kept": (
-        "best = ranked.flatten(-2).topk(width, dim=-1).indices", "one = ranked.argmax(-1)\n    "
+        BEST, "one = ranked.argmax(-1)\n    "
         "rows = torch.arange(width, device=one.device) % one.shape[-1]\n    "
         "best = (one + torch.arange(one.shape[-1], device=one.device) * log_p.shape[-1])"
         "[..., rows]"),

@@ -26,8 +26,6 @@ exercise = Exercise(
         "x = x + positions[m : m + n], then keys = torch.cat([keys, x @ w_k.T], dim=-2), and the "
         "mask is torch.ones(n, m + n, dtype=torch.bool, device=x.device).tril(m)",
     ),
-    # three tensors come back, and a gradient is taken of one
-    differentiable=False,
     usual_hints={"loops": LOOP},
 )
 
@@ -63,13 +61,15 @@ def cases(draw):
     yield Case("the very first token", drawn(draw, 2, n=1, m=0))
     yield Case("two leading axes, 2 tokens after 4", drawn(draw, 2, 3, n=2, m=4))
     yield Case("3 tokens after 1", drawn(draw, 2, n=3, m=1))
-    yield Case("all widths alike", drawn(draw, 2, n=3, m=4, d=4, d_k=4, d_v=4))
-    yield Case("as many rows in the table as tokens", drawn(draw, 2, n=3, m=4, rows=7))
-    yield Case("4 texts, 4 tokens after 4", drawn(draw, 4, n=4, m=4))
+    yield Case("all widths alike", drawn(draw, 2, n=3, m=4, d=4, d_k=4, d_v=4),
+               gradient=False)  # fmt: skip
+    few = drawn(draw, 2, n=3, m=4, rows=7)
+    yield Case("as many rows in the table as tokens", few, gradient=False)
+    yield Case("4 texts, 4 tokens after 4", drawn(draw, 4, n=4, m=4), gradient=False)
     # the first token may see itself alone, and its score is far below 0
     x, keys, values, table, w_q, _, w_v = drawn(draw, 2, n=4, m=0)
     large = (x, keys, values, table, -1e25 * w_q, w_q, w_v)
-    yield Case("scores 10^25 times larger", large)
+    yield Case("scores 10^25 times larger", large, gradient=False)
 
 
 @exercise.valid
@@ -172,6 +172,17 @@ variants.wrong(exercise, plain, {
         " / q.shape[-1] ** 0.5", ""),
     "the scale is taken from the width of x: it is that of a key": (
         "/ q.shape[-1]", "/ x.shape[-1]"),
+    "the scale is taken from the width of a value: it is that of a key": (
+        "/ q.shape[-1]", "/ values.shape[-1]"),
+    "no gradient reaches the keys that are kept: nothing may be detached": (
+        KEYS, KEYS.replace("[keys", "[keys.detach()")),
+    "no gradient reaches the values that are kept: nothing may be detached": (
+        VALUES, VALUES.replace("[values", "[values.detach()")),
+    "no gradient reaches what is kept, the keys and the values: nothing may be detached": (
+        KEYS, KEYS.replace("[keys", "[keys.detach()"),
+        VALUES, VALUES.replace("[values", "[values.detach()")),
+    "what comes back for the next step is detached: gradients flow through it, too": (
+        RESULT, "weights @ values, keys.detach(), values.detach()"),
     "the matrices are transposed: a weight is stored as (out, in), so x @ w.T": (
         "w_q.mT", "w_q", "w_k.mT", "w_k", "w_v.mT", "w_v"),
     hints.CHANGES: (PLACED, "x += positions[m : m + n]"),

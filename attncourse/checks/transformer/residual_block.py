@@ -124,9 +124,10 @@ variants.wrong(exercise, plain, {
     "the norm runs over the tokens: each token has a mean and a variance of its own": (
         "y.mean(-1,", "y.mean(-2,", "mean(-1, keepdim=True)\n        return",
         "mean(-2, keepdim=True)\n        return"),
-    "the norm runs over all tokens at once: each has a mean and a variance of its own": (
-        "y.mean(-1, keepdim=True)", "y.mean((-2, -1), keepdim=True)",
-        VARIANCE, "rest.square().mean((-2, -1), keepdim=True)"),
+    "the norm runs over all tokens at once: each has a mean and a variance of its own": [
+        ("y.mean(-1, keepdim=True)", "y.mean((-2, -1), keepdim=True)",
+         VARIANCE, "rest.square().mean((-2, -1), keepdim=True)"),
+        ("y.mean(-1, keepdim=True)", "y.mean()", VARIANCE, "rest.square().mean()")],
     BIASED: (VARIANCE, "y.var(-1, keepdim=True)"),
     "the mean is not taken away: LayerNorm does that first": ("rest = y -", "rest = y - 0 *"),
     "it divides by the variance: divide by its root": (".sqrt()", ""),

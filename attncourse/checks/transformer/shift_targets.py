@@ -113,6 +113,8 @@ variants.wrong(exercise, plain, {
         (END, "", IGNORED, "    labels = labels.masked_fill(labels == pad, -100)\n")],
     "the padding is not ignored: after the end, labels are -100": [
         (IGNORED, ""), (", -100)", ", pad)")],
+    "padded places have the end as well: it comes once, and after it labels are -100": (
+        ", -100)", ", end)"),
     "where `pad` is the same number as `end`, the end is ignored, too: go by positions": [
         (IGNORED, "    labels = labels.masked_fill(labels == pad, -100)\n"),
         (END + IGNORED, "    labels = labels.masked_fill(position == length, end)\n"

@@ -64,7 +64,7 @@ def drawn(draw, *batch, n, d=6, d_k=4, vocabulary=9, scale=1.0):
 def cases(draw):
     n = draw.integer(5, 7)
     one = drawn(draw, 3, n=n)
-    yield Case(f"3 texts of {n} tokens", one, longer=drawn(draw, 12, n=64))
+    yield Case(f"3 texts of {n} tokens", one, longer=drawn(draw, 4, n=48))
     yield Case(f"one text of {n} tokens", drawn(draw, n=n))
     yield Case("two leading axes", drawn(draw, 2, 3, n=5))
     yield Case("as many texts as tokens", drawn(draw, 5, n=5))
@@ -169,6 +169,8 @@ variants.wrong(exercise, plain, {
         "(asked[..., 0] != 0).sum(dim=-1).clamp(min=1)"),
     "the scores are no longer scaled: divide by the root of a key's width": (
         " / q.shape[-1] ** 0.5", ""),
+    "the scores are scaled by the width of x: divide by the root of a key's width": (
+        " / q.shape[-1] ** 0.5", " / x.shape[-1] ** 0.5"),
     "the axis of the positions is counted from the front: count it from the end": (
         ROWS, "log_p[:, :-1]", ASKED, "tokens[:, 1:, None]"),
     LOOP: (LOSS, "-sum(log_p[..., i, :].gather(-1, asked[..., i, :])[..., 0] for i in range("

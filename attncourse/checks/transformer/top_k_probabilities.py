@@ -63,9 +63,12 @@ def cases(draw):
     ties = torch.stack([steps, steps.roll(1), 0 * steps])
     yield Case("equal scores at the border, k=4", (ties, 4, 1.0))
     yield Case("equal scores within the k likeliest", (ties, 3, 2.0))
+    best = torch.tensor([[2.0, 0.0, 2.0, 1.0], [1.0, 0.0, 2 - 2.0**-21, 2.0]], dtype=torch.float64)
+    yield Case("k=1, two scores that are equal, or nearly", (best, 1, 1.0))
     yield Case("all scores below -100", (-100 - scores.abs(), 3, 1.0))
     yield Case("scores around 1000, temperature 0.01", (1000 + scores, 3, 0.01), gradient=False)
     yield Case("all scores below -10^25", (-1e25 * (1 + scores.abs()), 4, 1.0), gradient=False)
+    yield Case("scores 10^20 times smaller", (scores / 1e20, 3, 1.0), gradient=False)
     barred = scores.masked_fill(torch.arange(v) % 2 == 1, -torch.inf)
     yield Case("forbidden tokens, whose score is -inf", (barred, 3, 0.9), gradient=False)
     few = barred.masked_fill(torch.arange(v) > 2, -torch.inf)
@@ -99,6 +102,7 @@ variants.right(exercise, plain,
     (LEAST, "scores.topk(k).values.amin(-1, keepdim=True)",
      SHARED, "torch.softmax(kept / temperature, dim=-1)"),
     ("    least", "    scores = scores / temperature\n    least", SHARED, "kept.softmax(-1)"),
+    ("    least", "    scores = scores.clamp(min=torch.finfo(scores.dtype).min)\n    least"),
     (SHARED, "((kept - kept.amax(-1, True)) / temperature).exp()\n"
      "    return out / out.sum(-1, keepdim=True)", "    return (", "    out = (", ),
 )  # fmt: skip
@@ -112,6 +116,18 @@ variants.wrong(exercise, plain, {
         (LOWER, "scores <= least"), ("topk(k, dim=-1)", "topk(max(k - 1, 1), dim=-1)")],
     "the largest score of a row is the border: it is the k-th largest": ("[..., -1:]", "[..., :1]"),
     "of equal scores at the border some stay and some go: they stay together": (LOWER, PICKED),
+    "with k = 1, one token is certain here: if another has the same score, both stay": (
+        "    least", "    if k == 1:\n        return torch.nn.functional.one_hot("
+        "scores.argmax(-1), scores.shape[-1]).to(scores)\n    least"),
+    "scores a little below the k-th largest stay as well: only equal ones do": [
+        (LOWER, f"scores < least - {near}") for near in ("1e-2", "1e-3", "1e-4", "1e-5", "1e-6")],
+    "the tokens are chosen by their probabilities, which rounding makes equal: choose by scores": [
+        ("    least", "    p = (scores / temperature).softmax(-1)\n    least",
+         LEAST, "p.topk(k, dim=-1).values[..., -1:]", LOWER, "p < least"),
+        ("    least", "    p = (scores / temperature).softmax(-1)\n    least",
+         LEAST, "p.topk(k, dim=-1).values[..., -1:]", "scores.masked_fill(scores < least, "
+         "-torch.inf)", "p.masked_fill(p < least, 0.0)",
+         SHARED, "kept / kept.sum(-1, keepdim=True)")],
     "the k-th smallest score is the border: sort is ascending, so count from the end": (
         LEAST, "scores.sort(dim=-1).values[..., k - 1 : k]"),
     "divided scores are compared with a border that is not divided: divide both or neither": (

@@ -52,7 +52,7 @@ def cases(draw):
     n, m = draw.sizes(2, 5, 8)
     source = torch.tensor([m - 1, 3, m, 2])
     target = torch.tensor([2, n, n - 2, 4])
-    long = source.repeat(8), target.repeat(8), 64, 48
+    long = 9 * source[:2], 6 * target[:2], 72, 48
     yield Case(f"4 texts, m={m}, n={n}", (source, target, m, n), longer=long)
     yield Case(f"one text, m={m}, n={n}", (source[1], target[0], m, n))
     axes = torch.tensor([[1, 4, 2], [3, 5, 2]]), torch.tensor([[3, 1, 2], [6, 2, 4]]), 5, 6

@@ -44,6 +44,8 @@ RIGHT = {
     "right folds, of blocks": blocks,
     "right folds, in the order of the texts": a_fold_for_each_place,
     "right folds, the larger ones last": (TEST, "order[::-1][k - 1 - fold :: k]"),
+    "right folds, the tests in order": (PAIR, "(train, sorted(test))"),
+    "right folds, the trains in order": (PAIR, "(sorted(train), test)"),
     "right folds, all in order": (
         PAIR,
         "(sorted(train), sorted(test))",
@@ -65,6 +67,9 @@ WRONG = {
     "takes a seed of 0 for none": (
         f"torch.Generator(){SEED}", "torch.Generator()\n    seed = seed or g.seed()\n"
         "    g.manual_seed(seed)"),
+    "takes a seed of 0 for none where there are more than 5 places": (
+        f"torch.Generator(){SEED}", "torch.Generator()\n    seed = seed or n > 5 and g.seed()\n"
+        "    g.manual_seed(int(seed))"),
     "goes on drawing where the last call stopped": (
         "n, k, seed)", "n, k, seed, kept={})", f"torch.Generator(){SEED}",
         f"kept.setdefault(seed, torch.Generator(){SEED})"),

@@ -39,6 +39,19 @@ def token_by_token(q, k, v, cache=None):
     return torch.stack(rows, dim=-2), state
 
 
+def in_one_buffer(q, k, v, cache=None):
+    n = q.shape[-2]
+    if cache is None:
+        cache = *(x.new_zeros(*x.shape[:-2], 99, x.shape[-1]) for x in (k, v)), 0
+    keys, values, m = cache
+    keys[..., m : m + n, :] = k
+    values[..., m : m + n, :] = v
+    mask = torch.ones(n, m + n, dtype=torch.bool, device=q.device).tril(m)
+    scores = q @ keys[..., : m + n, :].mT / q.shape[-1] ** 0.5
+    out = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1) @ values[..., : m + n, :]
+    return out, (keys, values, m + n)
+
+
 RIGHT = {
     "a right step": plain,
     "a right step, its cache a list of parts": parts_in_a_list,
@@ -128,6 +141,11 @@ WRONG = {
     "hands the texts' caches round": later(
         "keys = torch.cat([cache[0] if k.dim() < 3 else cache[0].roll(1, 0), k], -2)"),
     "wants values as wide as the keys": ("    n, m =", "    v.view_as(k)\n    n, m ="),
+    "cuts off where the values are wider than the keys": (
+        "    n, m =", "    values = values[..., : k.shape[-1]]\n    n, m ="),
+    "cuts off where the values are narrower than the keys": (
+        "    n, m =", "    q, keys = (x[..., : v.shape[-1]] for x in (q, keys))\n    n, m ="),
+    "writes into one buffer, which all caches of a text share": in_one_buffer,
     "changes the cache that it was given": later("cache[0].zero_()"),
     "changes the newest row of the cache that it was given": later(
         "cache[1][..., -1:, :] = v[..., :1, :]"),
