@@ -6,8 +6,8 @@ from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 
 LOOP = (
-    "it loops over matrices or over singular values: svdvals takes all matrices at once, and cumsum "
-    "gives every sum at once"
+    "it loops over matrices or over singular values: svdvals takes all matrices at once, and "
+    "cumsum gives every sum at once"
 )
 exercise = Exercise(
     name="rank_for_share",
@@ -158,8 +158,8 @@ variants.wrong(exercise, plain, {
                  "-1, *weights.shape[-2:])]).reshape(*weights.shape[:-2], -1)"),
         (HELD, "torch.stack([values.square()[..., : r + 1].sum(-1) "
                "for r in range(values.shape[-1])], dim=-1)")],
-    "it loops over the first axis, which is a batch only if there is one: svdvals takes all matrices "
-    "at once": (VALUES, "torch.stack([torch.linalg.svdvals(one) for one in weights])"),
+    "it loops over the first axis, which is a batch only if there is one: svdvals takes all "
+    "matrices at once": (VALUES, "torch.stack([torch.linalg.svdvals(one) for one in weights])"),
     "you compute in float32: stay in the dtype of the inputs": (VALUES, f"{VALUES[:-1]}.float())"),
     hints.CHANGES: (RESULT, f"{RESULT} + 0 * weights.div_(weights.norm()).sum((-2, -1)).long()"),
 })  # fmt: skip
