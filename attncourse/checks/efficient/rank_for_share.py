@@ -6,8 +6,8 @@ from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 
 LOOP = (
-    "it loops over matrices or over singular values: svdvals takes all matrices at once, and cumsum "
-    "gives every sum at once"
+    "it loops over matrices or over singular values: svdvals takes all matrices at once, and "
+    "cumsum gives every sum at once"
 )
 exercise = Exercise(
     name="rank_for_share",
@@ -60,6 +60,8 @@ def cases(draw):
     # what the first 1, 2, ... hold: 53 83 96 99 100 %, and 31 62 93 97 100 %
     spectra = (40.0, 30.0, 20.0, 10.0, 5.0), (0.3, 0.3, 0.3, 0.1, 0.1)
     weights = torch.stack([with_spectrum(draw, one, n, m) for one in spectra])
+    # so that a sum of all its numbers says nothing of the first
+    weights[0] *= -weights[0].sum().sign()
     long = torch.randn(24, 24, 32, generator=draw.generator, dtype=weights.dtype).softmax(-1)
     said = f"n={n}, m={m}"
     yield Case(f"a batch of 2, {said}, share=0.8", (weights, 0.8), longer=(long, 0.8))
@@ -156,8 +158,8 @@ variants.wrong(exercise, plain, {
                  "-1, *weights.shape[-2:])]).reshape(*weights.shape[:-2], -1)"),
         (HELD, "torch.stack([values.square()[..., : r + 1].sum(-1) "
                "for r in range(values.shape[-1])], dim=-1)")],
-    "it loops over the first axis, which is a batch only if there is one: svdvals takes all matrices "
-    "at once": (VALUES, "torch.stack([torch.linalg.svdvals(one) for one in weights])"),
+    "it loops over the first axis, which is a batch only if there is one: svdvals takes all "
+    "matrices at once": (VALUES, "torch.stack([torch.linalg.svdvals(one) for one in weights])"),
     "you compute in float32: stay in the dtype of the inputs": (VALUES, f"{VALUES[:-1]}.float())"),
     hints.CHANGES: (RESULT, f"{RESULT} + 0 * weights.div_(weights.norm()).sum((-2, -1)).long()"),
 })  # fmt: skip

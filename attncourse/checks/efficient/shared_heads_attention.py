@@ -95,11 +95,10 @@ def plain(q, k, v, mask=None):
 @exercise.valid
 def groups_with_an_axis_of_their_own(q, k, v, mask=None):
     g = k.shape[-3]
-    grouped = q.unflatten(-3, (g, -1))
-    k, v = (x.unsqueeze(-3).expand(*grouped.shape[:-2], *x.shape[-2:]) for x in (k, v))
+    scores = q.unflatten(-3, (g, -1)) @ k.unsqueeze(-3).mT / q.shape[-1] ** 0.5
     if mask is not None:
         mask = mask.expand(*q.shape[:-1], k.shape[-2]).unflatten(-3, (g, -1))
-    return attention(grouped, k, v, mask).flatten(-4, -3)
+    return (softmax(scores, mask) @ v.unsqueeze(-3)).flatten(-4, -3)
 
 
 @exercise.valid
@@ -154,10 +153,11 @@ variants.wrong(exercise, plain, {
     "query": (
         "q @ k.mT", "q.unflatten(-3, (-1, times)).mean(-3).repeat_interleave(times, -3) @ k.mT"),
     # where the numbers of heads do not agree, torch and our attention say so in their own words
-    "the numbers of heads differ: bring each group to all of its heads, of the keys and of the values":
-        [(SPREAD, "x"), (SPREAD, "x", MEAN, ATTENTION),
-         (BOTH, "(k.repeat_interleave(times, dim=-3), v)"),
-         (BOTH, "(k, v.repeat_interleave(times, dim=-3))")],
+    "the numbers of heads differ: bring each group to all of its heads, both its keys and its "
+    "values": [
+        (SPREAD, "x"), (SPREAD, "x", MEAN, ATTENTION),
+        (BOTH, "(k.repeat_interleave(times, dim=-3), v)"),
+        (BOTH, "(k, v.repeat_interleave(times, dim=-3))")],
     FRONT: ("dim=-3", "dim=1", MEAN, ATTENTION),
     "each group comes g times: it has h / g heads, and comes once for each": [
         (SPREAD, EACH_TIMES), (SPREAD, EACH_TIMES, MEAN, ATTENTION)],
@@ -186,10 +186,10 @@ variants.wrong(exercise, plain, {
 variants.calling(exercise, plain, "softmax", masked_softmax.WAYS)
 GROUPED = "mask = mask.expand(*q.shape[:-1], k.shape[-2]).unflatten(-3, (g, -1))"
 variants.wrong(exercise, groups_with_an_axis_of_their_own, {
-    "the queries have an axis for the groups, and the mask has none: unflatten its heads likewise": [
+    "the queries have an axis for the groups, the mask has none: unflatten its heads, too": [
         (GROUPED, "pass"), (GROUPED, "mask = mask.unsqueeze(-3)"),
         (GROUPED, "mask = mask.unsqueeze(-4)")],
-})
+})  # fmt: skip
 
 
 @exercise.mutant(LOOP)
@@ -207,4 +207,4 @@ variants.wrong(exercise, head_after_head, {
     "h / g heads share a group: divide the number of the head by that, not by g": (
         "i * g // h", "i // g"),
     "the mask is ignored": ("mask if mask is None else mask[..., i, :, :]", "None"),
-})
+})  # fmt: skip

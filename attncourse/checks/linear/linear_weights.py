@@ -99,7 +99,8 @@ variants.wrong(exercise, plain, {
         (PRODUCTS, EXP.format("q @ k.mT"))],
     "this is a softmax of the products: divide each row by its sum, and no more": [
         (PRODUCTS, EXP.format(PRODUCTS)),
-        (PRODUCTS, EXP.format(f"{PRODUCTS} / q.shape[-1] ** 0.5"))],
+        (PRODUCTS, EXP.format(f"{PRODUCTS} / q.shape[-1] ** 0.5")),
+        (RESULT, "weights.softmax(-1)")],
     "the rows do not sum to 1: divide each by its sum": [
         (RESULT, "weights"), (RESULT, "weights / weights.norm(dim=-1, keepdim=True)")],
     "the columns sum to 1: the sum runs over the keys, the last axis": ("sum(-1", "sum(-2"),

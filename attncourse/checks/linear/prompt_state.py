@@ -3,7 +3,7 @@
 import torch
 
 from attncourse.checks import hints, variants
-from attncourse.checks.exercise import Case, Exercise
+from attncourse.checks.exercise import FINITE, Case, Exercise
 from attncourse.checks.linear.shared.sums import features
 
 LOOP = "it loops over the tokens: set padding to 0, then sum over all positions"
@@ -37,6 +37,12 @@ def by_hand(phi_k, v, lengths):
         key = torch.where((j < lengths)[..., None], phi_k[..., j, :], 0.0)
         s, z = s + key[..., :, None] * v[..., j, None, :], z + key
     return s, z
+
+
+@exercise.unread(*FINITE)
+def padding(phi_k, v, lengths):
+    unreal = (torch.arange(phi_k.shape[-2]) >= lengths[..., None])[..., None]
+    return {"phi_k": unreal, "v": unreal}
 
 
 @exercise.cases

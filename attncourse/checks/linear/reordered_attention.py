@@ -3,7 +3,7 @@
 import torch
 
 from attncourse.checks import hints, variants
-from attncourse.checks.exercise import Case, Exercise
+from attncourse.checks.exercise import FINITE, Case, Exercise
 from attncourse.checks.linear.shared.sums import FEATURES_AGAIN, drawn
 
 LOOP = "it loops over keys or queries: products of matrices take all of them at once"
@@ -39,6 +39,11 @@ def by_hand(phi_q, phi_k, v, padding=None):
         shares = [part / total.masked_fill(total == 0, 1.0) for part in parts]
         rows.append(sum(share[..., None] * v[..., j, :] for j, share in enumerate(shares)))
     return torch.stack(rows, dim=-2)
+
+
+@exercise.unread(*FINITE)
+def unreal(phi_q, phi_k, v, padding=None):
+    return {} if padding is None else {name: ~padding[..., None] for name in ("phi_k", "v")}
 
 
 @exercise.cases

@@ -146,8 +146,8 @@ variants.wrong(exercise, plain, {
     "what is not reached gets -1, not 0: 0 says that it is there already": (
         END, f"{END}.clamp(min=0)"),
     "the result is boolean or floating: layers are counted in int64": (END, f"{END}.double()"),
-    "the number of paths overflows: to inf, and times 0 to NaN, or in integers to 0. After each layer "
-    "keep only whether there is one": [
+    "the number of paths overflows: to inf, and times 0 to NaN, or in integers to 0. After each "
+    "layer keep only whether there is one": [
         (UP, f"reads.{kind}() @ known.{kind}()", NOTED, f"(known {asked} 0) & (steps < 0)")
         for kind in ("float", "half", "long") for asked in (">", "!=")],
     "8 bits do not hold the number of paths: count them in floating-point numbers": (

@@ -169,7 +169,8 @@ variants.wrong(exercise, plain, {
     "only float64 is tried: float32 should give float32": ("torch.float32", "torch.float64"),
     "the tolerance is too wide: numbers that are a little wrong pass, too": (
         "torch.finfo(dtype).eps ** 0.5", "0.05"),
-    "bits are compared, and another order of the same sums is right, too: be tolerant": (
+    "every digit is compared, and another order of the same sums is right, too: allow a "
+    "tolerance": (
         "by_hand", "rnns.plain", VALUES, "assert got.equal(want)", GRADIENTS,
         "assert all(a.equal(b) for a, b in pairs)"),
     "it views the result in another shape, which a right one that is not contiguous cannot do: "

@@ -122,6 +122,8 @@ def leaving(rows):
 
 
 variants.wrong(exercise, plain, {
+    "a row counts only where all its weights are above 0: one of them is enough": (
+        ANY, "weights.all(-1)"),
     "the keys at distance reach are left out: they lie within it": (NEAR, "distance < reach"),
     "one key too many counts on either side: the distance is at most reach": (
         NEAR, "distance <= reach + 1"),
