@@ -34,10 +34,10 @@ RECORDED = {
         "below /opt",
     ),
     "the course in a home": (
-        "/opt/venv/bin/python: can't open file '/root/course/attncourse/grading/proof.py': "
+        "/opt/venv/bin/python: can't open file '/srv/x/attncourse/grading/proof.py': "
         "[Errno 13] Permission denied", "below /opt",
     ),
-    "a library in a home": ("it cannot read /root/lib/psutil/__init__.py", "below /opt"),
+    "a library in a home": ("it cannot read /srv/x/psutil/__init__.py", "below /opt"),
     "macOS": ("they need Linux", "a virtual machine with Linux"),
     "an old Linux": ("Landlock: Function not implemented", "Linux 5.13"),
     "Landlock is not started": ("Landlock: Operation not supported", "security modules"),
