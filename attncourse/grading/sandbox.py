@@ -61,6 +61,10 @@ def strongest() -> tuple[str, str]:
 
     Each that is not has a line, with the remedy where one is known.
     """
+    return tried_in_turn()
+
+
+def tried_in_turn() -> tuple[str, str]:
     if sys.platform != "linux":
         return "", with_remedy("they need Linux")
     faults = []

@@ -34,10 +34,10 @@ RECORDED = {
         "below /opt",
     ),
     "the course in a home": (
-        "/opt/venv/bin/python: can't open file '/root/course/attncourse/grading/proof.py': "
+        "/opt/venv/bin/python: can't open file '/srv/x/attncourse/grading/proof.py': "
         "[Errno 13] Permission denied", "below /opt",
     ),
-    "a library in a home": ("it cannot read /root/lib/psutil/__init__.py", "below /opt"),
+    "a library in a home": ("it cannot read /srv/x/psutil/__init__.py", "below /opt"),
     "macOS": ("they need Linux", "a virtual machine with Linux"),
     "an old Linux": ("Landlock: Function not implemented", "Linux 5.13"),
     "Landlock is not started": ("Landlock: Operation not supported", "security modules"),
@@ -64,7 +64,7 @@ def test_the_page_for_instructors_has_each_message_with_its_remedy():
 def test_each_tier_that_is_refused_has_a_line(monkeypatch):
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setattr(sandbox, "fault_of", lambda tier: "bwrap is not installed")
-    tier, why = sandbox.strongest.__wrapped__()
+    tier, why = sandbox.tried_in_turn()
     first, second = why.splitlines()
     assert not tier and first.startswith("bubblewrap: bwrap is not installed; install bubblewrap:")
     assert second.startswith("own user: ")
@@ -72,4 +72,4 @@ def test_each_tier_that_is_refused_has_a_line(monkeypatch):
 
 def test_on_another_system_there_is_one_line(monkeypatch):
     monkeypatch.setattr("sys.platform", "darwin")
-    assert sandbox.strongest.__wrapped__() == ("", f"they need Linux; {remedy('they need Linux')}")
+    assert sandbox.tried_in_turn() == ("", f"they need Linux; {remedy('they need Linux')}")
