@@ -2,6 +2,7 @@
 
 import builtins
 import functools
+import importlib
 import itertools
 import math
 import operator
@@ -13,6 +14,7 @@ from types import ModuleType
 import numpy
 import pytest
 import torch
+from torch.utils._pytree import tree_map
 
 from attncourse.checks import chapters, driver, exercise, exercises
 from attncourse.checks.credit import in_parts
@@ -49,12 +51,14 @@ LOOPS = {
     "numpy.frompyfunc, made before": lambda x: negated(numpy.array(x)),
     "numpy.vectorize": lambda x: numpy.vectorize(math.floor)(numpy.array(x)),
     "numpy.vectorize, made before": lambda x: floored(numpy.array(x)),
-    "numpy.apply_along_axis": lambda x: numpy.apply_along_axis(max, 1, numpy.array([x, x]).T),
+    "numpy.apply_along_axis": lambda x: vars(numpy)["apply_along_axis"](
+        max, 1, numpy.array([x, x]).T
+    ),
     "Tensor.apply_": lambda x: torch.tensor(x).apply_(math.floor),
     "torch.vmap in pieces": lambda x: torch.vmap(torch.exp, chunk_size=1)(torch.tensor(x)),
-    "a tree of torch's": lambda x: torch.utils._pytree.tree_map(abs, x),
+    "a tree of torch's": lambda x: tree_map(abs, x),
     "the numbers of a tensor": lambda x: sum(torch.tensor(x)),
-    "a list of tensors": lambda x: torch._foreach_exp([*torch.tensor(x)]),
+    "a list of tensors": lambda x: vars(torch)["_foreach_exp"]([*torch.tensor(x)]),
 }
 
 
@@ -62,8 +66,8 @@ def seen(function, *args, forbidden=(SDPA,)):
     """What the driver says of one call, in which all is counted."""
     request = {
         "name": "answer", "args": [encode(one) for one in args], "kwargs": {}, "weights": {},
-        "build": None, "before": None, "by_columns": False, "cotangent": None, "watch": "lines",
-        "counted": True, "forbidden": list(forbidden), "max_steps": 1_000, "device": "cpu",
+        "build": None, "before": None, "training": False, "by_columns": False, "cotangents": None,
+        "watch": "lines", "counted": True, "forbidden": list(forbidden), "max_steps": 1_000, "device": "cpu",
     }  # fmt: skip
     return drive({"answer": function}, request)
 
@@ -92,9 +96,7 @@ def test_a_module_that_a_call_loads_meets_python_s_own_functions(tmp_path, monke
     found = []
 
     def answer(x):
-        import loaded_late
-
-        found.extend(loaded_late.found)
+        found.extend(importlib.import_module("loaded_late").found)
         return [*map(abs, x)]
 
     assert seen(answer, [1.0, 2.0])["outcome"] == "returned"
