@@ -34,7 +34,7 @@ def converted(course: Path, text: str) -> str:
         ),
         ("$$\nQ % why\n\\keys$$ (eq-two)\n{eq}`eq-two`", "$$Q \\keys \\tag{2.1}$$\n\n(2.1)"),
         ("[{eq}`eq-one`](first.md#one)", f"[[(1.1)]({FIRST}#equation-eq-one)]({FIRST}#one)"),
-        ("![c](../package/code.py)", f"![c]({HERE}/raw/main/package/code.py)"),
+        ("[c](../package/code.py)", f"[c]({HERE}/blob/main/package/code.py)"),
         ("$a_{i}`b`$ \\$1 {term}`a <b>` $5\n\n{term}`a\n<b>` $x$", "$a_{i}`b`$ \\$1 a $5\n\na $x$"),
         (
             OUTER,
@@ -59,6 +59,7 @@ def test_each_thing_of_myst_becomes_plain_markdown(course, text, wanted):
         ("{doc}`nowhere`", 3, "_toc.yml lacks chapters/nowhere"),
         ("[a](nowhere.md)", 3, "No such file or directory"),
         ("a[^note]", 3, "a notebook cannot show [^"),
+        ("![c](../package/code.py)", 3, "a notebook cannot show !["),
         ("a\n\n+++\nb", 5, "a notebook cannot show +++"),
         ("a\n\n(label)=\n## B", 5, "a notebook cannot show (label)="),
         (OUTER.replace("outer", "inner"), 3, "'inner' not found"),

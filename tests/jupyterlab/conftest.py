@@ -1,0 +1,109 @@
+"""A JupyterLab, in an environment of its own, whose kernels reach no machine, not even this one."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat import NotebookNode
+from playwright.sync_api import Page
+
+from tests import ROOT
+from tests.browser import browser, new_tab  # noqa: F401
+
+PYTHON = ROOT / ".cache/jupyterlab/bin/python"
+ALONE = ["bwrap", "--dev-bind", "/", "/", "--unshare-net", "--die-with-parent"]
+# the packages of the course, in a namespace without a network
+KERNEL = {
+    "argv": [*ALONE, sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+    "display_name": "Python 3",
+    "language": "python",
+}
+# no question whether it may look for news
+NEWS = {"fetchNews": "false", "checkForUpdates": False}
+OPTIONS = [
+    "--no-browser",
+    "--allow-root",
+    "--ServerApp.ip=127.0.0.1",
+    "--ServerApp.port=0",
+    "--IdentityProvider.token=",
+    # by sockets in files, which reach into the kernel's namespace
+    "--KernelManager.transport=ipc",
+    "--LabApp.expose_app_in_browser=True",
+]
+# a figure, or a picture, must not need its kernel once it is there
+RUN = """async () => {
+  const { commands, restored, shell } = window.jupyterapp;
+  await restored;
+  const { context, sessionContext } = shell.currentWidget;
+  await context.ready;
+  await sessionContext.ready;
+  await commands.execute("notebook:run-all-cells");
+  await sessionContext.shutdown();
+  return context.model.toJSON();
+}"""
+
+
+@dataclass
+class Lab:
+    """A JupyterLab at this address, which serves the folder."""
+
+    address: str
+    folder: Path
+
+    def run(self, page: Page, notebook: NotebookNode) -> NotebookNode:
+        """The notebook once the page has opened it and all its cells have run."""
+        nbformat.write(notebook, self.folder / "notebook.ipynb")
+        page.goto(f"{self.address}lab/tree/notebook.ipynb?reset")
+        page.wait_for_selector(".jp-Notebook")
+        return nbformat.from_dict(page.evaluate(RUN))
+
+
+def write(path: Path, content: object) -> None:
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(content), "utf-8")
+
+
+@pytest.fixture(scope="package")
+def lab(tmp_path_factory) -> Iterator[Lab]:
+    if not PYTHON.exists():
+        pytest.skip("no JupyterLab: say `make .cache/jupyterlab`")
+    try:
+        subprocess.run([*ALONE, "true"], capture_output=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("no bubblewrap, to run kernels without a network: say `make system`")
+    home, folder = tmp_path_factory.mktemp("lab"), tmp_path_factory.mktemp("folder")
+    own = {
+        "HOME": home,
+        "JUPYTER_PATH": home / "share",
+        "JUPYTER_CONFIG_DIR": home / "config",
+        "JUPYTER_DATA_DIR": home / "data",
+        "JUPYTER_RUNTIME_DIR": home,
+        "JUPYTERLAB_SETTINGS_DIR": home / "settings",
+        "JUPYTERLAB_WORKSPACES_DIR": home / "workspaces",
+    }
+    write(home / "share/kernels/python3/kernel.json", KERNEL)
+    settings = home / "settings/@jupyterlab/apputils-extension/notification.jupyterlab-settings"
+    write(settings, NEWS)
+    with (home / "log").open("w") as log:
+        server = subprocess.Popen(
+            [PYTHON, "-m", "jupyterlab", *OPTIONS, f"--ServerApp.root_dir={folder}"],
+            env=os.environ | {name: str(path) for name, path in own.items()},
+            stdout=log,
+            stderr=log,
+        )
+    # the file that says its port is written once it listens
+    while (
+        not (found := [path.read_text() for path in home.glob("jpserver-*.json")]) or not found[0]
+    ):
+        assert server.poll() is None, (home / "log").read_text()
+        time.sleep(0.1)
+    yield Lab(f"http://127.0.0.1:{json.loads(found[0])['port']}/", folder)
+    server.terminate()
+    server.wait()
