@@ -15,7 +15,7 @@ from nbformat import NotebookNode
 from playwright.sync_api import Page
 
 from tests import ROOT
-from tests.browser import browser, new_tab  # noqa: F401
+from tests.browser import browser, watch  # noqa: F401
 
 PYTHON = ROOT / ".cache/jupyterlab/bin/python"
 ALONE = ["bwrap", "--dev-bind", "/", "/", "--unshare-net", "--die-with-parent"]
@@ -37,13 +37,16 @@ OPTIONS = [
     "--KernelManager.transport=ipc",
     "--LabApp.expose_app_in_browser=True",
 ]
-# a figure, or a picture, must not need its kernel once it is there
-RUN = """async () => {
+# a figure must not need its kernel once it is there
+RUN = """async (path) => {
   const { commands, restored, shell } = window.jupyterapp;
   await restored;
-  const { context, sessionContext } = shell.currentWidget;
+  for (const one of [...shell.widgets("main")]) one.dispose();
+  const panel = await commands.execute("docmanager:open", { path });
+  const { context, sessionContext } = panel;
   await context.ready;
   await sessionContext.ready;
+  shell.activateById(panel.id);
   await commands.execute("notebook:run-all-cells");
   await sessionContext.shutdown();
   return context.model.toJSON();
@@ -52,17 +55,17 @@ RUN = """async () => {
 
 @dataclass
 class Lab:
-    """A JupyterLab at this address, which serves the folder."""
+    """A JupyterLab at this address, which serves the folder, in a page whose faults are noted."""
 
     address: str
     folder: Path
+    page: Page
+    faults: list[str]
 
-    def run(self, page: Page, notebook: NotebookNode) -> NotebookNode:
+    def run(self, notebook: NotebookNode) -> NotebookNode:
         """The notebook once the page has opened it and all its cells have run."""
         nbformat.write(notebook, self.folder / "notebook.ipynb")
-        page.goto(f"{self.address}lab/tree/notebook.ipynb?reset")
-        page.wait_for_selector(".jp-Notebook")
-        return nbformat.from_dict(page.evaluate(RUN))
+        return nbformat.from_dict(self.page.evaluate(RUN, "notebook.ipynb"))
 
 
 def write(path: Path, content: object) -> None:
@@ -71,7 +74,8 @@ def write(path: Path, content: object) -> None:
 
 
 @pytest.fixture(scope="package")
-def lab(tmp_path_factory) -> Iterator[Lab]:
+def opened(browser, tmp_path_factory) -> Iterator[Lab]:  # noqa: F811
+    """JupyterLab opened once, because a page of it takes longer than most notebooks."""
     if not PYTHON.exists():
         pytest.skip("no JupyterLab: say `make .cache/jupyterlab`")
     try:
@@ -104,6 +108,22 @@ def lab(tmp_path_factory) -> Iterator[Lab]:
     ):
         assert server.poll() is None, (home / "log").read_text()
         time.sleep(0.1)
-    yield Lab(f"http://127.0.0.1:{json.loads(found[0])['port']}/", folder)
+    address = f"http://127.0.0.1:{json.loads(found[0])['port']}/"
+    page = browser.new_page()
+    # a busy machine is slow, not wrong
+    page.set_default_timeout(300_000)
+    faults = watch(page)
+    page.goto(f"{address}lab?reset")
+    page.wait_for_function("window.jupyterapp")
+    yield Lab(address, folder, page, faults)
     server.terminate()
     server.wait()
+
+
+@pytest.fixture
+def lab(opened) -> Iterator[Lab]:
+    """JupyterLab; the test fails at its end if the page asked another host or logged an error."""
+    yield opened
+    said = [*opened.faults]
+    opened.faults.clear()
+    assert not said, "\n".join(["", *said])
