@@ -16,6 +16,7 @@ from playwright.sync_api import Page
 
 from tests import ROOT
 from tests.browser import browser, watch  # noqa: F401
+from tests.needs import lacks
 
 PYTHON = ROOT / ".cache/jupyterlab/bin/python"
 ALONE = ["bwrap", "--dev-bind", "/", "/", "--unshare-net", "--die-with-parent"]
@@ -77,11 +78,11 @@ def write(path: Path, content: object) -> None:
 def opened(browser, tmp_path_factory) -> Iterator[Lab]:  # noqa: F811
     """JupyterLab opened once, because a page of it takes longer than most notebooks."""
     if not PYTHON.exists():
-        pytest.skip("no JupyterLab: say `make .cache/jupyterlab`")
+        pytest.skip(lacks("JupyterLab"))
     try:
         subprocess.run([*ALONE, "true"], capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError):
-        pytest.skip("no bubblewrap, to run kernels without a network: say `make system`")
+        pytest.skip(lacks("bubblewrap"))
     home, folder = tmp_path_factory.mktemp("lab"), tmp_path_factory.mktemp("folder")
     own = {
         "HOME": home,
