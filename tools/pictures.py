@@ -1,7 +1,7 @@
 """The drawings as pictures, which notebooks hold: `make release` takes them with a browser.
 
-A PNG in the text is what all hosts of notebooks show: Colab shows neither an SVG nor an attachment.
-Each carries the digest of its drawing, because two browsers do not draw the same pixels.
+A PNG in the text shows in JupyterLab, VS Code, Colab and GitHub; Colab takes no SVG there, and no
+attachment. Each carries the digest of its drawing, since two browsers do not draw the same pixels.
 """
 
 from hashlib import sha256

@@ -104,12 +104,11 @@ def opened(browser, tmp_path_factory) -> Iterator[Lab]:  # noqa: F811
             stderr=log,
         )
     # the file that says its port is written once it listens
-    while (
-        not (found := [path.read_text() for path in home.glob("jpserver-*.json")]) or not found[0]
-    ):
+    while not any(one.stat().st_size for one in home.glob("jpserver-*.json")):
         assert server.poll() is None, (home / "log").read_text()
         time.sleep(0.1)
-    address = f"http://127.0.0.1:{json.loads(found[0])['port']}/"
+    (found,) = home.glob("jpserver-*.json")
+    address = f"http://127.0.0.1:{json.loads(found.read_text())['port']}/"
     page = browser.new_page()
     # a busy machine is slow, not wrong
     page.set_default_timeout(300_000)
