@@ -25,7 +25,7 @@ help:
 	@echo "make quick    run the tests that what you changed can break"
 	@echo "make test     run everything that CI runs"
 	@echo "make test-bare  the same where there is neither bubblewrap nor a browser"
-	@echo "make test-all  both, with more seeds, fuzzing, the site in Firefox: what CI runs every week"
+	@echo "make test-all  both, with more seeds, Firefox, the notebooks in JupyterLab: weekly in CI"
 	@echo "make screenshots  pictures of every kind of page, into _build/screenshots, and the README's"
 	@echo "make lighthouse  what Lighthouse says of a page of each kind (PAGES= of others)"
 	@echo "make system   install what the tests use beyond Python: bubblewrap, chromium, jq (Debian,"
@@ -71,7 +71,7 @@ bare:
 	@IFS=:; for folder in $$PATH; do ln -s "$$folder"/* .venv/bare/ 2>/dev/null; done; \
 	cd .venv/bare && rm -f bwrap chrom* google-chrome* firefox*
 
-test-all: test-bare
+test-all: test-bare .cache/jupyterlab
 	@ATTNCOURSE_SEEDS=5 $(run) pytest $(together)
 
 quick: $(ready)
@@ -92,6 +92,13 @@ system:
 	@echo "==> fetching the IPython that Colab has, to run the notebooks with it"
 	@rm -rf $@.part; $(run) pip download --disable-pip-version-check --quiet -d $@.part ipython==7.34.0 ipykernel==6.17.1 \
 	&& mv $@.part $@ || echo "==> not fetched: the tests that need it will be skipped"
+
+# in an environment of its own: it may want other versions than the course
+.cache/jupyterlab: | $(ready)
+	@echo "==> installing JupyterLab, to open the notebooks in it"
+	@rm -rf $@.part; $(run) venv $@.part && \
+	$@.part/bin/python -m pip install --disable-pip-version-check --quiet jupyterlab==4.6.6 \
+	&& mv $@.part $@ || echo "==> not installed: the tests that need it will be skipped"
 
 release: $(ready)
 	@$(run) tools.release

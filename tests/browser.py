@@ -6,8 +6,6 @@ open, an event loop runs in this thread, and what comes after would find it.
 
 import functools
 import http.server
-import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -17,34 +15,18 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from tests import ROOT
 from tests.needs import lacks
+from tools.chromium import FLAGS, chromium
 from tools.urls import repository_url, site_url
 
 # a busy machine is slow, not wrong
 expect.set_options(timeout=30_000)
-CHROMIUMS = (
-    # it has no windows to draw: it takes half the processor's time of the others
-    "chromium-headless-shell",
-    "chromium",
-    "chromium-browser",
-    "google-chrome",
-    "google-chrome-stable",
-    "/Applications/Chromium.app/Contents/MacOS/Chromium",
-    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-)
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-    # no other machine can be reached: a page that asks one is seen to
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-)
+# what a reader sees of an interactive figure: its drawing, its table, its sentence
+SHOWN = "one => [...one.querySelectorAll('.scroll, p')].map((part) => part.innerHTML).join()"
+CHOSEN = "input:is(:checked, [type=range])"
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
@@ -91,9 +73,7 @@ def address(site) -> Iterator[str]:
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """A browser to which this machine is the only one there is."""
-    named = os.environ.get("ATTNCOURSE_CHROMIUM")
-    path = next(filter(None, map(shutil.which, [named] if named else CHROMIUMS)), None)
-    if path is None:
+    if (path := chromium()) is None:
         pytest.skip(lacks("a browser"))
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=path, args=FLAGS)
@@ -125,6 +105,15 @@ def watch(page: Page) -> list[str]:
     page.on("console", said)
     page.on("pageerror", raised)
     return faults
+
+
+def answers_a_key(figure: Locator) -> bool:
+    """Whether an arrow key at its first control changes what an interactive figure shows."""
+    chosen, seen = figure.locator(CHOSEN).locator("visible=true").first, []
+    for key in ("ArrowLeft", "ArrowRight"):
+        chosen.press(key)
+        seen.append(figure.evaluate(SHOWN))
+    return len({*seen}) > 1
 
 
 @pytest.fixture

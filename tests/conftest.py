@@ -28,6 +28,7 @@ SEED = os.environ.setdefault("ATTNCOURSE_SEED", str(secrets.randbits(31)))
 FIRST = (
     "site/test_pages",
     "firefox",
+    "jupyterlab",
     "checks/test_checks",
     "grading/test_nbval",
     "grading/test_attacks",

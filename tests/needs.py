@@ -14,6 +14,7 @@ ADDED_BY = {
     "nbgrader": "`pip install nbgrader` adds it, in an environment of its own: NBGRADER names its "
     "command",
     "the IPython of Colab": "`make .cache/wheels` fetches it",
+    "JupyterLab": "`make .cache/jupyterlab` installs it, in an environment of its own",
     "root": "`sudo make test` runs as root",
     "Linux": "a container has it",
     "a CUDA GPU": "Colab has one",

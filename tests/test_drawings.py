@@ -1,13 +1,16 @@
 """The drawings: what the pages show is what their functions draw, and their words can be read."""
 
 import re
+import shutil
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from PIL import Image
 
 import drawings
 from drawings.shapes import Drawing, drawing
+from tools import pictures
 from tools.blocks import parse
 from tools.urls import ROOT
 
@@ -18,6 +21,31 @@ SVG = "{http://www.w3.org/2000/svg}"
 def test_every_drawing_is_written_as_its_function_draws_it():
     folder = ROOT / "drawings" / "svg"
     assert {path: path.read_text("utf-8") for path in folder.iterdir()} == MADE, "`make release`"
+
+
+def test_every_drawing_has_a_picture_of_what_it_is_now_on_a_ground_of_its_own():
+    assert pictures.stale() == {}, "`make release`"
+    taken = sorted((ROOT / pictures.PICTURES).iterdir())
+    assert [path.stem for path in taken] == sorted(path.stem for path in MADE)
+    for path in taken:
+        with Image.open(path) as picture:
+            # where a notebook is dark, black letters on nothing could not be read
+            assert picture.convert("RGBA").getextrema()[3] == (255, 255), path
+            assert picture.convert("RGB").getpixel((0, 0)) == (255, 255, 255), path
+
+
+def test_a_picture_is_taken_anew_where_its_drawing_has_changed(tmp_path, monkeypatch):
+    folder = tmp_path / pictures.DRAWINGS
+    folder.mkdir(parents=True)
+    for name in ("masks", "rotated"):
+        shutil.copy(ROOT / pictures.DRAWINGS / f"{name}.svg", folder)
+    shutil.copytree(ROOT / pictures.PICTURES, tmp_path / pictures.PICTURES)
+    assert pictures.write(tmp_path) == []
+    changed = folder / "masks.svg"
+    changed.write_text(changed.read_text("utf-8").replace("no mask", "no masks"))
+    monkeypatch.setenv("ATTNCOURSE_CHROMIUM", "/nowhere")
+    with pytest.raises(FileNotFoundError, match=r"taken of masks, .*`make system`"):
+        pictures.write(tmp_path)
 
 
 def test_every_drawing_is_shown_by_one_page_with_a_caption_and_a_name():

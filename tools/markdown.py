@@ -1,7 +1,9 @@
 """MyST Markdown turned into the plain Markdown that Colab, Jupyter and VS Code show well."""
 
 import re
+from base64 import b64encode
 from collections.abc import Callable, Mapping
+from html import escape
 from posixpath import dirname, join, normpath
 from typing import Any
 
@@ -14,18 +16,19 @@ from tools.book import Book, Document
 from tools.extensions.citations import authors
 from tools.extensions.drawings import FOLDER, words_for
 from tools.functions import standing_alone
+from tools.pictures import PICTURES, width_of
 from tools.urls import branch
 
 INLINE = re.compile(
     r"""
       (?P<refused>
         ^[ ]*(?:`{3,}|:{3,})\{[^}]*\} | ^\([\w-]+\)= | ^\\begin\{
-        | ^% | ^\+{3} | \[\^ | \{\{ | \]\(\#
+        | ^% | ^\+{3} | \[\^ | \{\{ | \]\(\# | !\[
       )
     | \{(?P<role>[a-z][\w:+.-]*)\}`(?P<content>[^`]+)`
     | (?P<code>`+)(?!`).+?(?<!`)(?P=code)(?!`)
     | (?<!\\)(?P<math>\$\$?)(?!\$)(?:(?!\n\s*\n)[^$])+(?P=math)
-    | (?P<image>!?)\[(?P<words>[^\]]*)\]\((?P<href>[^)\s]+)\)
+    | \[(?P<words>[^\]]*)\]\((?P<href>[^)\s]+)\)
     """,
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
@@ -75,7 +78,7 @@ class Writer:
         return code
 
     def inline(self, text: str) -> str:
-        """A stretch of text with its roles, links and pictures resolved."""
+        """A stretch of text with its roles and links resolved."""
         first = self.line
 
         def replace(found: re.Match) -> str:
@@ -86,9 +89,7 @@ class Writer:
                 write = pick(self.roles, role, f"a notebook shows {[*self.roles]}, not")
                 return write(" ".join(found["content"].split()))
             if found["href"]:
-                words = self.inline(found["words"])
-                view = "raw" if found["image"] else "blob"
-                return f"{found['image']}[{words}]({self.address(found['href'], view)})"
+                return f"[{self.inline(found['words'])}]({self.address(found['href'])})"
             return found[0]
 
         return INLINE.sub(replace, text)
@@ -121,11 +122,18 @@ class Writer:
         return LiteralIncludeReader(str(path), block.options, Config()).read()[0].strip()
 
     def drawing(self, block: Block) -> str:
-        """A drawing as a picture that the repository serves, and its caption."""
-        place = f"../{FOLDER}/{block.argument}.svg"
-        words = words_for((self.book.root / self.file(place)).read_text("utf-8"))
-        caption = self.inline(block.text)
-        return f"![{words}]({self.address(place, 'raw')})\n\n**{block.number}.** {caption}"
+        """A drawing as a picture that the notebook holds, and its caption."""
+        svg, picture = (
+            self.book.root / self.file(f"../{place}")
+            for place in (f"{FOLDER}/{block.argument}.svg", f"{PICTURES}/{block.argument}.png")
+        )
+        words = escape(words_for(svg.read_text("utf-8")))
+        data = b64encode(picture.read_bytes()).decode()
+        # only HTML can say how wide it is
+        image = (
+            f'<img width="{width_of(picture)}" alt="{words}" src="data:image/png;base64,{data}">'
+        )
+        return f"{image}\n\n**{block.number}.** {self.inline(block.text)}"
 
     def table(self, block: Block) -> str:
         return f"**{block.number}.** {self.inline(block.argument)}\n\n{self.inline(block.text)}"
@@ -135,7 +143,7 @@ class Writer:
         path = (self.document.path.parent / name).resolve(strict=True)
         return path.relative_to(self.book.root.resolve()).as_posix()
 
-    def address(self, href: str, view: str = "blob") -> str:
+    def address(self, href: str) -> str:
         """The web address of what a link names: another page, another file, or anything outside."""
         if re.match(r"[a-z]+:", href):
             return href
@@ -144,7 +152,7 @@ class Writer:
         page = name.removesuffix(".md")
         if page in self.book.documents:
             return self.book.page_url(page, anchor)
-        return f"{self.book.repository}/{view}/{branch(self.book.root)}/{name}"
+        return f"{self.book.repository}/blob/{branch(self.book.root)}/{name}"
 
     def cited(self, keys: str, form: str, between: str) -> str:
         """Each source that is cited, as a link to where it can be read."""

@@ -15,8 +15,9 @@ from tools.setup_cell import setup_cell
 from tools.stubs import stub_of
 from tools.urls import colab_url, repository_url
 
-BADGE = "https://colab.research.google.com/assets/colab-badge.svg"
 RUNS = ("code-cell", "literalinclude")
+# a picture is a long line, which nobody should meet who edits the text around it
+ALONE = {*RUNS, "drawing"}
 # what the site folds, Colab and Jupyter do
 FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}
 LEVELS = {1: "★☆☆ easy", 2: "★★☆ medium", 3: "★★★ hard"}
@@ -65,7 +66,7 @@ def notebook(book: Book, document: Document, words: str, cells: list) -> Noteboo
     """The notebook of these cells, below what each begins with: its place, and the set-up cell."""
     colab = colab_url(f"{document.name}.ipynb", book.repository, book.root)
     about = (
-        f"[![Open in Colab]({BADGE})]({colab})\n\n"
+        f"[Open in Colab]({colab})\n\n"
         f"{words} [the course on self-attention]({book.site}). Run the next cell first."
     )
     start = code("setup", setup_cell(book.repository, book.root), cellView="form")
@@ -121,12 +122,13 @@ def translated(
 
 
 def stretches(blocks: list[Block]) -> list[list[Block]]:
-    """The blocks of each cell: what runs by itself, text up to that or to a heading; no stubs."""
+    """The blocks of each cell: what runs or is drawn by itself, text up to that or to a heading;
+    no stubs."""
     found: list[list[Block]] = []
     for block in blocks:
         if "stub" in block.tags:
             continue
-        if not found or {block.kind, found[-1][0].kind} & {*RUNS} or block.kind == "heading":
+        if not found or {block.kind, found[-1][0].kind} & ALONE or block.kind == "heading":
             found.append([])
         found[-1].append(block)
     return found

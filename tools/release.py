@@ -1,4 +1,4 @@
-"""Write the drawings and notebooks that are not as their texts make them: `make release`."""
+"""Write the drawings, their pictures and the notebooks that are stale: `make release`."""
 
 import sys
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ from pathlib import Path
 import nbformat
 
 import drawings
+from tools import pictures
 from tools.book import Book
 from tools.notebooks import chapter_notebook, exercise_notebook
 from tools.urls import ROOT, repository_url
@@ -46,8 +47,8 @@ def stale(root: Path = ROOT) -> list[Path]:
 def main() -> str | None:
     """Write what is stale; gives the fault that keeps it from being written."""
     try:
-        # the notebooks say what their drawings show
-        paths = drawings.write() + write()
+        # the notebooks hold pictures of the drawings
+        paths = drawings.write() + pictures.write() + write()
     except (OSError, ValueError) as error:
         return str(error)
     names = ", ".join(path.relative_to(ROOT).as_posix() for path in paths)

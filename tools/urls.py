@@ -1,4 +1,4 @@
-"""Where the course lives. Buttons, badges, set-up cells and links all ask here."""
+"""Where the course lives. Buttons, set-up cells and links all ask here."""
 
 import functools
 import os

@@ -4,10 +4,14 @@
 """
 
 import re
+import shutil
+from base64 import b64decode
 from pathlib import Path
 
+import nbformat
 import pytest
 
+from tests import ROOT
 from tools.book import Book
 from tools.notebooks import chapter_notebook, exercise_notebook
 from tools.stubs import stub_of
@@ -34,7 +38,7 @@ def converted(course: Path, text: str) -> str:
         ),
         ("$$\nQ % why\n\\keys$$ (eq-two)\n{eq}`eq-two`", "$$Q \\keys \\tag{2.1}$$\n\n(2.1)"),
         ("[{eq}`eq-one`](first.md#one)", f"[[(1.1)]({FIRST}#equation-eq-one)]({FIRST}#one)"),
-        ("![c](../package/code.py)", f"![c]({HERE}/raw/main/package/code.py)"),
+        ("[c](../package/code.py)", f"[c]({HERE}/blob/main/package/code.py)"),
         ("$a_{i}`b`$ \\$1 {term}`a <b>` $5\n\n{term}`a\n<b>` $x$", "$a_{i}`b`$ \\$1 a $5\n\na $x$"),
         (
             OUTER,
@@ -45,6 +49,26 @@ def converted(course: Path, text: str) -> str:
 )
 def test_each_thing_of_myst_becomes_plain_markdown(course, text, wanted):
     assert converted(course, text).endswith(wanted)
+
+
+def test_a_drawing_is_a_picture_within_a_cell_of_its_own_with_its_words_and_caption(course):
+    for kind in ("svg", "png"):
+        (course / "drawings" / kind).mkdir(parents=True)
+        shutil.copy(ROOT / f"drawings/{kind}/masks.{kind}", course / "drawings" / kind)
+    drawn = "```{drawing} masks\n:name: fig-masks\nFour *masks*.\n```"
+    (course / "chapters/second.md").write_text(f"# Second\n\nBefore.\n\n{drawn}\n\nAfter.\n")
+    _, picture, after = chapter_notebook("second", Book(HERE, course)).cells[2:]
+    image, caption = picture.source.split("\n\n")
+    assert caption == "**Fig. 2.1.** Four *masks*." and after.source == "After."
+    found = re.fullmatch(r'<img width="352" alt="(.*)" src="data:image/png;base64,(.*)">', image)
+    assert found and found[1].startswith("Four tables of weights")
+    assert b64decode(found[2]) == (ROOT / "drawings/png/masks.png").read_bytes()
+
+
+def test_no_notebook_shows_a_picture_that_lies_elsewhere():
+    for path in [*ROOT.glob("chapters/*.ipynb"), *ROOT.glob("exercises/*.ipynb")]:
+        texts = [one.source for one in nbformat.read(path, 4).cells if one.cell_type == "markdown"]
+        assert not re.search(r"!\[|<img(?![^>]* src=\"data:)", "\n".join(texts)), path
 
 
 @pytest.mark.parametrize(
@@ -59,6 +83,7 @@ def test_each_thing_of_myst_becomes_plain_markdown(course, text, wanted):
         ("{doc}`nowhere`", 3, "_toc.yml lacks chapters/nowhere"),
         ("[a](nowhere.md)", 3, "No such file or directory"),
         ("a[^note]", 3, "a notebook cannot show [^"),
+        ("![c](../package/code.py)", 3, "a notebook cannot show !["),
         ("a\n\n+++\nb", 5, "a notebook cannot show +++"),
         ("a\n\n(label)=\n## B", 5, "a notebook cannot show (label)="),
         (OUTER.replace("outer", "inner"), 3, "'inner' not found"),

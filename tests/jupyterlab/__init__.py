@@ -1,0 +1,1 @@
+"""The notebooks in JupyterLab, each week."""

@@ -1,0 +1,112 @@
+"""Each notebook in JupyterLab, in a browser, where neither the browser nor a kernel has a network.
+
+Chapters run whole, on the samples of their data. Exercises run as a learner finds them and with the
+answers of the solutions.
+"""
+
+import shutil
+import urllib.request
+
+import nbformat
+import pytest
+from playwright.sync_api import Error
+
+from tests import ROOT
+from tests.browser import answers_a_key
+from tools.notebooks import solved_notebook
+
+pytestmark = pytest.mark.slow
+
+SLUGS = sorted(path.stem for path in ROOT.glob("chapters/*.md"))
+# whether each picture of the text can be seen
+PICTURES = """async () => {
+  const seen = [];
+  for (const one of document.querySelectorAll(".jp-RenderedMarkdown img")) {
+    one.scrollIntoView();
+    seen.push(await one.decode().then(() => one.checkVisibility(), () => false));
+  }
+  return seen;
+}"""
+
+
+def read(folder: str, slug: str):
+    return nbformat.read(ROOT / folder / f"{slug}.ipynb", 4)
+
+
+def said(cell) -> str:
+    """What a cell has printed or shown as text."""
+    return "".join(one.get("text") or one.data["text/plain"] for one in cell.outputs)
+
+
+def outputs(notebook) -> list:
+    """What all its cells have given, in order."""
+    return [output for cell in notebook.cells for output in cell.get("outputs", [])]
+
+
+def whole(lab, notebook):
+    """The notebook once it has run: without an error, and each of its pictures can be seen."""
+    ran = lab.run(notebook)
+    assert [one for one in outputs(ran) if one.output_type == "error"] == []
+    drawings = sum(cell.source.startswith("<img ") for cell in notebook.cells)
+    assert lab.page.evaluate(PICTURES) == [True] * drawings
+    return ran
+
+
+def checks(notebook) -> dict[str, str]:
+    """What each check has said of its exercise."""
+    prefix = "check-"
+    return {
+        cell.id.removeprefix(prefix): said(cell).strip()
+        for cell in notebook.cells
+        if cell.id.startswith(prefix)
+    }
+
+
+def test_neither_a_kernel_nor_the_browser_reaches_another_machine(lab, browser):
+    port = lab.address.rstrip("/").rpartition(":")[2]
+    # JupyterLab is this machine's: by its address and by its name this process finds it
+    for host in ("127.0.0.1", "localhost"):
+        with urllib.request.urlopen(f"http://{host}:{port}/api") as answer:
+            assert answer.status == 200
+    ask = f"import socket\nsocket.create_connection(('127.0.0.1', {port}))"
+    interfaces = "import socket\nsocket.if_nameindex()"
+    cells = [
+        nbformat.v4.new_code_cell(source, id=f"c{i}") for i, source in enumerate((interfaces, ask))
+    ]
+    # a kernel is named, or else JupyterLab asks which
+    metadata = read("chapters", SLUGS[0]).metadata
+    ran = lab.run(nbformat.v4.new_notebook(cells=cells, metadata=metadata))
+    assert said(ran.cells[0]) == "[(1, 'lo')]"
+    assert ran.cells[1].outputs[0].ename == "ConnectionRefusedError"
+    page = browser.new_page()
+    page.goto(f"{lab.address}api")
+    with pytest.raises(Error, match="NAME_NOT_RESOLVED"):
+        page.goto(f"http://localhost:{port}/api")
+    page.close()
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_a_chapter_runs_whole_shows_its_drawings_and_its_figures_answer_a_key(slug, lab):
+    ran = whole(lab, read("chapters", slug))
+    figures = lab.page.locator(".attncourse-figure").all()
+    html = ["".join(one.get("data", {}).get("text/html", "")) for one in outputs(ran)]
+    assert len(figures) == sum("attncourse-figure" in one for one in html)
+    assert [answers_a_key(figure) for figure in figures] == [True] * len(figures)
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_exercises_that_nobody_has_touched_are_told_so(slug, lab):
+    ran = whole(lab, read("exercises", slug))
+    told = checks(ran)
+    assert told and all(text.startswith(f"{name}: not attempted: ") for name, text in told.items())
+    assert not any("Traceback" in said(cell) for cell in ran.cells if "outputs" in cell)
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_the_answers_of_the_solutions_pass_every_check(slug, lab):
+    # a model is trained for minutes, and handed in as a file
+    for weights in ROOT.glob(f"attncourse/checks/{slug}/shared/*.safetensors"):
+        shutil.copy(weights, lab.folder)
+    told = checks(whole(lab, solved_notebook(slug)))
+    # a trained model is also told how well it does
+    assert told and all(text.startswith(f"{name}: ok") for name, text in told.items())
