@@ -139,8 +139,10 @@ class Watch:
     def noticed(self, frame):
         """Stop what takes too many steps; where no mode is, torch's operations are not counted."""
         if self.is_own_thread():
-            # torch puts its modes by as well, but then none of a learner's own lines runs
-            self.blinded |= stacked() < self.modes and is_learners(frame)
+            # torch puts its modes by as well, but then no line runs of a learner's own, only those
+            # of modules that it loads
+            modes_gone = stacked() < self.modes and not self.imports
+            self.blinded |= modes_gone and is_learners(frame)
             if self.steps > self.max_steps:
                 raise Stopped("steps")
 
