@@ -8,6 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from attncourse.grading.temporary import PREFIX, Temporary, remove_left
@@ -82,7 +83,10 @@ def test_a_run_removes_what_a_killed_one_has_left(tmp_path):
         while len(list(made.glob(f"{PREFIX}*"))) < 2:
             assert process.poll() is None
             time.sleep(0.1)
+        below = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(signal.SIGKILL)
+    # what it has started ends by itself, and holds what it needs until then
+    psutil.wait_procs(below)
     assert list(made.glob(f"{PREFIX}*"))
     with begun("solved") as process:
         process.wait()
