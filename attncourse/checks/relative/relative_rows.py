@@ -4,7 +4,7 @@ import torch
 
 from attncourse.checks import variants
 from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.relative.shared.rows import OFFSET, WRONG, WRONG_WITH_A_CACHE, rows
+from attncourse.checks.relative.shared.rows import OFFSET, ROUNDED, WRONG, WRONG_WITH_A_CACHE, rows
 
 LOOP = "it loops over the positions: subtract all of them at once"
 exercise = Exercise(
@@ -50,6 +50,8 @@ def cases(draw):
     yield Case("n=m=1, reach=4", (1, 1, 4))
     yield Case("n=2, m=320, reach=140", (2, 320, 140))
     yield Case("n=2, m=5, reach=40000", (2, 5, 40000))
+    # numbers that half precision rounds, as positions, as offsets and as rows
+    yield Case("n=2, m=5000, reach=2500", (2, 5000, 2500))
     yield Case("device='meta'", (n, m, reach), {"device": "meta"})
 
 
@@ -80,7 +82,13 @@ variants.wrong(exercise, rows, {
     "these are 32 bit numbers: some lookups ask for int64, torch.arange's own dtype": (
         RESULT, f"({RESULT}).int()"),
     "8 or 16 bits do not hold the row numbers of a large table: keep int64 on the way, too": [
-        (RESULT, f"({RESULT}).to(torch.{small}).long()") for small in ("int8", "uint8", "int16")],
+        *((RESULT, f"({RESULT}).to(torch.{small}).long()") for small in ("int8", "uint8", "int16")),
+        *((OFFSET, f"({OFFSET}).short()", RESULT, f"({clipped} + r).long()",
+           "    return", "    r = offset.new_tensor(reach, dtype=torch.int64).short()\n    return")
+          for clipped in ("torch.maximum(torch.minimum(offset, r), -r)", "offset.clamp(-r, r)"))],
+    ROUNDED: [
+        (OFFSET, f"({OFFSET}).half().long()"), (RESULT, f"({RESULT}).half().long()"),
+        (OFFSET, f"({OFFSET}).bfloat16().long()"), (RESULT, f"({RESULT}).bfloat16().long()")],
     "the rows are cut from a table of a fixed size: make them for the n and m at hand": (
         "(m - n, m, ", "(128, ", "(m, ", "(128, ", RESULT, f"({RESULT})[m - n : m, :m]"),
     "the argument device is not used: make every new tensor there": ("=device)", "=None)"),

@@ -118,6 +118,10 @@ variants.wrong(exercise, plain, {
         ADDED, "index, weights.softmax(-1))"),
     "the rows are normalised once more: take the weights as they are": (
         ADDED, "index, weights / weights.sum(-1, True).where(weights.any(-1, True), 1))"),
+    "a row of the table gets what the others leave of 1: weights need not sum to 1, so add up its "
+    "own, too": [
+        (RESULT, f"(sums + (1 - sums.sum(-1, True)) * (at.new_tensor(range(len(a_v))) == {one})) "
+         "@ a_v") for one in ("0", "reach", "2 * reach")],
     "it divides by sqrt(d): that is for scores, values are not scaled": (
         RESULT, f"{RESULT} / a_v.shape[-1] ** 0.5"),
     "the mean is taken over the keys: the weights are the mean already, so add up": (

@@ -112,6 +112,7 @@ variants.right(exercise, plain,
     ("    angles", "    once, place = positions.unique(return_inverse=True)\n    angles",
      ANGLES, "(once[:, None] * frequencies)[place]"),
 )  # fmt: skip
+TABLE = "(torch.arange({size}, device=x.device)[:, None] * frequencies)[positions]"
 COUNT, OF_INTEGERS = "torch.arange(x.shape[-2], device=x.device)", (" dtype=x.dtype,", "")
 variants.wrong(exercise, plain, {
     "these are pairs of neighbours: here column c goes with column c + d/2": (
@@ -148,10 +149,14 @@ variants.wrong(exercise, plain, {
         POSITIONS, "positions.short()[..., None]"),
     "positions may have leading axes: the new axis, for the pairs, is the last": (
         POSITIONS, "positions[:, None]"),
+    "positions may have leading axes, and outer takes none: multiply by a new last axis": (
+        ANGLES, "torch.outer(positions.to(x.dtype), frequencies)"),
     "all sentences get the positions of the first: each may have its own": (
         POSITIONS, "positions.reshape(-1, positions.shape[-1])[0, :, None]"),
-    "a table of a fixed size runs out: work out the angles for the positions at hand": (
-        ANGLES, "(torch.arange(512, device=x.device)[:, None] * frequencies)[positions]"),
+    "a table of a fixed size runs out: work out the angles for the positions at hand": [
+        (ANGLES, TABLE.format(size=size)) for size in (512, 1000, 1024, 2048, 4096, 8192, 10000)],
+    "a table from position 0 gives negative ones its last rows: work out the angles at hand": [
+        (ANGLES, TABLE.format(size=size)) for size in (50000, 65536, 100000)],
     LOOP: (ANGLES, "torch.stack([p[..., None] * frequencies for p in positions.unbind(-1)], -2)"),
     "it computes in float32, as torch.arange divided does: give arange the dtype of x": [
         (ANGLES, f"({POSITIONS}.float() * frequencies.float()).to(x.dtype)"),

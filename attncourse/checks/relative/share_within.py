@@ -169,6 +169,8 @@ variants.wrong(exercise, plain, {
         RESULT, f"{RESULT} if n > 1 else weights.new_ones(weights.shape[:-2])"),
     "all sentences and heads are merged: each has a share of its own": [
         (RESULT, "inside.sum() / attending.sum().clamp(min=1)"), (RESULT, f"({RESULT}).mean()")],
+    "the attending queries of the whole batch are counted: each matrix is divided by its own": (
+        f"{ANY}.sum(-1)", f"{ANY}.sum()"),
     "a softmax is taken once more: these are weights already": (
         "weights * near", "weights.softmax(-1) * near"),
     "the largest weight inside is taken: add them up": (".sum((-2, -1))", ".amax(-1).sum(-1)"),

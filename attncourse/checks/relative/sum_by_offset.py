@@ -46,6 +46,9 @@ def cases(draw):
     yield Case("n=2", (draw.normal(3, 2, 2),))
     yield Case("n=1", (x[:, :1, :1],))
     yield Case("numbers 1000 times larger", (1000 * x,))
+    huge = x.clone()
+    huge[:, 1, 1] = 1e30
+    yield Case("a huge number on the diagonal", (huge,))
 
 
 @exercise.valid
@@ -91,6 +94,9 @@ variants.wrong(exercise, plain, {
     "n = 1 gives 0: n - 2 numbers are padded there, and a negative padding cuts some off": (
         SUMS, f"{SUMS} * (n > 1)"),
     "each sum is divided by n: add up": (SUMS, f"{SUMS} / n"),
+    "in a running sum a huge number swallows those after it: add up each offset by itself": [
+        (SUMS, f"{SUMS}.cumsum(-1).diff(prepend=sums[..., :1])"),
+        (SUMS, f"{SUMS}.flip(-1).cumsum(-1).diff(prepend=sums[..., :1]).flip(-1)")],
     "pairs of one offset overwrite each other: what goes to one place adds up": [
         ("index_add", "index_copy"), (f"return {SUMS}", "sums[..., places] = x\n    return sums")],
     "the result begins with offset 0: it begins with -(n-1), and 0 is in the middle": [

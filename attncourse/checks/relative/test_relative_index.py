@@ -71,6 +71,7 @@ def by_its_properties(relative_index):
 
 KIND = "assert (got.shape, got.dtype) == (want.shape, want.dtype)"
 NUMBERS = "assert got.equal(want)"
+EDGES = "assert got[0].equal(want[0]) and got[:, 0].equal(want[:, 0])"
 GOT, ROW = "got = relative_index(n, reach)", "offset.clamp(-reach, reach) + reach"
 variants.right(exercise, plain,
     ("in SIZES", "in [(n, reach) for n in (1, 2, 7, 12) for reach in (0, 1, 4, 20)]"),
@@ -105,6 +106,8 @@ variants.wrong(exercise, plain, {
         NUMBERS, "assert got[n // 2].equal(want[n // 2])"),
     "only the first column is compared: it has no key to the right of its query": (
         NUMBERS, "assert got[:, 0].equal(want[:, 0])"),
+    "only the first row and the first column are compared: the others may be wrong": [
+        (NUMBERS, EDGES), (NUMBERS, EDGES, "SIZES", "((12, 140), *SIZES)")],
     "only the diagonal is compared: it shows offset 0 alone": (
         NUMBERS, "assert got.diagonal().equal(want.diagonal())"),
     "it looks at which rows occur, not where: compare the numbers in their places": [
@@ -119,6 +122,10 @@ variants.wrong(exercise, plain, {
         NUMBERS, "assert (got >= 0).all() and (got <= 2 * reach).all()"),
     "== lets another dtype pass, and more axes: compare shape and dtype as well": (
         KIND, "pass", NUMBERS, "assert (got == want).all()"),
+    "== broadcasts, so a result with more axes passes: compare the shape as well": (
+        KIND, "assert got.dtype == want.dtype", NUMBERS, "assert (got == want).all()"),
+    "an error of relative_index is caught: a right one raises none, so let it through": (
+        GOT, f"try:\n            {GOT}\n        except Exception:\n            continue"),
     "the shape is not looked at: an (n, n) corner of a larger table is not enough": (
         KIND, "assert got.dtype == want.dtype",
         NUMBERS, "assert all(got[i, j] == want[i, j] for i in range(n) for j in range(n))"),
@@ -127,8 +134,9 @@ variants.wrong(exercise, plain, {
         "        assert got[[0, 0, -1], [0, -1, 0]].equal(want[[0, 0, -1], [0, -1, 0]])"),
     "it writes into the result, which may be an expanded one: work on a copy": (
         NUMBERS, "got -= reach\n        assert got.equal(want - reach)"),
-    "it refuses a table that is not contiguous: how numbers lie in memory does not matter": (
-        NUMBERS, "assert got.equal(want) and got.is_contiguous()"),
+    "it refuses a table that is not contiguous: how numbers lie in memory does not matter": [
+        (NUMBERS, "assert got.equal(want) and got.is_contiguous()"),
+        (NUMBERS, "assert got.view(-1).equal(want.flatten())")],
     "the dtype is not looked at: a row number is an int64": (GOT, f"{GOT}.long()"),
     "any integers will do for it: a row number is an int64": (
         KIND, "assert not got.is_floating_point() and got.shape == want.shape",

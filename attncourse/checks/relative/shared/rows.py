@@ -17,6 +17,9 @@ CLIP = (
     "row numbers leave the table: offsets are clipped on both sides, to a reach of (rows - 1) / 2"
 )
 SHORT = "the reach shifts the rows however short the sequence is: do not cut it to the length"
+ROUNDED = (
+    "half precision rounds whole numbers above 2048, bfloat16 above 256: keep int64 on the way, too"
+)
 # the hint for each wrong way to number the rows, and the edits that make it
 WRONG = {
     "the offset is taken the other way round: it is key minus query": (OFFSET, "i[:, None] - j"),
@@ -50,7 +53,7 @@ WRONG = {
     "each row counts from its first key: subtract the position of the query": (
         OFFSET, "j.expand(n, m)"),
 }  # fmt: skip
-# these differ from the right rows only where a cache holds earlier positions
+# these differ from the right rows only where a cache holds earlier positions, or many of them
 WRONG_WITH_A_CACHE = {
     SHORT: ("    offset =", "    reach = min(reach, m - 1)\n    offset ="),
     "the cache is ignored: the queries are the last n of the m positions": ("m - n, m", "n"),
@@ -60,6 +63,9 @@ WRONG_WITH_A_CACHE = {
         "m - n, m", "m - n + (m > n), m + (m > n)"),
     "every query stands at the end: the first stands at m - n, the last at m - 1": (
         OFFSET, "(j - m + 1).expand(n, m)"),
+    ROUNDED: [
+        (OFFSET, f"(j.to(torch.{half}) - i.to(torch.{half})[:, None]).long()")
+        for half in ("float16", "bfloat16")],
 }  # fmt: skip
 # the same as functions, to stand behind the name that an answer calls
 WAYS, CACHED_WAYS = (
