@@ -167,6 +167,8 @@ variants.wrong(exercise, plain, {
         "found.square", "found.cumsum(0).square"),
     "these are sums of absolute values: square, add up, and take the root": (
         NORM, "found.abs().sum(dim=(0, 2))"),
+    "the norm runs over the positions: its axes are those of the output and of the input": [
+        ("(0, 2)", "(0, 1)"), ("(0, 2)", "(1, 2)")],
     "this is the spectral norm, the largest singular value: in the other all count": (
         NORM, "torch.linalg.matrix_norm(found.movedim(0, 1), 2)"),
     "it is divided by the norm at lag 0: return the norms as they are": (

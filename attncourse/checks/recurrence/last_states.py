@@ -107,6 +107,10 @@ variants.wrong(exercise, plain, {
     COUNTED: [(PICKED, ROWS), (PICKED, ROWS, "[..., None], 0)", "[:, None], 0)")],
     "gather gives a number for each entry of its index: the index needs an axis of width h": (
         "1, h)", "1, 1)"),
+    "gather gives a number for each entry of its index: here one number is spread over the width": (
+        "1, h)", "1, 1)", "(-2)\n", "(-2).expand(*batch, h)\n"),
+    "the lengths need an axis for the width, of size 1: lengths[..., None]": [
+        (FILL, ".masked_fill(lengths == 0, 0)"), (FILL, " * (lengths > 0)")],
     "squeeze alone takes away every axis of size 1: name the axis of the tokens": (
         "squeeze(-2)", "squeeze()"),
     LOOP: [

@@ -131,8 +131,13 @@ variants.wrong(exercise, plain, {
     "it holds a number for every pair of positions: n numbers are enough in each turn": (
         f"{BEFORE}[..., :n, :]", "torch.ones(n, n).to(b).tril(-reach).triu(-reach) @ b"),
 })  # fmt: skip
+COUNTED = "size(-2)", "size(1)", "[..., ", "[:, ", ", :]", "]", "dim=-2", "dim=1"
 variants.wrong(exercise, put_together_from_two_parts, {
-    hints.FRONT: ("size(-2)", "size(1)", "[..., ", "[:, ", ", :]", "]", "dim=-2", "dim=1"),
+    # the second differs where the axis is shorter than the reach
+    hints.FRONT: [
+        COUNTED, ("size(-2)", "size(-2)", *COUNTED[2:], ":-reach", ": b.size(1) - reach")],
+    "no gradient flows through the joined factors: nothing may be detached": (
+        "dim=-2)\n        reach", "dim=-2).detach()\n        reach"),
 })  # fmt: skip
 
 

@@ -105,9 +105,15 @@ variants.wrong(exercise, plain, {
         ("i.sigmoid()", "(1 - f.sigmoid())"), ("f.sigmoid()", "(1 - i.sigmoid())")],
     "the output is carried on for the cell: each has a name of its own in the next step": (
         NOTED, f"{NOTED}        cell = hidden\n"),
-    "the outputs are moved by a step, and each but the last reads a later token's o: make the cell "
-    "first, and the output from it": (
-        *LATE, END, f"torch.stack([*states[1:], {SHOWN}], dim=-2)"),
+    "the outputs are moved by a step, and read a later token's o: make the cell first, and the "
+    "output from it": [
+        (*LATE, END, f"torch.stack([*states[1:], {SHOWN}], dim=-2)"),
+        (*LATE, "x.unbind(-2)", "torch.cat([x, 0 * x[..., :1, :]], dim=-2).unbind(-2)",
+         END, "torch.stack(states[1:], dim=-2)")],
+    "the output's gate is made again, from the new state: all four read the output of the step "
+    "before": (f"        hidden = {SHOWN}\n",
+               "        hidden = cell.tanh()\n"
+               f"        hidden = ({READ}).chunk(4, dim=-1)[3].sigmoid() * hidden\n"),
     "the cell has no tanh any more: the output reads tanh of the cell": (
         SHOWN, "o.sigmoid() * cell"),
     "the cell keeps its tanh: only the output reads tanh of the cell, which goes on without it": [
@@ -127,8 +133,9 @@ variants.wrong(exercise, plain, {
         *LATE, NOTED, f"        states.append({SHOWN})\n"),
     "exp overflows where a number is large, and the gradient is NaN: use torch.sigmoid": [
         (SHOWN, "cell.tanh() / (1 + (-o).exp())"),
-        tuple(piece for gate in "ifo"
-              for piece in (f"{gate}.sigmoid()", f"({gate}.exp() / (1 + {gate}.exp()))"))],
+        *(tuple(piece for gate in "ifo"
+                for piece in (f"{gate}.sigmoid()", sigmoid.replace("gate", gate)))
+          for sigmoid in ("(gate.exp() / (1 + gate.exp()))", "(1 / (1 + (-gate).exp()))"))],
     "the cells come back: return what they show, one output for each token": (
         "append(hidden)", "append(cell)"),
     "each output is noted before its step, so the first is still zero: note it after": (
@@ -139,6 +146,8 @@ variants.wrong(exercise, plain, {
         "* cell +", "* cell.detach() +"),
     "the gradient ends at each step: the output may not be detached on its way": (
         "hidden @", "hidden.detach() @"),
+    "the new content has no tanh any more: the cell adds sigmoid(i) of tanh(g)": (
+        "g.tanh()", "g"),
     "a gate and the new content have changed their functions: gates have a sigmoid, g has tanh": [
         ("g.tanh()", "g.sigmoid()"), ("o.sigmoid()", "o.tanh()"), ("i.sigmoid()", "i.tanh()")],
     "the cell is written over, and autograd needs the old one: make a new cell": (

@@ -67,6 +67,11 @@ def cases(draw):
     crowd = window(55, -1, 0)
     crowd[:20, :20] = True
     yield Case("a crowd of 20 at the end of a chain, 36 layers", (crowd, 36))
+    # each step is one of 41 that lead on: as a share of the ways, the longest is below 1e-60
+    leads = torch.zeros(80, 80, dtype=torch.bool)
+    leads[:40, 40:] = True
+    leads[:40, :40] = window(40, -1)
+    yield Case("a chain of 40, each reads 40 that read nothing, 39 layers", (leads, 39))
     # 256 ways, of which 8 bits count none
     ways = torch.zeros(258, 258, dtype=torch.bool)
     ways[0, 1:-1] = ways[1:-1, -1] = True
@@ -142,7 +147,12 @@ variants.wrong(exercise, plain, {
         "        reads = (reads.double() @ reads.double()) > 0\n        steps ="),
     "on the diagonal stands 0: before any layer, each position has itself": [
         ("known.long() - 1", "torch.full_like(known.long(), -1)"),
+        (EYE, "reads", "known.long() - 1", "2 * known.long() - 1", COUNTED, "range(2, layers + 1)"),
         ("known.long() - 1", "(known & reads).long() - 1")],
+    "what it reads through fewer layers is forgotten: keep what is known, or note it at once": (
+        "known.long() - 1", "0 * known.long()", "        known =",
+        "        steps += ~known\n        known =", f"torch.where({NOTED}, k, steps)", "steps",
+        END, f"{END}.masked_fill(~known, -1).fill_diagonal_(0)"),
     "what is not reached gets -1, not 0: 0 says that it is there already": (
         END, f"{END}.clamp(min=0)"),
     "the result is boolean or floating: layers are counted in int64": (END, f"{END}.double()"),
@@ -150,6 +160,10 @@ variants.wrong(exercise, plain, {
     "layer keep only whether there is one": [
         (UP, f"reads.{kind}() @ known.{kind}()", NOTED, f"(known {asked} 0) & (steps < 0)")
         for kind in ("float", "half", "long") for asked in (">", "!=")],
+    "shares of the ways become too small to hold, and end as 0: after each layer keep only "
+    "whether there is one": [
+        (UP, f"(reads / {all_ways}).float() @ known.float()", NOTED, "(known > 0) & (steps < 0)")
+        for all_ways in ("reads.sum(-1, keepdim=True).clamp(min=1)", "len(reads)")],
     "8 bits do not hold the number of paths: count them in floating-point numbers": (
         "double()", "to(torch.uint8)"),
     hints.CHANGES: (END, "reads.fill_diagonal_(True)\n    return steps"),

@@ -97,6 +97,8 @@ variants.wrong(exercise, plain, {
     OFF: [("ends - 1", "ends"),
           (INDEX, "torch.where(inside, ends - t, t).clamp(max=x.shape[-2] - 1)"),
           (INDEX, "torch.where(inside, ends - t, t) % x.shape[-2]")],
+    "the last token of each sequence stays: its place is that of the first one": (
+        "inside, ends", "t < ends - 1, ends"),
     "a sequence of one token, or of none, changes: lengths 0 and 1 leave all in place": (
         "lengths[..., None]", "lengths[..., None].clamp(min=min(2, x.shape[-2]))"),
     "one length serves all: each sequence is turned round in its own": (

@@ -101,6 +101,11 @@ TRANSPOSED = "a matrix is not transposed: with tokens in rows, W x is x @ W.mT"
 FIRST_AXIS = "it loops over the first axis, which is a batch if there is one: tokens are axis -2"
 variants.wrong(exercise, plain, {
     TRANSPOSED: [("w_h.mT", "w_h"), ("w_x.mT", "w_x")],
+    "the state before the first token has the width of a token: a state has width h": (
+        "len(b)", "x.shape[-1]"),
+    "the state is written over, a given first one too, and autograd needs the old one: make a new "
+    "state in each step": (
+        f"state = {STEP}", f"state[...] = {STEP}", "append(state)", "append(state.clone())"),
     "there is no tanh: without it the network is linear, and its state can grow": (
         "torch.tanh", ""),
     "b is added twice: there is one b, for the two products together": ("+ b)", "+ b + b)"),
