@@ -59,8 +59,9 @@ def cases(draw):
     long = drawn(draw, 2, **sizes | {"h": 48, "g": 8 * g, "n": n + 16, "m": m + 16})
     yield Case(f"a batch of 2, {said}", (q, k, v), longer=long)
     yield Case(f"no batch, {said}", (q[0], k[0], v[0]))
-    axes = drawn(draw, 2, 3, h=4, g=2, n=4, m=5, d_k=3, d_v=6)
-    yield Case("two leading axes, 4 heads in 2 groups", axes)
+    # the other number of groups: with groups of two heads alone, others need not be right
+    axes = drawn(draw, 2, 3, h=6, g=5 - g, n=4, m=5, d_k=3, d_v=6)
+    yield Case(f"two leading axes, 6 heads in {5 - g} groups", axes)
     yield Case("one group for all six heads", (q, k[:, :1], v[:, :1]))
     yield Case("a group for each head", drawn(draw, 2, **sizes | {"g": 6}))
     yield Case("one head", (q[:, :1], k[:, :1], v[:, :1]))
