@@ -114,17 +114,23 @@ NO_NAN = "(a / (a + b)).nan_to_num(0.0), (b / (a + b)).nan_to_num(0.0)"
 NO_ZERO = "a / (a + b).where(a + b > 0, 1.0), b / (a + b).where(a + b > 0, 1.0)"
 LOG = "out, (log_sum_a.exp() + log_sum_b.exp()).log()"
 OF_ALL = TOP.replace(MAX, f"{MAX}.max()")
+HAS_A, HAS_B = (f"(log_sum_{one} > -torch.inf)[..., None]" for one in "ab")
+OF_LOGS = "log_sum_a / (log_sum_a + log_sum_b)"
 LOG_OR_NAN = f"out, {MAX} + ((log_sum_a - {MAX}).exp() + (log_sum_b - {MAX}).exp()).log()"
 variants.wrong(exercise, plain, {
-    "the parts count alike: each counts by what its softmax divided by": (
-        OUT, "(out_a + out_b) / 2"),
+    "the parts count alike: each counts by what its softmax divided by": [
+        (OUT, "(out_a + out_b) / 2"),
+        (OUT, f"((out_a + out_b) / 2).where({HAS_A}, out_b).where({HAS_B}, out_a)")],
     "the outputs are added up: each is a mean, and so is the result": (OUT, "out_a + out_b"),
     "the part with the larger log sum takes all: each has its share": (
         OUT, "out_a.where((log_sum_a >= log_sum_b)[..., None], out_b)"),
     "the shares are swapped: that of a part comes from its own log_sum": (
         "share_a, share_b =", "share_b, share_a ="),
-    "the logarithms serve as weights: take exp, they are logarithms of sums": (
-        FINITE, EXP.replace("exp()", "clamp(min=-1e30)"), SHARES, "a / (a + b), b / (a + b)"),
+    "the logarithms serve as weights: take exp, they are logarithms of sums": [
+        (FINITE, EXP.replace("exp()", "clamp(min=-1e30)"), SHARES, "a / (a + b), b / (a + b)"),
+        (SHARES, f"{OF_LOGS}, log_sum_b / (log_sum_a + log_sum_b)"),
+        (SHARES, f"({OF_LOGS}).nan_to_num(), (log_sum_b / (log_sum_a + log_sum_b)).nan_to_num()"),
+        (SHARES, f"(a := ({OF_LOGS}).nan_to_num()), 1 - a")],
     "the sum is not divided: the shares of the two parts add up to 1": (
         FINITE, f"finite = {MAX}.clamp(min=-1e30)"),
     "the log sums are added: that multiplies the sums, and they should be added": (
@@ -153,8 +159,13 @@ variants.wrong(exercise, plain, {
         (FINITE, "finite = total"), (FINITE, "finite = total", RESULT, LOG_OR_NAN),
         (RESULT, LOG_OR_NAN)],
     "without a key on either side log_sum is a number: it should be -inf": [
-        (RESULT, "out, total.nan_to_num(neginf=0.0)"),
+        (RESULT, "out, total.nan_to_num(neginf=0.0)"), (RESULT, "out, total.nan_to_num()"),
         *(("    total", f"    {CLAMPED.format(low)}\n    total") for low in ("-1e9", "-1e30"))],
+    "an epsilon is added to the sum, and without a key its logarithm is a number: it should be "
+    "-inf": [
+        (FINITE, TOP, SHARES, "a, b", OUT, f"({OUT}) / (a + b + {small})[..., None]",
+         RESULT, f"out, (a + b + {small}).log() + {MAX}.nan_to_num(neginf=0.0)")
+        for small in ("1e-8", "1e-9", "1e-10", "1e-12", "1e-20", "1e-30")],
     "a share has no axis for the width: give it one of size 1, the last": ("[..., None]", ""),
     "the results have changed places: the output comes first": (RESULT, "total, out"),
     "only the output comes back: the next part will need the log sum": (RESULT, "out"),

@@ -87,6 +87,8 @@ variants.wrong(exercise, plain, {
     "x is not scaled: divide it by the fourth root of d, then take all the rest": (SCALED, "x / 1"),
     "x is divided by the square root of d: it stands in queries and in keys, so each has half": (
         "0.25", "0.5"),
+    "the scale comes from the number of features: it is the fourth root of the width d": (
+        SCALED, "x / w.shape[0] ** 0.25"),
     PRECEDENCE: [(SCALED, "x / (4 * x.shape[-1])"), (ROOT, "w.shape[0] * 2")],
     "the squared length is that of x before the scale: take that of the scaled x": (
         "scaled.square()", "x.square()"),

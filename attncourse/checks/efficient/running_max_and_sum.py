@@ -7,6 +7,9 @@ from attncourse.checks import hints, variants
 from attncourse.checks.exercise import Case, Exercise
 
 LOOP = "it loops over keys or rows: a loop over the blocks is enough"
+LOGARITHM = (
+    "the logarithm of a sum, less a maximum as large, has lost its digits: keep the sum itself"
+)
 exercise = Exercise(
     name="running_max_and_sum",
     chapter="efficient",
@@ -56,8 +59,9 @@ def cases(draw):
     yield Case("m=8, block=20: a single block", (scores, 20))
     yield Case("m=8, block=1", (scores, 1))
     yield Case("all scores far below zero", (scores - 1e5, 3))
-    # one key: of a sum of several, a logarithm so large keeps too few digits
-    yield Case("one key, its scores around -10^12", (scores[..., :1] - 1e12, 3), gradient=False)
+    # near a number so large, a logarithm of the sum keeps too few digits
+    yield Case("all scores around -10^12", (scores - 1e12, 3), gradient=False)
+    yield Case("all scores around 10^12", (scores + 1e12, 3), gradient=False)
     yield Case("all scores far above zero", (scores + 2000, 3))
     yield Case("scores 10^25 times larger", (1e25 * scores, 3), gradient=False)
     low = 1000 * (torch.arange(n) % 2)[:, None]
@@ -90,13 +94,6 @@ def blocks(scores, block):
 
 
 @exercise.valid
-def by_running_logarithms(scores, block):
-    parts = blocks(scores, block)
-    top = parts.amax(-1).cummax(-1).values
-    return top, (parts.logsumexp(-1).logcumsumexp(-1) - top).exp()
-
-
-@exercise.valid
 def each_block_with_all_before(scores, block):
     parts = blocks(scores, block)
     top = torch.cummax(parts.amax(-1), dim=-1)[0]
@@ -111,9 +108,6 @@ OLD, FACTOR, RESULT = "total * (old - top).exp() + ", "(old - top).exp()", "retu
 variants.right(
     exercise, plain,
     (FIRST, "torch.finfo(scores.dtype).min"),
-    # the logarithm of the sum kept
-    ("torch.zeros_like(top)", "top", f"{OLD}part",
-     "torch.logaddexp(total, keys.logsumexp(-1))", RESULT, "return tops, (sums - tops).exp()"),
     # every prefix anew
     (f"{OLD}part", "(scores[..., : block * (len(sums) + 1)] - top[..., None]).exp().sum(-1)"),
 )  # fmt: skip
@@ -124,8 +118,9 @@ variants.wrong(exercise, plain, {
         FACTOR, "(top - old).exp().where(old > -1e300, 0.0)"),
     "a block's own maximum is used for its part: both sums need the new maximum": (
         TAKEN, "keys - keys.amax(-1, keepdim=True).clamp(min=-1e30)"),
-    "each block stands for itself: maximum and sum are of all keys so far": (
-        TOP, "keys.amax(-1)", TAKEN, f"{TAKEN}.clamp(min=-1e30)", OLD, ""),
+    "each block stands for itself: maximum and sum are of all keys so far": [
+        (TOP, "keys.amax(-1)", TAKEN, f"{TAKEN}.clamp(min=-1e30)", OLD, ""),
+        (TOP, "keys.amax(-1)", OLD, "")],
     "the sums start anew in each block: the old sum, rescaled, belongs to them": (OLD, ""),
     "the maximum of the whole row is used: after a block only the keys so far are known": (
         TOP, "scores.amax(-1)"),
@@ -138,8 +133,9 @@ variants.wrong(exercise, plain, {
     "to the maximum so far": (
         TAKEN, "keys - scores.amax(-1, True)", FACTOR, "1",
         "append(total)", "append(total * (scores.amax(-1) - top).exp())"),
-    "the keys left over are dropped: the last block may be shorter": (
-        RESULT, "m = scores.shape[-1] // block\n    return tops[..., :m], sums[..., :m]"),
+    "the keys left over are dropped: the last block may be shorter": [(
+        RESULT, f"m = {blocks}\n    return tops[..., :m], sums[..., :m]")
+        for blocks in ("scores.shape[-1] // block", "max(1, scores.shape[-1] // block)")],
     "the last block is filled up with zeros, which count as scores: fill with -inf": (
         "scores.split", "pad(scores, (0, -scores.shape[-1] % block)).split"),
     "the last block is filled up with a number that may be above all scores: fill with -inf": (
@@ -168,6 +164,18 @@ variants.wrong(exercise, plain, {
         "split(block,", "split(-(-scores.shape[-1] // block),"),
     "one maximum serves the whole tensor: each row has its own": (
         TOP, "scores.amax().expand_as(top)"),
+    LOGARITHM: [
+        ("torch.zeros_like(top)", "top", f"{OLD}part",
+         "torch.logaddexp(total, keys.logsumexp(-1))", RESULT, "return tops, (sums - tops).exp()"),
+        (RESULT, "last = [*range(block - 1, scores.shape[-1] - 1, block), -1]\n"
+         "    return tops, (scores.logcumsumexp(-1)[..., last] - tops).exp()")],
     LOOP: (f"({TAKEN}).exp().sum(-1)", "sum((one - top).exp() for one in keys.unbind(-1))"),
     hints.CHANGES: (RESULT, f"scores -= scores.amax(-1, keepdim=True)\n    {RESULT}"),
 })  # fmt: skip
+
+
+@exercise.mutant(LOGARITHM)
+def by_running_logarithms(scores, block):
+    parts = blocks(scores, block)
+    top = parts.amax(-1).cummax(-1).values
+    return top, (parts.logsumexp(-1).logcumsumexp(-1) - top).exp()

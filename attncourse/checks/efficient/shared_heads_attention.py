@@ -59,8 +59,9 @@ def cases(draw):
     long = drawn(draw, 2, **sizes | {"h": 48, "g": 8 * g, "n": n + 16, "m": m + 16})
     yield Case(f"a batch of 2, {said}", (q, k, v), longer=long)
     yield Case(f"no batch, {said}", (q[0], k[0], v[0]))
-    axes = drawn(draw, 2, 3, h=4, g=2, n=4, m=5, d_k=3, d_v=6)
-    yield Case("two leading axes, 4 heads in 2 groups", axes)
+    # the other number of groups: with groups of two heads alone, others need not be right
+    axes = drawn(draw, 2, 3, h=6, g=5 - g, n=4, m=5, d_k=3, d_v=6)
+    yield Case(f"two leading axes, 6 heads in {5 - g} groups", axes)
     yield Case("one group for all six heads", (q, k[:, :1], v[:, :1]))
     yield Case("a group for each head", drawn(draw, 2, **sizes | {"g": 6}))
     yield Case("one head", (q[:, :1], k[:, :1], v[:, :1]))
@@ -148,6 +149,9 @@ variants.wrong(exercise, plain, {
         (SPREAD, f"x[..., ({EACH} // x.shape[-3]).clamp(max=x.shape[-3] - 1), :, :]")],
     "a group need not have two heads: it has h / g": [
         (SPREAD, f"x[..., ({EACH} // 2).clamp(max=x.shape[-3] - 1), :, :]"),
+        (SPREAD, f"x[..., ({EACH} // min(2, times)).clamp(max=x.shape[-3] - 1), :, :]"),
+        (SPREAD, f"x[..., ({EACH} // 2).clamp(max=x.shape[-3] - 1), :, :] "
+         "if 1 < x.shape[-3] < q.shape[-3] else x.expand(*x.shape[:-3], *q.shape[-3:-2], -1, -1)"),
         (SPREAD, "x.repeat_interleave(2, dim=-3)")],
     "the queries of a group are averaged: only keys and values are shared, each head keeps its own "
     "query": (
@@ -195,6 +199,7 @@ variants.wrong(exercise, groups_with_an_axis_of_their_own, {
 @exercise.mutant(LOOP)
 def head_after_head(q, k, v, mask=None):
     h, g = q.shape[-3], k.shape[-3]
+    mask = mask if mask is None else mask.expand(*q.shape[:-1], k.shape[-2])
     out = []
     for i in range(h):
         key, value = k[..., i * g // h, :, :], v[..., i * g // h, :, :]
@@ -206,5 +211,6 @@ def head_after_head(q, k, v, mask=None):
 variants.wrong(exercise, head_after_head, {
     "h / g heads share a group: divide the number of the head by that, not by g": (
         "i * g // h", "i // g"),
+    LOOP: (".expand(*q.shape[:-1], k.shape[-2])", ""),
     "the mask is ignored": ("mask if mask is None else mask[..., i, :, :]", "None"),
 })  # fmt: skip

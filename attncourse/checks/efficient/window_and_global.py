@@ -105,6 +105,8 @@ variants.wrong(exercise, plain, {
         (NEAR, f"({NEAR}) | (i[:, None] * 0 + width >= {least})") for least in ("n", "n - 1")],
     "an even width loses a token on each side: (width - 1) // 2 is width // 2 for odd ones only": (
         "width // 2", "max(0, width - 1) // 2"),
+    "the window goes round from the last token to the first: these two are far apart": (
+        NEAR, f"({NEAR}) | ((i - i[:, None]).abs() >= n - width // 2)"),
     "later tokens are cut off: the window lies on both sides of the query": (
         NEAR, f"({NEAR}).tril()"),
     "nothing later is seen: this mask is for reading, a query sees both sides": (
