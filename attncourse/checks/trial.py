@@ -195,8 +195,13 @@ class Run:
     @property
     def both(self) -> Iterator["Run"]:
         """This run, then that at the next seed, which is made only if it is asked for."""
-        yield self
-        yield self.another
+        # no generator: one that is left half-way ends at any time, and within a watched call that
+        # would be taken for a call of ours, which is forbidden there
+        return map(self.at, (False, True))
+
+    def at(self, next_seed: bool) -> "Run":
+        """The same answer at this seed, or at the next."""
+        return self.another if next_seed else self
 
     def agrees(self, place: int, function: Callable, watch: str = "") -> bool:
         """Whether a function of ours does the same there, gradients included if there are any."""
@@ -226,13 +231,16 @@ class Run:
         or of a longer input, it is told once they are right.
         """
         way = self.trial.probes[self.faults[0]].way
-        return function is self.own or all(
-            run.agrees(place, function, watch)
-            for run in self.both
-            for place in sorted(range(len(run.seen)), key=lambda i: i not in run.faults)
-            if way != "values" or run.trial.probes[place].way == way
-            if not (finite and run.fails(place))
-        )
+        if function is self.own:
+            return True
+        for run in self.both:
+            for place in sorted(range(len(run.seen)), key=lambda i: i not in run.faults):
+                counts = way != "values" or run.trial.probes[place].way == way
+                if not counts or (finite and run.fails(place)):
+                    continue
+                if not run.agrees(place, function, watch):
+                    return False
+        return True
 
 
 def tensors_in(value: Any) -> list[Tensor]:
