@@ -15,7 +15,7 @@ from attncourse.checks.driver import DRAWN, UnfitError, Unsendable
 from attncourse.checks.exercise import Case, Exercise, is_floating
 from attncourse.checks.observation import Observation, uncalled
 from attncourse.checks.probes import Probe
-from attncourse.checks.trial import Run
+from attncourse.checks.trial import Run, tensors_in
 
 # what came, what was wanted, and what is said
 ALWAYS = {
@@ -73,7 +73,7 @@ def of_dtypes(run: Run) -> str:
     }
     if len(found) == 1 and (pair := found.pop())[1] in given and pair in ALWAYS:
         return ALWAYS[pair]
-    dtypes = {str(x.dtype) for x in tree_leaves(want.value) if isinstance(x, Tensor)}
+    dtypes = {str(x.dtype) for x in tensors_in(want.value)}
     return f"{DTYPE}: it should be {' and '.join(sorted(dtypes))}"
 
 

@@ -16,7 +16,7 @@ from attncourse.checks import driver, variants
 from attncourse.checks.compare import close
 from attncourse.checks.exercise import Case, Mutant
 from attncourse.checks.observation import MAX_STEPS
-from attncourse.checks.probes import given
+from attncourse.checks.probes import tensors
 from attncourse.checks.trial import Run
 from attncourse.checks.watch import Stopped, Watch
 
@@ -48,7 +48,7 @@ def two_mistakes(run: Run) -> str | None:
     if run.trial.exercise.kind == "test" or run.trial.probes[run.faults[0]].way != "values":
         return None
     first = run.faults[0]
-    most = MOST_PAIRS // tensors(run.trial.probes[first].case)
+    most = MOST_PAIRS // cost(run.trial.probes[first].case)
     for pair in islice(variants.pairs(likeliest_first(run)), most):
         likely = agrees(run, first, result(run, first, pair.function))
         if likely and run.is_that_of(pair.function, watch="lines"):
@@ -61,7 +61,7 @@ def likeliest_first(run: Run) -> list[tuple[Mutant, Mutant]]:
     trial = run.trial
     known = [one for one in trial.exercise.own_mutants if hasattr(one.function, "made_by")]
     places = [i for i in run.faults if trial.probes[i].way == "values"]
-    most = MOST_RESULTS // (len(known) * tensors(trial.probes[0].case) + 1)
+    most = MOST_RESULTS // (len(known) * cost(trial.probes[0].case) + 1)
     places = places[:: -(-len(places) // max(1, most))]
     same, right = {}, {}
     for one in known:
@@ -77,11 +77,9 @@ def likeliest_first(run: Run) -> list[tuple[Mutant, Mutant]]:
     return sorted(combinations(known, 2), key=unlikely)
 
 
-def tensors(case: Case) -> int:
-    """How many a call is given: what it costs to make one grows with them."""
-    return max(
-        1, sum(isinstance(x, Tensor) for x in (*given(case).values(), *case.weights.values()))
-    )
+def cost(case: Case) -> int:
+    """How many tensors a call is given, weights included: what it costs grows with them."""
+    return max(1, tensors(case) + len(case.weights))
 
 
 def result(run: Run, place: int, function: Callable) -> Any:

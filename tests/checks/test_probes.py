@@ -7,17 +7,7 @@ from torch import nn
 from attncourse.checks import hints
 from attncourse.checks.exercise import FINITE, WHATEVER, Case, Exercise
 from attncourse.checks.verdict import judge, local
-
-
-def exercise(cases, answer, **settings) -> Exercise:
-    """An exercise whose only right answer is its reference, too."""
-    card = {"kind": "build", "difficulty": 1, "minutes": 1, "points": 1, "title": "Toy"}
-    card |= {"name": "toy", "chapter": "dot_product", "hints": ("idea", "shape", "line")}
-    one = Exercise(**card | settings)
-    one.reference(answer)
-    one.cases(cases)
-    one.valid(answer)
-    return one
+from tests.checks.test_usual import Scale, exercise
 
 
 def told(one: Exercise, answer) -> tuple[str, str]:
@@ -63,15 +53,6 @@ def test_the_values_at_a_greater_length_are_compared_as_well():
     assert status == "wrong" and "a batch, at a greater length" in evidence
     short = exercise(inputs, sums, without={"large": "its numbers differ by rounding"})
     assert told(short, sums_of_ten)[0] == "passed"
-
-
-class Scale(nn.Module):
-    def __init__(self, d):
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(d))
-
-    def forward(self, x):
-        return (x * self.weight).sum(dim=-2)
 
 
 class Dropping(Scale):

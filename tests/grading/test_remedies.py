@@ -30,7 +30,7 @@ RECORDED = {
     "no bubblewrap": ("bwrap is not installed", "conda-forge bubblewrap"),
     "no root": ("it needs root, which alone can make another user of a process", "use bubblewrap"),
     "a Python in a home": (
-        "/root/.pyenv/versions/3.11.7/bin/python3.11: not a program that another user may run",
+        "/srv/x/bin/python3.11: not a program that another user may run",
         "below /opt",
     ),
     "the course in a home": (
