@@ -6,11 +6,12 @@ import pytest
 import torch
 
 from attncourse.checks import exercise, hints, mistakes, variants
-from attncourse.checks.exercise import Case, Exercise
+from attncourse.checks.exercise import Case
 from attncourse.checks.tasks import test_folds
 from attncourse.checks.transformer import beam_step, residual_block
 from attncourse.checks.trial import MANY_STEPS, Trial
 from attncourse.checks.verdict import judge, local
+from tests.checks.test_usual import exercise as toy
 
 SHIFTED = "one is added: give the number itself"
 
@@ -18,28 +19,15 @@ SHIFTED = "one is added: give the number itself"
 @pytest.fixture
 def same():
     """An exercise whose answer gives back what it is given, with one known mistake."""
-    one = Exercise(
-        name="same",
-        chapter="dot_product",
-        title="The same",
-        kind="build",
-        difficulty=1,
-        minutes=1,
-        points=1,
-        hints=("idea", "shape", "line"),
-        differentiable=False,
-    )
 
-    @one.reference
     def itself(x):
         return 1 * x
 
-    @one.cases
     def cases(draw):
         yield Case("four numbers", (draw.normal(4),))
         yield Case("five numbers", (draw.normal(5),))
 
-    one.valid(itself)
+    one = toy(cases, itself, name="same", title="The same", differentiable=False)
     one.mutant(SHIFTED)(lambda x: x + 1)
     return one
 
