@@ -195,13 +195,8 @@ class Run:
     @property
     def both(self) -> Iterator["Run"]:
         """This run, then that at the next seed, which is made only if it is asked for."""
-        # no generator: one that is left half-way ends at any time, and within a watched call that
-        # would be taken for a call of ours, which is forbidden there
-        return map(self.at, (False, True))
-
-    def at(self, next_seed: bool) -> "Run":
-        """The same answer at this seed, or at the next."""
-        return self.another if next_seed else self
+        yield self
+        yield self.another
 
     def agrees(self, place: int, function: Callable, watch: str = "") -> bool:
         """Whether a function of ours does the same there, gradients included if there are any."""
@@ -231,16 +226,13 @@ class Run:
         or of a longer input, it is told once they are right.
         """
         way = self.trial.probes[self.faults[0]].way
-        if function is self.own:
-            return True
-        for run in self.both:
-            for place in sorted(range(len(run.seen)), key=lambda i: i not in run.faults):
-                counts = way != "values" or run.trial.probes[place].way == way
-                if not counts or (finite and run.fails(place)):
-                    continue
-                if not run.agrees(place, function, watch):
-                    return False
-        return True
+        return function is self.own or all(
+            run.agrees(place, function, watch)
+            for run in self.both
+            for place in sorted(range(len(run.seen)), key=lambda i: i not in run.faults)
+            if way != "values" or run.trial.probes[place].way == way
+            if not (finite and run.fails(place))
+        )
 
 
 def tensors_in(value: Any) -> list[Tensor]:

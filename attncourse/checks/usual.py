@@ -74,7 +74,7 @@ def detached(call, *args, **kwargs):
 
 
 def loops(call, *args, **kwargs):
-    first = next((x for x in args if isinstance(x, Tensor)), None)
+    first = next((x for x in tree_leaves(args) if isinstance(x, Tensor)), None)
     if first is None:
         rows = math.prod(max(1, x) for x in args if isinstance(x, int))
     else:

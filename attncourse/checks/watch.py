@@ -1,7 +1,9 @@
 """What a learner's code does while it runs: its steps, what it calls, what torch computes."""
 
 import builtins
+import dis
 import functools
+import inspect
 import itertools
 import sys
 import threading
@@ -62,6 +64,14 @@ def is_learners(frame):
     return str(frame.f_globals.get("__name__")).partition(".")[0] not in sys.stdlib_module_names
 
 
+def goes_on(frame):
+    """Whether it is a generator's that was called before: one left half-way ends at any time."""
+    if frame is None or not frame.f_code.co_flags & inspect.CO_GENERATOR:
+        return False
+    begins = next(one.offset for one in dis.get_instructions(frame.f_code) if one.opname == "RESUME")
+    return frame.f_lasti > begins
+
+
 def by_key(code):
     """Whether it hands a key over: that of `list.sort` is called for each element."""
     return any(isinstance(one, tuple) and "key" in one for one in code.co_consts)
@@ -115,7 +125,7 @@ class Watch:
         module = frame.f_globals.get("__name__") or ""
         if module not in OURS:
             name = f"{module}.{code.co_qualname}"
-            self.refuse(name)
+            self.refuse(name, frame)
             if name == IMPORT:
                 if not self.imports:
                     self.calling.suspend()
@@ -167,8 +177,9 @@ class Watch:
             if stacked() < self.modes:
                 self.noticed(frame)
 
-    def refuse(self, name):
-        if f"{name}.".startswith(self.prefixes) or name.startswith(self.fused):
+    def refuse(self, name, frame=None):
+        forbidden = f"{name}.".startswith(self.prefixes) or name.startswith(self.fused)
+        if forbidden and not goes_on(frame):
             self.called = name
             if self.is_own_thread():
                 raise Stopped("forbidden")

@@ -114,6 +114,20 @@ def in_a_thread(work):
     return answer
 
 
+def two_halves():
+    yield 1
+    yield 2
+
+
+def test_a_generator_that_was_left_half_way_before_the_call_may_end_within_it():
+    forbidden = (f"{__name__}.two_halves",)
+    left = [two_halves()]
+    next(left[0])
+    assert seen(lambda: left.clear(), forbidden=forbidden)["outcome"] == "returned"
+    begun = seen(lambda: next(two_halves()), forbidden=forbidden)
+    assert begun["outcome"] == "forbidden" and begun["called"].endswith("two_halves"), begun
+
+
 def test_a_thread_that_a_call_starts_is_watched():
     def loops(x):
         for _ in x:

@@ -5,6 +5,7 @@ import torch
 from attncourse.checks import variants
 from attncourse.checks.exercise import Case, Exercise
 
+LOOP = "it loops over sentences or tokens: one comparison serves a whole batch"
 exercise = Exercise(
     name="token_accuracy",
     chapter="tasks",
@@ -24,6 +25,7 @@ exercise = Exercise(
     ),
     differentiable=False,
     floating=False,
+    usual_hints={"loops": LOOP},
 )
 
 
@@ -74,8 +76,9 @@ def cases(draw):
     other = batch(draw, (1, 3), (0, 3), (1, 0))
     yield Case("batches of 16, 4, 4 and 8 tokens", ([many, few, one, other],))
     yield Case("the same in another order", ([other, one, few, many],))
-    yield Case("one batch of 3 sentences", ([many],))
-    yield Case("one batch of one sentence", ([one],))
+    sentences = [batch(draw, *[(3, 1), (1, 3)] * 32)]
+    yield Case("one batch of 3 sentences", ([many],), longer=(sentences,))
+    yield Case("one batch of one sentence", ([one],), longer=([batch(draw, (48, 16))],))
     yield Case("batches of 8 and 8 tokens", ([other, batch(draw, (3, 0), (3, 2))],))
     wide = batch(draw, (2, 0), (1, 1), n=9)
     yield Case("a batch that is mostly padding", ([wide, many, few, other],))
@@ -173,6 +176,9 @@ variants.wrong(exercise, plain, {
         RESULT, "right / len(batches)"),
     "right tokens are divided by the number of sentences: divide by that of tokens": (
         TOTAL, "total += len(labels)"),
+    LOOP: (
+        ADD, "right += sum((one.argmax(-1) == some).sum().item() for one, some in "
+        "zip(scores, labels, strict=True))"),
     "a row is cut off at its number of labels: -100 may stand within it as well": (
         ADD, "right += sum((one[:n].argmax(-1) == some[:n]).sum().item() for one, some, n in "
         "zip(scores, labels, asked.sum(-1), strict=True))"),

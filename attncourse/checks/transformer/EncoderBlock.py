@@ -90,7 +90,9 @@ def cases(draw):
     longer = three[0].repeat(8, 16, 1), three[1].repeat(8, 16)
     yield Case("words and padding, 3 texts and 3 heads", three, longer=longer, **made)
     axes = draw.normal(2, 3, 4, 6), draw.mask(2, 3, 4)
-    yield Case("two leading axes, 2 heads", axes, **block(draw, 6, 2, 5))
+    two = block(draw, 6, 2, 5)
+    many = Case("24 heads", (draw.normal(3, 4, 48), axes[1][0]), **block(draw, 48, 24, 5))
+    yield Case("two leading axes, 2 heads", axes, longer=many, **two)
     yield Case("padding in front and between", (x, draw.mask(2, n)), **made)
     yield Case("one head", (x, words), **block(draw, d_model, 1, d_ff))
     large = block(draw, d_model, 3, d_ff, scale=1e25)
@@ -121,6 +123,11 @@ class Plain(nn.Module):
         weights = softmax(scores, mask)
         x = x + self.w_o(join(weights @ v))
         return x + self.down(self.up(self.norm_2(x)).relu())
+
+
+@exercise.mutant("it loops over heads: one attention with an axis for the heads serves them all")
+class InALoop(HeadByHead):
+    """The weights of torch's linear layers cut by hand, head by head."""
 
 
 SPLIT, JOIN = "split(w(y), self.heads)", "join(weights @ v)"
