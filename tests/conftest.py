@@ -10,6 +10,7 @@ import secrets
 import jaxtyping
 import pytest
 import torch
+from xdist.scheduler import LoadScopeScheduling
 
 from tests import ROOT
 from tests.needs import lacks, pytest_terminal_summary  # noqa: F401
@@ -23,8 +24,9 @@ jaxtyping.install_import_hook([f"attncourse.{slug}" for slug in CHAPTERS], "bear
 
 # one seed for all workers, which are started with this environment
 SEED = os.environ.setdefault("ATTNCOURSE_SEED", str(secrets.randbits(31)))
-# a file is one worker's, so that what its tests share is made once; the longest begin first, and
-# what is left to the end takes seconds
+# a third of all tests' time
+OF_EXERCISES = "tests/checks/test_checks.py"
+# the longest begin first, and what is left to the end takes seconds
 FIRST = (
     "site/test_pages",
     "firefox",
@@ -53,6 +55,23 @@ def pytest_report_header():
 def pytest_xdist_auto_num_workers():
     """A worker more than there are cores: each waits for kernels, browsers and programs."""
     return (os.cpu_count() or 1) + 1
+
+
+class Together(LoadScopeScheduling):
+    """A file is one worker's, so that what its tests share is made once; of one, an exercise is."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file, _, test = nodeid.partition("::")
+        if file != OF_EXERCISES:
+            return file
+        exercise = test.partition("[")[2].partition("-")[0].removesuffix("]")
+        return f"{file}::{exercise}"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give each worker tests that share what they make."""
+    return Together(config, log)
 
 
 def pytest_collection_modifyitems(items):

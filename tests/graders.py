@@ -43,6 +43,10 @@ class Watch:
         sandbox.strongest = update_wrapper(partial(self.asked), self.strongest.__wrapped__)
         self.about_it = self.said = True
 
+    def pytest_unconfigure(self) -> None:
+        """Leave nothing in the temporary folder."""
+        self.folder.cleanup()
+
     def asked(self) -> tuple[str, str]:
         """In place of `sandbox.strongest`: with `none` a test grades where nothing is proved."""
         if not self.said:

@@ -25,7 +25,8 @@ SPOILED = {
     "gives no number above 0": "out.clamp(max=0)",
     "gives no number below 0": "out.clamp(min=0)",
     "gives numbers without their sign": "out.abs()",
-    "is off by half a hundredth": "out + 0.005",
+    "is half a hundredth too large": "out + 0.005",
+    "is half a hundredth too small": "out - 0.005",
     "always returns float32": "out.float()",
     "always returns float64": "out.double()",
     "rounds float32 to 8 bits": (

@@ -91,9 +91,12 @@ def observe(
         if probe.way == "longer":
             longest = request | case.lengthened.sent
             shorter = checked(caller(request))
-            # a greater length may cost some lines more, a larger batch none
-            factor = 1 if case.lengthened.name.endswith(MORE) else exercise.steps_allowed
-            most = int(factor * shorter["steps"]) + 10
+            # a greater length may cost some lines more, a larger batch none: of two batches eight
+            # are made, so a loop with one line for each takes six more
+            factor, more = exercise.steps_allowed, 10
+            if case.lengthened.name.endswith(MORE):
+                factor, more = 1, 4
+            most = int(factor * shorter["steps"]) + more
             # a loop is seen when it has taken more than it may, and need not come to its end
             longest["max_steps"] = min(most, request["max_steps"])
             return growth(shorter, checked(caller(longest)), most)

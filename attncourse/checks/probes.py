@@ -187,11 +187,16 @@ def with_leading_axes(exercise: Exercise, cases: list[Case]) -> Batch | None:
     for case in cases:
         if leading := {key: count for key, count in ahead(case, own).items() if count}:
             batches.append(Batch(case, leading))
-    for batch in sorted(batches, key=lambda one: -max(one.leading.values())):
+    for batch in sorted(batches, key=most_axes, reverse=True):
         others = batch.of_one, batch.larger, batch.with_one_more
         if all(works(exercise, one) for one in others):
             return batch
     return None
+
+
+def most_axes(batch: Batch) -> tuple[int, int]:
+    """How many leading axes it has, and how many tensors that have some."""
+    return max(batch.leading.values()), len(batch.leading)
 
 
 def own_axes(cases: list[Case]) -> dict[int | str, int]:

@@ -167,6 +167,8 @@ variants.wrong(exercise, plain, {
         CASES, "[((), torch.float64)]", SAME, "", *NO_GRADIENTS),
     "it does not look whether the inputs are still the same after the call": (SAME, ""),
     "only float64 is tried: float32 should give float32": ("torch.float32", "torch.float64"),
+    "only what is too large fails it, not what is too small: take abs of the difference": (
+        VALUES, "assert (got - want).max() < bound"),
     "the tolerance is too wide: numbers that are a little wrong pass, too": (
         "torch.finfo(dtype).eps ** 0.5", "0.05"),
     "every digit is compared, and another order of the same sums is right, too: allow a "
