@@ -202,7 +202,11 @@ def stored(probe: Probe) -> bool:
 
 
 def breaks_a_rule(got: Observation) -> bool:
-    rules = got.outcome in ("forbidden", "steps"), got.scales_with_length, got.too_many_elements
+    rules = (
+        got.outcome in ("forbidden", "steps", "time"),
+        got.scales_with_length,
+        got.too_many_elements,
+    )
     return any(rules)
 
 

@@ -13,7 +13,7 @@ from attncourse.checks import compare, difference, hints
 from attncourse.checks.compare import close
 from attncourse.checks.driver import DRAWN, UnfitError, Unsendable
 from attncourse.checks.exercise import Case, Exercise, is_floating
-from attncourse.checks.observation import Observation, uncalled
+from attncourse.checks.observation import SECONDS, Observation, most_steps, uncalled
 from attncourse.checks.probes import Probe
 from attncourse.checks.trial import Run, tensors_in
 
@@ -102,8 +102,14 @@ def explain_call(
         module, imported, _ = str(got.called).partition(".<module>")
         what = f"{module} may not be {'imported' if imported else 'called'}"
         return "wrong", f"{what} here: write the steps yourself", ""
-    if got.outcome == "steps" and got.is_test:
+    if got.outcome == "steps":
+        on += f": it was stopped after {most_steps(exercise):,} lines of Python"
+    if got.outcome == "time":
+        on += f": it was stopped after {SECONDS} seconds of work"
+    if got.outcome in ("steps", "time") and got.is_test:
         return "too slow", "your test runs too long: fewer inputs, or smaller ones, will do", on
+    if got.outcome == "time":
+        return "too slow", "it takes very long, or comes to no end", on
     if got.outcome == "steps" or got.scales_with_length:
         return "too slow", hints.LOOPS, on
     if uncalled(got.error):

@@ -106,6 +106,8 @@ def told(seen: Observation) -> Any:
         return Words("many more steps")
     if seen.outcome == "raised" and seen.error:
         return Words(f"{seen.error['type']}: {seen.error['text']}".rstrip(": "))
+    if seen.outcome == "time":
+        return Words("no end")
     if seen.is_test:
         return Words("no exception")
     return Words(seen.outcome) if seen.outcome != "returned" else seen.value

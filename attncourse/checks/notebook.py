@@ -9,6 +9,7 @@ from typing import Any
 from attncourse.checks import OneLineError, chapters, exercise, exercises
 from attncourse.checks.explain import article
 from attncourse.checks.failure import Failure, failure
+from attncourse.checks.timed import timed
 from attncourse.checks.verdict import Verdict, judge, local
 from attncourse.devices import device
 
@@ -38,7 +39,7 @@ def check(name: str | Callable, answer: Any = LEFT_OUT, seed: int | None = None)
         answer = name
     wanted = exercise(name_of(name))
     seed = secrets.randbelow(SEEDS) if seed is None else seed
-    verdict = judge(wanted, local(answer), seed, device().type)
+    verdict = judge(wanted, timed(local(answer)), seed, device().type)
     # the last one checked is the last in the dictionary
     verdicts.pop(wanted.name, None)
     verdicts[wanted.name] = verdict

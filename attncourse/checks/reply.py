@@ -9,7 +9,7 @@ from typing import Any
 
 from attncourse.checks import driver
 
-OUTCOMES = {"returned", "raised", "missing", "steps", "forbidden"}
+OUTCOMES = {"returned", "raised", "missing", "steps", "time", "forbidden"}
 MAX_COUNT = 2**62
 DTYPE = re.compile(r"(bool|u?int\d+|b?float\d+(_\w+)?|complex\d+|q\w+|bits\w+)")
 MAX_DEPTH = 20

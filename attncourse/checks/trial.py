@@ -152,7 +152,7 @@ class Run:
         ):
             seen.append(got := self.look(self.trial, place))
             # one call that runs away is enough: the others would, too
-            if got.outcome in ("missing", "steps", LOST) or unwritten(got):
+            if got.outcome in ("missing", "steps", "time", LOST) or unwritten(got):
                 break
             if probe.way != "values" and not same(got, want, self.trial.length):
                 break
@@ -176,7 +176,9 @@ class Run:
         many = MANY_STEPS * (TEST_FACTOR if self.trial.exercise.kind == "test" else 1)
         # another device takes thousands of lines for what is none of the answer's
         seen = zip(self.trial.probes, self.seen, strict=False)
-        long = any(got.steps > many for probe, got in seen if probe.way != "elsewhere")
+        long = self.seen[-1].outcome == "time" or any(
+            got.steps > many for probe, got in seen if probe.way != "elsewhere"
+        )
 
         def look(trial: Trial, place: int) -> Observation:
             try:
