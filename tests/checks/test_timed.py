@@ -1,4 +1,4 @@
-"""In a notebook, an answer that works without end is stopped, and what it was stopped after said."""
+"""In a notebook, an answer that works without end is stopped, and told after what."""
 
 import signal
 import threading
