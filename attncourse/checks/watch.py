@@ -68,7 +68,9 @@ def goes_on(frame):
     """Whether it is a generator's that was called before: one left half-way ends at any time."""
     if frame is None or not frame.f_code.co_flags & inspect.CO_GENERATOR:
         return False
-    begins = next(one.offset for one in dis.get_instructions(frame.f_code) if one.opname == "RESUME")
+    begins = next(
+        one.offset for one in dis.get_instructions(frame.f_code) if one.opname == "RESUME"
+    )
     return frame.f_lasti > begins
 
 
