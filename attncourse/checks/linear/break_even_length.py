@@ -87,8 +87,8 @@ variants.wrong(exercise, plain, {
             "ceil(recurrent / softmax + 1e-9)")],
     "a quotient that should be whole is rounded to just below: divide ints, with //": (
         RESULT, "math.floor(features * ((2 * e + 1) / (d + e))) + 1"),
-    "this is the last length at which it is not cheaper: the next one is asked for": (
-        RESULT, "recurrent // softmax"),
+    "this is the last length at which it is not cheaper: the next one is asked for": [
+        (RESULT, "recurrent // softmax"), (RESULT, "max(1, recurrent // softmax)")],
     "a length is a whole number, the least for which it is cheaper: not the quotient": (
         RESULT, "recurrent / softmax"),
     "it is rounded to the nearest: the least n above the quotient is asked for": (
@@ -106,6 +106,8 @@ variants.wrong(exercise, plain, {
         RECURRENT, "d * (2 * e + 1)"),
     "the state is taken for features x d: its columns belong to the values, e wide": (
         RECURRENT, "features * (2 * d + 1)"),
+    "the values are taken for d wide: keys have width d, and values e": (
+        RECURRENT, "features * (2 * d + 1)", "d + e", "2 * d"),
     "the mean of the values is left out: it takes n * n * e products": ("d + e", "d"),
     "the scores are left out: they take n * n * d products": ("d + e", "e"),
     "the scores are counted as features wide: the softmax meets q and k, d wide": (

@@ -116,8 +116,10 @@ variants.wrong(exercise, plain, {
         STATES, "outer", KEYS, "phi_k"),
     "the normaliser is missing: divide by the sum of the weights so far": (" / total", ""),
     "the normaliser is not summed: it takes a running sum of the keys, too": (KEYS, "phi_k"),
-    "a query meets its own key before the sum: it meets the sum of the keys up to it": (
-        TOTAL, "(phi_q * phi_k).sum(-1, keepdim=True).cumsum(-2)"),
+    "a query meets its own key before the sum: it meets the sum of the keys up to it": [
+        (TOTAL, "(phi_q * phi_k).sum(-1, keepdim=True).cumsum(-2)"),
+        (TOTAL, "(phi_q * phi_k).sum(-1, keepdim=True).cumsum(-2)",
+         SUMS, "((phi_q * phi_k).sum(-1, keepdim=True) * v).cumsum(-2)")],
     "it is divided by the number of keys so far: the weights have a sum of their own": (
         TOTAL, "torch.ones_like(v[..., :1]).cumsum(-2)"),
     "keys and values are summed apart: a key must meet its own value before anything is added up": (

@@ -124,12 +124,16 @@ variants.wrong(exercise, plain, {
         f" + {OF_THE_CHUNK}", ""),
     "the normaliser leaves out the earlier chunks: it has both parts, as the sum has": (
         f"q @ z + {OF_THE_CHUNK}", OF_THE_CHUNK),
+    "the state's part and the chunk's are divided apart: add up both sums, and divide once": (
+        "sums / total",
+        f"(q @ s / (q @ z) + near @ x / {OF_THE_CHUNK}) / 2 if out else sums / total"),
     EPSILON: [("sums / total", f"sums / (total + {some})") for some in ("1e-6", "1e-9")],
     LEAST: [("/ total", f"/ total.clamp(min={some})") for some in ("1e-6", "1e-8", "1e-10")],
     "a last, shorter chunk does not read the state: it sees the earlier chunks as the others do": (
         "q @ s", "(q.shape[-2] == chunk) * (q @ s)", "q @ z", "(q.shape[-2] == chunk) * (q @ z)"),
-    "the last chunk is lost where it is a short one: chunk need not divide n": (
-        SPLIT, "a[..., : a.shape[-2] // chunk * chunk or chunk, :].split(chunk, dim=-2)"),
+    "the last chunk is lost where it is a short one: chunk need not divide n": [
+        (SPLIT, "a[..., : a.shape[-2] // chunk * chunk or chunk, :].split(chunk, dim=-2)"),
+        ("sums / total", "sums / total * (q.shape[-2] == min(chunk, v.shape[-2]))")],
     "it fails where chunk does not divide n: the last chunk may be a short one": (
         SPLIT, "a.unflatten(-2, (-1, chunk)).unbind(-3)"),
     "the whole n x n matrix is built: within a chunk only, and the rest by the state": (

@@ -139,6 +139,8 @@ variants.wrong(exercise, plain, {
         TABLE, f"{TABLE} / {TABLE}.sum(-1, keepdim=True)"),
     "keys far back are cut off: however far, a key counts, with decay ** (i - j)": (
         TABLE, f"{TABLE}.triu(-64)"),
+    "far back the power grows no more, and keys count too much: it is i - j, however far": [
+        (STEPS, f"apart.clamp(0, {most})") for most in (50, 64, 100, 128)],
     "small powers are cut off from below: let them go to 0": [
         (POWERS, f"({DECAY}.log() * steps).clamp(min=-10).exp()"),
         (POWERS, f"({POWERS}).clamp(min=1e-6)")],

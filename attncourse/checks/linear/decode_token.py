@@ -117,8 +117,11 @@ variants.wrong(exercise, plain, {
     "the key reads the state: it is the query that reads, and the key that writes": (
         "(phi_q[", "(phi_k[", "(phi_q *", "(phi_k *"),
     "the query writes into the state: the key writes, and the query reads": ("+ phi_k", "+ phi_q"),
-    "the outer product is transposed: the key goes down the rows, the value along them": (
-        OUTER, "v[..., :, None] * phi_k[..., None, :]"),
+    "the outer product is transposed: the key goes down the rows, the value along them": [
+        (OUTER, "v[..., :, None] * phi_k[..., None, :]", *read)
+        for read in ((), (SUMS, "(s_new @ phi_q[..., None])[..., 0]"))],
+    "z begins at 0, not at 1: the token's own key is in it before you divide": (
+        KEY, "torch.where((z == 0).all(-1, keepdim=True), 1.0, z) + phi_k"),
     "S is read across: the query meets its rows, the axis of the features": (
         "@ s_new", "@ s_new.mT"),
     # of positive numbers, elu(x) + 1 is x + 1

@@ -115,6 +115,8 @@ variants.wrong(exercise, plain, {
         ("elu(k)", "k.relu()"), ("elu(q)", "q.relu()")],
     "1 is added too early: phi(x) is elu(x) + 1": (FEATURES, "elu(q + 1), elu(k + 1)"),
     "elu goes down to -1, so a feature may be negative: add 1": (FEATURES, "elu(q), elu(k)"),
+    "exp overflows where it is not even used, and the gradient is NaN: clamp x at 0 before exp": (
+        FEATURES, "(torch.where(x > 0, x + 1, x.exp()) for x in (q, k))"),
     "exp is another feature map: here it is elu(x) + 1": (FEATURES, "q.exp(), k.exp()"),
     "phi is taken of the products: take it of q and of k, then multiply": (
         PRODUCTS, "elu(q @ k.mT) + 1"),

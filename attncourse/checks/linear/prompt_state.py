@@ -120,6 +120,8 @@ variants.wrong(exercise, plain, {
     EMPTY: [
         (REAL, "j < torch.where(lengths == 0, len(j), lengths)[..., None]"),
         (REAL, "j < lengths.clamp(min=1)[..., None]")],
+    "what is added and taken off again is lost beside huge padding: set its features to 0 first": (
+        S, "phi_k.mT @ v - (phi_k - keys).mT @ v", Z, "phi_k.sum(-2) - (phi_k - keys).sum(-2)"),
     "the sums are divided by the lengths: keep them as they are, z will divide": (
         "return s, z",
         "count = lengths.clamp(min=1)[..., None]\n    return s / count[..., None], z / count"),
@@ -139,6 +141,8 @@ variants.wrong(exercise, plain, {
         "return s, z", "return s.sum(0), z.sum(0)"),
     LOOP: (S, "sum(keys[..., [i], :].mT @ v[..., [i], :] for i in range(len(j)))"),
     hints.BATCH: (REAL, "j < lengths[:, None]"),
+    "lengths may have all leading axes, or none: compare positions with lengths[..., None]": (
+        REAL, "j < lengths.reshape(-1, *[1] * (phi_k.dim() - 3), 1)"),
     "the axes of lengths are aligned from the left: they broadcast from the right": (
         "    real", "    while lengths.dim() < phi_k.dim() - 2:\n"
         "        lengths = lengths[..., None]\n    real"),

@@ -125,6 +125,11 @@ variants.wrong(exercise, plain, {
         f"phi_k = {PADDED}", "v = v * padding[..., None]"),
     "padding counts in the state: the padded keys are missing from both sums": (
         STATE, "keys.mT @ v", IF, f"    keys = phi_k\n{IF}"),
+    "what is added and taken off again is lost beside huge padding: set its features to 0 first": (
+        IF, f"    padded = 0 * phi_k\n{IF}",
+        f"phi_k = {PADDED}", "padded = phi_k * ~padding[..., None]",
+        STATE, "phi_k.mT @ v - padded.mT @ v",
+        TOTAL, "phi_q @ (phi_k.sum(-2) - padded.sum(-2))[..., None]"),
     "the padding is the wrong way round: True is a real token": ("* padding", "* ~padding"),
     "the padding changes nothing: a padded key may not count": ("padding is not None", "False"),
     "it fails without padding: None means that every token is real": (
@@ -156,10 +161,11 @@ variants.wrong(exercise, plain, {
     "no gradient passes through the normaliser: nothing may be detached": (
         RESULT, f"{RESULT}.detach()"),
     hints.BATCH: (PADDED, "phi_k * padding[:, :, None]"),
-    "the axes of padding are aligned from the left: they broadcast from the right": (
-        f"        phi_k = {PADDED}",
-        "        while padding.dim() < phi_k.dim() - 1:\n"
-        f"            padding = padding.unsqueeze(1)\n        phi_k = {PADDED}"),
+    "the axes of padding are aligned from the left: they broadcast from the right": [
+        (f"        phi_k = {PADDED}",
+         "        while padding.dim() < phi_k.dim() - 1:\n"
+         f"            padding = padding.unsqueeze(1)\n        phi_k = {hidden}")
+        for hidden in (PADDED, "phi_k.masked_fill(~padding[..., None], 0.0)")],
     # the features of padding are 0
     "this is the softmax: take the products of the features as they are": (
         RESULT, "(phi_q @ phi_k.mT / phi_q.shape[-1] ** 0.5).masked_fill("

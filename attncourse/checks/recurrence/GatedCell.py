@@ -152,5 +152,7 @@ variants.wrong(exercise, Cell, {
         "z * state", "z * state.detach()"),
     "no gradient reaches the old state through the gates: nothing may be detached": (
         "state @", "state.detach() @"),
+    "no gradient flows through the gates: r and z may not be detached, nor made under no_grad": (
+        GATES, GATES.replace("sigmoid()", "sigmoid().detach()")),
     "the old state changes: write the new one into a new tensor": (MIX, f"state.copy_({MIX})"),
 })  # fmt: skip

@@ -175,6 +175,13 @@ variants.wrong(exercise, plain, {
         "norms.flip(0)", "norms.flip(0) / norms[-1]"),
     "the norm of the last output is differentiated: each of its numbers has a gradient, and the "
     "norm comes after": (JACOBIAN, "torch.func.grad(lambda rows: layer(rows)[-1].norm())(x)[None]"),
+    "a difference quotient is only near the derivative: autograd gives the derivative itself": [
+        (JACOBIAN, f"torch.stack([layer(x + {step} * one.view_as(x))[-1] - layer(x)[-1] "
+         f"for one in torch.eye(x.numel()).to(x)], -1).unflatten(-1, x.shape) / {step}")
+        for step in ("0.1", "0.01", "1e-3", "1e-4")],
+    "the first gradient frees the graph that the next one needs: pass retain_graph=True": (
+        "    found", MARKED,
+        JACOBIAN, f"torch.stack([{GRADIENT}(one, x)[0] for one in layer(x)[-1]])"),
     LOOP: (NORM, "torch.stack([one.norm() for one in found.unbind(1)])"),
     CHANGES: ("    found", "    x.requires_grad_()\n    found"),
     "x changes while you measure: autograd gives the gradient, so leave x as it is":

@@ -163,6 +163,9 @@ variants.wrong(exercise, divided_by_the_product, {
     "by logarithms the signs get lost, and 0 has none: a may be 0 or negative": (
         "product = a.cumprod(-2)", "logs = a.abs().log().cumsum(-2)",
         "product * (b / product)", "logs.exp() * (b * (-logs).exp())"),
+    "a factor of 0 or below has no logarithm: multiply the factors themselves": (
+        "product = a.cumprod(-2)", "logs = a.log().cumsum(-2)",
+        "product * (b / product)", "logs.exp() * (b * (-logs).exp())"),
 })  # fmt: skip
 variants.wrong(exercise, read_while_written, {
     "the input changes: make new tensors in each turn": (

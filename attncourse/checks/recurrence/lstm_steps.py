@@ -116,6 +116,10 @@ variants.wrong(exercise, plain, {
                f"        hidden = ({READ}).chunk(4, dim=-1)[3].sigmoid() * hidden\n"),
     "the cell has no tanh any more: the output reads tanh of the cell": (
         SHOWN, "o.sigmoid() * cell"),
+    "the tanh is gone, and the bug is not: the output still reads the cell of the step before": (
+        *LATE, SHOWN, "o.sigmoid() * cell"),
+    "1 is added to the forget gate: b holds all that is added": (
+        "f.sigmoid()", "(f + 1).sigmoid()"),
     "the cell keeps its tanh: only the output reads tanh of the cell, which goes on without it": [
         (NEW, f"({NEW}).tanh()", SHOWN, "o.sigmoid() * cell"), (NEW, f"({NEW}).tanh()")],
     "one tensor is written over in each step, so every output shows the last: make a new one": (

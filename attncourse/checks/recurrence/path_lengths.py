@@ -141,7 +141,9 @@ variants.wrong(exercise, plain, {
         COUNTED, "range(1, len(reads) + 1)"),
     "each turn doubles the path: a layer multiplies with reads, not with what is known": [
         (UP, "((reads | known).double() @ (reads | known).double()) > 0"),
-        (UP, "(known.double() @ known.double()) > 0 if k > 1 else reads | known")],
+        (UP, "(known.double() @ known.double()) > 0 if k > 1 else reads | known"),
+        (UP, "(known.double() @ known.double()) > 0 if k > 1 else reads | known",
+         COUNTED, "(2**e for e in range(layers.bit_length()))")],
     "reads is squared in each turn: a turn adds one layer, so leave reads as it is": (
         UP, f"({UP}) | known", "        steps =",
         "        reads = (reads.double() @ reads.double()) > 0\n        steps ="),

@@ -75,14 +75,17 @@ variants.right(
     (INDEX, "torch.where(inside, -1 - t, t).argsort(dim=-1)"),
 )  # fmt: skip
 
-WHOLE = "the padding comes to the front: turn round the tokens within the length only"
+WHOLE = "the padding comes to the front: turn round only as many tokens as `lengths` says"
 OFF = "it is off by one: the first token of the result is the one at length - 1"
 COUNTED = "it counts the axes from the front: any leading axes, or none, should work"
 ONE_BY_ONE = "torch.cat([one[:end].flip(0), one[end:]]) for one, end in zip(x, {}, strict=True)"
 variants.wrong(exercise, plain, {
     WHOLE: [
         (PICKED, "x.flip(-2)"), (PICKED, "torch.where(inside[..., None], x.flip(-2), x)"),
-        (PICKED, "torch.where(inside[..., None], (x * inside[..., None]).flip(-2), x)")],
+        (PICKED, "torch.where(inside[..., None], (x * inside[..., None]).flip(-2), x)"),
+        ("lengths[..., None]", "(x != 0).any(-1).sum(-1, keepdim=True)")],
+    "the result ends with the longest sequence: it keeps all n positions, with the padding": (
+        PICKED, f"{PICKED}[..., : int(lengths.max()), :]"),
     "the padding is turned round, too: after the length each token keeps its place": (
         INDEX, "(ends - 1 - t) % x.shape[-2]"),
     "the padding is set to zero: after the length each token keeps its place": (

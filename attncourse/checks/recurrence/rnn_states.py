@@ -125,13 +125,13 @@ variants.wrong(exercise, plain, {
         STACK, "torch.stack([start, *states[:-1]], dim=-2)"),
     "every step begins with the first state: carry the new one on to the next step": (
         "state @", "start @"),
-    "the states are stacked along another axis: tokens are the last axis but one": (
-        "dim=-2", "dim=0"),
+    "the states are stacked along another axis: tokens are the last axis but one": [
+        ("dim=-2", "dim=0"), ("dim=-2", "dim=1")],
     FIRST_AXIS: [
         (TOKENS, "x", "*x.shape[:-2], ", ""), (TOKENS, "x"),
         (TOKENS, "x", "*x.shape[:-2], ", "", "dim=-2", "dim=0")],
-    "the gradient ends at each step: the state may not be detached on its way": (
-        "state @", "state.detach() @"),
+    "the gradient ends at each step: the state may not be detached on its way": [
+        ("state @", "state.detach() @"), (NOTE, f"{NOTE}        state = state.detach()\n")],
     COUNTED: ("*x.shape[:-2]", "len(x)", TOKENS, "x.unbind(1)", "dim=-2", "dim=1"),
     "it writes over numbers that autograd still needs: keep the states in a list": (
         LIST, "out = torch.zeros_like(x[..., :1] * b)",

@@ -155,7 +155,7 @@ variants.wrong(exercise, Plain, {
         f"if self.at.shape[1] < m:\n            self.at = {AT}\n        at = self.at[:n, :m]"),
     "a table of row numbers of a fixed size runs out: make it for the length at hand": [
         (AT, f"{AT.replace('n, m', '64, 64')}[:m, :m][-n:]"),
-        *((AT, f"{AT}[:, :{most}]") for most in (1024, 2048, 4096, 8192))],
+        *((AT, f"{AT}[:, :{most}]") for most in (128, 256, 512, 1024, 2048, 4096, 8192))],
     LOOP: [
         (RESULT, "torch.stack([x + y for x, y in zip(scores.unbind(-3), bias)], dim=-3)"),
         (RESULT,

@@ -119,6 +119,8 @@ variants.wrong(exercise, plain, {
     "the wrong triangle is kept: earlier keys lie to the left": (RESULT, "skewed.triu()"),
     "the rows drift to the right: pad on the left, so that the last column meets the diagonal": (
         LEFT, "(0, 1)", "n:]", ": n * n]"),
+    "the diagonal alone is mended, and the rest is still one place off: pad on the other side": (
+        LEFT, "(0, 1)", RESULT, "skewed.tril(-1) + torch.diag_embed(products[..., -1])"),
     "with the zeros on the left, the first n numbers are the ones to leave out": (
         "n:]", ": n * n]"),
     "n numbers are left out at the front, a whole row: here it is one too few": (

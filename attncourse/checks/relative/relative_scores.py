@@ -100,6 +100,8 @@ variants.wrong(exercise, plain, {
     "the scores are divided by d, not by its square root": ("d**0.5", "d"),
     "the square root is rounded: divide by the number itself": ("d**0.5", "int(d**0.5)"),
     "the scale comes from the length: it is the square root of the width": ("d**0.5", "n**0.5"),
+    "the width is counted from the front: any axes may lead, so d is the last one, shape[-1]": (
+        "d**0.5", "q.shape[1] ** 0.5"),
     "the scale comes from the table's length: it is the square root of the width": (
         "d**0.5", "len(a_k) ** 0.5"),
     "the scale is a fixed number: it follows the width": ("d**0.5", "8"),

@@ -51,7 +51,7 @@ def cases(draw):
     yield Case(f"one matrix without a batch, {sizes}", (weights[0], a_v))
     heads = draw.normal(2, 3, 8, 8).softmax(-1), draw.normal(7, 5)
     yield Case("two leading axes (batch, heads)", heads)
-    anything = draw.normal(2, n, n)
+    anything, eye = draw.normal(2, n, n), torch.eye(2 * reach + 1).to(weights)
     yield Case("weights of any sign and size", (anything, a_v))
     yield Case("weights of any sign and size, a reach of 0", (anything, a_v[:1]))
     yield Case("a weight of any sign and size, one query and one key", (anything[:, :1, :1], a_v))
@@ -62,6 +62,9 @@ def cases(draw):
     nowhere[1, 0] = 0
     yield Case("a query that may attend nowhere", (nowhere, a_v))
     yield Case("one query and one key", (torch.ones_like(weights[:, :1, :1]), a_v))
+    huge = anything.clone()
+    huge[:, 1, 1] = 1e30
+    yield Case("a huge weight on the diagonal, unit vectors for a table", (huge, eye))
     wide = draw.normal(2, 24, 24).softmax(-1), draw.normal(5, 96)
     yield Case("a batch of 2, n=24, d=96, reach=2", wide, max_elements=24 * 24 * 96 - 1)
 
@@ -109,6 +112,12 @@ variants.wrong(exercise, plain, {
     "reach is not the number of rows: a table of 2 reach + 1 rows goes reach each way": (
         "len(a_v) // 2", "len(a_v)"),
     SHORT: ("len(a_v) // 2", "min(len(a_v) // 2, weights.shape[-1])"),
+    "in a running sum a huge weight swallows those after it: add up each row of the table by "
+    "itself": [
+        (SUMS, f"{SUMS}.cumsum(-1).diff(prepend=zeros[..., :1])"),
+        (SUMS, f"{SUMS}.flip(-1).cumsum(-1).diff(prepend=zeros[..., :1]).flip(-1)")],
+    "there is a sum for each of the 2n - 1 offsets, but a table has 2 reach + 1 rows: clip first": (
+        "len(a_v) // 2", "weights.shape[-1] - 1", "len(a_v))", "2 * n - 1)"),
     "keys beyond the reach are left out: they share the first or the last row": (
         ADDED, "index, weights * (at == rows(n, n, n, weights.device) - n + reach))"),
     "the sum runs over the queries: row i of the weights holds what query i attends to": (

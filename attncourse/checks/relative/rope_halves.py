@@ -156,7 +156,7 @@ variants.wrong(exercise, plain, {
     "a table of a fixed size runs out: work out the angles for the positions at hand": [
         (ANGLES, TABLE.format(size=size)) for size in (512, 1000, 1024, 2048, 4096, 8192, 10000)],
     "a table from position 0 gives negative ones its last rows: work out the angles at hand": [
-        (ANGLES, TABLE.format(size=size)) for size in (50000, 65536, 100000)],
+        (ANGLES, TABLE.format(size=size)) for size in (50000, 50001, 65536, 100000, 100001)],
     LOOP: (ANGLES, "torch.stack([p[..., None] * frequencies for p in positions.unbind(-1)], -2)"),
     "it computes in float32, as torch.arange divided does: give arange the dtype of x": [
         (ANGLES, f"({POSITIONS}.float() * frequencies.float()).to(x.dtype)"),

@@ -154,6 +154,8 @@ variants.wrong(exercise, plain, {
         (ANY, "(weights.sum(-1) == 1)", *leaving("weights.sum(-1) == 1"))],
     "a query that may not attend to itself is left out: it attends if any weight is above 0": [
         (ANY, f"({OWN})"), (ANY, f"({OWN})", *leaving(OWN))],
+    "a query that may not attend to the first key is left out: it attends if any weight is above 0":
+        (ANY, "(weights[..., 0] > 0)"),
     "the share is divided by the number of keys within the reach: add the weights up, no more": (
         "weights * near", "weights * near / near.sum(-1, keepdim=True)"),
     "a query that attends far away only has the share 0: it belongs to the mean": (
@@ -169,8 +171,9 @@ variants.wrong(exercise, plain, {
         RESULT, f"{RESULT} if n > 1 else weights.new_ones(weights.shape[:-2])"),
     "all sentences and heads are merged: each has a share of its own": [
         (RESULT, "inside.sum() / attending.sum().clamp(min=1)"), (RESULT, f"({RESULT}).mean()")],
-    "the attending queries of the whole batch are counted: each matrix is divided by its own": (
-        f"{ANY}.sum(-1)", f"{ANY}.sum()"),
+    "the attending queries of the whole batch are counted: each matrix is divided by its own": [
+        (f"{ANY}.sum(-1)", f"{ANY}.sum()"),
+        (f"{ANY}.sum(-1)", f"{ANY}.reshape(-1, n).any(0).sum()")],
     "a softmax is taken once more: these are weights already": (
         "weights * near", "weights.softmax(-1) * near"),
     "the largest weight inside is taken: add them up": (".sum((-2, -1))", ".amax(-1).sum(-1)"),

@@ -115,8 +115,9 @@ variants.wrong(exercise, plain, {
     "the columns are added up: an offset is a diagonal, not a column": (SUMS, "x.sum(-2)"),
     "it uses the size of the first axis: leading axes come before the two of length n": (
         "x.shape[-1]", "len(x)"),
-    "the leading axes are added up: each matrix has sums of its own": (
-        SUMS, f"{SUMS}.reshape(-1, 2 * n - 1).sum(0)"),
+    "the leading axes are added up: each matrix has sums of its own": [
+        (SUMS, f"{SUMS}.reshape(-1, 2 * n - 1).sum(0)"),
+        (SUMS, "places.expand_as(x).flatten().bincount(x.flatten(), 2 * n - 1).to(x.dtype)")],
     "it takes no leading axes: any, or none, should work": ("n = x.shape[-1]", "n, _ = x.shape"),
     "torch.zeros gives float32: make them of the dtype of x": (
         "x.new_zeros(*x.shape[:-2], 2 * n - 1)",
