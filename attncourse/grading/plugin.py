@@ -167,7 +167,7 @@ class GradedNotebook(IPyNbFile):
             except LostKernelError as lost:
                 return Verdict(lost.status, lost.hint), budget
         named = forbidden_in(source, name, self.exercises[name].forbidden)
-        unseen = hidden([source, *others.values()], starts, blinded)
+        unseen = evading([source, *others.values()], starts, blinded)
         if verdict.status == "passed":
             if named:
                 verdict = Verdict("wrong", f"{named} {NOT_CALLED}: write the steps yourself")
@@ -273,7 +273,7 @@ def tasks(pid: int) -> int:
     return count
 
 
-def hidden(sources: list[str], starts: bool, blinded: bool) -> str:
+def evading(sources: list[str], starts: bool, blinded: bool) -> str:
     """What an answer does, or names, that may hide a call or a loop from whoever watches."""
     if starts:
         return "starts a thread or a process"
