@@ -140,8 +140,9 @@ variants.wrong(exercise, plain, {
     "the largest score of all is taken away, padding included: take away that of a sequence's "
     "words": (SOFTMAX, f"(scores - scores.max()).exp() * words{NORMED}.clamp(min=1e-9)"),
     "the lengths are ignored: padding gets weight": (WORDS, f"({WORDS}) | True"),
-    "the first padding counts as a word: positions start at 0, so the last is length - 1": (
-        "< lengths", "<= lengths"),
+    "the first padding counts as a word: positions start at 0, so the last is length - 1": [
+        ("< lengths", "<= lengths"),
+        (WORDS, f"({WORDS.replace('<', '<=')}) & (lengths > 0)[:, None]")],
     "the last word is cut off: the words are the positions below the length": (
         "< lengths[:, None]", "< lengths[:, None] - 1"),
     "the mask is upside down: the words count, the padding does not": (WORDS, f"~({WORDS})"),

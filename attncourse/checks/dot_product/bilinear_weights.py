@@ -109,6 +109,9 @@ variants.wrong(exercise, plain, {
         "softmax(scores, mask)", "softmax(scores, mask) @ k"),
     "a query is emptied because it attends nowhere in another sentence: ask each by itself": (
         "mask)", "mask if mask is None or mask.dim() < 3 else mask & mask.any(-1, True).all(0))"),
+    "nn.Linear draws weights of its own, and no gradient reaches w through them: use w itself": (
+        "    scores", "    linear = torch.nn.Linear(*w.shape, bias=False, device=w.device)\n"
+        "    linear.weight = torch.nn.Parameter(w.detach().mT)\n    scores", "q @ w", "linear(q)"),
     hints.CHANGES: ("q @ w", "q.mul_(1 + 1e-9) @ w"),
     LOOP: [
         (SCORES, "torch.cat([(one @ w)[..., None, :] @ k.mT for one in q.unbind(-2)], dim=-2)"),

@@ -47,7 +47,7 @@ def cases(draw):
     yield Case("as many sentences as positions", (torch.tensor([3, 1, 4, 2]), 4))
     yield Case("a batch of one sentence", (torch.tensor([n - 2]), n))
     yield Case("lengths as int32", (lengths.int(), n))
-    yield Case("a batch of one sentence, n=140", (torch.tensor([135]), 140))
+    yield Case("lengths as int8, n=140", (torch.tensor([120, 7], dtype=torch.int8), 140))
     yield Case("one position", (torch.tensor([1, 0]), 1))
 
 
@@ -118,8 +118,9 @@ variants.wrong(exercise, plain, {
         BOTH, "j < length"),
     "squeeze drops a batch of one: keep the three axes": [
         ("return mask", "return mask.squeeze()"), ("return mask", "return mask.squeeze(0)")],
-    "8 bits do not hold the positions of a long sequence: keep torch.arange's own dtype": (
-        "    mask", "    length, i, j = (x.to(torch.int8) for x in (length, i, j))\n    mask"),
+    "8 bits do not hold the positions of a long sequence: keep torch.arange's own dtype": [
+        ("    mask", f"    length, i, j = (x.to({bits}) for x in (length, i, j))\n    mask")
+        for bits in ("torch.int8", "lengths.dtype")],
     "the mask is as wide as the longest sentence: it is n wide": (
         "positions(lengths, n)", "positions(lengths, int(lengths.max()))"),
     "there is an axis for the heads: the shape is (batch, n, n)": (

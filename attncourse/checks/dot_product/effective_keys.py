@@ -124,7 +124,8 @@ variants.wrong(exercise, plain, {
         RESULT, f"{RESULT}[..., None]"),
     "a softmax is taken once more: these are weights already": (
         TERMS, f"{TERMS_OF}(weights.softmax(-1))"),
-    "a weight of 0 gives NaN: 0 log 0 counts as 0": (SAFE, "weights"),
+    "a weight of 0 gives NaN: 0 log 0 counts as 0": [
+        (SAFE, "weights"), (SAFE, "weights", RESULT, f"count * {ROWS}")],
     "nan_to_num comes too late: 0 log 0 must count as 0 within the sum": [
         (SAFE, "weights", RESULT, "count.nan_to_num(0.0)"),
         (SAFE, "weights", COUNT, "entropy.nan_to_num(0.0).exp()")],
@@ -136,10 +137,12 @@ variants.wrong(exercise, plain, {
         (START, f"    weights = weights / ({SUM} + 1e-6)\n{START}")],
     "small weights are cut off: only a weight of exactly 0 is left out": [
         (TERMS, f"{TERMS_OF}(weights.masked_fill(weights < 0.01, 0.0))"),
+        (TERMS, f"{TERMS_OF}(weights.masked_fill(weights < 1e-3, 0.0))"),
         (TERMS, f"{TERMS_OF}(weights.masked_fill(weights < 1e-4, 0.0))")],
-    "one key also has entropy 0: ask whether the weights are zero": (ROWS, "entropy != 0"),
-    "rounding keeps many rows from a sum of exactly 1: ask whether a row is all zeros": (
-        ROWS, "weights.sum(-1) == 1"),
+    "one key also has entropy 0: ask whether the weights are zero": [
+        (ROWS, "entropy != 0"), (ROWS, "count > 1")],
+    "rounding keeps many rows from a sum of exactly 1: ask whether a row is all zeros": [
+        (ROWS, "weights.sum(-1) == 1"), (ROWS, "weights.sum(-1) >= 1")],
     "a row is taken for empty although it has weight: look at all its weights, not at the first": (
         ROWS, "weights[..., 0] > 0"),
     "a row of zeros counts as one key, since exp(0) = 1: it should give 0": (RESULT, "count"),

@@ -103,7 +103,8 @@ variants.wrong(exercise, plain, {
     "the prefix lies at the end: it is the first keys that all may see": (
         "j < prefix", "j >= n - prefix"),
     "every query sees as many keys ahead: the prefix stays where it is": [
-        (MASK, "j <= i + prefix"), (MASK, "j <= i + prefix - 1")],
+        (MASK, "j <= i + prefix"), (MASK, "j <= i + prefix - 1"),
+        (MASK, "j <= i + max(prefix - 1, 0)")],
     "later queries are cut off from the prefix: it stays visible to all of them": (
         MASK, "((j < prefix) & (i < prefix)) | ((j >= prefix) & (i >= prefix) & (j <= i))"),
     "the answer is lost: its queries see the prefix and the answer up to themselves": (
@@ -115,6 +116,8 @@ variants.wrong(exercise, plain, {
     "the mask is upside down: True means may attend": ("return mask", "return ~mask"),
     TOO_LONG: [
         (MASK, f"torch.cat([(i == i).expand(-1, prefix), ({MASK})[:, prefix:]], dim=1)"),
+        (MASK, "torch.cat([torch.ones(prefix, prefix), torch.zeros(prefix, n - prefix)], 1) > 0\n"
+         "    mask = torch.cat([mask.to(j.device), (j <= i)[prefix:]])"),
         (MASK, "(j < prefix) & (prefix < n) | (j <= i)"), ("j < prefix", "j < min(prefix, n - 1)")],
     "a prefix of 0 is taken for none given: it leaves the causal mask": (
         "< prefix", "< (prefix or n)"),

@@ -3,7 +3,7 @@
 import torch
 
 from attncourse.checks import hints, variants
-from attncourse.checks.dot_product.shared.masked_softmax import row_by_row
+from attncourse.checks.dot_product.shared.masked_softmax import AS_INDEX, row_by_row
 from attncourse.checks.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over positions: treat all rows and keys at once"
@@ -154,6 +154,7 @@ variants.wrong(exercise, plain, {
     "the mask is reshaped: leave its axes alone, then one of size 1 broadcasts": (
         MASKED, "rows = -1, *scores.shape[-2:]\n        scores = scores.reshape(rows).masked_fill("
                 "~mask.reshape(rows), -torch.inf).reshape(scores.shape)"),
+    AS_INDEX: (MASKED, "scores = scores.clone()\n        scores[~mask] = -torch.inf"),
     LOOP: [
         (SINK, "torch.stack([0 * row[..., :1] for row in scores.unbind(-2)], dim=-2)"),
         (MASKED, "pairs = zip(scores.unbind(-2), mask.unbind(-2), strict=True)\n"

@@ -111,7 +111,8 @@ variants.wrong(exercise, plain, {
     "these are the products: return the number of the largest": ("argmax", "amax"),
     "a bucket is an integer: argmax gives int64, leave it at that": (
         NUMBER, f"{NUMBER}.to(x.dtype)"),
-    hints.FLOAT32_INSIDE: (ALONG, "x.float() @ rotations.float()"),
+    hints.FLOAT32_INSIDE: [
+        (ALONG, "x.float() @ rotations.float()"), (ALONG, "(x @ rotations).float()")],
     hints.SQUEEZES: (NUMBER, f"{NUMBER}.squeeze()"),
     FRONT: ("dim=-1", "dim=1"),
     LOOP: (ALONG, "torch.stack([one @ rotations for one in x.unbind(-2)], dim=-2)"),

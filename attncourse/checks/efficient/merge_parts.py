@@ -155,6 +155,9 @@ variants.wrong(exercise, plain, {
     "the log sums are cut off from below: -inf means no key, and -100000 a key that counts": (
         "    total", "    log_sum_a, log_sum_b = "
         "(x.clamp(min=-1e4) for x in (log_sum_a, log_sum_b))\n    total"),
+    "one query without keys decides for all: in its row alone the part has no share": (
+        "    total", f"    if not {HAS_A}.all():\n        return out_b + 0, log_sum_b + 0\n"
+        f"    if not {HAS_B}.all():\n        return out_a + 0, log_sum_a + 0\n    total"),
     "without a key on either side it gives NaN: it should give zeros and -inf": [
         (FINITE, "finite = total"), (FINITE, "finite = total", RESULT, LOG_OR_NAN),
         (RESULT, LOG_OR_NAN)],

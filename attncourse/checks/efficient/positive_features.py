@@ -95,6 +95,8 @@ variants.wrong(exercise, plain, {
     "only the squared length is scaled: w meets the scaled x as well": ("scaled @", "x @"),
     "w is divided as well: only x is, by the fourth root of d": (
         "w.mT", "w.mT / x.shape[-1] ** 0.25"),
+    "the rows of w are divided by their lengths: use them as they are, long ones and short": (
+        "w.mT", "(w / w.norm(dim=-1, keepdim=True)).mT"),
     "the squared length of w is taken away: it is that of the scaled x": [
         (EXPONENT, "scaled @ w.mT - w.square().sum(-1) / 2"),
         (EXPONENT, f"{EXPONENT} - w.square().sum(-1) / 2")],
@@ -119,7 +121,8 @@ variants.wrong(exercise, plain, {
     "the largest exponent is taken away, which changes the product: leave it in": [
         (EXPONENT, f"(sum := {EXPONENT}) - sum.amax(-1, keepdim=True)"),
         (EXPONENT, f"(sum := {EXPONENT}) - sum.amax()")],
-    "an epsilon is added: the features are positive without": (".exp()", ".exp() + 1e-6"),
+    "an epsilon is added: the features are positive without": [
+        (".exp()", f".exp() + {small}") for small in ("1e-3", "1e-4", "1e-6")],
     "the exponent is cut off: leave it as it is": [
         (EXPONENT, f"({EXPONENT}).clamp({ends})")
         for ends in ("-10, 10", "max=0", "max=10", "max=30", "max=60", "min=-20")],

@@ -132,6 +132,8 @@ variants.wrong(exercise, plain, {
     "this is the rank: most of a matrix may lie in far fewer directions": (
         RESULT, "torch.linalg.matrix_rank(weights)"),
     "the share is a fixed number: it is an argument": (BELOW, "held < 0.9"),
+    "the sums are compared with the share itself: it is a share of all squares, so multiply": (
+        f"{BELOW} * total", BELOW, RESULT, "(below + 1) * (total[..., 0] > 0)"),
     "the share is read as what may be lost: it is what should be held": (
         BELOW, "held < (1 - share)"),
     "these are lengths of rows, not singular values: rows may point the same way": (
@@ -144,7 +146,11 @@ variants.wrong(exercise, plain, {
         "cumsum(-1)", "cumsum(0)"),
     "a small number decides: compare with the share itself, weights may be smaller": [
         ("share * total", "share * total - 1e-6"),
-        (f"{BELOW} * total", "held / (total + 1e-12) < share")],
+        *((f"{BELOW} * total", f"held / (total + {small}) < share", RESULT, count)
+          for small in ("1e-6", "1e-12")
+          for count in (
+              RESULT, "(below + 1) * (total[..., 0] > 0)",
+              "(below + 1).clamp(max=values.shape[-1]) * (total[..., 0] > 0)"))],
     "a matrix of small weights is taken for zeros: ask whether any of them is not 0": (
         "> 0", "> 1e-12"),
     "a row of zeros is taken for a matrix of zeros: only where all of them are is nothing held": (
@@ -159,6 +165,8 @@ variants.wrong(exercise, plain, {
         (f"{BELOW} * total", "held / total.clamp(min=1e-30) < share", RESULT, "below + 1")],
     "the numbers of a matrix may cancel in a sum: ask whether any of them is not 0": (
         RESULT, "(below + 1) * (weights.sum((-2, -1)) > 0)"),
+    "an axis of size 1 is left: there is one number for each matrix, and no axis for it": (
+        RESULT, f"({RESULT})[..., None]"),
     "a count is an integer: give int64": (RESULT, f"({RESULT}).to(weights.dtype)"),
     "it gives plain numbers: return a tensor, one count for each matrix": (
         RESULT, f"({RESULT}).tolist()"),

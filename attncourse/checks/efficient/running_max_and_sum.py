@@ -140,8 +140,9 @@ variants.wrong(exercise, plain, {
         "scores.split", "pad(scores, (0, -scores.shape[-1] % block)).split"),
     "the last block is filled up with a number that may be above all scores: fill with -inf": (
         "scores.split", "pad(scores, (0, -scores.shape[-1] % block), value=-1e9).split"),
-    "the old sum is brought to the maximum of the block, which may be lower: use the new maximum": (
-        FACTOR, "(old - keys.amax(-1)).exp()"),
+    "the old sum is brought to the maximum of the block, which may be lower: use the new maximum": [
+        (FACTOR, "(old - keys.amax(-1)).exp()"),
+        (FACTOR, "(-(old - keys.amax(-1)).abs()).exp()")],
     "the blocks are stacked along another axis: there is one number for each on the last": (
         "dim=-1), torch.stack(sums, dim=-1)", "dim=0), torch.stack(sums, dim=0)"),
     "the maximum begins too high: all scores may be lower, so begin with -inf": [
@@ -162,8 +163,11 @@ variants.wrong(exercise, plain, {
         RESULT, "return tops, sums.log()"),
     "block counts the blocks here: it is how many keys a block has": (
         "split(block,", "split(-(-scores.shape[-1] // block),"),
-    "one maximum serves the whole tensor: each row has its own": (
-        TOP, "scores.amax().expand_as(top)"),
+    "one maximum serves the whole tensor: each row has its own": [
+        (TOP, "scores.amax().expand_as(top)"), (TOP, "torch.maximum(top, keys.amax())")],
+    "keys that share the maximum count as one: each of them adds exp(0) = 1": (
+        f"{OLD}part", "1 + (x := scores[..., : block * (len(sums) + 1)] - top[..., None])"
+        ".exp().where(x < 0, 0.0).sum(-1)"),
     LOGARITHM: [
         ("torch.zeros_like(top)", "top", f"{OLD}part",
          "torch.logaddexp(total, keys.logsumexp(-1))", RESULT, "return tops, (sums - tops).exp()"),

@@ -125,6 +125,7 @@ def by_einsum(q, k, v, mask=None):
 
 SPREAD, SCALE = "x.repeat_interleave(times, dim=-3)", "q.shape[-1] ** 0.5"
 MEAN, ATTENTION = "softmax(scores, mask) @ v", "attention(q, k, v, mask)"
+BY_ATTENTION = f"scores = q @ k.mT / {SCALE}", "pass", MEAN, ATTENTION
 BOTH = f"({SPREAD} for x in (k, v))"
 EACH = "torch.arange(q.shape[-3], device=q.device)"
 EACH_TIMES = "x.repeat_interleave(x.shape[-3], dim=-3)"
@@ -135,6 +136,7 @@ variants.right(
     (MEAN, ATTENTION),
     (SPREAD, f"x.index_select(-3, {EACH} * x.shape[-3] // q.shape[-3])"),
 )
+AXES = "a mask may lack the axis of heads, or have size 1 there: expand it to h heads, then split"
 variants.wrong(exercise, plain, {
     "the groups take turns: the first h / g heads in a row share the first group, then the second":
         (SPREAD, "torch.cat([x] * times, dim=-3)"),
@@ -152,19 +154,20 @@ variants.wrong(exercise, plain, {
         (SPREAD, f"x[..., ({EACH} // min(2, times)).clamp(max=x.shape[-3] - 1), :, :]"),
         (SPREAD, f"x[..., ({EACH} // 2).clamp(max=x.shape[-3] - 1), :, :] "
          "if 1 < x.shape[-3] < q.shape[-3] else x.expand(*x.shape[:-3], *q.shape[-3:-2], -1, -1)"),
-        (SPREAD, "x.repeat_interleave(2, dim=-3)")],
+        (SPREAD, "x.repeat_interleave(2, dim=-3)"),
+        (SPREAD, "x.repeat_interleave(2, dim=-3)", *BY_ATTENTION)],
     "the queries of a group are averaged: only keys and values are shared, each head keeps its own "
     "query": (
         "q @ k.mT", "q.unflatten(-3, (-1, times)).mean(-3).repeat_interleave(times, -3) @ k.mT"),
     # where the numbers of heads do not agree, torch and our attention say so in their own words
     "the numbers of heads differ: bring each group to all of its heads, both its keys and its "
     "values": [
-        (SPREAD, "x"), (SPREAD, "x", MEAN, ATTENTION),
+        (SPREAD, "x"), (SPREAD, "x", *BY_ATTENTION),
         (BOTH, "(k.repeat_interleave(times, dim=-3), v)"),
         (BOTH, "(k, v.repeat_interleave(times, dim=-3))")],
-    FRONT: ("dim=-3", "dim=1", MEAN, ATTENTION),
+    FRONT: ("dim=-3", "dim=1", *BY_ATTENTION),
     "each group comes g times: it has h / g heads, and comes once for each": [
-        (SPREAD, EACH_TIMES), (SPREAD, EACH_TIMES, MEAN, ATTENTION)],
+        (SPREAD, EACH_TIMES), (SPREAD, EACH_TIMES, *BY_ATTENTION)],
     "the groups are still an axis: join them with their heads to h heads again": (
         MEAN, f"({MEAN}).unflatten(-3, (-1, times))"),
     "the scores are not scaled: divide by sqrt(d_k)": (SCALE, "1"),
@@ -174,7 +177,7 @@ variants.wrong(exercise, plain, {
     masked_softmax.UNSTABLE: (
         MEAN, "(w := scores.exp() * (1 if mask is None else mask)) @ v"
         " / (sums := w.sum(-1, True)).masked_fill(sums == 0, 1)"),
-    "the mask's axes are not given: it may lack the heads, or have size 1 there": (
+    AXES: (
         SPREAD, "x.unsqueeze(-3)", MEAN, f"{ATTENTION}.flatten(-4, -3)",
         f"scores = q @ k.mT / {SCALE}",
         "q, mask = (x if x is None else x.unflatten(-3, (k.shape[-4], -1)) for x in (q, mask))"),
@@ -193,6 +196,9 @@ variants.wrong(exercise, groups_with_an_axis_of_their_own, {
     "the queries have an axis for the groups, the mask has none: unflatten its heads, too": [
         (GROUPED, "pass"), (GROUPED, "mask = mask.unsqueeze(-3)"),
         (GROUPED, "mask = mask.unsqueeze(-4)")],
+    AXES: [
+        (GROUPED, "mask = mask.unflatten(-3, (g, -1))"),
+        (GROUPED, "mask = mask.unflatten(-3, (g, q.shape[-3] // g))")],
 })  # fmt: skip
 
 

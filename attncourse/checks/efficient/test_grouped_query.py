@@ -149,6 +149,10 @@ variants.wrong(exercise, against_the_formula, {
     "all scores are small: try some of a thousand, where exp overflows": (
         DRAWN, f"{DRAWN}, large=1.0"),
     "every input has one batch axis: try none, and more than one": ("BATCHES", "((2,), (3,))"),
+    "what the inputs were is no copy, and changes with them: clone them before the call": [
+        ("x.clone()", "x"),
+        ("x.clone()", "x", f"got, want = grouped(q, k, v, mask), {WANT}",
+         f"want, got = {WANT}, grouped(q, k, v, mask)")],
     "it does not look whether the inputs are still the same after the call": (UNCHANGED, "pass"),
     "only float64 is tried: float32 should give float32": ("DTYPES", "DTYPES[:1] * 2"),
     "the tolerance is too small, or bits are compared: another order of the same sums is right, "

@@ -96,8 +96,8 @@ variants.wrong(exercise, plain, {
         COLUMNS, ""),
     "all see the listed tokens, but those do not see all: their rows are True as well": (ROWS, ""),
     "the window is forgotten: every token also sees those near to it": ("<= width // 2", "< 0"),
-    "the distance has a sign, so every key on one side counts as near: take it without": (
-        ".abs()", ""),
+    "the distance has a sign, so every key on one side counts as near: take it without": [
+        (".abs()", ""), ("(i - i[:, None]).abs()", "(i[:, None] - i)")],
     "the window is too wide: width counts both sides, so each has width // 2": (
         "width // 2", "width"),
     "the window ends one token early: a distance of width // 2 is still within it": ("<=", "<"),

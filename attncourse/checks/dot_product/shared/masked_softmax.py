@@ -128,6 +128,13 @@ smallest_float64 = way(
 mask_as_float64 = way(
     "the mask as float64 makes float32 weights float64: multiply with the boolean mask itself",
     ZEROS, f"{ZEROS} * mask.double()")  # fmt: skip
+TIMES = "0 times -inf is NaN: replace the masked scores, do not multiply the mask by -inf"
+times_minus_infinity = way(TIMES, MASKED, "(scores + ~mask * -torch.inf)")
+times_minus_infinity_by_rows = way(TIMES, *EMPTY_ROWS, MASKED, "(scores + ~mask * -torch.inf)")
+AS_INDEX = "a mask as an index does not broadcast, and fails: masked_fill does"
+mask_as_index = way(
+    AS_INDEX, FIRST, f"    scores = scores.clone()\n    scores[~mask] = -torch.inf\n{FIRST}",
+    MASKED, "scores")  # fmt: skip
 nan_for_an_empty_row = way(
     "a query that may attend nowhere gets NaN: it should get zeros",
     ZEROS, "")  # fmt: skip
