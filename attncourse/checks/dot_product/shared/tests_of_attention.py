@@ -17,8 +17,9 @@ WRONG_TESTS = {
         CLOSE, "assert got.dtype == want.dtype and got.isclose(want).any()"),
     "it compares means only: right numbers in the wrong places pass": (
         CLOSE, "close(got.mean(), want.mean())"),
-    "NaN slips through, since `nan > x` is False: assert that the difference is small": (
-        CLOSE, f"assert got.dtype == want.dtype and not {APART} > 1e-3"),
+    "NaN slips through, since `nan > x` is False: assert that the difference is small": [
+        (CLOSE, f"assert got.dtype == want.dtype and not {APART} > 1e-3"),
+        (CLOSE, f"{LIKE} and not {APART} > 1e-3")],
     "all inputs are ones: whatever the weights, the mean is the same. Draw them": (
         "            mask =", "            q, k, v = map(torch.ones_like, (q, k, v))\n"
         "            mask ="),
@@ -37,11 +38,15 @@ WRONG_TESTS = {
     "there is one leading axis at most: try two, too": ("BATCHES", "((), (2,))"),
     "what the inputs were is no copy, and changes with them: clone them before the call": (
         "x.clone()", "x"),
-    "it does not look whether the inputs are still the same after the call": (UNCHANGED, "pass"),
+    "a change of the inputs goes unnoticed: compare them after the call with copies made before it": (
+        UNCHANGED, "pass"),
     "the mask is not looked at after the call: it is an input and may not change": (
         AFTER, "zip((q, k, v), before[:3]"),
     "only float64 is tried: float32 should give float32": ("DTYPES", "DTYPES[:1] * 2"),
     "only float32 is tried: float64 should give float64": ("DTYPES", "DTYPES[1:] * 2"),
-    "the tolerance is too wide: wrong numbers pass, too": (
-        CLOSE, f"{LIKE} and torch.allclose(got, want, atol=1.0)"),
+    "the tolerance is too wide: wrong numbers pass, too": [
+        (CLOSE, f"{LIKE} and torch.allclose(got, want, atol=1.0)"),
+        (CLOSE, f"{LIKE} and torch.allclose(got, want, rtol=0.1, atol=0.01)")],
+    "numbers that are wrong pass: is the condition asserted? In brackets with its message it is a "
+    "tuple, which is always true": (CLOSE, LIKE),
 }  # fmt: skip
