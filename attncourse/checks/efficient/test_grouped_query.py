@@ -151,7 +151,7 @@ variants.wrong(exercise, against_the_formula, {
     "all scores are small: try some of a thousand, where exp overflows": (
         DRAWN, f"{DRAWN}, large=1.0"),
     "every input has one batch axis: try none, and more than one": ("BATCHES", "((2,), (3,))"),
-    "a change of the inputs goes unnoticed: compare them after the call with copies made before it": (
+    "a change of the inputs goes unnoticed: compare them after the call with copies from before": (
         UNCHANGED, "pass"),
     "only float64 is tried: float32 should give float32": ("DTYPES", "DTYPES[:1] * 2"),
     "only float32 is tried: float64 should give float64": ("DTYPES", "DTYPES[1:] * 2"),

@@ -38,7 +38,7 @@ WRONG_TESTS = {
     "there is one leading axis at most: try two, too": ("BATCHES", "((), (2,))"),
     "what the inputs were is no copy, and changes with them: clone them before the call": (
         "x.clone()", "x"),
-    "a change of the inputs goes unnoticed: compare them after the call with copies made before it": (
+    "a change of the inputs goes unnoticed: compare them after the call with copies from before": (
         UNCHANGED, "pass"),
     "the mask is not looked at after the call: it is an input and may not change": (
         AFTER, "zip((q, k, v), before[:3]"),
