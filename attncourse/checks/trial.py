@@ -17,7 +17,6 @@ from attncourse.checks.compare import close, same
 from attncourse.checks.elsewhere import DEVICE
 from attncourse.checks.exercise import Draw, Exercise
 from attncourse.checks.observation import (
-    TEST_FACTOR,
     UNREADABLE,
     Observation,
     local,
@@ -173,11 +172,10 @@ class Run:
     @cached_property
     def another(self) -> "Run":
         """The same answer at the next seed, where it is not called again if that may take long."""
-        many = MANY_STEPS * (TEST_FACTOR if self.trial.exercise.kind == "test" else 1)
         # another device takes thousands of lines for what is none of the answer's
         seen = zip(self.trial.probes, self.seen, strict=False)
         long = self.seen[-1].outcome == "time" or any(
-            got.steps > many for probe, got in seen if probe.way != "elsewhere"
+            got.steps > MANY_STEPS for probe, got in seen if probe.way != "elsewhere"
         )
 
         def look(trial: Trial, place: int) -> Observation:
@@ -196,9 +194,13 @@ class Run:
 
     @property
     def both(self) -> Iterator["Run"]:
-        """This run, then that at the next seed, which is made only if it is asked for."""
+        """This run, then that at the next seed, which is made only if it is asked for.
+
+        What a test is given is the same at every seed, and its inputs are its own.
+        """
         yield self
-        yield self.another
+        if self.trial.exercise.kind != "test":
+            yield self.another
 
     def agrees(self, place: int, function: Callable, watch: str = "") -> bool:
         """Whether a function of ours does the same there, gradients included if there are any."""
