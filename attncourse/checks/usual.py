@@ -5,7 +5,6 @@ what it was given, a function does not; only what returns a tensor can return it
 An exercise leaves one out by name, with the reason, in `without`.
 """
 
-import math
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -76,7 +75,7 @@ def detached(call, *args, **kwargs):
 def loops(call, *args, **kwargs):
     first = next((x for x in tree_leaves(args) if isinstance(x, Tensor)), None)
     if first is None:
-        rows = math.prod(max(1, x) for x in args if isinstance(x, int))
+        rows = sum(x for x in args if isinstance(x, int))
     else:
         rows = first.numel() // (first.shape[-1] if first.dim() > 1 and first.shape[-1] else 1)
     # as much for each row as a short step of an answer
