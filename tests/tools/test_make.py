@@ -3,9 +3,12 @@
 import os
 import shutil
 import subprocess
+from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from tests import ROOT
 
@@ -41,6 +44,14 @@ def test_a_python_that_will_not_do_is_said_plainly(tmp_path, python, message):
     done = make(tmp_path, "site", "PYTHON=./python" if python else "PYTHON=", PATH=str(tmp_path))
     assert done.returncode and message in done.stderr
     assert not (tmp_path / ".venv").exists()
+
+
+def test_every_requirement_takes_the_oldest_python_that_is_promised():
+    lines = (ROOT / "requirements.txt").read_text().splitlines()
+    named = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    here = [one.name for one in named if one.marker is None or one.marker.evaluate()]
+    asked = {name: metadata(name)["Requires-Python"] or "" for name in here}
+    assert {name: one for name, one in asked.items() if "3.11.0" not in SpecifierSet(one)} == {}
 
 
 def test_a_bare_machine_has_every_program_but_the_sandbox_and_the_browsers(tmp_path):
