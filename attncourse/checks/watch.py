@@ -3,6 +3,7 @@
 import builtins
 import dis
 import functools
+import gc
 import inspect
 import itertools
 import sys
@@ -105,6 +106,9 @@ class Watch:
 
     def __enter__(self):
         self.thread = threading.get_ident()
+        # what is collected may run lines of its own, which are none of the call's
+        self.collecting = gc.isenabled()
+        gc.disable()
         self.before = sys.gettrace(), sys.getprofile()
         self.before_in_threads = threading.gettrace(), threading.getprofile()
         if self.forbidden:
@@ -119,6 +123,8 @@ class Watch:
         sys.setprofile(self.before[1])
         threading.settrace(self.before_in_threads[0])
         threading.setprofile(self.before_in_threads[1])
+        if self.collecting:
+            gc.enable()
 
     def trace(self, frame, event, arg):
         code = frame.f_code

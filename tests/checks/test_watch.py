@@ -2,6 +2,7 @@
 
 import builtins
 import functools
+import gc
 import importlib
 import itertools
 import math
@@ -126,6 +127,34 @@ def test_a_generator_that_was_left_half_way_before_the_call_may_end_within_it():
     assert seen(lambda: left.clear(), forbidden=forbidden)["outcome"] == "returned"
     begun = seen(lambda: next(two_halves()), forbidden=forbidden)
     assert begun["outcome"] == "forbidden" and begun["called"].endswith("two_halves"), begun
+
+
+class Collected:
+    def __init__(self):
+        self.itself = self
+
+    def __del__(self):
+        for _ in range(50):
+            pass
+
+
+def test_what_python_collects_during_a_call_is_not_counted():
+    def leaves(x):
+        return [Collected() and None for _ in range(50)]
+
+    gc.disable()
+    try:
+        # the first call of a kind may have torch load more
+        _, alone = (seen(leaves, 1.0)["steps"] for _ in range(2))
+    finally:
+        gc.enable()
+    before = gc.get_threshold()
+    gc.set_threshold(10)
+    try:
+        assert {seen(leaves, 1.0)["steps"] for _ in range(9)} == {alone}
+    finally:
+        gc.set_threshold(*before)
+    assert gc.isenabled()
 
 
 def test_a_thread_that_a_call_starts_is_watched():
