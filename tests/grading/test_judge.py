@@ -43,7 +43,8 @@ def test_what_was_not_touched_is_judged_without_a_kernel(tmp_path):
     assert not report.problem and set(statuses(report).values()) == {"not attempted"}
     hints = {one.name: one.hint for one in report.exercises}
     assert hints.pop(ONE) == "its cell is empty" and set(hints.values()) == {AS_GIVEN}
-    assert report.torch == torch.__version__
+    # only one of the two says for which machine it was built
+    assert report.torch.partition("+")[0] == torch.__version__.partition("+")[0]
 
 
 @pytest.mark.usefixtures("no_judge")
