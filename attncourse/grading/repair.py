@@ -6,6 +6,7 @@ import re
 import symtable
 import warnings
 from collections.abc import Iterable
+from threading import Lock
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 SPACES = re.compile("[\u00a0\u2007\u202f\u3000]")
@@ -35,12 +36,16 @@ def repaired(source: str) -> tuple[str, list[str]]:
     return source, notes
 
 
+# in Python 3.11 two threads that make trees at once may each find the other's depth: a SystemError
+PARSING = Lock()
+
+
 def parsed(source: str) -> ast.Module | None:
     """The syntax tree of a cell, its magics left out; None where it is not Python."""
     if len(source) > LONGEST:
         return None
     try:
-        with warnings.catch_warnings():
+        with PARSING, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(MAGIC.sub("pass", source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):

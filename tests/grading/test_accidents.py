@@ -1,7 +1,10 @@
 """No accident costs a right answer, and each gets its own status and a clear line."""
 
+import gc
 import json
 import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import nbformat
 import pytest
@@ -12,6 +15,7 @@ from attncourse.checks import exercise
 from attncourse.checks.verdict import Verdict, judge, local
 from attncourse.grading.cli import app
 from attncourse.grading.grade import grade
+from attncourse.grading.repair import parsed
 from attncourse.grading.report import Report, Result, plain
 from tests.grading.submissions import NAMES, SECONDS, SOLVED, notebook_with, statuses, written
 
@@ -213,3 +217,32 @@ def test_a_folder_without_notebooks_is_named(tmp_path):
 def test_text_of_a_learner_cannot_write_to_the_terminal():
     assert plain("\x1b[31mred\x1b[0m\x07 \u202eback") == "red back"
     assert len(plain("x" * 10_000)) == 600
+
+
+class Garbage:
+    def __init__(self):
+        self.itself = self
+
+    def __del__(self):
+        for _ in range(200):
+            pass
+
+
+def test_several_threads_may_read_cells_at_once():
+    source = "\n".join(f"x = [a + (b, {i}) * f({i}, [c]) for a in range({i})]" for i in range(400))
+
+    def read(_):
+        for _ in range(5):
+            Garbage()
+        return parsed(source)
+
+    interval, threshold = sys.getswitchinterval(), gc.get_threshold()
+    sys.setswitchinterval(1e-6)
+    # what is collected while a tree is made lets another thread run
+    gc.set_threshold(50)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert all(pool.map(read, range(60)))
+    finally:
+        sys.setswitchinterval(interval)
+        gc.set_threshold(*threshold)
