@@ -3,10 +3,9 @@
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import update_wrapper
-from types import FrameType
 from typing import Any
 
 from attncourse.checks import driver
@@ -15,7 +14,6 @@ from attncourse.checks.watch import Stopped
 
 # an answer may catch what stops it, so it is stopped again
 AGAIN = 0.5
-TIME = "time"
 
 
 def timed(caller: Caller, seconds: float = SECONDS) -> Caller:
@@ -40,7 +38,7 @@ def timed(caller: Caller, seconds: float = SECONDS) -> Caller:
 
 
 def stop(*_: Any, **__: Any) -> None:
-    raise Stopped(TIME)
+    raise Stopped("time")
 
 
 @contextmanager
@@ -50,7 +48,6 @@ def stopping(seconds: float) -> Iterator[None]:
     if not here or not hasattr(signal, "setitimer"):
         yield
         return
-    before: Callable[[int, FrameType | None], Any] | int | None
     before = signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, max(seconds, 0.001), AGAIN)
     try:

@@ -23,6 +23,7 @@ from attncourse.checks.driver import drive, encode
 from attncourse.checks.exercise import TORCH_ATTENTION
 from attncourse.checks.verdict import judge, local
 from attncourse.checks.watch import CALLING
+from tests.collecting import Garbage, collecting_often
 from tests.conftest import SEED
 
 SDPA = "scaled_dot_product_attention"
@@ -129,18 +130,9 @@ def test_a_generator_that_was_left_half_way_before_the_call_may_end_within_it():
     assert begun["outcome"] == "forbidden" and begun["called"].endswith("two_halves"), begun
 
 
-class Collected:
-    def __init__(self):
-        self.itself = self
-
-    def __del__(self):
-        for _ in range(50):
-            pass
-
-
 def test_what_python_collects_during_a_call_is_not_counted():
     def leaves(x):
-        return [Collected() and None for _ in range(50)]
+        return [Garbage() and None for _ in range(50)]
 
     gc.disable()
     try:
@@ -148,12 +140,8 @@ def test_what_python_collects_during_a_call_is_not_counted():
         _, alone = (seen(leaves, 1.0)["steps"] for _ in range(2))
     finally:
         gc.enable()
-    before = gc.get_threshold()
-    gc.set_threshold(10)
-    try:
+    with collecting_often(10):
         assert {seen(leaves, 1.0)["steps"] for _ in range(9)} == {alone}
-    finally:
-        gc.set_threshold(*before)
     assert gc.isenabled()
 
 

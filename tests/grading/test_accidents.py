@@ -1,6 +1,5 @@
 """No accident costs a right answer, and each gets its own status and a clear line."""
 
-import gc
 import json
 import re
 import sys
@@ -17,6 +16,7 @@ from attncourse.grading.cli import app
 from attncourse.grading.grade import grade
 from attncourse.grading.repair import parsed
 from attncourse.grading.report import Report, Result, plain
+from tests.collecting import Garbage, collecting_often
 from tests.grading.submissions import NAMES, SECONDS, SOLVED, notebook_with, statuses, written
 
 pytestmark = pytest.mark.usefixtures("grading")
@@ -219,15 +219,6 @@ def test_text_of_a_learner_cannot_write_to_the_terminal():
     assert len(plain("x" * 10_000)) == 600
 
 
-class Garbage:
-    def __init__(self):
-        self.itself = self
-
-    def __del__(self):
-        for _ in range(200):
-            pass
-
-
 def test_several_threads_may_read_cells_at_once():
     source = "\n".join(f"x = [a + (b, {i}) * f({i}, [c]) for a in range({i})]" for i in range(400))
 
@@ -236,13 +227,11 @@ def test_several_threads_may_read_cells_at_once():
             Garbage()
         return parsed(source)
 
-    interval, threshold = sys.getswitchinterval(), gc.get_threshold()
+    interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
-    # what is collected while a tree is made lets another thread run
-    gc.set_threshold(50)
     try:
-        with ThreadPoolExecutor(4) as pool:
+        # what is collected while a tree is made lets another thread run
+        with collecting_often(50), ThreadPoolExecutor(4) as pool:
             assert all(pool.map(read, range(60)))
     finally:
         sys.setswitchinterval(interval)
-        gc.set_threshold(*threshold)
