@@ -1,0 +1,93 @@
+"""What the judge says of every answer that it knows, kept in a file and compared with today's.
+
+Before a change that should leave each verdict as it is: `python -m tools.verdicts record FILE`;
+after it: `python -m tools.verdicts compare FILE`, which prints what differs.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import torch
+
+from attncourse.checks import chapters, exercise, order
+from attncourse.checks.credit import Groups, credit, in_parts
+from attncourse.checks.exercise import TORCH_ATTENTION
+from attncourse.checks.observation import local, observe
+from attncourse.checks.verdict import judge, judge_own
+
+# the first seed's answers are watched, as a learner's are, and the others' only called
+SEEDS = (2026, 2028, 2030)
+# of an answer at a seed
+Row = list[str | float]
+
+
+def rows(name: str) -> dict[str, list[Row]]:
+    """Status, hint, evidence and share of the points of an exercise's answers, at each seed."""
+    # one of two threads on tensors this small waits for the other
+    torch.set_num_threads(1)
+    one = exercise(name)
+    forbidden = tuple(name for name in one.forbidden if name in TORCH_ATTENTION)
+    answers = [mutant.function for mutant in one.mutants] + one.valid_answers
+    found: dict[str, list[Row]] = {}
+    for place, answer in enumerate(answers):
+        # two answers may have one name
+        kept = found.setdefault(f"{place} {answer.__name__}", [])
+        for seed in SEEDS:
+            if watched := seed == SEEDS[0]:
+                verdict = judge(one, local(answer), seed, forbidden=forbidden)
+                earned = partial(credit, one, local(answer), seed, forbidden=forbidden)
+            else:
+                verdict = judge_own(one, answer, seed)
+                seen = partial(observe, one, local(answer), device="cpu", forbidden=(), watch="")
+                earned = partial(Groups(one, seed, "cpu").credit, seen)
+            passed = verdict.status == "passed"
+            share = earned().share if in_parts(one) and not passed else float(passed)
+            kept.append([verdict.status, verdict.hint, verdict.evidence, share])
+    return found
+
+
+def every(names: list[str]) -> dict[str, dict[str, list[Row]]]:
+    """The rows of these exercises, or of all, by name; as many at once as there are processors."""
+    names = names or [name for chapter in chapters() for name in order(chapter)]
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        return dict(zip(names, pool.map(rows, names), strict=True))
+
+
+def differences(before: dict, now: dict) -> Iterator[str]:
+    """A line for each answer that is there on one side only, or judged otherwise at a seed."""
+    for name, answers in now.items():
+        old = before.get(name, {})
+        yield from (f"{name}: {one!r} is new" for one in answers.keys() - old.keys())
+        yield from (f"{name}: {one!r} is no more" for one in old.keys() - answers.keys())
+        for one in old.keys() & answers.keys():
+            for seed, was, is_now in zip(SEEDS, old[one], answers[one], strict=True):
+                if was != is_now:
+                    yield f"{name}: {one!r} at seed {seed}:\n  was {was}\n  is  {is_now}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.verdicts", description=__doc__)
+    parser.add_argument("what", choices=("record", "compare"))
+    parser.add_argument("file", type=Path)
+    parser.add_argument("names", nargs="*", help="the exercises; all of them if left out")
+    given = parser.parse_args()
+    now = every(given.names)
+    judged = sum(len(answers) for answers in now.values()) * len(SEEDS)
+    if given.what == "record":
+        given.file.write_text(json.dumps(now))
+        print(f"{judged} verdicts kept in {given.file}")
+        return 0
+    found = list(differences(json.loads(given.file.read_text()), now))
+    print("\n".join(found))
+    print(f"{judged} verdicts, {len(found)} differences")
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
