@@ -42,12 +42,13 @@ from peers import (
 from processes import Cost, measured
 from timing import RESULTS, markdown
 
-from attncourse.checks.exercise import TORCH_ATTENTION, Exercise
-from attncourse.checks.verdict import judge, local
-from attncourse.grading.grade import grade
-from attncourse.grading.judges import idle
-from attncourse.grading.pristine import answer_cells, exercise_files
-from attncourse.grading.sandbox import strongest
+from attncourse.course import COURSE
+from judge.exercise import Exercise
+from judge.grading.grade import grade
+from judge.grading.judges import idle
+from judge.grading.pristine import answer_cells, exercise_files
+from judge.grading.sandbox import strongest
+from judge.verdict import judge, local
 from tools.notebooks import solved_notebook
 
 HALVES = "two {}, each with half of the class"
@@ -67,9 +68,9 @@ OF_CHAPTERS = ("chapter", "exercises", "solved, s", "processor, s", "half solved
                "processor, s", "after another, s")  # fmt: skip
 OF_STEPS = ("step", "seconds", "processor", "calls")
 STEPS = {
-    "the command, up to its options": ("-m", "attncourse.grading", "--help"),
+    "the command, up to its options": ("-m", "judge.grading", "--help"),
     "the proof of the sandbox": (
-        "-c", "from attncourse.grading.sandbox import strongest; strongest()",
+        "-c", "from judge.grading.sandbox import strongest; strongest()",
     ),
     "torch by itself": ("-c", "import torch"),
 }  # fmt: skip
@@ -161,7 +162,7 @@ def step_rows(rounds: int) -> list[tuple]:
             cost = median([measured([command], [path.parent], environment) for _ in range(rounds)])
             rows.append((step, f"{cost.wall:.2f}", f"{cost.processor:.2f}", ""))
         handed_in(PRISTINE, "solved", path)
-        grade = [sys.executable, "-m", "attncourse.grading", "grade", path, "--json", reports]
+        grade = [sys.executable, "-m", "judge.grading", "grade", path, "--json", reports]
         measured([grade], [path.parent], environment)
         for one in json.loads(reports.read_text("utf-8"))[0]["exercises"]:
             called, _ = calls(CARDS[one["name"]])
@@ -181,7 +182,7 @@ def calls(one: Exercise) -> tuple[int, int]:
         return counted
 
     answer = one.valid_answers[0]
-    forbidden = tuple(name for name in one.forbidden if name in TORCH_ATTENTION)
+    forbidden = () if one.kind == "test" else COURSE.solved_by
     judge(one, counting(local(answer), 0), 0, forbidden=forbidden)
     asserts.CHECKS[one.name](counting(answer, 1))
     return counts[0], counts[1]

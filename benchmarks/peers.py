@@ -21,8 +21,8 @@ from nbformat import NotebookNode
 from processes import Cost, measured
 
 from attncourse.checks import exercises
-from attncourse.grading import nbgrader
-from attncourse.grading.pristine import answer_cells, exercise_files
+from judge.grading import nbgrader
+from judge.grading.pristine import answer_cells, exercise_files
 from tools.notebooks import solved_notebook
 
 CHAPTER = "dot_product"
@@ -112,7 +112,7 @@ def ours() -> Grader:
             handed_in(PRISTINE, kind, folder / "submitted" / f"student{i}.ipynb")
 
     def command(folder: Path, jobs: int) -> list:
-        grade = [sys.executable, "-m", "attncourse.grading", "grade", folder / "submitted"]
+        grade = [sys.executable, "-m", "judge.grading", "grade", folder / "submitted"]
         return [*grade, "--out", folder / "grades", "--jobs", jobs]
 
     def points(folder: Path) -> float:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from attncourse.grading import sandbox
+from judge.grading import sandbox
 from tests.needs import lacks
 
 UNSAID = (

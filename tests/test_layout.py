@@ -38,8 +38,8 @@ LISTED = {
     "reference/claims.md": ('\nledger("{}")\n', "ledger"),
 }
 # modules of the package that know no mechanism
-HELPERS = {"__init__", "cells", "cost", "data", "devices", "precision", "shapes", "train"}
-HELPERS |= {"checks", "claims", "grading", "kernels", "plot"}
+HELPERS = {"__init__", "__main__", "cost", "course", "data", "devices", "precision", "shapes"}
+HELPERS |= {"checks", "claims", "kernels", "plot", "train"}
 COMPUTING = ("torch", "jaxtyping", "einops", "math", "collections.abc")
 # what a signature says, and the precision, that a mechanism takes for granted
 DECORATORS = ("attncourse.shapes", "attncourse.precision")
@@ -119,7 +119,7 @@ def within(name: str, *modules: str) -> bool:
 
 
 def objection(place: tuple[str, ...], name: str, chapters: list[str]) -> str:
-    """Why the module at this place in the package may not import that name; empty where it may."""
+    """Why the module at this place in a package may not import that name; empty where it may."""
     if within(name, "matplotlib") and place not in DRAWING:
         return "computing must not need matplotlib: draw in attncourse/plot/drawing.py"
     known, why = [], "what helps every chapter knows no mechanism: take it as an argument"
@@ -139,8 +139,8 @@ def objection(place: tuple[str, ...], name: str, chapters: list[str]) -> str:
         case ("checks", slug, *_) if slug in chapters:
             known = chapters[: chapters.index(slug)]
             why = "a check that calls what it judges agrees with it: write the reference out"
-        case ("grading", module) if module != "plugin" and within(name, "torch"):
-            return "only the plugin computes: move this to attncourse/grading/plugin.py"
+        case ("judge", "grading", module) if module != "plugin" and within(name, "torch"):
+            return "only the plugin computes: move this to judge/grading/plugin.py"
     unknown = [slug for slug in chapters if slug not in known]
     mechanisms = [f"attncourse{part}.{slug}" for part in ("", ".claims") for slug in unknown]
     return why if within(name, *mechanisms) else ""
@@ -148,8 +148,9 @@ def objection(place: tuple[str, ...], name: str, chapters: list[str]) -> str:
 
 def every_module_imports_what_it_may(root: Path) -> Iterator[str]:
     chapters = slugs(root)
-    for path in sorted((root / "attncourse").rglob("*.py")):
-        place = path.relative_to(root / "attncourse").with_suffix("").parts
+    for path in sorted([*(root / "attncourse").rglob("*.py"), *(root / "judge").rglob("*.py")]):
+        package, *inside = path.relative_to(root).with_suffix("").parts
+        place = tuple(inside) if package == "attncourse" else (package, *inside)
         for line, name in imports(path, root):
             if why := objection(place, name, chapters):
                 yield f"{path.relative_to(root).as_posix()}:{line} imports {name}: {why}"
@@ -216,8 +217,8 @@ def course(tmp_path: Path) -> Path:
         "attncourse/__init__.py": "def device():\n    import torch\n",
         "attncourse/claims/__init__.py": "",
         "attncourse/plot/drawing.py": "import matplotlib\n",
-        "attncourse/grading/plugin.py": "import torch\n",
-        "attncourse/grading/cli.py": "from attncourse.checks import first\n",
+        "judge/grading/plugin.py": "import torch\n",
+        "judge/grading/cli.py": "from judge.course import course\n",
     }
     files |= {part.format(slug): "" for part in PARTS for slug in ("first", "second")}
     files["attncourse/second.py"] = "import math\nfrom attncourse.first import attention\n"
@@ -285,17 +286,16 @@ def test_an_orphan_is_named_with_what_to_do(part, course):
         ("claims/__init__", "from ..first import f", "attncourse.first.f", "as an argument"),
         ("claims/first", "from attncourse.second import f", "attncourse.second.f", "earlier ones"),
         ("checks/first/one", "from ...first import f", "attncourse.first.f", "agrees with it"),
-        ("checks/verdict", "import attncourse.first", "attncourse.first", "as an argument"),
-        ("grading/plugin", "import attncourse.first", "attncourse.first", "as an argument"),
-        ("grading/cli", "from torch import Tensor", "torch.Tensor", "only the plugin computes"),
+        ("checks/cards", "import attncourse.first", "attncourse.first", "as an argument"),
+        ("../judge/grading/cli", "import torch", "torch", "only the plugin computes"),
     ],
 )
 def test_a_forbidden_import_is_named_with_the_reason(path, line, imported, why, course):
-    file = course / f"attncourse/{path}.py"
+    file = (course / f"attncourse/{path}.py").resolve()
     file.parent.mkdir(exist_ok=True)
     file.write_text(f'"""Docstring."""\n\n\ndef f():\n    {line}\n')
     (wrong,) = every_module_imports_what_it_may(course)
-    assert wrong.startswith(f"attncourse/{path}.py:5 imports {imported}: ")
+    assert wrong.startswith(f"{file.relative_to(course)}:5 imports {imported}: ")
     assert why in wrong
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import nbformat
 from nbformat import NotebookNode
 
-from attncourse.cells import exercise_of
+from judge.cells import exercise_of
 from tools.blocks import Block
 from tools.book import Book, Document
 from tools.markdown import Writer

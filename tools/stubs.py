@@ -2,7 +2,7 @@
 
 import ast
 
-from attncourse.cells import exercise_of
+from judge.cells import exercise_of
 
 
 def stub_of(source: str) -> str:

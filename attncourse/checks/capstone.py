@@ -14,12 +14,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from attncourse.checks import driver
-from attncourse.checks.exercise import Case, Exercise, Mutant
-from attncourse.checks.observation import Caller
-from attncourse.checks.reply import ReplyError, checked
-from attncourse.checks.verdict import Verdict
 from attncourse.data.numbers import Words, numbers
+from judge import driver
+from judge.exercise import Case, Exercise, Mutant
+from judge.observation import Caller
+from judge.reply import ReplyError, checked
+from judge.verdict import Verdict
 
 MAX_BYTES = 4 << 20
 # names to write; those of each third number, also with the weights in disorder, and with noise

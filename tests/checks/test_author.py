@@ -4,10 +4,10 @@ from importlib import import_module
 
 import pytest
 
-from attncourse import checks
-from attncourse.checks import __main__ as command
-from attncourse.checks import exercise, variants
-from attncourse.checks.exercise import Case, Exercise
+from attncourse.checks import exercise
+from attncourse.course import COURSE
+from judge import author, course, variants
+from judge.exercise import Case, Exercise
 
 
 def doubled(x):
@@ -35,7 +35,7 @@ def toy(reference=doubled, **answers) -> Exercise:
 
 
 def test_each_answer_has_a_line_and_the_last_one_counts():
-    lines = command.report(toy(), seed=1)
+    lines = author.report(COURSE, toy(), seed=1)
     assert "   wrong '2 * x -> 3 * x': it is tripled: double it" in lines
     assert "   right 'doubled': passed" in lines
     assert lines[-1] == (
@@ -46,13 +46,13 @@ def test_each_answer_has_a_line_and_the_last_one_counts():
 
 
 def test_a_wrong_answer_that_passes_is_marked():
-    lines = command.report(toy(harmless=("2 * x", "x + x")), seed=1)
+    lines = author.report(COURSE, toy(harmless=("2 * x", "x + x")), seed=1)
     assert "!! wrong '2 * x -> x + x': passed" in lines
     assert any("should hear: harmless" in line for line in lines)
 
 
 def test_a_reference_that_every_right_answer_contradicts_is_named():
-    lines = command.report(toy(reference=lambda x: 4 * x), seed=1)
+    lines = author.report(COURSE, toy(reference=lambda x: 4 * x), seed=1)
     said = "!! the reference agrees with 0 of 1 right answers: look at the reference first"
     assert lines[-2] == said
 
@@ -73,8 +73,8 @@ def raising(x):
 def test_where_the_oracle_says_otherwise_right_answers_take_a_side(
     reference, oracle, why, suspect, monkeypatch
 ):
-    monkeypatch.setattr(command, "oracle_of", lambda one: oracle)
-    answer, *lines, _ = command.report(toy(reference), seed=1)
+    monkeypatch.setattr(author, "oracle_of", lambda course, one: oracle)
+    answer, *lines, _ = author.report(COURSE, toy(reference), seed=1)
     lines = [line for line in lines if line.startswith("!!")]
     assert "right 'doubled'" in answer and len(lines) == 2
     assert lines[0].startswith("!! on a vector, ") and why in lines[0] and "\n" not in lines[0]
@@ -87,30 +87,32 @@ def test_without_the_tests_there_is_no_oracle_and_what_an_oracle_lacks_is_named(
     def missing(module):
         raise ModuleNotFoundError(f"no {name}", name=name)
 
-    monkeypatch.setattr(command, "import_module", missing)
+    monkeypatch.setattr(author, "import_module", missing)
     if "tests.checks.oracles.dot_product".startswith(name):
-        assert command.oracle_of(toy()) is None
+        assert author.oracle_of(COURSE, toy()) is None
     else:
         with pytest.raises(ModuleNotFoundError, match=f"no {name}"):
-            command.oracle_of(toy())
+            author.oracle_of(COURSE, toy())
 
 
 def test_the_reference_of_the_course_agrees_with_its_oracle():
-    assert command.disagreement(exercise("distance_attention"), seed=2) == ""
+    assert author.disagreement(COURSE, exercise("distance_attention"), seed=2) == ""
 
 
 def test_a_slip_in_an_exercise_s_file_is_one_line(monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["checks", "decoder_mask"])
-    monkeypatch.setattr(command, "exercise", lambda name: variants.edited(doubled, "x + x", "x"))
+    monkeypatch.setattr(
+        course.Course, "one_of", lambda *named: variants.edited(doubled, "x + x", "x")
+    )
     with pytest.raises(SystemExit) as left:
-        command.main()
+        author.main(COURSE)
     said = f"{__name__}.doubled has no 'x + x' to replace\n"
     assert left.value.code == 2 and capsys.readouterr().err == said
 
 
 def test_of_an_exercise_only_its_own_file_is_loaded(monkeypatch):
     loaded = []
-    monkeypatch.setattr(checks, "import_module", lambda m: loaded.append(m) or import_module(m))
+    monkeypatch.setattr(course, "import_module", lambda m: loaded.append(m) or import_module(m))
     exercise("GatedCell")
     assert [m for m in loaded if m.count(".") == 3] == ["attncourse.checks.recurrence.GatedCell"]
 
@@ -120,8 +122,8 @@ def test_the_command_ends_as_it_went(name, code, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["checks", name, "--seed", "3"])
     if code:
         with pytest.raises(SystemExit) as left:
-            command.main()
+            author.main(COURSE)
         assert left.value.code == code and "no exercise is called" in capsys.readouterr().err
     else:
-        assert command.main() == code
+        assert author.main(COURSE) == code
         assert "decoder_mask, seed 3: " in capsys.readouterr().out

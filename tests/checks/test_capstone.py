@@ -12,13 +12,13 @@ from safetensors.torch import save_file
 
 from attncourse.checks import exercise
 from attncourse.checks.capstone import MAX_BYTES, MOST_LOST, changed, noisy, shuffled
-from attncourse.checks.notebook import report
 from attncourse.checks.tasks import NumberTranslator as bank
-from attncourse.checks.verdict import judge, local
 from attncourse.data.numbers import numbers
-from attncourse.grading.grade import grade
-from attncourse.grading.pristine import answer_cells
-from attncourse.grading.submissions import Submission, handed_in
+from judge.grading.grade import grade
+from judge.grading.pristine import answer_cells
+from judge.grading.submissions import Submission, handed_in
+from judge.notebook import report
+from judge.verdict import judge, local
 from tests import ROOT
 from tools.notebooks import solved_notebook
 

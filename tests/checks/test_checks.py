@@ -15,12 +15,15 @@ import torch
 import torch.nn.functional as F
 from nbformat import NotebookNode
 
-from attncourse.checks import chapters, exercise, exercises, mutation
-from attncourse.checks.credit import NOTHING, VALUES, Groups, credit, in_parts
-from attncourse.checks.exercise import Draw
-from attncourse.checks.failure import failure
-from attncourse.checks.notebook import report
-from attncourse.checks.verdict import Verdict, judge, judge_own, local
+from attncourse.checks import chapters, exercise, exercises
+from attncourse.course import COURSE
+from attncourse.devices import device
+from judge import mutation
+from judge.credit import NOTHING, VALUES, Groups, credit, in_parts
+from judge.exercise import Draw
+from judge.failure import failure
+from judge.notebook import report
+from judge.verdict import Verdict, judge, judge_own, local
 from tests import ROOT
 from tests.checks import oracles
 from tools.book import Book
@@ -31,6 +34,7 @@ from tools.urls import repository_url
 pytestmark = pytest.mark.usefixtures("unchecked")
 START = int(os.environ.get("ATTNCOURSE_SEED") or secrets.randbits(31))
 SEEDS = tuple(range(START, START + int(os.environ.get("ATTNCOURSE_SEEDS", 1))))
+DEVICE = device().type
 EVERY = [one for chapter in chapters() for one in exercises(chapter).values()]
 
 
@@ -43,7 +47,7 @@ def one(request):
 def test_every_mutant_is_refused_with_its_own_hint(one):
     misjudged = [
         f"seed {seed}: {answer.__name__} should hear {wanted!r}: {verdict}"
-        for answer, wanted, seed, verdict in mutation.tried(one, SEEDS)
+        for answer, wanted, seed, verdict in mutation.tried(COURSE, one, SEEDS, DEVICE)
         if wanted is not None and (verdict.status == "passed" or verdict.hint != wanted)
     ]
     assert not misjudged, "\n".join(misjudged)
@@ -52,7 +56,7 @@ def test_every_mutant_is_refused_with_its_own_hint(one):
 def test_every_valid_answer_is_accepted(one):
     misjudged = [
         f"seed {seed}: {answer.__name__}: {verdict}"
-        for answer, wanted, seed, verdict in mutation.tried(one, SEEDS)
+        for answer, wanted, seed, verdict in mutation.tried(COURSE, one, SEEDS, DEVICE)
         if wanted is None and verdict.status != "passed"
     ]
     assert not misjudged, "\n".join(misjudged)
@@ -96,7 +100,7 @@ def test_every_stub_is_not_attempted_and_every_solution_passes(one, solved, want
         monkeypatch.chdir(ROOT / "attncourse" / "checks" / "tasks" / "shared")
     answer = answers(one.chapter, solved)[one.name]
     # a learner's answer is watched; what it calls does not depend on the seed
-    verdicts = {SEEDS[0]: judge(one, local(answer), SEEDS[0])}
+    verdicts = {SEEDS[0]: judge(one, local(answer), SEEDS[0], forbidden=COURSE.forbidden(one))}
     verdicts |= {seed: judge_own(one, answer, seed) for seed in SEEDS[1:]}
     assert {verdict.status for verdict in verdicts.values()} == {wanted}, verdicts
 
@@ -123,14 +127,14 @@ def test_an_exercise_has_a_card_and_three_hints(one):
 
 def test_the_mutation_score_counts_an_answer_that_is_judged_wrongly(monkeypatch):
     one = EVERY[0]
-    results = mutation.tried(one, SEEDS[:1])
+    results = mutation.tried(COURSE, one, SEEDS[:1], DEVICE)
     wrong = next(i for i, result in enumerate(results) if result.hint is not None)
     valid = next(i for i, result in enumerate(results) if result.hint is None)
     changed = list(results)
     changed[wrong] = results[wrong]._replace(verdict=Verdict("passed"))
     changed[valid] = results[valid]._replace(verdict=Verdict("wrong", "some hint"))
     monkeypatch.setattr(mutation, "tried", lambda *given: changed)
-    row = mutation.row(one, SEEDS[:1])
+    row = mutation.row(COURSE, one, SEEDS[:1], DEVICE)
     assert row.refused == row.right_hint == row.mutants + row.usual - 1
     assert row.accepted == row.valid - 1
 
@@ -163,7 +167,7 @@ def test_the_reference_agrees_with_an_oracle_that_we_did_not_write(name):
 
 
 def test_a_wrong_answer_prints_at_most_two_lines_and_no_traceback(one):
-    for answer, _, seed, verdict in mutation.tried(one, SEEDS):
+    for answer, _, seed, verdict in mutation.tried(COURSE, one, SEEDS, DEVICE):
         said, _, _ = report(one.name, verdict, seed).partition("\nit printed:")
         lines = said.split("\n")
         about = f"seed {seed}: {answer.__name__}: {lines}"
@@ -172,7 +176,7 @@ def test_a_wrong_answer_prints_at_most_two_lines_and_no_traceback(one):
 
 
 def test_the_call_that_a_wrong_answer_failed_on_is_shown_with_its_arguments(one):
-    for answer, wanted, seed, verdict in mutation.tried(one, SEEDS[:1])[::8]:
+    for answer, wanted, seed, verdict in mutation.tried(COURSE, one, SEEDS[:1], DEVICE)[::8]:
         if wanted is None or verdict.failing is None:
             continue
         about = f"seed {seed}: {answer.__name__}: {verdict}"

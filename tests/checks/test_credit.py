@@ -1,12 +1,11 @@
 """Partial credit: a mistake costs the groups that it concerns, and wrong values cost everything."""
 
-from functools import partial
-
 import pytest
 import torch
 
 from attncourse.checks import chapters, exercise, exercises
-from attncourse.checks.credit import (
+from attncourse.course import COURSE
+from judge.credit import (
     AXES,
     EFFECTS,
     GRADIENTS,
@@ -19,12 +18,10 @@ from attncourse.checks.credit import (
     credit,
     in_parts,
 )
-from attncourse.checks.observation import local
+from judge.observation import local
 from tests.checks.test_usual import exercise as toy
 from tests.checks.test_usual import inputs, means
 
-# ours live in attncourse.checks, which a learner's may not call
-ours = partial(credit, forbidden=())
 SAMPLE = ("softmax_with_sink", "GatedCell", "shift_targets", "gradient_by_lag")
 # what the usual mistakes cost; those that are not here cost everything
 COSTS = {
@@ -40,7 +37,7 @@ def test_a_usual_mistake_costs_its_group_and_no_other(name):
     one = exercise(name)
     shares = Groups(one, 3, "cpu").shares
     for mutant in one.usual_mutants:
-        earned = ours(one, local(mutant.function), 3)
+        earned = credit(one, local(mutant.function), 3)
         lost = COSTS.get(mutant.name.removeprefix("usual: "))
         if lost is None:
             assert earned == NOTHING, mutant.name
@@ -53,7 +50,7 @@ def test_a_usual_mistake_costs_its_group_and_no_other(name):
 @pytest.mark.parametrize("name", SAMPLE)
 def test_a_right_answer_has_every_group_right(name):
     one = exercise(name)
-    assert all(ours(one, local(answer), 4).share == 1 for answer in one.valid_answers[:2])
+    assert all(credit(one, local(answer), 4).share == 1 for answer in one.valid_answers[:2])
 
 
 @pytest.mark.parametrize("name", SAMPLE)
@@ -63,8 +60,8 @@ def test_what_is_the_right_shape_alone_earns_nothing(name):
     def zeros(*args, **kwargs):
         return torch.zeros_like(one.valid_answers[0](*args, **kwargs))
 
-    assert ours(one, local(zeros), 5) == NOTHING
-    assert ours(one, local(lambda x, *args, **kwargs: x.clone()), 5) == NOTHING
+    assert credit(one, local(zeros), 5) == NOTHING
+    assert credit(one, local(lambda x, *args, **kwargs: x.clone()), 5) == NOTHING
 
 
 def softmax_with_sink(scores, mask=None, hide=-torch.inf):
@@ -119,7 +116,8 @@ def calls_torch(scores, mask=None):
     ],
 )  # fmt: skip
 def test_a_learner_s_mistake_costs_its_groups_or_everything(answer, wrong):
-    earned = credit(exercise("softmax_with_sink"), local(answer), 6)
+    one = exercise("softmax_with_sink")
+    earned = credit(one, local(answer), 6, forbidden=COURSE.forbidden(one))
     assert set(earned.wrong) == (wrong or set())
     assert earned.share == pytest.approx(0 if wrong is None else 1 - sum(SHARES[w] for w in wrong))
 

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from attncourse.checks import difference, hints
-from attncourse.checks.compare import close
+from judge import difference, hints
+from judge.compare import close
 
 W = torch.tensor([[1.0, -2, 3], [4, 5, 6], [7, 8, 10]], dtype=torch.float64)
 MASK = torch.tensor([[True, False], [True, True]])

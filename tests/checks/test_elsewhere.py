@@ -6,10 +6,10 @@ import torch
 from torch.nn import functional
 
 from attncourse.checks import exercise
-from attncourse.checks.elsewhere import Elsewhere, Operated, another_device
-from attncourse.checks.observation import local
-from attncourse.checks.verdict import Verdict, judge
-from attncourse.checks.watch import Operations
+from judge.elsewhere import Elsewhere, Operated, another_device
+from judge.observation import local
+from judge.verdict import Verdict, judge
+from judge.watch import Operations
 
 I3 = torch.tensor([0, 2, 1])
 

@@ -4,15 +4,18 @@ import pytest
 import torch
 
 from attncourse import check, failed
-from attncourse.checks import OneLineError, exercise, hints, notebook
-from attncourse.checks.driver import MAX_PRINTED
-from attncourse.checks.verdict import judge, local
+from attncourse.checks import exercise
+from attncourse.checks.notebook import session
+from judge import hints, notebook
+from judge.course import OneLineError
+from judge.driver import MAX_PRINTED
+from judge.verdict import judge, local
 
 
 @pytest.fixture(autouse=True)
-def session(monkeypatch):
+def nothing_checked(monkeypatch):
     """A session in which nothing has been checked."""
-    monkeypatch.setattr(notebook, "verdicts", {})
+    monkeypatch.setattr(session, "verdicts", {})
 
 
 def pooled(x, query, lengths):

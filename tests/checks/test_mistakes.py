@@ -5,12 +5,13 @@ from itertools import combinations
 import pytest
 import torch
 
-from attncourse.checks import exercise, hints, mistakes, variants
-from attncourse.checks.exercise import Case
+from attncourse.checks import exercise
 from attncourse.checks.tasks import test_folds
 from attncourse.checks.transformer import beam_step, residual_block
-from attncourse.checks.trial import MANY_STEPS, Trial
-from attncourse.checks.verdict import judge, local
+from judge import hints, mistakes, variants
+from judge.exercise import Case
+from judge.trial import MANY_STEPS, Trial
+from judge.verdict import judge, local
 from tests.checks.test_usual import exercise as toy
 
 SHIFTED = "one is added: give the number itself"

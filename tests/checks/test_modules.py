@@ -7,9 +7,9 @@ import torch
 from torch import nn
 from torch.nn.functional import dropout
 
-from attncourse.checks import driver, hints
-from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.verdict import judge, local
+from judge import driver, hints
+from judge.exercise import Case, Exercise
+from judge.verdict import judge, local
 
 WEIGHTS = {"w.weight": (4, 3), "w.bias": (4,)}
 

@@ -19,10 +19,13 @@ from traitlets.config import Config
 import attncourse.dot_product
 import attncourse.recurrence
 from attncourse import check, hint, status
-from attncourse.checks import OneLineError, exercise, exercises, hints, notebook
-from attncourse.checks.compare import close
-from attncourse.checks.driver import decode, encode
-from attncourse.checks.verdict import Verdict, judge, local
+from attncourse.checks import exercise, exercises, notebook
+from attncourse.course import COURSE
+from judge import hints
+from judge.compare import close
+from judge.course import OneLineError
+from judge.driver import decode, encode
+from judge.verdict import Verdict, judge, local
 
 SEED = int(os.environ.get("ATTNCOURSE_SEED") or secrets.randbits(31))
 
@@ -118,7 +121,8 @@ def by_the_reference(q, k, v):
     ],
 )
 def test_an_answer_may_not_call_what_it_should_write(answer, called):
-    verdict = judge(exercise("cached_attention"), local(answer), SEED)
+    one = exercise("cached_attention")
+    verdict = judge(one, local(answer), SEED, forbidden=COURSE.forbidden(one))
     assert verdict.status == "wrong"
     assert verdict.hint.startswith(called)
     assert verdict.hint.endswith("may not be called here: write the steps yourself")
@@ -192,7 +196,7 @@ def test_a_hint_is_printed(level, capsys):
 
 
 def test_status_tells_what_is_solved(right, capsys, monkeypatch):
-    monkeypatch.setattr(notebook, "verdicts", {})
+    monkeypatch.setattr(notebook.session, "verdicts", {})
     check("distance_attention", right)
     check("cached_attention", lambda q, k, v: 0 * v)
     capsys.readouterr()
@@ -208,10 +212,10 @@ def test_status_tells_what_is_solved(right, capsys, monkeypatch):
 
 def test_status_names_what_is_solved_in_one_line(capsys, monkeypatch):
     names = ["distance_attention", "prefix_mask"]
-    monkeypatch.setattr(notebook, "verdicts", dict.fromkeys(names, Verdict("passed")))
+    monkeypatch.setattr(notebook.session, "verdicts", dict.fromkeys(names, Verdict("passed")))
     status()
     assert capsys.readouterr().out.splitlines()[-1] == "solved: distance_attention, prefix_mask"
-    monkeypatch.setattr(notebook, "verdicts", {})
+    monkeypatch.setattr(notebook.session, "verdicts", {})
     status()
     assert "solved: " not in capsys.readouterr().out
 
@@ -303,7 +307,8 @@ def test_a_module_of_the_course_may_not_be_imported_in_an_answer():
     def importing(reads, layers):
         return importlib.reload(attncourse.recurrence)
 
-    verdict = judge(exercise("path_lengths"), local(importing), SEED)
+    one = exercise("path_lengths")
+    verdict = judge(one, local(importing), SEED, forbidden=COURSE.forbidden(one))
     assert verdict.hint == (
         "attncourse.recurrence may not be imported here: write the steps yourself"
     )

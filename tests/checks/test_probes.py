@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import nn
 
-from attncourse.checks import hints
-from attncourse.checks.exercise import FINITE, WHATEVER, Case, Exercise
-from attncourse.checks.verdict import judge, local
+from judge import hints
+from judge.exercise import FINITE, WHATEVER, Case, Exercise
+from judge.verdict import judge, local
 from tests.checks.test_usual import Scale, exercise
 
 

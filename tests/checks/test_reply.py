@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from attncourse.checks import exercise
-from attncourse.checks.observation import UNREADABLE, local
-from attncourse.checks.reply import ReplyError, checked
-from attncourse.checks.verdict import judge
+from judge.observation import UNREADABLE, local
+from judge.reply import ReplyError, checked
+from judge.verdict import judge
 from tests.grading.submissions import SOLVED
 
 EXERCISE = exercise("distance_attention")

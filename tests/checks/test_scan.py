@@ -5,9 +5,9 @@ import textwrap
 import pytest
 
 from attncourse.checks import chapters, exercises
-from attncourse.checks.exercise import TORCH_ATTENTION
-from attncourse.checks.scan import around, forbidden_in
-from attncourse.checks.variants import source_of
+from attncourse.course import COURSE
+from judge.scan import around, forbidden_in
+from judge.variants import source_of
 
 HEAD = """\
 import torch
@@ -23,7 +23,7 @@ TRIED = (
 
 
 def found(text: str) -> str:
-    return forbidden_in(text, "attention", TORCH_ATTENTION)
+    return forbidden_in(text, "attention", COURSE.solved_by)
 
 
 def test_an_answer_may_be_compared_with_what_it_may_not_call():
@@ -124,5 +124,5 @@ def test_no_right_answer_names_what_may_hide_a_call(chapter):
         for answer in one.valid_answers:
             # it may call the page's own function, which a bank's answer imports
             source = source_of(answer).replace("attncourse.", "")
-            said = around(source), forbidden_in(source, answer.__name__, TORCH_ATTENTION)
+            said = around(source), forbidden_in(source, answer.__name__, COURSE.solved_by)
             assert said == ("", ""), f"{one.name}: {source}"

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from attncourse.checks import exercise, notebook
-from attncourse.checks.observation import MAX_STEPS, SECONDS, TEST_FACTOR
-from attncourse.checks.timed import timed
-from attncourse.checks.verdict import judge, local
-from attncourse.grading.budget import EXERCISE
+from judge.grading.budget import EXERCISE
+from judge.observation import MAX_STEPS, SECONDS, TEST_FACTOR
+from judge.timed import timed
+from judge.verdict import judge, local
 
 # as in a notebook: where the course is called, its annotations are not checked
 pytestmark = pytest.mark.usefixtures("unchecked")

@@ -6,11 +6,12 @@ from itertools import combinations
 import pytest
 import torch
 
-from attncourse.checks import exercise, hints, variants
-from attncourse.checks.difference import pattern
-from attncourse.checks.exercise import Mutant
-from attncourse.checks.observation import MAX_STEPS
-from attncourse.checks.verdict import judge, local
+from attncourse.checks import exercise
+from judge import hints, variants
+from judge.difference import pattern
+from judge.exercise import Mutant
+from judge.observation import MAX_STEPS
+from judge.verdict import judge, local
 
 
 def pooled(x, query, lengths):
@@ -25,7 +26,7 @@ def total(x):
     return x.sum() / 2
 
 
-def judged(name, answer, forbidden=None):
+def judged(name, answer, forbidden=()):
     return judge(exercise(name), local(answer), seed=0, forbidden=forbidden)
 
 

@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import nn
 
-from attncourse.checks import driver, hints
-from attncourse.checks.exercise import Case, Exercise
-from attncourse.checks.verdict import judge, judge_own, local
+from judge import driver, hints
+from judge.exercise import Case, Exercise
+from judge.verdict import judge, judge_own, local
 
 
 def exercise(cases, *answers, **settings) -> Exercise:

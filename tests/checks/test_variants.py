@@ -5,8 +5,8 @@ import traceback
 import pytest
 from torch import nn
 
-from attncourse.checks import variants
-from attncourse.checks.exercise import Exercise
+from judge import variants
+from judge.exercise import Exercise
 
 
 def doubled(x):

@@ -17,12 +17,13 @@ import pytest
 import torch
 from torch.utils._pytree import tree_map
 
-from attncourse.checks import chapters, driver, exercise, exercises
-from attncourse.checks.credit import in_parts
-from attncourse.checks.driver import drive, encode
-from attncourse.checks.exercise import TORCH_ATTENTION
-from attncourse.checks.verdict import judge, local
-from attncourse.checks.watch import CALLING
+from attncourse.checks import chapters, exercise, exercises
+from attncourse.course import COURSE
+from judge import driver
+from judge.credit import in_parts
+from judge.driver import drive, encode
+from judge.verdict import judge, local
+from judge.watch import CALLING
 from tests.collecting import Garbage, collecting_often
 from tests.conftest import SEED
 
@@ -225,7 +226,7 @@ def test_no_right_answer_takes_the_watching_away(chapter, monkeypatch):
     told, made = [], driver.called
     monkeypatch.setattr(driver, "called", lambda *given: told.append(made(*given)) or told[-1])
     for one in filter(in_parts, exercises(chapter).values()):
-        forbidden = tuple(name for name in one.forbidden if name in TORCH_ATTENTION)
+        forbidden = () if one.kind == "test" else COURSE.solved_by
         for answer in one.valid_answers:
             told.clear()
             verdict = judge(one, local(answer), int(SEED), forbidden=forbidden)

@@ -46,7 +46,7 @@ class Liar(torch.Tensor):
 """
 # what once was an answer to each request, whichever is next
 SPEAK = "open(f'{}', 'w').write('ended\\nstopped\\nstarted\\n1\\n' * 9)"
-RESPOND = "import sys\nsys.modules['attncourse_driver.driver'].respond = lambda names, request: "
+RESPOND = "import sys\nsys.modules['judge_driver.driver'].respond = lambda names, request: "
 ATTACKS = {
     "patched comparisons": unsafe(
         "torch.allclose = torch.equal = torch.Tensor.equal = torch.Tensor.allclose = "
@@ -146,7 +146,7 @@ SPOILERS = {
 FORBIDDEN = "getattr(torch.nn.functional, 'scaled_dot_' + 'product_attention')"
 HIDDEN = f"{FORBIDDEN}(*[torch.ones(2, 2)] * 3)"
 PLAIN = "torch.nn.functional.scaled_dot_product_attention"
-DRIVER = "sys.modules['attncourse_driver.{}']"
+DRIVER = "sys.modules['judge_driver.{}']"
 CALLED, UNPROVEN = "may not be called here", "not proven"
 # right answers that break a rule where it is hard to see: what runs first, before the call, after
 # it, and what is said of it: a hint, or beside the points a note

@@ -8,4 +8,4 @@ from tests.grading import classes
 @pytest.fixture
 def all_pass(monkeypatch, grading):
     """Whatever is grafted passes, without a kernel: for what a file decides and no answer."""
-    monkeypatch.setattr("attncourse.grading.grade.judged", classes.judged)
+    monkeypatch.setattr("judge.grading.grade.judged", classes.judged)

@@ -15,9 +15,10 @@ import psutil
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from attncourse.grading import sandbox  # noqa: E402
-from attncourse.grading.kernel import CellError, LostKernelError, fresh_kernel  # noqa: E402
-from attncourse.grading.server import KernelServer  # noqa: E402
+from attncourse.course import PACKAGE  # noqa: E402
+from judge.grading import sandbox  # noqa: E402
+from judge.grading.kernel import CellError, LostKernelError, fresh_kernel  # noqa: E402
+from judge.grading.server import KernelServer  # noqa: E402
 from tests.grading.machines import SECRET  # noqa: E402
 from tests.grading.submissions import SLUG  # noqa: E402
 
@@ -126,10 +127,10 @@ def targets(folder: Path, listening: socket.socket, server: socket.socket) -> di
     there = {
         "oracles": str(ROOT / "tests/checks/oracles/*.py"),
         "solutions": str(ROOT / "solutions/*.md"),
-        "answers": str(sandbox.PACKAGE / "checks/*.py"),
-        "chapter": str(sandbox.PACKAGE / f"{SLUG}.py"),
-        "checks": str(sandbox.PACKAGE / "checks").encode(),
-        "course": str(sandbox.PACKAGE / "cost.py"),
+        "answers": str(PACKAGE / "checks/*.py"),
+        "chapter": str(PACKAGE / f"{SLUG}.py"),
+        "checks": str(PACKAGE / "checks").encode(),
+        "course": str(PACKAGE / "cost.py"),
         "notebook": str(folder / "solved.ipynb"),
         "socket": str(folder / "socket"),
         "network": server.getsockname(),

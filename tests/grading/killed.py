@@ -18,7 +18,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from attncourse.grading import cli, grade
+from judge.grading import cli, grade
 from tests.grading import classes
 
 

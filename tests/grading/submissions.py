@@ -5,8 +5,8 @@ from pathlib import Path
 import nbformat
 
 from attncourse.checks import exercises
-from attncourse.grading.pristine import answer_cells, exercise_files
-from attncourse.grading.report import Report
+from judge.grading.pristine import answer_cells, exercise_files
+from judge.grading.report import Report
 from tools.notebooks import solved_notebook
 
 SLUG = "dot_product"

@@ -11,11 +11,11 @@ import torch
 from typer.testing import CliRunner
 
 from attncourse.checks import exercise
-from attncourse.checks.verdict import Verdict, judge, local
-from attncourse.grading.cli import app
-from attncourse.grading.grade import grade
-from attncourse.grading.repair import parsed
-from attncourse.grading.report import Report, Result, plain
+from judge.grading.cli import app
+from judge.grading.grade import grade
+from judge.grading.repair import parsed
+from judge.grading.report import Report, Result, plain
+from judge.verdict import Verdict, judge, local
 from tests.collecting import Garbage, collecting_often
 from tests.grading.submissions import NAMES, SECONDS, SOLVED, notebook_with, statuses, written
 
@@ -184,7 +184,7 @@ def test_what_could_not_be_graded_is_tried_once_more_when_all_else_is_done(
         status = statuses[done] if file.name == "busy.ipynb" else "passed"
         return Report(file.name, "dot_product", exercises=[Result("one", "One", 3, status)])
 
-    monkeypatch.setattr("attncourse.grading.cli.grade", graded)
+    monkeypatch.setattr("judge.grading.cli.grade", graded)
     for name in ("busy", "other"):
         written(tmp_path, notebook_with({}), f"{name}.ipynb")
     done = CliRunner().invoke(app, ["grade", str(tmp_path), "--json", str(tmp_path / "out.json")])

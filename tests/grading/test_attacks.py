@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from attncourse.grading import sandbox
-from attncourse.grading.grade import grade
+from judge.grading import sandbox
+from judge.grading.grade import grade
 from tests.grading import machines
 from tests.grading.attacks import (
     ATTACKS,
@@ -76,7 +76,7 @@ def test_right_answers_beside_an_attack_still_pass(played):
 AS_A_USER = """
 import json, tempfile
 from pathlib import Path
-from attncourse.grading.grade import grade
+from judge.grading.grade import grade
 from tests.grading.attacks import SPOILERS, WRONG, source_of
 from tests.grading.submissions import SOLVED, notebook_with, statuses, written
 attacks = [one for name, one in SPOILERS.items() if "process 1" in name]

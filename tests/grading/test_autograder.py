@@ -17,10 +17,10 @@ from packaging.requirements import Requirement
 from typer.testing import CliRunner
 
 from attncourse.checks import exercises
-from attncourse.grading import autograder, nbgrader
-from attncourse.grading.cli import app
-from attncourse.grading.graft import graft
-from attncourse.grading.pristine import exercise_files
+from judge.grading import autograder, nbgrader
+from judge.grading.cli import app
+from judge.grading.graft import graft
+from judge.grading.pristine import exercise_files
 from tests.grading import machines
 from tests.grading.submissions import NAMES, SOLVED, notebook_with, written
 from tests.needs import lacks
@@ -112,7 +112,7 @@ def test_a_submission_without_a_notebook_gets_its_line_and_nothing_counts_as_gra
 def test_a_grader_that_fails_leaves_no_results(machine):
     (machine / "submission").mkdir()
     (machine / "results/results.json").write_text("of the submission before")
-    (machine / "source/course/attncourse/grading/cli.py").write_text("1 / 0")
+    (machine / "source/course/judge/grading/cli.py").write_text("1 / 0")
     done = run(machine)
     assert done.returncode != 0 and not (machine / "results/results.json").exists()
 

@@ -10,11 +10,11 @@ import psutil
 import pytest
 
 from attncourse.checks import exercise
-from attncourse.checks.verdict import judge
-from attncourse.grading import budget, sandbox
-from attncourse.grading.budget import BUSY, WAITS, WORKS, Budget, Used, used
-from attncourse.grading.kernel import LostKernelError, fresh_kernel, imported
-from attncourse.grading.server import KernelServer
+from judge.grading import budget, sandbox
+from judge.grading.budget import BUSY, WAITS, WORKS, Budget, Used, used
+from judge.grading.kernel import LostKernelError, fresh_kernel, imported
+from judge.grading.server import KernelServer
+from judge.verdict import judge
 from tests.grading.submissions import SLUG, SOLVED
 from tests.needs import lacks
 

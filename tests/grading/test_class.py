@@ -15,11 +15,11 @@ from bs4 import BeautifulSoup
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
-from attncourse.grading import gradebook
-from attncourse.grading.cli import app
-from attncourse.grading.feedback import page_name, page_of
-from attncourse.grading.show import progress
-from attncourse.grading.students import Student
+from judge.grading import gradebook
+from judge.grading.cli import app
+from judge.grading.feedback import page_name, page_of
+from judge.grading.show import progress
+from judge.grading.students import Student
 from tests.grading.classes import JANE, RICK, WORKSHEET, make_class, make_sixty, zipped
 from tests.grading.submissions import NAMES, SOLVED, notebook_with, written
 
@@ -76,7 +76,7 @@ def test_what_a_judge_reads_names_nobody(folder, monkeypatch):
             seen.append(repr(request) + report.read_text())
             return ""
 
-    monkeypatch.setattr("attncourse.grading.grade.one_judge", lambda: nullcontext(Reader()))
+    monkeypatch.setattr("judge.grading.grade.one_judge", lambda: nullcontext(Reader()))
     graded(folder)
     assert len(seen) == 6 and not any(NAMED.search(one) for one in seen)
 

@@ -19,12 +19,12 @@ import pytest
 from distributed import Client, Future, LocalCluster
 from typer.testing import CliRunner, Result
 
-from attncourse.grading import cluster, run, sandbox
-from attncourse.grading.cli import app
-from attncourse.grading.grade import grade
-from attncourse.grading.judges import StoppedError
-from attncourse.grading.report import Report
-from attncourse.grading.submissions import Submission, handed_in
+from judge.grading import cluster, run, sandbox
+from judge.grading.cli import app
+from judge.grading.grade import grade
+from judge.grading.judges import StoppedError
+from judge.grading.report import Report
+from judge.grading.submissions import Submission, handed_in
 from tests import ROOT
 from tests.grading import classes
 from tests.grading.submissions import SOLVED, notebook_with, written
@@ -84,7 +84,7 @@ def judges(pid: int) -> bool:
     """Whether a process has a judge at work."""
     with contextlib.suppress(psutil.Error):
         for below in psutil.Process(pid).children():
-            if "attncourse.grading.judge" in below.cmdline():
+            if "judge.grading.judge" in below.cmdline():
                 return bool(below.children())
     return False
 
@@ -208,12 +208,12 @@ def test_a_worker_without_a_sandbox_gets_no_file(scheduler, folder, monkeypatch)
     ],
 )
 def test_a_worker_with_another_course_gets_no_file(theirs, said, scheduler, folder, monkeypatch):
-    def course() -> dict[str, str]:
+    def versions(told: str) -> dict[str, str]:
         here = {"attncourse": "0.1.0", "the exercises' hash": "def"}
         there = threading.current_thread() is not threading.main_thread()
         return here | theirs if there else here
 
-    monkeypatch.setattr(cluster, "course", course)
+    monkeypatch.setattr(cluster, "versions", versions)
     done = graded(folder, scheduler.address)
     assert done.exit_code == 2 and f"3 of 3 workers are refused: {said}" in done.stderr
 
@@ -237,7 +237,7 @@ def test_who_stops_ends_those_at_work(scheduler, folder, monkeypatch):
         stopped.release()
         raise StoppedError
 
-    monkeypatch.setattr("attncourse.grading.grade.judged", endless)
+    monkeypatch.setattr("judge.grading.grade.judged", endless)
     each = cluster.grade_all(files_in(folder), scheduler.address, SETTINGS, print)
     next(each)
     assert begun.acquire(timeout=600)
@@ -251,7 +251,7 @@ def test_what_a_busy_worker_did_not_grade_is_graded_once_more(scheduler, folder,
     def busy(report, *given):
         return classes.judged(report, *given) if next(times) >= 3 else report
 
-    monkeypatch.setattr("attncourse.grading.grade.judged", busy)
+    monkeypatch.setattr("judge.grading.grade.judged", busy)
     reports = list(cluster.grade_all(files_in(folder), scheduler.address, SETTINGS, print))
     assert len(reports) == 3 and all(report.graded for report in reports) and next(times) == 6
 
@@ -339,8 +339,8 @@ def test_what_makes_no_sense_on_a_cluster_is_refused(options, said, folder):
 
 
 def test_without_dask_it_is_said_what_to_install(folder, monkeypatch):
-    monkeypatch.delitem(sys.modules, "attncourse.grading.cluster")
-    monkeypatch.delattr("attncourse.grading.cluster")
+    monkeypatch.delitem(sys.modules, "judge.grading.cluster")
+    monkeypatch.delattr("judge.grading.cluster")
     monkeypatch.setitem(sys.modules, "distributed", None)
     done = graded(folder, "tcp://127.0.0.1:1")
     assert done.exit_code == 2 and 'pip install ".[grade,cluster]"' in done.stderr

@@ -10,10 +10,10 @@ import nbformat
 import pytest
 from typer.testing import CliRunner
 
-from attncourse.grading import submissions
-from attncourse.grading.cli import app
-from attncourse.grading.grade import grade
-from attncourse.grading.graft import graft
+from judge.grading import submissions
+from judge.grading.cli import app
+from judge.grading.grade import grade
+from judge.grading.graft import graft
 from tests import ROOT
 from tests.grading.submissions import NAMES, SOLVED, notebook_with, statuses, written
 
@@ -174,7 +174,7 @@ def test_a_name_that_is_not_utf8_is_spelt_out_on_a_strict_terminal(tmp_path):
     (tmp_path / "two.ipynb").write_text("{")
     for encoding in ("utf-8:strict", "ascii:strict"):
         done = subprocess.run(
-            [sys.executable, "-c", "from attncourse.grading.cli import main; main()", "grade",
+            [sys.executable, "-c", "from judge.grading.cli import main; main()", "grade",
              str(tmp_path), "--json", str(tmp_path / "out.json"), "--no-sandbox"],
             env=os.environ | {"PYTHONIOENCODING": encoding}, capture_output=True, cwd=ROOT,
         )  # fmt: skip
@@ -190,7 +190,7 @@ def test_a_fault_of_ours_costs_one_file(tmp_path, monkeypatch, all_pass):
             raise RecursionError("too deep")
         return graft(data)
 
-    monkeypatch.setattr("attncourse.grading.grade.graft", breaks)
+    monkeypatch.setattr("judge.grading.grade.graft", breaks)
     written(tmp_path, notebook_with(SOLVED | {"prefix_mask": "# mine"}), "a.ipynb")
     written(tmp_path, notebook_with(SOLVED), "b.ipynb")
     done = CliRunner().invoke(app, ["grade", str(tmp_path)])

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from attncourse.grading.cli import app
-from attncourse.grading.grade import grade
-from attncourse.grading.submissions import Submission
+from judge.grading.cli import app
+from judge.grading.grade import grade
+from judge.grading.submissions import Submission
 from tests.grading.submissions import NAMES, SECONDS, SOLVED, notebook_with
 
 WHOLE = json.loads(nbformat.writes(notebook_with(SOLVED)))

@@ -13,12 +13,12 @@ from tests.graders import UNSAID
 TESTS = """
 import subprocess, sys
 import pytest
-from attncourse.grading import sandbox
+from judge.grading import sandbox
 {first}
 
 def refused(folder, *options):
     (folder / "one.ipynb").write_text("a mistake")
-    command = [sys.executable, "-m", "attncourse.grading", "grade", str(folder), *options]
+    command = [sys.executable, "-m", "judge.grading", "grade", str(folder), *options]
     done = subprocess.run(command, capture_output=True, text=True)
     return "no sandbox is safe here" in done.stderr
 

@@ -4,9 +4,9 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell
 
-from attncourse.grading.grade import grade
-from attncourse.grading.graft import graft
-from attncourse.grading.repair import LONGEST, definitions, names_read, repaired, with_helpers
+from judge.grading.grade import grade
+from judge.grading.graft import graft
+from judge.grading.repair import LONGEST, definitions, names_read, repaired, with_helpers
 from tests.grading.submissions import NAMES, SECONDS, SOLVED, notebook_with, statuses, written
 
 FIRST, SECOND = "prefix_mask", "decoder_mask"

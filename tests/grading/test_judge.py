@@ -8,14 +8,14 @@ import psutil
 import pytest
 import torch
 
-from attncourse.grading import sandbox
-from attncourse.grading.bootstrap import COPIES
-from attncourse.grading.grade import AS_GIVEN, grade
-from attncourse.grading.judges import Judge, StoppedError, end_all, idle, templates
-from attncourse.grading.kernel import GradingKernel, LostKernelError
-from attncourse.grading.plugin import GradedNotebook
-from attncourse.grading.pristine import exercise_files
-from attncourse.grading.server import ServerError
+from judge.grading import sandbox
+from judge.grading.bootstrap import COPIES
+from judge.grading.grade import AS_GIVEN, grade
+from judge.grading.judges import Judge, StoppedError, end_all, idle, templates
+from judge.grading.kernel import GradingKernel, LostKernelError
+from judge.grading.plugin import GradedNotebook
+from judge.grading.pristine import exercise_files
+from judge.grading.server import ServerError
 from tests.grading.submissions import SOLVED, notebook_with, statuses, written
 
 pytestmark = pytest.mark.usefixtures("grading")
@@ -33,7 +33,7 @@ def no_judge(monkeypatch):
     def refuse():
         raise Started
 
-    monkeypatch.setattr("attncourse.grading.grade.one_judge", refuse)
+    monkeypatch.setattr("judge.grading.grade.one_judge", refuse)
 
 
 @pytest.mark.usefixtures("no_judge")
@@ -186,6 +186,6 @@ def test_a_judge_that_is_to_stop_is_ended(judge, tmp_path):
 
 
 def test_the_command_begins_without_torch():
-    code = "import sys, attncourse.grading.cli; print('torch' in sys.modules)"
+    code = "import sys, judge.grading.cli; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

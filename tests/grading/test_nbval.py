@@ -18,7 +18,7 @@ import pytest
 from nbformat import NotebookNode
 
 from attncourse import checks
-from attncourse.grading.pristine import exercise_files
+from judge.grading.pristine import exercise_files
 from tools.notebooks import solved_notebook
 
 CHECKS = Path(checks.__file__).parent

@@ -9,11 +9,11 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from attncourse.checks.exercise import TORCH_ATTENTION
-from attncourse.grading.cli import app
-from attncourse.grading.grade import grade
-from attncourse.grading.report import Report
-from attncourse.grading.show import show
+from attncourse.course import COURSE
+from judge.grading.cli import app
+from judge.grading.grade import grade
+from judge.grading.report import Report
+from judge.grading.show import show
 from tests.grading import classes
 from tests.grading.submissions import SECONDS, SOLVED, notebook_with, statuses, written
 
@@ -33,7 +33,7 @@ HIDDEN = {
     "open": "print('tried', file=open('log.txt', 'w'))",
     "write": "import io\nio.StringIO().write('tried')",
     "vars": "vars()['tried'] = True",
-    TORCH_ATTENTION[0]: f"    return torch.nn.functional.{TORCH_ATTENTION[0]}(scores)",
+    COURSE.solved_by[0]: f"    return torch.nn.functional.{COURSE.solved_by[0]}(scores)",
 }
 # a thread that waits for work, of which the text has no word; and a program that has ended
 KEPT_ALIVE = "\nimport asyncio, time\nawait asyncio.to_thread(time.sleep, 0)\n"
@@ -126,7 +126,7 @@ def folder(tmp_path, monkeypatch, grading) -> Path:
             one.share = 0.75 if report.partial and one.status == "wrong" else 0.0
         return report
 
-    monkeypatch.setattr("attncourse.grading.grade.judged", judged)
+    monkeypatch.setattr("judge.grading.grade.judged", judged)
     classes.make_class(tmp_path / "class")
     (tmp_path / "times.csv").write_text("who,when\n12,2026-11-02T10:00:00+00:00\n")
     (tmp_path / "policy.toml").write_text(

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from attncourse.grading.policy import Policy, PolicyError, read_overrides
-from attncourse.grading.students import People, Student
+from judge.grading.policy import Policy, PolicyError, read_overrides
+from judge.grading.students import People, Student
 
 POLICY = """
 time_zone = "Europe/Berlin"

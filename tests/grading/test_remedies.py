@@ -2,8 +2,8 @@
 
 import pytest
 
-from attncourse.grading import sandbox
-from attncourse.grading.remedies import REMEDIES, remedy
+from judge.grading import sandbox
+from judge.grading.remedies import REMEDIES, remedy
 from tests import ROOT
 
 NAMESPACES = "allowed, or in a container be root"
@@ -34,7 +34,7 @@ RECORDED = {
         "below /opt",
     ),
     "the course in a home": (
-        "/opt/venv/bin/python: can't open file '/srv/x/attncourse/grading/proof.py': "
+        "/opt/venv/bin/python: can't open file '/srv/x/judge/grading/proof.py': "
         "[Errno 13] Permission denied", "below /opt",
     ),
     "a library in a home": ("it cannot read /srv/x/psutil/__init__.py", "below /opt"),

@@ -3,15 +3,16 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
 import pytest
 from typer.testing import CliRunner
 
-import attncourse
-from attncourse.grading import resume
-from attncourse.grading.cli import app
+from attncourse.course import COURSE
+from judge.grading import resume
+from judge.grading.cli import app
 from tests import ROOT
 from tests.conftest import SEED
 from tests.grading import classes
@@ -27,7 +28,7 @@ def judged(monkeypatch, grading) -> list[str]:
         seen.append(report.file)
         return classes.judged(report, *args)
 
-    monkeypatch.setattr("attncourse.grading.grade.judged", judge)
+    monkeypatch.setattr("judge.grading.grade.judged", judge)
     return seen
 
 
@@ -100,7 +101,7 @@ def test_another_version_or_seed_grades_all_again_and_the_seed_is_kept(folder, j
     assert len(judged) == 6
     grade(folder)
     assert len(judged) == 6 and resume.seed_of(folder / "out", None) == seed + 1
-    monkeypatch.setattr(attncourse, "__version__", "9.9.9")
+    monkeypatch.setattr(resume, "course", lambda: replace(COURSE, version="9.9.9"))
     grade(folder)
     assert len(judged) == 9
 

@@ -12,8 +12,9 @@ import pytest
 
 import attncourse
 from attncourse.checks import chapters
-from attncourse.grading import confine, sandbox
-from attncourse.grading.sandbox import PACKAGE, Sandbox, hidden
+from attncourse.course import PACKAGE
+from judge.grading import confine, sandbox
+from judge.grading.sandbox import Sandbox, hidden
 from tests import ROOT
 from tests.grading import inside, machines
 from tests.grading.machines import TIERS, python
@@ -30,7 +31,7 @@ def needed(machine: str) -> str:
 @pytest.mark.sandbox
 @pytest.mark.parametrize("machine", TIERS)
 def test_each_machine_gets_the_tier_that_is_proved_there(machine):
-    code = "from attncourse.grading import sandbox; print(sandbox.strongest())"
+    code = "from judge.grading import sandbox; print(sandbox.strongest())"
     said = python(needed(machine), "-c", code)
     assert said.stdout.startswith(f"('{TIERS[machine]}', "), (said.stdout, said.stderr)
 
@@ -40,7 +41,7 @@ def test_where_no_tier_is_proved_nothing_is_graded_unless_that_is_asked_for(tmp_
     machine = needed("a user without namespaces")
     (tmp_path / "one.ipynb").write_text("{")
     tmp_path.chmod(0o755)
-    grade = ("-m", "attncourse.grading", "grade", str(tmp_path / "one.ipynb"))
+    grade = ("-m", "judge.grading", "grade", str(tmp_path / "one.ipynb"))
     refused, allowed = python(machine, *grade), python(machine, *grade, "--no-sandbox")
     assert refused.returncode == 2 and "no sandbox is safe here" in refused.stderr
     assert "bubblewrap:" in refused.stderr and "own user: it needs root" in refused.stderr
@@ -53,7 +54,7 @@ def test_the_proof_finds_all_that_can_be_done_without_a_sandbox(tmp_path):
     code = (
         "import json, subprocess, sys\n"
         "from contextlib import ExitStack\n"
-        "from attncourse.grading import proof, sandbox\n"
+        "from judge.grading import proof, sandbox\n"
         "with ExitStack() as stack:\n"
         "    inside = {'own': sys.argv[1], 'hidden': sandbox.hidden(''), 'folders': sys.argv[1:],"
         " 'needed': ['/no/such']}\n"
@@ -109,7 +110,7 @@ def test_a_weaker_sandbox_is_not_proved(how, monkeypatch):
 # a user's own bubblewrap without what covers process 1, on a Linux without Landlock, or both
 UNCOVERED = """
 import sys
-from attncourse.grading import sandbox
+from judge.grading import sandbox
 covered = sandbox.bubblewrap
 def uncovered(*given):
     whole = covered(*given)
@@ -145,7 +146,7 @@ def test_the_proof_and_the_grading_use_the_bubblewrap_that_is_first_on_the_path(
         pytest.skip(machines.problem("a user") or "bubblewrap is not proved here")
     own = tmp_path / "bwrap"
     code = (
-        "from attncourse.grading import sandbox\n"
+        "from judge.grading import sandbox\n"
         "print(sandbox.fault_of(sandbox.BUBBLEWRAP))\n"
         "print(sandbox.Sandbox(sandbox.BUBBLEWRAP).command('true')[0])"
     )
@@ -177,13 +178,20 @@ def test_no_attempt_from_inside_succeeds(machine):
     assert [name for name, how in found["failed"].items() if not how] == []
 
 
+def install(folder: Path) -> None:
+    """Put what the wheel has there."""
+    for package in sandbox.packages():
+        shutil.copytree(package, folder / package.name)
+
+
 INSTALLED = """
 import subprocess, sys
-from attncourse.grading import sandbox
+from judge.course import course
+from judge.grading import sandbox
 one = sandbox.Sandbox(sandbox.strongest()[0], "dot_product")
-print(sandbox.PACKAGE, one.tier)
+print(course().folder, one.tier)
 for path in sys.argv[1:]:
-    path = path.format(sandbox.PACKAGE)
+    path = path.format(course().folder)
     shown = subprocess.run(one.command("/bin/cat", path), capture_output=True, env={})
     print(path, bool(shown.stdout))
 one.close()
@@ -194,12 +202,12 @@ one.close()
 @pytest.mark.parametrize("machine", [one for one in TIERS if TIERS[one]])
 def test_an_installed_package_and_the_checkout_beside_it_show_no_answer(machine, tmp_path):
     packages = tmp_path / "site-packages"
-    shutil.copytree(PACKAGE, packages / "attncourse")
+    install(packages)
     for folder in (tmp_path, *tmp_path.parents):
         # pytest's own, which are closed to other users
         if folder.name.startswith(("test_", "popen-", "pytest-")):
             folder.chmod(0o755)
-    closed = ["{}/checks/driver.py", "{}/dot_product.py", str(ROOT / "Makefile"), __file__]
+    closed = ["{}/checks/capstone.py", "{}/dot_product.py", str(ROOT / "Makefile"), __file__]
     said = python(needed(machine), "-c", INSTALLED, "{}/cost.py", *closed, path=packages)
     first, seen, *others = said.stdout.splitlines()
     assert first == f"{packages / 'attncourse'} {TIERS[machine]}"
@@ -220,7 +228,7 @@ def test_a_second_copy_of_the_course_on_the_path_shows_nothing(machine, tmp_path
     for folder in (tmp_path, *tmp_path.parents):
         if folder.name.startswith(("test_", "popen-", "pytest-")):
             folder.chmod(0o755)
-    closed = [str(place / "attncourse/checks/driver.py") for place in places]
+    closed = [str(place / "attncourse/checks/capstone.py") for place in places]
     closed += [str(place / "library.py") for place in places if place.name != "site-packages"]
     path = Path(os.pathsep.join(map(str, [ROOT, *places])))
     said = python(
@@ -236,14 +244,14 @@ def test_a_second_copy_of_the_course_on_the_path_shows_nothing(machine, tmp_path
 def test_what_a_link_leads_to_is_not_shown_by_it_where_it_is_hidden(tmp_path):
     machine = needed("root in a container")
     packages = tmp_path / "lib/site-packages"
-    shutil.copytree(PACKAGE, packages / "attncourse")
+    install(packages)
     # as a virtual environment has it
     (tmp_path / "lib64").symlink_to("lib")
     for folder in (tmp_path, *tmp_path.parents):
         if folder.name.startswith(("test_", "popen-", "pytest-")):
             folder.chmod(0o755)
     path = Path(os.pathsep.join([str(packages), str(tmp_path)]))
-    closed = [str(tmp_path / "lib64/site-packages/attncourse/checks/driver.py")]
+    closed = [str(tmp_path / "lib64/site-packages/attncourse/checks/capstone.py")]
     said = python(machine, "-c", INSTALLED, "{}/cost.py", *closed, path=path)
     first, seen, other = said.stdout.splitlines()
     assert first == f"{packages / 'attncourse'} {sandbox.OWN_USER}", said
@@ -253,11 +261,11 @@ def test_what_a_link_leads_to_is_not_shown_by_it_where_it_is_hidden(tmp_path):
 @pytest.mark.sandbox
 def test_a_path_that_is_relative_means_the_same_in_the_sandbox(tmp_path):
     here = tmp_path / "here"
-    shutil.copytree(PACKAGE, here / "attncourse")
+    install(here)
     (here / "library.py").write_text("")
     code = (
         "import subprocess, sys\n"
-        "from attncourse.grading import sandbox\n"
+        "from judge.grading import sandbox\n"
         "one = sandbox.Sandbox(sandbox.strongest()[0], 'dot_product')\n"
         "code = 'import attncourse, library; print(attncourse.__version__)'\n"
         "inside = one.command(sys.executable, '-c', code)\n"

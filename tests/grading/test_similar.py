@@ -2,8 +2,8 @@
 
 import pytest
 
-from attncourse.grading.classroom import SOLUTIONS
-from attncourse.grading.similar import Alike, alike
+from attncourse.course import COURSE
+from judge.grading.similar import Alike, alike
 from tests.grading.submissions import SOLVED
 
 LONG = '''# exercise: attention_pool
@@ -45,7 +45,9 @@ def attention_pool(query, keys, values, mask=None):
 
 
 def found(**answers: str) -> list[Alike]:
-    return list(alike((("attention_pool", who, text) for who, text in answers.items()), SOLUTIONS))
+    return list(
+        alike((("attention_pool", who, text) for who, text in answers.items()), COURSE.solutions)
+    )
 
 
 def test_a_long_answer_under_other_names_is_flagged():
@@ -70,7 +72,7 @@ def test_what_a_sixth_of_the_class_has_is_from_a_lecture():
 @pytest.mark.parametrize("name", ["test_attention", "attention_pool", "distance_attention"])
 def test_the_worked_solution_explains_itself(name):
     again = SOLVED[name].replace("scores", "s")
-    assert list(alike([(name, "a", SOLVED[name]), (name, "b", again)], SOLUTIONS)) == []
+    assert list(alike([(name, "a", SOLVED[name]), (name, "b", again)], COURSE.solutions)) == []
 
 
 @pytest.mark.parametrize("text", ["", "def f(:\n  '''", "\t\n x\n\ty", "#" * 9, "\0", "(" * 5000])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from attncourse.grading.students import (
+from judge.grading.students import (
     People,
     Roster,
     Student,

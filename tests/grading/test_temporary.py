@@ -11,13 +11,13 @@ from pathlib import Path
 import psutil
 import pytest
 
-from attncourse.grading.temporary import PREFIX, Temporary, remove_left
+from judge.grading.temporary import PREFIX, Temporary, remove_left
 from tests import ROOT
 from tests.grading.submissions import SOLVED, notebook_with, written
 from tests.needs import lacks
 
 ONE = "prefix_mask"
-MAIN = "from attncourse.grading.cli import main; main()"
+MAIN = "from judge.grading.cli import main; main()"
 ENDLESS = f"# exercise: {ONE}\nimport time\ntime.sleep(10_000)"
 
 
@@ -31,7 +31,7 @@ def place(tmp_path, monkeypatch) -> Path:
 def test_what_a_killed_process_has_made_is_removed_and_what_another_still_needs_is_not(place):
     code = (
         "import tempfile, time\n"
-        "from attncourse.grading.temporary import Temporary\n"
+        "from judge.grading.temporary import Temporary\n"
         f"tempfile.tempdir = {str(place)!r}\n"
         "print((one := Temporary()).path, flush=True)\n"
         "time.sleep(600)"
@@ -52,7 +52,7 @@ def test_what_a_killed_process_has_made_is_removed_and_what_another_still_needs_
 
 
 def test_what_only_looks_like_it_stays(place):
-    kept = [place / f"{PREFIX}file", place / "attncourse-of-another", place / f"{PREFIX}link"]
+    kept = [place / f"{PREFIX}file", place / "judge-of-another", place / f"{PREFIX}link"]
     kept[0].write_text("not a folder")
     kept[1].mkdir()
     kept[2].symlink_to(kept[1])

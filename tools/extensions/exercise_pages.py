@@ -10,7 +10,7 @@ from docutils import nodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from attncourse.cells import exercise_of
+from judge.cells import exercise_of
 from tools.notebooks import card_facts
 from tools.stubs import stub_of
 from tools.urls import colab_url

@@ -2,9 +2,9 @@
 
 import torch
 
-from attncourse.checks import variants
 from attncourse.checks.convolution.shared.layers import LAYERS
-from attncourse.checks.exercise import Case, Exercise
+from judge import variants
+from judge.exercise import Case, Exercise
 
 exercise = Exercise(
     name="footprint",

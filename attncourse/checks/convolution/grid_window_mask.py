@@ -3,8 +3,8 @@
 import torch
 from torch.nn.functional import max_pool2d
 
-from attncourse.checks import variants
-from attncourse.checks.exercise import Case, Exercise
+from judge import variants
+from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the pixels: compare all of them at once"
 exercise = Exercise(

@@ -3,9 +3,9 @@
 import torch
 from torch.nn.functional import conv1d
 
-from attncourse.checks import hints, variants
 from attncourse.checks.convolution.shared.windows import windows
-from attncourse.checks.exercise import Case, Exercise
+from judge import hints, variants
+from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the positions: one product serves all of them"
 exercise = Exercise(

@@ -2,9 +2,9 @@
 
 import torch
 
-from attncourse.checks import hints, variants
 from attncourse.checks.convolution.shared.windows import FILL, KEYS, LATE, NAN, keys, windows
-from attncourse.checks.exercise import Case, Exercise
+from judge import hints, variants
+from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the queries: compute the scores of all windows at once"
 exercise = Exercise(

@@ -2,11 +2,11 @@
 
 import torch
 
-from attncourse.checks import variants
 from attncourse.checks.convolution.shared.windowed import RIGHT, TRIALS, WRONG, formula, inputs
 from attncourse.checks.dot_product.shared.attentions import close
-from attncourse.checks.exercise import Exercise
-from attncourse.checks.implementations import implementations
+from judge import variants
+from judge.exercise import Exercise
+from judge.implementations import implementations
 
 exercise = Exercise(
     name="test_windowed_attention",

@@ -3,9 +3,9 @@
 import torch
 from torch.nn.functional import conv1d, pad
 
-from attncourse.checks import variants
 from attncourse.checks.convolution.shared.windows import keys
-from attncourse.checks.exercise import Case, Exercise
+from judge import variants
+from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions or sentences: all windows are cut in one step"
 exercise = Exercise(

@@ -2,9 +2,9 @@
 
 import torch
 
-from attncourse.checks import hints, variants
 from attncourse.checks.dot_product.shared.masked_softmax import row_by_row
-from attncourse.checks.exercise import FINITE, Case, Exercise
+from judge import hints, variants
+from judge.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over positions or sequences: compute all scores at once"
 exercise = Exercise(

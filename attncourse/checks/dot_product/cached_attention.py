@@ -3,9 +3,9 @@
 import torch
 from torch.nn.functional import pad
 
-from attncourse.checks import hints, variants
 from attncourse.checks.dot_product.shared.masked_softmax import row_by_row
-from attncourse.checks.exercise import Case, Exercise
+from judge import hints, variants
+from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the new tokens: one mask serves all of them"
 exercise = Exercise(

@@ -2,9 +2,9 @@
 
 import torch
 
-from attncourse.checks import hints, variants
 from attncourse.checks.dot_product.shared.masked_softmax import WAYS, row_by_row, softmax
-from attncourse.checks.exercise import Case, Exercise
+from judge import hints, variants
+from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the queries: compute all distances at once"
 exercise = Exercise(

@@ -2,9 +2,9 @@
 
 import torch
 
-from attncourse.checks import hints, variants
 from attncourse.checks.dot_product.shared.masked_softmax import AS_INDEX, row_by_row
-from attncourse.checks.exercise import FINITE, Case, Exercise
+from judge import hints, variants
+from judge.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over positions: treat all rows and keys at once"
 exercise = Exercise(

@@ -2,12 +2,12 @@
 
 import torch
 
-from attncourse.checks import variants
 from attncourse.checks.dot_product.shared import attentions
 from attncourse.checks.dot_product.shared import tests_of_attention as known
 from attncourse.checks.dot_product.shared.attentions import close, formula, inputs, some_keys
-from attncourse.checks.exercise import Exercise
-from attncourse.checks.implementations import errors_caught, implementations
+from judge import variants
+from judge.exercise import Exercise
+from judge.implementations import errors_caught, implementations
 
 exercise = Exercise(
     name="test_attention",

@@ -2,8 +2,8 @@
 
 import torch
 
-from attncourse.checks import hints, variants
-from attncourse.checks.exercise import Case, Exercise
+from judge import hints, variants
+from judge.exercise import Case, Exercise
 
 FRONT = "axes are counted from the front, so other leading axes fail: count from the end, dim=-1"
 LOOP = "it loops over tokens or sentences: one product serves them all"

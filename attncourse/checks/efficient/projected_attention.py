@@ -2,9 +2,9 @@
 
 import torch
 
-from attncourse.checks import hints, variants
-from attncourse.checks.exercise import Case, Exercise
 from attncourse.dot_product import attention
+from judge import hints, variants
+from judge.exercise import Case, Exercise
 
 LOOP = "it loops: a product with the whole of e makes all r keys at once"
 exercise = Exercise(

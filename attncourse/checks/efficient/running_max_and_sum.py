@@ -3,8 +3,8 @@
 import torch
 from torch.nn.functional import pad
 
-from attncourse.checks import hints, variants
-from attncourse.checks.exercise import Case, Exercise
+from judge import hints, variants
+from judge.exercise import Case, Exercise
 
 LOOP = "it loops over keys or rows: a loop over the blocks is enough"
 LOGARITHM = (

@@ -2,12 +2,12 @@
 
 import torch
 
-from attncourse.checks import hints, variants
 from attncourse.checks.dot_product.shared import masked_softmax
 from attncourse.checks.dot_product.shared.attentions import formula
 from attncourse.checks.dot_product.shared.masked_softmax import softmax
-from attncourse.checks.exercise import Case, Exercise
 from attncourse.dot_product import attention
+from judge import hints, variants
+from judge.exercise import Case, Exercise
 
 FRONT = "the heads are counted from the front: they are the axis third from the end"
 LOOP = "it loops over heads or groups: they are an axis, and one product serves them all"

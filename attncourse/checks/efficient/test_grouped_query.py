@@ -2,11 +2,11 @@
 
 import torch
 
-from attncourse.checks import variants
 from attncourse.checks.dot_product.shared.attentions import close, formula, inputs, some_keys
 from attncourse.checks.efficient.shared.grouped_queries import RIGHT, WRONG
-from attncourse.checks.exercise import Exercise
-from attncourse.checks.implementations import errors_caught, implementations
+from judge import variants
+from judge.exercise import Exercise
+from judge.implementations import errors_caught, implementations
 
 exercise = Exercise(
     name="test_grouped_query",

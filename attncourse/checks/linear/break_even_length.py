@@ -4,8 +4,8 @@ import math
 from fractions import Fraction
 from itertools import count
 
-from attncourse.checks import variants
-from attncourse.checks.exercise import Case, Exercise
+from judge import variants
+from judge.exercise import Case, Exercise
 
 exercise = Exercise(
     name="break_even_length",

@@ -2,9 +2,9 @@
 
 import torch
 
-from attncourse.checks import hints, variants
-from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.linear.shared.sums import EPSILON, LEAST, causal_by_hand, drawn
+from judge import hints, variants
+from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the positions: cumsum adds up one after another by itself"
 exercise = Exercise(

@@ -2,9 +2,9 @@
 
 import torch
 
-from attncourse.checks import variants
-from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.linear.shared.sums import EPSILON, LEAST, causal_by_hand, drawn
+from judge import variants
+from judge.exercise import Case, Exercise
 
 TOKENS = "it goes token by token: a chunk is read at once, by products of matrices"
 exercise = Exercise(

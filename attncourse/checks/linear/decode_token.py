@@ -2,9 +2,9 @@
 
 import torch
 
-from attncourse.checks import hints, variants
-from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.linear.shared.sums import EPSILON, FEATURES_AGAIN, LEAST, features
+from judge import hints, variants
+from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the sentences: one product serves all of them"
 CHANGED = "the state that came in changes: whoever keeps it needs it as it was"

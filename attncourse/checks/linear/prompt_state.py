@@ -2,9 +2,9 @@
 
 import torch
 
-from attncourse.checks import hints, variants
-from attncourse.checks.exercise import FINITE, Case, Exercise
 from attncourse.checks.linear.shared.sums import features
+from judge import hints, variants
+from judge.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over the tokens: set padding to 0, then sum over all positions"
 exercise = Exercise(

@@ -2,9 +2,9 @@
 
 import torch
 
-from attncourse.checks import hints, variants
-from attncourse.checks.exercise import FINITE, Case, Exercise
 from attncourse.checks.linear.shared.sums import FEATURES_AGAIN, drawn
+from judge import hints, variants
+from judge.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over keys or queries: products of matrices take all of them at once"
 exercise = Exercise(

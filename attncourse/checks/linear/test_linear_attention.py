@@ -5,10 +5,10 @@ from itertools import combinations, product
 import torch
 from torch.nn.functional import elu
 
-from attncourse.checks import variants
-from attncourse.checks.exercise import Exercise
-from attncourse.checks.implementations import errors_caught, implementations
 from attncourse.checks.linear.shared.forms import RIGHT, WRONG, as_a_matrix, by_sums, token_by_token
+from judge import variants
+from judge.exercise import Exercise
+from judge.implementations import errors_caught, implementations
 
 exercise = Exercise(
     name="test_linear_attention",

@@ -2,11 +2,11 @@
 
 import torch
 
-from attncourse.checks import variants
 from attncourse.checks.dot_product.shared.masked_softmax import softmax
-from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.multi_head.shared import heads as ways
 from attncourse.checks.multi_head.shared.heads import join, split
+from judge import variants
+from judge.exercise import Case, Exercise
 
 LOOP = "it loops over heads, sentences or words: they are axes, and one product serves them all"
 exercise = Exercise(

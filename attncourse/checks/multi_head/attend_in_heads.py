@@ -2,12 +2,12 @@
 
 import torch
 
-from attncourse.checks import variants
 from attncourse.checks.dot_product.shared.masked_softmax import softmax
-from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.multi_head.shared import heads as ways
 from attncourse.checks.multi_head.shared.heads import join, split
 from attncourse.dot_product import attention
+from judge import variants
+from judge.exercise import Case, Exercise
 
 FROM_THE_FRONT = "the mask's new axis is counted from the front: count from the end, unsqueeze(-3)"
 exercise = Exercise(

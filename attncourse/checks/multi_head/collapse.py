@@ -3,8 +3,8 @@
 import torch
 from torch.linalg import matrix_norm as norm
 
-from attncourse.checks import variants
-from attncourse.checks.exercise import Case, Exercise
+from judge import variants
+from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the matrices: a norm over the last two axes takes all at once"
 

@@ -2,8 +2,8 @@
 
 import torch
 
-from attncourse.checks import variants
-from attncourse.checks.exercise import Case, Exercise
+from judge import variants
+from judge.exercise import Case, Exercise
 
 exercise = Exercise(
     name="head_matrices",

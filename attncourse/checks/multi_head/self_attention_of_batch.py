@@ -2,12 +2,12 @@
 
 import torch
 
-from attncourse.checks import hints, variants
 from attncourse.checks.dot_product.shared import masked_softmax as masked
 from attncourse.checks.dot_product.shared.masked_softmax import softmax
-from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.multi_head.shared import heads as ways
 from attncourse.checks.multi_head.shared.heads import join, split
+from judge import hints, variants
+from judge.exercise import Case, Exercise
 
 LOOP = "it loops over sentences, heads or queries: an axis of size 1 is all that the mask lacks"
 exercise = Exercise(

@@ -2,10 +2,10 @@
 
 import torch
 
-from attncourse.checks import hints, variants
 from attncourse.checks.dot_product.shared.masked_softmax import by_its_formula, softmax
-from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.multi_head.shared import heads as ways
+from judge import hints, variants
+from judge.exercise import Case, Exercise
 
 exercise = Exercise(
     name="talking_heads",

@@ -2,13 +2,13 @@
 
 import torch
 
-from attncourse.checks import variants
 from attncourse.checks.dot_product.shared import tests_of_attention as known
 from attncourse.checks.dot_product.shared.attentions import close, close_to_row_means, some_keys
-from attncourse.checks.exercise import Exercise
-from attncourse.checks.implementations import implementations
 from attncourse.checks.multi_head.shared import multi_heads
 from attncourse.checks.multi_head.shared.multi_heads import in_heads, inputs
+from judge import variants
+from judge.exercise import Exercise
+from judge.implementations import implementations
 
 exercise = Exercise(
     name="test_multi_head",

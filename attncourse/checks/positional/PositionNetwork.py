@@ -3,8 +3,8 @@
 import torch
 from torch import nn
 
-from attncourse.checks import variants
-from attncourse.checks.exercise import Case, Exercise
+from judge import variants
+from judge.exercise import Case, Exercise
 
 CHANGES = "the input changes: x + ... makes a new tensor, x += ... does not"
 exercise = Exercise(

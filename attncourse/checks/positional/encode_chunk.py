@@ -2,8 +2,8 @@
 
 import torch
 
-from attncourse.checks import variants
-from attncourse.checks.exercise import Case, Exercise
+from judge import variants
+from judge.exercise import Case, Exercise
 
 CHANGES = "the input changes: x + table makes a new tensor, x += table does not"
 SINGLE = "you compute in float32: stay in the dtype of x"

@@ -4,8 +4,8 @@ import math
 
 import torch
 
-from attncourse.checks import variants
-from attncourse.checks.exercise import Case, Exercise
+from judge import variants
+from judge.exercise import Case, Exercise
 
 SINGLE = "you compute in float32: make the frequencies in the dtype of the positions"
 DOUBLE = (

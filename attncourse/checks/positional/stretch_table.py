@@ -3,8 +3,8 @@
 import torch
 import torch.nn.functional as F
 
-from attncourse.checks import hints, variants
-from attncourse.checks.exercise import Case, Exercise
+from judge import hints, variants
+from judge.exercise import Case, Exercise
 
 exercise = Exercise(
     name="stretch_table",

@@ -4,10 +4,10 @@ import math
 
 import torch
 
-from attncourse.checks import variants
-from attncourse.checks.exercise import Exercise
-from attncourse.checks.implementations import errors_caught, implementations
 from attncourse.checks.positional.shared.encodings import RIGHT, WRONG
+from judge import variants
+from judge.exercise import Exercise
+from judge.implementations import errors_caught, implementations
 
 exercise = Exercise(
     name="test_encoding",

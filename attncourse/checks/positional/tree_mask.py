@@ -2,8 +2,8 @@
 
 import torch
 
-from attncourse.checks import hints, variants
-from attncourse.checks.exercise import Case, Exercise
+from judge import hints, variants
+from judge.exercise import Case, Exercise
 
 NO_BATCH = "it expects a fixed number of axes: heads may have any leading axes, or none"
 exercise = Exercise(

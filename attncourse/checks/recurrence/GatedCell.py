@@ -3,9 +3,9 @@
 import torch
 from torch import nn
 
-from attncourse.checks import variants
-from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.recurrence.shared.written import FAR, TORCH_RECURRENCE, far
+from judge import variants
+from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the sentences: one step serves them all"
 
@@ -27,7 +27,7 @@ exercise = Exercise(
         "(x @ self.weight_ih.mT + self.bias_ih).chunk(3, dim=-1) gives the three of x; with those "
         "of the state, the candidate is torch.tanh(x_n + r * h_n)",
     ),
-    also_forbidden=TORCH_RECURRENCE,
+    forbidden=TORCH_RECURRENCE,
     usual_hints={
         "axes_from_the_front": "the thirds are cut from the second axis: cut the last one, "
         "whatever is in front",

@@ -2,8 +2,8 @@
 
 import torch
 
-from attncourse.checks import variants
-from attncourse.checks.exercise import Case, Exercise, Source
+from judge import variants
+from judge.exercise import Case, Exercise, Source
 
 LOOP = (
     "it loops over the lags, or takes the gradients of all n outputs: take those of the last one, "

@@ -3,8 +3,8 @@
 import torch
 from torch.nn.functional import pad
 
-from attncourse.checks import hints, variants
-from attncourse.checks.exercise import Case, Exercise
+from judge import hints, variants
+from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the positions: let the reach double, and take all of them at once"
 DIVIDES = "it divides by a product of factors, which may be 0 or too small to hold: only multiply"

@@ -2,9 +2,9 @@
 
 import torch
 
-from attncourse.checks import variants
-from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.recurrence.shared.written import FAR, TORCH_RECURRENCE, far
+from judge import variants
+from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the sentences too: one step serves them all"
 
@@ -23,7 +23,7 @@ exercise = Exercise(
         "loop, a line reads what was assigned last, so look at the order of the lines.",
         "first cell = f.sigmoid() * cell + i.sigmoid() * g.tanh(), then the line that reads it",
     ),
-    also_forbidden=TORCH_RECURRENCE,
+    forbidden=TORCH_RECURRENCE,
     # the loop over the tokens is the point; one over sentences is not
     steps_allowed=3.0,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},

@@ -4,9 +4,9 @@ from itertools import accumulate
 
 import torch
 
-from attncourse.checks import variants
-from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.recurrence.shared.written import FAR, TORCH_RECURRENCE, far, states_by_hand
+from judge import variants
+from judge.exercise import Case, Exercise
 
 COUNTED = "it counts the axes from the front: any leading axes, or none, should work"
 ONCE = (
@@ -30,7 +30,7 @@ exercise = Exercise(
         "state = torch.tanh(token @ w_x.mT + state @ w_h.mT + b) is a step; for token in "
         "x.unbind(-2) is the loop; torch.stack(states, dim=-2) is the result",
     ),
-    also_forbidden=TORCH_RECURRENCE,
+    forbidden=TORCH_RECURRENCE,
     # one loop over the tokens is the point; a second, or one over sentences, is not
     steps_allowed=5.0,
     usual_hints={"axes_from_the_front": COUNTED, "loops": ONCE},

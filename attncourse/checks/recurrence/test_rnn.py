@@ -2,11 +2,11 @@
 
 import torch
 
-from attncourse.checks import variants
-from attncourse.checks.exercise import Exercise
-from attncourse.checks.implementations import errors_caught, implementations
 from attncourse.checks.recurrence.shared import rnns
 from attncourse.checks.recurrence.shared.written import states_by_hand
+from judge import variants
+from judge.exercise import Exercise
+from judge.implementations import errors_caught, implementations
 
 exercise = Exercise(
     name="test_rnn",

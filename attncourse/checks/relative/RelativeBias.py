@@ -3,9 +3,9 @@
 import torch
 from torch import nn
 
-from attncourse.checks import hints, variants
-from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.relative.shared.rows import CACHED_WAYS, WAYS, rows
+from judge import hints, variants
+from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions, heads or sentences: look all rows up at once"
 exercise = Exercise(

@@ -3,8 +3,8 @@
 import torch
 from torch.nn.functional import pad
 
-from attncourse.checks import variants
-from attncourse.checks.exercise import Case, Exercise
+from judge import variants
+from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions or sentences: the skew moves all rows at once"
 exercise = Exercise(

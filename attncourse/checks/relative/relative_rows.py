@@ -2,9 +2,9 @@
 
 import torch
 
-from attncourse.checks import variants
-from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.relative.shared.rows import OFFSET, ROUNDED, WRONG, WRONG_WITH_A_CACHE, rows
+from judge import variants
+from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the positions: subtract all of them at once"
 exercise = Exercise(

@@ -2,9 +2,9 @@
 
 import torch
 
-from attncourse.checks import variants
-from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.relative.shared.rows import CLIP, WAYS, rows
+from judge import variants
+from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions or sentences: one product and one lookup serve all pairs"
 exercise = Exercise(

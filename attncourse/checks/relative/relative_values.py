@@ -2,9 +2,9 @@
 
 import torch
 
-from attncourse.checks import hints, variants
-from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.relative.shared.rows import SHORT, WAYS, rows
+from judge import hints, variants
+from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions or sentences: one scatter_add serves all pairs"
 exercise = Exercise(

@@ -4,8 +4,8 @@ import math
 
 import torch
 
-from attncourse.checks import variants
-from attncourse.checks.exercise import Case, Exercise
+from judge import variants
+from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions or sentences: one product makes all the angles"
 exercise = Exercise(

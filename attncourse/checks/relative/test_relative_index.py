@@ -2,10 +2,10 @@
 
 import torch
 
-from attncourse.checks import variants
-from attncourse.checks.exercise import Exercise
-from attncourse.checks.implementations import errors_caught, implementations
 from attncourse.checks.relative.shared.indexes import RIGHT, WRONG
+from judge import variants
+from judge.exercise import Exercise
+from judge.implementations import errors_caught, implementations
 
 exercise = Exercise(
     name="test_relative_index",

@@ -41,7 +41,7 @@ exercise = Capstone(
         "RelativeAttention(width // heads, 8) in place of attention, and DecoderBlock "
         "Causal(RelativeAttention(width // heads, 8)) in place of Causal().",
     ),
-    also_forbidden=("num2words", "attncourse.data.numbers"),
+    forbidden=("num2words", "attncourse.data.numbers"),
     # among them is every word that the name of a number below 10^12 has
     examples=(*range(1, 100), 100, 101, 10**3, 10**6, 2 * 10**6, 10**9, 2 * 10**9),
     languages=("english", "german"),

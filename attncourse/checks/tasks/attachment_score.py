@@ -2,8 +2,8 @@
 
 import torch
 
-from attncourse.checks import hints, variants
-from attncourse.checks.exercise import WHATEVER, Case, Exercise
+from judge import hints, variants
+from judge.exercise import WHATEVER, Case, Exercise
 
 LOOP = "it loops over texts or words: one argmax serves all of them"
 exercise = Exercise(

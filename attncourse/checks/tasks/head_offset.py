@@ -3,8 +3,8 @@
 import torch
 from torch.nn.functional import pad
 
-from attncourse.checks import hints, variants
-from attncourse.checks.exercise import WHATEVER, Case, Exercise
+from judge import hints, variants
+from judge.exercise import WHATEVER, Case, Exercise
 
 LOOP = "it loops over texts, positions or offsets: one index_add serves all pairs"
 exercise = Exercise(

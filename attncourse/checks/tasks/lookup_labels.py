@@ -5,8 +5,8 @@ from collections import Counter
 import torch
 from torch.nn.functional import one_hot
 
-from attncourse.checks import variants
-from attncourse.checks.exercise import Case, Exercise
+from judge import variants
+from judge.exercise import Case, Exercise
 
 exercise = Exercise(
     name="lookup_labels",

@@ -2,8 +2,8 @@
 
 import torch
 
-from attncourse.checks import hints, variants
-from attncourse.checks.exercise import FINITE, Case, Exercise
+from judge import hints, variants
+from judge.exercise import FINITE, Case, Exercise
 
 LOOP = "it loops over tokens or texts: the maximum and the sum take a whole axis at once"
 exercise = Exercise(

@@ -4,8 +4,8 @@ from collections import Counter
 
 import torch
 
-from attncourse.checks import hints, variants
-from attncourse.checks.exercise import Case, Exercise
+from judge import hints, variants
+from judge.exercise import Case, Exercise
 
 TENS = "there may be more than 10 labels: a pair has the number label * count + prediction"
 LOOP = "it loops over tokens: bincount counts all pairs at once, and only labels may be looped over"

@@ -1,9 +1,9 @@
 """Exercise test_folds: the learner's test meets right and wrong folds, unnamed."""
 
-from attncourse.checks import variants
-from attncourse.checks.exercise import Exercise
-from attncourse.checks.implementations import errors_caught, implementations
 from attncourse.checks.tasks.shared import folds as ways
+from judge import variants
+from judge.exercise import Exercise
+from judge.implementations import errors_caught, implementations
 
 exercise = Exercise(
     name="test_folds",

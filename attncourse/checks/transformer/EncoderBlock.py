@@ -3,12 +3,12 @@
 import torch
 from torch import nn
 
-from attncourse.checks import variants
 from attncourse.checks.dot_product.shared import masked_softmax as masked
 from attncourse.checks.dot_product.shared.masked_softmax import softmax
-from attncourse.checks.exercise import Case, Exercise
 from attncourse.checks.multi_head.shared import heads as ways
 from attncourse.checks.multi_head.shared.heads import join, split
+from judge import variants
+from judge.exercise import Case, Exercise
 
 exercise = Exercise(
     name="EncoderBlock",
@@ -28,7 +28,7 @@ exercise = Exercise(
         "heads; words[..., None, None, :] has the axes of their scores; the last line of forward "
         "is x + self.down(self.up(self.norm_2(x)).relu())",
     ),
-    also_forbidden=("torch.nn.modules.transformer",),
+    forbidden=("torch.nn.modules.transformer",),
     usual_hints={
         "axes_from_the_front": "an axis of words is counted from the front: count from the end, "
         "because there may be no batch, or two leading axes",

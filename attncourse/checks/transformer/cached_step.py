@@ -2,10 +2,10 @@
 
 import torch
 
-from attncourse.checks import hints, variants
 from attncourse.checks.dot_product.shared.masked_softmax import row_by_row
-from attncourse.checks.exercise import Case, Exercise
 from attncourse.dot_product import attention
+from judge import hints, variants
+from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the new tokens: one mask and one product serve all of them"
 exercise = Exercise(

@@ -3,8 +3,8 @@
 import torch
 from torch.nn.functional import layer_norm, linear, relu
 
-from attncourse.checks import hints, variants
-from attncourse.checks.exercise import Case, Exercise
+from judge import hints, variants
+from judge.exercise import Case, Exercise
 
 BIASED = "the variance is divided by d - 1: LayerNorm divides by d, so correction=0"
 INSIDE = "1e-5 is added to the variance, under the root"

@@ -3,8 +3,8 @@
 import torch
 from torch.nn.functional import pad as filled
 
-from attncourse.checks import hints, variants
-from attncourse.checks.exercise import Case, Exercise
+from judge import hints, variants
+from judge.exercise import Case, Exercise
 
 LOOP = "it loops over texts or tokens: shift the whole batch at once"
 exercise = Exercise(

@@ -4,12 +4,12 @@ from itertools import pairwise
 
 import torch
 
-from attncourse.checks import variants
 from attncourse.checks.dot_product.shared.attentions import close
-from attncourse.checks.exercise import Exercise
-from attncourse.checks.implementations import errors_caught, implementations
 from attncourse.checks.transformer.shared import steps
 from attncourse.checks.transformer.shared.steps import causal, inputs
+from judge import variants
+from judge.exercise import Exercise
+from judge.implementations import errors_caught, implementations
 
 exercise = Exercise(
     name="test_cache",

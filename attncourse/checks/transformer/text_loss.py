@@ -2,9 +2,9 @@
 
 import torch
 
-from attncourse.checks import variants
 from attncourse.checks.dot_product.shared.masked_softmax import row_by_row
-from attncourse.checks.exercise import Case, Exercise
+from judge import variants
+from judge.exercise import Case, Exercise
 
 LOOP = "it loops over positions or texts: one shift serves all of them"
 exercise = Exercise(

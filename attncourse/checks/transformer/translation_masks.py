@@ -2,8 +2,8 @@
 
 import torch
 
-from attncourse.checks import hints, variants
-from attncourse.checks.exercise import Case, Exercise
+from judge import hints, variants
+from judge.exercise import Case, Exercise
 
 LOOP = "it loops over texts or positions: compare all of them at once"
 exercise = Exercise(

@@ -1,6 +1,6 @@
 """The layers whose footprint is asked for: each takes (n, d) and gives (n, d)."""
 
-from attncourse.checks.exercise import Source
+from judge.exercise import Source
 
 WEIGHT = "torch.linspace({}, 3 * x.shape[-1] ** 2, dtype=x.dtype).{}().view(x.shape[-1], -1, 3)"
 CONVOLUTION = "torch.conv1d({}, {}, padding=1)"

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 
 from attncourse.checks.dot_product.shared import attentions
-from attncourse.checks.implementations import not_contiguous, spoiled
+from judge.implementations import not_contiguous, spoiled
 
 
 def plain(q, k, v, width, causal=False):

@@ -2,7 +2,7 @@
 
 import torch
 
-from attncourse.checks.implementations import not_contiguous, spoiled
+from judge.implementations import not_contiguous, spoiled
 
 
 def plain(q, k, v, mask=None):

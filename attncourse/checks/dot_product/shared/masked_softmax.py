@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import torch
 
-from attncourse.checks.variants import edited
+from judge.variants import edited
 
 # the hint for each way to compute it, None for a right one
 WAYS: dict[Callable, str | None] = {}

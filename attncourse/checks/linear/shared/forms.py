@@ -5,7 +5,7 @@ Each is handed over as its source, so it stands alone.
 
 import torch
 
-from attncourse.checks.implementations import not_contiguous, spoiled
+from judge.implementations import not_contiguous, spoiled
 
 
 def as_a_matrix(q, k, v, causal=False):

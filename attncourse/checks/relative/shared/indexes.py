@@ -2,7 +2,7 @@
 
 import torch
 
-from attncourse.checks.implementations import not_contiguous
+from judge.implementations import not_contiguous
 
 
 def plain(n, reach):

@@ -2,7 +2,7 @@
 
 import torch
 
-from attncourse.checks import variants
+from judge import variants
 
 
 def rows(n, m, reach, device=None):

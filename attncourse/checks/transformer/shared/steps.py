@@ -5,7 +5,7 @@ Each is handed over as its source, so it stands alone.
 
 import torch
 
-from attncourse.checks.implementations import spoiled
+from judge.implementations import spoiled
 
 
 def plain(q, k, v, cache=None):

@@ -1,0 +1,26 @@
+"""What the judge is told of this course."""
+
+from pathlib import Path
+
+import attncourse
+from judge.course import Course
+
+PACKAGE = Path(__file__).parent
+# a checkout has them beside the package, the wheel in it
+IN_THE_WHEEL, IN_A_CHECKOUT = PACKAGE / "exercises", PACKAGE.parent / "exercises"
+
+COURSE = Course(
+    package="attncourse",
+    notebooks=IN_THE_WHEEL if IN_THE_WHEEL.is_dir() else IN_A_CHECKOUT,
+    version=attncourse.__version__,
+    hides=("attncourse.{chapter}", "attncourse.kernels.{chapter}"),
+    metadata_key="attncourse",
+    # torch's own attention, in all its names: what an exercise asks for is written, not called
+    solved_by=(
+        "scaled_dot_product_attention",
+        "torch.nn.functional.multi_head_attention_forward",
+        "torch.nn.modules.activation.MultiheadAttention",
+    ),
+    solutions=PACKAGE.parent / "solutions",
+    oracles="tests.checks.oracles",
+)

@@ -1,3 +1,0 @@
-from attncourse.grading.cli import main
-
-main()

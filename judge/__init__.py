@@ -1,0 +1,1 @@
+"""A judge of torch functions and modules in notebooks: exercises, their checks, and grading."""

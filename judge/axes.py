@@ -1,0 +1,58 @@
+"""What is said of an answer that is right with some leading axes only, or mixes a batch."""
+
+from torch import Tensor
+from torch.utils._pytree import tree_leaves
+
+from judge import hints
+from judge.compare import close
+from judge.observation import Observation
+from judge.probes import ALONE, leading_axes
+from judge.trial import Run
+
+
+def only_some_axes(run: Run) -> str | None:
+    """What is said of it, where that holds on every probe, and at both seeds."""
+    if not of_axes([run]) or run.another.lost:
+        return None
+    return of_axes([run, run.another])
+
+
+def of_axes(runs: list[Run]) -> str | None:
+    right, wrong = (set().union(*some) for some in zip(*map(by_axes, runs), strict=True))
+    if all(map(mixes_a_batch, runs)):
+        return hints.BATCHES if 0 in right - wrong else hints.MIXES
+    if not wrong or not right or wrong & right:
+        return None
+    return hints.BATCH if wrong == {0} else hints.leading(wrong, right)
+
+
+def by_axes(run: Run) -> tuple[set[int], set[int]]:
+    """With how many leading axes an answer is right, and with how many it is wrong."""
+    values = [i for i in range(len(run.seen)) if run.trial.probes[i].way == "values"]
+    axes = dict(zip(values, leading_axes([run.trial.probes[i].case for i in values]), strict=True))
+    wrong = {i for i in values if i in run.faults}
+    return {axes[i] for i in values if i not in wrong}, {axes[i] for i in wrong}
+
+
+def mixes_a_batch(run: Run) -> bool:
+    """Whether the first of a batch has another result than alone, where it should have the same."""
+    calls = zip(run.trial.probes, run.seen, run.trial.expected, strict=False)
+    found = {probe.case.name: (got, want) for probe, got, want in calls if probe.way == "values"}
+    for name, (alone, alone_wanted) in found.items():
+        if name.endswith(f", {ALONE}"):
+            whole, wanted = found[name.removesuffix(f", {ALONE}")]
+            fits = shapes(whole) == shapes(wanted) and shapes(alone) == shapes(alone_wanted)
+            length = run.trial.length
+            return fits and begins(wanted, alone_wanted, length) > begins(whole, alone, length)
+    return False
+
+
+def shapes(seen: Observation) -> list:
+    return [x.shape if isinstance(x, Tensor) else None for x in tree_leaves(seen.value)]
+
+
+def begins(whole: Observation, alone: Observation, length: int) -> bool:
+    """Whether every result for a batch begins with that for its first alone."""
+    pairs = zip(tree_leaves(whole.value), tree_leaves(alone.value), strict=False)
+    tensors = [(a, b) for a, b in pairs if isinstance(a, Tensor) and a.dim() == b.dim()]
+    return all(close(a[tuple(map(slice, b.shape))], b, length) for a, b in tensors)

@@ -1,0 +1,112 @@
+"""What the judge is told of the course whose exercises it judges: one value, `Course`."""
+
+import difflib
+import os
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from judge.exercise import Exercise
+
+# the environment variable by which a process is told, as `module:attribute`
+TOLD = "JUDGE_COURSE"
+
+
+class OneLineError(ValueError):
+    """What a notebook shows as its one line, without a traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        # IPython's own hook
+        return [str(self)]
+
+
+@dataclass(frozen=True)
+class Course:
+    """A course of notebooks with exercises.
+
+    Learners import its `package`. In `<package>.checks` each chapter has a folder, whose `ORDER`
+    lists its exercises, and each of these a module there whose `exercise` is an `Exercise`;
+    `<package>.checks.notebook` has the functions that a notebook calls. `notebooks` is the folder
+    of the exercise notebooks as they are handed out, one for each chapter, in which the metadata
+    below `metadata_key` say whose answer a cell is.
+
+    `hides` names the modules that hold answers, "{chapter}" in them the chapter that is judged, and
+    `solved_by` functions of libraries that would be a whole answer. In the folder `solutions` are
+    worked answers, and below the module `oracles`, by chapter, functions that a reference must
+    equal; both may be missing.
+    """
+
+    package: str
+    notebooks: Path
+    version: str
+    hides: tuple[str, ...]
+    metadata_key: str
+    solved_by: tuple[str, ...] = ()
+    solutions: Path | None = None
+    oracles: str = ""
+
+    @property
+    def checks(self) -> str:
+        """The package of its exercises."""
+        return f"{self.package}.checks"
+
+    @property
+    def notebook(self) -> str:
+        """The module of what a notebook calls: check, failed, hint and status."""
+        return f"{self.checks}.notebook"
+
+    @property
+    def folder(self) -> Path:
+        """Where its package lies."""
+        return Path(str(import_module(self.package).__file__)).parent
+
+    def chapters(self) -> list[str]:
+        """The chapters that have exercises."""
+        folders = files(self.checks).iterdir()
+        there = (one for one in folders if one.is_dir() and (one / "__init__.py").is_file())
+        return sorted(one.name for one in there)
+
+    def order(self, chapter: str) -> tuple[str, ...]:
+        """The names of a chapter's exercises, for which none of them is loaded."""
+        return import_module(f"{self.checks}.{chapter}").ORDER
+
+    def exercises(self, chapter: str) -> dict[str, "Exercise"]:
+        """A chapter's exercises by name, in the order in which its package lists them."""
+        if chapter not in (there := self.chapters()):
+            raise OneLineError(f"no chapter {chapter!r} has exercises; these have: {there}")
+        return {name: self.one_of(chapter, name) for name in self.order(chapter)}
+
+    def exercise(self, name: str) -> "Exercise":
+        """The exercise of that name, of whatever chapter; OneLineError with the nearest name."""
+        known = {one: chapter for chapter in self.chapters() for one in self.order(chapter)}
+        if name not in known:
+            (nearest,) = difflib.get_close_matches(str(name), known, n=1, cutoff=0)
+            raise OneLineError(f"no exercise is called {name!r}: the nearest name is {nearest!r}")
+        return self.one_of(known[name], name)
+
+    def one_of(self, chapter: str, name: str) -> "Exercise":
+        """An exercise, out of the file of its name."""
+        return import_module(f"{self.checks}.{chapter}.{name}").exercise
+
+    def hidden(self, chapter: str) -> tuple[str, ...]:
+        """The modules that hold the answers to a chapter's exercises, and those of all of them."""
+        own = (one.format(chapter=chapter) for one in self.hides if chapter)
+        return (*own, self.checks)
+
+    def forbidden(self, exercise: "Exercise") -> tuple[str, ...]:
+        """What an answer may not call: our solutions and, but in a test, what solves it whole."""
+        own = (*self.hidden(exercise.chapter), *exercise.forbidden)
+        return own if exercise.kind == "test" else own + self.solved_by
+
+
+@cache
+def course() -> Course:
+    """The course that this process grades; LookupError where nobody has told it."""
+    if (told := os.environ.get(TOLD)) is None:
+        raise LookupError(f"{TOLD} does not say which course: set it to module:attribute")
+    module, _, attribute = told.partition(":")
+    return getattr(import_module(module), attribute)

@@ -1,0 +1,99 @@
+"""How tensors differ from the right ones of the same shapes and dtypes: a pattern, and where."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from judge import hints
+from judge.compare import close, differ, holds, rounded_to
+
+NUMBERS = "the shape is right, the numbers are not"
+# along which axis, counted from the end: what one place along it is called
+ROWS = {-2: "row", -1: "column"}
+# how far numbers are off that were rounded on the way, and nothing else
+NEAR = {
+    torch.float32: (1e-5, hints.FLOAT32_INSIDE),
+    torch.float16: (1e-2, hints.HALF_INSIDE),
+    torch.bfloat16: (1e-1, hints.HALF_INSIDE),
+}
+# a small epsilon, or a table of float32, changes no more
+NEARLY = 1e-5
+
+
+def pattern(pairs: list[tuple[Tensor, Tensor]], length: int) -> str:
+    """What was done to all numbers of every wrong tensor; each is given with the right one."""
+    if not pairs:
+        return NUMBERS
+    got, want = pairs[0]
+    if (dtype := near(got, want)) and all(holds(dtype, one.nan_to_num()) for one, _ in pairs):
+        return NEAR[dtype][1]
+    if got.dtype == torch.float64 and torch.allclose(got, want, rtol=NEARLY, atol=NEARLY):
+        return hints.NEARLY if want[differ(got, want, length)].all() else hints.NEARLY_ZERO
+    # a factor and a shift are one where all numbers are the same
+    if not any((want != want.flatten()[:1]).any() for _, want in pairs):
+        return NUMBERS
+    every = [[*patterns(*pair, length)] for pair in pairs]
+    return next((one for one in every[0] if all(one in each for each in every)), NUMBERS)
+
+
+def near(got: Tensor, want: Tensor) -> torch.dtype | None:
+    """The dtype to which the right numbers were rounded on the way, if they were."""
+    if got.dtype == torch.float64 and not is_coarse(got) and (dtype := rounded_to(got, want)):
+        bound = NEAR[dtype][0]
+        return dtype if torch.allclose(got, want, rtol=bound, atol=bound) else None
+    return None
+
+
+def patterns(got: Tensor, want: Tensor, length: int) -> Iterator[str]:
+    """All that may be said of one wrong tensor, the most precise first."""
+    same = partial(close, length=length)
+    if got.dtype == torch.bool:
+        if got.equal(~want):
+            yield "True and False have changed places"
+        return
+    if not (want.double().isfinite().all() and got.double().isfinite().all()):
+        return
+    if want.dim() > 1 and want.shape[-1] == want.shape[-2] and same(got, want.mT):
+        yield "the shape and the numbers are right, but rows and columns have changed places"
+    for axis, name in ROWS.items():
+        if want.dim() >= -axis and same(got, want.flip(axis)):
+            yield f"the numbers are right, but the {name}s come in reverse order"
+    if not got.any():
+        yield "every number is 0"
+        return
+    if same(got, -want):
+        yield "each number has the wrong sign"
+    at = want.abs().argmax()
+    factor, shift = got.flatten()[at] / want.flatten()[at], (got - want).flatten()[at]
+    times = f"{factor.item():.4g}"
+    # so near to the right ones, rounding is the better word for it
+    # no integer of another meaning, such as a place, is a multiple but by chance
+    if got.is_floating_point() and times != "1" and same(got.double(), factor.double() * want):
+        yield f"each number is {times} times the right one"
+        yield "each number is a multiple of the right one, and in each call another"
+    if same(got, want + shift):
+        more = "larger" if shift > 0 else "smaller"
+        yield f"each number is {abs(shift.item()):.4g} {more} than the right one"
+        yield "each number is off by the same, and in each call by another"
+
+
+def is_coarse(x: Tensor) -> bool:
+    """Whether its numbers are such as quotients of small counts: rounding leaves more digits."""
+    return x.to(torch.float8_e4m3fn).to(x.dtype).equal(x)
+
+
+def where(wrong: Tensor) -> str:
+    """How many of the places differ, and the row or column that holds them, if one does."""
+    count = int(wrong.sum())
+    if wrong.numel() == 1:
+        return ""
+    said = f"{count} of {wrong.numel()} differ"
+    for axis, name in ROWS.items():
+        if wrong.dim() >= -axis and wrong.shape[axis] > 1:
+            others = [one for one in range(wrong.dim()) if one != wrong.dim() + axis]
+            places = (wrong.any(dim=others) if others else wrong).nonzero().flatten().tolist()
+            if len(places) == 1:
+                return f"{said}, all in {name} {places[0]}"
+    return said

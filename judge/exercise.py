@@ -1,0 +1,228 @@
+"""What an exercise is: its card, its reference, the inputs that decide, right and wrong answers."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from judge import driver
+
+KINDS = ("build", "extend", "measure", "debug", "test", "capstone")
+# what may stand where a text says "whatever it is", and where it says "any finite numbers"
+WHATEVER = (torch.nan, torch.inf, -torch.inf, 1e30, -1e30)
+FINITE = (3e38, -3e38)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call that a check makes. `longer` holds its arguments at a greater length, or a case.
+
+    `before` holds those of a call of the same module before, where not the longer ones.
+
+    Where the answer is the class of a module, `build` holds the arguments that make one, and
+    `weights` all its parameters by name. No tensor made on the way may have more than
+    `max_elements`.
+    """
+
+    name: str
+    args: tuple
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    longer: "tuple | Case | None" = None
+    gradient: bool = True
+    build: tuple | None = None
+    weights: dict[str, Tensor] = field(default_factory=dict)
+    max_elements: int | None = None
+    before: tuple = ()
+
+    @cached_property
+    def sent(self) -> dict[str, Any]:
+        """The part of a request to the driver that is the case's own: plain data, made once."""
+        return {
+            "args": [driver.encode(x) for x in self.args],
+            "kwargs": {name: driver.encode(x) for name, x in self.kwargs.items()},
+            "build": None if self.build is None else driver.encode(self.build),
+            "weights": {name: driver.encode(x) for name, x in self.weights.items()},
+        }
+
+    @property
+    def lengthened(self) -> "Case":
+        """The case at its greater length, which it must have."""
+        longer = self.longer
+        return longer if isinstance(longer, Case) else replace(self, args=longer or ())
+
+    def result(self, answer: Callable) -> Any:
+        """What an answer of ours makes of this case."""
+        if self.build is not None:
+            answer = driver.built(answer, self.build, self.weights)
+        return answer(*self.args, **self.kwargs)
+
+    def float(self) -> "Case":
+        """The same numbers in float32."""
+
+        def single(x: Any) -> Any:
+            return x.float() if is_floating(x) else x
+
+        return replace(
+            self,
+            args=tuple(map(single, self.args)),
+            kwargs={name: single(x) for name, x in self.kwargs.items()},
+            weights={name: weight.float() for name, weight in self.weights.items()},
+            name=f"{self.name}, float32",
+        )
+
+
+def is_floating(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.is_floating_point()
+
+
+class Source:
+    """A function as its text, under another name: what a check hands to a learner."""
+
+    def __init__(self, text: str, name: str):
+        self.name = name
+        # its own name would name the mistake
+        self.source = f"import torch\n\n\ndef {name}{text[text.index('(') :]}"
+
+    def __call__(self, *args: Any) -> Any:
+        return driver.implementation(self.name, self.source)(*args)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A plausible wrong answer and the hint that whoever gives it must get."""
+
+    function: Callable
+    hint: str
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+
+class Draw:
+    """Random inputs from one seed; float64, unit variance."""
+
+    def __init__(self, seed: int):
+        self.generator = torch.Generator().manual_seed(seed)
+
+    def normal(self, *shape: int) -> Tensor:
+        return torch.randn(shape, generator=self.generator, dtype=torch.float64)
+
+    def integer(self, low: int, high: int) -> int:
+        """A number from low to high, both included."""
+        return int(torch.randint(low, high + 1, (), generator=self.generator))
+
+    def sizes(self, count: int, low: int, high: int) -> list[int]:
+        """That many sizes from low to high, no two alike, so that a swapped axis shows."""
+        return (torch.randperm(high - low + 1, generator=self.generator)[:count] + low).tolist()
+
+    def mask(self, *shape: int) -> Tensor:
+        """A boolean mask, about half True, every row with both at least one True and one False."""
+        order = torch.rand(shape, generator=self.generator).argsort(dim=-1)
+        return order < max(1, shape[-1] // 2)
+
+
+@dataclass(eq=False)
+class Exercise:
+    """An exercise. The decorators `reference`, `cases`, `valid` and `mutant` fill it.
+
+    `without` holds the names of the usual mistakes that cannot be made here, and of what cannot be
+    tried at the edge (`probes.EDGES`), each with the reason; `usual_hints` says of a mistake what
+    is the matter here, where its own hint is too general. `shares` holds what a group of cases
+    earns by itself, where that is not the usual share (`credit.py`). `unread` says where the text
+    allows anything to stand.
+    """
+
+    name: str
+    chapter: str
+    title: str
+    kind: str
+    difficulty: int
+    minutes: int
+    points: int
+    hints: tuple[str, str, str]
+    differentiable: bool = True
+    floating: bool = True
+    # a longer input may cost some lines more (a check of its own, a few powers of two), but not
+    # some a position
+    steps_allowed: float = 1.5
+    # functions that would be the whole answer, beside those of the course
+    forbidden: tuple[str, ...] = ()
+    without: dict[str, str] = field(default_factory=dict)
+    usual_hints: dict[str, str] = field(default_factory=dict)
+    shares: dict[str, float] = field(default_factory=dict)
+    unread_places: Callable[..., dict[str, Tensor]] | None = None
+    unread_numbers: tuple[float, ...] = ()
+    reference_answer: Callable = field(init=False)
+    draw_cases: Callable[[Draw], Iterator[Case]] = field(init=False)
+    stub_answer: Callable | None = None
+    valid_answers: list[Callable] = field(default_factory=list)
+    own_mutants: list[Mutant] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"{self.name}: kind {self.kind!r} is not one of {KINDS}")
+
+    @cached_property
+    def parameters(self) -> list[str]:
+        """The names of what an answer is called with: the text and the reference have the same."""
+        answer = self.reference_answer
+        function = answer.forward if isinstance(answer, type) else answer
+        return [name for name in inspect.signature(function).parameters if name != "self"]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the metadata of its answer cell says of it, for which no exercise is loaded."""
+        return {"exercise": self.name, "title": self.title, "points": self.points}
+
+    @cached_property
+    def usual_mutants(self) -> list[Mutant]:
+        """The usual mistakes, made around the first valid answer."""
+        from judge import usual
+
+        return list(usual.mutants(self))
+
+    @property
+    def mutants(self) -> list[Mutant]:
+        """Every known mistake, the exercise's own first."""
+        return self.own_mutants + self.usual_mutants
+
+    def reference(self, function: Callable) -> Callable:
+        self.reference_answer = function
+        return function
+
+    def cases(self, function: Callable) -> Callable:
+        self.draw_cases = function
+        return function
+
+    def unread(self, *numbers: float) -> Callable[[Callable], Callable]:
+        """Declare where such numbers may stand, since nothing there counts: padding, mostly.
+
+        The function gets the arguments of a call, and returns boolean masks by their names.
+        """
+
+        def keep(function: Callable) -> Callable:
+            self.unread_places, self.unread_numbers = function, numbers
+            return function
+
+        return keep
+
+    def stub(self, function: Callable) -> Callable:
+        """The code that a debug exercise starts from, bug and all."""
+        self.stub_answer = function
+        return function
+
+    def valid(self, function: Callable) -> Callable:
+        self.valid_answers.append(function)
+        return function
+
+    def mutant(self, hint: str) -> Callable[[Callable], Callable]:
+        def keep(function: Callable) -> Callable:
+            self.own_mutants.append(Mutant(function, hint))
+            return function
+
+        return keep

@@ -1,0 +1,113 @@
+"""The call that an answer failed on, for its author to repeat: what went in, and what came out."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor, _tensor_str
+
+from judge import driver
+from judge.compare import close, close_gradient
+from judge.exercise import Exercise, Source
+from judge.explain import arguments, leaves
+from judge.observation import Observation
+from judge.trial import Failing
+
+
+@dataclass(frozen=True, repr=False)
+class Failure:
+    """One call of an answer: its arguments by name, what was expected of it, and what came.
+
+    `args` and `kwargs` repeat it: `answer(*args, **kwargs)`. A module was made with the arguments
+    `build`, and has these `weights`. `gradients` has what was expected and what came for each
+    argument whose gradient is wrong, where the values are right. An exception is told in words.
+    """
+
+    case: str
+    args: tuple
+    kwargs: dict[str, Any]
+    expected: Any
+    got: Any
+    names: tuple[str, ...]
+    gradients: dict[str, tuple[Any, Any]]
+    build: tuple | None
+    weights: dict[str, Tensor]
+
+    def __repr__(self) -> str:
+        # 0.0001 is easier to compare than 1.0000e-04
+        with _tensor_str.printoptions(sci_mode=False, linewidth=100):
+            return "\n".join(self.lines())
+
+    def lines(self) -> Iterator[str]:
+        yield f"on {self.case}"
+        if self.build is not None:
+            yield shown("build", self.build)
+            yield from (shown(name, weight) for name, weight in self.weights.items())
+        values = (*self.args, *self.kwargs.values())
+        yield from (shown(name, value) for name, value in zip(self.names, values, strict=True))
+        yield shown("expected", self.expected)
+        yield shown("got", self.got)
+        for name, (expected, got) in self.gradients.items():
+            yield shown(f"expected gradient of {name}", expected)
+            yield shown(f"got gradient of {name}", got)
+
+
+class Words(str):
+    """What is told of a call that has no value; shown without quotes."""
+
+    __repr__ = str.__str__
+
+
+SHORTER = Words("about as many steps as on a shorter input")
+
+
+def shown(name: str, value: Any) -> str:
+    """A line, or several that stand below each other."""
+    begin = f"{name} = "
+    return begin + re.sub(r"\n(?=.)", "\n" + " " * len(begin), repr(value))
+
+
+def failure(exercise: Exercise, failing: Failing, device: str) -> Failure:
+    """The failing call, with its tensors as they were passed."""
+    probe, got, want, length = failing
+    case = probe.case.lengthened if probe.way == "longer" else probe.case
+    place = probe.device(device)
+
+    def passed(value: Any) -> Any:
+        if isinstance(value, Source):
+            return driver.implementation(value.name, value.source)
+        if not isinstance(value, Tensor):
+            return value
+        value = driver.placed(value.clone(), place)
+        return driver.by_columns(value) if probe.by_columns else value
+
+    found = zip(leaves(exercise, case), want.gradients or (), got.gradients or (), strict=False)
+    # of wrong values the gradients do not count
+    compared = found if close(got.value, want.value, length) else ()
+    return Failure(
+        case.name,
+        args=tuple(map(passed, case.args)),
+        kwargs={name: passed(value) for name, value in case.kwargs.items()},
+        expected=SHORTER if probe.way == "longer" else told(want),
+        got=told(got),
+        names=tuple(arguments(exercise, case)),
+        gradients={n: (a, b) for n, a, b in compared if not close_gradient(b, a, length)},
+        build=case.build,
+        weights={
+            name: driver.placed(weight.clone(), place) for name, weight in case.weights.items()
+        },
+    )
+
+
+def told(seen: Observation) -> Any:
+    """What came back, or in words how the call ended."""
+    if seen.scales_with_length or seen.outcome == "steps":
+        return Words("many more steps")
+    if seen.outcome == "raised" and seen.error:
+        return Words(f"{seen.error['type']}: {seen.error['text']}".rstrip(": "))
+    if seen.outcome == "time":
+        return Words("no end")
+    if seen.is_test:
+        return Words("no exception")
+    return Words(seen.outcome) if seen.outcome != "returned" else seen.value

@@ -1,0 +1,3 @@
+from judge.grading.cli import main
+
+main()

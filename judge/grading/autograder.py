@@ -1,0 +1,174 @@
+"""The grader as other platforms run it: Gradescope's zip, GitHub Classroom's workflow."""
+
+import importlib.metadata
+import re
+import zipfile
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from judge.course import course
+from judge.grading import sandbox
+from judge.grading.pristine import chapters, exercise_files
+
+# what a container is, whatever this machine is
+LINUX = {
+    "sys_platform": "linux", "platform_system": "Linux", "os_name": "posix",
+    "platform_machine": "x86_64", "extra": "",
+}  # fmt: skip
+SETUP = """\
+#!/usr/bin/env bash
+# Gradescope runs this once, as root, when it builds the autograder.
+set -euo pipefail
+cd "${AUTOGRADER:-/autograder}"
+
+if command -v apt-get >/dev/null; then
+    apt-get update -q
+    apt-get install -q -y bubblewrap python3-venv || true
+fi
+find_python() {
+    for one in python3.13 python3.12 python3.11 python3; do
+        "$one" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \\
+            && echo "$one" && return
+    done
+    return 1
+}
+find_python || apt-get install -q -y python3.11 python3.11-venv
+"$(find_python)" -m venv venv
+# the wheels, if some came along, are all there is to install from
+from=()
+[ -d source/wheels ] && from=(--no-index --find-links source/wheels)
+venv/bin/python -m pip install --disable-pip-version-check --no-cache-dir "${from[@]}" \\
+    -r source/requirements.txt
+"""
+RUN = """\
+#!/usr/bin/env bash
+# Gradescope runs this for each submission. Without results.json it says that the autograder failed.
+cd "${AUTOGRADER:-/autograder}"
+export PYTHONPATH="$PWD/source/course" PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1 LC_ALL=C.UTF-8
+rm -f results/results.json
+venv/bin/python -m PACKAGE grade submission --gradescope results/results.json
+[ -s results/results.json ]
+"""
+WORKFLOW = """\
+# Grades {notebook} at each push, and reports the points to GitHub Classroom.
+name: Autograding Tests
+on: [push, repository_dispatch]
+permissions:
+  checks: write
+  actions: read
+  contents: read
+jobs:
+  run-autograding-tests:
+    runs-on: ubuntu-24.04
+    if: github.actor != 'github-classroom[bot]'
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with:
+          python-version: "3.13"
+      - name: Install the course, and what it grades safely with
+        run: |
+          sudo apt-get install -q -y bubblewrap
+          # from Ubuntu 24.04 on, a program needs leave to make namespaces
+          sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0
+          python -m pip install "{package}[grade] @ git+{repository}@v{version}"
+      - name: Grade
+        run: >-
+          {package} grade {notebook} --json "${{{{ runner.temp }}}}/reports.json" || [ $? -eq 1 ]
+{steps}
+      - name: Autograding Reporter
+        if: always()
+        uses: classroom-resources/autograding-grading-reporter@v1
+        env:
+{results}
+        with:
+          runners: {runners}
+"""
+STEP = """\
+      - name: {name}
+        id: {name}
+        if: always()
+        uses: classroom-resources/autograding-command-grader@v1
+        with:
+          test-name: {name}
+          command: >-
+            jq -e 'any(.[].exercises[]?; .name == "{name}" and .status == "passed")'
+            "${{{{ runner.temp }}}}/reports.json"
+          timeout: 1
+          max-score: {points}"""
+
+
+def gradescope_zip(path: Path, wheels: Path | None = None, partial: bool = False) -> None:
+    """Write what Gradescope takes for an autograder: two scripts, the pins, the course itself."""
+    run = RUN.replace("PACKAGE", course().package)
+    if partial:
+        run = run.replace("grade submission", "grade submission --partial")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, script in (("setup.sh", SETUP), ("run_autograder", run)):
+            entry = zipfile.ZipInfo(name)
+            entry.external_attr = 0o100755 << 16
+            archive.writestr(entry, script)
+        archive.writestr("requirements.txt", "\n".join(pins()) + "\n")
+        for package in sandbox.packages():
+            for file in sorted(package.rglob("*")):
+                place = file.relative_to(package.parent)
+                if file.is_file() and "__pycache__" not in place.parts:
+                    archive.write(file, "course" / place)
+        own = course().folder
+        for file in exercise_files().values():
+            if not file.is_relative_to(own):
+                archive.write(file, Path("course", own.name, "exercises", file.name))
+        for file in sorted(wheels.glob("*.whl")) if wheels else []:
+            archive.write(file, Path("wheels") / file.name)
+
+
+def pins() -> list[str]:
+    """The versions that are installed here of all that grading needs, on Linux."""
+    found: dict[str, str] = {}
+    wanted = [Requirement(f"{course().package}[grade]")]
+    seen = set()
+    while wanted:
+        requirement = wanted.pop()
+        name = canonicalize_name(requirement.name)
+        asked = (name, frozenset(requirement.extras))
+        if asked in seen:
+            continue
+        seen.add(asked)
+        try:
+            distribution = importlib.metadata.distribution(name)
+        except importlib.metadata.PackageNotFoundError:
+            # as of a GPU's libraries, where there is none: pip knows what they need
+            continue
+        if name != course().package:
+            found[name] = distribution.version.partition("+")[0]
+        for line in distribution.requires or []:
+            needed = Requirement(line)
+            extras = [{"extra": one} for one in requirement.extras] or [{}]
+            if not needed.marker or any(needed.marker.evaluate(LINUX | one) for one in extras):
+                wanted.append(needed)
+    return [f"{name}=={version}" for name, version in sorted(found.items())]
+
+
+def github_workflow(chapter: str) -> str:
+    """The workflow of an assignment on one chapter, with a score for each of its exercises."""
+    names = chapters()[chapter].facts
+    steps = [STEP.format(name=name, points=one["points"]) for name, one in names.items()]
+    result = '          {}_RESULTS: "${{{{steps.{}.outputs.result}}}}"'
+    return WORKFLOW.format(
+        package=course().package,
+        notebook=f"{chapter}.ipynb",
+        repository=repository(chapter),
+        version=course().version,
+        steps="\n".join(steps),
+        results="\n".join(result.format(name.upper(), name) for name in names),
+        runners=",".join(names),
+    )
+
+
+def repository(chapter: str) -> str:
+    """Where the course lies: its notebooks say so."""
+    text = exercise_files()[chapter].read_text(encoding="utf-8")
+    found = re.search(r'"repository": *"([^"\\]+)', text)
+    return found[1] if found else ""

@@ -1,0 +1,288 @@
+"""Starts the kernels that run a learner's answers (run as a script, inside the sandbox if any).
+
+It hides what the exercises ask for, and makes check and its like silent: an answer cell that still
+calls them does no harm. Then it loads torch, once: each kernel is a copy of this process, and ends
+with all that it has started and written.
+
+It reads lines of JSON, each with a word made anew and what is asked: first the driver's sources,
+then the folder of a kernel to start, null to end it, or "count". It answers with that word and
+`ready`, `started`, `stopped`, or the number of processes and threads that there have been; of a
+kernel that ends by itself it says `ended`, with the word that started it. A kernel answers at a
+socket in its folder.
+"""
+
+import contextlib
+import ctypes
+import gc
+import io
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from functools import partial
+from importlib.abc import MetaPathFinder
+from pathlib import Path
+from types import FunctionType, ModuleType
+
+import psutil
+
+# elsewhere a copy of a process that has loaded much may not work: each kernel loads its own
+COPIES = sys.platform == "linux"
+COUNT, SOCKET = "count", "c"
+MOST_OUTPUT, MOST_TEXT = 1_000_000, 10_000
+SUBREAPER, DUMPABLE = 36, 4
+
+
+class Hidden(MetaPathFinder):
+    """Refuses to import modules that hold answers."""
+
+    def __init__(self, names):
+        self.names = names
+
+    def find_spec(self, fullname, path=None, target=None):
+        if any(fullname == name or fullname.startswith(name + ".") for name in self.names):
+            raise ImportError(f"{fullname} is not there while you are graded: write it yourself")
+
+
+def silent_checks(name):
+    """A stand-in for the module whose functions a notebook calls: the verdict falls elsewhere."""
+    above, _, own = name.rpartition(".")
+    package, notebook = ModuleType(above), ModuleType(name)
+    vars(package).update({"__path__": [], own: notebook})
+    for function in ("check", "failed", "hint", "status"):
+        setattr(notebook, function, lambda *args, **kwargs: None)
+    sys.modules |= {package.__name__: package, notebook.__name__: notebook}
+
+
+def load_driver(modules):
+    """Make a package of these modules, each of which may import those before it."""
+    import sys
+    from types import ModuleType
+
+    package = sys.modules["judge_driver"] = ModuleType("judge_driver")
+    package.__path__ = []
+    for name, code in modules:
+        module = sys.modules[f"{package.__name__}.{name}"] = ModuleType(f"judge_driver.{name}")
+        setattr(package, name, module)
+        module.__package__ = package.__name__
+        exec(code, vars(module))
+    return package.driver
+
+
+class OutputError(BaseException):
+    """Raised in a cell that prints too much; not an Exception, so that a cell does not catch it."""
+
+
+class Output(io.TextIOBase):
+    """Counts what is printed, and keeps none of it."""
+
+    encoding = "utf-8"
+    printed = 0
+
+    def write(self, text):
+        before, self.printed = self.printed, self.printed + len(text)
+        # once: a traceback is printed afterwards
+        if before <= MOST_OUTPUT < self.printed:
+            raise OutputError(f"it prints without end: more than {MOST_OUTPUT} characters")
+        return len(text)
+
+
+def new_shell():
+    """What runs a learner's cells, as a notebook does."""
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    class Shell(InteractiveShell):
+        def enable_gui(self, gui=None):
+            """Nothing is drawn: `%matplotlib` does no harm."""
+
+        def ask_exit(self):
+            os._exit(0)
+
+        # for `!ls`: elsewhere a terminal is made, which not every sandbox has
+        system = InteractiveShell.system_raw
+
+    shell = Shell.instance(config=Config(HistoryManager={"enabled": False}))
+    # what it loads for a first cell, each would load
+    shell.run_cell("1 + 1")
+    return shell
+
+
+def raised(shell, source):
+    """The name and the text of what a cell raises; None where it raises nothing."""
+    try:
+        result = shell.run_cell(source)
+        errors = result.error_before_exec, result.error_in_exec
+    # of IPython's own: a text that cannot be encoded
+    except UnicodeError as error:
+        errors = (error,)
+    return next(((type(one).__name__, text_of(one)) for one in errors if one is not None), None)
+
+
+def text_of(error):
+    """What an exception says, as much of it as a hint could show."""
+    try:
+        return str(error)[:MOST_TEXT]
+    except Exception:
+        return ""
+
+
+def answer_requests(requests, shell, load, modules):
+    """Run the cells and make the calls that are asked for, each call by a driver made anew.
+
+    What it is made of are code objects, which nothing that a learner's code writes can change.
+    """
+    while size := requests.readline():
+        kind, asked = json.loads(requests.read(int(size)))
+        if kind == "cell":
+            answer = json.dumps(raised(shell, asked))
+        else:
+            driver = FunctionType(load, {})(modules)
+            answer = getattr(driver, kind)(shell.user_ns, asked)
+        answer = answer.encode()
+        requests.write(b"%d\n" % len(answer) + answer)
+        requests.flush()
+
+
+def listening(folder):
+    """Make the folder of a kernel, and a socket in it where it will be called."""
+    os.makedirs(folder, mode=0o700)
+    place = socket.socket(socket.AF_UNIX)
+    place.bind(f"{folder}/{SOCKET}")
+    place.listen(1)
+    return place
+
+
+def serve(requests, answers, kernel_at):
+    """Start and end kernels, one at a time, as the requests have it."""
+    kernel, by = 0, ""
+    try:
+        while True:
+            ready, _, _ = select.select([requests], [], [], 0.05)
+            if kernel and os.waitid(os.P_PID, kernel, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                kernel = end()
+                say(answers, by, "ended")
+            if not ready:
+                continue
+            line = requests.readline()
+            word, request = json.loads(line or b"[null, null]")
+            if request == COUNT:
+                say(answers, word, started())
+                continue
+            if kernel:
+                kernel = end()
+            if not line:
+                return
+            if request is None:
+                say(answers, word, "stopped")
+                continue
+            with listening(request) as place:
+                say(answers, word, "started")
+                by = word
+                if (kernel := os.fork()) == 0:
+                    kernel_at(request, place, answers)
+    finally:
+        if kernel:
+            end()
+
+
+def say(answers, word, answer):
+    """Answer the request that came with that word."""
+    os.write(answers, f"{word} {answer}\n".encode())
+
+
+def adopt():
+    """Have what a kernel leaves behind become a child of this process, and close its memory."""
+    ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0)
+    ctypes.CDLL(None).prctl(DUMPABLE, 0, 0, 0, 0)
+
+
+def started():
+    """How many processes and threads there have been in bubblewrap; elsewhere it is not known."""
+    if os.getppid() != 1:
+        return 0
+    # the number of the youngest: a kernel cannot give it back
+    return int(Path("/proc/loadavg").read_text().split()[-1])
+
+
+def end():
+    """Kill the kernel and whatever it has started, and take away what it has written."""
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            kill_all()
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+            time.sleep(0.001)
+    folder = os.environ["JUDGE_FOLDER"]
+    for made in os.listdir(folder):
+        # it holds nothing else, most times; whatever it holds, other programs take away
+        with contextlib.suppress(OSError):
+            os.remove(f"{folder}/{made}/{SOCKET}")
+            os.rmdir(f"{folder}/{made}")
+    if os.listdir(folder):
+        subprocess.run(["chmod", "-R", "u+rwx", folder], stderr=subprocess.DEVNULL)
+        subprocess.run(["find", folder, "-mindepth", "1", "-delete"], stderr=subprocess.DEVNULL)
+    return 0
+
+
+def kill_all():
+    """Kill what this process has started and adopted."""
+    alone = os.environ["JUDGE_ALONE"]
+    # to kill all that it may is safe where all of it is the learner's
+    if os.getppid() == 1 if alone == "process" else str(os.getuid()) == alone:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGKILL)
+        return
+    for one in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            one.kill()
+
+
+def run(shell, modules, folder, place, answers):
+    """Be the kernel that is called at that place, in a folder of its own."""
+    os.close(answers)
+    if COPIES:
+        ctypes.CDLL(None).prctl(DUMPABLE, 1, 0, 0, 0)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(nowhere, stream)
+    sys.stdout = sys.stderr = Output()
+    os.environ |= {"HOME": folder, "TMPDIR": folder}
+    os.chdir(folder)
+    sys.path.insert(0, "")
+    try:
+        with place:
+            judge, _ = place.accept()
+        answer_requests(judge.makefile("rwb"), shell, load_driver.__code__, modules)
+    finally:
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    # what is printed here must not reach the judge as an answer
+    answers = os.dup(1)
+    os.dup2(2, 1)
+
+    silent_checks(os.environ["JUDGE_SILENT"])
+    sys.meta_path.insert(0, Hidden(os.environ["JUDGE_HIDDEN"].split(",")))
+
+    with open(0, "rb", buffering=0, closefd=False) as requests:
+        word, sources = json.loads(requests.readline())
+        modules = tuple((name, compile(text, name, "exec")) for name, text in sources.items())
+        load_driver(modules).warm_up()
+        kernel_at = partial(run, new_shell(), modules)
+        say(answers, word, "ready")
+        if COPIES:
+            adopt()
+            # a copy need not look through, and so copy, all that was loaded
+            gc.freeze()
+            serve(requests, answers, kernel_at)
+        else:
+            word, folder = json.loads(requests.readline())
+            place = listening(folder)
+            say(answers, word, "started")
+            kernel_at(folder, place, answers)

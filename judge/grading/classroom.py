@@ -1,0 +1,153 @@
+"""A folder of a class's submissions becomes a folder of grades."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from judge.course import course
+from judge.grading import feedback, gradebook
+from judge.grading.formats import junit
+from judge.grading.gradebook import ByHand, Gradebook
+from judge.grading.policy import Override, Policy
+from judge.grading.pristine import chapters
+from judge.grading.report import Report, replace
+from judge.grading.resume import Kept
+from judge.grading.similar import alike
+from judge.grading.students import (
+    LAYOUTS,
+    People,
+    Roster,
+    Student,
+    distinguished,
+    evident,
+    first_levels,
+    of_a_class,
+    owners,
+    passed_over,
+    student_of,
+)
+from judge.grading.submissions import LeftOut
+
+
+@dataclass
+class Classroom:
+    """Where the submissions lie and the grades go, and what the instructor has to say of them."""
+
+    submissions: Path
+    grades: Path
+    roster: Roster | None = None
+    policy: Policy | None = None
+    overrides: list[Override] = field(default_factory=list)
+    owners: dict[str, Student] = field(default_factory=dict)
+    missing: list[Student] = field(default_factory=list)
+
+    def meet(self, files: list[str]) -> Iterator[str]:
+        """Find out whose the files are; says which layouts were assumed, and names nobody."""
+        over = passed_over(files, self.submissions, self.roster)
+        found = {file: student_of(file, self.submissions, over) for file in files}
+        self.owners = owners(found, self.roster)
+        came = dict.fromkeys(self.owners.values())
+        absent = self.roster.missing(came) if self.roster else ()
+        self.missing = list(distinguished([*came, *absent]))[len(came) :]
+        for layout, by in LAYOUTS.items():
+            if own := [self.owners[file] for file in files if found[file].platform == layout]:
+                yield f"whose they are: {len(own)} files of {len(set(own))} students by {by}"
+        if over:
+            yield f"{len(over)} folders or zips are taken for a class's: its students' are in them"
+        if alone := self.unlikely(files, over):
+            yield (
+                f"{alone} folders or zips are taken for one student's, though all in them is named"
+                " as in a download of Canvas or Moodle: it would have to lie alone, or be unpacked"
+            )
+
+    def unlikely(self, files: list[str], over: set[str]) -> int:
+        """How many folders and zips at the root may be a class's, but lie beside others."""
+        here = self.submissions.resolve().name
+        return sum(
+            len(names) > 1 and of_a_class(names) and outer not in over and not evident(here, outer)
+            for outer, names in first_levels(files).items()
+        )
+
+    def write(self, reports: list[Report], others: list[LeftOut], kept: Kept) -> list[str]:
+        """Write all tables and pages; returns what the instructor should look at."""
+        # who handed in something else than a notebook gets a line and a page, too
+        reports = [*reports, *(Report(one.name, problem=one.why) for one in others if one.fault)]
+        own = [(self.owners[report.file], report) for report in reports]
+        missing = {
+            **{one: "no notebook was handed in" for one in self.owners.values() if one.row},
+            **dict.fromkeys(self.missing, "nothing was handed in"),
+        }
+        people = People([*dict.fromkeys(self.owners.values()), *self.missing])
+        by_hand, looks = self.by_hand(people)
+        book = gradebook.gradebook(own, missing, self.share(people), by_hand)
+        gradebook.write(book, self.grades, self.roster)
+        feedback.write(book, self.grades)
+        gradebook.table(self.grades / "files.csv", self.file_rows(reports, others, kept))
+        keyed = [(kept.key(one.file, one.submission_sha256), one) for one in reports]
+        replace(self.grades / "junit.xml", junit(keyed))
+        looks += [*book.looks(), *(self.policy.looks(people) if self.policy else ()), *kept.looks()]
+        # without worked solutions, nothing is said of who is like whom
+        if (worked := course().solutions) and worked.is_dir():
+            looks += self.alike(book, worked)
+        if self.roster:
+            strange = sum(not student.row for student in {student for student, _ in own})
+            looks += [f"{strange} students are not in the roster: see files.csv"] * bool(strange)
+        return looks
+
+    def share(self, people: People) -> Callable[[Student], tuple[float, str]]:
+        """What says how much of their points a student keeps, and why."""
+        if self.policy is None:
+            return lambda student: (1.0, "")
+        policy, own = self.policy, self.policy.extended(people)
+        return lambda student: policy.share(student, own.get(student))
+
+    def by_hand(self, people: People) -> tuple[ByHand, list[str]]:
+        """The points set by hand, by whose and for what, and what to look at among them."""
+        found: ByHand = {}
+        looks = []
+        exercises = {name for chapter in chapters().values() for name in chapter.facts}
+        for one in self.overrides:
+            students = people.called(one.student)
+            if one.exercise not in exercises:
+                looks.append(f"{one.where}: no exercise is called {one.exercise!r}")
+            elif not students:
+                looks.append(f"{one.where}: nobody is called {one.student!r}")
+            elif len(students) > 1:
+                looks.append(f"{one.where}: {len(students)} students are called that")
+            for student in students:
+                if before := found.get((student, one.exercise)):
+                    looks.append(f"{one.where}: it counts instead of {before.where}")
+                found[student, one.exercise] = one
+        return found, looks
+
+    def file_rows(self, reports: list[Report], others: list[LeftOut], kept: Kept):
+        yield "file", "student", "in roster", "report", "what it is"
+        for one in reports:
+            student = self.owners[one.file]
+            key = kept.key(one.file, one.submission_sha256)
+            yield (one.file, student.key, in_roster(student), key, one.problem or one.chapter)
+        for one in others:
+            if one.fault:
+                continue
+            student = self.owners[one.name]
+            yield one.name, student.key, in_roster(student), "", one.why
+
+    def alike(self, book: Gradebook, worked: Path) -> list[str]:
+        """Write which answers to look at side by side; nobody's points change."""
+        answers = [
+            (grade.result.name, entry.student.key, grade.result.answer)
+            for entry in book.entries
+            for grade in entry.grades
+            if grade.result.answer
+        ]
+        found = [
+            (one.exercise, one.first, one.second, f"{one.share:.0%}")
+            for one in alike(answers, worked)
+        ]
+        header = ("exercise", "one student", "another", "of the shorter answer in both")
+        gradebook.table(self.grades / "alike.csv", [header, *found])
+        return [f"{len(found)} pairs of long answers are alike: see alike.csv"] if found else []
+
+
+def in_roster(student: Student) -> str:
+    return "yes" if student.row else "no"

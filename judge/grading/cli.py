@@ -1,0 +1,320 @@
+"""The command that grades files and folders of exercise notebooks, for a course to have."""
+
+import json
+import secrets
+import signal
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from threading import Event
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+from typer import Argument, Option
+
+from judge.grading import autograder, nbgrader, sandbox
+from judge.grading.budget import EXERCISE
+from judge.grading.classroom import Classroom
+from judge.grading.formats import gradescope
+from judge.grading.grade import grade
+from judge.grading.policy import Policy, PolicyError, read_overrides
+from judge.grading.pristine import exercise_files
+from judge.grading.report import Report, replace
+from judge.grading.resume import Kept, seed_of
+from judge.grading.run import CannotGradeError, Reports, grade_all
+from judge.grading.show import (
+    progress,
+    say,
+    show,
+    show_left_out,
+    summarize,
+    summarize_class,
+)
+from judge.grading.students import Roster
+from judge.grading.submissions import LeftOut, Submission, handed_in
+
+ALL_PASSED, NOT_ALL_PASSED, NOT_GRADED = 0, 1, 2
+# as the shell says it
+STOPPED = 130
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+autograders = typer.Typer(no_args_is_help=True, help="Write what another platform grades with.")
+app.add_typer(autograders, name="autograder")
+
+
+Partial = Annotated[
+    bool, Option("--partial", help="Give points for the groups of cases that are right.")
+]
+
+
+@app.callback()
+def grading() -> None:
+    """Grade the exercises of the course."""
+
+
+@app.command("grade")
+def grade_command(
+    paths: Annotated[list[Path], Argument(metavar="FILE_OR_FOLDER...")],
+    seed: Annotated[int | None, Option(min=0, help="Draw an earlier run's inputs again.")] = None,
+    device: Annotated[str, Option(help="Where answers run: cpu, cuda, cuda:1.")] = "cpu",
+    timeout: Annotated[
+        float, Option(min=1, help="Processor seconds an exercise may take.")
+    ] = EXERCISE,
+    memory: Annotated[float, Option(min=1.5, help="GiB an answer may take.")] = 4,
+    json_out: Annotated[
+        Path | None, Option("--json", metavar="FILE", help="Write the reports to this file.")
+    ] = None,
+    gradescope_out: Annotated[
+        Path | None, Option("--gradescope", metavar="FILE", help="Write Gradescope's results.json.")
+    ] = None,
+    sandboxed: Annotated[
+        bool, Option("--sandbox/--no-sandbox", help="Run answers where they can do no harm.")
+    ] = True,
+    in_parts: Partial = False,
+    jobs: Annotated[int, Option(min=1, help="Files graded at a time.")] = 1,
+    scheduler: Annotated[
+        str | None, Option(metavar="ADDRESS", help="Grade on the Dask cluster of this scheduler.")
+    ] = None,
+    out: Annotated[
+        Path | None, Option(help="Grade a class: keep all grades in this folder, go on from it.")
+    ] = None,
+    regrade: Annotated[
+        list[str] | None,
+        Option(metavar="NAME", help="With --out: grade these files or students anew."),
+    ] = None,
+    roster: Annotated[
+        Path | None, Option(help="With --out: the class list, a CSV as a platform exports it.")
+    ] = None,
+    policy: Annotated[
+        Path | None, Option(help="With --out: a TOML file with the deadline and the late rules.")
+    ] = None,
+) -> None:
+    """Grade notebooks: exit 0 if all passed, 1 if not, 2 if something could not be graded."""
+    errors = Console(stderr=True)
+    if scheduler:
+        grade_files = on_cluster(scheduler, sandboxed, jobs, partial(say, errors, style="yellow"))
+    else:
+        grade_files = on_this_machine(sandboxed, device, jobs)
+    for option, file in (("--json", json_out), ("--gradescope", gradescope_out)):
+        if file and not file.resolve().parent.is_dir():
+            refuse(f"{option}: there is no folder {file.resolve().parent}")
+    room = classroom(paths, out, roster, policy)
+    if room:
+        seed = seed_of(room.grades, seed)
+    settings = {
+        "seed": secrets.randbits(31) if seed is None else seed,
+        "device": device,
+        "timeout": timeout,
+        "sandboxed": sandboxed,
+        "memory": int(memory * 2**30),
+        "partial": in_parts,
+    }
+    found = list(handed_in(paths))
+    files = [one for one in found if isinstance(one, Submission)]
+    others = [one for one in found if isinstance(one, LeftOut)]
+    if not files and not any(one.fault for one in others):
+        refuse(f"no notebook (*.ipynb) in {', '.join(map(str, paths))}")
+    run = Run(partial(grade_files, settings=settings), files, others, json_out, errors)
+    if room:
+        reports = run.whole_class(room, Kept(room.grades, settings, regrade or []))
+    else:
+        reports = run.one_by_one()
+    if gradescope_out:
+        replace(gradescope_out, gradescope(reports, (one.why for one in others if one.fault)))
+    raise typer.Exit(exit_code(reports, others))
+
+
+def on_this_machine(sandboxed: bool, device: str, jobs: int) -> Callable[..., Reports]:
+    """What grades files here; ends the command where it is not safe, or cannot be."""
+    tier, why = sandbox.strongest() if sandboxed else (sandbox.NONE, "")
+    if not tier:
+        refuse(
+            f"no sandbox is safe here:\n{why}\n"
+            "--no-sandbox grades without: answers can then do whatever you can"
+        )
+    if problem := device_problem(device):
+        refuse(f"--device: {problem}")
+    return lambda files, settings: grade_all(files, partial(graded, **settings), jobs)
+
+
+def on_cluster(
+    scheduler: str, sandboxed: bool, jobs: int, tell: Callable[[str], None]
+) -> Callable[..., Reports]:
+    """What grades files on a cluster; ends the command where that cannot be."""
+    if not sandboxed:
+        refuse("--no-sandbox: not with --scheduler, since an answer could then use the cluster")
+    if jobs > 1:
+        refuse("--jobs: not with --scheduler: a worker takes as many files as it has threads")
+    try:
+        from judge.grading import cluster
+    except ModuleNotFoundError as error:
+        refuse(f'--scheduler: there is no {error.name} here: pip install ".[grade,cluster]"')
+    return partial(cluster.grade_all, address=scheduler, tell=tell)
+
+
+def graded(file: Submission, stop: Event, **settings) -> Report:
+    return grade(file, stop=stop, **settings)
+
+
+def classroom(
+    paths: list[Path], out: Path | None, roster: Path | None, policy: Path | None
+) -> Classroom | None:
+    """The class that is to be graded, if there is one; ends the command where it cannot be."""
+    if out is None:
+        if roster or policy:
+            refuse("--roster and --policy need --out")
+        return None
+    (folder,) = paths if len(paths) == 1 else [None]
+    if folder is None or not folder.is_dir():
+        refuse("--out: give one folder with the submissions of the class")
+    if out.resolve().is_relative_to(folder.resolve()):
+        refuse("--out: the grades may not lie among the submissions")
+    try:
+        students = Roster.read(roster) if roster else None
+        rules = Policy.read(policy) if policy else None
+        return Classroom(folder, out, students, rules, read_overrides(out / "overrides.csv"))
+    except (OSError, ValueError) as error:
+        refuse(str(error) if isinstance(error, PolicyError) else f"--roster: {error}")
+
+
+@autograders.command("gradescope")
+def gradescope_command(
+    out: Annotated[Path, Option(help="The zip to write.")] = Path("autograder.zip"),
+    wheels: Annotated[
+        Path | None, Option(help="A folder of wheels to install from, without a network.")
+    ] = None,
+    in_parts: Partial = False,
+) -> None:
+    """Write the zip that Gradescope takes for an autograder."""
+    if wheels and not any(wheels.glob("*.whl")):
+        refuse(f"--wheels: there is no wheel in {wheels}")
+    autograder.gradescope_zip(out, wheels, in_parts)
+    typer.echo(f"written: {out}")
+
+
+@autograders.command("github")
+def github_command(
+    chapter: Annotated[str, Argument(help="The chapter of the assignment, as dot_product.")],
+    out: Annotated[Path, Option(help="The workflow.")] = Path(".github/workflows/classroom.yml"),
+) -> None:
+    """Write the workflow of a GitHub Classroom assignment."""
+    known(chapter)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    replace(out, autograder.github_workflow(chapter))
+    typer.echo(f"written: {out}")
+
+
+@autograders.command("nbgrader")
+def nbgrader_command(
+    chapters: Annotated[list[str] | None, Argument(help="By default, all.")] = None,
+    out: Annotated[Path, Option(help="nbgrader's folder of sources.")] = Path("source"),
+) -> None:
+    """Write the exercises as assignments of nbgrader."""
+    for chapter in chapters or []:
+        known(chapter)
+    for path in nbgrader.write(out, chapters or []):
+        typer.echo(f"written: {path}")
+
+
+def known(chapter: str) -> None:
+    if chapter not in exercise_files():
+        refuse(f"no chapter {chapter!r} has exercises; these have: {', '.join(exercise_files())}")
+
+
+@dataclass
+class Run:
+    """One run of the command, up to its tables."""
+
+    grade_files: Callable[[list[Submission]], Reports]
+    files: list[Submission]
+    others: list[LeftOut]
+    json_out: Path | None
+    errors: Console
+    console: Console = field(default_factory=Console)
+
+    def one_by_one(self) -> list[Report]:
+        """Show a table for each file as it is graded, and one of all."""
+        reports = self.reports({}, lambda report: show(report, self.console))
+        for left in self.others:
+            show_left_out(left, self.console)
+        if len(reports) > 1:
+            summarize(reports, self.console)
+        return reports
+
+    def whole_class(self, room: Classroom, kept: Kept) -> list[Report]:
+        """Grade what was not graded before, and write everything; nobody's name is shown."""
+        for line in room.meet([file.name for file in (*self.files, *self.others)]):
+            say(self.console, line, "")
+        found = {file.name: kept.find(file, room.owners[file.name]) for file in self.files}
+        before = {name: report for name, report in found.items() if report}
+        reports = self.reports(before, kept.keep)
+        looks = room.write(reports, self.others, kept)
+        summarize_class(reports, len(before), self.others, room.grades, self.console)
+        for look in looks:
+            say(self.console, look, "yellow")
+        return reports
+
+    def reports(self, before: dict[str, Report], done: Callable[[Report], None]) -> list[Report]:
+        """The reports on all files, in order; those from before are not graded again."""
+        reports = dict(before)
+        todo = [file for file in self.files if file.name not in before]
+        try:
+            with progress(self.errors) as bar, closing(self.grade_files(todo)) as each:
+                task = bar.add_task("", total=len(self.files), completed=len(before))
+                for report in each:
+                    reports[report.file] = report
+                    done(report)
+                    bar.advance(task)
+                    self.write(reports.values())
+        except KeyboardInterrupt:
+            self.errors.print(f"stopped: {len(reports)} of {len(self.files)} files are graded")
+            raise typer.Exit(STOPPED) from None
+        except CannotGradeError as why:
+            refuse(f"{why}\n{len(reports)} of {len(self.files)} files are graded")
+        in_order = [reports[file.name] for file in self.files]
+        self.write(in_order)
+        return in_order
+
+    def write(self, reports: Iterable[Report]) -> None:
+        if self.json_out:
+            data = [report.as_data() for report in reports]
+            data += [{"file": one.name, "problem": one.why} for one in self.others]
+            replace(self.json_out, json.dumps(data, indent=1) + "\n")
+
+
+def refuse(why: str) -> NoReturn:
+    typer.echo(why, err=True)
+    raise typer.Exit(NOT_GRADED)
+
+
+def exit_code(reports: list[Report], others: list[LeftOut]) -> int:
+    if any(one.fault for one in others) or not all(report.graded for report in reports):
+        return NOT_GRADED
+    return ALL_PASSED if all(report.passed for report in reports) else NOT_ALL_PASSED
+
+
+def device_problem(name: str) -> str:
+    if name == "cpu":
+        return ""
+    from judge.devices import named_device
+
+    try:
+        named_device(name)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def main() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        # a terminal that lacks a character gets it spelt out
+        stream.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue]
+    # a batch system's end is no other than Ctrl-C
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    app()

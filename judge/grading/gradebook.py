@@ -1,0 +1,254 @@
+"""The gradebook of a class: who has how many points, in the forms that platforms import."""
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+
+from judge.grading.policy import Override
+from judge.grading.pristine import chapters
+from judge.grading.report import CONTROL, Report, Result, replace
+from judge.grading.students import Roster, Student, squeezed
+
+# where a spreadsheet takes a formula to begin, some of them behind a semicolon, too
+FORMULA = re.compile(r"(^|;)(?=\s*[=+\-@＝＋－＠]\s*\S)")
+LINES = re.compile(r"[\t\n\v\f\r\x1c-\x1f\x85\u2028\u2029]+")
+NO_MISTAKE = ("passed", "not attempted", "not found", "not graded")
+CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+MOODLE = (
+    "Identifier", "Full name", "Email address", "Status", "Grade", "Maximum Grade",
+    "Grade can be changed", "Last modified (submission)", "Last modified (grade)",
+    "Feedback comments",
+)  # fmt: skip
+
+
+@dataclass
+class Grade:
+    """What a student gets for one exercise, and why it is not what the report says."""
+
+    result: Result
+    points: float
+    override: Override | None = None
+
+
+@dataclass
+class Entry:
+    """A student's work on one chapter. Of several files, that with most points counts."""
+
+    student: Student
+    report: Report
+    grades: list[Grade]
+    late: str = ""
+    others: int = 0
+
+    @property
+    def points(self) -> float:
+        return round(sum(one.points for one in self.grades), 2)
+
+    @property
+    def remarks(self) -> str:
+        said = [self.report.problem, self.late]
+        if self.others:
+            said.append(f"{self.others + 1} files: the one with most points counts")
+        return "; ".join(filter(None, said))
+
+
+ByHand = dict[tuple[Student, str], Override]
+
+
+@dataclass
+class Gradebook:
+    """All entries, in the order of the files, and those without any, with the reason."""
+
+    entries: list[Entry]
+    missing: dict[Student, str] = field(default_factory=dict)
+
+    @property
+    def chapters(self) -> list[str]:
+        return sorted({one.report.chapter for one in self.entries if one.report.chapter})
+
+    def max_points(self, chapter: str) -> int:
+        return next(one.report.max_points for one in self.entries if one.report.chapter == chapter)
+
+    def students(self) -> dict[Student, dict[str, Entry]]:
+        """Everybody, with their entries by chapter."""
+        found: dict[Student, dict[str, Entry]] = {}
+        for one in self.entries:
+            found.setdefault(one.student, {})[one.report.chapter] = one
+        return found | {student: {} for student in self.missing}
+
+    def looks(self) -> Iterator[str]:
+        """What the instructor should look at: more points by hand than there are."""
+        for one in (grade for entry in self.entries for grade in entry.grades):
+            if one.override and one.points > one.result.max_points:
+                most = f"{one.result.max_points} that {one.result.name} has"
+                yield f"{one.override.where}: {one.points:g} points count, more than the {most}"
+
+
+def gradebook(
+    reports: Iterable[tuple[Student, Report]], missing: dict[Student, str],
+    share: Callable[[Student], tuple[float, str]], by_hand: ByHand,
+) -> Gradebook:  # fmt: skip
+    """The entries of a class; of several files of a chapter, that with most points counts."""
+    reports = list(reports)
+    best: dict[tuple[Student, str], Entry] = {}
+    for student, report in [*reports, *unread(reports, by_hand)]:
+        kept, late = share(student)
+        grades = []
+        for result in report.exercises:
+            override = by_hand.get((student, result.name))
+            points = override.points if override else round(result.points * kept, 2)
+            grades.append(Grade(result, points, override))
+        entry, place = Entry(student, report, grades, late), (student, report.chapter)
+        if rival := best.get(place):
+            entry, other = (entry, rival) if entry.points > rival.points else (rival, entry)
+            entry.others += other.others + 1
+        best[place] = entry
+    entries = list(best.values())
+    came = {one.student for one in entries}
+    return Gradebook(entries, {one: why for one, why in missing.items() if one not in came})
+
+
+def unread(
+    reports: Iterable[tuple[Student, Report]], by_hand: ByHand
+) -> Iterator[tuple[Student, Report]]:
+    """A report for each chapter of which somebody has points by hand, but no notebook was read."""
+    read = {(student, report.chapter) for student, report in reports}
+    for slug, chapter in chapters().items():
+        results = [
+            Result(name, facts["title"], facts["points"], "not found")
+            for name, facts in chapter.facts.items()
+        ]
+        for student in dict.fromkeys(one for one, name in by_hand if name in chapter.facts):
+            if (student, slug) not in read:
+                yield student, Report("", slug, problem="no notebook was read", exercises=results)
+
+
+def mistakes(book: Gradebook) -> list[tuple[int, str, str, str]]:
+    """How often an answer to each exercise failed for each reason, the most common first."""
+    reasons = Counter(
+        # where in somebody's answer it happened differs for each
+        (grade.result.name, grade.result.status, re.split(r" \(line \d", grade.result.hint)[0])
+        for entry in book.entries
+        for grade in entry.grades
+        if grade.result.status not in NO_MISTAKE
+    )
+    return [(count, *reason) for reason, count in reasons.most_common()]
+
+
+def write(book: Gradebook, folder: Path, roster: Roster | None) -> None:
+    """Write every table of a class."""
+    table(folder / "gradebook.csv", grade_rows(book))
+    table(folder / "matrix.csv", matrix_rows(book))
+    table(
+        folder / "mistakes.csv",
+        [("students", "exercise", "status", "reason"), *mistakes(book)],
+    )
+    table(folder / "canvas.csv", canvas_rows(book, roster))
+    for chapter in book.chapters:
+        table(folder / f"moodle-{chapter}.csv", moodle_rows(book, chapter))
+
+
+def grade_rows(book: Gradebook) -> Iterable[Iterable]:
+    yield "student", "name", "chapter", "file", "points", "of", "passed", "exercises", "remarks"
+    for one in book.entries:
+        passed = sum(grade.result.status == "passed" for grade in one.grades)
+        yield (
+            one.student.key, one.student.name, one.report.chapter, one.report.file,
+            number(one.points), one.report.max_points, passed, len(one.grades), one.remarks,
+        )  # fmt: skip
+    for student, why in book.missing.items():
+        yield student.key, student.name, "", "", "", "", "", "", why
+
+
+def matrix_rows(book: Gradebook) -> Iterable[Iterable]:
+    """A line for each exercise, a column for each student, a status in each place."""
+    students = book.students()
+    yield "chapter", "exercise", *(student.key for student in students)
+    for chapter in book.chapters:
+        shown = next(one for one in book.entries if one.report.chapter == chapter)
+        for at, grade in enumerate(shown.grades):
+            own = (entries.get(chapter) for entries in students.values())
+            statuses = (one.grades[at].result.status if one else "" for one in own)
+            yield chapter, grade.result.name, *statuses
+
+
+def canvas_rows(book: Gradebook, roster: Roster | None) -> Iterable[Iterable]:
+    """As Canvas imports it: it finds a student by ID, else by the SIS columns, else by name."""
+    columns = [assignment_column(chapter, roster) for chapter in book.chapters]
+    yield *CANVAS, *columns
+    max_points = [book.max_points(chapter) for chapter in book.chapters]
+    yield "    Points Possible", *[""] * (len(CANVAS) - 1), *max_points
+    for student, entries in book.students().items():
+        yield (
+            student.cell("Student") or student.name or student.key,
+            student.number("canvas") or student.cell("Canvas ID", "ID"),
+            *map(student.cell, CANVAS[2:]),
+            *(number(entries[c].points) if c in entries else "" for c in book.chapters),
+        )  # fmt: skip
+
+
+def assignment_column(chapter: str, roster: Roster | None) -> str:
+    """What Canvas calls the assignment of a chapter: as in its own export, if that has it."""
+    for row in roster.rows[:1] if roster else []:
+        for column in row:
+            if squeezed(re.sub(r"\(\d+\)$", "", column)).casefold() == squeezed(chapter):
+                return column
+    return chapter
+
+
+def moodle_rows(book: Gradebook, chapter: str) -> Iterable[Iterable]:
+    """As the offline grading worksheet of one assignment has it."""
+    yield MOODLE
+    for student, entries in book.students().items():
+        one = entries.get(chapter)
+        number = student.number("moodle")
+        known = f"Participant {number}" if number else ""
+        said = {
+            "Identifier": student.cell("Identifier") or known,
+            "Full name": student.cell("Full name") or student.name,
+            "Maximum Grade": student.cell("Maximum Grade") or f"{book.max_points(chapter):.2f}",
+            "Grade can be changed": student.cell("Grade can be changed") or "Yes",
+            "Last modified (grade)": student.cell("Last modified (grade)") or "-",
+        }
+        if one:
+            most = float(said["Maximum Grade"].replace(",", "."))
+            said["Grade"] = f"{one.points * most / book.max_points(chapter):.2f}"
+            said["Feedback comments"] = comment(one)
+        yield [said.get(column, student.cell(column)) for column in MOODLE]
+
+
+def comment(entry: Entry) -> str:
+    """An entry in some lines, as the HTML that Moodle takes a comment for."""
+    lines = [entry.remarks] if entry.remarks else []
+    for one in entry.grades:
+        said_why = filter(None, (one.result.hint, one.result.note))
+        why = one.override.comment if one.override else "; ".join(said_why)
+        said = (
+            f"{one.result.name}: {one.result.status}, {number(one.points)}/{one.result.max_points}"
+        )
+        lines.append(said + (f": {why}" if why else ""))
+    # in "&lt;=" a formula would begin: a mark that nobody sees is in place of a quote there
+    return FORMULA.sub("\\1\u200b", "<br>".join(map(escape, lines)))
+
+
+def number(points: float) -> str:
+    return f"{points:.2f}".rstrip("0").rstrip(".")
+
+
+def table(path: Path, rows: Iterable[Iterable]) -> None:
+    """A CSV that no spreadsheet takes for formulas."""
+    said = io.StringIO()
+    csv.writer(said).writerows([[guarded(cell) for cell in row] for row in rows])
+    replace(path, said.getvalue())
+
+
+def guarded(cell: object) -> object:
+    """A cell in one line, without control characters and marks of direction, and no formula."""
+    if not isinstance(cell, str):
+        return cell
+    return FORMULA.sub(r"\1'", CONTROL.sub("", LINES.sub(" ", cell)))

@@ -1,0 +1,184 @@
+"""The judges: each judges one notebook at a time, and waits for the next.
+
+They are copies of a process that has loaded torch and pytest once, where a process may be copied.
+"""
+
+import atexit
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from threading import Event, Lock
+
+import psutil
+
+from judge.grading.bootstrap import COPIES
+from judge.grading.budget import LOOK, Budget
+from judge.grading.temporary import remove_left
+
+# seconds that a judge has to end what it has started
+GRACE = 0.5
+
+
+class StoppedError(Exception):
+    """Grading was told to stop before the file was judged."""
+
+
+class Template:
+    """The process that judges are copies of, or the only judge; see `judge.grading.judge`."""
+
+    def __init__(self):
+        remove_left()
+        environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONSAFEPATH": "1"}
+        for variable in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
+            environment.pop(variable, None)
+        self.said = tempfile.TemporaryFile("w+", errors="replace")
+        self.socket, its = socket.socketpair()
+        with its:
+            # Ctrl-C is for us, who then end it
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "judge.grading.judge"], env=environment,
+                stdin=its.fileno(), stdout=self.said, stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )  # fmt: skip
+
+    def judge(self, *streams: int) -> psutil.Process:
+        """A judge that is asked at the first stream and prints to the second."""
+        with contextlib.suppress(ConnectionError):
+            socket.send_fds(self.socket, [b"\n"], streams)
+            if number := self.socket.recv(20):
+                return psutil.Process(int(number))
+        self.process.wait()
+        self.said.seek(0)
+        raise OSError(f"no judge could be started: {reason_in(self.said.read())}")
+
+    def end(self) -> None:
+        self.socket.close()
+        self.process.wait()
+        self.said.close()
+
+
+class Judge:
+    """A process that judges notebooks one after another."""
+
+    def __init__(self):
+        self.said = tempfile.TemporaryFile("w+", errors="replace")
+        self.socket, its = socket.socketpair()
+        self.socket.settimeout(LOOK)
+        try:
+            with its:
+                self.process = begun(its.fileno(), self.said.fileno())
+        except OSError:
+            self.socket.close()
+            self.said.close()
+            raise
+
+    def asked(self, request: dict, most: float, stop: Event) -> str:
+        """What it prints; it is ended where it takes more than so many processor seconds."""
+        self.said.seek(0)
+        self.said.truncate()
+        budget = Budget.of(self.process.pid, most)
+        with contextlib.suppress(ConnectionError):
+            self.socket.sendall(json.dumps(request).encode() + b"\n")
+        while not self.answered():
+            if stop.is_set():
+                self.end()
+                raise StoppedError
+            if why := budget.spent():
+                self.process.kill()
+                self.process.wait()
+                return f"it {why}"
+        self.said.seek(0)
+        return self.said.read()
+
+    def answered(self) -> bool:
+        """Whether it has answered, or has ended: waits a little for it."""
+        try:
+            ended = not self.socket.recv(1)
+        except TimeoutError:
+            return False
+        except ConnectionError:
+            ended = True
+        if ended:
+            self.process.wait()
+        return True
+
+    def end(self) -> None:
+        """End it: politely, so that it takes its kernels along, and then at once."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            self.process.send_signal(signal.SIGINT)
+            try:
+                self.process.wait(GRACE)
+            except psutil.TimeoutExpired:
+                self.process.kill()
+        self.close()
+
+    def close(self) -> None:
+        self.process.wait()
+        self.socket.close()
+        self.said.close()
+
+
+idle: list[Judge] = []
+templates: list[Template] = []
+one_at_a_time = Lock()
+
+
+def begun(*streams: int) -> psutil.Process:
+    """A new judge, of the template that there is, or of a new one."""
+    with one_at_a_time:
+        if templates and templates[0].process.poll() is not None:
+            templates.pop().end()
+        if not templates:
+            templates.append(Template())
+        judge = templates[0].judge(*streams)
+        if not COPIES:
+            templates.clear()
+        return judge
+
+
+@contextlib.contextmanager
+def one_judge() -> Iterator[Judge]:
+    """A judge for one notebook."""
+    judge = taken()
+    try:
+        yield judge
+    finally:
+        if judge.process.is_running():
+            idle.append(judge)
+        else:
+            judge.close()
+
+
+def taken() -> Judge:
+    """A judge that has judged before, since its kernels are warm; a new one if none waits."""
+    while True:
+        try:
+            judge = idle.pop()
+        except IndexError:
+            return Judge()
+        if judge.process.is_running():
+            return judge
+        judge.close()
+
+
+@atexit.register
+def end_all() -> None:
+    """End the judges that wait for work, and what they are copies of."""
+    while idle:
+        idle.pop().end()
+    while templates:
+        templates.pop().end()
+
+
+def reason_in(output: str) -> str:
+    """The line of pytest's output that says why our own part failed."""
+    # what is left of a line but for dots and the like, with which pytest counts
+    lines = [line.strip() for line in output.splitlines() if line.strip(" .F[%]0123456789")]
+    faults = [line for line in lines if line.startswith(("E ", "pytest plugin exception", "Exit:"))]
+    return (faults or lines or ["its process has ended"])[-1].removeprefix("E ").strip()

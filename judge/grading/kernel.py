@@ -1,0 +1,166 @@
+"""A kernel for answers not to be trusted: it may die, hang or grow, and only it suffers."""
+
+import contextlib
+import json
+import re
+import socket
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from judge.explain import quoted
+from judge.grading.bootstrap import OutputError
+from judge.grading.budget import BUSY, IMPORTS, STARTUP, TOO_BUSY, WAITS, WORKS, Budget
+from judge.grading.server import KernelServer, ServerError
+
+ENDED = "it ends the Python process it runs in, or breaks it: take exit() and the like out"
+# seconds to wait at a time
+WAIT = 0.05
+MOST_RESULT = 50_000_000
+IMPORT = re.compile(r"^[ \t]*(?:from\s+([\w.]+)\s+)?import[ \t(]+([\w., \t]+)", re.MULTILINE)
+
+
+class LostKernelError(Exception):
+    """The kernel is lost, by what it ran. `status` says how."""
+
+    def __init__(self, status: str, hint: str):
+        super().__init__(hint)
+        self.status, self.hint = status, hint
+
+
+class CellError(Exception):
+    """A cell raised: the exception's name and text, without a traceback."""
+
+
+class GradingKernel:
+    """A kernel with a limit on work, output and memory, and nothing to find."""
+
+    def __init__(self, server: KernelServer):
+        self.server = server
+        self.pid, place = server.start()
+        self.calls = socket.socket(socket.AF_UNIX)
+        self.calls.settimeout(WAIT)
+        self.calls.connect(place)
+
+    def close(self) -> None:
+        self.calls.close()
+
+    def budget(self, seconds: float, before: Budget | None = None) -> Budget:
+        """What may be used here, less what was used before."""
+        budget = Budget.of(self.pid, seconds, partial(self.server.sandbox.exceeds, self.pid))
+        if before:
+            budget.worked, budget.slept = before.worked, before.slept
+        return budget
+
+    def run(self, source: str, budget: Budget) -> None:
+        """Run a cell.
+
+        Raises CellError where it raised, LostKernelError where the kernel was given up.
+        """
+        match self.ask(budget, "cell", source):
+            case None:
+                return
+            case [OutputError.__name__, str(text)]:
+                raise LostKernelError("crashed", text)
+            case [str(name), str(text)]:
+                raise CellError(f"{name}: {quoted(text)}")
+        raise LostKernelError("crashed", ENDED)
+
+    def call(self, request: dict, budget: Budget) -> dict:
+        """Have a new driver make one call in the kernel; see `judge.driver.drive`."""
+        return self.ask(budget, "respond", request)
+
+    def load(self, source: str) -> None:
+        """Import what a cell will import, so that the time that takes is not counted as its own."""
+        if names := imported(source):
+            self.ask(self.budget(IMPORTS), "load", names)
+
+    def ask(self, budget: Budget, kind: str, asked: dict | list | str) -> Any:
+        """What the kernel answers to a request; the learner's code may have written it."""
+        budget.begin()
+        sent = json.dumps([kind, asked]).encode()
+        try:
+            self.send(b"%d\n" % len(sent) + sent, self.calls, budget)
+            return json.loads(self.answer(self.calls, budget))
+        except ConnectionError:
+            self.go_on(budget)
+            raise LostKernelError("crashed", ENDED) from None
+        except (ValueError, RecursionError, MemoryError):
+            raise LostKernelError("error", "its result cannot be read") from None
+
+    def go_on(self, budget: Budget) -> None:
+        """Raise LostKernelError where no answer is to be waited for any longer."""
+        if self.server.kernel_ended():
+            raise LostKernelError("crashed", ENDED)
+        if why := budget.spent():
+            raise given_up(why, budget.seconds)
+
+    def send(self, data: bytes, calls: socket.socket, budget: Budget) -> None:
+        rest = memoryview(data)
+        while rest:
+            try:
+                rest = rest[calls.send(rest) :]
+            except TimeoutError:
+                self.go_on(budget)
+
+    def answer(self, calls: socket.socket, budget: Budget) -> bytes:
+        """An answer, below the number of its bytes; the learner's code may have written it."""
+        said, size = bytearray(), -1
+        while size < 0 or len(said) < size:
+            with contextlib.suppress(TimeoutError):
+                if not (part := calls.recv(1 << 20)):
+                    raise ConnectionResetError
+                said += part
+            if size < 0 and b"\n" in said:
+                line, _, said = said.partition(b"\n")
+                if not line.isdigit():
+                    raise ValueError(f"{bytes(line[:20])} is no number of bytes")
+                size = int(line)
+            if max(size, len(said)) > MOST_RESULT:
+                raise LostKernelError("crashed", f"its result has more than {MOST_RESULT} bytes")
+            if size < 0 or len(said) < size:
+                # also where it comes in drops
+                self.go_on(budget)
+        return bytes(said)
+
+
+@contextlib.contextmanager
+def fresh_kernel(server: KernelServer, given: list[str]) -> Iterator[GradingKernel]:
+    """A kernel in which the course's own cells have run; nothing of it is left in the end."""
+    kernel = None
+    try:
+        try:
+            kernel = GradingKernel(server)
+            kernel.run("\n\n".join(given), kernel.budget(STARTUP))
+        except (LostKernelError, CellError, OSError) as error:
+            raise ServerError(f"a kernel could not be made ready: {error}") from None
+        yield kernel
+    finally:
+        if kernel:
+            kernel.close()
+        server.stop_kernel()
+
+
+def given_up(why: str, seconds: float) -> LostKernelError:
+    """Status and hint of an answer that did not come back."""
+    if why == BUSY:
+        return LostKernelError("not graded", TOO_BUSY)
+    if why == WAITS:
+        return LostKernelError(
+            "too slow", "it does not come to an end: it waits, as for a sleep, a lock or an input"
+        )
+    if why == WORKS:
+        return LostKernelError(
+            "too slow", f"it does not come to an end: it has worked for {seconds:g} seconds"
+        )
+    return LostKernelError("crashed", why)
+
+
+def imported(source: str) -> list[str]:
+    """The modules, and what may be one, that a cell's text imports at any place."""
+    return [
+        f"{package}.{word}" if package else word
+        for package, names in IMPORT.findall(source)
+        for name in names.split(",")
+        for word in name.split()[:1]
+    ]

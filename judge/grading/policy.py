@@ -1,0 +1,178 @@
+"""What an instructor adds to the points: a deadline with its late rules, and points by hand."""
+
+import csv
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from judge.grading.students import People, Roster, Student, delimiter
+
+KNOWN = {"time_zone", "deadline", "late", "extensions", "times"}
+LATE = {"grace_minutes", "percent_per_day", "most_days"}
+TIMES = {"file", "student", "time", "format"}
+OVERRIDES = ["student", "exercise", "points", "comment"]
+# 8, 8.5 or 8,5: neither below zero nor without end
+POINTS = re.compile(r"\d{1,6}(?:\.\d+|,\d\d?)?", re.ASCII)
+
+
+class PolicyError(ValueError):
+    """A file of the instructor's that cannot be used; its text says why."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """When work is due, what is taken off for each day that begins after it, and who has longer."""
+
+    deadline: datetime
+    grace: timedelta = timedelta(0)
+    percent_per_day: float = 100.0
+    most_days: int | None = None
+    extensions: dict[str, datetime] = field(default_factory=dict)
+    times: dict[str, datetime] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path) -> "Policy":
+        """The policy in a TOML file; PolicyError where something in it is not understood."""
+        try:
+            data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        except (OSError, ValueError) as error:
+            raise PolicyError(f"{path.name}: {error}") from None
+        late, times = data.get("late", {}), data.get("times")
+        for known, given in ((KNOWN, data), (LATE, late), (TIMES, times or {})):
+            if unknown := sorted(given.keys() - known):
+                raise PolicyError(f"{path.name}: {unknown[0]!r} is not one of {sorted(known)}")
+        try:
+            zone = ZoneInfo(data["time_zone"])
+            extensions = {key: at(t, zone) for key, t in data.get("extensions", {}).items()}
+            return cls(
+                at(data["deadline"], zone),
+                timedelta(minutes=late.get("grace_minutes", 0)),
+                float(late.get("percent_per_day", 100)),
+                late.get("most_days"),
+                extensions,
+                read_times(path.parent, times, zone) if times else {},
+            )
+        except KeyError as missing:
+            raise PolicyError(f"{path.name}: {missing} is missing") from None
+        except (ZoneInfoNotFoundError, OSError, ValueError, TypeError) as error:
+            raise PolicyError(f"{path.name}: {error}") from None
+
+    def extended(self, people: People) -> dict[Student, datetime]:
+        """The deadlines of those who have longer."""
+        return {one: t for name, t in self.extensions.items() for one in people.called(name)}
+
+    def looks(self, people: People) -> Iterator[str]:
+        """What the instructor should look at: names of nobody, or of several."""
+        for n, name in enumerate(self.extensions, 1):
+            found = len(people.called(name))
+            if not found:
+                yield f"--policy: [extensions]: nobody is called {name!r}"
+            elif found > 1:
+                yield f"--policy: [extensions]: {found} students are called by name {n}"
+
+    def share(self, student: Student, own: datetime | None = None) -> tuple[float, str]:
+        """The share of the points that a student keeps, from 0 to 1, and what to say of it.
+
+        `own` is their own deadline, if they have one.
+        """
+        handed_in = next((self.times[key] for key in keys(student) if key in self.times), None)
+        if handed_in is None:
+            return 1.0, "no time of handing in is known" if self.times else ""
+        over = handed_in - (own or self.deadline)
+        if over <= self.grace:
+            return 1.0, ""
+        days = -(-over // timedelta(days=1))
+        lost = 100.0 if self.most_days is not None and days > self.most_days else 0.0
+        lost = max(lost, min(100.0, days * self.percent_per_day))
+        return 1 - lost / 100, f"late by {spelt(over)}: {lost:g} % of the points are taken off"
+
+
+def keys(student: Student) -> list[str]:
+    """All that a student may be called in a table."""
+    called = [student.key, student.name, *student.row.values()]
+    return [one.casefold() for one in called if one]
+
+
+def spelt(over: timedelta) -> str:
+    hours, minutes = divmod(int(over.total_seconds()) // 60, 60)
+    days, hours = divmod(hours, 24)
+    parts = ((days, "days"), (hours, "h"), (minutes, "min"))
+    return " ".join(f"{n} {unit}" for n, unit in parts if n) or "less than a minute"
+
+
+def at(value: object, zone: ZoneInfo) -> datetime:
+    """A moment: in the policy's time zone, where it names none itself."""
+    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    if not isinstance(moment, datetime):
+        raise ValueError(f"{value!r} is not a date with a time")
+    # in UTC, since times of one zone are subtracted by its clocks, which go back in autumn
+    return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
+
+
+def read_times(folder: Path, table: dict, zone: ZoneInfo) -> dict[str, datetime]:
+    """When each student handed in, out of a platform's export."""
+    times: dict[str, datetime] = {}
+    path = folder / table["file"]
+    for row in Roster.read(path).rows:
+        for column in (table["student"], table["time"]):
+            if column not in row:
+                raise PolicyError(f"{path.name} has no column {column!r}, but {sorted(row)}")
+        said = row[table["time"]]
+        if said in ("", "-"):
+            continue
+        form = table.get("format")
+        # fromisoformat of Python 3.11 knows no "UTC"
+        moment = datetime.strptime(said, form) if form else iso(said)
+        times[row[table["student"]].casefold()] = at(moment, zone)
+    return times
+
+
+def iso(said: str) -> datetime:
+    if said.endswith(" UTC"):
+        return datetime.fromisoformat(said.removesuffix(" UTC")).replace(tzinfo=UTC)
+    return datetime.fromisoformat(said)
+
+
+@dataclass(frozen=True)
+class Override:
+    """Points set by hand, in which line of a CSV, and why."""
+
+    where: str
+    student: str
+    exercise: str
+    points: float
+    comment: str
+
+
+def read_overrides(path: Path) -> list[Override]:
+    """The overrides in a CSV with the columns student, exercise, points, comment."""
+    if not path.exists():
+        return []
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = csv.reader(file, delimiter=delimiter(file))
+            columns = [column.strip().casefold() for column in next(rows, [])]
+            if columns[:4] != OVERRIDES or any(columns[4:]):
+                raise PolicyError(f"{path.name}: its columns are not {', '.join(OVERRIDES)}")
+            filled = (row for row in rows if any(map(str.strip, row)))
+            return [override(row, f"{path.name}, line {rows.line_num}") for row in filled]
+    except PolicyError:
+        raise
+    except (OSError, ValueError, csv.Error) as error:
+        raise PolicyError(f"{path.name}: {error}") from None
+
+
+def override(row: list[str], where: str) -> Override:
+    """The override in a line, where spreadsheets may have put empty cells behind it."""
+    student, exercise, points, comment, *more = [*map(str.strip, row), "", "", "", ""]
+    if any(more):
+        raise PolicyError(
+            f'{where}: it has too many columns: put quotes around a cell with a comma, as "8,5"'
+        )
+    if not POINTS.fullmatch(points):
+        raise PolicyError(f"{where}: points are 0 or more, as 8 or 8.5, and not {points!r}")
+    return Override(where, student, exercise, float(points.replace(",", ".")), comment)

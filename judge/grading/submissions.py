@@ -1,0 +1,204 @@
+"""What was handed in: every file of a folder, those within a zip too, and what each of them is."""
+
+import os
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from judge.grading.pristine import weight_files
+
+MAX_BYTES = 20_000_000
+# of one zip: files, and bytes of all of them together
+MAX_ZIP_FILES = 2000
+MAX_ZIP_BYTES = 400_000_000
+KINDS = {
+    ".py": "a Python file", ".md": "a Markdown text", ".txt": "a text", ".html": "a web page",
+    ".pdf": "a PDF", ".docx": "a Word document", ".csv": "a table", ".json": "a JSON file",
+    ".png": "a picture", ".jpg": "a picture", ".jpeg": "a picture", ".rar": "a rar archive",
+    ".7z": "a 7z archive", ".gz": "a gzip archive", ".tar": "a tar archive",
+}  # fmt: skip
+WEIGHTS = ".safetensors"
+ANSWERS = re.compile(rb"^\s*#\s*exercise:\s*\w+", re.MULTILINE)
+
+
+class NotGradableError(ValueError):
+    """A file in which there is nothing to grade; its text says why."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One file that was handed in: a file on the disk, or a member of a zip there."""
+
+    name: str
+    path: Path
+    member: zipfile.ZipInfo | None = None
+
+    @property
+    def suffix(self) -> str:
+        return PurePosixPath(self.name).suffix.lower()
+
+    @property
+    def is_notebook(self) -> bool:
+        return self.suffix == ".ipynb"
+
+    def beside(self, name: str) -> "Submission | None":
+        """The file of that name in the same folder, or in the same folder of the zip."""
+        if self.member is None:
+            path = self.path.with_name(name)
+            is_file = path.is_file() and not path.is_symlink()
+            return Submission(name, path) if is_file else None
+        wanted = str(PurePosixPath(self.member.filename).with_name(name))
+        with zipfile.ZipFile(self.path) as archive:
+            found = [one for one in archive.infolist() if one.filename == wanted]
+        return Submission(name, self.path, found[0]) if found else None
+
+    def weights(self) -> "Submission | None":
+        """A capstone's weights, which lie beside it under its own name or the exercise's."""
+        own = PurePosixPath(self.name).with_suffix(WEIGHTS).name
+        return next(filter(None, map(self.beside, [own, *sorted(weight_files())])), None)
+
+    def handed_in(self) -> tuple[bytes, bytes]:
+        """All that is graded: the notebook, and its weights, empty where there are none."""
+        weights = self.weights()
+        return self.read(), weights.read() if weights else b""
+
+    def read(self) -> bytes:
+        """What is in it; NotGradableError where it is too large or cannot be read."""
+        try:
+            if self.member:
+                with zipfile.ZipFile(self.path) as archive, archive.open(self.member) as file:
+                    # what the zip says of its size may be wrong
+                    data = file.read(MAX_BYTES + 1)
+            elif not self.path.is_file():
+                raise NotGradableError("there is no such file")
+            else:
+                with self.path.open("rb") as file:
+                    data = file.read(MAX_BYTES + 1)
+        except OSError as error:
+            raise NotGradableError(f"it cannot be read: {error.strerror}") from None
+        except (zipfile.BadZipFile, RuntimeError, NotImplementedError, ValueError, EOFError) as bad:
+            if isinstance(bad, NotGradableError):
+                raise
+            raise NotGradableError(unreadable(bad)) from None
+        if len(data) > MAX_BYTES:
+            raise NotGradableError(f"it has more than {MAX_BYTES:,} bytes: clear its outputs")
+        if not data.strip():
+            raise NotGradableError("the file is empty")
+        return data
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A file that is no notebook: a fault where it holds answers, or ought to be one."""
+
+    name: str
+    why: str
+    fault: bool
+
+
+def handed_in(paths: list[Path]) -> Iterator[Submission | LeftOut]:
+    """The files as given, and every file below the folders, in order, each of them once.
+
+    A file of a single folder is named by its place there; no two names are the same.
+    """
+    seen, times = set(), Counter()
+    for root in paths:
+        for path in files_below(root) if root.is_dir() else [root]:
+            if path in seen:
+                continue
+            seen.add(path)
+            name = path.relative_to(root) if len(paths) == 1 and root.is_dir() else path
+            for one in contents(path, shown(name), not root.is_dir()):
+                times[one.name] += 1
+                again = times[one.name]
+                yield one if again == 1 else replace(one, name=f"{one.name} ({again})")
+
+
+def files_below(folder: Path) -> list[Path]:
+    """Every file, but those of programs: hidden ones, and folders of caches."""
+    found = []
+    for here, folders, names in os.walk(folder):
+        folders[:] = [n for n in folders if not n.startswith((".", "__"))]
+        found += [Path(here, name) for name in names if not name.startswith(".")]
+    return sorted(found)
+
+
+def contents(path: Path, name: str, named: bool) -> Iterator[Submission | LeftOut]:
+    """What one file holds: itself, or a zip's notebooks. A file that was named is a notebook."""
+    file = Submission(name, path)
+    if not named and (path.is_symlink() or not path.is_file()):
+        # it would hand in what lies elsewhere, such as another student's file
+        yield LeftOut(name, "a link or a device, no file", True)
+    elif zipped(file):
+        yield from members(path, name)
+    elif named or file.is_notebook:
+        yield file
+    else:
+        yield other(file)
+
+
+def zipped(file: Submission) -> bool:
+    """Whether a file is a zip: by its name, or as a notebook by what is in it."""
+    if file.suffix == ".zip":
+        return True
+    try:
+        with file.path.open("rb") as opened:
+            return file.is_notebook and opened.read(4) == b"PK\x03\x04"
+    except OSError:
+        return False
+
+
+def members(path: Path, name: str) -> Iterator[Submission | LeftOut]:
+    """The files in a zip. Nothing is unpacked: each is read from where it lies."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            inside = [one for one in archive.infolist() if not one.is_dir()]
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as bad:
+        yield LeftOut(name, unreadable(bad), True)
+        return
+    inside = [one for one in inside if not hidden(one.filename)]
+    if len(inside) > MAX_ZIP_FILES:
+        yield LeftOut(name, f"a zip of {len(inside):,} files, more than {MAX_ZIP_FILES:,}", True)
+    elif sum(one.file_size for one in inside) > MAX_ZIP_BYTES:
+        yield LeftOut(name, f"a zip that unpacks to more than {MAX_ZIP_BYTES:,} bytes", True)
+    elif not any(one.filename.lower().endswith(".ipynb") for one in inside):
+        yield LeftOut(name, "a zip without a notebook", True)
+    else:
+        for one in inside:
+            within = Submission(f"{name}/{shown(one.filename)}", path, one)
+            if within.suffix == ".zip":
+                yield LeftOut(within.name, "a zip within a zip: unpack it", True)
+            else:
+                yield within if within.is_notebook else other(within)
+
+
+def hidden(name: str) -> bool:
+    return any(part.startswith((".", "__")) and part != ".." for part in name.split("/"))
+
+
+def other(file: Submission) -> LeftOut:
+    """Says what a file is that is no notebook, and whether it holds answers."""
+    if file.suffix == WEIGHTS:
+        return LeftOut(file.name, "weights, which are graded with the notebook beside them", False)
+    kind = KINDS.get(file.suffix, "no notebook")
+    try:
+        answers = ANSWERS.search(file.read())
+    except NotGradableError:
+        answers = None
+    if answers:
+        return LeftOut(file.name, f"{kind} with answers in it: only notebooks are graded", True)
+    return LeftOut(file.name, f"{kind}: only notebooks are graded", False)
+
+
+def unreadable(bad: Exception) -> str:
+    if isinstance(bad, RuntimeError) and "password" in str(bad):
+        return "a zip with a password"
+    return "a broken zip"
+
+
+def shown(path: Path | str) -> str:
+    """A name as text that every file and terminal takes: what is not UTF-8 is spelt out."""
+    return str(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -1,0 +1,112 @@
+"""The known mistake that does what an answer does, or the two that together do.
+
+A hint is said only if it holds: on every probe, in every output, and at a second seed.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from io import StringIO
+from itertools import combinations, islice
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from judge import driver, variants
+from judge.compare import close
+from judge.exercise import Case, Mutant
+from judge.observation import MAX_STEPS
+from judge.probes import tensors
+from judge.trial import Run
+from judge.watch import Stopped, Watch
+
+# pairs that are tried, and results by which they are put in order, each for every tensor of a call:
+# an idle core takes a third of a second for either, and a count is the same on every machine
+MOST_PAIRS = 900
+MOST_RESULTS = 2_500
+
+
+def known_mistake(run: Run) -> str | None:
+    """The hint of the mutant, or of the two at once, that does what was seen.
+
+    An answer whose other calls fail makes another mistake there, and a known one in the rest.
+    """
+    said = one_mistake(run) or two_mistakes(run)
+    return said or (None if run.fails(run.faults[0]) else one_mistake(run, finite=True))
+
+
+def one_mistake(run: Run, finite: bool = False) -> str | None:
+    """The hint of the first mutant that does what was seen; if so asked, where no call fails."""
+    mutants = run.trial.exercise.mutants
+    return next((one.hint for one in mutants if run.is_that_of(one.function, finite=finite)), None)
+
+
+def two_mistakes(run: Run) -> str | None:
+    """The hints of the first two mutants that together do what was seen."""
+    # a test says one bit a probe, and one mistake is enough for what only another device, or a
+    # longer input, shows
+    if run.trial.exercise.kind == "test" or run.trial.probes[run.faults[0]].way != "values":
+        return None
+    first = run.faults[0]
+    most = MOST_PAIRS // cost(run.trial.probes[first].case)
+    for pair in islice(variants.pairs(likeliest_first(run)), most):
+        likely = agrees(run, first, result(run, first, pair.function))
+        if likely and run.is_that_of(pair.function, watch="lines"):
+            return pair.hint
+    return None
+
+
+def likeliest_first(run: Run) -> list[tuple[Mutant, Mutant]]:
+    """Every two mistakes; first those of which each does what was seen where the other is right."""
+    trial = run.trial
+    known = [one for one in trial.exercise.own_mutants if hasattr(one.function, "made_by")]
+    places = [i for i in run.faults if trial.probes[i].way == "values"]
+    most = MOST_RESULTS // (len(known) * cost(trial.probes[0].case) + 1)
+    places = places[:: -(-len(places) // max(1, most))]
+    same, right = {}, {}
+    for one in known:
+        found = {i: result(run, i, one.function) for i in places}
+        same[one] = {i for i in places if agrees(run, i, found[i])}
+        right[one] = {i for i in places if close(found[i], trial.expected[i].value, trial.length)}
+
+    def unlikely(pair: tuple[Mutant, Mutant]) -> tuple[int, int]:
+        one, other = pair
+        against = (right[one] - same[other]) | (right[other] - same[one])
+        return len(against), -len(same[one] | same[other])
+
+    return sorted(combinations(known, 2), key=unlikely)
+
+
+def cost(case: Case) -> int:
+    """How many tensors a call is given, weights included: what it costs grows with them."""
+    return max(1, tensors(case) + len(case.weights))
+
+
+def result(run: Run, place: int, function: Callable) -> Any:
+    """What a function of ours gives there, or the name of what it raises, and nothing else of it.
+
+    Two changes of a text may go on for ever where each alone does not: they are watched.
+    """
+    case = run.trial.probes[place].case
+    case = replace(
+        case,
+        args=tuple(map(copied, case.args)),
+        kwargs={k: copied(x) for k, x in case.kwargs.items()},
+    )
+    with driver.Settings(), driver.silence(StringIO()), torch.no_grad(), Watch((), MAX_STEPS):
+        try:
+            return case.result(function)
+        except (Exception, Stopped) as error:
+            return type(error).__name__
+
+
+def agrees(run: Run, place: int, found: Any) -> bool:
+    """Whether the answer gave that result there, or raised that error."""
+    seen = run.seen[place]
+    if seen.outcome == "raised":
+        return (seen.error or {})["type"] == found
+    return close(seen.value, found, run.trial.length)
+
+
+def copied(x: Any) -> Any:
+    return x.clone() if isinstance(x, Tensor) else x

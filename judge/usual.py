@@ -1,0 +1,255 @@
+"""The usual mistakes, which an answer may make whatever it computes: every exercise has them.
+
+Each is made around the exercise's first valid answer, and only where it can show: a module keeps
+what it was given, a function does not; only what returns a tensor can return it in another dtype.
+An exercise leaves one out by name, with the reason, in `without`.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
+
+from judge import hints, variants
+from judge.exercise import Case, Draw, Exercise, Mutant, is_floating
+from judge.probes import EDGES, own_axes, with_leading_axes
+
+# methods whose only argument is an axis, and `dim=` of any
+AXIS = re.compile(
+    r"(\bdim=|\.(?:softmax|log_softmax|logsumexp|sum|mean|cumsum|cumprod|amax|amin|argmax|any|all"
+    r"|flip|unbind|squeeze|(unsqueeze))\()-(\d)"
+)
+
+
+def each(result: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    """The result with every floating tensor changed."""
+    # a list of numbers is left alone: to walk through it would be a loop
+    if isinstance(result, (tuple, list)) and any(isinstance(one, Tensor) for one in result):
+        return type(result)(each(one, change) for one in result)
+    return change(result) if is_floating(result) else result  # pyright: ignore
+
+
+def always_float32(call, *args, **kwargs):
+    return each(call(*args, **kwargs), Tensor.float)
+
+
+def always_float64(call, *args, **kwargs):
+    return each(call(*args, **kwargs), Tensor.double)
+
+
+def rounded_inside(dtype, call, *args, **kwargs):
+    def rounded(x):
+        return x.to(dtype).to(x.dtype)
+
+    kwargs = {name: each(x, rounded) for name, x in kwargs.items()}
+    return each(call(*(each(x, rounded) for x in args), **kwargs), rounded)
+
+
+def made_on_the_cpu(call, *args, **kwargs):
+    result = call(*args, **kwargs)
+    some = isinstance(result, (tuple, list))
+    added = [
+        x + torch.zeros_like(x, device="cpu") if isinstance(x, Tensor) else x
+        for x in (result if some else [result])
+    ]
+    return type(result)(added) if some else added[0]
+
+
+def changes_its_input(call, *args, **kwargs):
+    place = next(i for i, x in enumerate(args) if isinstance(x, Tensor))
+    given = args[place].clone()
+    result = call(*args[:place], given, *args[place + 1 :], **kwargs)
+    with torch.no_grad():
+        args[place].copy_(~given if given.dtype == torch.bool else given + 1)
+    return result
+
+
+def detached(call, *args, **kwargs):
+    return each(call(*args, **kwargs), Tensor.detach)
+
+
+def loops(call, *args, **kwargs):
+    first = next((x for x in tree_leaves(args) if isinstance(x, Tensor)), None)
+    if first is None:
+        rows = sum(x for x in args if isinstance(x, int))
+    else:
+        rows = first.numel() // (first.shape[-1] if first.dim() > 1 and first.shape[-1] else 1)
+    # as much for each row as a short step of an answer
+    for _ in range(10 * rows):
+        pass
+    return call(*args, **kwargs)
+
+
+def loops_over_a_batch(own, call, *args, **kwargs):
+    arguments = dict(enumerate(args)) | kwargs
+    leading = {k: x.dim() - own[k] for k, x in arguments.items() if isinstance(x, Tensor)}
+    # a mask may have one axis more for each head
+    most = next(iter(leading.values()))
+    batched = {k: arguments[k] for k, count in leading.items() if count >= most}
+    if not most:
+        return call(*args, **kwargs)
+    size = max(map(len, batched.values()))
+    results = []
+    for i in range(size):
+        one: dict[Any, Any] = arguments | {k: x[i if len(x) > 1 else 0] for k, x in batched.items()}
+        places = [one.pop(place) for place in range(len(args))]
+        results.append(loops_over_a_batch(own, call, *places, **one))
+    return tree_map(lambda *some: torch.stack(some), *results) if size else call(*args, **kwargs)
+
+
+def batch_axis_assumed(axes, call, *args, **kwargs):
+    shape = next(x.shape for x in args if isinstance(x, Tensor))
+    # unpacked as a learner does it: the error is then the same
+    match axes:
+        case 1:
+            (_n,) = shape
+        case 2:
+            _n, _d = shape
+        case 3:
+            _batch, _n, _d = shape
+        case _:
+            _batch, _heads, _n, _d = shape
+    return call(*args, **kwargs)
+
+
+def viewed(call, *args, **kwargs):
+    next(x for x in args if isinstance(x, Tensor)).view(-1)
+    return call(*args, **kwargs)
+
+
+def computes_on_the_cpu(call, *args, **kwargs):
+    args, kwargs = tree_map_only(Tensor, Tensor.cpu, (args, kwargs))
+    return call(*args, **kwargs)
+
+
+def squeezed(call, *args, **kwargs):
+    return tree_map_only(Tensor, Tensor.squeeze, call(*args, **kwargs))
+
+
+def remembers(known, call, *args, **kwargs):
+    sizes = [
+        (x.shape, x.dtype, x.device) if isinstance(x, Tensor) else type(x) if callable(x) else x
+        for x in (*args, *kwargs.values())
+    ]
+    return known.setdefault(str(sizes), call(*args, **kwargs))
+
+
+def keeping(answer: type) -> type:
+    """The module, which in every later call has the first input of its first one."""
+
+    class Keeping(answer):
+        def forward(self, x, *args, **kwargs):
+            self.kept = getattr(self, "kept", x)
+            return super().forward(self.kept, *args, **kwargs)
+
+    return Keeping
+
+
+def around(way: Callable, answer: Callable) -> Callable:
+    """The answer with a mistake made around each call, of the function or of the module."""
+    if isinstance(answer, type):
+        return type(
+            answer.__name__,
+            (answer,),
+            {"forward": lambda self, *a, **k: way(partial(answer.forward, self), *a, **k)},
+        )
+    return lambda *args, **kwargs: way(answer, *args, **kwargs)
+
+
+class Seen(NamedTuple):
+    """What an exercise's first case tells of the mistakes that can show."""
+
+    given: list[Tensor]
+    result: list[Any]
+    cases: list[Case]
+
+    @property
+    def leading_axes_vary(self) -> bool:
+        """Whether the first tensor has more axes in some cases than in others."""
+        tensors = ([x for x in case.args if isinstance(x, Tensor)] for case in self.cases)
+        return len({some[0].dim() for some in tensors if some}) > 1
+
+
+def look(exercise: Exercise) -> Seen:
+    """The exercise's first case, with the reference's result."""
+    cases = list(exercise.draw_cases(Draw(0)))
+    first = cases[0]
+    given = [x for x in first.args if isinstance(x, Tensor)]
+    result = tree_leaves(first.result(exercise.reference_answer))
+    return Seen(given, result, cases)
+
+
+def axes_from_the_front(answer: Callable, axes: int) -> Callable | None:
+    """The answer with each axis that it counts from the end counted from the front instead."""
+
+    def front(found: re.Match) -> str:
+        return f"{found[1]}{axes + bool(found[2]) - int(found[3])}"
+
+    source = variants.source_of(answer)
+    changed = AXIS.sub(front, source)
+    if changed == source:
+        return None
+    return variants.compiled(answer, changed, "axes counted from the front")
+
+
+def ways(exercise: Exercise) -> Iterator[tuple[str, str, Callable | None]]:
+    """The name, the hint and the wrong answer of each mistake that can show."""
+    seen, answer = look(exercise), exercise.valid_answers[0]
+    floating_result = any(map(is_floating, seen.result))
+    tensor_result = any(isinstance(x, Tensor) for x in seen.result)
+    floating = floating_result and any(map(is_floating, seen.given))
+    made = partial(around, answer=answer)
+    if floating:
+        yield "always_float32", hints.FLOAT32, made(always_float32)
+        if exercise.floating:
+            yield "always_float64", hints.FLOAT64, made(always_float64)
+        inside = partial(rounded_inside, torch.float32)
+        yield "float32_inside", hints.FLOAT32_INSIDE, made(inside)
+        half = partial(rounded_inside, torch.bfloat16)
+        yield "half_inside", hints.HALF_INSIDE, made(half)
+    if tensor_result and seen.given:
+        yield "made_on_the_cpu", hints.DEVICE, made(made_on_the_cpu)
+        yield "computes_on_the_cpu", hints.DEVICE, made(computes_on_the_cpu)
+    if exercise.differentiable and floating:
+        yield "detached", hints.DETACHED, made(detached)
+    if any(case.longer for case in seen.cases):
+        yield "loops", hints.LOOPS, made(loops)
+        if with_leading_axes(exercise, seen.cases):
+            own = own_axes(seen.cases)
+            yield "loops_over_a_batch", hints.LOOPS, made(partial(loops_over_a_batch, own))
+    if tensor_result and seen.leading_axes_vary:
+        yield "squeezed", hints.SQUEEZES, made(squeezed)
+    if floating and not isinstance(answer, type):
+        yield "remembers", hints.REMEMBERS, made(partial(remembers, {}))
+    if seen.given:
+        axes = seen.given[0].dim()
+        yield "changes_its_input", hints.CHANGES, made(changes_its_input)
+        if seen.leading_axes_vary:
+            yield "batch_axis_assumed", hints.BATCH, made(partial(batch_axis_assumed, axes))
+            yield "axes_from_the_front", hints.FRONT, axes_from_the_front(answer, axes)
+        if axes > 1:
+            yield "viewed", hints.VIEW, made(viewed)
+    # only the same module is called at another length before
+    if isinstance(answer, type) and any(isinstance(c.longer, tuple) for c in seen.cases):
+        yield "keeping", hints.KEEPS, keeping(answer)
+
+
+def mutants(exercise: Exercise) -> Iterator[Mutant]:
+    """The usual mistakes of an exercise; ValueError where it leaves one out that it has not."""
+    if exercise.kind == "test" or not exercise.valid_answers:
+        return
+    names = {*EDGES}
+    for name, hint, answer in ways(exercise):
+        names.add(name)
+        if answer is not None and name not in exercise.without:
+            answer.__name__ = f"usual: {name}"
+            yield Mutant(answer, exercise.usual_hints.get(name, hint))
+    if unknown := {*exercise.without, *exercise.usual_hints} - names:
+        raise ValueError(
+            f"{exercise.name} has no usual mistake {', '.join(sorted(unknown))}: "
+            f"it has {', '.join(sorted(names))}"
+        )

@@ -1,0 +1,137 @@
+"""The verdict on an answer: what it does, beside what the reference does, on the same fresh inputs.
+
+An answer is reached only through a `Caller`: a request goes in, what happened comes out, both plain
+data. In a notebook the caller runs the learner's function at once; when grading, it runs it in the
+learner's kernel, and everything in this file stays outside. A wrong answer is known by what it
+does: the hint is that of the known mistake which does the same on the same inputs.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+import torch
+
+from judge import hints
+from judge.axes import only_some_axes
+from judge.exercise import Exercise
+from judge.explain import explain
+from judge.mistakes import known_mistake
+from judge.observation import Caller, Observation, local, observe
+from judge.trial import Failing, Run, Trial, unwritten
+
+SAME = "this still does what the given code does: a change, if you made one, changes no result"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How an answer was judged. Status: passed, wrong, error, too slow or not attempted."""
+
+    status: str
+    hint: str = ""
+    evidence: str = ""
+    failing: Failing | None = field(default=None, compare=False, repr=False)
+
+
+@runtime_checkable
+class JudgesItself(Protocol):
+    """An exercise that is not judged by a reference."""
+
+    def judge(
+        self, caller: Caller, seed: int, device: str, forbidden: tuple[str, ...]
+    ) -> Verdict: ...
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let torch compute with one thread: on tensors this small, two wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@one_thread()
+def judge(
+    exercise: Exercise,
+    caller: Caller,
+    seed: int,
+    device: str = "cpu",
+    forbidden: tuple[str, ...] = (),
+) -> Verdict:
+    """Compare an answer with the exercise's reference on inputs drawn from the seed.
+
+    `forbidden` names what the answer may not call; see `Course.forbidden`.
+    """
+    if isinstance(exercise, JudgesItself):
+        return exercise.judge(caller, seed, device, forbidden)
+
+    def look(trial: Trial, place: int) -> Observation:
+        watch = "lines" if place in trial.watched else "calls"
+        return observe(exercise, caller, trial.probes[place], device, forbidden, watch)
+
+    return verdict(Run(Trial.of(exercise, seed, device), look))
+
+
+@one_thread()
+def judge_own(exercise: Exercise, function: Callable, seed: int, device: str = "cpu") -> Verdict:
+    """Judge one of our own functions: not watched, and called only once on each probe.
+
+    What it does there is kept, because other answers are compared with it.
+    """
+    if isinstance(exercise, JudgesItself):
+        return exercise.judge(local(function), seed, device, ())
+    trial = Trial.of(exercise, seed, device)
+    return verdict(Run(trial, lambda trial, place: trial.observe_own(function, place), function))
+
+
+def verdict(run: Run) -> Verdict:
+    """The verdict on an answer of which it is known what it does."""
+    exercise, last = run.trial.exercise, run.seen[-1]
+    if last.outcome == "missing":
+        return Verdict("error", f"nothing is called `{exercise.name}`: its cell defines it")
+    if unwritten(last):
+        return Verdict("not attempted", f"write `{exercise.name}` in its answer cell")
+    if not run.faults:
+        return Verdict("passed")
+    failing = run.failing
+    if exercise.stub_answer and run.is_that_of(exercise.stub_answer):
+        return Verdict("not attempted", SAME, failing=failing)
+    status, why, evidence = explain(run)
+    if said := own_error(run):
+        return Verdict(status, said, evidence, failing)
+    if said := known_mistake(run):
+        return Verdict(status, said, beside(said, why, evidence, failing), failing)
+    if refuses_all(run):
+        return Verdict(status, hints.REFUSES_ALL, evidence, failing)
+    if why not in hints.ROUNDED and (said := only_some_axes(run)):
+        return Verdict(status, said, f"{evidence}: {why}", failing)
+    return Verdict(status, why, evidence, failing)
+
+
+def beside(said: str, why: str, evidence: str, failing: Failing) -> str:
+    """The evidence for a known mistake: of what ended in an error, how; of a test, on what."""
+    if failing.got.is_test and said != why:
+        return ": ".join(filter(None, (why, evidence)))
+    if failing.got.outcome == "raised" and said != why:
+        return ": ".join(filter(None, (evidence, why)))
+    return evidence
+
+
+def refuses_all(run: Run) -> bool:
+    """Whether a learner's test raises for every right implementation that it has met."""
+    pairs = zip(run.seen, run.trial.expected, strict=False)
+    met = [got for got, want in pairs if want.outcome == "returned"]
+    return bool(met) and all(got.is_test and got.outcome == "raised" for got in met)
+
+
+def own_error(run: Run) -> str | None:
+    """What is said of a learner's test that fails by itself before it can refuse anything."""
+    errors = [got.error or {} for got in run.seen]
+    kinds = {error.get("type") for error in errors}
+    meant = any("raise" in (error.get("line") or ("", ""))[1] for error in errors)
+    fails = refuses_all(run) and len(kinds) == 1 and "AssertionError" not in kinds
+    return hints.OWN_ERROR if fails and not meant else None
