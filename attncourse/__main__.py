@@ -1,15 +1,10 @@
-"""The command `attncourse`: grade the exercises of the course."""
+"""The command `attncourse`: grades what learners hand in."""
 
-import os
-
-from judge.course import TOLD
+from judge.grading import cli
 
 
 def main() -> None:
-    os.environ[TOLD] = "attncourse.course:COURSE"
-    from judge.grading.cli import main
-
-    main()
+    cli.main("attncourse.course:COURSE")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,36 @@
-"""How a cell of a notebook says which exercise it answers."""
+"""How the cells of a notebook say which exercise they answer, or check."""
 
 import re
+from typing import TYPE_CHECKING
+
+import nbformat
+from nbformat import NotebookNode
+
+if TYPE_CHECKING:
+    from judge.course import Course
+    from judge.exercise import Exercise
 
 FIRST_LINE = re.compile(r"\A\s*#\s*exercise:\s*(\w+)")
+# nbval need not compare outputs: where it runs a check, a wrong answer is an error
+UNCOMPARED = "nbval-ignore-output"
 
 
 def exercise_of(source: str) -> str | None:
     """The exercise that an answer cell's first line names, `# exercise: <name>`, or None."""
     found = FIRST_LINE.match(source)
     return found and found[1]
+
+
+def answer_and_check(
+    course: "Course", exercise: "Exercise", source: str
+) -> tuple[NotebookNode, NotebookNode]:
+    """The cell of an answer, with this text in it to begin with, and the cell that checks it."""
+    name = exercise.name
+    call = f'from {course.package} import check\n\ncheck("{name}", {name})'
+    facts = {"tags": ["answer", UNCOMPARED], course.metadata_key: exercise.facts}
+    return (
+        nbformat.v4.new_code_cell(source, id=f"answer-{name}", metadata=facts),
+        nbformat.v4.new_code_cell(
+            call, id=f"check-{name}", metadata={"tags": ["check", UNCOMPARED]}
+        ),
+    )

@@ -28,11 +28,11 @@ class OneLineError(ValueError):
 class Course:
     """A course of notebooks with exercises.
 
-    Learners import its `package`. In `<package>.checks` each chapter has a folder, whose `ORDER`
-    lists its exercises, and each of these a module there whose `exercise` is an `Exercise`;
-    `<package>.checks.notebook` has the functions that a notebook calls. `notebooks` is the folder
-    of the exercise notebooks as they are handed out, one for each chapter, in which the metadata
-    below `metadata_key` say whose answer a cell is.
+    Learners import its `package`, which has check, failed, hint and status, those that
+    `<package>.checks.notebook` makes. In `<package>.checks` each chapter has a folder, whose
+    `ORDER` lists its exercises, and each of these a module there whose `exercise` is an `Exercise`.
+    `notebooks` is the folder of the exercise notebooks as they are handed out, one for each
+    chapter, in which the metadata below `metadata_key` say whose answer a cell is.
 
     `hides` names the modules that hold answers, "{chapter}" in them the chapter that is judged, and
     `solved_by` functions of libraries that would be a whole answer. In the folder `solutions` are

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import nbformat
 from nbformat import NotebookNode
 
-from judge.cells import exercise_of
+from attncourse.course import COURSE
+from judge.cells import UNCOMPARED, answer_and_check, exercise_of
 from tools.blocks import Block
 from tools.book import Book, Document
 from tools.markdown import Writer
@@ -52,7 +53,7 @@ def exercise_notebook(slug: str, book: Book, solved: bool = False) -> NotebookNo
 
     status = "from attncourse import status\n\nstatus()"
     cells = translated(document, book, answered)
-    cells.append(code("status", status, tags=["nbval-ignore-output"]))
+    cells.append(code("status", status, tags=[UNCOMPARED]))
     there = f"[{chapter.title}]({book.page_url(chapter.name)})"
     return notebook(book, document, f"These are the exercises of {there}, a chapter of", cells)
 
@@ -165,11 +166,4 @@ def exercise_cells(exercise, source: str) -> list[NotebookNode]:
         f"{' · '.join([f'*{kind}*', *facts])}. "
         f'Stuck? Run `from attncourse import hint; hint("{name}", 1)`; 2 and 3 say more.'
     )
-    call = f'from attncourse import check\n\ncheck("{name}", {name})'
-    # nbval need not compare: where it runs a check, a wrong answer is an error
-    tags = ["nbval-ignore-output"]
-    return [
-        markdown(f"card-{name}", card),
-        code(f"answer-{name}", source, tags=["answer", *tags], attncourse=exercise.facts),
-        code(f"check-{name}", call, tags=["check", *tags]),
-    ]
+    return [markdown(f"card-{name}", card), *answer_and_check(COURSE, exercise, source)]

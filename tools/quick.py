@@ -49,6 +49,8 @@ def named(name: str) -> set[str]:
             return {name.removesuffix("/conftest.py")}
         case ("tests", *_, file) if file.startswith("test_"):
             return {name}
+        case ("attncourse", "__main__"):
+            return {"tests/grading"}
         case ("attncourse", slug, *_) if (ROOT / f"chapters/{slug}.md").exists():
             return {f"tests/mechanisms/test_{slug}"}
         case ("tools", "extensions" | "theme", *_):

@@ -1,6 +1,7 @@
 """The command that grades files and folders of exercise notebooks, for a course to have."""
 
 import json
+import os
 import secrets
 import signal
 import sys
@@ -16,6 +17,7 @@ import typer
 from rich.console import Console
 from typer import Argument, Option
 
+from judge.course import TOLD
 from judge.grading import autograder, nbgrader, sandbox
 from judge.grading.budget import EXERCISE
 from judge.grading.classroom import Classroom
@@ -311,7 +313,9 @@ def device_problem(name: str) -> str:
     return ""
 
 
-def main() -> None:
+def main(told: str | None = None) -> None:
+    """Grade a course, `module:attribute`; by default that which the environment names."""
+    os.environ |= {TOLD: told} if told else {}
     for stream in (sys.stdout, sys.stderr):
         # a terminal that lacks a character gets it spelt out
         stream.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue]

@@ -40,7 +40,7 @@ def test_a_chapter_s_module_has_few():
 
 
 def test_no_code_is_without_tests():
-    folders = ("attncourse", "drawings", "tools")
+    folders = ("attncourse", "drawings", "judge", "tools")
     paths = [path for folder in folders for path in ROOT.glob(f"{folder}/**/*.py")]
     code = [path for path in paths if "def " in path.read_text("utf-8")]
     names = [path.relative_to(ROOT).as_posix() for path in code]

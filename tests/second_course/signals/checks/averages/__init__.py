@@ -1,0 +1,3 @@
+"""The exercises of the chapter averages."""
+
+ORDER = ("moving_average",)

@@ -1,0 +1,3 @@
+"""The exercises of the chapter layers."""
+
+ORDER = ("Rescale",)

@@ -1,0 +1,146 @@
+"""The judge knows no course: it judges another one where nothing of ours is within reach.
+
+The judge and that course alone are copied into a folder, and Python runs in an environment whose
+path leads to the libraries, but to no checkout.
+"""
+
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tests import ROOT
+
+OURS = ("attncourse", "tests", "tools")
+# what each process has imported, when it ends
+SITE = """
+import atexit, os, sys
+
+def note():
+    role = "-".join(one.rpartition("/")[2] for one in sys.orig_argv[1:4]) or "python"
+    packages = {name.partition(".")[0] for name in sys.modules}
+    with open(f"{os.environ['NOTED']}/{os.getpid()} {role}", "w") as file:
+        file.write(" ".join(packages))
+
+if "NOTED" in os.environ:
+    atexit.register(note)
+"""
+RIGHT = {
+    "averages": """# exercise: moving_average
+def moving_average(x, width):
+    return x.unfold(-1, width, 1).mean(-1)
+""",
+    "layers": """# exercise: Rescale
+class Rescale(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.scale, self.shift = nn.Parameter(torch.ones(d)), nn.Parameter(torch.zeros(d))
+
+    def forward(self, x):
+        return x * self.scale + self.shift
+""",
+}
+# right, as long as the process that it runs in has nothing of ours
+LOOKING = f"""# exercise: moving_average
+import sys
+
+def moving_average(x, width):
+    assert not [name for name in sys.modules if name.partition(".")[0] in {OURS}]
+    return x.unfold(-1, width, 1).mean(-1)
+"""
+WRONG = """# exercise: moving_average
+def moving_average(x, width):
+    return x.unfold(-1, width, 1).sum(-1)
+"""
+# right but in float64
+IN_PART = """# exercise: moving_average
+def moving_average(x, width):
+    return x.unfold(-1, width, 1).mean(-1).float()
+"""
+
+
+class Machine:
+    """Where the other course is all there is."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.noted = folder / "course", folder / "noted"
+        shutil.copytree(ROOT / "judge", self.folder / "judge", ignore=lambda *_: ["__pycache__"])
+        shutil.copytree(ROOT / "tests/second_course", self.folder, dirs_exist_ok=True)
+        self.noted.mkdir()
+        # a symlink would lead back to the environment that has the checkout on its path
+        venv.create(folder / "own", symlinks=True)
+        self.python = folder / "own/bin/python"
+        (packages,) = (folder / "own/lib").glob("python*/site-packages")
+        libraries = [one for one in sys.path if one.endswith("site-packages")]
+        (packages / "libraries.pth").write_text("\n".join(libraries))
+        (packages / "sitecustomize.py").write_text(SITE)
+        self.run("write_notebooks.py")
+
+    def run(self, *command: str, code: int = 0) -> str:
+        """What Python prints, run in the course's folder; it must end with that code."""
+        hidden = {"PYTHONPATH", "JUDGE_COURSE", "PYTEST_ADDOPTS"}
+        kept = {name: value for name, value in os.environ.items() if name not in hidden}
+        own = {"PYTHONPATH": str(self.folder), "NOTED": str(self.noted), "COLUMNS": "200"}
+        done = subprocess.run(
+            [self.python, *command], cwd=self.folder, env=kept | own, capture_output=True, text=True
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout
+
+    def handed_in(self, answers: dict[str, str], folder: Path) -> None:
+        """Write the notebooks of these chapters with these answers."""
+        folder.mkdir(parents=True)
+        for chapter, answer in answers.items():
+            page = nbformat.read(self.folder / "notebooks" / f"{chapter}.ipynb", 4)
+            (cell,) = (one for one in page.cells if "answer" in one.metadata.get("tags", []))
+            cell.source = answer
+            nbformat.write(page, folder / f"{chapter}.ipynb")
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory) -> Machine:
+    return Machine(tmp_path_factory.mktemp("machine"))
+
+
+def test_its_checkout_is_out_of_reach(machine):
+    path = json.loads(machine.run("-c", "import json, sys; print(json.dumps(sys.path))"))
+    assert path[1] == str(machine.folder) and not (Path(path[1]) / "attncourse").exists()
+    assert ROOT not in [Path(one).resolve() for one in path[1:]]
+
+
+@pytest.mark.parametrize("chapter", RIGHT)
+def test_a_notebook_of_it_checks_its_answers(machine, chapter, tmp_path):
+    machine.handed_in({chapter: RIGHT[chapter]}, tmp_path / "solved")
+    untouched = machine.folder / f"notebooks/{chapter}.ipynb"
+    for page, code, said in (
+        (tmp_path / "solved" / untouched.name, 0, "3 passed"),
+        (untouched, 1, "not attempted"),
+    ):
+        command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--nbval-lax", str(page))
+        assert said in machine.run(*command, code=code)
+
+
+def test_a_class_is_graded_and_goes_on_where_it_was(machine, grading, tmp_path):
+    for who, answer in (("ann", LOOKING), ("bob", WRONG), ("cleo", IN_PART)):
+        answers = {"averages": answer, "layers": RIGHT["layers"]}
+        machine.handed_in(answers, tmp_path / "class" / who)
+    given = ("grade", str(tmp_path / "class"), "--out", str(tmp_path / "grades"), *grading)
+    machine.run("-m", "signals", *given, "--partial", "--seed", "3", code=1)
+    with open(tmp_path / "grades/gradebook.csv", newline="") as file:
+        points = {(row["student"], row["chapter"]): row["points"] for row in csv.DictReader(file)}
+    assert {points[who, "layers"] for who in ("ann", "bob", "cleo")} == {"10"}
+    assert [points[who, "averages"] for who in ("ann", "bob", "cleo")] == ["10", "0", "9"]
+    (page,) = (tmp_path / "grades/feedback").glob("*bob*")
+    assert "the windows are summed: divide by their width" in page.read_text()
+    again = machine.run("-m", "signals", *given, "--partial", "--seed", "3", code=1)
+    assert "6" in again, again
+    noted = [(one.name, one.read_text().split()) for one in machine.noted.iterdir()]
+    assert any("judge.grading.judge" in role for role, _ in noted), noted
+    assert [role for role, packages in noted if {*packages} & {*OURS}] == []
