@@ -116,10 +116,10 @@ def gradescope_zip(path: Path, wheels: Path | None = None, partial: bool = False
                 place = file.relative_to(package.parent)
                 if file.is_file() and "__pycache__" not in place.parts:
                     archive.write(file, "course" / place)
-        own = course().folder
+        above = course().folder.parent
         for file in exercise_files().values():
-            if not file.is_relative_to(own):
-                archive.write(file, Path("course", own.name, "exercises", file.name))
+            if not file.is_relative_to(course().folder):
+                archive.write(file, "course" / file.relative_to(above))
         for file in sorted(wheels.glob("*.whl")) if wheels else []:
             archive.write(file, Path("wheels") / file.name)
 
@@ -168,7 +168,11 @@ def github_workflow(chapter: str) -> str:
 
 
 def repository(chapter: str) -> str:
-    """Where the course lies: its notebooks say so."""
+    """Where the course lies, as the metadata of its notebooks say; LookupError if they do not."""
     text = exercise_files()[chapter].read_text(encoding="utf-8")
     found = re.search(r'"repository": *"([^"\\]+)', text)
-    return found[1] if found else ""
+    if not found:
+        raise LookupError(
+            f"{chapter}.ipynb does not say where the course lies: its metadata should"
+        )
+    return found[1]

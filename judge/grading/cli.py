@@ -207,8 +207,12 @@ def github_command(
 ) -> None:
     """Write the workflow of a GitHub Classroom assignment."""
     known(chapter)
+    try:
+        workflow = autograder.github_workflow(chapter)
+    except LookupError as why:
+        refuse(str(why))
     out.parent.mkdir(parents=True, exist_ok=True)
-    replace(out, autograder.github_workflow(chapter))
+    replace(out, workflow)
     typer.echo(f"written: {out}")
 
 

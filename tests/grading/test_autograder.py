@@ -118,7 +118,7 @@ def test_a_grader_that_fails_leaves_no_results(machine):
 
 
 def test_the_zip_holds_the_course_its_notebooks_and_exact_versions(machine):
-    course = machine / "source/course/attncourse"
+    course = machine / "source/course"
     assert {path.name for path in (course / "exercises").iterdir()} == {
         path.name for path in exercise_files().values()
     }
