@@ -47,12 +47,25 @@ def disagreement(course: Course, one: Exercise, seed: int) -> str:
     return ""
 
 
+def reference_fault(one: Exercise, seed: int) -> str:
+    """In one line, the case that the reference cannot take; empty if it takes them all."""
+    # a learner's test is to raise for the wrong ones
+    for case in one.draw_cases(Draw(seed)) if one.kind != "test" else ():
+        try:
+            case.result(one.reference_answer)
+        except Exception as error:
+            return f"on {case.name}, the reference raises {type(error).__name__}: {joined(error)}"
+    return ""
+
+
 def joined(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
 def report(course: Course, one: Exercise, seed: int) -> list[str]:
     """A line for each answer; what is misjudged is marked, and the last lines sum up."""
+    if why := reference_fault(one, seed):
+        return [f"!! {why}"]
     tried, row = mutation.tried(course, one, (seed,), "cpu"), mutation.row(course, one, (seed,))
     if why := disagreement(course, one, seed):
         # as long as the reference may be wrong, only the side that right answers take matters
@@ -65,6 +78,8 @@ def report(course: Course, one: Exercise, seed: int) -> list[str]:
         if not each.as_wanted:
             wish = f"should hear: {each.hint}" if each.hint else "should pass"
             lines.append(f"         {wish}; {verdict.status}: {verdict.evidence}")
+    if one.kind != "test" and not any(case.longer for case in one.draw_cases(Draw(seed))):
+        lines.append("   no case is `longer`, so an answer that loops is not refused")
     if why:
         lines.append(f"!! {why}")
     if row.valid and (why or not row.accepted):

@@ -83,14 +83,25 @@ class Course:
     def exercise(self, name: str) -> "Exercise":
         """The exercise of that name, of whatever chapter; OneLineError with the nearest name."""
         known = {one: chapter for chapter in self.chapters() for one in self.order(chapter)}
+        if not known:
+            raise OneLineError(f"{self.checks} has no exercises yet")
         if name not in known:
             (nearest,) = difflib.get_close_matches(str(name), known, n=1, cutoff=0)
             raise OneLineError(f"no exercise is called {name!r}: the nearest name is {nearest!r}")
         return self.one_of(known[name], name)
 
     def one_of(self, chapter: str, name: str) -> "Exercise":
-        """An exercise, out of the file of its name."""
-        return import_module(f"{self.checks}.{chapter}.{name}").exercise
+        """An exercise, out of the file of its name; ValueError where that holds another."""
+        place = f"{self.checks}.{chapter}.{name}"
+        try:
+            one = import_module(place).exercise
+        except ModuleNotFoundError as error:
+            if error.name != place:
+                raise
+            raise ValueError(f"{chapter} lists {name!r}, and there is no module {place}") from None
+        if (one.chapter, one.name) != (chapter, name):
+            raise ValueError(f"{place} holds the exercise {one.name!r} of {one.chapter!r}")
+        return one
 
     def hidden(self, chapter: str) -> tuple[str, ...]:
         """The modules that hold the answers to a chapter's exercises, and those of all of them."""

@@ -38,6 +38,12 @@ class Case:
     max_elements: int | None = None
     before: tuple = ()
 
+    def __post_init__(self) -> None:
+        for name, given in (("args", self.args), ("longer", self.longer)):
+            if not isinstance(given, (tuple, Case)) and given is not None:
+                kind = type(given).__name__
+                raise ValueError(f"case {self.name!r}: {name} is a tuple, and not a {kind}")
+
     @cached_property
     def sent(self) -> dict[str, Any]:
         """The part of a request to the driver that is the case's own: plain data, made once."""
@@ -166,6 +172,10 @@ class Exercise:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"{self.name}: kind {self.kind!r} is not one of {KINDS}")
+        if self.difficulty not in (1, 2, 3):
+            raise ValueError(f"{self.name}: difficulty {self.difficulty} is not 1, 2 or 3")
+        if len(self.hints) != 3:
+            raise ValueError(f"{self.name} has {len(self.hints)} hints: there are three")
 
     @cached_property
     def parameters(self) -> list[str]:

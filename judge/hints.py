@@ -9,9 +9,9 @@ NEARLY = (
     "get lost, in a difference of two large numbers or where equations are solved?"
 )
 NEARLY_ZERO = (
-    "what should be 0 is only nearly 0: is a masked score not low enough, an epsilon added, a part "
-    "float32, or do digits get lost, in a difference of two large numbers or where equations are "
-    "solved?"
+    "what should be 0 is only nearly 0: is a masked number not low enough, an epsilon added, a "
+    "part float32, or do digits get lost, in a difference of two large numbers or where equations "
+    "are solved?"
 )
 ROUNDED = {FLOAT32, FLOAT64, FLOAT32_INSIDE, HALF_INSIDE, NEARLY, NEARLY_ZERO}
 NAN_GRADIENT = (

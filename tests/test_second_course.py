@@ -4,6 +4,7 @@ The judge and that course alone are copied into a folder, and Python runs in an 
 path leads to the libraries, but to no checkout.
 """
 
+import contextlib
 import csv
 import json
 import os
@@ -24,7 +25,7 @@ SITE = """
 import atexit, os, sys
 
 def note():
-    role = "-".join(one.rpartition("/")[2] for one in sys.orig_argv[1:4]) or "python"
+    role = next((one for one in sys.orig_argv[1:] if one[0] != "-"), "none").replace("/", ":")
     packages = {name.partition(".")[0] for name in sys.modules}
     with open(f"{os.environ['NOTED']}/{os.getpid()} {role}", "w") as file:
         file.write(" ".join(packages))
@@ -83,16 +84,28 @@ class Machine:
         (packages / "sitecustomize.py").write_text(SITE)
         self.run("write_notebooks.py")
 
-    def run(self, *command: str, code: int = 0) -> str:
-        """What Python prints, run in the course's folder; it must end with that code."""
+    def begun(self, *command: str, **own: str) -> subprocess.Popen:
+        """A program of Python, begun in the course's folder."""
         hidden = {"PYTHONPATH", "JUDGE_COURSE", "PYTEST_ADDOPTS"}
         kept = {name: value for name, value in os.environ.items() if name not in hidden}
-        own = {"PYTHONPATH": str(self.folder), "NOTED": str(self.noted), "COLUMNS": "200"}
-        done = subprocess.run(
-            [self.python, *command], cwd=self.folder, env=kept | own, capture_output=True, text=True
-        )
-        assert done.returncode == code, done.stdout + done.stderr
-        return done.stdout
+        return subprocess.Popen(
+            [self.python, *command], cwd=self.folder, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True,
+            env=kept | own | {"NOTED": str(self.noted), "COLUMNS": "200"},
+        )  # fmt: skip
+
+    def run(self, *command: str, code: int = 0, **own: str) -> str:
+        """What such a program prints, which must end with that code."""
+        one = self.begun(*command, **own)
+        said, _ = one.communicate()
+        assert one.returncode == code, said
+        return said
+
+    def roles(self) -> set[str]:
+        """The programs that have run, none of which may have imported anything of ours."""
+        noted = [(one.name.split()[1], one.read_text().split()) for one in self.noted.iterdir()]
+        assert [role for role, packages in noted if {*packages} & {*OURS}] == []
+        return {role for role, _ in noted}
 
     def handed_in(self, answers: dict[str, str], folder: Path) -> None:
         """Write the notebooks of these chapters with these answers."""
@@ -111,7 +124,7 @@ def machine(tmp_path_factory) -> Machine:
 
 def test_its_checkout_is_out_of_reach(machine):
     path = json.loads(machine.run("-c", "import json, sys; print(json.dumps(sys.path))"))
-    assert path[1] == str(machine.folder) and not (Path(path[1]) / "attncourse").exists()
+    assert not (machine.folder / "attncourse").exists()
     assert ROOT not in [Path(one).resolve() for one in path[1:]]
 
 
@@ -124,7 +137,8 @@ def test_a_notebook_of_it_checks_its_answers(machine, chapter, tmp_path):
         (untouched, 1, "not attempted"),
     ):
         command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--nbval-lax", str(page))
-        assert said in machine.run(*command, code=code)
+        # its kernel begins in the notebook's folder
+        assert said in machine.run(*command, code=code, PYTHONPATH=str(machine.folder))
 
 
 def test_a_class_is_graded_and_goes_on_where_it_was(machine, grading, tmp_path):
@@ -141,6 +155,23 @@ def test_a_class_is_graded_and_goes_on_where_it_was(machine, grading, tmp_path):
     assert "the windows are summed: divide by their width" in page.read_text()
     again = machine.run("-m", "signals", *given, "--partial", "--seed", "3", code=1)
     assert "6" in again, again
-    noted = [(one.name, one.read_text().split()) for one in machine.noted.iterdir()]
-    assert any("judge.grading.judge" in role for role, _ in noted), noted
-    assert [role for role, packages in noted if {*packages} & {*OURS}] == []
+    assert "judge.grading.judge" in machine.roles()
+
+
+@pytest.mark.sandbox
+def test_a_cluster_grades_it(machine, tmp_path):
+    machine.handed_in({"averages": LOOKING}, tmp_path / "class")
+    place = str(tmp_path / "scheduler.json")
+    programs = {
+        "scheduler": ("--port", "0", "--no-dashboard", "--scheduler-file", place),
+        "worker": ("--no-nanny", "--no-dashboard", "--nthreads", "1", "--scheduler-file", place),
+    }
+    with contextlib.ExitStack() as stack:
+        for name, options in programs.items():
+            command = ("-m", f"distributed.cli.dask_{name}", *options)
+            # beside the course it needs nothing to find it by
+            one = stack.enter_context(machine.begun(*command, PYTHONPATH=str(machine.folder)))
+            stack.callback(one.terminate)
+        said = machine.run("-m", "signals", "grade", str(tmp_path / "class"), "--scheduler", place)
+    assert "passed" in said
+    assert "distributed.cli.dask_worker" in machine.roles()

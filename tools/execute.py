@@ -45,8 +45,9 @@ def digest(folder: Path, *more: str) -> str:
 
 
 def package_digest() -> str:
-    """The state of the package, of Python and of the libraries."""
-    return digest(PACKAGE, sys.version, (PACKAGE.parent / "requirements.txt").read_text("utf-8"))
+    """The state of the package and the judge, of Python and of the libraries."""
+    judge, pins = digest(PACKAGE.parent / "judge"), PACKAGE.parent / "requirements.txt"
+    return digest(PACKAGE, judge, sys.version, pins.read_text("utf-8"))
 
 
 def notebooks(book: Path) -> dict:

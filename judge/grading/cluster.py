@@ -160,7 +160,7 @@ class Workers:
     def send(self, address: str, file: Submission) -> Report | None:
         """Send a file to a worker, without its name; the report where it cannot be read."""
         try:
-            sent = (os.environ[TOLD], *file.handed_in(), self.settings)
+            sent = (*file.handed_in(), self.settings)
         except NotGradableError as reason:
             return self.not_graded(file, str(reason), self.tiers[address])
         future = self.client.submit(graded_there, *sent, workers=[address], pure=False)
@@ -200,24 +200,25 @@ def fault_in(said: dict) -> str:
 
 def versions(told: str) -> dict[str, str]:
     """What verdicts on that course depend on, and must be the same here and on each worker."""
-    os.environ[TOLD] = told
+    if (before := os.environ.setdefault(TOLD, told)) != told:
+        raise ValueError(f"a worker grades one course, and this one grades {before}")
     notebooks = b"".join(path.read_bytes() for path in exercise_files().values())
     return {course().package: course().version, "the exercises' hash": digest(notebooks)[:12]}
 
 
 def proof(told: str, device: str) -> dict:
     """What a worker says of itself before it gets a file; raises where it lacks the device."""
+    here = versions(told)
     if device != "cpu":
         from judge.devices import named_device
 
         named_device(device)
     tier, why = sandbox.strongest()
-    return versions(told) | {"sandbox": tier, "why": why}
+    return here | {"sandbox": tier, "why": why}
 
 
-def graded_there(told: str, notebook: bytes, weights: bytes, settings: dict) -> str:
+def graded_there(notebook: bytes, weights: bytes, settings: dict) -> str:
     """The report on a file as JSON, made by a worker."""
-    os.environ[TOLD] = told
     with Temporary() as folder:
         file = folder / NAME
         file.write_bytes(notebook)

@@ -19,6 +19,7 @@ import psutil
 
 from judge.grading.bootstrap import COPIES
 from judge.grading.budget import LOOK, Budget
+from judge.grading.sandbox import GIVEN_PATH, packages
 from judge.grading.temporary import remove_left
 
 # seconds that a judge has to end what it has started
@@ -29,12 +30,23 @@ class StoppedError(Exception):
     """Grading was told to stop before the file was judged."""
 
 
+def places() -> list[str]:
+    """Where the course and the judge are imported from, if not from where libraries are."""
+    folders = dict.fromkeys(str(package.parent) for package in packages())
+    return [one for one in folders if not one.endswith(("site-packages", "dist-packages"))]
+
+
 class Template:
     """The process that judges are copies of, or the only judge; see `judge.grading.judge`."""
 
     def __init__(self):
         remove_left()
-        environment = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONSAFEPATH": "1"}
+        environment = os.environ | {
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            "PYTHONSAFEPATH": "1",
+            # it does not begin in a folder of the course
+            "PYTHONPATH": os.pathsep.join([*places(), *GIVEN_PATH]),
+        }
         for variable in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
             environment.pop(variable, None)
         self.said = tempfile.TemporaryFile("w+", errors="replace")

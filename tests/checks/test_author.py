@@ -1,13 +1,19 @@
 """What `python -m attncourse.checks NAME` tells the author of an exercise."""
 
+import re
+from dataclasses import replace
 from importlib import import_module
 
 import pytest
+import torch
 
 from attncourse.checks import exercise
 from attncourse.course import COURSE
 from judge import author, course, variants
+from judge.course import OneLineError
 from judge.exercise import Case, Exercise
+
+CARD = ("name", "chapter", "title", "kind", "difficulty", "minutes", "points", "hints")
 
 
 def doubled(x):
@@ -127,3 +133,60 @@ def test_the_command_ends_as_it_went(name, code, monkeypatch, capsys):
     else:
         assert author.main(COURSE) == code
         assert "decoder_mask, seed 3: " in capsys.readouterr().out
+
+
+def test_a_case_that_the_reference_cannot_take_is_named():
+    (said,) = author.report(COURSE, toy(reference=lambda x: x[7]), seed=1)
+    assert said.startswith("!! on a vector, the reference raises IndexError: ")
+
+
+def test_where_loops_are_not_refused_a_line_says_so():
+    said = "   no case is `longer`, so an answer that loops is not refused"
+    assert said in author.report(COURSE, toy(), seed=1)
+    assert said not in author.report(COURSE, exercise("decoder_mask"), seed=1)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"args": torch.ones(2)}, "case 'a vector': args is a tuple, and not a Tensor"),
+        ({"args": (), "longer": [1]}, "case 'a vector': longer is a tuple, and not a list"),
+    ],
+)
+def test_a_case_whose_arguments_are_no_tuple_is_refused(given, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        Case("a vector", **given)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"difficulty": 4}, "doubled: difficulty 4 is not 1, 2 or 3"),
+        ({"hints": ("idea", "shape")}, "doubled has 2 hints: there are three"),
+        ({"kind": "write"}, "doubled: kind 'write' is not one of"),
+    ],
+)
+def test_a_card_that_says_what_it_may_not_is_refused(change, said):
+    card = {name: getattr(toy(), name) for name in CARD}
+    with pytest.raises(ValueError, match=re.escape(said)):
+        Exercise(**card | change)
+
+
+def test_a_list_of_exercises_and_the_files_must_agree(tmp_path, monkeypatch):
+    chapter = tmp_path / "fresh/checks/first"
+    chapter.mkdir(parents=True)
+    for folder in (chapter, chapter.parent, chapter.parent.parent):
+        (folder / "__init__.py").touch()
+    (chapter / "__init__.py").write_text("ORDER = ('one', 'other')")
+    (chapter / "other.py").write_text("from tests.checks.test_author import toy\nexercise = toy()")
+    monkeypatch.syspath_prepend(tmp_path)
+    fresh = replace(COURSE, package="fresh")
+    said = r"first lists 'one', and there is no module fresh\.checks\.first\.one"
+    with pytest.raises(ValueError, match=said):
+        fresh.exercise("one")
+    said = r"fresh\.checks\.first\.other holds the exercise 'doubled' of 'dot_product'"
+    with pytest.raises(ValueError, match=said):
+        fresh.exercise("other")
+    monkeypatch.setattr(course.Course, "order", lambda *chapter: ())
+    with pytest.raises(OneLineError, match=r"fresh\.checks has no exercises yet"):
+        fresh.exercise("one")

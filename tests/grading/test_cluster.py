@@ -266,8 +266,10 @@ class Perishing:
     def nthreads(self) -> dict[str, int]:
         return {name: n for name, n in self.workers.items() if name not in self.sent}
 
-    def run(self, proof, device, workers, on_error):
-        return {one: cluster.course() | {"sandbox": "bubblewrap", "why": ""} for one in workers}
+    def run(self, proof, told, device, workers, on_error):
+        return {
+            one: cluster.versions(told) | {"sandbox": "bubblewrap", "why": ""} for one in workers
+        }
 
     def submit(self, task, *given, workers, pure):
         self.sent += workers

@@ -35,10 +35,13 @@ class Rescale(nn.Module):
 """,
 }
 
+PYTHON = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+
 COURSE.notebooks.mkdir(exist_ok=True)
 for chapter in COURSE.chapters():
     cells = [new_code_cell("import torch\nfrom torch import nn", id="setup")]
     for name, exercise in COURSE.exercises(chapter).items():
         cells.append(new_markdown_cell(TASKS[name].strip()))
         cells += answer_and_check(COURSE, exercise, STUBS[name].strip())
-    nbformat.write(new_notebook(cells=cells), COURSE.notebooks / f"{chapter}.ipynb")
+    page = new_notebook(cells=cells, metadata=PYTHON)
+    nbformat.write(page, COURSE.notebooks / f"{chapter}.ipynb")

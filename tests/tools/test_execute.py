@@ -59,7 +59,8 @@ def test_pages_run_again_when_the_package_has_changed_be_it_while_they_run(book)
     assert execute.execute(folder) == both
     assert execute.execute(book("2", COUNTS)) == both
     assert execute.execute(book("3", COUNTS)) == ["one.md"]
-    for name in ("attncourse/figure.js", "requirements.txt"):
+    (folder / "judge").mkdir()
+    for name in ("attncourse/figure.js", "judge/hints.py", "requirements.txt"):
         (folder / name).write_text("//")
         assert execute.execute(folder) == both
-    assert (folder / "runs").read_text() == "xxxx"
+    assert (folder / "runs").read_text() == "xxxxx"

@@ -58,6 +58,9 @@ def cases(draw):
     yield Case("m=8, block=4, so no key is left over", (scores, 4))
     yield Case("m=8, block=20: a single block", (scores, 20))
     yield Case("m=8, block=1", (scores, 1))
+    shared = scores.clone()
+    shared[..., 6] = scores[..., 4]
+    yield Case("two keys that share the largest score", (shared, 3), gradient=False)
     yield Case("all scores far below zero", (scores - 1e5, 3))
     # near a number so large, a logarithm of the sum keeps too few digits
     yield Case("all scores around -10^12", (scores - 1e12, 3), gradient=False)
