@@ -15,7 +15,7 @@ root = $(if $(filter 0,$(shell id -u)),,sudo -n)
 # named after what was installed, for which folder: when either changes, it is installed again
 ready := .venv/ready-$(shell (pwd; cat requirements.txt pyproject.toml) | cksum | tr ' ' -)
 
-.PHONY: help book site zip test test-bare bare test-all quick screenshots lighthouse system release \
+.PHONY: help book site zip requirements test test-bare bare test-all quick screenshots lighthouse system release \
 	exercise chapter clean python
 .NOTPARALLEL:
 
@@ -32,6 +32,7 @@ help:
 	@echo "make system   install what the tests use beyond Python: bubblewrap, chromium, jq (Debian,"
 	@echo "              Ubuntu); make system ALL=1: also firefox, for make test-all"
 	@echo "make release  write the Colab copies and the exercise notebooks from their texts"
+	@echo "make requirements  the exact versions, from pyproject.toml, with uv (UPGRADE=1: the newest)"
 	@echo "make exercise NAME=chapter/name, make chapter SLUG=name  begin a new one"
 	@echo "make clean    remove what was built (make clean ALL=1: also .venv)"
 	@echo "PYTHON=...    chooses the Python (3.11 or newer) that .venv is made with"
@@ -100,6 +101,12 @@ system:
 	@rm -rf $@.part; $(run) venv $@.part && \
 	$@.part/bin/python -m pip install --disable-pip-version-check --quiet jupyterlab==4.6.6 \
 	&& mv $@.part $@ || echo "==> not installed: the tests that need it will be skipped"
+
+pinned := uv pip compile -q --universal --python-version 3.11 --no-annotate $(if $(UPGRADE),--upgrade)
+# what is written there already is kept, unless it is to be the newest
+requirements:
+	$(pinned) --extra dev -o requirements.txt pyproject.toml >/dev/null
+	$(pinned) --extra grade --constraint requirements.txt -o requirements-grade.txt pyproject.toml >/dev/null
 
 release: $(ready)
 	@$(run) tools.release

@@ -1,14 +1,19 @@
 """What `make` says before it begins, where it cannot end well, and a machine that lacks much."""
 
 import os
+import re
 import shutil
 import subprocess
+import tomllib
 from importlib.metadata import metadata
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from tests import ROOT
 
@@ -46,10 +51,39 @@ def test_a_python_that_will_not_do_is_said_plainly(tmp_path, python, message):
     assert not (tmp_path / ".venv").exists()
 
 
+def pinned(name: str) -> dict[str, Requirement]:
+    """What a file of exact versions installs on this machine."""
+    lines = (ROOT / name).read_text().splitlines()
+    found = [Requirement(line) for line in lines if line and not line.startswith("#")]
+    return {one.name: one for one in found if one.marker is None or one.marker.evaluate()}
+
+
+def test_torch_is_a_plain_version_and_what_it_needs_of_cuda_is_nowhere():
+    for name in ("requirements.txt", "requirements-grade.txt"):
+        text = (ROOT / name).read_text()
+        assert re.search(r"^torch==[\d.]+$", text, re.MULTILINE), name
+        assert not re.search("nvidia|cuda|triton|--hash", text), name
+
+
+def test_what_grades_is_a_part_of_what_is_tested_and_builds_no_site():
+    every, grading = pinned("requirements.txt"), pinned("requirements-grade.txt")
+    assert {*map(str, grading.values())} <= {*map(str, every.values())}
+    assert {"torch", "nbval", "typer"} <= grading.keys()
+    assert not grading.keys() & {"sphinx", "jupyter-book", "distributed", "playwright", "ruff"}
+
+
+def test_all_that_the_project_needs_has_an_exact_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras, every = project["optional-dependencies"], pinned("requirements.txt")
+    own = [extras[name] for name in ("book", "cluster", "grade", "dev")]
+    asked = map(Requirement, chain(project["dependencies"], *own))
+    for one in (one for one in asked if one.name != project["name"]):
+        (exact,) = every[canonicalize_name(one.name)].specifier
+        assert one.specifier.contains(Version(exact.version)), str(one)
+
+
 def test_every_requirement_takes_the_oldest_python_that_is_promised():
-    lines = (ROOT / "requirements.txt").read_text().splitlines()
-    named = [Requirement(line) for line in lines if line and not line.startswith("#")]
-    here = [one.name for one in named if one.marker is None or one.marker.evaluate()]
+    here = [*pinned("requirements.txt")]
     asked = {name: metadata(name).get("Requires-Python") or "" for name in here}
     assert {name: one for name, one in asked.items() if "3.11.0" not in SpecifierSet(one)} == {}
 
