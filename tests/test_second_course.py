@@ -159,6 +159,16 @@ def test_a_class_is_graded_and_goes_on_where_it_was(machine, grading, tmp_path):
 
 
 @pytest.mark.sandbox
+@pytest.mark.parametrize("path", ["notebooks/averages.ipynb", "write_notebooks.py"])
+def test_what_lies_beside_the_course_cannot_be_read(machine, path, tmp_path):
+    first, *others = RIGHT["averages"].splitlines(keepends=True)
+    reading = f"open({str(machine.folder / path)!r})\n"
+    machine.handed_in({"averages": "".join([first, reading, *others])}, tmp_path / "class")
+    said = machine.run("-m", "signals", "grade", str(tmp_path / "class"), code=1)
+    assert "FileNotFoundError" in said or "PermissionError" in said
+
+
+@pytest.mark.sandbox
 def test_a_cluster_grades_it(machine, tmp_path):
     machine.handed_in({"averages": LOOKING}, tmp_path / "class")
     place = str(tmp_path / "scheduler.json")

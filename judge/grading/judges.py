@@ -19,7 +19,7 @@ import psutil
 
 from judge.grading.bootstrap import COPIES
 from judge.grading.budget import LOOK, Budget
-from judge.grading.sandbox import GIVEN_PATH, packages
+from judge.grading.sandbox import LIBRARIES, packages
 from judge.grading.temporary import remove_left
 
 # seconds that a judge has to end what it has started
@@ -32,8 +32,8 @@ class StoppedError(Exception):
 
 def places() -> list[str]:
     """Where the course and the judge are imported from, if not from where libraries are."""
-    folders = dict.fromkeys(str(package.parent) for package in packages())
-    return [one for one in folders if not one.endswith(("site-packages", "dist-packages"))]
+    folders = dict.fromkeys(package.parent for package in packages())
+    return [str(one) for one in folders if one.name not in LIBRARIES]
 
 
 class Template:
@@ -41,11 +41,12 @@ class Template:
 
     def __init__(self):
         remove_left()
+        # nothing is imported from where it begins, which may be the course's own folder
+        path = [*places(), *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = os.environ | {
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
             "PYTHONSAFEPATH": "1",
-            # it does not begin in a folder of the course
-            "PYTHONPATH": os.pathsep.join([*places(), *GIVEN_PATH]),
+            "PYTHONPATH": os.pathsep.join(path),
         }
         for variable in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
             environment.pop(variable, None)

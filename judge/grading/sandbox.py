@@ -43,6 +43,8 @@ SYSTEM = (
     "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime",
     "/sys/devices/system/cpu",
 )  # fmt: skip
+# the folders that hold libraries, whatever else lies in them
+LIBRARIES = ("site-packages", "dist-packages")
 FACTS = ("/proc/cpuinfo", "/proc/meminfo")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 # users of services that are started for a while, as systemd has them: nobody's by name
@@ -285,12 +287,12 @@ def shown() -> list[str]:
     """What a learner's process needs to read: system, interpreter, libraries, the course."""
     found = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix]
     found += map(str, packages())
-    found += [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
+    found += [path for path in sys.path if Path(path).name in LIBRARIES]
     libraries = os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)
     found += filter(os.path.isdir, [*GIVEN_PATH, *libraries])
-    # of a checkout the packages alone: tests and solutions lie beside them
-    checkouts = {copy.parent.resolve() for copy in copies() if is_checkout(copy.parent)}
-    found = [one for one in found if Path(one).resolve() not in checkouts]
+    # beside the packages may lie tests, solutions, and what others have handed in
+    closed = {copy.parent.resolve() for copy in copies() if copy.parent.name not in LIBRARIES}
+    found = [one for one in found if Path(one).resolve() not in closed]
     paths = {*SYSTEM, *map(os.path.abspath, found)}
     paths = {path for path in paths | set(map(os.path.realpath, paths)) if os.path.exists(path)}
     return [path for path in sorted(paths) if not any(path.startswith(f"{one}/") for one in paths)]
@@ -301,10 +303,6 @@ def copies() -> list[Path]:
     path = [*sys.path, *GIVEN_PATH]
     on_path = (Path(one, package.name) for package in packages() for one in path)
     return [*packages(), *filter(Path.is_dir, on_path)]
-
-
-def is_checkout(folder: Path) -> bool:
-    return (folder / "pyproject.toml").is_file()
 
 
 def hidden(chapter: str) -> list[str]:

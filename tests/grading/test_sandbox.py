@@ -223,8 +223,6 @@ def test_a_second_copy_of_the_course_on_the_path_shows_nothing(machine, tmp_path
         # as little as is read of a copy
         shutil.copytree(PACKAGE / "checks", place / "attncourse/checks")
         (place / "library.py").write_text("here = True")
-        if place.name != "site-packages":
-            (place / "pyproject.toml").write_text("[project]")
     for folder in (tmp_path, *tmp_path.parents):
         if folder.name.startswith(("test_", "popen-", "pytest-")):
             folder.chmod(0o755)
@@ -262,7 +260,8 @@ def test_what_a_link_leads_to_is_not_shown_by_it_where_it_is_hidden(tmp_path):
 def test_a_path_that_is_relative_means_the_same_in_the_sandbox(tmp_path):
     here = tmp_path / "here"
     install(here)
-    (here / "library.py").write_text("")
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there/library.py").write_text("")
     code = (
         "import subprocess, sys\n"
         "from judge.grading import sandbox\n"
@@ -276,7 +275,7 @@ def test_a_path_that_is_relative_means_the_same_in_the_sandbox(tmp_path):
         if folder.name.startswith(("test_", "popen-", "pytest-")):
             folder.chmod(0o755)
     done = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": "here"}, cwd=tmp_path,
+        [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": "here:there"}, cwd=tmp_path,
         capture_output=True, text=True,
     )  # fmt: skip
     assert done.stdout == f"{attncourse.__version__}\n", done
