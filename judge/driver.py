@@ -1,7 +1,7 @@
 """Calls a learner's function once and says what it did, as plain data (used by every check).
 
 The judge sends the sources of this file, `elsewhere` and `watch` into the learner's kernel, so they
-import nothing else of the course.
+import nothing else of the judge.
 What it returns is JSON: numbers as raw bytes with dtype and shape, never a pickle. It decides
 nothing: whoever reads the answer compares.
 """

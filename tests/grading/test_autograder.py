@@ -61,8 +61,8 @@ def set_up(folder: Path, made: Path, options: list[str]) -> Path:
         )
     assert mode & 0o111
     script = folder / "source/run_autograder"
-    grade = "grading grade submission"
-    script.write_text(script.read_text().replace(grade, " ".join([grade, *options])))
+    before, grade, after = script.read_text().partition("grade submission")
+    script.write_text(" ".join([before + grade, *options]) + after)
     python = folder / "venv/bin/python"
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     python.chmod(0o755)
