@@ -1,5 +1,7 @@
 // Reads one formula a line, as JSON, and answers each with a line: its MathML, or what is wrong.
 const program = require("node:fs").readFileSync(`${__dirname}/temml.min.js`, "utf-8");
+// temml.min.js is dist/temml.min.js of version 0.13.5 of the npm package temml, unchanged, SHA-256
+// 1ab19148afe0dbc836b7a74f344071b3f3a70a7a8259ae4049e76894fcdf8d95;
 // as it is published for browsers, it is no module
 const temml = new Function(`${program}; return temml;`)();
 
