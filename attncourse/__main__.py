@@ -1,10 +1,11 @@
 """The command `attncourse`: grades what learners hand in."""
 
+from attncourse.course import ADDRESS
 from judge.grading import cli
 
 
 def main() -> None:
-    cli.main("attncourse.course:COURSE")
+    cli.main(ADDRESS)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ PACKAGE = Path(__file__).parent
 # a checkout has them beside the package, the wheel in it
 IN_THE_WHEEL, IN_A_CHECKOUT = PACKAGE / "exercises", PACKAGE.parent / "exercises"
 
+# how a process is told it
+ADDRESS = f"{__name__}:COURSE"
 COURSE = Course(
     package="attncourse",
     notebooks=IN_THE_WHEEL if IN_THE_WHEEL.is_dir() else IN_A_CHECKOUT,

@@ -23,7 +23,7 @@ HEADINGS = ("exercise", "answers", "median, s", "95 %, s", "longest, s")
 def seconds(one: Exercise, most: int) -> list[float]:
     """What each answer's check takes; of so many at most, spread over all."""
     answers = [*one.valid_answers, *(mutant.function for mutant in one.mutants)]
-    forbidden = () if one.kind == "test" else COURSE.solved_by
+    forbidden = COURSE.solving(one)
     took = []
     for seed, answer in enumerate([answers[0], *answers[:: -(-len(answers) // most)]]):
         start = time.process_time()

@@ -68,7 +68,7 @@ OF_CHAPTERS = ("chapter", "exercises", "solved, s", "processor, s", "half solved
                "processor, s", "after another, s")  # fmt: skip
 OF_STEPS = ("step", "seconds", "processor", "calls")
 STEPS = {
-    "the command, up to its options": ("-m", "judge.grading", "--help"),
+    "the command, up to its options": ("-m", "attncourse", "--help"),
     "the proof of the sandbox": (
         "-c", "from judge.grading.sandbox import strongest; strongest()",
     ),
@@ -162,7 +162,7 @@ def step_rows(rounds: int) -> list[tuple]:
             cost = median([measured([command], [path.parent], environment) for _ in range(rounds)])
             rows.append((step, f"{cost.wall:.2f}", f"{cost.processor:.2f}", ""))
         handed_in(PRISTINE, "solved", path)
-        grade = [sys.executable, "-m", "judge.grading", "grade", path, "--json", reports]
+        grade = [sys.executable, "-m", "attncourse", "grade", path, "--json", reports]
         measured([grade], [path.parent], environment)
         for one in json.loads(reports.read_text("utf-8"))[0]["exercises"]:
             called, _ = calls(CARDS[one["name"]])
@@ -182,7 +182,7 @@ def calls(one: Exercise) -> tuple[int, int]:
         return counted
 
     answer = one.valid_answers[0]
-    forbidden = () if one.kind == "test" else COURSE.solved_by
+    forbidden = COURSE.solving(one)
     judge(one, counting(local(answer), 0), 0, forbidden=forbidden)
     asserts.CHECKS[one.name](counting(answer, 1))
     return counts[0], counts[1]

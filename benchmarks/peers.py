@@ -21,9 +21,14 @@ from nbformat import NotebookNode
 from processes import Cost, measured
 
 from attncourse.checks import exercises
+from attncourse.course import ADDRESS
+from judge.course import TOLD
 from judge.grading import nbgrader
 from judge.grading.pristine import answer_cells, exercise_files
 from tools.notebooks import solved_notebook
+
+# what grades here, and in the processes below
+os.environ.setdefault(TOLD, ADDRESS)
 
 CHAPTER = "dot_product"
 CARDS = exercises(CHAPTER)
@@ -112,7 +117,7 @@ def ours() -> Grader:
             handed_in(PRISTINE, kind, folder / "submitted" / f"student{i}.ipynb")
 
     def command(folder: Path, jobs: int) -> list:
-        grade = [sys.executable, "-m", "judge.grading", "grade", folder / "submitted"]
+        grade = [sys.executable, "-m", "attncourse", "grade", folder / "submitted"]
         return [*grade, "--out", folder / "grades", "--jobs", jobs]
 
     def points(folder: Path) -> float:

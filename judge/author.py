@@ -62,11 +62,12 @@ def joined(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def report(course: Course, one: Exercise, seed: int) -> list[str]:
+def report(course: Course, one: Exercise, seed: int, device: str = "cpu") -> list[str]:
     """A line for each answer; what is misjudged is marked, and the last lines sum up."""
     if why := reference_fault(one, seed):
         return [f"!! {why}"]
-    tried, row = mutation.tried(course, one, (seed,), "cpu"), mutation.row(course, one, (seed,))
+    given = course, one, (seed,), device
+    tried, row = mutation.tried(*given), mutation.row(*given)
     if why := disagreement(course, one, seed):
         # as long as the reference may be wrong, only the side that right answers take matters
         tried = [each for each in tried if each.hint is None]
@@ -96,14 +97,15 @@ def report(course: Course, one: Exercise, seed: int) -> list[str]:
     return lines
 
 
-def main(course: Course) -> int:
+def main(course: Course, device: str = "cpu") -> int:
+    """Judge an exercise's answers on this device, or count those of all; the exit code."""
     parser = argparse.ArgumentParser(prog=f"python -m {course.checks}", description=__doc__)
     parser.add_argument("name", nargs="?", help="the exercise; all of them if left out")
     parser.add_argument("--seed", type=int, help="draw the inputs of an earlier run")
     given = parser.parse_args()
     seed = secrets.randbits(31) if given.seed is None else given.seed
     if given.name is None:
-        print(f"seed {seed}\n\n{mutation.markdown_table(mutation.rows(course, (seed,)))}")
+        print(f"seed {seed}\n\n{mutation.markdown_table(mutation.rows(course, (seed,), device))}")
         return 0
     try:
         one = course.exercise(given.name)
@@ -112,6 +114,6 @@ def main(course: Course) -> int:
     except ValueError as error:
         # a slip in its file, which names its place
         parser.exit(2, f"{error}\n")
-    lines = report(course, one, seed)
+    lines = report(course, one, seed, device)
     print("\n".join(lines))
     return int(any(line.startswith("!!") for line in lines))

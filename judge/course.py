@@ -108,10 +108,14 @@ class Course:
         own = (one.format(chapter=chapter) for one in self.hides if chapter)
         return (*own, self.checks)
 
+    def solving(self, exercise: "Exercise") -> tuple[str, ...]:
+        """The functions of libraries that would be the whole answer; a test may call any."""
+        return () if exercise.kind == "test" else self.solved_by
+
     def forbidden(self, exercise: "Exercise") -> tuple[str, ...]:
-        """What an answer may not call: our solutions and, but in a test, what solves it whole."""
-        own = (*self.hidden(exercise.chapter), *exercise.forbidden)
-        return own if exercise.kind == "test" else own + self.solved_by
+        """What an answer may not call: the course's solutions, and what would solve it whole."""
+        hidden = self.hidden(exercise.chapter)
+        return (*hidden, *exercise.forbidden, *self.solving(exercise))
 
 
 @cache

@@ -12,6 +12,7 @@ import pytest
 import torch
 from xdist.scheduler import LoadScopeScheduling
 
+from attncourse.course import ADDRESS
 from judge.course import TOLD
 from tests import ROOT
 from tests.needs import lacks, pytest_terminal_summary  # noqa: F401
@@ -24,7 +25,7 @@ jaxtyping.install_import_hook([f"attncourse.{slug}" for slug in CHAPTERS], "bear
 
 
 # those that the grader starts are told the course, too
-os.environ.setdefault(TOLD, "attncourse.course:COURSE")
+os.environ.setdefault(TOLD, ADDRESS)
 # one seed for all workers, which are started with this environment
 SEED = os.environ.setdefault("ATTNCOURSE_SEED", str(secrets.randbits(31)))
 # a third of all tests' time

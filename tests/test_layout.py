@@ -287,7 +287,14 @@ def test_an_orphan_is_named_with_what_to_do(part, course):
         ("claims/first", "from attncourse.second import f", "attncourse.second.f", "earlier ones"),
         ("checks/first/one", "from ...first import f", "attncourse.first.f", "agrees with it"),
         ("checks/cards", "import attncourse.first", "attncourse.first", "as an argument"),
-        ("../judge/grading/cli", "import torch", "torch", "only the plugin computes"),
+        ("../judge/verdict", "import attncourse.first", "attncourse.first", "as an argument"),
+        (
+            "../judge/grading/plugin",
+            "import attncourse.first",
+            "attncourse.first",
+            "as an argument",
+        ),
+        ("../judge/grading/cli", "from torch import Tensor", "torch.Tensor", "only the plugin"),
     ],
 )
 def test_a_forbidden_import_is_named_with_the_reason(path, line, imported, why, course):

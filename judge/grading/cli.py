@@ -317,9 +317,9 @@ def device_problem(name: str) -> str:
     return ""
 
 
-def main(told: str | None = None) -> None:
-    """Grade a course, `module:attribute`; by default that which the environment names."""
-    os.environ |= {TOLD: told} if told else {}
+def main(told: str) -> None:
+    """Grade a course, `module:attribute`."""
+    os.environ[TOLD] = told
     for stream in (sys.stdout, sys.stderr):
         # a terminal that lacks a character gets it spelt out
         stream.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue]

@@ -226,7 +226,7 @@ def test_no_right_answer_takes_the_watching_away(chapter, monkeypatch):
     told, made = [], driver.called
     monkeypatch.setattr(driver, "called", lambda *given: told.append(made(*given)) or told[-1])
     for one in filter(in_parts, exercises(chapter).values()):
-        forbidden = () if one.kind == "test" else COURSE.solved_by
+        forbidden = COURSE.solving(one)
         for answer in one.valid_answers:
             told.clear()
             verdict = judge(one, local(answer), int(SEED), forbidden=forbidden)

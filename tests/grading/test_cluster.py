@@ -19,6 +19,7 @@ import pytest
 from distributed import Client, Future, LocalCluster
 from typer.testing import CliRunner, Result
 
+from attncourse.course import ADDRESS
 from judge.course import TOLD
 from judge.grading import cluster, run, sandbox
 from judge.grading.cli import app
@@ -222,7 +223,7 @@ def test_a_worker_with_another_course_gets_no_file(theirs, said, scheduler, fold
 def test_a_worker_that_grades_another_course_says_so(monkeypatch):
     monkeypatch.setenv(TOLD, "signals.course:COURSE")
     with pytest.raises(ValueError, match=r"one course, and this one grades signals\.course:COURSE"):
-        cluster.proof("attncourse.course:COURSE", "cpu")
+        cluster.proof(ADDRESS, "cpu")
 
 
 def test_a_worker_without_the_device_gets_no_file(scheduler, folder):

@@ -18,7 +18,7 @@ from judge.grading import sandbox
 
 def refused(folder, *options):
     (folder / "one.ipynb").write_text("a mistake")
-    command = [sys.executable, "-m", "judge.grading", "grade", str(folder), *options]
+    command = [sys.executable, "-m", "attncourse", "grade", str(folder), *options]
     done = subprocess.run(command, capture_output=True, text=True)
     return "no sandbox is safe here" in done.stderr
 

@@ -41,7 +41,7 @@ def test_where_no_tier_is_proved_nothing_is_graded_unless_that_is_asked_for(tmp_
     machine = needed("a user without namespaces")
     (tmp_path / "one.ipynb").write_text("{")
     tmp_path.chmod(0o755)
-    grade = ("-m", "judge.grading", "grade", str(tmp_path / "one.ipynb"))
+    grade = ("-m", "attncourse", "grade", str(tmp_path / "one.ipynb"))
     refused, allowed = python(machine, *grade), python(machine, *grade, "--no-sandbox")
     assert refused.returncode == 2 and "no sandbox is safe here" in refused.stderr
     assert "bubblewrap:" in refused.stderr and "own user: it needs root" in refused.stderr

@@ -1,3 +1,0 @@
-from judge.grading.cli import main
-
-main()
