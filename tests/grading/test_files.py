@@ -174,7 +174,7 @@ def test_a_name_that_is_not_utf8_is_spelt_out_on_a_strict_terminal(tmp_path):
     (tmp_path / "two.ipynb").write_text("{")
     for encoding in ("utf-8:strict", "ascii:strict"):
         done = subprocess.run(
-            [sys.executable, "-c", "from judge.grading.cli import main; main()", "grade",
+            [sys.executable, "-c", "from attncourse.__main__ import main; main()", "grade",
              str(tmp_path), "--json", str(tmp_path / "out.json"), "--no-sandbox"],
             env=os.environ | {"PYTHONIOENCODING": encoding}, capture_output=True, cwd=ROOT,
         )  # fmt: skip

@@ -17,7 +17,7 @@ from tests.grading.submissions import notebook_with, written
 ENDLESS = "# exercise: prefix_mask\nimport time\ntime.sleep(10_000)"
 # seconds that only what never ends takes, however busy the machine is
 FOREVER = 600
-MAIN = "from judge.grading.cli import main; main()"
+MAIN = "from attncourse.__main__ import main; main()"
 
 
 def working(pid: int) -> int:

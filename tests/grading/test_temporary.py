@@ -17,7 +17,7 @@ from tests.grading.submissions import SOLVED, notebook_with, written
 from tests.needs import lacks
 
 ONE = "prefix_mask"
-MAIN = "from judge.grading.cli import main; main()"
+MAIN = "from attncourse.__main__ import main; main()"
 ENDLESS = f"# exercise: {ONE}\nimport time\ntime.sleep(10_000)"
 
 
