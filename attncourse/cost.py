@@ -8,9 +8,9 @@ from math import prod
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 from torch.utils.flop_counter import FlopCounterMode
+
+from judge.torch_internals import TorchDispatchMode, is_view, leaves
 
 aten = torch.ops.aten
 # its schema does not say so, and yet its result is a view
@@ -76,10 +76,9 @@ class NewTensors(TorchDispatchMode):
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         out = function(*args, **(kwargs or {}))
         # a view, such as a transpose, is no new tensor
-        view = any(returned.alias_info for returned in function._schema.returns)
-        if not view and function is not VIEW:
+        if not is_view(function) and function is not VIEW:
             name = function.overloadpacket.__name__
-            self.made += [(name, x.numel()) for x in tree_leaves(out) if isinstance(x, Tensor)]
+            self.made += [(name, x.numel()) for x in leaves(out) if isinstance(x, Tensor)]
         return out
 
 

@@ -1,12 +1,12 @@
 """What is said of an answer that is right with some leading axes only, or mixes a batch."""
 
 from torch import Tensor
-from torch.utils._pytree import tree_leaves
 
 from judge import hints
 from judge.compare import close
 from judge.observation import Observation
 from judge.probes import ALONE, leading_axes
+from judge.torch_internals import leaves
 from judge.trial import Run
 
 
@@ -48,11 +48,11 @@ def mixes_a_batch(run: Run) -> bool:
 
 
 def shapes(seen: Observation) -> list:
-    return [x.shape if isinstance(x, Tensor) else None for x in tree_leaves(seen.value)]
+    return [x.shape if isinstance(x, Tensor) else None for x in leaves(seen.value)]
 
 
 def begins(whole: Observation, alone: Observation, length: int) -> bool:
     """Whether every result for a batch begins with that for its first alone."""
-    pairs = zip(tree_leaves(whole.value), tree_leaves(alone.value), strict=False)
+    pairs = zip(leaves(whole.value), leaves(alone.value), strict=False)
     tensors = [(a, b) for a, b in pairs if isinstance(a, Tensor) and a.dim() == b.dim()]
     return all(close(a[tuple(map(slice, b.shape))], b, length) for a, b in tensors)

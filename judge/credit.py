@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_leaves
 
 from judge import hints
 from judge.compare import close_gradients, same
@@ -30,6 +29,7 @@ from judge.probes import (
     own_axes,
     works,
 )
+from judge.torch_internals import leaves
 from judge.trial import Trial
 from judge.verdict import JudgesItself, one_thread
 
@@ -228,5 +228,5 @@ def is_single(probe: Probe, got: Observation) -> bool:
         return False
     if got.error:
         return bool(re.search(hints.DTYPES_DIFFER, got.error["text"]))
-    found = [x for x in tree_leaves(got.value) if is_floating(x)]
+    found = [x for x in leaves(got.value) if is_floating(x)]
     return bool(found) and all(x.float().to(x.dtype).equal(x) for x in found)

@@ -16,7 +16,6 @@ import json
 import linecache
 import random
 import re
-import sys
 import traceback
 import warnings
 from typing import Any
@@ -26,7 +25,8 @@ import torch
 from torch.func import functional_call
 
 from . import elsewhere
-from .watch import Called, Operations, Stopped, Watch, stacked
+from .torch_internals import compiler_is_loaded, modes_on
+from .watch import Called, Operations, Stopped, Watch
 
 
 def warm_up():
@@ -34,7 +34,7 @@ def warm_up():
     request = {
         "name": "first", "args": [encode(torch.ones(2, 2))], "kwargs": {}, "weights": {},
         "build": None, "before": None, "training": False, "by_columns": False, "cotangents": None,
-        "watch": "lines", "counted": True, "forbidden": ["nothing"], "max_steps": 100,
+        "watch": "everything", "counted": True, "forbidden": ["nothing"], "max_steps": 100,
     }  # fmt: skip
     for device in ("cpu", elsewhere.DEVICE):
         drive({"first": lambda x: (x @ x.mT).softmax(-1).sum()}, request | {"device": device})
@@ -195,10 +195,11 @@ def respond(namespace, request):
 def drive(namespace, request):
     """Call `request["name"]` of the namespace and tell what came back.
 
-    Keys of the request: name, args, kwargs, device, cotangents (or None), watch (lines, calls or
-    nothing), counted, forbidden, max_steps; by_columns (how they lie in memory); build (those of a
-    module's class, or None), its weights, training (whether it stays as it was made), and before
-    (the arguments of a call with other weights before this one, or None).
+    Keys of the request: name, args, kwargs, device, cotangents (or None), watch (everything,
+    lines, calls or nothing: see `Watch`), counted, forbidden, max_steps; by_columns (how they lie
+    in memory); build (those of a module's class, or None), its weights, training (whether it stays
+    as it was made), and before (the arguments of a call with other weights before this one, or
+    None).
     Keys of the answer: outcome (returned, raised, missing, steps, forbidden), value, after (the
     arguments after the call), written (the places of those whose memory holds other numbers),
     gradients, error, called, steps, largest (elements of a tensor that was made, 0 if not
@@ -216,8 +217,9 @@ def globals_of(function):
 
 def as_written():
     """What the learner has compiled runs line by line, so that the lines can be counted."""
-    compiles = "torch._dynamo" in sys.modules
-    return torch.compiler.set_stance("force_eager") if compiles else contextlib.nullcontext()
+    if compiler_is_loaded():
+        return torch.compiler.set_stance("force_eager")
+    return contextlib.nullcontext()
 
 
 def called(namespace, request, settings):
@@ -245,7 +247,8 @@ def called(namespace, request, settings):
         inputs.append(value)
     kwargs = dict(zip(request["kwargs"], inputs[places:given], strict=True))
     weights = dict(zip(request["weights"], inputs[given:], strict=True))
-    watch = Watch(request["forbidden"], request["max_steps"], request["watch"] == "lines")
+    everything, lines = request["watch"] == "everything", request["watch"] != "calls"
+    watch = Watch(request["forbidden"], request["max_steps"], lines, everything)
     watching = watch if request["watch"] else contextlib.nullcontext()
     operations = Operations(watch, request["counted"])
     # an answer may be told by name where to make its result
@@ -253,7 +256,7 @@ def called(namespace, request, settings):
     there = {"plain": elsewhere.DEVICE} in names
     computed = elsewhere.another_device() if there else contextlib.nullcontext()
     modes: list = [Called(watch)] if request["watch"] and request["forbidden"] else []
-    if request["counted"] or (request["watch"] and watch.fused and not there):
+    if request["counted"] or (everything and watch.fused and not there):
         modes.append(operations)
     memories = [memory(one) for one in inputs[:given]]
     value: Any = None
@@ -273,7 +276,7 @@ def called(namespace, request, settings):
             with contextlib.ExitStack() as seeing:
                 for mode in modes:
                     seeing.enter_context(mode)
-                watch.modes = stacked()
+                watch.modes = modes_on()
                 seeing.callback(setattr, watch, "modes", 0)
                 if request["counted"]:
                     seeing.enter_context(watch.calling(written_in))

@@ -8,8 +8,8 @@ import contextlib
 
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves, tree_map_only
+
+from .torch_internals import TorchDispatchMode, in_place, leaves, mapped, wrapping
 
 DEVICE = "meta"
 aten = torch.ops.aten
@@ -29,14 +29,7 @@ class Elsewhere(torch.Tensor):
 
     @staticmethod
     def __new__(cls, held):
-        made = torch.Tensor._make_wrapper_subclass(
-            cls,
-            held.shape,
-            strides=held.stride(),
-            storage_offset=held.storage_offset(),
-            dtype=held.dtype,
-            device=torch.device(DEVICE),
-        )
+        made = wrapping(cls, held, DEVICE)
         made.held = held
         return made
 
@@ -71,7 +64,7 @@ class Made(TorchFunctionMode):
         if function not in FROM_NUMBERS:
             return function(*args, **kwargs)
         # what is in a list is read from a GPU, number by number
-        args = tuple(tree_map_only(Elsewhere, held, x) if listed(x) else x for x in args)
+        args = tuple(mapped(held, x, Elsewhere) if listed(x) else x for x in args)
         given = [x for x in args[:1] if isinstance(x, torch.Tensor)]
         device = kwargs.get("device", given[0].device if given else "cpu")
         if torch.device(device).type != DEVICE or (given and function is not NEW_TENSOR):
@@ -101,7 +94,7 @@ def is_there(x):
 def operated(operation, args, kwargs):
     """What an operation gives, computed on the CPU; RuntimeError where a GPU would raise one."""
     name = operation.overloadpacket
-    given = [x for x in tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
+    given = [x for x in leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
     there = any(map(is_there, given))
     # a single number may be on the CPU; so may indices, but not those into a tensor on the CPU
     apart = [x for x in given if x.dim() and not is_there(x)]
@@ -115,14 +108,14 @@ def operated(operation, args, kwargs):
     # forward derivatives are zeros without memory at first, which a tensor here must have
     if name is aten._efficientzerotensor:
         operation = aten.zeros.default
-    on_cpu = tree_map_only(torch.Tensor, held, (args, kwargs))
+    on_cpu = mapped(held, (args, kwargs), torch.Tensor)
     result = operation(*on_cpu[0], **on_cpu[1])
-    if operation._schema.is_mutable:
+    if in_place(operation):
         # what was written into is what is returned
-        pairs = zip(tree_leaves(on_cpu), tree_leaves((args, kwargs)), strict=True)
+        pairs = zip(leaves(on_cpu), leaves((args, kwargs)), strict=True)
         written = {id(inner): outer for inner, outer in pairs}
-        return tree_map_only(torch.Tensor, lambda x: written.get(id(x), x), result)
-    return tree_map_only(torch.Tensor, Elsewhere, result) if there else result
+        return mapped(lambda x: written.get(id(x), x), result, torch.Tensor)
+    return mapped(Elsewhere, result, torch.Tensor) if there else result
 
 
 def held(x):

@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_leaves
 
 from judge import compare, difference, hints
 from judge.compare import close
@@ -15,6 +14,7 @@ from judge.driver import DRAWN, UnfitError, Unsendable
 from judge.exercise import Case, Exercise, is_floating
 from judge.observation import SECONDS, Observation, most_steps, uncalled
 from judge.probes import Probe
+from judge.torch_internals import leaves
 from judge.trial import Run, tensors_in
 
 # what came, what was wanted, and what is said
@@ -46,7 +46,7 @@ def of_numbers(run: Run) -> str:
         if one.lost:
             return difference.NUMBERS
         for got, want in faulty_values(one):
-            some, others = tree_leaves(got), tree_leaves(want)
+            some, others = leaves(got), leaves(want)
             if list(map(form, some)) != list(map(form, others)):
                 return difference.NUMBERS
             count, pairs = len(others), enumerate(zip(some, others, strict=True), 1)
@@ -68,7 +68,7 @@ def of_dtypes(run: Run) -> str:
         (a.dtype, b.dtype)
         for one in run.both
         for got, want in faulty_values(one)
-        for a, b in zip(tree_leaves(got), tree_leaves(want), strict=False)
+        for a, b in zip(leaves(got), leaves(want), strict=False)
         if is_floating(a) and is_floating(b)
     }
     if len(found) == 1 and (pair := found.pop())[1] in given and pair in ALWAYS:
@@ -228,7 +228,7 @@ def explain_gradient(
     exercise: Exercise, got: Iterable | None, want: Iterable | None, case: Case
 ) -> tuple[str, str]:
     on = f"On {case.name}"
-    for name, a, b in zip(leaves(exercise, case), got or (), want or (), strict=False):
+    for name, a, b in zip(differentiated(exercise, case), got or (), want or (), strict=False):
         where = f"{on}: {name}"
         if isinstance(a, Unsendable):
             return "the numbers are right, but autograd cannot go back", f"{where}: {a}"
@@ -239,7 +239,7 @@ def explain_gradient(
     return "the numbers are right, their gradients are not", on
 
 
-def leaves(exercise: Exercise, case: Case) -> list[str]:
+def differentiated(exercise: Exercise, case: Case) -> list[str]:
     """What a gradient is taken for, in the driver's order."""
     given = zip(arguments(exercise, case), (*case.args, *case.kwargs.values()), strict=True)
     return [name for name, x in (*given, *case.weights.items()) if is_floating(x)]

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from torch import Tensor, _tensor_str
+from torch import Tensor
 
 from judge import driver
 from judge.compare import close, close_gradient
 from judge.exercise import Exercise, Source
-from judge.explain import arguments, leaves
+from judge.explain import arguments, differentiated
 from judge.observation import Observation
+from judge.torch_internals import shown_plainly
 from judge.trial import Failing
 
 
@@ -35,8 +36,7 @@ class Failure:
     weights: dict[str, Tensor]
 
     def __repr__(self) -> str:
-        # 0.0001 is easier to compare than 1.0000e-04
-        with _tensor_str.printoptions(sci_mode=False, linewidth=100):
+        with shown_plainly():
             return "\n".join(self.lines())
 
     def lines(self) -> Iterator[str]:
@@ -82,7 +82,8 @@ def failure(exercise: Exercise, failing: Failing, device: str) -> Failure:
         value = driver.placed(value.clone(), place)
         return driver.by_columns(value) if probe.by_columns else value
 
-    found = zip(leaves(exercise, case), want.gradients or (), got.gradients or (), strict=False)
+    names = differentiated(exercise, case)
+    found = zip(names, want.gradients or (), got.gradients or (), strict=False)
     # of wrong values the gradients do not count
     compared = found if close(got.value, want.value, length) else ()
     return Failure(

@@ -74,8 +74,9 @@ def observe(
 ) -> Observation:
     """Make one call (two for `longer`) and note what happened.
 
-    `watch` says what is watched: every line, "calls" alone, or nothing (""), which is quickest.
-    Where no line is watched, the call may go on for ever.
+    `watch` says what is watched: "everything" (see `Watch`), "lines" and what is called by name,
+    "calls" alone, or nothing (""), which is quickest. Where no line is watched, the call may go on
+    for ever. Of `longer` everything is watched.
     """
     case = probe.case
     # a module is called before, with other weights: at another length, if the same module can be
@@ -89,7 +90,7 @@ def observe(
         "device": probe.device(device),
         "by_columns": probe.by_columns,
         "cotangents": None if probe.cotangents is None else driver.encode(probe.cotangents),
-        "watch": "lines" if probe.way == "longer" else watch,
+        "watch": "everything" if probe.way == "longer" else watch,
         "counted": probe.way == "longer" or case.max_elements is not None,
         "forbidden": list(forbidden),
         "max_steps": most_steps(exercise),

@@ -27,10 +27,10 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_leaves
 
 from judge.elsewhere import DEVICE
 from judge.exercise import Case, Draw, Exercise, is_floating
+from judge.torch_internals import leaves
 
 # of numbers of the size of 1: where float32 gives less, a right answer may differ from another
 FLOAT32_HOLDS = 1e-5
@@ -140,7 +140,7 @@ def cotangents(result: Any) -> tuple[Tensor, ...]:
 
     Its numbers are all different, so that no direction hides.
     """
-    floating = filter(is_floating, tree_leaves(result))
+    floating = filter(is_floating, leaves(result))
     return tuple(
         torch.linspace(-1, 2, x.numel(), dtype=torch.float64).cos().reshape(x.shape)
         for x in floating
@@ -223,7 +223,7 @@ def ahead(case: Case, own: dict[int | str, int]) -> dict[int | str, int]:
 def works(exercise: Exercise, case: Case) -> bool:
     """Whether the reference has a finite result for it."""
     try:
-        results = tree_leaves(case.result(exercise.reference_answer))
+        results = leaves(case.result(exercise.reference_answer))
     except (ValueError, RuntimeError):
         return False
     return all(x.isfinite().all() for x in results if isinstance(x, Tensor))
@@ -294,7 +294,7 @@ def float32_holds(exercise: Exercise, single: Case, exact: Any) -> bool:
     return all(
         alike(a, b)
         for answer in answers
-        for a, b in zip(tree_leaves(exact), tree_leaves(single.result(answer)), strict=True)
+        for a, b in zip(leaves(exact), leaves(single.result(answer)), strict=True)
     )
 
 

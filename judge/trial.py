@@ -10,7 +10,6 @@ from functools import cached_property, lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 from torch import Tensor
-from torch.utils._pytree import tree_leaves
 
 from judge import driver
 from judge.compare import close, same
@@ -23,6 +22,7 @@ from judge.observation import (
     observe,
 )
 from judge.probes import Probe, probes
+from judge.torch_internals import leaves
 
 # how a call ended that was not waited for, or not made
 LOST = "lost"
@@ -95,15 +95,16 @@ class Trial:
         return replace(made, too_many_elements=0)
 
     @cached_property
-    def watched(self) -> set[int]:
-        """The places where an answer's lines are counted.
+    def watched(self) -> list[str]:
+        """What is watched of an answer at each place.
 
-        A test takes most lines where it passes: once it has, it comes to an end.
+        Everything at the first, which is the same code as at the others. A test takes most lines
+        where it passes: once it has, it comes to an end.
         """
         ends = len(self.probes)
         if self.exercise.kind == "test":
             ends = 1 + next(i for i, want in enumerate(self.expected) if want.outcome == "returned")
-        return {*range(ends)}
+        return ["everything"] + ["lines"] * (ends - 1) + ["calls"] * (len(self.probes) - ends)
 
     def observe_own(self, function: Callable, place: int, watch: str = "") -> Observation:
         """What one of our own functions does on the probe at that place, looked at once."""
@@ -172,11 +173,7 @@ class Run:
     @cached_property
     def another(self) -> "Run":
         """The same answer at the next seed, where it is not called again if that may take long."""
-        # another device takes thousands of lines for what is none of the answer's
-        seen = zip(self.trial.probes, self.seen, strict=False)
-        long = self.seen[-1].outcome == "time" or any(
-            got.steps > MANY_STEPS for probe, got in seen if probe.way != "elsewhere"
-        )
+        long = self.seen[-1].outcome == "time" or any(one.steps > MANY_STEPS for one in self.seen)
 
         def look(trial: Trial, place: int) -> Observation:
             try:
@@ -240,7 +237,7 @@ class Run:
 
 
 def tensors_in(value: Any) -> list[Tensor]:
-    return [x for x in tree_leaves(value) if isinstance(x, Tensor)]
+    return [x for x in leaves(value) if isinstance(x, Tensor)]
 
 
 def unwritten(got: Observation) -> bool:

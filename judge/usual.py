@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_leaves, tree_map, tree_map_only
 
 from judge import hints, variants
 from judge.exercise import Case, Draw, Exercise, Mutant, is_floating
 from judge.probes import EDGES, own_axes, with_leading_axes
+from judge.torch_internals import leaves, mapped
 
 # methods whose only argument is an axis, and `dim=` of any
 AXIS = re.compile(
@@ -73,7 +73,7 @@ def detached(call, *args, **kwargs):
 
 
 def loops(call, *args, **kwargs):
-    first = next((x for x in tree_leaves(args) if isinstance(x, Tensor)), None)
+    first = next((x for x in leaves(args) if isinstance(x, Tensor)), None)
     if first is None:
         rows = sum(x for x in args if isinstance(x, int))
     else:
@@ -98,7 +98,11 @@ def loops_over_a_batch(own, call, *args, **kwargs):
         one: dict[Any, Any] = arguments | {k: x[i if len(x) > 1 else 0] for k, x in batched.items()}
         places = [one.pop(place) for place in range(len(args))]
         results.append(loops_over_a_batch(own, call, *places, **one))
-    return tree_map(lambda *some: torch.stack(some), *results) if size else call(*args, **kwargs)
+    if not size:
+        return call(*args, **kwargs)
+    if isinstance(results[0], Tensor):
+        return torch.stack(results)
+    return tuple(map(torch.stack, zip(*results, strict=True)))
 
 
 def batch_axis_assumed(axes, call, *args, **kwargs):
@@ -122,12 +126,12 @@ def viewed(call, *args, **kwargs):
 
 
 def computes_on_the_cpu(call, *args, **kwargs):
-    args, kwargs = tree_map_only(Tensor, Tensor.cpu, (args, kwargs))
+    args, kwargs = mapped(Tensor.cpu, (args, kwargs), Tensor)
     return call(*args, **kwargs)
 
 
 def squeezed(call, *args, **kwargs):
-    return tree_map_only(Tensor, Tensor.squeeze, call(*args, **kwargs))
+    return mapped(Tensor.squeeze, call(*args, **kwargs), Tensor)
 
 
 def remembers(known, call, *args, **kwargs):
@@ -179,7 +183,7 @@ def look(exercise: Exercise) -> Seen:
     cases = list(exercise.draw_cases(Draw(0)))
     first = cases[0]
     given = [x for x in first.args if isinstance(x, Tensor)]
-    result = tree_leaves(first.result(exercise.reference_answer))
+    result = leaves(first.result(exercise.reference_answer))
     return Seen(given, result, cases)
 
 

@@ -70,8 +70,8 @@ def judge(
         return exercise.judge(caller, seed, device, forbidden)
 
     def look(trial: Trial, place: int) -> Observation:
-        watch = "lines" if place in trial.watched else "calls"
-        return observe(exercise, caller, trial.probes[place], device, forbidden, watch)
+        probe, watch = trial.probes[place], trial.watched[place]
+        return observe(exercise, caller, probe, device, forbidden, watch)
 
     return verdict(Run(Trial.of(exercise, seed, device), look))
 

@@ -12,8 +12,8 @@ import threading
 import numpy
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
+
+from .torch_internals import TorchDispatchMode, is_view, leaves, modes_on, name_of
 
 # the code of libraries is not the learner's: its lines are not counted, nor are those of the
 # implementations that a learner's test is given to call
@@ -21,7 +21,7 @@ LIBRARIES = {
     "torch", "numpy", "einops", "jaxtyping", "beartype", "importlib", "contextlib", "unittest",
     "difflib", "implementation",
 }  # fmt: skip
-OURS = {f"{__package__}.{name}" for name in ("driver", "elsewhere", "watch")}
+OURS = {f"{__package__}.{name}" for name in ("driver", "elsewhere", "torch_internals", "watch")}
 
 
 # what torch computes in one step for a function that may be forbidden
@@ -46,10 +46,6 @@ APPLYING = {torch.Tensor.apply_, torch.Tensor.map_, torch.Tensor.map2_}
 
 # where Python loads a module: none of the lines that run meanwhile are the learner's either
 IMPORT = "importlib._bootstrap._find_and_load"
-
-
-# how many of torch's modes there are
-stacked = torch._C._len_torch_dispatch_stack
 
 
 def is_library(namespace):
@@ -90,13 +86,17 @@ class Watch:
     The count is the same on every machine, which seconds are not: code that loops over positions
     runs more lines on a longer input. A thread that the code starts is watched as well, but only
     the code's own is stopped: whoever waits for another would wait for ever.
+
+    Calls of Python's functions are seen, and `Called` sees torch's. With `everything` those of all
+    others written in C are, too, and torch's modes that are taken away: it makes a call that
+    does little several times slower.
     """
 
-    def __init__(self, forbidden, max_steps, lines=True):
+    def __init__(self, forbidden, max_steps, lines=True, everything=True):
         self.forbidden, self.max_steps, self.called = forbidden, max_steps, None
         self.prefixes = tuple(f"{name}." for name in forbidden)
         self.fused = tuple(one for name in forbidden for one in FUSED.get(name, ()))
-        self.lines = lines
+        self.lines, self.everything = lines, everything
         self.steps = self.imports = self.modes = 0
         self.calling = Calling(self)
         # whether the code has taken torch's modes away, and with them what counts its operations
@@ -111,7 +111,7 @@ class Watch:
         gc.disable()
         self.before = sys.gettrace(), sys.getprofile()
         self.before_in_threads = threading.gettrace(), threading.getprofile()
-        if self.forbidden:
+        if self.forbidden and self.everything:
             threading.setprofile(self.profile)
             sys.setprofile(self.profile)
         if self.forbidden or self.lines:
@@ -150,7 +150,7 @@ class Watch:
     def line(self, frame, event, arg):
         if event == "line":
             self.steps += 1
-            if self.steps > self.max_steps or stacked() < self.modes:
+            if self.steps > self.max_steps or modes_on() < self.modes:
                 self.noticed(frame)
         return self.line
 
@@ -159,7 +159,7 @@ class Watch:
         if self.is_own_thread():
             # torch puts its modes by as well, but then no line runs of a learner's own, only those
             # of modules that it loads
-            modes_gone = stacked() < self.modes and not self.imports
+            modes_gone = modes_on() < self.modes and not self.imports
             self.blinded |= modes_gone and is_learners(frame)
             if self.steps > self.max_steps:
                 raise Stopped("steps")
@@ -182,7 +182,7 @@ class Watch:
                 self.allowed.add(name)
             if name == "sort" and type(arg.__self__) is list and by_key(frame.f_code):
                 self.steps += len(arg.__self__)
-            if stacked() < self.modes:
+            if modes_on() < self.modes:
                 self.noticed(frame)
 
     def refuse(self, name, frame=None):
@@ -299,7 +299,7 @@ class Counting:
             self.allow(operation)
         out = operation(*args, **(kwargs or {}))
         if self.counted and self.allowed[operation]:
-            made = [x.numel() for x in tree_leaves(out) if isinstance(x, torch.Tensor)]
+            made = [x.numel() for x in leaves(out) if isinstance(x, torch.Tensor)]
             # one operation may do for a list of tensors what a loop would
             self.count += max(1, len(made))
             self.largest = max(self.largest, *made, 0)
@@ -307,12 +307,11 @@ class Counting:
 
     def allow(self, operation):
         """Learn whether it makes new tensors: a view, such as a transpose or a piece, does not."""
-        schema = operation._schema
-        name = schema.name.removeprefix("aten::")
+        name = name_of(operation)
         if name.startswith(self.watch.fused):
             self.watch.called = name
             raise Stopped("forbidden")
-        self.allowed[operation] = not any(returned.alias_info for returned in schema.returns)
+        self.allowed[operation] = not is_view(operation)
 
 
 class Operations(Counting, TorchDispatchMode):

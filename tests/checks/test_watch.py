@@ -70,7 +70,7 @@ def seen(function, *args, forbidden=(SDPA,)):
     request = {
         "name": "answer", "args": [encode(one) for one in args], "kwargs": {}, "weights": {},
         "build": None, "before": None, "training": False, "by_columns": False, "cotangents": None,
-        "watch": "lines", "counted": True, "forbidden": list(forbidden), "max_steps": 1_000,
+        "watch": "everything", "counted": True, "forbidden": list(forbidden), "max_steps": 1_000,
         "device": "cpu",
     }  # fmt: skip
     return drive({"answer": function}, request)

@@ -6,8 +6,6 @@ from itertools import product
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
 from attncourse.claims import Measured, above, at_most, below, between, claim, exactly
 from attncourse.claims.dot_product import normal
@@ -20,6 +18,7 @@ from attncourse.efficient import (
     grouped_query_attention,
     online_softmax_update,
 )
+from judge.torch_internals import TorchDispatchMode, is_view, leaves
 
 # how many numbers the fast memory holds, where a claim counts what is moved to and from it
 FAST = 2**14
@@ -83,10 +82,9 @@ class Moved(TorchDispatchMode):
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         out = function(*args, **(kwargs or {}))
-        view = any(returned.alias_info for returned in function._schema.returns)
         # it takes only the dtype and the device of its argument
-        if not view and function is not torch.ops.aten.new_full.default:
-            tensors = (x for x in tree_leaves((args, out)) if isinstance(x, Tensor))
+        if not is_view(function) and function is not torch.ops.aten.new_full.default:
+            tensors = (x for x in leaves((args, out)) if isinstance(x, Tensor))
             large = (x for x in tensors if x.untyped_storage().nbytes() > self.fast * x.itemsize)
             self.numbers += sum(x.numel() for x in large)
         return out

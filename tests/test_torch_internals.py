@@ -1,0 +1,110 @@
+"""What is used of torch's private parts does what it says: on next year's torch, too."""
+
+import subprocess
+import sys
+from collections import namedtuple
+
+import pytest
+import torch
+
+from judge.torch_internals import (
+    TorchDispatchMode,
+    in_place,
+    is_view,
+    leaves,
+    mapped,
+    modes_on,
+    name_of,
+    shown_plainly,
+    wrapping,
+)
+
+
+class Seen(TorchDispatchMode):
+    """Keeps the operations that it sees."""
+
+    def __init__(self):
+        super().__init__()
+        self.operations = []
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        self.operations.append(operation)
+        return operation(*args, **(kwargs or {}))
+
+
+def operation_of(call):
+    x = torch.ones(2, 3)
+    with Seen() as seen:
+        call(x)
+    (operation,) = seen.operations
+    return operation
+
+
+def test_a_mode_sees_each_operation_and_is_counted_while_it_is_on():
+    before = modes_on()
+    with Seen() as seen:
+        assert modes_on() == before + 1
+        torch.ones(2, 3).softmax(-1).sum()
+    assert modes_on() == before
+    assert [*map(name_of, seen.operations)] == ["ones", "_softmax", "sum"]
+
+
+@pytest.mark.parametrize(
+    "call, view, written",
+    [
+        (torch.exp, False, False),
+        (lambda x: x.permute(1, 0), True, False),
+        (lambda x: x[0], True, False),
+        (torch.Tensor.exp_, True, True),
+    ],
+)
+def test_an_operation_says_whether_it_makes_a_tensor_and_whether_it_writes(call, view, written):
+    operation = operation_of(call)
+    assert (is_view(operation), in_place(operation)) == (view, written)
+
+
+def test_a_tensor_that_wraps_another_has_its_sizes_on_the_other_device():
+    class Wrapper(torch.Tensor):
+        @staticmethod
+        def __new__(cls, held):
+            return wrapping(cls, held, "meta")
+
+        @classmethod
+        def __torch_dispatch__(cls, operation, types, args=(), kwargs=None):
+            raise NotImplementedError
+
+    held = torch.ones(4, 6, dtype=torch.float64)[1:, ::2].mT
+    made = Wrapper(held)
+    assert (made.shape, made.stride(), made.storage_offset()) == ((3, 3), (2, 6), 6)
+    assert (made.dtype, made.device.type) == (torch.float64, "meta")
+
+
+def test_the_compiler_is_loaded_once_something_is_compiled():
+    code = (
+        "import torch; from judge.torch_internals import compiler_is_loaded as loaded; "
+        "before = loaded(); torch.compile(torch.exp); print(before, loaded())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True"]
+
+
+def test_small_numbers_are_shown_plainly_and_afterwards_as_before():
+    x = torch.tensor([0.0001, 1000.0])
+    before = repr(x)
+    with shown_plainly():
+        assert repr(x) == "tensor([   0.0001, 1000.0000])"
+    assert repr(x) == before
+
+
+def test_leaves_and_what_is_made_of_them_keep_their_places():
+    Pair = namedtuple("Pair", "one other")
+    top = torch.tensor([[3.0, 1.0]]).topk(1)
+    value = (1, [torch.zeros(2), {"a": None, "b": (2.5, "x")}], Pair(3, 4), top, torch.Size([5]))
+    assert [x for x in leaves(value) if not isinstance(x, torch.Tensor)] == [
+        1, None, 2.5, "x", 3, 4, 5,
+    ]  # fmt: skip
+    doubled = mapped(lambda x: x * 2, value, int)
+    assert doubled[0] == 2 and doubled[1][1] == {"a": None, "b": (2.5, "x")}
+    assert doubled[2] == Pair(6, 8) and type(doubled[2]) is Pair
+    assert type(doubled[3]) is type(top) and doubled[3].values is top.values
+    assert mapped(torch.neg, [torch.ones(1)], torch.Tensor)[0].item() == -1
