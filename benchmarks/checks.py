@@ -14,6 +14,7 @@ from timing import RESULTS, markdown, where
 
 from attncourse.checks import chapters, exercises
 from attncourse.course import COURSE
+from judge import bank
 from judge.exercise import Exercise
 from judge.verdict import judge, local
 
@@ -22,7 +23,7 @@ HEADINGS = ("exercise", "answers", "median, s", "95 %, s", "longest, s")
 
 def seconds(one: Exercise, most: int) -> list[float]:
     """What each answer's check takes; of so many at most, spread over all."""
-    answers = [*one.valid_answers, *(mutant.function for mutant in one.mutants)]
+    answers = [*one.valid_answers, *(mutant.function for mutant in bank.mutants(one))]
     forbidden = COURSE.solving(one)
     took = []
     for seed, answer in enumerate([answers[0], *answers[:: -(-len(answers) // most)]]):

@@ -43,6 +43,7 @@ from processes import Cost, measured
 from timing import RESULTS, markdown
 
 from attncourse.course import COURSE
+from judge import bank
 from judge.exercise import Exercise
 from judge.grading.grade import grade
 from judge.grading.judges import idle
@@ -191,7 +192,7 @@ def calls(one: Exercise) -> tuple[int, int]:
 def refused(one: Exercise) -> int:
     """How many of its known wrong answers the asserts refuse."""
     count = 0
-    for mutant in one.mutants:
+    for mutant in bank.mutants(one):
         try:
             asserts.CHECKS[one.name](mutant.function)
         except Exception:
@@ -203,7 +204,7 @@ def tested_rows() -> list[tuple]:
     by_ours, by_asserts = (
         f"{statistics.mean(column):.1f}" for column in zip(*map(calls, CARDS.values()), strict=True)
     )
-    wrong = sum(len(one.mutants) for one in CARDS.values())
+    wrong = sum(len(bank.mutants(one)) for one in CARDS.values())
     found = sum(map(refused, CARDS.values()))
     computed = [
         ("calls of an answer, on average", by_ours, by_asserts, by_asserts),

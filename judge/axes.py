@@ -4,7 +4,7 @@ from torch import Tensor
 
 from judge import hints
 from judge.compare import close
-from judge.observation import Observation
+from judge.decided import Observation
 from judge.probes import ALONE, leading_axes
 from judge.torch_internals import leaves
 from judge.trial import Run

@@ -1,35 +1,12 @@
-"""Whether two answers did the same, but for rounding."""
+"""Whether values are the same, but for rounding."""
 
 import re
-from operator import attrgetter
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from judge.driver import Unsendable
-from judge.observation import Observation
-
-BESIDE_THE_VALUE = attrgetter(
-    "outcome", "changed", "marked", "scales_with_length", "device", "settings"
-)
-
-
-def same(a: Observation, b: Observation, length: int) -> bool:
-    """Whether two answers did the same, but for rounding."""
-    if BESIDE_THE_VALUE(a) != BESIDE_THE_VALUE(b):
-        return False
-    if (a.too_many_elements > 0) != (b.too_many_elements > 0):
-        return False
-    if a.outcome == "raised":
-        return a.is_test or fault(a) == fault(b)
-    return close(a.value, b.value, length) and close_gradients(a.gradients, b.gradients, length)
-
-
-def fault(seen: Observation) -> tuple[str, str]:
-    """The exception, but for the names in its text: on the same input the numbers tell."""
-    error = seen.error or {"type": "", "text": ""}
-    return error["type"], re.sub(r"'[^']*'", "", error["text"])[:80]
+from judge.values import Unsendable
 
 
 def close_gradients(some: tuple | None, others: tuple | None, length: int) -> bool:

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from judge import hints
-from judge.compare import close_gradients, same
+from judge.decided import ALL, DECIDED, EFFECTS, GRADIENTS, VALUES, Observation, same
 from judge.elsewhere import DEVICE
-from judge.exercise import Case, Draw, Exercise, is_floating
-from judge.observation import Caller, Observation, observe
+from judge.exercise import Case, Draw, Exercise, JudgesItself, is_floating
+from judge.observation import Caller, observe
 from judge.probes import (
     Batch,
     Probe,
@@ -31,10 +31,9 @@ from judge.probes import (
 )
 from judge.torch_internals import leaves
 from judge.trial import Trial
-from judge.verdict import JudgesItself, one_thread
+from judge.verdict import one_thread
 
-VALUES, MASKS, AXES = "values", "masks", "leading axes"
-GRADIENTS, STORAGE, EFFECTS = "gradients", "device and dtype", "side effects"
+MASKS, AXES, STORAGE = "masks", "leading axes", "device and dtype"
 # what the values leave to the other groups, where an exercise does not say otherwise
 SHARES = {MASKS: 0.3, AXES: 0.1, GRADIENTS: 0.1, STORAGE: 0.1, EFFECTS: 0.1}
 
@@ -141,9 +140,9 @@ class Groups:
         """The groups that an answer loses on a probe; `single` is one that only does float32."""
         for lost, form in self.forms(probe):
             want, got = expected if form is probe else self.trial.wanted(form), look(form)
-            if breaks_a_rule(got):
-                return {VALUES}
             length = self.trial.length
+            if breaks_a_rule(got, want, length):
+                return {VALUES}
             if right(got, want, length):
                 return lost | beside_the_values(got, want, length)
             if single and is_single(form, got):
@@ -200,26 +199,20 @@ def stored(probe: Probe) -> bool:
     return there or probe.by_columns or probe.way in ("float32", "elsewhere")
 
 
-def breaks_a_rule(got: Observation) -> bool:
-    rules = (
-        got.outcome in ("forbidden", "steps", "time"),
-        got.scales_with_length,
-        got.too_many_elements,
-    )
-    return any(rules)
+def breaks_a_rule(got: Observation, want: Observation, length: int) -> bool:
+    """Whether it differs in what costs all points, and is more than a wrong number."""
+    return not same(got, want, length, (ALL,))
 
 
 def right(got: Observation, want: Observation, length: int) -> bool:
     """Whether the values are right, and what is judged with them."""
-    plainly = replace(got, gradients=want.gradients, changed=(), marked=(), settings=want.settings)
-    return want.outcome == "returned" and same(plainly, want, length)
+    return want.outcome == "returned" and same(got, want, length, (ALL, VALUES))
 
 
 def beside_the_values(got: Observation, want: Observation, length: int) -> set[str]:
     """The groups that are lost where the values are right."""
-    gradients = close_gradients(got.gradients, want.gradients, length)
-    effects = got.changed or got.marked or got.settings
-    return ({EFFECTS} if effects else set()) | (set() if gradients else {GRADIENTS})
+    beside = (one for one in DECIDED if one.costs in (GRADIENTS, EFFECTS))
+    return {one.costs for one in beside if not one.same(got, want, length)}
 
 
 def is_single(probe: Probe, got: Observation) -> bool:

@@ -5,6 +5,7 @@ tensors of two devices, or NumPy's on one of its own. Values can be read, as fro
 """
 
 import contextlib
+from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -108,7 +109,7 @@ def operated(operation, args, kwargs):
     # forward derivatives are zeros without memory at first, which a tensor here must have
     if name is aten._efficientzerotensor:
         operation = aten.zeros.default
-    on_cpu = mapped(held, (args, kwargs), torch.Tensor)
+    on_cpu: Any = mapped(held, (args, kwargs), torch.Tensor)
     result = operation(*on_cpu[0], **on_cpu[1])
     if in_place(operation):
         # what was written into is what is returned

@@ -4,17 +4,27 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 
-from judge import driver
+from judge.driver import built
+from judge.values import encode, implementation
+
+if TYPE_CHECKING:
+    from judge.verdict import Verdict
 
 KINDS = ("build", "extend", "measure", "debug", "test", "capstone")
 # what may stand where a text says "whatever it is", and where it says "any finite numbers"
 WHATEVER = (torch.nan, torch.inf, -torch.inf, 1e30, -1e30)
 FINITE = (3e38, -3e38)
+# how many lines of Python one call of an answer may run; a test compares number by number, and may
+# do so for many inputs
+MAX_STEPS = 200_000
+TEST_FACTOR = 10
+# of the processor, since a clock also counts what others do; in a notebook as when it is graded
+SECONDS = 30
 
 
 @dataclass(frozen=True)
@@ -48,10 +58,10 @@ class Case:
     def sent(self) -> dict[str, Any]:
         """The part of a request to the driver that is the case's own: plain data, made once."""
         return {
-            "args": [driver.encode(x) for x in self.args],
-            "kwargs": {name: driver.encode(x) for name, x in self.kwargs.items()},
-            "build": None if self.build is None else driver.encode(self.build),
-            "weights": {name: driver.encode(x) for name, x in self.weights.items()},
+            "args": [encode(x) for x in self.args],
+            "kwargs": {name: encode(x) for name, x in self.kwargs.items()},
+            "build": None if self.build is None else encode(self.build),
+            "weights": {name: encode(x) for name, x in self.weights.items()},
         }
 
     @property
@@ -63,7 +73,7 @@ class Case:
     def result(self, answer: Callable) -> Any:
         """What an answer of ours makes of this case."""
         if self.build is not None:
-            answer = driver.built(answer, self.build, self.weights)
+            answer = built(answer, self.build, self.weights)
         return answer(*self.args, **self.kwargs)
 
     def float(self) -> "Case":
@@ -94,7 +104,7 @@ class Source:
         self.source = f"import torch\n\n\ndef {name}{text[text.index('(') :]}"
 
     def __call__(self, *args: Any) -> Any:
-        return driver.implementation(self.name, self.source)(*args)
+        return implementation(self.name, self.source)(*args)
 
 
 @dataclass(frozen=True)
@@ -185,21 +195,14 @@ class Exercise:
         return [name for name in inspect.signature(function).parameters if name != "self"]
 
     @property
+    def max_steps(self) -> int:
+        """How many lines of Python one call of an answer may run."""
+        return MAX_STEPS * (TEST_FACTOR if self.kind == "test" else 1)
+
+    @property
     def facts(self) -> dict[str, Any]:
         """What the metadata of its answer cell says of it, for which no exercise is loaded."""
         return {"exercise": self.name, "title": self.title, "points": self.points}
-
-    @cached_property
-    def usual_mutants(self) -> list[Mutant]:
-        """The usual mistakes, made around the first valid answer."""
-        from judge import usual
-
-        return list(usual.mutants(self))
-
-    @property
-    def mutants(self) -> list[Mutant]:
-        """Every known mistake, the exercise's own first."""
-        return self.own_mutants + self.usual_mutants
 
     def reference(self, function: Callable) -> Callable:
         self.reference_answer = function
@@ -236,3 +239,12 @@ class Exercise:
             return function
 
         return keep
+
+
+@runtime_checkable
+class JudgesItself(Protocol):
+    """An exercise that is not judged by a reference."""
+
+    def judge(
+        self, caller: Callable[[dict], dict], seed: int, device: str, forbidden: tuple[str, ...]
+    ) -> "Verdict": ...

@@ -7,13 +7,12 @@ from typing import Any
 
 from torch import Tensor
 
-from judge import driver
 from judge.compare import close, close_gradient
-from judge.exercise import Exercise, Source
-from judge.explain import arguments, differentiated
-from judge.observation import Observation
+from judge.decided import Difference, Observation
+from judge.exercise import Source
 from judge.torch_internals import shown_plainly
-from judge.trial import Failing
+from judge.values import by_columns, implementation, placed
+from judge.wording import arguments, differentiated
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,19 +67,19 @@ def shown(name: str, value: Any) -> str:
     return begin + re.sub(r"\n(?=.)", "\n" + " " * len(begin), repr(value))
 
 
-def failure(exercise: Exercise, failing: Failing, device: str) -> Failure:
+def failure(failing: Difference, device: str) -> Failure:
     """The failing call, with its tensors as they were passed."""
-    probe, got, want, length = failing
+    exercise, probe, got, want, length = failing
     case = probe.case.lengthened if probe.way == "longer" else probe.case
     place = probe.device(device)
 
     def passed(value: Any) -> Any:
         if isinstance(value, Source):
-            return driver.implementation(value.name, value.source)
+            return implementation(value.name, value.source)
         if not isinstance(value, Tensor):
             return value
-        value = driver.placed(value.clone(), place)
-        return driver.by_columns(value) if probe.by_columns else value
+        value = placed(value.clone(), place)
+        return by_columns(value) if probe.by_columns else value
 
     names = differentiated(exercise, case)
     found = zip(names, want.gradients or (), got.gradients or (), strict=False)
@@ -95,9 +94,7 @@ def failure(exercise: Exercise, failing: Failing, device: str) -> Failure:
         names=tuple(arguments(exercise, case)),
         gradients={n: (a, b) for n, a, b in compared if not close_gradient(b, a, length)},
         build=case.build,
-        weights={
-            name: driver.placed(weight.clone(), place) for name, weight in case.weights.items()
-        },
+        weights={name: placed(weight.clone(), place) for name, weight in case.weights.items()},
     )
 
 

@@ -12,11 +12,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from judge import driver, variants
+from judge import bank
 from judge.compare import close
-from judge.exercise import Case, Mutant
-from judge.observation import MAX_STEPS
+from judge.driver import silence
+from judge.exercise import MAX_STEPS, Case, Mutant
 from judge.probes import tensors
+from judge.seen import Settings
 from judge.trial import Run
 from judge.watch import Stopped, Watch
 
@@ -37,8 +38,8 @@ def known_mistake(run: Run) -> str | None:
 
 def one_mistake(run: Run, finite: bool = False) -> str | None:
     """The hint of the first mutant that does what was seen; if so asked, where no call fails."""
-    mutants = run.trial.exercise.mutants
-    return next((one.hint for one in mutants if run.is_that_of(one.function, finite=finite)), None)
+    known = bank.mutants(run.trial.exercise)
+    return next((one.hint for one in known if run.is_that_of(one.function, finite=finite)), None)
 
 
 def two_mistakes(run: Run) -> str | None:
@@ -49,7 +50,7 @@ def two_mistakes(run: Run) -> str | None:
         return None
     first = run.faults[0]
     most = MOST_PAIRS // cost(run.trial.probes[first].case)
-    for pair in islice(variants.pairs(likeliest_first(run)), most):
+    for pair in islice(bank.pairs(likeliest_first(run)), most):
         likely = agrees(run, first, result(run, first, pair.function))
         if likely and run.is_that_of(pair.function, watch="lines"):
             return pair.hint
@@ -93,7 +94,7 @@ def result(run: Run, place: int, function: Callable) -> Any:
         args=tuple(map(copied, case.args)),
         kwargs={k: copied(x) for k, x in case.kwargs.items()},
     )
-    with driver.Settings(), driver.silence(StringIO()), torch.no_grad(), Watch((), MAX_STEPS):
+    with Settings(), silence(StringIO()), torch.no_grad(), Watch((), MAX_STEPS):
         try:
             return case.result(function)
         except (Exception, Stopped) as error:

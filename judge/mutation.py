@@ -5,6 +5,7 @@ from functools import cache
 from itertools import groupby
 from typing import NamedTuple
 
+from judge import bank
 from judge.course import Course
 from judge.exercise import Exercise
 from judge.verdict import Verdict, judge, judge_own, local
@@ -48,7 +49,7 @@ class Row(NamedTuple):
 @cache
 def tried(course: Course, exercise: Exercise, seeds: tuple[int, ...], device: str) -> list[Tried]:
     """Every mutant and every valid answer of an exercise, judged at each seed."""
-    known = [(m.function, m.hint) for m in exercise.mutants] + [
+    known = [(m.function, m.hint) for m in bank.mutants(exercise)] + [
         (f, None) for f in exercise.valid_answers
     ]
     results = []
@@ -77,7 +78,7 @@ def row(course: Course, exercise: Exercise, seeds: tuple[int, ...], device: str)
         exercise.name,
         exercise.kind,
         mutants=len(exercise.own_mutants),
-        usual=len(exercise.usual_mutants),
+        usual=len(bank.usual_mutants(exercise)),
         refused=sum(not any(one.accepted for one in every) for every in wrong),
         right_hint=sum(all(one.as_wanted for one in every) for every in wrong),
         valid=len(valid),

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 
 from judge.course import Course, OneLineError
-from judge.explain import article
 from judge.failure import Failure, failure
 from judge.timed import timed
 from judge.verdict import Verdict, judge, local
+from judge.wording import article
 
 # few enough digits to copy
 SEEDS = 10**6
@@ -72,7 +72,7 @@ class Session:
         verdict = self.verdicts[one.name]
         if verdict.failing is None:
             raise OneLineError(f"{one.name}: {'ok' if self.passed(one.name) else verdict.status}")
-        return failure(one, verdict.failing, self.device().type)
+        return failure(verdict.failing, self.device().type)
 
     def hint(self, name: str | Callable, level: int = 1) -> None:
         """Print an exercise's hint of a level: 1 the idea, 2 the shape, 3 nearly the line."""

@@ -65,13 +65,26 @@ def probes(exercise: Exercise, draw: Draw) -> Iterator[Probe]:
     Those that loop come late, and those that are large last, so that no loop gets there.
     """
     cases = list(exercise.draw_cases(draw))
+    batch = None if exercise.kind == "test" else with_leading_axes(exercise, cases)
+    # a reference may take long
+    right = cache(lambda place: cases[place].result(exercise.reference_answer))
+    yield from values(exercise, cases, batch, right)
+    yield from storage(exercise, cases, right)
+    longer = [case for case in cases if case.longer]
+    for case in longer:
+        yield Probe(replace(case, gradient=False), "longer")
+    if batch and longer:
+        yield Probe(replace(batch.case, longer=batch.larger, gradient=False), "longer")
+    if "large" not in exercise.without:
+        for case in longer:
+            yield Probe(at_its_length(case), "large")
+
+
+def values(
+    exercise: Exercise, cases: list[Case], batch: "Batch | None", right: Callable[[int], Any]
+) -> Iterator[Probe]:
+    """The cases, what a text allows at its edge, and the first with other leading axes."""
     is_test = exercise.kind == "test"
-    batch = None if is_test else with_leading_axes(exercise, cases)
-
-    @cache
-    def right(place: int) -> Any:
-        return cases[place].result(exercise.reference_answer)
-
     for place, case in enumerate(cases):
         differentiated = exercise.differentiable and case.gradient
         along = cotangents(right(place)) if differentiated else None
@@ -83,25 +96,20 @@ def probes(exercise: Exercise, draw: Draw) -> Iterator[Probe]:
         yield Probe(batch.with_one_more, "values")
         if "viewed" not in exercise.without:
             yield Probe(replace(batch.case, gradient=False), "values", by_columns=True)
+
+
+def storage(exercise: Exercise, cases: list[Case], right: Callable[[int], Any]) -> Iterator[Probe]:
+    """The cases in float32, and two of them on another device."""
     if exercise.floating:
         for place, case in enumerate(cases):
             single = case.float()
             if any(map(is_floating, case.args)) and float32_holds(exercise, single, right(place)):
                 yield Probe(single, "float32")
-    first = cases[0]
     # the case with the most tensors has a mask, if there is one: it may take another branch
-    for case in {id(c): c for c in (first, max(cases, key=tensors))}.values():
+    for case in {id(c): c for c in (cases[0], max(cases, key=tensors))}.values():
         if tensors(case):
             name = f"{case.name}, on another device"
             yield Probe(replace(case, name=name, gradient=False), "elsewhere")
-    longer = [case for case in cases if case.longer]
-    for case in longer:
-        yield Probe(replace(case, gradient=False), "longer")
-    if batch and longer:
-        yield Probe(replace(batch.case, longer=batch.larger, gradient=False), "longer")
-    if "large" not in exercise.without:
-        for case in longer:
-            yield Probe(at_its_length(case), "large")
 
 
 def edges(exercise: Exercise, cases: list[Case]) -> Iterator[Probe]:

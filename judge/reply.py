@@ -1,52 +1,46 @@
-"""What a driver may say, read strictly: it comes from a process that a learner's code has run in.
-
-Anything else raises ReplyError, whatever it is made of, and costs the answer that it came from.
-"""
+"""The forms that a reply of the driver may have: it comes from where a learner's code has run."""
 
 import re
 from collections.abc import Callable
 from typing import Any
 
-from judge import driver
-
-OUTCOMES = {"returned", "raised", "missing", "steps", "time", "forbidden"}
 MAX_COUNT = 2**62
 DTYPE = re.compile(r"(bool|u?int\d+|b?float\d+(_\w+)?|complex\d+|q\w+|bits\w+)")
 MAX_DEPTH = 20
+
+Fits = Callable[[Any], bool]
 
 
 class ReplyError(ValueError):
     """A reply that no driver gives."""
 
 
-def checked(answer: Any) -> dict[str, Any]:
-    """The reply itself, once each of its parts is what it must be."""
-    if not isinstance(answer, dict) or answer.keys() != PARTS.keys():
-        raise ReplyError("its fields are not those of a reply")
-    for part, fits in PARTS.items():
-        if not fits(answer[part]):
-            raise ReplyError(f"no reply has this {part}")
-    return answer
-
-
-def text(most: int) -> Callable[[Any], bool]:
+def text(most: int) -> Fits:
     return lambda one: type(one) is str and len(one) <= most
+
+
+def boolean(one: Any) -> bool:
+    return type(one) is bool
 
 
 def count(one: Any) -> bool:
     return type(one) is int and 0 <= one <= MAX_COUNT
 
 
-def listed(fits: Callable[[Any], bool], most: int = 10**6) -> Callable[[Any], bool]:
+def listed(fits: Fits, most: int = 10**6) -> Fits:
     return lambda one: type(one) is list and len(one) <= most and all(map(fits, one))
 
 
-def optional(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+def optional(fits: Fits) -> Fits:
     return lambda one: one is None or fits(one)
 
 
+def one_of(*texts: str) -> Fits:
+    return lambda one: string(one) and one in texts
+
+
 def value(one: Any, depth: int = 0) -> bool:
-    """Whether this is what `driver.encode` makes of a value."""
+    """Whether this is what `values.encode` makes of a value."""
     if type(one) is not dict or len(one) != 1 or depth > MAX_DEPTH:
         return False
     ((kind, content),) = one.items()
@@ -83,18 +77,4 @@ KINDS = {
     "float": text(40),
     "other": text(300),
     "function": listed(string, 2),
-}
-PARTS = {
-    "outcome": lambda one: string(one) and one in OUTCOMES,
-    "value": value,
-    "after": optional(listed(value)),
-    "written": listed(count, 1_000),
-    "gradients": optional(listed(value)),
-    "error": optional(error),
-    "called": optional(text(1_000)),
-    "steps": count,
-    "blinded": lambda one: type(one) is bool,
-    "largest": count,
-    "settings": listed(text(100), 10),
-    "printed": text(driver.MAX_PRINTED),
 }

@@ -9,7 +9,8 @@ from functools import update_wrapper
 from typing import Any
 
 from judge import driver
-from judge.observation import SECONDS, Caller
+from judge.exercise import SECONDS
+from judge.observation import Caller
 from judge.watch import Stopped
 
 # an answer may catch what stops it, so it is stopped again

@@ -15,9 +15,8 @@ __all__ = [
 ]  # fmt: skip
 
 
-def modes_on():
-    """How many of torch's dispatch modes are on in this thread."""
-    return torch._C._len_torch_dispatch_stack()
+# how many of torch's dispatch modes are on in this thread: asked at each line of an answer
+modes_on = torch._C._len_torch_dispatch_stack
 
 
 def is_view(operation):

@@ -7,22 +7,22 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property, lru_cache
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from torch import Tensor
 
-from judge import driver
-from judge.compare import close, same
+from judge.compare import close
+from judge.decided import Difference, Observation, same
 from judge.elsewhere import DEVICE
 from judge.exercise import Draw, Exercise
 from judge.observation import (
     UNREADABLE,
-    Observation,
     local,
     observe,
 )
 from judge.probes import Probe, probes
 from judge.torch_internals import leaves
+from judge.values import decode, encode
 
 # how a call ended that was not waited for, or not made
 LOST = "lost"
@@ -82,7 +82,7 @@ class Trial:
         caller = local(self.exercise.reference_answer)
         if probe.way == "elsewhere":
             made = observe(self.exercise, caller, Probe(probe.case, "values"), "cpu", (), "")
-            value = driver.decode(driver.encode(made.value), DEVICE)
+            value = decode(encode(made.value), DEVICE)
             # plain numbers are nowhere
             device = made.device and DEVICE
             made = replace(made, value=value, device=device)
@@ -125,15 +125,6 @@ class Trial:
 Look = Callable[[Trial, int], Observation]
 
 
-class Failing(NamedTuple):
-    """The first call on which an answer did not do what it should."""
-
-    probe: Probe
-    got: Observation
-    want: Observation
-    length: int
-
-
 class Run:
     """What one answer does on a trial's probes; `look` says what it does on that of a place.
 
@@ -165,10 +156,11 @@ class Run:
         return [i for i, (got, want) in pairs if not same(got, want, self.trial.length)]
 
     @property
-    def failing(self) -> Failing:
+    def failing(self) -> Difference:
         """The call of the first fault."""
-        first, trial = self.faults[0], self.trial
-        return Failing(trial.probes[first], self.seen[first], trial.expected[first], trial.length)
+        place, trial = self.faults[0], self.trial
+        got, want = self.seen[place], trial.expected[place]
+        return Difference(trial.exercise, trial.probes[place], got, want, trial.length)
 
     @cached_property
     def another(self) -> "Run":

@@ -170,6 +170,16 @@ class Seen(NamedTuple):
     given: list[Tensor]
     result: list[Any]
     cases: list[Case]
+    has_batches: bool
+
+    @property
+    def tensor_result(self) -> bool:
+        return any(isinstance(x, Tensor) for x in self.result)
+
+    @property
+    def floating(self) -> bool:
+        """Whether both what it is given and what it returns are numbers of some precision."""
+        return any(map(is_floating, self.result)) and any(map(is_floating, self.given))
 
     @property
     def leading_axes_vary(self) -> bool:
@@ -184,7 +194,7 @@ def look(exercise: Exercise) -> Seen:
     first = cases[0]
     given = [x for x in first.args if isinstance(x, Tensor)]
     result = leaves(first.result(exercise.reference_answer))
-    return Seen(given, result, cases)
+    return Seen(given, result, cases, bool(with_leading_axes(exercise, cases)))
 
 
 def axes_from_the_front(answer: Callable, axes: int) -> Callable | None:
@@ -200,14 +210,30 @@ def axes_from_the_front(answer: Callable, axes: int) -> Callable | None:
     return variants.compiled(answer, changed, "axes counted from the front")
 
 
-def ways(exercise: Exercise) -> Iterator[tuple[str, str, Callable | None]]:
-    """The name, the hint and the wrong answer of each mistake that can show."""
+# the name, the hint and the wrong answer of a mistake that can show
+Way = tuple[str, str, Callable | None]
+
+
+def ways(exercise: Exercise) -> Iterator[Way]:
+    """The usual mistakes that can show in an exercise."""
     seen, answer = look(exercise), exercise.valid_answers[0]
-    floating_result = any(map(is_floating, seen.result))
-    tensor_result = any(isinstance(x, Tensor) for x in seen.result)
-    floating = floating_result and any(map(is_floating, seen.given))
     made = partial(around, answer=answer)
-    if floating:
+    yield from of_storage(exercise, seen, made)
+    yield from of_steps(seen, made)
+    if seen.tensor_result and seen.leading_axes_vary:
+        yield "squeezed", hints.SQUEEZES, made(squeezed)
+    if seen.floating and not isinstance(answer, type):
+        yield "remembers", hints.REMEMBERS, made(partial(remembers, {}))
+    if seen.given:
+        yield from of_inputs(seen, answer, made)
+    # only the same module is called at another length before
+    if isinstance(answer, type) and any(isinstance(c.longer, tuple) for c in seen.cases):
+        yield "keeping", hints.KEEPS, keeping(answer)
+
+
+def of_storage(exercise: Exercise, seen: Seen, made: Callable) -> Iterator[Way]:
+    """Another dtype, another device, and no gradient."""
+    if seen.floating:
         yield "always_float32", hints.FLOAT32, made(always_float32)
         if exercise.floating:
             yield "always_float64", hints.FLOAT64, made(always_float64)
@@ -215,31 +241,31 @@ def ways(exercise: Exercise) -> Iterator[tuple[str, str, Callable | None]]:
         yield "float32_inside", hints.FLOAT32_INSIDE, made(inside)
         half = partial(rounded_inside, torch.bfloat16)
         yield "half_inside", hints.HALF_INSIDE, made(half)
-    if tensor_result and seen.given:
+    if seen.tensor_result and seen.given:
         yield "made_on_the_cpu", hints.DEVICE, made(made_on_the_cpu)
         yield "computes_on_the_cpu", hints.DEVICE, made(computes_on_the_cpu)
-    if exercise.differentiable and floating:
+    if exercise.differentiable and seen.floating:
         yield "detached", hints.DETACHED, made(detached)
+
+
+def of_steps(seen: Seen, made: Callable) -> Iterator[Way]:
+    """Loops, where a case is also made longer."""
     if any(case.longer for case in seen.cases):
         yield "loops", hints.LOOPS, made(loops)
-        if with_leading_axes(exercise, seen.cases):
+        if seen.has_batches:
             own = own_axes(seen.cases)
             yield "loops_over_a_batch", hints.LOOPS, made(partial(loops_over_a_batch, own))
-    if tensor_result and seen.leading_axes_vary:
-        yield "squeezed", hints.SQUEEZES, made(squeezed)
-    if floating and not isinstance(answer, type):
-        yield "remembers", hints.REMEMBERS, made(partial(remembers, {}))
-    if seen.given:
-        axes = seen.given[0].dim()
-        yield "changes_its_input", hints.CHANGES, made(changes_its_input)
-        if seen.leading_axes_vary:
-            yield "batch_axis_assumed", hints.BATCH, made(partial(batch_axis_assumed, axes))
-            yield "axes_from_the_front", hints.FRONT, axes_from_the_front(answer, axes)
-        if axes > 1:
-            yield "viewed", hints.VIEW, made(viewed)
-    # only the same module is called at another length before
-    if isinstance(answer, type) and any(isinstance(c.longer, tuple) for c in seen.cases):
-        yield "keeping", hints.KEEPS, keeping(answer)
+
+
+def of_inputs(seen: Seen, answer: Callable, made: Callable) -> Iterator[Way]:
+    """What is done to an input, and which axes it is thought to have."""
+    axes = seen.given[0].dim()
+    yield "changes_its_input", hints.CHANGES, made(changes_its_input)
+    if seen.leading_axes_vary:
+        yield "batch_axis_assumed", hints.BATCH, made(partial(batch_axis_assumed, axes))
+        yield "axes_from_the_front", hints.FRONT, axes_from_the_front(answer, axes)
+    if axes > 1:
+        yield "viewed", hints.VIEW, made(viewed)
 
 
 def mutants(exercise: Exercise) -> Iterator[Mutant]:

@@ -5,15 +5,14 @@ import dis
 import inspect
 import linecache
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache, lru_cache
-from itertools import starmap
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from textwrap import dedent
 from types import CodeType
 from typing import Any, NamedTuple
 from warnings import catch_warnings
 
-from judge.exercise import Exercise, Mutant
+from judge.exercise import Exercise
 
 # pieces of the text, each followed by what takes its place; or an answer that is another program
 Way = tuple[str, ...] | Callable
@@ -112,20 +111,6 @@ def rebound(answer: Callable, **names: Callable) -> Callable:
     variant = compiled(answer, source, label, **names)
     variant.made_by = Change(answer, names=names)  # pyright: ignore
     return variant
-
-
-@lru_cache(maxsize=2000)
-def both(one: Mutant, other: Mutant) -> Mutant | None:
-    """An answer with both, whose hint names them; None where they cannot be made at once."""
-    first, second = (getattr(it.function, "made_by", None) for it in (one, other))
-    if one.hint == other.hint or not first or not second or not (made := first.joined(second)):
-        return None
-    return Mutant(made, f"there are two mistakes. First: {one.hint}. Second: {other.hint}")
-
-
-def pairs(mutants: Iterable[tuple[Mutant, Mutant]]) -> Iterator[Mutant]:
-    """An answer for every two mistakes that can be made at once."""
-    return filter(None, starmap(both, mutants))
 
 
 def made(answer: Callable, way: Way) -> Callable:

@@ -9,17 +9,17 @@ does: the hint is that of the known mistake which does the same on the same inpu
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
 
 import torch
 
 from judge import hints
 from judge.axes import only_some_axes
-from judge.exercise import Exercise
+from judge.decided import Difference, Observation
+from judge.exercise import Exercise, JudgesItself
 from judge.explain import explain
 from judge.mistakes import known_mistake
-from judge.observation import Caller, Observation, local, observe
-from judge.trial import Failing, Run, Trial, unwritten
+from judge.observation import Caller, local, observe
+from judge.trial import Run, Trial, unwritten
 
 SAME = "this still does what the given code does: a change, if you made one, changes no result"
 
@@ -31,16 +31,7 @@ class Verdict:
     status: str
     hint: str = ""
     evidence: str = ""
-    failing: Failing | None = field(default=None, compare=False, repr=False)
-
-
-@runtime_checkable
-class JudgesItself(Protocol):
-    """An exercise that is not judged by a reference."""
-
-    def judge(
-        self, caller: Caller, seed: int, device: str, forbidden: tuple[str, ...]
-    ) -> Verdict: ...
+    failing: Difference | None = field(default=None, compare=False, repr=False)
 
 
 @contextmanager
@@ -112,7 +103,7 @@ def verdict(run: Run) -> Verdict:
     return Verdict(status, why, evidence, failing)
 
 
-def beside(said: str, why: str, evidence: str, failing: Failing) -> str:
+def beside(said: str, why: str, evidence: str, failing: Difference) -> str:
     """The evidence for a known mistake: of what ended in an error, how; of a test, on what."""
     if failing.got.is_test and said != why:
         return ": ".join(filter(None, (why, evidence)))

@@ -21,7 +21,8 @@ LIBRARIES = {
     "torch", "numpy", "einops", "jaxtyping", "beartype", "importlib", "contextlib", "unittest",
     "difflib", "implementation",
 }  # fmt: skip
-OURS = {f"{__package__}.{name}" for name in ("driver", "elsewhere", "torch_internals", "watch")}
+SENT = "driver", "elsewhere", "seen", "torch_internals", "values", "watch"
+OURS = {f"{__package__}.{name}" for name in SENT}
 
 
 # what torch computes in one step for a function that may be forbidden

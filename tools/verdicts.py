@@ -17,6 +17,7 @@ import torch
 
 from attncourse.checks import chapters, exercise, order
 from attncourse.course import COURSE
+from judge import bank
 from judge.credit import Groups, credit, in_parts
 from judge.observation import local, observe
 from judge.verdict import judge, judge_own
@@ -33,7 +34,7 @@ def rows(name: str) -> dict[str, list[Row]]:
     torch.set_num_threads(1)
     one = exercise(name)
     forbidden = COURSE.solving(one)
-    answers = [mutant.function for mutant in one.mutants] + one.valid_answers
+    answers = [mutant.function for mutant in bank.mutants(one)] + one.valid_answers
     found: dict[str, list[Row]] = {}
     for place, answer in enumerate(answers):
         # two answers may have one name

@@ -15,10 +15,12 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from attncourse.data.numbers import Words, numbers
-from judge import driver
-from judge.exercise import Case, Exercise, Mutant
+from judge.decided import checked
+from judge.driver import UnfitError
+from judge.exercise import Case, Exercise
 from judge.observation import Caller
-from judge.reply import ReplyError, checked
+from judge.reply import ReplyError
+from judge.values import decode
 from judge.verdict import Verdict
 
 MAX_BYTES = 4 << 20
@@ -52,11 +54,6 @@ class Capstone(Exercise):
     length: str = field(kw_only=True)
     least: float = field(kw_only=True)
     most_parameters: int = field(kw_only=True)
-
-    @property
-    def usual_mutants(self) -> list[Mutant]:
-        """None: there is no reference that a usual mistake would differ from."""
-        return []
 
     @cached_property
     def words(self) -> Words:
@@ -190,7 +187,7 @@ def tokens(answer: Any, shape: tuple[int, int]) -> Tensor:
         case "raised":
             raise NotJudgedError(reason(answer["error"]))
     try:
-        written = driver.decode(answer["value"])
+        written = decode(answer["value"])
     except (ValueError, KeyError, TypeError, RuntimeError):
         raise NotJudgedError("its result cannot be read") from None
     fits = isinstance(written, Tensor) and not written.is_floating_point() and written.dim() == 2
@@ -202,7 +199,7 @@ def tokens(answer: Any, shape: tuple[int, int]) -> Tensor:
 
 def reason(error: dict[str, Any]) -> str:
     """Why a call raised, in words for a model and its file."""
-    if error["type"] != driver.UnfitError.__name__:
+    if error["type"] != UnfitError.__name__:
         return f"it raises {error['type']}: {error['text']}"
     unfit = error["text"].replace("its parameters: not asked for are", OTHER + "only the class has")
     return unfit.replace("missing are", "only the file has")

@@ -89,42 +89,54 @@ def restrict(read, hidden, write, must):
             sys.exit(f"Landlock: {os.strerror(ctypes.get_errno())}")
         return
 
-    def known(rights):
-        return sum(bits for since, bits in rights.items() if since <= version)
+    rules = Rules(version)
+    for path in read:
+        rules.show(path, hidden)
+    for path in write:
+        rules.allow(path, rules.every)
+    rules.enforce()
 
-    every = known(FILES)
-    asked = struct.pack("QQQ", every, known(NETWORK), known(SCOPES))
-    rules = called(libc.syscall(CREATE_RULESET, asked, ctypes.c_size_t(len(asked)), 0))
 
-    def allow(path, rights):
+class Rules:
+    """A set of Landlock's rules, of those rights that this version knows."""
+
+    def __init__(self, version):
+        every, network, scopes = (
+            sum(bits for since, bits in rights.items() if since <= version)
+            for rights in (FILES, NETWORK, SCOPES)
+        )
+        asked = struct.pack("QQQ", every, network, scopes)
+        self.every = every
+        self.set = called(libc.syscall(CREATE_RULESET, asked, ctypes.c_size_t(len(asked)), 0))
+
+    def allow(self, path, rights):
         try:
             place = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except (FileNotFoundError, PermissionError):
             return
         if not os.path.isdir(path):
             rights &= EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE
-        rule = struct.pack("=Qi", rights & every, place)
-        called(libc.syscall(ADD_RULE, rules, 1, rule, 0))
+        rule = struct.pack("=Qi", rights & self.every, place)
+        called(libc.syscall(ADD_RULE, self.set, 1, rule, 0))
         os.close(place)
 
-    def show(path):
+    def show(self, path, hidden):
+        """Let all below a path be read, but for what is hidden."""
         below = [one for one in hidden if one == path or one.startswith(path + "/")]
         if not below:
-            allow(path, EXECUTE | READ_FILE | READ_DIR)
+            self.allow(path, EXECUTE | READ_FILE | READ_DIR)
         elif path not in below and os.access(path, os.R_OK | os.X_OK):
             # its names may be listed, as an import does
-            allow(path, READ_DIR)
+            self.allow(path, READ_DIR)
             for one in os.scandir(path):
                 # what a link leads to has a path of its own, and may be hidden
                 if not one.is_symlink():
-                    show(one.path)
+                    self.show(one.path, hidden)
 
-    for path in read:
-        show(path)
-    for path in write:
-        allow(path, every)
-    called(libc.syscall(RESTRICT_SELF, rules, 0))
-    os.close(rules)
+    def enforce(self):
+        """Let this process, and whatever it starts, do no more than that."""
+        called(libc.syscall(RESTRICT_SELF, self.set, 0))
+        os.close(self.set)
 
 
 def refuse():

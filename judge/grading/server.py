@@ -9,7 +9,7 @@ from queue import Empty, Queue
 from threading import Thread
 from typing import IO
 
-from judge import driver, elsewhere, torch_internals, watch
+from judge import driver, elsewhere, seen, torch_internals, values, watch
 from judge.course import course
 from judge.grading import bootstrap
 from judge.grading.budget import STARTUP, STOP, Budget
@@ -18,7 +18,7 @@ from judge.grading.sandbox import Sandbox
 # in the order in which they import each other
 DRIVER = {
     module.__name__.rpartition(".")[2]: Path(str(module.__file__)).read_text(encoding="utf-8")
-    for module in (torch_internals, elsewhere, watch, driver)
+    for module in (torch_internals, elsewhere, watch, values, seen, driver)
 }
 
 

@@ -180,7 +180,7 @@ def test_the_call_that_a_wrong_answer_failed_on_is_shown_with_its_arguments(one)
         if wanted is None or verdict.failing is None:
             continue
         about = f"seed {seed}: {answer.__name__}: {verdict}"
-        call = failure(one, verdict.failing, "cpu")
+        call = failure(verdict.failing, "cpu")
         assert len(call.names) == len(call.args) + len(call.kwargs), about
         shown = [line.partition(" = ")[0] for line in repr(call).splitlines()]
         assert {*call.names, *call.weights, "expected", "got"} <= {*shown}, about

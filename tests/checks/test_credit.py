@@ -5,6 +5,7 @@ import torch
 
 from attncourse.checks import chapters, exercise, exercises
 from attncourse.course import COURSE
+from judge.bank import usual_mutants
 from judge.credit import (
     AXES,
     EFFECTS,
@@ -36,7 +37,7 @@ COSTS = {
 def test_a_usual_mistake_costs_its_group_and_no_other(name):
     one = exercise(name)
     shares = Groups(one, 3, "cpu").shares
-    for mutant in one.usual_mutants:
+    for mutant in usual_mutants(one):
         earned = credit(one, local(mutant.function), 3)
         lost = COSTS.get(mutant.name.removeprefix("usual: "))
         if lost is None:

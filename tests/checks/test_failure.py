@@ -8,7 +8,7 @@ from attncourse.checks import exercise
 from attncourse.checks.notebook import session
 from judge import hints, notebook
 from judge.course import OneLineError
-from judge.driver import MAX_PRINTED
+from judge.seen import MAX_PRINTED
 from judge.verdict import judge, local
 
 

@@ -8,7 +8,7 @@ import torch
 from attncourse.checks import exercise
 from attncourse.checks.tasks import test_folds
 from attncourse.checks.transformer import beam_step, residual_block
-from judge import hints, mistakes, variants
+from judge import bank, hints, mistakes, variants
 from judge.exercise import Case
 from judge.trial import MANY_STEPS, Trial
 from judge.verdict import judge, local
@@ -182,15 +182,15 @@ def test_beside_the_hint_for_an_error_stands_the_error(same):
 
 def test_two_mistakes_from_the_end_of_a_long_table_are_named():
     one = exercise("distance_attention")
-    known = {mutant.hint for mutant in one.mutants}
-    late = [*variants.pairs(combinations(one.own_mutants, 2))][500::100]
+    known = {mutant.hint for mutant in bank.mutants(one)}
+    late = [*bank.pairs(combinations(one.own_mutants, 2))][500::100]
     said = [told(one, pair.function).hint for pair in late]
     named = [hint == pair.hint or hint in known for hint, pair in zip(said, late, strict=True)]
     assert sum(named) >= 0.5 * len(late), said
 
 
 def test_no_more_pairs_are_tried_than_are_said(monkeypatch):
-    one, pairs = exercise("distance_attention"), variants.pairs
+    one, pairs = exercise("distance_attention"), bank.pairs
     tried = []
 
     def counted(couples):
@@ -201,7 +201,7 @@ def test_no_more_pairs_are_tried_than_are_said(monkeypatch):
     def odd(q, k, v, mask=None):
         return one.reference_answer(q, k, v, mask).exp() - q.sum(-1, keepdim=True)
 
-    monkeypatch.setattr(variants, "pairs", counted)
+    monkeypatch.setattr(bank, "pairs", counted)
     assert "the numbers are not" in told(one, odd).hint
     # of three tensors each
     assert len(tried) == mistakes.MOST_PAIRS // 3

@@ -24,7 +24,7 @@ from attncourse.course import COURSE
 from judge import hints
 from judge.compare import close
 from judge.course import OneLineError
-from judge.driver import decode, encode
+from judge.values import decode, encode
 from judge.verdict import Verdict, judge, local
 
 SEED = int(os.environ.get("ATTNCOURSE_SEED") or secrets.randbits(31))

@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from attncourse.checks import exercise
+from judge.decided import checked
 from judge.observation import UNREADABLE, local
-from judge.reply import ReplyError, checked
+from judge.reply import ReplyError
 from judge.verdict import judge
 from tests.grading.submissions import SOLVED
 

@@ -6,9 +6,9 @@ import random
 import pytest
 
 from attncourse.checks import chapters, exercises
-from judge.driver import implementation
 from judge.exercise import Draw
 from judge.reshape import reshaped
+from judge.values import implementation
 
 TESTS = [one for slug in chapters() for one in exercises(slug).values() if one.kind == "test"]
 

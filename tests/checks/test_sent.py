@@ -5,7 +5,10 @@ import sys
 
 import pytest
 
+from judge.decided import DECIDED
 from judge.grading.server import DRIVER
+from judge.seen import SEEN
+from judge.watch import OURS
 
 LIBRARIES = {"numpy", "torch"}
 
@@ -32,5 +35,13 @@ def test_it_imports_libraries_and_what_was_sent_before_it(name):
     assert libraries <= sys.stdlib_module_names | LIBRARIES
 
 
+def test_each_thing_that_is_compared_has_two_halves_of_one_name():
+    assert {one.name for one in DECIDED} == SEEN.keys()
+
+
+def test_the_lines_of_what_is_sent_are_not_the_learner_s():
+    assert {one.rpartition(".")[2] for one in OURS} == DRIVER.keys()
+
+
 def test_nothing_that_decides_is_sent():
-    assert [*DRIVER] == ["torch_internals", "elsewhere", "watch", "driver"]
+    assert [*DRIVER] == ["torch_internals", "elsewhere", "watch", "values", "seen", "driver"]

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from attncourse.checks import exercise, notebook
+from judge.exercise import MAX_STEPS, SECONDS, TEST_FACTOR
 from judge.grading.budget import EXERCISE
-from judge.observation import MAX_STEPS, SECONDS, TEST_FACTOR
 from judge.timed import timed
 from judge.verdict import judge, local
 

@@ -7,10 +7,9 @@ import pytest
 import torch
 
 from attncourse.checks import exercise
-from judge import hints, variants
+from judge import bank, hints, variants
 from judge.difference import pattern
-from judge.exercise import Mutant
-from judge.observation import MAX_STEPS
+from judge.exercise import MAX_STEPS, Mutant
 from judge.verdict import judge, local
 
 
@@ -44,7 +43,7 @@ def test_what_cannot_be_changed_twice_is_no_pair():
         Mutant(total, "another program"),
         Mutant(variants.edited(total, "2", "4"), str(edits[0])),
     ]
-    made = [pair.function(torch.ones(4)) for pair in variants.pairs(combinations(known + rest, 2))]
+    made = [pair.function(torch.ones(4)) for pair in bank.pairs(combinations(known + rest, 2))]
     assert [float(one.sum()) for one in made] == pytest.approx([1 / 3, 1, 4 / 3, 4, 1])
 
 

@@ -7,7 +7,9 @@ import torch
 from torch import nn
 
 from judge import driver, hints
+from judge.bank import usual_mutants
 from judge.exercise import Case, Exercise
+from judge.values import by_columns
 from judge.verdict import judge, judge_own, local
 
 
@@ -77,7 +79,7 @@ FUNCTION = {
 
 
 def names(one: Exercise) -> set[str]:
-    return {mutant.name.removeprefix("usual: ") for mutant in one.usual_mutants}
+    return {mutant.name.removeprefix("usual: ") for mutant in usual_mutants(one)}
 
 
 @pytest.mark.parametrize(
@@ -89,7 +91,7 @@ def names(one: Exercise) -> set[str]:
 )
 def test_each_is_made_and_refused_with_its_hint(one, wanted):
     assert names(one) == wanted
-    for mutant in one.usual_mutants:
+    for mutant in usual_mutants(one):
         assert judge_own(one, mutant.function, seed=3).hint == mutant.hint, mutant.name
 
 
@@ -114,20 +116,20 @@ def test_what_cannot_show_is_not_made(cases, answer, settings, missing):
 
 def test_an_exercise_can_say_more_of_one():
     one = exercise(inputs, means, usual_hints={"loops": "add up all rows at once"})
-    assert "add up all rows at once" in {mutant.hint for mutant in one.usual_mutants}
+    assert "add up all rows at once" in {mutant.hint for mutant in usual_mutants(one)}
 
 
 @pytest.mark.parametrize("setting", ["without", "usual_hints"])
 def test_leaving_out_what_is_not_there_is_an_error(setting):
     one = exercise(inputs, means, **{setting: {"loop": "a reason"}})
     with pytest.raises(ValueError, match="toy has no usual mistake loop: it has always_float32"):
-        _ = one.usual_mutants
+        _ = usual_mutants(one)
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (3, 4), (2, 3, 4), (2, 1, 3, 4)])
 def test_by_columns_are_the_same_numbers(shape):
     x = torch.arange(24.0)[: math.prod(shape)].reshape(shape)
-    turned = driver.by_columns(x)
+    turned = by_columns(x)
     assert turned.equal(x)
     assert turned.is_contiguous() == (x.dim() < 2)
 

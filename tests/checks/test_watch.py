@@ -21,7 +21,8 @@ from attncourse.checks import chapters, exercise, exercises
 from attncourse.course import COURSE
 from judge import driver
 from judge.credit import in_parts
-from judge.driver import drive, encode
+from judge.driver import drive
+from judge.values import encode
 from judge.verdict import judge, local
 from judge.watch import CALLING
 from tests.collecting import Garbage, collecting_often
@@ -223,8 +224,8 @@ def test_a_loop_over_a_batch_is_refused_however_little_it_does_in_each_turn(name
 @pytest.mark.slow
 @pytest.mark.parametrize("chapter", chapters())
 def test_no_right_answer_takes_the_watching_away(chapter, monkeypatch):
-    told, made = [], driver.called
-    monkeypatch.setattr(driver, "called", lambda *given: told.append(made(*given)) or told[-1])
+    told, drive = [], driver.drive
+    monkeypatch.setattr(driver, "drive", lambda *given: told.append(drive(*given)) or told[-1])
     for one in filter(in_parts, exercises(chapter).values()):
         forbidden = COURSE.solving(one)
         for answer in one.valid_answers:

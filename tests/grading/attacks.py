@@ -184,7 +184,7 @@ RULES = {
         UNPROVEN,
     ),
     "an input that changes, the driver patched": (
-        f"{DRIVER.format('driver')}.left = lambda value: {DRIVER.format('driver')}.encode("
+        f"{DRIVER.format('seen')}.left = lambda value: {DRIVER.format('seen')}.encode("
         "value - 1 if hasattr(value, 'data') else value)",
         "",
         "[x.data.add_(1) for x in a if getattr(x, 'is_floating_point', bool)()]",

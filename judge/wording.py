@@ -1,0 +1,121 @@
+"""Words for what an answer did: how it was called, what it gave, and what it should have."""
+
+import inspect
+import re
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from judge import compare, difference, hints
+from judge.compare import close
+from judge.exercise import Case, Exercise, is_floating
+from judge.values import Unsendable
+
+MOST_QUOTED = 160  # characters
+DTYPE = "the dtype is not right"
+# what Python and torch say where the call itself fails, before a line of the answer has run
+UNCALLED = re.compile(
+    r"object is not callable|takes no arguments|positional argument|keyword argument|"
+    r"values for argument|missing value for argument"
+)
+
+
+def uncalled(error: dict | None) -> bool:
+    """Whether the call itself raised this, and not a line of the answer."""
+    return bool(error and not error["line"] and UNCALLED.search(error["text"]))
+
+
+def unfinished(exercise: Exercise, value: Any) -> tuple[str, str] | None:
+    """Status and hint for what is no result yet, such as a generator; None for any other value."""
+    if not isinstance(value, Unsendable):
+        return None
+    if value in hints.RETURNED:
+        return "wrong", hints.RETURNED[value]
+    # an object of that class
+    is_class = f"`{exercise.name}` should be a function, and is a class"
+    return ("error", is_class) if value == exercise.name else None
+
+
+def quoted(text: str) -> str:
+    """What an exception says, as its own words: a learner's code may have it say anything."""
+    return f"“{text[:MOST_QUOTED]}{'…' * (len(text) > MOST_QUOTED)}”" if text else ""
+
+
+def misfit(exercise: Exercise, case: Case, error: dict[str, Any]) -> str:
+    """What is said of an answer that cannot be called as the exercise calls it."""
+    passed = arguments(exercise, case)[: len(case.args)] + [f"{name}=..." for name in case.kwargs]
+    called = f"is called with ({', '.join(passed)})"
+    making = re.search(r"__init__\(\)|^\w+\(\) takes no arguments", error["text"])
+    if found := re.fullmatch(r"'(\w+)' object is not callable", error["text"]):
+        return f"`{exercise.name}` should be a function that {called}, and is {article(found[1])}"
+    if making and case.build is None:
+        return f"`{exercise.name}` should be a function that {called}, and is a class"
+    if making:
+        names = inspect.signature(exercise.reference_answer).parameters
+        called = f"is made with ({', '.join(names)})"
+    return f"`{exercise.name}` {called}: {error['text']}"
+
+
+def arguments(exercise: Exercise, case: Case) -> list[str]:
+    """The names of a case's arguments, in the order in which it passes them."""
+    names = exercise.parameters[: len(case.args)]
+    names += [f"argument {place}" for place in range(len(names) + 1, len(case.args) + 1)]
+    return [*names, *case.kwargs]
+
+
+def article(kind: str) -> str:
+    return {"NoneType": "None", "int": "an int"}.get(kind, f"a {kind}")
+
+
+def of_value(got: Any, want: Any, on: str, length: int) -> tuple[str, str]:
+    """Hint and evidence for the first of the results that is not what was wanted."""
+    if got is None:
+        return "it returns None: is the return missing?", on
+    if isinstance(want, (tuple, list)) and isinstance(got, (tuple, list)):
+        if len(got) != len(want):
+            sizes = expected_got(len(want), len(got))
+            return "the number of results is not right", f"{on}: {sizes}"
+        pairs = enumerate(zip(got, want, strict=True), 1)
+        at, pair = next((at, pair) for at, pair in pairs if not close(*pair, length))
+        return of_value(*pair, f"{on}: result {at}", length)
+    if not (isinstance(want, Tensor) and isinstance(got, Tensor)):
+        if type(got) is not type(want):
+            return "it returns the wrong type", f"{on}: expected {kind(want)}, got {kind(got)}"
+        return "the value is not right", f"{on}: {expected_got(want, got)}"
+    if got.shape != want.shape:
+        sizes = f"expected {tuple(want.shape)}, got {tuple(got.shape)}"
+        return "the shape is not right", f"{on}: {sizes}"
+    if got.dtype != want.dtype:
+        return DTYPE, f"{on}: expected {want.dtype}, got {got.dtype}"
+    if got.is_floating_point() and (count := int((~got.isfinite() & (got != want)).sum())):
+        infinite = f"{on}: {count} of {got.numel()} numbers are not finite"
+        return "it gives numbers that are not finite", infinite
+    differ = compare.differ(got, want, length)
+    apart = (got.double() - want.double()).abs().nan_to_num(torch.inf).masked_fill(~differ, -1)
+    at = tuple(int(i) for i in torch.unravel_index(apart.argmax(), apart.shape))
+    found = [f"at {list(at)} {expected_got(want[at], got[at])}", difference.where(differ)]
+    return difference.NUMBERS, f"{on}: {'; '.join(filter(None, found))}"
+
+
+def differentiated(exercise: Exercise, case: Case) -> list[str]:
+    """What a gradient is taken for, in the driver's order."""
+    given = zip(arguments(exercise, case), (*case.args, *case.kwargs.values()), strict=True)
+    return [name for name, x in (*given, *case.weights.items()) if is_floating(x)]
+
+
+def expected_got(want: Any, got: Any) -> str:
+    """Both values, with as many digits as it takes to tell them apart."""
+    want, got = (x.item() if isinstance(x, Tensor) else x for x in (want, got))
+    pair = [str(want), str(got)]
+    for digits in (4, 8, 16):
+        pair = [f"{x:.{digits}g}" if isinstance(x, float) else str(x) for x in (want, got)]
+        if pair[0] != pair[1]:
+            break
+    return f"expected {pair[0]}, got {pair[1]}"
+
+
+def kind(value: Any) -> str:
+    if isinstance(value, Unsendable):
+        return str(value)
+    return "a tensor" if isinstance(value, Tensor) else type(value).__name__
