@@ -88,28 +88,62 @@ def verdict(run: Run) -> Verdict:
         return Verdict("not attempted", f"write `{exercise.name}` in its answer cell")
     if not run.faults:
         return Verdict("passed")
-    failing = run.failing
     if exercise.stub_answer and run.is_that_of(exercise.stub_answer):
-        return Verdict("not attempted", SAME, failing=failing)
+        return Verdict("not attempted", SAME, failing=run.failing)
     status, why, evidence = explain(run)
-    if said := own_error(run):
-        return Verdict(status, said, evidence, failing)
-    if said := known_mistake(run):
-        return Verdict(status, said, beside(said, why, evidence, failing), failing)
-    if refuses_all(run):
-        return Verdict(status, hints.REFUSES_ALL, evidence, failing)
-    if why not in hints.ROUNDED and (said := only_some_axes(run)):
-        return Verdict(status, said, f"{evidence}: {why}", failing)
-    return Verdict(status, why, evidence, failing)
+    asked = (say(run, why, evidence) for say in HINTS)
+    hint, evidence = next(filter(None, asked), (why, evidence))
+    return Verdict(status, hint, evidence, run.failing)
 
 
-def beside(said: str, why: str, evidence: str, failing: Difference) -> str:
-    """The evidence for a known mistake: of what ended in an error, how; of a test, on what."""
-    if failing.got.is_test and said != why:
-        return ": ".join(filter(None, (why, evidence)))
-    if failing.got.outcome == "raised" and said != why:
-        return ": ".join(filter(None, (evidence, why)))
-    return evidence
+# a hint, and the evidence beside it, if there is anything to say
+Said = tuple[str, str] | None
+
+
+def own_error(run: Run, why: str, evidence: str) -> Said:
+    """Of a learner's test that fails by itself before it can refuse anything."""
+    errors = [got.error or {} for got in run.seen]
+    kinds = {error.get("type") for error in errors}
+    meant = any("raise" in (error.get("line") or ("", ""))[1] for error in errors)
+    fails = refuses_all(run) and len(kinds) == 1 and "AssertionError" not in kinds
+    return (hints.OWN_ERROR, evidence) if fails and not meant else None
+
+
+def mistake(run: Run, why: str, evidence: str) -> Said:
+    """The known mistake, or the two; of what ended in an error, with how; of a test, on what."""
+    said = known_mistake(run)
+    if not said:
+        return None
+    if run.failing.got.is_test and said != why:
+        return said, ": ".join(filter(None, (why, evidence)))
+    if run.failing.got.outcome == "raised" and said != why:
+        return said, ": ".join(filter(None, (evidence, why)))
+    return said, evidence
+
+
+def nothing_accepted(run: Run, why: str, evidence: str) -> Said:
+    """Of a learner's test that refuses every right implementation."""
+    return (hints.REFUSES_ALL, evidence) if refuses_all(run) else None
+
+
+def some_axes(run: Run, why: str, evidence: str) -> Said:
+    """Of an answer that is right with some leading axes only; rounding has no part in that."""
+    said = None if why in hints.ROUNDED else only_some_axes(run)
+    return (said, f"{evidence}: {why}") if said else None
+
+
+# In this order they are asked what to say of a wrong answer; the first who knows is heard, and if
+# nobody does, the first of `decided.DECIDED` in which the answer is not as it should be.
+HINTS: tuple[Callable[[Run, str, str], Said], ...] = (
+    # a test that always fails does what many a known mistake does, and has another cause
+    own_error,
+    # who does the same on every call made that mistake, whatever the difference looks like
+    mistake,
+    # some known mistakes refuse all, and say why
+    nothing_accepted,
+    # a known mistake may also show with some axes only
+    some_axes,
+)
 
 
 def refuses_all(run: Run) -> bool:
@@ -117,12 +151,3 @@ def refuses_all(run: Run) -> bool:
     pairs = zip(run.seen, run.trial.expected, strict=False)
     met = [got for got, want in pairs if want.outcome == "returned"]
     return bool(met) and all(got.is_test and got.outcome == "raised" for got in met)
-
-
-def own_error(run: Run) -> str | None:
-    """What is said of a learner's test that fails by itself before it can refuse anything."""
-    errors = [got.error or {} for got in run.seen]
-    kinds = {error.get("type") for error in errors}
-    meant = any("raise" in (error.get("line") or ("", ""))[1] for error in errors)
-    fails = refuses_all(run) and len(kinds) == 1 and "AssertionError" not in kinds
-    return hints.OWN_ERROR if fails and not meant else None

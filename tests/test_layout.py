@@ -139,8 +139,8 @@ def objection(place: tuple[str, ...], name: str, chapters: list[str]) -> str:
         case ("checks", slug, *_) if slug in chapters:
             known = chapters[: chapters.index(slug)]
             why = "a check that calls what it judges agrees with it: write the reference out"
-        case ("judge", "grading", module) if module != "plugin" and within(name, "torch"):
-            return "only the plugin computes: move this to judge/grading/plugin.py"
+        case ("judge", "grading", module) if module != "notebook" and within(name, "torch"):
+            return "only the notebook's judge computes: move this to judge/grading/notebook.py"
     unknown = [slug for slug in chapters if slug not in known]
     mechanisms = [f"attncourse{part}.{slug}" for part in ("", ".claims") for slug in unknown]
     return why if within(name, *mechanisms) else ""
@@ -217,7 +217,7 @@ def course(tmp_path: Path) -> Path:
         "attncourse/__init__.py": "def device():\n    import torch\n",
         "attncourse/claims/__init__.py": "",
         "attncourse/plot/drawing.py": "import matplotlib\n",
-        "judge/grading/plugin.py": "import torch\n",
+        "judge/grading/notebook.py": "import torch\n",
         "judge/grading/cli.py": "from judge.course import course\n",
     }
     files |= {part.format(slug): "" for part in PARTS for slug in ("first", "second")}
@@ -289,12 +289,12 @@ def test_an_orphan_is_named_with_what_to_do(part, course):
         ("checks/cards", "import attncourse.first", "attncourse.first", "as an argument"),
         ("../judge/verdict", "import attncourse.first", "attncourse.first", "as an argument"),
         (
-            "../judge/grading/plugin",
+            "../judge/grading/notebook",
             "import attncourse.first",
             "attncourse.first",
             "as an argument",
         ),
-        ("../judge/grading/cli", "from torch import Tensor", "torch.Tensor", "only the plugin"),
+        ("../judge/grading/cli", "from torch import Tensor", "torch.Tensor", "only the notebook"),
     ],
 )
 def test_a_forbidden_import_is_named_with_the_reason(path, line, imported, why, course):

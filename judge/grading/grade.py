@@ -86,7 +86,7 @@ def code_of(source: str) -> list[str]:
 
 
 def judged(report: Report, grafted: Graft, timeout: float, memory: int, stop: Event) -> Report:
-    """The report after pytest has run the grafted notebook in a folder of its own."""
+    """The report once a judge has run the grafted notebook in a folder of its own."""
     if all(one.status != "not graded" for one in report.exercises):
         return report
     with Temporary() as folder:
@@ -100,7 +100,6 @@ def judged_in(
     folder: Path, report: Report, grafted: Graft, timeout: float, memory: int, stop: Event
 ) -> Report:
     nbformat.write(grafted.notebook, folder / "graft.ipynb")
-    (folder / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     written = folder / "report.json"
     # the judge is not told whose it is
     name, report.file = report.file, "graft.ipynb"

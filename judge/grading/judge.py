@@ -1,4 +1,4 @@
-"""The process that judges: it has pytest run one grafted notebook after another (run as a script).
+"""The process that judges one grafted notebook after another (run as a script).
 
 It gets streams by the socket that is its standard input: for each two of them it makes a copy of
 itself, which is a judge, and answers with its number; where a process is not to be copied, it
@@ -13,19 +13,13 @@ import os
 import select
 import signal
 import socket
+import traceback
+from pathlib import Path
 from threading import Thread
-
-import pytest
 
 from judge.driver import warm_up
 from judge.grading.bootstrap import COPIES
-from judge.grading.plugin import Plugin
-
-# nothing of the submission's folder, nor of the machine's set-up, has a say
-PYTEST = (
-    "-p", "nbval.plugin", "-p", "no:cacheprovider", "-p", "no:unraisableexception", "--noconftest",
-    "-q", "-c", "pytest.ini", "--rootdir", ".", "graft.ipynb",
-)  # fmt: skip
+from judge.grading.notebook import Grader
 
 
 def main() -> None:
@@ -52,23 +46,26 @@ def judge(asked: int, said: int) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for stream in (1, 2):
         os.dup2(said, stream)
-    grader, plugin = socket.socket(fileno=asked), Plugin()
-    Thread(target=end_without, args=(grader,), daemon=True).start()
+    told, grader = socket.socket(fileno=asked), Grader()
+    Thread(target=end_without, args=(told,), daemon=True).start()
     try:
-        for line in grader.makefile("rb"):
+        for line in told.makefile("rb"):
             request = json.loads(line)
+            # beside the notebook lie its weights, if there are any
             os.chdir(request["folder"])
-            plugin.seconds, plugin.memory = request["seconds"], request["memory"]
-            if pytest.main(list(PYTEST), plugins=[plugin]) == pytest.ExitCode.INTERRUPTED:
-                return
+            try:
+                grader.judge(Path(), request["seconds"], request["memory"])
+            except Exception:
+                # its last line is the reason that the report gives
+                traceback.print_exc()
             os.chdir("/")
-            grader.sendall(b"\n")
+            told.sendall(b"\n")
     except KeyboardInterrupt:
         return
     finally:
         # nothing interrupts the end
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        plugin.stop()
+        grader.stop()
 
 
 def end_without(grader: socket.socket) -> None:

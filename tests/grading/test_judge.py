@@ -13,7 +13,7 @@ from judge.grading.bootstrap import COPIES
 from judge.grading.grade import AS_GIVEN, grade
 from judge.grading.judges import Judge, StoppedError, end_all, idle, templates
 from judge.grading.kernel import GradingKernel, LostKernelError
-from judge.grading.plugin import GradedNotebook
+from judge.grading.notebook import GradedNotebook
 from judge.grading.pristine import exercise_files
 from judge.grading.server import ServerError
 from tests.grading.submissions import SOLVED, notebook_with, statuses, written
@@ -167,8 +167,8 @@ def test_judges_are_copies_of_one_process(judge):
 def test_judges_that_cannot_begin_are_said_to(monkeypatch, tmp_path):
     end_all()
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    (tmp_path / "nbval").mkdir()
-    (tmp_path / "nbval/__init__.py").write_text("raise ImportError('half installed')")
+    (tmp_path / "nbformat").mkdir()
+    (tmp_path / "nbformat/__init__.py").write_text("raise ImportError('half installed')")
     report = grade(written(tmp_path, notebook_with({ONE: SOLVED[ONE]})), seed=7)
     assert "no judge could be started: ImportError: half installed" in report.problem
     monkeypatch.undo()

@@ -1,4 +1,4 @@
-"""A pytest plugin: nbval reads the grafted notebook, and each check is judged in this process.
+"""Judges a grafted notebook: its cells in a kernel, each answer's verdict in this process.
 
 The kernel only ever gets inputs and gives back what the learner's function made of them. The
 seed, the references, the comparison and the hint stay here.
@@ -11,9 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
+import nbformat
 import psutil
-from nbval.plugin import IPyNbCell, IPyNbFile, NbCellError
-from pytest import Collector
 
 from judge.course import course
 from judge.credit import NOTHING, Credit, credit
@@ -34,30 +33,28 @@ NOT_CALLED = "may not be called here"
 IMPORT_NOTE = "only this cell is graded: what it needs must be imported or written in it"
 
 
-class Plugin:
-    """Has nbval's place in pytest. What starts kernels is kept from one notebook to the next."""
-
-    seconds: float
-    memory: int
+class Grader:
+    """Judges one notebook after another, and keeps what starts kernels from one to the next."""
 
     def __init__(self):
         self.server: KernelServer | None = None
         self.serves: tuple = ()
 
-    def pytest_collect_file(self, file_path: Path, parent: Collector) -> "GradedNotebook | None":
-        if file_path.suffix != ".ipynb":
-            return None
-        notebook = GradedNotebook.from_parent(parent, path=file_path)
-        notebook.plugin = self
-        return notebook
+    def judge(self, folder: Path, seconds: float, memory: int) -> None:
+        """Fill the report of the notebook in that folder; see `judge.grading.judge`."""
+        try:
+            GradedNotebook(self, folder, seconds, memory).judge_all()
+        finally:
+            # each notebook has a user of its own; in bubblewrap nothing is left of the one before
+            if OWN_USER in self.serves:
+                self.stop()
 
-    def kernel_server(self, report: Report) -> KernelServer:
+    def kernel_server(self, chapter: str, memory: int, tier: str) -> KernelServer:
         """What starts the kernels of a notebook: that of the one before, where it serves."""
-        memory = 0 if report.device.startswith("cuda") else self.memory
-        if self.server is None or self.serves != (report.chapter, memory, report.sandbox):
+        serves = chapter, memory, tier
+        if self.server is None or self.serves != serves:
             self.stop()
-            self.serves = report.chapter, memory, report.sandbox
-            self.server = KernelServer(*self.serves)
+            self.serves, self.server = serves, KernelServer(*serves)
         return self.server
 
     def stop(self) -> None:
@@ -66,46 +63,56 @@ class Plugin:
             self.server = None
 
 
-class GradedNotebook(IPyNbFile):
+class GradedNotebook:
     """A grafted notebook, what starts its kernels, and the report that it fills."""
 
-    plugin: Plugin
-
-    def setup(self):
-        self.report_path = self.path.with_name("report.json")
+    def __init__(self, grader: Grader, folder: Path, seconds: float, memory: int):
+        self.grader, self.seconds = grader, seconds
+        self.report_path = folder / "report.json"
         self.report = Report.read(self.report_path)
+        self.memory = 0 if self.report.device.startswith("cuda") else memory
         named_device(self.report.device)
+        self.cells = nbformat.read(folder / "graft.ipynb", nbformat.NO_CONVERT).cells
         self.exercises = course().exercises(self.report.chapter)
         self.results = {one.name: one for one in self.report.exercises}
         self.given: list[str] = []
         self.ran: dict[str, str] = {}
         self.credits: dict[str, Credit] = {}
         self.withheld: dict[str, str] = {}
-        self.server = self.plugin.kernel_server(self.report)
+        self.server = self.kernel_server()
+
+    def kernel_server(self) -> KernelServer:
+        return self.grader.kernel_server(self.report.chapter, self.memory, self.report.sandbox)
+
+    def judge_all(self) -> None:
+        """Judge each answer where its check stands, after the given cells before that."""
+        for cell in self.cells:
+            tags = cell.metadata.get("tags", [])
+            if "check" in tags:
+                self.check(cell.id.removeprefix("check-"))
+            # an answer runs when its check does
+            elif cell.cell_type == "code" and "answer" not in tags:
+                self.given.append(cell.source)
+
+    def check(self, name: str) -> None:
+        """Judge an answer that is not judged yet: the callable is in the kernel, all else here."""
+        if self.results[name].status != "not graded":
+            self.ran[name] = self.source(name)
+            return
+        begun = time.monotonic()
+        self.note(name, Verdict("not graded", AT_WORK), 0)
+        try:
+            verdict = self.verdict(name)
+        except Exception:
+            # what an answer does to the grader it does again; a machine's fault may be over
+            self.begin_anew()
+            verdict = self.verdict_or_fault(name)
+        self.note(name, verdict, time.monotonic() - begun)
 
     def begin_anew(self):
         """Start kernels of another process: what became of this one is not known."""
-        self.plugin.stop()
-        self.server = self.plugin.kernel_server(self.report)
-
-    def teardown(self):
-        # each notebook has a user of its own; in bubblewrap nothing is left of the one before
-        if self.report.sandbox == OWN_USER:
-            self.plugin.stop()
-
-    def collect(self):
-        for item in super().collect():
-            tags = item.cell.metadata.get("tags", [])
-            # an answer runs when its check does
-            if "answer" not in tags:
-                kind = CheckCell if "check" in tags else GivenCell
-                yield kind.from_parent(
-                    self,
-                    name=item.cell.id,
-                    cell_num=item.cell_num,
-                    cell=item.cell,
-                    options=item.options,
-                )
+        self.grader.stop()
+        self.server = self.kernel_server()
 
     def verdict(self, name: str) -> Verdict:
         """The verdict on an answer in a kernel of its own, where no other answer can spoil it."""
@@ -149,8 +156,8 @@ class GradedNotebook(IPyNbFile):
         with fresh_kernel(self.server, self.given) as kernel:
             alive = tasks(kernel.pid)
             for other in others.values():
-                run(kernel, other, kernel.budget(self.plugin.seconds))
-            budget = kernel.budget(self.plugin.seconds, used)
+                run(kernel, other, kernel.budget(self.seconds))
+            budget = kernel.budget(self.seconds, used)
             try:
                 raised = run(kernel, source, budget)
                 self.ran[name] = source
@@ -188,7 +195,7 @@ class GradedNotebook(IPyNbFile):
         """What an answer earns that has not passed, where points are given in parts."""
         if not self.report.partial or verdict.status not in ("wrong", "error"):
             return NOTHING
-        budget = kernel.budget(self.plugin.seconds)
+        budget = kernel.budget(self.seconds)
         try:
             return credit(
                 self.exercises[name],
@@ -203,7 +210,7 @@ class GradedNotebook(IPyNbFile):
             return NOTHING
 
     def source(self, name: str) -> str:
-        return next(c.source for c in self.nb.cells if c.id == f"answer-{name}")
+        return next(c.source for c in self.cells if c.id == f"answer-{name}")
 
     def note(self, name: str, verdict: Verdict, seconds: float) -> None:
         """Write a verdict down at once: what comes later cannot take it back."""
@@ -219,41 +226,6 @@ class GradedNotebook(IPyNbFile):
                 result.share = earned.share
                 result.remark(earned.told(result.points, result.max_points))
         self.report.write(self.report_path)
-
-
-class GradedCell(IPyNbCell):
-    def setup(self):
-        # nbval marks all that follows a timeout as expected to fail: here nothing is inferred
-        pass
-
-
-class GivenCell(GradedCell):
-    """A cell of the course's own: set-up, or an example. It runs in each answer's kernel."""
-
-    def runtest(self):
-        self.parent.given.append(self.cell.source)
-
-
-class CheckCell(GradedCell):
-    """A check: the callable is in the kernel, all that decides is here."""
-
-    def runtest(self):
-        notebook, name = self.parent, self.cell.id.removeprefix("check-")
-        if notebook.results[name].status != "not graded":
-            notebook.ran[name] = notebook.source(name)
-            return
-        begun = time.monotonic()
-        notebook.note(name, Verdict("not graded", AT_WORK), 0)
-        try:
-            verdict = notebook.verdict(name)
-        except Exception:
-            # what an answer does to the grader it does again; a machine's fault may be over
-            notebook.begin_anew()
-            verdict = notebook.verdict_or_fault(name)
-        notebook.note(name, verdict, time.monotonic() - begun)
-        if verdict.status not in ("passed", "not attempted"):
-            hint = "\n".join(filter(None, (verdict.hint, verdict.evidence)))
-            raise NbCellError(self.cell_num, f"{verdict.status}: {hint}", self.cell.source)
 
 
 def run(kernel: GradingKernel, source: str, budget: Budget) -> str:
