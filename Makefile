@@ -15,7 +15,7 @@ root = $(if $(filter 0,$(shell id -u)),,sudo -n)
 # named after what was installed, for which folder: when either changes, it is installed again
 ready := .venv/ready-$(shell (pwd; cat requirements.txt pyproject.toml) | cksum | tr ' ' -)
 
-.PHONY: help book site zip requirements test test-bare bare test-all quick screenshots lighthouse system release \
+.PHONY: help book site zip requirements test test-bare bare test-all newest quick screenshots lighthouse system release \
 	exercise chapter clean python
 .NOTPARALLEL:
 
@@ -27,6 +27,7 @@ help:
 	@echo "make test     run everything that CI runs"
 	@echo "make test-bare  the same where there is neither bubblewrap nor a browser"
 	@echo "make test-all  both, with more seeds, Firefox, the notebooks in JupyterLab: weekly in CI"
+	@echo "make newest   the same site with the newest Sphinx and theme, compared: weekly in CI"
 	@echo "make screenshots  pictures of every kind of page, into _build/screenshots, and the README's"
 	@echo "make lighthouse  what Lighthouse says of a page of each kind (PAGES= of others)"
 	@echo "make system   install what the tests use beyond Python: bubblewrap, chromium, jq (Debian,"
@@ -101,6 +102,18 @@ system:
 	@rm -rf $@.part; $(run) venv $@.part && \
 	$@.part/bin/python -m pip install --disable-pip-version-check --quiet jupyterlab==4.6.6 \
 	&& mv $@.part $@ || echo "==> not installed: the tests that need it will be skipped"
+
+# jupyter-book's own limits are overridden, and what is not of Sphinx is that of .venv
+.cache/newest: | $(ready)
+	@echo "==> installing the newest Sphinx and theme"
+	@rm -rf $@.part; $(run) venv $@.part && $@.part/bin/python -m pip install --disable-pip-version-check --quiet uv && \
+	printf 'sphinx\nsphinx-book-theme\n' >$@.part/override && \
+	$@.part/bin/python -m uv pip install --quiet --python $@.part --override $@.part/override jupyter-book sphinx-notfound-page && \
+	.venv/bin/python -c 'import site; print(*site.getsitepackages())' >"`echo $@.part/lib/python3*/site-packages`/pinned.pth" && \
+	echo "$(CURDIR)" >>"`echo $@.part/lib/python3*/site-packages`/pinned.pth" && mv $@.part $@
+
+newest: site .cache/newest
+	@$(run) tools.newest .cache/newest/bin/python
 
 pinned := uv pip compile -q --universal --python-version 3.11 --no-annotate $(if $(UPGRADE),--upgrade)
 # what is written there already is kept, unless it is to be the newest

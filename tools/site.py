@@ -35,6 +35,7 @@ def build(book: Path, say=print) -> Path:
         made = book / "_build" / "new" / "attncourse"
         shutil.rmtree(made.parent, ignore_errors=True)
         run_sphinx(book, made)
+        require_all_pages(book, made)
         pack(made)
         stamp.unlink(missing_ok=True)
         shutil.rmtree(site, ignore_errors=True)
@@ -70,6 +71,15 @@ def run_sphinx(book: Path, folder: Path) -> None:
     )
     if status:
         raise BuildError("Sphinx warned or failed: the lines above name the page and the line")
+
+
+def require_all_pages(book: Path, site: Path) -> None:
+    """Raise BuildError unless the site has each page that its table of contents names."""
+    from sphinx_external_toc.parsing import parse_toc_yaml
+
+    names = [*parse_toc_yaml(book / "_toc.yml"), "404", "search"]
+    if missing := [f"{name}.html" for name in names if not (site / f"{name}.html").is_file()]:
+        raise BuildError(f"the site lacks {len(missing)} of {len(names)} pages: {missing}")
 
 
 def pack(site: Path) -> None:

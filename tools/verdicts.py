@@ -8,7 +8,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,8 @@ import torch
 from attncourse.checks import chapters, exercise, order
 from attncourse.course import COURSE
 from judge import bank
-from judge.credit import Groups, credit, in_parts
+from judge.credit import Credit, Groups, credit, in_parts
+from judge.exercise import Exercise
 from judge.observation import local, observe
 from judge.verdict import judge, judge_own
 
@@ -46,18 +47,31 @@ def rows(name: str) -> dict[str, list[Row]]:
             else:
                 verdict = judge_own(one, answer, seed)
                 seen = partial(observe, one, local(answer), device="cpu", forbidden=(), watch="")
-                earned = partial(Groups(one, seed, "cpu").credit, seen)
+                earned = partial(credit_of, one, seed, seen)
             passed = verdict.status == "passed"
             share = earned().share if in_parts(one) and not passed else float(passed)
             kept.append([verdict.status, verdict.hint, verdict.evidence, share])
     return found
 
 
-def every(names: list[str]) -> dict[str, dict[str, list[Row]]]:
-    """The rows of these exercises, or of all, by name; as many at once as there are processors."""
-    names = names or [name for chapter in chapters() for name in order(chapter)]
+def credit_of(one: Exercise, seed: int, seen: Callable) -> Credit:
+    return Groups(one, seed, "cpu").credit(seen)
+
+
+def named(names: list[str]) -> list[str]:
+    """These exercises, or all."""
+    return names or [name for chapter in chapters() for name in order(chapter)]
+
+
+def every(names: list[str]) -> Iterator[tuple[str, dict[str, list[Row]]]]:
+    """The rows of these exercises, as many at once as there are processors."""
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        return dict(zip(names, pool.map(rows, names), strict=True))
+        yield from zip(names, pool.map(rows, names), strict=True)
+
+
+def read(file: Path) -> dict[str, dict[str, list[Row]]]:
+    """What is kept, by exercise: a line of JSON for each."""
+    return dict(map(json.loads, file.read_text().splitlines())) if file.exists() else {}
 
 
 def differences(before: dict, now: dict) -> Iterator[str]:
@@ -78,16 +92,22 @@ def main() -> int:
     parser.add_argument("file", type=Path)
     parser.add_argument("names", nargs="*", help="the exercises; all of them if left out")
     given = parser.parse_args()
-    now = every(given.names)
-    judged = sum(len(answers) for answers in now.values()) * len(SEEDS)
+    before = read(given.file)
     if given.what == "record":
-        given.file.write_text(json.dumps(now))
-        print(f"{judged} verdicts kept in {given.file}")
+        with given.file.open("a") as file:
+            # what was recorded before it was stopped is kept
+            for one in every([name for name in named(given.names) if name not in before]):
+                file.write(json.dumps(one) + "\n")
+                file.flush()
         return 0
-    found = list(differences(json.loads(given.file.read_text()), now))
-    print("\n".join(found))
-    print(f"{judged} verdicts, {len(found)} differences")
-    return int(bool(found))
+    judged = count = 0
+    for name, answers in every(given.names or [*before]):
+        judged += len(answers) * len(SEEDS)
+        for line in differences({name: before.get(name, {})}, {name: answers}):
+            count += 1
+            print(line, flush=True)
+    print(f"{judged} verdicts, {count} differences")
+    return int(bool(count))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What a build makes of a small book: a fork's addresses and formulas, and each fault named."""
 
 import re
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import pytest
 from bs4 import BeautifulSoup
 
 from tests.books import FILES, NOTEBOOK, build, write
+from tools.execute import BuildError
+from tools.site import require_all_pages
 
 ONE = r"""# One
 
@@ -122,6 +125,14 @@ def test_the_zip_has_the_whole_site_and_its_link_to_itself_leads_to_the_host(boo
         paths = {path.relative_to(site) for path in (site, *site.rglob("*"))}
         names = {Path(name).relative_to("attncourse") for name in archive.namelist()}
         assert names == paths - {Path("attncourse.zip")}
+
+
+def test_a_site_that_lacks_a_page_is_not_deployed(book, tmp_path):
+    site = Path(shutil.copytree(book / "_build" / "html", tmp_path / "site"))
+    require_all_pages(book, site)
+    (site / "chapters" / "one.html").unlink()
+    with pytest.raises(BuildError, match=r"lacks 1 of 4 pages: \['chapters/one.html'\]"):
+        require_all_pages(book, site)
 
 
 def test_every_address_of_a_fork_is_the_fork_s(fork):

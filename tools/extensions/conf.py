@@ -20,8 +20,8 @@ def configure(app, config):
     config.nb_execution_cache_path = str(app.srcdir / OUTPUTS)
     static = ("styles", "scripts", "temml/static")
     config.html_static_path += [str(THEME / folder) for folder in static]
-    if Path(app.srcdir, PICTURE).exists():
-        config.html_static_path.append(PICTURE)
+    if (picture := Path(app.srcdir, PICTURE)).exists():
+        config.html_static_path.append(str(picture))
 
 
 def setup(app):

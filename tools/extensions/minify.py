@@ -131,7 +131,7 @@ def with_icons(css: str, static: Path) -> str:
 
     def embed(face: re.Match) -> str:
         options = Options(flavor="woff2", layout_features=[], name_IDs=[], recalc_bounds=True)
-        font, written = load_font(static / f"{face[1]}.ttf", options), BytesIO()
+        font, written = load_font(static / f"{face[1]}.woff2", options), BytesIO()
         subsetter = Subsetter(options)
         subsetter.populate(unicodes=icons)
         subsetter.subset(font)
