@@ -1,18 +1,31 @@
 """The command of an exercise's author: how its check judges each answer that it knows.
 
-Without a name, it prints the mutation score of each exercise.
+Without a name, it prints the mutation score of each exercise. With --try, it judges the answer in a
+file instead, as the exercise's check judges a learner's.
 """
 
 import argparse
+import ast
+import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 
+import nbformat
 import torch
 
 from judge import mutation
+from judge.cells import exercise_of
 from judge.course import Course, OneLineError
-from judge.exercise import Draw, Exercise
+from judge.credit import credit
+from judge.exercise import Draw, Exercise, JudgesItself
+from judge.observation import local
+from judge.verdict import Verdict, judge
+
+# of a text in MyST, without the options of the cell
+CELL = re.compile(r"^```\{code-cell\}.*\n(?::.*\n)*((?:.*\n)*?)```", re.MULTILINE)
 
 
 def oracle_of(course: Course, one: Exercise) -> Callable | None:
@@ -62,25 +75,131 @@ def joined(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-def report(course: Course, one: Exercise, seed: int, device: str = "cpu") -> list[str]:
-    """A line for each answer; what is misjudged is marked, and the last lines sum up."""
-    if why := reference_fault(one, seed):
+class Stated:
+    """What a learner reads of an exercise: its task, its worked answer, and what is to be written.
+
+    Each may be missing: a course need not have solutions, and a new exercise is in no notebook yet.
+    """
+
+    def __init__(self, course: Course, one: Exercise):
+        self.course, self.one = course, one
+
+    @cached_property
+    def parameters(self) -> list[str] | None:
+        """The names of what an answer is called with, as the cell to be filled has them."""
+        file = self.course.notebooks / f"{self.one.chapter}.ipynb"
+        cells = nbformat.read(file, nbformat.NO_CONVERT).cells if file.is_file() else []
+        texts = [cell.source for cell in cells if exercise_of(cell.source) == self.one.name]
+        if not texts or not (found := defined(texts[0], self.one.name)):
+            return None
+        if isinstance(found, ast.ClassDef):
+            methods = (each for each in found.body if isinstance(each, ast.FunctionDef))
+            found = next((each for each in methods if each.name == "forward"), None)
+        if found is None:
+            return None
+        given = found.args
+        named = (*given.posonlyargs, *given.args, *given.kwonlyargs)
+        return [each.arg for each in named if each.arg != "self"]
+
+    @cached_property
+    def section(self) -> tuple[str, str] | None:
+        """The text of the task, and the worked answer."""
+        file = self.course.solutions and self.course.solutions / f"{self.one.chapter}.md"
+        if file is None or not file.is_file():
+            return None
+        for text in re.split(r"^## ", file.read_text("utf-8"), flags=re.MULTILINE):
+            cells = re.findall(
+                r"^```\{code-cell\}.*\n(?::.*\n)*((?:.*\n)*?)```", text, re.MULTILINE
+            )
+            answers = [cell for cell in cells if exercise_of(cell) == self.one.name]
+            if answers:
+                return text.partition("```{code-cell}")[0], answers[0]
+        return None
+
+    @property
+    def minutes(self) -> int | None:
+        """How long it takes by the rule of CONTRIBUTING.md; None where that cannot be said."""
+        if self.section is None or isinstance(self.one, JudgesItself):
+            return None
+        task, answer = self.section
+        words = len(re.sub(r"```.*?```", "", task, flags=re.DOTALL).split())
+        stars, lines = self.one.difficulty, body_lines(answer, self.one.name)
+        if self.one.kind == "debug":
+            least = 4 * stars + words / 100
+        else:
+            least = 8 * stars + lines / 2 + words / 100
+        return max(5, 5 * round(least / 5))
+
+
+def defined(source: str, name: str) -> ast.FunctionDef | ast.ClassDef | None:
+    """The function or the class of that name in a text."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name:
+            return node
+    return None
+
+
+def body_lines(source: str, name: str) -> int:
+    """The lines of code below a definition's first, without blanks, comments and docstrings."""
+    if (node := defined(source, name)) is None:
+        return 0
+    kinds = ast.FunctionDef, ast.ClassDef
+    told = [each.body[0] for each in ast.walk(node) if isinstance(each, kinds) and documented(each)]
+    left_out = {line for each in told for line in range(each.lineno, (each.end_lineno or 0) + 1)}
+    lines = enumerate(source.splitlines(), 1)
+    below = (text.strip() for line, text in lines if line >= node.body[0].lineno
+             and line not in left_out)  # fmt: skip
+    return sum(bool(text) and not text.startswith("#") for text in below)
+
+
+def documented(node: ast.FunctionDef | ast.ClassDef) -> bool:
+    return ast.get_docstring(node) is not None
+
+
+def slips(course: Course, one: Exercise) -> Iterator[str]:
+    """What is wrong with an exercise beside its answers, a line each."""
+    if isinstance(one, JudgesItself):
+        return
+    stated = Stated(course, one)
+    if stated.parameters not in (None, one.parameters):
+        yield (
+            f"the notebook asks for {one.name}({', '.join(stated.parameters or ())}), and the "
+            f"reference has the parameters {', '.join(one.parameters)}: a case, or a learner, that "
+            "names one fails"
+        )
+    if stated.minutes not in (None, one.minutes):
+        yield f"minutes={one.minutes} on its card, and {stated.minutes} by the rule"
+    cases = [] if one.kind == "test" else [*one.draw_cases(Draw(0))]
+    if cases and not any(case.longer for case in cases) and "loops" not in one.without:
+        yield (
+            "no case is `longer`, so an answer that loops is not refused: give the first one "
+            'longer=(...), its arguments at a greater length, or say why not, without={"loops": '
+            '"..."}'
+        )
+
+
+def report(course: Course, one: Exercise, seeds: tuple[int, ...], device: str = "cpu") -> list[str]:
+    """A line for each answer; what is misjudged, at any seed, is marked; the last lines sum up."""
+    if why := reference_fault(one, seeds[0]):
         return [f"!! {why}"]
-    given = course, one, (seed,), device
+    given = course, one, seeds, device
     tried, row = mutation.tried(*given), mutation.row(*given)
-    if why := disagreement(course, one, seed):
+    if why := disagreement(course, one, seeds[0]):
         # as long as the reference may be wrong, only the side that right answers take matters
         tried = [each for each in tried if each.hint is None]
-    lines = []
+    lines, first = [], tried[0].seed if tried else None
     for each in tried:
+        if each.as_wanted and each.seed != first:
+            continue
         mark, kind = "  " if each.as_wanted else "!!", "wrong" if each.hint else "right"
+        at = f", seed {each.seed}" if len(seeds) > 1 and not each.as_wanted else ""
         verdict = each.verdict
-        lines.append(f"{mark} {kind} {each.answer.__name__!r}: {verdict.hint or verdict.status}")
+        said = verdict.hint or verdict.status
+        lines.append(f"{mark} {kind} {each.answer.__name__!r}{at}: {said}")
         if not each.as_wanted:
             wish = f"should hear: {each.hint}" if each.hint else "should pass"
             lines.append(f"         {wish}; {verdict.status}: {verdict.evidence}")
-    if one.kind != "test" and not any(case.longer for case in one.draw_cases(Draw(seed))):
-        lines.append("   no case is `longer`, so an answer that loops is not refused")
+    lines += [f"!! {slip}" for slip in slips(course, one)]
     if why:
         lines.append(f"!! {why}")
     if row.valid and (why or not row.accepted):
@@ -90,11 +209,62 @@ def report(course: Course, one: Exercise, seed: int, device: str = "cpu") -> lis
             f"look at the {suspect} first"
         )
     lines.append(
-        f"{one.name}, seed {seed}: {row.right_hint} of {row.mutants + row.usual} wrong answers "
+        f"{one.name}, {of(seeds)}: {row.right_hint} of {row.mutants + row.usual} wrong answers "
         f"({row.mutants} of its own, {row.usual} usual ones) refused with their hint, "
         f"{row.accepted} of {row.valid} right ones accepted"
     )
     return lines
+
+
+def of(seeds: tuple[int, ...]) -> str:
+    """The seeds in words: they follow upon each other."""
+    return f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
+
+
+def attempted(
+    course: Course, one: Exercise, file: Path, seeds: tuple[int, ...], device: str = "cpu"
+) -> list[str]:
+    """A line for each different verdict on the answer in a file, and for the points that it earns.
+
+    Raises OneLineError for a file that defines nothing of the exercise's name.
+    """
+    namespace: dict = {"__name__": "__main__"}
+    try:
+        exec(compile(file.read_text("utf-8"), str(file), "exec"), namespace)
+    except OSError as error:
+        raise OneLineError(f"{file} cannot be read: {error.strerror}") from None
+    except Exception as error:
+        raise OneLineError(f"{file} raises {type(error).__name__}: {joined(error)}") from None
+    if one.name not in namespace:
+        raise OneLineError(f"{file} defines no {one.name}")
+    answer, forbidden = local(namespace[one.name]), course.forbidden(one)
+    told: dict[tuple[str, ...], list[int]] = {}
+    for seed in seeds:
+        verdict = judge(one, answer, seed, device, forbidden)
+        said = [": ".join(filter(None, (verdict.status, verdict.hint)))]
+        if verdict.evidence:
+            said.append(f"         {verdict.evidence}")
+        if earned := points(one, verdict, answer, seed, device, forbidden):
+            said.append(f"         {earned}")
+        told.setdefault(tuple(said), []).append(seed)
+    # the evidence has other numbers at each seed: one of each kind is enough
+    kinds = {said[0]: (said, at) for said, at in reversed(told.items())}
+    count = {kind: sum(len(at) for said, at in told.items() if said[0] == kind) for kind in kinds}
+    lines = []
+    for kind, (said, at) in reversed(kinds.items()):
+        shown = f" (seed {at[0]}, and {count[kind] - 1} more)" if count[kind] > 1 else ""
+        lines += [f"{said[0]}{shown or f' (seed {at[0]})'}", *said[1:]]
+    return lines
+
+
+def points(
+    one: Exercise, verdict: Verdict, answer: Callable, seed: int, device: str, forbidden: tuple
+) -> str:
+    """What an answer that has not passed earns where points are given in parts."""
+    if verdict.status not in ("wrong", "error"):
+        return ""
+    earned = credit(one, answer, seed, device, forbidden)
+    return earned.told(round(earned.share * one.points, 1), one.points) if earned.share else ""
 
 
 def main(course: Course, device: str = "cpu") -> int:
@@ -102,18 +272,34 @@ def main(course: Course, device: str = "cpu") -> int:
     parser = argparse.ArgumentParser(prog=f"python -m {course.checks}", description=__doc__)
     parser.add_argument("name", nargs="?", help="the exercise; all of them if left out")
     parser.add_argument("--seed", type=int, help="draw the inputs of an earlier run")
+    parser.add_argument(
+        "--seeds", type=int, default=1, metavar="N", help="draw the inputs of N seeds, one by one"
+    )
+    parser.add_argument(
+        "--try", dest="file", type=Path, metavar="FILE", help="judge the answer in this file"
+    )
     given = parser.parse_args()
+    if given.seeds < 1:
+        parser.error(f"--seeds {given.seeds}: at least one seed is needed")
     seed = secrets.randbits(31) if given.seed is None else given.seed
+    seeds = tuple(range(seed, seed + given.seeds))
+    if given.name is None and given.file:
+        parser.error("--try needs the name of an exercise")
     if given.name is None:
-        print(f"seed {seed}\n\n{mutation.markdown_table(mutation.rows(course, (seed,), device))}")
+        table = mutation.markdown_table(mutation.rows(course, seeds, device))
+        print(f"{of(seeds)}\n\n{table}")
         return 0
     try:
         one = course.exercise(given.name)
+        if given.file:
+            lines = attempted(course, one, given.file, seeds, device)
+            print("\n".join(lines))
+            return int(not all(line.startswith(("passed", " ")) for line in lines))
     except OneLineError as error:
         parser.error(str(error))
     except ValueError as error:
         # a slip in its file, which names its place
         parser.exit(2, f"{error}\n")
-    lines = report(course, one, seed, device)
+    lines = report(course, one, seeds, device)
     print("\n".join(lines))
     return int(any(line.startswith("!!") for line in lines))

@@ -86,9 +86,18 @@ class Course:
         if not known:
             raise OneLineError(f"{self.checks} has no exercises yet")
         if name not in known:
+            if unlisted := [c for c in self.chapters() if self.has_file(c, str(name))]:
+                raise OneLineError(
+                    f"ORDER in {self.checks}.{unlisted[0]} does not list {name!r}, whose file is "
+                    "there: write its name where it should stand"
+                )
             (nearest,) = difflib.get_close_matches(str(name), known, n=1, cutoff=0)
             raise OneLineError(f"no exercise is called {name!r}: the nearest name is {nearest!r}")
         return self.one_of(known[name], name)
+
+    def has_file(self, chapter: str, name: str) -> bool:
+        """Whether a chapter's folder has a file of an exercise's name, listed or not."""
+        return (files(f"{self.checks}.{chapter}") / f"{name}.py").is_file()
 
     def one_of(self, chapter: str, name: str) -> "Exercise":
         """An exercise, out of the file of its name; ValueError where that holds another."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from judge import hints, reply, wording
-from judge.compare import close, close_gradients
+from judge.compare import close, close_gradient, close_gradients
 from judge.driver import UnfitError
 from judge.elsewhere import DEVICE
 from judge.exercise import SECONDS, Case, Exercise
@@ -313,6 +313,9 @@ class Gradients(Decided):
                 return "wrong", hints.DETACHED, where
             if isinstance(got, Tensor) and got.isnan().any():
                 return "wrong", hints.NAN_GRADIENT, where
+            if not close_gradient(got, want, one.length):
+                apart = wording.of_value(got, want, f"{one.on}: the gradient of {name}", one.length)
+                return "wrong", "the numbers are right, their gradients are not", apart[1]
         return "wrong", "the numbers are right, their gradients are not", one.on
 
 

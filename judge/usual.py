@@ -272,7 +272,8 @@ def mutants(exercise: Exercise) -> Iterator[Mutant]:
     """The usual mistakes of an exercise; ValueError where it leaves one out that it has not."""
     if exercise.kind == "test" or not exercise.valid_answers:
         return
-    names = {*EDGES}
+    # where no case is longer nobody would see a loop, and the reason stands under this name
+    names = {*EDGES, "loops"}
     for name, hint, answer in ways(exercise):
         names.add(name)
         if answer is not None and name not in exercise.without:

@@ -30,7 +30,8 @@ class Change(NamedTuple):
         if self.answer is not other.answer or self.names.keys() & other.names.keys():
             return None
         try:
-            source = replaced(self.answer, *self.edits, *other.edits)
+            # one edit may have made a second place for the other
+            source = replaced(self.answer, *map(every, (*self.edits, *other.edits)))
             with catch_warnings(action="ignore", category=SyntaxWarning):
                 return compiled(self.answer, source, "two mistakes", **self.names, **other.names)
         except (ValueError, SyntaxError):
@@ -51,10 +52,20 @@ def full_name(answer: Callable) -> str:
     return f"{answer.__module__}.{answer.__name__}"
 
 
-def replaced(answer: Callable, *edits: str) -> str:
-    """The text of an answer with each first piece replaced by the one after it.
+class Every(str):
+    """A piece of a text that is to be replaced at each place where it stands."""
 
-    Raises ValueError for a piece that the text does not have, or has no replacement.
+
+def every(piece: str) -> Every:
+    """The piece at each of its places: an edit of a plain one must have one place alone."""
+    return Every(piece)
+
+
+def replaced(answer: Callable, *edits: str) -> str:
+    """The text of an answer, edited: `edits` are a piece, what takes its place, and so on in turn.
+
+    Raises ValueError for a piece that the text does not have, or has at several places, where that
+    is not asked for with `every`, and for one without a replacement.
     """
     if len(edits) % 2:
         raise ValueError(f"{full_name(answer)}: {edits[-1]!r} has nothing to take its place")
@@ -62,6 +73,11 @@ def replaced(answer: Callable, *edits: str) -> str:
     for old, new in zip(edits[::2], edits[1::2], strict=True):
         if old not in source:
             raise ValueError(f"{full_name(answer)} has no {old!r} to replace")
+        if (count := source.count(old)) > 1 and not isinstance(old, Every):
+            raise ValueError(
+                f"{full_name(answer)} has {old!r} at {count} places: quote more of the one that "
+                f"is meant, or write every({old!r}) where all are"
+            )
         source = source.replace(old, new)
     return source
 

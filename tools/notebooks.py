@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import nbformat
 from nbformat import NotebookNode
@@ -40,11 +40,9 @@ def exercise_notebook(slug: str, book: Book, solved: bool = False) -> NotebookNo
     document, chapter = book.documents[f"exercises/{slug}"], book.documents[f"chapters/{slug}"]
     stubs = {exercise_of(one.text): one.text for one in document.blocks if "stub" in one.tags}
     answers = [exercise_of(one.text) for one in document.blocks if "answer" in one.tags]
-    if Counter(answers) != Counter([*cards]) or not {*stubs} <= {*answers}:
-        raise ValueError(
-            f"{document.path} has answers to {answers} and stubs of {[*stubs]}; "
-            f"the chapter's checks are of {[*cards]}"
-        )
+    if faults := [*unmatched(answers, [*stubs], [*cards])]:
+        order = f"ORDER in attncourse/checks/{slug}/__init__.py"
+        raise ValueError(f"{document.path} and {order}: {'; '.join(faults)}")
 
     def answered(block: Block) -> list[NotebookNode]:
         name = exercise_of(block.text)
@@ -56,6 +54,15 @@ def exercise_notebook(slug: str, book: Book, solved: bool = False) -> NotebookNo
     cells.append(code("status", status, tags=[UNCOMPARED]))
     there = f"[{chapter.title}]({book.page_url(chapter.name)})"
     return notebook(book, document, f"These are the exercises of {there}, a chapter of", cells)
+
+
+def unmatched(answers: list, stubs: list, cards: list) -> Iterator[str]:
+    """What the text of a chapter's exercises and the list of them do not have in common."""
+    twice = [name for name, count in Counter(answers).items() if count > 1]
+    yield from (f"the text has two answers to {name}" for name in twice)
+    yield from (f"ORDER does not list {name}" for name in answers if name not in cards)
+    yield from (f"the text has no answer to {name}" for name in cards if name not in answers)
+    yield from (f"the text has a stub of {name}, and no answer" for name in {*stubs} - {*answers})
 
 
 def solved_notebook(slug: str) -> NotebookNode:

@@ -1,7 +1,7 @@
 """What `python -m attncourse.checks NAME` tells the author of an exercise."""
 
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 from importlib import import_module
 
 import pytest
@@ -12,6 +12,7 @@ from attncourse.course import COURSE
 from judge import author, course, variants
 from judge.course import OneLineError
 from judge.exercise import Case, Exercise
+from tests import ROOT
 
 CARD = ("name", "chapter", "title", "kind", "difficulty", "minutes", "points", "hints")
 
@@ -32,6 +33,7 @@ def toy(reference=doubled, **answers) -> Exercise:
         minutes=1,
         points=1,
         hints=("idea", "shape", "line"),
+        without={"loops": "it is short"},
     )
     one.reference(reference)
     one.cases(lambda draw: iter([Case("a vector", (draw.normal(4),))]))
@@ -41,7 +43,7 @@ def toy(reference=doubled, **answers) -> Exercise:
 
 
 def test_each_answer_has_a_line_and_the_last_one_counts():
-    lines = author.report(COURSE, toy(), seed=1)
+    lines = author.report(COURSE, toy(), seeds=(1,))
     assert "   wrong '2 * x -> 3 * x': it is tripled: double it" in lines
     assert "   right 'doubled': passed" in lines
     assert lines[-1] == (
@@ -52,13 +54,13 @@ def test_each_answer_has_a_line_and_the_last_one_counts():
 
 
 def test_a_wrong_answer_that_passes_is_marked():
-    lines = author.report(COURSE, toy(harmless=("2 * x", "x + x")), seed=1)
+    lines = author.report(COURSE, toy(harmless=("2 * x", "x + x")), seeds=(1,))
     assert "!! wrong '2 * x -> x + x': passed" in lines
     assert any("should hear: harmless" in line for line in lines)
 
 
 def test_a_reference_that_every_right_answer_contradicts_is_named():
-    lines = author.report(COURSE, toy(reference=lambda x: 4 * x), seed=1)
+    lines = author.report(COURSE, toy(reference=lambda x: 4 * x), seeds=(1,))
     said = "!! the reference agrees with 0 of 1 right answers: look at the reference first"
     assert lines[-2] == said
 
@@ -80,7 +82,7 @@ def test_where_the_oracle_says_otherwise_right_answers_take_a_side(
     reference, oracle, why, suspect, monkeypatch
 ):
     monkeypatch.setattr(author, "oracle_of", lambda course, one: oracle)
-    answer, *lines, _ = author.report(COURSE, toy(reference), seed=1)
+    answer, *lines, _ = author.report(COURSE, toy(reference), seeds=(1,))
     lines = [line for line in lines if line.startswith("!!")]
     assert "right 'doubled'" in answer and len(lines) == 2
     assert lines[0].startswith("!! on a vector, ") and why in lines[0] and "\n" not in lines[0]
@@ -136,14 +138,91 @@ def test_the_command_ends_as_it_went(name, code, monkeypatch, capsys):
 
 
 def test_a_case_that_the_reference_cannot_take_is_named():
-    (said,) = author.report(COURSE, toy(reference=lambda x: x[7]), seed=1)
+    (said,) = author.report(COURSE, toy(reference=lambda x: x[7]), seeds=(1,))
     assert said.startswith("!! on a vector, the reference raises IndexError: ")
 
 
-def test_where_loops_are_not_refused_a_line_says_so():
-    said = "   no case is `longer`, so an answer that loops is not refused"
-    assert said in author.report(COURSE, toy(), seed=1)
-    assert said not in author.report(COURSE, exercise("decoder_mask"), seed=1)
+def test_where_loops_are_not_refused_and_no_reason_is_given_a_line_says_so():
+    silent = toy()
+    silent.without.clear()
+    (said,) = author.slips(COURSE, silent)
+    assert said.startswith("no case is `longer`, so an answer that loops is not refused")
+    assert f"!! {said}" in author.report(COURSE, silent, seeds=(1,))
+    assert [*author.slips(COURSE, toy())] == []
+
+
+def flaky(x):
+    return doubled(x) if x[0] < 0 else 3 * x
+
+
+def test_a_mutant_that_passes_at_some_seed_is_marked_with_that_seed():
+    one = toy()
+    one.mutant("it is tripled where the first is above 0: double it")(flaky)
+    lines = author.report(COURSE, one, seeds=tuple(range(1, 9)))
+    passed = [line for line in lines if re.match(r"!! wrong 'flaky', seed \d: passed", line)]
+    assert 0 < len(passed) < 8
+    assert "doubled, seeds 1 to 8: 10 of 11 wrong answers" in lines[-1]
+
+
+ATTEMPTS = {
+    "import torch\ndef {}(q, k, v, mask=None):\n    return q": (
+        1, r"wrong: the shape is not right \(seed 3, and 1 more\)\n +On .* expected \(2, "),
+    "{} = 5": (1, r"error: `distance_attention` should be a function that is called with"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ATTEMPTS)
+def test_an_answer_that_is_not_in_the_bank_is_tried(text, tmp_path, monkeypatch, capsys):
+    code, said = ATTEMPTS[text]
+    (tmp_path / "mine.py").write_text(text.format("distance_attention"))
+    command = ["checks", "distance_attention", "--try", str(tmp_path / "mine.py")]
+    monkeypatch.setattr("sys.argv", [*command, "--seed", "3", "--seeds", "2"])
+    assert author.main(COURSE) == code
+    assert re.match(said, capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "mine.py cannot be read: No such file"),
+        ("1 / 0", "mine.py raises ZeroDivisionError: division by zero"),
+        ("def another(): ...", "mine.py defines no distance_attention"),
+    ],
+)
+def test_a_file_that_holds_no_answer_is_said_to(text, said, tmp_path, monkeypatch, capsys):
+    if text is not None:
+        (tmp_path / "mine.py").write_text(text)
+    command = ["checks", "distance_attention", "--try", str(tmp_path / "mine.py")]
+    monkeypatch.setattr("sys.argv", command)
+    with pytest.raises(SystemExit):
+        author.main(COURSE)
+    assert said in capsys.readouterr().err
+
+
+def test_the_parameters_of_the_text_are_those_of_the_reference():
+    one = replace(exercise("decoder_mask"))
+    one.reference(lambda n, prefix: None)
+    one.cases(exercise("decoder_mask").draw_cases)
+    said = next(iter(author.slips(COURSE, one)))
+    assert said.startswith("the notebook asks for decoder_mask(") and "prefix" in said
+
+
+def test_the_minutes_follow_from_the_task_and_its_answer(tmp_path):
+    answer = '# exercise: doubled\ndef doubled(x):\n    """Twice."""\n    # why\n'
+    lines = "\n".join(f"    x{i} = x" for i in range(9)) + "\n    return 2 * x\n"
+    task = "## Twice as much\n\n" + "word " * 300 + "\n\n```{code-cell} python3\n:tags: [answer]\n"
+    (tmp_path / "dot_product.md").write_text(f"# All\n\n{task}{answer}{lines}```\n")
+    here = replace(COURSE, solutions=tmp_path)
+    # 8 for a star, 5 for ten lines, 3 for 300 words
+    assert author.Stated(here, toy()).minutes == 15
+    assert "minutes=1 on its card, and 15 by the rule" in [*author.slips(here, toy())]
+    assert author.Stated(replace(COURSE, solutions=None), toy()).minutes is None
+
+
+def test_an_exercise_whose_file_is_not_listed_is_said_to(monkeypatch):
+    monkeypatch.setattr(course.Course, "has_file", lambda self, chapter, name: chapter == "linear")
+    with pytest.raises(OneLineError, match=r"ORDER in attncourse.checks.linear does not list"):
+        exercise("forget_gate")
 
 
 @pytest.mark.parametrize(
@@ -190,3 +269,16 @@ def test_a_list_of_exercises_and_the_files_must_agree(tmp_path, monkeypatch):
     monkeypatch.setattr(course.Course, "order", lambda *chapter: ())
     with pytest.raises(OneLineError, match=r"fresh\.checks has no exercises yet"):
         fresh.exercise("one")
+
+
+# what decorators fill
+FILLED = {"unread_places", "unread_numbers", "stub_answer", "valid_answers", "own_mutants"}
+
+
+@pytest.mark.parametrize("kind", [Exercise, Case])
+def test_the_page_for_authors_has_a_row_for_all_that_may_be_said(kind):
+    page = (ROOT / "reference" / "judge.md").read_text("utf-8")
+    table = page.partition(f"| of a{'n' * (kind is Exercise)} `{kind.__name__}` |")[2]
+    cells = {line.split("|")[1] for line in table.partition("\n\n")[0].splitlines()[1:]}
+    named = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
+    assert named == {one.name for one in fields(kind) if one.init} - FILLED

@@ -18,7 +18,7 @@ from nbformat import NotebookNode
 from attncourse.checks import chapters, exercise, exercises
 from attncourse.course import COURSE
 from attncourse.devices import device
-from judge import mutation
+from judge import author, mutation
 from judge.credit import NOTHING, VALUES, Groups, credit, in_parts
 from judge.exercise import Draw
 from judge.failure import failure
@@ -123,6 +123,10 @@ def test_an_exercise_has_a_card_and_three_hints(one):
     assert len(set(one.hints)) == 3
     assert all(text.strip() for text in one.hints)
     assert one.own_mutants and one.valid_answers
+
+
+def test_its_text_and_its_card_say_the_same_and_loops_are_looked_at(one):
+    assert [*author.slips(COURSE, one)] == []
 
 
 def test_the_mutation_score_counts_an_answer_that_is_judged_wrongly(monkeypatch):

@@ -52,9 +52,16 @@ def exercise() -> Exercise:
     )
 
 
-def test_every_occurrence_is_replaced_and_the_answer_stays_as_it_is():
+def test_pieces_are_replaced_and_the_answer_stays_as_it_is():
     assert variants.edited(plain, "doubled", "halved", "+ 0", "+ 1")(8) == 3
     assert plain(8) == 32
+
+
+def test_a_piece_at_several_places_is_replaced_only_where_that_is_asked_for():
+    said = r"plain has 'times' at 3 places: quote more .* or write every\('times'\)"
+    with pytest.raises(ValueError, match=said):
+        variants.edited(plain, "times", "n")
+    assert variants.edited(plain, variants.every("times"), "n")(8, n=3) == 64
 
 
 def test_a_class_is_edited_too():

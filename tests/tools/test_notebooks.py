@@ -99,9 +99,12 @@ def test_what_cannot_be_converted_is_refused_with_file_and_line(course, text, li
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (("# exercise: twice", "# exercise: thrice"), "answers to ['thrice', 'fixed']"),
-        (("[stub]", "[answer]"), "answers to ['twice', 'fixed', 'fixed']"),
-        (("[stub]\n# exercise: f", "[stub]\n# exercise: unf"), "stubs of ['unfixed']"),
+        (
+            ("# exercise: twice", "# exercise: thrice"),
+            "ORDER does not list thrice; the text has no answer to twice",
+        ),
+        (("[stub]", "[answer]"), "the text has two answers to fixed"),
+        (("[stub]\n# exercise: f", "[stub]\n# exercise: unf"), "a stub of unfixed, and no answer"),
         (("[stub]", "a: b"), "first.md: code-cell cell 0 at line 10 could not be read"),
         (("def twice", "def thrice"), "first.md:3: exercise twice: 0 functions or classes"),
     ],

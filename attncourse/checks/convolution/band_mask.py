@@ -4,6 +4,7 @@ import torch
 
 from judge import variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 LOOP = "it loops over the positions: compare all of them at once"
 exercise = Exercise(
@@ -12,7 +13,7 @@ exercise = Exercise(
     title="A window that moves along",
     kind="build",
     difficulty=1,
-    minutes=15,
+    minutes=10,
     points=10,
     hints=(
         "First find the offset of every pair, the position of the key minus that of the query. "
@@ -127,6 +128,6 @@ variants.wrong(exercise, plain, {
         NEAR, "(offset + left) % m < width"),
     "the mask is upside down: True means may attend": (NEAR, f"~({NEAR})"),
     "a mask is boolean: these are numbers": (NEAR, f"({NEAR}).int()"),
-    "the argument device is not used: make every new tensor there": (", device=device", ""),
+    "the argument device is not used: make every new tensor there": (every(", device=device"), ""),
     LOOP: (NEAR, "torch.stack([(row >= -left) & (row <= right) for row in offset])"),
 })  # fmt: skip

@@ -5,6 +5,7 @@ import torch
 from attncourse.checks.convolution.shared.windows import FILL, KEYS, LATE, NAN, keys, windows
 from judge import hints, variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 LOOP = "it loops over the first positions: compare places with positions, all at once"
 exercise = Exercise(
@@ -115,7 +116,7 @@ variants.wrong(exercise, plain, {
     "the window is lost: it is causal attention to all that came before": (
         "    n =", "    width = n ="),
     "the window is symmetric now: a query may not see what comes after it": (
-        "width - 1", "width // 2", "key < 0", "(key < 0) | (key >= n)"),
+        every("width - 1"), "width // 2", "key < 0", "(key < 0) | (key >= n)"),
     "the first width - 1 positions are gone: they get the part of the window that exists": (
         "[..., 0, :]", "[..., width - 1 :, 0, :]"),
     LOOP: ("key < 0", "torch.stack([row < 0 for row in key])"),

@@ -5,6 +5,7 @@ import torch
 from attncourse.checks.convolution.shared.layers import LAYERS
 from judge import variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 exercise = Exercise(
     name="footprint",
@@ -24,6 +25,7 @@ exercise = Exercise(
         "(jacobian != 0).any(dim=3).any(dim=1) says which positions reach which",
     ),
     differentiable=False,
+    without={"loops": "a derivative for each output may be taken in a loop"},
 )
 
 
@@ -90,7 +92,7 @@ variants.wrong(exercise, plain, {
         (REACHES, "jacobian.sum(3) != 0", ANY, ".any(dim=1)"),
         (REACHES, "jacobian.sum((1, 3)) != 0", ANY, ""),
         ("(layer, x)", "(lambda x: layer(x).square().sum(-1), x)", ANY, ".any(dim=-1)")],
-    "here every derivative has to differ from 0: one of the d x d is enough": ("any", "all"),
+    "here every derivative has to differ from 0: one of the d x d is enough": (every("any"), "all"),
     "a negative derivative reaches the output as well: ask whether it is 0": ("!= 0", "> 0"),
     "a derivative of 1e-30 goes unseen: look at each one, in float32 or float64, and without a "
     "threshold, a square, or a difference of outputs": [

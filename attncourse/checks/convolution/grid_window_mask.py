@@ -5,6 +5,7 @@ from torch.nn.functional import max_pool2d
 
 from judge import variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 LOOP = "it loops over the pixels: compare all of them at once"
 exercise = Exercise(
@@ -106,9 +107,9 @@ variants.wrong(exercise, plain, {
         NEAR, "rows + columns <= reach"),
     "the distance is that of a circle: compare rows and columns each by itself": [
         (NEAR, f"rows**2 + columns**2 <= {radius}**2") for radius in ("reach", "(reach + 0.5)")],
-    "pixels exactly `reach` away are left out: `at most` includes them": ("<=", "<"),
+    "pixels exactly `reach` away are left out: `at most` includes them": (every("<="), "<"),
     "reach is not the width of the window: it goes that far to every side": (
-        "<= reach", "<= reach // 2"),
+        every("<= reach"), "<= reach // 2"),
     "opposite edges of the image are joined: nothing lies beyond an edge": (
         "    return", f"    rows, columns = {JOINED}\n    return"),
     "only what comes before is allowed: a window reaches to every side": (NEAR, f"({NEAR}).tril()"),

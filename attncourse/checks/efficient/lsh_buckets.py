@@ -4,6 +4,7 @@ import torch
 
 from judge import hints, variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 FRONT = "axes are counted from the front, so other leading axes fail: count from the end, dim=-1"
 LOOP = "it loops over tokens or sentences: one product serves them all"
@@ -114,7 +115,7 @@ variants.wrong(exercise, plain, {
     hints.FLOAT32_INSIDE: [
         (ALONG, "x.float() @ rotations.float()"), (ALONG, "(x @ rotations).float()")],
     hints.SQUEEZES: (NUMBER, f"{NUMBER}.squeeze()"),
-    FRONT: ("dim=-1", "dim=1"),
+    FRONT: (every("dim=-1"), "dim=1"),
     LOOP: (ALONG, "torch.stack([one @ rotations for one in x.unbind(-2)], dim=-2)"),
     hints.CHANGES: ("x @", "x.div_(x.norm(dim=-1, keepdim=True)) @"),
 })  # fmt: skip

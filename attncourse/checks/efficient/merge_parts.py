@@ -4,6 +4,7 @@ import torch
 
 from judge import hints, variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 LOOP = "it loops over rows or sentences: the formula holds for all of them at once"
 exercise = Exercise(
@@ -169,7 +170,8 @@ variants.wrong(exercise, plain, {
         (FINITE, TOP, SHARES, "a, b", OUT, f"({OUT}) / (a + b + {small})[..., None]",
          RESULT, f"out, (a + b + {small}).log() + {MAX}.nan_to_num(neginf=0.0)")
         for small in ("1e-8", "1e-9", "1e-10", "1e-12", "1e-20", "1e-30")],
-    "a share has no axis for the width: give it one of size 1, the last": ("[..., None]", ""),
+    "a share has no axis for the width: give it one of size 1, the last": (
+        every("[..., None]"), ""),
     "the results have changed places: the output comes first": (RESULT, "total, out"),
     "only the output comes back: the next part will need the log sum": (RESULT, "out"),
     LOOP: (ADDED, "torch.stack([torch.logaddexp(a, b) for a, b in "

@@ -4,6 +4,7 @@ import torch
 
 from judge import hints, variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 LOOP = "it loops over the matrices: a product takes all of them at once"
 exercise = Exercise(
@@ -92,7 +93,7 @@ variants.right(
 variants.wrong(exercise, plain, {
     "the norms are those of the whole batch: each matrix has its own": (
         BOTH, "columns.max() * rows.max()"),
-    "the sums are taken with their signs: add up absolute values": ("a.abs()", "a"),
+    "the sums are taken with their signs: add up absolute values": (every("a.abs()"), "a"),
     "one norm serves for both: take that of the columns and that of the rows": [
         (BOTH, "columns**2"), (BOTH, "rows**2")],
     "each entry is divided by the sums of its own row and column: take the largest sums": (
@@ -114,14 +115,14 @@ variants.wrong(exercise, plain, {
         f"y @ {BRACKETS} / 4", "2 * y - y @ a @ y"),
     "13 and 15 have changed places: 13 stands outside, then 15, then 7": (
         "(13 * identity - p @ (15", "(15 * identity - p @ (13"),
-    "the brackets are not nested: A Y stands before each of the inner two": ("p @ (", "("),
+    "the brackets are not nested: A Y stands before each of the inner two": (every("p @ ("), "("),
     "a number less a matrix takes it from every entry: write a multiple of the identity": (
-        " * identity", ""),
+        every(" * identity"), ""),
     "A Y is that of the start in every step: Y changes, so make it anew": (
         "    for _ in range(steps):\n        p = a @ y",
         "    p = a @ y\n    for _ in range(steps):"),
     "the entries are multiplied one by one: these are products of matrices, @": [
-        ("@", "*"), ("a @ y", "a * y"), (f"y @ {BRACKETS}", f"y * {BRACKETS}"),
+        (every("@"), "*"), ("a @ y", "a * y"), (f"y @ {BRACKETS}", f"y * {BRACKETS}"),
         (BRACKETS, BRACKETS.replace("@", "*")), ("p @ (15", "p * (15"), ("p @ (7", "p * (7"),
         (BRACKETS, "(13 * identity - 15 * p + 7 * p**2 - p**3)")],
     "it takes one step too few": ("range(steps)", "range(steps - 1)"),

@@ -8,6 +8,7 @@ from attncourse.checks.dot_product.shared.masked_softmax import softmax
 from attncourse.dot_product import attention
 from judge import hints, variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 FRONT = "the heads are counted from the front: they are the axis third from the end"
 LOOP = "it loops over heads or groups: they are an axis, and one product serves them all"
@@ -216,7 +217,7 @@ def head_after_head(q, k, v, mask=None):
 
 variants.wrong(exercise, head_after_head, {
     "h / g heads share a group: divide the number of the head by that, not by g": (
-        "i * g // h", "i // g"),
+        every("i * g // h"), "i // g"),
     LOOP: (".expand(*q.shape[:-1], k.shape[-2])", ""),
     "the mask is ignored": ("mask if mask is None else mask[..., i, :, :]", "None"),
 })  # fmt: skip

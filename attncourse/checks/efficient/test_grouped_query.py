@@ -57,13 +57,14 @@ def in_groups(q, k, v, mask=None):
 
 
 @exercise.reference
-def row_by_row(grouped):
+def row_by_row(grouped_query_attention):
     for batch, dtype, (h, g) in zip(BATCHES, DTYPES, HEADS, strict=True):
         q, k, v = grouped_inputs(*batch, heads=(h, g), dtype=dtype)
         for mask in (None, some_keys(*batch, h, 4, 5)):
             allowed = torch.ones(*batch, h, 4, 5, dtype=torch.bool) if mask is None else mask
             before = [x.clone() for x in (q, k, v, allowed)]
-            got = grouped(q, k, v) if mask is None else grouped(q, k, v, mask)
+            given = (q, k, v) if mask is None else (q, k, v, mask)
+            got = grouped_query_attention(*given)
             assert (got.shape, got.dtype) == ((*batch, h, 4, 2), dtype)
             assert all(map(torch.equal, (q, k, v, allowed), before))
             parts = (x.reshape(-1, *x.shape[-3:]) for x in (got, q, k, v, allowed))

@@ -4,6 +4,7 @@ import torch
 
 from judge import variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 LOOP = "it loops over tokens: compare all positions at once, and index with the whole list"
 exercise = Exercise(
@@ -12,7 +13,7 @@ exercise = Exercise(
     title="A window, and a few tokens that see everything",
     kind="build",
     difficulty=1,
-    minutes=15,
+    minutes=10,
     points=10,
     hints=(
         "A query may attend to a key for one of three reasons: the key is near, the query is "
@@ -112,7 +113,7 @@ variants.wrong(exercise, plain, {
     "nothing later is seen: this mask is for reading, a query sees both sides": (
         "return mask", "return mask.tril()"),
     "the first tokens are taken: the list holds positions, not how many there are": (
-        "global_tokens]", ": len(global_tokens)]"),
+        every("global_tokens]"), ": len(global_tokens)]"),
     "the mask is upside down: True means may attend": ("return mask", "return ~mask"),
     FLOATS: [
         (ROWS, TOKENS.replace("dtype=torch.long, ", ""), COLUMNS, FILLED),

@@ -5,6 +5,7 @@ import torch
 from attncourse.checks.linear.shared.sums import EPSILON, FEATURES_AGAIN, LEAST, features
 from judge import hints, variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 LOOP = "it loops over the sentences: one product serves all of them"
 CHANGED = "the state that came in changes: whoever keeps it needs it as it was"
@@ -116,7 +117,8 @@ variants.wrong(exercise, plain, {
         TOTAL, "(phi_q * z_new).sum()"),
     "the key reads the state: it is the query that reads, and the key that writes": (
         "(phi_q[", "(phi_k[", "(phi_q *", "(phi_k *"),
-    "the query writes into the state: the key writes, and the query reads": ("+ phi_k", "+ phi_q"),
+    "the query writes into the state: the key writes, and the query reads": (
+        every("+ phi_k"), "+ phi_q"),
     "the outer product is transposed: the key goes down the rows, the value along them": [
         (OUTER, "v[..., :, None] * phi_k[..., None, :]", *read)
         for read in ((), (SUMS, "(s_new @ phi_q[..., None])[..., 0]"))],

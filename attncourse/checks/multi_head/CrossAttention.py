@@ -7,6 +7,7 @@ from attncourse.checks.multi_head.shared import heads as ways
 from attncourse.checks.multi_head.shared.heads import join, split
 from judge import variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 LOOP = "it loops over heads, sentences or words: they are axes, and one product serves them all"
 exercise = Exercise(
@@ -142,7 +143,7 @@ variants.calling(exercise, Plain, "softmax", ways.SOFTMAXES)
 variants.calling(exercise, Plain, ("split", "join"), ways.CUTS)
 variants.wrong(exercise, Plain, {
     "its parameters are not those asked for: w_q, w_k, w_v and w_o are nn.Linear without a bias, "
-    "all give d_model numbers, and w_k and w_v read d_context of them": (", bias=False", ""),
+    "all give d_model numbers, and w_k and w_v read d_context of them": (every(", bias=False"), ""),
     "super().__init__() is missing: nothing can be put on a module before it": (
         "        super().__init__()\n", ""),
     "w_o is not used: the joined heads go through it": (LAST, "return out"),

@@ -4,6 +4,7 @@ import torch
 
 from judge import variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 exercise = Exercise(
     name="head_matrices",
@@ -94,7 +95,7 @@ variants.wrong(exercise, plain, {
     "a reshape cuts the rows of w_o up: cut its columns into (heads, width), then swap": (
         COLUMNS, "w_o.reshape(heads, w_o.shape[0], -1).mT"),
     "a head has every so many rows: the first head has the first rows, all together": [
-        (CUT, EVERY_SO_MANY), (ROWS, f"w_v.{EVERY_SO_MANY}")],
+        (every(CUT), EVERY_SO_MANY), (ROWS, f"w_v.{EVERY_SO_MANY}")],
     "the heads are added up: each weighs x in its own way, so keep them apart": (
         PRODUCT, f"({PRODUCT}).sum(0)"),
     "every head gets the product of the whole matrices: cut them first": (
@@ -116,11 +117,11 @@ variants.wrong(exercise, plain, {
     "nothing is scaled here: the scale belongs to the scores": (
         PRODUCT, f"{PRODUCT} / rows.shape[1] ** 0.5"),
     "the width of a head is d_v / heads; d_model says nothing about it": [
-        (CUT, "reshape(heads, w_v.shape[1] // heads, -1)"),
-        (CUT, "view(heads, w_v.shape[1] // heads, -1)"),
-        (CUT, "unflatten(0, (-1, w_o.shape[0] // heads))"),
-        (f".{CUT}", f"[: w_v.shape[1] // heads * heads].{CUT}")],
-    "the heads come in reverse order: head 0 comes first": (CUT, f"{CUT}.flip(0)"),
+        (every(CUT), "reshape(heads, w_v.shape[1] // heads, -1)"),
+        (every(CUT), "view(heads, w_v.shape[1] // heads, -1)"),
+        (every(CUT), "unflatten(0, (-1, w_o.shape[0] // heads))"),
+        (every(f".{CUT}"), f"[: w_v.shape[1] // heads * heads].{CUT}")],
+    "the heads come in reverse order: head 0 comes first": (every(CUT), f"{CUT}.flip(0)"),
     "it gives a list: stack the matrices, (heads, d_model, d_model)": (PRODUCT, f"list({PRODUCT})"),
     "no gradient reaches w_o: nothing may be detached": ("w_o.mT", "w_o.mT.detach()"),
     "the input changes: w_o.mT is a view of w_o, and T_ or t_ turns w_o itself": (

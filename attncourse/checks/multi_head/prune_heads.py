@@ -4,6 +4,7 @@ import torch
 
 from judge import hints, variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 LOOP = "it loops over the heads: index with all of them at once"
 exercise = Exercise(
@@ -149,5 +150,5 @@ variants.wrong(exercise, rows_selected, {
         WIDTH, "w_q.shape[1] // heads", "flatten()", "flatten().clamp(max=w_q.shape[0] - 1)"),
     "the width of a head is d_model through the heads that stay: divide by heads": (
         WIDTH, "w_q.shape[0] // len(keep)", "flatten()", "flatten() % w_q.shape[0]"),
-    hints.DEVICE: (", device=w_q.device", ""),
+    hints.DEVICE: (every(", device=w_q.device"), ""),
 })  # fmt: skip

@@ -13,7 +13,7 @@ exercise = Exercise(
     title="A network that knows the way",
     kind="build",
     difficulty=2,
-    minutes=20,
+    minutes=25,
     points=15,
     hints=(
         "The network's input is one number, the position, and its output is a vector of width d. A "

@@ -4,6 +4,7 @@ import torch
 
 from judge import variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 CHANGES = "the input changes: x + table makes a new tensor, x += table does not"
 SINGLE = "you compute in float32: stay in the dtype of x"
@@ -143,7 +144,7 @@ variants.wrong(exercise, plain, {
     "n is taken from the front: the length is the last axis but one, shape[-2]": (
         "x.shape[-2:]", "x.shape[1], x.shape[-1]"),
     CHANGES: ("return x + rows[:, :d]", "x += rows[:, :d]\n    return x"),
-    SINGLE: [("dtype=x.dtype", "dtype=torch.float32"), (CUT, f"{CUT}.float()")],
+    SINGLE: [(every("dtype=x.dtype"), "dtype=torch.float32"), (CUT, f"{CUT}.float()")],
     DOUBLE: ("even = torch.arange(0, d, 2, dtype=x.dtype, device=x.device)",
              "even = torch.arange(0, d, 2, dtype=torch.float64)"),
 })  # fmt: skip

@@ -4,6 +4,7 @@ import torch
 
 from judge import hints, variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 exercise = Exercise(
     name="equivariance_gap",
@@ -96,11 +97,11 @@ FROBENIUS = (
 )
 EYE = "torch.eye(len(order), dtype=out.dtype, device=out.device)"
 variants.right(exercise, plain,
-    FROBENIUS, (NORM, ".flatten(-2).norm(dim=-1)"),
+    FROBENIUS, (every(NORM), ".flatten(-2).norm(dim=-1)"),
     # put back, instead of permuting both
     (APART, "torch.empty_like(out)\n    apart[..., order, :] = permuted_out\n    apart -= out"),
     (APART, "permuted_out[..., order.argsort(), :] - out"), (WANT, f"{EYE}[order] @ out"),
-    (NORM, ".square().mean((-2, -1)) ** 0.5"), ("/ size", "/ (size + 1e-20)"),
+    (every(NORM), ".square().mean((-2, -1)) ** 0.5"), ("/ size", "/ (size + 1e-20)"),
 )  # fmt: skip
 
 RETURN = "return gap"
@@ -112,7 +113,7 @@ variants.wrong(exercise, plain, {
     "the width is permuted: the tokens lie on the last axis but one": [(WANT, "out[..., order]"),
             (WANT, "torch.cat([out[..., order], out[..., len(order) :]], dim=-1)")],
     "the first axis is permuted: the tokens lie on the last axis but one": (WANT, "out[order]"),
-    hints.BATCH: [(WANT, "out[:, order]"), ("(-2, -1)", "(1, 2)")],
+    hints.BATCH: [(WANT, "out[:, order]"), (every("(-2, -1)"), "(1, 2)")],
     "the gap is not relative: divide by the norm of f(x)": (" / size", ""),
     "it is divided by the norm of f(x[order]): divide by that of f(x)": (
         "size = out", "size = permuted_out"),
@@ -122,20 +123,20 @@ variants.wrong(exercise, plain, {
     "the norms are subtracted: take the norm of the difference": (
         "far / size", f"(permuted_out{NORM} - size).abs() / size"),
     "the differences are summed without squares: take the Frobenius norm": (
-        NORM, ".abs().sum((-2, -1))"),
+        every(NORM), ".abs().sum((-2, -1))"),
     "only the largest difference counts: in the Frobenius norm all of them do": (
-        NORM, ".abs().amax((-2, -1))"),
+        every(NORM), ".abs().amax((-2, -1))"),
     "this is the spectral norm, the largest singular value: ord='fro' takes all": (
         *FROBENIUS, "norm(apart)", "norm(apart, 2)", "norm(out)", "norm(out, 2)"),
     "each token has its own gap: return one number for each sequence": [
-        ("(-2, -1)", "-1"), ("(-2, -1)", "-1", "size = out", "size = want")],
+        (every("(-2, -1)"), "-1"), (every("(-2, -1)"), "-1", "size = out", "size = want")],
     "the gaps of the tokens are averaged: sum all squares, then take one ratio": (
-        "(-2, -1)", "-1", "size = out", "size = want", RETURN, "return gap.mean(-1)"),
+        every("(-2, -1)"), "-1", "size = out", "size = want", RETURN, "return gap.mean(-1)"),
     "the norms of the tokens are added up: sum all squares, then take one root": (
-        NORM, ".square().sum(-1).sqrt().sum(-1)"),
+        every(NORM), ".square().sum(-1).sqrt().sum(-1)"),
     "the difference is averaged and the norm of f(x) is not: treat both equally": (
         "apart.square().sum", "apart.square().mean"),
-    "the whole batch makes one number: each sequence has a gap of its own": (SUM, "sum()"),
+    "the whole batch makes one number: each sequence has a gap of its own": (every(SUM), "sum()"),
     "it is averaged over the batch: each sequence has a gap of its own": (
         RETURN, "return gap.mean()"),
     "axes of size 1 are left over: return one number for each sequence": (
@@ -145,7 +146,8 @@ variants.wrong(exercise, plain, {
         ("/ size", "/ size.clamp(min=1e-6)"), ("/ size", "/ size.clamp(min=1e-10)"),
         ("/ size", "/ size.clamp(min=1)")],
     "an epsilon under the root makes a gap where there is none: leave it out": [
-        (f"apart.square().{SUM}", f"apart.square().{SUM}.add(1e-12)"), (SUM, f"{SUM}.add(1e-8)")],
+        (f"apart.square().{SUM}", f"apart.square().{SUM}.add(1e-12)"),
+        (every(SUM), f"{SUM}.add(1e-8)")],
     "|a - b|² is expanded, and digits are lost where the gap is small: subtract, then square": (
         f"apart{NORM}", f"(permuted_out.square().{SUM} + want.square().{SUM}"
         f" - 2 * (permuted_out * want).{SUM}).clamp(min=0).sqrt()"),

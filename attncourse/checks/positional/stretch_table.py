@@ -5,6 +5,7 @@ import torch.nn.functional as F
 
 from judge import hints, variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 exercise = Exercise(
     name="stretch_table",
@@ -148,7 +149,8 @@ variants.wrong(exercise, resized, {
     NEAREST: ('mode="linear", align_corners=True', 'mode="nearest"'),
     "this is a smooth curve through more than two rows: use straight lines": (
         "[None], size=n", "[None, :, None], size=(1, n)", "linear", "bicubic", "[0]", "[0, :, 0]"),
-    "the width is stretched, not the length: F.interpolate works on the last axis": (".T", ""),
+    "the width is stretched, not the length: F.interpolate works on the last axis": (
+        every(".T"), ""),
     "the result is (d, n): the length comes first": ("rows[0].T", "rows[0]"),
     "an axis is left over: F.interpolate needs a batch, the result has none": (
         "rows[0].T", "rows.mT"),

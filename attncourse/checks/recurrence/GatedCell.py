@@ -6,6 +6,7 @@ from torch import nn
 from attncourse.checks.recurrence.shared.written import FAR, TORCH_RECURRENCE, far
 from judge import variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 LOOP = "it loops over the sentences: one step serves them all"
 
@@ -109,7 +110,7 @@ variants.right(
      GATES, "torch.sigmoid(torch.cat([x_r + h_r, x_z + h_z], -1)).tensor_split(2, dim=-1)",
      MIX, "candidate + z * (state - candidate)"),
     # random at first
-    ("torch.zeros(", "torch.rand("),
+    (every("torch.zeros("), "torch.rand("),
 )  # fmt: skip
 
 TOKEN = "r meets the token: it says how much of the old state the candidate sees, and no more"
@@ -145,7 +146,7 @@ variants.wrong(exercise, Cell, {
         ("zeros(3 * h, d)", "zeros(d, 3 * h)", "zeros(3 * h, h)", "zeros(h, 3 * h)"),
         ("nn.Parameter(torch.zeros(3 * h, d))", "nn.Linear(d, 3 * h)",
          "nn.Parameter(torch.zeros(3 * h, h))", "nn.Linear(h, 3 * h)",
-         "nn.Parameter(torch.zeros(3 * h))", "None")],
+         every("nn.Parameter(torch.zeros(3 * h))"), "None")],
     "no gradient reaches the old state: it may not be detached": (
         "state @", "state.detach() @", "z * state", "z * state.detach()"),
     "no gradient reaches the old state through z * state: nothing may be detached": (

@@ -5,6 +5,7 @@ from torch.nn.functional import pad
 
 from judge import hints, variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 LOOP = "it loops over the positions: let the reach double, and take all of them at once"
 DIVIDES = "it divides by a product of factors, which may be 0 or too small to hold: only multiply"
@@ -131,11 +132,13 @@ variants.wrong(exercise, plain, {
     "it holds a number for every pair of positions: n numbers are enough in each turn": (
         f"{BEFORE}[..., :n, :]", "torch.ones(n, n).to(b).tril(-reach).triu(-reach) @ b"),
 })  # fmt: skip
-COUNTED = "size(-2)", "size(1)", "[..., ", "[:, ", ", :]", "]", "dim=-2", "dim=1"
+COUNTED = (
+    "size(-2)", "size(1)", every("[..., "), "[:, ", every(", :]"), "]", every("dim=-2"), "dim=1",
+)  # fmt: skip
 variants.wrong(exercise, put_together_from_two_parts, {
     # the second differs where the axis is shorter than the reach
     hints.FRONT: [
-        COUNTED, ("size(-2)", "size(-2)", *COUNTED[2:], ":-reach", ": b.size(1) - reach")],
+        COUNTED, ("size(-2)", "size(-2)", *COUNTED[2:], every(":-reach"), ": b.size(1) - reach")],
     "no gradient flows through the joined factors: nothing may be detached": (
         "dim=-2)\n        reach", "dim=-2).detach()\n        reach"),
 })  # fmt: skip
@@ -169,7 +172,7 @@ variants.wrong(exercise, divided_by_the_product, {
 })  # fmt: skip
 variants.wrong(exercise, read_while_written, {
     "the input changes: make new tensors in each turn": (
-        "1, a.clone(), b.clone()", "1, a, b", ":-reach, :]", ":-reach, :].clone()"),
+        "1, a.clone(), b.clone()", "1, a, b", every(":-reach, :]"), ":-reach, :].clone()"),
     "it writes over numbers that autograd still needs: make new tensors in each turn": [
         ("*= a[..., :-reach, :]", "*= a[..., :-reach, :].clone()"),
         ("+= a[", "= b[..., reach:, :] + a[", "*= a", "= a[..., reach:, :] * a")],

@@ -4,6 +4,7 @@ import torch
 
 from judge import hints, variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 LOOP = "it loops over the positions: a product of matrices serves all of them at once"
 exercise = Exercise(
@@ -167,6 +168,6 @@ variants.wrong(exercise, plain, {
         (UP, f"(reads / {all_ways}).float() @ known.float()", NOTED, "(known > 0) & (steps < 0)")
         for all_ways in ("reads.sum(-1, keepdim=True).clamp(min=1)", "len(reads)")],
     "8 bits do not hold the number of paths: count them in floating-point numbers": (
-        "double()", "to(torch.uint8)"),
+        every("double()"), "to(torch.uint8)"),
     hints.CHANGES: (END, "reads.fill_diagonal_(True)\n    return steps"),
 })  # fmt: skip

@@ -7,6 +7,7 @@ from attncourse.checks.recurrence.shared.written import states_by_hand
 from judge import variants
 from judge.exercise import Exercise
 from judge.implementations import errors_caught, implementations
+from judge.variants import every
 
 exercise = Exercise(
     name="test_rnn",
@@ -116,7 +117,7 @@ variants.right(
     exercise, plain,
     (CASES, "((3, 2, 2), torch.float64), ((), torch.float32)",
      GIVEN, "inputs(*batch, sizes=(7, 5, 2), dtype=dtype, seed=5)"),
-    ("by_hand", "by_torch"),
+    (every("by_hand"), "by_torch"),
     # exceptions of its own
     (SHAPE, "if (got.shape, got.dtype) != (want.shape, want.dtype):\n"
      "            raise TypeError(got.shape, got.dtype)",
@@ -138,9 +139,9 @@ REFUSES = (
 variants.wrong(exercise, plain, {
     NOTHING_REFUSED: [(CASES, "()"), errors_caught(plain)],
     "it compares, but nothing comes of it: assert that the numbers agree": (
-        *NO_GRADIENTS, "assert ", ""),
+        *NO_GRADIENTS, every("assert "), ""),
     "what it expects comes from the network itself: compute it without the network": (
-        "by_hand", "rnn"),
+        every("by_hand"), "rnn"),
     "it compares the last state only: those before it may be wrong": (
         "rnn(*given), by_hand(*", "last(rnn)(*given), last(by_hand)(*",
         "(rnn,", "(last(rnn),", "(by_hand,", "(last(by_hand),"),
@@ -173,12 +174,12 @@ variants.wrong(exercise, plain, {
         "torch.finfo(dtype).eps ** 0.5", "0.05"),
     "every digit is compared, and another order of the same sums is right, too: allow a "
     "tolerance": (
-        "by_hand", "rnns.plain", VALUES, "assert got.equal(want)", GRADIENTS,
+        every("by_hand"), "rnns.plain", VALUES, "assert got.equal(want)", GRADIENTS,
         "assert all(a.equal(b) for a, b in pairs)"),
     "it views the result in another shape, which a right one that is not contiguous cannot do: "
     "compare it as it is, or reshape": (
         VALUES, "assert torch.allclose(got.view(-1), want.view(-1), rtol=bound, atol=bound)"),
     REFUSES: [
-        ("by_hand", "(lambda x, w_ih, w_hh, *biases: by_hand(x, w_ih, w_hh.mT, *biases))"),
+        (every("by_hand"), "(lambda x, w_ih, w_hh, *biases: by_hand(x, w_ih, w_hh.mT, *biases))"),
         (SHAPE, "assert not got.shape")],
 })  # fmt: skip

@@ -14,7 +14,7 @@ exercise = Exercise(
     title="A number for each offset and head",
     kind="build",
     difficulty=2,
-    minutes=20,
+    minutes=25,
     points=15,
     hints=(
         "The module has one parameter and one step: find the row of each pair, look it up, and add "

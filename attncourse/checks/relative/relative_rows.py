@@ -5,6 +5,7 @@ import torch
 from attncourse.checks.relative.shared.rows import OFFSET, ROUNDED, WRONG, WRONG_WITH_A_CACHE, rows
 from judge import variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 LOOP = "it loops over the positions: subtract all of them at once"
 exercise = Exercise(
@@ -91,7 +92,7 @@ variants.wrong(exercise, rows, {
         (OFFSET, f"({OFFSET}).bfloat16().long()"), (RESULT, f"({RESULT}).bfloat16().long()")],
     "the rows are cut from a table of a fixed size: make them for the n and m at hand": (
         "(m - n, m, ", "(128, ", "(m, ", "(128, ", RESULT, f"({RESULT})[m - n : m, :m]"),
-    "the argument device is not used: make every new tensor there": ("=device)", "=None)"),
+    "the argument device is not used: make every new tensor there": (every("=device)"), "=None)"),
     "the argument device is not used everywhere: make every new tensor there": (
         "m - n, m, device=device", "m - n, m"),
     "a reach of 0 is a reach, with one row for all pairs: `or` takes it for none": (

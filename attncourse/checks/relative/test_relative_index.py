@@ -6,6 +6,7 @@ from attncourse.checks.relative.shared.indexes import RIGHT, WRONG
 from judge import variants
 from judge.exercise import Exercise
 from judge.implementations import errors_caught, implementations
+from judge.variants import every
 
 exercise = Exercise(
     name="test_relative_index",
@@ -76,7 +77,7 @@ GOT, ROW = "got = relative_index(n, reach)", "offset.clamp(-reach, reach) + reac
 variants.right(exercise, plain,
     ("in SIZES", "in [(n, reach) for n in (1, 2, 7, 12) for reach in (0, 1, 4, 20)]"),
     (ROW, "(offset[..., None] >= torch.arange(1 - reach, reach + 1)).sum(-1)"),
-    ("assert", "if not (", "want.dtype)", "want.dtype)): raise TypeError(got.dtype)",
+    (every("assert"), "if not (", "want.dtype)", "want.dtype)): raise TypeError(got.dtype)",
      "got.equal(want)", "got.tolist() == want.tolist()): raise ValueError('the numbers differ')"),
     # what a lookup in the unit vectors gives: one 1 for each pair, in the right place
     (KIND, "got, want = (torch.nn.functional.one_hot(rows, 50) for rows in (got, want))"),

@@ -4,6 +4,7 @@ import torch
 
 from judge import hints, variants
 from judge.exercise import FINITE, Case, Exercise
+from judge.variants import every
 
 LOOP = "it loops over tokens or texts: the maximum and the sum take a whole axis at once"
 exercise = Exercise(
@@ -137,7 +138,7 @@ variants.wrong(exercise, plain, {
     "the padding is taken to be at the end: it may stand anywhere, as the mask says": (
         "real = real[..., None]", "lengths = real.sum(-1, keepdim=True)\n"
         "    real = (torch.arange(x.shape[-2], device=x.device) < lengths)[..., None]"),
-    "the mask is upside down: True is a real token": ("~real", "real"),
+    "the mask is upside down: True is a real token": (every("~real"), "real"),
     "the mask is upside down, and the count too: True is a real token": (
         "real = real[..., None]", "real = ~real[..., None]"),
     "a text without tokens has -infinity for its maximum: give zeros": (EMPTY, "largest"),

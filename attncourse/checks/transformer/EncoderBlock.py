@@ -9,6 +9,7 @@ from attncourse.checks.multi_head.shared import heads as ways
 from attncourse.checks.multi_head.shared.heads import join, split
 from judge import variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 exercise = Exercise(
     name="EncoderBlock",
@@ -16,7 +17,7 @@ exercise = Exercise(
     title="A block of the encoder",
     kind="build",
     difficulty=3,
-    minutes=35,
+    minutes=40,
     points=20,
     hints=(
         "The block is two lines of the form x = x + part(norm(x)), one for attention and one for "
@@ -155,7 +156,8 @@ variants.calling(exercise, Plain, "softmax", {way: masked.WAYS[way] for way in (
 variants.wrong(exercise, Plain, {
     "its parameters are not those asked for: w_q, w_k, w_v and w_o have no bias, up and down have "
     "one, and there are two norms": [
-        (", bias=False", ""), ("nn.Linear(d_ff, d_model)", "nn.Linear(d_ff, d_model, bias=False)"),
+        (every(", bias=False"), ""),
+        ("nn.Linear(d_ff, d_model)", "nn.Linear(d_ff, d_model, bias=False)"),
         ("self.norm_1, self.norm_2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)",
          "self.norm_1 = self.norm_2 = nn.LayerNorm(d_model)")],
     "super().__init__() is missing: nothing can be put on a module before it": (
@@ -194,7 +196,7 @@ variants.wrong(exercise, Plain, {
         "weights =", "causal = torch.ones_like(scores, dtype=torch.bool).tril()\n        "
         "mask = causal if mask is None else causal & mask\n        weights ="),
     "the norm has another epsilon: leave nn.LayerNorm its own, 1e-5": [
-        ("nn.LayerNorm(d_model)", f"nn.LayerNorm(d_model, eps={epsilon})")
+        (every("nn.LayerNorm(d_model)"), f"nn.LayerNorm(d_model, eps={epsilon})")
         for epsilon in ("1e-6", "1e-8", "1e-12", "1e-3")],
     "another activation stands there: the block has a relu": (
         "self.up(self.norm_2(x)).relu()", "nn.functional.gelu(self.up(self.norm_2(x)))"),

@@ -10,6 +10,7 @@ from attncourse.checks.transformer.shared.steps import causal, inputs
 from judge import variants
 from judge.exercise import Exercise
 from judge.implementations import errors_caught, implementations
+from judge.variants import every
 
 exercise = Exercise(
     name="test_cache",
@@ -98,7 +99,7 @@ def plain(step):
 CLOSE = "close(torch.cat(outs, dim=-2), want)"
 CALL = "            out, cache = step(*some, caches[-1])\n"
 OTHER = "            step(*other, caches[-1])\n"
-ALONE = OTHER, ""
+ALONE = every(OTHER), ""
 AGAIN = (
     CLOSE,
     (

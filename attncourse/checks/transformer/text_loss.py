@@ -5,6 +5,7 @@ import torch
 from attncourse.checks.dot_product.shared.masked_softmax import row_by_row
 from judge import variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 LOOP = "it loops over positions or texts: one shift serves all of them"
 exercise = Exercise(
@@ -107,7 +108,7 @@ variants.right(exercise, plain,
     # the rows stay, and the tokens that are read move: the first is a place that is left out
     (READ, "x = table[tokens.roll(1, -1)]",
      TRIL, ".tril() & (torch.arange(tokens.shape[-1], device=x.device) > 0)",
-     "softmax(dim=-1)", "softmax(dim=-1).nan_to_num(0.0)", ROWS, "log_p[..., 1:, :]"),
+     every("softmax(dim=-1)"), "softmax(dim=-1).nan_to_num(0.0)", ROWS, "log_p[..., 1:, :]"),
 )  # fmt: skip
 variants.wrong(exercise, plain, {
     "the shift goes the wrong way: the row at i has read token i, and is asked for token i + 1": (
@@ -122,14 +123,15 @@ variants.wrong(exercise, plain, {
         ROWS, "log_p[..., : max(1, tokens.shape[-1] - 2), :]",
         ASKED, "tokens[..., min(2, tokens.shape[-1] - 1) :, None]"),
     "the mask hides a token from itself, and x still has it: the labels are what has to move": [
-        (*UNSHIFTED, TRIL, ".tril(-1)", "softmax(dim=-1)", "softmax(dim=-1).nan_to_num(0.0)"),
+        (*UNSHIFTED, TRIL, ".tril(-1)",
+         every("softmax(dim=-1)"), "softmax(dim=-1).nan_to_num(0.0)"),
         (ROWS, "log_p[..., 1:, :]", TRIL, ".tril(-1)")],
     "the first row may attend to nothing: a row may read its own token. Look at what it is asked "
     "for": [(*UNSHIFTED, TRIL, ".tril(-1)"), (TRIL, ".tril(-1)")],
     "a row reads all tokens but its own: the mask was right, look at what a row is asked for": [
         (TRIL, NOT_ITS_OWN), (*UNSHIFTED, TRIL, NOT_ITS_OWN)],
     "labels and mask have both moved: a row may read its own token, only not the next": (
-        TRIL, ".tril(-1)", "softmax(dim=-1)", "softmax(dim=-1).nan_to_num(0.0)"),
+        TRIL, ".tril(-1)", every("softmax(dim=-1)"), "softmax(dim=-1).nan_to_num(0.0)"),
     "the mask now shows the token that is asked for: a row reads the tokens up to its own": (
         TRIL, ".tril(1)"),
     "there is no mask any more: each row reads the token that it is asked for": (

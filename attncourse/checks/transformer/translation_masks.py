@@ -4,6 +4,7 @@ import torch
 
 from judge import hints, variants
 from judge.exercise import Case, Exercise
+from judge.variants import every
 
 LOOP = "it loops over texts or positions: compare all of them at once"
 exercise = Exercise(
@@ -141,7 +142,7 @@ variants.wrong(exercise, plain, {
     "the padding masks are upside down: a key is a word where its position is below the length": (
         "< source", ">= source", "< target", ">= target"),
     "the lengths are exchanged: the source's keys go by the source's lengths": (
-        SOURCE, TARGET, TARGET, SOURCE),
+        SOURCE, TARGET, every(TARGET), SOURCE),
     "one length serves the whole batch: every text has its own": (
         SOURCE, "< source_lengths.max().expand(*source_lengths.shape, 1, 1)",
         TARGET, "< target_lengths.max().expand(*target_lengths.shape, 1, 1)"),

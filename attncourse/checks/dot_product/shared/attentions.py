@@ -3,6 +3,7 @@
 import torch
 
 from judge.implementations import not_contiguous, spoiled
+from judge.variants import every
 
 
 def plain(q, k, v, mask=None):
@@ -80,9 +81,9 @@ WRONG = spoiled(MEAN) | {
     "averages the keys": (MEAN, "weights @ k"),
     "returns the weights": (MEAN, "weights"),
     "transposes its result": (MEAN, "(weights @ v).mT"),
-    "takes the mask the other way round": ("~mask", "mask", "mask.any", "mask.all"),
-    "ignores the mask": ("mask is not None", "False"),
-    "cannot do without a mask": ("mask is not None", "True"),
+    "takes the mask the other way round": (every("~mask"), "mask", "mask.any", "mask.all"),
+    "ignores the mask": (every("mask is not None"), "False"),
+    "cannot do without a mask": (every("mask is not None"), "True"),
     "takes the first sentence's mask for all": if_masked("mask[(0,) * (mask.dim() - 2)]"),
     "takes the first head's mask for all": if_masked("mask if mask.dim() < 4 else mask[:, :1]"),
     "ignores the mask in float32": if_masked("mask | (q.dtype == torch.float32)"),

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import torch
 
-from judge.variants import edited
+from judge.variants import edited, every
 
 # the hint for each way to compute it, None for a right one
 WAYS: dict[Callable, str | None] = {}
@@ -67,13 +67,13 @@ with_an_early_way_out = way(
 
 scores_only = way(
     "these are the scores: the softmax over the keys is missing",
-    ".softmax(axis)", "")  # fmt: skip
+    every(".softmax(axis)"), "")  # fmt: skip
 logarithms = way(
     "these are the logarithms of the weights: take the softmax, not log_softmax",
-    ".softmax", ".log_softmax", ZEROS, "")  # fmt: skip
+    every(".softmax"), ".log_softmax", ZEROS, "")  # fmt: skip
 softmax_over_queries = way(
     "the softmax runs over the queries: each row, over the keys, must sum to one",
-    "(axis)", "(-2)")  # fmt: skip
+    every("(axis)"), "(-2)")  # fmt: skip
 softmax_over_everything = way(
     "the softmax runs over the whole matrix: each row must sum to one by itself",
     *ALWAYS, "softmax(axis)", "flatten(-2).softmax(-1).view(scores.shape)", ZEROS, "")  # fmt: skip
@@ -107,7 +107,7 @@ mask_after_the_softmax = way(
     "the mask comes after the softmax, so the rows no longer sum to one",
     MASKED, "scores")  # fmt: skip
 mask_ignored = way("the mask is ignored", MASKED, "scores", ZEROS, "")
-mask_inverted = way("the mask is upside down: True means may attend", "~mask", "mask")
+mask_inverted = way("the mask is upside down: True means may attend", every("~mask"), "mask")
 mask_is_not_optional = way(
     "without a mask it fails: mask=None means that every key may be attended",
     "mask is None", "False")  # fmt: skip

@@ -6,6 +6,7 @@ Each is handed over as its source, so it stands alone.
 import torch
 
 from judge.implementations import not_contiguous, spoiled
+from judge.variants import every
 
 
 def as_a_matrix(q, k, v, causal=False):
@@ -68,7 +69,7 @@ WRONG = spoiled(MEAN) | {
     "has no feature map": (PHI_Q, "q", PHI_K, "k"),
     "has no feature map for the keys": (PHI_K, "k"),
     "leaves the 1 out of the feature map": (PHI_Q, PHI_Q[:-4], PHI_K, PHI_K[:-4]),
-    "takes relu for elu in the feature map": ("elu", "relu"),
+    "takes relu for elu in the feature map": (every("elu"), "relu"),
     "scales the queries": ("elu(q)", "elu(q / q.shape[-1] ** 0.5)"),
     "ignores causal": ("if causal", "if False"),
     "is always causal": ("if causal", "if True"),
