@@ -117,9 +117,10 @@ def main() -> None:
     reasons = [why for why in flexed if isinstance(why, str)]
     timed = [row for row in flexed if not isinstance(row, str)]
     about_flex = (
-        f"It could not be run here: {reasons[0]}\n" if reasons
+        f"It could not be run here: {reasons[0]}\n"
+        if reasons
         else markdown(("n", f"{FLEX}, ms", f"{OURS}, ms", "ours to flex"), timed)
-    )  # fmt: skip
+    )
     (RESULTS / "convolution.md").write_text(
         f"# Attention within a window beside its peers\n\n{where('local-attention')}\n\n"
         f"One sequence of n words, {HEADS} heads of width {WIDTH}, a window of {WINDOW} words. "

@@ -71,10 +71,11 @@ OF_STEPS = ("step", "seconds", "processor", "calls")
 STEPS = {
     "the command, up to its options": ("-m", "attncourse", "--help"),
     "the proof of the sandbox": (
-        "-c", "from judge.grading.sandbox import strongest; strongest()",
+        "-c",
+        "from judge.grading.sandbox import strongest; strongest()",
     ),
     "torch by itself": ("-c", "import torch"),
-}  # fmt: skip
+}
 
 
 def class_of(count: int) -> list[str]:

@@ -80,13 +80,16 @@ def times_as_long(rows: list[tuple]) -> list[tuple]:
     """What torch's own softmax and the package take on the clock, in times of our causal form."""
     took = {(n, name): (float(forward), float(both)) for n, name, forward, _, both, *_ in rows}
     return [
-        (n, *(
-            f"{theirs / ours:.1f}"
-            for name in ("torch's own softmax", PACKAGE)
-            for theirs, ours in zip(took[n, name], took[n, "linear, causal"], strict=True)
-        ))
+        (
+            n,
+            *(
+                f"{theirs / ours:.1f}"
+                for name in ("torch's own softmax", PACKAGE)
+                for theirs, ours in zip(took[n, name], took[n, "linear, causal"], strict=True)
+            ),
+        )
         for n in dict.fromkeys(row[0] for row in rows)
-    ]  # fmt: skip
+    ]
 
 
 def tokens(lengths: tuple[int, ...] = (128, 8192), rounds: int = 2000) -> list[tuple]:

@@ -16,10 +16,13 @@ def places(sheet: Drawing, xs: Sequence[float], y: float, seen: set[int]) -> Non
 
 @drawing
 def receptive_fields() -> Drawing:
-    sheet = Drawing(460, 264,
+    sheet = Drawing(
+        460,
+        264,
         "Nine inputs below. Left: three layers of kernels with three taps; the middle output sees "
         "3 places of the layer below it, 5 of the next, and 7 inputs. Right: one layer of "
-        "attention, whose middle output sees all 9 inputs.")  # fmt: skip
+        "attention, whose middle output sees all 9 inputs.",
+    )
     for depth, name in enumerate(("inputs", "layer 1", "layer 2", "layer 3")):
         sheet.text(51, 222 - 60 * depth, name, size=0.85, anchor="end")
     for middle, title, layers, reach, role in (
@@ -52,10 +55,13 @@ def grid(sheet: Drawing, left: float, top: float, size: float = 25) -> None:
 
 @drawing
 def kernel_as_heads() -> Drawing:
-    sheet = Drawing(480, 154,
+    sheet = Drawing(
+        480,
+        154,
         "Three heads as tables of outputs by tokens. The head of offset -1 has its weights left of "
         "the diagonal, that of 0 on it, that of +1 right of it. Times the taps 1, 2, 3 they add up "
-        "to the rows 1+2, 3, 0; 1, 2, 3; 0, 1, 2+3, which give 33, 321, 510.")  # fmt: skip
+        "to the rows 1+2, 3, 0; 1, 2, 3; 0, 1, 2+3, which give 33, 321, 510.",
+    )
     top, middle = 70, 107
     taps = {-1: 1, 0: 2, 1: 3}
     total: list[list[list[int]]] = [[[] for _ in range(3)] for _ in range(3)]

@@ -30,10 +30,13 @@ def numbers(
 
 @drawing
 def query_keys_values() -> Drawing:
-    sheet = Drawing(460, 274,
+    sheet = Drawing(
+        460,
+        274,
         "The query of bank, (1, 1), meets the keys of the, river and bank. The scores are 0, 1.41 "
         "and 1.41; the softmax makes of them the weights 0.11, 0.45 and 0.45; the output is the "
-        "sum of the three values, each times its weight: (1.34, 0.45).")  # fmt: skip
+        "sum of the three values, each times its weight: (1.34, 0.45).",
+    )
     columns = {
         "query": (26, "$q_i$"), "keys": (106, "$k_j$"), "scores": (177, "$q_i·k_j$ / √$d_k$"),
         "weights": (264, "$w_{ij}$"), "values": (330, "$v_j$"), "output": (425, "$Σ_j w_{ij} v_j$"),
@@ -68,10 +71,13 @@ def query_keys_values() -> Drawing:
 
 @drawing
 def output_shapes() -> Drawing:
-    sheet = Drawing(460, 300,
+    sheet = Drawing(
+        460,
+        300,
         "Three times the same three vectors. Left: three queries, one from each, give three "
         "outputs, DET, NOUN, NOUN. Middle: one query gives one output, nature. Right: queries come "
-        "one after the other, each from the output before: la, then rive.")  # fmt: skip
+        "one after the other, each from the output before: la, then rive.",
+    )
     panels = (
         (
             78,
@@ -115,10 +121,13 @@ def output_shapes() -> Drawing:
 
 @drawing
 def two_scores() -> Drawing:
-    sheet = Drawing(336, 344,
+    sheet = Drawing(
+        336,
+        344,
         "Two ways from a query and a key to a score. Dot product: the two are multiplied, and the "
         "number is divided by the root of d_k. Additive: each goes through its matrix; their sum, "
-        "through tanh, is a vector of hidden numbers, which w_v makes one number.")  # fmt: skip
+        "through tanh, is a vector of hidden numbers, which w_v makes one number.",
+    )
     for x, title in ((76, "dot product"), (240, "additive")):
         sheet.text(x, 14, title)
         sheet.strip("query", x - 50, 40, cells=2, size=14)
@@ -152,10 +161,13 @@ def two_scores() -> Drawing:
 
 @drawing
 def masks() -> Drawing:
-    sheet = Drawing(336, 404,
+    sheet = Drawing(
+        336,
+        404,
         "Four tables of weights of four queries on four keys: the, river, bank, padding. No mask: "
         "every key is open. Causal: the keys up to the query. Padding: the first three keys. Both: "
-        "what both allow. In each row, the open keys share the weight.")  # fmt: skip
+        "what both allow. In each row, the open keys share the weight.",
+    )
     allowed: dict[str, Callable[[int, int], bool]] = {
         "no mask": lambda i, j: True,
         "causal: $j ≤ i$": lambda i, j: j <= i,

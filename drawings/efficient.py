@@ -9,10 +9,13 @@ from drawings.shapes import Drawing, drawing, row
 
 @drawing
 def grouped_heads() -> Drawing:
-    sheet = Drawing(480, 232,
+    sheet = Drawing(
+        480,
+        232,
         "Three columns of four query heads. Multi-head: each has its own key and value. Grouped: "
         "heads 0 and 1 share one pair, heads 2 and 3 another. Multi-query: all four share one. "
-        "Below, the cache: 8, 4 and 2 times n times d numbers.")  # fmt: skip
+        "Below, the cache: 8, 4 and 2 times n times d numbers.",
+    )
     kinds = ((4, "multi-head"), (2, "grouped-query"), (1, "multi-query"))
     for middle, (groups, name) in zip(row(80, 160, 3), kinds, strict=True):
         sheet.text(middle, 14, name)
@@ -31,10 +34,13 @@ def grouped_heads() -> Drawing:
 
 @drawing
 def flash_blocks() -> Drawing:
-    sheet = Drawing(460, 222,
+    sheet = Drawing(
+        460,
+        222,
         "Slow memory holds queries, keys, values and outputs, each cut into three blocks. Fast "
         "memory holds one block of each, their scores, the maximum and the sum. Keys and values go "
-        "in, a block at a time, and the output of a block of queries comes back.")  # fmt: skip
+        "in, a block at a time, and the output of a block of queries comes back.",
+    )
     for x, wide, words in ((8, 192, "slow memory"), (284, 168, "fast memory")):
         sheet.sheet.append(drawsvg.Rectangle(x, 8, wide, 206, rx=5, class_="grid plain"))
         sheet.text(x + wide / 2, 26, words)
@@ -64,10 +70,13 @@ def flash_blocks() -> Drawing:
 
 @drawing
 def hash_buckets() -> Drawing:
-    sheet = Drawing(480, 220,
+    sheet = Drawing(
+        480,
+        220,
         "Left: a direction divides six tokens; 1 and 3 lie on its side, the others on the opposite "
         "one. Right: the tokens sorted by bucket and cut into chunks 1 3, 0 2 and 4 5. Token 4 "
-        "sees 5, 0 and 2.")  # fmt: skip
+        "sees 5, 0 and 2.",
+    )
     directions(sheet, 102, 110)
     places = row(256, 38, 6)
     sheet.text(239, 16, "in the text", anchor="start")

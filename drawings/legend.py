@@ -5,10 +5,13 @@ from drawings.shapes import Drawing, drawing
 
 @drawing
 def colours_and_shapes() -> Drawing:
-    sheet = Drawing(460, 250,
+    sheet = Drawing(
+        460,
+        250,
         "A query is a purple strip with round ends, a key an orange strip with straight ends, a "
         "value a green strip with pointed ends. A weight is a blue disc, as large as the weight; a "
-        "position is a yellow diamond. What computes is a grey box, with arrows.")  # fmt: skip
+        "position is a yellow diamond. What computes is a grey box, with arrows.",
+    )
     sheet.strip("query", 46, 20, label="$q$")
     sheet.text(78, 60, "query")
     sheet.strip("key", 196, 20, label="$k$")

@@ -28,10 +28,13 @@ def rectangle(
 
 @drawing
 def product_orders() -> Drawing:
-    sheet = Drawing(480, 362,
+    sheet = Drawing(
+        480,
+        362,
         "The same three matrices, multiplied in two orders. Queries and keys first: on the way to "
         "the output there is a matrix of n by n weights. Keys and values first: there is only a "
-        "state S of d by d, here with a sixteenth of the area.")  # fmt: skip
+        "state S of d by d, here with a sixteenth of the area.",
+    )
     d, n = D, 4 * D
     for top, title in ((48, "queries and keys first"), (238, "keys and values first")):
         factor, middle = partial(rectangle, sheet, top), top + 2 * D
@@ -57,10 +60,13 @@ def product_orders() -> Drawing:
 
 @drawing
 def chunks_and_state() -> Drawing:
-    sheet = Drawing(480, 240,
+    sheet = Drawing(
+        480,
+        240,
         "Five tokens in chunks of two: the dog, bites the, man. Within a chunk, a small causal "
         "matrix pairs each query with the keys up to its own. Each chunk reads the state of all "
-        "chunks before it, and is added to it for the next.")  # fmt: skip
+        "chunks before it, and is added to it for the next.",
+    )
     chunks = (("the", "dog"), ("bites", "the"), ("man",))
     for left, words in zip(row(4, 171, 3), chunks, strict=True):
         corner = left + 48, 162
@@ -90,10 +96,13 @@ def chunks_and_state() -> Drawing:
 
 @drawing
 def cache_and_state() -> Drawing:
-    sheet = Drawing(460, 306,
+    sheet = Drawing(
+        460,
+        306,
         "Four tokens are decoded: the, dog, bites, the. With each, the cache gains a key and a "
         "value of width 4: it has 8, 16, 24, then 32 numbers. The state, a matrix S and a vector "
-        "z, has 20 numbers each time.")  # fmt: skip
+        "z, has 20 numbers each time.",
+    )
     size, words = 9, ("the", "dog", "bites", "the")
     sheet.text(12, 46, "cache", anchor="start")
     sheet.text(12, 192, "state", anchor="start")

@@ -14,11 +14,14 @@ ROLES = (("query", "Q", 2), ("key", "K", 3), ("value", "V", 3))
 
 @drawing
 def split_attend_join() -> Drawing:
-    sheet = Drawing(484, 474,
+    sheet = Drawing(
+        484,
+        474,
         "From top to bottom: X, of which the queries are made, and Y, of which the keys and "
         "values are made, each cut into two pieces; head 0 and head 1, which attend with their "
         "own pieces and weights; their outputs side by side; and the output, after the last "
-        "matrix.")  # fmt: skip
+        "matrix.",
+    )
     stages = {73: "project", 164: "split", 250: "attend", 340: "join", 412: "project"}
     for y, stage in stages.items():
         sheet.text(4, y, stage, anchor="start")
@@ -78,10 +81,13 @@ def one_head(sheet: Drawing, head: int, x: float, y: float) -> None:
 
 @drawing
 def head_as_two_products() -> Drawing:
-    sheet = Drawing(460, 342,
+    sheet = Drawing(
+        460,
+        342,
         "Two rows of matrices. Where to look: token x, W_Q, W_K transposed and token y give the "
         "product of a query and a key. What to write: y, W_V and W_O give a vector as wide as a "
-        "token. In both, the two matrices meet in a narrow width.")  # fmt: skip
+        "token. In both, the two matrices meet in a narrow width.",
+    )
     rows = (
         (80, "where to look", "x", "query", "W_Q^i", "key", "W_K^{i⊤}", "d_k"),
         (256, "what to write", "y", "value", "W_V^i", "plain", "W_O^i", "d_v"),
@@ -113,10 +119,13 @@ def brace(sheet: Drawing, left: float, right: float, y: float) -> None:
 
 @drawing
 def residual_stream() -> Drawing:
-    sheet = Drawing(480, 250,
+    sheet = Drawing(
+        480,
+        250,
         "A line from left to right, the stream. Two heads of an attention layer read from it and "
         "add to it; then an MLP reads from it and adds to it. Below, what the stream is the sum "
-        "of: the embedding; and the two heads; and the MLP.")  # fmt: skip
+        "of: the embedding; and the two heads; and the MLP.",
+    )
     y = 148
     sheet.arrow((14, y), (466, y))
     sheet.text(158, 12, "attention")
@@ -144,10 +153,13 @@ def residual_stream() -> Drawing:
 
 @drawing
 def induction_head() -> Drawing:
-    sheet = Drawing(480, 196,
+    sheet = Drawing(
+        480,
+        196,
         "Five tokens: Anna, told, Paul, a full stop and Anna. In the first layer all but the first "
         "attend to the token before, of which the key in the second layer is made. There the "
-        "query of the second Anna is Anna.")  # fmt: skip
+        "query of the second Anna is Anna.",
+    )
     words = ("Anna", "told", "Paul", ".", "Anna")
     places = row(128, 78, 5)
     for y, name in ((22, "first layer"), (70, "words"), (124, "keys"), (172, "query")):

@@ -20,10 +20,13 @@ def hand(sheet: Drawing, x: float, y: float, angle: float, radius: float = 24) -
 
 @drawing
 def clocks() -> Drawing:
-    sheet = Drawing(460, 304,
+    sheet = Drawing(
+        460,
+        304,
         "A clock for each of four pairs at the positions 0, 1, 2, 3 and 30. All hands begin at the "
         "top. The first turns by almost a sixth of a turn a word, each other a tenth as fast as "
-        "the one above; by position 30, the second has made nearly half a turn.")  # fmt: skip
+        "the one above; by position 30, the second has made nearly half a turn.",
+    )
     places = {t: x for t, x in zip((0, 1, 2, 3), row(139, 62, 4), strict=True)} | {30: 417}
     sheet.text(90, 24, "position $t$", anchor="end")
     sheet.text(371, 24, "…")
@@ -46,9 +49,12 @@ ORDERS = {
 
 @drawing
 def shuffled() -> Drawing:
-    sheet = Drawing(480, 306,
+    sheet = Drawing(
+        480,
+        306,
         "Three words go through attention in two orders. Without positions, each word has the same "
-        "output in both. With a position added to each word, all outputs differ.")  # fmt: skip
+        "output in both. With a position added to each word, all outputs differ.",
+    )
     words = ("01", "20", "11")
     sheet.text(240, 16, "without positions")
     sheet.text(240, 174, "with positions")
@@ -70,10 +76,13 @@ def shuffled() -> Drawing:
 
 @drawing
 def dependency_tree() -> Drawing:
-    sheet = Drawing(460, 220,
+    sheet = Drawing(
+        460,
+        220,
         "The tree of the old cat sleeps, with depths: sleeps has 0, cat hangs from it and has 1, "
         "the and old hang from cat and have 2. A table holds the signed distances; the one from "
-        "the to old is 2, since their path has two edges.")  # fmt: skip
+        "the to old is 2, since their path has two edges.",
+    )
     (the, old, cat, sleeps), (root, middle, leaf) = row(74, 42, 4), row(78, 54, 3)
     sheet.text(24, 18, "depth")
     sheet.text(368, 18, "distance")

@@ -37,10 +37,13 @@ def gates(sheet: Drawing, columns: Sequence[float]) -> None:
 
 @drawing
 def path_lengths() -> Drawing:
-    sheet = Drawing(460, 272,
+    sheet = Drawing(
+        460,
+        272,
         "Five tokens, twice. In a recurrent network, each state follows from its token and the "
         "state before, so the path from the first token to the last state has four steps, counted "
-        "1 to 4. In attention, every token reaches the last output in one step.")  # fmt: skip
+        "1 to 4. In attention, every token reaches the last output in one step.",
+    )
     for left, title, letter in ((34, "recurrent network", "h"), (274, "attention", "y")):
         places = row(left, 38, 5)
         sheet.text(left + 76, 14, title)
@@ -68,10 +71,13 @@ def path_lengths() -> Drawing:
 
 @drawing
 def lstm_step() -> Drawing:
-    sheet = Drawing(480, 348,
+    sheet = Drawing(
+        480,
+        348,
         "One step of an LSTM whose cell is 2. The forget gate, 0.982, multiplies the cell; the "
         "input gate, 0.5, times the new content, 0.762, is added. The new cell is 2.345. Its tanh "
-        "times the output gate, 0.5, is the state, 0.491.")  # fmt: skip
+        "times the output gate, 0.5, is the state, 0.491.",
+    )
     forget, enter, new, out = columns = row(100, 78, 4)
     gates(sheet, columns)
     sheet.box(70, 264, 296, 30, "$W_{ih} x_t + b_{ih} + W_{hh} h_{t−1} + b_{hh}$")

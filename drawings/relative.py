@@ -12,10 +12,13 @@ WORDS = ("dog", "bites", "dog")
 
 @drawing
 def clipped_offsets() -> Drawing:
-    sheet = Drawing(480, 166,
+    sheet = Drawing(
+        480,
+        166,
         "The offsets of three words: 0 on the diagonal, 1 and 2 on its right, -1 and -2 on its "
         "left. Clipped at 1, and with 1 added, they are row numbers from 0 to 2. The tables for "
-        "keys and values have a vector in each row.")  # fmt: skip
+        "keys and values have a vector in each row.",
+    )
     rows = row(53, 32, 3)
     sheet.text(94, 18, "offset $j−i$")
     sheet.text(238, 18, "row")
@@ -68,10 +71,13 @@ def brackets(sheet: Drawing, starts: Sequence[float], y: float, wide: float, hig
 
 @drawing
 def skewed() -> Drawing:
-    sheet = Drawing(460, 299,
+    sheet = Drawing(
+        460,
+        299,
         "Three queries with five offsets each. A number is put in front of each row, the rows are "
         "laid end to end, the first three numbers are dropped, and the rest is cut into rows of "
-        "five. Their first three columns hold the offset of each query and key.")  # fmt: skip
+        "five. Their first three columns hold the offset of each query and key.",
+    )
     size, left, n = 25, 5, 3
     padded = [[("", i), *((offset, i) for offset in ("−2", "−1", "0", "1", "2"))] for i in range(n)]
     line = [entry for some in padded for entry in some]
@@ -109,10 +115,13 @@ def vector(sheet: Drawing, role: str, x: float, y: float, length: float, angle: 
 
 @drawing
 def rotated() -> Drawing:
-    sheet = Drawing(474, 220,
+    sheet = Drawing(
+        474,
+        220,
         "A query and a key as arrows from the centre of a circle. With the query at position 1 and "
         "the key at 2, the angle between them is the same as at positions 2 and 3, and both scores "
-        "are 6. With both at position 0 the angle is wider, and the score is 3.")  # fmt: skip
+        "are 6. With both at position 0 the angle is wider, and the score is 3.",
+    )
     unit, y = 23, 80
     for x, (i, j), score in zip(row(76, 161, 3), ((0, 0), (1, 2), (2, 3)), (3, 6, 6), strict=True):
         angles = {"query": 63.435 + 90 * i, "key": 90.0 * j}

@@ -7,11 +7,14 @@ from drawings.shapes import Drawing, drawing, row
 
 @drawing
 def three_outputs() -> Drawing:
-    sheet = Drawing(480, 330,
+    sheet = Drawing(
+        480,
+        330,
         "Three models beside each other, read upwards. In each, an encoder makes three rows of "
         "three words. Left: a linear layer makes a label of each row. Middle: the rows' mean, then "
         "a linear layer, make one label. Right: a decoder attends to the rows, and writes one word "
-        "after another until it writes the end.")  # fmt: skip
+        "after another until it writes the end.",
+    )
     for middle, title in ((76, "per token"), (238, "per text"), (400, "a new text")):
         sheet.text(middle, 14, title)
         places = row(middle - 44, 44, 3)
@@ -47,10 +50,13 @@ def three_outputs() -> Drawing:
 
 @drawing
 def five_folds() -> Drawing:
-    sheet = Drawing(430, 208,
+    sheet = Drawing(
+        430,
+        208,
         "Five rows, one for each run; each has the same five parts. In row 1 the first part is for "
         "testing and the others are for training, in row 2 the second, and so on. Each part is "
-        "tested once.")  # fmt: skip
+        "tested once.",
+    )
     places = row(76, 70, 5)
     for run, y in enumerate(row(4, 34, 5)):
         sheet.text(4, y + 13, f"run {run + 1}", anchor="start")
@@ -66,9 +72,12 @@ def five_folds() -> Drawing:
 @drawing
 def exact_match() -> Drawing:
     words = ("zwei", "hundert", "sieben", "und", "vier", "zig", "⟨end⟩")
-    sheet = Drawing(480, 150,
+    sheet = Drawing(
+        480,
+        150,
         "The right name of 247 in seven tokens, above what a model wrote. One token differs: fünf "
-        "in place of vier. So six of seven tokens are right, but the text is wrong.")  # fmt: skip
+        "in place of vier. So six of seven tokens are right, but the text is wrong.",
+    )
     places = row(56, 61, 7)
     for y, name in ((8, "right"), (58, "written")):
         sheet.text(3, y + 14, name, anchor="start")

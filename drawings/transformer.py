@@ -21,10 +21,13 @@ def norm(sheet: Drawing, x: float, y: float) -> None:
 
 @drawing
 def pre_and_post_norm() -> Drawing:
-    sheet = Drawing(400, 428,
+    sheet = Drawing(
+        400,
+        428,
         "Two blocks beside each other, read upwards. In pre-norm, the stream is a straight line: "
         "each part reads it through a norm and adds to it. In post-norm, there is a norm on the "
-        "stream itself after each sum.")  # fmt: skip
+        "stream itself after each sum.",
+    )
     for x, middle, words in ((24, 84, "pre-norm"), (256, 293, "post-norm")):
         sheet.text(middle, 14, words)
         sheet.text(x, 414, "$x$")
@@ -68,12 +71,15 @@ def post_norm(sheet: Drawing, x: float) -> None:
 
 @drawing
 def encoder_decoder() -> Drawing:
-    sheet = Drawing(490, 498,
+    sheet = Drawing(
+        490,
+        498,
         "Two columns, read upwards. On the left, the source's tokens, their embedding and "
         "positions, and the encoder's blocks; their output is the memory. On the right, the "
         "target's tokens and the decoder's blocks of causal attention, cross-attention and "
         "feed-forward, then the scores. Keys and values of the cross-attention come from the "
-        "memory, queries from the target.")  # fmt: skip
+        "memory, queries from the target.",
+    )
     left, right = 118, 372
     sheet.text(245, 388, "positions")
     for x, tokens, count, turn in ((left, "source", "m", 1), (right, "target", "n", -1)):
@@ -127,10 +133,13 @@ def frame(sheet: Drawing, x: float, y: float) -> None:
 
 @drawing
 def teacher_forcing() -> Drawing:
-    sheet = Drawing(450, 352,
+    sheet = Drawing(
+        450,
+        352,
         "Above, training: the inputs are begin, the, river, bank; the decoder gives all four "
         "outputs at once; the targets are the, river, bank, end. Below, generation: the decoder "
-        "is called four times, and each word that it writes becomes the next input.")  # fmt: skip
+        "is called four times, and each word that it writes becomes the next input.",
+    )
     places, words = row(114, 98, 4), ("⟨begin⟩", "the", "river", "bank", "⟨end⟩")
     for top, title, above, below in (
         (0, "training: one pass", "targets", "inputs"),
@@ -155,11 +164,14 @@ def teacher_forcing() -> Drawing:
 
 @drawing
 def caches_by_the_step() -> Drawing:
-    sheet = Drawing(470, 322,
+    sheet = Drawing(
+        470,
+        322,
         "Three steps beside each other. In each, the query of the new token. Above, the cache of "
         "the self-attention: one key and one value, then two, then three, of which the last is "
         "new. Below, the keys and values of the cross-attention: four, the same in every step, "
-        "made once before the first.")  # fmt: skip
+        "made once before the first.",
+    )
     places = row(94, 128, 3)
     for y, words in ((41, "query"), (106, "self-"), (125, "attention"),
                      (226, "cross-"), (245, "attention")):  # fmt: skip

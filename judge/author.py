@@ -147,8 +147,9 @@ def body_lines(source: str, name: str) -> int:
     told = [each.body[0] for each in ast.walk(node) if isinstance(each, kinds) and documented(each)]
     left_out = {line for each in told for line in range(each.lineno, (each.end_lineno or 0) + 1)}
     lines = enumerate(source.splitlines(), 1)
-    below = (text.strip() for line, text in lines if line >= node.body[0].lineno
-             and line not in left_out)  # fmt: skip
+    below = (
+        text.strip() for line, text in lines if line >= node.body[0].lineno and line not in left_out
+    )
     return sum(bool(text) and not text.startswith("#") for text in below)
 
 

@@ -28,9 +28,11 @@ OURS = {f"{__package__}.{name}" for name in SENT}
 # what torch computes in one step for a function that may be forbidden
 FUSED = {
     "scaled_dot_product_attention": (
-        "_scaled_dot_product", "_native_multi_head_attention", "_safe_softmax",
+        "_scaled_dot_product",
+        "_native_multi_head_attention",
+        "_safe_softmax",
     ),
-}  # fmt: skip
+}
 
 # what calls a function for each element, in a loop that no line shows, and where it is given that
 # function: by place or by name

@@ -89,10 +89,13 @@ class Machine:
         hidden = {"PYTHONPATH", "JUDGE_COURSE", "PYTEST_ADDOPTS"}
         kept = {name: value for name, value in os.environ.items() if name not in hidden}
         return subprocess.Popen(
-            [self.python, *command], cwd=self.folder, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True,
+            [self.python, *command],
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
             env=kept | own | {"NOTED": str(self.noted), "COLUMNS": "200"},
-        )  # fmt: skip
+        )
 
     def run(self, *command: str, code: int = 0, **own: str) -> str:
         """What such a program prints, which must end with that code."""

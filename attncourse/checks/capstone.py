@@ -157,9 +157,10 @@ def require_sound(weights: dict[str, Tensor], most: int) -> None:
 
 
 def changed(
-    weights: dict[str, Tensor], change: Callable[[Tensor, torch.Generator], Tensor],
+    weights: dict[str, Tensor],
+    change: Callable[[Tensor, torch.Generator], Tensor],
     g: torch.Generator,
-) -> dict[str, Tensor]:  # fmt: skip
+) -> dict[str, Tensor]:
     return {name: change(one.float(), g) for name, one in weights.items()}
 
 

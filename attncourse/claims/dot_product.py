@@ -71,11 +71,13 @@ def rows_sum_to_one(g):
     q, k = normal(g, m, 16), normal(g, m, 16)
     both = torch.stack([attention_weights(length * q, k) for length in (1, 60)])
     over_queries = both[0].sum(-2)
-    return Measured({
-        "sums over the keys, off 1 by": ((both.sum(-1) - 1).abs().max().item(), rounding(m, q)),
-        "smallest sum over the queries": (over_queries.min().item(), below(0.9)),
-        "largest": (over_queries.max().item(), above(1.1)),
-    })  # fmt: skip
+    return Measured(
+        {
+            "sums over the keys, off 1 by": ((both.sum(-1) - 1).abs().max().item(), rounding(m, q)),
+            "smallest sum over the queries": (over_queries.min().item(), below(0.9)),
+            "largest": (over_queries.max().item(), above(1.1)),
+        }
+    )
 
 
 @claim(
@@ -89,10 +91,12 @@ def output_is_a_mean(g):
     out, mapped = attention(q, k, v), attention(q, k, v @ a + b)
     difference = ((mapped - (out @ a + b)).abs().max() / mapped.abs().max()).item()
     beyond = torch.maximum(out - v.amax(-2), v.amin(-2) - out).max() / v.abs().max()
-    return Measured({
-        "mapped before or after, apart by": (difference, rounding(24, v)),
-        "beyond the values by (below 0: within)": (beyond.item(), rounding(24, v)),
-    })  # fmt: skip
+    return Measured(
+        {
+            "mapped before or after, apart by": (difference, rounding(24, v)),
+            "beyond the values by (below 0: within)": (beyond.item(), rounding(24, v)),
+        }
+    )
 
 
 def weights_cost(n: int, d: int) -> tuple[Cost, Cost]:
@@ -131,12 +135,14 @@ def dot_product_makes_fewer_numbers(g):
     additive = elements_made(additive_weights, q, k, *network)
     pairs, tanhs = 256 * 256, additive["tanh"]
     rest = additive.total() - tanhs
-    return Measured({
-        "numbers made for each pair, dot product": (dot.total() / pairs, exactly(3)),
-        "additive": (additive.total() / pairs, exactly(130.5)),
-        "tanhs among them": (tanhs / pairs, exactly(64)),
-        "additive without the tanhs / dot product": (rest / dot.total(), between(22, 22.5)),
-    })  # fmt: skip
+    return Measured(
+        {
+            "numbers made for each pair, dot product": (dot.total() / pairs, exactly(3)),
+            "additive": (additive.total() / pairs, exactly(130.5)),
+            "tanhs among them": (tanhs / pairs, exactly(64)),
+            "additive without the tanhs / dot product": (rest / dot.total(), between(22, 22.5)),
+        }
+    )
 
 
 @claim(
@@ -156,10 +162,12 @@ def variance_is_d_k(g):
     # the variance of a sample variance, where the fourth moment of q·k is (3 + 6 / d_k) d_k^2
     error = math.sqrt((2 + 6 / WIDTHS[0]) / pairs)
     one = about(1, 5 * error, "5 standard errors")
-    return Measured({
-        r"variance of $q \cdot k$, divided by $d_k$": (raw, one),
-        "variance of the scores": (scaled, one),
-    })  # fmt: skip
+    return Measured(
+        {
+            r"variance of $q \cdot k$, divided by $d_k$": (raw, one),
+            "variance of the scores": (scaled, one),
+        }
+    )
 
 
 @claim(
@@ -194,11 +202,13 @@ def additive_scores_are_bounded(g):
         logs = additive_weights(64 * q, 64 * k, *net).log()
         spread = (logs.amax(-1) - logs.amin(-1)).max()
         shares.append((spread / (2 * net[-1].abs().sum())).item())
-    return Measured({
-        "dot products: variance at 1024 / at 16": (dots[1] / dots[0], between(45, 90)),
-        "additive scores: variance at 16 and 1024": (additive, below(1)),
-        r"largest difference / $2 \sum |w_v|$": (shares, at_most(1)),
-    })  # fmt: skip
+    return Measured(
+        {
+            "dot products: variance at 1024 / at 16": (dots[1] / dots[0], between(45, 90)),
+            "additive scores: variance at 16 and 1024": (additive, below(1)),
+            r"largest difference / $2 \sum |w_v|$": (shares, at_most(1)),
+        }
+    )
 
 
 def sample(g: torch.Generator, d: int, scaled: bool) -> tuple[Tensor, Tensor]:
@@ -218,11 +228,13 @@ def one_key_takes_all_unscaled(g):
         [(attention_weights(*sample(g, d, by)).amax(-1) > 0.99).float().mean().item() for d in ds]
         for by, ds in ((False, (4, 1024)), (True, WIDTHS))
     )
-    return Measured({
-        "share of rows unscaled, $d_k = 4$": (raw[0], below(0.05)),
-        "unscaled, $d_k = 1024$": (raw[1], above(0.5)),
-        "scaled, at any width": (scaled, exactly(0)),
-    })  # fmt: skip
+    return Measured(
+        {
+            "share of rows unscaled, $d_k = 4$": (raw[0], below(0.05)),
+            "unscaled, $d_k = 1024$": (raw[1], above(0.5)),
+            "scaled, at any width": (scaled, exactly(0)),
+        }
+    )
 
 
 def mean_jacobian_norm(g: torch.Generator, d: int, scaled: bool) -> float:
@@ -241,10 +253,12 @@ def mean_jacobian_norm(g: torch.Generator, d: int, scaled: bool) -> float:
 def jacobian_collapses_unscaled(g):
     small, large = (mean_jacobian_norm(g, d, scaled=False) for d in (4, 1024))
     scaled = [mean_jacobian_norm(g, d, scaled=True) for d in WIDTHS]
-    return Measured({
-        "unscaled: norm at 1024 / at 4": (large / small, below(0.5)),
-        "scaled: largest norm / smallest": (max(scaled) / min(scaled), below(1.2)),
-    })  # fmt: skip
+    return Measured(
+        {
+            "unscaled: norm at 1024 / at 4": (large / small, below(0.5)),
+            "scaled: largest norm / smallest": (max(scaled) / min(scaled), below(1.2)),
+        }
+    )
 
 
 def gradients(g: torch.Generator, d: int, scaled: bool) -> Tensor:
@@ -267,11 +281,13 @@ def most_rows_pass_no_gradient(g):
     for scaled in (False, True):
         small, large = (gradients(g, d, scaled) for d in (4, 1024))
         ratios += [(large.median() / small.median()).item(), (large.mean() / small.mean()).item()]
-    return Measured({
-        "unscaled: median at 1024 / at 4": (ratios[0], below(0.2)),
-        "unscaled: mean at 1024 / at 4": (ratios[1], above(2)),
-        "scaled: the same two": (ratios[2:], between(0.75, 4 / 3)),
-    })  # fmt: skip
+    return Measured(
+        {
+            "unscaled: median at 1024 / at 4": (ratios[0], below(0.2)),
+            "unscaled: mean at 1024 / at 4": (ratios[1], above(2)),
+            "scaled: the same two": (ratios[2:], between(0.75, 4 / 3)),
+        }
+    )
 
 
 @claim(
@@ -288,11 +304,13 @@ def aligned_scores_outgrow_the_root(g):
         logs = attention_weights(q, keys).log()
         # the second key has nothing to do with the query: its score has the mean 0
         means[d] = (logs[..., 0] - logs[..., 1]).mean().item()
-    return Measured({
-        r"mean score, $d_k = 4$": (means[4], about(1, 0.12)),
-        r"$d_k = 1024$": (means[1024], about(16, 0.12)),
-        r"divided by $d_k$, any width": ([means[d] / d**0.5 for d in WIDTHS], about(0.5, 0.06)),
-    })  # fmt: skip
+    return Measured(
+        {
+            r"mean score, $d_k = 4$": (means[4], about(1, 0.12)),
+            r"$d_k = 1024$": (means[1024], about(16, 0.12)),
+            r"divided by $d_k$, any width": ([means[d] / d**0.5 for d in WIDTHS], about(0.5, 0.06)),
+        }
+    )
 
 
 @claim(
@@ -308,11 +326,13 @@ def qk_norm_bounds_the_scores(g):
         attention_weights(*(torch.rms_norm(c * x, x.shape[-1:]) for x in (q, k))) for c in (1, 16)
     )
     apart = (one.log().amax(-1) - one.log().amin(-1)).max().item() / (2 * 64**0.5)
-    return Measured({
-        "rows with a weight over 0.99, without": (taken, above(0.8)),
-        "weights with it, apart by": ((one - long).abs().max().item(), rounding(64, q)),
-        r"largest difference / $2 \sqrt{d_k}$": (apart, at_most(1)),
-    })  # fmt: skip
+    return Measured(
+        {
+            "rows with a weight over 0.99, without": (taken, above(0.8)),
+            "weights with it, apart by": ((one - long).abs().max().item(), rounding(64, q)),
+            r"largest difference / $2 \sqrt{d_k}$": (apart, at_most(1)),
+        }
+    )
 
 
 @claim(
@@ -377,11 +397,13 @@ def operations_are_n_m_d(g):
     scores, first = product_by_loops(q, k.mT)
     out, second = product_by_loops((scores / d_k**0.5).softmax(-1), v)
     stated = exactly(2 * n * m * (d_k + d_v), f"$2 \\cdot {n} \\cdot {m} \\cdot ({d_k} + {d_v})$")
-    return Measured({
-        "operations by loops": (first + second, stated),
-        "by the counter": (count(attention, q, k, v).flops, stated),
-        "outputs apart by": ((out - attention(q, k, v)).abs().max().item(), below(1e-5)),
-    })  # fmt: skip
+    return Measured(
+        {
+            "operations by loops": (first + second, stated),
+            "by the counter": (count(attention, q, k, v).flops, stated),
+            "outputs apart by": ((out - attention(q, k, v)).abs().max().item(), below(1e-5)),
+        }
+    )
 
 
 @claim(

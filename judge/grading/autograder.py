@@ -14,9 +14,12 @@ from judge.grading.pristine import chapters, exercise_files
 
 # what a container is, whatever this machine is
 LINUX = {
-    "sys_platform": "linux", "platform_system": "Linux", "os_name": "posix",
-    "platform_machine": "x86_64", "extra": "",
-}  # fmt: skip
+    "sys_platform": "linux",
+    "platform_system": "Linux",
+    "os_name": "posix",
+    "platform_machine": "x86_64",
+    "extra": "",
+}
 SETUP = """\
 #!/usr/bin/env bash
 # Gradescope runs this once, as root, when it builds the autograder.

@@ -22,9 +22,12 @@ def junit(reports: Iterable[tuple[str, Report]]) -> str:
         suite.set("errors", str(sum(one.status == "not graded" for one in cases)))
         for one in cases:
             case = SubElement(
-                suite, "testcase", classname=report.chapter or course().package, name=one.name,
+                suite,
+                "testcase",
+                classname=report.chapter or course().package,
+                name=one.name,
                 time=f"{one.seconds:.2f}",
-            )  # fmt: skip
+            )
             if one.status != "passed":
                 kind = "error" if one.status == "not graded" else "failure"
                 fault = SubElement(case, kind, type=one.status, message=plain(one.hint))

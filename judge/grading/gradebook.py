@@ -90,9 +90,11 @@ class Gradebook:
 
 
 def gradebook(
-    reports: Iterable[tuple[Student, Report]], missing: dict[Student, str],
-    share: Callable[[Student], tuple[float, str]], by_hand: ByHand,
-) -> Gradebook:  # fmt: skip
+    reports: Iterable[tuple[Student, Report]],
+    missing: dict[Student, str],
+    share: Callable[[Student], tuple[float, str]],
+    by_hand: ByHand,
+) -> Gradebook:
     """The entries of a class; of several files of a chapter, that with most points counts."""
     reports = list(reports)
     best: dict[tuple[Student, str], Entry] = {}
@@ -189,7 +191,7 @@ def canvas_rows(book: Gradebook, roster: Roster | None) -> Iterable[Iterable]:
             student.number("canvas") or student.cell("Canvas ID", "ID"),
             *map(student.cell, CANVAS[2:]),
             *(number(entries[c].points) if c in entries else "" for c in book.chapters),
-        )  # fmt: skip
+        )
 
 
 def assignment_column(chapter: str, roster: Roster | None) -> str:

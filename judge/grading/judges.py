@@ -52,10 +52,13 @@ class Template:
         with its:
             # Ctrl-C is for us, who then end it
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "judge.grading.judge"], env=environment,
-                stdin=its.fileno(), stdout=self.said, stderr=subprocess.STDOUT,
+                [sys.executable, "-m", "judge.grading.judge"],
+                env=environment,
+                stdin=its.fileno(),
+                stdout=self.said,
+                stderr=subprocess.STDOUT,
                 start_new_session=True,
-            )  # fmt: skip
+            )
 
     def judge(self, *streams: int) -> psutil.Process:
         """A judge that is asked at the first stream and prints to the second."""

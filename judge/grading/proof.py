@@ -94,14 +94,17 @@ def tried(targets):
         "it can end another process": (lambda: os.kill(process, signal.SIGKILL) is None,),
         "it reaches a socket": (connects, socket.AF_UNIX, stream, targets["socket"]),
         "it reaches an abstract socket": (
-            connects, socket.AF_UNIX, stream, "\0" + targets["abstract"],
+            connects,
+            socket.AF_UNIX,
+            stream,
+            "\0" + targets["abstract"],
         ),
         "it reaches the network": (connects, socket.AF_INET, stream, tuple(targets["network"])),
         "it can make a socket to the host": (lambda: socket.socket(socket.AF_VSOCK, stream),),
         "it can read a file outside": (reads, targets["file"]),
         **{f"it can write to {path}": (writes, path) for path in targets["folders"]},
         **{f"it can read {path}": (reads, path) for path in targets["hidden"]},
-    }  # fmt: skip
+    }
     needs = {
         "it cannot write to its folder": (writes, targets["own"]),
         **{f"it cannot read {path}": (reads, path) for path in targets["needed"]},

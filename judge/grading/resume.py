@@ -53,9 +53,10 @@ class Kept:
         """Whether to grade a file anew: by its name, a part of it or its owner, or a pattern."""
         parts = [name, *PurePosixPath(name).parts, owner.key, owner.name, *owner.row.values()]
         met = [
-            wanted for wanted in self.regrade
+            wanted
+            for wanted in self.regrade
             if any(part == wanted or fnmatchcase(part, wanted) for part in parts if part)
-        ]  # fmt: skip
+        ]
         self.regrade |= dict.fromkeys(met, True)
         return bool(met)
 

@@ -96,9 +96,12 @@ def fault_of(tier: str) -> str:
             targets = json.dumps(outside(stack) | inside)
             done = subprocess.run(
                 sandbox.command(sys.executable, "-I", proof.__file__, targets),
-                env=sandbox.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                env=sandbox.environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
                 timeout=PROVED_IN,
-            )  # fmt: skip
+            )
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     if done.returncode:

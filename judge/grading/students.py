@@ -14,9 +14,10 @@ from judge.grading.pristine import exercise_files
 
 # 2026_11_23, 23_11_26, 20261123_1200: no numbers of a student and a file
 DATES = (
-    r"(?:19|20)\d\d_\d\d?_\d\d?(?!\d)", r"\d\d?_\d\d?_(?:\d\d)?\d\d(?!\d)",
+    r"(?:19|20)\d\d_\d\d?_\d\d?(?!\d)",
+    r"\d\d?_\d\d?_(?:\d\d)?\d\d(?!\d)",
     r"(?:19|20)\d{6}_\d{4}(?:\d\d)?_",
-)  # fmt: skip
+)
 # how platforms name what they hand over; `key` is what they call a student
 PLATFORMS = {
     "canvas": re.compile(
@@ -28,9 +29,12 @@ PLATFORMS = {
     ),
 }
 LAYOUTS = {
-    "canvas": "Canvas's names", "moodle": "Moodle's names", "github": "GitHub Classroom's folders",
-    "nbgrader": "nbgrader's folders", "": "the name of a folder or file",
-}  # fmt: skip
+    "canvas": "Canvas's names",
+    "moodle": "Moodle's names",
+    "github": "GitHub Classroom's folders",
+    "nbgrader": "nbgrader's folders",
+    "": "the name of a folder or file",
+}
 # where a roster has what a platform calls a student
 COLUMNS = {
     "canvas": re.compile("(canvas )?id"),
@@ -142,10 +146,12 @@ def passed_over(files: Iterable[str], folder: Path, roster: "Roster | None") -> 
     """
     inside = first_levels(files)
     nobody = {
-        outer for outer, names in inside.items()
-        if "" not in names and not evident(folder.resolve().name, outer)
+        outer
+        for outer, names in inside.items()
+        if "" not in names
+        and not evident(folder.resolve().name, outer)
         and not (roster and roster.student(Student(bare(outer))).row)
-    }  # fmt: skip
+    }
     if inside.keys() == nobody and all(map(of_a_class, inside.values())):
         return nobody
     known = {"submitted", *exercise_files()}

@@ -115,7 +115,7 @@ def calls_torch(scores, mask=None):
         (lambda s, mask=None: s.softmax(-1), None),
         (lambda s, mask=None: softmax_with_sink(s, mask) + 1e-6, None),
     ],
-)  # fmt: skip
+)
 def test_a_learner_s_mistake_costs_its_groups_or_everything(answer, wrong):
     one = exercise("softmax_with_sink")
     earned = credit(one, local(answer), 6, forbidden=COURSE.forbidden(one))

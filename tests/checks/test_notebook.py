@@ -235,7 +235,7 @@ def sum_of_points():
         (lambda: hint("prefix_mask", 4), "level=4: there are hints 1, 2 and 3"),
         (lambda: status("poetry"), "no chapter 'poetry' has exercises"),
     ],
-)  # fmt: skip
+)
 def test_what_there_is_not_is_answered_in_one_line(call, words, shell, capsys):
     with pytest.raises(OneLineError, match=words) as raised:
         call()

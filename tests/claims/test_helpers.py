@@ -25,9 +25,7 @@ def test_the_figure_counts_the_operations_of_each_method(g):
     whole = count(attention, x, x, x).flops
     assert points["Linformer"][2][0] == 4 * 2 * 16 * 128 * 16 / whole
     assert points["Longformer"][3][0] == longformer_mask(128, 31, [0]).double().mean()
-    assert set(points) == {
-        "Longformer", "BigBird", "Linformer", "Performer", "Nyström", "Reformer"
-    }  # fmt: skip
+    assert set(points) == {"Longformer", "BigBird", "Linformer", "Performer", "Nyström", "Reformer"}
     assert all(cost > 0 and 0 < off for line in points.values() for cost, off in line)
 
 

@@ -174,7 +174,10 @@ RULES = {
         CALLED,
     ),
     "a loop that nothing traces": (
-        "", "sys.settrace(None)\n    for x in range(10 * len(str(a))): pass", "", UNPROVEN,
+        "",
+        "sys.settrace(None)\n    for x in range(10 * len(str(a))): pass",
+        "",
+        UNPROVEN,
     ),
     "a loop in a module called numpy.x": (
         "space = {'__name__': 'numpy.x'}\n"
@@ -190,7 +193,7 @@ RULES = {
         "[x.data.add_(1) for x in a if getattr(x, 'is_floating_point', bool)()]",
         "an input changes",
     ),
-}  # fmt: skip
+}
 
 
 def around_a_rule(rule: str, name: str, solved: str) -> str:

@@ -68,5 +68,8 @@ def python(machine: str, *arguments: str, path: Path = ROOT) -> subprocess.Compl
     own = {"PYTHONPATH": str(path), "HOME": "/tmp", "OMP_NUM_THREADS": "1", SECRET: "1"}
     return subprocess.run(
         [*command(machine), sys.executable, *arguments],
-        env=os.environ | own, capture_output=True, text=True, cwd="/",
-    )  # fmt: skip
+        env=os.environ | own,
+        capture_output=True,
+        text=True,
+        cwd="/",
+    )

@@ -74,8 +74,11 @@ def run(folder: Path, *before: str) -> subprocess.CompletedProcess:
     environment = os.environ | {"AUTOGRADER": str(folder), "PYTHONPATH": "", "HOME": "/root"}
     return subprocess.run(
         [*before, "bash", str(folder / "source/run_autograder")],
-        env=environment, cwd="/", capture_output=True, text=True,
-    )  # fmt: skip
+        env=environment,
+        cwd="/",
+        capture_output=True,
+        text=True,
+    )
 
 
 # a container is what Gradescope has; what root gets elsewhere is tried in test_sandbox.py
@@ -208,8 +211,11 @@ def test_nbgrader_itself_makes_a_release_of_it(tmp_path):
     for chapter in exercise_files():
         done = subprocess.run(
             [program, "generate_assignment", chapter, "--create", "--force"],
-            cwd=tmp_path, env=environment, capture_output=True, text=True,
-        )  # fmt: skip
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
         assert done.returncode == 0, done.stderr
         release = nbformat.read(tmp_path / f"release/{chapter}/{chapter}.ipynb", as_version=4)
         pristine = nbformat.read(exercise_files()[chapter], as_version=4)

@@ -126,9 +126,11 @@ def test_the_matrix_and_the_mistakes(folder):
     # what nobody has written is no mistake
     (mistake,) = rows(folder / "grades/mistakes.csv")
     assert mistake == {
-        "students": "2", "exercise": "prefix_mask", "status": "wrong",
+        "students": "2",
+        "exercise": "prefix_mask",
+        "status": "wrong",
         "reason": "the prefix is left out",
-    }  # fmt: skip
+    }
 
 
 HOSTILE = {
@@ -305,10 +307,13 @@ def test_the_printed_lines_say_which_layouts_were_assumed(folder, tmp_path):
 
 def test_one_person_is_one_row_whatever_the_layouts(tmp_path, all_pass):
     for name in (
-        "bob/a.ipynb", "submitted/bob/x/a.ipynb", "x-submissions/x-bob/a.ipynb",
-        "jonesbob_77_9988_a.ipynb", "Bob Jones_4711_assignsubmission_file_/a.ipynb",
+        "bob/a.ipynb",
+        "submitted/bob/x/a.ipynb",
+        "x-submissions/x-bob/a.ipynb",
+        "jonesbob_77_9988_a.ipynb",
+        "Bob Jones_4711_assignsubmission_file_/a.ipynb",
         "Bob Jones.zip",
-    ):  # fmt: skip
+    ):
         path = tmp_path / "class" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(UNTOUCHED)
@@ -354,8 +359,9 @@ def test_points_by_hand_reach_those_whose_notebook_is_broken_or_missing(folder):
     for line, says in {
         3: "99 points count, more than the 10 that prefix_mask has",
         5: "2 students are called that",
-        6: "nobody is called 'noira'", 7: "it counts instead of overrides.csv, line 2",
-    }.items():  # fmt: skip
+        6: "nobody is called 'noira'",
+        7: "it counts instead of overrides.csv, line 2",
+    }.items():
         assert f"overrides.csv, line {line}: {says}" in done.output
     assert not NAMED.search(done.output)
     (own,) = (one for one in book if one["student"] == "4711")

@@ -47,9 +47,11 @@ def test_who_starts_a_grader_and_does_not_say_in_which_sandbox_fails(first, tmp_
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *plugins, "-rA", "-c", str(ROOT / "pyproject.toml")],
         # where it is set, pytest repeats each message at the end
-        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(ROOT), "CI": ""},
-        capture_output=True, text=True,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "CI": ""},
+        capture_output=True,
+        text=True,
+    )
     ended = re.findall(r"^(FAILED|PASSED) .*::test_(\w+)", done.stdout, re.MULTILINE)
     passed, failed = {"says_so_here", "says_so_below"}, {"silent_here", "silent_below"}
     skipped = first or grading

@@ -81,8 +81,9 @@ def test_an_extension_of_nobody_or_of_several_is_said(tmp_path):
 
 def test_who_is_not_in_the_export_is_not_late_and_that_is_said(tmp_path):
     assert policy(tmp_path, {"jane": "2026-10-24"}).share(RICK) == (
-        1.0, "no time of handing in is known",
-    )  # fmt: skip
+        1.0,
+        "no time of handing in is known",
+    )
 
 
 def test_a_platform_s_own_form_of_time_is_read(tmp_path):
@@ -92,8 +93,9 @@ def test_a_platform_s_own_form_of_time_is_read(tmp_path):
         EXPORT + 'Rick,rick@example.edu,"Sunday, 25 October 2026, 11:30 PM"\n'
     )
     assert policy(tmp_path, {}, text).share(RICK) == (
-        pytest.approx(0.8), "late by 1 days 31 min: 20 % of the points are taken off",
-    )  # fmt: skip
+        pytest.approx(0.8),
+        "late by 1 days 31 min: 20 % of the points are taken off",
+    )
 
 
 def test_without_rules_what_is_late_counts_nothing(tmp_path):
@@ -140,8 +142,11 @@ def test_points_by_hand_are_read_as_a_spreadsheet_writes_them(form, tmp_path):
     (one,) = read_overrides(tmp_path / "overrides.csv")
     comment = "" if form == "no comment" else "by hand"
     assert (one.student, one.exercise, one.points, one.comment) == (
-        "Jane", "prefix_mask", points, comment,
-    )  # fmt: skip
+        "Jane",
+        "prefix_mask",
+        points,
+        comment,
+    )
 
 
 REFUSED = {

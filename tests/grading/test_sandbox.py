@@ -275,9 +275,12 @@ def test_a_path_that_is_relative_means_the_same_in_the_sandbox(tmp_path):
         if folder.name.startswith(("test_", "popen-", "pytest-")):
             folder.chmod(0o755)
     done = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": "here:there"}, cwd=tmp_path,
-        capture_output=True, text=True,
-    )  # fmt: skip
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": "here:there"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
     assert done.stdout == f"{attncourse.__version__}\n", done
 
 

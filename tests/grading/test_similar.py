@@ -24,9 +24,12 @@ def attention_pool(query, keys, values, mask=None):
     return torch.einsum("...m,...md->...d", portions, values)
 '''
 RENAMED = (
-    LONG.replace("collected", "xs").replace("position", "i").replace("portions", "weights")
-    .replace("stacked", "z").replace('"""An answer with an unusual way through."""', "# mine")
-)  # fmt: skip
+    LONG.replace("collected", "xs")
+    .replace("position", "i")
+    .replace("portions", "weights")
+    .replace("stacked", "z")
+    .replace('"""An answer with an unusual way through."""', "# mine")
+)
 OTHER = """# exercise: attention_pool
 def attention_pool(query, keys, values, mask=None):
     d = query.shape[-1]

@@ -59,9 +59,11 @@ FOLDERS = {
     ("x-submissions", "x-mallory/bob_77_9988_x.ipynb"): ("mallory", "", "github"),
     ("class", "mm_78_9989_m.zip/bob_77_9988_x.ipynb"): ("78", "mm", "canvas"),
     ("class", "M_78_assignsubmission_file_/Bob_77_assignsubmission_file_/x.ipynb"): (
-        "78", "M", "moodle",
+        "78",
+        "M",
+        "moodle",
     ),
-}  # fmt: skip
+}
 
 
 ALONE = {file for _, file in FOLDERS if file.startswith(("submissions.zip", "c-12.zip"))}
@@ -89,10 +91,13 @@ def test_a_download_beside_others_or_of_a_known_student_is_one_student_s():
 
 def test_one_person_is_one_student_and_no_two_have_one_key():
     found = {
-        "a": Student("bob"), "b": Student("Bob", platform="nbgrader"),
-        "c": Student("bob", platform="github"), "d": Student("77", "jonesbob", "canvas"),
-        "e": Student("77", "Ann", "moodle"), "f": Student("77"),
-    }  # fmt: skip
+        "a": Student("bob"),
+        "b": Student("Bob", platform="nbgrader"),
+        "c": Student("bob", platform="github"),
+        "d": Student("77", "jonesbob", "canvas"),
+        "e": Student("77", "Ann", "moodle"),
+        "f": Student("77"),
+    }
     one = owners(found, None)
     assert one["a"] == one["b"] == one["c"]
     assert [one[file].key for file in "def"] == ["77", "77 (2)", "77 (3)"]
@@ -118,10 +123,13 @@ def test_a_row_with_another_number_is_somebody_else_s():
 
 
 def test_a_name_means_those_with_that_key_then_that_name_then_that_cell():
-    people = People([
-        Student("12", "Rick", row={"quiz": "99"}), Student("7", "Jane", row={"quiz": "12"}),
-        Student("8", "jane", row={"email": "j@x.edu"}),
-    ])  # fmt: skip
+    people = People(
+        [
+            Student("12", "Rick", row={"quiz": "99"}),
+            Student("7", "Jane", row={"quiz": "12"}),
+            Student("8", "jane", row={"email": "j@x.edu"}),
+        ]
+    )
     called = {name: [one.key for one in people.called(name)] for name in ("12", " JANE", "J@x.edu")}
     assert called == {"12": ["12"], " JANE": ["7", "8"], "J@x.edu": ["8"]}
     assert people.called("") == [] == people.called("nobody")

@@ -75,8 +75,10 @@ def test_a_run_removes_what_a_killed_one_has_left(tmp_path):
     def begun(name: str) -> subprocess.Popen:
         return subprocess.Popen(
             [sys.executable, "-c", MAIN, "grade", str(tmp_path / name), "--no-sandbox"],
-            cwd=ROOT, env=os.environ | {"TMPDIR": str(made)}, stdout=subprocess.DEVNULL,
-        )  # fmt: skip
+            cwd=ROOT,
+            env=os.environ | {"TMPDIR": str(made)},
+            stdout=subprocess.DEVNULL,
+        )
 
     with begun("endless") as process:
         # it has a folder for the notebook, and one for the answer's process

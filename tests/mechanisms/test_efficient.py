@@ -257,7 +257,7 @@ X = torch.zeros(4, 5, 3)
         (lambda g: flash_attention(X, X[:, :4], X[:, :4], causal=True), "n=5 at most m=4"),
         (lambda g: flash_attention(X, X[..., :2], X), "k has d=2, but q has d=3"),
     ],
-)  # fmt: skip
+)
 def test_bad_input_is_named_with_its_numbers(call, numbers, g):
     with pytest.raises(ValueError, match=numbers):
         call(g)

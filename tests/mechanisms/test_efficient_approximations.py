@@ -106,10 +106,12 @@ def test_performer_comes_closer_with_more_features(normal, g):
     q, k, v = normal(40, 8) / 2, normal(50, 8) / 2, normal(50, 4)
     exact = attention(q, k, v)
     few, many = (
-        sum(off(performer_attention(q, k, v, orthogonal_random_matrix(r, 8, g).to(q)), exact) ** 2
-            for _ in range(20))
+        sum(
+            off(performer_attention(q, k, v, orthogonal_random_matrix(r, 8, g).to(q)), exact) ** 2
+            for _ in range(20)
+        )
         for r in (32, 512)
-    )  # fmt: skip
+    )
     # the mean square shrinks as 1/r
     assert 8 < few / many < 32
 
@@ -319,7 +321,7 @@ X = torch.zeros(2, 5, 4)
         (lambda g: nystrom_attention(X, X[:, :3], X[:, :3], 4), "landmarks=4 .* 5 .* 3 keys"),
         (lambda g: nystrom_attention(X[:, :0], X, X, 1), "0 queries"),
     ],
-)  # fmt: skip
+)
 def test_bad_input_is_named_with_its_numbers(call, numbers, g):
     with pytest.raises(ValueError, match=numbers):
         call(g)

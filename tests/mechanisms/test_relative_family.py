@@ -189,8 +189,10 @@ def test_a_scale_of_rope_divides_its_positions(normal):
 def test_a_base_of_rope_slows_all_pairs_but_the_first(normal):
     x, positions, base = normal(5, 6), torch.arange(5, device=device()), 10000 * 4 ** (6 / 4)
     plain, slower, stretched = (
-        rope(x, positions), rope(x, positions, base=base), rope(x, positions, scale=4.0)
-    )  # fmt: skip
+        rope(x, positions),
+        rope(x, positions, base=base),
+        rope(x, positions, scale=4.0),
+    )
     torch.testing.assert_close(slower[:, :2], plain[:, :2])
     torch.testing.assert_close(slower[:, 4:], stretched[:, 4:])
     assert not torch.allclose(slower[:, 2:4], plain[:, 2:4])

@@ -90,9 +90,12 @@ def test_the_sample_is_made_of_trees_with_a_gloss_for_each_word():
 
 def test_a_sentence_is_what_its_lines_say():
     want = Sentence(
-        ("Kedi", "uyuyor", "."), ("NOUN", "VERB", "PUNCT"), ("nsubj", "root", "p"), (1, -1, 1),
+        ("Kedi", "uyuyor", "."),
+        ("NOUN", "VERB", "PUNCT"),
+        ("nsubj", "root", "p"),
+        (1, -1, 1),
         ("cat", "is-sleeping", "."),
-    )  # fmt: skip
+    )
     assert SAMPLE.train[0] == want
 
 

@@ -85,7 +85,7 @@ MASKS = {"none": NOWHERE | True, "causal": causal_mask(5)[:4], "nowhere": NOWHER
 WIDTHS = [1, 2, 16, 48]
 EXPLORER = plot.explorer(
     Q, K, V, QUERIES, KEYS, ["x", "y", "z"], query=2, widths=WIDTHS, masks=MASKS, alt="Steps."
-)  # fmt: skip
+)
 WEIGHTS = torch.randn(3, 4, 5, generator=g).softmax(dim=-1)
 HEADS = plot.heads(WEIGHTS, QUERIES, KEYS, alt="Three heads.")
 

@@ -318,9 +318,12 @@ def test_every_state_of_a_figure_equals_the_package(name, tab):
                 numbers, words = want if isinstance(want, tuple) else (want, None)
                 values = held(got[slot])
                 torch.testing.assert_close(
-                    values, numbers.double().flatten(), rtol=1e-6, atol=1e-6,
+                    values,
+                    numbers.double().flatten(),
+                    rtol=1e-6,
+                    atol=1e-6,
                     msg=lambda why, at=at: f"{at}: {why}",
-                )  # fmt: skip
+                )
                 assert texts == (words or [shown(x) for x in values.tolist()]), at
 
 

@@ -175,8 +175,10 @@ def sharing_saves_bytes_not_operations(g):
     for groups in (8, 1):
         k, v = (normal(g, groups, n, d).double() for _ in "kv")
         wide = [x.repeat_interleave(heads // groups, dim=0) for x in (k, v)]
-        shared, separate = (count(f, q, *kv).flops for f, kv in (
-            (grouped_query_attention, (k, v)), (attention, wide)))  # fmt: skip
+        shared, separate = (
+            count(f, q, *kv).flops
+            for f, kv in ((grouped_query_attention, (k, v)), (attention, wide))
+        )
         operations.append(shared / separate)
         apart.append(max_abs_diff(grouped_query_attention(q, k, v), attention(q, *wide)))
         kept = cache_bytes(n, 1, groups, d, q.dtype)

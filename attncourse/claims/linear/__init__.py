@@ -354,9 +354,9 @@ def gates_are_a_mask(g):
     places = torch.arange(12, device=g.device)
     faded = (0.9 ** (places[:, None] - places).clamp(min=0).double()).tril()
     drawn = torch.rand(12, 4, generator=g, device=g.device, dtype=torch.float64)
-    fade = torch.stack([
-        torch.stack([drawn[j + 1 : i + 1].prod(0) for j in range(12)]) for i in range(12)
-    ])  # fmt: skip
+    fade = torch.stack(
+        [torch.stack([drawn[j + 1 : i + 1].prod(0) for j in range(12)]) for i in range(12)]
+    )
     weights = {
         "gates for each row and token": (drawn, torch.einsum("id,jd,ijd->ij", q, k, fade).tril()),
         "all gates 1": (torch.ones_like(drawn), (q @ k.mT).tril()),

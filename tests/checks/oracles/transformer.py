@@ -62,7 +62,9 @@ def torch_shifted(tokens, start, end, pad):
     whole = tokens.new_zeros(tokens.shape[-1] + 1)
     labels = pad_sequence(
         [whole, *(F.pad(text, (0, 1), value=end) for text in texts)],
-        batch_first=True, padding_value=-100)[1:]  # fmt: skip
+        batch_first=True,
+        padding_value=-100,
+    )[1:]
     inputs = F.pad(tokens, (1, 0), value=start)
     return inputs, labels.reshape(inputs.shape)
 

@@ -78,11 +78,13 @@ FALSE_OF = {
     ],
     "each_layer_widens_the_view": ("windowed_attention", twice_as_wide),
     "a_window_has_no_order": [
-        ("windowed_attention", in_order), ("windowed_attention", as_if_forward_alone),
+        ("windowed_attention", in_order),
+        ("windowed_attention", as_if_forward_alone),
         ("windowed_attention", always_symmetric),
     ],
     "heads_become_a_kernel": [
-        ("convolution_as_attention", turned_round), ("tap_weights", too_blunt),
+        ("convolution_as_attention", turned_round),
+        ("tap_weights", too_blunt),
     ],
     "nine_heads_are_a_square_kernel": [
         ("convolution_as_attention", turned_round),
@@ -91,7 +93,8 @@ FALSE_OF = {
     "heads_cannot_look_outside": ("convolution_as_attention", zeros_outside),
     "fewer_heads_leave_a_rest": ("tap_weights", too_blunt),
     "one_head_is_no_edge_filter": (
-        "masked_softmax", lambda scores, mask: scores.tanh().masked_fill(~mask, 0),
+        "masked_softmax",
+        lambda scores, mask: scores.tanh().masked_fill(~mask, 0),
     ),
     "a_kernel_ignores_the_input": [
         ("convolution_as_attention", by_content),
@@ -99,4 +102,4 @@ FALSE_OF = {
         ("dynamic_convolution", lambda x, w: dynamic_convolution(x, w) * x.sum()),
     ],
     "neighbouring_heads_cost_operations_alone": ("convolutional_self_attention", heads_apart),
-}  # fmt: skip
+}

@@ -69,14 +69,17 @@ FALSE_OF = {
     "the_past_is_a_sum": ("linear_attention_step", forgetting_step),
     "long_sums_need_more_than_16_bits": ("linear_attention_state", in_16_bits),
     "a_state_recalls_only_so_much": (
-        f"{SHARED}.linear_attention", lambda q, k, v, feature_map=None: attention(q, k, v)
+        f"{SHARED}.linear_attention",
+        lambda q, k, v, feature_map=None: attention(q, k, v),
     ),
     "positive_features_interfere": ("feature_map", lambda x: x),
     "gates_are_a_mask": ("gated_write", faded_when_read),
     "the_delta_rule_corrects": [
-        ("delta_write", without_error), (f"{SHARED}.delta_write", without_error)
+        ("delta_write", without_error),
+        (f"{SHARED}.delta_write", without_error),
     ],
     "features_choose_the_similarity": (
-        "taylor_features", lambda x: torch.cat([torch.ones_like(x[..., :1]), 2 * x], dim=-1)
+        "taylor_features",
+        lambda x: torch.cat([torch.ones_like(x[..., :1]), 2 * x], dim=-1),
     ),
-}  # fmt: skip
+}

@@ -48,7 +48,8 @@ FALSE_OF = {
     "order_beyond_max_distance_is_lost": ("relative_attention", absolute),
     "a_keys_table_can_point_to_the_token_before": ("relative_attention", turned_round),
     "only_two_forms_hold_a_vector_per_pair": (
-        "relative_attention_gather", relative_attention_dense,
+        "relative_attention_gather",
+        relative_attention_dense,
     ),
     "blocks_hold_no_scores": ("relative_attention", relative_attention_gather),
     "the_tables_cost_few_operations": ("relative_attention_gather", relative_attention_dense),
@@ -79,4 +80,4 @@ FALSE_OF = {
         ("rope", lambda x, positions, base=1e4, scale=1: rope(x, positions, base)),
         ("rope", lambda x, positions, **how: rope(x, positions.clamp(max=255), **how)),
     ],
-}  # fmt: skip
+}
