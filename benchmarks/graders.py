@@ -46,7 +46,7 @@ from attncourse.course import COURSE
 from judge import bank
 from judge.exercise import Exercise
 from judge.grading.grade import grade
-from judge.grading.judges import idle
+from judge.grading.judge_pool import idle
 from judge.grading.pristine import answer_cells, exercise_files
 from judge.grading.sandbox import strongest
 from judge.verdict import judge, local

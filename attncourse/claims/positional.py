@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from attncourse.claims import Measured, about, above, at_least, at_most, below, claim, exactly
+from attncourse.claims.multi_head import normal64
 from attncourse.dot_product import attention, attention_weights, causal_mask
 from attncourse.positional import (
     LearnedEncoding,
@@ -22,11 +23,6 @@ WANG = "Wang et al. (2019)"
 EPS = torch.finfo(torch.float64).eps
 
 
-def normal(g: torch.Generator, *shape: int) -> Tensor:
-    """Independent float64 entries with mean 0 and variance 1."""
-    return torch.randn(shape, generator=g, device=g.device, dtype=torch.float64)
-
-
 def waves(n: int, d: int, g: torch.Generator, start: int = 0) -> Tensor:
     """The package's sinusoids in float64, on the device of g."""
     return sinusoids(n, d, g.device, start=start, dtype=torch.float64)
@@ -34,7 +30,7 @@ def waves(n: int, d: int, g: torch.Generator, start: int = 0) -> Tensor:
 
 def random_layer(g: torch.Generator, d: int) -> Callable[..., Tensor]:
     """Self-attention with three random matrices, and no positions."""
-    w = normal(g, 3, d, d) / d**0.5
+    w = normal64(g, 3, d, d) / d**0.5
 
     def layer(x: Tensor, mask: Tensor | None = None) -> Tensor:
         return attention(x @ w[0], x @ w[1], x @ w[2], mask)
@@ -54,7 +50,7 @@ def equivariance_gap(layer: Callable[[Tensor], Tensor], x: Tensor, order: Tensor
 )
 def order_is_invisible(g):
     n, d = 64, 16
-    layer, x = random_layer(g, d), normal(g, n, d)
+    layer, x = random_layer(g, d), normal64(g, n, d)
     order = torch.randperm(n, generator=g, device=g.device)
     gap = equivariance_gap(layer, x, order)
     return Measured({"difference, as a share of the norm": (gap, at_most(n * EPS, "rounding"))})
@@ -67,7 +63,7 @@ def order_is_invisible(g):
 )
 def positions_make_order_visible(g):
     n, d = 64, 16
-    layer, x = random_layer(g, d), normal(g, n, d)
+    layer, x = random_layer(g, d), normal64(g, n, d)
     order = torch.randperm(n, generator=g, device=g.device)
     gap = equivariance_gap(lambda x: layer(SinusoidalEncoding(d)(x)), x, order)
     return Measured({"difference, as a share of the norm": (gap, above(0.25))})
@@ -116,7 +112,7 @@ def a_head_finds_the_word_before(g):
     p, before = waves(n, d, g), 30 * rotation(-1, d)[:, :d_k].to(g.device)
     select = torch.eye(d, d_k, device=g.device, dtype=p.dtype)
     made = attention_weights(p @ before, p @ select).diagonal(-1)
-    w_q, w_k = normal(g, 2, d, d_k) / d**0.5
+    w_q, w_k = normal64(g, 2, d, d_k) / d**0.5
     drawn = attention_weights(p @ w_q, p @ w_k).diagonal(-1)
     return Measured(
         {
@@ -168,7 +164,7 @@ def projections_hide_the_offset(g):
     p = waves(n, d, g)
     bare, projected = explained_by_offset(p @ p.mT), 0.0
     for _ in range(layers):
-        w_q, w_k = normal(g, 2, d, d) / d**0.5
+        w_q, w_k = normal64(g, 2, d, d) / d**0.5
         projected += explained_by_offset(p @ w_q @ (p @ w_k).mT) / layers
     return Measured(
         {
@@ -226,7 +222,7 @@ def a_row_has_mean_square_one_half(g):
     n, d, share = 512, 64, {}
     off = (waves(n, d, g).square().mean(-1) - 0.5).abs().max().item()
     for s in (1.0, 0.1):
-        total = SinusoidalEncoding(d)(s * normal(g, n, d)).square().mean().item()
+        total = SinusoidalEncoding(d)(s * normal64(g, n, d)).square().mean().item()
         share[s] = 0.5 / total
     return Measured(
         {
@@ -245,10 +241,10 @@ def a_row_has_mean_square_one_half(g):
 )
 def a_table_learns_only_what_it_sees(g):
     layer = LearnedEncoding(32, 8).to(g.device)
-    layer(normal(g, 4, 16, 8).float()).square().sum().backward()
+    layer(normal64(g, 4, 16, 8).float()).square().sum().backward()
     moved = (layer.table.grad != 0).any(-1)
     try:
-        layer(normal(g, 33, 8).float())
+        layer(normal64(g, 33, 8).float())
         refused = 0
     except ValueError:
         refused = 1
@@ -313,7 +309,7 @@ def readout(out: Tensor, wanted: Tensor) -> float:
 )
 def the_causal_mask_leaks_position(g):
     n, d = 64, 32
-    layer, first, x = random_layer(g, d), normal(g, d), normal(g, 256, n, d)
+    layer, first, x = random_layer(g, d), normal64(g, d), normal64(g, 256, n, d)
     x[:, 0] = first
     position = torch.arange(1, n, device=g.device).double().log()
     causal, open_ = (
@@ -385,7 +381,7 @@ def a_tree_does_not_know_the_order(g):
     # the new place of each old word; the last entry keeps the mark of a root
     place = torch.cat([order.argsort(), order.new_tensor([-1])])
     moved = place[parents[order]]
-    layer, x, table = random_layer(g, d), normal(g, n, d), normal(g, n, d)
+    layer, x, table = random_layer(g, d), normal64(g, n, d), normal64(g, n, d)
     depths = (tree_depth(moved) != tree_depth(parents)[order]).sum().item()
     old, new = tree_distance(parents)[order][:, order], tree_distance(moved)
     out = layer(x + table[tree_depth(parents)])[order]

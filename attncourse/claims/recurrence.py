@@ -14,7 +14,7 @@ from torch.nn.utils import (
 )
 
 from attncourse.claims import Measured, about, above, at_most, below, between, claim, exactly
-from attncourse.claims.multi_head import normal, random_layer, relative_error
+from attncourse.claims.multi_head import normal64, random_layer, relative_error
 from attncourse.cost import count, kept, longest_chain
 from attncourse.dot_product import attention, causal_mask
 from attncourse.recurrence import gradient_by_distance, lstm, rnn
@@ -44,7 +44,7 @@ def layers(g: torch.Generator, d: int) -> dict[str, Layer]:
     of_rnn, of_lstm = first_weights(g, 1, d), first_weights(g, 4, d)
     w_ih, w_hh, b_ih, b_hh = of_lstm
     opened = torch.cat([b_ih[:d], b_ih[d : 2 * d] + 4, b_ih[2 * d :]])
-    kernels = [normal(g, d, d, 3) / (9 * d) ** 0.5 for _ in range(4)]
+    kernels = [normal64(g, d, d, 3) / (9 * d) ** 0.5 for _ in range(4)]
     attend = random_layer(g, d, 4)
     return {
         "RNN": lambda x: rnn(x, *of_rnn),
@@ -68,7 +68,7 @@ def convolved(x: Tensor, kernels: list[Tensor]) -> Tensor:
     source=f"Elman (1990); {HOCHREITER}; the layout of the weights is torch's",
 )
 def both_equal_torch(g):
-    x, grad_output, measured = normal(g, 2, 7, 6).requires_grad_(), normal(g, 2, 7, 6), {}
+    x, grad_output, measured = normal64(g, 2, 7, 6).requires_grad_(), normal64(g, 2, 7, 6), {}
     for name, make, gates in (("RNN", nn.RNN, 1), ("LSTM", nn.LSTM, 4)):
         weights = first_weights(g, gates, 6)
         wanted = [x, *(one.requires_grad_() for one in weights)]
@@ -94,7 +94,7 @@ def both_equal_torch(g):
     source="our own measurement; the equivariance is that of the chapter on positions",
 )
 def one_word_at_two_places(g):
-    every, x = layers(g, 8), normal(g, 5, 8)
+    every, x = layers(g, 8), normal64(g, 5, 8)
     x[3] = x[0]
     order, attend, measured = [4, 2, 0, 1, 3], random_layer(g, 8, 2), {}
     for name, layer in {"RNN": every["RNN"], "LSTM": every["LSTM"], "attention": attend}.items():
@@ -120,9 +120,14 @@ def jacobian_norms(layer: Layer, x: Tensor) -> Tensor:
 )
 def a_state_is_a_bottleneck(g):
     d, width, measured = 4, 8, {}
-    weights = normal(g, width, d), normal(g, width, width) / 4, normal(g, width), normal(g, width)
+    weights = (
+        normal64(g, width, d),
+        normal64(g, width, width) / 4,
+        normal64(g, width),
+        normal64(g, width),
+    )
     for n in (1, 2, 4, 16):
-        states = torch.autograd.functional.jacobian(lambda x: rnn(x, *weights), normal(g, n, d))
+        states = torch.autograd.functional.jacobian(lambda x: rnn(x, *weights), normal64(g, n, d))
         by_state = states.flatten(2)
         rank = torch.linalg.matrix_rank(by_state[-1]).item()
         measured[f"last state, $n = {n}$"] = (rank, exactly(min(n * d, width)))
@@ -139,8 +144,8 @@ def a_state_is_a_bottleneck(g):
 )
 def paths_are_as_long_as_said(g):
     n, d = 12, 4
-    x, (w_ih, w_hh, *_) = normal(g, n, d) * 0, first_weights(g, 1, d)
-    zero, kernels = x.new_zeros(d), [normal(g, d, d, 3) for _ in range(n)]
+    x, (w_ih, w_hh, *_) = normal64(g, n, d) * 0, first_weights(g, 1, d)
+    zero, kernels = x.new_zeros(d), [normal64(g, d, d, 3) for _ in range(n)]
     by_rnn, by_attention = [], []
     for times in (1, 2):
         by_rnn.append(jacobian_norms(lambda x, w=times * w_hh: rnn(x, w_ih, w, zero, zero), x))
@@ -187,10 +192,10 @@ def gradients_over_distance(g):
     source=f"{BENGIO}; {PASCANU}, section 2",
 )
 def one_matrix_shrinks_or_explodes(g):
-    d, x = 6, normal(g, 51, 6) * 0
-    rotation, over = torch.linalg.qr(normal(g, d, d))[0], {}
+    d, x = 6, normal64(g, 51, 6) * 0
+    rotation, over = torch.linalg.qr(normal64(g, d, d))[0], {}
     for factor in (0.9, 1.1):
-        weights = (normal(g, d, d), factor * rotation, x[0], x[0])
+        weights = (normal64(g, d, d), factor * rotation, x[0], x[0])
         norms = jacobian_norms(lambda x, weights=weights: rnn(x, *weights), x)
         over[factor] = (norms[50] / norms[0]).item()
     off = [abs(one / factor**50 - 1) for factor, one in over.items()]
@@ -214,7 +219,7 @@ def gru(x: Tensor, weights: Iterable[Tensor], state: Tensor) -> Tensor:
 )
 def the_forget_gate_carries_the_gradient(g):
     d, n, left, off = 5, 20, {0: [], 4: []}, []
-    h, c, tokens = normal(g, d), normal(g, d).requires_grad_(), normal(g, n, d) * 0
+    h, c, tokens = normal64(g, d), normal64(g, d).requires_grad_(), normal64(g, n, d) * 0
     for bias, gates in product(left, (4, 3)):
         w_ih, w_hh, *_ = first_weights(g, gates, d)
         b = w_ih.new_zeros(gates * d)
@@ -237,10 +242,10 @@ def the_forget_gate_carries_the_gradient(g):
     source=f"{PASCANU}, section 3.2 (algorithm 1)",
 )
 def clipping_keeps_the_direction(g):
-    d, x = 6, normal(g, 51, 6) / 1e6
-    matrix, zero = 1.2 * torch.linalg.qr(normal(g, d, d))[0], normal(g, d) * 0
-    weights = [one.clone().requires_grad_() for one in (normal(g, d, d), matrix, zero, zero)]
-    gradients = torch.autograd.grad(rnn(x, *weights)[-1] @ normal(g, d), weights)
+    d, x = 6, normal64(g, 51, 6) / 1e6
+    matrix, zero = 1.2 * torch.linalg.qr(normal64(g, d, d))[0], normal64(g, d) * 0
+    weights = [one.clone().requires_grad_() for one in (normal64(g, d, d), matrix, zero, zero)]
+    gradients = torch.autograd.grad(rnn(x, *weights)[-1] @ normal64(g, d), weights)
     whole = torch.cat([one.flatten() for one in gradients])
     measured = {"norm before": (whole.norm().item(), above(1000))}
     by_norm = "norm", clip_grad_norm_, at_most(1), about(1, 1e-9)
@@ -272,7 +277,7 @@ def in_pieces(x: Tensor, weights: Weights, length: int) -> Tensor:
 )
 def truncation_forgets_what_the_state_remembers(g):
     n, length, d = 64, 16, 8
-    x, weights = normal(g, n, d).requires_grad_(), first_weights(g, 1, d)
+    x, weights = normal64(g, n, d).requires_grad_(), first_weights(g, 1, d)
     whole, pieces = rnn(x, *weights), in_pieces(x, weights, length)
     measured = {"states apart by": (relative_error(pieces, whole), ROUNDING)}
     for name, m, states in (("whole", n, whole), ("in pieces", length, pieces)):
@@ -293,7 +298,7 @@ def truncation_forgets_what_the_state_remembers(g):
 def products_that_must_wait(g):
     every, measured, at_once = layers(g, 8), {}, []
     for n in (4, 16, 64):
-        x = normal(g, n, 8).requires_grad_()
+        x = normal64(g, n, 8).requires_grad_()
         chains = {name: longest_chain(layer(x)) for name, layer in every.items()}
         in_turn = [chains[name] for name in ("RNN", "LSTM", "LSTM, open")]
         measured[f"RNN and LSTM, $n = {n}$"] = (in_turn, exactly(n))
@@ -310,10 +315,10 @@ def products_that_must_wait(g):
 )
 def writing_is_one_by_one_in_both(g):
     n, weights, attend = 12, first_weights(g, 1, 8), layers(g, 8)["attention"]
-    token = state = normal(g, 8).requires_grad_()
+    token = state = normal64(g, 8).requires_grad_()
     for _ in range(n):
         token = state = rnn(token[None], *weights, state)[-1]
-    written = [normal(g, 8).requires_grad_()]
+    written = [normal64(g, 8).requires_grad_()]
     for _ in range(n):
         written.append(attend(torch.stack(written))[-1])
     known = torch.stack(written[:n]).detach().requires_grad_()
@@ -338,7 +343,7 @@ def writing_is_one_by_one_in_both(g):
 def operations_cross_where_n_is_d(g):
     d, every, measured, maps, over_lstm = 16, layers(g, 16), {}, [], []
     for n in (4, 16, 32):
-        x = normal(g, n, d)
+        x = normal64(g, n, d)
         of_rnn, of_lstm, layer = (count(every[a], x).flops for a in ("RNN", "LSTM", "attention"))
         scores = count(lambda x: attention(x, x, x), x).flops
         measured[f"scores and means over RNN, $n = {n}$"] = (scores / of_rnn, exactly(n / d))

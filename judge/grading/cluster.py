@@ -19,7 +19,7 @@ from distributed import CancelledError, Client, Future, KilledWorker, get_worker
 from judge.course import TOLD, course
 from judge.grading import sandbox
 from judge.grading.grade import grade
-from judge.grading.judges import StoppedError, end_all
+from judge.grading.judge_pool import StoppedError, end_all
 from judge.grading.pristine import digest, exercise_files
 from judge.grading.report import Report, plain
 from judge.grading.run import CannotGradeError, Reports

@@ -9,7 +9,7 @@ import nbformat
 from judge.grading import sandbox
 from judge.grading.budget import EXERCISE, IMPORTS, STARTUP
 from judge.grading.graft import Graft, graft
-from judge.grading.judges import StoppedError, one_judge, reason_in
+from judge.grading.judge_pool import StoppedError, one_judge, reason_in
 from judge.grading.pristine import chapters, digest, exercise_files
 from judge.grading.report import AT_WORK, BREAKS, Report, Result, plain
 from judge.grading.submissions import NotGradableError, Submission

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from nbformat import NotebookNode
 
 from judge.cells import exercise_of
-from judge.grading.cells import Cell, read
 from judge.grading.pristine import answer_cells, chapters
 from judge.grading.repair import Definitions, definitions, repaired, with_helpers
 from judge.grading.submissions import NotGradableError
+from judge.grading.submitted_cells import Cell, read
 
 MARK = re.compile(r"^(?=[ \t]*#[ \t]*exercise:[ \t]*\w)", re.MULTILINE)
 # so much code outside answers is searched for helpers

@@ -41,7 +41,7 @@ class Grader:
         self.serves: tuple = ()
 
     def judge(self, folder: Path, seconds: float, memory: int) -> None:
-        """Fill the report of the notebook in that folder; see `judge.grading.judge`."""
+        """Fill the report of the notebook in that folder; see `judge.grading.judge_process`."""
         try:
             GradedNotebook(self, folder, seconds, memory).judge_all()
         finally:

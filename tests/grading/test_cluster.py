@@ -24,7 +24,7 @@ from judge.course import TOLD
 from judge.grading import cluster, run, sandbox
 from judge.grading.cli import app
 from judge.grading.grade import grade
-from judge.grading.judges import StoppedError
+from judge.grading.judge_pool import StoppedError
 from judge.grading.report import Report
 from judge.grading.submissions import Submission, handed_in
 from tests import ROOT
@@ -86,7 +86,7 @@ def judges(pid: int) -> bool:
     """Whether a process has a judge at work."""
     with contextlib.suppress(psutil.Error):
         for below in psutil.Process(pid).children():
-            if "judge.grading.judge" in below.cmdline():
+            if "judge.grading.judge_process" in below.cmdline():
                 return bool(below.children())
     return False
 

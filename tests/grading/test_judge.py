@@ -11,7 +11,7 @@ import torch
 from judge.grading import sandbox
 from judge.grading.bootstrap import COPIES
 from judge.grading.grade import AS_GIVEN, grade
-from judge.grading.judges import Judge, StoppedError, end_all, idle, templates
+from judge.grading.judge_pool import Judge, StoppedError, end_all, idle, templates
 from judge.grading.kernel import GradingKernel, LostKernelError
 from judge.grading.notebook import GradedNotebook
 from judge.grading.pristine import exercise_files

@@ -22,7 +22,7 @@ from tools import quick
         "attncourse/linear.py": {"tests/mechanisms/test_linear"},
         "attncourse/kernels/linear.py": {"tests/mechanisms/test_linear"},
         "attncourse/cost.py": {"tests/mechanisms/test_cost.py"},
-        "judge/grading/judge.py": {"tests/grading"},
+        "judge/grading/judge_process.py": {"tests/grading"},
         "tests/checks/oracles/linear.py": {f"{quick.CHECKS}[reordered_attention"},
         "tests/plot/conftest.py": {"tests/plot"},
         "tools/extensions/seo.py": {"tests/site"},

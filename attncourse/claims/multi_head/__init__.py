@@ -4,7 +4,7 @@
 # the list of claims follows this order, which is the chapter's
 from attncourse.claims.multi_head.heads import (
     layer_cost,
-    normal,
+    normal64,
     random_layer,
     relative_error,
     one_head_cannot_subtract,

@@ -19,7 +19,7 @@ ROUNDING = at_most(1e-12, "rounding")
 Module = TypeVar("Module", bound=nn.Module)
 
 
-def normal(g: torch.Generator, *shape: int) -> Tensor:
+def normal64(g: torch.Generator, *shape: int) -> Tensor:
     """Independent entries with mean 0 and variance 1, in float64."""
     return torch.randn(shape, generator=g, device=g.device, dtype=torch.float64)
 
@@ -56,7 +56,7 @@ def relative_error(one: Tensor, other: Tensor) -> float:
     source="our own measurement",
 )
 def one_head_cannot_subtract(g):
-    x, eye = normal(g, 4096, 3, 8), torch.eye(4, dtype=torch.float64, device=g.device)
+    x, eye = normal64(g, 4096, 3, 8), torch.eye(4, dtype=torch.float64, device=g.device)
     subject, wanted = x[:, 0], x[:, 0, :4] - x[:, 2, :4]
     two, places = random_layer(g, 8, 2), eye.new_tensor([[[1, 0, 0]] * 3, [[0, 0, 1]] * 3])
     two.attend = lambda q, k, v, mask: places @ v
@@ -99,9 +99,9 @@ def as_torch(layer: MultiHeadAttention, x: Tensor, y: Tensor, mask: Tensor | Non
 )
 def equals_torch(g):
     ours, outputs, gradients = drawn(g, lambda: MultiHeadAttention(12, 3)).requires_grad_(), [], []
-    x, y = normal(g, 2, 7, 12).requires_grad_(), normal(g, 2, 5, 12).requires_grad_()
+    x, y = normal64(g, 2, 7, 12).requires_grad_(), normal64(g, 2, 5, 12).requires_grad_()
     mask = causal_mask(7, g.device) & padding_mask(torch.tensor([7, 4], device=g.device), 7)
-    given, grad = [x, y, *ours.parameters()], normal(g, 2, 7, 12)
+    given, grad = [x, y, *ours.parameters()], normal64(g, 2, 7, 12)
     for context, hidden in ((x, mask), (y, None)):
         both = ours(x, context, hidden), as_torch(ours, x, context, hidden)
         # y is no part of self-attention
@@ -141,11 +141,11 @@ def parameters_depend_on_the_width_alone(g):
     source="a product of matrices is a matrix",
 )
 def second_map_folds_into_the_first(g):
-    folded, x = random_layer(g, 32, 4), normal(g, 2, 9, 32)
+    folded, x = random_layer(g, 32, 4), normal64(g, 2, 9, 32)
     twice = deepcopy(folded)
     for name in ("w_q", "w_k", "w_v"):
         first, second = nn.Linear(32, 32, bias=False, device="meta"), getattr(folded, name)
-        first.weight = nn.Parameter(normal(g, 32, 32) / 32**0.5)
+        first.weight = nn.Parameter(normal64(g, 32, 32) / 32**0.5)
         setattr(twice, name, nn.Sequential(first, deepcopy(second)))
         second.weight.data = second.weight @ first.weight
     return Measured({"outputs apart by": (relative_error(twice(x), folded(x)), ROUNDING)})
@@ -158,8 +158,8 @@ def second_map_folds_into_the_first(g):
     source=f"{ELHAGE}; it follows from eq. 1 of {VASWANI}",
 )
 def a_head_is_two_products(g):
-    layer, x, heads = random_layer(g, 32, 4), normal(g, 2, 9, 32), 4
-    changed, s, t = deepcopy(layer), normal(g, heads, 8, 8), normal(g, heads, 8, 8)
+    layer, x, heads = random_layer(g, 32, 4), normal64(g, 2, 9, 32), 4
+    changed, s, t = deepcopy(layer), normal64(g, heads, 8, 8), normal64(g, heads, 8, 8)
     for name, by in (("w_q", s.mT), ("w_k", s.inverse()), ("w_v", t.mT)):
         weight = getattr(changed, name).weight
         weight.data = (by @ weight.unflatten(0, (heads, 8))).flatten(0, 1)
@@ -187,7 +187,7 @@ def head_products(layer: MultiHeadAttention) -> Tensor:
     source=f"{ELHAGE}, there without biases",
 )
 def layer_is_a_sum_over_heads(g):
-    layer, x = drawn(g, lambda: MultiHeadAttention(32, 4)), normal(g, 2, 9, 32)
+    layer, x = drawn(g, lambda: MultiHeadAttention(32, 4)), normal64(g, 2, 9, 32)
     q, k = split_heads(layer.w_q(x), 4), split_heads(layer.w_k(x), 4)
     parts = (attention_weights(q, k) @ x[:, None] @ head_products(layer)).sum(-3)
     whole = relative_error(parts + layer.w_o(layer.w_v.bias), layer(x))
@@ -229,7 +229,7 @@ def heads_behind(layer: MultiHeadAttention, x: Tensor) -> Tensor:
     source=f"{VASWANI}, section 3.2.2",
 )
 def w_o_mixes_the_heads(g):
-    layer, x = random_layer(g, 16, 4), normal(g, 5, 16)
+    layer, x = random_layer(g, 16, 4), normal64(g, 5, 16)
     mixed = heads_behind(layer, x).tolist()
     layer.w_o.weight.data = torch.eye(16).to(x)
     alone = heads_behind(layer, x).tolist()
@@ -248,7 +248,7 @@ def w_o_mixes_the_heads(g):
     source=f"{VASWANI}, section 3.2.2",
 )
 def every_head_reads_the_whole_token(g):
-    layer, x, rows = random_layer(g, 16, 4), normal(g, 5, 16), {}
+    layer, x, rows = random_layer(g, 16, 4), normal64(g, 5, 16), {}
     layer.w_o.weight.data = torch.eye(16).to(x)
     for i, name in enumerate(("queries", "keys", "values")):
         # each of the three goes through alone
@@ -264,7 +264,7 @@ def every_head_reads_the_whole_token(g):
     source="a sum has no order",
 )
 def heads_have_no_order(g):
-    layer, x = random_layer(g, 32, 4), normal(g, 2, 9, 32)
+    layer, x = random_layer(g, 32, 4), normal64(g, 2, 9, 32)
     shuffled, order = deepcopy(layer), torch.tensor([2, 0, 3, 1], device=g.device)
     rows = torch.arange(32, device=g.device).unflatten(0, (4, 8))[order].flatten()
     for linear in (shuffled.w_q, shuffled.w_k, shuffled.w_v):
@@ -299,7 +299,7 @@ def fewer(weights: Tensor, v: Tensor) -> Tensor:
     "(2020), section 3",
 )
 def other_weights_give_the_same_output(g):
-    layer, x = random_layer(g, 16, 4), normal(g, 16, 16)
+    layer, x = random_layer(g, 16, 4), normal64(g, 16, 16)
     q, k, v = (split_heads(one(x), 4) for one in (layer.w_q, layer.w_k, layer.w_v))
     weights = attention_weights(q, k)
     others = torch.stack([torch.stack([fewer(row, v[i]) for row in weights[i]]) for i in range(4)])

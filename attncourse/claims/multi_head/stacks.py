@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from attncourse.claims import Measured, about, above, at_least, at_most, below, claim
-from attncourse.claims.multi_head.heads import ROUNDING, drawn, normal, random_layer
+from attncourse.claims.multi_head.heads import ROUNDING, drawn, normal64, random_layer
 
 DONG = "Dong et al. (2021)"
 
@@ -38,7 +38,7 @@ def distance(x: Tensor) -> float:
     source=f"{DONG}, section 2 (there a bound: the cube)",
 )
 def attention_cubes_the_distance(g):
-    layer, mean, around = random_layer(g, 64, 4), normal(g, 1, 64), normal(g, 16, 64)
+    layer, mean, around = random_layer(g, 64, 4), normal64(g, 1, 64), normal64(g, 16, 64)
     far, near = (mean + size * around for size in (0.01, 0.001))
     alone = math.log10(distance(layer(far)) / distance(layer(near)))
     skip = math.log10(distance(far + layer(far)) / distance(near + layer(near)))
@@ -80,7 +80,7 @@ def unlike(stream: list[Tensor]) -> list[float]:
     source=f"our own measurement; for weights that are small enough: {DONG}, section 2",
 )
 def attention_alone_collapses(g):
-    x = normal(g, 16, 64)
+    x = normal64(g, 16, 64)
     start, *_, alone = unlike(stack(g, x, 4, "attention alone"))
     mlps = unlike(stack(g, x, 4, "attention alone", mlps=True))[-1]
     large = unlike(stack(g, x, 24, "attention alone", gain=3))
@@ -103,7 +103,7 @@ def attention_alone_collapses(g):
     source=f"our own measurement; that skips stop the fast collapse: {DONG}, section 3",
 )
 def skips_slow_the_collapse(g):
-    x = normal(g, 16, 64)
+    x = normal64(g, 16, 64)
     alone = unlike(stack(g, x, 32, "attention alone"))
     kept = [unlike(stack(g, x, 128, "skip", mlps)) for mlps in (False, True)]
     return Measured(
@@ -123,7 +123,7 @@ def skips_slow_the_collapse(g):
     source="our own measurement",
 )
 def large_weights_collapse_in_spite_of_skips(g):
-    r = unlike(stack(g, normal(g, 16, 64), 64, "skip", gain=3**0.5))
+    r = unlike(stack(g, normal64(g, 16, 64), 64, "skip", gain=3**0.5))
     digits = math.log10(r[32] / r[64]) / math.log10(r[16] / r[32])
     return Measured(
         {
@@ -141,7 +141,7 @@ def large_weights_collapse_in_spite_of_skips(g):
     source="our own measurement; the two places: Xiong et al. (2020)",
 )
 def norm_before_the_layer_slows_the_collapse(g):
-    x = normal(g, 16, 64)
+    x = normal64(g, 16, 64)
     left = {how: unlike(stack(g, x, 64, how, gain=3**0.5)) for how in STEPS}
     return Measured(
         {
@@ -167,7 +167,7 @@ def known(stream: list[Tensor]) -> float:
     source="our own measurement",
 )
 def stream_remembers_its_tokens(g):
-    x = normal(g, 16, 64)
+    x = normal64(g, 16, 64)
     stream = stack(g, x, 32, "skip", mlps=True)
     none = known(stack(g, x, 16, "attention alone", mlps=True))
     large = known(stack(g, x, 16, "skip", mlps=True, gain=3**0.5))

@@ -18,7 +18,7 @@ from attncourse.claims import (
     claim,
     exactly,
 )
-from attncourse.claims.multi_head import normal, relative_error
+from attncourse.claims.multi_head import normal64, relative_error
 from attncourse.claims.transformer.shared import (
     HEADS,
     NoNorm,
@@ -80,21 +80,21 @@ def as_torch(block: EncoderBlock, *inputs: Tensor, **masks: Tensor) -> Tensor:
     source=f"{VASWANI}, section 3.1; pre-norm: {XIONG}",
 )
 def blocks_equal_torch(g):
-    x, y = normal(g, 2, 6, 8).requires_grad_(), normal(g, 2, 5, 8).requires_grad_()
+    x, y = normal64(g, 2, 6, 8).requires_grad_(), normal64(g, 2, 5, 8).requires_grad_()
     seen, outputs, grads = padding_mask(torch.tensor([6, 4], device=g.device), 6), [], []
     hidden, later = ~seen[:, 0], ~causal_mask(5, g.device)
     for residual in (PreNorm, PostNorm):
         reads = drawn(g, lambda kind=residual: EncoderBlock(8, HEADS, 20, residual=kind))
         writes = drawn(g, lambda kind=residual: DecoderBlock(8, HEADS, 20, residual=kind))
         for weight in (*reads.parameters(), *writes.parameters()):
-            weight.data += 0.1 * normal(g, *weight.shape)
+            weight.data += 0.1 * normal64(g, *weight.shape)
         theirs = {"tgt_mask": later, "memory_key_padding_mask": hidden}
         pairs = [
             (reads(x, seen), as_torch(reads, x, src_key_padding_mask=hidden), reads),
             (writes(y, x, memory_mask=seen), as_torch(writes, y, x, **theirs), writes),
         ]
         for ours, torchs, block in pairs:
-            given, grad = [x, *block.parameters()], normal(g, *ours.shape)
+            given, grad = [x, *block.parameters()], normal64(g, *ours.shape)
             each = [torch.autograd.grad(one, given, grad) for one in (ours, torchs)]
             outputs.append(relative_error(ours, torchs))
             # all at once: that of the keys' bias is 0
@@ -138,7 +138,7 @@ def feed_forward_multiplies(g):
     signs = torch.cartesian_prod(*[torch.tensor([-1.0, 1], device=g.device).double()] * 2)
     product = signs.prod(-1, keepdim=True)
     layer = drawn(g, lambda: GroupedAttention(8, HEADS))
-    a, b = normal(g, 50, 1, 8), normal(g, 50, 1, 8)
+    a, b = normal64(g, 50, 1, 8), normal64(g, 50, 1, 8)
     bent = layer(a + b) - layer(a) - layer(b) + layer(0 * a)
     affine = torch.cat([signs, torch.ones_like(product)], dim=-1)
     best = affine @ torch.linalg.lstsq(affine, product).solution
@@ -163,7 +163,7 @@ def feed_forward_multiplies(g):
     source="our own measurement; Dong et al. (2021) on skips",
 )
 def depth_needs_skips_and_norms(g):
-    x, alike, first = normal(g, 8, 16, 64), {}, {}
+    x, alike, first = normal64(g, 8, 16, 64), {}, {}
     for kind in (PreNorm, NoSkip, NoNorm):
         made = stack(g, 24, 64, kind)
         out = made(x)
@@ -197,7 +197,7 @@ def written(made: nn.Module, x: Tensor) -> tuple[Tensor, list[Tensor]]:
     source=f"Elhage et al. (2021); {XIONG}, section 3",
 )
 def stream_is_a_sum(g):
-    x, apart, size = normal(g, 2, 10, 64), {}, {}
+    x, apart, size = normal64(g, 2, 10, 64), {}, {}
     for kind in (PreNorm, PostNorm):
         out, parts = written(stack(g, 6, 64, kind, norm=False), x)
         apart[kind] = relative_error(x + sum(parts), out)

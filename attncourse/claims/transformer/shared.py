@@ -7,7 +7,7 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-from attncourse.claims.multi_head import normal
+from attncourse.claims.multi_head import normal64
 from attncourse.dot_product import attention
 from attncourse.positional import SinusoidalEncoding
 from attncourse.transformer import (
@@ -131,7 +131,7 @@ def gradients(g: torch.Generator, stack: Encoder, d: int) -> list[float]:
 
     The loss is the cross-entropy of random words for 8 sequences of 16 random tokens.
     """
-    x, words = normal(g, 8, 16, d), normal(g, 64, d) / d**0.5
+    x, words = normal64(g, 8, 16, d), normal64(g, 64, d) / d**0.5
     wanted = torch.randint(64, (8 * 16,), generator=g, device=g.device)
     loss = nn.functional.cross_entropy((stack(x) @ words.mT).flatten(0, 1), wanted)
     each = [block.get_parameter("feed_forward.part.down.weight") for block in stack.blocks]

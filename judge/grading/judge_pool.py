@@ -37,7 +37,7 @@ def places() -> list[str]:
 
 
 class Template:
-    """The process that judges are copies of, or the only judge; see `judge.grading.judge`."""
+    """What judges are copies of, or the only judge; see `judge.grading.judge_process`."""
 
     def __init__(self):
         remove_left()
@@ -52,7 +52,7 @@ class Template:
         with its:
             # Ctrl-C is for us, who then end it
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "judge.grading.judge"],
+                [sys.executable, "-m", "judge.grading.judge_process"],
                 env=environment,
                 stdin=its.fileno(),
                 stdout=self.said,
