@@ -25,6 +25,7 @@ from attncourse.transformer.blocks import (
 )
 from attncourse.transformer.cache import KeyValueCache, LinearState
 from attncourse.transformer.generation import beam_search, generate, greedy, sample
+from attncourse.transformer.gpt import GPT
 from attncourse.transformer.stacks import (
     Decoder,
     Decoding,
@@ -33,9 +34,10 @@ from attncourse.transformer.stacks import (
     LanguageModel,
     Transformer,
 )
-from attncourse.transformer.weights import load_gpt2
+from attncourse.transformer.weights import composed, load_gpt2
 
 __all__ = [
+    "GPT",
     "ALiBiAttention",
     "Causal",
     "CausalLinearAttention",
@@ -57,6 +59,7 @@ __all__ = [
     "Transformer",
     "WindowedAttention",
     "beam_search",
+    "composed",
     "generate",
     "greedy",
     "load_gpt2",

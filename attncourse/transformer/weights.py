@@ -1,4 +1,4 @@
-"""Weights by GPT-2's names, in a model of the course."""
+"""Weights by the names of another model, in the composed one: the plain GPT's, and GPT-2's."""
 
 from collections.abc import Mapping
 
@@ -7,8 +7,16 @@ from torch import Tensor, nn
 from attncourse.positional import LearnedEncoding
 from attncourse.transformer.attends import Causal
 from attncourse.transformer.blocks import EncoderBlock
+from attncourse.transformer.gpt import GPT, Block
 from attncourse.transformer.stacks import Embedding, Encoder, LanguageModel
 
+# the plain GPT's name in a block -> the composed block's
+PARTS = {
+    "norm_1": "attention.norm",
+    **{name: f"attention.part.{name}" for name in ("w_q", "w_k", "w_v", "w_o")},
+    "norm_2": "feed_forward.norm",
+    **{name: f"feed_forward.part.{name}" for name in ("up", "down")},
+}
 # GPT-2's name in block i -> ours; its matrices are used as x @ W, those of nn.Linear as x @ W.T
 NORMS = {"ln_1": "attention.norm", "ln_2": "feed_forward.norm"}
 MATRICES = {
@@ -36,12 +44,37 @@ def load_gpt2(weights: Mapping[str, Tensor], heads: int) -> LanguageModel:
     (vocabulary, d), (max_n, _) = weights["wte.weight"].shape, weights["wpe.weight"].shape
     d_ff = weights["h.0.mlp.c_fc.weight"].shape[1]
     depth = sum(name.endswith("mlp.c_fc.weight") for name in weights)
+    model = causal_model(vocabulary, max_n, d, heads, d_ff, depth).to(weights["wte.weight"])
+    model.load_state_dict(renamed(weights, depth))
+    return model
+
+
+def composed(gpt: GPT) -> LanguageModel:
+    """The same model put together from the course's parts, with the same weights."""
+    (vocabulary, d), (max_n, _) = gpt.tokens.weight.shape, gpt.positions.weight.shape
+    blocks: list[Block] = list(gpt.blocks)  # pyright: ignore[reportAssignmentType]
+    model = causal_model(vocabulary, max_n, d, blocks[0].heads, 4 * d, len(blocks))
+    ours = {
+        "embedding.table.weight": gpt.tokens.weight,
+        "embedding.position.table": gpt.positions.weight,
+        **{f"stack.norm.{name}": weight for name, weight in gpt.norm.named_parameters()},
+    }
+    for i, block in enumerate(blocks):
+        for name, weight in block.named_parameters():
+            part, _, kind = name.partition(".")
+            ours[f"stack.blocks.{i}.{PARTS[part]}.{kind}"] = weight
+    model.to(gpt.tokens.weight).load_state_dict(ours)
+    return model
+
+
+def causal_model(
+    vocabulary: int, max_n: int, d: int, heads: int, d_ff: int, depth: int
+) -> LanguageModel:
+    """A model of GPT-2's kind: learned positions, pre-norm, GELU in its tanh form."""
     embedding = Embedding(vocabulary, d, LearnedEncoding(max_n, d))
     gelu = nn.GELU(approximate="tanh")
     blocks = [EncoderBlock(d, heads, d_ff, Causal(), activation=gelu) for _ in range(depth)]
-    model = LanguageModel(embedding, Encoder(blocks, nn.LayerNorm(d))).to(weights["wte.weight"])
-    model.load_state_dict(renamed(weights, depth))
-    return model
+    return LanguageModel(embedding, Encoder(blocks, nn.LayerNorm(d)))
 
 
 def renamed(weights: Mapping[str, Tensor], depth: int) -> dict[str, Tensor]:

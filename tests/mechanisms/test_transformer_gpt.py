@@ -1,0 +1,82 @@
+"""The GPT on one screen: equal to the composed model, and causal."""
+
+import copy
+
+import pytest
+import torch
+
+from attncourse import device
+from attncourse.transformer import GPT, composed, generate
+
+VOCABULARY, MAX_N = 7, 9
+
+
+@pytest.fixture
+def gpt(normal):
+    """A GPT in float64, all of whose parameters are normal numbers."""
+    made = GPT(VOCABULARY, d_model=12, heads=3, blocks=2, max_n=MAX_N).to(device(), torch.float64)
+    for weight in made.parameters():
+        weight.data = normal(*weight.shape) / 3
+    return made
+
+
+def tokens(g, *shape):
+    return torch.randint(VOCABULARY, shape, generator=g, device=g.device)
+
+
+@pytest.mark.parametrize("shape", [(5,), (2, 1), (2, MAX_N), (2, 3, 4)])
+def test_the_composed_model_gives_the_same_scores_and_gradients(gpt, shape, g):
+    parts, text = composed(gpt), tokens(g, *shape)
+    scores = [model(text) for model in (gpt, parts)]
+    torch.testing.assert_close(scores[0], scores[1])
+    # the tables of the two have other names, and their parameters another order
+    norms = []
+    for model, given in zip((gpt, parts), scores, strict=True):
+        found = torch.autograd.grad(given.square().sum(), list(model.parameters()))
+        norms.append(sorted(one.norm().item() for one in found))
+    torch.testing.assert_close(*norms)
+
+
+def test_it_has_a_copy_of_the_weights(gpt, g):
+    parts, text = composed(gpt), tokens(g, 2, 4)
+    before = parts(text)
+    for weight in gpt.parameters():
+        weight.data.zero_()
+    torch.testing.assert_close(parts(text), before)
+
+
+def test_both_write_the_same(gpt, g):
+    prompt = tokens(g, 2, 3)
+    written = gpt.write(prompt, 5)
+    assert written[:, :3].equal(prompt)
+    assert written[:, 3:].equal(generate(composed(gpt).decode(), prompt, 5))
+
+
+def test_no_row_depends_on_a_later_token(gpt, g):
+    text = tokens(g, 2, 6)
+    changed = text.clone()
+    changed[:, 4] = (changed[:, 4] + 1) % VOCABULARY
+    before, after = gpt(text), gpt(changed)
+    torch.testing.assert_close(before[:, :4], after[:, :4], rtol=0, atol=1e-12)
+    assert (before[:, 4:] - after[:, 4:]).abs().amax(-1).min() > 1e-6
+
+
+def test_without_positions_the_order_is_lost_at_the_end(gpt, g):
+    gpt = copy.deepcopy(gpt)
+    gpt.positions.weight.data.zero_()
+    gpt.blocks = gpt.blocks[:1]
+    text = tokens(g, 6)
+    moved = torch.cat([text[:5].flip(0), text[5:]])
+    torch.testing.assert_close(gpt(text)[-1], gpt(moved)[-1])
+
+
+def test_a_text_that_is_too_long_is_refused_with_both_numbers(gpt):
+    text = torch.zeros(MAX_N + 1, dtype=torch.long, device=device())
+    with pytest.raises(ValueError, match="10 tokens are more than the 9 positions"):
+        gpt(text)
+
+
+def test_it_works_on_the_meta_device():
+    made = GPT(VOCABULARY, 12, 3, 2, MAX_N).to("meta")
+    text = torch.zeros(2, 5, dtype=torch.long, device="meta")
+    assert made(text).shape == (2, 5, VOCABULARY)
