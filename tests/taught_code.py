@@ -4,8 +4,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-# of a teaching module, and of a function in it: docstrings and blank lines do not count
-MAX_TAUGHT, MAX_FUNCTION = 200, 30
+# of a function that is taught: docstrings and blank lines do not count
+MAX_FUNCTION = 30
 
 
 def code_lines(text: str) -> set[int]:
@@ -24,8 +24,6 @@ def what_is_taught_is_short(root: Path) -> Iterator[str]:
     for path in sorted(path for pattern in patterns for path in root.glob(pattern)):
         text, name = path.read_text("utf-8"), path.relative_to(root).as_posix()
         code = code_lines(text)
-        if len(code) > MAX_TAUGHT:
-            yield f"{name} has {len(code)} lines of code, more than {MAX_TAUGHT}: make it a folder"
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.FunctionDef):
                 lines = len(code & {*range(node.lineno, node.end_lineno + 1)})

@@ -201,12 +201,13 @@ def claim(statement: str, *, source: str) -> Callable[[Callable], Claim]:
 
 
 def claims(chapter: str | None = None) -> list[Claim]:
-    """The claims of a chapter, or of all, in the order of their modules' lines."""
+    """The claims of a chapter, or of all: in the order of its file, or in that of its `ORDER`."""
     chapters = [module.name for module in iter_modules(__path__)]
     if chapter is not None and chapter not in chapters:
         raise ValueError(f"no chapter {chapter!r} has claims; these have: {chapters}")
     modules = [import_module(f"{__name__}.{name}") for name in chapters if chapter in (None, name)]
-    return [one for module in modules for one in vars(module).values() if isinstance(one, Claim)]
+    every = (getattr(module, "ORDER", vars(module).values()) for module in modules)
+    return [one for some in every for one in some if isinstance(one, Claim)]
 
 
 def ledger(chapter: str | None = None, seed: int = 0) -> Ledger:

@@ -84,7 +84,8 @@ def rotation(offset: int, d: int) -> Tensor:
     source=f"{VASWANI}, which calls it a linear function",
 )
 def a_shift_is_a_rotation(g):
-    d, difference, skew = 64, [], []
+    d = 64
+    difference, skew = [], []
     for offset in (1, 7, 100, -3):
         turn = rotation(offset, d).to(g.device)
         moved = waves(1000, d, g) @ turn
@@ -188,7 +189,9 @@ def products(base: float, offsets: Tensor, d: int) -> Tensor:
     source=f"our own derivation, from the products of {VASWANI}",
 )
 def the_base_sets_the_range(g):
-    d, slopes, far, near = 512, [], [], []
+    d = 512
+    slopes, far = [], []
+    near = []
     options = {"device": g.device, "dtype": torch.float64}
     for power in (2, 4, 6):
         offsets = torch.logspace(0.6, power - 0.6, 300, **options)
@@ -219,7 +222,8 @@ def the_base_sets_the_range(g):
     source=rf"$\sin^2 + \cos^2 = 1$, and the sinusoids of {VASWANI}",
 )
 def a_row_has_mean_square_one_half(g):
-    n, d, share = 512, 64, {}
+    n, d = 512, 64
+    share = {}
     off = (waves(n, d, g).square().mean(-1) - 0.5).abs().max().item()
     for s in (1.0, 0.1):
         total = SinusoidalEncoding(d)(s * normal64(g, n, d)).square().mean().item()
@@ -309,7 +313,9 @@ def readout(out: Tensor, wanted: Tensor) -> float:
 )
 def the_causal_mask_leaks_position(g):
     n, d = 64, 32
-    layer, first, x = random_layer(g, d), normal64(g, d), normal64(g, 256, n, d)
+    layer = random_layer(g, d)
+    first = normal64(g, d)
+    x = normal64(g, 256, n, d)
     x[:, 0] = first
     position = torch.arange(1, n, device=g.device).double().log()
     causal, open_ = (
@@ -381,7 +387,9 @@ def a_tree_does_not_know_the_order(g):
     # the new place of each old word; the last entry keeps the mark of a root
     place = torch.cat([order.argsort(), order.new_tensor([-1])])
     moved = place[parents[order]]
-    layer, x, table = random_layer(g, d), normal64(g, n, d), normal64(g, n, d)
+    layer = random_layer(g, d)
+    x = normal64(g, n, d)
+    table = normal64(g, n, d)
     depths = (tree_depth(moved) != tree_depth(parents)[order]).sum().item()
     old, new = tree_distance(parents)[order][:, order], tree_distance(moved)
     out = layer(x + table[tree_depth(parents)])[order]

@@ -68,7 +68,9 @@ def convolved(x: Tensor, kernels: list[Tensor]) -> Tensor:
     source=f"Elman (1990); {HOCHREITER}; the layout of the weights is torch's",
 )
 def both_equal_torch(g):
-    x, grad_output, measured = normal64(g, 2, 7, 6).requires_grad_(), normal64(g, 2, 7, 6), {}
+    x = normal64(g, 2, 7, 6).requires_grad_()
+    grad_output = normal64(g, 2, 7, 6)
+    measured = {}
     for name, make, gates in (("RNN", nn.RNN, 1), ("LSTM", nn.LSTM, 4)):
         weights = first_weights(g, gates, 6)
         wanted = [x, *(one.requires_grad_() for one in weights)]
@@ -96,7 +98,9 @@ def both_equal_torch(g):
 def one_word_at_two_places(g):
     every, x = layers(g, 8), normal64(g, 5, 8)
     x[3] = x[0]
-    order, attend, measured = [4, 2, 0, 1, 3], random_layer(g, 8, 2), {}
+    order = [4, 2, 0, 1, 3]
+    attend = random_layer(g, 8, 2)
+    measured = {}
     for name, layer in {"RNN": every["RNN"], "LSTM": every["LSTM"], "attention": attend}.items():
         out, stated = layer(x), ROUNDING if name == "attention" else above(0.01)
         measured[f"{name}, two places apart by"] = (relative_error(out[3], out[0]), stated)
@@ -119,7 +123,8 @@ def jacobian_norms(layer: Layer, x: Tensor) -> Tensor:
     source=f"{BAHDANAU} name the bottleneck; the measurement is ours",
 )
 def a_state_is_a_bottleneck(g):
-    d, width, measured = 4, 8, {}
+    d, width = 4, 8
+    measured = {}
     weights = (
         normal64(g, width, d),
         normal64(g, width, width) / 4,
@@ -173,7 +178,8 @@ def paths_are_as_long_as_said(g):
 )
 def gradients_over_distance(g):
     stated = {"RNN": below(1e-6), "LSTM": below(1e-3), "LSTM, open": above(0.1)}
-    stated["attention"], measured = between(1 / 3, 3), {}
+    stated["attention"] = between(1 / 3, 3)
+    measured = {}
     for name, layer in layers(g, 8).items():
         norm = gradient_by_distance(layer, 33, 8, draws=4, generator=g, dtype=torch.float64)
         left = (norm / norm[1]).tolist()
@@ -193,7 +199,8 @@ def gradients_over_distance(g):
 )
 def one_matrix_shrinks_or_explodes(g):
     d, x = 6, normal64(g, 51, 6) * 0
-    rotation, over = torch.linalg.qr(normal64(g, d, d))[0], {}
+    rotation = torch.linalg.qr(normal64(g, d, d))[0]
+    over = {}
     for factor in (0.9, 1.1):
         weights = (normal64(g, d, d), factor * rotation, x[0], x[0])
         norms = jacobian_norms(lambda x, weights=weights: rnn(x, *weights), x)
@@ -218,8 +225,12 @@ def gru(x: Tensor, weights: Iterable[Tensor], state: Tensor) -> Tensor:
     source=f"{HOCHREITER}, sections 3.2 and 4; Gers et al. (2000); Cho et al. (2014)",
 )
 def the_forget_gate_carries_the_gradient(g):
-    d, n, left, off = 5, 20, {0: [], 4: []}, []
-    h, c, tokens = normal64(g, d), normal64(g, d).requires_grad_(), normal64(g, n, d) * 0
+    d, n = 5, 20
+    left = {0: [], 4: []}
+    off = []
+    h = normal64(g, d)
+    c = normal64(g, d).requires_grad_()
+    tokens = normal64(g, n, d) * 0
     for bias, gates in product(left, (4, 3)):
         w_ih, w_hh, *_ = first_weights(g, gates, d)
         b = w_ih.new_zeros(gates * d)
@@ -296,7 +307,8 @@ def truncation_forgets_what_the_state_remembers(g):
     source=f"{VASWANI}, table 1 (sequential operations); the chain is counted in autograd's graph",
 )
 def products_that_must_wait(g):
-    every, measured, at_once = layers(g, 8), {}, []
+    every = layers(g, 8)
+    measured, at_once = {}, []
     for n in (4, 16, 64):
         x = normal64(g, n, 8).requires_grad_()
         chains = {name: longest_chain(layer(x)) for name, layer in every.items()}
@@ -314,7 +326,9 @@ def products_that_must_wait(g):
     source=f"{VASWANI}, section 3 (each symbol is generated from those before)",
 )
 def writing_is_one_by_one_in_both(g):
-    n, weights, attend = 12, first_weights(g, 1, 8), layers(g, 8)["attention"]
+    n = 12
+    weights = first_weights(g, 1, 8)
+    attend = layers(g, 8)["attention"]
     token = state = normal64(g, 8).requires_grad_()
     for _ in range(n):
         token = state = rnn(token[None], *weights, state)[-1]
@@ -341,7 +355,10 @@ def writing_is_one_by_one_in_both(g):
     source=f"{VASWANI}, table 1: $O(n^2 d)$ and $O(n d^2)$, without the maps; counted",
 )
 def operations_cross_where_n_is_d(g):
-    d, every, measured, maps, over_lstm = 16, layers(g, 16), {}, [], []
+    d = 16
+    every = layers(g, 16)
+    measured, maps = {}, []
+    over_lstm = []
     for n in (4, 16, 32):
         x = normal64(g, n, d)
         of_rnn, of_lstm, layer = (count(every[a], x).flops for a in ("RNN", "LSTM", "attention"))
@@ -374,7 +391,8 @@ def kept_by_each(n: int, d: int, heads: int) -> dict[str, int]:
     source="our own count, in what autograd saves; torch's fused kernels keep other numbers",
 )
 def attention_keeps_a_number_for_each_pair(g):
-    d, heads, measured = 16, 4, {}
+    d, heads = 16, 4
+    measured = {}
     for n in (11, 12, 64):
         by = kept_by_each(n, d, heads)
         said = [(n + 1) * d, (7 * n - 1) * d, heads * n * n + 4 * n * d]
@@ -394,7 +412,9 @@ def attention_keeps_a_number_for_each_pair(g):
     source="counted; here tokens, keys and values are as wide as states",
 )
 def a_step_of_writing_grows_in_attention(g):
-    d, lengths, by_state, by_cache = 16, (2, 16, 256), [], {}
+    d = 16
+    lengths = (2, 16, 256)
+    by_state, by_cache = [], {}
     shapes = (d, d), (d, d), (d,), (d,)
     x, *weights = (torch.empty(s, device="meta") for s in [(lengths[-1], d), *shapes])
     for m in lengths:

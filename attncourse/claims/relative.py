@@ -51,7 +51,9 @@ def all_forms_are_one(g):
     differ, empty = {}, []
     # the loops are too slow for several blocks; there, the dense form stands for them
     for n, by_pair in ((9, relative_attention_loops), (300, relative_attention_dense)):
-        parts, mask, weight = inputs(g, n, 4, 3), normal(g, n, n) > 0, normal(g, n, 4).double()
+        parts = inputs(g, n, 4, 3)
+        mask = normal(g, n, n) > 0
+        weight = normal(g, n, 4).double()
         mask[2] = False
         forms = {"by pair": by_pair, "dense": relative_attention_dense} | looking_up
         results = {}
@@ -76,17 +78,21 @@ def all_forms_are_one(g):
     source=f"{SHAW}, section 3.2 (the clipping); the shares are counted",
 )
 def the_end_rows_serve_most_pairs(g):
-    shares, extra = {}, []
+    max_distance = 16
+    shares, extra, used = {}, [], []
     for n in (100, 1000):
-        rows = relative_index(n, 16, g.device)
-        ends = [(rows == row).sum().item() for row in (0, 32)]
+        rows = relative_index(n, max_distance, g.device)
+        ends = [(rows == row).sum().item() for row in (0, 2 * max_distance)]
         shares[n] = sum(ends) / n**2
-        extra += [pairs - (n - 16) * (n - 15) / 2 for pairs in ends]
+        stated = (n - max_distance) * (n - max_distance + 1) / 2
+        extra += [pairs - stated for pairs in ends]
+        used.append(float(len(rows.unique())))
     return Measured(
         {
             "share of the two end rows, $n = 100$": (shares[100], above(0.5)),
             "share of the two end rows, $n = 1000$": (shares[1000], above(0.96)),
             "pairs of an end row, less those stated": (extra, exactly(0)),
+            "rows in use": (used, exactly(2 * max_distance + 1)),
         }
     )
 
@@ -99,16 +105,17 @@ def the_end_rows_serve_most_pairs(g):
 def order_beyond_max_distance_is_lost(g):
     q, k, v, a_k, a_v = inputs(g, 12, 8, 3)
     out = relative_attention(q[11:], k, v, a_k, a_v)
-    changes = []
+    changes = {}
     # the query is token 11 and max_distance is 3: token 8 is the nearest without a row of its own
-    for i, j in ((1, 8), (8, 9)):
+    for where, (i, j) in {"beyond": (1, 8), "within": (8, 9)}.items():
         order = torch.arange(12)
         order[i], order[j] = j, i
-        changes.append(max_abs_diff(out, relative_attention(q[11:], k[order], v[order], a_k, a_v)))
+        swapped = relative_attention(q[11:], k[order], v[order], a_k, a_v)
+        changes[where] = max_abs_diff(out, swapped)
     return Measured(
         {
-            "change if both are $k$ or more away": (changes[0], ROUNDING),
-            "change if one is nearer": (changes[1], above(1e-3)),
+            "change if both are $k$ or more away": (changes["beyond"], ROUNDING),
+            "change if one is nearer": (changes["within"], above(1e-3)),
         }
     )
 
@@ -134,6 +141,31 @@ def a_keys_table_can_point_to_the_token_before(g):
             "least weight of the token before": (before, above(0.999)),
             "values' table: change of a weight": (max_abs_diff(out[:, :10], weights), ROUNDING),
             "values' table: largest number added": (out[:, 10:].abs().max().item(), above(0.1)),
+        }
+    )
+
+
+@claim(
+    "Only the differences between the rows of the keys' table count: add one vector $c$ to every "
+    "row, and nothing changes. Add $c$ to every row of the values' table, and the output of every "
+    "query that may attend somewhere moves by $c$; the output of one that may not stays 0.",
+    source="the softmax sees only differences of scores, and weights sum to 1, or all are 0",
+)
+def only_differences_of_rows_count(g):
+    q, k, v, a_k, a_v = inputs(g, 10, 8, 3)
+    c = normal(g, 8).double()
+    mask = torch.ones(10, 10, dtype=torch.bool, device=g.device)
+    mask[4] = False
+    out = relative_attention(q, k, v, a_k, a_v, mask)
+    moved = out + c * mask.any(-1, keepdim=True)
+    by_key = relative_attention(q, k, v, a_k + c, a_v, mask)
+    by_value = relative_attention(q, k, v, a_k, a_v + c, mask)
+    by_one_row = relative_attention(q, k, v, torch.cat([a_k[:1] + c, a_k[1:]]), a_v, mask)
+    return Measured(
+        {
+            "change by $c$ in all rows, keys": (max_abs_diff(out, by_key), ROUNDING),
+            "off $c$, or 0: by $c$ in all rows, values": (max_abs_diff(moved, by_value), ROUNDING),
+            "change by $c$ in one row, keys": (max_abs_diff(out, by_one_row), above(1e-3)),
         }
     )
 
@@ -182,20 +214,24 @@ def with_gradients(form: Callable[..., Tensor], parts: list[Tensor]) -> None:
     "At a fixed maximum distance and without a mask, the largest tensor of the form in blocks of "
     "128 queries grows with $n$, not with $n^2$, also with gradients. Where $d$ and $2k + 1$ are "
     "at most 128, it has $128/n$ as many elements, from $n = 128$ on, as the largest tensor of "
-    "attention without positions and of the form that looks up.",
+    "attention without positions and of the form that looks up. Without gradients, its matrix "
+    "products take as many operations as the latter's.",
     source="blocks of queries, computed again: Rabe & Staats (2021); the count is ours",
 )
 def blocks_hold_no_scores(g):
-    plain, gather = [], []
+    plain, gather, operations = [], [], []
     for n in (128, 256, 512, 1024):
         parts = meta_inputs(4, 8, n=n, d=64, max_distance=16)
         blocks = count(with_gradients, relative_attention, parts).largest * n / 128
         plain.append(count(with_gradients, attention, parts[:3]).largest / blocks)
         gather.append(count(with_gradients, relative_attention_gather, parts).largest / blocks)
+        forward = [count(f, *parts).flops for f in (relative_attention_gather, relative_attention)]
+        operations.append(forward[1] / forward[0])
     return Measured(
         {
             "$128/n$ of plain attention's largest, to the blocks'": (plain, exactly(1)),
             "$128/n$ of gather's largest, to the blocks'": (gather, exactly(1)),
+            "operations of the blocks, to gather's": (operations, exactly(1)),
         }
     )
 
@@ -242,8 +278,14 @@ def the_skew_looks_up_without_an_index(g):
 
 
 def family(g: torch.Generator, d: int) -> dict[str, Callable[[Tensor, Tensor], Tensor]]:
-    """Each member's scores, for positions from 0 on; Shaw's maximum distance is 2."""
-    table, w, (b, c), bias = normal(g, 5, d), normal(g, d, d), normal(g, 2, d), normal(g, 32)
+    """Each member's scores of queries and keys at positions from 0 on; its numbers are random.
+
+    Shaw's table has a maximum distance of 2, ALiBi's slope is 1/2.
+    """
+    table = normal(g, 5, d)
+    w = normal(g, d, d)
+    (b, c) = normal(g, 2, d)
+    bias = normal(g, 32)
 
     def xl(q: Tensor, k: Tensor) -> Tensor:
         offsets = sinusoidal_relative(len(q), d, q.device).to(q) @ w.to(q).mT
@@ -267,8 +309,10 @@ def family(g: torch.Generator, d: int) -> dict[str, Callable[[Tensor, Tensor], T
 
 @claim(
     "Six random tokens that attend only to each other get the same outputs wherever they stand in "
-    "a sequence of 20, in each member of the family. With sinusoids added to them they do not.",
-    source=f"{SHAW}, Dai (2019), Raffel (2020), Press (2022), Su (2021), each et al.",
+    "a sequence of 20, in each member of the family. With sinusoids added to the tokens they do "
+    "not.",
+    source=f"{SHAW}, Dai et al. (2019), Raffel et al. (2020), Press et al. (2022), "
+    "Su et al. (2021)",
 )
 def the_family_sees_offsets_alone(g):
     d, apart = 8, {}

@@ -116,7 +116,8 @@ def padding_is_left_out(g):
     source="Vaswani et al. (2017), section 3.5; our own measurement",
 )
 def order_needs_positions(g):
-    words, rows = drawn(g, WORDS, 4, 9), {}
+    words = drawn(g, WORDS, 4, 9)
+    rows = {}
     order, lengths = torch.randperm(9, device=g.device, generator=g), torch.full((4,), 9)
     for name, attend in (("without", attention), ("with", relative())):
         expected = ROUNDING if name == "without" else above(1e-3)

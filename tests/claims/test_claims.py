@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ from attncourse.claims import (
 from tests import ROOT
 
 EVERY = claims()
+CLAIMS = ROOT / "attncourse" / "claims"
 PAGES = sorted(ROOT.glob("chapters/*.md"))
 
 
@@ -175,3 +177,12 @@ def test_the_ledger_shows_what_was_measured_and_what_does_not_hold(false_claim):
 def test_an_unknown_chapter_is_answered_with_the_known_ones():
     with pytest.raises(ValueError, match=r"no chapter 'poetry' has claims; .*'dot_product'"):
         claims("poetry")
+
+
+@pytest.mark.parametrize("folder", [path.parent for path in CLAIMS.glob("*/__init__.py")])
+def test_a_chapter_in_several_files_lists_each_of_its_claims_once(folder):
+    names = [f"attncourse.claims.{folder.name}.{path.stem}" for path in folder.glob("[a-z]*.py")]
+    defined = [one for name in names for one in vars(import_module(name)).values()]
+    written = {one.id for one in defined if isinstance(one, Claim)}
+    listed = [one.id for one in claims(folder.name)]
+    assert len(listed) == len(set(listed)) and written <= {*listed}

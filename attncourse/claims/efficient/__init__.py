@@ -1,8 +1,31 @@
 """The claims of the chapter efficient."""
 
-# ruff: noqa: F401, I001
-# the list of claims follows this order, which is the chapter's
+from attncourse.claims.efficient.approximate import (
+    each_step_cubes_what_is_missing,
+    features_are_right_on_average,
+    few_layers_reach_everything,
+    large_scores_need_more_features,
+    low_rank_is_a_matter_of_scores,
+    low_rank_is_not_enough,
+    mixtures_and_landmarks_come_closer,
+    more_rounds_come_closer,
+    none_is_best_for_all,
+    pairs_grow_with_the_length,
+    tradeoff,
+)
 from attncourse.claims.efficient.exact import (
+    a_latent_serves_all_heads,
+    blocks_are_exact,
+    blocks_come_in_any_order,
+    blocks_save_memory_not_operations,
+    decoding_moves_a_byte_for_each_operation,
+    four_bits_want_a_scale_per_channel,
+    operations_per_byte,
+    sharing_saves_bytes_not_operations,
+)
+
+# in the order of the page
+ORDER = (
     blocks_are_exact,
     blocks_come_in_any_order,
     blocks_save_memory_not_operations,
@@ -10,9 +33,6 @@ from attncourse.claims.efficient.exact import (
     sharing_saves_bytes_not_operations,
     a_latent_serves_all_heads,
     four_bits_want_a_scale_per_channel,
-    operations_per_byte,
-)
-from attncourse.claims.efficient.approximate import (
     pairs_grow_with_the_length,
     few_layers_reach_everything,
     more_rounds_come_closer,
@@ -23,5 +43,10 @@ from attncourse.claims.efficient.approximate import (
     features_are_right_on_average,
     large_scores_need_more_features,
     none_is_best_for_all,
-    tradeoff,
 )
+# beside the claims, what others use
+__all__ = [
+    "ORDER",
+    "operations_per_byte",
+    "tradeoff",
+]

@@ -72,7 +72,8 @@ def tradeoff(g: torch.Generator, n: int, strength: float) -> dict[str, list[tupl
             points.setdefault(name, []).append((share, error(form(*parts), exact, v)))
     # keys of norm 1, and queries longer by as much: the scores stay, but for those with itself
     long, others = x * x.norm(dim=-1, keepdim=True), torch.eye(n, device=x.device) == 0
-    exact, points["Reformer"] = attention(x, x, v, others), []
+    exact = attention(x, x, v, others)
+    points["Reformer"] = []
     for rounds in (1, 2, 4):
         parts = long, v, n // 16, rounds, g
         share = count(lsh_attention, *parts).flops / whole
@@ -189,7 +190,8 @@ def low_rank_is_not_enough(g):
 )
 def mixtures_and_landmarks_come_closer(g):
     x, v = smooth(g, 256, 16, 2), smooth(g, 256, 16, 4)
-    exact, lin, nys = attention(x, x, v), {}, {}
+    exact = attention(x, x, v)
+    lin, nys = {}, {}
     for r in (8, 16, 32, 64, 256):
         e = pooling(256, r, g.device)
         lin[r] = error(linformer_attention(x, x, v, e, e), exact, v)
@@ -243,7 +245,8 @@ def shares(x: Tensor, w: Tensor) -> Tensor:
     source="Choromanski et al. (2021), lemma 1 (right on average) and theorem 2 (orthogonal)",
 )
 def features_are_right_on_average(g):
-    x, off = 0.35 * normal(g, 64, 16), {}
+    x = 0.35 * normal(g, 64, 16)
+    off = {}
     for r in (16, 256):
         draws = [shares(x, orthogonal_random_matrix(r, 16, g)) - 1 for _ in range(100)]
         off[r] = torch.stack(draws)
@@ -286,7 +289,8 @@ def large_scores_need_more_features(g):
     source="our own measurement",
 )
 def none_is_best_for_all(g):
-    mask, ratio = longformer_mask(256, 31, [0], g.device), {}
+    mask = longformer_mask(256, 31, [0], g.device)
+    ratio = {}
     for score in (2, 16):
         x, v = smooth(g, 256, 16, score), smooth(g, 256, 16, 4)
         exact = attention(x, x, v)

@@ -108,7 +108,8 @@ def numbers_moved(call: Callable, fast: int = FAST) -> int:
 def blocks_save_memory_not_operations(g):
     xs = [torch.empty(n, 64, device="meta") for n in (512, 1024)]
     plain, blocks = ([count(f, x, x, x) for x in xs] for f in (attention, flash_attention))
-    causal, moved = count(flash_attention, *3 * [xs[1]], causal=True), {}
+    causal = count(flash_attention, *3 * [xs[1]], causal=True)
+    moved = {}
     for form, x in product((attention, flash_attention), xs):
         moved.setdefault(form, []).append(numbers_moved(partial(form, x, x, x)))
     largest = [p.largest / b.largest for p, b in zip(plain, blocks, strict=True)]
@@ -171,7 +172,9 @@ def decoding_moves_a_byte_for_each_operation(g):
 def sharing_saves_bytes_not_operations(g):
     n, heads, d = 24, 32, 8
     q = normal(g, heads, 5, d).double()
-    whole, told, operations, apart, ratios = cache_bytes(n, 1, heads, d, q.dtype), [], [], [], []
+    whole = cache_bytes(n, 1, heads, d, q.dtype)
+    told, operations = [], []
+    apart, ratios = [], []
     for groups in (8, 1):
         k, v = (normal(g, groups, n, d).double() for _ in "kv")
         wide = [x.repeat_interleave(heads // groups, dim=0) for x in (k, v)]
@@ -234,7 +237,8 @@ def rounded(x: Tensor, bits: int, dim: int) -> Tensor:
 def four_bits_want_a_scale_per_channel(g):
     q, k, v = (normal(g, 256, 64) for _ in "qkv")
     k[:, 0] *= 10
-    exact, off = attention(q, k, v), {}
+    exact = attention(q, k, v)
+    off = {}
     for bits, dim in product((8, 4), (-1, -2)):
         z = attention(q, rounded(k, bits, dim), rounded(v, bits, -1))
         off[bits, dim] = ((z - exact).norm() / exact.norm()).item()

@@ -107,7 +107,8 @@ def weights_may_not_be_negative(g):
     source=f"{PAPER}, eq. 3 and 4, section 3.2.1",
 )
 def features_choose_the_similarity(g):
-    tokens, measured = torch.eye(64, dtype=torch.float64, device=g.device), {}
+    tokens = torch.eye(64, dtype=torch.float64, device=g.device)
+    measured = {}
     q, k = inputs(g, 64, 16)[:2]
     for name, features in {"three terms": taylor_features, "elu + 1": feature_map}.items():
         for scale in (0.1, 3):
@@ -157,7 +158,8 @@ def the_past_is_a_sum(g):
     q, k, v = inputs(g, 30, 8)
     whole = linear_attention(q, k, v, causal=True)[20:]
     order = torch.randperm(20, generator=torch.Generator().manual_seed(g.initial_seed() % 1000))
-    state, outputs = linear_attention_state(k[order], v[order]), []
+    state = linear_attention_state(k[order], v[order])
+    outputs = []
     for token in zip(q[20:], k[20:], v[20:], strict=True):
         state, output = linear_attention_step(state, *token)
         outputs.append(output)
@@ -185,7 +187,8 @@ def chunks_hold_no_large_tensor(g):
         "cumulative sums": (linear_attention_cumsum, 64),
         "chunks": (by_hand, 1),
     }
-    measured, parts = {}, meta_inputs(1024)
+    parts = meta_inputs(1024)
+    measured = {}
     for name, (form, times) in forms.items():
         largest = [
             count(form, *parts).largest / parts[0].numel(),
@@ -229,7 +232,8 @@ def chunks_keep_the_least(g):
 )
 def a_token_costs_the_same_everywhere(g):
     q, k, v = meta_inputs(512)
-    state, counted = linear_attention_state(k[:, :0], v[:, :0]), {}
+    state = linear_attention_state(k[:, :0], v[:, :0])
+    counted = {}
     for n, token in enumerate(zip(q.unbind(1), k.unbind(1), v.unbind(1), strict=True), start=1):
         before, (state, _) = state, linear_attention_step(state, *token)
         if n in (8, 512):
@@ -364,7 +368,8 @@ def gates_are_a_mask(g):
     }
     measured = {}
     for name, (gates, matrix) in weights.items():
-        S, outputs = v.new_zeros(4, 4), []
+        S = v.new_zeros(4, 4)
+        outputs = []
         for q_i, *token in zip(q, k, v, gates, strict=True):
             S = gated_write(S, *token)
             outputs.append(q_i @ S)

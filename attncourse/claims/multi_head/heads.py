@@ -98,7 +98,8 @@ def as_torch(layer: MultiHeadAttention, x: Tensor, y: Tensor, mask: Tensor | Non
     source=f"{VASWANI}, section 3.2.2; the biases are torch's",
 )
 def equals_torch(g):
-    ours, outputs, gradients = drawn(g, lambda: MultiHeadAttention(12, 3)).requires_grad_(), [], []
+    ours = drawn(g, lambda: MultiHeadAttention(12, 3)).requires_grad_()
+    outputs, gradients = [], []
     x, y = normal64(g, 2, 7, 12).requires_grad_(), normal64(g, 2, 5, 12).requires_grad_()
     mask = causal_mask(7, g.device) & padding_mask(torch.tensor([7, 4], device=g.device), 7)
     given, grad = [x, y, *ours.parameters()], normal64(g, 2, 7, 12)
@@ -121,7 +122,8 @@ def equals_torch(g):
     source=f"{VASWANI}, section 3.2.2, gives the shapes; the biases are torch's",
 )
 def parameters_depend_on_the_width_alone(g):
-    d, more, wrong = 64, [], 0
+    d, wrong = 64, 0
+    more = []
     for heads in (1, 2, 8, 64):
         with torch.device("meta"):
             layer = MultiHeadAttention(d, heads)
@@ -158,8 +160,12 @@ def second_map_folds_into_the_first(g):
     source=f"{ELHAGE}; it follows from eq. 1 of {VASWANI}",
 )
 def a_head_is_two_products(g):
-    layer, x, heads = random_layer(g, 32, 4), normal64(g, 2, 9, 32), 4
-    changed, s, t = deepcopy(layer), normal64(g, heads, 8, 8), normal64(g, heads, 8, 8)
+    heads = 4
+    layer = random_layer(g, 32, 4)
+    x = normal64(g, 2, 9, 32)
+    changed = deepcopy(layer)
+    s = normal64(g, heads, 8, 8)
+    t = normal64(g, heads, 8, 8)
     for name, by in (("w_q", s.mT), ("w_k", s.inverse()), ("w_v", t.mT)):
         weight = getattr(changed, name).weight
         weight.data = (by @ weight.unflatten(0, (heads, 8))).flatten(0, 1)
@@ -248,7 +254,9 @@ def w_o_mixes_the_heads(g):
     source=f"{VASWANI}, section 3.2.2",
 )
 def every_head_reads_the_whole_token(g):
-    layer, x, rows = random_layer(g, 16, 4), normal64(g, 5, 16), {}
+    layer = random_layer(g, 16, 4)
+    x = normal64(g, 5, 16)
+    rows = {}
     layer.w_o.weight.data = torch.eye(16).to(x)
     for i, name in enumerate(("queries", "keys", "values")):
         # each of the three goes through alone
@@ -328,7 +336,8 @@ def layer_cost(n: int, d: int, heads: int) -> Cost:
     source=f"our own count; {VASWANI}, section 3.2.2, says that the cost is similar",
 )
 def heads_cost_no_operations(g):
-    n, d, numbers = 512, 64, (1, 2, 4, 8, 16)
+    n, d = 512, 64
+    numbers = (1, 2, 4, 8, 16)
     costs = [layer_cost(n, d, heads) for heads in numbers]
     more = [cost.flops - 8 * n * d * d - 4 * n * n * d for cost in costs]
     per_head = [cost.largest / heads / n**2 for cost, heads in zip(costs, numbers, strict=True)]

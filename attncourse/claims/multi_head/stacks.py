@@ -38,7 +38,9 @@ def distance(x: Tensor) -> float:
     source=f"{DONG}, section 2 (there a bound: the cube)",
 )
 def attention_cubes_the_distance(g):
-    layer, mean, around = random_layer(g, 64, 4), normal64(g, 1, 64), normal64(g, 16, 64)
+    layer = random_layer(g, 64, 4)
+    mean = normal64(g, 1, 64)
+    around = normal64(g, 16, 64)
     far, near = (mean + size * around for size in (0.01, 0.001))
     alone = math.log10(distance(layer(far)) / distance(layer(near)))
     skip = math.log10(distance(far + layer(far)) / distance(near + layer(near)))

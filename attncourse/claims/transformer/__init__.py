@@ -1,7 +1,17 @@
 """The claims of the chapter transformer."""
 
-# ruff: noqa: F401, I001
-# the list of claims follows this order, which is the chapter's
+from attncourse.claims.transformer.blocks import (
+    attention_overtakes,
+    blocks_equal_torch,
+    depth_needs_skips_and_norms,
+    depth_shrinks_pre_norm_gradients,
+    each_path_is_needed,
+    feed_forward_holds_most_parameters,
+    feed_forward_multiplies,
+    operations,
+    prefix_is_enough,
+    stream_is_a_sum,
+)
 from attncourse.claims.transformer.shared import (
     NoNorm,
     NoSkip,
@@ -9,8 +19,18 @@ from attncourse.claims.transformer.shared import (
     gradients,
     stack,
 )
-from attncourse.claims.transformer.blocks import (
-    operations,
+from attncourse.claims.transformer.writing import (
+    a_beam_finds_a_likelier_text,
+    a_penalty_helps_longer_texts,
+    a_step_costs_one_row,
+    cache_grows_with_the_text,
+    caches_change_nothing,
+    targets_are_shifted,
+    temperature_and_top_k,
+)
+
+# in the order of the page
+ORDER = (
     stream_is_a_sum,
     depth_needs_skips_and_norms,
     depth_shrinks_pre_norm_gradients,
@@ -20,8 +40,6 @@ from attncourse.claims.transformer.blocks import (
     attention_overtakes,
     each_path_is_needed,
     prefix_is_enough,
-)
-from attncourse.claims.transformer.writing import (
     targets_are_shifted,
     caches_change_nothing,
     a_step_costs_one_row,
@@ -30,3 +48,13 @@ from attncourse.claims.transformer.writing import (
     a_beam_finds_a_likelier_text,
     a_penalty_helps_longer_texts,
 )
+# beside the claims, what others use
+__all__ = [
+    "ORDER",
+    "NoNorm",
+    "NoSkip",
+    "drawn",
+    "gradients",
+    "operations",
+    "stack",
+]

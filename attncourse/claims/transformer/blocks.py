@@ -81,7 +81,8 @@ def as_torch(block: EncoderBlock, *inputs: Tensor, **masks: Tensor) -> Tensor:
 )
 def blocks_equal_torch(g):
     x, y = normal64(g, 2, 6, 8).requires_grad_(), normal64(g, 2, 5, 8).requires_grad_()
-    seen, outputs, grads = padding_mask(torch.tensor([6, 4], device=g.device), 6), [], []
+    seen = padding_mask(torch.tensor([6, 4], device=g.device), 6)
+    outputs, grads = [], []
     hidden, later = ~seen[:, 0], ~causal_mask(5, g.device)
     for residual in (PreNorm, PostNorm):
         reads = drawn(g, lambda kind=residual: EncoderBlock(8, HEADS, 20, residual=kind))
@@ -112,7 +113,8 @@ def each_path_is_needed(g):
     source, target = tokens(g, 2, 7), tokens(g, 2, 5)
     other = source.clone()
     other[:, 0] = (other[:, 0] + 1) % 11
-    whole, rows = partial(translator, g), {}
+    whole = partial(translator, g)
+    rows = {}
     without = {
         "attention, others change by": partial(whole, attend=nothing),
         "cross-attention, another source moves scores by": partial(whole, cross_attend=nothing),
@@ -163,7 +165,8 @@ def feed_forward_multiplies(g):
     source="our own measurement; Dong et al. (2021) on skips",
 )
 def depth_needs_skips_and_norms(g):
-    x, alike, first = normal64(g, 8, 16, 64), {}, {}
+    x = normal64(g, 8, 16, 64)
+    alike, first = {}, {}
     for kind in (PreNorm, NoSkip, NoNorm):
         made = stack(g, 24, 64, kind)
         out = made(x)
@@ -197,7 +200,8 @@ def written(made: nn.Module, x: Tensor) -> tuple[Tensor, list[Tensor]]:
     source=f"Elhage et al. (2021); {XIONG}, section 3",
 )
 def stream_is_a_sum(g):
-    x, apart, size = normal64(g, 2, 10, 64), {}, {}
+    x = normal64(g, 2, 10, 64)
+    apart, size = {}, {}
     for kind in (PreNorm, PostNorm):
         out, parts = written(stack(g, 6, 64, kind, norm=False), x)
         apart[kind] = relative_error(x + sum(parts), out)
@@ -291,7 +295,9 @@ def attention_overtakes(g):
 )
 def prefix_is_enough(g):
     text, source = tokens(g, 2, 9), tokens(g, 2, 7)
-    model, open_model, whole = writer(g), writer(g, attend=attention), translator(g)
+    model = writer(g)
+    open_model = writer(g, attend=attention)
+    whole = translator(g)
     return Measured(
         {
             "language model, apart by": (

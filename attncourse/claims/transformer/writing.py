@@ -50,7 +50,8 @@ def trained_to_count(
     source=f"our own measurement; the shift: {VASWANI}, section 3.1",
 )
 def targets_are_shifted(g):
-    shown, rows = counting(g, 64, 10), {}
+    shown = counting(g, 64, 10)
+    rows = {}
     for shift, name in ((1, "shifted"), (0, "not shifted")):
         model, loss = trained_to_count(g, shift)
         found = generate(model.decode(), shown[:, :3], 7)
@@ -74,7 +75,9 @@ def step_by_step(decoding: Decoding, text: Tensor) -> Tensor:
     source="Shazeer (2019), section 2.4; Katharopoulos et al. (2020), section 3.4",
 )
 def caches_change_nothing(g):
-    source, prompt, apart, wrong = tokens(g, 2, 7), tokens(g, 2, 3), [], []
+    source = tokens(g, 2, 7)
+    prompt = tokens(g, 2, 3)
+    apart, wrong = [], []
     whole = translator(g)
     models = [(writer(g, attend=one), ()) for one in (None, CausalLinearAttention())]
     for model, given in [(whole, (source,)), *models]:
@@ -106,7 +109,8 @@ def kept(decoding: Decoding, n: int) -> int:
     source="Shazeer (2019), sections 2.4 and 3; Katharopoulos et al. (2020), section 3.4",
 )
 def cache_grows_with_the_text(g):
-    d, depth, each = 32, 3, 2 * 32 * 20 * 3
+    d, depth = 32, 3
+    each = 2 * 32 * 20 * 3
     grouped = {"attend": Causal(grouped_query_attention), "groups": 1}
     plain, shared = (kept(writer(g, d, depth, **one).decode(), 20) for one in ({}, grouped))
     linear = writer(g, d, depth, attend=CausalLinearAttention())
@@ -129,7 +133,8 @@ def cache_grows_with_the_text(g):
     source="our own count",
 )
 def a_step_costs_one_row(g):
-    model, rows = writer(g, 64).to("meta"), {}
+    model = writer(g, 64).to("meta")
+    rows = {}
     for n in (16, 256):
         text = torch.zeros(1, n, dtype=torch.long, device="meta")
         decoding = model.decode()
@@ -210,7 +215,8 @@ def a_penalty_helps_longer_texts(g):
 )
 def temperature_and_top_k(g):
     p = torch.tensor([0.5, 0.3, 0.2], device=g.device, dtype=torch.float64)
-    scores, shares = p.log().expand(40_000, 3), {}
+    scores = p.log().expand(40_000, 3)
+    shares = {}
     ways = {"sharp": {"temperature": 0.5}, "top 2": {"top_k": 2}, "plain": {}}
     for name, options in ways.items():
         shares[name] = sample(scores, g, **options).bincount(minlength=3) / len(scores)

@@ -18,6 +18,10 @@ def turned_round(q, k, v, a_k, a_v, mask=None):
     return relative_attention(q, k, v, a_k, a_v, mask)
 
 
+def without_values(q, k, v, a_k, a_v, mask=None):
+    return relative_attention(q, k, v, a_k, None, mask)
+
+
 def absolute(q, k, v, a_k, a_v, mask=None):
     places = torch.arange(k.shape[-2], dtype=k.dtype)[:, None]
     return attention(q, k + places.sin(), v, mask)
@@ -47,6 +51,7 @@ FALSE_OF = {
     "the_end_rows_serve_most_pairs": ("relative_index", clipped_too_late),
     "order_beyond_max_distance_is_lost": ("relative_attention", absolute),
     "a_keys_table_can_point_to_the_token_before": ("relative_attention", turned_round),
+    "only_differences_of_rows_count": ("relative_attention", without_values),
     "only_two_forms_hold_a_vector_per_pair": (
         "relative_attention_gather",
         relative_attention_dense,
