@@ -1,7 +1,8 @@
 """Run the tests that the edits since the last commit can break: `make quick`.
 
-A chapter's module has the tests of its name; any other file those that import it, or else those
-that import what imports it, and so on. What reaches further, `make test` finds.
+A chapter's module has the tests of its name, the judge those of verdicts; any other file those
+that import it, or else those that import what imports it, and so on. What reaches further, `make
+test` finds.
 """
 
 import json
@@ -45,6 +46,10 @@ def named(name: str) -> set[str]:
             return {f"{CHECKS}[{path.stem}" for path in exercises}
         case ("attncourse", "claims", slug, *_) | ("tests", "claims", "false_of", slug):
             return {f"{file}[{slug}." for file in CLAIMS if slug != "__init__"}
+        case ("judge", _):
+            # a step of every verdict: all that is tested of them, and one exercise
+            files = {f"tests/checks/{path.name}" for path in ROOT.glob("tests/checks/test_*.py")}
+            return files - {CHECKS} | {f"{CHECKS}[distance_attention"}
         case ("tests", *_, "conftest"):
             return {name.removesuffix("/conftest.py")}
         case ("tests", *_, file) if file.startswith("test_"):

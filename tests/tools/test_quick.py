@@ -22,6 +22,7 @@ from tools import quick
         "attncourse/linear.py": {"tests/mechanisms/test_linear"},
         "attncourse/kernels/linear.py": {"tests/mechanisms/test_linear"},
         "attncourse/cost.py": {"tests/mechanisms/test_cost.py"},
+        "judge/seen.py": {"tests/checks/test_notebook.py", f"{quick.CHECKS}[distance_attention"},
         "judge/grading/judge_process.py": {"tests/grading"},
         "tests/checks/oracles/linear.py": {f"{quick.CHECKS}[reordered_attention"},
         "tests/plot/conftest.py": {"tests/plot"},
