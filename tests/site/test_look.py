@@ -58,7 +58,8 @@ def test_above_a_box_is_as_much_room_as_below(tab, address):
     for page in ("chapters/multi_head.html", EXERCISES):
         tab.goto(address + page)
         gaps = tab.evaluate(GAPS)
-        assert gaps and {gap for above, below, _ in gaps for gap in (above, below)} == {22}, gaps
+        (room,) = {gap for above, below, _ in gaps for gap in (above, below)}
+        assert room > size(tab, "article p") / 2, gaps
 
 
 def test_a_cell_and_what_it_prints_stand_in_one_box_at_every_width(tab, address):
@@ -85,8 +86,8 @@ def test_a_long_line_of_code_goes_on_further_in_than_it_began(folder, new_tab, a
     tab = new_tab(reduced_motion="reduce")
     tab.goto(f"{address}{folder}/relative.html")
     tab.evaluate(OPEN)
-    code = [size(tab, "article pre", one) for one in ("fontSize", "lineHeight", "paddingTop")]
-    assert code == [15, 22, 12]
+    letters, line = (size(tab, "article pre", one) for one in ("fontSize", "lineHeight"))
+    assert 14 <= letters <= size(tab, "article p") and 1.3 < line / letters < 1.7
     for width in WIDTHS[1:]:
         tab.set_viewport_size({"width": width, "height": 900})
         found = tab.evaluate(HUNG)
