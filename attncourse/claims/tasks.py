@@ -33,7 +33,7 @@ class Alone(nn.Module):
         return x
 
 
-def drawn(g: torch.Generator, count: int, *shape: int) -> Tensor:
+def whole_numbers(g: torch.Generator, count: int, *shape: int) -> Tensor:
     """Random whole numbers, of which there are so many from 0 on."""
     return torch.randint(count, shape, generator=g, device=g.device)
 
@@ -68,7 +68,7 @@ def trained(
     def batches() -> Iterator[Made]:
         return (draw() for _ in range(steps))
 
-    with seeded(int(drawn(g, 2**31, 1))):
+    with seeded(int(whole_numbers(g, 2**31, 1))):
         model = make().to(g.device)
         fit(model, batches, 1, 1e-2)
     return model.eval()
@@ -82,7 +82,7 @@ def of_words(words: Tensor) -> tuple[Tensor, ...]:
 
 def random_model(g: torch.Generator, make: Callable[[], Model]) -> Model:
     """What `make` makes, in float64, not trained."""
-    with seeded(int(drawn(g, 2**31, 1))):
+    with seeded(int(whole_numbers(g, 2**31, 1))):
         return make().double().to(g.device)
 
 
@@ -98,7 +98,7 @@ def apart(x: Tensor, y: Tensor) -> float:
 )
 def padding_is_left_out(g):
     model = random_model(g, lambda: classifier(encoder(relative())))
-    words, lengths = drawn(g, WORDS, 8, 20), torch.full((8,), 5, device=g.device)
+    words, lengths = whole_numbers(g, WORDS, 8, 20), torch.full((8,), 5, device=g.device)
     mask = (torch.arange(20, device=g.device) < 5).expand(8, 1, 20)
     rows = model.encoder(model.embedding(words), mask)
     scores, short = model.label(rows.mean(-2)), model(words[:, :5], lengths)
@@ -116,7 +116,7 @@ def padding_is_left_out(g):
     source="Vaswani et al. (2017), section 3.5; our own measurement",
 )
 def order_needs_positions(g):
-    words = drawn(g, WORDS, 4, 9)
+    words = whole_numbers(g, WORDS, 4, 9)
     rows = {}
     order, lengths = torch.randperm(9, device=g.device, generator=g), torch.full((4,), 9)
     for name, attend in (("without", attention), ("with", relative())):
@@ -132,7 +132,7 @@ def order_needs_positions(g):
 
 def after_the_word_before(g: torch.Generator, texts: int) -> Made:
     """Texts whose words are labelled by the half of the vocabulary that the word before is in."""
-    words = drawn(g, WORDS, texts, 10)
+    words = whole_numbers(g, WORDS, texts, 10)
     labels = (words >= WORDS // 2).long().roll(1, dims=1)
     labels[:, 0] = -100
     return Made(of_words(words), labels)
@@ -161,7 +161,7 @@ def labels_may_need_a_neighbour(g):
 
 def by_order(g: torch.Generator, texts: int) -> Made:
     """Texts with the words 0 and 1 in two of eight places; the label says whether 0 comes first."""
-    words = drawn(g, WORDS - 2, texts, 8) + 2
+    words = whole_numbers(g, WORDS - 2, texts, 8) + 2
     places = torch.rand(texts, 8, device=g.device, generator=g).argsort(dim=-1)[:, :2]
     words.scatter_(1, places, torch.tensor([0, 1], device=g.device).expand(texts, 2))
     lengths = torch.full((texts,), 8, device=g.device)
@@ -219,7 +219,7 @@ def cross_validated(texts: Tensor, labels: Tensor, leak: bool) -> float:
 def choosing_on_the_test_set_deceives(g):
     found = {True: 0.0, False: 0.0}
     for _ in range(20):
-        texts, labels = drawn(g, 2, 100, 1000).double(), drawn(g, 2, 100)
+        texts, labels = whole_numbers(g, 2, 100, 1000).double(), whole_numbers(g, 2, 100)
         for leak in found:
             found[leak] += cross_validated(texts, labels, leak) / 20
     return Measured(
@@ -239,7 +239,7 @@ def choosing_on_the_test_set_deceives(g):
 def exact_match_falls_with_the_length(g):
     rows = {}
     for n in (10, 30):
-        labels = drawn(g, WORDS, 20_000, n)
+        labels = whole_numbers(g, WORDS, 20_000, n)
         wrong = torch.rand(labels.shape, device=g.device, generator=g) > 0.98
         written = torch.where(wrong, (labels + 1) % WORDS, labels)
         share = exact_matches(written, labels).double().mean().item()
@@ -252,7 +252,7 @@ START, END = WORDS, WORDS + 1
 
 def to_copy(g: torch.Generator, texts: int, n: int) -> Made:
     """Texts, each with itself as its translation."""
-    words, end = drawn(g, WORDS, texts, n), torch.full((texts, 1), END, device=g.device)
+    words, end = whole_numbers(g, WORDS, texts, n), torch.full((texts, 1), END, device=g.device)
     target = torch.cat([torch.full_like(end, START), words], dim=1)
     lengths = torch.full((texts,), n, device=g.device)
     return Made((words, target, lengths), torch.cat([words, end], dim=1))
@@ -276,7 +276,9 @@ def copier() -> Translator:
 def stopping_is_learned(g):
     rows = {}
     for name, least in (("1 to 4 words", 1), ("3 and 4 words", 3)):
-        model = trained(g, copier, lambda n=least: to_copy(g, 32, n + int(drawn(g, 5 - n, 1))), 250)
+        model = trained(
+            g, copier, lambda n=least: to_copy(g, 32, n + int(whole_numbers(g, 5 - n, 1))), 250
+        )
         for n in (1, 3):
             (words, _, lengths), labels = to_copy(g, 60, n)
             written = model.translate(words, lengths, START, END, 8)

@@ -69,12 +69,12 @@ def distances(
         )
         + "".join(rows),
         alt=alt,
-        picture=drawn(shares, least),
+        picture=picture_of(shares, least),
         within=[layer],
     )
 
 
-def drawn(shares: list[list[float]], least: int) -> str:
+def picture_of(shares: list[list[float]], least: int) -> str:
     """The curves of the shares, the first of them marked, and the cursor at the last distance."""
     last = len(shares[0]) - 1
     heights = [[height(x, least) for x in line[1:]] for line in shares]

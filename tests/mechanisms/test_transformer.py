@@ -49,7 +49,7 @@ LEADING = [(), (2,), (2, 3), (2, 1, 3)]
 
 
 @pytest.fixture
-def drawn(normal):
+def randomized(normal):
     """A module whose parameters are all normal numbers."""
 
     def draw(module, dtype=torch.float64):
@@ -120,9 +120,9 @@ def options(residual, activation):
 @pytest.mark.parametrize("kind", masks(1, 1))
 @pytest.mark.parametrize("n", [1, 5])
 def test_the_encoder_block_equals_torch_with_all_gradients(
-    drawn, normal, residual, activation, kind, n
+    randomized, normal, residual, activation, kind, n
 ):
-    theirs = drawn(nn.TransformerEncoderLayer(D, HEADS, D_FF, **options(residual, activation)))
+    theirs = randomized(nn.TransformerEncoderLayer(D, HEADS, D_FF, **options(residual, activation)))
     # keys after a query are hidden by the mask or by the mechanism
     attend = Causal() if kind == "both" else attention
     block = EncoderBlock(D, HEADS, D_FF, attend, residual=residual, activation=activation)
@@ -138,10 +138,10 @@ def test_the_encoder_block_equals_torch_with_all_gradients(
 @pytest.mark.parametrize("memory_kind", masks(1, 1))
 @pytest.mark.parametrize("sizes", [(5, 7), (1, 2)], ids=str)
 def test_the_decoder_block_equals_torch_with_all_gradients(
-    drawn, normal, residual, activation, kind, memory_kind, sizes
+    randomized, normal, residual, activation, kind, memory_kind, sizes
 ):
     n, m = sizes
-    theirs = drawn(nn.TransformerDecoderLayer(D, HEADS, D_FF, **options(residual, activation)))
+    theirs = randomized(nn.TransformerDecoderLayer(D, HEADS, D_FF, **options(residual, activation)))
     block = DecoderBlock(D, HEADS, D_FF, residual=residual, activation=activation)
     ours, x, memory = as_ours(block, theirs), normal(2, n, D), normal(2, m, D)
     x, memory = x.requires_grad_(), memory.requires_grad_()
@@ -157,10 +157,10 @@ def test_the_decoder_block_equals_torch_with_all_gradients(
 @pytest.mark.parametrize("padded", [False, True], ids=["open", "padded"])
 @pytest.mark.parametrize("sizes", [(5, 7), (7, 1)], ids=str)
 def test_the_stacks_equal_torch_s_transformer_with_all_gradients(
-    drawn, normal, residual, activation, padded, sizes
+    randomized, normal, residual, activation, padded, sizes
 ):
     n, m = sizes
-    theirs = drawn(nn.Transformer(D, HEADS, 2, 2, D_FF, **options(residual, activation)))
+    theirs = randomized(nn.Transformer(D, HEADS, 2, 2, D_FF, **options(residual, activation)))
     named = {"residual": residual, "activation": activation}
     encoder = Encoder([EncoderBlock(D, HEADS, D_FF, **named) for _ in range(2)], nn.LayerNorm(D))
     decoder = Decoder([DecoderBlock(D, HEADS, D_FF, **named) for _ in range(2)], nn.LayerNorm(D))
@@ -178,8 +178,8 @@ def test_the_stacks_equal_torch_s_transformer_with_all_gradients(
 
 
 @pytest.mark.parametrize("leading", LEADING, ids=str)
-def test_each_sequence_of_a_batch_goes_alone_through_a_model(drawn, g, leading):
-    model = drawn(translator())
+def test_each_sequence_of_a_batch_goes_alone_through_a_model(randomized, g, leading):
+    model = randomized(translator())
     source = torch.randint(VOCABULARY, (*leading, 5), generator=g).to(device())
     target = torch.randint(VOCABULARY, (*leading, 4), generator=g).to(device())
     lengths = torch.randint(1, 6, leading, generator=g).to(device())
@@ -209,15 +209,15 @@ def tokens(g, *shape):
     return torch.randint(VOCABULARY, shape, generator=g).to(device())
 
 
-def test_a_pre_norm_stream_is_the_sum_of_what_its_parts_wrote(drawn, normal):
-    block, x = drawn(EncoderBlock(D, HEADS, D_FF)), normal(2, 5, D)
+def test_a_pre_norm_stream_is_the_sum_of_what_its_parts_wrote(randomized, normal):
+    block, x = randomized(EncoderBlock(D, HEADS, D_FF)), normal(2, 5, D)
     first = block.attention.part(block.attention.norm(x))
     second = block.feed_forward.part(block.feed_forward.norm(x + first))
     torch.testing.assert_close(block(x), x + first + second)
 
 
-def test_one_table_gets_the_gradients_of_both_ends(drawn, g):
-    model, x = drawn(language_model()), tokens(g, 2, 5)
+def test_one_table_gets_the_gradients_of_both_ends(randomized, g):
+    model, x = randomized(language_model()), tokens(g, 2, 5)
     table = model.embedding.table.weight
     (both,) = torch.autograd.grad(model(x).square().sum(), table)
     # the same model, whose two ends read copies of the table
@@ -228,15 +228,18 @@ def test_one_table_gets_the_gradients_of_both_ends(drawn, g):
     assert all(end.abs().max() > 0 for end in ends)
 
 
-def test_the_scale_multiplies_the_table_and_not_the_positions(drawn, g):
-    model, x = drawn(Embedding(VOCABULARY, D, LearnedEncoding(9, D), scale=3.0)), tokens(g, 2, 4)
+def test_the_scale_multiplies_the_table_and_not_the_positions(randomized, g):
+    model, x = (
+        randomized(Embedding(VOCABULARY, D, LearnedEncoding(9, D), scale=3.0)),
+        tokens(g, 2, 4),
+    )
     wanted = 3 * model.table.weight[x] + model.position.table[5:9]
     torch.testing.assert_close(model(x, start=5), wanted)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
-def test_the_scores_have_the_dtype_of_the_weights(drawn, g, dtype):
-    model, x = drawn(translator(), dtype), tokens(g, 2, 5)
+def test_the_scores_have_the_dtype_of_the_weights(randomized, g, dtype):
+    model, x = randomized(translator(), dtype), tokens(g, 2, 5)
     assert model(x, x).dtype == dtype
     decoding = model.decode(x)
     assert all(decoding.step(x[:, i : i + 1]).dtype == dtype for i in range(2))
@@ -252,26 +255,28 @@ def test_the_meta_device_gives_the_shapes(leading):
 
 
 @each_norm
-def test_dropout_is_for_training_alone(drawn, g, residual):
-    model, x = drawn(translator(residual=residual, dropout=0.5)), tokens(g, 2, 5)
+def test_dropout_is_for_training_alone(randomized, g, residual):
+    model, x = randomized(translator(residual=residual, dropout=0.5)), tokens(g, 2, 5)
     assert not torch.equal(model(x, x), model(x, x))
     model.eval()
     assert torch.equal(model(x, x), model(x, x))
 
 
-def test_dropout_is_where_the_paper_has_it(drawn, normal):
+def test_dropout_is_where_the_paper_has_it(randomized, normal):
     # on what each part writes; within the feed-forward network it is torch's
-    block, x = drawn(EncoderBlock(D, HEADS, D_FF, dropout=1.0)), normal(2, 5, D)
+    block, x = randomized(EncoderBlock(D, HEADS, D_FF, dropout=1.0)), normal(2, 5, D)
     assert torch.equal(block(x), x)
-    inner = drawn(FeedForward(D, D_FF, dropout=1.0))
+    inner = randomized(FeedForward(D, D_FF, dropout=1.0))
     torch.testing.assert_close(inner(x), inner.down.bias.expand(2, 5, D))
-    assert not drawn(Embedding(VOCABULARY, D, dropout=1.0))(torch.arange(3, device=device())).any()
+    assert not randomized(Embedding(VOCABULARY, D, dropout=1.0))(
+        torch.arange(3, device=device())
+    ).any()
 
 
-def test_a_model_is_saved_loaded_and_copied_whole(drawn, g, tmp_path):
-    made = drawn(language_model(RelativeAttention(D // HEADS, 2), LearnedEncoding(9, D)))
+def test_a_model_is_saved_loaded_and_copied_whole(randomized, g, tmp_path):
+    made = randomized(language_model(RelativeAttention(D // HEADS, 2), LearnedEncoding(9, D)))
     torch.save(made.state_dict(), tmp_path / "model.pt")
-    other = drawn(language_model(RelativeAttention(D // HEADS, 2), LearnedEncoding(9, D)))
+    other = randomized(language_model(RelativeAttention(D // HEADS, 2), LearnedEncoding(9, D)))
     other.load_state_dict(torch.load(tmp_path / "model.pt"))
     x, copied = tokens(g, 2, 5), copy.deepcopy(made)
     assert torch.equal(other(x), made(x)) and torch.equal(copied(x), made(x))
@@ -279,10 +284,10 @@ def test_a_model_is_saved_loaded_and_copied_whole(drawn, g, tmp_path):
     assert copied.embedding.table.weight.any()
 
 
-def test_a_mechanism_with_weights_is_trained_with_its_model(drawn, g):
+def test_a_mechanism_with_weights_is_trained_with_its_model(randomized, g):
     shaw = [Causal(RelativeAttention(D // HEADS, 2)) for _ in range(2)]
     blocks = [EncoderBlock(D, HEADS, D_FF, one) for one in shaw]
-    model = drawn(LanguageModel(Embedding(VOCABULARY, D), Encoder(blocks, nn.LayerNorm(D))))
+    model = randomized(LanguageModel(Embedding(VOCABULARY, D), Encoder(blocks, nn.LayerNorm(D))))
     names = [name for name, _ in model.named_parameters() if "attend" in name]
     start = "stack.blocks.{}.attention.part.attend.attend.a_{}"
     assert names == [start.format(i, one) for i in range(2) for one in "kv"]

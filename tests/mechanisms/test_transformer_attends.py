@@ -48,7 +48,7 @@ each_mechanism = pytest.mark.parametrize("name", MECHANISMS)
 
 
 @pytest.fixture
-def drawn(normal):
+def randomized(normal):
     """A module whose parameters are all normal numbers."""
 
     def draw(module, dtype=torch.float64):
@@ -84,18 +84,18 @@ def translator(attend, cross_attend, groups=None):
     )
 
 
-def in_the_encoder(name, drawn, normal):
+def in_the_encoder(name, randomized, normal):
     """A sequence that is padded is the same as alone, whatever stands in the padding."""
     block = EncoderBlock(D, HEADS, D_FF, MECHANISMS[name](), groups=GROUPS.get(name))
-    block, x, lengths = drawn(block), normal(3, 6, D), [6, 4, 1]
+    block, x, lengths = randomized(block), normal(3, 6, D), [6, 4, 1]
     out = block(x, padding_mask(torch.tensor(lengths, device=device()), 6))
     for one, alone, length in zip(out, x, lengths, strict=True):
         torch.testing.assert_close(one[:length], block(alone[:length]))
 
 
-def causally(name, drawn, normal):
+def causally(name, randomized, normal):
     """The output of the first tokens is that of these tokens alone, padded or not."""
-    block = drawn(EncoderBlock(D, HEADS, D_FF, causal(name), groups=GROUPS.get(name)))
+    block = randomized(EncoderBlock(D, HEADS, D_FF, causal(name), groups=GROUPS.get(name)))
     x = normal(2, 6, D)
     out, padded = block(x), block(x, padding_mask(torch.tensor([6, 3], device=device()), 6))
     for i in range(1, 7):
@@ -104,12 +104,12 @@ def causally(name, drawn, normal):
     torch.testing.assert_close(padded[1, :3], out[1, :3])
 
 
-def from_a_cache(name, drawn, normal):
+def from_a_cache(name, randomized, normal):
     """A prompt, then single tokens, then two: the numbers and the tokens of the whole text."""
-    model = drawn(language_model(lambda: causal(name), GROUPS.get(name)))
+    model = randomized(language_model(lambda: causal(name), GROUPS.get(name)))
     agrees_with_its_cache(model, model.decode)
     if name != "grouped":
-        model = drawn(translator(lambda: causal(name), lambda: attention))
+        model = randomized(translator(lambda: causal(name), lambda: attention))
         source = torch.tensor([[1, 2, 3], [4, 5, 6]], device=device())
         mask = padding_mask(torch.tensor([3, 2], device=device()), 3)
         agrees_with_its_cache(
@@ -128,11 +128,11 @@ def agrees_with_its_cache(model, decode):
     assert torch.equal(generate(decode(), text[:, :3], 6), written[:, 3:])
 
 
-def across(name, drawn, normal):
+def across(name, randomized, normal):
     """Cross-attention is the mechanism between queries and another sequence's keys and values."""
-    attend = drawn(attend) if isinstance(attend := MECHANISMS[name](), nn.Module) else attend
+    attend = randomized(attend) if isinstance(attend := MECHANISMS[name](), nn.Module) else attend
     groups = GROUPS.get(name)
-    block = drawn(DecoderBlock(D, HEADS, D_FF, causal(name), attend, groups=groups))
+    block = randomized(DecoderBlock(D, HEADS, D_FF, causal(name), attend, groups=groups))
     x, memory, cross = normal(2, 5, D), normal(2, 7, D), block.cross_attention.part
     mask = padding_mask(torch.tensor([7, 3], device=device()), 7)
     k, v = (split_heads(w(memory), groups or HEADS) for w in (cross.w_k, cross.w_v))
@@ -170,20 +170,20 @@ def test_the_page_has_a_cell_for_each_mechanism_and_place():
 
 @pytest.mark.parametrize("place", PLACES)
 @each_mechanism
-def test_the_page_says_where_a_mechanism_works(drawn, normal, name, place):
+def test_the_page_says_where_a_mechanism_works(randomized, normal, name, place):
     word = table_of_the_page()[name, place]
     assert word in ("yes", "no")
     if word == "yes":
-        PLACES[place](name, drawn, normal)
+        PLACES[place](name, randomized, normal)
     else:
         kind = type(MECHANISMS[name]()).__name__
         with pytest.raises(ValueError, match=f"{kind} needs offsets .* of one sequence"):
-            PLACES[place](name, drawn, normal)
+            PLACES[place](name, randomized, normal)
 
 
 @pytest.mark.parametrize("name", ["plain", "Shaw", "linear", "flash"])
-def test_a_text_longer_than_a_block_of_128_is_the_same_from_a_cache(drawn, name):
-    model = drawn(language_model(lambda: causal(name)))
+def test_a_text_longer_than_a_block_of_128_is_the_same_from_a_cache(randomized, name):
+    model = randomized(language_model(lambda: causal(name)))
     text, decoding = torch.arange(135, device=device())[None] % VOCABULARY, model.decode()
     steps = [decoding.step(piece) for piece in text.split([126, 5, 1, 3], dim=1)]
     torch.testing.assert_close(torch.cat(steps, dim=1), model(text), **EXACT)
@@ -206,9 +206,9 @@ def test_a_causal_mechanism_is_not_for_two_sequences(normal, name):
 
 
 @pytest.mark.parametrize("name", [name for name in MECHANISMS if name != "linear"])
-def test_fewer_queries_are_the_last_of_the_positions(drawn, normal, name):
+def test_fewer_queries_are_the_last_of_the_positions(randomized, normal, name):
     attend = causal(name).to(device(), torch.float64)
-    drawn(attend)
+    randomized(attend)
     q, k, v = normal(2, HEADS, 6, 4), normal(2, HEADS, 6, 4), normal(2, HEADS, 6, 4)
     for n in (1, 2, 5):
         torch.testing.assert_close(attend(q[..., -n:, :], k, v), attend(q, k, v)[..., -n:, :])
@@ -221,14 +221,14 @@ def test_more_queries_than_positions_are_refused(normal):
             attend(q, k, k)
 
 
-def test_each_wrapper_is_its_equation(drawn, normal):
+def test_each_wrapper_is_its_equation(randomized, normal):
     q, k, v = (normal(2, HEADS, 5, 4) for _ in range(3))
     place = torch.arange(5, device=device())
     near = longformer_mask(5, 3, device=device())
     torch.testing.assert_close(WindowedAttention(3)(q, k, v), attention(q, k, v, near))
     rotated = attention(rope(q, place, 100.0), rope(k, place, 100.0), v)
     torch.testing.assert_close(RotaryAttention(100.0)(q, k, v), rotated)
-    t5 = drawn(T5Attention(HEADS, 8, 6))
+    t5 = randomized(T5Attention(HEADS, 8, 6))
     biases = {ALiBiAttention(HEADS): lambda h, i, j: -abs(i - j) * 2.0 ** (-2 * (h + 1))}
     biases[t5] = lambda h, i, j: t5.table[h, t5_buckets(5, 8, 6)[i, j]].item()
     for attend, bias in biases.items():
@@ -251,8 +251,8 @@ OF_ALL_HEADS = {
 
 @pytest.mark.parametrize("groups", [1, 2, 4])
 @pytest.mark.parametrize("name", COMBINED)
-def test_groups_are_heads_whose_keys_and_values_repeat(drawn, name, groups):
-    few = drawn(language_model(COMBINED[name], groups))
+def test_groups_are_heads_whose_keys_and_values_repeat(randomized, name, groups):
+    few = randomized(language_model(COMBINED[name], groups))
     every, weights = language_model(OF_ALL_HEADS[name]).double().to(device()), few.state_dict()
     for key, w in weights.items():
         if ".w_k." in key or ".w_v." in key:
@@ -313,8 +313,8 @@ def test_a_mask_that_differs_between_queries_is_not_for_linear_attention(normal)
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64], ids=str)
 @each_mechanism
-def test_each_mechanism_keeps_the_dtype_cached_or_not(drawn, name, dtype):
-    model = drawn(language_model(lambda: causal(name), GROUPS.get(name)), dtype)
+def test_each_mechanism_keeps_the_dtype_cached_or_not(randomized, name, dtype):
+    model = randomized(language_model(lambda: causal(name), GROUPS.get(name)), dtype)
     text = torch.arange(8, device=device()).view(2, 4)
     decoding = model.decode()
     assert model(text).dtype == dtype
@@ -331,7 +331,7 @@ def test_the_meta_device_gives_the_shapes_of_each_mechanism(name):
 
 
 @each_mechanism
-def test_gradients_reach_every_weight_of_each_mechanism(drawn, name):
-    model = drawn(language_model(lambda: causal(name), GROUPS.get(name)))
+def test_gradients_reach_every_weight_of_each_mechanism(randomized, name):
+    model = randomized(language_model(lambda: causal(name), GROUPS.get(name)))
     model(torch.arange(12, device=device()).view(2, 6) % VOCABULARY).square().sum().backward()
     assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())

@@ -51,7 +51,7 @@ def writer(normal):
     def make(attend=Causal, position=None):
         blocks = [EncoderBlock(D, HEADS, 12, attend()) for _ in range(2)]
         table = Embedding(VOCABULARY, D, position or SinusoidalEncoding(D))
-        return drawn(LanguageModel(table, Encoder(blocks, nn.LayerNorm(D))), normal)
+        return randomized(LanguageModel(table, Encoder(blocks, nn.LayerNorm(D))), normal)
 
     return make
 
@@ -64,12 +64,12 @@ def translator(normal):
         table = Embedding(VOCABULARY, D, SinusoidalEncoding(D))
         encoder = Encoder([EncoderBlock(D, HEADS, 12)], nn.LayerNorm(D))
         decoder = Decoder([DecoderBlock(D, HEADS, 12, attend()) for _ in range(2)])
-        return drawn(Transformer(table, encoder, table, decoder), normal)
+        return randomized(Transformer(table, encoder, table, decoder), normal)
 
     return make
 
 
-def drawn(model, normal):
+def randomized(model, normal):
     model = model.to(device(), torch.float64)
     for p in model.parameters():
         p.data = normal(*p.shape)
@@ -133,7 +133,7 @@ def test_keys_and_values_grow_with_the_text_and_a_state_does_not(writer):
 
 
 def test_a_cached_step_takes_the_mask_of_all_that_is_kept(normal):
-    block, x = drawn(EncoderBlock(D, HEADS, 12, Causal()), normal), normal(2, 5, D)
+    block, x = randomized(EncoderBlock(D, HEADS, 12, Causal()), normal), normal(2, 5, D)
     mask = padding_mask(ids(5, 4), 5) & ids([1, 1, 1, 1, 1], [0, 1, 1, 1, 1])[:, None].bool()
     cache = block.new_cache()
     first, last = block(x[:, :3], mask[..., :3], cache), block(x[:, 3:], mask, cache)
@@ -141,7 +141,7 @@ def test_a_cached_step_takes_the_mask_of_all_that_is_kept(normal):
 
 
 def test_what_joined_a_state_cannot_be_masked(normal):
-    block = drawn(EncoderBlock(D, HEADS, 12, CausalLinearAttention()), normal)
+    block = randomized(EncoderBlock(D, HEADS, 12, CausalLinearAttention()), normal)
     mask = padding_mask(ids(5, 4), 5)
     with pytest.raises(ValueError, match=r"mask=\(2, 1, 1, 5\): what joined the state cannot"):
         block(normal(2, 5, D), mask, block.new_cache())
@@ -204,14 +204,14 @@ def test_samples_come_as_often_as_the_softmax_says(normal, g, temperature, top_k
     best = sorted(range(6), key=lambda i: -scores[i])[:top_k]
     weights = [float((scores[i] / temperature).exp()) if i in best else 0.0 for i in range(6)]
     p = torch.tensor(weights) / sum(weights)
-    drawn = sample(scores.expand(draws, 6), own(g), temperature, top_k).cpu()
-    share = drawn.bincount(minlength=6) / draws
+    randomized = sample(scores.expand(draws, 6), own(g), temperature, top_k).cpu()
+    share = randomized.bincount(minlength=6) / draws
     # five standard deviations
     assert ((share - p).abs() <= 5 * (p * (1 - p) / draws) ** 0.5).all()
 
 
 def own(g):
-    """A generator of the course's device, where scores are drawn from."""
+    """A generator of the course's device, where scores are randomized from."""
     return torch.Generator(device()).manual_seed(g.initial_seed())
 
 

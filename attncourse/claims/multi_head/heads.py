@@ -24,7 +24,7 @@ def normal64(g: torch.Generator, *shape: int) -> Tensor:
     return torch.randn(shape, generator=g, device=g.device, dtype=torch.float64)
 
 
-def drawn(g: torch.Generator, make: Callable[[], Module], gain: float = 1) -> Module:
+def random_module(g: torch.Generator, make: Callable[[], Module], gain: float = 1) -> Module:
     """What `make` makes, in float64, its weights `gain` times as large as nn.Linear's at first.
 
     Torch's own generator, which belongs to the reader's next cell, stays as it is.
@@ -39,7 +39,7 @@ def drawn(g: torch.Generator, make: Callable[[], Module], gain: float = 1) -> Mo
 
 def random_layer(g: torch.Generator, d: int, heads: int, gain: float = 1) -> MultiHeadAttention:
     """A layer without biases."""
-    return drawn(g, lambda: MultiHeadAttention(d, heads, bias=False), gain)
+    return random_module(g, lambda: MultiHeadAttention(d, heads, bias=False), gain)
 
 
 def relative_error(one: Tensor, other: Tensor) -> float:
@@ -98,7 +98,7 @@ def as_torch(layer: MultiHeadAttention, x: Tensor, y: Tensor, mask: Tensor | Non
     source=f"{VASWANI}, section 3.2.2; the biases are torch's",
 )
 def equals_torch(g):
-    ours = drawn(g, lambda: MultiHeadAttention(12, 3)).requires_grad_()
+    ours = random_module(g, lambda: MultiHeadAttention(12, 3)).requires_grad_()
     outputs, gradients = [], []
     x, y = normal64(g, 2, 7, 12).requires_grad_(), normal64(g, 2, 5, 12).requires_grad_()
     mask = causal_mask(7, g.device) & padding_mask(torch.tensor([7, 4], device=g.device), 7)
@@ -193,7 +193,7 @@ def head_products(layer: MultiHeadAttention) -> Tensor:
     source=f"{ELHAGE}, there without biases",
 )
 def layer_is_a_sum_over_heads(g):
-    layer, x = drawn(g, lambda: MultiHeadAttention(32, 4)), normal64(g, 2, 9, 32)
+    layer, x = random_module(g, lambda: MultiHeadAttention(32, 4)), normal64(g, 2, 9, 32)
     q, k = split_heads(layer.w_q(x), 4), split_heads(layer.w_k(x), 4)
     parts = (attention_weights(q, k) @ x[:, None] @ head_products(layer)).sum(-3)
     whole = relative_error(parts + layer.w_o(layer.w_v.bias), layer(x))

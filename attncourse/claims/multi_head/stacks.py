@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from attncourse.claims import Measured, about, above, at_least, at_most, below, claim
-from attncourse.claims.multi_head.heads import ROUNDING, drawn, normal64, random_layer
+from attncourse.claims.multi_head.heads import ROUNDING, normal64, random_layer, random_module
 
 DONG = "Dong et al. (2021)"
 
@@ -53,11 +53,11 @@ def attention_cubes_the_distance(g):
 
 
 def stack(g, x: Tensor, depth: int, how: str, mlps: bool = False, gain: float = 1) -> list[Tensor]:
-    """The tokens x, and what 1, 2, ... layers with random weights (see `drawn`) make of them."""
+    """The tokens x, and what 1, 2, ... layers with random weights (see `random_module`) make of them."""
     stream, d = [x], x.shape[-1]
     for _ in range(depth):
         layer = random_layer(g, d, 4, gain)
-        for part in [layer, drawn(g, lambda: mlp(d), gain)] if mlps else [layer]:
+        for part in [layer, random_module(g, lambda: mlp(d), gain)] if mlps else [layer]:
             x = STEPS[how](x, part)
         stream.append(x)
     return stream

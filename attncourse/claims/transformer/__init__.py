@@ -15,8 +15,8 @@ from attncourse.claims.transformer.blocks import (
 from attncourse.claims.transformer.shared import (
     NoNorm,
     NoSkip,
-    drawn,
     gradients,
+    random_module,
     stack,
 )
 from attncourse.claims.transformer.writing import (
@@ -53,8 +53,8 @@ __all__ = [
     "ORDER",
     "NoNorm",
     "NoSkip",
-    "drawn",
     "gradients",
     "operations",
+    "random_module",
     "stack",
 ]

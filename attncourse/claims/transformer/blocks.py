@@ -24,9 +24,9 @@ from attncourse.claims.transformer.shared import (
     NoNorm,
     NoSkip,
     changed_by,
-    drawn,
     gradients,
     nothing,
+    random_module,
     stack,
     tokens,
     translator,
@@ -85,8 +85,8 @@ def blocks_equal_torch(g):
     outputs, grads = [], []
     hidden, later = ~seen[:, 0], ~causal_mask(5, g.device)
     for residual in (PreNorm, PostNorm):
-        reads = drawn(g, lambda kind=residual: EncoderBlock(8, HEADS, 20, residual=kind))
-        writes = drawn(g, lambda kind=residual: DecoderBlock(8, HEADS, 20, residual=kind))
+        reads = random_module(g, lambda kind=residual: EncoderBlock(8, HEADS, 20, residual=kind))
+        writes = random_module(g, lambda kind=residual: DecoderBlock(8, HEADS, 20, residual=kind))
         for weight in (*reads.parameters(), *writes.parameters()):
             weight.data += 0.1 * normal64(g, *weight.shape)
         theirs = {"tgt_mask": later, "memory_key_padding_mask": hidden}
@@ -139,12 +139,12 @@ def each_path_is_needed(g):
 def feed_forward_multiplies(g):
     signs = torch.cartesian_prod(*[torch.tensor([-1.0, 1], device=g.device).double()] * 2)
     product = signs.prod(-1, keepdim=True)
-    layer = drawn(g, lambda: GroupedAttention(8, HEADS))
+    layer = random_module(g, lambda: GroupedAttention(8, HEADS))
     a, b = normal64(g, 50, 1, 8), normal64(g, 50, 1, 8)
     bent = layer(a + b) - layer(a) - layer(b) + layer(0 * a)
     affine = torch.cat([signs, torch.ones_like(product)], dim=-1)
     best = affine @ torch.linalg.lstsq(affine, product).solution
-    made = drawn(g, lambda: FeedForward(2, 2))
+    made = random_module(g, lambda: FeedForward(2, 2))
     made.up.weight.data = signs.new_tensor([[1, 1], [-1, -1]])
     # |a + b| - 1 is 1 where the signs agree, and -1 where they do not
     made.down.weight.data = torch.ones_like(made.down.weight)

@@ -27,7 +27,7 @@ WORDS, HEADS = 11, 4
 Module = TypeVar("Module", bound=nn.Module)
 
 
-def drawn(g: torch.Generator, make: Callable[[], Module]) -> Module:
+def random_module(g: torch.Generator, make: Callable[[], Module]) -> Module:
     """What `make` makes, in float64: matrices as Glorot and Bengio draw them, biases of 0.
 
     Torch's own generator, which belongs to the reader's next cell, stays as it is.
@@ -84,7 +84,7 @@ def stack(
         blocks = [EncoderBlock(d, HEADS, 4 * d, residual=residual) for _ in range(depth)]
         return Encoder(blocks, nn.LayerNorm(d) if norm else None)
 
-    return drawn(g, make)
+    return random_module(g, make)
 
 
 def translator(
@@ -104,7 +104,7 @@ def translator(
         norms = [nn.LayerNorm(d) for _ in range(2)]
         return Transformer(ends[0], Encoder(encoder, norms[0]), ends[1], Decoder(decoder, norms[1]))
 
-    return drawn(g, make)
+    return random_module(g, make)
 
 
 def writer(
@@ -118,7 +118,7 @@ def writer(
         embedding = Embedding(WORDS, d, SinusoidalEncoding(d))
         return LanguageModel(embedding, Encoder(blocks, nn.LayerNorm(d)))
 
-    return drawn(g, make)
+    return random_module(g, make)
 
 
 def changed_by(one: Tensor, other: Tensor) -> float:

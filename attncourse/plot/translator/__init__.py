@@ -64,7 +64,7 @@ def translator(*, head: int = 0, part: int = 0) -> Interactive:
         alt=f"On the left the English words of {name}, on the right the parts of the German name "
         f"that a trained model writes: {' '.join(first['parts'])}. From each part arcs lead to the "
         f"words that head {head} looks at; those of “{written[part]}” are marked.",
-        picture=drawn(first["english"], pick, first["cross"][head]) + late(),
+        picture=picture_of(first["english"], pick, first["cross"][head]) + late(),
         within=[pick],
         uses=[HERE / f"{script}.js" for script in ("naming", "model", "resize", "start")],
         still=recorded(held["recorded"]),
@@ -84,7 +84,7 @@ def late() -> str:
     return f'<script type="text/plain" data-late="weights.js">{text}</script>'
 
 
-def drawn(words: Sequence[str], pick: Choice, shares: Sequence[Sequence[float]]) -> str:
+def picture_of(words: Sequence[str], pick: Choice, shares: Sequence[Sequence[float]]) -> str:
     """The name so far; below it the words, the parts, and from each part an arc to each word."""
     m, n, at = len(words), len(pick.options), pick.start
     keys = (

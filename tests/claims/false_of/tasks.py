@@ -10,7 +10,7 @@ from attncourse.transformer import Causal
 
 def of_the_word(g: torch.Generator, texts: int) -> page.Made:
     """Labels by the word itself, not by the one before it."""
-    words = page.drawn(g, page.WORDS, texts, 10)
+    words = page.whole_numbers(g, page.WORDS, texts, 10)
     return page.Made(page.of_words(words), (words >= page.WORDS // 2).long())
 
 
