@@ -53,7 +53,7 @@ def attention_cubes_the_distance(g):
 
 
 def stack(g, x: Tensor, depth: int, how: str, mlps: bool = False, gain: float = 1) -> list[Tensor]:
-    """The tokens x, and what 1, 2, ... layers with random weights (see `random_module`) make of them."""
+    """The tokens x, and what 1, 2, ... layers with weights of `random_module` make of them."""
     stream, d = [x], x.shape[-1]
     for _ in range(depth):
         layer = random_layer(g, d, 4, gain)
