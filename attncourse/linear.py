@@ -97,6 +97,13 @@ def linear_attention_state(
     return phi_k.mT @ v, phi_k.sum(-2)
 
 
+def empty_state(
+    k: Tensor, v: Tensor, feature_map: Callable[[Tensor], Tensor]
+) -> tuple[Tensor, Tensor]:
+    """The state S and z before the first token: zeros, as many as there are features."""
+    return linear_attention_state(k[..., :0, :], v[..., :0, :], feature_map=feature_map)
+
+
 @shaped
 @upcast
 def linear_attention_step(
@@ -128,10 +135,10 @@ def linear_attention_recurrent(
 
     With f features, it is f x e + f numbers. Source: Katharopoulos et al. (2020), eq. 16-20.
     """
-    state = linear_attention_state(k[..., :0, :], v[..., :0, :], feature_map=feature_map)
+    S, z = empty_state(k, v, feature_map)
     outputs = []
-    for token in zip(q.unbind(-2), k.unbind(-2), v.unbind(-2), strict=True):
-        state, output = linear_attention_step(state, *token, feature_map)
+    for q_t, k_t, v_t in zip(q.unbind(-2), k.unbind(-2), v.unbind(-2), strict=True):
+        (S, z), output = linear_attention_step((S, z), q_t, k_t, v_t, feature_map)
         outputs.append(output)
     return torch.stack(outputs, dim=-2) if outputs else torch.zeros_like(v)
 
@@ -152,7 +159,7 @@ def linear_attention_chunkwise(
     """
     if chunk < 1:
         raise ValueError(f"chunk={chunk}: a chunk has at least 1 token")
-    S, z = linear_attention_state(k[..., :0, :], v[..., :0, :], feature_map=feature_map)
+    S, z = empty_state(k, v, feature_map)
     phi_q, phi_k = feature_map(q), masked_features(feature_map(k), mask)
     chunks = (x.split(chunk, dim=-2) for x in broadcast_batch(phi_q, phi_k, v))
     outputs = []

@@ -47,9 +47,14 @@ def flash_attention(
         raise ValueError(f"block={block} must be at least 1, and if causal, n={n} at most m={m}")
     batch = torch.broadcast_shapes(*(x.shape[:-2] for x in (q, k, v)))
     mask = None if mask is None else mask.expand(*mask.shape[:-2], n, m)
-    begin, outputs = ((1, torch.finfo(q.dtype).min), (1, 0.0), (d_v, 0.0)), []
+    # not -inf, which subtracted from itself gives NaN
+    lowest = torch.finfo(q.dtype).min
+    outputs = []
     for rows in slices(n, block):
-        mu, ell, z = (q.new_full((*batch, rows.stop - rows.start, d), x) for d, x in begin)
+        size = rows.stop - rows.start
+        mu = q.new_full((*batch, size, 1), lowest)
+        ell = q.new_zeros(*batch, size, 1)
+        z = q.new_zeros(*batch, size, d_v)
         for columns in slices(m - n + rows.stop if causal else m, block):
             scores = block_scores(q, k, mask, causal, rows, columns)
             mu, ell, z = online_softmax_update(mu, ell, z, scores, v[..., columns, :])

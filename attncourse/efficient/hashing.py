@@ -47,13 +47,13 @@ def lsh_attention(
     bucket, size = lsh_buckets(q, rotations), -(-2 * n // num_buckets)
     order = bucket.argsort(dim=-1, stable=True)
     rank = order.argsort(dim=-1)
-    queries, keys = sorted_chunks(order, size)
-    allowed, times = collisions(bucket, rank // size, queries, keys)
-    z, total = attend_in_chunks(q, v, queries, keys, allowed, times)
+    query_at, key_at = sorted_chunks(order, size)
+    allowed, times = collisions(bucket, rank // size, query_at, key_at)
+    z, log_total = attend_in_chunks(q, v, query_at, key_at, allowed, times)
     # the rounds are combined in the order of the tokens
-    back = rank[..., None]
-    z, total = (y.flatten(-3, -2).take_along_dim(back, dim=-2) for y in (z, total))
-    return (total.softmax(dim=-3) * z).sum(dim=-3)
+    place = rank[..., None]
+    z, log_total = (y.flatten(-3, -2).take_along_dim(place, dim=-2) for y in (z, log_total))
+    return (log_total.softmax(dim=-3) * z).sum(dim=-3)
 
 
 def sorted_chunks(order: Tensor, size: int) -> tuple[Tensor, Tensor]:
@@ -66,30 +66,31 @@ def sorted_chunks(order: Tensor, size: int) -> tuple[Tensor, Tensor]:
 
 
 def collisions(
-    bucket: Tensor, chunk: Tensor, queries: Tensor, keys: Tensor
+    bucket: Tensor, chunk: Tensor, query_at: Tensor, key_at: Tensor
 ) -> tuple[Tensor, Tensor]:
     """For each query and key of a chunk: whether they collide in this round, and in how many."""
-    b_q, b_k = (batched_gather(bucket[..., None], index).squeeze(-1) for index in (queries, keys))
-    allowed = (b_q[..., None] == b_k[..., None, :]) & (keys >= 0)[..., None, :]
+    b_q, b_k = (batched_gather(bucket[..., None], at).squeeze(-1) for at in (query_at, key_at))
+    allowed = (b_q[..., None] == b_k[..., None, :]) & (key_at >= 0)[..., None, :]
     times = torch.zeros_like(allowed, dtype=torch.int64)
     for one in torch.stack([bucket, chunk], dim=-1).split(1, dim=-3):
-        (b_q, c_q), (b_k, c_k) = (batched_gather(one, i).unbind(-1) for i in (queries, keys))
-        back = c_q[..., None] - c_k[..., None, :]
-        times += (b_q[..., None] == b_k[..., None, :]) & (back >= 0) & (back <= 1)
+        (b_q, c_q), (b_k, c_k) = (batched_gather(one, at).unbind(-1) for at in (query_at, key_at))
+        chunks_back = c_q[..., None] - c_k[..., None, :]
+        near = (chunks_back >= 0) & (chunks_back <= 1)
+        times += (b_q[..., None] == b_k[..., None, :]) & near
     return allowed, times.clamp(min=1)
 
 
 def attend_in_chunks(
-    q: Tensor, v: Tensor, queries: Tensor, keys: Tensor, allowed: Tensor, times: Tensor
+    q: Tensor, v: Tensor, query_at: Tensor, key_at: Tensor, allowed: Tensor, times: Tensor
 ) -> tuple[Tensor, Tensor]:
     """For each query of each chunk, its output and the logarithm of its sum of exponentials."""
     x = q[..., None, :, :]
-    scores = batched_gather(x, queries) @ batched_gather(normalize(x, dim=-1), keys).mT
+    scores = batched_gather(x, query_at) @ batched_gather(normalize(x, dim=-1), key_at).mT
     # a key that a query sees in several rounds counts once
     scores = scores / q.shape[-1] ** 0.5 - times.to(scores).log()
-    scores = scores.masked_fill(queries[..., None] == keys[..., None, :], -1e5)
-    total = scores.masked_fill(~allowed, -torch.inf).logsumexp(dim=-1, keepdim=True)
-    return masked_softmax(scores, allowed) @ batched_gather(v[..., None, :, :], keys), total
+    scores = scores.masked_fill(query_at[..., None] == key_at[..., None, :], -1e5)
+    log_total = scores.masked_fill(~allowed, -torch.inf).logsumexp(dim=-1, keepdim=True)
+    return masked_softmax(scores, allowed) @ batched_gather(v[..., None, :, :], key_at), log_total
 
 
 def batched_gather(x: Tensor, index: Tensor) -> Tensor:

@@ -32,12 +32,14 @@ def t5_buckets(
     far = num_buckets // sides - near
     # where each bucket but the first begins; a root may lie just above a whole number
     powers = (near * (max_distance / near) ** (step / far) for step in range(far))
-    smallest = [*range(1, near), *(math.ceil(power - 1e-9) for power in powers)]
+    begins = [*range(1, near), *(math.ceil(power - 1e-9) for power in powers)]
     position = torch.arange(n, device=device)
     offset = position - position[:, None]
     distance = offset.abs() if bidirectional else (-offset).clamp(min=0)
-    bucket = torch.bucketize(distance, torch.tensor(smallest, device=device), right=True)
-    return bucket + (offset > 0) * (num_buckets // 2) if bidirectional else bucket
+    bucket = torch.bucketize(distance, torch.tensor(begins, device=device), right=True)
+    if bidirectional:
+        bucket = bucket + (offset > 0) * (num_buckets // 2)
+    return bucket
 
 
 def alibi_bias(

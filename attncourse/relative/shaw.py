@@ -65,8 +65,11 @@ def both_tables(
         if len(table) % 2 == 0:
             raise ValueError(f"{name}={tuple(table.shape)} must have 2 * max_distance + 1 rows")
     rows = len(next(iter(tables.values())))
-    a_k = q.new_zeros(rows, q.shape[-1]) if a_k is None else a_k
-    return a_k, v.new_zeros(rows, v.shape[-1]) if a_v is None else a_v
+    if a_k is None:
+        a_k = q.new_zeros(rows, q.shape[-1])
+    if a_v is None:
+        a_v = v.new_zeros(rows, v.shape[-1])
+    return a_k, a_v
 
 
 def index_of(q: Tensor, k: Tensor, table: Tensor) -> Tensor:
@@ -81,14 +84,14 @@ def relative_attention_loops(q, k, v, a_k, a_v, mask):
 
     Source: Shaw et al. (2018), eq. 3 and 4.
     """
-    n, m, most = q.shape[-2], k.shape[-2], a_k.shape[0] // 2
+    n, m, max_distance = q.shape[-2], k.shape[-2], len(a_k) // 2
     if mask is not None:
         mask = mask.expand(*mask.shape[:-2], n, m)
     outputs = []
     for i in range(n):
         # the queries are the last n of the m positions
         offsets = [j - (m - n + i) for j in range(m)]
-        rows = [min(max(o, -most), most) + most for o in offsets]
+        rows = [min(max(o, -max_distance), max_distance) + max_distance for o in offsets]
         pairs = [(q[..., i, :] * (k[..., j, :] + a_k[rows[j]])).sum(-1) for j in range(m)]
         scores = torch.stack(pairs, dim=-1)[..., None, :] / q.shape[-1] ** 0.5
         allowed = None if mask is None else mask[..., i : i + 1, :]
@@ -121,9 +124,9 @@ def relative_attention_gather(q, k, v, a_k, a_v, mask):
     added before the product.
     Source: Shaw et al. (2018), eq. 3 and 4.
     """
-    index = index_of(q, k, a_k)
     by_row = q @ a_k.mT
-    scores = q @ k.mT + by_row.gather(-1, index.expand(*by_row.shape[:-1], -1))
+    index = index_of(q, k, a_k).expand(*by_row.shape[:-1], -1)
+    scores = q @ k.mT + by_row.gather(-1, index)
     weights = masked_softmax(scores / q.shape[-1] ** 0.5, mask)
     shares = weights.new_zeros(*weights.shape[:-1], len(a_v))
     shares = shares.scatter_add(-1, index.expand_as(weights), weights)
@@ -140,8 +143,9 @@ def relative_attention(q, k, v, a_k, a_v, mask):
     derivatives. It computes in float32 at least. Source: Shaw et al. (2018), eq. 3
     and 4; blocks of queries: Rabe & Staats (2021).
     """
+    q = q / q.shape[-1] ** 0.5
     batch = torch.broadcast_shapes(*(x.shape[:-2] for x in (q, k, v)))
-    q, k, v = (x.expand(*batch, *x.shape[-2:]) for x in (q / q.shape[-1] ** 0.5, k, v))
+    q, k, v = (x.expand(*batch, *x.shape[-2:]) for x in (q, k, v))
     if mask is not None:
         mask = mask.expand(*batch, q.shape[-2], k.shape[-2])
     z, shares = BlockwiseRelativeAttention.apply(q, k, v, q @ a_k.mT, mask)
@@ -156,7 +160,7 @@ class RelativeAttention(nn.Module):
     """
 
     # two sequences have no offsets between them
-    by_offset = True
+    one_sequence = True
 
     def __init__(self, d_h: int, max_distance: int, keys: bool = True, values: bool = True):
         super().__init__()

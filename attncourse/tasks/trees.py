@@ -18,7 +18,7 @@ class TreeAttention(nn.Module):
     section 3.2, for the distance in the tree.
     """
 
-    by_offset = True
+    one_sequence = True
     parents: Int[Tensor, "batch n"]
 
     def __init__(self, d_h: int, max_distance: int, offsets: bool = False):

@@ -1,8 +1,8 @@
 """What the heads of a block can do: each is called as attend(q, k, v, mask).
 
 In self-attention, the n queries are the last of the m positions: all of them in training, the new
-ones with a cache. With `by_offset`, it needs both to be of one sequence; `cache` is what it keeps
-of a text.
+ones with a cache. With `one_sequence`, queries and keys must be of the same one; `cache` is what it
+keeps of a text.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ class Causal(nn.Module):
     Source: Vaswani et al. (2017), section 3.2.3.
     """
 
-    by_offset, cache = True, KeyValueCache
+    one_sequence, cache = True, KeyValueCache
 
     def __init__(self, attend: Callable[..., Tensor] = attention):
         super().__init__()
@@ -42,7 +42,7 @@ class Causal(nn.Module):
     ) -> Float[Tensor, "*batch n e"]:
         """What `attend` gives when query i sees the keys up to its own position."""
         positions = torch.arange(k.shape[-2], device=q.device)
-        earlier = positions <= last_queries(positions[:, None], q, k)
+        earlier = positions <= rows_of_queries(positions[:, None], q, k)
         return self.attend(q, k, v, mask=earlier if mask is None else mask & earlier)
 
 
@@ -52,7 +52,7 @@ class CausalLinearAttention(nn.Module):
     Source: Katharopoulos et al. (2020), eq. 9-12 and 16-20.
     """
 
-    by_offset, cache = True, LinearState
+    one_sequence, cache = True, LinearState
 
     def forward(
         self,
@@ -71,7 +71,7 @@ class RotaryAttention(nn.Module):
     Source: Su et al. (2021), section 3.2.2.
     """
 
-    by_offset = True
+    one_sequence = True
 
     def __init__(self, base: float = 10000.0, attend: Callable[..., Tensor] = attention):
         super().__init__()
@@ -86,14 +86,14 @@ class RotaryAttention(nn.Module):
     ) -> Float[Tensor, "*batch n e"]:
         """The weighted mean of the values, whose scores depend on offsets."""
         positions = torch.arange(k.shape[-2], device=q.device)
-        q = rope(q, last_queries(positions[:, None], q, k)[:, 0], self.base)
+        q = rope(q, rows_of_queries(positions[:, None], q, k)[:, 0], self.base)
         return self.attend(q, rope(k, positions, self.base), v, mask=mask)
 
 
 class BiasedAttention(nn.Module):
     """Attention to whose scores `bias(m, device)` is added: a number for each head and pair."""
 
-    by_offset = True
+    one_sequence = True
 
     def __init__(self, heads: int):
         super().__init__()
@@ -111,7 +111,7 @@ class BiasedAttention(nn.Module):
         mask: Bool[Tensor, "*#batch_heads #n #m"] | None = None,
     ) -> Float[Tensor, "*batch {self.heads} n e"]:
         """The weighted mean of the values, under softmax(q k^T / sqrt(d) + bias)."""
-        bias = last_queries(self.bias(k.shape[-2], q.device).to(q.dtype), q, k)
+        bias = rows_of_queries(self.bias(k.shape[-2], q.device).to(q.dtype), q, k)
         return masked_softmax(q @ k.mT / q.shape[-1] ** 0.5 + bias, mask) @ v
 
 
@@ -140,12 +140,12 @@ class T5Attention(BiasedAttention):
         bidirectional: bool = True,
     ):
         super().__init__(heads)
-        self.buckets = num_buckets, max_distance, bidirectional
+        self.bucketing = num_buckets, max_distance, bidirectional
         self.table = nn.Parameter(torch.zeros(heads, num_buckets))
 
     def bias(self, m: int, device: torch.device) -> Float[Tensor, "{self.heads} m m"]:
-        """For each pair, the number of its bucket."""
-        return self.table[:, t5_buckets(m, *self.buckets, device=device)]
+        """For each pair, the number that is learned for its bucket."""
+        return self.table[:, t5_buckets(m, *self.bucketing, device=device)]
 
 
 class WindowedAttention(nn.Module):
@@ -155,7 +155,7 @@ class WindowedAttention(nn.Module):
     Source: Beltagy et al. (2020), section 3.1.
     """
 
-    by_offset = True
+    one_sequence = True
 
     def __init__(self, width: int, attend: Callable[..., Tensor] = attention):
         super().__init__()
@@ -170,16 +170,16 @@ class WindowedAttention(nn.Module):
         mask: Bool[Tensor, "*#batch #n #m"] | None = None,
     ) -> Float[Tensor, "*batch n e"]:
         """What `attend` gives when a query sees width // 2 keys on each side."""
-        near = last_queries(longformer_mask(k.shape[-2], self.width, device=q.device), q, k)
+        near = rows_of_queries(longformer_mask(k.shape[-2], self.width, device=q.device), q, k)
         return self.attend(q, k, v, mask=near if mask is None else mask & near)
 
 
-def last_queries(pairs: Tensor, q: Tensor, k: Tensor) -> Tensor:
-    """Of a row for each position, those of the queries, which are the last of the positions."""
+def rows_of_queries(x: Tensor, q: Tensor, k: Tensor) -> Tensor:
+    """Of x, with a row for each position, the rows of the queries, which are the last ones."""
     n, m = q.shape[-2], k.shape[-2]
     if n > m:
         raise ValueError(f"{n} queries cannot be the last of {m} positions")
-    return pairs[..., m - n :, :]
+    return x[..., m - n :, :]
 
 
 def require_pairs(attend: Callable[..., Tensor]) -> None:

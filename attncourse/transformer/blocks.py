@@ -12,7 +12,7 @@ from attncourse.transformer.attends import Causal
 from attncourse.transformer.cache import Cache
 
 # keys and values that are made already, in heads
-Memory = tuple[Tensor, Tensor]
+KeysValues = tuple[Tensor, Tensor]
 
 
 class FeedForward(nn.Module):
@@ -92,7 +92,7 @@ class GroupedAttention(MultiHeadAttention):
             self.w_k = nn.Linear(d_model, self.groups * (d_model // heads))
             self.w_v = nn.Linear(d_model, self.groups * (d_model // heads))
 
-    def keys_values(self, context: Float[Tensor, "*batch m d"]) -> Memory:
+    def keys_values(self, context: Float[Tensor, "*batch m d"]) -> KeysValues:
         """The context's keys and values, in heads."""
         k, v = self.w_k(context), self.w_v(context)
         return split_heads(k, self.groups), split_heads(v, self.groups)
@@ -100,7 +100,7 @@ class GroupedAttention(MultiHeadAttention):
     def forward(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
         x: Float[Tensor, "*batch n d"],
-        context: Tensor | Memory | None = None,
+        context: Tensor | KeysValues | None = None,
         mask: Bool[Tensor, "*#batch #n #m"] | None = None,
         cache: Cache | None = None,
     ) -> Float[Tensor, "*batch n d"]:
@@ -108,7 +108,7 @@ class GroupedAttention(MultiHeadAttention):
 
         A context may be the pair that `keys_values` gives, if it is made already.
         """
-        if context is not None and getattr(self.attend, "by_offset", False):
+        if context is not None and getattr(self.attend, "one_sequence", False):
             raise ValueError(
                 f"{type(self.attend).__name__} needs offsets between positions of one sequence; "
                 "in cross-attention, queries and keys are of two"
@@ -196,7 +196,7 @@ class DecoderBlock(EncoderBlock):
     def forward(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
         x: Float[Tensor, "*batch n d"],
-        memory: Tensor | Memory,
+        memory: Tensor | KeysValues,
         mask: Bool[Tensor, "*#batch #n #kept"] | None = None,
         memory_mask: Bool[Tensor, "*#batch #n #m"] | None = None,
         cache: Cache | None = None,
@@ -205,7 +205,7 @@ class DecoderBlock(EncoderBlock):
         x = self.attention(x, mask=mask, cache=cache)
         return self.feed_forward(self.cross_attention(x, memory, memory_mask))
 
-    def keys_values(self, memory: Float[Tensor, "*batch m d"]) -> Memory:
+    def keys_values(self, memory: Float[Tensor, "*batch m d"]) -> KeysValues:
         """The keys and values of its cross-attention, the same for every token of the target."""
         part: GroupedAttention = self.cross_attention.part  # pyright: ignore
         return part.keys_values(memory)

@@ -59,8 +59,8 @@ def sample(
         raise ValueError(
             f"temperature={temperature} must be above 0, and top_k={top_k} from 1 to {vocabulary}"
         )
-    last = scores.topk(top_k).values[..., -1:]
-    weights = (scores.masked_fill(scores < last, -torch.inf) / temperature).softmax(-1)
+    least = scores.topk(top_k).values[..., -1:]
+    weights = (scores.masked_fill(scores < least, -torch.inf) / temperature).softmax(-1)
     return torch.multinomial(weights, 1, generator=generator).squeeze(-1)
 
 
@@ -78,27 +78,27 @@ def beam_search(
     The score is the log-probability of the text, divided by ((5 + length) / 6) ** length_penalty;
     the length counts the `stop`. Source: Wu et al. (2016), eq. 14, without coverage.
     """
-    require_prompt(prompt, max_tokens)
-    if width < 1:
-        raise ValueError(f"width={width}: at least 1 text is kept")
-    first = torch.arange(len(prompt), device=prompt.device)[:, None]
+    require_prompt(prompt, max_tokens, width)
+    row = torch.arange(len(prompt), device=prompt.device)[:, None]
     texts, new = prompt[:, None, :0], prompt
     total = lengths = torch.zeros(len(prompt), 1, dtype=torch.float64, device=prompt.device)
     for _ in range(max_tokens):
         log_p = decoding.step(new)[:, -1].log_softmax(-1).unflatten(0, texts.shape[:2])
         ended = texts[..., -1:].eq(stop).any(-1)
-        longer = (total[..., None] + only_stop(log_p, ended, stop)).flatten(1)
-        size = (lengths + ~ended).repeat_interleave(log_p.shape[-1], dim=1)
-        best = (longer / penalty(size, length_penalty)).topk(min(width, longer.shape[1])).indices
-        parent, token = best // log_p.shape[-1], best % log_p.shape[-1]
-        total, lengths = longer.gather(1, best), size.gather(1, best)
-        texts = torch.cat([texts[first, parent], token[..., None]], dim=-1)
+        kept, vocabulary = log_p.shape[1:]
+        totals = (total[..., None] + only_stop(log_p, ended, stop)).flatten(1)
+        all_lengths = (lengths + ~ended).repeat_interleave(vocabulary, dim=1)
+        scores = totals / penalty(all_lengths, length_penalty)
+        best = scores.topk(min(width, scores.shape[1])).indices
+        parent, token = best // vocabulary, best % vocabulary
+        total, lengths = totals.gather(1, best), all_lengths.gather(1, best)
+        texts = torch.cat([texts[row, parent], token[..., None]], dim=-1)
         if token.eq(stop).all():
             break
-        decoding.select((first * log_p.shape[1] + parent).flatten())
+        decoding.select((row * kept + parent).flatten())
         new = token.view(-1, 1)
     score, place = (total / penalty(lengths, length_penalty)).max(1)
-    return texts[first[:, 0], place], score
+    return texts[row[:, 0], place], score
 
 
 def only_stop(
@@ -118,8 +118,10 @@ def penalty(length: Float[Tensor, "*batch"], power: float) -> Float[Tensor, "*ba
     return ((5 + length) / 6) ** power
 
 
-def require_prompt(prompt: Tensor, max_tokens: int) -> None:
-    """Raise ValueError, with the numbers, where there is nothing to begin with or to write."""
+def require_prompt(prompt: Tensor, max_tokens: int, width: int = 1) -> None:
+    """Raise ValueError, with the numbers, where there is nothing to begin with, write or keep."""
+    if width < 1:
+        raise ValueError(f"width={width}: at least 1 text is kept")
     if prompt.ndim != 2 or not prompt.numel() or max_tokens < 1:
         raise ValueError(
             f"prompt={tuple(prompt.shape)} must have at least 1 text of at least 1 token, "

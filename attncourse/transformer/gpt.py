@@ -13,7 +13,7 @@ from attncourse.multi_head import join_heads, split_heads
 
 
 class Block(nn.Module):
-    """Tokens look at those before them, then each is worked on by itself; both only add."""
+    """Tokens look at themselves and back, then each is worked on alone; both parts only add."""
 
     def __init__(self, d_model: int, heads: int):
         super().__init__()
@@ -23,13 +23,17 @@ class Block(nn.Module):
         self.up, self.down = nn.Linear(d_model, 4 * d_model), nn.Linear(4 * d_model, d_model)
 
     def forward(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n d"]:
-        x = x + self.attend(self.norm_1(x))
-        return x + self.down(gelu(self.up(self.norm_2(x)), approximate="tanh"))
+        x = x + self.self_attention(self.norm_1(x))
+        x = x + self.feed_forward(self.norm_2(x))
+        return x
 
-    def attend(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n d"]:
+    def self_attention(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n d"]:
         q, k, v = (split_heads(w(x), self.heads) for w in (self.w_q, self.w_k, self.w_v))
-        heads = attention(q, k, v, mask=causal_mask(x.shape[-2], device=x.device))
-        return self.w_o(join_heads(heads))
+        z = attention(q, k, v, mask=causal_mask(x.shape[-2], device=x.device))
+        return self.w_o(join_heads(z))
+
+    def feed_forward(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n d"]:
+        return self.down(gelu(self.up(x), approximate="tanh"))
 
 
 class GPT(nn.Module):
@@ -38,24 +42,25 @@ class GPT(nn.Module):
     A text may be `max_n` tokens long. Source: Radford et al. (2019), section 2.3.
     """
 
-    def __init__(self, vocabulary: int, d_model: int, heads: int, blocks: int, max_n: int):
+    def __init__(self, vocabulary: int, d_model: int, heads: int, depth: int, max_n: int):
         super().__init__()
-        self.tokens, self.positions = (
-            nn.Embedding(vocabulary, d_model),
-            nn.Embedding(max_n, d_model),
-        )
-        self.blocks = nn.ModuleList(Block(d_model, heads) for _ in range(blocks))
+        self.token_embedding = nn.Embedding(vocabulary, d_model)
+        self.position_embedding = nn.Embedding(max_n, d_model)
+        for table in (self.token_embedding, self.position_embedding):
+            nn.init.normal_(table.weight, std=0.02)
+        self.blocks = nn.ModuleList(Block(d_model, heads) for _ in range(depth))
         self.norm = nn.LayerNorm(d_model)
 
     def forward(self, tokens: Int[Tensor, "*batch n"]) -> Float[Tensor, "*batch n vocabulary"]:
         """Row t has the scores of token t + 1, given the tokens up to t."""
-        n, max_n = tokens.shape[-1], self.positions.num_embeddings
+        n, max_n = tokens.shape[-1], self.position_embedding.num_embeddings
         if n > max_n:
             raise ValueError(f"{n} tokens are more than the {max_n} positions of this model")
-        x = self.tokens(tokens) + self.positions.weight[:n]
+        positions = torch.arange(n, device=tokens.device)
+        x = self.token_embedding(tokens) + self.position_embedding(positions)
         for block in self.blocks:
             x = block(x)
-        return self.norm(x) @ self.tokens.weight.mT
+        return self.norm(x) @ self.token_embedding.weight.mT
 
     @torch.no_grad()
     def write(self, tokens: Int[Tensor, "batch n"], steps: int) -> Int[Tensor, "batch n_and_steps"]:

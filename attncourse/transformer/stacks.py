@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attncourse.transformer.blocks import DecoderBlock, EncoderBlock, Memory
+from attncourse.transformer.blocks import DecoderBlock, EncoderBlock, KeysValues
 from attncourse.transformer.cache import Cache
 
 
@@ -77,7 +77,7 @@ class Decoder(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "*batch n d"],
-        memory: Float[Tensor, "*batch m d"] | Sequence[Memory],
+        memory: Float[Tensor, "*batch m d"] | Sequence[KeysValues],
         mask: Bool[Tensor, "*#batch #n #kept"] | None = None,
         memory_mask: Bool[Tensor, "*#batch #n #m"] | None = None,
         caches: Sequence[Cache] | None = None,
@@ -85,8 +85,8 @@ class Decoder(nn.Module):
         """What the last block makes of x; the memory is rows, or for each block keys and values."""
         memories = [memory] * len(self.blocks) if isinstance(memory, Tensor) else memory
         kept = caches or [None] * len(self.blocks)
-        for block, own, cache in zip(self.blocks, memories, kept, strict=True):
-            x = block(x, own, mask, memory_mask, cache)
+        for block, of_block, cache in zip(self.blocks, memories, kept, strict=True):
+            x = block(x, of_block, mask, memory_mask, cache)
         return self.norm(x)
 
 
@@ -121,7 +121,7 @@ class Transformer(nn.Module):
         memory = self.encoder(self.source(source), source_mask)
         made = [block.keys_values(memory) for block in self.decoder.blocks]
         mask = None if source_mask is None else source_mask.expand(len(source), -1, -1)
-        return Decoding(self.target, self.decoder, memory=made, memory_mask=mask)
+        return Decoding(self.target, self.decoder, made, mask)
 
 
 class LanguageModel(nn.Module):
@@ -150,18 +150,29 @@ class LanguageModel(nn.Module):
 class Decoding:
     """A text that is being written: what the blocks keep of its tokens, and how many there are."""
 
-    def __init__(self, embedding: Embedding, stack: Encoder | Decoder, **memory):
-        self.embedding, self.stack, self.memory, self.length = embedding, stack, memory, 0
+    def __init__(
+        self,
+        embedding: Embedding,
+        stack: Encoder | Decoder,
+        keys_values: Sequence[KeysValues] | None = None,
+        memory_mask: Bool[Tensor, "*#batch 1 m"] | None = None,
+    ):
+        self.embedding, self.stack, self.length = embedding, stack, 0
+        self.keys_values, self.memory_mask = keys_values, memory_mask
         self.caches = [block.new_cache() for block in stack.blocks]
         # as many texts as sources, or as the prompt has
-        self.rows = len(memory["memory"][0][0]) if memory else None
+        self.rows = None if keys_values is None else len(keys_values[0][0])
 
     def step(self, tokens: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n vocabulary"]:
         """The tokens join the text: for each, the scores of what may follow it."""
         if self.rows not in (None, len(tokens)):
             raise ValueError(f"{len(tokens)} rows of tokens cannot go on {self.rows} texts")
         x = self.embedding(tokens, self.length)
-        x = self.stack(x, caches=self.caches, **self.memory)
+        if self.keys_values is None:
+            x = self.stack(x, caches=self.caches)
+        else:
+            mask = self.memory_mask
+            x = self.stack(x, self.keys_values, memory_mask=mask, caches=self.caches)
         self.rows, self.length = len(tokens), self.length + tokens.shape[-1]
         return self.embedding.scores(x)
 
@@ -170,10 +181,10 @@ class Decoding:
         for cache in self.caches:
             cache.select(rows)
         self.rows = len(rows)
-        if self.memory:
-            made, mask = self.memory["memory"], self.memory["memory_mask"]
-            self.memory["memory"] = [(k[rows], v[rows]) for k, v in made]
-            self.memory["memory_mask"] = None if mask is None else mask[rows]
+        if self.keys_values is not None:
+            self.keys_values = [(k[rows], v[rows]) for k, v in self.keys_values]
+        if self.memory_mask is not None:
+            self.memory_mask = self.memory_mask[rows]
 
 
 def require_known(tokens: Tensor, vocabulary: int) -> None:

@@ -51,19 +51,22 @@ def load_gpt2(weights: Mapping[str, Tensor], heads: int) -> LanguageModel:
 
 def composed(gpt: GPT) -> LanguageModel:
     """The same model put together from the course's parts, with the same weights."""
-    (vocabulary, d), (max_n, _) = gpt.tokens.weight.shape, gpt.positions.weight.shape
+    (vocabulary, d), (max_n, _) = (
+        gpt.token_embedding.weight.shape,
+        gpt.position_embedding.weight.shape,
+    )
     blocks: list[Block] = list(gpt.blocks)  # pyright: ignore[reportAssignmentType]
     model = causal_model(vocabulary, max_n, d, blocks[0].heads, 4 * d, len(blocks))
     ours = {
-        "embedding.table.weight": gpt.tokens.weight,
-        "embedding.position.table": gpt.positions.weight,
+        "embedding.table.weight": gpt.token_embedding.weight,
+        "embedding.position.table": gpt.position_embedding.weight,
         **{f"stack.norm.{name}": weight for name, weight in gpt.norm.named_parameters()},
     }
     for i, block in enumerate(blocks):
         for name, weight in block.named_parameters():
             part, _, kind = name.partition(".")
             ours[f"stack.blocks.{i}.{PARTS[part]}.{kind}"] = weight
-    model.to(gpt.tokens.weight).load_state_dict(ours)
+    model.to(gpt.token_embedding.weight).load_state_dict(ours)
     return model
 
 

@@ -14,7 +14,7 @@ VOCABULARY, MAX_N = 7, 9
 @pytest.fixture
 def gpt(normal):
     """A GPT in float64, all of whose parameters are normal numbers."""
-    made = GPT(VOCABULARY, d_model=12, heads=3, blocks=2, max_n=MAX_N).to(device(), torch.float64)
+    made = GPT(VOCABULARY, d_model=12, heads=3, depth=2, max_n=MAX_N).to(device(), torch.float64)
     for weight in made.parameters():
         weight.data = normal(*weight.shape) / 3
     return made
@@ -63,7 +63,7 @@ def test_no_row_depends_on_a_later_token(gpt, g):
 
 def test_without_positions_the_order_is_lost_at_the_end(gpt, g):
     gpt = copy.deepcopy(gpt)
-    gpt.positions.weight.data.zero_()
+    gpt.position_embedding.weight.data.zero_()
     gpt.blocks = gpt.blocks[:1]
     text = tokens(g, 6)
     moved = torch.cat([text[:5].flip(0), text[5:]])
