@@ -303,8 +303,8 @@ class Gradients(Decided):
 
     def said(self, one):
         names = wording.differentiated(one.exercise, one.probe.case)
-        pairs = zip(names, one.got.gradients or (), one.want.gradients or (), strict=False)
-        for name, got, want in pairs:
+        found = [*zip(names, one.got.gradients or (), one.want.gradients or (), strict=False)]
+        for name, got, want in found:
             where = f"{one.on}: {name}"
             if isinstance(got, Unsendable):
                 hint = "the numbers are right, but autograd cannot go back"
@@ -313,10 +313,12 @@ class Gradients(Decided):
                 return "wrong", hints.DETACHED, where
             if isinstance(got, Tensor) and got.isnan().any():
                 return "wrong", hints.NAN_GRADIENT, where
-            if not close_gradient(got, want, one.length):
-                apart = wording.of_value(got, want, f"{one.on}: the gradient of {name}", one.length)
-                return "wrong", "the numbers are right, their gradients are not", apart[1]
-        return "wrong", "the numbers are right, their gradients are not", one.on
+        wrong = [each for each in found if not close_gradient(*each[1:], one.length)]
+        evidence = one.on
+        for name, got, want in wrong[:1]:
+            where = f"{one.on}: the gradient of {name}"
+            _, evidence = wording.of_value(got, want, where, one.length)
+        return "wrong", "the numbers are right, their gradients are not", evidence
 
 
 class Printed(Decided):

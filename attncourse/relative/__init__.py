@@ -17,6 +17,7 @@ from attncourse.relative.shaw import (
     relative_attention_gather,
     relative_attention_loops,
     relative_index,
+    with_tables,
 )
 from attncourse.relative.skewing import causal_skew, sinusoidal_relative, skew
 
@@ -34,4 +35,5 @@ __all__ = [
     "sinusoidal_relative",
     "skew",
     "t5_buckets",
+    "with_tables",
 ]

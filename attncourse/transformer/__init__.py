@@ -25,7 +25,7 @@ from attncourse.transformer.blocks import (
 )
 from attncourse.transformer.cache import KeyValueCache, LinearState
 from attncourse.transformer.generation import beam_search, generate, greedy, sample
-from attncourse.transformer.gpt import GPT
+from attncourse.transformer.gpt import GPT, Block
 from attncourse.transformer.stacks import (
     Decoder,
     Decoding,
@@ -39,6 +39,7 @@ from attncourse.transformer.weights import composed, load_gpt2
 __all__ = [
     "GPT",
     "ALiBiAttention",
+    "Block",
     "Causal",
     "CausalLinearAttention",
     "Decoder",
