@@ -23,16 +23,19 @@ class Block(nn.Module):
         self.up, self.down = nn.Linear(d_model, 4 * d_model), nn.Linear(4 * d_model, d_model)
 
     def forward(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n d"]:
+        """Each part reads the tokens normalised, and adds to them what it has found."""
         x = x + self.self_attention(self.norm_1(x))
         x = x + self.feed_forward(self.norm_2(x))
         return x
 
     def self_attention(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n d"]:
+        """What each token takes in from itself and those before it, in all heads."""
         q, k, v = (split_heads(w(x), self.heads) for w in (self.w_q, self.w_k, self.w_v))
         z = attention(q, k, v, mask=causal_mask(x.shape[-2], device=x.device))
         return self.w_o(join_heads(z))
 
     def feed_forward(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n d"]:
+        """Each token alone: wider, through GELU, and back."""
         return self.down(gelu(self.up(x), approximate="tanh"))
 
 
