@@ -13,14 +13,15 @@ from attncourse.multi_head import join_heads, split_heads
 
 
 class Block(nn.Module):
-    """Tokens look at themselves and back, then each is worked on alone; both parts only add."""
+    """Tokens look back, then each is worked on by itself; both parts only add."""
 
     def __init__(self, d_model: int, heads: int):
         super().__init__()
         self.heads = heads
         self.norm_1, self.norm_2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
         self.w_q, self.w_k, self.w_v, self.w_o = (nn.Linear(d_model, d_model) for _ in range(4))
-        self.up, self.down = nn.Linear(d_model, 4 * d_model), nn.Linear(4 * d_model, d_model)
+        self.up = nn.Linear(d_model, 4 * d_model)
+        self.down = nn.Linear(4 * d_model, d_model)
 
     def forward(self, x: Float[Tensor, "*batch n d"]) -> Float[Tensor, "*batch n d"]:
         """Each part reads the tokens normalised, and adds to them what it has found."""
@@ -58,7 +59,7 @@ class GPT(nn.Module):
         """Row t has the scores of token t + 1, given the tokens up to t."""
         n, max_n = tokens.shape[-1], self.position_embedding.num_embeddings
         if n > max_n:
-            raise ValueError(f"{n} tokens are more than the {max_n} positions of this model")
+            raise ValueError(f"{n} tokens, and only {max_n} positions")
         positions = torch.arange(n, device=tokens.device)
         x = self.token_embedding(tokens) + self.position_embedding(positions)
         for block in self.blocks:
