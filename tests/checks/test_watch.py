@@ -7,6 +7,7 @@ import importlib
 import itertools
 import math
 import operator
+import random
 import threading
 from functools import reduce
 from itertools import starmap as stars
@@ -233,3 +234,25 @@ def test_no_right_answer_takes_the_watching_away(chapter, monkeypatch):
             verdict = judge(one, local(answer), int(SEED), forbidden=forbidden)
             assert verdict.status == "passed", f"{one.name}: {answer.__name__}: {verdict}"
             assert not any(reply["blinded"] for reply in told), f"{one.name}: {answer.__name__}"
+
+
+DRAWS = {
+    "Python": random.random,
+    "NumPy": numpy.random.random,
+    "torch": lambda: torch.rand(()).item(),
+}
+
+
+@pytest.mark.parametrize("source", DRAWS)
+def test_what_is_drawn_next_does_not_depend_on_an_answer_that_draws(source):
+    draw = DRAWS[source]
+    random.seed(1)
+    numpy.random.seed(1)
+    torch.manual_seed(1)
+    wanted = [draw() for _ in range(3)]
+    random.seed(1)
+    numpy.random.seed(1)
+    torch.manual_seed(1)
+    told = seen(lambda: [draw() for _ in range(5)])
+    assert told["outcome"] == "returned" and told["settings"] == ["the global random numbers"]
+    assert [draw() for _ in range(3)] == wanted
