@@ -73,6 +73,10 @@ def blocks_come_in_any_order(g):
     return Measured({f"apart, {name}": (off, ROUNDING) for name, off in apart.items()})
 
 
+# they take only the dtype and the device of their argument
+LIKE = {torch.ops.aten.new_full.default, torch.ops.aten.new_zeros.default}
+
+
 class Moved(TorchDispatchMode):
     """Counts the numbers read and written in tensors that are too large for the fast memory."""
 
@@ -82,8 +86,7 @@ class Moved(TorchDispatchMode):
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         out = function(*args, **(kwargs or {}))
-        # it takes only the dtype and the device of its argument
-        if not is_view(function) and function is not torch.ops.aten.new_full.default:
+        if not is_view(function) and function not in LIKE:
             tensors = (x for x in leaves((args, out)) if isinstance(x, Tensor))
             large = (x for x in tensors if x.untyped_storage().nbytes() > self.fast * x.itemsize)
             self.numbers += sum(x.numel() for x in large)
