@@ -13,7 +13,7 @@ from .audit import Fault, axe, figures, in_light_and_dark, in_short, kinds, widt
 
 PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 720}
 SEARCH = "search.html"
-MOST_BYTES, MOST_REQUESTS, MOST_ELEMENTS, MOST_SHIFT = 250 * 1024, 8, 8_500, 0.02
+MOST_BYTES, MOST_REQUESTS, MOST_ELEMENTS, MOST_SHIFT = 250 * 1024, 8, 9_000, 0.02
 # every sentence of the course
 MOST_TO_SEARCH = 300 * 1024
 # the reference of the whole package is one page
