@@ -52,7 +52,7 @@ def linear_attention_parallel(
 
     The specification of the other forms. Source: Katharopoulos et al. (2020), eq. 4 and 8.
     """
-    require_one_length(q, k, causal)
+    require_same_length(q, k, causal)
     weights = feature_map(q) @ feature_map(k).mT
     if causal:
         weights = weights.masked_fill(~causal_mask(q.shape[-2], q.device), 0)
@@ -90,7 +90,7 @@ def linear_attention_state(
 ) -> tuple[Float[Tensor, "*batch features e"], Float[Tensor, "*batch features"]]:
     """What any later query needs to know of keys and values: S and z, of a fixed size.
 
-    No keys give the state to begin with. A mask leaves keys out. Both are float32 at least.
+    Without keys it is the state to begin with. A mask leaves keys out. Both are float32 at least.
     Source: Katharopoulos et al. (2020), eq. 10 and 11.
     """
     phi_k = masked_features(feature_map(k), mask)
@@ -188,7 +188,7 @@ def linear_attention(
     A mask leaves keys out for all queries; a query without any key gets zeros.
     Source: Katharopoulos et al. (2020), eq. 4-6; eq. 13-15 for the gradients.
     """
-    require_one_length(q, k, causal)
+    require_same_length(q, k, causal)
     if causal:
         phi_q, phi_k = feature_map(q), masked_features(feature_map(k), mask)
         return ChunkwiseLinearAttention.apply(*broadcast_batch(phi_q, phi_k, v))
@@ -242,7 +242,7 @@ def safe_divide(sums: Tensor, total: Tensor) -> Tensor:
     return sums / total.masked_fill(total == 0, 1)
 
 
-def require_one_length(q: Tensor, k: Tensor, causal: bool) -> None:
+def require_same_length(q: Tensor, k: Tensor, causal: bool) -> None:
     """Raise ValueError, with the lengths, where causal queries and keys are not of one sequence."""
     if causal and q.shape[-2] != k.shape[-2]:
         raise ValueError(f"causal needs as many queries as keys: {q.shape[-2]} and {k.shape[-2]}")

@@ -134,7 +134,7 @@ def tree_distance(parents: Int[Tensor, "*batch n"]) -> Int[Tensor, "*batch n n"]
     """
     above = ancestors(parents).float()
     up = above.sum(-1)
-    # the path has one edge for each token that is above only one of t and u, or is one of them
+    # the path has one edge for each token that is above only one of t and u; each is above itself
     edges = up[..., :, None] + up[..., None, :] - 2 * (above @ above.mT)
     place = torch.arange(parents.shape[-1], device=parents.device)
     return (edges * (place - place[:, None]).sign()).to(parents.dtype)

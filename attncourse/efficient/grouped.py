@@ -41,7 +41,7 @@ def mask_of_groups(
 
 
 def cache_bytes(n: int, layers: int, groups: int, d: int, dtype: torch.dtype) -> int:
-    """The bytes of the keys and values of n tokens, in all groups of all layers.
+    """The bytes of the keys and values of n tokens, of width d, in all groups of all layers.
 
     Source: Shazeer (2019), section 3.
     """

@@ -44,6 +44,7 @@ def lsh_attention(
         raise ValueError(f"num_buckets={num_buckets} must be even, rounds={rounds} at least 1")
     shape = rounds, d, num_buckets // 2
     rotations = torch.randn(shape, generator=generator, device=generator.device).to(q)
+    # a chunk is twice as long as a bucket on average, so that most buckets fit into two
     bucket, size = lsh_buckets(q, rotations), -(-2 * n // num_buckets)
     order = bucket.argsort(dim=-1, stable=True)
     rank = order.argsort(dim=-1)
@@ -57,7 +58,7 @@ def lsh_attention(
 
 
 def sorted_chunks(order: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    """The queries of each chunk of sorted tokens, and its keys: its own and those before it.
+    """The queries of each chunk of sorted tokens, and its keys: its own and the chunk before.
 
     -1 stands for no token: in the chunk before the first, and at the end of the last.
     """
