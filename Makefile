@@ -108,7 +108,7 @@ system:
 	@echo "==> installing the newest Sphinx and theme"
 	@rm -rf $@.part; $(run) venv $@.part && $@.part/bin/python -m pip install --disable-pip-version-check --quiet uv && \
 	printf 'sphinx\nsphinx-book-theme\n' >$@.part/override && \
-	$@.part/bin/python -m uv pip install --quiet --python $@.part --override $@.part/override jupyter-book sphinx-notfound-page && \
+	$@.part/bin/python -m uv pip install --quiet --python $@.part --override $@.part/override 'jupyter-book<2' sphinx-notfound-page && \
 	.venv/bin/python -c 'import site; print(*site.getsitepackages())' >"`echo $@.part/lib/python3*/site-packages`/pinned.pth" && \
 	echo "$(CURDIR)" >>"`echo $@.part/lib/python3*/site-packages`/pinned.pth" && mv $@.part $@
 
