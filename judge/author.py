@@ -8,7 +8,7 @@ import argparse
 import ast
 import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -179,18 +179,18 @@ def slips(course: Course, one: Exercise) -> Iterator[str]:
         )
 
 
-def report(course: Course, one: Exercise, seeds: tuple[int, ...], device: str = "cpu") -> list[str]:
+def report(course: Course, one: Exercise, seeds: Sequence[int], device: str = "cpu") -> list[str]:
     """A line for each answer; what is misjudged, at any seed, is marked; the last lines sum up."""
     if why := reference_fault(one, seeds[0]):
         return [f"!! {why}"]
-    given = course, one, seeds, device
+    given = course, one, tuple(seeds), device
     tried, row = mutation.tried(*given), mutation.row(*given)
     if why := disagreement(course, one, seeds[0]):
         # as long as the reference may be wrong, only the side that right answers take matters
         tried = [each for each in tried if each.hint is None]
-    lines, first = [], tried[0].seed if tried else None
+    lines = []
     for each in tried:
-        if each.as_wanted and each.seed != first:
+        if each.as_wanted and each.seed != seeds[0]:
             continue
         mark, kind = "  " if each.as_wanted else "!!", "wrong" if each.hint else "right"
         at = f", seed {each.seed}" if len(seeds) > 1 and not each.as_wanted else ""
@@ -217,13 +217,13 @@ def report(course: Course, one: Exercise, seeds: tuple[int, ...], device: str = 
     return lines
 
 
-def of(seeds: tuple[int, ...]) -> str:
+def of(seeds: Sequence[int]) -> str:
     """The seeds in words: they follow upon each other."""
     return f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
 
 
 def attempted(
-    course: Course, one: Exercise, file: Path, seeds: tuple[int, ...], device: str = "cpu"
+    course: Course, one: Exercise, file: Path, seeds: Sequence[int], device: str = "cpu"
 ) -> list[str]:
     """A line for each different verdict on the answer in a file, and for the points that it earns.
 
@@ -239,22 +239,19 @@ def attempted(
     if one.name not in namespace:
         raise OneLineError(f"{file} defines no {one.name}")
     answer, forbidden = local(namespace[one.name]), course.forbidden(one)
-    told: dict[tuple[str, ...], list[int]] = {}
+    # the evidence has other numbers at each seed: that of the first of a kind is enough
+    first: dict[str, list[str]] = {}
+    at: dict[str, list[int]] = {}
     for seed in seeds:
         verdict = judge(one, answer, seed, device, forbidden)
-        said = [": ".join(filter(None, (verdict.status, verdict.hint)))]
-        if verdict.evidence:
-            said.append(f"         {verdict.evidence}")
-        if earned := points(one, verdict, answer, seed, device, forbidden):
-            said.append(f"         {earned}")
-        told.setdefault(tuple(said), []).append(seed)
-    # the evidence has other numbers at each seed: one of each kind is enough
-    kinds = {said[0]: (said, at) for said, at in reversed(told.items())}
-    count = {kind: sum(len(at) for said, at in told.items() if said[0] == kind) for kind in kinds}
+        said = ": ".join(filter(None, (verdict.status, verdict.hint)))
+        earned = points(one, verdict, answer, seed, device, forbidden)
+        first.setdefault(said, [f"         {more}" for more in (verdict.evidence, earned) if more])
+        at.setdefault(said, []).append(seed)
     lines = []
-    for kind, (said, at) in reversed(kinds.items()):
-        shown = f" (seed {at[0]}, and {count[kind] - 1} more)" if count[kind] > 1 else ""
-        lines += [f"{said[0]}{shown or f' (seed {at[0]})'}", *said[1:]]
+    for said, more in first.items():
+        others = f", and {len(at[said]) - 1} more" if len(at[said]) > 1 else ""
+        lines += [f"{said} (seed {at[said][0]}{others})", *more]
     return lines
 
 
@@ -283,7 +280,7 @@ def main(course: Course, device: str = "cpu") -> int:
     if given.seeds < 1:
         parser.error(f"--seeds {given.seeds}: at least one seed is needed")
     seed = secrets.randbits(31) if given.seed is None else given.seed
-    seeds = tuple(range(seed, seed + given.seeds))
+    seeds = range(seed, seed + given.seeds)
     if given.name is None and given.file:
         parser.error("--try needs the name of an exercise")
     if given.name is None:

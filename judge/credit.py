@@ -69,7 +69,8 @@ def credit(
     """What an answer earns that has not passed on this seed's inputs; see `verdict.judge`."""
     if not in_parts(exercise):
         return NOTHING
-    look = partial(observe, exercise, caller, device=device, forbidden=forbidden)
+    watched = {"forbidden": forbidden, "watch": "everything"}
+    look = partial(observe, exercise, caller, device=device, **watched)
     return Groups(exercise, seed, device).credit(look)
 
 

@@ -209,9 +209,8 @@ class Inputs(Decided):
     costs = EFFECTS
 
     def read(self, exercise, case, told):
-        after = told["after"]
-        changed = {*changes(case, after), *told["written"]} if after else ()
-        marked = tuple(place for place, new in enumerate(after) if new == MARKED)
+        changed = {*changes(case, told["after"]), *told["written"]}
+        marked = tuple(place for place, new in enumerate(told["after"]) if new == MARKED)
         return {"changed": tuple(sorted(changed)), "marked": marked}
 
     def same(self, a, b, length):

@@ -159,7 +159,7 @@ class Call:
     def counting(self):
         """Within it, torch's functions are seen and its operations counted, as far as is asked."""
         request, watch = self.request, self.watch
-        whole = watch.everything and request["watch"] and watch.fused and not self.is_elsewhere
+        whole = watch.everything and watch.fused and not self.is_elsewhere
         with contextlib.ExitStack() as modes:
             if request["watch"] and request["forbidden"]:
                 modes.enter_context(Called(watch))

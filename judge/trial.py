@@ -3,6 +3,7 @@
 A coincidence of one seed does not come again at the next: what is said of an answer holds at both.
 """
 
+import random
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -28,6 +29,8 @@ from judge.values import decode, encode
 LOST = "lost"
 # a call of more lines of Python is not made at another seed for the sake of a hint
 MANY_STEPS = 3_000
+# a busy answer runs more lines in its first call; of its others, this share is watched wholly
+BUSY, WHOLLY_WATCHED = 300, 0.5
 # what stands in an answer cell to begin with
 UNWRITTEN = re.compile(r"(write \w+ here)?")
 
@@ -95,16 +98,26 @@ class Trial:
         return replace(made, too_many_elements=0)
 
     @cached_property
-    def watched(self) -> list[str]:
-        """What is watched of an answer at each place.
+    def ends(self) -> int:
+        """Where a test's lines are no longer counted: once it has passed, it comes to an end."""
+        if self.exercise.kind != "test":
+            return len(self.probes)
+        return 1 + next(i for i, want in enumerate(self.expected) if want.outcome == "returned")
 
-        Everything at the first, which is the same code as at the others. A test takes most lines
-        where it passes: once it has, it comes to an end.
+    @cached_property
+    def drawn(self) -> set[int]:
+        """The places at which all is watched of any answer."""
+        chance = random.Random(self.seed)
+        return {i for i in range(len(self.probes)) if not i or chance.random() < WHOLLY_WATCHED}
+
+    def watch(self, place: int, busy: bool) -> str:
+        """What is watched of an answer at a place: all that it does, unless it is a busy one.
+
+        All would take a busy one seconds, so that it is watched by chance: it cannot know where.
         """
-        ends = len(self.probes)
-        if self.exercise.kind == "test":
-            ends = 1 + next(i for i, want in enumerate(self.expected) if want.outcome == "returned")
-        return ["everything"] + ["lines"] * (ends - 1) + ["calls"] * (len(self.probes) - ends)
+        if place >= self.ends:
+            return "calls"
+        return "lines" if busy and place not in self.drawn else "everything"
 
     def observe_own(self, function: Callable, place: int, watch: str = "") -> Observation:
         """What one of our own functions does on the probe at that place, looked at once."""

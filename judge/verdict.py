@@ -19,7 +19,7 @@ from judge.exercise import Exercise, JudgesItself
 from judge.explain import explain
 from judge.mistakes import known_mistake
 from judge.observation import Caller, local, observe
-from judge.trial import Run, Trial, unwritten
+from judge.trial import BUSY, Run, Trial, unwritten
 
 SAME = "this still does what the given code does: a change, if you made one, changes no result"
 
@@ -60,9 +60,14 @@ def judge(
     if isinstance(exercise, JudgesItself):
         return exercise.judge(caller, seed, device, forbidden)
 
+    busy = False
+
     def look(trial: Trial, place: int) -> Observation:
-        probe, watch = trial.probes[place], trial.watched[place]
-        return observe(exercise, caller, probe, device, forbidden, watch)
+        nonlocal busy
+        watch = trial.watch(place, busy)
+        got = observe(exercise, caller, trial.probes[place], device, forbidden, watch)
+        busy |= not place and got.steps > BUSY
+        return got
 
     return verdict(Run(Trial.of(exercise, seed, device), look))
 

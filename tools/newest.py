@@ -12,6 +12,8 @@ from pathlib import Path
 
 from bs4 import BeautifulSoup
 
+from tools.site import settings
+
 BOOK = Path(__file__).parents[1]
 
 
@@ -19,18 +21,15 @@ def configured(book: Path, folder: Path) -> None:
     """Write the configuration that jupyter-book gives to Sphinx, as a conf.py in that folder."""
     from jupyter_book.config import get_final_config
 
-    told = {"external_toc_path": str(book / "_toc.yml"), "nitpicky": True}
-    settings, _ = get_final_config(
-        user_yaml=book / "_config.yml",
-        sourcedir=book,
-        cli_config=told | {"latex_individualpages": False},
+    made, _ = get_final_config(
+        user_yaml=book / "_config.yml", sourcedir=book, cli_config=settings(book)
     )
     # these it looks for beside the configuration
-    settings["templates_path"] = [str(book / one) for one in settings["templates_path"]]
-    settings["bibtex_bibfiles"] = [str(book / one) for one in settings["bibtex_bibfiles"]]
-    settings["html_favicon"] = str(book / settings["html_favicon"])
+    made["templates_path"] = [str(book / one) for one in made["templates_path"]]
+    made["bibtex_bibfiles"] = [str(book / one) for one in made["bibtex_bibfiles"]]
+    made["html_favicon"] = str(book / made["html_favicon"])
     folder.mkdir(parents=True, exist_ok=True)
-    lines = [f"{name} = {value!r}\n" for name, value in sorted(settings.items())]
+    lines = [f"{name} = {value!r}\n" for name, value in sorted(made.items())]
     (folder / "conf.py").write_text("".join(lines), "utf-8")
 
 

@@ -44,6 +44,15 @@ def build(book: Path, say=print) -> Path:
     return site
 
 
+def settings(book: Path) -> dict:
+    """What Sphinx is told beside what stands in _config.yml."""
+    return {
+        "external_toc_path": str(book / "_toc.yml"),
+        "latex_individualpages": False,
+        "nitpicky": True,
+    }
+
+
 def run_sphinx(book: Path, folder: Path) -> None:
     """Let Sphinx make every page anew, in a folder."""
     from jupyter_book.sphinx import build_sphinx
@@ -58,11 +67,7 @@ def run_sphinx(book: Path, folder: Path) -> None:
         folder,
         path_config=book / "_config.yml",
         noconfig=True,
-        confoverrides={
-            "external_toc_path": str(book / "_toc.yml"),
-            "latex_individualpages": False,
-            "nitpicky": True,
-        },
+        confoverrides=settings(book),
         quiet=True,
         warningiserror=True,
         keep_going=True,

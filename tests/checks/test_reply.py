@@ -46,6 +46,7 @@ UNDECODABLE = {
         "value": {"tensor": TENSOR | {"shape": [2**62] * 3, "device": "meta"}}
     },
     "a float that is none": {"value": {"float": "zero"}},
+    "no arguments where some were given": {"after": []},
     "too many arguments": {"after": [{"plain": 1}] * 9},
 }
 

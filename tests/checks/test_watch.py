@@ -21,8 +21,9 @@ from torch.utils._pytree import tree_map
 from attncourse.checks import chapters, exercise, exercises
 from attncourse.course import COURSE
 from judge import driver
-from judge.credit import in_parts
+from judge.credit import NOTHING, credit, in_parts
 from judge.driver import drive
+from judge.trial import BUSY
 from judge.values import encode
 from judge.verdict import judge, local
 from judge.watch import CALLING
@@ -236,6 +237,43 @@ def test_no_right_answer_takes_the_watching_away(chapter, monkeypatch):
             assert not any(reply["blinded"] for reply in told), f"{one.name}: {answer.__name__}"
 
 
+def hiding(lines):
+    """A right answer that runs so many lines, and hides a call where gradients are taken.
+
+    Not in its first call, in which everything is watched, as where loops are looked for.
+    """
+    one, calls = exercise("shared_heads_attention"), []
+
+    def answer(q, k, v, mask=None):
+        calls.append(q.shape)
+        for _ in range(lines):
+            pass
+        if len(calls) > 1 and q.requires_grad:
+            with torch.DisableTorchFunction():
+                getattr(torch.nn.functional, "scaled_dot_" + "product_attention")(v, v, v)
+        return one.valid_answers[0](q, k, v, mask)
+
+    return one, answer
+
+
+@pytest.mark.parametrize("lines", [0, BUSY])
+@pytest.mark.parametrize("seed", range(5))
+def test_an_answer_does_not_know_where_it_is_wholly_watched(seed, lines):
+    one, answer = hiding(lines)
+    verdict = judge(one, local(answer), seed, forbidden=COURSE.solving(one))
+    assert verdict.status == "wrong" and "may not be called" in verdict.hint, verdict
+
+
+def test_no_part_of_the_points_is_for_an_answer_that_hides_a_forbidden_call():
+    one, answer = hiding(lines=0)
+
+    def detached(*args):
+        return answer(*args).detach()
+
+    assert credit(one, local(detached), 3, forbidden=COURSE.solving(one)) == NOTHING
+    assert credit(one, local(detached), 3).share > 0
+
+
 DRAWS = {
     "Python": random.random,
     "NumPy": numpy.random.random,
@@ -246,13 +284,14 @@ DRAWS = {
 @pytest.mark.parametrize("source", DRAWS)
 def test_what_is_drawn_next_does_not_depend_on_an_answer_that_draws(source):
     draw = DRAWS[source]
-    random.seed(1)
-    numpy.random.seed(1)
-    torch.manual_seed(1)
+
+    def begin():
+        for seeded in (random.seed, numpy.random.seed, torch.manual_seed):
+            seeded(1)
+
+    begin()
     wanted = [draw() for _ in range(3)]
-    random.seed(1)
-    numpy.random.seed(1)
-    torch.manual_seed(1)
+    begin()
     told = seen(lambda: [draw() for _ in range(5)])
     assert told["outcome"] == "returned" and told["settings"] == ["the global random numbers"]
     assert [draw() for _ in range(3)] == wanted
