@@ -109,6 +109,18 @@ class KeptFromBefore(LinearMap):
         return self.kept
 
 
+class KeptNumbers(LinearMap):
+    """Gradients flow, but the numbers are those of the weights at its first call."""
+
+    kept = None
+
+    def forward(self, x):
+        weight = self.w.weight
+        if self.kept is None:
+            self.kept = weight.detach()
+        return x @ (weight - weight.detach() + self.kept).mT + self.w.bias
+
+
 class Unwritten(LinearMap):
     def forward(self, x):
         raise NotImplementedError("write forward here")
@@ -154,6 +166,7 @@ def test_a_right_module_passes():
         (LinearMap(3, 4), "wrong", "it should be the class itself, not a module made from it"),
         (Frozen, "wrong", "w.weight, w.bias cannot learn: requires_grad is False"),
         (KeptFromBefore, "wrong", "the shape is not right"),
+        (KeptNumbers, "wrong", "the shape is right, the numbers are not"),
     ],
 )
 def test_a_wrong_module_is_told_what_is_wrong(answer, status, words):
