@@ -29,8 +29,8 @@ from judge.values import decode, encode
 LOST = "lost"
 # a call of more lines of Python is not made at another seed for the sake of a hint
 MANY_STEPS = 3_000
-# a busy answer runs more lines in its first call; of its others, this share is watched wholly
-BUSY, WHOLLY_WATCHED = 300, 0.5
+# a busy answer runs more lines in its first call; of its others, about this share is watched wholly
+BUSY, WATCHED = 300, 0.25
 # what stands in an answer cell to begin with
 UNWRITTEN = re.compile(r"(write \w+ here)?")
 
@@ -106,9 +106,18 @@ class Trial:
 
     @cached_property
     def drawn(self) -> set[int]:
-        """The places at which all is watched of any answer."""
+        """Where all is watched of any answer: the first, one of each kind, and some by chance.
+
+        None where it computes on the other device, which it can tell, and which takes longest: what
+        it does there is worth nothing to it unless it does the same on this one.
+        """
         chance = random.Random(self.seed)
-        return {i for i in range(len(self.probes)) if not i or chance.random() < WHOLLY_WATCHED}
+        kinds: dict[tuple[str, bool], list[int]] = {}
+        for place, probe in enumerate(self.probes):
+            if place and probe.way != "elsewhere":
+                kinds.setdefault((probe.way, probe.cotangents is None), []).append(place)
+        by_chance = {i for places in kinds.values() for i in places if chance.random() < WATCHED}
+        return {0} | {chance.choice(places) for places in kinds.values()} | by_chance
 
     def watch(self, place: int, busy: bool) -> str:
         """What is watched of an answer at a place: all that it does, unless it is a busy one.

@@ -295,18 +295,29 @@ class Counting:
 
     watch: "Watch"
     counted: bool
-    allowed: dict
+    met: list
+    makes: dict
 
     def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
-        if operation not in self.allowed:
-            self.allow(operation)
-        out = operation(*args, **(kwargs or {}))
-        if self.counted and self.allowed[operation]:
-            made = [x.numel() for x in leaves(out) if isinstance(x, torch.Tensor)]
-            # one operation may do for a list of tensors what a loop would
-            self.count += max(1, len(made))
-            self.largest = max(self.largest, *made, 0)
+        # by its id, since its own hash takes long
+        makes = self.makes.get(id(operation))
+        if makes is None:
+            makes = self.allow(operation)
+        out = operation(*args, **kwargs) if kwargs else operation(*args)
+        if makes:
+            # each call of Python's is seen by the profiler: here there are few, for most operations
+            if type(out) is torch.Tensor:
+                self.note(1, out.numel())
+            else:
+                made = [x.numel() for x in leaves(out) if isinstance(x, torch.Tensor)]
+                # one operation may do for a list of tensors what a loop would
+                self.note(max(1, len(made)), max(made, default=0))
         return out
+
+    def note(self, operations, elements):
+        self.count += operations
+        if elements > self.largest:
+            self.largest = elements
 
     def allow(self, operation):
         """Learn whether it makes new tensors: a view, such as a transpose or a piece, does not."""
@@ -314,7 +325,9 @@ class Counting:
         if name.startswith(self.watch.fused):
             self.watch.called = name
             raise Stopped("forbidden")
-        self.allowed[operation] = not is_view(operation)
+        self.met.append(operation)
+        self.makes[id(operation)] = self.counted and not is_view(operation)
+        return self.makes[id(operation)]
 
 
 class Operations(Counting, TorchDispatchMode):
@@ -327,4 +340,4 @@ class Operations(Counting, TorchDispatchMode):
     def __init__(self, watch, counted):
         super().__init__()
         self.count = self.largest = 0
-        self.watch, self.counted, self.allowed = watch, counted, {}
+        self.watch, self.counted, self.met, self.makes = watch, counted, [], {}
