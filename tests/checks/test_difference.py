@@ -5,6 +5,7 @@ import torch
 
 from judge import difference, hints
 from judge.compare import close
+from judge.wording import expected_got
 
 W = torch.tensor([[1.0, -2, 3], [4, 5, 6], [7, 8, 10]], dtype=torch.float64)
 MASK = torch.tensor([[True, False], [True, True]])
@@ -80,3 +81,15 @@ def test_two_numbers_that_are_nan_are_the_same():
 
 def test_of_one_number_nothing_is_said():
     assert difference.where(torch.tensor(True)) == ""
+
+
+@pytest.mark.parametrize("digits", [2, 6, 14])
+def test_two_numbers_are_shown_with_the_digits_that_tell_them_apart(digits):
+    """Where every number counts, such as in an answer that should be exact."""
+    expected, got = expected_got(1.5, 1.5 + 10.0**-digits).split(", ")
+    assert expected.removeprefix("expected ") != got.removeprefix("got ")
+
+
+def test_a_whole_number_is_no_floating_point_number():
+    assert close(2.0, 2.0, 3) and close(2, 2, 3)
+    assert not close(2, 2.0, 3) and not close(2.0, 2, 3) and not close(True, 1, 3)

@@ -214,6 +214,20 @@ def test_the_likeliest_slips_are_told_in_our_words(answer, hint):
     assert judge(exercise("rnn_states"), local(answer), seed=3).hint == hint
 
 
+def project(x, w_x):
+    return x @ w_x
+
+
+def through_a_helper(x, w_x, w_h, b, first=None):
+    return project(x, w_x) + b
+
+
+def test_an_error_is_told_at_the_line_where_it_happens():
+    verdict = judge(exercise("rnn_states"), local(through_a_helper), seed=3)
+    assert verdict.status == "error"
+    assert verdict.hint.endswith(": return x @ w_x)"), verdict.hint
+
+
 def double(*shape):
     return torch.ones(shape, dtype=torch.float64)
 

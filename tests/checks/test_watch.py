@@ -256,6 +256,18 @@ def hiding(lines):
     return one, answer
 
 
+def test_an_answer_that_runs_away_is_called_once():
+    one, calls = exercise("shared_heads_attention"), []
+
+    def answer(q, k, v, mask=None):
+        calls.append(q.shape)
+        while True:
+            pass
+
+    assert judge(one, local(answer), 3).status == "too slow"
+    assert len(calls) == 1
+
+
 @pytest.mark.parametrize("lines", [0, BUSY])
 @pytest.mark.parametrize("seed", range(5))
 def test_an_answer_does_not_know_where_it_is_wholly_watched(seed, lines):
