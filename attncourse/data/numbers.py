@@ -54,10 +54,10 @@ def numbers(train: int, test: int, seed: int) -> tuple[list[int], dict[str, list
     """
     if train < 99 or test < 1:
         raise ValueError(f"train={train} must be at least 99, and test={test} at least 1")
-    lots, learned = random.Random(seed), set(range(1, 100))
+    rng, learned = random.Random(seed), set(range(1, 100))
     tested: dict[str, set[int]] = {name: set() for name in LENGTHS}
     while len(learned) < train or min(map(len, tested.values())) < test:
-        number = draw(lots)
+        number = draw(rng)
         if not number or number in learned or any(number in found for found in tested.values()):
             continue
         words = len(name(number, "english"))

@@ -45,6 +45,6 @@ def bigbird_mask(
     if not 0 <= random <= n:
         raise ValueError(f"random={random} keys must lie between 0 and n={n}")
     mask = longformer_mask(n, width, global_tokens, generator.device)
-    lots = torch.rand(n, n, generator=generator, device=generator.device)
-    drawn = lots.masked_fill(mask, -1).topk(random).indices
+    priority = torch.rand(n, n, generator=generator, device=generator.device)
+    drawn = priority.masked_fill(mask, -1).topk(random).indices
     return mask.scatter(-1, drawn, True)

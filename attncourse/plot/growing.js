@@ -1,11 +1,11 @@
-({ phiQ, phiK: keys, v: values, words: given, lots }, { token, chunk, shuffle }, { shown }) => {
+({ phiQ, phiK: keys, v: values, words: given, orders }, { token, chunk, shuffle }, { shown }) => {
   const sum = (numbers) => numbers.reduce((total, x) => total + x, 0);
   const dot = (x, y) => sum(x.map((one, i) => one * y[i]));
   const until = (end, start = 0) => [...given.keys()].slice(start, end);
   const query = phiQ[token];
 
   // the tokens before this one change places, and no other does
-  const before = lots[shuffle % lots.length].filter((j) => j < token);
+  const before = orders[shuffle % orders.length].filter((j) => j < token);
   const order = [...before, ...until(given.length, token)];
   const [phiK, v, words] = [keys, values, given].map((all) => order.map((j) => all[j]));
 

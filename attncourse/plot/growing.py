@@ -59,8 +59,8 @@ def growing(
         f"{escape(word)}</span>"
         for j, (word, way) in enumerate(zip(words, ways, strict=True))
     )
-    lots = torch.rand(ORDERS, n, generator=torch.Generator().manual_seed(0)).argsort()
-    lots[0] = torch.arange(n)
+    orders = torch.rand(ORDERS, n, generator=torch.Generator().manual_seed(0)).argsort()
+    orders[0] = torch.arange(n)
     numbered = [f"{j + 1} {word}" for j, word in enumerate(words)]
     heading = columns(
         "token",
@@ -71,7 +71,7 @@ def growing(
     )
     return Interactive(
         Path(__file__).with_suffix(".js"),
-        {"phiQ": phi_q, "phiK": phi_k, "v": v, "words": list(words), "lots": lots},
+        {"phiQ": phi_q, "phiK": phi_k, "v": v, "words": list(words), "orders": orders},
         [
             Choice("token", numbered, n - 1),
             Slider("chunk", range(1, n + 1), chunk - 1),

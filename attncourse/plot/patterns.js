@@ -1,4 +1,4 @@
-({ most, random, lots }, { pattern, n, width }) => {
+({ most, random, orders }, { pattern, n, width }) => {
   const range = (length) => [...Array(length).keys()];
   const half = (width - 1) / 2;
   const near = (i, j) => Math.abs(j - i) <= half;
@@ -21,7 +21,7 @@
 
   const line = (i) => {
     const here = range(n).filter((j) => fixed(i, j));
-    const rest = lots[i].filter((j) => j < n && !fixed(i, j)).slice(0, drawn);
+    const rest = orders[i].filter((j) => j < n && !fixed(i, j)).slice(0, drawn);
     const allowed = new Set([...here, ...rest]);
     return range(most).map((j) => (allowed.has(j) ? { text: "•", value: 1 } : { text: "", value: 0 }));
   };

@@ -24,12 +24,12 @@ def patterns(length: int, width: int, *, alt: str) -> Interactive:
     position = torch.arange(length)
     allowed = (position - position[:, None]).abs() <= width // 2
     allowed = allowed | (position == 0) | (position[:, None] == 0)
-    lots = torch.rand(length, length, generator=torch.Generator().manual_seed(0)).argsort()
+    orders = torch.rand(length, length, generator=torch.Generator().manual_seed(0)).argsort()
     names = [f'<data data-show="name">{i}</data>' for i in position.tolist()]
     widths = range(1, length + 1, 2)
     return Interactive(
         Path(__file__).with_suffix(".js"),
-        {"most": length, "random": RANDOM, "lots": lots},
+        {"most": length, "random": RANDOM, "orders": orders},
         [
             Choice("pattern", PATTERNS, PATTERNS.index("Longformer")),
             Slider("n", range(2, length + 1), length - 2),

@@ -17,8 +17,10 @@ from judge.credit import (
     VALUES,
     Groups,
     credit,
+    has_mask,
     in_parts,
 )
+from judge.exercise import Draw
 from judge.observation import local
 from tests.checks.test_usual import exercise as toy
 from tests.checks.test_usual import inputs, means
@@ -63,6 +65,18 @@ def test_what_is_the_right_shape_alone_earns_nothing(name):
 
     assert credit(one, local(zeros), 5) == NOTHING
     assert credit(one, local(lambda x, *args, **kwargs: x.clone()), 5) == NOTHING
+
+
+@pytest.mark.parametrize("name", ["padded_positions", "path_lengths", "max_and_mean"])
+def test_where_every_case_has_a_mask_wrong_values_earn_nothing(name):
+    one = exercise(name)
+    assert all(map(has_mask, one.draw_cases(Draw(5))))
+    assert MASKS not in Groups(one, 5, "cpu").shares
+
+    def one_more(*args, **kwargs):
+        return one.valid_answers[0](*args, **kwargs) + 1
+
+    assert credit(one, local(one_more), 5) == NOTHING
 
 
 def softmax_with_sink(scores, mask=None, hide=-torch.inf):

@@ -27,8 +27,8 @@ def test_a_name_is_its_words_and_a_german_one_its_parts(number, language, want):
 def test_no_letter_of_a_german_name_is_lost():
     from num2words import num2words
 
-    lots = random.Random(0)
-    for number in [*range(1, 100), *(draw(lots) for _ in range(300))]:
+    rng = random.Random(0)
+    for number in [*range(1, 100), *(draw(rng) for _ in range(300))]:
         whole = num2words(number, lang="de").lower().replace(" ", "")
         assert "".join(GERMAN.findall(num2words(number, lang="de").lower())) == whole
 
@@ -39,9 +39,9 @@ def test_an_unknown_language_is_named():
 
 
 def test_half_of_the_groups_of_a_drawn_number_are_empty():
-    lots = random.Random(0)
+    rng = random.Random(0)
     groups = [
-        number // 1000**i % 1000 for number in (draw(lots) for _ in range(500)) for i in range(4)
+        number // 1000**i % 1000 for number in (draw(rng) for _ in range(500)) for i in range(4)
     ]
     assert 0.45 < groups.count(0) / len(groups) < 0.55 and max(groups) < 1000
 

@@ -140,9 +140,9 @@ def patterns(pattern, n, width):
     random = 2 if pattern == 4 else 0
     dots = torch.zeros(6, 6).bool()
     dots[:n, :n] = allowed(pattern, n, width)
-    # the first of the keys in the order of their lots that are not there yet
-    for row, lots in zip(dots[:n], figures.PATTERNS.data["lots"], strict=False):
-        row[[j for j in lots.tolist() if j < n and not row[j]][:random]] = True
+    # the first keys of its order that are not there yet
+    for row, orders in zip(dots[:n], figures.PATTERNS.data["orders"], strict=False):
+        row[[j for j in orders.tolist() if j < n and not row[j]][:random]] = True
     far = allowed(pattern, 1024, width)
     pairs = far.sum() + (~far).sum(-1).clamp(max=random).sum()
     return {

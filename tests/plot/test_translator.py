@@ -41,9 +41,9 @@ def run(script: str) -> list:
 
 def of_all_lengths(count: int, seed: int) -> list[int]:
     """Numbers with all counts of digits, half of them as they are in training."""
-    lots = random.Random(seed)
-    digits = (10 ** lots.randrange(12) for _ in range(count))
-    return [lots.choice((draw(lots) or 1, lots.randrange(low, 10 * low))) for low in digits]
+    rng = random.Random(seed)
+    digits = (10 ** rng.randrange(12) for _ in range(count))
+    return [rng.choice((draw(rng) or 1, rng.randrange(low, 10 * low))) for low in digits]
 
 
 def test_the_page_names_numbers_and_reads_their_names():
