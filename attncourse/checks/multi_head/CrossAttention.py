@@ -67,7 +67,7 @@ def cases(draw):
     x, context = draw.normal(2, n, d_model), draw.normal(2, m, d_context)
     made = layer(draw, d_model, d_context, 3)
     said = f"n={n}, m={m}, d_model={d_model}, d_context=8, 3 heads"
-    long = draw.normal(2, 48 + n, d_model), draw.normal(2, 48 + m, d_context)
+    long = draw.normal(2, 20 + n, d_model), draw.normal(2, 20 + m, d_context)
     yield Case(f"a batch of 2, {said}", (x, context), longer=long, **made)
     yield Case(f"no batch, {said}", (x[0], context[0]), **made)
     axes = draw.normal(2, 3, 4, 6), draw.normal(2, 3, 5, 7)
@@ -83,7 +83,7 @@ def cases(draw):
     yield Case("a mask by name, without a batch", (x[0], context[0]), kwargs=named, **made)
     yield Case("one mask for the whole batch", (x, context, mask[0]), **made)
     three = draw.normal(3, n, d_model), draw.normal(3, m, d_context)
-    longer = draw.normal(24, 16 + n, 48), draw.normal(24, 16 + m, 8), draw.mask(24, 16 + n, 16 + m)
+    longer = draw.normal(24, 6 + n, 48), draw.normal(24, 6 + m, 8), draw.mask(24, 6 + n, 6 + m)
     many = Case("24 heads", longer, **layer(draw, 48, 8, 24))
     of_three = *three, draw.mask(3, n, m)
     yield Case("a mask, a batch of 3 and 3 heads", of_three, longer=many, **made)

@@ -88,7 +88,7 @@ def cases(draw):
     yield Case(f"no batch, {said}", (x[0],), **made)
     yield Case("words and padding by name, no batch", (x[0],), {"words": words[0]}, **made)
     three = draw.normal(3, n, d_model), torch.arange(n) < torch.tensor([[2], [n], [n - 1]])
-    longer = three[0].repeat(6, 4, 1), three[1].repeat(6, 4)
+    longer = three[0].repeat(8, 4, 1), three[1].repeat(8, 4)
     yield Case("words and padding, 3 texts and 3 heads", three, longer=longer, **made)
     axes = draw.normal(2, 3, 4, 6), draw.mask(2, 3, 4)
     two = block(draw, 6, 2, 5)
