@@ -102,10 +102,10 @@ def numbers_moved(call: Callable, fast: int = FAST) -> int:
 
 @claim(
     "For $n = 1024$ tokens of width 64, attention in blocks of 128 takes as many operations as "
-    "attention written out; if causal, it computes 36 of 8 by 8 pairs of blocks. With 512 tokens "
-    "or 1024, its largest tensor is $n/64$ times smaller: no larger than the queries. If tensors "
-    "of up to $2^{14}$ numbers stay in the fast memory, a quarter as many numbers are moved to and "
-    "from the slow one.",
+    "attention written out; if causal, it computes $8 \\cdot 9 / 2 = 36$ of 8 by 8 pairs of "
+    "blocks. With 512 tokens or 1024, its largest tensor is $n/64$ times smaller: no larger than "
+    "the queries. If tensors of up to $2^{14}$ numbers stay in the fast memory, a quarter as many "
+    "numbers are moved to and from the slow one.",
     source="Dao et al. (2022), theorems 1 and 2; the counts are ours",
 )
 def blocks_save_memory_not_operations(g):

@@ -79,7 +79,8 @@ def unlike(stream: list[Tensor]) -> list[float]:
     "make 16 random tokens all alike, to 12 digits and more. With a random MLP after each, they do "
     "so as well. With weights three times as large, what sets the tokens apart is over a fifth of "
     "their norm after 4 layers, and nothing but rounding after 24.",
-    source=f"our own measurement; for weights that are small enough: {DONG}, section 2",
+    source=f"our own measurement; for weights that are small enough: {DONG}, section 2; that other "
+    "MLPs can slow it down: section 3",
 )
 def attention_alone_collapses(g):
     x = normal64(g, 16, 64)

@@ -12,6 +12,10 @@ def forgetful(x, w_ih, w_hh, b_ih, b_hh, first=None):
     return (x @ w_ih.mT + b_ih + b_hh).tanh()
 
 
+def backwards(x, *weights):
+    return rnn(x.flip(-2), *weights).flip(-2)
+
+
 def from_the_start(x, *weights):
     """For each state all tokens are read again."""
     return rnn(x.expand(len(x), *x.shape), *weights).diagonal().mT
@@ -54,6 +58,7 @@ def linear(q, k, v):
 FALSE_OF = {
     "both_equal_torch": ("lstm", ends_swapped),
     "one_word_at_two_places": ("rnn", forgetful),
+    "a_state_reads_no_later_token": [("rnn", backwards), ("rnn", forgetful)],
     "a_state_is_a_bottleneck": ("rnn", forgetful),
     "paths_are_as_long_as_said": ("rnn", with_a_skip),
     "gradients_over_distance": ("gradient_by_distance", of_the_first_output),
