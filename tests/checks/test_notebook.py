@@ -72,6 +72,16 @@ def test_a_check_leaves_the_global_random_state_alone(right):
     assert random.getstate() == before[1]
 
 
+def test_a_check_leaves_torch_as_many_threads_as_it_had(right):
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        check("distance_attention", right)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_an_answer_that_writes_into_its_input_spoils_nothing_for_the_next(right):
     def careless(q, k, v, mask=None):
         for x in (q, k, v):
@@ -90,6 +100,7 @@ def test_a_seed_draws_the_same_inputs_again(seed, capsys):
         check("distance_attention", lambda q, k, v, mask=None: q @ k.mT @ v, seed=drawn)
     first, second, other = capsys.readouterr().out.split("distance_attention: ")[1:]
     assert first == second != other
+    assert f"(seed={seed})" in first and f"(seed={seed + 1})" in other
 
 
 def by_torch(q, k, v):

@@ -145,6 +145,14 @@ def test_a_test_that_fails_by_itself_is_told_so():
     assert found.hint == hints.OWN_ERROR and found.evidence.startswith("TypeError")
 
 
+def test_a_test_that_raises_on_purpose_is_not_said_to_fail_by_itself():
+    def test_encoding(encoding):
+        if not torch.equal(encoding(3, 4), torch.full((3, 4), 0.3)):
+            raise ValueError("not 0.3")
+
+    assert judged("test_encoding", test_encoding).hint == hints.REFUSES_ALL
+
+
 def test_an_answer_that_counts_axes_from_the_front_hears_where_it_is_right():
     def distance_attention(q, k, v, mask=None):
         distances = (q.unsqueeze(1) - k.unsqueeze(0)).square().sum(-1)
