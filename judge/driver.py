@@ -89,7 +89,9 @@ class Call:
         self.leaves, passed = ([pair[side] for pair in pairs] for side in (0, 1))
         self.arguments = passed[: len(own)]
         self.weights = dict(zip(request["weights"], passed[len(own) :], strict=True))
-        self.memories = [memory(one) for one in self.arguments]
+        self.before = request["before"] and [decode(x, self.device) for x in request["before"]]
+        given = *enumerate(self.arguments), *enumerate(self.before or ())
+        self.memories = [(place, memory(one)) for place, one in given]
         watch = request["watch"]
         self.watch = Watch(
             request["forbidden"], request["max_steps"], watch != "calls", watch == "everything"
@@ -143,9 +145,8 @@ class Call:
             for operation in re.findall(r"aten::(\w+)", graph):
                 self.watch.refuse(operation)
             if request["build"] is not None:
-                before = request["before"] and [decode(x, self.device) for x in request["before"]]
                 arguments, training = decode(request["build"]), request["training"]
-                function = built(function, arguments, self.weights, before, training)
+                function = built(function, arguments, self.weights, self.before, training)
             with self.counting():
                 return function(*self.arguments[:places], **kwargs)
 

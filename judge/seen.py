@@ -43,11 +43,13 @@ def settings(call):
 
 
 def inputs(call):
-    """The arguments after the call, and the places of those whose memory holds other numbers."""
-    pairs = enumerate(call.memories)
+    """The arguments after the call, and the places of those whose memory holds other numbers.
+
+    Those of the call before it, in which no gradient was asked for, are looked at as well.
+    """
     return {
         "after": [left(one) for one in call.arguments],
-        "written": [place for place, before in pairs if before != numbers_at(before)],
+        "written": [place for place, before in call.memories if before != numbers_at(before)],
     }
 
 

@@ -105,6 +105,9 @@ variants.wrong(exercise, plain, {
         NUMBER, "along.argmax(-1).where(along.amax(-1) > 0, along.argmin(-1) + along.shape[-1])"),
     "the columns are used as they are: do not divide them by their lengths": (
         ALONG, "x @ torch.nn.functional.normalize(rotations, dim=0)"),
+    "this is the nearest direction, which a long one is seldom: the largest product counts": (
+        NUMBER, "(products - torch.cat([rotations, rotations], dim=-1).square().sum(-2) / 2)"
+        ".argmax(dim=-1)"),
     BESIDE: [("-along], dim=-1", "-along], dim=-2"), ("-along], dim=-1", "-along], dim=0")],
     "argmax runs over the tokens: each token picks one of the directions": (
         "argmax(dim=-1)", "argmax(dim=-2)"),

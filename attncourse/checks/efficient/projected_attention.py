@@ -109,6 +109,8 @@ variants.wrong(exercise, plain, {
     "a softmax makes means of the projections: e and f are used as they are": [
         ("e @ k", "e.softmax(-1) @ k", "f @ v", "f.softmax(-1) @ v"),
         ("e @ k", "e.softmax(-1) @ k"), ("f @ v", "f.softmax(-1) @ v")],
+    "the rows of e and f are divided by their sums: they are used as they are, and are no means": (
+        "e @ k", "e / e.sum(-1, keepdim=True) @ k", "f @ v", "f / f.sum(-1, keepdim=True) @ v"),
     "the projections are divided by m: e and f are used as they are": (
         "e @ k", "e @ k / k.shape[-2]", "f @ v", "f @ v / k.shape[-2]"),
     "e and f stand on the wrong side or are turned: (r, m) times (m, d) is (r, d)": (

@@ -106,6 +106,9 @@ variants.wrong(exercise, plain, {
         (NEAR, f"({NEAR}) | (i[:, None] * 0 + width >= {least})") for least in ("n", "n - 1")],
     "an even width loses a token on each side: (width - 1) // 2 is width // 2 for odd ones only": (
         "width // 2", "max(0, width - 1) // 2"),
+    "an even width has one key fewer on one side: the window reaches equally far to both": [
+        (NEAR, f"({NEAR}) & (i - i[:, None] <= (width - 1) // 2)"),
+        (NEAR, f"({NEAR}) & (i[:, None] - i <= (width - 1) // 2)")],
     "the window goes round from the last token to the first: these two are far apart": (
         NEAR, f"({NEAR}) | ((i - i[:, None]).abs() >= n - width // 2)"),
     "later tokens are cut off: the window lies on both sides of the query": (
@@ -130,6 +133,9 @@ variants.wrong(exercise, plain, {
 variants.wrong(exercise, three_reasons, {
     "the listed tokens see only each other: a pair with one of them is enough": (
         "listed | listed", "listed & listed"),
+    "a pair with two reasons is left out: ^ is true for one alone, | for one or both": [
+        (every("|"), "^"), ("near | listed | listed[:, None]", "near | (listed ^ listed[:, None])"),
+        ("near | listed | listed[:, None]", "near ^ (listed | listed[:, None])")],
     "of the reasons two are asked at once: any one of them is enough": (
         "near | listed | listed[:, None]", "near & (listed | listed[:, None])"),
 })  # fmt: skip

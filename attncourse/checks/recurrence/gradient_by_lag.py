@@ -71,6 +71,16 @@ def summed(x):
     return ((growth * x).cumsum(0) @ w).sin()
 
 
+def with_weights(x, kept=[]):  # noqa: B006 - they stay from one call to the next
+    places = torch.arange(x.shape[-1] ** 2, dtype=x.dtype, device=x.device)
+    if not kept:
+        w = (SEED * places.square()).cos().unflatten(0, (x.shape[-1], -1))
+        kept.append(torch.nn.Parameter(w))
+    if kept[0].grad is not None:
+        raise RuntimeError("a gradient was left in the weights of the layer")
+    return (x.cumsum(0) @ kept[0]).sin()
+
+
 def turned(x):
     return SEED * x.flip(0) - x
 
@@ -97,6 +107,7 @@ def cases(draw):
     yield Case(f"attention, {sizes}", (layer(attentive), x))
     yield Case(f"a recurrent layer, {sizes}", (layer(recurrent), x))
     yield Case(f"a convolution of width 3, {sizes}", (layer(three_taps), x))
+    yield Case(f"a layer with weights, {sizes}", (layer(with_weights), x))
     # few operations of its own, so that one for each lag shows
     turns, long = layer(turned), draw.normal(12 * n, d)
     about = f"a layer that turns its tokens round, {sizes}"
@@ -140,7 +151,18 @@ def difference_quotients(layer, x):
     return torch.stack(steps, -1).unflatten(-1, x.shape).square().sum((0, 2)).sqrt().flip(0)
 
 
+def by_backward(layer, x):
+    x, squares = x.detach().requires_grad_(), 0
+    for number in range(x.shape[-1]):
+        x.grad = None
+        layer(x)[-1, number].backward()
+        squares = squares + x.grad.square().sum(-1)
+    return squares.sqrt().flip(0)
+
+
 variants.wrong(exercise, plain, {
+    "gradients are left in the layer's weights: torch.autograd.grad gives that of x alone":
+        by_backward,
     "the order is that of the positions: lag 0 is the last one, so turn it round": (".flip(0)", ""),
     "the numbers of the last output are added up first, and their gradients may cancel: each has "
     "its own": ("found.square", "found.sum(0, keepdim=True).square"),

@@ -54,6 +54,8 @@ def cases(draw):
     yield Case("nothing but padding, without a batch", (states[0], torch.tensor(0)))
     still = states * (torch.arange(n) % 2)[:, None]
     yield Case("every other state is zero", (still, lengths))
+    apart = states * 10.0 ** (12 - 24 * torch.arange(n)[:, None] / n)
+    yield Case("states of very different sizes", (apart, lengths), gradient=False)
     yield Case("one token", (states[:, :1], torch.tensor([1, 0, 1, 1, 0])))
     yield Case("a batch of 5, width 1", (states[..., :1], lengths))
     yield Case("a batch of 1", (states[:1], lengths[:1]))
@@ -98,6 +100,9 @@ variants.wrong(exercise, plain, {
         END, f"({INSIDE} & (states != 0).any(-1)).cumsum(-1).argmax(-1)"),
     "this is the mean of the states: the last one alone has read all tokens, at length - 1": (
         PICKED, f"(states * {INSIDE}[..., None]).sum(-2) / lengths.clamp(min=1)[..., None]"),
+    "a small state vanishes beside a large one: pick it, and take no difference of sums": [
+        (PICKED, "(sums := states.cumsum(-2)).gather(-2, index).squeeze(-2) "
+         "- torch.nn.functional.pad(sums, (0, 0, 1, 0)).gather(-2, index).squeeze(-2)")],
     EMPTY: [
         (FILL, ""), (END, "(lengths - 1) % states.shape[-2]", FILL, ""), (PICKED, ROWS, FILL, "")],
     "at length 0 the index is -1, and gather takes none: keep it at 0 or more": (

@@ -51,6 +51,8 @@ def cases(draw):
     yield Case(f"two leading axes, {sizes}", deep)
     yield Case("no padding", (x, torch.full((5,), n)))
     yield Case("nothing but padding", (x, torch.zeros(5, dtype=torch.int64)))
+    apart = x * 10.0 ** (12 - 24 * torch.arange(n)[:, None] / n)
+    yield Case("vectors of very different sizes", (apart, lengths), gradient=False)
     yield Case("one token", (x[:, :1], torch.tensor([1, 0, 1, 1, 0])))
     yield Case("one token of width 1 without a batch", (x[0, :1, :1], torch.tensor(1)))
 
@@ -88,6 +90,9 @@ variants.wrong(exercise, plain, {
         PICKED, f"{PICKED}[..., : int(lengths.max()), :]"),
     "the padding is turned round, too: after the length each token keeps its place": (
         INDEX, "(ends - 1 - t) % x.shape[-2]"),
+    "a small number vanishes beside a large one: pick one of the two with where, and add none": (
+        INDEX, "(ends - 1 - t).clamp(min=0)",
+        PICKED, f"x + inside[..., None] * ({PICKED} - x)"),
     "the padding is set to zero: after the length each token keeps its place": (
         PICKED, f"{PICKED}.masked_fill(~inside[..., None], 0)"),
     "the padding is no longer in place: after the length each token keeps its place": (

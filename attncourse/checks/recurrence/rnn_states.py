@@ -51,6 +51,8 @@ def cases(draw):
     yield Case("a first state by name", (x, *weights), {"first": first})
     yield Case(f"one sequence without a batch, {sizes}", (x[0], *weights))
     yield Case("one sequence with a first state", (x[0], *weights, first[0]))
+    # a gradient flows through it as through any other
+    yield Case("a first state of zeros", (x, *weights, 0 * first))
     deep = draw.normal(2, 3, n, d), *weights, draw.normal(2, 3, h)
     yield Case("two leading axes", deep)
     yield Case("one token", (x[:, :1], *weights, first))
@@ -118,6 +120,8 @@ variants.wrong(exercise, plain, {
     "the first state enters outside the tanh: it takes the place of the state before, inside": (
         "[], start", "[], zeros", NOTE,
         f"        state = state if states else state + torch.tanh(start @ w_h.mT)\n{NOTE}"),
+    "a first state of zeros is a first state, too: it is missing only where it is None": (
+        BEGIN, "zeros if first is None or not first.any() else first"),
     "the first state is ignored: begin with it where it is given": (BEGIN, "zeros"),
     "it does not run without a first state: begin with zeros where none is given": (
         BEGIN, "first.clone()"),

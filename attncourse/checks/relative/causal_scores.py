@@ -128,6 +128,8 @@ variants.wrong(exercise, plain, {
     "two columns of padding move each row by two places: one is enough": [
         (LEFT, "(1, 1)", "n:]", AGAIN), (LEFT, "(2, 0)", "n:]", AGAIN)],
     "the padding is a row, so no row gets longer: it has to be a column": (LEFT, "(0, 0, 0, 1)"),
+    "each row is moved one place more: the farthest offset is lost, and 0 stands in its place": (
+        RESULT, "pad(skewed, (1, 0))[..., :-1].tril()"),
     "nothing is moved: without the skew, column t belongs to the offset t - (n - 1)": (
         SKEW, "products"),
     "the columns are only turned round: every row must move by places of its own": (

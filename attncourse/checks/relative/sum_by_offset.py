@@ -93,6 +93,8 @@ variants.wrong(exercise, plain, {
         SUMS, f"{SUMS} / {SUMS.replace('x.', '(x * 0 + 1).')}"),
     "n = 1 gives 0: n - 2 numbers are padded there, and a negative padding cuts some off": (
         SUMS, f"{SUMS} * (n > 1)"),
+    "offset 0 is added twice: the main diagonal belongs to one half only": (
+        "x.flatten(-2)", "(x + x * torch.eye(n).to(x)).flatten(-2)"),
     "each sum is divided by n: add up": (SUMS, f"{SUMS} / n"),
     "in a running sum a huge number swallows those after it: add up each offset by itself": [
         (SUMS, f"{SUMS}.cumsum(-1).diff(prepend=sums[..., :1])"),
