@@ -9,9 +9,10 @@ import torch
 
 from attncourse.checks import exercise
 from attncourse.course import COURSE
-from judge import author, course, variants
+from judge import author, course, mutation, variants
 from judge.course import OneLineError
 from judge.exercise import Case, Exercise
+from judge.verdict import Verdict
 from tests import ROOT
 
 CARD = ("name", "chapter", "title", "kind", "difficulty", "minutes", "points", "hints")
@@ -135,6 +136,32 @@ def test_the_command_ends_as_it_went(name, code, monkeypatch, capsys):
     else:
         assert author.main(COURSE) == code
         assert "decoder_mask, seed 3: " in capsys.readouterr().out
+
+
+def test_one_misjudged_answer_is_enough_for_the_command_to_end_badly(monkeypatch):
+    lines = ["   right 'doubled': passed", "!! wrong 'x + x': passed", "doubled, seed 3: 1 of 2"]
+    monkeypatch.setattr("sys.argv", ["checks", "decoder_mask", "--seed", "3"])
+    monkeypatch.setattr(author, "report", lambda *given: lines)
+    assert author.main(COURSE) == 1
+
+
+def test_a_wrong_answer_counts_as_refused_if_every_seed_refuses_it(monkeypatch):
+    one = toy()
+    (mutant,) = one.own_mutants
+    verdicts = [Verdict("wrong", mutant.hint), Verdict("passed")]
+    monkeypatch.setattr(
+        mutation,
+        "tried",
+        lambda course, exercise, seeds, device: [
+            mutation.Tried(mutant.function, mutant.hint, seed, verdict)
+            for seed, verdict in zip(seeds, verdicts, strict=True)
+        ],
+    )
+    assert mutation.row(COURSE, one, (1, 2), "cpu").refused == 0
+    verdicts.reverse()
+    assert mutation.row(COURSE, one, (1, 2), "cpu").refused == 0
+    verdicts[:] = [Verdict("wrong", mutant.hint)] * 2
+    assert mutation.row(COURSE, one, (1, 2), "cpu").refused == 1
 
 
 def test_a_case_that_the_reference_cannot_take_is_named():

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from judge import difference, hints
-from judge.compare import close
-from judge.wording import expected_got
+from judge.compare import close, close_gradient
+from judge.wording import expected_got, of_value
 
 W = torch.tensor([[1.0, -2, 3], [4, 5, 6], [7, 8, 10]], dtype=torch.float64)
 MASK = torch.tensor([[True, False], [True, True]])
@@ -93,3 +93,16 @@ def test_two_numbers_are_shown_with_the_digits_that_tell_them_apart(digits):
 def test_a_whole_number_is_no_floating_point_number():
     assert close(2.0, 2.0, 3) and close(2, 2, 3)
     assert not close(2, 2.0, 3) and not close(2.0, 2, 3) and not close(True, 1, 3)
+
+
+def test_a_place_where_both_are_rightly_infinite_is_not_shown():
+    want = torch.tensor([-torch.inf, 1.0, 2.0])
+    got = torch.tensor([-torch.inf, 1.0, 3.0])
+    assert "at [2] expected 2, got 3" in of_value(got, want, "On a row", 3)[1]
+
+
+def test_where_no_gradient_flows_zeros_are_as_good():
+    zeros = torch.zeros(3)
+    assert close_gradient(zeros, None, 3) and close_gradient(None, zeros, 3)
+    assert close_gradient(None, None, 3)
+    assert not close_gradient(zeros + 1, None, 3) and not close_gradient(None, zeros + 1, 3)

@@ -88,6 +88,14 @@ def test_the_failing_call_can_be_repeated():
     assert not torch.allclose(call.got, call.expected)
 
 
+def test_what_is_written_into_the_arguments_does_not_last():
+    check("attention_pool", unscaled)
+    x = failed().args[0]
+    before = x.clone()
+    x.zero_()
+    assert failed().args[0].equal(before)
+
+
 def test_the_failing_call_is_shown_with_the_names_of_its_arguments():
     check("attention_pool", unscaled)
     shown = repr(failed()).splitlines()

@@ -134,9 +134,9 @@ variants.wrong(exercise, Cell, {
          "        h_r, h_z = h_r - b_r, h_z - b_z\n        r, z = ")],
     "the candidate has no negative numbers: nothing follows its tanh": (
         "torch.tanh(x_n + r * h_n)", "torch.tanh(x_n + r * h_n).relu()"),
-    "exp overflows where a number is large, and the gradient is NaN: use torch.sigmoid": (
-        GATES,
-        "1 / (1 + (-x_r - h_r).exp()), 1 / (1 + (-x_z - h_z).exp())"),
+    "exp overflows where a number is large, and the gradient is NaN: use torch.sigmoid": [
+        (GATES, "1 / (1 + (-x_r - h_r).exp()), 1 / (1 + (-x_z - h_z).exp())"),
+        (GATES, "(e := (x_r + h_r).exp()) / (1 + e), (e := (x_z + h_z).exp()) / (1 + e)")],
     "the candidate comes back alone: mix it with the old state": (MIX, "candidate"),
     "it draws random numbers: the same input must give the same result": (
         MIX, f"nn.functional.dropout({MIX}, 0.1, self.training)"),

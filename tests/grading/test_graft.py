@@ -1,0 +1,37 @@
+"""Whose answer a cell is, and that each student's are set into a notebook of their own."""
+
+import json
+
+import nbformat
+
+from attncourse.checks import exercises
+from judge.grading.graft import graft
+from judge.grading.pristine import answer_cells
+from judge.grading.submitted_cells import read
+from tests.grading.submissions import NAMES, SLUG, notebook_with
+
+KNOWN = set(exercises(SLUG))
+
+
+def bytes_of(answers: dict[str, str]) -> bytes:
+    return nbformat.writes(notebook_with(answers)).encode()
+
+
+def test_what_one_student_wrote_is_not_in_the_next_one_s_notebook():
+    first, second = NAMES[:2]
+    theirs = graft(bytes_of({first: f"# exercise: {first}\n{first} = 'the first student'"}))
+    others = graft(bytes_of({second: f"# exercise: {second}\n{second} = 'the second student'"}))
+    assert "the first student" in theirs.answers()[first]
+    assert "the first student" not in others.answers()[first]
+
+
+def test_what_the_notebook_has_recorded_of_a_cell_counts_before_its_first_line():
+    first, second = NAMES[:2]
+    notebook = notebook_with({first: f"# exercise: {second}\n{first} = 1"})
+    (cell,) = [
+        one for one in read(nbformat.writes(notebook).encode()) if f"{first} = 1" in one.source
+    ]
+    assert cell.answers(KNOWN) == first
+    bare = {"cells": [{"cell_type": "code", "source": cell.source, "metadata": {}}]}
+    assert read(json.dumps(bare).encode())[0].answers(KNOWN) == second
+    assert answer_cells(notebook)[first].source == cell.source
