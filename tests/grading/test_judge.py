@@ -1,7 +1,9 @@
 """One judge serves many notebooks, and none is started for what was not touched."""
 
+import socket
 import subprocess
 import sys
+import tempfile
 from threading import Event
 
 import psutil
@@ -183,6 +185,18 @@ def test_a_judge_that_is_to_stop_is_ended(judge, tmp_path):
     with pytest.raises(StoppedError):
         grade(written(tmp_path, notebook_with({ONE: endless})), seed=7, stop=stop)
     assert not judge.is_running() and not idle
+
+
+def test_what_was_printed_over_one_notebook_is_not_the_reason_for_the_next():
+    """It answers at once, and nothing of it was printed this time."""
+    judge = Judge.__new__(Judge)
+    judge.process = psutil.Process()
+    judge.socket, its = socket.socketpair()
+    with judge.socket, its, tempfile.TemporaryFile("w+") as judge.said:
+        judge.said.write("MemoryError, over the notebook before")
+        judge.said.flush()
+        its.sendall(b"\n")
+        assert judge.asked({}, most=1e9, stop=Event()) == ""
 
 
 def test_the_command_begins_without_torch():
