@@ -152,8 +152,8 @@ def dynamic_convolution(
     n, (d, heads, width) = x.shape[-2], w.shape
     require_divisible("d", d, heads)
     weights = torch.einsum("...nd,dht->...nht", x, w).softmax(-1)
-    near = pad(x.unflatten(-1, (heads, -1)), (0,) * 4 + sides(width, causal))
-    taps = [weights[..., t, None] * near[..., t : t + n, :, :] for t in range(width)]
+    padded = pad(x.unflatten(-1, (heads, -1)), (0,) * 4 + sides(width, causal))
+    taps = [weights[..., t, None] * padded[..., t : t + n, :, :] for t in range(width)]
     return torch.stack(taps).sum(0).flatten(-2)
 
 

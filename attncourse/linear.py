@@ -119,9 +119,11 @@ def linear_attention_step(
     """
     S, z = state
     phi_q, phi_k = feature_map(q), feature_map(k)
-    S, z = S + phi_k[..., :, None] * v[..., None, :], z + phi_k
+    S = S + phi_k[..., :, None] * v[..., None, :]
+    z = z + phi_k
+    sums = (phi_q[..., None, :] @ S).squeeze(-2)
     total = (phi_q * z).sum(-1, keepdim=True)
-    return (S, z), safe_divide((phi_q[..., None, :] @ S).squeeze(-2), total)
+    return (S, z), safe_divide(sums, total)
 
 
 @shaped
@@ -135,10 +137,10 @@ def linear_attention_recurrent(
 
     With f features, it is f x e + f numbers. Source: Katharopoulos et al. (2020), eq. 16-20.
     """
-    S, z = empty_state(k, v, feature_map)
+    state = empty_state(k, v, feature_map)
     outputs = []
     for q_t, k_t, v_t in zip(q.unbind(-2), k.unbind(-2), v.unbind(-2), strict=True):
-        (S, z), output = linear_attention_step((S, z), q_t, k_t, v_t, feature_map)
+        state, output = linear_attention_step(state, q_t, k_t, v_t, feature_map)
         outputs.append(output)
     return torch.stack(outputs, dim=-2) if outputs else torch.zeros_like(v)
 
@@ -165,8 +167,9 @@ def linear_attention_chunkwise(
     outputs = []
     for q_c, k_c, v_c in zip(*chunks, strict=True):
         weights = (q_c @ k_c.mT).tril()
-        total = weights.sum(-1, keepdim=True) + q_c @ z[..., None]
-        outputs.append(safe_divide(q_c @ S + weights @ v_c, total))
+        sums = q_c @ S + weights @ v_c
+        total = q_c @ z[..., None] + weights.sum(-1, keepdim=True)
+        outputs.append(safe_divide(sums, total))
         S, z = S + k_c.mT @ v_c, z + k_c.sum(-2)
     return torch.cat(outputs, dim=-2)
 
@@ -189,11 +192,11 @@ def linear_attention(
     Source: Katharopoulos et al. (2020), eq. 4-6; eq. 13-15 for the gradients.
     """
     require_same_length(q, k, causal)
+    phi_q = feature_map(q)
     if causal:
-        phi_q, phi_k = feature_map(q), masked_features(feature_map(k), mask)
+        phi_k = masked_features(feature_map(k), mask)
         return ChunkwiseLinearAttention.apply(*broadcast_batch(phi_q, phi_k, v))
     S, z = linear_attention_state(k, v, mask, feature_map)
-    phi_q = feature_map(q)
     return safe_divide(phi_q @ S, phi_q @ z[..., None])
 
 

@@ -26,12 +26,14 @@ class ChunkwiseLinearAttention(torch.autograd.Function):
         out, states = torch.empty_like(v), []
         S, z = q.new_zeros(len(q), q.shape[2], v.shape[2]), q.new_zeros(len(q), 1, q.shape[2])
         for here in chunks_of(q):
-            weights = (q[:, here] @ k[:, here].mT).tril_()
-            total = weights.sum(-1, True).add_((q[:, here] * z).sum(-1, True))
+            q_c, k_c, v_c = (x[:, here] for x in (q, k, v))
+            weights = (q_c @ k_c.mT).tril_()
+            sums = (weights @ v_c).baddbmm_(q_c, S)
+            total = weights.sum(-1, True).add_((q_c * z).sum(-1, True))
             total.masked_fill_(total == 0, 1)
-            torch.div((weights @ v[:, here]).baddbmm_(q[:, here], S), total, out=out[:, here])
+            torch.div(sums, total, out=out[:, here])
             states += S, z, total
-            S, z = S.baddbmm(k[:, here].mT, v[:, here]), z + k[:, here].sum(1, True)
+            S, z = S.baddbmm(k_c.mT, v_c), z + k_c.sum(1, True)
         ctx.save_for_backward(q, k, v, out, *states)
         return out.view(*ctx.batch, *out.shape[1:])
 
@@ -46,15 +48,17 @@ class ChunkwiseLinearAttention(torch.autograd.Function):
         steps = [*zip(chunks_of(q), states[::3], states[1::3], states[2::3], strict=True)]
         with no_autocast(q):
             for here, S, z, total in reversed(steps):
-                dsums = dout[:, here] / total
-                dtotal = -(dsums * out[:, here]).sum(-1, True)
-                weights = (q[:, here] @ k[:, here].mT).tril_()
-                dweights = (dsums @ v[:, here].mT).add_(dtotal).tril_()
-                dq[:, here] = (dweights @ k[:, here]).baddbmm_(dsums, S.mT).addcmul_(dtotal, z)
-                dk[:, here] = (dweights.mT @ q[:, here]).baddbmm_(v[:, here], dS.mT).add_(dz)
-                dv[:, here] = (weights.mT @ dsums).baddbmm_(k[:, here], dS)
-                dS.baddbmm_(q[:, here].mT, dsums)
-                dz += (dtotal * q[:, here]).sum(1, True)
+                q_c, k_c, v_c, out_c, dout_c = (x[:, here] for x in (q, k, v, out, dout))
+                dsums = dout_c / total
+                dtotal = -(dsums * out_c).sum(-1, True)
+                weights = (q_c @ k_c.mT).tril_()
+                dweights = (dsums @ v_c.mT).add_(dtotal).tril_()
+                dq[:, here] = (dweights @ k_c).baddbmm_(dsums, S.mT).addcmul_(dtotal, z)
+                dk[:, here] = (dweights.mT @ q_c).baddbmm_(v_c, dS.mT).add_(dz)
+                dv[:, here] = (weights.mT @ dsums).baddbmm_(k_c, dS)
+                # last, since the chunk's own dk and dv take what the chunks after it hand back
+                dS.baddbmm_(q_c.mT, dsums)
+                dz += (dtotal * q_c).sum(1, True)
         return tuple(x.view(*ctx.batch, *x.shape[1:]) for x in (dq, dk, dv))
 
 
