@@ -83,6 +83,21 @@ def test_an_answer_that_comes_in_drops_is_not_waited_for_without_end(sent, error
     assert getattr(raised.value, "status", "too slow") == "too slow"
 
 
+def test_the_rest_of_an_announced_answer_is_not_waited_for_without_end():
+    parts = [b"100\n", b"half of it"]
+
+    def recv(most):
+        if not parts:
+            pytest.fail("it waits, and asks nobody whether it may")
+        return parts.pop(0)
+
+    flood = Flood(b"")
+    flood.recv = recv
+    with pytest.raises(LostKernelError):
+        GradingKernel.answer(flood, flood, None)
+    assert parts == [b"half of it"]
+
+
 @pytest.fixture
 def judge(tmp_path):
     """The one judge that waits for work, and has done some."""
