@@ -1,8 +1,10 @@
 """Real data out of pinned packages, and small samples of our own for when there is no network.
 
-A label for each word of a treebank, a label for each short text, numbers named in two languages.
+A label for each word of a treebank, a label for each short text, numbers named in two languages,
+and two centuries of English.
 """
 
+from attncourse.data.addresses import Address, Addresses, addresses
 from attncourse.data.archives import Archive, CorruptArchiveError, UnavailableError, fetch
 from attncourse.data.batches import NO_LABEL, PADDING, UNKNOWN, padded
 from attncourse.data.sentiment import ratings
@@ -12,6 +14,8 @@ __all__ = [
     "NO_LABEL",
     "PADDING",
     "UNKNOWN",
+    "Address",
+    "Addresses",
     "Archive",
     "Batch",
     "CorruptArchiveError",
@@ -19,6 +23,7 @@ __all__ = [
     "Treebank",
     "UnavailableError",
     "Vocabulary",
+    "addresses",
     "fetch",
     "padded",
     "ratings",

