@@ -30,7 +30,8 @@ HARMLESS = {
         "\nimport sys, warnings\nprint('w', file=sys.stderr)\nwarnings.warn('w')"
     ),
     "the check left in": lambda s: (
-        s + "\nfrom attncourse import check, hint, status\ncheck('x', 1)\nstatus()"
+        "from attncourse import check, failed, hint, status\nhint('x')\nfailed()\n"
+        f"{s}\ncheck('x', 1)\nstatus()"
     ),
     "magics on top": lambda s: "%matplotlib inline\n%load_ext autoreload\n!ls\n" + s,
     "a magic that there is not": lambda s: s + "\n%no_such_magic",
