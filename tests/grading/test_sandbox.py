@@ -29,6 +29,18 @@ def needed(machine: str) -> str:
     return machine
 
 
+def test_memory_and_number_of_processes_are_those_of_all_together(monkeypatch):
+    one = SimpleNamespace(memory=100 << 30, made=False, folder="")
+    held = [60 << 30, 30 << 30]
+    monkeypatch.setattr(sandbox, "tree", lambda pid: held)
+    monkeypatch.setattr(sandbox, "memory_of", lambda process: process)
+    assert Sandbox.exceeds(one, 0) == ""
+    held.append(11 << 30)
+    assert Sandbox.exceeds(one, 0) == "it takes more memory than 100 GiB"
+    held[:] = [0] * (sandbox.PROCESSES + 1)
+    assert Sandbox.exceeds(one, 0) == f"it starts more than {sandbox.PROCESSES} processes"
+
+
 @pytest.mark.sandbox
 @pytest.mark.parametrize("machine", TIERS)
 def test_each_machine_gets_the_tier_that_is_proved_there(machine):
