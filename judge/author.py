@@ -6,6 +6,8 @@ file instead, as the exercise's check judges a learner's.
 
 import argparse
 import ast
+import builtins
+import contextlib
 import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
@@ -14,12 +16,13 @@ from importlib import import_module
 from pathlib import Path
 
 import nbformat
+import numpy
 import torch
 
 from judge import mutation
 from judge.cells import exercise_of
 from judge.course import Course, OneLineError
-from judge.credit import credit
+from judge.credit import Groups, credit, in_parts
 from judge.exercise import Draw, Exercise, JudgesItself
 from judge.observation import local
 from judge.verdict import Verdict, judge
@@ -170,6 +173,16 @@ def slips(course: Course, one: Exercise) -> Iterator[str]:
         )
     if stated.minutes not in (None, one.minutes):
         yield f"minutes={one.minutes} on its card, and {stated.minutes} by the rule"
+    if unknown := [name for name in one.forbidden if not is_known(name)]:
+        yield (
+            f"forbidden names {', '.join(unknown)}, which neither torch nor NumPy nor a module "
+            'has: write the bare name, as "softmax", or where it is defined, "torch.nn.modules.rnn"'
+        )
+    if in_parts(one):
+        try:
+            _ = Groups(one, 0, "cpu").shares
+        except ValueError as error:
+            yield str(error)
     cases = [] if one.kind == "test" else [*one.draw_cases(Draw(0))]
     if cases and not any(case.longer for case in cases) and "loops" not in one.without:
         yield (
@@ -177,6 +190,19 @@ def slips(course: Course, one: Exercise) -> Iterator[str]:
             'longer=(...), its arguments at a greater length, or say why not, without={"loops": '
             '"..."}'
         )
+
+
+def is_known(name: str) -> bool:
+    """Whether there is something of that name to forbid: a function, method, class or module."""
+    homes = torch, torch.Tensor, torch.linalg, torch.nn, torch.nn.functional, numpy, numpy.linalg
+    if "." not in name:
+        return any(hasattr(home, name) for home in (*homes, builtins))
+    with contextlib.suppress(ImportError):
+        return bool(import_module(name))
+    above, _, own = name.rpartition(".")
+    with contextlib.suppress(ImportError):
+        return hasattr(import_module(above), own)
+    return False
 
 
 def report(course: Course, one: Exercise, seeds: Sequence[int], device: str = "cpu") -> list[str]:

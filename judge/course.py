@@ -72,7 +72,10 @@ class Course:
 
     def order(self, chapter: str) -> tuple[str, ...]:
         """The names of a chapter's exercises, for which none of them is loaded."""
-        return import_module(f"{self.checks}.{chapter}").ORDER
+        order = import_module(f"{self.checks}.{chapter}").ORDER
+        if isinstance(order, str):
+            raise ValueError(f"ORDER in {self.checks}.{chapter} is no tuple: write ({order!r},)")
+        return order
 
     def exercises(self, chapter: str) -> dict[str, "Exercise"]:
         """A chapter's exercises by name, in the order in which its package lists them."""

@@ -103,7 +103,17 @@ class Groups:
             EFFECTS: True,
         }
         usual = SHARES | self.exercise.shares
+        if unknown := usual.keys() - SHARES.keys():
+            raise ValueError(
+                f"{self.exercise.name}: shares has no group {', '.join(sorted(unknown))}; "
+                f"the groups are {', '.join(SHARES)}"
+            )
         others = {group: usual[group] for group, is_there in there.items() if is_there}
+        if min(usual.values()) < 0 or sum(others.values()) >= 1:
+            raise ValueError(
+                f"{self.exercise.name}: each of the shares {others} should be 0 at least, and "
+                "together they should leave something to the values"
+            )
         return {VALUES: round(1 - sum(others.values()), 6)} | others
 
     def masked(self, case: Case) -> bool:

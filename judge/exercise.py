@@ -132,6 +132,10 @@ class Draw:
         """A number from low to high, both included."""
         return int(torch.randint(low, high + 1, (), generator=self.generator))
 
+    def integers(self, low: int, high: int, *shape: int) -> Tensor:
+        """A tensor of numbers from low to high, both included."""
+        return torch.randint(low, high + 1, shape, generator=self.generator)
+
     def sizes(self, count: int, low: int, high: int) -> list[int]:
         """That many sizes from low to high, no two alike, so that a swapped axis shows."""
         return (torch.randperm(high - low + 1, generator=self.generator)[:count] + low).tolist()
@@ -186,6 +190,11 @@ class Exercise:
             raise ValueError(f"{self.name}: difficulty {self.difficulty} is not 1, 2 or 3")
         if len(self.hints) != 3:
             raise ValueError(f"{self.name} has {len(self.hints)} hints: there are three")
+        if isinstance(self.forbidden, str):
+            raise ValueError(f"{self.name}: forbidden={self.forbidden!r} is no tuple: add a comma")
+        for one in self.forbidden:
+            if not isinstance(one, str):
+                raise ValueError(f'{self.name}: forbidden holds names, as "softmax", and not {one}')
 
     @cached_property
     def parameters(self) -> list[str]:

@@ -102,7 +102,13 @@ class Trial:
         """Where a test's lines are no longer counted: once it has passed, it comes to an end."""
         if self.exercise.kind != "test":
             return len(self.probes)
-        return 1 + next(i for i, want in enumerate(self.expected) if want.outcome == "returned")
+        right = [i for i, want in enumerate(self.expected) if want.outcome == "returned"]
+        if not right:
+            raise ValueError(
+                f"{self.exercise.name}: none of what the test is given is right, so that the "
+                "reference returns: make its cases with judge.implementations"
+            )
+        return 1 + right[0]
 
     @cached_property
     def drawn(self) -> set[int]:

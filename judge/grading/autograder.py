@@ -1,9 +1,12 @@
 """The grader as other platforms run it: Gradescope's zip, GitHub Classroom's workflow."""
 
 import importlib.metadata
+import json
 import re
 import zipfile
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -108,12 +111,13 @@ def gradescope_zip(path: Path, wheels: Path | None = None, partial: bool = False
     run = RUN.replace("PACKAGE", course().package)
     if partial:
         run = run.replace("grade submission", "grade submission --partial")
+    pinned = pins()
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, script in (("setup.sh", SETUP), ("run_autograder", run)):
             entry = zipfile.ZipInfo(name)
             entry.external_attr = 0o100755 << 16
             archive.writestr(entry, script)
-        archive.writestr("requirements.txt", "\n".join(pins()) + "\n")
+        archive.writestr("requirements.txt", "\n".join(pinned) + "\n")
         for package in sandbox.packages():
             for file in sorted(package.rglob("*")):
                 place = file.relative_to(package.parent)
@@ -127,10 +131,28 @@ def gradescope_zip(path: Path, wheels: Path | None = None, partial: bool = False
             archive.write(file, Path("wheels") / file.name)
 
 
+def own_distributions() -> set[str]:
+    """The installed distributions that hold the judge or the course: the zip has copies of both."""
+    found = set()
+    for distribution in importlib.metadata.distributions():
+        files = {str(file) for file in distribution.files or ()}
+        origin = json.loads(distribution.read_text("direct_url.json") or "{}").get("url", "")
+        checkout = Path(url2pathname(urlsplit(origin).path)) if origin.startswith("file:") else None
+        for package in sandbox.packages():
+            inside = checkout is not None and package.resolve().is_relative_to(checkout.resolve())
+            if inside or f"{package.name}/__init__.py" in files:
+                found.add(canonicalize_name(distribution.name))
+    return found
+
+
 def pins() -> list[str]:
-    """The versions that are installed here of all that grading needs, on Linux."""
+    """The versions that are installed here of all that grading needs, on Linux.
+
+    LookupError where torch is not among them: then nothing can be graded.
+    """
     found: dict[str, str] = {}
-    wanted = [Requirement(f"{course().package}[grade]")]
+    own = own_distributions()
+    wanted = [Requirement(f"{name}[grade]") for name in own]
     seen = set()
     while wanted:
         requirement = wanted.pop()
@@ -144,13 +166,18 @@ def pins() -> list[str]:
         except importlib.metadata.PackageNotFoundError:
             # as of a GPU's libraries, where there is none: pip knows what they need
             continue
-        if name != course().package:
+        if name not in own:
             found[name] = distribution.version.partition("+")[0]
         for line in distribution.requires or []:
             needed = Requirement(line)
             extras = [{"extra": one} for one in requirement.extras] or [{}]
             if not needed.marker or any(needed.marker.evaluate(LINUX | one) for one in extras):
                 wanted.append(needed)
+    if "torch" not in found:
+        raise LookupError(
+            "what grading needs is not known here: install the judge with pip, with its extra "
+            "[grade], and write the zip again"
+        )
     return [f"{name}=={version}" for name, version in sorted(found.items())]
 
 
@@ -176,6 +203,8 @@ def repository(chapter: str) -> str:
     found = re.search(r'"repository": *"([^"\\]+)', text)
     if not found:
         raise LookupError(
-            f"{chapter}.ipynb does not say where the course lies: its metadata should"
+            f"{chapter}.ipynb does not say where the course lies: give the notebook's metadata "
+            '"repository": "https://...", from where pip can install the course and its extra '
+            f"[grade] at the tag v{course().version}"
         )
     return found[1]

@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 from typer import Argument, Option
 
-from judge.course import TOLD
+from judge.course import TOLD, course
 from judge.grading import autograder, nbgrader, sandbox
 from judge.grading.budget import EXERCISE
 from judge.grading.classroom import Classroom
@@ -196,7 +196,10 @@ def gradescope_command(
     """Write the zip that Gradescope takes for an autograder."""
     if wheels and not any(wheels.glob("*.whl")):
         refuse(f"--wheels: there is no wheel in {wheels}")
-    autograder.gradescope_zip(out, wheels, in_parts)
+    try:
+        autograder.gradescope_zip(out, wheels, in_parts)
+    except LookupError as why:
+        refuse(str(why))
     typer.echo(f"written: {out}")
 
 
@@ -230,6 +233,8 @@ def nbgrader_command(
 
 def known(chapter: str) -> None:
     if chapter not in exercise_files():
+        if chapter in course().chapters():
+            refuse(f"{chapter}.ipynb is not in {course().notebooks}: write the notebook first")
         refuse(f"no chapter {chapter!r} has exercises; these have: {', '.join(exercise_files())}")
 
 

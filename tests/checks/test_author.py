@@ -3,6 +3,7 @@
 import re
 from dataclasses import fields, replace
 from importlib import import_module
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -11,7 +12,9 @@ from attncourse.checks import exercise
 from attncourse.course import COURSE
 from judge import author, course, mutation, variants
 from judge.course import OneLineError
+from judge.decided import Observation
 from judge.exercise import Case, Exercise
+from judge.trial import Trial
 from judge.verdict import Verdict
 from tests import ROOT
 
@@ -162,6 +165,59 @@ def test_a_wrong_answer_counts_as_refused_if_every_seed_refuses_it(monkeypatch):
     assert mutation.row(COURSE, one, (1, 2), "cpu").refused == 0
     verdicts[:] = [Verdict("wrong", mutant.hint)] * 2
     assert mutation.row(COURSE, one, (1, 2), "cpu").refused == 1
+
+
+@pytest.mark.parametrize("name", ["softmax", "torch.nn.modules.rnn", "torch.softmax", "sorted"])
+def test_what_there_is_may_be_forbidden(name):
+    one = toy()
+    one.forbidden = (name,)
+    assert not [line for line in author.slips(COURSE, one) if line.startswith("forbidden")]
+
+
+@pytest.mark.parametrize("name", ["sofmax", "torch.sofmax", "no_such.module"])
+def test_a_name_that_there_is_not_forbids_nothing_and_is_said_to(name):
+    one = toy()
+    one.forbidden = (name,)
+    (line,) = author.slips(COURSE, one)
+    assert line.startswith(f"forbidden names {name}, which neither torch nor NumPy")
+
+
+@pytest.mark.parametrize(
+    ("forbidden", "said"),
+    [("softmax", "'softmax' is no tuple"), ((torch.softmax,), 'holds names, as "softmax"')],
+)
+def test_what_is_forbidden_are_names(forbidden, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        replace(toy(), forbidden=forbidden)
+
+
+@pytest.mark.parametrize(
+    ("shares", "said"),
+    [
+        ({"leading": 0.5}, "shares has no group leading; the groups are masks, leading axes"),
+        ({"device and dtype": 50}, "together they should leave something to the values"),
+        ({"device and dtype": -0.1}, "should be 0 at least"),
+    ],
+)
+def test_shares_that_cannot_be_are_named(shares, said):
+    one = toy()
+    one.shares = shares
+    (line,) = author.slips(COURSE, one)
+    assert said in line
+
+
+def test_a_test_that_is_given_nothing_right_is_said_to():
+    trial = Trial.__new__(Trial)
+    trial.exercise, trial.expected = toy(), [Observation("raised"), Observation("raised")]
+    trial.exercise.kind = "test"
+    with pytest.raises(ValueError, match="doubled: none of what the test is given is right"):
+        _ = trial.ends
+
+
+def test_a_list_of_exercises_that_lacks_its_comma_is_said_to(monkeypatch):
+    monkeypatch.setattr(course, "import_module", lambda name: SimpleNamespace(ORDER="doubled"))
+    with pytest.raises(ValueError, match=r"is no tuple: write \('doubled',\)"):
+        COURSE.order("dot_product")
 
 
 def test_a_case_that_the_reference_cannot_take_is_named():

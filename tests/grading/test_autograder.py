@@ -133,6 +133,20 @@ def test_the_zip_holds_the_course_its_notebooks_and_exact_versions(machine):
         assert subprocess.run(["bash", "-n", str(machine / "source" / name)]).returncode == 0
 
 
+def test_a_zip_that_could_not_grade_is_not_written(tmp_path, monkeypatch):
+    """As of a course that is installed nowhere: its zip once had no requirement at all."""
+    monkeypatch.setattr(autograder, "own_distributions", set)
+    out = tmp_path / "a.zip"
+    done = CliRunner().invoke(app, ["autograder", "gradescope", "--out", str(out)])
+    assert done.exit_code == 2 and not out.exists()
+    assert "install the judge with pip, with its extra" in " ".join(done.output.split())
+
+
+def test_the_judge_s_own_distribution_says_what_grading_needs():
+    assert autograder.own_distributions() == {"attncourse"}
+    assert not any(pin.startswith("attncourse") for pin in autograder.pins())
+
+
 def test_wheels_come_along_when_asked(tmp_path):
     (tmp_path / "wheels").mkdir()
     refused = CliRunner().invoke(

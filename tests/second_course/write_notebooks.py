@@ -41,7 +41,7 @@ COURSE.notebooks.mkdir(exist_ok=True)
 for chapter in COURSE.chapters():
     cells = [new_code_cell("import torch\nfrom torch import nn", id="setup")]
     for name, exercise in COURSE.exercises(chapter).items():
-        cells.append(new_markdown_cell(TASKS[name].strip()))
+        cells.append(new_markdown_cell(TASKS[name].strip(), id=f"task-{name}"))
         cells += answer_and_check(COURSE, exercise, STUBS[name].strip())
     page = new_notebook(cells=cells, metadata=PYTHON)
     nbformat.write(page, COURSE.notebooks / f"{chapter}.ipynb")
