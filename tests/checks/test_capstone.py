@@ -14,8 +14,10 @@ from attncourse.checks import exercise
 from attncourse.checks.capstone import MAX_BYTES, MOST_LOST, changed, noisy, shuffled
 from attncourse.checks.tasks import NumberTranslator as bank
 from attncourse.data.numbers import numbers
-from judge.grading.grade import grade
-from judge.grading.pristine import answer_cells
+from judge.grading.grade import grade, prepare
+from judge.grading.graft import graft
+from judge.grading.pristine import answer_cells, exercise_files
+from judge.grading.report import Report
 from judge.grading.submissions import Submission, handed_in
 from judge.notebook import report
 from judge.verdict import judge, local
@@ -126,6 +128,16 @@ def test_weights_are_found_beside_a_notebook_in_a_folder_and_in_a_zip(tmp_path):
         "class.zip/bert/b.ipynb": None,
         "dora.ipynb": None,
     }
+
+
+@pytest.mark.parametrize(("weights", "status"), [(b"", "not attempted"), (b"x", "not graded")])
+def test_the_model_as_it_was_given_is_an_attempt_if_it_comes_trained(weights, status):
+    given = graft(exercise_files()["tasks"].read_bytes())
+    given.weights = weights
+    prepare(begun := Report("tasks.ipynb"), given)
+    statuses = {one.name: one.status for one in begun.exercises}
+    assert statuses.pop(ONE.name) == status
+    assert set(statuses.values()) == {"not attempted"}
 
 
 def test_other_weights_are_another_submission(tmp_path):

@@ -11,10 +11,11 @@ import torch
 from typer.testing import CliRunner
 
 from attncourse.checks import exercise
-from judge.grading.cli import app
+from judge.grading.cli import app, exit_code
 from judge.grading.grade import grade
 from judge.grading.repair import parsed
 from judge.grading.report import Report, Result, plain
+from judge.grading.submissions import LeftOut
 from judge.verdict import Verdict, judge, local
 from tests.collecting import Garbage, collecting_often
 from tests.grading.submissions import NAMES, SECONDS, SOLVED, notebook_with, statuses, written
@@ -213,6 +214,12 @@ def test_a_bad_option_is_named_before_anything_runs(tmp_path, options, says):
 def test_a_folder_without_notebooks_is_named(tmp_path):
     done = CliRunner().invoke(app, ["grade", str(tmp_path)])
     assert done.exit_code == 2 and "no notebook" in done.output
+
+
+@pytest.mark.parametrize(("fault", "code"), [(True, 2), (False, 0)])
+def test_a_file_that_could_not_be_opened_is_in_the_exit_code(fault, code):
+    passed = Report("a.ipynb", exercises=[Result("x", "X", 1, "passed")])
+    assert exit_code([passed], [LeftOut("b.zip", "it is broken", fault)]) == code
 
 
 def test_text_of_a_learner_cannot_write_to_the_terminal():

@@ -19,8 +19,10 @@ from typer.testing import CliRunner
 from attncourse.checks import exercises
 from judge.grading import autograder, nbgrader
 from judge.grading.cli import app
+from judge.grading.formats import gradescope
 from judge.grading.graft import graft
 from judge.grading.pristine import exercise_files
+from judge.grading.report import Report, Result
 from tests.grading import machines
 from tests.grading.submissions import NAMES, SOLVED, notebook_with, written
 from tests.needs import lacks
@@ -147,6 +149,14 @@ def test_the_judge_s_own_distribution_says_what_grading_needs():
     assert not any(pin.startswith("attncourse") for pin in autograder.pins())
 
 
+@pytest.mark.parametrize(("status", "shown"), [("passed", "passed"), ("wrong", "failed")])
+def test_only_what_has_passed_is_shown_as_passed_on_gradescope(status, shown):
+    half = Result("prefix_mask", "A prefix", 10, status, share=0.5)
+    report = Report("a.ipynb", chapter="dot_product", partial=True, exercises=[half])
+    (told,) = json.loads(gradescope([report]))["tests"]
+    assert told["status"] == shown and told["score"] > 0
+
+
 def test_wheels_come_along_when_asked(tmp_path):
     (tmp_path / "wheels").mkdir()
     refused = CliRunner().invoke(
@@ -207,6 +217,7 @@ def test_nbgrader_s_marks_are_as_it_documents_them(chapter, tmp_path):
     nbformat.validate(notebook)
     marks = [cell.metadata.nbgrader for cell in notebook.cells if "nbgrader" in cell.metadata]
     assert len({one.grade_id for one in marks}) == len(marks)
+    assert all(one.locked and not one.solution and not one.task for one in marks)
     points = {one.grade_id: one.points for one in marks if one.grade}
     cards = exercises(chapter)
     assert points == {f"check-{name}": card.points for name, card in cards.items()}

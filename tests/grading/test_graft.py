@@ -7,6 +7,7 @@ import nbformat
 from attncourse.checks import exercises
 from judge.grading.graft import graft
 from judge.grading.pristine import answer_cells
+from judge.grading.repair import definitions, with_helpers
 from judge.grading.submitted_cells import read
 from tests.grading.submissions import NAMES, SLUG, notebook_with
 
@@ -23,6 +24,11 @@ def test_what_one_student_wrote_is_not_in_the_next_one_s_notebook():
     others = graft(bytes_of({second: f"# exercise: {second}\n{second} = 'the second student'"}))
     assert "the first student" in theirs.answers()[first]
     assert "the first student" not in others.answers()[first]
+
+
+def test_of_a_helper_that_is_there_twice_the_later_one_counts():
+    found = definitions(["def helper():\n    return 1", "x = 0", "def helper():\n    return 2"])
+    assert with_helpers("y = helper()", found, set())[0].startswith("def helper():\n    return 2")
 
 
 def test_what_the_notebook_has_recorded_of_a_cell_counts_before_its_first_line():

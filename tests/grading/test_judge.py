@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from judge.grading import sandbox
-from judge.grading.bootstrap import COPIES
+from judge.grading.bootstrap import COPIES, MOST_OUTPUT, Output, OutputError
 from judge.grading.grade import AS_GIVEN, grade
 from judge.grading.judge_pool import Judge, StoppedError, end_all, idle, templates
 from judge.grading.kernel import GradingKernel, LostKernelError
@@ -212,6 +212,26 @@ def test_what_was_printed_over_one_notebook_is_not_the_reason_for_the_next():
         judge.said.flush()
         its.sendall(b"\n")
         assert judge.asked({}, most=1e9, stop=Event()) == ""
+
+
+def test_what_prints_too_much_is_stopped_once_so_that_its_traceback_can_be_printed():
+    output = Output()
+    output.write("a" * MOST_OUTPUT)
+    with pytest.raises(OutputError, match="it prints without end"):
+        output.write("a")
+    assert output.write("Traceback") == 9
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere some limits are not there")
+def test_what_is_limited_may_not_lift_its_limit():
+    code = (
+        "import resource\n"
+        "from judge.grading.confine import limit\n"
+        "limit({'RLIMIT_NOFILE': 64})\n"
+        "print(resource.getrlimit(resource.RLIMIT_NOFILE))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "(64, 64)\n"
 
 
 def test_the_command_begins_without_torch():
