@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import nbformat
 import pytest
 import torch
+from rich.console import Console
 from typer.testing import CliRunner
 
 from attncourse.checks import exercise
@@ -15,6 +16,7 @@ from judge.grading.cli import app, exit_code
 from judge.grading.grade import grade
 from judge.grading.repair import parsed
 from judge.grading.report import Report, Result, plain
+from judge.grading.show import show
 from judge.grading.submissions import LeftOut
 from judge.verdict import Verdict, judge, local
 from tests.collecting import Garbage, collecting_often
@@ -220,6 +222,14 @@ def test_a_folder_without_notebooks_is_named(tmp_path):
 def test_a_file_that_could_not_be_opened_is_in_the_exit_code(fault, code):
     passed = Report("a.ipynb", exercises=[Result("x", "X", 1, "passed")])
     assert exit_code([passed], [LeftOut("b.zip", "it is broken", fault)]) == code
+
+
+def test_square_brackets_in_a_hint_are_shown_as_they_are():
+    said = "at [0, 1] expected [bold]x[/bold]"
+    report = Report("a.ipynb", exercises=[Result("x", "X", 1, "wrong", said, "[red]y[/red]")])
+    console = Console(record=True, width=150)
+    show(report, console)
+    assert said in (text := console.export_text()) and "[red]y[/red]" in text
 
 
 def test_text_of_a_learner_cannot_write_to_the_terminal():
