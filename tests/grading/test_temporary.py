@@ -42,9 +42,11 @@ def test_what_a_killed_process_has_made_is_removed_and_what_another_still_needs_
     ):
         theirs = Path(other.stdout.readline().decode().strip())
         (theirs / "deep/deeper").mkdir(parents=True)
-        remove_left()
-        assert needed.is_dir() and theirs.is_dir()
-        other.kill()
+        try:
+            remove_left()
+            assert needed.is_dir() and theirs.is_dir()
+        finally:
+            other.kill()
         other.wait()
         remove_left()
         assert needed.is_dir() and not theirs.exists()
