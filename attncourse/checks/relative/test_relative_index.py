@@ -14,7 +14,7 @@ exercise = Exercise(
     title="A test that wrong row numbers fail",
     kind="test",
     difficulty=2,
-    minutes=25,
+    minutes=20,
     points=15,
     hints=(
         "Which n and reach show which mistake? If reach is n - 1 or more, nothing is clipped. If "
