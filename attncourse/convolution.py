@@ -73,15 +73,14 @@ def convolutional_self_attention(
     One softmax runs over the whole window; the outermost heads have fewer neighbours.
     Source: Yang et al. (2019), section 3.
     """
-    n, (before, after), (reach, _) = q.shape[-2], sides(width), sides(heads_width)
+    (before, after), (reach, _) = sides(width), sides(heads_width)
+    heads, n, _ = q.shape[-3:]
     q, k, v = blocks_of(q, k, v, before, after)
     # the keys of the neighbouring heads stand beside one's own, like those of further positions
-    k, v = (
-        pad(x, (0,) * 6 + (reach, reach)).unfold(-4, heads_width, 1).movedim(-1, -3).flatten(-3, -2)
-        for x in (k, v)
-    )
-    head = torch.ones(q.shape[-4], dtype=torch.bool, device=q.device)
-    has_head = pad(head, (reach, reach)).unfold(0, heads_width, 1)
+    k, v = (pad(x, (0,) * 6 + (reach, reach)).unfold(-4, heads_width, 1) for x in (k, v))
+    k, v = (x.movedim(-1, -3).flatten(-3, -2) for x in (k, v))
+    exists = torch.ones(heads, dtype=torch.bool, device=q.device)
+    has_head = pad(exists, (reach, reach)).unfold(0, heads_width, 1)
     mask = mask_of_blocks(q, n, before, after)[:, :, None] & has_head[:, None, None, :, None]
     return attention(q, k, v, mask.flatten(-2)).flatten(-3, -2)[..., :n, :]
 
@@ -91,10 +90,10 @@ def blocks_of(q: Tensor, k: Tensor, v: Tensor, before: int, after: int) -> tuple
     n, size = q.shape[-2], max((before + 1 + after) // 2, LEAST)
     # a sequence without tokens is one block of padding
     blocks = max(1, math.ceil(n / size))
-    rest = blocks * size - n
-    q = pad(q, (0, 0, 0, rest)).unflatten(-2, (blocks, size))
+    missing = blocks * size - n
+    q = pad(q, (0, 0, 0, missing)).unflatten(-2, (blocks, size))
     k, v = (
-        pad(x, (0, 0, before, rest + after)).unfold(-2, before + size + after, size).mT
+        pad(x, (0, 0, before, missing + after)).unfold(-2, before + size + after, size).mT
         for x in (k, v)
     )
     return q, k, v
@@ -134,8 +133,8 @@ def convolution_as_attention(
                 f"channels for weight={tuple(weight.shape)}"
             )
         size = x.shape[-1 - axes : -1]
-        heads = tap_weights(offsets, size, alpha) @ x.flatten(-1 - axes, -2)[..., None, :, :]
-        return torch.einsum("...tnc,oct->...no", heads, weight.flatten(2)).unflatten(-2, size)
+        by_tap = tap_weights(offsets, size, alpha) @ x.flatten(-1 - axes, -2)[..., None, :, :]
+        return torch.einsum("...tnc,oct->...no", by_tap, weight.flatten(2)).unflatten(-2, size)
 
     return layer
 

@@ -55,15 +55,15 @@ def elements_made(f: Callable, *args, **kwargs) -> Counter[str]:
     return total
 
 
-def matrix_vector_flops(matrix, vector, *args, **kwargs) -> int:
+def matrix_vector_flops(matrix_shape, vector_shape, *args, **kwargs) -> int:
     """One multiplication and one addition for each entry of the matrix."""
-    rows, columns = matrix
+    rows, columns = matrix_shape
     return 2 * rows * columns
 
 
-def added_product_flops(total, first, second, *args, **kwargs) -> int:
+def added_product_flops(total_shape, first_shape, second_shape, *args, **kwargs) -> int:
     """One multiplication and one addition for each term of each entry of the total."""
-    return 2 * prod(total) * first[-1]
+    return 2 * prod(total_shape) * first_shape[-1]
 
 
 class NewTensors(TorchDispatchMode):
@@ -91,15 +91,17 @@ def longest_chain(out: Tensor) -> int:
         before = [one for one, _ in node.next_functions if one is not None]
         waiting = [one for one in before if one not in done]
         if not waiting:
-            ends = max((done[one] for one in before), default=0)
-            done[todo.pop()] = ends + bool(PRODUCT.search(node.name()))
+            longest = max((done[one] for one in before), default=0)
+            done[node] = longest + bool(PRODUCT.search(node.name()))
+            todo.pop()
         todo += waiting
     return done[out.grad_fn]
 
 
 def kept(layer: Callable[[Tensor], Tensor], x: Tensor, weights: Iterable[Tensor]) -> int:
     """How many numbers autograd keeps for the backward pass, besides tokens and weights."""
-    given = {one.requires_grad_().untyped_storage().data_ptr() for one in (x, *weights)}
+    inputs = [one.requires_grad_() for one in (x, *weights)]
+    given = {one.untyped_storage().data_ptr() for one in inputs}
     held = {}
 
     def pack(one: Tensor) -> Tensor:
@@ -110,6 +112,6 @@ def kept(layer: Callable[[Tensor], Tensor], x: Tensor, weights: Iterable[Tensor]
     # the output must live while they are counted, or a place in memory may be used twice
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda one: one):
         out = layer(x)
-    numbers = sum(numbers for place, numbers in held.items() if place not in given)
+    total = sum(numbers for place, numbers in held.items() if place not in given)
     del out
-    return numbers
+    return total

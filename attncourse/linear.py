@@ -163,14 +163,14 @@ def linear_attention_chunkwise(
         raise ValueError(f"chunk={chunk}: a chunk has at least 1 token")
     S, z = empty_state(k, v, feature_map)
     phi_q, phi_k = feature_map(q), masked_features(feature_map(k), mask)
-    chunks = (x.split(chunk, dim=-2) for x in broadcast_batch(phi_q, phi_k, v))
+    in_chunks = (x.split(chunk, dim=-2) for x in broadcast_batch(phi_q, phi_k, v))
     outputs = []
-    for q_c, k_c, v_c in zip(*chunks, strict=True):
-        weights = (q_c @ k_c.mT).tril()
-        sums = q_c @ S + weights @ v_c
-        total = q_c @ z[..., None] + weights.sum(-1, keepdim=True)
+    for phi_q_c, phi_k_c, v_c in zip(*in_chunks, strict=True):
+        weights = (phi_q_c @ phi_k_c.mT).tril()
+        sums = phi_q_c @ S + weights @ v_c
+        total = phi_q_c @ z[..., None] + weights.sum(-1, keepdim=True)
         outputs.append(safe_divide(sums, total))
-        S, z = S + k_c.mT @ v_c, z + k_c.sum(-2)
+        S, z = S + phi_k_c.mT @ v_c, z + phi_k_c.sum(-2)
     return torch.cat(outputs, dim=-2)
 
 

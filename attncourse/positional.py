@@ -133,9 +133,9 @@ def tree_distance(parents: Int[Tensor, "*batch n"]) -> Int[Tensor, "*batch n n"]
     here the edges are counted.
     """
     above = ancestors(parents).float()
-    up = above.sum(-1)
+    count, shared = above.sum(-1), above @ above.mT
     # the path has one edge for each token that is above only one of t and u; each is above itself
-    edges = up[..., :, None] + up[..., None, :] - 2 * (above @ above.mT)
+    edges = count[..., :, None] + count[..., None, :] - 2 * shared
     place = torch.arange(parents.shape[-1], device=parents.device)
     return (edges * (place - place[:, None]).sign()).to(parents.dtype)
 
@@ -145,7 +145,8 @@ def require_parents(parents: Int[Tensor, "*batch n"]) -> None:
     n = parents.shape[-1]
     # a tensor without numbers has no parent that could be wrong
     outside = [] if parents.is_meta else ((parents < -1) | (parents >= n)).nonzero().tolist()
-    for place in outside:
+    if outside:
+        place = outside[0]
         parent = parents[tuple(place)].item()
         raise ValueError(
             f"parents{place} is {parent}, but it must be from 0 to {n - 1}, or -1 at a root"
@@ -154,8 +155,10 @@ def require_parents(parents: Int[Tensor, "*batch n"]) -> None:
 
 def require_roots(parents: Int[Tensor, "*batch n"], above: Bool[Tensor, "*batch n n"]) -> None:
     """Raise ValueError, with the place, where the chain of parents contains a cycle."""
-    ends = (above & (parents < 0)[..., None, :]).any(-1)
-    for place in [] if parents.is_meta else (~ends).nonzero().tolist():
+    has_root = (above & (parents < 0)[..., None, :]).any(-1)
+    rootless = [] if parents.is_meta else (~has_root).nonzero().tolist()
+    if rootless:
+        place = rootless[0]
         tree = parents[tuple(place[:-1])].tolist()
         raise ValueError(
             f"parents={tree}: the path up from token {place[-1]} ends in a cycle, not at a root"

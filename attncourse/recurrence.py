@@ -53,7 +53,8 @@ def lstm(
     The rows of the weights are those of the gates i, f, g and o, in this order.
     Source: Hochreiter and Schmidhuber (1997); the gate f: Gers et al. (2000).
     """
-    h, c = (x.new_zeros(*x.shape[:-2], w_hh.shape[-1]),) * 2 if first is None else first
+    zeros = x.new_zeros(*x.shape[:-2], w_hh.shape[-1])
+    h, c = (zeros, zeros) if first is None else first
     require_steps(x, 4, w_hh, h, c)
     from_tokens = x @ w_ih.mT + b_ih + b_hh
     states = []
@@ -89,9 +90,10 @@ def gradient_by_distance(
     out = layer(copies)
     if out.shape != copies.shape:
         raise ValueError(f"the layer takes {tuple(copies.shape)} to {tuple(out.shape)}")
-    each = out[:, -1].unflatten(0, (draws, d)).diagonal(dim1=-2, dim2=-1)
-    (gradient,) = torch.autograd.grad(each.sum(), copies)
-    return gradient.unflatten(0, (draws, d)).norm(dim=(1, 3)).mean(0).flip(0)
+    own = out[:, -1].unflatten(0, (draws, d)).diagonal(dim1=-2, dim2=-1)
+    (gradient,) = torch.autograd.grad(own.sum(), copies)
+    jacobians = gradient.unflatten(0, (draws, d))
+    return jacobians.norm(dim=(1, 3)).mean(0).flip(0)
 
 
 def require_steps(x: Tensor, gates: int, w_hh: Tensor, *first: Tensor) -> None:

@@ -85,11 +85,11 @@ def sample(why: str) -> Addresses:
 
 def split(texts: Iterable[Address]) -> Addresses:
     """By the last digit of the year, so that no year is in two parts."""
-    parts: dict[int, list[Address]] = {VALIDATION: [], TEST: []}
+    held_out: dict[int, list[Address]] = {VALIDATION: [], TEST: []}
     train: list[Address] = []
     for one in texts:
-        parts.get(one.year % 10, train).append(one)
-    return Addresses(tuple(train), tuple(parts[VALIDATION]), tuple(parts[TEST]), sample=False)
+        held_out.get(one.year % 10, train).append(one)
+    return Addresses(tuple(train), tuple(held_out[VALIDATION]), tuple(held_out[TEST]), sample=False)
 
 
 def cleaned(text: str) -> str:

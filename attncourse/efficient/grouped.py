@@ -24,9 +24,9 @@ def grouped_query_attention(
         raise ValueError(f"heads={heads} is not a multiple of groups={groups}")
     require_tokens(q, k)
     # heads that share keys: their queries can stand in one long row
-    more = q.unflatten(-3, (groups, -1)).flatten(-3, -2)
+    stacked = q.unflatten(-3, (groups, -1)).flatten(-3, -2)
     mask = None if mask is None else mask_of_groups(q, k, mask)
-    return attention(more, k, v, mask).unflatten(-2, (-1, n)).flatten(-4, -3)
+    return attention(stacked, k, v, mask).unflatten(-2, (-1, n)).flatten(-4, -3)
 
 
 @shaped

@@ -70,11 +70,11 @@ def collisions(
     bucket: Tensor, chunk: Tensor, query_at: Tensor, key_at: Tensor
 ) -> tuple[Tensor, Tensor]:
     """For each query and key of a chunk: whether they collide in this round, and in how many."""
-    b_q, b_k = (batched_gather(bucket[..., None], at).squeeze(-1) for at in (query_at, key_at))
-    allowed = (b_q[..., None] == b_k[..., None, :]) & (key_at >= 0)[..., None, :]
+    own_q, own_k = (batched_gather(bucket[..., None], at).squeeze(-1) for at in (query_at, key_at))
+    allowed = (own_q[..., None] == own_k[..., None, :]) & (key_at >= 0)[..., None, :]
     times = torch.zeros_like(allowed, dtype=torch.int64)
-    for one in torch.stack([bucket, chunk], dim=-1).split(1, dim=-3):
-        (b_q, c_q), (b_k, c_k) = (batched_gather(one, at).unbind(-1) for at in (query_at, key_at))
+    for other in torch.stack([bucket, chunk], dim=-1).split(1, dim=-3):
+        (b_q, c_q), (b_k, c_k) = (batched_gather(other, at).unbind(-1) for at in (query_at, key_at))
         chunks_back = c_q[..., None] - c_k[..., None, :]
         near = (chunks_back >= 0) & (chunks_back <= 1)
         times += (b_q[..., None] == b_k[..., None, :]) & near

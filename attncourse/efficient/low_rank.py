@@ -62,8 +62,8 @@ def iterative_pinv(a: Float[Tensor, "*batch r r"], steps: int = 6) -> Float[Tens
     Many more steps than are needed enlarge the rounding again.
     Source: Razavi et al. (2014), as Xiong et al. (2021) use it.
     """
-    columns, rows = (a.abs().sum(dim).amax(-1)[..., None, None] for dim in (-2, -1))
-    y, one = a.mT / (columns * rows), torch.eye(a.shape[-1], dtype=a.dtype, device=a.device)
+    column_sum, row_sum = (a.abs().sum(dim).amax(-1)[..., None, None] for dim in (-2, -1))
+    y, one = a.mT / (column_sum * row_sum), torch.eye(a.shape[-1], dtype=a.dtype, device=a.device)
     for _ in range(steps):
         ay = a @ y
         y = y @ (13 * one - ay @ (15 * one - ay @ (7 * one - ay))) / 4

@@ -22,11 +22,11 @@ def orthogonal_random_matrix(
     if rows < 1 or d < 1:
         raise ValueError(f"rows={rows} and d={d}: both must be at least 1")
     shape = (2, -(-rows // d), d, d)
-    square, other = torch.randn(shape, generator=generator, device=generator.device)
-    turned, triangle = torch.linalg.qr(square)
+    to_turn, to_measure = torch.randn(shape, generator=generator, device=generator.device)
+    turned, triangle = torch.linalg.qr(to_turn)
     # with these signs, all rotations are equally likely
     turned = turned * triangle.diagonal(dim1=-2, dim2=-1).sign()[..., None, :]
-    return (turned * other.norm(dim=-1, keepdim=True)).flatten(0, 1)[:rows]
+    return (turned * to_measure.norm(dim=-1, keepdim=True)).flatten(0, 1)[:rows]
 
 
 @shaped
@@ -57,6 +57,6 @@ def performer_attention(
     require_tokens(q, k)
     if len(w) < 1:
         raise ValueError(f"w={tuple(w.shape)} has no rows: it needs at least 1 feature")
-    of_q, of_k = log_positive_features(q, w), log_positive_features(k, w)
-    means = of_k.softmax(dim=-2).mT @ v
-    return (of_q + of_k.logsumexp(dim=-2, keepdim=True)).softmax(dim=-1) @ means
+    log_phi_q, log_phi_k = log_positive_features(q, w), log_positive_features(k, w)
+    means = log_phi_k.softmax(dim=-2).mT @ v
+    return (log_phi_q + log_phi_k.logsumexp(dim=-2, keepdim=True)).softmax(dim=-1) @ means

@@ -23,16 +23,16 @@ def t5_buckets(
     Source: Raffel et al. (2020), section 2.1, and their code.
     """
     sides = 2 if bidirectional else 1
-    near = num_buckets // sides // 2
-    if num_buckets % sides or near < 1 or max_distance <= near:
+    exact = num_buckets // sides // 2
+    if num_buckets % sides or exact < 1 or max_distance <= exact:
         raise ValueError(
-            f"num_buckets={num_buckets} for {sides} directions leave {near} exact buckets each; "
+            f"num_buckets={num_buckets} for {sides} directions leave {exact} exact buckets each; "
             f"that must be a whole number from 1 to below max_distance={max_distance}"
         )
-    far = num_buckets // sides - near
+    growing = num_buckets // sides - exact
     # where each bucket but the first begins; a root may lie just above a whole number
-    powers = (near * (max_distance / near) ** (step / far) for step in range(far))
-    begins = [*range(1, near), *(math.ceil(power - 1e-9) for power in powers)]
+    roots = (exact * (max_distance / exact) ** (step / growing) for step in range(growing))
+    begins = [*range(1, exact), *(math.ceil(root - 1e-9) for root in roots)]
     position = torch.arange(n, device=device)
     offset = position - position[:, None]
     distance = offset.abs() if bidirectional else (-offset).clamp(min=0)

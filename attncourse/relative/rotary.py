@@ -26,8 +26,8 @@ def rope(
         raise ValueError(f"d={d} is odd: the columns are rotated in pairs")
     if base <= 0 or scale <= 0:
         raise ValueError(f"base={base} and scale={scale}: both must be above 0")
-    exact = torch.promote_types(x.dtype, torch.float32)
-    frequency = base ** (-torch.arange(0, d, 2, device=x.device, dtype=exact) / d) / scale
+    wide = torch.promote_types(x.dtype, torch.float32)
+    frequency = base ** (-torch.arange(0, d, 2, device=x.device, dtype=wide) / d) / scale
     angle = positions[..., None] * frequency
     cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
     even, odd = x[..., 0::2], x[..., 1::2]

@@ -92,11 +92,11 @@ def relative_attention_loops(q, k, v, a_k, a_v, mask):
         # the queries are the last n of the m positions
         offsets = [j - (m - n + i) for j in range(m)]
         rows = [min(max(o, -max_distance), max_distance) + max_distance for o in offsets]
-        pairs = [(q[..., i, :] * (k[..., j, :] + a_k[rows[j]])).sum(-1) for j in range(m)]
-        scores = torch.stack(pairs, dim=-1)[..., None, :] / q.shape[-1] ** 0.5
+        products = [(q[..., i, :] * (k[..., j, :] + a_k[rows[j]])).sum(-1) for j in range(m)]
+        scores = torch.stack(products, dim=-1)[..., None, :] / q.shape[-1] ** 0.5
         allowed = None if mask is None else mask[..., i : i + 1, :]
         weights = masked_softmax(scores, allowed)
-        terms = [weights[..., j] * (v[..., j, :] + a_v[rows[j]]) for j in range(m)]
+        terms = [weights[..., 0, j, None] * (v[..., j, :] + a_v[rows[j]]) for j in range(m)]
         outputs.append(torch.stack(terms).sum(0))
     return torch.stack(outputs, dim=-2)
 

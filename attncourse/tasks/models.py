@@ -84,8 +84,8 @@ def mean_of_tokens(
     x: Float[Tensor, "*batch n d"], real: Bool[Tensor, "*batch n"]
 ) -> Float[Tensor, "*batch d"]:
     """The mean of the rows that are no padding; zeros where all are."""
-    kept = x.masked_fill(~real[..., None], 0).sum(-2)
-    return kept / real.sum(-1, keepdim=True).clamp(min=1)
+    total = x.masked_fill(~real[..., None], 0).sum(-2)
+    return total / real.sum(-1, keepdim=True).clamp(min=1)
 
 
 class Translator(Transformer):

@@ -29,7 +29,7 @@ class Causal(nn.Module):
 
     def __init__(self, attend: Callable[..., Tensor] = attention):
         super().__init__()
-        require_pairs(attend)
+        require_maskable(attend)
         self.attend = attend
 
     @shaped
@@ -159,7 +159,7 @@ class WindowedAttention(nn.Module):
 
     def __init__(self, width: int, attend: Callable[..., Tensor] = attention):
         super().__init__()
-        require_pairs(attend)
+        require_maskable(attend)
         self.width, self.attend = width, attend
 
     def forward(
@@ -182,7 +182,7 @@ def rows_of_queries(x: Tensor, q: Tensor, k: Tensor) -> Tensor:
     return x[..., m - n :, :]
 
 
-def require_pairs(attend: Callable[..., Tensor]) -> None:
+def require_maskable(attend: Callable[..., Tensor]) -> None:
     """Raise ValueError where `attend` cannot hide a key from some of the queries."""
     while (inner := getattr(attend, "attend", None)) is not None:
         attend = inner

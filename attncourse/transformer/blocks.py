@@ -113,8 +113,8 @@ class GroupedAttention(MultiHeadAttention):
                 f"{type(self.attend).__name__} needs offsets between positions of one sequence; "
                 "in cross-attention, queries and keys are of two"
             )
-        made = isinstance(context, tuple)
-        k, v = context if made else self.keys_values(x if context is None else context)
+        context = x if context is None else context
+        k, v = context if isinstance(context, tuple) else self.keys_values(context)
         q = split_heads(self.w_q(x), self.heads)
         mask = None if mask is None else mask.unsqueeze(-3)
         if cache is None:
@@ -160,14 +160,14 @@ class EncoderBlock(nn.Module):
     def new_cache(self) -> Cache:
         """An empty cache, of the kind that its `attend` needs."""
         attend = self.attention.part.attend
-        cache = getattr(attend, "cache", None)
-        if cache is None:
+        kind = getattr(attend, "cache", None)
+        if kind is None:
             name = getattr(attend, "__name__", type(attend).__name__)
             raise ValueError(
                 f"{name} sees later tokens, so that each new one changes what is kept of those "
                 f"before it: a cache needs Causal({name}) or CausalLinearAttention()"
             )
-        return cache()
+        return kind()
 
 
 class DecoderBlock(EncoderBlock):

@@ -62,8 +62,8 @@ class LinearState:
         if self.state is None:
             self.state = linear_attention_state(k[..., :0, :], v[..., :0, :])
         outputs = []
-        for token in zip(q.unbind(-2), k.unbind(-2), v.unbind(-2), strict=True):
-            self.state, output = linear_attention_step(self.state, *token)
+        for q_t, k_t, v_t in zip(q.unbind(-2), k.unbind(-2), v.unbind(-2), strict=True):
+            self.state, output = linear_attention_step(self.state, q_t, k_t, v_t)
             outputs.append(output)
         return torch.stack(outputs, dim=-2)
 

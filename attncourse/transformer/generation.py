@@ -24,8 +24,8 @@ def generate(
     Source: Vaswani et al. (2017), section 3.1 ("auto-regressive").
     """
     require_prompt(prompt, max_tokens)
-    choose, new = choose or greedy, prompt
-    written = prompt[:, :0]
+    choose = choose or greedy
+    new, written = prompt, prompt[:, :0]
     while written.shape[1] < max_tokens:
         token = choose(decoding.step(new)[:, -1])
         if stop is not None and written.shape[1]:
@@ -85,7 +85,7 @@ def beam_search(
     for _ in range(max_tokens):
         log_p = decoding.step(new)[:, -1].log_softmax(-1).unflatten(0, texts.shape[:2])
         ended = texts[..., -1:].eq(stop).any(-1)
-        kept, vocabulary = log_p.shape[1:]
+        per_row, vocabulary = log_p.shape[1:]
         totals = (total[..., None] + only_stop(log_p, ended, stop)).flatten(1)
         all_lengths = (lengths + ~ended).repeat_interleave(vocabulary, dim=1)
         scores = totals / penalty(all_lengths, length_penalty)
@@ -95,7 +95,7 @@ def beam_search(
         texts = torch.cat([texts[row, parent], token[..., None]], dim=-1)
         if token.eq(stop).all():
             break
-        decoding.select((row * kept + parent).flatten())
+        decoding.select((row * per_row + parent).flatten())
         new = token.view(-1, 1)
     score, place = (total / penalty(lengths, length_penalty)).max(1)
     return texts[row[:, 0], place], score

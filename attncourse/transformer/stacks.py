@@ -165,7 +165,7 @@ class Decoding:
 
     def step(self, tokens: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n vocabulary"]:
         """The tokens join the text: for each, the scores of what may follow it."""
-        if self.rows not in (None, len(tokens)):
+        if self.rows is not None and self.rows != len(tokens):
             raise ValueError(f"{len(tokens)} rows of tokens cannot go on {self.rows} texts")
         x = self.embedding(tokens, self.length)
         if self.keys_values is None:
