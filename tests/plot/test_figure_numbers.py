@@ -141,8 +141,8 @@ def patterns(pattern, n, width):
     dots = torch.zeros(6, 6).bool()
     dots[:n, :n] = allowed(pattern, n, width)
     # the first keys of its order that are not there yet
-    for row, orders in zip(dots[:n], figures.PATTERNS.data["orders"], strict=False):
-        row[[j for j in orders.tolist() if j < n and not row[j]][:random]] = True
+    for row, order in zip(dots[:n], figures.PATTERNS.data["orders"], strict=False):
+        row[[j for j in order.tolist() if j < n and not row[j]][:random]] = True
     far = allowed(pattern, 1024, width)
     pairs = far.sum() + (~far).sum(-1).clamp(max=random).sum()
     return {
