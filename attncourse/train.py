@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from pickle import UnpicklingError
@@ -37,19 +37,64 @@ def seeded(seed: int) -> Iterator[torch.Generator]:
         yield torch.Generator().manual_seed(seed)
 
 
+class Together(torch.optim.Optimizer):
+    """Several optimizers, each with parameters of its own, as one."""
+
+    def __init__(self, optimizers: Sequence[torch.optim.Optimizer]):
+        self.parts = optimizers
+        super().__init__([group for one in optimizers for group in one.param_groups], {})
+        # a schedule that changes a rate here changes it there
+        self.param_groups = [group for one in optimizers for group in one.param_groups]
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for one in self.parts:
+            one.step()
+
+    def state_dict(self) -> dict[str, Any]:
+        return {str(i): one.state_dict() for i, one in enumerate(self.parts)}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        for i, one in enumerate(self.parts):
+            one.load_state_dict(state_dict[str(i)])
+        self.param_groups = [group for one in self.parts for group in one.param_groups]
+
+
+def adamw(model: nn.Module, lr: float) -> torch.optim.Optimizer:
+    """AdamW for all parameters. Source: Loshchilov & Hutter (2019)."""
+    return torch.optim.AdamW(model.parameters(), lr, fused=True)
+
+
+def muon(model: nn.Module, lr: float) -> torch.optim.Optimizer:
+    """Muon for the matrices of linear layers, AdamW for all else.
+
+    Source: Jordan et al. (2024); the rates are of one size as in Liu et al. (2025), eq. 4.
+    """
+    linear = [one.weight for one in model.modules() if isinstance(one, nn.Linear)]
+    theirs = set(map(id, linear))
+    others = [one for one in model.parameters() if id(one) not in theirs]
+    return Together(
+        [
+            torch.optim.Muon(linear, lr, weight_decay=0.0, adjust_lr_fn="match_rms_adamw"),
+            torch.optim.AdamW(others, lr, weight_decay=0.0, fused=True),
+        ]
+    )
+
+
 def fit(
     model: nn.Module,
     batches: Callable[[], Iterable[Labelled]],
     epochs: int,
     lr: float = 3e-3,
     *,
+    optimizer: Callable[[nn.Module, float], torch.optim.Optimizer] = adamw,
     max_steps: int | None = None,
     precision: torch.dtype | None = None,
     checkpoint: Path | None = None,
     generator: torch.Generator | None = None,
     track: Callable[[range], Iterable[int]] = iter,
 ) -> list[float]:
-    """Train with AdamW, at a rate that falls to zero; the mean loss of each epoch.
+    """Train at a rate that falls to zero, with AdamW or another optimizer; each epoch's mean loss.
 
     `batches` gives the batches of one epoch, as many each time, and `model(*batch.inputs)` a score
     for each possible label. Training ends early after `max_steps`. With a `precision`, such as
@@ -59,17 +104,17 @@ def fit(
     draws is given too. `track` is wrapped around the epochs, as tqdm is, to show progress.
     """
     was_training = model.training
-    optimizer = torch.optim.AdamW(model.parameters(), lr, fused=True)
+    optimized = optimizer(model, lr)
     # its length comes with the first epoch's batches
-    rate = torch.optim.lr_scheduler.PolynomialLR(optimizer, total_iters=1)
-    parts = {"model": model, "optimizer": optimizer, "rate": rate}
+    rate = torch.optim.lr_scheduler.PolynomialLR(optimized, total_iters=1)
+    parts = {"model": model, "optimizer": optimized, "rate": rate}
     history = restore(checkpoint, parts, generator)
     model.train()
     for epoch in track(range(len(history), epochs)):
         work = list(batches())
         rate.total_iters = epochs * len(work)
         left = len(work) if max_steps is None else max(0, max_steps - epoch * len(work))
-        losses = [step(model, batch, optimizer, rate, precision) for batch in work[:left]]
+        losses = [step(model, batch, optimized, rate, precision) for batch in work[:left]]
         if not losses:
             break
         history.append(sum(losses) / len(losses))

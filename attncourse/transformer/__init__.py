@@ -33,6 +33,7 @@ from attncourse.transformer.stacks import (
     Encoder,
     LanguageModel,
     Transformer,
+    causal_model,
 )
 from attncourse.transformer.weights import composed, load_gpt2
 
@@ -60,6 +61,7 @@ __all__ = [
     "Transformer",
     "WindowedAttention",
     "beam_search",
+    "causal_model",
     "composed",
     "generate",
     "greedy",

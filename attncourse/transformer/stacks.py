@@ -1,10 +1,11 @@
 """Blocks in a stack, and the two models made of stacks: encoder-decoder, and decoder alone."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from attncourse.transformer.attends import Causal
 from attncourse.transformer.blocks import DecoderBlock, EncoderBlock, KeysValues
 from attncourse.transformer.cache import Cache
 
@@ -145,6 +146,29 @@ class LanguageModel(nn.Module):
     def decode(self) -> "Decoding":
         """A text from its beginning: its prompt is the first step."""
         return Decoding(self.embedding, self.stack)
+
+
+def causal_model(
+    embedding: Embedding,
+    heads: int,
+    depth: int,
+    attend: Callable[[], Callable[..., Tensor]] = Causal,
+    *,
+    groups: int | None = None,
+    d_ff: int | None = None,
+) -> LanguageModel:
+    """A model of GPT-2's kind: pre-norm blocks with GELU in its tanh form, and one more norm.
+
+    `attend()` makes what the heads of a block do; d_ff is four times the width unless given.
+    Source: Radford et al. (2019), section 2.3.
+    """
+    d = embedding.table.embedding_dim
+    gelu = nn.GELU(approximate="tanh")
+    blocks = [
+        EncoderBlock(d, heads, d_ff or 4 * d, attend(), groups=groups, activation=gelu)
+        for _ in range(depth)
+    ]
+    return LanguageModel(embedding, Encoder(blocks, nn.LayerNorm(d)))
 
 
 class Decoding:

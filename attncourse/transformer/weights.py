@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from attncourse.positional import LearnedEncoding
-from attncourse.transformer.attends import Causal
-from attncourse.transformer.blocks import EncoderBlock
 from attncourse.transformer.gpt import GPT, Block
-from attncourse.transformer.stacks import Embedding, Encoder, LanguageModel
+from attncourse.transformer.stacks import Embedding, LanguageModel, causal_model
 
 # the plain GPT's name in a block -> the composed block's
 PARTS = {
@@ -44,7 +42,8 @@ def load_gpt2(weights: Mapping[str, Tensor], heads: int) -> LanguageModel:
     (vocabulary, d), (max_n, _) = weights["wte.weight"].shape, weights["wpe.weight"].shape
     d_ff = weights["h.0.mlp.c_fc.weight"].shape[1]
     depth = sum(name.endswith("mlp.c_fc.weight") for name in weights)
-    model = causal_model(vocabulary, max_n, d, heads, d_ff, depth).to(weights["wte.weight"])
+    embedding = Embedding(vocabulary, d, LearnedEncoding(max_n, d))
+    model = causal_model(embedding, heads, depth, d_ff=d_ff).to(weights["wte.weight"])
     model.load_state_dict(renamed(weights, depth))
     return model
 
@@ -56,7 +55,8 @@ def composed(gpt: GPT) -> LanguageModel:
         gpt.position_embedding.weight.shape,
     )
     blocks: list[Block] = list(gpt.blocks)  # pyright: ignore[reportAssignmentType]
-    model = causal_model(vocabulary, max_n, d, blocks[0].heads, 4 * d, len(blocks))
+    embedding = Embedding(vocabulary, d, LearnedEncoding(max_n, d))
+    model = causal_model(embedding, blocks[0].heads, len(blocks))
     ours = {
         "embedding.table.weight": gpt.token_embedding.weight,
         "embedding.position.table": gpt.position_embedding.weight,
@@ -68,16 +68,6 @@ def composed(gpt: GPT) -> LanguageModel:
             ours[f"stack.blocks.{i}.{PARTS[part]}.{kind}"] = weight
     model.to(gpt.token_embedding.weight).load_state_dict(ours)
     return model
-
-
-def causal_model(
-    vocabulary: int, max_n: int, d: int, heads: int, d_ff: int, depth: int
-) -> LanguageModel:
-    """A model of GPT-2's kind: learned positions, pre-norm, GELU in its tanh form."""
-    embedding = Embedding(vocabulary, d, LearnedEncoding(max_n, d))
-    gelu = nn.GELU(approximate="tanh")
-    blocks = [EncoderBlock(d, heads, d_ff, Causal(), activation=gelu) for _ in range(depth)]
-    return LanguageModel(embedding, Encoder(blocks, nn.LayerNorm(d)))
 
 
 def renamed(weights: Mapping[str, Tensor], depth: int) -> dict[str, Tensor]:

@@ -1,0 +1,1 @@
+"""The claims of the chapter language_model."""

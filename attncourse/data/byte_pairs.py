@@ -1,0 +1,95 @@
+"""Byte-pair encoding: a text as whole numbers, its frequent words whole and the others in pieces.
+
+Source: Sennrich et al. (2016), section 3.2; on bytes: Radford et al. (2019), section 2.2.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+from itertools import pairwise
+from math import inf
+from pathlib import Path
+
+STORED = Path(__file__).with_name("byte_pairs.txt")
+BYTES = 256
+# letters, digits or signs, with the space before them; then what is left of the white space
+PIECE = re.compile(r" ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+")
+
+Pair = tuple[int, int]
+
+
+def merge(tokens: Iterable[int], pair: Pair, new: int) -> list[int]:
+    """The tokens, with `new` where the pair stood; of pairs that overlap, the first is merged."""
+    merged: list[int] = []
+    for token in tokens:
+        if merged and (merged[-1], token) == pair:
+            merged[-1] = new
+        else:
+            merged.append(token)
+    return merged
+
+
+def learn_pairs(text: str, vocabulary: int) -> list[Pair]:
+    """The pairs to merge until there are so many tokens: each time the commonest of the text.
+
+    Of pairs that are equally common, the one with the smaller first token is merged, then the one
+    with the smaller second.
+    """
+    times = Counter(PIECE.findall(text))
+    pieces = {piece: list(piece.encode()) for piece in times}
+    pairs: list[Pair] = []
+    for new in range(BYTES, vocabulary):
+        counts: Counter[Pair] = Counter()
+        for piece, tokens in pieces.items():
+            for pair in pairwise(tokens):
+                counts[pair] += times[piece]
+        if not counts:
+            raise ValueError(
+                f"vocabulary={vocabulary}: after {new} tokens nothing is left to merge"
+            )
+        pairs.append(min(counts, key=lambda pair: (-counts[pair], pair)))
+        pieces = {piece: merge(tokens, pairs[-1], new) for piece, tokens in pieces.items()}
+    return pairs
+
+
+class BytePairs:
+    """Text to tokens and back: the first 256 tokens are bytes, the next ones pairs of earlier ones.
+
+    A piece of text begins as its bytes; of its pairs the earliest in the list is merged, until
+    there is none.
+    """
+
+    def __init__(self, pairs: Sequence[Pair]):
+        self.merges = {pair: new for new, pair in enumerate(pairs, BYTES)}
+        self.bytes = [bytes([byte]) for byte in range(BYTES)]
+        for first, second in pairs:
+            self.bytes.append(self.bytes[first] + self.bytes[second])
+        self.of_piece = cache(self.of_piece)
+
+    def __len__(self) -> int:
+        return len(self.bytes)
+
+    def of_piece(self, piece: str) -> list[int]:
+        """The tokens of a piece that is looked at alone, such as a word with the space before."""
+        tokens = list(piece.encode())
+        while len(tokens) > 1:
+            pair = min(pairwise(tokens), key=lambda pair: self.merges.get(pair, inf))
+            if pair not in self.merges:
+                break
+            tokens = merge(tokens, pair, self.merges[pair])
+        return tokens
+
+    def encode(self, text: str) -> list[int]:
+        """The tokens of a text."""
+        return [token for piece in PIECE.findall(text) for token in self.of_piece(piece)]
+
+    def decode(self, tokens: Iterable[int]) -> str:
+        """The text of these tokens; bytes that are no character become U+FFFD."""
+        return b"".join(self.bytes[token] for token in tokens).decode(errors="replace")
+
+
+def stored_pairs() -> BytePairs:
+    """The 1,792 pairs that were learned from the training addresses, 2,048 tokens in all."""
+    lines = STORED.read_text("utf-8").splitlines()
+    return BytePairs([(int(first), int(second)) for first, second in map(str.split, lines)])

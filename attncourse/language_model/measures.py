@@ -1,0 +1,69 @@
+"""How surprised a model is by what comes: in bits, as a perplexity, for each character."""
+
+import math
+from collections.abc import Callable, Iterable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from attncourse.shapes import shaped
+
+
+@shaped
+def surprisal(
+    scores: Float[Tensor, "*batch n vocabulary"],
+    labels: Int[Tensor, "*batch n"],
+    ignore: int = -100,
+) -> Float[Tensor, "*batch n"]:
+    """-log2 of the probability that each label has; 0 where the label is `ignore`.
+
+    Source: Shannon (1948), section 6.
+    """
+    nats = cross_entropy(
+        scores.flatten(0, -2), labels.flatten(), ignore_index=ignore, reduction="none"
+    )
+    return nats.view(labels.shape) / math.log(2)
+
+
+@shaped
+def perplexity(
+    scores: Float[Tensor, "*batch n vocabulary"],
+    labels: Int[Tensor, "*batch n"],
+    ignore: int = -100,
+) -> float:
+    """2 to the mean surprisal: among so many equally likely tokens one would be as surprised.
+
+    Source: Jelinek et al. (1977).
+    """
+    counted = (labels != ignore).sum()
+    if not counted:
+        raise ValueError(f"labels={tuple(labels.shape)}: all are {ignore}, so that none counts")
+    return 2 ** (surprisal(scores, labels, ignore).sum() / counted).item()
+
+
+@torch.no_grad()
+def bits_by_window(
+    model: Callable[[Tensor], Tensor], batches: Iterable[tuple[Tensor, Tensor]]
+) -> Float[Tensor, "windows"]:
+    """For each window of the batches, tokens and labels, the bits that its labels cost in all."""
+    return torch.cat([surprisal(model(tokens), labels).sum(-1) for tokens, labels in batches])
+
+
+def interval(
+    bits: Float[Tensor, "texts"],
+    characters: Float[Tensor, "texts"],
+    g: torch.Generator,
+    draws: int = 1000,
+) -> tuple[float, float]:
+    """Between which bits a character 95 of 100 sets of texts lie that are drawn from these.
+
+    Source: Efron (1979), the bootstrap; its unit is a text, since a text's windows resemble
+    each other.
+    """
+    n = len(bits)
+    drawn = torch.randint(n, (draws, n), generator=g)
+    ratios = bits[drawn].sum(-1) / characters[drawn].sum(-1)
+    low, high = ratios.quantile(torch.tensor([0.025, 0.975], dtype=ratios.dtype)).tolist()
+    return low, high

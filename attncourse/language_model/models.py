@@ -1,0 +1,52 @@
+"""The models that are compared: blocks of one kind of attention, and an LSTM of the same size."""
+
+from collections.abc import Callable
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from attncourse.transformer import Causal, Embedding, LanguageModel, RotaryAttention, causal_model
+
+
+def rotary() -> Causal:
+    """Causal attention with rotary positions."""
+    return Causal(RotaryAttention())
+
+
+def language_model(
+    vocabulary: int,
+    d_model: int = 128,
+    heads: int = 4,
+    depth: int = 4,
+    attend: Callable[[], Callable[..., Tensor]] = rotary,
+    groups: int | None = None,
+) -> LanguageModel:
+    """A GPT whose heads know positions by RoPE, unless `attend` makes something else.
+
+    Source: Radford et al. (2019), section 2.3; Su et al. (2021), section 3.2.2.
+    """
+    return causal_model(embedding(vocabulary, d_model), heads, depth, attend, groups=groups)
+
+
+class LSTMLanguageModel(nn.Module):
+    """Two layers of LSTM that give the scores of each next token.
+
+    Source: Zaremba et al. (2015), section 3, without dropout.
+    """
+
+    def __init__(self, vocabulary: int, d_model: int, hidden: int, layers: int = 2):
+        super().__init__()
+        self.embedding = embedding(vocabulary, d_model)
+        self.lstm = nn.LSTM(d_model, hidden, layers, batch_first=True)
+        self.out = nn.Linear(hidden, d_model)
+
+    def forward(self, tokens: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n vocabulary"]:
+        """Row t has the scores of token t + 1, given the tokens up to t."""
+        return self.embedding.scores(self.out(self.lstm(self.embedding(tokens))[0]))
+
+
+def embedding(vocabulary: int, d_model: int) -> Embedding:
+    """Vectors so small that before training all next tokens are about equally likely."""
+    table = Embedding(vocabulary, d_model)
+    nn.init.normal_(table.table.weight, std=0.02)
+    return table
