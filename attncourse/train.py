@@ -46,8 +46,7 @@ class Together(torch.optim.Optimizer):
         # a schedule that changes a rate here changes it there
         self.param_groups = [group for one in optimizers for group in one.param_groups]
 
-    @torch.no_grad()
-    def step(self, closure=None):
+    def step(self, closure: None = None) -> None:  # pyright: ignore
         for one in self.parts:
             one.step()
 

@@ -33,7 +33,7 @@ from attncourse.language_model import (
     language_model,
 )
 from attncourse.relative import RelativeAttention
-from attncourse.train import fit, muon, seeded
+from attncourse.train import adamw, fit, muon, seeded
 from attncourse.transformer import (
     ALiBiAttention,
     Causal,
@@ -43,7 +43,9 @@ from attncourse.transformer import (
     WindowedAttention,
 )
 
-BATCH, RATE, REACH, PARTS, BOOTSTRAP = 32, 3e-3, 16, 20, 0
+BATCH, REACH, PARTS, BOOTSTRAP = 16, 16, 20, 0
+# of four optimizers and rates for each, tried on 500 steps of the small size
+RATES = {True: (adamw, 1.5e-2), False: (muon, 6e-3)}
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,8 @@ LSTM = "LSTM"
 COUNTED = ("uniform", "unigram", "bigram", "trigram")
 EVERY = 3
 SIZES = {
-    "small": Size(64, 3, 88, 1500, dict.fromkeys((LSTM, *ATTENDS), EVERY)),
-    "full": Size(128, 4, 231, 4000, {GPT: EVERY, "no positions": 1, "one head": 1, LSTM: 1}),
+    "small": Size(64, 3, 88, 2500, dict.fromkeys((LSTM, *ATTENDS), EVERY)),
+    "full": Size(128, 4, 231, 10000, {GPT: EVERY, "no positions": 1, "one head": 1, LSTM: 1}),
 }
 MEASURED = ("bits", "low", "high", "validation", "parameters", "steps", "seconds")
 RUNS = Runs("language_model", ("size", "model"), MEASURED)
@@ -121,7 +123,7 @@ def measured(model, windowed: Windowed, found: Addresses) -> list[float]:
     return [(bits.sum() / characters.sum()).item(), low, high, (others[0] / others[1]).item()]
 
 
-def counted(found: Addresses, name: str) -> list[float]:
+def counted(found: Addresses, size: str, name: str, seed: int) -> list[float]:
     """What a model measures that counts what followed what."""
     windowed, began = Windowed(stored_pairs()), time.process_time()
     model = BackOff(COUNTED.index(name), windowed.vocabulary)
@@ -136,14 +138,14 @@ def trained(found: Addresses, size: str, name: str, seed: int) -> list[float]:
     windowed = Windowed(stored_pairs(), dated=name != UNDATED)
     with seeded(seed) as g:
         model = built(name, sized, windowed.vocabulary)
-        each = sized.steps // PARTS
+        each, (optimizer, rate) = sized.steps // PARTS, RATES[name == LSTM]
         watch = Watch(model, windowed, found, (size, name, seed), each)
         fit(
             model,
             lambda: windowed.drawn(found.train, BATCH, each, g),
             PARTS,
-            RATE,
-            optimizer=muon,
+            rate,
+            optimizer=optimizer,
             checkpoint=kept(size, name, seed, "checkpoint"),
             generator=g,
             track=watch,
@@ -157,7 +159,7 @@ def trained(found: Addresses, size: str, name: str, seed: int) -> list[float]:
 class Watch:
     """Follows a training: its curve on some of the validation's windows, and the states between."""
 
-    def __init__(self, model, windowed: Windowed, found: Addresses, key: tuple, each: int):
+    def __init__(self, model, windowed: Windowed, found: Addresses, key: tuple[str, str, int], each: int):
         self.model, self.key, self.each, self.seconds = model, key, each, 0.0
         every = [row for text in found.validation for row in windowed.rows(text)]
         rows = every[:: max(1, len(every) // 256)]
@@ -191,7 +193,7 @@ class Watch:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--size", choices=("counted", *SIZES), help="these alone")
     parser.add_argument("--models", nargs="+", help="these alone, such as GPT LSTM")
     parser.add_argument("--seeds", type=int, nargs="+", help="these alone, such as 0 1")
@@ -203,7 +205,7 @@ def main() -> None:
         raise SystemExit(f"these are not the addresses: {found.why}")
     if asked.size in (None, "counted"):
         for name in COUNTED:
-            RUNS.once(lambda _, name, seed: counted(found, name), "counted", name, 0)
+            RUNS.once(partial(counted, found), "counted", name, 0)
     for size in SIZES if asked.size is None else {asked.size} & {*SIZES}:
         for seed in range(EVERY):
             for name, seeds in SIZES[size].seeds.items():

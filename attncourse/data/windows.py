@@ -49,8 +49,8 @@ class Windowed:
             raise ValueError(
                 f"decade={decade} is none of {DECADES[0]}, {DECADES[1]}, ..., {DECADES[-1]}"
             )
-        any_decade = decade is None or not self.dated
-        return [self.start, self.start + 1 + (0 if any_decade else 1 + DECADES.index(decade))]
+        which = 0 if decade is None or not self.dated else 1 + DECADES.index(decade)
+        return [self.start, self.start + 1 + which]
 
     def rows(self, text: Address) -> list[list[int]]:
         """The windows of a text, one after another: each of its tokens stands in one."""

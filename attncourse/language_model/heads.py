@@ -1,16 +1,14 @@
 """What the heads of a language model do: where they look, and what is lost without them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from attncourse.shapes import shaped
-from attncourse.transformer import LanguageModel
-
-Weights = Float[Tensor, "*batch n n"]
+from attncourse.transformer import GroupedAttention, LanguageModel
 
 
 @torch.no_grad()
@@ -23,20 +21,14 @@ def head_weights(
     """
     seen: list[Tensor] = []
 
-    def look(attend, given: tuple, named: dict) -> None:
+    def look(attend: nn.Module, given: tuple, named: dict) -> None:
         q, k, _ = given
         units = torch.eye(k.shape[-2], dtype=q.dtype, device=q.device)
         seen.append(attend.forward(q, k, units.expand(*k.shape[:-1], -1), **named))
 
-    hooks = [
-        block.attention.part.attend.register_forward_pre_hook(look, with_kwargs=True)
-        for block in model.stack.blocks
-    ]
-    try:
+    places = [layer.attend for layer in attention_layers(model)]
+    with removed(one.register_forward_pre_hook(look, with_kwargs=True) for one in places):
         model(tokens)
-    finally:
-        for hook in hooks:
-            hook.remove()
     return torch.stack(seen)
 
 
@@ -46,28 +38,50 @@ def without(model: LanguageModel, heads: Iterable[tuple[int, int]]) -> Iterator[
 
     Source: Michel et al. (2019), section 2.3.
     """
-    hooks = []
+    layers, heads = attention_layers(model), list(heads)
     for block, head in heads:
-        part = model.stack.blocks[block].attention.part
-        if not 0 <= head < part.heads:
-            raise ValueError(f"head={head} is none of the {part.heads} heads of block {block}")
+        if not (0 <= block < len(layers) and 0 <= head < layers[block].heads):
+            raise ValueError(f"there is no head {head} in a block {block} of {len(layers)}")
+    with removed(
+        layers[block].w_o.register_forward_pre_hook(silence(head, layers[block].heads))
+        for block, head in heads
+    ):
+        yield
 
-        def silence(_, given: tuple, head: int = head, count: int = part.heads) -> tuple:
-            z = given[0].unflatten(-1, (count, -1)).clone()
-            z[..., head, :] = 0
-            return (z.flatten(-2),)
 
-        hooks.append(part.w_o.register_forward_pre_hook(silence))
+def silence(head: int, heads: int) -> Callable[[nn.Module, tuple], Tensor]:
+    """A hook that sets one head's part of the joined heads to 0."""
+
+    def hook(_: nn.Module, given: tuple) -> Tensor:
+        z = given[0].unflatten(-1, (heads, -1)).clone()
+        z[..., head, :] = 0
+        return z.flatten(-2)
+
+    return hook
+
+
+@contextmanager
+def removed(hooks: Iterable) -> Iterator[None]:
+    """Hooks that are gone afterwards, whatever happens."""
+    held = list(hooks)
     try:
         yield
     finally:
-        for hook in hooks:
+        for hook in held:
             hook.remove()
+
+
+def attention_layers(model: LanguageModel) -> list[GroupedAttention]:
+    """The attention of each block."""
+    return [block.attention.part for block in model.stack.blocks]  # pyright: ignore
 
 
 @shaped
 def offset_score(weights: Float[Tensor, "*batch n n"], offset: int = 1) -> Float[Tensor, "*batch"]:
     """The mean weight on the token that stands so many places before."""
+    n = weights.shape[-1]
+    if not 0 <= offset < n:
+        raise ValueError(f"offset={offset} is not from 0 to {n - 1}, for {n} tokens")
     return weights.diagonal(-offset, -2, -1).mean(-1)
 
 
@@ -77,4 +91,7 @@ def induction_score(weights: Float[Tensor, "*batch n n"], period: int) -> Float[
 
     Source: Olsson et al. (2022), "prefix matching".
     """
+    n = weights.shape[-1]
+    if not 1 <= period < n:
+        raise ValueError(f"period={period} is not from 1 to {n - 1}, for {n} tokens")
     return weights.diagonal(1 - period, -2, -1)[..., 1:].mean(-1)

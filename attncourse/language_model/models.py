@@ -36,7 +36,7 @@ class LSTMLanguageModel(nn.Module):
 
     def __init__(self, vocabulary: int, d_model: int, hidden: int, layers: int = 2):
         super().__init__()
-        self.embedding = embedding(vocabulary, d_model)
+        self.embedding = embedding(vocabulary, d_model, std=0.3)
         self.lstm = nn.LSTM(d_model, hidden, layers, batch_first=True)
         self.out = nn.Linear(hidden, d_model)
 
@@ -45,8 +45,8 @@ class LSTMLanguageModel(nn.Module):
         return self.embedding.scores(self.out(self.lstm(self.embedding(tokens))[0]))
 
 
-def embedding(vocabulary: int, d_model: int) -> Embedding:
-    """Vectors so small that before training all next tokens are about equally likely."""
+def embedding(vocabulary: int, d_model: int, std: float = 0.02) -> Embedding:
+    """Vectors of this size; small ones make all next tokens about equally likely at first."""
     table = Embedding(vocabulary, d_model)
-    nn.init.normal_(table.table.weight, std=0.02)
+    nn.init.normal_(table.table.weight, std=std)
     return table
