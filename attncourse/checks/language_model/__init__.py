@@ -2,4 +2,10 @@
 
 ORDER = (
     # as on their page
+    "bits_per_character",
+    "padded_perplexity",
+    "witten_bell",
+    "nucleus",
+    "induction_weight",
+    "mean_ablated",
 )

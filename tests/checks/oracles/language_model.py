@@ -1,0 +1,79 @@
+"""What the exercises of language_model ask, by torch's loss and by numpy."""
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+
+def torch_bits(scores, labels, widths):
+    nats = F.cross_entropy(scores.flatten(0, -2), labels.flatten(), reduction="sum")
+    return nats / np.log(2) / F.embedding(labels[labels >= 0], widths[:, None]).sum()
+
+
+def torch_perplexity(scores, tokens, lengths):
+    n, vocabulary = scores.shape[-2:]
+    found = []
+    for rows, text, length in zip(
+        scores.reshape(-1, n, vocabulary), tokens.reshape(-1, n), lengths.flatten(), strict=True
+    ):
+        if length < 2:
+            found.append(rows.new_ones(()))
+        else:
+            found.append(F.cross_entropy(rows[: length - 1], text[1:length]).exp())
+    return torch.stack(found).reshape(lengths.shape)
+
+
+def numpy_witten_bell(counts, unigram):
+    """The weights of the two parts, and a masked array for the rows that have only one."""
+    c, u = counts.numpy().astype(float), np.expand_dims(unigram.numpy(), -2)
+    total, kinds = c.sum(-1, keepdims=True), np.count_nonzero(c, axis=-1)[..., None]
+    weight = (np.ma.masked_equal(total, 0) / (total + kinds)).filled(0.0)
+    relative = np.divide(c, total, out=np.zeros_like(c), where=total > 0)
+    return torch.from_numpy(weight * relative + (1 - weight) * u).to(unigram.dtype)
+
+
+def numpy_nucleus(scores, p):
+    """For each row, the place in the sums at which p would be put in."""
+    rows = scores.reshape(-1, scores.shape[-1]).numpy()
+    found = []
+    for row in rows:
+        order = np.argsort(-row, kind="stable")
+        weights = np.exp(row - row.max())
+        sums = np.cumsum(weights[order]) / weights.sum()
+        stays = order[: 1 + np.searchsorted(sums, p)]
+        kept = np.zeros_like(row)
+        kept[stays] = weights[stays] / weights[stays].sum()
+        found.append(kept)
+    return torch.from_numpy(np.stack(found)).reshape(scores.shape)
+
+
+def numpy_induction(weights, tokens):
+    told = tokens.numpy()
+    query, before = np.nonzero(np.tril(np.equal.outer(told, told), -1))
+    if not len(query):
+        return torch.zeros(weights.shape[:-2], dtype=weights.dtype)
+    on_them = weights.numpy()[..., query, before + 1].sum(-1)
+    return torch.tensor(on_them / len(np.unique(query)), dtype=weights.dtype)
+
+
+def torch_ablated(z, w_o, heads):
+    """By torch's running mean of a norm over batch and positions."""
+    batch, count, n, width = z.shape
+    joined = z.movedim(1, 2).reshape(-1, count * width)
+    mean = torch.zeros_like(joined[0])
+    # with a momentum of 1 the running mean is that of the batch; a row alone has no variance
+    twice = torch.cat([joined, joined])
+    F.batch_norm(twice, mean, torch.ones_like(mean), training=True, momentum=1.0)
+    named = torch.isin(torch.arange(count), torch.tensor(heads, dtype=torch.int64))
+    kept = joined.where(~named.repeat_interleave(width), mean)
+    return F.linear(kept, w_o.T).reshape(batch, n, -1)
+
+
+ORACLES = {
+    "bits_per_character": torch_bits,
+    "padded_perplexity": torch_perplexity,
+    "witten_bell": numpy_witten_bell,
+    "nucleus": numpy_nucleus,
+    "induction_weight": numpy_induction,
+    "mean_ablated": torch_ablated,
+}
