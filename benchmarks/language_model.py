@@ -159,7 +159,9 @@ def trained(found: Addresses, size: str, name: str, seed: int) -> list[float]:
 class Watch:
     """Follows a training: its curve on some of the validation's windows, and the states between."""
 
-    def __init__(self, model, windowed: Windowed, found: Addresses, key: tuple[str, str, int], each: int):
+    def __init__(
+        self, model, windowed: Windowed, found: Addresses, key: tuple[str, str, int], each: int
+    ):
         self.model, self.key, self.each, self.seconds = model, key, each, 0.0
         every = [row for text in found.validation for row in windowed.rows(text)]
         rows = every[:: max(1, len(every) // 256)]

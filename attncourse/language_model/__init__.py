@@ -9,7 +9,11 @@ Source: Shannon (1948), section 6; Jelinek et al. (1977).
 from attncourse.language_model.back_off import BackOff
 from attncourse.language_model.heads import head_weights, induction_score, offset_score, without
 from attncourse.language_model.measures import bits_by_window, interval, perplexity, surprisal
-from attncourse.language_model.models import LSTMLanguageModel, language_model
+from attncourse.language_model.models import (
+    LSTMLanguageModel,
+    language_model,
+    load_language_model,
+)
 
 __all__ = [
     "BackOff",
@@ -19,6 +23,7 @@ __all__ = [
     "induction_score",
     "interval",
     "language_model",
+    "load_language_model",
     "offset_score",
     "perplexity",
     "surprisal",

@@ -55,9 +55,9 @@ class BackOff:
         """Row t has the log-probabilities of token t + 1, given the tokens up to t."""
         reach = max(0, self.order - 1)
         rows = tokens.reshape(-1, tokens.shape[-1]).tolist()
-        found = [
-            self.after(tuple(row[max(0, t - reach) : t]))
-            for row in rows
-            for t in range(1, len(row) + 1)
+        contexts = [
+            tuple(row[max(0, t - reach) : t]) for row in rows for t in range(1, len(row) + 1)
         ]
-        return torch.stack(found).log().view(*tokens.shape, self.vocabulary)
+        found = {context: self.after(context) for context in set(contexts)}
+        log_p = torch.stack([found[context] for context in contexts]).log()
+        return log_p.view(*tokens.shape, self.vocabulary)

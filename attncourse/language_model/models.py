@@ -1,6 +1,6 @@
 """The models that are compared: blocks of one kind of attention, and an LSTM of the same size."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -50,3 +50,12 @@ def embedding(vocabulary: int, d_model: int, std: float = 0.02) -> Embedding:
     table = Embedding(vocabulary, d_model)
     nn.init.normal_(table.table.weight, std=std)
     return table
+
+
+def load_language_model(weights: Mapping[str, Tensor], heads: int) -> LanguageModel:
+    """The model that `language_model` makes, with these weights; its sizes are read off them."""
+    vocabulary, d = weights["embedding.table.weight"].shape
+    depth = sum(name.endswith("attention.part.w_q.weight") for name in weights)
+    model = language_model(vocabulary, d, heads, depth)
+    model.load_state_dict(weights)
+    return model.eval()
