@@ -1,0 +1,643 @@
+"""Exercise decode_stream: which characters are complete, token after token."""
+
+import codecs
+import re
+from itertools import pairwise
+
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+
+exercise = Exercise(
+    name="decode_stream",
+    chapter="language_model",
+    title="What can be shown so far?",
+    kind="build",
+    difficulty=2,
+    minutes=25,
+    points=15,
+    hints=(
+        "A token alone does not say what its bytes mean: some may be the rest of a character that "
+        "an earlier token began. So carry over from token to token the bytes that still wait for "
+        "more.",
+        "After each token, look at the bytes that wait and those that have come. Decode all but an "
+        "unfinished character at their end, and keep that for the next token. Python has a decoder "
+        "that does this: it keeps what waits between two calls. After the last token nothing more "
+        "comes, so what still waits is decoded as it is.",
+        'decoder = codecs.getincrementaldecoder("utf-8")(errors="replace"), then '
+        "decoder.decode(bytes(token)) for each token, and at the end decoder.decode(b'', "
+        "final=True) is added to the last text, if there is one",
+    ),
+    differentiable=False,
+    floating=False,
+    without={"loops": "tokens come one after another, and a loop over them is the task"},
+)
+
+
+def begins_a_character(part):
+    """Whether more bytes after these may make one character of them."""
+    try:
+        part.decode()
+    except UnicodeDecodeError as error:
+        return error.start == 0 and "end of data" in error.reason
+    return False
+
+
+def unfinished(data):
+    """How many bytes at the end begin a character that may still be finished."""
+    return next((n for n in (3, 2, 1) if n <= len(data) and begins_a_character(data[-n:])), 0)
+
+
+def is_one(data):
+    """Whether these bytes are one character."""
+    text = data.decode(errors="ignore")
+    return len(text) == 1 and text.encode() == data
+
+
+# what the second byte may be, where that is less than all from 128 to 191
+SECOND = {224: (160, 191), 237: (128, 159), 240: (144, 191), 244: (128, 143)}
+
+
+@exercise.reference
+def from_the_beginning(tokens):
+    shown, data, text = [], b"", ""
+    for place, token in enumerate(tokens):
+        data += bytes(token)
+        waits = unfinished(data) if place < len(tokens) - 1 else 0
+        now = data[: len(data) - waits].decode(errors="replace")
+        shown.append(now[len(text) :])
+        text = now
+    return shown
+
+
+ONE, TWO, THREE, FOUR = "aZ 7\n", "éßñ", "€—“中", "😀🌍𝄞"
+
+
+def text(draw, *kinds):
+    """A character of each of these kinds, any of them."""
+    return "".join(kind[draw.integer(0, len(kind) - 1)] for kind in kinds)
+
+
+def cut(draw, data, longest=3):
+    """The bytes in tokens of random lengths."""
+    tokens, rest = [], list(data)
+    while rest:
+        size = draw.integer(1, longest)
+        tokens.append(rest[:size])
+        rest = rest[size:]
+    return tokens
+
+
+@exercise.cases
+def cases(draw):
+    kinds = (ONE, TWO, ONE, THREE, FOUR)
+    order = draw.integers(0, 4, 9).tolist()
+    mixed = text(draw, *kinds, *(kinds[i] for i in order)).encode()
+    yield Case("a text in tokens of up to 3 bytes", (cut(draw, mixed),))
+    yield Case("a text in tokens of up to 5 bytes", (cut(draw, mixed, 5),))
+    yield Case("a token for each byte", ([[byte] for byte in mixed],))
+    yield Case("a token for each character", ([[*one.encode()] for one in mixed.decode()],))
+    yield Case("one token", ([[*mixed]],))
+    pieces = [text(draw, ONE, THREE).encode(), text(draw, TWO).encode(), text(draw, FOUR).encode()]
+    (a, b, c, d), (e, f), (g, h, i, j) = pieces
+    yield Case("tokens that end one character and begin another",
+               ([[a, b], [c, d, e], [f, g], [h, i], [j, a]],))  # fmt: skip
+    yield Case("tokens of no byte within a character",
+               ([[], [a, b], [], [c, d], [], [e], [], [], [f], []],))  # fmt: skip
+    yield Case("a text that ends within a character of 2 bytes", ([[a], [e]],))
+    yield Case("a text that ends after 1 of 3 bytes", ([[a], [b]],))
+    yield Case("a text that ends after 2 of 3 bytes", ([[a, b], [c]],))
+    yield Case("a text that ends after 3 of 4 bytes", ([[a, g], [h, i]],))
+    yield Case("a text that ends within a character, and a last token of no byte",
+               ([[a, g], [h, i], []],))  # fmt: skip
+    yield Case("a last token of a letter and a beginning", ([[a], [a, b]],))
+    yield Case("a text that is no more than a beginning", ([[b, c]],))
+    # 128 to 191 follow another byte; the others are in no character
+    ranges = (128, 191), (245, 247), (192, 193), (248, 255)
+    other = [draw.integer(*one) for one in ranges]
+    yield Case("bytes that begin no character", ([[a], *([x] for x in other), [a], [*other, a]],))
+    yield Case("bytes that begin no character, at the end", ([[a], other],))
+    yield Case("a broken beginning before a letter", ([[b], [a], [b, c], [a, g, h], [i], [a]],))
+    broken = [[b, c], [e], [f, g], [h, b, c, d]]
+    yield Case("a broken beginning before another character", (broken,))
+    yield Case("two broken beginnings, then a byte too many",
+               ([[g, h], [i, e], [f], [f, a], [b], [c], [d], [d]],))  # fmt: skip
+    low, lower = draw.integer(128, 159), draw.integer(128, 143)
+    yield Case("a second byte that is too low", ([[a], [224], [low], [a], [240], [lower], [191]],))
+    high = draw.integer(144, 191)
+    yield Case("a second byte that is too high", ([[244], [high], [a, 244], [191, 191], [191]],))
+    right = "\u0800\ud7ff\U00010000\U0010ffff".encode()
+    yield Case("second bytes that are just right", (cut(draw, right, 2),))
+    yield Case("U+FFFD in the text itself", (cut(draw, "a\ufffdb\ufffd\ufffd".encode(), 2),))
+    yield Case("U+FFFD in the text itself, whole", ([[*"\ufffd".encode()], [a]],))
+    yield Case("U+FEFF at the beginning", (cut(draw, "\ufeffa\ufeffé".encode(), 2),))
+    blank = [b" a", b" \r", b"\nb ", b"\r", b" c\n", b"\r\n", b"\t", b" "]
+    yield Case("blanks and line ends", ([[*token] for token in blank],))
+    yield Case("letters of English", ([[*b"The"], [*b" st"], [*b"ate"], [*b"."]],))
+    yield Case("an accent that follows its letter", ([[101], [204], [129], [110], [204, 131]],))
+    yield Case("no tokens", ([],))
+    yield Case("one token of no byte", ([[]],))
+
+
+@exercise.valid
+def plain(tokens):
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    text = [decoder.decode(bytes(token)) for token in tokens]
+    if text:
+        text[-1] += decoder.decode(b"", final=True)
+    return text
+
+
+@exercise.valid
+def with_what_waits(tokens):
+    text, waiting = [], b""
+    for token in tokens:
+        waiting += bytes(token)
+        end = len(waiting) - unfinished(waiting)
+        text.append(waiting[:end].decode(errors="replace"))
+        waiting = waiting[end:]
+    if waiting:
+        text[-1] += waiting.decode(errors="replace")
+    return text
+
+
+BEGINNING = re.compile(
+    rb"(?:[\xc2-\xf4]|\xe0[\xa0-\xbf]|\xed[\x80-\x9f]|[\xe1-\xec\xee\xef][\x80-\xbf]"
+    rb"|\xf0[\x90-\xbf][\x80-\xbf]?|[\xf1-\xf3][\x80-\xbf]{1,2}|\xf4[\x80-\x8f][\x80-\xbf]?)\Z"
+)
+
+
+@exercise.valid
+def by_a_pattern(tokens):
+    text, waiting = [], b""
+    for place, token in enumerate(tokens, 1):
+        waiting += bytes(token)
+        found = BEGINNING.search(waiting[-3:]) if place < len(tokens) else None
+        kept = found[0] if found else b""
+        text.append(waiting[: len(waiting) - len(kept)].decode("utf-8", "replace"))
+        waiting = kept
+    return text
+
+
+@exercise.valid
+def byte_by_byte(tokens):
+    text, waiting = [], b""
+    for token in tokens:
+        now = ""
+        for byte in token:
+            longer = waiting + bytes([byte])
+            if waiting and not (is_one(longer) or begins_a_character(longer)):
+                now += "\ufffd"
+                longer = bytes([byte])
+            waiting = longer if begins_a_character(longer) else b""
+            if not waiting:
+                now += longer.decode() if is_one(longer) else "\ufffd"
+        text.append(now)
+    if waiting:
+        text[-1] += "\ufffd"
+    return text
+
+
+@exercise.valid
+def by_counting(tokens):
+    text, waiting, need, low, high = [], [], 0, 128, 191
+    for token in tokens:
+        now = ""
+        for byte in token:
+            if need and not low <= byte <= high:
+                now += "\ufffd"
+                need = 0
+            if need:
+                waiting.append(byte)
+                need -= 1
+                low, high = 128, 191
+                now += "" if need else bytes(waiting).decode(errors="replace")
+            elif byte < 128:
+                now += chr(byte)
+            elif 194 <= byte <= 244:
+                waiting = [byte]
+                need = 1 if byte < 224 else 2 if byte < 240 else 3
+                low, high = SECOND.get(byte, (128, 191))
+            else:
+                now += "\ufffd"
+        text.append(now)
+    if need:
+        text[-1] += "\ufffd"
+    return text
+
+
+@exercise.valid
+def by_trying_what_may_follow(tokens):
+    more = [tail for size in (1, 2, 3) for tail in (b"\x80" * size, b"\x90" + b"\x80" * (size - 1),
+            b"\xa0" + b"\x80" * (size - 1))]  # fmt: skip
+
+    def waits(part):
+        for tail in more:
+            try:
+                if len((part + tail).decode()) == 1:
+                    return True
+            except UnicodeDecodeError:
+                pass
+        return False
+
+    data = b"".join(map(bytes, tokens))
+    text, start, end = [], 0, 0
+    for place, token in enumerate(tokens, 1):
+        end += len(token)
+        last = place == len(tokens)
+        kept = next((n for n in (3, 2, 1) if n <= end - start and waits(data[end - n : end])), 0)
+        stop = end if last else end - kept
+        text.append(data[start:stop].decode(errors="replace"))
+        start = stop
+    return text
+
+
+MADE, TEXT = 'codecs.getincrementaldecoder("utf-8")(errors="replace")', (
+    "[decoder.decode(bytes(token)) for token in tokens]")  # fmt: skip
+FLUSH, RETURN = 'text[-1] += decoder.decode(b"", final=True)', "return text"
+WHEN = f"    if text:\n        {FLUSH}\n"
+variants.right(exercise, plain,
+    (TEXT, "[decoder.decode(bytes(t), i == len(tokens)) for i, t in enumerate(tokens, 1)]", WHEN,
+     ""),
+    (TEXT, "[*map(decoder.decode, map(bytes, tokens))]", "if text:", "for _ in tokens[:1]:"),
+    (MADE, 'codecs.lookup("utf8").incrementaldecoder("replace")'),
+)  # fmt: skip
+ALONE = (
+    "each token is decoded by itself: a character may have begun in the token before, and may end "
+    "in the next one"
+)
+LOST = "what is incomplete at the end is lost: show one U+FFFD for it, with the last token"
+variants.wrong(exercise, plain, {
+    ALONE: [
+        (TEXT, '[bytes(token).decode(errors="replace") for token in tokens]'),
+        (TEXT, "[decoder.decode(bytes(token), final=True) for token in tokens]")],
+    "each token is decoded by itself, and what is no character there is lost: carry it over": (
+        TEXT, '[bytes(token).decode(errors="ignore") for token in tokens]'),
+    "each token is decoded by itself, and one with half a character raises an error: carry its "
+    "bytes over": [
+        (TEXT, "[bytes(token).decode() for token in tokens]"),
+        (MADE, 'codecs.getincrementaldecoder("utf-8")()', TEXT,
+         "[decoder.decode(bytes(token), final=True) for token in tokens]")],
+    "bytes that are no character are lost: each of them, or broken beginning, is shown as U+FFFD":
+        (MADE, 'codecs.getincrementaldecoder("utf-8")(errors="ignore")'),
+    "bytes that are no character raise an error: show U+FFFD for them": (
+        MADE, 'codecs.getincrementaldecoder("utf-8")()'),
+    "bytes that are no character are shown in another way: show U+FFFD for them": [
+        (MADE, 'codecs.getincrementaldecoder("utf-8")(errors="backslashreplace")'),
+        (MADE, 'codecs.getincrementaldecoder("utf-8")(errors="surrogateescape")'),
+        (RETURN, 'return [one.replace("\\ufffd", "?") for one in text]'),
+        (RETURN, 'return [one.replace("\\ufffd", "") for one in text]')],
+    "several U+FFFD in a row have become one: each byte that is none, and each broken beginning, "
+    "has its own": (RETURN, 'return [re.sub("\\ufffd+", "\\ufffd", one) for one in text]'),
+    LOST: (WHEN, ""),
+    "what is incomplete at the end has an entry of its own: add it to the last token's text": [
+        (FLUSH, 'text += filter(None, [decoder.decode(b"", final=True)])'),
+        (FLUSH, 'text.append(decoder.decode(b"", final=True))')],
+    "what is incomplete at the end takes the place of the last token's text: add it": [
+        (FLUSH, 'text[-1] = decoder.decode(b"", final=True)'),
+        (FLUSH, 'text[-1] = decoder.decode(b"", final=True) or text[-1]')],
+    "the end is decoded as if more could come only where the last token has bytes": (
+        FLUSH, "text[-1] += decoder.decode(b'', final=bool(tokens[-1]))"),
+    "a token of no byte ends the text here: what waits still waits after it": (
+        TEXT, "[decoder.decode(bytes(token), final=not token) for token in tokens]"),
+    "without a token there is no last one: the result is an empty list": [
+        (WHEN, f"    {FLUSH}\n"),
+        (WHEN, f"    text = text or ['']\n    {FLUSH}\n")],
+    "each byte is taken for a character: in UTF-8 those from 128 on are a part of one": [
+        (MADE, 'codecs.getincrementaldecoder("latin-1")()'),
+        (TEXT, '["".join(map(chr, token)) for token in tokens]')],
+    "characters beyond ASCII are lost: the bytes are UTF-8": [
+        (MADE, 'codecs.getincrementaldecoder("ascii")(errors="replace")'),
+        (TEXT, '["".join(chr(b) if b < 128 else "\\ufffd" for b in token) for token in tokens]')],
+    "U+FEFF at the beginning is lost: the encoding is utf-8, and not utf-8-sig": (
+        MADE, 'codecs.getincrementaldecoder("utf-8-sig")(errors="replace")'),
+    "line ends have changed: the text is shown as it is": [
+        (RETURN, 'return [one.replace("\\r", "\\n") for one in text]'),
+        (RETURN, 'return [one.replace("\\r\\n", "\\n") for one in text]'),
+        (MADE, f"__import__('io').IncrementalNewlineDecoder({MADE}, translate=True)")],
+    "blanks are lost: the text is shown as it is": [
+        (RETURN, "return [one.strip() for one in text]"),
+        (RETURN, "return [one.lstrip() for one in text]"),
+        (RETURN, 'return [one.strip(" ") for one in text]')],
+    "tokens after which nothing new can be shown are left out: they have an empty text": [
+        (RETURN, "return [one for one in text if one]"),
+        (TEXT, "[*codecs.iterdecode(map(bytes, tokens), 'utf-8', 'replace')]", WHEN, "")],
+    "this is all the text so far: give what is new with each token": (
+        RETURN, 'return ["".join(text[:i]) for i in range(1, len(text) + 1)]'),
+    "the texts are joined: give one for each token": (RETURN, 'return "".join(text)'),
+    "a character comes in an entry of its own: one text for each token": [
+        (RETURN, "return [one for some in text for one in some]"),
+        (RETURN, "return [list(one) for one in text]")],
+    "these are bytes, or their numbers: give texts": [
+        (RETURN, "return [one.encode() for one in text]"),
+        (RETURN, "return [[*one.encode()] for one in text]"),
+        (RETURN, "return [[*map(ord, one)] for one in text]")],
+    "all the text comes with the last token: show each character as soon as it is complete": (
+        RETURN, 'return [*("" for _ in text[1:]), *["".join(text)][: len(text)]]'),
+    "everything is shown a token late: what is complete with a token is shown with it": (
+        RETURN, 'return ["", *text[:-2], "".join(text[-2:])] if len(text) > 1 else text'),
+    "the first token is left out: there is a text for each": (RETURN, "return text[1:]"),
+    "the last token is left out: there is a text for each": (RETURN, "return text[:-1]"),
+    "it returns a tuple of texts and of what waits: give the list of texts alone": (
+        RETURN, "return text, decoder.getstate()[0].decode('latin-1')"),
+})  # fmt: skip
+END, KEPT = "len(waiting) - unfinished(waiting)", "waiting = waiting[end:]"
+NOW = 'text.append(waiting[:end].decode(errors="replace"))'
+LAST = 'text[-1] += waiting.decode(errors="replace")'
+
+
+def known_by_its_first_byte(data, second=(), first=(194, 244), most=3):
+    """How many bytes at the end wait, where only the first of a character is looked at."""
+    for n in range(1, min(most, len(data)) + 1):
+        byte = data[-n]
+        if byte >= 192:
+            size = 2 if byte < 224 else 3 if byte < 240 else 4
+            low, high = dict(second).get(byte, (128, 191))
+            allowed = n == 1 or low <= data[1 - n] <= high
+            return n if n < size and first[0] <= byte <= first[1] and allowed else 0
+        if byte < 128:
+            return 0
+    return 0
+
+
+def shown_as_replaced(data):
+    """How many bytes at the end are shown as U+FFFD."""
+    text = data.decode(errors="replace")
+    return len(data) - len(text.rstrip("\ufffd").encode()) if text.endswith("\ufffd") else 0
+
+
+def not_yet_valid(data):
+    """All bytes, unless they can be decoded as they are."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return len(data)
+    return 0
+
+
+def not_valid_from(data):
+    """All bytes from the first on that cannot be decoded."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return len(data) - error.start
+    return 0
+
+
+def high_at_the_end(data, least=128):
+    """How many bytes at the end are in no character of ASCII, at most 3."""
+    tail = [byte >= least for byte in data[-3:][::-1]]
+    return [*tail, False].index(False)
+
+
+def by_bytes(data, broken=None):
+    """The characters, where each byte of a broken beginning is shown, or all of it otherwise."""
+    while data:
+        size = next((n for n in (1, 2, 3, 4) if is_one(data[:n])), 0)
+        start = next((n for n in (3, 2, 1) if begins_a_character(data[:n])), 0)
+        if size:
+            yield data[:size].decode()
+        elif start and broken is not None:
+            yield broken
+        else:
+            yield "\ufffd" * max(1, start)
+        data = data[max(1, size, start) :]
+
+
+WITHOUT = "what waits is lost with the next token: add the token's bytes to it"
+BROKEN_OFF = "a beginning that is broken off is lost: it is shown as one U+FFFD"
+variants.wrong(exercise, with_what_waits, {
+    "it waits until all bytes that have come are valid: after one that never will be, nothing more "
+    "is shown": [(END, "len(waiting) - not_yet_valid(waiting)")],
+    "it waits from the first byte on that is no character: one that can never become one is shown "
+    "as U+FFFD at once": [(END, "len(waiting) - not_valid_from(waiting)")],
+    "it waits whenever the text ends with U+FFFD: a byte that can never become a character is "
+    "shown at once, and U+FFFD may be in the text itself": [
+        (END, "len(waiting) - shown_as_replaced(waiting)"),
+        (END, "0 if waiting.decode(errors='replace').endswith('\\ufffd') else len(waiting)")],
+    "it waits for the second byte of a character at most: one may have 3 or 4 bytes": (
+        END, "len(waiting) - (unfinished(waiting) == 1)"),
+    "it waits for 3 bytes at most: a character may have 4": (
+        END, "len(waiting) - unfinished(waiting[-2:])"),
+    "the first byte alone decides how long it waits: after 224, 240 and 244 not every second byte "
+    "can follow": [(END, "len(waiting) - known_by_its_first_byte(waiting)")],
+    "after 224 a second byte below 160 ends the waiting: no character begins so": (
+        END, "len(waiting) - known_by_its_first_byte(waiting, {240: (144, 191), 244: (128, 143)}"
+             ".items())"),
+    "after 240 a second byte below 144 ends the waiting: no character begins so": (
+        END, "len(waiting) - known_by_its_first_byte(waiting, {224: (160, 191), 244: (128, 143)}"
+             ".items())"),
+    "after 244 a second byte above 143 ends the waiting: no character begins so": (
+        END, "len(waiting) - known_by_its_first_byte(waiting, {224: (160, 191), 240: (144, 191)}"
+             ".items())"),
+    "192, 193 and 245 to 255 begin no character: show U+FFFD for them at once": [
+        (END, "len(waiting) - known_by_its_first_byte(waiting, {224: (160, 191), 240: (144, 191), "
+         f"244: (128, 143)}}.items(), {first})")
+        for first in ((192, 255), (192, 244), (194, 255), (192, 247), (194, 247))]
+        + [(END, f"len(waiting) - known_by_its_first_byte(waiting, first={first})")
+           for first in ((192, 255), (192, 247))],
+    "any byte from 128 on makes it wait: one that continues no character is shown at once": [
+        (END, "len(waiting) - high_at_the_end(waiting)"),
+        (END, "0 if waiting and waiting[-1] >= 128 else len(waiting)")],
+    "any byte from 192 on makes it wait, and the others never do: what follows a first byte waits "
+    "as well": [(END, "len(waiting) - high_at_the_end(waiting, 192)")],
+    ALONE: (END, "len(waiting)"),
+    "a beginning is shown as U+FFFD, and once more as a part of its character: it waits until then":
+        (END, "len(waiting)", KEPT, "waiting = waiting[len(waiting) - unfinished(waiting) :]"),
+    WITHOUT: (
+        "waiting += bytes(token)", "waiting = bytes(token)"),
+    "what waits comes after the token's bytes: it comes before them": (
+        "waiting += bytes(token)", "waiting = bytes(token) + waiting"),
+    "what has been shown is shown again with the next token: keep only what waits": (
+        KEPT, "pass"),
+    "a U+FFFD is shown for each byte that waits at the end: one stands for all of them": (
+        LAST, "text[-1] += '\\ufffd' * len(waiting)"),
+    LOST: [(LAST, "pass"), (LAST, "text[-1] += waiting.decode(errors='ignore')")],
+    "what waits at the end raises an error: show one U+FFFD for it": (
+        LAST, "text[-1] += waiting.decode()"),
+    "a beginning that is broken off swallows the byte that broke it: that byte is looked at anew": (
+        NOW, "text.append(re.sub('\\ufffd[\\x00-\\x7f]', '\\ufffd', waiting[:end]"
+             ".decode(errors='replace')))"),
+    "a beginning that is broken off is shown as a U+FFFD for each of its bytes: it has one": (
+        NOW, "text.append(''.join(by_bytes(waiting[:end])))"),
+    BROKEN_OFF: (
+        NOW, "text.append(''.join(by_bytes(waiting[:end], broken='')))"),
+    "it keeps a character until the next one begins: what is complete is shown at once": (
+        END, "len(waiting) - max(unfinished(waiting), len(waiting.decode(errors='replace')"
+             "[-1:].encode()) * (not unfinished(waiting)) * (waiting[-1:] >= b'\\x80'))"),
+})  # fmt: skip
+
+
+@exercise.mutant(
+    "a character is shown with the token that it begins in, before the rest of it has come"
+)
+def shown_too_early(tokens):
+    data = b"".join(map(bytes, tokens))
+    owner = [place for place, token in enumerate(tokens) for _ in token]
+    shown, start = [""] * len(tokens), 0
+    for character in data.decode(errors="replace"):
+        shown[owner[start]] += character
+        size = len(character.encode())
+        if character == "\ufffd" and data[start : start + 3] != character.encode():
+            size = next((n for n in (3, 2, 1) if begins_a_character(data[start : start + n])), 1)
+        start += size
+    return shown
+
+
+@exercise.mutant(
+    "a beginning is shown as U+FFFD, which then is not replaced by its character: compare with the "
+    "text before only what can no longer change"
+)
+def by_the_length_of_the_text(tokens):
+    shown, data, text = [], b"", ""
+    for token in tokens:
+        data += bytes(token)
+        now = data.decode(errors="replace")
+        shown.append(now[len(text) :])
+        text = now
+    return shown
+
+
+@exercise.mutant(
+    "as many bytes are taken as the first one says, whatever they are: one that cannot follow ends "
+    "the character"
+)
+def taken_by_length(tokens):
+    shown, waiting = [], b""
+    for token in tokens:
+        waiting += bytes(token)
+        now = ""
+        while waiting:
+            first = waiting[0]
+            size = 1 if first < 192 else 2 if first < 224 else 3 if first < 240 else 4
+            if len(waiting) < size:
+                break
+            now += waiting[:size].decode(errors="replace")
+            waiting = waiting[size:]
+        shown.append(now)
+    if waiting:
+        shown[-1] += waiting.decode(errors="replace")
+    return shown
+
+
+@exercise.mutant(
+    "what cannot be decoded is thrown away with all that waits: only the broken part is replaced"
+)
+def thrown_away(tokens):
+    shown, waiting = [], b""
+    for token in tokens:
+        waiting += bytes(token)
+        now = ""
+        try:
+            now = waiting.decode()
+            waiting = b""
+        except UnicodeDecodeError:
+            if len(waiting) > 3:
+                now, waiting = "\ufffd", b""
+        shown.append(now)
+    if waiting:
+        shown[-1] += "\ufffd"
+    return shown
+
+
+FIRST, BROKEN = "194 <= byte <= 244", "                need = 0\n            if need:"
+ANEW = (
+    "the byte that breaks a character off is lost: look at it anew, because it may be a letter, or "
+    "begin the next character"
+)
+variants.wrong(exercise, by_counting, {
+    ANEW: [
+        (BROKEN, "                need = 0\n                continue\n            if need:"),
+        (BROKEN, "                need = 0\n                if byte >= 128:\n"
+         "                    continue\n            if need:")],
+    BROKEN_OFF: (
+        f'now += "\\ufffd"\n{BROKEN}', BROKEN),
+    "the first byte alone decides how long it waits: after 224, 240 and 244 not every second byte "
+    "can follow": ("SECOND.get(byte, (128, 191))", "128, 191"),
+    "192, 193 and 245 to 255 begin no character: show U+FFFD for them at once": [
+        (FIRST, f"{low} <= byte <= {high}")
+        for low, high in ((192, 255), (194, 247), (192, 244), (194, 255), (192, 247))],
+    "not every byte begins a character, or can follow: 192, 193 and 245 to 255 begin none, after "
+    "224, 240 and 244 not all may come, and one that breaks a character off is looked at anew": [
+        (FIRST, f"{low} <= byte <= {high}", "SECOND.get(byte, (128, 191))", "128, 191",
+         BROKEN, then)
+        for low, high in ((192, 255), (192, 247))
+        for then in (BROKEN, "                need = 0\n                if byte >= 128:\n"
+                     "                    continue\n            if need:")],
+    "any byte is taken for one that follows: only those from 128 to 191 may": (
+        "if need and not low <= byte <= high", "if False"),
+    WITHOUT: ('        now = ""\n', '        now, need = "", 0\n'),
+})  # fmt: skip
+
+
+@exercise.mutant(
+    "it counts the bytes that wait: they may hold whole characters and the beginning of another, "
+    "so let only an unfinished one at the end wait"
+)
+def four_bytes_wait(tokens):
+    shown, waiting = [], b""
+    for token in tokens:
+        waiting += bytes(token)
+        try:
+            now, waiting = waiting.decode(), b""
+        except UnicodeDecodeError:
+            now = ""
+            if len(waiting) >= 4:
+                now, waiting = waiting.decode(errors="replace"), b""
+        shown.append(now)
+    if waiting:
+        shown[-1] += waiting.decode(errors="replace")
+    return shown
+
+
+@exercise.mutant(
+    "only the first error of what waits is looked at: after bytes that are no character, a "
+    "beginning at the end may wait as well"
+)
+def the_first_error_decides(tokens):
+    shown, waiting = [], b""
+    for place, token in enumerate(tokens, 1):
+        waiting += bytes(token)
+        try:
+            now, waiting = waiting.decode(), b""
+        except UnicodeDecodeError as error:
+            if "end of data" in error.reason and place < len(tokens):
+                now, waiting = waiting[: error.start].decode(), waiting[error.start :]
+            else:
+                now, waiting = waiting.decode(errors="replace"), b""
+        shown.append(now)
+    return shown
+
+
+@exercise.mutant(
+    "places in the text are counted without U+FFFD, so that it comes too late, and shifts the rest"
+)
+def counted_without_replacements(tokens):
+    text = b"".join(map(bytes, tokens)).decode(errors="replace")
+    shown, start, data = [], 0, b""
+    for token in tokens:
+        data += bytes(token)
+        end = len(data.decode(errors="ignore"))
+        shown.append(text[start:end])
+        start = end
+    if shown:
+        shown[-1] += text[start:]
+    return shown
+
+
+@exercise.mutant(
+    "tokens after which nothing new can be shown are left out, and the end has an entry of its "
+    "own: give one text for each token"
+)
+def only_what_is_shown(tokens):
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    shown = [decoder.decode(bytes(token)) for token in tokens]
+    return [*filter(None, shown), decoder.decode(b"", final=True)]
+
+
+@exercise.mutant(hints.CHANGES)
+def joined_in_place(tokens):
+    shown = plain(tokens)
+    for before, after in pairwise(tokens):
+        while before and before[-1] >= 128:
+            after.insert(0, before.pop())
+    return shown
