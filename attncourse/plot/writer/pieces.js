@@ -1,0 +1,52 @@
+// Byte pairs: text to tokens and back, as attncourse.data.byte_pairs does it.
+(pairs) => {
+  // what Python's re takes for a letter, a digit and white space
+  const [LETTER, DIGIT] = ["[\\p{L}\\p{Nl}\\p{No}]", "\\p{Nd}"];
+  const BLANKS = "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
+  const SIGN = `[^${BLANKS}\\p{L}\\p{N}]`;
+  const PIECE = new RegExp(` ?${LETTER}+| ?${DIGIT}+| ?${SIGN}+|[${BLANKS}]+(?![^${BLANKS}])|[${BLANKS}]+`, "gu");
+
+  const merges = new Map(pairs.map(([first, second], i) => [first * 65536 + second, 256 + i]));
+  const bytes = Array.from({ length: 256 }, (_, byte) => [byte]);
+  for (const [first, second] of pairs) bytes.push([...bytes[first], ...bytes[second]]);
+
+  // of the pairs of a piece the earliest in the list is merged, until there is none
+  const ofPiece = (piece) => {
+    let tokens = [...new TextEncoder().encode(piece)];
+    for (;;) {
+      const found = tokens.slice(1).map((token, i) => merges.get(tokens[i] * 65536 + token) ?? Infinity);
+      const next = Math.min(...found);
+      if (next === Infinity) return tokens;
+      const [first, second] = pairs[next - 256];
+      const merged = [];
+      for (let i = 0; i < tokens.length; i++) {
+        const here = tokens[i] === first && tokens[i + 1] === second;
+        merged.push(here ? next : tokens[i]);
+        if (here) i++;
+      }
+      tokens = merged;
+    }
+  };
+  const encode = (text) => (text.match(PIECE) ?? []).flatMap(ofPiece);
+  const decode = (tokens) => new TextDecoder("utf-8", { ignoreBOM: true })
+    .decode(Uint8Array.from(tokens.flatMap((token) => bytes[token])));
+
+  // whether a token goes on with the word, or the number, or the sign, that those before it end in
+  const SAME = [/\p{L}$/u, /^\p{L}/u, /\p{Nd}$/u, /^\p{Nd}/u];
+  const goesOn = (before, token) => {
+    if (!before.length) return false;
+    const [left, right] = [decode(before), decode([token])];
+    if (left.endsWith("\ufffd") && bytes[token][0] >= 128 && bytes[token][0] < 192) return true;
+    return (SAME[0].test(left) && SAME[1].test(right)) || (SAME[2].test(left) && SAME[3].test(right));
+  };
+  // the first place of each word, and of each sign between words
+  const words = (tokens) => {
+    const starts = [];
+    tokens.forEach((token, i) => {
+      const before = tokens.slice(starts.at(-1) ?? 0, i);
+      if (!goesOn(before, token)) starts.push(i);
+    });
+    return starts;
+  };
+  return { encode, decode, goesOn, words, count: bytes.length };
+}
