@@ -19,6 +19,7 @@ from attncourse.plot.sampling import sampling
 from attncourse.plot.skewing import skewing
 from attncourse.plot.translator import translator
 from attncourse.plot.waves import waves
+from attncourse.plot.writer import writer
 
 __all__ = [
     "Picture",
@@ -39,4 +40,5 @@ __all__ = [
     "skewing",
     "translator",
     "waves",
+    "writer",
 ]

@@ -47,7 +47,7 @@
         control.setAttribute("aria-valuetext", value);
         control.nextElementSibling.textContent = value;
       }
-      state[name] = type === "checkbox" ? control.checked : type === "text" ? value : Number(value);
+      state[name] = type === "checkbox" ? control.checked : /^text/.test(type) ? value : Number(value);
     }
     return state;
   };
@@ -87,7 +87,7 @@
       scroll.tabIndex = scroll.scrollWidth > scroll.clientWidth ? 0 : -1;
     }).observe(scroll);
     show();
-    uses.start?.(form, show);
+    uses.start?.(form, show, { shown, ...uses });
   };
 
   // a notebook may show several copies of a figure, and run the script of each

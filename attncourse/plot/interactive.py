@@ -112,7 +112,8 @@ class Control(Protocol):
 class Interactive:
     """A drawing and a table that follow their controls, and the words that stand for them.
 
-    Some controls stand `within` the drawing or the table, not above them. The view is handed other
+    Some controls stand `within` the drawing or the table, not above them; what is `below` follows the
+    words. The view is handed other
     scripts that it `uses`, by the names of their files; one called start gets the form, when it is
     there, and what shows its state. `still` is for readers without scripts.
     """
@@ -127,6 +128,7 @@ class Interactive:
         alt: str,
         picture: str = "",
         within: Sequence[Choice] = (),
+        below: str = "",
         uses: Sequence[Path] = (),
         still: str = "",
     ):
@@ -134,7 +136,7 @@ class Interactive:
             raise ValueError("alt is empty: say in words what the figure shows")
         self.view, self.data, self.controls = view, data, controls
         self.table, self.alt, self.picture, self.within = table, alt, picture, within
-        self.uses, self.still = uses, still
+        self.below, self.uses, self.still = below, uses, still
 
     def __repr__(self) -> str:
         return self.alt
@@ -150,7 +152,7 @@ class Interactive:
         body = (
             f'<form autocomplete="off"><div class="controls" hidden>{controls}</div>'
             f'<div class="scroll">{self.picture}{table}</div>'
-            f'<p data-show="said" aria-live="polite">{escape(self.alt)}</p>'
+            f'<p data-show="said" aria-live="polite">{escape(self.alt)}</p>{self.below}'
             f"<noscript>{MOVES if controls or self.within else ''}{self.still}</noscript></form>"
         )
         name = sha256(f"{view}{uses}{data}{body}".encode()).hexdigest()[:8]

@@ -1,0 +1,263 @@
+"""A trained GPT that runs in the page: it writes English of the decade that you choose.
+
+It is the model of the chapter on language models, and its weights, attncourse/stored/english.js,
+are a script that the first touch loads. The scripts beside this file cut a text into byte pairs
+(pieces.js), run the model (model.js), keep what it made (session.js), and say what the figure shows
+(view.js); what is seen before was recorded with them, by benchmarks/writer.py.
+"""
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+
+from attncourse.plot.interactive import Choice, Interactive, Slider, columns, number, row
+
+HERE = Path(__file__).parent
+WEIGHTS = HERE.parents[1] / "stored" / "english.js"
+SCRIPTS = ("session", "model", "pieces", "resize", "arcs", "address", "guess", "start")
+BARS, EARLY, GUESSES = 6, 4, 3
+NOTE = (
+    "A small model makes this text up: nobody said it. It learned from the Presidents' addresses to "
+    "Congress, 1790 to 2026, and repeats the language of their times, slights included."
+)
+TRIES = ("We must", "Our enemies", "The railroads", "My fellow")
+
+
+def writer(*, tries: Sequence[str] = TRIES) -> Interactive:
+    """Begin a sentence, and see how a trained model goes on with it in two decades.
+
+    The first text and its decades are recorded ones; `tries` are others to begin with.
+    """
+    held = weights()
+    opening = held["opening"]
+    decades = [named(decade) for decade in opening["decades"]]
+    side = Choice("side", decades)
+    return Interactive(
+        HERE / "view.js",
+        {
+            "opening": opening,
+            "heads": len(opening["sides"][0]["looks"]) - 1,
+            "unsaid": (HERE / "unsaid.txt").read_text("utf-8").split(),
+        },
+        [],
+        "",
+        alt=said_of(opening, decades),
+        picture=picture_of(opening, decades, side, held["decades"], tries) + late(),
+        within=[side],
+        below=folds(held, decades),
+        uses=[HERE / f"{script}.js" for script in SCRIPTS],
+        still=recorded(held["examples"]),
+    )
+
+
+@functools.cache
+def weights() -> dict:
+    """What the script of the weights holds."""
+    text = WEIGHTS.read_text("utf-8")
+    return json.loads(text[text.index("{") : text.rindex("}") + 1])
+
+
+def late() -> str:
+    """The weights as a script that does not run by itself; the site makes a file of it."""
+    text = WEIGHTS.read_text("utf-8")
+    return f'<script type="text/plain" data-late="{WEIGHTS.name}">{text}</script>'
+
+
+def named(decade: int) -> str:
+    """1860 as the 1860s."""
+    return f"{decade}s" if decade else "any decade"
+
+
+def shown_as(text: str) -> str:
+    """A token without the space before it."""
+    return text.strip() or ("¶" if "\n" in text else "␣")
+
+
+def said_of(opening: Mapping, decades: Sequence[str]) -> str:
+    """How the two decades go on with the first text."""
+    firsts = (side["next"][0] for side in opening["sides"])
+    takes = (
+        f"in the {decade} “{shown_as(one['text'])}{one['rest']}” ({one['p']:.2f})"
+        for decade, one in zip(decades, firsts, strict=True)
+    )
+    return f"After “{opening['text']}”, comes most likely: {'; '.join(takes)}."
+
+
+def picture_of(
+    opening: Mapping,
+    decades: Sequence[str],
+    side: Choice,
+    known: Sequence[int],
+    tries: Sequence[str],
+) -> str:
+    """What is said of the text, the text, its words, and what may follow in two decades."""
+    chips = "".join(do("try", text, f'data-try="{escape(text)}"') for text in tries)
+    marks = opening["sides"][0]["marks"]
+    words = "".join(
+        item(i, text, marks[i], last=i == len(marks) - 1)
+        for i, text in enumerate([decades[0], *opening["items"][1:]])
+    )
+    reads = "".join(
+        f'<label><input type="radio" name="side" value="{i}"{" checked" * (i == side.start)} hidden>'
+        f'<span data-show="reads">{one}</span></label>'
+        for i, one in enumerate(side.options)
+    )
+    sides = "".join(
+        bars(i, one, decade, known)
+        for i, (one, decade) in enumerate(zip(opening["sides"], opening["decades"], strict=True))
+    )
+    return (
+        f'<div class="note">{NOTE}</div><div data-show="sheet" class="sheet">'
+        '<div class="typed" hidden><label>Begin a sentence '
+        f'<textarea name="text" rows="2" spellcheck="false">{escape(opening["text"])}</textarea>'
+        f'</label><div class="tries">or try {chips}</div></div>'
+        '<div class="onward none" data-show="onward">'
+        f"{do('onward', 'go on from the last 64 pieces')}</div>"
+        '<div class="strip"><svg aria-hidden="true"></svg>'
+        f'<div data-show="items" class="items">{words}</div></div>'
+        '<div class="legend" hidden><span>Tap a word to cover it: no later word sees it then. The '
+        "bar under each word: how much that would change what comes next. Lines: where the model "
+        f'looks from the marked word.</span> <span data-show="legend"></span>'
+        f'<fieldset><legend>marks and lines of the</legend>{reads}</fieldset></div>'
+        f'<div class="both">{sides}</div></div>'
+        '<input type="hidden" name="pointed" value="-1">'
+        '<input type="hidden" name="writing" value="-1">'
+    )
+
+
+def do(act: str, text: str, more: str = "") -> str:
+    """A button, and what it does."""
+    return f'<button type="button" data-do="{act}" {more} hidden>{escape(text)}</button>'
+
+
+def item(i: int, text: str, bits: float, *, last: bool) -> str:
+    """A word that can be covered, and how much that changes; the first is the decade."""
+    look = f"item{'' if i else ' decade'}{' on' if last else ''}"
+    name = f"cover {shown_as(text)}" if i else "cover the decade"
+    return (
+        f'<label data-show="item" class="{look}"><input type="checkbox" name="cover {i}" '
+        f'data-show="cover" aria-label="{escape(name)}" hidden>'
+        f'<span data-show="seen">{escape(shown_as(text))}</span>'
+        f'<i data-show="mark" style="--bits:{min(bits, 4):.3f}"></i></label>'
+    )
+
+
+def bars(side: int, found: Mapping, decade: int, known: Sequence[int]) -> str:
+    """What may follow in a decade: the likeliest first, each a button."""
+    options = "".join(
+        f'<option value="{one}"{" selected" * (one == decade)}>{named(one)}</option>'
+        for one in [*known, 0]
+    )
+    name = ("decade", "beside")[side]
+    rows = "".join(
+        f'<div class="next" data-show="next" style="--share:{one["p"]:.3f}">'
+        f'<span><b data-show="word">{escape(shown_as(one["text"]))}</b>'
+        f'<i data-show="rest">{escape(one["rest"])}</i></span>{number("share", one["p"])}'
+        f'<button type="button" data-do="take" data-take="{side * BARS + i}" data-show="take" '
+        f'aria-label="take “{escape(shown_as(one["text"]) + one["rest"])}”" hidden></button></div>'
+        for i, one in enumerate(found["next"])
+    )
+    at = f'data-side="{side}"'
+    return (
+        f'<section class="side" data-show="side"><div class="head"><b data-show="decade">'
+        f'{named(decade)}</b><select name="{name}" aria-label="decade {side + 1}" hidden>{options}'
+        f"</select></div>{rows}"
+        f'<div class="other"><span>all others</span>{number("other", found["other"])}</div>'
+        f'<div class="acts">{do("draw", "draw one", at)}{do("write", "write on", at)}</div>'
+        "</section>"
+    )
+
+
+def folds(held: Mapping, decades: Sequence[str]) -> str:
+    """What is folded below: the heads, the game, the model in training."""
+    return (
+        f'<div class="folds" hidden>{fold("Look into its heads", heads_of(held))}'
+        f"{fold('Guess first: are you better than the model?', game())}"
+        f"{fold('How it learned this', training_of(held, decades))}"
+        '<div class="note">The address of this page now holds your text, the decades, what is '
+        "covered and which heads are off: send it, and others see what you see. A draw that would "
+        "end in one of some forty slurs and sexual words takes the next candidate.</div></div>"
+    )
+
+
+def fold(title: str, content: str) -> str:
+    """Something that opens at a click."""
+    return f"<details><summary>{title}</summary>{content}</details>"
+
+
+def heads_of(held: Mapping) -> str:
+    """Each head by what tests found that it does: to follow one, or to switch it off."""
+    roles = {tuple(one["head"]): one["role"] for one in held["roles"]}
+    count = held["heads"]
+    every = [divmod(i, count) for i in range(len(held["opening"]["sides"][0]["looks"]) - 1)]
+    ordered = [*roles, *(one for one in every if one not in roles)]
+    listed = {
+        one: head(one[0] * count + one[1], f"{one[0]}.{one[1]}", roles.get(one, "mixed"))
+        for one in ordered
+    }
+    mixed = "".join(text for one, text in listed.items() if one not in roles)
+    return (
+        "<div>The lines above show where all heads look on average, or one of them. A head that is "
+        "off adds nothing. The first number is its block.</div>"
+        '<label class="all"><input type="radio" name="head" value="-1" checked> all, on average'
+        f"</label>{''.join(listed[one] for one in roles)}"
+        f"{fold(f'{len(every) - len(roles)} heads of mixed use', mixed)}"
+    )
+
+
+def head(index: int, name: str, role: str) -> str:
+    """A head: whether its lines are shown, what it does, and whether it is on."""
+    return (
+        f'<div class="role"><label><input type="radio" name="head" value="{index}"> follow {name}'
+        f'</label><span>{escape(role)}</span><label><input type="checkbox" name="on {index}" '
+        f'checked aria-label="{name} is on"> on</label></div>'
+    )
+
+
+def game() -> str:
+    """The next words of a real address, to be guessed before the model shows what it expected."""
+    deals = "".join(
+        f'<div class="deal"><label>word <input type="text" name="guess {i}" spellcheck="false" '
+        'autocapitalize="off"></label><label>points <input type="number" '
+        f'name="points {i}" min="0" max="99" inputmode="numeric"></label></div>'
+        for i in range(1, GUESSES + 1)
+    )
+    return (
+        '<div class="guess"><div>A President did say this. Which word comes next? Deal 100 points '
+        "to at most three words; what is left is for any other, and at least 1 must be. A word "
+        "with half the points costs 1 bit, with a quarter 2: the fewer, the better. The model must "
+        "also reckon with a comma or a full stop, and you need not.</div>"
+        f'<div class="passage" data-show="passage"></div>{deals}'
+        '<div>another word: <b data-show="left">100</b></div>'
+        f'<div class="acts">{do("open", "open")}{do("another", "another text")}</div>'
+        '<div data-show="verdict" aria-live="polite"></div></div>'
+    )
+
+
+def training_of(held: Mapping, decades: Sequence[str]) -> str:
+    """What the model expected after the first text when it had been trained for less time."""
+    steps = [one["step"] for one in held["training"]]
+    slider = Slider("step", steps, len(steps) - 1)
+    sides = "".join(
+        f'<section class="side"><div class="head"><b>{decade}</b></div>'
+        + "".join(
+            f'<div class="next" data-show="early" style="--share:{one["p"]:.3f}"><span>'
+            f'<b data-show="begun">{escape(shown_as(one["text"]) + one["rest"])}</b></span>'
+            f"{number('chance', one['p'])}</div>"
+            for one in side["next"][:EARLY]
+        )
+        + "</section>"
+        for decade, side in zip(decades, held["opening"]["sides"], strict=True)
+    )
+    return (
+        f"<div>What came most likely after “{escape(held['opening']['text'])}” after so many steps "
+        f'of training:</div><div class="steps">{slider.html()}</div><div class="both">{sides}</div>'
+    )
+
+
+def recorded(examples: Sequence[Mapping]) -> str:
+    """What the model wrote when it was made, as a table."""
+    rows = (row(named(one["decade"]), escape(one["begun"]), escape(one["text"])) for one in examples)
+    return f"<table>{columns('decade', 'begun with', 'the model goes on')}{''.join(rows)}</table>"

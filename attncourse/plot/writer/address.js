@@ -1,0 +1,25 @@
+// What a reader has set, in the address of the page: a finding can be sent as a link.
+(() => {
+  const checked = (form, name, want) =>
+    [...form.querySelectorAll(`input[name^="${name} "]`)].flatMap((box, i) => (box.checked === want ? [i] : []));
+  const written = (form, now) => {
+    const { text, decade, beside, head, side } = form.elements;
+    const state = { write: text.value, decades: `${decade.value}.${beside.value}` };
+    const lists = { covered: checked(form, "cover", true), off: checked(form, "on", false) };
+    if (head.value !== "-1") state.head = head.value;
+    if (side.value !== "0") state.side = side.value;
+    // tokens that were drawn need not be those that their text is cut into
+    const tokens = now?.tokensOf(text.value) ?? [];
+    if (now && tokens.join() !== now.cut.encode(text.value).join()) lists.pieces = tokens;
+    for (const [name, list] of Object.entries(lists)) if (list.length) state[name] = list.join(".");
+    return `#${new URLSearchParams(state)}`;
+  };
+  const numbers = (list) => (list ?? "").split(".").filter((one) => /^\d+$/.test(one)).map(Number);
+  const read = (hash) => {
+    const state = Object.fromEntries(new URLSearchParams(hash.slice(1)));
+    if (state.write === undefined) return null;
+    const { write, decades, covered, off, pieces, head = -1, side = 0 } = state;
+    return { text: write, decades: numbers(decades), covered: numbers(covered), off: numbers(off), pieces: numbers(pieces), head, side };
+  };
+  return { written, read };
+})()

@@ -1,0 +1,28 @@
+// from the pointed word an arc to each that it looks at; what lies on the start is a grey stub
+(form, { at, looks }) => {
+  const LEAST = 0.03;
+  const strip = form.querySelector(".strip");
+  const corner = strip.getBoundingClientRect();
+  const tops = [...strip.querySelectorAll(".item")].map((item) => {
+    const box = item.getBoundingClientRect();
+    return [box.left + box.width / 2 - corner.left, box.top - corner.top];
+  });
+  const path = (share, d, look) => {
+    const arc = document.createElementNS("http://www.w3.org/2000/svg", "path");
+    arc.setAttribute("d", d);
+    arc.setAttribute("class", look);
+    arc.setAttribute("style", `--share:${share.toFixed(3)}`);
+    return arc;
+  };
+  const round = (...numbers) => numbers.map((one) => one.toFixed(1)).join(" ");
+  const [x, y] = tops[at];
+  const [start, ...shares] = looks;
+  const arcs = shares.flatMap((share, i) => {
+    if (share <= LEAST || i > at) return [];
+    // what a word keeps of itself is a loop
+    const [left, top, high] = i === at ? [x - 14, y, 26] : [...tops[i], 14 + Math.min(Math.abs(x - tops[i][0]) / 7, 30)];
+    return path(share, `M${round(left, top)}C${round(left, top - high)} ${round(x, y - high)} ${round(x, y)}`, "arc");
+  });
+  if (start > LEAST) arcs.push(path(start, `M${round(x + 4, y)}l7 -16`, "stub"));
+  form.querySelector(".strip svg").replaceChildren(...arcs);
+}

@@ -1,0 +1,106 @@
+// Guess the next word before the model shows what it expected, and count the bits of both.
+(() => {
+  const POINTS = 100;
+  const plain = (word) => word.trim().toLowerCase();
+  // the bits of the true word: by its points, or by its part of what was left for other words
+  const bits = (deals, word, commonness) => {
+    const found = deals.filter(({ guess }) => plain(guess) === plain(word));
+    const sum = (some, of) => some.reduce((total, one) => total + of(one), 0);
+    const points = sum(found, (one) => one.points);
+    if (points) return -Math.log2(points / POINTS);
+    const left = POINTS - sum(deals, (one) => one.points);
+    const guessed = sum(deals, ({ guess }) => commonness(guess));
+    return -Math.log2((left / POINTS) * (commonness(word) / (1 - guessed)));
+  };
+
+  // how often a word is drawn from a text whose tokens come in any order
+  const common = (unigram, encode) => {
+    const total = unigram.reduce((sum, count) => sum + count + 1, 0);
+    return (word) => encode(` ${word.trim()}`).reduce((p, token) => (p * (unigram[token] + 1)) / total, 1);
+  };
+
+  const play = (form, shown, current) => {
+    const box = form.querySelector(".guess");
+    const GIVEN = 6;
+    const ROUND = 10;
+    let [game, which] = [null, 0];
+    const put = (name, text) => {
+      box.querySelector(`[data-show="${name}"]`).textContent = text;
+    };
+    const field = (name, i) => form.elements[`${name} ${i}`];
+    const deals = () => [1, 2, 3].map((i) => ({ guess: field("guess", i).value, points: Math.max(0, Math.floor(Number(field("points", i).value) || 0)) }))
+      .filter(({ guess, points }) => guess.trim() && points);
+    const left = () => POINTS - deals().reduce((sum, { points }) => sum + points, 0);
+    const isWord = (text) => /[\p{L}\p{N}]/u.test(text);
+
+    const begin = (now) => {
+      const { excerpts } = window.attncourseEnglish;
+      const { year, text } = excerpts[which++ % excerpts.length];
+      const tokens = now.cut.encode(text);
+      const starts = [...now.cut.words(tokens), tokens.length];
+      const words = starts.slice(0, -1).map((from, i) => ({ from, to: starts[i + 1], text: now.cut.decode(tokens.slice(from, starts[i + 1])) }));
+      const places = words.flatMap((word, i) => (isWord(word.text) ? [i] : []));
+      game = { year, tokens, words, at: places[GIVEN], open: false, you: [], model: [] };
+    };
+    const passage = () => {
+      const { words, at, open } = game;
+      return words.slice(0, open ? at + 1 : at).map(({ text }) => text).join("") + (open ? "" : " ____");
+    };
+    const ask = () => {
+      put("passage", `${game.year}: “${passage()}”`);
+      put("left", `${left()}`);
+    };
+    const open = (now) => {
+      if (left() < 1) return put("verdict", `You have dealt ${POINTS - left()} points: keep at least 1 of the 100 for another word.`);
+      const { unigram } = window.attncourseEnglish;
+      const { words, at, tokens, year } = game;
+      const { from, to, text } = words[at];
+      const decade = Math.floor(year / 10) * 10;
+      const before = tokens.slice(0, from);
+      const yours = bits(deals(), text, common(unigram, now.cut.encode));
+      const its = now.cost(decade, before, tokens.slice(from, to));
+      const expected = now.best(now.runOf({ decade, tokens: before }), 6, true).slice(0, 3);
+      game.you.push(yours);
+      game.model.push(its);
+      game.open = true;
+      const [you, model] = [game.you, game.model].map((all) => shown(all.reduce((a, b) => a + b, 0)));
+      const whole = game.you.length >= ROUND ? `After ${game.you.length} words: you ${you} bits, the model ${model}.` : `So far, ${game.you.length} of ${ROUND}: you ${you}, the model ${model}.`;
+      put("passage", `${year}: “${passage()}”`);
+      put("verdict", `The word is “${text.trim()}”: ${shown(yours)} bits for you, ${shown(its)} for the model. It had expected ${expected.map(({ text: word, rest, p }) => `“${word.trim()}${rest}” ${shown(p)}`).join(", ")}. ${whole}`);
+      box.querySelector("[data-do=open]").textContent = "next word";
+      return null;
+    };
+    const next = () => {
+      const { words, at } = game;
+      const after = words.findIndex(({ text }, i) => i > at && isWord(text));
+      for (const i of [1, 2, 3]) [field("guess", i).value, field("points", i).value] = ["", ""];
+      box.querySelector("[data-do=open]").textContent = "open";
+      put("verdict", "");
+      if (after < 0) return false;
+      Object.assign(game, { at: after, open: false });
+      ask();
+      field("guess", 1).focus();
+      return true;
+    };
+    const another = (now) => {
+      const kept = game && { you: game.you, model: game.model };
+      begin(now);
+      if (kept && kept.you.length < ROUND) Object.assign(game, kept);
+      ask();
+    };
+    box.addEventListener("input", () => game && ask());
+    box.addEventListener("click", ({ target }) => {
+      const now = current().now?.();
+      if (!now || target.dataset.do !== "open" && target.dataset.do !== "another") return;
+      if (target.dataset.do === "another") another(now);
+      else if (game.open) next() || another(now);
+      else open(now);
+    });
+    const ready = () => {
+      const now = current().now?.();
+      if (now && !game && window.attncourseEnglish.excerpts) another(now);
+    };
+    return { ready };
+  };
+  return { bits, common, play };
+})()

@@ -1,0 +1,186 @@
+// taps, bars and buttons change the text; the first touch loads the weights
+(form, show, { shown, arcs, address, guess }) => {
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const { text, pointed, writing, decade, beside } = form.elements;
+  let current = {};
+  let [measuring, playing, drawing] = [];
+  const game = guess.play(form, shown, () => current);
+
+  const update = () => {
+    current = show();
+    cancelAnimationFrame(drawing);
+    drawing = requestAnimationFrame(() => current.arcs && arcs(form, current.arcs()));
+    return current;
+  };
+  // how much each word matters is measured a little at a time
+  const measure = () => {
+    clearTimeout(measuring);
+    const { measured } = current.found?.() ?? {};
+    if (!measured) return;
+    let shownAt = performance.now();
+    const slice = () => {
+      const began = performance.now();
+      let more = true;
+      while (more && performance.now() < began + 12) more = current.now().measure(measured);
+      if (!more || performance.now() > shownAt + 300) {
+        update();
+        shownAt = performance.now();
+      }
+      if (more) measuring = setTimeout(slice);
+    };
+    measuring = setTimeout(slice, 200);
+  };
+  const refresh = () => {
+    update();
+    measure();
+    game.ready();
+  };
+  const send = () => {
+    history.replaceState(null, "", address.written(form, current.now?.()));
+  };
+
+  // what was covered stays so as far as the words stay
+  const uncover = () => {
+    const [now, before] = [current.now?.(), current.found?.()?.items];
+    if (!now || !before) return;
+    const items = now.items(now.tokensOf(text.value)).map((item) => item.text);
+    const apart = before.findIndex((item, i) => item !== items[i]);
+    form.querySelectorAll("[name^='cover ']").forEach((box, i) => {
+      if (apart >= 0 && i >= apart) box.checked = false;
+    });
+  };
+  const changed = () => {
+    uncover();
+    pointed.value = -1;
+  };
+  const append = (tokens) => {
+    const now = current.now();
+    const all = [...now.tokensOf(text.value), ...tokens];
+    text.value = now.join(all.slice(0, now.most));
+    text.scrollTop = text.scrollHeight;
+    changed();
+    return all.length >= now.most;
+  };
+
+  const stop = () => {
+    clearTimeout(playing);
+    if (writing.value < 0) return;
+    form.querySelector(`[data-do=write][data-side="${writing.value}"]`).textContent = "write on";
+    writing.value = -1;
+    form.removeAttribute("aria-busy");
+  };
+  // one token by its chance in a decade; true at the end of what the model reads
+  const drawn = (side) => {
+    const { sides } = current.found();
+    const { token, passed } = current.now().draw(sides[side].run, Math.random);
+    current.passed(passed);
+    return append([token]);
+  };
+  const write = (side) => {
+    const began = performance.now();
+    const end = drawn(side);
+    const sentence = still && /[.?!]$/.test(text.value);
+    update();
+    if (end || sentence) {
+      stop();
+      refresh();
+      send();
+    } else playing = setTimeout(write, still ? 0 : Math.max(0, 30 - (performance.now() - began)), side);
+  };
+  const acts = {
+    take: ({ take }) => append(current.taken()[Math.floor(take / 6)][take % 6].tokens),
+    draw: ({ side }) => drawn(Number(side)),
+    write: ({ side }, button) => {
+      writing.value = side;
+      button.textContent = "stop";
+      form.setAttribute("aria-busy", true);
+      update();
+      write(Number(side));
+    },
+    onward: () => {
+      const now = current.now();
+      text.value = now.join(now.tokensOf(text.value).slice(-64));
+      for (const box of form.querySelectorAll("[name^='cover ']")) box.checked = false;
+      changed();
+    },
+    try: ({ try: said }) => {
+      text.value = said;
+      changed();
+    },
+  };
+
+  form.addEventListener("input", ({ target }) => {
+    stop();
+    if (target === text) changed();
+    current.passed?.(null);
+  }, true);
+  form.addEventListener("input", ({ target }) => {
+    refresh();
+    if (!target.closest(".guess")) send();
+  });
+  form.addEventListener("click", ({ target }) => {
+    const act = acts[target.dataset?.do];
+    if (!act) return;
+    const wrote = writing.value;
+    stop();
+    // until the weights are there, only a text to try can be set
+    if (current.now?.() || target.dataset.do === "try") {
+      current.passed?.(null);
+      if (!(target.dataset.do === "write" && wrote === target.dataset.side)) act(target.dataset, target);
+    }
+    refresh();
+    send();
+  });
+  const point = ({ target }) => {
+    const item = target.closest?.(".item");
+    const at = item ? [...item.parentElement.children].indexOf(item) : -1;
+    if (Number(pointed.value) === at || writing.value >= 0) return;
+    pointed.value = at;
+    update();
+  };
+  for (const event of ["pointerover", "focusin"]) form.addEventListener(event, point);
+  new ResizeObserver(() => current.arcs && arcs(form, current.arcs())).observe(form);
+
+  const load = () => {
+    if (window.attncourseEnglish) return;
+    const { dataset, textContent } = form.querySelector("[data-late]");
+    const script = document.createElement("script");
+    script.addEventListener("load", loaded);
+    script.addEventListener("error", () => {
+      window.attncourseEnglish = null;
+      show();
+    });
+    if (textContent) script.textContent = textContent;
+    else script.src = dataset.late;
+    document.head.append(script);
+    if (textContent) loaded();
+  };
+  // what the address of the page says is set as soon as the model can read it
+  const restore = () => {
+    const state = address.read(location.hash);
+    if (!state) return;
+    const now = current.now();
+    text.value = state.pieces.length ? now.join(state.pieces) : state.text;
+    [decade.value, beside.value] = state.decades;
+    update();
+    const set = (name, list, want) => form.querySelectorAll(`[name^="${name} "]`).forEach((box, i) => {
+      box.checked = list.includes(i) === want;
+    });
+    set("cover", state.covered, true);
+    set("on", state.off, false);
+    form.elements.head.value = state.head;
+    form.elements.side.value = state.side;
+  };
+  const loaded = () => {
+    update();
+    restore();
+    refresh();
+  };
+  const touched = () => {
+    for (const event of ["focusin", "pointerdown"]) form.removeEventListener(event, touched);
+    load();
+  };
+  for (const event of ["focusin", "pointerdown"]) form.addEventListener(event, touched);
+  refresh();
+  if (address.read(location.hash)) touched();
+}

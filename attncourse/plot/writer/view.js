@@ -1,0 +1,120 @@
+(held, state, { shown, session, model, pieces }) => {
+  const BARS = 6;
+  const weights = window.attncourseEnglish;
+  if (weights) held.session ??= session(weights, held.unsaid, model, pieces);
+  const now = held.session;
+  const { text, writing, pointed, head, side } = state;
+  const decades = [state.decade, state.beside];
+  const nameOf = (decade) => (decade ? `${decade}s` : "any decade");
+  const told = (decade) => (decade ? `the ${decade}s` : "any decade");
+  const many = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
+  const off = Array.from({ length: held.heads }, (_, h) => h).filter((h) => state[`on ${h}`] === false);
+
+  // what was recorded stands for the model until it is there
+  const recorded = () => {
+    const { opening } = held;
+    const asked = Object.keys(state).some((name) => name.startsWith("cover ") && state[name]);
+    const begun = text === opening.text && decades.join() === opening.decades.join() && !asked && !off.length;
+    if (!begun || pointed >= 0 && pointed < opening.items.length - 1) return null;
+    return { items: opening.items, covered: [], sides: opening.sides, marks: opening.sides[side].marks, looks: opening.sides[side].looks[head + 1] };
+  };
+  // what the model makes of the text in each decade
+  const computed = () => {
+    const tokens = now.tokensOf(text);
+    if (tokens.length > now.most) return { long: tokens.length };
+    const all = now.items(tokens);
+    const covered = all.map((_, i) => i).filter((i) => state[`cover ${i}`]);
+    const hidden = now.hiddenBy(all, covered);
+    const sides = decades.map((decade, i) => {
+      // while one writes, the other waits
+      if (writing >= 0 && writing !== i) return null;
+      const run = now.runOf({ decade, tokens, hidden, off });
+      const next = now.best(run, BARS, writing < 0);
+      return { run, next, other: 1 - next.reduce((sum, { p }) => sum + p, 0) };
+    });
+    const seen = sides[side] ?? sides[1 - side];
+    const place = pointed >= 0 && all[pointed] ? all[pointed].places.at(-1) : seen.run.length - 1;
+    const measured = writing < 0 ? now.marks({ decade: decades[side], tokens, covered, off }) : null;
+    return {
+      items: all.map((item) => item.text), covered, sides, tokens, hidden, measured,
+      marks: measured?.bits ?? [], looks: now.looks(seen.run, place, head, all), full: tokens.length === now.most,
+    };
+  };
+  const found = now ? computed() : recorded();
+  if (!found || found.long) {
+    const missing = weights === null ? "The model could not be loaded." : "The model is being loaded.";
+    const long = found && `This text has ${found.long} pieces of words, and the model reads at most ${now.most}.`;
+    return { sheet: { class: "sheet wait" }, onward: { class: long ? "onward" : "onward none" }, said: long || missing };
+  }
+
+  const { items, covered, sides, marks, looks } = found;
+  const last = items.length - 1;
+  const at = pointed >= 0 && pointed <= last ? pointed : last;
+  const quoted = (item) => (item ? `“${items[item].trim() || "¶"}”` : "the decade");
+  const list = new Intl.ListFormat("en-GB");
+  const show = (text) => (/\ufffd/.test(text) ? "(part of a sign)" : text.trim() || (text.includes("\n") ? "¶" : "␣"));
+
+  held.rows ??= [];
+  sides.forEach((one, i) => {
+    if (one) held.rows[i] = Array.from({ length: BARS }, (_, k) => one.next[k] ?? { text: "", rest: "", p: 0 });
+    if (one) held.rows[i].other = one.other;
+  });
+  const rows = held.rows.flat();
+  const early = weights?.training?.find(({ step }) => step === state.step)?.next ?? held.opening.sides.map(({ next }) => next);
+  const training = early.flatMap((next) => next.slice(0, 4));
+
+  const takes = sides.map((one, i) => {
+    const [first] = held.rows[i];
+    return `${told(decades[i])} “${show(first.text)}${first.rest}” (${shown(first.p)})`;
+  });
+  const said = () => {
+    if (writing >= 0) return `Being written as in ${told(decades[writing])}.`;
+    const after = text.trim() ? `After “${text.trim().length > 60 ? `… ${text.trim().slice(-50)}` : text.trim()}”, ` : "At the beginning, ";
+    const decided = `${after}${text.trim() ? "comes" : "stands"} most likely: in ${takes.join("; in ")}.`;
+    const done = [covered.length && `covering ${list.format(covered.map(quoted))}`, off.length && `switching off ${many(off.length, "head")}`].filter(Boolean);
+    const change = done.length && now && decades.map((decade) => {
+      const { tokens, hidden } = found;
+      return `${shown(now.changed({ decade, tokens, hidden, off }, { decade, tokens }))} bits in ${told(decade)}`;
+    });
+    const end = found.full ? ` The model reads at most ${now.most} pieces of words: here the text ends.` : "";
+    const passed = held.passed ? ` ${many(held.passed, "draw")} would have ended in a word that this page does not print, and took the next candidate.` : "";
+    const [first, ...others] = change ? `${done.join(" and ")} changes what comes next by ${list.format(change)}.` : "";
+    return `${decided}${first ? ` ${first.toUpperCase()}${others.join("")}` : ""}${end}${passed}`;
+  };
+  const pointedAt = () => {
+    const bits = marks[at];
+    const size = bits === undefined ? "" : `${covered.includes(at) ? "uncovering" : "covering"} it changes what comes next by ${shown(bits)} bits`;
+    return `${quoted(at)}: ${size || "being measured"}.`;
+  };
+  return {
+    sheet: { class: writing >= 0 ? "sheet busy" : "sheet" },
+    onward: { class: found.full ? "onward" : "onward none" },
+    items: { count: items.length },
+    item: items.map((_, i) => ({ class: `item${i ? "" : " decade"}${covered.includes(i) ? " covered" : ""}${i === at ? " on" : ""}` })),
+    seen: items.map((one, i) => (i ? show(one) : nameOf(decades[side]))),
+    cover: items.map((one, i) => ({ "aria-label": i ? `cover ${show(one)}` : "cover the decade" })),
+    mark: items.map((_, i) => ({ style: `--bits:${marks[i] === undefined ? 0 : Math.min(marks[i], 4).toFixed(3)}` })),
+    legend: pointedAt(),
+    reads: decades.map(nameOf),
+    decade: decades.map(nameOf),
+    side: sides.map((one) => ({ class: one ? "side" : "side later" })),
+    next: rows.map(({ p }) => ({ style: `--share:${p.toFixed(3)}` })),
+    word: rows.map(({ text }) => (text ? show(text) : "")),
+    rest: rows.map(({ rest }) => rest),
+    share: rows.map(({ p }) => p),
+    take: rows.map(({ text, rest }) => ({ "aria-label": `take “${show(text)}${rest}”` })),
+    other: held.rows.map(({ other }) => other),
+    early: training.map(({ p }) => ({ style: `--share:${p.toFixed(3)}` })),
+    begun: training.map(({ text, rest }) => `${show(text)}${rest}`),
+    chance: training.map(({ p }) => p),
+    said: said(),
+    // for the script that hears the reader
+    arcs: () => ({ at, looks, many: off.length }),
+    taken: () => held.rows,
+    passed: (count) => {
+      held.passed = count === null ? 0 : (held.passed ?? 0) + count;
+    },
+    now: () => now,
+    found: () => found,
+  };
+}
