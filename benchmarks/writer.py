@@ -1,9 +1,10 @@
 """Record what the writer shows before its weights are loaded, and put it into their file.
 
-    python benchmarks/writer.py attncourse/stored/english.js 0=first.js 300=second.js ...
+    python benchmarks/writer.py attncourse/stored/english.js 6000 0=first.js 300=second.js ...
 
 The numbers are those of the scripts that run in the page, in Node: tests compare them with
-PyTorch's. The others files are weights after so many steps, and the first file's are the last.
+PyTorch's. The other files are weights after so many steps; those of the first file, after the step
+named first, are the last.
 """
 
 import json
@@ -49,7 +50,8 @@ const written = ([begun, decade], i) => {
   return { decade, begun, text: own.cut.decode(tokens.slice(from)).trim() };
 };
 const opening = { text, decades, items: items.map((one) => one.text), sides: decades.map(sideOf) };
-return { opening, examples: examples.map(written), next: decades.map((one) => nextOf(one, early).next.slice(0, early)) };
+const next = decades.map((one) => nextOf(one, early).next.slice(0, early));
+return { opening, examples: examples.map(written), next };
 """
 
 
@@ -87,7 +89,9 @@ def complete(path: Path, earlier: dict[int, Path], last: int) -> None:
     held |= {
         "opening": found["opening"],
         "examples": found["examples"],
-        "training": [{"step": step, "next": one} for step, one in {**every, last: found["next"]}.items()],
+        "training": [
+            {"step": step, "next": one} for step, one in {**every, last: found["next"]}.items()
+        ],
     }
     whole = json.dumps(held, ensure_ascii=False, separators=(",", ":"))
     path.write_text(f"window.attncourseEnglish = {whole};\n", "utf-8")

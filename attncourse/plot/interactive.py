@@ -112,10 +112,10 @@ class Control(Protocol):
 class Interactive:
     """A drawing and a table that follow their controls, and the words that stand for them.
 
-    Some controls stand `within` the drawing or the table, not above them; what is `below` follows the
-    words. The view is handed other
-    scripts that it `uses`, by the names of their files; one called start gets the form, when it is
-    there, and what shows its state. `still` is for readers without scripts.
+    Some controls stand `within` the drawing or the table, not above them; what is `below` follows
+    the words. The view is handed other scripts that it `uses`, by the names of their files; one
+    called start gets the form, when it is there, what shows its state, and the others. `still` is
+    for readers without scripts.
     """
 
     def __init__(

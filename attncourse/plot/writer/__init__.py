@@ -19,8 +19,8 @@ WEIGHTS = HERE.parents[1] / "stored" / "english.js"
 SCRIPTS = ("session", "model", "pieces", "resize", "arcs", "address", "guess", "start")
 BARS, EARLY, GUESSES = 6, 4, 3
 NOTE = (
-    "A small model makes this text up: nobody said it. It learned from the Presidents' addresses to "
-    "Congress, 1790 to 2026, and repeats the language of their times, slights included."
+    "A small model makes this text up: nobody said it. It learned from the Presidents' addresses "
+    "to Congress, 1790 to 2026, and repeats the language of their times, slights included."
 )
 TRIES = ("We must", "Our enemies", "The railroads", "My fellow")
 
@@ -100,8 +100,8 @@ def picture_of(
         for i, text in enumerate([decades[0], *opening["items"][1:]])
     )
     reads = "".join(
-        f'<label><input type="radio" name="side" value="{i}"{" checked" * (i == side.start)} hidden>'
-        f'<span data-show="reads">{one}</span></label>'
+        f'<label><input type="radio" name="side" value="{i}"{" checked" * (i == side.start)} '
+        f'hidden><span data-show="reads">{one}</span></label>'
         for i, one in enumerate(side.options)
     )
     sides = "".join(
@@ -120,7 +120,7 @@ def picture_of(
         '<div class="legend" hidden><span>Tap a word to cover it: no later word sees it then. The '
         "bar under each word: how much that would change what comes next. Lines: where the model "
         f'looks from the marked word.</span> <span data-show="legend"></span>'
-        f'<fieldset><legend>marks and lines of the</legend>{reads}</fieldset></div>'
+        f"<fieldset><legend>marks and lines of the</legend>{reads}</fieldset></div>"
         f'<div class="both">{sides}</div></div>'
         '<input type="hidden" name="pointed" value="-1">'
         '<input type="hidden" name="writing" value="-1">'
@@ -259,5 +259,7 @@ def training_of(held: Mapping, decades: Sequence[str]) -> str:
 
 def recorded(examples: Sequence[Mapping]) -> str:
     """What the model wrote when it was made, as a table."""
-    rows = (row(named(one["decade"]), escape(one["begun"]), escape(one["text"])) for one in examples)
+    rows = (
+        row(named(one["decade"]), escape(one["begun"]), escape(one["text"])) for one in examples
+    )
     return f"<table>{columns('decade', 'begun with', 'the model goes on')}{''.join(rows)}</table>"

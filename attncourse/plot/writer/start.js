@@ -123,8 +123,9 @@
     if (!act) return;
     const wrote = writing.value;
     stop();
-    // until the weights are there, only a text to try can be set
-    if (current.now?.() || target.dataset.do === "try") {
+    // without bars, only another text can be set
+    const bare = target.dataset.do === "try" || (target.dataset.do === "onward" && current.now?.());
+    if (bare || (current.now?.() && current.found)) {
       current.passed?.(null);
       if (!(target.dataset.do === "write" && wrote === target.dataset.side)) act(target.dataset, target);
     }

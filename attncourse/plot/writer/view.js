@@ -44,7 +44,7 @@
   if (!found || found.long) {
     const missing = weights === null ? "The model could not be loaded." : "The model is being loaded.";
     const long = found && `This text has ${found.long} pieces of words, and the model reads at most ${now.most}.`;
-    return { sheet: { class: "sheet wait" }, onward: { class: long ? "onward" : "onward none" }, said: long || missing };
+    return { sheet: { class: "sheet wait" }, onward: { class: long ? "onward" : "onward none" }, said: long || missing, now: () => now };
   }
 
   const { items, covered, sides, marks, looks } = found;
@@ -103,7 +103,7 @@
     rest: rows.map(({ rest }) => rest),
     share: rows.map(({ p }) => p),
     take: rows.map(({ text, rest }) => ({ "aria-label": `take “${show(text)}${rest}”` })),
-    other: held.rows.map(({ other }) => other),
+    other: held.rows.map(({ other }) => shown(other)),
     early: training.map(({ p }) => ({ style: `--share:${p.toFixed(3)}` })),
     begun: training.map(({ text, rest }) => `${show(text)}${rest}`),
     chance: training.map(({ p }) => p),
