@@ -29,9 +29,10 @@
     if (typeof content === "string") content = { text: content };
     if (typeof content === "number") content = { text: shown(content), value: content };
     for (const [name, x] of Object.entries(content)) {
-      if (name === "text") slot.textContent = x;
-      else if (name === "count") uses.resize(slot, x);
-      else slot.setAttribute(name, x);
+      // what stays is left alone, so that nothing is drawn or read out again
+      if (name === "count") uses.resize(slot, x);
+      else if (name === "text" && slot.textContent !== x) slot.textContent = x;
+      else if (name !== "text" && slot.getAttribute(name) !== `${x}`) slot.setAttribute(name, x);
       if (name === "value") slot.style.setProperty("--share", x);
     }
   };

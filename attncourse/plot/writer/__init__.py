@@ -124,6 +124,7 @@ def picture_of(
         f'<div class="both">{sides}</div></div>'
         '<input type="hidden" name="pointed" value="-1">'
         '<input type="hidden" name="writing" value="-1">'
+        '<input type="hidden" name="whole" value="1">'
     )
 
 

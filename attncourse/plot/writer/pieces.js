@@ -28,25 +28,28 @@
     }
   };
   const encode = (text) => (text.match(PIECE) ?? []).flatMap(ofPiece);
-  const decode = (tokens) => new TextDecoder("utf-8", { ignoreBOM: true })
-    .decode(Uint8Array.from(tokens.flatMap((token) => bytes[token])));
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  const texts = new Map();
+  const joined = (tokens) => decoder.decode(Uint8Array.from(tokens.flatMap((token) => bytes[token])));
+  const textOf = (token) => {
+    if (!texts.has(token)) texts.set(token, joined([token]));
+    return texts.get(token);
+  };
+  // where no token is part of a sign, the texts of the tokens are the text
+  const decode = (tokens) => {
+    const text = tokens.map(textOf).join("");
+    return text.includes("\ufffd") ? joined(tokens) : text;
+  };
 
-  // whether a token goes on with the word, or the number, or the sign, that those before it end in
+  // whether a token goes on with the word, or the number, or the sign, that another one ends in
   const SAME = [/\p{L}$/u, /^\p{L}/u, /\p{Nd}$/u, /^\p{Nd}/u];
   const goesOn = (before, token) => {
-    if (!before.length) return false;
-    const [left, right] = [decode(before), decode([token])];
-    if (left.endsWith("\ufffd") && bytes[token][0] >= 128 && bytes[token][0] < 192) return true;
+    if (before === undefined) return false;
+    const [left, right, byte] = [textOf(before), textOf(token), bytes[token][0]];
+    if (left.endsWith("\ufffd") && byte >= 128 && byte < 192) return true;
     return (SAME[0].test(left) && SAME[1].test(right)) || (SAME[2].test(left) && SAME[3].test(right));
   };
   // the first place of each word, and of each sign between words
-  const words = (tokens) => {
-    const starts = [];
-    tokens.forEach((token, i) => {
-      const before = tokens.slice(starts.at(-1) ?? 0, i);
-      if (!goesOn(before, token)) starts.push(i);
-    });
-    return starts;
-  };
+  const words = (tokens) => tokens.flatMap((token, i) => (goesOn(tokens[i - 1], token) ? [] : [i]));
   return { encode, decode, goesOn, words, count: bytes.length };
 }

@@ -12,6 +12,7 @@
   const join = (tokens) => {
     const text = cut.decode(tokens);
     drawn.set(text, tokens);
+    if (drawn.size > 1000) drawn.delete(drawn.keys().next().value);
     return text;
   };
   const QUOTES = { "“": `"`, "”": `"`, "‘": `'`, "’": `'` };
@@ -52,7 +53,11 @@
     const sum = parts.reduce((a, b) => a + b, 0);
     return (run.chances = parts.map((part) => part / sum));
   };
-  const likeliest = (p) => p.indexOf(p.reduce((a, b) => Math.max(a, b)));
+  const likeliest = (p) => {
+    let top = 0;
+    for (let i = 1; i < p.length; i++) if (p[i] > p[top]) top = i;
+    return top;
+  };
   // only text may be written: no start, no decade
   const candidates = (run, count) => {
     const left = chances(run).slice(0, cut.count);
@@ -94,8 +99,7 @@
     const shown = candidates(run, 4 * count).filter((token) => !refused(textOf(run), token)).slice(0, count);
     run.best = shown.map((token) => {
       const rest = whole ? ending(run, token) : [];
-      const before = textOf(run);
-      const begun = cut.goesOn(before.slice(-6), token) ? "…" : "";
+      const begun = cut.goesOn(textOf(run).at(-1), token) ? "…" : "";
       return { tokens: [token, ...rest], text: begun + cut.decode([token]), rest: cut.decode(rest), p: run.chances[token] };
     });
     run.best.whole = whole;

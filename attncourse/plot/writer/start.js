@@ -1,16 +1,18 @@
 // taps, bars and buttons change the text; the first touch loads the weights
 (form, show, { shown, arcs, address, guess }) => {
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const { text, pointed, writing, decade, beside } = form.elements;
+  const { text, pointed, writing, whole, decade, beside } = form.elements;
   let current = {};
-  let [measuring, playing, drawing] = [];
+  let [finishing, measuring, playing, drawing] = [];
   const game = guess.play(form, shown, () => current);
 
   const update = () => {
     current = show();
     cancelAnimationFrame(drawing);
-    drawing = requestAnimationFrame(() => current.arcs && arcs(form, current.arcs()));
-    return current;
+    drawing = requestAnimationFrame(() => {
+      if (current.arcs) arcs(form, current.arcs());
+      if (writing.value >= 0) text.scrollTop = text.scrollHeight;
+    });
   };
   // how much each word matters is measured a little at a time
   const measure = () => {
@@ -30,10 +32,17 @@
     };
     measuring = setTimeout(slice, 200);
   };
+  // the bars come at once, then how their words would end, then how much each word matters
   const refresh = () => {
+    clearTimeout(finishing);
+    whole.value = 0;
     update();
-    measure();
-    game.ready();
+    finishing = setTimeout(() => {
+      whole.value = 1;
+      update();
+      measure();
+      game.ready();
+    });
   };
   const send = () => {
     history.replaceState(null, "", address.written(form, current.now?.()));
@@ -57,7 +66,6 @@
     const now = current.now();
     const all = [...now.tokensOf(text.value), ...tokens];
     text.value = now.join(all.slice(0, now.most));
-    text.scrollTop = text.scrollHeight;
     changed();
     return all.length >= now.most;
   };
@@ -111,6 +119,8 @@
 
   form.addEventListener("input", ({ target }) => {
     stop();
+    clearTimeout(measuring);
+    whole.value = 0;
     if (target === text) changed();
     current.passed?.(null);
   }, true);

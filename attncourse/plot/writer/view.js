@@ -3,7 +3,7 @@
   const weights = window.attncourseEnglish;
   if (weights) held.session ??= session(weights, held.unsaid, model, pieces);
   const now = held.session;
-  const { text, writing, pointed, head, side } = state;
+  const { text, whole, writing, pointed, head, side } = state;
   const decades = [state.decade, state.beside];
   const nameOf = (decade) => (decade ? `${decade}s` : "any decade");
   const told = (decade) => (decade ? `the ${decade}s` : "any decade");
@@ -29,7 +29,7 @@
       // while one writes, the other waits
       if (writing >= 0 && writing !== i) return null;
       const run = now.runOf({ decade, tokens, hidden, off });
-      const next = now.best(run, BARS, writing < 0);
+      const next = now.best(run, BARS, whole && writing < 0);
       return { run, next, other: 1 - next.reduce((sum, { p }) => sum + p, 0) };
     });
     const seen = sides[side] ?? sides[1 - side];
