@@ -47,7 +47,9 @@ const written = ([begun, decade], i) => {
   while (tokens.length < from + length) {
     tokens = [...tokens, own.draw(own.runOf({ decade, tokens }), random).token];
   }
-  return { decade, begun, text: own.cut.decode(tokens.slice(from)).trim() };
+  // the last word may not be whole
+  const to = own.cut.words(tokens).at(-1);
+  return { decade, begun, text: `${own.cut.decode(tokens.slice(from, to)).trim()} …` };
 };
 const opening = { text, decades, items: items.map((one) => one.text), sides: decades.map(sideOf) };
 const next = decades.map((one) => nextOf(one, early).next.slice(0, early));

@@ -386,7 +386,8 @@ def about(got: list[str], want: list[str]) -> None:
 def slots(page) -> list[list]:
     """What each slot of the figure shows, and how it looks."""
     look = """(all) => all.map((one) => {
-      const sizes = ["--share", "--bits"].map((name) => Number(one.style.getPropertyValue(name)));
+      const size = (name) => Number(one.style.getPropertyValue(name));
+      const sizes = one.localName === "data" ? [] : ["--share", "--bits"].map(size);
       const text = one.children.length ? "" : one.textContent;
       return [one.dataset.show, text, one.className, one.getAttribute("aria-label"), sizes];
     })"""
@@ -432,7 +433,7 @@ def test_what_may_come_next_is_shown_for_two_decades_as_the_reader_types(tab):
     about(shares(tab)[1], best(1940, "We must not"))
     tab.locator("select[name=decade]").select_option("any decade")
     about(shares(tab)[0], best(None, "We must not"))
-    expect(said(tab)).to_contain_text("After “We must not”, comes most likely: in any decade “")
+    expect(said(tab)).to_contain_text("After “We must not”, most likely: “")
     # a blank at the end is left to the next word, and quotes are those of the training
     for typed, read in (("We must not ", "We must not"), ("He said “We", 'He said "We'), ("", "")):
         field(tab).fill(typed)
@@ -471,11 +472,29 @@ def test_covering_a_word_changes_the_bars_and_the_figure_says_by_how_much(tab):
         said(tab).inner_text(),
     )
     assert found and [float(one) for one in found.groups()] == pytest.approx(apart, abs=0.0101)
+    legend = tab.locator("[data-show=legend]")
+    expect(legend).to_contain_text("“fellow”: uncovering it changes what comes next by")
     # words that stay as they were stay covered, and others do not
     field(tab).fill(f"{LINE} that")
     expect(tab.locator(".item.covered")).to_have_text("fellow")
     field(tab).fill("My friends")
     expect(tab.locator(".item.covered")).to_have_count(0)
+
+
+def test_what_matters_most_is_said_and_of_a_word_what_it_matters(tab):
+    written(tab, LINE)
+    legend = tab.locator("[data-show=legend]")
+    bits = "(all) => all.map((one) => Number(one.style.getPropertyValue('--bits')))"
+    expect(legend).to_contain_text("What matters most is “")
+    marks = tab.locator("[data-show=mark]").evaluate_all(bits)
+    words = tab.locator("[data-show=seen]").all_inner_texts()
+    most = "the decade" if not marks.index(max(marks)) else f"“{words[marks.index(max(marks))]}”"
+    expect(legend).to_contain_text(f"What matters most is {most}: covering it changes")
+    tab.locator(".item").nth(3).hover()
+    expect(legend).to_have_text(re.compile(r"“citizens”: covering it changes .* by [\d.]+ bits\."))
+    tab.locator(".item").last.hover()
+    expect(legend).to_have_text("“war” is the last: no later word could look at it.")
+    assert max(marks[:-1]) > 0.01 and marks[-1] < 0.005
 
 
 def test_arcs_are_the_weights_of_the_pointed_word_and_few(tab):
@@ -500,6 +519,8 @@ def test_arcs_are_the_weights_of_the_pointed_word_and_few(tab):
         got = tab.locator(".arc").evaluate_all(look)
         assert sorted(got) == pytest.approx(sorted(want), abs=2e-3), head
         assert tab.locator(".stub").count() == int(row[0] > 0.03)
+        drawn = "(all) => all.map((one) => getComputedStyle(one).stroke)"
+        assert "none" not in tab.locator("path").evaluate_all(drawn)
 
 
 def test_a_head_that_is_off_adds_nothing(tab):
@@ -535,12 +556,12 @@ def test_writing_goes_on_to_the_end_of_what_the_model_reads(new_tab):
     assert whole.endswith(field(tab).input_value()) and len(field(tab).input_value()) < len(whole)
     expect(onward).to_be_hidden()
     tab.locator("[data-do=draw]").nth(1).click()
-    expect(said(tab)).to_contain_text("comes most likely")
+    expect(said(tab)).to_contain_text("most likely")
     # a text that is too long is refused in words
     field(tab).fill("We must not fear. " * 60)
     expect(said(tab)).to_contain_text("and the model reads at most 126.")
     onward.click()
-    expect(said(tab)).to_contain_text("comes most likely")
+    expect(said(tab)).to_contain_text("most likely")
 
 
 def test_for_those_who_want_nothing_to_move_a_sentence_comes_at_once(new_tab):
@@ -551,10 +572,19 @@ def test_for_those_who_want_nothing_to_move_a_sentence_comes_at_once(new_tab):
     assert re.search(r"[.?!]$", added) or "here the text ends" in said(tab).inner_text()
 
 
+def in_a_folder(folder):
+    """A page with the figure, and beside it the weights, as on the site."""
+    html, page = page_of(FIGURE), folder / "page.html"
+    late = LATE.search(html)
+    assert late
+    (folder / late[2]).write_text(late[3], "utf-8")
+    page.write_text(html.replace(late[3], ""), "utf-8")
+    return page
+
+
 @pytest.mark.parametrize("drawn", [False, True])
 def test_what_is_set_stands_in_the_address_and_comes_back(drawn, new_tab, tmp_path):
-    page = tmp_path / "page.html"
-    page.write_text(page_of(FIGURE), "utf-8")
+    page = in_a_folder(tmp_path)
     tab, other = new_tab(), new_tab()
     tab.goto(page.as_uri())
     assert "#" not in tab.url
@@ -569,7 +599,7 @@ def test_what_is_set_stands_in_the_address_and_comes_back(drawn, new_tab, tmp_pa
     first = shipped()[1]["roles"][0]["head"]
     tab.get_by_label(f"{first[0]}.{first[1]} is on").uncheck()
     expect(said(tab)).to_contain_text("Covering “enemies” and switching off 1 head changes")
-    assert "#write=" in tab.url
+    tab.wait_for_url("**#write=*off=*")
     other.goto(tab.url)
     expect(said(other)).to_have_text(said(tab).inner_text())
     assert field(other).input_value() == field(tab).input_value()
@@ -682,16 +712,12 @@ def test_axe_finds_nothing_and_the_figure_fits_a_phone(state, new_tab):
 
 
 def test_from_a_folder_the_first_touch_loads_the_weights_and_nothing_else(new_tab, tmp_path):
-    html = page_of(FIGURE)
-    (tmp_path / "english.js").write_text(LATE.search(html)[3], "utf-8")
-    page = tmp_path / "page.html"
-    page.write_text(LATE.sub(r'\1\2"></script>', html), "utf-8")
-    tab, asked = new_tab(), []
+    page, tab, asked = in_a_folder(tmp_path), new_tab(), []
     tab.on("request", lambda request: asked.append(request.url))
     tab.goto(page.as_uri())
     assert len(asked) == 1
     field(tab).fill("We must")
-    expect(said(tab)).to_contain_text("After “We must”, comes most likely")
+    expect(said(tab)).to_contain_text("After “We must”, most likely")
     assert asked[1:] == [(tmp_path / "english.js").as_uri()]
 
 

@@ -22,7 +22,8 @@ NOTE = (
     "A small model makes this text up: nobody said it. It learned from the Presidents' addresses "
     "to Congress, 1790 to 2026, and repeats the language of their times, slights included."
 )
-TRIES = ("We must", "Our enemies", "The railroads", "My fellow")
+HINT = "Choose another decade, take a word by a click on its bar, or type a beginning of your own."
+TRIES = ("My fellow", "We must", "Our enemies", "The railroads")
 
 
 def writer(*, tries: Sequence[str] = TRIES) -> Interactive:
@@ -38,6 +39,7 @@ def writer(*, tries: Sequence[str] = TRIES) -> Interactive:
         HERE / "view.js",
         {
             "opening": opening,
+            "hint": HINT,
             "heads": len(opening["sides"][0]["looks"]) - 1,
             "unsaid": (HERE / "unsaid.txt").read_text("utf-8").split(),
         },
@@ -79,10 +81,10 @@ def said_of(opening: Mapping, decades: Sequence[str]) -> str:
     """How the two decades go on with the first text."""
     firsts = (side["next"][0] for side in opening["sides"])
     takes = (
-        f"in the {decade} “{shown_as(one['text'])}{one['rest']}” ({one['p']:.2f})"
+        f"“{shown_as(one['text'])}{one['rest']}” ({one['p']:.2f}) in the {decade}"
         for decade, one in zip(decades, firsts, strict=True)
     )
-    return f"After “{opening['text']}”, comes most likely: {'; '.join(takes)}."
+    return f"After “{opening['text']}”, most likely: {', '.join(takes)}. {HINT}"
 
 
 def picture_of(
@@ -141,7 +143,7 @@ def item(i: int, text: str, bits: float, *, last: bool) -> str:
         f'<label data-show="item" class="{look}"><input type="checkbox" name="cover {i}" '
         f'data-show="cover" aria-label="{escape(name)}" hidden>'
         f'<span data-show="seen">{escape(shown_as(text))}</span>'
-        f'<i data-show="mark" style="--bits:{min(bits, 4):.3f}"></i></label>'
+        f'<i data-show="mark" style="--bits:{min(bits, 1):.3f}"></i></label>'
     )
 
 
@@ -177,9 +179,10 @@ def folds(held: Mapping, decades: Sequence[str]) -> str:
         f'<div class="folds" hidden>{fold("Look into its heads", heads_of(held))}'
         f"{fold('Guess first: are you better than the model?', game())}"
         f"{fold('How it learned this', training_of(held, decades))}"
-        '<div class="note">The address of this page now holds your text, the decades, what is '
-        "covered and which heads are off: send it, and others see what you see. A draw that would "
-        "end in one of some forty slurs and sexual words takes the next candidate.</div></div>"
+        '<div class="note"><span class="sent">The address of this page now holds your text, the '
+        "decades, what is covered and which heads are off: send it, and others see what you see. "
+        "</span>A draw that would end in one of some forty slurs and sexual words takes the next "
+        "candidate.</div></div>"
     )
 
 
@@ -220,7 +223,7 @@ def head(index: int, name: str, role: str) -> str:
 def game() -> str:
     """The next words of a real address, to be guessed before the model shows what it expected."""
     deals = "".join(
-        f'<div class="deal"><label>word <input type="text" name="guess {i}" spellcheck="false" '
+        f'<div class="deal"><label>word {i} <input type="text" name="guess {i}" spellcheck="false" '
         'autocapitalize="off"></label><label>points <input type="number" '
         f'name="points {i}" min="0" max="99" inputmode="numeric"></label></div>'
         for i in range(1, GUESSES + 1)

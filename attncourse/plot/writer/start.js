@@ -3,7 +3,7 @@
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const { text, pointed, writing, whole, decade, beside } = form.elements;
   let current = {};
-  let [finishing, measuring, playing, drawing] = [];
+  let [finishing, measuring, playing, drawing, sending] = [];
   const game = guess.play(form, shown, () => current);
 
   const update = () => {
@@ -44,9 +44,14 @@
       game.ready();
     });
   };
+  // in a notebook there is no page to send; a browser takes no hundred new addresses in a row
+  const late = form.querySelector("[data-late]");
+  const sent = !late.textContent;
   const send = () => {
-    history.replaceState(null, "", address.written(form, current.now?.()));
+    clearTimeout(sending);
+    if (sent) sending = setTimeout(() => history.replaceState(null, "", address.written(form, current.now?.())), 400);
   };
+  if (!sent) form.querySelector(".sent").remove();
 
   // what was covered stays so as far as the words stay
   const uncover = () => {
@@ -154,7 +159,7 @@
 
   const load = () => {
     if (window.attncourseEnglish) return;
-    const { dataset, textContent } = form.querySelector("[data-late]");
+    const { dataset, textContent } = late;
     const script = document.createElement("script");
     script.addEventListener("load", loaded);
     script.addEventListener("error", () => {
@@ -171,7 +176,8 @@
     const state = address.read(location.hash);
     if (!state) return;
     const now = current.now();
-    text.value = state.pieces.length ? now.join(state.pieces) : state.text;
+    const known = state.pieces.filter((token) => token < now.cut.count);
+    text.value = known.length ? now.join(known) : state.text;
     [decade.value, beside.value] = state.decades;
     update();
     const set = (name, list, want) => form.querySelectorAll(`[name^="${name} "]`).forEach((box, i) => {
@@ -192,6 +198,7 @@
     load();
   };
   for (const event of ["focusin", "pointerdown"]) form.addEventListener(event, touched);
+  addEventListener("hashchange", () => current.now?.() ? loaded() : touched());
   refresh();
   if (address.read(location.hash)) touched();
 }

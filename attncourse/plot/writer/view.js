@@ -65,12 +65,14 @@
 
   const takes = sides.map((one, i) => {
     const [first] = held.rows[i];
-    return `${told(decades[i])} “${show(first.text)}${first.rest}” (${shown(first.p)})`;
+    return `“${show(first.text)}${first.rest}” (${shown(first.p)}) in ${told(decades[i])}`;
   });
   const said = () => {
     if (writing >= 0) return `Being written as in ${told(decades[writing])}.`;
-    const after = text.trim() ? `After “${text.trim().length > 60 ? `… ${text.trim().slice(-50)}` : text.trim()}”, ` : "At the beginning, ";
-    const decided = `${after}${text.trim() ? "comes" : "stands"} most likely: in ${takes.join("; in ")}.`;
+    const trimmed = text.trim();
+    const quote = trimmed.length > 60 ? `… ${trimmed.slice(-50)}` : trimmed;
+    const decided = `${quote ? `After “${quote}”` : "At the beginning"}, most likely: ${takes.join(", ")}.`;
+    const hint = text === held.opening.text && !covered.length && !off.length ? ` ${held.hint}` : "";
     const done = [covered.length && `covering ${list.format(covered.map(quoted))}`, off.length && `switching off ${many(off.length, "head")}`].filter(Boolean);
     const change = done.length && now && decades.map((decade) => {
       const { tokens, hidden } = found;
@@ -79,12 +81,15 @@
     const end = found.full ? ` The model reads at most ${now.most} pieces of words: here the text ends.` : "";
     const passed = held.passed ? ` ${many(held.passed, "draw")} would have ended in a word that this page does not print, and took the next candidate.` : "";
     const [first, ...others] = change ? `${done.join(" and ")} changes what comes next by ${list.format(change)}.` : "";
-    return `${decided}${first ? ` ${first.toUpperCase()}${others.join("")}` : ""}${end}${passed}`;
+    return `${decided}${hint}${first ? ` ${first.toUpperCase()}${others.join("")}` : ""}${end}${passed}`;
   };
-  const pointedAt = () => {
-    const bits = marks[at];
-    const size = bits === undefined ? "" : `${covered.includes(at) ? "uncovering" : "covering"} it changes what comes next by ${shown(bits)} bits`;
-    return `${quoted(at)}: ${size || "being measured"}.`;
+  const covering = (i) => `${covered.includes(i) ? "uncovering" : "covering"} it changes what comes next by ${shown(marks[i])} bits.`;
+  const legend = () => {
+    const free = marks.map((bits, i) => (covered.includes(i) ? -1 : bits ?? -1));
+    const most = free.indexOf(Math.max(...free));
+    if (pointed < 0) return free[most] > 0 && Object.keys(marks).length > last ? `What matters most is ${quoted(most)}: ${covering(most)}` : "";
+    if (at === last && marks[at] < 0.005) return `${quoted(at)} is the last: no later word could look at it.`;
+    return `${quoted(at)}: ${marks[at] === undefined ? "being measured." : covering(at)}`;
   };
   return {
     sheet: { class: writing >= 0 ? "sheet busy" : "sheet" },
@@ -93,8 +98,8 @@
     item: items.map((_, i) => ({ class: `item${i ? "" : " decade"}${covered.includes(i) ? " covered" : ""}${i === at ? " on" : ""}` })),
     seen: items.map((one, i) => (i ? show(one) : nameOf(decades[side]))),
     cover: items.map((one, i) => ({ "aria-label": i ? `cover ${show(one)}` : "cover the decade" })),
-    mark: items.map((_, i) => ({ style: `--bits:${marks[i] === undefined ? 0 : Math.min(marks[i], 4).toFixed(3)}` })),
-    legend: pointedAt(),
+    mark: items.map((_, i) => ({ style: `--bits:${marks[i] === undefined ? 0 : Math.min(marks[i], 1).toFixed(3)}` })),
+    legend: legend(),
     reads: decades.map(nameOf),
     decade: decades.map(nameOf),
     side: sides.map((one) => ({ class: one ? "side" : "side later" })),
