@@ -41,7 +41,7 @@ const sideOf = (decade) => {
 // a generator that every machine has: the same text each time
 const drawing = (seed) => () => (seed = (seed * 48271) % 2147483647) / 2147483647;
 const written = ([begun, decade], i) => {
-  const random = drawing(i + 1);
+  const random = drawing((i + 1) * 123456789);
   let tokens = own.tokensOf(begun);
   const from = tokens.length;
   while (tokens.length < from + length) {

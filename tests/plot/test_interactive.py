@@ -25,7 +25,7 @@ TIMES = """async (figure) => {
   let times = 0;
   const heard = new MutationObserver((changes) => { times += changes.length; });
   heard.observe(figure.querySelector("[aria-live]"), { childList: true });
-  figure.querySelector("[type=checkbox]").click();
+  figure.querySelector("[type=radio]:not(:checked)").click();
   await new Promise(requestAnimationFrame);
   return times;
 }"""

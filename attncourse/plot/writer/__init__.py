@@ -13,6 +13,7 @@ from html import escape
 from pathlib import Path
 
 from attncourse.plot.interactive import Choice, Interactive, Slider, columns, number, row
+from attncourse.plot.numbers import shown
 
 HERE = Path(__file__).parent
 WEIGHTS = HERE.parents[1] / "stored" / "english.js"
@@ -20,7 +21,7 @@ SCRIPTS = ("session", "model", "pieces", "resize", "arcs", "address", "guess", "
 BARS, EARLY, GUESSES = 6, 4, 3
 NOTE = (
     "A small model makes this text up: nobody said it. It learned from the Presidents' addresses "
-    "to Congress, 1790 to 2026, and repeats the language of their times, slights included."
+    "to Congress, 1790 to 2026, and repeats the language of their times, prejudices included."
 )
 HINT = "Choose another decade, take a word by a click on its bar, or type a beginning of your own."
 TRIES = ("My fellow", "We must", "Our enemies", "The railroads")
@@ -138,7 +139,7 @@ def do(act: str, text: str, more: str = "") -> str:
 def item(i: int, text: str, bits: float, *, last: bool) -> str:
     """A word that can be covered, and how much that changes; the first is the decade."""
     look = f"item{'' if i else ' decade'}{' on' if last else ''}"
-    name = f"cover {shown_as(text)}" if i else "cover the decade"
+    name = f"cover {shown_as(text) if i else 'the decade'} ({shown(bits)} bits)"
     return (
         f'<label data-show="item" class="{look}"><input type="checkbox" name="cover {i}" '
         f'data-show="cover" aria-label="{escape(name)}" hidden>'
@@ -164,7 +165,8 @@ def bars(side: int, found: Mapping, decade: int, known: Sequence[int]) -> str:
     )
     at = f'data-side="{side}"'
     return (
-        f'<section class="side" data-show="side"><div class="head"><b data-show="decade">'
+        f'<section class="side" data-show="side" role="group" aria-label="{named(decade)}">'
+        f'<div class="head"><b data-show="decade">'
         f'{named(decade)}</b><select name="{name}" aria-label="decade {side + 1}" hidden>{options}'
         f"</select></div>{rows}"
         f'<div class="other"><span>all others</span>{number("other", found["other"])}</div>'

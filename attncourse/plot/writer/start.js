@@ -55,8 +55,8 @@
 
   // what was covered stays so as far as the words stay
   const uncover = () => {
-    const [now, before] = [current.now?.(), current.found?.()?.items];
-    if (!now || !before) return;
+    const [now, { items: before, covered } = {}] = [current.now?.(), current.found?.()];
+    if (!now || !covered?.length) return;
     const items = now.items(now.tokensOf(text.value)).map((item) => item.text);
     const apart = before.findIndex((item, i) => item !== items[i]);
     form.querySelectorAll("[name^='cover ']").forEach((box, i) => {
@@ -84,21 +84,27 @@
   };
   // one token by its chance in a decade; true at the end of what the model reads
   const drawn = (side) => {
-    const { sides } = current.found();
-    const { token, passed } = current.now().draw(sides[side].run, Math.random);
+    const [now, { hidden, off }] = [current.now(), current.found()];
+    const of = { decade: Number([decade, beside][side].value), tokens: now.tokensOf(text.value), hidden, off };
+    const { token, passed } = now.draw(now.runOf(of), Math.random);
     current.passed(passed);
     return append([token]);
   };
-  const write = (side) => {
-    const began = performance.now();
-    const end = drawn(side);
-    const sentence = still && /[.?!]$/.test(text.value);
+  // so many milliseconds a token; where the page cannot follow, it is shown after several
+  const PACE = 30;
+  const write = (side, began = performance.now(), count = 0) => {
+    const until = performance.now() + 2 * PACE;
+    let [done, end] = [count, false];
+    do {
+      end = drawn(side) || (still && /[.?!]$/.test(text.value));
+      done++;
+    } while (!end && performance.now() < until && (still || (performance.now() - began) / PACE > done));
     update();
-    if (end || sentence) {
+    if (end) {
       stop();
       refresh();
       send();
-    } else playing = setTimeout(write, still ? 0 : Math.max(0, 30 - (performance.now() - began)), side);
+    } else playing = setTimeout(write, still ? 0 : Math.max(0, began + PACE * done - performance.now()), side, began, done);
   };
   const acts = {
     take: ({ take }) => append(current.taken()[Math.floor(take / 6)][take % 6].tokens),

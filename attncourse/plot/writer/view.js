@@ -36,7 +36,7 @@
     const place = pointed >= 0 && all[pointed] ? all[pointed].places.at(-1) : seen.run.length - 1;
     const measured = writing < 0 ? now.marks({ decade: decades[side], tokens, covered, off }) : null;
     return {
-      items: all.map((item) => item.text), covered, sides, tokens, hidden, measured,
+      items: all.map((item) => item.text), covered, sides, tokens, hidden, off, measured,
       marks: measured?.bits ?? [], looks: now.looks(seen.run, place, head, all), full: tokens.length === now.most,
     };
   };
@@ -97,12 +97,15 @@
     items: { count: items.length },
     item: items.map((_, i) => ({ class: `item${i ? "" : " decade"}${covered.includes(i) ? " covered" : ""}${i === at ? " on" : ""}` })),
     seen: items.map((one, i) => (i ? show(one) : nameOf(decades[side]))),
-    cover: items.map((one, i) => ({ "aria-label": i ? `cover ${show(one)}` : "cover the decade" })),
+    cover: items.map((one, i) => {
+      const bits = marks[i] === undefined ? "" : ` (${shown(marks[i])} bits)`;
+      return { "aria-label": `${i ? `cover ${show(one)}` : "cover the decade"}${bits}` };
+    }),
     mark: items.map((_, i) => ({ style: `--bits:${marks[i] === undefined ? 0 : Math.min(marks[i], 1).toFixed(3)}` })),
     legend: legend(),
     reads: decades.map(nameOf),
     decade: decades.map(nameOf),
-    side: sides.map((one) => ({ class: one ? "side" : "side later" })),
+    side: sides.map((one, i) => ({ class: one ? "side" : "side later", "aria-label": nameOf(decades[i]) })),
     next: rows.map(({ p }) => ({ style: `--share:${p.toFixed(3)}` })),
     word: rows.map(({ text }) => (text ? show(text) : "")),
     rest: rows.map(({ rest }) => rest),
