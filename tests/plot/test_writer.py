@@ -564,6 +564,25 @@ def test_writing_goes_on_to_the_end_of_what_the_model_reads(new_tab):
     expect(said(tab)).to_contain_text("most likely")
 
 
+def test_the_page_says_when_a_draw_took_the_next_candidate(tab):
+    # a list of its own, of words that would else be drawn
+    listed = ["the", "of", "and", "to", "in"]
+    html = FIGURE._repr_html_()
+    mine = re.sub(r'"unsaid":\[[^]]*\]', f'"unsaid":{json.dumps(listed)}', html)
+    assert mine != html
+    tab.set_content(page_of(mine))
+    field(tab).focus()
+    tab.wait_for_function("window.attncourseEnglish")
+    field(tab).fill(LINE)
+    tab.locator("[data-do=write]").first.click()
+    expect(said(tab)).to_contain_text("here the text ends.")
+    expect(said(tab)).to_contain_text(
+        re.compile(r"\d+ draws? would have ended in a word that this page does not print")
+    )
+    added = field(tab).input_value().removeprefix(LINE).lower()
+    assert not {*listed} & {*re.findall(r"[a-z]+", added)}
+
+
 def test_for_those_who_want_nothing_to_move_a_sentence_comes_at_once(new_tab):
     tab = written(new_tab(reduced_motion="reduce"), LINE)
     tab.locator("[data-do=write]").first.click()

@@ -70,7 +70,7 @@
   const said = () => {
     if (writing >= 0) return `Being written as in ${told(decades[writing])}.`;
     const trimmed = text.trim();
-    const quote = trimmed.length > 60 ? `… ${trimmed.slice(-50)}` : trimmed;
+    const quote = trimmed.length > 60 ? `…${trimmed.slice(-50).replace(/^\S+(?=\s)/, "")}` : trimmed;
     const decided = `${quote ? `After “${quote}”` : "At the beginning"}, most likely: ${takes.join(", ")}.`;
     const hint = text === held.opening.text && !covered.length && !off.length ? ` ${held.hint}` : "";
     const done = [covered.length && `covering ${list.format(covered.map(quoted))}`, off.length && `switching off ${many(off.length, "head")}`].filter(Boolean);
@@ -78,7 +78,7 @@
       const { tokens, hidden } = found;
       return `${shown(now.changed({ decade, tokens, hidden, off }, { decade, tokens }))} bits in ${told(decade)}`;
     });
-    const end = found.full ? ` The model reads at most ${now.most} pieces of words: here the text ends.` : "";
+    const end = found.full ? ` The model reads at most ${now.most} pieces of words: here the text ends. The button above goes on from the last 64.` : "";
     const passed = held.passed ? ` ${many(held.passed, "draw")} would have ended in a word that this page does not print, and took the next candidate.` : "";
     const [first, ...others] = change ? `${done.join(" and ")} changes what comes next by ${list.format(change)}.` : "";
     return `${decided}${hint}${first ? ` ${first.toUpperCase()}${others.join("")}` : ""}${end}${passed}`;
