@@ -67,7 +67,8 @@ def adamw(model: nn.Module, lr: float) -> torch.optim.Optimizer:
 def muon(model: nn.Module, lr: float) -> torch.optim.Optimizer:
     """Muon for the matrices of linear layers, AdamW for all else.
 
-    Source: Jordan et al. (2024); the rates are of one size as in Liu et al. (2025), eq. 4.
+    Source: Jordan et al. (2024). Its steps are scaled to be as large as AdamW's, so that one rate
+    does for both.
     """
     linear = [one.weight for one in model.modules() if isinstance(one, nn.Linear)]
     theirs = set(map(id, linear))

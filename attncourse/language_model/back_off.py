@@ -14,7 +14,7 @@ class BackOff:
 
     `discount` is taken off each count. What was taken off is for the tokens that never followed, in
     the proportions of the model of one order less. In that of order 0, all are equally likely.
-    Source: Katz (1987), eq. 17-20; the discount: Ney et al. (1994), section 2.3.
+    Source: Katz (1987); the discount: Ney et al. (1994).
     """
 
     def __init__(self, order: int, vocabulary: int, discount: float = 0.75):

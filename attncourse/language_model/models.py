@@ -31,7 +31,7 @@ def language_model(
 class LSTMLanguageModel(nn.Module):
     """Two layers of LSTM that give the scores of each next token.
 
-    Source: Zaremba et al. (2015), section 3, without dropout.
+    Source: Hochreiter & Schmidhuber (1997); as a language model: Sundermeyer et al. (2012).
     """
 
     def __init__(self, vocabulary: int, d_model: int, hidden: int, layers: int = 2):
