@@ -1,21 +1,49 @@
 """Write the GPT that the pages load: what language_model.py trained, rounded to eight bits.
 
-python benchmarks/language_model.py --size full --models GPT --seeds 0    # an hour of one core
-python benchmarks/stored_model.py    # writes attncourse/stored/english.js, in a minute
+    python benchmarks/language_model.py --size full --models GPT --seeds 0    # 70 minutes of a core
+    python benchmarks/stored_model.py    # writes attncourse/stored/english.js, in two minutes
+
+A head has a role if it looks at a place more than any head of three untrained models does, and if
+its loss costs more than that of any of four others that are drawn from its block and later ones:
+what is lost in an earlier block is missing in all that follow.
 """
 
 import argparse
+import random
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
-from language_model import GPT, SIZES, bits_of_texts, kept
+from language_model import GPT, PARTS, SIZES, bits_of_texts, kept
+from torch import Tensor
+from writer import complete
 
-from attncourse.data import addresses, excerpts, stored_pairs
-from attncourse.data.windows import DECADES, Windowed
-from attncourse.language_model import load_language_model
+from attncourse.data import Addresses, BytePairs, addresses, excerpts, stored_pairs
+from attncourse.data.windows import DECADES, Windowed, batched
+from attncourse.language_model import (
+    bits_by_window,
+    head_weights,
+    language_model,
+    load_language_model,
+    offset_score,
+    without,
+)
 from attncourse.stored import HERE, opened, write
+from attncourse.train import seeded
 
-SIZE, SEED = "full", 0
+SIZE, SEED, NAME = "full", 0, "attncourseEnglish"
+# of how many tokens a text may be that a reader guesses, and how many words it has at least
+GUESSED, WORDS = 126, 25
+# after so many twentieths of the training
+EARLIER = (0, 1, 4, 10)
+PLACES = {
+    "looks at the word before": lambda weights: offset_score(weights).mean(1),
+    "looks at the decade": lambda weights: weights[..., 2:, 1].mean((1, 3)),
+    "looks at the start": lambda weights: weights[..., 2:, 0].mean((1, 3)),
+}
 
 
 def bits(model, windowed: Windowed, texts: tuple) -> float:
@@ -24,24 +52,92 @@ def bits(model, windowed: Windowed, texts: tuple) -> float:
     return (costs.sum() / characters.sum()).item()
 
 
+def roles(model, windowed: Windowed) -> Iterator[dict]:
+    """The heads that look at one place, and matter."""
+    rows = [row for text in excerpts() for row in windowed.rows(text) if len(row) == 128]
+    some = [*batched(rows, 64)]
+    weights, costs = head_weights(model, some[0].tokens), losses(model, some)
+    depth, heads = costs.shape
+    untrained = []
+    for seed in range(3):
+        with seeded(seed):
+            untrained.append(head_weights(language_model(windowed.vocabulary), some[0].tokens))
+    for role, score in PLACES.items():
+        most = max(score(one).max().item() for one in untrained)
+        for place in score(weights).flatten().argsort(descending=True).tolist():
+            first = place // heads * heads
+            others = [one for one in range(first, depth * heads) if one != place]
+            drawn = random.Random(place).sample(others, min(4, len(others)))
+            if score(weights).flatten()[place] > max(most, 0.3) and costs.flatten()[place] > max(
+                costs.flatten()[drawn]
+            ):
+                yield {"head": [*divmod(place, heads)], "role": role}
+
+
+def losses(model, some: list) -> Tensor:
+    """Bits that the loss of each head costs, by block and head."""
+    depth, heads = len(model.stack.blocks), model.stack.blocks[0].attention.part.heads
+    costs = torch.zeros(depth, heads)
+    for block in range(depth):
+        for head in range(heads):
+            with without(model, [(block, head)]):
+                costs[block, head] = bits_by_window(model, some).sum()
+    return costs - bits_by_window(model, some).sum()
+
+
+def guessed(pairs: BytePairs) -> Iterator[dict]:
+    """The first paragraph of each excerpt, but its salutation, that is a good text to guess."""
+    for text in excerpts():
+        for paragraph in text.text.split("\n")[1:-1]:
+            sentences = re.findall(r"[^.?!]+[.?!]", paragraph)
+            while len(pairs.encode("".join(sentences))) > GUESSED:
+                sentences.pop()
+            found = "".join(sentences).strip()
+            if len(found.split()) >= WORDS:
+                yield {"year": text.year, "text": found}
+                break
+
+
+def held_of(found: Addresses, windowed: Windowed, heads: int) -> dict:
+    """What the page needs beside the weights, and what does not depend on them."""
+    counts = Counter(one for text in found.train for one in windowed.encoded(text.text))
+    return {
+        "pairs": [*windowed.pairs.merges],
+        "decades": [*DECADES],
+        "heads": heads,
+        "unigram": [counts[token] for token in range(len(windowed.pairs))],
+        "excerpts": [*guessed(windowed.pairs)],
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--weights", type=Path, default=kept(SIZE, GPT, SEED, "weights"))
+    parser.add_argument("--part", type=int, default=PARTS, help="of the training, in twentieths")
     asked = parser.parse_args()
-    found, windowed, heads = addresses(), Windowed(stored_pairs()), SIZES[SIZE].heads
-    weights, path = torch.load(asked.weights, weights_only=True), HERE / "english.js"
-    trained = load_language_model(weights, heads)
-    held = {"pairs": [*windowed.pairs.merges], "decades": [*DECADES], "heads": heads}
-    write(path, "attncourseEnglish", weights, **held)
-    rounded = load_language_model(opened(path)[0], heads)
+    found, windowed, sized = addresses(), Windowed(stored_pairs()), SIZES[SIZE]
+    held, path = held_of(found, windowed, sized.heads), HERE / "english.js"
+
+    def state(part: int) -> dict[str, Tensor]:
+        return torch.load(kept(SIZE, GPT, SEED, f"after-{part}"), weights_only=True)
+
+    write(path, NAME, state(asked.part), **held)
+    rounded = load_language_model(opened(path)[0], sized.heads)
     held |= {
+        "roles": [*roles(rounded, windowed)],
         "bits": round(bits(rounded, windowed, found.test), 4),
         "bits_excerpts": round(bits(rounded, windowed, excerpts()), 4),
     }
-    write(path, "attncourseEnglish", weights, **held)
-    before = bits(trained, windowed, found.test)
+    write(path, NAME, state(asked.part), **held)
+    each = sized.steps // PARTS
+    with tempfile.TemporaryDirectory() as folder:
+        earlier = {part * each: Path(folder) / f"{part}.js" for part in EARLIER}
+        for part, file in zip(EARLIER, earlier.values(), strict=True):
+            write(file, NAME, state(part), **held)
+        complete(path, earlier, asked.part * each)
+    before = bits(load_language_model(state(asked.part), sized.heads), windowed, found.test)
     print(f"{held['bits']} bits a character, {before:.4f} before rounding")
     print(f"{held['bits_excerpts']} on the excerpts; {path.stat().st_size / 2**20:.2f} MiB")
+    print(*held["roles"], sep="\n")
 
 
 if __name__ == "__main__":

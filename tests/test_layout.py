@@ -40,7 +40,7 @@ LISTED = {
 # modules of the package that know no mechanism
 HELPERS = {"__init__", "__main__", "cost", "course", "data", "devices", "precision", "shapes"}
 HELPERS |= {"checks", "claims", "kernels", "plot", "stored", "train"}
-COMPUTING = ("torch", "jaxtyping", "einops", "math", "collections.abc")
+COMPUTING = ("torch", "jaxtyping", "einops", "math", "collections", "contextlib", "functools")
 # what a signature says, and the precision, that a mechanism takes for granted
 DECORATORS = ("attncourse.shapes", "attncourse.precision")
 DRAWING = {("plot", "drawing")}
