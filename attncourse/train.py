@@ -51,9 +51,11 @@ class Together(torch.optim.Optimizer):
             one.step()
 
     def state_dict(self) -> dict[str, Any]:
+        """The states of all of them, by their places."""
         return {str(i): one.state_dict() for i, one in enumerate(self.parts)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take up what `state_dict()` gave."""
         for i, one in enumerate(self.parts):
             one.load_state_dict(state_dict[str(i)])
         self.param_groups = [group for one in self.parts for group in one.param_groups]

@@ -7,7 +7,7 @@ and two centuries of English.
 from attncourse.data.addresses import Address, Addresses, addresses, excerpts
 from attncourse.data.archives import Archive, CorruptArchiveError, UnavailableError, fetch
 from attncourse.data.batches import NO_LABEL, PADDING, UNKNOWN, padded
-from attncourse.data.byte_pairs import BytePairs, learn_pairs, stored_pairs
+from attncourse.data.byte_pairs import BytePairs, learn_pairs, merge, stored_pairs
 from attncourse.data.sentiment import ratings
 from attncourse.data.treebanks import Batch, Sentence, Treebank, Vocabulary, treebank
 from attncourse.data.windows import Windowed, Windows
@@ -32,6 +32,7 @@ __all__ = [
     "excerpts",
     "fetch",
     "learn_pairs",
+    "merge",
     "padded",
     "ratings",
     "stored_pairs",

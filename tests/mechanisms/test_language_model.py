@@ -1,12 +1,708 @@
-"""The mechanisms of the chapter language_model against an oracle, by property, and with bad input."""
+"""A language model and its measures against torch, against counting and against weights by hand."""
+
+import copy
+import itertools
+import math
+from collections import Counter
+from fractions import Fraction
 
 import pytest
 import torch
+import torch.nn.functional as F
+from torch import nn
 
-from attncourse.language_model import identity
+from attncourse import device
+from attncourse.data import Address, BytePairs, Windowed
+from attncourse.data.windows import batch
+from attncourse.efficient import flash_attention, grouped_query_attention
+from attncourse.language_model import (
+    BackOff,
+    LSTMLanguageModel,
+    bits_by_window,
+    head_weights,
+    induction_score,
+    interval,
+    language_model,
+    offset_score,
+    perplexity,
+    surprisal,
+    without,
+)
+from attncourse.multi_head import join_heads, split_heads
+from attncourse.relative import RelativeAttention
+from attncourse.train import fit, seeded
+from attncourse.transformer import (
+    ALiBiAttention,
+    Causal,
+    CausalLinearAttention,
+    RotaryAttention,
+    T5Attention,
+    WindowedAttention,
+)
+
+# no two of them, nor the width of a head, are equal
+VOCABULARY, D, HEADS, DEPTH, GROUPS = 9, 24, 4, 3, 2
+IGNORED = -100
+EXACT = {"rtol": 0, "atol": 1e-12}
 
 
-@pytest.mark.parametrize("n", [1, 7, 8])
-def test_it_equals_its_oracle(n, g):
-    x = torch.randn(2, n, 3, generator=g)
-    torch.testing.assert_close(identity(x), x)
+def tokens(g, *shape):
+    return torch.randint(VOCABULARY, shape, generator=g).to(device())
+
+
+@pytest.fixture
+def some_labels(g):
+    """Labels, every third of which does not count."""
+
+    def draw(*shape, ignore=IGNORED):
+        drawn = torch.randint(1, VOCABULARY, shape, generator=g)
+        drawn.view(-1)[1::3] = ignore
+        return drawn
+
+    return draw
+
+
+# surprisal and perplexity
+
+
+@pytest.mark.parametrize("shape", [(1,), (5,), (2, 1), (2, 7), (2, 3, 4), (0,)])
+@pytest.mark.parametrize("ignore", [IGNORED, 0])
+def test_surprisal_is_torchs_cross_entropy_in_bits_with_its_gradients(
+    shape, ignore, g, some_labels
+):
+    scores = torch.randn(*shape, VOCABULARY, generator=g, dtype=torch.float64).requires_grad_()
+    labels = some_labels(*shape, ignore=ignore)
+    # of torch, classes stand on the second axis
+    nats = F.cross_entropy(
+        scores.reshape(-1, VOCABULARY).T[None],
+        labels.reshape(1, -1),
+        ignore_index=ignore,
+        reduction="none",
+    )
+    ours, theirs = surprisal(scores, labels, ignore), nats.view(shape) / math.log(2)
+    assert ours.shape == labels.shape and ours.dtype == torch.float64
+    torch.testing.assert_close(ours, theirs, **EXACT)
+    assert ours[labels == ignore].eq(0).all()
+    for one, other in zip(
+        *(torch.autograd.grad(bits.square().sum(), scores) for bits in (ours, theirs)), strict=True
+    ):
+        torch.testing.assert_close(one, other)
+
+
+def test_surprisal_is_minus_the_logarithm_of_a_probability():
+    p = torch.tensor([0.5, 0.25, 0.125, 0.125], dtype=torch.float64)
+    # scores are probabilities' logarithms, but for a number that is the same for all
+    scores = (p.log() + 7).expand(4, 4)
+    bits = surprisal(scores, torch.tensor([0, 1, 2, 3]))
+    torch.testing.assert_close(bits, torch.tensor([1.0, 2, 3, 3], dtype=torch.float64))
+    assert perplexity(scores[:2], torch.tensor([0, 1])) == pytest.approx(2**1.5)
+
+
+def test_one_that_finds_eight_tokens_equally_likely_has_a_perplexity_of_eight():
+    scores, labels = torch.full((2, 5, 8), 3.0), torch.zeros(2, 5, dtype=torch.long)
+    assert surprisal(scores, labels).sum() == pytest.approx(30)
+    assert perplexity(scores, labels) == pytest.approx(8)
+
+
+@pytest.mark.parametrize("shape", [(1,), (2, 7), (2, 3, 4)])
+@pytest.mark.parametrize("ignore", [IGNORED, 0])
+def test_perplexity_is_the_exponential_of_torchs_mean_loss(shape, ignore, g, some_labels):
+    scores = 3 * torch.randn(*shape, VOCABULARY, generator=g, dtype=torch.float64)
+    labels = some_labels(*shape, ignore=ignore)
+    loss = F.cross_entropy(scores.view(-1, VOCABULARY), labels.view(-1), ignore_index=ignore)
+    found = perplexity(scores, labels, ignore)
+    assert isinstance(found, float) and found == pytest.approx(math.exp(loss), rel=1e-12)
+    # what is ignored may have any scores
+    scores[labels == ignore] *= 5
+    assert perplexity(scores, labels, ignore) == found
+
+
+def test_labels_none_of_which_counts_have_no_perplexity():
+    scores = torch.zeros(2, 3, VOCABULARY)
+    with pytest.raises(ValueError, match=r"labels=\(2, 3\): all are -100, so that none counts"):
+        perplexity(scores, torch.full((2, 3), IGNORED))
+    with pytest.raises(ValueError, match=r"all are 7"):
+        perplexity(scores, torch.full((2, 3), 7), ignore=7)
+
+
+@pytest.mark.parametrize("measure", [surprisal, perplexity])
+def test_scores_and_labels_that_do_not_fit_are_refused_with_their_sizes(measure, unchecked):
+    scores = torch.zeros(2, 5, VOCABULARY)
+    for labels, error, words in (
+        (torch.zeros(2, 4).long(), ValueError, r"labels has n=4, but scores has n=5"),
+        (torch.zeros(3, 5).long(), ValueError, r"the leading axes of labels, \(3,\)"),
+        (torch.zeros(2, 5), TypeError, "labels must be integers, not torch.float32"),
+    ):
+        with pytest.raises(error, match=f"{measure.__name__}: {words}"):
+            measure(scores, labels)
+
+
+def test_surprisal_works_on_the_meta_device():
+    scores = torch.zeros(2, 5, VOCABULARY, device="meta")
+    labels = torch.zeros(2, 5, dtype=torch.long, device="meta")
+    assert surprisal(scores, labels).shape == (2, 5)
+
+
+def test_the_bits_of_a_window_are_the_sum_of_its_labels(g):
+    table = nn.Embedding(VOCABULARY, VOCABULARY)
+    rows = [[1, 2, 3, 4, 5], [1, 2, 6], [3, 1, 4, 4], [2, 2]]
+    batches = [batch(rows[:3]), batch(rows[3:])]
+    bits = bits_by_window(table, batches)
+    p = table.weight.detach().softmax(-1)
+    want = [sum(-math.log2(p[a, b]) for a, b in itertools.pairwise(row[1:])) for row in rows]
+    assert bits.tolist() == pytest.approx(want, rel=1e-5) and bits[3] == 0
+    assert not bits.requires_grad
+
+
+# the interval
+
+
+def test_if_all_texts_cost_the_same_the_interval_is_a_point(g):
+    characters = torch.tensor([3.0, 50.0, 200.0])
+    assert interval(2 * characters, characters, g, draws=50) == pytest.approx((2, 2))
+
+
+def test_the_interval_is_that_of_all_sets_of_texts_that_may_be_drawn(g):
+    bits = torch.tensor([30.0, 90.0, 20.0, 400.0], dtype=torch.float64)
+    characters = torch.tensor([10.0, 60.0, 20.0, 100.0], dtype=torch.float64)
+    ratios = [
+        bits[list(which)].sum() / characters[list(which)].sum()
+        for which in itertools.product(range(4), repeat=4)
+    ]
+    want = torch.stack(ratios).quantile(torch.tensor([0.025, 0.975], dtype=torch.float64))
+    low, high = interval(bits, characters, g, draws=20_000)
+    # the sums of all texts lie within, and 5 of 256 sets do not
+    assert low < (bits.sum() / characters.sum()).item() < high
+    assert (low, high) == pytest.approx(want.tolist(), abs=0.02)
+
+
+def test_the_interval_of_many_alike_texts_is_that_of_a_mean(g):
+    bits = 5 + torch.randn(400, generator=g)
+    low, high = interval(bits, torch.ones(400), g)
+    half = 1.96 * bits.std().item() / 20
+    want = bits.mean().item() - half, bits.mean().item() + half
+    assert (low, high) == pytest.approx(want, abs=0.02)
+    # few draws find less of it, and which they are is the generator's
+    again = [interval(bits, torch.ones(400), torch.Generator().manual_seed(s)) for s in (1, 1, 2)]
+    assert again[0] == again[1] != again[2]
+    low, high = interval(bits, torch.ones(400), g, draws=1)
+    assert low == high
+
+
+# the models that count
+
+
+def by_hand(rows, context, vocabulary, order, discount, first=0) -> list[Fraction]:
+    """What is likely after a context, straight from the rows, in fractions."""
+    if order == 0:
+        return [Fraction(1, vocabulary)] * vocabulary
+    context = tuple(context[max(0, len(context) - order + 1) :])
+    n = len(context)
+    shorter = by_hand(rows, context[1:], vocabulary, n, discount, first)
+    counts = Counter(
+        row[i]
+        for row in rows
+        for i in range(max(first, n), len(row))
+        if tuple(row[i - n : i]) == context
+    )
+    total = sum(counts.values())
+    if not total:
+        return shorter
+    unseen = sum(shorter[token] for token in range(vocabulary) if token not in counts)
+    if not unseen:
+        kept = total - discount * len(counts)
+        return [(counts[token] - discount) / kept for token in range(vocabulary)]
+    taken = discount * len(counts) / total
+    return [
+        (counts[token] - discount) / total if token in counts else taken * shorter[token] / unseen
+        for token in range(vocabulary)
+    ]
+
+
+ROWS = [[0, 1, 2, 1, 2, 0, 1, 1], [2, 1, 2, 0], [3], [], [0, 1, 2, 3, 0, 1]]
+
+
+@pytest.mark.parametrize("order", range(5))
+@pytest.mark.parametrize("discount", [Fraction(3, 4), Fraction(1, 8)])
+@pytest.mark.parametrize("first", [0, 2])
+def test_what_is_counted_is_what_loops_in_fractions_count(order, discount, first):
+    model = BackOff(order, 5, float(discount))
+    model.learn(ROWS, first)
+    for n in range(4):
+        for context in itertools.product(range(5), repeat=n):
+            if n < max(order, 1):
+                want = by_hand(ROWS, context, 5, order, discount, first)
+                p = model.after(context)
+                assert p.tolist() == pytest.approx([*map(float, want)], rel=1e-5)
+                assert p.sum().item() == pytest.approx(1, abs=1e-6) and p.min() > 0
+
+
+@pytest.mark.parametrize("order", range(4))
+def test_each_row_of_scores_is_after_the_tokens_up_to_its_own(order, g):
+    model = BackOff(order, 5)
+    model.learn(ROWS)
+    text = torch.randint(5, (2, 3, 6), generator=g)
+    scores = model(text)
+    assert scores.shape == (2, 3, 6, 5)
+    for i, j, t in itertools.product(range(2), range(3), range(6)):
+        want = by_hand(ROWS, text[i, j, : t + 1].tolist(), 5, order, Fraction(3, 4))
+        assert scores[i, j, t].exp().tolist() == pytest.approx([*map(float, want)], rel=1e-5)
+    assert model(text[0, 0]).equal(scores[0, 0]) and model(text[:1, 1, :1]).shape == (1, 1, 5)
+
+
+def test_seen_tokens_lose_the_discount_and_the_others_share_it_as_the_shorter_model_says():
+    model = BackOff(2, 5, discount=0.5)
+    model.learn(ROWS)
+    after_2, alone = model.after((2,)), model.after(())
+    # after 2 came 0 twice, 1 twice, 3 once
+    assert after_2[[0, 1, 3]].tolist() == pytest.approx([1.5 / 5, 1.5 / 5, 0.5 / 5])
+    assert after_2[[2, 4]].sum().item() == pytest.approx(3 * 0.5 / 5)
+    assert (after_2[2] / after_2[4]).item() == pytest.approx((alone[2] / alone[4]).item())
+    # 4 never came: it has all that was taken off the others
+    assert alone[4].item() == pytest.approx(4 * 0.5 / 19)
+
+
+def test_where_every_token_was_seen_nothing_is_lost():
+    model = BackOff(2, 3, discount=0.5)
+    model.learn([[0, 0, 0, 1, 0, 2, 1]])
+    # 0 followed 0 twice, 1 and 2 once each
+    assert model.after((0,)).tolist() == pytest.approx([1.5 / 2.5, 0.5 / 2.5, 0.5 / 2.5])
+    assert model.after(()).tolist() == pytest.approx([3.5 / 5.5, 1.5 / 5.5, 0.5 / 5.5])
+    only = BackOff(3, 1)
+    only.learn([[0, 0, 0]])
+    assert only(torch.zeros(2, 4, dtype=torch.long)).eq(0).all()
+
+
+def test_of_order_0_all_tokens_are_equally_likely_before_and_after_learning():
+    model = BackOff(0, 8)
+    for _ in range(2):
+        scores = model(torch.tensor([[1, 2, 3]]))
+        assert perplexity(scores, torch.tensor([[2, 3, 3]])) == pytest.approx(8)
+        model.learn(ROWS)
+    # one that has learned nothing is as surprised
+    assert BackOff(3, 8).after((1, 2)).tolist() == pytest.approx([1 / 8] * 8)
+
+
+def test_what_is_learned_later_counts_as_what_is_learned_at_once():
+    once, later = BackOff(3, 5), BackOff(3, 5)
+    once.learn(ROWS)
+    for row in ROWS:
+        # what it said before must not stay
+        later.after((1, 2))
+        later.learn([row])
+    for context in ((), (2,), (1, 2), (4, 4)):
+        assert later.after(context).equal(once.after(context))
+
+
+def test_a_longer_memory_is_less_surprised_by_what_it_has_learned():
+    row = [0, 1, 2, 0, 2, 1] * 4
+    text = torch.tensor([row])
+    found = []
+    for order in range(4):
+        model = BackOff(order, 3)
+        model.learn([row])
+        found.append(perplexity(model(text[:, :-1]), text[:, 1:]))
+    assert found == sorted(found, reverse=True) and found[0] > 2.9 and found[3] < 1.3
+
+
+@pytest.mark.parametrize(
+    ("order", "vocabulary", "discount"), [(-1, 5, 0.5), (2, 0, 0.5), (2, 5, 0.0), (2, 5, 1.0)]
+)
+def test_a_model_that_cannot_count_is_refused_with_its_numbers(order, vocabulary, discount):
+    words = (
+        f"order={order} must be at least 0, vocabulary={vocabulary} at least 1, "
+        f"discount={discount} between 0 and 1"
+    )
+    with pytest.raises(ValueError, match=words):
+        BackOff(order, vocabulary, discount)
+
+
+# the models that are trained
+
+
+def lower_with_distance(scores):
+    slopes = [2 ** (-8 * head / HEADS) for head in range(1, HEADS + 1)]
+    n = scores.shape[-1]
+    for head, i, j in itertools.product(range(HEADS), range(n), range(n)):
+        scores[:, head, i, j] -= slopes[head] * abs(i - j)
+    return scores
+
+
+def rotated(x):
+    """Pairs of columns as complex numbers, turned by the position times the pair's frequency."""
+    n, d = x.shape[-2:]
+    frequency = 10000.0 ** (-2 * torch.arange(d // 2, dtype=x.dtype, device=x.device) / d)
+    angle = torch.arange(n, device=x.device)[:, None] * frequency
+    turned = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
+    turned = turned * torch.polar(torch.ones_like(angle), angle)
+    return torch.view_as_real(turned).flatten(-2)
+
+
+def of_each_head(k):
+    """Neighbouring heads share the keys of a group."""
+    return k.repeat_interleave(HEADS // k.shape[-3], dim=-3)
+
+
+def window(scores):
+    n = scores.shape[-1]
+    far = [[abs(i - j) > 1 for j in range(n)] for i in range(n)]
+    return scores.masked_fill(torch.tensor(far, device=scores.device), -torch.inf)
+
+
+def softmax_of(scores_of):
+    """The weights of these scores, of which those of later keys do not count."""
+
+    def weights(q, k):
+        scores = scores_of(q, k)
+        later = torch.ones_like(scores, dtype=torch.bool).triu(1)
+        return scores.masked_fill(later, -torch.inf).softmax(-1)
+
+    return weights
+
+
+def product(q, k):
+    return torch.einsum("bhid,bhjd->bhij", q, k) / q.shape[-1] ** 0.5
+
+
+def of_features(q, k):
+    weights = torch.einsum("bhid,bhjd->bhij", F.elu(q) + 1, F.elu(k) + 1).tril()
+    return weights / weights.sum(-1, keepdim=True)
+
+
+# what the heads do, and their weights by hand
+BY_HAND = {
+    "plain": (Causal, softmax_of(product)),
+    "RoPE": (None, softmax_of(lambda q, k: product(rotated(q), rotated(k)))),
+    "ALiBi": (
+        lambda: Causal(ALiBiAttention(HEADS)),
+        softmax_of(lambda q, k: lower_with_distance(product(q, k))),
+    ),
+    "windowed": (
+        lambda: Causal(WindowedAttention(3)),
+        softmax_of(lambda q, k: window(product(q, k))),
+    ),
+    "grouped": (
+        lambda: Causal(grouped_query_attention),
+        softmax_of(lambda q, k: product(q, of_each_head(k))),
+    ),
+    "grouped RoPE": (
+        lambda: Causal(RotaryAttention(attend=grouped_query_attention)),
+        softmax_of(lambda q, k: product(rotated(q), rotated(of_each_head(k)))),
+    ),
+    "linear": (CausalLinearAttention, of_features),
+}
+ATTENDS = {name: make for name, (make, _) in BY_HAND.items()} | {
+    "T5": lambda: Causal(T5Attention(HEADS, num_buckets=8, max_distance=6)),
+    "Shaw's keys": lambda: Causal(RelativeAttention(D // HEADS, 2, values=False)),
+    "flash": lambda: Causal(flash_attention),
+    "RoPE in a window": lambda: Causal(WindowedAttention(5, RotaryAttention())),
+}
+ALL = ATTENDS | {"Shaw": lambda: Causal(RelativeAttention(D // HEADS, 2))}
+
+
+@pytest.fixture
+def model_of(normal):
+    """A model in float64 whose heads do what a name says; its parameters are normal numbers."""
+
+    def make(name="RoPE"):
+        options = {} if ALL[name] is None else {"attend": ALL[name]}
+        groups = GROUPS if name.startswith("grouped") else None
+        made = language_model(VOCABULARY, D, HEADS, DEPTH, **options, groups=groups)
+        made = made.to(device(), torch.float64)
+        for weight in made.parameters():
+            weight.data = normal(*weight.shape) / 2
+        return made
+
+    return make
+
+
+def through_the_blocks(model, text):
+    """For each block its attention, and what that reads."""
+    x = model.embedding(text)
+    for block in model.stack.blocks:
+        yield block.attention.part, block.attention.norm(x)
+        x = block(x)
+
+
+def hooks(model) -> int:
+    return sum(len(one._forward_pre_hooks) + len(one._forward_hooks) for one in model.modules())
+
+
+@pytest.mark.parametrize("n", [1, 5, 8])
+@pytest.mark.parametrize("name", BY_HAND)
+def test_the_weights_of_the_heads_are_those_by_hand(name, n, model_of, g):
+    model, text = model_of(name), tokens(g, 2, n)
+    weights = head_weights(model, text)
+    assert weights.shape == (DEPTH, 2, HEADS, n, n) and not weights.requires_grad
+    for found, (layer, x) in zip(weights, through_the_blocks(model, text), strict=True):
+        q, k = layer.w_q(x), layer.w_k(x)
+        q, k = split_heads(q, HEADS), split_heads(k, k.shape[-1] // (D // HEADS))
+        torch.testing.assert_close(found, BY_HAND[name][1](q, k).detach())
+
+
+@pytest.mark.parametrize("name", ATTENDS)
+def test_with_its_weights_a_block_does_what_its_attention_does(name, model_of, g):
+    model, text = model_of(name), tokens(g, 2, 7)
+    weights = head_weights(model, text)
+    for found, (layer, x) in zip(weights, through_the_blocks(model, text), strict=True):
+        v = of_each_head(layer.keys_values(x)[1])
+        torch.testing.assert_close(layer.w_o(join_heads(found @ v)), layer(x))
+    torch.testing.assert_close(weights.sum(-1), torch.ones_like(weights[..., 0]))
+    assert weights.triu(1).eq(0).all() and weights.min() >= 0
+
+
+def test_looking_at_the_weights_leaves_the_model_as_it_was(model_of, g):
+    model, text = model_of(), tokens(g, 2, 5)
+    before, weights = model(text), copy.deepcopy(model.state_dict())
+    head_weights(model, text)
+    assert model(text).equal(before) and hooks(model) == 0
+    assert all(x.equal(weights[name]) for name, x in model.state_dict().items())
+    with pytest.raises(ValueError, match="token 9 is not one of a vocabulary of 9"):
+        head_weights(model, torch.full_like(text, 9))
+    assert hooks(model) == 0 and model(text).equal(before)
+
+
+def test_the_weights_have_a_shape_on_the_meta_device():
+    model = language_model(VOCABULARY, D, HEADS, DEPTH).to("meta")
+    text = torch.zeros(2, 5, dtype=torch.long, device="meta")
+    assert head_weights(model, text).shape == (DEPTH, 2, HEADS, 5, 5)
+
+
+@pytest.mark.parametrize("name", ["RoPE", "grouped"])
+@pytest.mark.parametrize(
+    "heads",
+    [[], [(0, 0)], [(1, HEADS - 1)], [(0, 1), (0, 3), (1, 2)], [(1, h) for h in range(HEADS)]],
+    ids=len,
+)
+def test_without_a_head_is_with_zeros_in_the_columns_that_read_it(name, heads, model_of, g):
+    model, text = model_of(name), tokens(g, 2, 5)
+    before, other = model(text), copy.deepcopy(model)
+    width = D // HEADS
+    for block, head in heads:
+        w_o = other.stack.blocks[block].attention.part.w_o
+        w_o.weight.data[:, head * width : (head + 1) * width] = 0
+    with without(model, iter(heads)):
+        inside = model(text)
+    torch.testing.assert_close(inside, other(text), **EXACT)
+    assert inside.equal(before) == (not heads)
+    assert model(text).equal(before) and hooks(model) == 0
+    ours, theirs = (
+        torch.autograd.grad(scores.square().sum(), [*one.parameters()])
+        for scores, one in ((inside, model), (other(text), other))
+    )
+    outputs = {f"stack.blocks.{block}.attention.part.w_o.weight" for block, _ in heads}
+    for (part, _), a, b in zip(model.named_parameters(), ours, theirs, strict=True):
+        # what is 0 in the model with zeros may have a gradient there
+        if part not in outputs:
+            torch.testing.assert_close(a, b)
+
+
+def test_without_all_heads_of_all_blocks_a_token_is_alone(model_of, g):
+    model, text = model_of(), tokens(g, 2, 5)
+    with without(model, itertools.product(range(DEPTH), range(HEADS))):
+        torch.testing.assert_close(model(text)[:, 4:], model(text[:, 4:]))
+    assert (model(text)[:, 4:] - model(text[:, 4:])).abs().max() > 1e-3
+
+
+def test_without_a_head_of_the_first_block_the_weights_of_the_second_change(model_of, g):
+    model, text = model_of(), tokens(g, 2, 5)
+    whole = head_weights(model, text)
+    with without(model, [(0, 1)]):
+        fewer = head_weights(model, text)
+    assert fewer[0].equal(whole[0])
+    assert (fewer[1] - whole[1]).abs().amax((0, 2, 3)).min() > 1e-3
+
+
+def test_after_an_error_the_heads_are_there_again(model_of, g):
+    model, text = model_of(), tokens(g, 2, 5)
+    before = model(text)
+    with pytest.raises(ZeroDivisionError), without(model, [(0, 1), (1, 1)]):
+        raise ZeroDivisionError
+    assert hooks(model) == 0 and model(text).equal(before)
+
+
+@pytest.mark.parametrize(("block", "head"), [(DEPTH, 0), (-1, 0), (0, HEADS), (1, -1)])
+def test_a_head_that_is_not_there_is_named_and_none_is_taken_away(block, head, model_of):
+    model = model_of()
+    with (
+        pytest.raises(ValueError, match=f"there is no head {head} in a block {block} of {DEPTH}"),
+        without(model, [(0, 0), (block, head)]),
+    ):
+        pass
+    assert hooks(model) == 0
+
+
+# where the heads look
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (7, 7), (2, 5, 5), (2, 3, 4, 4)])
+def test_the_scores_of_heads_are_means_by_loops(shape, g):
+    weights, n = torch.rand(shape, generator=g, dtype=torch.float64), shape[-1]
+    rows = weights.reshape(-1, n, n).tolist()
+    for offset in range(n):
+        want = [sum(one[i][i - offset] for i in range(offset, n)) / (n - offset) for one in rows]
+        found = offset_score(weights, offset)
+        assert found.shape == shape[:-2] and found.flatten().tolist() == pytest.approx(want)
+    for period in range(1, n):
+        # token i stood at i - period, too, and there was followed by the next
+        want = [
+            sum(one[i][i - period + 1] for i in range(period, n)) / (n - period) for one in rows
+        ]
+        found = induction_score(weights, period)
+        assert found.shape == shape[:-2] and found.flatten().tolist() == pytest.approx(want)
+    if n > 1:
+        assert offset_score(weights).equal(offset_score(weights, 1))
+
+
+def test_a_perfect_head_of_each_kind_scores_1_and_the_other_score_is_0():
+    n, period = 8, 4
+    previous, induction = torch.zeros(2, n, n)
+    for i in range(n):
+        previous[i, max(0, i - 1)] = 1
+        induction[i, i - period + 1 if i >= period else 0] = 1
+    assert offset_score(previous) == 1 and induction_score(previous, period) == 0
+    assert induction_score(induction, period) == 1
+    # the second token looks back at the first, as those do that have nothing to repeat
+    assert offset_score(induction).item() == pytest.approx(1 / 7)
+
+
+@pytest.mark.parametrize(
+    ("score", "number", "words"),
+    [
+        (offset_score, 5, "offset=5 is not from 0 to 4, for 5 tokens"),
+        (offset_score, -1, "offset=-1 is not from 0 to 4, for 5 tokens"),
+        (induction_score, 5, "period=5 is not from 1 to 4, for 5 tokens"),
+        (induction_score, 0, "period=0 is not from 1 to 4, for 5 tokens"),
+    ],
+)
+def test_a_place_beyond_the_text_is_refused_with_its_length(score, number, words):
+    with pytest.raises(ValueError, match=words):
+        score(torch.ones(2, 5, 5), number)
+
+
+@pytest.mark.parametrize("score", [offset_score, induction_score])
+def test_weights_that_are_not_square_are_refused(score, unchecked):
+    with pytest.raises(ValueError, match=f"{score.__name__}: weights has n=6, but weights has n=5"):
+        score(torch.ones(2, 5, 6), 1)
+
+
+# the models that are compared
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_with_each_attend_no_row_depends_on_a_later_token(name, model_of, g):
+    model, text = model_of(name), tokens(g, 2, 6)
+    whole = model(text)
+    assert whole.shape == (2, 6, VOCABULARY)
+    changed = text.clone()
+    changed[:, 3] = (changed[:, 3] + 1) % VOCABULARY
+    after = model(changed)
+    torch.testing.assert_close(after[:, :3], whole[:, :3], **EXACT)
+    assert (after - whole)[:, 3].abs().amax(-1).min() > 1e-6
+    for n in (1, 5):
+        torch.testing.assert_close(model(text[:, :n]), whole[:, :n])
+
+
+@pytest.mark.parametrize("name", [*ALL])
+def test_with_each_attend_a_text_goes_on_from_what_is_kept(name, model_of, g):
+    model, text = model_of(name), tokens(g, 2, 6)
+    decoding = model.decode()
+    steps = [decoding.step(text[:, start:end]) for start, end in ((0, 3), (3, 4), (4, 6))]
+    torch.testing.assert_close(torch.cat(steps, dim=1), model(text))
+
+
+def test_by_default_its_heads_know_the_order_of_the_tokens(model_of, g):
+    text = tokens(g, 1, 6)
+    moved = torch.cat([text[:, :5].flip(1), text[:, 5:]], dim=1)
+    for name, knows in (("RoPE", True), ("plain", False)):
+        model = model_of(name)
+        model.stack.blocks = model.stack.blocks[:1]
+        gap = (model(text) - model(moved))[:, -1].abs().max()
+        assert (gap > 1e-3) == knows and (gap < 1e-12) != knows
+
+
+def test_it_has_the_parameters_of_blocks_four_times_as_wide_inside():
+    model, grouped = (language_model(VOCABULARY, D, HEADS, DEPTH, groups=g) for g in (None, 2))
+    count, fewer = (sum(p.numel() for p in one.parameters()) for one in (model, grouped))
+    assert count == VOCABULARY * D + DEPTH * (12 * D**2 + 13 * D) + 2 * D
+    # half as many keys and values
+    assert count - fewer == DEPTH * (D**2 + D)
+    # what the heads of each block do is its own
+    layers = [block.attention.part.attend for block in model.stack.blocks]
+    assert len({*map(id, layers)}) == DEPTH
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: language_model(500), lambda: LSTMLanguageModel(500, 64, 128)],
+    ids=["attention", "LSTM"],
+)
+def test_at_first_all_tokens_are_about_equally_likely(make, g):
+    with seeded(0):
+        model = make()
+    text = torch.randint(500, (2, 20), generator=g)
+    assert perplexity(model(text[:, :-1]), text[:, 1:]) == pytest.approx(500, rel=0.1)
+
+
+@pytest.mark.parametrize("layers", [1, 2, 3])
+@pytest.mark.parametrize("n", [1, 5])
+def test_the_lstm_equals_torchs_cells_one_token_after_another(layers, n, normal, g):
+    made = LSTMLanguageModel(VOCABULARY, 6, 5, layers).to(device(), torch.float64)
+    for weight in made.parameters():
+        weight.data = normal(*weight.shape) / 2
+    count = VOCABULARY * 6 + 4 * 5 * (6 + 5 + 2) + (layers - 1) * 4 * 5 * (5 + 5 + 2) + 6 * 5 + 6
+    assert sum(weight.numel() for weight in made.parameters()) == count
+    cells = []
+    for layer in range(layers):
+        cell = nn.LSTMCell(5 if layer else 6, 5).to(device(), torch.float64)
+        names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+        cell.load_state_dict({one: getattr(made.lstm, f"{one}_l{layer}") for one in names})
+        cells.append(cell)
+    text, states, rows = tokens(g, 2, n), [None] * layers, []
+    for t in range(n):
+        x = made.embedding.table.weight[text[:, t]]
+        for layer, cell in enumerate(cells):
+            states[layer] = cell(x, states[layer])
+            x = states[layer][0]
+        rows.append(made.out(x) @ made.embedding.table.weight.T)
+    torch.testing.assert_close(made(text), torch.stack(rows, 1))
+
+
+def test_the_lstm_is_causal_and_reads_all_that_came_before(normal, g):
+    model = LSTMLanguageModel(VOCABULARY, 6, 5).to(device(), torch.float64)
+    for weight in model.parameters():
+        weight.data = normal(*weight.shape)
+    text = tokens(g, 2, 6)
+    changed = text.clone()
+    changed[:, 3] = (changed[:, 3] + 1) % VOCABULARY
+    before, after = model(text), model(changed)
+    assert after[:, :3].equal(before[:, :3])
+    assert (after - before)[:, 3:].abs().amax(-1).min() > 1e-6
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: language_model(VOCABULARY, D, HEADS, DEPTH),
+        lambda: LSTMLanguageModel(VOCABULARY, 6, 5),
+    ],
+    ids=["attention", "LSTM"],
+)
+def test_models_have_shapes_on_the_meta_device_and_name_an_unknown_token(make):
+    model = make()
+    with pytest.raises(ValueError, match="token 9 is not one of a vocabulary of 9"):
+        model(torch.tensor([[1, 9]]))
+    text = torch.zeros(2, 5, dtype=torch.long, device="meta")
+    assert model.to("meta")(text).shape == (2, 5, VOCABULARY)
+
+
+@pytest.mark.parametrize("dated", [True, False])
+def test_a_model_that_is_told_the_decade_learns_what_was_said_then(dated):
+    texts = [Address(1790, "aaaa"), Address(1800, "bbbb")]
+    windowed = Windowed(BytePairs([]), 6, dated)
+    with seeded(0):
+        model = language_model(windowed.vocabulary, 16, 2, 1)
+        fit(model, lambda: [*windowed.batches(texts, 2)] * 60, 1, 2e-2)
+    bits = bits_by_window(model, windowed.batches(texts, 1))
+    # which letter it will be costs a bit, and once it is known nothing does
+    assert bits.tolist() == pytest.approx([0.0 if dated else 1.0] * 2, abs=0.2)

