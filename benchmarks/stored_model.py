@@ -4,8 +4,8 @@
     python benchmarks/stored_model.py    # writes attncourse/stored/english.js, in two minutes
 
 A head has a role if it looks at a place more than any head of three untrained models does, and if
-its loss costs more than that of any of four others that are drawn from its block and later ones:
-what is lost in an earlier block is missing in all that follow.
+its loss costs more than that of any of four that are drawn from its block and later ones, among the
+heads that look at no such place.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import random
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
@@ -37,6 +37,8 @@ from attncourse.train import seeded
 SIZE, SEED, NAME = "full", 0, "attncourseEnglish"
 # of how many tokens a text may be that a reader guesses, and how many words it has at least
 GUESSED, WORDS = 126, 25
+# a mean weight of less is no role
+LEAST = 0.4
 # after so many twentieths of the training
 EARLIER = (0, 1, 4, 10)
 PLACES = {
@@ -62,16 +64,24 @@ def roles(model, windowed: Windowed) -> Iterator[dict]:
     for seed in range(3):
         with seeded(seed):
             untrained.append(head_weights(language_model(windowed.vocabulary), some[0].tokens))
-    for role, score in PLACES.items():
-        most = max(score(one).max().item() for one in untrained)
-        for place in score(weights).flatten().argsort(descending=True).tolist():
+    found = {role: looking(score, weights, untrained) for role, score in PLACES.items()}
+    every = {place for places in found.values() for place in places}
+    for role, places in found.items():
+        for place in places:
+            # what is lost in an earlier block is missing in all that follow
             first = place // heads * heads
-            others = [one for one in range(first, depth * heads) if one != place]
+            others = [one for one in range(first, depth * heads) if one not in every]
             drawn = random.Random(place).sample(others, min(4, len(others)))
-            if score(weights).flatten()[place] > max(most, 0.3) and costs.flatten()[place] > max(
-                costs.flatten()[drawn]
-            ):
+            if costs.flatten()[place] > costs.flatten()[drawn].max():
                 yield {"head": [*divmod(place, heads)], "role": role}
+
+
+def looking(score: Callable, weights: Tensor, untrained: list[Tensor]) -> list[int]:
+    """The heads, the most decided first, whose score no head of the untrained models has."""
+    most = max(score(one).max().item() for one in untrained)
+    scores = score(weights).flatten()
+    order = scores.argsort(descending=True).tolist()
+    return [place for place in order if scores[place] > max(most, LEAST)]
 
 
 def losses(model, some: list) -> Tensor:

@@ -40,7 +40,7 @@ def opened(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 
 def write(path: Path, variable: str, weights: Mapping[str, Tensor], **held: Any) -> None:
-    """A script that that gives the page's variable the packed weights, and what else is held."""
+    """A script that gives the page's variable the packed weights, and what else is held."""
     shapes, parts = packed(weights)
     texts = {kind: base64.b64encode(content).decode() for kind, content in parts.items()}
     whole = json.dumps(

@@ -98,19 +98,22 @@ def test_the_excerpts_are_of_the_years_that_are_tested_with_and_have_nothing_to_
         assert len(one.text) in (2999, 3000) and one.text == cleaned(one.text)
 
 
-def test_the_excerpts_are_the_beginnings_of_the_addresses():
+@pytest.fixture(scope="module")
+def found():
+    """The real addresses."""
     found = addresses()
     if found.sample:
         pytest.skip(f"the addresses cannot be had: {found.why}")
+    return found
+
+
+def test_the_excerpts_are_the_beginnings_of_addresses_to_test_with(found):
     for excerpt in excerpts():
         texts = [one.text for one in found.test if one.year == excerpt.year]
         assert excerpt.text in {text[:3000].strip() for text in texts}
 
 
-def test_the_addresses_are_the_whole_ones():
-    found = addresses()
-    if found.sample:
-        pytest.skip(f"the addresses cannot be had: {found.why}")
+def test_the_addresses_are_the_whole_ones(found):
     assert (len(found.train), len(found.validation), len(found.test)) == (201, 24, 24)
     assert len({one.decade for one in found.test}) == 23
     every = [*found.train, *found.validation, *found.test]

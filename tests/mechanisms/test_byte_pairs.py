@@ -195,3 +195,12 @@ def test_each_stored_token_lies_within_a_piece_and_is_what_its_bytes_become():
 def test_a_stored_token_is_more_than_three_letters_of_a_text_it_has_not_learned_from():
     text = "".join(one.text for one in excerpts())
     assert len(text) > 3 * len(STORED.encode(text))
+
+
+@pytest.mark.slow
+def test_the_stored_pairs_are_those_the_library_learns_from_the_training_addresses():
+    found = addresses()
+    if found.sample:
+        pytest.skip(f"the addresses cannot be had: {found.why}")
+    text = "\n".join(one.text for one in found.train)
+    assert learned_by_the_library(text, 2048) == [*STORED.merges]
