@@ -4,6 +4,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any, Protocol
@@ -67,7 +68,7 @@ def adamw(model: nn.Module, lr: float) -> torch.optim.Optimizer:
 
 
 def muon(model: nn.Module, lr: float) -> torch.optim.Optimizer:
-    """Muon for the matrices of linear layers, AdamW for all else.
+    """Muon for the matrices of linear layers, AdamW for all else, both without weight decay.
 
     Source: Jordan et al. (2024). Its steps are scaled to be as large as AdamW's, so that one rate
     does for both.
@@ -75,12 +76,11 @@ def muon(model: nn.Module, lr: float) -> torch.optim.Optimizer:
     linear = [one.weight for one in model.modules() if isinstance(one, nn.Linear)]
     theirs = set(map(id, linear))
     others = [one for one in model.parameters() if id(one) not in theirs]
-    return Together(
-        [
-            torch.optim.Muon(linear, lr, weight_decay=0.0, adjust_lr_fn="match_rms_adamw"),
-            torch.optim.AdamW(others, lr, weight_decay=0.0, fused=True),
-        ]
+    parts = (
+        (linear, partial(torch.optim.Muon, adjust_lr_fn="match_rms_adamw")),
+        (others, partial(torch.optim.AdamW, fused=True)),
     )
+    return Together([kind(own, lr=lr, weight_decay=0.0) for own, kind in parts if own])
 
 
 def fit(

@@ -36,6 +36,8 @@ def learn_pairs(text: str, vocabulary: int) -> list[Pair]:
     Of pairs that are equally common, the one with the smaller first token is merged, then the one
     with the smaller second.
     """
+    if vocabulary < BYTES:
+        raise ValueError(f"vocabulary={vocabulary}: the bytes alone are {BYTES}")
     times = Counter(PIECE.findall(text))
     pieces = {piece: list(piece.encode()) for piece in times}
     pairs: list[Pair] = []

@@ -67,7 +67,9 @@ class Windowed:
     ) -> Iterator[Windows]:
         """So many batches of windows that begin anywhere in a text and lie within it."""
         known = [self.encoded(text.text) for text in texts]
-        places = [max(1, len(tokens) - self.of_text + 1) for tokens in known]
+        places = [max(int(bool(tokens)), len(tokens) - self.of_text + 1) for tokens in known]
+        if not sum(places):
+            raise ValueError(f"{len(texts)} texts have no token to draw")
         ends = torch.tensor([*accumulate(places)])
         for _ in range(count):
             drawn = torch.randint(int(ends[-1]), (size,), generator=g)

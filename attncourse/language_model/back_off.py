@@ -32,6 +32,9 @@ class BackOff:
         """Count what each token of the rows follows, from their places `first` on."""
         self.after_fewer.cache_clear()
         for row in rows:
+            if not all(0 <= token < self.vocabulary for token in row):
+                wrong = next(token for token in row if not 0 <= token < self.vocabulary)
+                raise ValueError(f"token {wrong} is not one of a vocabulary of {self.vocabulary}")
             for i in range(first, len(row)):
                 for length in range(min(self.order, i + 1)):
                     self.followed[tuple(row[i - length : i])][row[i]] += 1
@@ -46,7 +49,7 @@ class BackOff:
             return fewer
         seen, counts = map(torch.tensor, zip(*self.followed[context].items(), strict=True))
         p = fewer.index_fill(0, seen, 0.0)
-        p *= self.discount * len(seen) / counts.sum() / p.sum().clamp(min=1e-30)
+        p *= self.discount * len(seen) / counts.sum() / p.sum()
         p[seen] = (counts - self.discount) / counts.sum()
         # where every token was seen, nobody takes what was taken off
         return p / p.sum()

@@ -26,10 +26,14 @@ def head_weights(
         units = torch.eye(k.shape[-2], dtype=q.dtype, device=q.device)
         seen.append(attend.forward(q, k, units.expand(*k.shape[:-1], -1), **named))
 
-    places = [layer.attend for layer in attention_layers(model)]
+    # blocks may share what their heads do
+    places = dict.fromkeys(layer.attend for layer in attention_layers(model))
     with removed(one.register_forward_pre_hook(look, with_kwargs=True) for one in places):
         model(tokens)
-    return torch.stack(seen)
+    weights = torch.stack(seen)
+    if not weights.is_meta and (weights.sum(-1) - 1).abs().max() > 1e-3:
+        raise ValueError("rows do not sum to 1: these heads add something to the values")
+    return weights
 
 
 @contextmanager
@@ -41,7 +45,10 @@ def without(model: LanguageModel, heads: Iterable[tuple[int, int]]) -> Iterator[
     layers, heads = attention_layers(model), list(heads)
     for block, head in heads:
         if not (0 <= block < len(layers) and 0 <= head < layers[block].heads):
-            raise ValueError(f"there is no head {head} in a block {block} of {len(layers)}")
+            raise ValueError(
+                f"there is no head {head} in a block {block} of {len(layers)}, "
+                f"which have {layers[0].heads} heads each"
+            )
     with removed(
         layers[block].w_o.register_forward_pre_hook(silence(head, layers[block].heads))
         for block, head in heads
@@ -63,8 +70,11 @@ def silence(head: int, heads: int) -> Callable[[nn.Module, tuple], Tensor]:
 @contextmanager
 def removed(hooks: Iterable) -> Iterator[None]:
     """Hooks that are gone afterwards, whatever happens."""
-    held = list(hooks)
+    held = []
     try:
+        # one by one, since one that cannot be made leaves the others behind
+        for hook in hooks:
+            held.append(hook)
         yield
     finally:
         for hook in held:

@@ -40,7 +40,7 @@ def perplexity(
     counted = (labels != ignore).sum()
     if not counted:
         raise ValueError(f"labels={tuple(labels.shape)}: all are {ignore}, so that none counts")
-    return 2 ** (surprisal(scores, labels, ignore).sum() / counted).item()
+    return (surprisal(scores, labels, ignore).sum() / counted).exp2().item()
 
 
 @torch.no_grad()
@@ -51,6 +51,7 @@ def bits_by_window(
     return torch.cat([surprisal(model(tokens), labels).sum(-1) for tokens, labels in batches])
 
 
+@shaped
 def interval(
     bits: Float[Tensor, "texts"],
     characters: Float[Tensor, "texts"],
@@ -63,6 +64,8 @@ def interval(
     each other.
     """
     n = len(bits)
+    if not n:
+        raise ValueError("bits=(0,): there is no text to draw")
     drawn = torch.randint(n, (draws, n), generator=g)
     ratios = bits[drawn].sum(-1) / characters[drawn].sum(-1)
     low, high = ratios.quantile(torch.tensor([0.025, 0.975], dtype=ratios.dtype)).tolist()

@@ -61,7 +61,10 @@ def packed(weights: Mapping[str, Tensor]) -> tuple[dict[str, list[int]], dict[st
             parts["scales"].append(scales)
         else:
             parts["vectors"].append(x.half())
-    joined = {kind: torch.cat([x.flatten().cpu() for x in found]) for kind, found in parts.items()}
+    joined = {
+        kind: torch.cat([torch.empty(0, dtype=KINDS[kind]), *(x.flatten().cpu() for x in found)])
+        for kind, found in parts.items()
+    }
     return (
         {name: list(x.shape) for name, x in weights.items()},
         {kind: x.numpy().tobytes() for kind, x in joined.items()},
@@ -72,10 +75,7 @@ def unpacked(
     shapes: Mapping[str, list[int]], parts: Mapping[str, bytes], where: str
 ) -> dict[str, Tensor]:
     """What `packed` took, as rounding has left it."""
-    left = {
-        kind: torch.frombuffer(bytearray(parts[kind]), dtype=dtype).float()
-        for kind, dtype in KINDS.items()
-    }
+    left = {kind: read(parts[kind], kind, where) for kind in KINDS}
 
     def taken(kind: str, *shape: int) -> Tensor:
         count = math.prod(shape)
@@ -96,11 +96,24 @@ def unpacked(
     return weights
 
 
+def read(content: bytes, kind: str, where: str) -> Float[Tensor, "numbers"]:
+    """The numbers of one kind that these bytes are."""
+    if len(content) % KINDS[kind].itemsize:
+        raise ValueError(f"{where}: {len(content)} bytes are no whole number of {kind}")
+    # torch reads nothing out of no bytes
+    return torch.frombuffer(bytearray(content) or bytearray(2), dtype=KINDS[kind])[
+        : len(content) // KINDS[kind].itemsize
+    ].float()
+
+
 def quantized(
     x: Float[Tensor, "rows columns"],
 ) -> tuple[Int8[Tensor, "rows columns"], Float[Tensor, "rows"]]:
     """Whole numbers up to 127 and a scale for each row, whose product is nearest to the row."""
-    scales = (x.abs().amax(-1) / 127).half()
+    largest = x.abs().amax(-1)
+    scales = (largest / 127).half()
+    if not scales.isfinite().all():
+        raise ValueError(f"a row of up to {largest.max():.3g}: half precision has no such scale")
     # a scale that half precision has rounded down would ask for more than 127
     steps = x / scales.float().clamp(min=1e-8)[:, None]
     return steps.round().clamp(-127, 127).to(torch.int8), scales

@@ -204,3 +204,8 @@ def test_the_stored_pairs_are_those_the_library_learns_from_the_training_address
         pytest.skip(f"the addresses cannot be had: {found.why}")
     text = "\n".join(one.text for one in found.train)
     assert learned_by_the_library(text, 2048) == [*STORED.merges]
+
+
+def test_a_vocabulary_without_all_bytes_is_refused():
+    with pytest.raises(ValueError, match="vocabulary=100: the bytes alone are 256"):
+        learn_pairs("text", 100)

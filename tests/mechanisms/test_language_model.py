@@ -706,3 +706,15 @@ def test_a_model_that_is_told_the_decade_learns_what_was_said_then(dated):
     bits = bits_by_window(model, windowed.batches(texts, 1))
     # which letter it will be costs a bit, and once it is known nothing does
     assert bits.tolist() == pytest.approx([0.0 if dated else 1.0] * 2, abs=0.2)
+
+
+def test_heads_that_add_to_the_values_have_no_weights_to_show():
+    shaw = language_model(50, 8, 2, 1, lambda: Causal(RelativeAttention(4, 2)))
+    torch.nn.init.normal_(shaw.stack.blocks[0].attention.part.attend.attend.a_v)
+    with pytest.raises(ValueError, match="add something to the values"):
+        head_weights(shaw, torch.arange(4)[None])
+
+
+def test_what_is_counted_is_of_the_vocabulary():
+    with pytest.raises(ValueError, match="token 9 is not one of a vocabulary of 5"):
+        BackOff(2, 5).learn([[1, 9]])

@@ -194,3 +194,11 @@ def test_of_half_its_numbers_the_error_says_how_many_are_missing(file):
     # 15 for the first matrix
     with pytest.raises(ValueError, match=r"model\.js lacks 5 of its rows"):
         opened(file)
+
+
+def test_weights_of_one_kind_alone_are_written_too(tmp_path):
+    for weights in ({"w": torch.eye(3)}, {"b": torch.ones(3)}):
+        write(tmp_path / "one.js", "one", weights)
+        read, _ = opened(tmp_path / "one.js")
+        ((name, x),) = read.items()
+        assert torch.allclose(x, weights[name], atol=1e-3)

@@ -174,3 +174,8 @@ def test_a_text_of_a_year_that_has_no_token_is_refused(g):
     ):
         with pytest.raises(ValueError, match="decade=1780 is none of 1790"):
             next(windows)
+
+
+def test_texts_without_a_token_cannot_be_drawn_from(g):
+    with pytest.raises(ValueError, match="2 texts have no token to draw"):
+        next(Windowed(BytePairs([])).drawn([Address(1900, ""), Address(1901, "")], 2, 1, g))
