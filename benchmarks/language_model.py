@@ -221,7 +221,7 @@ def write_table() -> None:
         "On the 24 test texts, in windows of 126 tokens without overlap; the interval holds 95 of "
         "100 sets of texts drawn from these (bootstrap). The mean over the seeds, and their "
         "standard deviation where there are several. Parameters: of the models that count, the "
-        "numbers counted. Seconds of one processor core, other work beside it.",
+        "numbers counted. CPU seconds of one core that was also doing other work.",
         f"Batches of {BATCH} windows; Muon at {RATES[False][1]} falling to 0, AdamW for tables; "
         f"the LSTM with AdamW at {RATES[True][1]}.",
     ]

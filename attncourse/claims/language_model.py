@@ -209,8 +209,8 @@ def copying_takes_two_blocks(g):
 
 
 @claim(
-    "Taken away, the head of the first two blocks that looks most at the token before costs bits; "
-    "so does the one that looks most at the decade. An untrained model has neither head.",
+    "The model has a head that looks mostly at the token before, and one that looks mostly at the "
+    "decade; without either, it needs more bits. An untrained model has neither.",
     source="our own measurement",
 )
 def heads_look_one_back_and_at_the_decade(g):
