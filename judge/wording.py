@@ -107,12 +107,19 @@ def differentiated(exercise: Exercise, case: Case) -> list[str]:
 def expected_got(want: Any, got: Any) -> str:
     """Both values, with as many digits as it takes to tell them apart."""
     want, got = (x.item() if isinstance(x, Tensor) else x for x in (want, got))
-    pair = [str(want), str(got)]
+    pair = ["", ""]
     for digits in (4, 8, 16):
-        pair = [f"{x:.{digits}g}" if isinstance(x, float) else str(x) for x in (want, got)]
+        pair = [shown(x, digits) for x in (want, got)]
         if pair[0] != pair[1]:
             break
     return f"expected {pair[0]}, got {pair[1]}"
+
+
+def shown(value: Any, digits: int) -> str:
+    """A value; a text in quotes, so that an empty one and the end of a line are seen."""
+    if isinstance(value, float):
+        return f"{value:.{digits}g}"
+    return repr(value) if isinstance(value, str) else str(value)
 
 
 def kind(value: Any) -> str:

@@ -125,6 +125,24 @@ def perplexity_needs_its_tokens(g):
 
 
 @claim(
+    "Counted on half of the texts, a model of pairs of tokens needs fewer bits for the other half "
+    "than one of single tokens.",
+    source="our own measurement",
+)
+def one_token_before_helps(g):
+    texts = excerpts()
+    order = torch.randperm(len(texts), generator=g, device=g.device).tolist()
+    learned, asked = ([texts[i] for i in half] for half in (order[::2], order[1::2]))
+    single, pair = (bits(counted(n, learned, windowed()), asked, windowed()) for n in (1, 2))
+    return Measured(
+        {
+            "bits a character, single tokens": (single, above(1)),
+            "of those, with one token before": (pair / single, below(0.95)),
+        }
+    )
+
+
+@claim(
     "The model predicts the same tokens better from more tokens before them, and each further "
     "token is worth less: from 8 on, less than a fifth of what one is worth from 2 to 8.",
     source="our own measurement",

@@ -216,8 +216,9 @@ def test_a_chapter_says_what_its_figures_show_and_they_fit_a_phone(slug, new_tab
     if slug in SAID:
         SAID[slug](lambda name: tab.locator(f"#fig-{name} .attncourse-figure"))
     assert figure_in(tab).count()
-    # the state beside the tokens is as wide as both
-    for figure in figure_in(tab).all() if slug != "linear" else []:
+    # the state beside the tokens is as wide as both; the writer has more controls than there are
+    # pairs to try, and tests of its own on a phone
+    for figure in figure_in(tab).all() if slug not in ("linear", "language_model") else []:
         options = dict(figure.evaluate(CONTROLS))
         assert too_wide(figure, ends(options)) == []
     assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]

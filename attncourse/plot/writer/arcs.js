@@ -2,6 +2,8 @@
 (form, { at, looks }) => {
   const LEAST = 0.03;
   const strip = form.querySelector(".strip");
+  // a print, and a page without scripts, show the recorded text alone
+  if (!strip) return;
   const corner = strip.getBoundingClientRect();
   const tops = [...strip.querySelectorAll(".item")].map((item) => {
     const box = item.getBoundingClientRect();

@@ -36,6 +36,10 @@ FALSE_OF = {
         ("BytePairs", lambda pairs: PAIRS),
         ("bits", lambda model, texts, windows: model.vocabulary),
     ],
+    "one_token_before_helps": (
+        "counted",
+        lambda order, texts, windows: page.BackOff(1, windows.vocabulary),
+    ),
     "context_pays_less_and_less": ("ours", untrained),
     "the_decade_is_worth_bits": [("ours", untrained), ("bits", undated)],
     "heads_look_one_back_and_at_the_decade": [
