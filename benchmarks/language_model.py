@@ -225,9 +225,9 @@ def write_table() -> None:
         f"Batches of {BATCH} windows; Muon at {RATES[False][1]} falling to 0, AdamW for tables; "
         f"the LSTM with AdamW at {RATES[True][1]}.",
     ]
-    columns = ("size", "model", "bits", "interval", "validation", "parameters", "steps", "seconds",
+    headings = ("size", "model", "bits", "interval", "validation", "parameters", "steps", "seconds",
                "seeds")  # fmt: skip
-    write_page("language_model", "language_model", text, columns, lines)
+    write_page("language_model", "language_model", text, headings, lines)
 
 
 def main() -> None:
