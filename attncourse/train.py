@@ -43,9 +43,8 @@ class Together(torch.optim.Optimizer):
 
     def __init__(self, optimizers: Sequence[torch.optim.Optimizer]):
         self.parts = optimizers
+        # torch keeps the groups themselves, so that a schedule changes the parts' rates
         super().__init__([group for one in optimizers for group in one.param_groups], {})
-        # a schedule that changes a rate here changes it there
-        self.param_groups = [group for one in optimizers for group in one.param_groups]
 
     def step(self, closure: None = None) -> None:  # pyright: ignore
         for one in self.parts:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
-from language_model import GPT, PARTS, SIZES, bits_of_texts, kept
+from language_model import GPT, PARTS, SIZES, kept
 from torch import Tensor
 from writer import complete
 
@@ -25,13 +25,14 @@ from attncourse.data import Addresses, BytePairs, addresses, excerpts, stored_pa
 from attncourse.data.windows import DECADES, Windowed, batched
 from attncourse.language_model import (
     bits_by_window,
+    bits_per_character,
     head_weights,
     language_model,
     load_language_model,
     offset_score,
     without,
 )
-from attncourse.stored import HERE, opened, write
+from attncourse.stored import HERE, packed, unpacked, write
 from attncourse.train import seeded
 
 SIZE, SEED, NAME = "full", 0, "attncourseEnglish"
@@ -50,8 +51,8 @@ PLACES = {
 
 def bits(model, windowed: Windowed, texts: tuple) -> float:
     """Bits a character of all these texts."""
-    costs, characters = bits_of_texts(model, windowed, texts)
-    return (costs.sum() / characters.sum()).item()
+    characters = sum(len(text.text) for text in texts)
+    return bits_per_character(model, windowed.batches(texts, 64), characters)
 
 
 def roles(model, windowed: Windowed) -> Iterator[dict]:
@@ -130,21 +131,21 @@ def main() -> None:
     def state(part: int) -> dict[str, Tensor]:
         return torch.load(kept(SIZE, GPT, SEED, f"after-{part}"), weights_only=True)
 
-    write(path, NAME, state(asked.part), **held)
-    rounded = load_language_model(opened(path)[0], sized.heads)
+    trained = state(asked.part)
+    rounded = load_language_model(unpacked(*packed(trained), path.name), sized.heads)
     held |= {
         "roles": [*roles(rounded, windowed)],
         "bits": round(bits(rounded, windowed, found.test), 4),
         "bits_excerpts": round(bits(rounded, windowed, excerpts()), 4),
     }
-    write(path, NAME, state(asked.part), **held)
+    write(path, NAME, trained, **held)
     each = sized.steps // PARTS
     with tempfile.TemporaryDirectory() as folder:
         earlier = {part * each: Path(folder) / f"{part}.js" for part in EARLIER}
         for part, file in zip(EARLIER, earlier.values(), strict=True):
             write(file, NAME, state(part), **held)
         complete(path, earlier, asked.part * each)
-    before = bits(load_language_model(state(asked.part), sized.heads), windowed, found.test)
+    before = bits(load_language_model(trained, sized.heads), windowed, found.test)
     print(f"{held['bits']} bits a character, {before:.4f} before rounding")
     print(f"{held['bits_excerpts']} on the excerpts; {path.stat().st_size / 2**20:.2f} MiB")
     print(*held["roles"], sep="\n")

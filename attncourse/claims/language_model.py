@@ -10,7 +10,7 @@ from attncourse.claims import Measured, above, at_least, below, claim, exactly
 from attncourse.data import Address, BytePairs, Windowed, excerpts, stored_pairs
 from attncourse.language_model import (
     BackOff,
-    bits_by_window,
+    bits_per_character,
     head_weights,
     induction_score,
     language_model,
@@ -46,8 +46,22 @@ def windowed() -> Windowed:
 
 def bits(model, texts: Sequence[Address], windows: Windowed) -> float:
     """Bits a character of these texts, which the model reads in the windows."""
-    costs = bits_by_window(model, windows.batches(texts, 64))
-    return (costs.sum() / sum(len(one.text) for one in texts)).item()
+    return bits_per_character(
+        model, windows.batches(texts, 64), sum(len(one.text) for one in texts)
+    )
+
+
+def halves(g: torch.Generator) -> tuple[list[Address], list[Address]]:
+    """The excerpts in two halves, drawn at random."""
+    texts = excerpts()
+    order = torch.randperm(len(texts), generator=g, device=g.device).tolist()
+    return [texts[i] for i in order[::2]], [texts[i] for i in order[1::2]]
+
+
+def whole_windows() -> list[list[int]]:
+    """The windows of the excerpts that are full."""
+    rows = [row for one in excerpts() for row in windowed().rows(one)]
+    return [row for row in rows if len(row) == windowed().of_text + 2]
 
 
 def counted(order: int, texts: Sequence[Address], windows: Windowed) -> BackOff:
@@ -107,9 +121,7 @@ def a_seen_text_looks_easy(g):
     source="our own measurement",
 )
 def perplexity_needs_its_tokens(g):
-    texts = excerpts()
-    order = torch.randperm(len(texts), generator=g, device=g.device).tolist()
-    learned, asked = ([texts[i] for i in half] for half in (order[::2], order[1::2]))
+    learned, asked = halves(g)
     found = []
     for windows in (Windowed(BytePairs([])), windowed()):
         model = counted(1, learned, windows)
@@ -130,9 +142,7 @@ def perplexity_needs_its_tokens(g):
     source="our own measurement",
 )
 def one_token_before_helps(g):
-    texts = excerpts()
-    order = torch.randperm(len(texts), generator=g, device=g.device).tolist()
-    learned, asked = ([texts[i] for i in half] for half in (order[::2], order[1::2]))
+    learned, asked = halves(g)
     single, pair = (bits(counted(n, learned, windowed()), asked, windowed()) for n in (1, 2))
     return Measured(
         {
@@ -148,8 +158,7 @@ def one_token_before_helps(g):
     source="our own measurement",
 )
 def context_pays_less_and_less(g):
-    model, reach = ours(g.device), (2, 8, 32, 100)
-    rows = [row for one in excerpts() for row in windowed().rows(one) if len(row) == 128]
+    model, reach, rows = ours(g.device), (2, 8, 32, 100), whole_windows()
     picked = [rows[i] for i in torch.randperm(len(rows), generator=g, device=g.device)[:80]]
     mean = [after(model, picked, fewer, g.device) for fewer in reach]
     gains = [
@@ -233,21 +242,17 @@ def copying_takes_two_blocks(g):
 )
 def heads_look_one_back_and_at_the_decade(g):
     model = ours(g.device)
-    rows = [row for one in excerpts() for row in windowed().rows(one) if len(row) == 128]
-    tokens = torch.tensor(rows[::4], device=g.device)
+    tokens = torch.tensor(whole_windows()[::4], device=g.device)
     with seeded(int(whole_numbers(g, 2**31, 1))):
         untrained = language_model(windowed().vocabulary).to(g.device)
     rows, whole = {}, bits(model, excerpts(), windowed())
+    looks, before = head_weights(model, tokens), head_weights(untrained, tokens)
     for name, score in (("the token before", one_back), ("the decade", on_the_decade)):
-        scores = score(head_weights(model, tokens))
-        best = scores.argmax().item()
-        with without(model, [divmod(int(best), scores.shape[1])]):
+        scores = score(looks)
+        with without(model, [divmod(int(scores.argmax()), scores.shape[1])]):
             costs = bits(model, excerpts(), windowed()) - whole
         rows[f"weight on {name}, at most"] = scores.max().item(), above(0.4)
-        rows["of an untrained model's heads" + (" " if name == "the decade" else "")] = (
-            score(head_weights(untrained, tokens)).max().item(),
-            below(0.2),
-        )
+        rows[f"weight on {name}, untrained"] = score(before).max().item(), below(0.2)
         rows[f"bits a character that its loss costs ({name})"] = costs, above(0.003)
     return Measured(rows)
 

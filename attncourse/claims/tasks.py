@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from attncourse.claims import Measured, about, above, at_least, at_most, claim, exactly
 from attncourse.claims.dot_product import normal
+from attncourse.claims.language_model import whole_numbers
 from attncourse.dot_product import attention, attention_weights
 from attncourse.relative import RelativeAttention, relative_attention, relative_index
 from attncourse.tasks import Classifier, Tagger, Translator, WordEmbedding, exact_matches
@@ -31,11 +32,6 @@ class Alone(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         return x
-
-
-def whole_numbers(g: torch.Generator, count: int, *shape: int) -> Tensor:
-    """Random whole numbers, of which there are so many from 0 on."""
-    return torch.randint(count, shape, generator=g, device=g.device)
 
 
 def relative() -> nn.Module:

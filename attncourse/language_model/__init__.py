@@ -8,7 +8,13 @@ Source: Shannon (1948), section 6; Jelinek et al. (1977).
 
 from attncourse.language_model.back_off import BackOff
 from attncourse.language_model.heads import head_weights, induction_score, offset_score, without
-from attncourse.language_model.measures import bits_by_window, interval, perplexity, surprisal
+from attncourse.language_model.measures import (
+    bits_by_window,
+    bits_per_character,
+    interval,
+    perplexity,
+    surprisal,
+)
 from attncourse.language_model.models import (
     LSTMLanguageModel,
     language_model,
@@ -19,6 +25,7 @@ __all__ = [
     "BackOff",
     "LSTMLanguageModel",
     "bits_by_window",
+    "bits_per_character",
     "head_weights",
     "induction_score",
     "interval",

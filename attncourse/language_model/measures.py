@@ -51,6 +51,16 @@ def bits_by_window(
     return torch.cat([surprisal(model(tokens), labels).sum(-1) for tokens, labels in batches])
 
 
+def bits_per_character(
+    model: Callable[[Tensor], Tensor], batches: Iterable[tuple[Tensor, Tensor]], characters: int
+) -> float:
+    """The bits that all labels of the batches cost, divided by the characters of their texts.
+
+    Source: Brown et al. (1992).
+    """
+    return (bits_by_window(model, batches).sum() / characters).item()
+
+
 @shaped
 def interval(
     bits: Float[Tensor, "texts"],

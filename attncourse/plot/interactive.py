@@ -230,3 +230,9 @@ def require_start(name: str, options: Sequence[object], start: int) -> None:
     """Raise ValueError where a control cannot begin at its option of that number."""
     if not 0 <= start < len(options):
         raise ValueError(f"{name} starts at option {start}, but it has {len(options)}, from 0")
+
+
+def late(weights: Path) -> str:
+    """A script of weights that does not run by itself; the site makes a file of it."""
+    text = weights.read_text("utf-8")
+    return f'<script type="text/plain" data-late="{weights.name}">{text}</script>'

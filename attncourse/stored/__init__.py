@@ -27,9 +27,8 @@ def stored(name: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 def opened(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The weights in a file that `write` made, and what is said of them."""
-    text = path.read_text("utf-8")
     try:
-        held = json.loads(text[text.index("{") : text.rindex("}") + 1])
+        held = assigned(path)
         form, shapes = held.pop("format"), held.pop("shapes")
         parts = {kind: base64.b64decode(held.pop(kind)) for kind in KINDS}
     except (ValueError, KeyError) as error:
@@ -37,6 +36,12 @@ def opened(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     if form != FORMAT:
         raise ValueError(f"{path.name} is of format {form}, and this version reads {FORMAT}")
     return unpacked(shapes, parts, path.name), held
+
+
+def assigned(path: Path) -> dict[str, Any]:
+    """What a script that assigns one object to a variable of the page assigns."""
+    text = path.read_text("utf-8")
+    return json.loads(text[text.index("{") : text.rindex("}") + 1])
 
 
 def write(path: Path, variable: str, weights: Mapping[str, Tensor], **held: Any) -> None:

@@ -19,6 +19,7 @@ from attncourse.language_model import (
     BackOff,
     LSTMLanguageModel,
     bits_by_window,
+    bits_per_character,
     head_weights,
     induction_score,
     interval,
@@ -718,3 +719,9 @@ def test_heads_that_add_to_the_values_have_no_weights_to_show():
 def test_what_is_counted_is_of_the_vocabulary():
     with pytest.raises(ValueError, match="token 9 is not one of a vocabulary of 5"):
         BackOff(2, 5).learn([[1, 9]])
+
+
+def test_bits_per_character_are_those_of_all_windows_over_all_characters(normal):
+    scores, labels = normal(2, 3, 5), torch.tensor([[1, 2, -100], [4, 0, 3]], device=device())
+    found = bits_per_character(lambda tokens: scores, [(labels, labels)] * 2, 7)
+    assert found == pytest.approx(2 * surprisal(scores, labels).sum().item() / 7)

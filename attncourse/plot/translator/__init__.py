@@ -5,16 +5,16 @@ beside it name numbers, run the model (model.js), and say what the figure shows 
 seen before, and all that is seen without scripts, was recorded with PyTorch.
 """
 
-import functools
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from attncourse.plot.interactive import Choice, Interactive, columns, number, row
+from attncourse.plot.interactive import Choice, Interactive, columns, late, number, row
+from attncourse.stored import assigned
 
 HERE = Path(__file__).parent
+WEIGHTS = HERE / "weights.js"
 END = "(end)"
 
 
@@ -41,7 +41,7 @@ def translator(*, head: int = 0, part: int = 0) -> Interactive:
 
     The first number is a recorded one; `head` and `part` are shown first.
     """
-    held = weights()
+    held = assigned(WEIGHTS)
     first = held["recorded"][0]
     written = [*first["parts"], END]
     steps = [
@@ -64,24 +64,11 @@ def translator(*, head: int = 0, part: int = 0) -> Interactive:
         alt=f"On the left the English words of {name}, on the right the parts of the German name "
         f"that a trained model writes: {' '.join(first['parts'])}. From each part arcs lead to the "
         f"words that head {head} looks at; those of “{written[part]}” are marked.",
-        picture=picture_of(first["english"], pick, first["cross"][head]) + late(),
+        picture=picture_of(first["english"], pick, first["cross"][head]) + late(WEIGHTS),
         within=[pick],
         uses=[HERE / f"{script}.js" for script in ("naming", "model", "resize", "start")],
         still=recorded(held["recorded"]),
     )
-
-
-@functools.cache
-def weights() -> dict:
-    """What the script of the weights holds."""
-    text = (HERE / "weights.js").read_text("utf-8")
-    return json.loads(text[text.index("{") : text.rindex("}") + 1])
-
-
-def late() -> str:
-    """The weights as a script that does not run by itself; the site makes a file of it."""
-    text = (HERE / "weights.js").read_text("utf-8")
-    return f'<script type="text/plain" data-late="weights.js">{text}</script>'
 
 
 def picture_of(words: Sequence[str], pick: Choice, shares: Sequence[Sequence[float]]) -> str:

@@ -6,14 +6,21 @@ are a script that the first touch loads. The scripts beside this file cut a text
 (view.js); what is seen before was recorded with them, by benchmarks/writer.py.
 """
 
-import functools
-import json
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-from attncourse.plot.interactive import Choice, Interactive, Slider, columns, number, row
+from attncourse.plot.interactive import (
+    Choice,
+    Interactive,
+    Slider,
+    columns,
+    late,
+    number,
+    row,
+)
 from attncourse.plot.numbers import shown
+from attncourse.stored import assigned
 
 HERE = Path(__file__).parent
 WEIGHTS = HERE.parents[1] / "stored" / "english.js"
@@ -32,7 +39,7 @@ def writer(*, tries: Sequence[str] = TRIES) -> Interactive:
 
     The first text and its decades are recorded ones; `tries` are others to begin with.
     """
-    held = weights()
+    held = assigned(WEIGHTS)
     opening = held["opening"]
     decades = [named(decade) for decade in opening["decades"]]
     side = Choice("side", decades)
@@ -47,25 +54,12 @@ def writer(*, tries: Sequence[str] = TRIES) -> Interactive:
         [],
         "",
         alt=said_of(opening, decades),
-        picture=picture_of(opening, decades, side, held["decades"], tries) + late(),
+        picture=picture_of(opening, decades, side, held["decades"], tries) + late(WEIGHTS),
         within=[side],
         below=folds(held, decades),
         uses=[HERE / f"{script}.js" for script in SCRIPTS],
         still=recorded(held["examples"]),
     )
-
-
-@functools.cache
-def weights() -> dict:
-    """What the script of the weights holds."""
-    text = WEIGHTS.read_text("utf-8")
-    return json.loads(text[text.index("{") : text.rindex("}") + 1])
-
-
-def late() -> str:
-    """The weights as a script that does not run by itself; the site makes a file of it."""
-    text = WEIGHTS.read_text("utf-8")
-    return f'<script type="text/plain" data-late="{WEIGHTS.name}">{text}</script>'
 
 
 def named(decade: int) -> str:

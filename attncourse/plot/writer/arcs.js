@@ -1,9 +1,6 @@
 // from the pointed word an arc to each that it looks at; what lies on the start is a grey stub
-(form, { at, looks }) => {
+(strip, { at, looks }) => {
   const LEAST = 0.03;
-  const strip = form.querySelector(".strip");
-  // a print, and a page without scripts, show the recorded text alone
-  if (!strip) return;
   const corner = strip.getBoundingClientRect();
   const tops = [...strip.querySelectorAll(".item")].map((item) => {
     const box = item.getBoundingClientRect();
@@ -26,5 +23,5 @@
     return path(share, `M${round(left, top)}C${round(left, top - high)} ${round(x, y - high)} ${round(x, y)}`, "arc");
   });
   if (start > LEAST) arcs.push(path(start, `M${round(x + 4, y)}l7 -16`, "stub"));
-  form.querySelector(".strip svg").replaceChildren(...arcs);
+  strip.querySelector("svg").replaceChildren(...arcs);
 }

@@ -2,6 +2,7 @@
 (form, show, { shown, arcs, address, guess }) => {
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const { text, pointed, writing, whole, decade, beside } = form.elements;
+  const strip = form.querySelector(".strip");
   let current = {};
   let [finishing, measuring, playing, drawing, sending] = [];
   const game = guess.play(form, shown, () => current);
@@ -10,7 +11,7 @@
     current = show();
     cancelAnimationFrame(drawing);
     drawing = requestAnimationFrame(() => {
-      if (current.arcs) arcs(form, current.arcs());
+      if (current.arcs) arcs(strip, current.arcs());
       if (writing.value >= 0) text.scrollTop = text.scrollHeight;
     });
   };
@@ -161,7 +162,7 @@
     update();
   };
   for (const event of ["pointerover", "focusin"]) form.addEventListener(event, point);
-  new ResizeObserver(() => current.arcs && arcs(form, current.arcs())).observe(form);
+  new ResizeObserver(() => current.arcs && arcs(strip, current.arcs())).observe(form);
 
   const load = () => {
     if (window.attncourseEnglish) return;
