@@ -148,13 +148,18 @@ def test_what_is_recorded_is_what_the_shipped_model_writes_and_it_is_not_heavy()
     assert len(FIGURE._repr_html_()) - WEIGHTS.stat().st_size < 40 * 1024
 
 
-def test_the_front_page_says_what_was_measured():
+def test_the_chapter_says_what_was_measured_and_which_number_breaks_it():
     made = WEIGHTS.read_text("utf-8").partition("\n")[0]
-    page = (ROOT / "index.md").read_text("utf-8")
-    trained = f"names have at most {shipped()[2]['longest']} English words, as in training"
-    shares = [float(share) for share in re.findall(r"(0\.\d+) \(", made)]
-    assert len(shares) == 3 and trained in page
-    assert re.findall(r"([\d.]+)%", page) == [f"{100 * shares[i]:.1f}" for i in (0, 2)]
+    page = (ROOT / "chapters" / "tasks.md").read_text("utf-8")
+    longest, *_ = re.findall(r"0\.\d+ \(up to (\d+) words", made)
+    longer, most = (float(share) for share in re.findall(r"(0\.\d+) \(1", made))
+    assert shipped()[2]["longest"] == int(longest)
+    assert f"gets {longer:.2f} of 1,000 names of 11 to 14 words right" in page
+    assert f"and {most:.2f} of the longest" in page
+    wrong = shipped()[2]["recorded"][-1]
+    assert not wrong["right"]
+    words = len(wrong["english"])
+    assert f"Type {wrong['number']}, whose name has {words} English words" in page
 
 
 def test_without_scripts_the_figure_shows_three_recorded_names(new_tab):
@@ -299,8 +304,8 @@ def test_axe_finds_nothing_and_the_figure_fits_a_phone(typed, new_tab):
 def test_on_the_site_the_first_touch_loads_the_weights(folder, new_tab, names, site, address):
     tab, asked = new_tab(reduced_motion="reduce"), []
     tab.on("request", lambda request: asked.append(request.url))
-    pages = [page for page in names if "data-late=" in (site / page).read_text("utf-8")]
-    assert "index.html" in pages
+    pages = [page for page in names if "weights.js" in (site / page).read_text("utf-8")]
+    assert "chapters/tasks.html" in pages
     for page in pages:
         asked.clear()
         tab.goto((f"{site.as_uri()}/" if folder else address) + page)

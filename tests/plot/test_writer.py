@@ -22,7 +22,7 @@ from benchmarks.writer import NODE, recorded
 from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe
 from tools.extensions.late import LATE
 
-from .figures import PHONE, page_of
+from .figures import PHONE, figure_in, page_of
 
 FIGURE = plot.writer()
 UNSAID = (HERE / "unsaid.txt").read_text("utf-8").split()
@@ -738,6 +738,22 @@ def test_from_a_folder_the_first_touch_loads_the_weights_and_nothing_else(new_ta
     field(tab).fill("We must")
     expect(said(tab)).to_contain_text("After “We must”, most likely")
     assert asked[1:] == [(tmp_path / "english.js").as_uri()]
+
+
+@pytest.mark.parametrize("folder", [False, True], ids=["served", "from a folder"])
+def test_on_the_site_the_first_touch_loads_the_weights(folder, new_tab, names, site, address):
+    tab, asked = new_tab(), []
+    tab.on("request", lambda request: asked.append(request.url))
+    pages = [page for page in names if "/english.js" in (site / page).read_text("utf-8")]
+    assert pages == ["chapters/language_model.html", "index.html"]
+    for page in pages:
+        asked.clear()
+        tab.goto((f"{site.as_uri()}/" if folder else address) + page)
+        figure = figure_in(tab).filter(has_text="Begin a sentence")
+        assert not [url for url in asked if "english.js" in url]
+        field(figure).fill("We must")
+        expect(said(figure)).to_contain_text("After “We must”, most likely")
+        assert len([url for url in asked if re.search(r"_static/english\.js\?v=\w{8}$", url)]) == 1
 
 
 def test_where_the_weights_are_missing_the_figure_says_so(browser):

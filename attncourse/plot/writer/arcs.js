@@ -14,6 +14,8 @@
     return arc;
   };
   const round = (...numbers) => numbers.map((one) => one.toFixed(1)).join(" ");
+  // a page may take a figure apart
+  if (!tops[at]) return;
   const [x, y] = tops[at];
   const [start, ...shares] = looks;
   const arcs = shares.flatMap((share, i) => {
