@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -71,10 +72,12 @@ class Case:
         return longer if isinstance(longer, Case) else replace(self, args=longer or ())
 
     def result(self, answer: Callable) -> Any:
-        """What an answer of ours makes of this case."""
+        """What an answer of ours makes of this case, which stays as it is."""
         if self.build is not None:
             answer = built(answer, self.build, self.weights)
-        return answer(*self.args, **self.kwargs)
+        # known mistakes write into their tensors, or empty their lists
+        args, kwargs = deepcopy((self.args, self.kwargs))
+        return answer(*args, **kwargs)
 
     def float(self) -> "Case":
         """The same numbers in float32."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,7 +78,7 @@ def failure(failing: Difference, device: str) -> Failure:
         if isinstance(value, Source):
             return implementation(value.name, value.source)
         if not isinstance(value, Tensor):
-            return value
+            return deepcopy(value)
         value = placed(value.clone(), place)
         return by_columns(value) if probe.by_columns else value
 

@@ -7,7 +7,7 @@ None imports a mechanism; those whose page has to compute one, such as `explorer
 
 from attncourse.plot.clipping import clipping
 from attncourse.plot.distances import distances
-from attncourse.plot.drawing import Picture, beside, curves, heatmap, lines
+from attncourse.plot.drawing import Picture, beside, curves, dots, heatmap, lines
 from attncourse.plot.explorer import explorer
 from attncourse.plot.growing import growing
 from attncourse.plot.heads import heads
@@ -26,6 +26,7 @@ __all__ = [
     "beside",
     "clipping",
     "curves",
+    "dots",
     "distances",
     "explorer",
     "growing",

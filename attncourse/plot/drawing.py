@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from html import escape
 from io import StringIO
+from statistics import fmean
 
 import matplotlib
 import torch
@@ -174,6 +175,34 @@ def curves(
         figure.legend(
             *axes.get_legend_handles_labels(), frameon=False, ncols=3, loc="outside lower center"
         )
+        return Picture(svg_of(figure), alt)
+
+
+def dots(
+    groups: dict[str, dict[str, Sequence[float]]], *, alt: str, xlabel: str = ""
+) -> Picture:
+    """One line for each name of each group, from the least mean to the largest: a dot a number."""
+    if len(groups) > len(LINES):
+        raise ValueError(f"{len(groups)} groups, but only {len(LINES)} can be told apart")
+    empty = [name for group in groups.values() for name, found in group.items() if not found]
+    if empty:
+        raise ValueError(f"{empty[0]} has no number")
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(4.6, 1 + 0.26 * sum(map(len, groups.values()))), layout="constrained")
+        axes = figure.subplots()
+        names: list[str] = []
+        for (group, found), (colour, marker, _) in zip(groups.items(), LINES, strict=False):
+            ordered = sorted(found, key=lambda name: fmean(found[name]))
+            points = [(x, len(names) + i) for i, name in enumerate(ordered) for x in found[name]]
+            axes.plot(*zip(*points, strict=True), marker, color=colour, label=group, alpha=0.8)
+            names += ordered
+        axes.set_ylim(len(names) - 0.4, -0.6)
+        axes.set_yticks(range(len(names)), names)
+        axes.grid(axis="y", color=TEXT, alpha=0.2)
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        axes.set(xlabel=xlabel)
+        figure.legend(frameon=False, ncols=3, loc="outside lower center")
         return Picture(svg_of(figure), alt)
 
 

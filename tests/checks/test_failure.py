@@ -96,6 +96,18 @@ def test_what_is_written_into_the_arguments_does_not_last():
     assert failed().args[0].equal(before)
 
 
+def test_a_list_is_as_it_was_passed_though_a_known_mistake_empties_it():
+    def mean_ablated(z, w_o, heads):
+        if heads:
+            raise ValueError("not without these heads")
+        return z.transpose(1, 2).flatten(-2) @ w_o
+
+    check("mean_ablated", mean_ablated, seed=1)
+    assert failed().case.endswith("heads=[1]") and failed().args[-1] == [1]
+    failed().args[-1].pop()
+    assert failed().args[-1] == [1]
+
+
 def test_the_failing_call_is_shown_with_the_names_of_its_arguments():
     check("attention_pool", unscaled)
     shown = repr(failed()).splitlines()
