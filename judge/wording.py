@@ -68,17 +68,23 @@ def article(kind: str) -> str:
     return {"NoneType": "None", "int": "an int"}.get(kind, f"a {kind}")
 
 
-def of_value(got: Any, want: Any, on: str, length: int) -> tuple[str, str]:
-    """Hint and evidence for the first of the results that is not what was wanted."""
+def of_value(got: Any, want: Any, on: str, length: int, depth: int = 0) -> tuple[str, str]:
+    """Hint and evidence for the first of the results that is not what was wanted.
+
+    A result has a number from 1 on; what lies within one is named as Python does.
+    """
     if got is None:
         return "it returns None: is the return missing?", on
     if isinstance(want, (tuple, list)) and isinstance(got, (tuple, list)):
         if len(got) != len(want):
             sizes = expected_got(len(want), len(got))
             return "the number of results is not right", f"{on}: {sizes}"
-        pairs = enumerate(zip(got, want, strict=True), 1)
+        if is_short(want) and is_short(got):
+            return "the value is not right", f"{on}: {expected_got(want, got)}"
+        pairs = enumerate(zip(got, want, strict=True))
         at, pair = next((at, pair) for at, pair in pairs if not close(*pair, length))
-        return of_value(*pair, f"{on}: result {at}", length)
+        where = (f": result {at + 1}", f", at [{at}]", f"[{at}]")[min(depth, 2)]
+        return of_value(*pair, on + where, length, depth + 1)
     if not (isinstance(want, Tensor) and isinstance(got, Tensor)):
         if type(got) is not type(want):
             return "it returns the wrong type", f"{on}: expected {kind(want)}, got {kind(got)}"
@@ -94,8 +100,14 @@ def of_value(got: Any, want: Any, on: str, length: int) -> tuple[str, str]:
     differ = compare.differ(got, want, length)
     apart = (got.double() - want.double()).abs().nan_to_num(torch.inf).masked_fill(~differ, -1)
     at = tuple(int(i) for i in torch.unravel_index(apart.argmax(), apart.shape))
-    found = [f"at {list(at)} {expected_got(want[at], got[at])}", difference.where(differ)]
+    place = f"at {list(at)} " * bool(at)
+    found = [f"{place}{expected_got(want[at], got[at])}", difference.where(differ)]
     return difference.NUMBERS, f"{on}: {'; '.join(filter(None, found))}"
+
+
+def is_short(value: Any) -> bool:
+    """Whether it is two or three whole numbers, which are read as one."""
+    return len(value) <= 3 and all(type(one) is int for one in value)
 
 
 def differentiated(exercise: Exercise, case: Case) -> list[str]:

@@ -106,3 +106,25 @@ def test_where_no_gradient_flows_zeros_are_as_good():
     assert close_gradient(zeros, None, 3) and close_gradient(None, zeros, 3)
     assert close_gradient(None, None, 3)
     assert not close_gradient(zeros + 1, None, 3) and not close_gradient(None, zeros + 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("got", "want", "said"),
+    [
+        ((2, 46), (2, 3), "here: expected (2, 3), got (2, 46)"),
+        (
+            ([5], [[1], [2] * 3 + [4]]),
+            ([5], [[1], [2] * 4]),
+            "here: result 2, at [1][3]: expected 2, got 4",
+        ),
+        (["a", "b\n"], ["a", "b"], "here: result 2: expected 'b', got 'b\\n'"),
+        (torch.tensor(1), torch.tensor(3), "here: expected 3, got 1"),
+        (
+            W + MASK.new_ones(3, 3).triu(2),
+            W,
+            "here: at [0, 2] expected 3, got 4; 1 of 9 differ, all in row 0",
+        ),
+    ],
+)
+def test_the_place_that_differs_is_named(got, want, said):
+    assert of_value(got, want, "here", 1)[1] == said
