@@ -165,7 +165,7 @@ def raised(one: Difference) -> Said:
     if error["type"] == UnfitError.__name__:
         return "wrong", error["text"], one.on
     where = f" (line {error['line'][0]}: {error['line'][1]})" if error["line"] else ""
-    says = f"{error['type']}: {wording.quoted(error['text'])}{where}"
+    says = ": ".join(filter(None, (error["type"], wording.quoted(error["text"])))) + where
     if one.probe.way == "elsewhere":
         return "wrong", hints.DEVICE, f"{one.on}: {says}"
     if one.got.is_test:

@@ -308,6 +308,8 @@ variants.wrong(exercise, plain, {
     "characters beyond ASCII are lost: the bytes are UTF-8": [
         (MADE, 'codecs.getincrementaldecoder("ascii")(errors="replace")'),
         (TEXT, '["".join(chr(b) if b < 128 else "\\ufffd" for b in token) for token in tokens]')],
+    "U+FEFF is lost: the text is shown as it is": (
+        RETURN, 'return [one.replace("\\ufeff", "") for one in text]'),
     "U+FEFF at the beginning is lost: the encoding is utf-8, and not utf-8-sig": (
         MADE, 'codecs.getincrementaldecoder("utf-8-sig")(errors="replace")'),
     "line ends have changed: the text is shown as it is": [
@@ -494,6 +496,22 @@ def by_the_length_of_the_text(tokens):
         now = data.decode(errors="replace")
         shown.append(now[len(text) :])
         text = now
+    return shown
+
+
+@exercise.mutant(
+    "each U+FFFD at the end waits: a byte that begins no character is shown at once, and a U+FFFD "
+    "may stand in the text"
+)
+def all_but_a_replaced_end(tokens):
+    shown, data, text = [], b"", ""
+    for token in tokens:
+        data += bytes(token)
+        now = data.decode(errors="replace").rstrip("\ufffd")
+        shown.append(now[len(text) :])
+        text = max(text, now, key=len)
+    if shown:
+        shown[-1] += data.decode(errors="replace")[len(text) :]
     return shown
 
 

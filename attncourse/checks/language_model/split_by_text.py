@@ -237,6 +237,10 @@ variants.wrong(exercise, plain, {
          "token if token in known or part is train else 1")],
     "what is known grows with the held-out texts as well: only training texts count": (
         KNOWN, "set()", ADD, f"{ADD}\n        known |= set(tokens)"),
+    "the rest of a text is lost: all its windows stay": [
+        (ADD, f"part += {CUT}[:1]"),
+        (ADD, f"part += {CUT}[: 1 if part is train else None]"),
+        (ADD, f"part += {CUT}[: 1 if part is test else None]")],
     "unknown tokens are left out: 1 takes their place": [
         (REPLACED, "token", ADD, f"part += [[x for x in w if x in known] for w in {CUT}]"),
         ("[token if token in known else 1 for", "[token for", "for token in tokens]\n        part",

@@ -54,7 +54,7 @@ RIGHT = {
     "a right loss": plain,
     "a right loss, of torch's cross-entropy": by_cross_entropy,
     "a right loss, added up token by token": token_by_token,
-    "a right loss, of all that is real": of_what_is_real,
+    "a right loss, which looks only at what is real": of_what_is_real,
     "a right loss, of one-hot rows": with_a_padding_more,
     "a right loss, the mean of what is real": (LOSS, "losses[real].mean()"),
     "a right loss, of the means of texts, each weighted by its tokens": (
@@ -160,6 +160,6 @@ WRONG = {
     "writes padding over the first tokens": (RETURN, "tokens[:, 0] = padding\n    return loss"),
     "writes into the scores": (
         RETURN, "scores.detach().sub_(scores.detach().amax(-1, keepdim=True))\n    return loss"),
-    "needs more than one text": ("    real", "    losses[1]\n    real"),
+    "fails on a single text": ("    real", "    losses[1]\n    real"),
     "needs more than two tokens": ("    real", "    losses[:, 1]\n    real"),
 }  # fmt: skip
