@@ -100,9 +100,7 @@ def write_results(texts: list[Text], readers: list[list[str]]) -> None:
         "*nearly* or *not*: a reader's column has the three counts in this order.",
     ]
     columns = (*(f"reader {i + 1}" for i in range(len(readers))), "English or nearly by both")
-    write_page(
-        "language_samples", "language_samples", text, ("texts by", *columns, "of"), lines
-    )
+    write_page("language_samples", "language_samples", text, ("texts by", *columns, "of"), lines)
 
 
 def main() -> None:

@@ -126,7 +126,7 @@ class Steps(Decided):
             return "too slow", "your test runs too long: fewer inputs, or smaller ones, will do", on
         if outcome == "time":
             return "too slow", "it takes very long, or comes to no end", on
-        return "too slow", hints.LOOPS, on
+        return "too slow", hints.STEPS if "loops" in one.exercise.without else hints.LOOPS, on
 
 
 class Outcome(Decided):

@@ -23,6 +23,7 @@ OWN_ERROR = "your test itself ends in an error, whatever function it gets, the r
 DEVICE = "a new tensor is made on the CPU: give it the device of an input"
 DETACHED = "no gradient flows back: nothing may be detached"
 LOOPS = "it loops in Python, the longer the input the more: use whole tensors"
+STEPS = "it takes too many steps: is something done again and again that can be done at once?"
 CHANGES = "an input changes: work on a new tensor"
 BATCH = "it needs a batch axis: any leading axes, or none, should work"
 FRONT = "an axis is counted from the front: count it from the end, -1 is the last"

@@ -178,9 +178,7 @@ def curves(
         return Picture(svg_of(figure), alt)
 
 
-def dots(
-    groups: dict[str, dict[str, Sequence[float]]], *, alt: str, xlabel: str = ""
-) -> Picture:
+def dots(groups: dict[str, dict[str, Sequence[float]]], *, alt: str, xlabel: str = "") -> Picture:
     """One line for each name of each group, from the least mean to the largest: a dot a number."""
     if len(groups) > len(LINES):
         raise ValueError(f"{len(groups)} groups, but only {len(LINES)} can be told apart")
@@ -188,7 +186,9 @@ def dots(
     if empty:
         raise ValueError(f"{empty[0]} has no number")
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(4.6, 1 + 0.26 * sum(map(len, groups.values()))), layout="constrained")
+        figure = Figure(
+            figsize=(4.6, 1 + 0.26 * sum(map(len, groups.values()))), layout="constrained"
+        )
         axes = figure.subplots()
         names: list[str] = []
         for (group, found), (colour, marker, _) in zip(groups.items(), LINES, strict=False):

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from attncourse.checks import exercise
+from attncourse.checks.language_model import likeliest_pair
 from attncourse.checks.tasks import test_folds
 from attncourse.checks.transformer import beam_step, residual_block
 from judge import bank, hints, mistakes, variants
@@ -205,3 +206,14 @@ def test_no_more_pairs_are_tried_than_are_said(monkeypatch):
     assert "the numbers are not" in told(one, odd).hint
     # of three tensors each
     assert len(tried) == mistakes.MOST_PAIRS // 3
+
+
+def test_where_loops_are_fine_one_that_runs_too_long_is_not_sent_to_tensors():
+    def occurrence_by_occurrence(pieces, times):
+        for often in times:
+            for _ in range(often):
+                pass
+        return likeliest_pair.plain(pieces, times)
+
+    found = judge(exercise("likeliest_pair"), local(occurrence_by_occurrence), 0, forbidden=())
+    assert (found.status, found.hint) == ("too slow", hints.STEPS)

@@ -1,5 +1,7 @@
 """The figure of the running softmax, before another block is chosen, and the curves."""
 
+import re
+
 import pytest
 import torch
 
@@ -42,3 +44,15 @@ def test_each_curve_is_named_and_too_many_are_refused():
     assert drawn.alt == "Six falling lines." and "currentColor" in drawn.svg
     with pytest.raises(ValueError, match="7 series, but only 6 curves"):
         plot.curves(series, alt="Seven.")
+
+
+def test_dots_stand_in_lines_from_the_least_mean_on_and_what_has_none_is_refused():
+    groups = {"first": {"large": [3.0, 2.0], "small": [1.0]}, "second": {"other": [5.0]}}
+    drawn = plot.dots(groups, alt="Three lines of dots.", xlabel="bits")
+    names = re.findall(r">(large|small|other|first|second|bits)</text>", drawn.svg)
+    assert names == ["bits", "small", "large", "other", "first", "second"]
+    assert drawn.alt == "Three lines of dots." and "currentColor" in drawn.svg
+    with pytest.raises(ValueError, match="empty has no number"):
+        plot.dots({"first": {"empty": []}}, alt="Nothing.")
+    with pytest.raises(ValueError, match="4 groups, but only 3"):
+        plot.dots({str(i): {"one": [1.0]} for i in range(4)}, alt="Four.")

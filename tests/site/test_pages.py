@@ -37,7 +37,7 @@ SMALL = """() => [...document.querySelectorAll(".drawn")].filter((one) => {
 }).map((one) => one.getAttribute("aria-label"))"""
 ELEMENTS = "document.querySelectorAll('*').length"
 WORDS = "document.querySelector('article').innerText"
-# what a figure keeps back because it does nothing without scripts: its controls, and how to use them
+# what does nothing without scripts, so that a figure keeps it back: controls, and how to use them
 CONTROLS = """[...document.querySelectorAll(".attncourse-figure [hidden]")]
   .map((one) => one.textContent).join(" ")"""
 
