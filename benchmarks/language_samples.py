@@ -97,9 +97,10 @@ def write_results(texts: list[Text], readers: list[list[str]]) -> None:
         f"{SEEDS} tokens each from {SEEDS} seeds, at temperature {TEMPERATURE}, after the first "
         "words that the figure offers, in all decades; each text as it was drawn. Two language "
         "models read all texts mixed, without knowing whose they are, and marked each *English*, "
-        "*nearly* or *not*: a reader's column has the three counts in this order.",
+        "*nearly* or *not*.",
     ]
-    columns = (*(f"reader {i + 1}" for i in range(len(readers))), "English or nearly by both")
+    each_reader = (f"reader {i + 1}: {', '.join(MARKS)}" for i in range(len(readers)))
+    columns = (*each_reader, "English or nearly by both")
     write_page("language_samples", "language_samples", text, ("texts by", *columns, "of"), lines)
 
 
