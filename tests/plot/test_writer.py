@@ -4,6 +4,7 @@ import json
 import random
 import re
 import subprocess
+from functools import partial
 from math import log2
 
 import pytest
@@ -18,6 +19,7 @@ from attncourse.language_model import head_weights, language_model, without
 from attncourse.plot.numbers import shown
 from attncourse.plot.writer import HERE, WEIGHTS
 from attncourse.stored import opened
+from attncourse.transformer import generate, sample
 from benchmarks.writer import NODE, recorded
 from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe
 from tools.extensions.late import LATE
@@ -254,6 +256,31 @@ def test_no_draw_ends_in_a_word_of_the_list_and_the_next_candidate_is_taken():
     script = f"""const last = (one) => own.refused(one.slice(0, -1), one.at(-1));
       return {json.dumps(fine)}.map((text) => last(own.tokensOf(text)));"""
     assert with_session(script) == [False] * len(fine)
+
+
+@pytest.mark.slow
+def test_of_300_texts_a_decade_each_word_of_the_list_is_refused():
+    model, _ = shipped()
+    pairs, windowed = stored_pairs(), Windowed(stored_pairs())
+    words = re.compile(rf"(?<![^\W\d_])({'|'.join(UNSAID)})(?![^\W\d_])")
+    rows, wanted = [], []
+    for decade in DECADES:
+        g = torch.Generator().manual_seed(decade)
+        start = torch.tensor([windowed.prefix(decade)]).expand(300, 2)
+        choose = partial(sample, generator=g)
+        with torch.no_grad():
+            drawn = generate(model.decode(), start, 60, choose=choose)[:, -60:]
+        rows += [[token for token in row if token < len(pairs)] for row in drawn.tolist()]
+    for row in rows:
+        texts = [pairs.decode(row[: i + 1]).lower() for i in range(len(row))]
+        lengths = [0, *map(len, texts)]
+        ends = ({found.end() for found in words.finditer(text)} for text in texts)
+        wanted.append([i for i, some in enumerate(ends) if any(end > lengths[i] for end in some)])
+    # without the list the model does say such words
+    assert any(wanted)
+    script = f"""return {json.dumps(rows)}.map((row) => row.map((token, i) => i)
+      .filter((i) => own.refused(row.slice(0, i), row[i])));"""
+    assert with_session(script) == wanted
 
 
 def test_what_is_refused_is_neither_shown_nor_drawn():
