@@ -81,7 +81,9 @@ def another_device():
 
 
 def indices(one):
-    return torch.tensor(one) if isinstance(one, list) else one
+    # of an empty list torch makes a tensor of float32, which is no index
+    kind = torch.int64 if isinstance(one, list) and not one else None
+    return torch.tensor(one, dtype=kind) if isinstance(one, list) else one
 
 
 def listed(x):

@@ -29,7 +29,7 @@ import torch
 from torch import Tensor
 
 from judge.elsewhere import DEVICE
-from judge.exercise import Case, Draw, Exercise, is_floating
+from judge.exercise import Case, Draw, Exercise, Source, is_floating
 from judge.torch_internals import leaves
 
 # of numbers of the size of 1: where float32 gives less, a right answer may differ from another
@@ -99,15 +99,17 @@ def values(
 
 
 def storage(exercise: Exercise, cases: list[Case], right: Callable[[int], Any]) -> Iterator[Probe]:
-    """The cases in float32, and two of them on another device."""
+    """The cases in float32, and on another device: each may take a branch of its own."""
     if exercise.floating:
         for place, case in enumerate(cases):
             single = case.float()
             if any(map(is_floating, case.args)) and float32_holds(exercise, single, right(place)):
                 yield Probe(single, "float32")
-    # the case with the most tensors has a mask, if there is one: it may take another branch
-    for case in {id(c): c for c in (cases[0], max(cases, key=tensors))}.values():
-        if tensors(case):
+    # of those with a function two are enough: it may compute what the other device does not
+    chosen = cases[0], max(cases, key=tensors)
+    for case in cases:
+        plain = not any(isinstance(x, Source) for x in given(case).values())
+        if tensors(case) and (plain or any(case is one for one in chosen)):
             name = f"{case.name}, on another device"
             yield Probe(replace(case, name=name, gradient=False), "elsewhere")
 
