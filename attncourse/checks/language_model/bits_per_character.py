@@ -105,6 +105,8 @@ def cases(draw):
         "next to each label a token whose score is -inf",
         (scores.masked_fill(torch.arange(vocabulary) == after, -torch.inf), labels, widths),
     )
+    lowest = (-1e12 * (1 + scores.abs())).masked_fill(torch.arange(vocabulary) == after, -torch.inf)
+    yield Case("scores below -10^12, and some of -inf", (lowest, labels, widths), gradient=False)
     barred = (labels < 0)[..., None] & (torch.arange(vocabulary) % 2 == 0)
     yield Case("tokens whose score is -inf, where the label is ignored",
                (scores.masked_fill(barred, -torch.inf), labels, widths))  # fmt: skip
@@ -162,6 +164,9 @@ variants.right(exercise, plain,
     (LOG_P, "(x := scores - scores.amax(-1, keepdim=True)) - x.exp().sum(-1, keepdim=True).log()"),
 )  # fmt: skip
 variants.wrong(exercise, plain, {
+    "-inf becomes a number, and a score may be lower than that: leave it": [
+        (LOG_P, f"scores.nan_to_num(neginf={low}).log_softmax(dim=-1)")
+        for low in ("-1e4", "-1e9")],
     "these are nats, of the natural logarithm: in bits, there are more of them": (
         BITS, "-chosen"),
     "nats become bits by a division by ln 2: here they are multiplied by it": (

@@ -134,6 +134,13 @@ def cases(draw):
     yield Case("blanks and line ends", ([[*token] for token in blank],))
     yield Case("letters of English", ([[*b"The"], [*b" st"], [*b"ate"], [*b"."]],))
     yield Case("an accent that follows its letter", ([[101], [204], [129], [110], [204, 131]],))
+    yield Case("an accent that follows its letter, in one token", ([[101, 204, 129]],))
+    yield Case("bytes 0 and 127", ([[65, 0, 66], [127], [0]],))
+    last = "\u07ff\uffff\U000fffff\U0010ffff".encode()
+    yield Case("the last characters of 2, 3 and 4 bytes", (cut(draw, last, 2),))
+    first = "\x80\u0800\u1000\U00010000\U00040000\U00080000\U000c0000\U00100000".encode()
+    yield Case("the first characters of 2, 3 and 4 bytes", (cut(draw, first, 2),))
+    yield Case("1,200 tokens", ([[byte] for byte in (text(draw, *kinds).encode() * 200)[:1200]],))
     yield Case("no tokens", ([],))
     yield Case("one token of no byte", ([[]],))
 
@@ -308,6 +315,10 @@ variants.wrong(exercise, plain, {
     "characters beyond ASCII are lost: the bytes are UTF-8": [
         (MADE, 'codecs.getincrementaldecoder("ascii")(errors="replace")'),
         (TEXT, '["".join(chr(b) if b < 128 else "\\ufffd" for b in token) for token in tokens]')],
+    "byte 0 is lost: it is a character like the others": (
+        RETURN, 'return [one.replace("\\0", "") for one in text]'),
+    "an accent and its letter have become one character: the text is shown as it is": (
+        RETURN, "return [__import__('unicodedata').normalize('NFC', one) for one in text]"),
     "U+FEFF is lost: the text is shown as it is": (
         RETURN, 'return [one.replace("\\ufeff", "") for one in text]'),
     "U+FEFF at the beginning is lost: the encoding is utf-8, and not utf-8-sig": (
@@ -516,6 +527,17 @@ def all_but_a_replaced_end(tokens):
 
 
 @exercise.mutant(
+    "it calls itself for each token, and Python allows a thousand such calls: use a loop"
+)
+def token_after_token(tokens, decoder=None):
+    decoder = decoder or codecs.getincrementaldecoder("utf-8")(errors="replace")
+    if not tokens:
+        return []
+    now = decoder.decode(bytes(tokens[0]), final=len(tokens) == 1)
+    return [now, *token_after_token(tokens[1:], decoder)]
+
+
+@exercise.mutant(
     "as many bytes are taken as the first one says, whatever they are: one that cannot follow ends "
     "the character"
 )
@@ -581,6 +603,12 @@ variants.wrong(exercise, by_counting, {
         for low, high in ((192, 255), (192, 247))
         for then in (BROKEN, "                need = 0\n                if byte >= 128:\n"
                      "                    continue\n            if need:")],
+    "byte 127 is a character of one byte, as all below it are": ("byte < 128", "byte < 127"),
+    "223 begins a character of 2 bytes, as 194 to 222 do": (
+        FIRST, "194 <= byte <= 222 or 224 <= byte <= 244"),
+    "after 241 to 243 any byte from 128 to 191 may follow: only after 240 it is at least 144": (
+        "SECOND.get(byte, (128, 191))", "(144, 191) if 240 < byte < 244 else SECOND.get(\n"
+        "                    byte, (128, 191))"),
     "any byte is taken for one that follows: only those from 128 to 191 may": (
         "if need and not low <= byte <= high", "if False"),
     WITHOUT: ('        now = ""\n', '        now, need = "", 0\n'),

@@ -87,6 +87,8 @@ def cases(draw):
     yield Case("a query without any weight on such a key", (weights, tokens))
     weights = torch.eye(n, dtype=weights.dtype).expand(2, n, n)
     yield Case("each query looks at itself alone", (weights, tokens))
+    large = [1, 257, 1, 65537, 257, 16777217, 16777216, 1, 16777217]
+    yield Case("tokens of up to 16 million", drawn(draw, 3, tokens=large))
     yield Case("two tokens, the same", drawn(draw, 3, tokens=[1, 1]))
     yield Case("one token", drawn(draw, 3, tokens=[1]))
 
@@ -140,6 +142,13 @@ variants.right(exercise, plain,
      "    match = (match @ match.T > 0.5)[(j + 1) % n]"),
 )  # fmt: skip
 variants.wrong(exercise, plain, {
+    "8 bits have no room for large tokens, so that some that differ become equal": (
+        MATCH, "before.to(torch.uint8) == tokens.to(torch.uint8)[:, None]"),
+    "in float32, large tokens that differ become equal: compare whole numbers": (
+        MATCH, "before.float() == tokens.float()[:, None]"),
+    hints.DEVICE: (
+        "    on_them", "    if not asked.any():\n"
+        "        return torch.zeros(weights.shape[:-2], dtype=weights.dtype)\n    on_them"),
     "this is the weight on the earlier occurrence itself: take the key after it": [
         (BEFORE, "tokens", ASKED, "match & (j < j[:, None])"),
         (BEFORE, "tokens", ASKED, "match & (j >= 1) & (j < j[:, None])")],

@@ -122,6 +122,13 @@ def cases(draw):
         ((5, 6), 1100000, 4500000, 4800000),
     ]
     yield Case("counts of millions that are far apart", apart(*far))
+    # the second ratio is larger, by less than a float of 80 bits can show
+    nearest = ((1, 2), 8999999, 9000003, 9000000), ((8, 9), 9000000, 9000002, 9000002)
+    yield Case("counts of millions, nearest of all", apart(*nearest))
+    common = [[a, 15 + b] for a in range(11) for b in range(11)]
+    yield Case("a rare pair, and 121 common ones", ([*common, [40, 41]], [5] * 121 + [1]))
+    yield Case("tokens of one digit and of several", ([[9, 1], [10, 2]], [1, 1]))
+    yield Case("tokens in the millions", ([[1, 2500], [70000, 16777217]], [2, 1]))
     yield Case("pieces of one token alone", ([[4], [2]], [3, 1]))
     yield Case("no pieces", ([], []))
     yield Case("one piece", ([[5, 3, 5, 3, 9]], [4]))
@@ -240,6 +247,14 @@ FLOATS = (
     "or fractions of them"
 )
 variants.wrong(exercise, plain, {
+    "pairs that tie are ordered as texts, in which 10 comes before 9: order them as numbers": (
+        ORDER, "(-ratio[pair], str(pair))"),
+    "a pair is made one number with too little room for the second token: keep both": (
+        RESULT, f"(lambda best: best and divmod(1000 * best[0] + best[1], 1000))({RESULT})"),
+    "a table has a place for so many tokens, and there may be more: count into a dictionary": (
+        "tokens, pairs = Counter(), Counter()", "tokens, pairs = [0] * 512, Counter()"),
+    "only the commonest pairs are compared: a rare one may have the largest ratio": (
+        "pairs.items()", "pairs.most_common(100)"),
     "this is the commonest pair, the chapter's choice: divide its count by those of its two tokens":
         [(RATIO, "count"), (RATIO, "Fraction(count, tokens.total())")],
     "times is not looked at: a piece counts as often as it occurs, in both counts": (
@@ -333,7 +348,8 @@ variants.wrong(exercise, plain, {
         ORDER, "(-ratio[pair], sum(pair), pair)"),
     FLOATS: [
         (RATIO, made) for made in (
-            "count / (tokens[a] * tokens[b])", "count / tokens[a] / tokens[b]",
+            "count / (tokens[a] * tokens[b])",
+            "__import__('numpy').longdouble(count) / tokens[a] / tokens[b]", "count / tokens[a] / tokens[b]",
             "count / tokens[b] / tokens[a]", "count / float(tokens[a] * tokens[b])",
             "(count / tokens[a]) * (1 / tokens[b])",
             "math.log(count) - math.log(tokens[a]) - math.log(tokens[b])",

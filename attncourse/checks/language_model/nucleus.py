@@ -104,6 +104,12 @@ def cases(draw):
     yield Case("scores around 1000, p=0.7", (1000 + scores, 0.7))
     yield Case("all scores below -1000, p=0.7", (scores - 2000, 0.7))
     yield Case("scores 10^12 times larger, p=0.7", (1e12 * scores, 0.7), gradient=False)
+    low = -1e12 * (1 + scores.abs())
+    yield Case("all scores below -10^12, p=0.7", (low, 0.7), gradient=False)
+    steep = torch.tensor([[-7.0, 0.0, -9.0]], dtype=torch.float64)
+    yield Case("one token with more than p=0.995", (steep, 0.995))
+    near = torch.tensor([[998.0, 1000.0, 1000.00001]], dtype=torch.float64)
+    yield Case("scores that float64 alone tells apart, p=0.3", (near, 0.3))
     yield Case("one token, p=0.4", (scores[:, :1], 0.4))
 
 
@@ -216,7 +222,14 @@ variants.wrong(exercise, plain, {
         (LEFT, f"scores.masked_fill(~stays, scores.amin().item() - {low})") for low in ("5", "10")],
     "what goes gets the score 0, and still has weight: fill with -inf": ("-torch.inf", "0.0"),
     "scores may be lower than the number you fill with: fill with -inf": [
-        ("-torch.inf", "-100.0"), ("-torch.inf", "-1e3")],
+        ("-torch.inf", "-100.0"), ("-torch.inf", "-1e3"), ("-torch.inf", "-1e9")],
+    "a p near 1 is taken for 1: add the probabilities up to it": (
+        KEPT, "(before < p) | (p >= 0.99)"),
+    "the scores are put in order in float32, where some become equal: take them as they are": (
+        ORDER, ORDER.replace("scores", "scores.float()")),
+    hints.DEVICE: (
+        "    order", "    if scores.shape[-1] == 1:\n"
+        "        return torch.ones(scores.shape, dtype=scores.dtype)\n    order"),
     "the scores of what goes become 0 by a product: it needs the score -inf": (
         LEFT, "scores * stays"),
     "p is taken for the least probability of a token: add the probabilities up": (

@@ -99,6 +99,11 @@ def cases(draw):
     rare = scores.clone()
     rare[0, 1] = 800.0 * (torch.arange(vocabulary) != tokens[0, 2])
     yield Case("one token that is very unlikely", (rare, tokens, lengths), gradient=False)
+    rarer = scores.clone()
+    rarer[0, 1] = 2000.0 * (torch.arange(vocabulary) != tokens[0, 2])
+    yield Case("one token that costs 2000 nats", (rarer, tokens, lengths), gradient=False)
+    yield Case("scores around 20000", (20000 + scores, tokens, lengths))
+    yield Case("texts without a token", (scores, tokens, 0 * lengths))
     following = torch.arange(vocabulary) == tokens.roll(-1, -1)[..., None]
     yield Case("tokens that are nearly certain", (scores + 50.0 * following, tokens, lengths))
     yield Case("all tokens are equally likely", (0 * scores, tokens, lengths))
@@ -164,6 +169,13 @@ variants.right(exercise, plain,
     (COUNT, "(lengths - 1).where(lengths > 1, 7)"),
 )  # fmt: skip
 variants.wrong(exercise, plain, {
+    "scores are cut off at some size: they may be of any": (
+        ROWS, f"{ROWS}.clamp(-1e4, 1e4)"),
+    "what a token costs is cut off: it may be as unlikely as it wants": (
+        LOG_P, f"{LOG_P}.clamp(min=-1000)"),
+    hints.DEVICE: (
+        "    asked", "    if n == 1:\n"
+        "        return torch.ones(lengths.shape, dtype=scores.dtype)\n    asked"),
     "a row is asked for the token at its own place: row t scores token t + 1": (
         ASKED, f"{PLACES} < lengths[..., None]", ROWS, ALL_ROWS, FOLLOWING, "tokens[..., None]",
         COUNT, "lengths.clamp(min=1)"),

@@ -108,6 +108,9 @@ def cases(draw):
     yield Case("length=1", (drawn(draw, 1806, 1808), 1, [8]))
     yield Case("texts without a token", ([(1806, []), (1808, []), (1807, [2, 3]), (1818, [2])], 2,
                [8]))  # fmt: skip
+    yield Case("tokens of up to 16 million", ([(1806, [2000, 70001, 16777217]),
+               (1808, [2000, 70001, 16777217, 16777219])], 2, [8]))  # fmt: skip
+    yield Case("years of three digits", (drawn(draw, 987, 988, 1008, 998, 1001, 978), 3, [8]))
     yield Case("no year is held out", (drawn(draw, 1806, 1808, 1807), 4, []))
     yield Case("all years are held out", (drawn(draw, 1808, 1818, 1808), 4, [8]))
     yield Case("no texts", ([], 4, [8]))
@@ -280,6 +283,8 @@ variants.wrong(exercise, plain, {
         (EACH, BY_NUMBER, PART, "test if number >= 9 * len(texts) // 10 else train"),
         (EACH, BY_NUMBER, PART, "test if number >= 9 * len(texts) // 10 else train",
          KNOWN, "{token for _, tokens in texts[: 9 * len(texts) // 10] for token in tokens}")],
+    "the fourth digit of the year decides: a year may have fewer, and it is the last one": (
+        every("year % 10"), "int(str(year)[3])"),
     "the digit of the decade decides: it is the last one": (
         every("year % 10"), "year // 10 % 10"),
     "no text is held out: `held_out` has the last digit of its year, as a number": [

@@ -82,6 +82,9 @@ def cases(draw):
     yield Case("only tokens 0 and 1", (drawn(draw, 18, 7, most=1), 6, 4))
     yield Case("one token again and again", ([[8] * 14, [8] * 5], 6, 4))
     yield Case("equal texts", (drawn(draw, 9) * 3, 4, 3))
+    large = [16777217, 40000, 3, 70001, 16777219, 5, 65537]
+    yield Case("tokens of up to 16 million", ([large], 4, 2))
+    yield Case("1,200 windows", (drawn(draw, 1202), 2, 1))
     yield Case("a long text, length=16, stride=12", (drawn(draw, 100, 31), 16, 12))
 
 
@@ -210,6 +213,13 @@ variants.wrong(exercise, plain, {
         KNOWN, "length - stride if tokens else 0"),
     "stride places are hidden in later windows: it is length - stride that were read before, and "
     "stride that are new": (KNOWN, "stride if start else 0"),
+    "float32 has no room for large tokens: keep whole numbers": (
+        TOKENS, TOKENS.replace("int64", "float32") + ".long()"),
+    "16 bits have no room for large tokens: make them int64 from the start": (
+        TOKENS, TOKENS + ".short().long()",
+        LABELS, LABELS + ".short().long()"),
+    "a text has no more than 64 windows here: go on to its end": (
+        "if start + known >= len(read):", "if start + known >= len(read) or start >= 64 * stride:"),
     "one label too few is hidden, so that some are predicted twice: length - stride are known": (
         KNOWN, "max(0, length - stride - 1) if start else 0"),
     "one label too many is hidden, so that some are never predicted: length - stride are known": [
@@ -380,6 +390,24 @@ def labels_from_within(texts, length, stride):
     size = len(tokens), n
     made = (torch.tensor(one, dtype=torch.int64).reshape(size) for one in (rows, asked))
     return tuple(made)
+
+
+@exercise.mutant(
+    "it calls itself for each window, and Python allows a thousand such calls: use a loop"
+)
+def window_after_window(texts, length, stride):
+    def pairs(text, start=0):
+        known = length - stride if start else 0
+        if start + known >= len(text) - 1:
+            return []
+        labels = [-100] * known + text[1:][start + known : start + length]
+        return [(text[:-1][start : start + length], labels), *pairs(text, start + stride)]
+
+    made = [pair for text in texts for pair in pairs(text)]
+    tokens, labels = ([torch.tensor(pair[i]) for pair in made] for i in (0, 1))
+    if not made:
+        return torch.zeros(0, 0, dtype=torch.int64), torch.zeros(0, 0, dtype=torch.int64)
+    return pad_sequence(tokens, True), pad_sequence(labels, True, -100)
 
 
 @exercise.mutant(hints.CHANGES)

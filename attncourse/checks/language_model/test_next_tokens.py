@@ -205,6 +205,18 @@ variants.wrong(exercise, plain, {
         BEFORE, "before = scores.clone(), tokens[:]"),
     "the copies share the numbers of the inputs, and change with them: clone() both before the "
     "call": (BEFORE, "before = scores.detach(), tokens"),
+    "padding stands within its texts: it only comes after the end of one": (
+        DRAWN, f"{DRAWN}\n        tokens = tokens.flip(1)"),
+    "the sum of the tokens is compared, though they may have changed places": (
+        TOKENS, "assert tokens.sum() == before[1].sum()"),
+    "the last scores of each text are not compared afterwards: they stay as they were, too": (
+        SCORES, "assert scores.detach()[:, :-1].equal(before[0][:, :-1])"),
+    "the longest text always comes first: try a longer one after a shorter": changed(
+        lengths="sorted(lengths, reverse=True)"),
+    "scores are tried up to a hundred or so: they may be as large as 10^4": changed(
+        large="min(large, 100.0)"),
+    "the padding is given as a tensor: it is a number": (
+        CALL, "got = next_token_loss(scores, tokens, torch.tensor(padding))"),
     "no text has padding: a loss that counts it passes": changed(
         lengths="[max(lengths)] * len(lengths)"),
     "the padding is always 0: try another number": changed(padding="0"),

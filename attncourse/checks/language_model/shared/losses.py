@@ -44,6 +44,26 @@ def with_a_padding_more(scores, tokens, padding):
     return -(log_p * one_hot).sum() / one_hot.sum()
 
 
+def of_lengths(scores, tokens, padding):
+    # padding stands only after the end, so the first one says where that is
+    n, ended = tokens.shape[1], tokens == padding
+    lengths = torch.where(ended.any(dim=1), ended.long().argmax(dim=1), n)
+    log_p = scores.log_softmax(dim=-1)
+    total = sum(
+        -log_p[i, t - 1, tokens[i, t]]
+        for i, length in enumerate(lengths.tolist())
+        for t in range(1, length)
+    )
+    return total / (lengths - 1).clamp(min=0).sum()
+
+
+def by_a_set(scores, tokens, padding):
+    left_out, losses = {padding}, []
+    for rows, text in zip(scores.log_softmax(dim=-1), tokens.tolist(), strict=True):
+        losses += [-row[y] for row, y in zip(rows, text[1:], strict=False) if y not in left_out]
+    return torch.stack(losses).mean()
+
+
 ROWS, ASKED, REAL = "scores[:, :-1]", "tokens[:, 1:]", "asked != padding"
 LOG_P, LOSS = "scores[:, :-1].log_softmax(dim=-1)", "(losses * real).sum() / real.sum()"
 LOSSES, RETURN = "-log_p.gather(-1, asked[..., None])[..., 0]", "return loss"
@@ -55,6 +75,8 @@ RIGHT = {
     "a right loss, of torch's cross-entropy": by_cross_entropy,
     "a right loss, added up token by token": token_by_token,
     "a right loss, which looks only at what is real": of_what_is_real,
+    "a right loss, of lengths that the first padding tells": of_lengths,
+    "a right loss, which leaves out a set of numbers": by_a_set,
     "a right loss, of one-hot rows": with_a_padding_more,
     "a right loss, the mean of what is real": (LOSS, "losses[real].mean()"),
     "a right loss, of the means of texts, each weighted by its tokens": (
@@ -132,6 +154,8 @@ WRONG = {
         ".log_softmax(dim=-1)", ".softmax(dim=-1).add(1e-12).log()"),
     "lets no loss be above 100": (LOSSES, f"({LOSSES}).clamp(max=100)"),
     "cuts the scores off at 30": (LOG_P, "scores[:, :-1].clamp(-30, 30).log_softmax(dim=-1)"),
+    "cuts the scores off at 1000": (
+        LOG_P, "scores[:, :-1].clamp(-1000, 1000).log_softmax(dim=-1)"),
     "smooths the labels": (LOSSES, f"0.9 * ({LOSSES}) - 0.1 * log_p.mean(-1)"),
     "looks at the first text only": (
         LOSS, "(losses * real)[:1].sum() / real[:1].sum().clamp(min=1)"),
@@ -158,8 +182,15 @@ WRONG = {
     "writes the shift into the tokens": (
         RETURN, "tokens[:, :-1] = tokens[:, 1:].clone()\n    return loss"),
     "writes padding over the first tokens": (RETURN, "tokens[:, 0] = padding\n    return loss"),
+    "moves the tokens by one place": (
+        RETURN, "tokens.copy_(tokens.roll(1, 1))\n    return loss"),
+    "writes into the last scores of each text": (
+        RETURN, "scores.detach()[:, -1] = 0\n    return loss"),
     "writes into the scores": (
         RETURN, "scores.detach().sub_(scores.detach().amax(-1, keepdim=True))\n    return loss"),
     "fails on a single text": ("    real", "    losses[1]\n    real"),
+    "fails where a longer text comes after a shorter one": (
+        "    real", "    lengths = (tokens != padding).sum(1)\n"
+        "    assert not (lengths.diff() > 0).any()\n    real"),
     "needs more than two tokens": ("    real", "    losses[:, 1]\n    real"),
 }  # fmt: skip
