@@ -26,6 +26,7 @@ from attncourse.data.addresses import Addresses, addresses
 from attncourse.data.archives import cache_folder
 from attncourse.data.byte_pairs import stored_pairs
 from attncourse.data.windows import Windowed, batched
+from attncourse.efficient import grouped_query_attention
 from attncourse.language_model import (
     BackOff,
     LSTMLanguageModel,
@@ -75,7 +76,10 @@ ATTENDS: dict[str, tuple[Callable[[Size], nn.Module], int | None]] = {
         None,
     ),
     "linear attention": (lambda size: CausalLinearAttention(), None),
-    "two groups of keys": (lambda size: Causal(RotaryAttention()), 2),
+    "two groups of keys": (
+        lambda size: Causal(RotaryAttention(attend=grouped_query_attention)),
+        2,
+    ),
     UNDATED: (lambda size: Causal(RotaryAttention()), None),
 }
 LSTM = "LSTM"
