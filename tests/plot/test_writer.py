@@ -546,6 +546,12 @@ def test_arcs_are_the_weights_of_the_pointed_word_and_few(tab):
         got = tab.locator(".arc").evaluate_all(look)
         assert sorted(got) == pytest.approx(sorted(want), abs=2e-3), head
         assert tab.locator(".stub").count() == int(row[0] > 0.03)
+        most = max(float(row[0]), *(float(row[keys].sum()) for keys in places[:7]))
+        who = "the heads together look" if head < 0 else f"head {head // 4}.{head % 4} looks"
+        looked = tab.locator("[data-show=looked]").inner_text()
+        assert looked.startswith(f"From “must”, {who} most at ")
+        (told,) = re.findall(r": (\d\.\d\d) of the weight\.$", looked)
+        assert float(told) == pytest.approx(most, abs=7e-3)
         drawn = "(all) => all.map((one) => getComputedStyle(one).stroke)"
         assert "none" not in tab.locator("path").evaluate_all(drawn)
 
@@ -727,7 +733,11 @@ def test_the_figure_is_used_by_keyboard_alone(new_tab):
     assert pressed("Tab", "Space") == "cover 1"
     expect(said(tab)).to_contain_text("Covering “We” changes what comes next by")
     assert pressed("Space", "Tab") == "cover 2"
+    pressed("Tab", "Enter")
     assert pressed("Tab", "ArrowRight") == "side"
+    assert pressed("Tab", "ArrowDown") == "head"
+    expect(tab.locator("[data-show=looked]")).to_contain_text(re.compile(r"“must”, head \d.\d looks"))
+    pressed("Shift+Tab", "Shift+Tab", "Enter")
     assert pressed("Tab", "ArrowUp") == "decade"
     expect(said(tab)).to_contain_text("in the 1850s")
     assert pressed("Tab") == "take"

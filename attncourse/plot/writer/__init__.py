@@ -49,12 +49,13 @@ def writer(*, tries: Sequence[str] = TRIES) -> Interactive:
             "opening": opening,
             "hint": HINT,
             "heads": len(opening["sides"][0]["looks"]) - 1,
+            "of_block": held["heads"],
             "unsaid": (HERE / "unsaid.txt").read_text("utf-8").split(),
         },
         [],
         "",
         alt=said_of(opening, decades),
-        picture=picture_of(opening, decades, side, held["decades"], tries) + late(WEIGHTS),
+        picture=picture_of(held, decades, side, tries) + late(WEIGHTS),
         within=[side],
         below=folds(held, decades),
         uses=[HERE / f"{script}.js" for script in SCRIPTS],
@@ -82,27 +83,17 @@ def said_of(opening: Mapping, decades: Sequence[str]) -> str:
     return f"After “{opening['text']}”, most likely: {', '.join(takes)}. {HINT}"
 
 
-def picture_of(
-    opening: Mapping,
-    decades: Sequence[str],
-    side: Choice,
-    known: Sequence[int],
-    tries: Sequence[str],
-) -> str:
+def picture_of(held: Mapping, decades: Sequence[str], side: Choice, tries: Sequence[str]) -> str:
     """What is said of the text, the text, its words, and what may follow in two decades."""
+    opening = held["opening"]
     chips = "".join(do("try", text, f'data-try="{escape(text)}"') for text in tries)
     marks = opening["sides"][0]["marks"]
     words = "".join(
         item(i, text, marks[i], last=i == len(marks) - 1)
         for i, text in enumerate([decades[0], *opening["items"][1:]])
     )
-    reads = "".join(
-        f'<label><input type="radio" name="side" value="{i}"{" checked" * (i == side.start)} '
-        f'hidden><span data-show="reads">{one}</span></label>'
-        for i, one in enumerate(side.options)
-    )
     sides = "".join(
-        bars(i, one, decade, known)
+        bars(i, one, decade, held["decades"])
         for i, (one, decade) in enumerate(zip(opening["sides"], opening["decades"], strict=True))
     )
     return (
@@ -114,10 +105,11 @@ def picture_of(
         f"{do('onward', 'go on from the last 64 pieces')}</div>"
         '<div class="strip"><svg aria-hidden="true"></svg>'
         f'<div data-show="items" class="items">{words}</div></div>'
-        '<div class="legend" hidden><span>Tap a word to cover it: no later word sees it then. The '
-        "bar under each word: how much that would change what comes next. Lines: where the model "
-        f'looks from the marked word.</span> <span data-show="legend"></span>'
-        f"<fieldset><legend>marks and lines of the</legend>{reads}</fieldset></div>"
+        '<div class="legend" hidden><span>Tap a word to cover it, so that no later word sees it. '
+        "The bar below it says how much that changes what comes next, in bits; 0 bits are no "
+        'change.</span> <span data-show="legend"></span></div>'
+        '<details class="heads" hidden><summary>Look into its heads</summary>'
+        f"{heads_of(held, side)}</details>"
         f'<div class="both">{sides}</div></div>'
         '<input type="hidden" name="pointed" value="-1">'
         '<input type="hidden" name="writing" value="-1">'
@@ -172,8 +164,7 @@ def bars(side: int, found: Mapping, decade: int, known: Sequence[int]) -> str:
 def folds(held: Mapping, decades: Sequence[str]) -> str:
     """What is folded below: the heads, the game, the model in training."""
     return (
-        f'<div class="folds" hidden>{fold("Look into its heads", heads_of(held))}'
-        f"{fold('Guess first: are you better than the model?', game())}"
+        f'<div class="folds" hidden>{fold("Guess first: are you better than the model?", game())}'
         f"{fold('How it learned this', training_of(held, decades))}"
         '<div class="note"><span class="sent">The address of this page now holds your text, the '
         "decades, what is covered and which heads are off: send it, and others see what you see. "
@@ -187,8 +178,13 @@ def fold(title: str, content: str) -> str:
     return f"<details><summary>{title}</summary>{content}</details>"
 
 
-def heads_of(held: Mapping) -> str:
+def heads_of(held: Mapping, side: Choice) -> str:
     """Each head by what tests found that it does: to follow one, or to switch it off."""
+    reads = "".join(
+        f'<label><input type="radio" name="side" value="{i}"{" checked" * (i == side.start)} '
+        f'hidden><span data-show="reads">{one}</span></label>'
+        for i, one in enumerate(side.options)
+    )
     roles = {tuple(one["head"]): one["role"] for one in held["roles"]}
     count = held["heads"]
     every = [divmod(i, count) for i in range(len(held["opening"]["sides"][0]["looks"]) - 1)]
@@ -199,11 +195,29 @@ def heads_of(held: Mapping) -> str:
     }
     mixed = "".join(text for one, text in listed.items() if one not in roles)
     return (
-        "<div>The lines above show where all heads look on average, or one of them. A head that is "
-        "off adds nothing. The first number is its block.</div>"
+        "<div>The lines above lead from a word, the last one or the one you point to, to where "
+        "the heads look: the thicker, the more. A loop is the word itself, the grey stroke the "
+        "start of the text. A head that is off adds nothing. In a head's name its block stands "
+        "first, both counted from 0.</div>"
+        f'<div data-show="looked" aria-live="polite">{looked_of(held["opening"])}</div>'
+        "<div>Looking at a word is not needing it: compare the lines with the bars below the words."
+        f"</div><fieldset><legend>lines and bars for the</legend>{reads}</fieldset>"
         '<label class="all"><input type="radio" name="head" value="-1" checked> all, on average'
         f"</label>{''.join(listed[one] for one in roles)}"
         f"{fold(f'{len(every) - len(roles)} heads of mixed use', mixed)}"
+    )
+
+
+def looked_of(opening: Mapping) -> str:
+    """Where the heads look from the last word of the first text."""
+    start, *shares = opening["sides"][0]["looks"][0]
+    words = ["the decade", *(f"“{shown_as(one)}”" for one in opening["items"][1:])]
+    places = {"the start": start, **dict(zip(words, shares, strict=True))}
+    most = max(places, key=lambda name: places[name])
+    where = "itself" if most == words[-1] else most
+    return (
+        f"From {words[-1]}, the heads together look most at {where}: {shown(places[most])} of the "
+        "weight."
     )
 
 

@@ -35,9 +35,12 @@
     const seen = sides[side] ?? sides[1 - side];
     const place = pointed >= 0 && all[pointed] ? all[pointed].places.at(-1) : seen.run.length - 1;
     const measured = writing < 0 ? now.marks({ decade: decades[side], tokens, covered, off }) : null;
+    // until all is measured, what was recorded stays: nothing moves away from under a pointer
+    const ready = !measured || Object.keys(measured.bits).length === all.length;
+    const marks = (!ready && recorded()?.marks) || measured?.bits;
     return {
       items: all.map((item) => item.text), covered, sides, tokens, hidden, off, measured,
-      marks: measured?.bits ?? [], looks: now.looks(seen.run, place, head, all), full: tokens.length === now.most,
+      marks: marks ?? [], looks: now.looks(seen.run, place, head, all), full: tokens.length === now.most,
     };
   };
   const found = now ? computed() : recorded();
@@ -87,9 +90,20 @@
   const legend = () => {
     const free = marks.map((bits, i) => (covered.includes(i) ? -1 : bits ?? -1));
     const most = free.indexOf(Math.max(...free));
-    if (pointed < 0) return free[most] > 0 && Object.keys(marks).length > last ? `What matters most is ${quoted(most)}: ${covering(most)}` : "";
+    const ready = Object.keys(marks).length > last;
+    if (pointed < 0 && !ready) return writing < 0 ? "What matters most is being measured." : "";
+    if (pointed < 0) return free[most] > 0 ? `What matters most is ${quoted(most)}: ${covering(most)}` : "";
     if (at === last && marks[at] < 0.005) return `${quoted(at)} is the last: no later word could look at it.`;
     return `${quoted(at)}: ${marks[at] === undefined ? "being measured." : covering(at)}`;
+  };
+  const looked = () => {
+    const [start, ...shares] = looks;
+    const most = Math.max(...shares);
+    const where = shares.indexOf(most);
+    const target = start > most ? "the start" : where === at ? "itself" : quoted(where);
+    const who = head < 0 ? "the heads together look" : `head ${Math.floor(head / held.of_block)}.${head % held.of_block} looks`;
+    const from = at ? quoted(at) : "the decade";
+    return `From ${from}, ${who} most at ${target}: ${shown(Math.max(start, most))} of the weight.`;
   };
   return {
     sheet: { class: writing >= 0 ? "sheet busy" : "sheet" },
@@ -103,6 +117,7 @@
     }),
     mark: items.map((_, i) => ({ style: `--bits:${marks[i] === undefined ? 0 : Math.min(marks[i], 1).toFixed(3)}` })),
     legend: legend(),
+    looked: looked(),
     reads: decades.map(nameOf),
     decade: decades.map(nameOf),
     side: sides.map((one, i) => ({ class: one ? "side" : "side later", "aria-label": nameOf(decades[i]) })),
