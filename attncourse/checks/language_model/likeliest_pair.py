@@ -349,7 +349,8 @@ variants.wrong(exercise, plain, {
     FLOATS: [
         (RATIO, made) for made in (
             "count / (tokens[a] * tokens[b])",
-            "__import__('numpy').longdouble(count) / tokens[a] / tokens[b]", "count / tokens[a] / tokens[b]",
+            "__import__('numpy').longdouble(count) / tokens[a] / tokens[b]",
+            "count / tokens[a] / tokens[b]",
             "count / tokens[b] / tokens[a]", "count / float(tokens[a] * tokens[b])",
             "(count / tokens[a]) * (1 / tokens[b])",
             "math.log(count) - math.log(tokens[a]) - math.log(tokens[b])",
