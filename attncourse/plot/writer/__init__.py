@@ -30,7 +30,7 @@ NOTE = (
     "A small model makes this text up: nobody said it. It learned from the Presidents' addresses "
     "to Congress, 1790 to 2026, and repeats the language of their times, prejudices included."
 )
-HINT = "Choose another decade, take a word by a click on its bar, or type a beginning of your own."
+HINT = "Choose another decade, take a word by a click on it, or type a beginning of your own."
 TRIES = ("My fellow", "We must", "Our enemies", "The railroads")
 
 
@@ -108,7 +108,7 @@ def picture_of(held: Mapping, decades: Sequence[str], side: Choice, tries: Seque
         '<div class="legend" hidden><span>Tap a word to cover it, so that no later word sees it. '
         "The bar below it says how much that changes what comes next, in bits; 0 bits are no "
         'change.</span> <span data-show="legend"></span></div>'
-        '<details class="heads" hidden><summary>Look into its heads</summary>'
+        '<details class="heads" hidden><summary>Look into its heads, which draw these lines</summary>'
         f"{heads_of(held, side)}</details>"
         f'<div class="both">{sides}</div></div>'
         '<input type="hidden" name="pointed" value="-1">'
@@ -195,16 +195,17 @@ def heads_of(held: Mapping, side: Choice) -> str:
     }
     mixed = "".join(text for one, text in listed.items() if one not in roles)
     return (
+        f'<div data-show="looked" aria-live="polite">{looked_of(held["opening"])}</div>'
+        '<label class="all"><input type="radio" name="head" value="-1" checked> all, on average'
+        f"</label>{''.join(listed[one] for one in roles)}"
+        f"{fold(f'{len(every) - len(roles)} heads of mixed use', mixed)}"
+        f"<fieldset><legend>lines and bars for the</legend>{reads}</fieldset>"
         "<div>The lines above lead from a word, the last one or the one you point to, to where "
         "the heads look: the thicker, the more. A loop is the word itself, the grey stroke the "
         "start of the text. A head that is off adds nothing. In a head's name its block stands "
         "first, both counted from 0.</div>"
-        f'<div data-show="looked" aria-live="polite">{looked_of(held["opening"])}</div>'
         "<div>Looking at a word is not needing it: compare the lines with the bars below the words."
-        f"</div><fieldset><legend>lines and bars for the</legend>{reads}</fieldset>"
-        '<label class="all"><input type="radio" name="head" value="-1" checked> all, on average'
-        f"</label>{''.join(listed[one] for one in roles)}"
-        f"{fold(f'{len(every) - len(roles)} heads of mixed use', mixed)}"
+        "</div>"
     )
 
 
