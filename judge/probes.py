@@ -111,7 +111,8 @@ def storage(exercise: Exercise, cases: list[Case], right: Callable[[int], Any]) 
         plain = not any(isinstance(x, Source) for x in given(case).values())
         if tensors(case) and (plain or any(case is one for one in chosen)):
             name = f"{case.name}, on another device"
-            yield Probe(replace(case, name=name, gradient=False), "elsewhere")
+            there = replace(case, name=name, gradient=False, max_elements=None)
+            yield Probe(there, "elsewhere")
 
 
 def edges(exercise: Exercise, cases: list[Case]) -> Iterator[Probe]:

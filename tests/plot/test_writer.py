@@ -419,7 +419,7 @@ def slots(page) -> list[list]:
       return [one.dataset.show, text, one.className, one.getAttribute("aria-label"), sizes];
     })"""
     # what a reader without scripts need not be told
-    own = ("said", "legend")
+    own = ("said",)
     return [one for one in page.locator("[data-show]").evaluate_all(look) if one[0] not in own]
 
 

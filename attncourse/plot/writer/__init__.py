@@ -107,9 +107,9 @@ def picture_of(held: Mapping, decades: Sequence[str], side: Choice, tries: Seque
         f'<div data-show="items" class="items">{words}</div></div>'
         '<div class="legend" hidden><span>Tap a word to cover it, so that no later word sees it. '
         "The bar below it says how much that changes what comes next, in bits; 0 bits are no "
-        'change.</span> <span data-show="legend"></span></div>'
-        '<details class="heads" hidden><summary>Look into its heads, which draw these lines</summary>'
-        f"{heads_of(held, side)}</details>"
+        f'change.</span> <span data-show="legend">{legend_of(opening)}</span></div>'
+        '<details class="heads" hidden><summary>Look into its heads, which draw these lines'
+        f"</summary>{heads_of(held, side)}</details>"
         f'<div class="both">{sides}</div></div>'
         '<input type="hidden" name="pointed" value="-1">'
         '<input type="hidden" name="writing" value="-1">'
@@ -209,10 +209,23 @@ def heads_of(held: Mapping, side: Choice) -> str:
     )
 
 
+def named_items(opening: Mapping) -> list[str]:
+    """The decade and the words of the first text, as sentences name them."""
+    return ["the decade", *(f"“{shown_as(one)}”" for one in opening["items"][1:])]
+
+
+def legend_of(opening: Mapping) -> str:
+    """Which word of the first text matters most for what comes next."""
+    bits, most = max(zip(opening["sides"][0]["marks"], named_items(opening), strict=True))
+    return (
+        f"What matters most is {most}: covering it changes what comes next by {shown(bits)} bits."
+    )
+
+
 def looked_of(opening: Mapping) -> str:
     """Where the heads look from the last word of the first text."""
     start, *shares = opening["sides"][0]["looks"][0]
-    words = ["the decade", *(f"“{shown_as(one)}”" for one in opening["items"][1:])]
+    words = named_items(opening)
     places = {"the start": start, **dict(zip(words, shares, strict=True))}
     most = max(places, key=lambda name: places[name])
     where = "itself" if most == words[-1] else most
