@@ -1,8 +1,10 @@
 """A language model and its measures against torch, against counting and against weights by hand."""
 
 import copy
+import csv
 import itertools
 import math
+import re
 from collections import Counter
 from fractions import Fraction
 
@@ -40,6 +42,7 @@ from attncourse.transformer import (
     T5Attention,
     WindowedAttention,
 )
+from tests import ROOT
 
 # no two of them, nor the width of a head, are equal
 VOCABULARY, D, HEADS, DEPTH, GROUPS = 9, 24, 4, 3, 2
@@ -725,3 +728,30 @@ def test_bits_per_character_are_those_of_all_windows_over_all_characters(normal)
     scores, labels = normal(2, 3, 5), torch.tensor([[1, 2, -100], [4, 0, 3]], device=device())
     found = bits_per_character(lambda tokens: scores, [(labels, labels)] * 2, 7)
     assert found == pytest.approx(2 * surprisal(scores, labels).sum().item() / 7)
+
+
+def test_the_dots_on_the_page_are_the_results():
+    page = (ROOT / "chapters" / "language_model.md").read_text("utf-8")
+    told = {
+        name: [float(one) for one in numbers.split(", ")]
+        for name, numbers in re.findall(r'"([\w ]+)": \[([\d., ]+)\]', page)
+    }
+    found = {}
+    with (ROOT / "benchmarks" / "results" / "language_model.csv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            if row["size"] == "small" or row["model"] in ("bigram", "trigram"):
+                found.setdefault(row["model"], []).append(round(float(row["bits"]), 3))
+    assert told == found and len(found) == 13
+    # what the text says of them
+    mean = {name: sum(numbers) / len(numbers) for name, numbers in found.items()}
+    assert max(max(numbers) - min(numbers) for numbers in found.values()) <= 0.001
+    learned = [mean[name] for name in ("GPT", "Shaw", "T5")]
+    assert max(learned) - min(learned) < 0.02 and round(mean["ALiBi"] - mean["GPT"], 2) == 0.04
+    assert round(mean["no positions"] - mean["GPT"], 1) == 0.1
+    for name in ("one head", "a window of 16", "two groups of keys"):
+        assert 0 < mean[name] - mean["GPT"] < 0.01
+    assert round(mean["without the decade"] - mean["GPT"], 3) == 0.007
+    assert max(mean, key=mean.get) == "bigram"
+    small = {name: mean[name] for name in mean if name not in ("bigram", "trigram")}
+    assert max(small, key=small.get) == "linear attention"
+    assert abs(mean["GPT"] - mean["trigram"]) < 0.01
