@@ -744,13 +744,14 @@ def test_the_dots_on_the_page_are_the_results():
     assert told == found and len(found) == 13
     # what the text says of them
     mean = {name: sum(numbers) / len(numbers) for name, numbers in found.items()}
-    assert max(max(numbers) - min(numbers) for numbers in found.values()) <= 0.001
+    apart = {name: round(max(numbers) - min(numbers), 3) for name, numbers in found.items()}
+    assert {name for name in found if len(found[name]) > 1} == {"GPT", "LSTM", "ALiBi"}
+    assert apart["GPT"] <= apart["LSTM"] <= 0.001 and apart["ALiBi"] == 0.01
     learned = [mean[name] for name in ("GPT", "Shaw", "T5")]
     assert max(learned) - min(learned) < 0.02 and round(mean["ALiBi"] - mean["GPT"], 2) == 0.04
     assert round(mean["no positions"] - mean["GPT"], 1) == 0.1
-    for name in ("one head", "a window of 16", "two groups of keys"):
+    for name in ("one head", "a window of 16", "two groups of keys", "without the decade"):
         assert 0 < mean[name] - mean["GPT"] < 0.01
-    assert round(mean["without the decade"] - mean["GPT"], 3) == 0.007
     assert max(mean, key=mean.get) == "bigram"
     small = {name: mean[name] for name in mean if name not in ("bigram", "trigram")}
     assert max(small, key=small.get) == "linear attention"
