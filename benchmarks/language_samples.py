@@ -18,10 +18,11 @@ import torch
 from runs import write_page
 from timing import RESULTS
 
+from attncourse.claims.language_model import counted
 from attncourse.data.addresses import addresses
 from attncourse.data.byte_pairs import stored_pairs
 from attncourse.data.windows import DECADES, Windowed
-from attncourse.language_model import BackOff, load_language_model
+from attncourse.language_model import load_language_model
 from attncourse.plot.writer import TRIES
 from attncourse.stored import stored
 from attncourse.transformer import sample
@@ -46,9 +47,7 @@ def drawn() -> Iterator[Text]:
     windowed = Windowed(stored_pairs())
     weights, held = stored("english")
     gpt = load_language_model(weights, held["heads"]).eval()
-    trigram = BackOff(3, windowed.vocabulary)
-    rows = (row for text in addresses().train for row in windowed.rows(text))
-    trigram.learn(rows, first=2)
+    trigram = counted(3, addresses().train, windowed)
     for by, model in (("GPT", gpt), ("trigram", trigram)):
         for seed in range(SEEDS):
             # five steps along a ring of 24 reach every decade

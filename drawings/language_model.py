@@ -1,30 +1,15 @@
 """The drawing of the chapter on a language model."""
 
-from collections.abc import Iterator
-from itertools import pairwise
-from math import inf
-
-from attncourse.data.byte_pairs import merge, stored_pairs
+from attncourse.data.byte_pairs import stored_pairs
 from drawings.shapes import Drawing, drawing
 
 CELL, HIGH, STEP = 42, 22, 28
 
 
-def rows_of(word: str) -> Iterator[list[str]]:
-    """The pieces of a word as its pairs are merged, one after another."""
-    pairs = stored_pairs()
-    tokens = [*word.encode()]
-    while True:
-        yield [pairs.bytes[token].decode() for token in tokens]
-        pair = min(pairwise(tokens), key=lambda pair: pairs.merges.get(pair, inf), default=None)
-        if pair not in pairs.merges:
-            return
-        tokens = merge(tokens, pair, pairs.merges[pair])
-
-
 @drawing
 def merged_pairs() -> Drawing:
-    rows = [*rows_of(" nation")]
+    pairs = stored_pairs()
+    rows = [[pairs.bytes[token].decode() for token in row] for row in pairs.merged(" nation")]
     told = "; ".join(" ".join(row).replace(" ", "␣", 1) for row in rows)
     sheet = Drawing(
         CELL * len(rows[0]) + 8,

@@ -5,7 +5,7 @@ Source: Sennrich et al. (2016), section 3.2; on bytes: Radford et al. (2019), se
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 from math import inf
@@ -72,14 +72,20 @@ class BytePairs:
     def __len__(self) -> int:
         return len(self.bytes)
 
-    def of_piece(self, piece: str) -> list[int]:
-        """The tokens of a piece that is looked at alone, such as a word with the space before."""
+    def merged(self, piece: str) -> Iterator[list[int]]:
+        """A piece that is looked at alone, such as a word, as its bytes and after each merge."""
         tokens = list(piece.encode())
+        yield tokens
         while len(tokens) > 1:
             pair = min(pairwise(tokens), key=lambda pair: self.merges.get(pair, inf))
             if pair not in self.merges:
                 break
             tokens = merge(tokens, pair, self.merges[pair])
+            yield tokens
+
+    def of_piece(self, piece: str) -> list[int]:
+        """The tokens of such a piece."""
+        *_, tokens = self.merged(piece)
         return tokens
 
     def encode(self, text: str) -> list[int]:
