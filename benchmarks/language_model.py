@@ -2,6 +2,7 @@
 
     python benchmarks/language_model.py                    # every run that the results lack
     python benchmarks/language_model.py --size small --seeds 1
+    python benchmarks/language_model.py --size full --device cuda    # its seconds are not counted
 
 A run is one line of results/language_model.csv; delete lines to run them again. A run that was
 stopped goes on from its last twentieth. What was trained is kept beside the downloaded data, where
@@ -11,9 +12,10 @@ stored_model.py finds it.
 import argparse
 import csv
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from math import isnan, nan
 from pathlib import Path
 from statistics import mean
 
@@ -25,7 +27,7 @@ from torch import nn
 from attncourse.data.addresses import Addresses, addresses
 from attncourse.data.archives import cache_folder
 from attncourse.data.byte_pairs import stored_pairs
-from attncourse.data.windows import Windowed, batched
+from attncourse.data.windows import Windowed, Windows, batched
 from attncourse.efficient import grouped_query_attention
 from attncourse.language_model import (
     BackOff,
@@ -112,19 +114,27 @@ def kept(size: str, name: str, seed: int, end: str) -> Path:
     return folder / f"language-{size}-{name.replace(' ', '-')}-{seed}-{end}.pt"
 
 
-def bits_of_texts(model, windowed: Windowed, texts: tuple) -> tuple[torch.Tensor, torch.Tensor]:
+def moved(batches: Iterable[Windows], device: str) -> Iterator[Windows]:
+    """The batches on another device."""
+    return (Windows(*(x.to(device) for x in one)) for one in batches)
+
+
+def bits_of_texts(
+    model, windowed: Windowed, texts: tuple, device: str
+) -> tuple[torch.Tensor, torch.Tensor]:
     """For each text the bits that it costs, and its characters."""
-    bits = bits_by_window(model, windowed.batches(texts, 64)).double()
+    batches = moved(windowed.batches(texts, 64), device)
+    bits = bits_by_window(model, batches).double().cpu()
     counts = [len(windowed.rows(text)) for text in texts]
     totals = torch.stack([part.sum() for part in bits.split(counts)])
     return totals, torch.tensor([len(text.text) for text in texts], dtype=torch.float64)
 
 
-def measured(model, windowed: Windowed, found: Addresses) -> list[float]:
+def measured(model, windowed: Windowed, found: Addresses, device: str = "cpu") -> list[float]:
     """Bits a character of the test texts, between which they lie, and of the validation's."""
-    bits, characters = bits_of_texts(model, windowed, found.test)
+    bits, characters = bits_of_texts(model, windowed, found.test, device)
     low, high = interval(bits, characters, torch.Generator().manual_seed(BOOTSTRAP))
-    others = [x.sum() for x in bits_of_texts(model, windowed, found.validation)]
+    others = [x.sum() for x in bits_of_texts(model, windowed, found.validation, device)]
     return [(bits.sum() / characters.sum()).item(), low, high, (others[0] / others[1]).item()]
 
 
@@ -137,18 +147,18 @@ def counted(found: Addresses, size: str, name: str, seed: int) -> list[float]:
     return [*measured(model, windowed, found), sum(map(len, model.followed.values())), 0, seconds]
 
 
-def trained(found: Addresses, size: str, name: str, seed: int) -> list[float]:
+def trained(found: Addresses, device: str, size: str, name: str, seed: int) -> list[float]:
     """What a model measures that is trained from one seed; its curve and weights are kept."""
     sized = SIZES[size]
     windowed = Windowed(stored_pairs(), dated=name != UNDATED)
     with seeded(seed) as g:
-        model = built(name, sized, windowed.vocabulary)
+        model = built(name, sized, windowed.vocabulary).to(device)
         each = sized.steps // PARTS
         optimizer, rate = (adamw, LSTM_RATE) if name == LSTM else (muon, RATE)
-        watch = Watch(model, windowed, found, (size, name, seed), each)
+        watch = Watch(model, windowed, found, (size, name, seed), each, device)
         fit(
             model,
-            lambda: windowed.drawn(found.train, BATCH, each, g),
+            lambda: moved(windowed.drawn(found.train, BATCH, each, g), device),
             PARTS,
             rate,
             optimizer=optimizer,
@@ -158,19 +168,26 @@ def trained(found: Addresses, size: str, name: str, seed: int) -> list[float]:
         )
     parameters = sum(x.numel() for x in model.parameters())
     kept(size, name, seed, "checkpoint").unlink()
-    return [*measured(model, windowed, found), parameters, each * PARTS, watch.seconds]
+    steps, seconds = each * PARTS, watch.seconds if device == "cpu" else nan
+    return [*measured(model, windowed, found, device), parameters, steps, seconds]
 
 
 class Watch:
     """Follows a training: its curve on some of the validation's windows, and the states between."""
 
     def __init__(
-        self, model, windowed: Windowed, found: Addresses, key: tuple[str, str, int], each: int
+        self,
+        model,
+        windowed: Windowed,
+        found: Addresses,
+        key: tuple[str, str, int],
+        each: int,
+        device: str,
     ):
         self.model, self.key, self.each, self.seconds = model, key, each, 0.0
         every = [row for text in found.validation for row in windowed.rows(text)]
         rows = every[:: max(1, len(every) // 256)]
-        self.rows = [*batched(rows, 64)]
+        self.rows = [*moved(batched(rows, 64), device)]
         self.characters = sum(len(windowed.pairs.decode(row[2:])) for row in rows)
 
     def __call__(self, epochs: range) -> Iterator[int]:
@@ -207,6 +224,7 @@ def write_table() -> None:
         columns = {name: RUNS.columns(size, name) for name in names}
         for name in sorted(names, key=lambda name: -mean(columns[name][0])):
             bits, low, high, validation, parameters, steps, seconds = columns[name]
+            timed = [one for one in seconds if not isnan(one)]
             lines.append(
                 (
                     size,
@@ -216,7 +234,7 @@ def write_table() -> None:
                     spread(validation),
                     f"{round(mean(parameters)):,}",
                     f"{round(mean(steps)):,}",
-                    f"{round(mean(seconds)):,}",
+                    f"{round(mean(timed)):,}" if timed else "",
                     len(bits),
                 )
             )
@@ -225,7 +243,8 @@ def write_table() -> None:
         "On the 24 test texts, in windows of 126 tokens without overlap; the interval holds 95 of "
         "100 sets of texts drawn from these (bootstrap). The mean over the seeds, and their "
         "standard deviation where there are several. Parameters: of the models that count, the "
-        "numbers counted. CPU seconds of one core that was also doing other work.",
+        "numbers counted. CPU seconds of one core that was also doing other work; none for what "
+        "was trained on a GPU.",
         f"Batches of {BATCH} windows; Muon at {RATE} falling to 0, AdamW for tables; "
         f"the LSTM with AdamW at {LSTM_RATE}.",
     ]
@@ -239,6 +258,7 @@ def main() -> None:
     parser.add_argument("--size", choices=("counted", *SIZES), help="these alone")
     parser.add_argument("--models", nargs="+", help="these alone, such as GPT LSTM")
     parser.add_argument("--seeds", type=int, nargs="+", help="these alone, such as 0 1")
+    parser.add_argument("--device", default="cpu", help="where to train, such as cuda")
     asked = parser.parse_args()
     # one thread: the same sums in the same order on every machine, and room for other work
     torch.set_num_threads(1)
@@ -253,7 +273,7 @@ def main() -> None:
             for name, seeds in SIZES[size].seeds.items():
                 wanted = seed < seeds and seed in (asked.seeds or range(EVERY))
                 if wanted and name in (asked.models or ATTENDS | {LSTM: None}):
-                    RUNS.once(partial(trained, found), size, name, seed)
+                    RUNS.once(partial(trained, found, asked.device), size, name, seed)
     write_table()
 
 

@@ -44,11 +44,15 @@ def windowed() -> Windowed:
     return Windowed(stored_pairs())
 
 
-def bits(model, texts: Sequence[Address], windows: Windowed) -> float:
+def bits(
+    model,
+    texts: Sequence[Address],
+    windows: Windowed,
+    device: torch.device | None = None,
+) -> float:
     """Bits a character of these texts, which the model reads in the windows."""
-    return bits_per_character(
-        model, windows.batches(texts, 64), sum(len(one.text) for one in texts)
-    )
+    batches = ((x.to(device), y.to(device)) for x, y in windows.batches(texts, 64))
+    return bits_per_character(model, batches, sum(len(one.text) for one in texts))
 
 
 def halves(g: torch.Generator) -> tuple[list[Address], list[Address]]:
@@ -197,7 +201,7 @@ def the_decade_is_worth_bits(g):
         Address(one.year + (CENTURY if one.year < 1900 else -CENTURY), one.text)
         for one in excerpts()
     ]
-    right, wrong = (bits(model, texts, windowed()) for texts in (excerpts(), moved))
+    right, wrong = (bits(model, texts, windowed(), g.device) for texts in (excerpts(), moved))
     return Measured(
         {
             "bits a character": (right, above(0)),
@@ -245,12 +249,12 @@ def heads_look_one_back_and_at_the_decade(g):
     tokens = torch.tensor(whole_windows()[::4], device=g.device)
     with seeded(int(whole_numbers(g, 2**31, 1))):
         untrained = language_model(windowed().vocabulary).to(g.device)
-    rows, whole = {}, bits(model, excerpts(), windowed())
+    rows, whole = {}, bits(model, excerpts(), windowed(), g.device)
     looks, before = head_weights(model, tokens), head_weights(untrained, tokens)
     for name, score in (("the token before", one_back), ("the decade", on_the_decade)):
         scores = score(looks)
         with without(model, [divmod(int(scores.argmax()), scores.shape[1])]):
-            costs = bits(model, excerpts(), windowed()) - whole
+            costs = bits(model, excerpts(), windowed(), g.device) - whole
         rows[f"weight on {name}, at most"] = scores.max().item(), above(0.4)
         rows[f"weight on {name}, untrained"] = score(before).max().item(), below(0.2)
         rows[f"bits a character that its loss costs ({name})"] = costs, above(0.003)

@@ -179,9 +179,10 @@ def paths_are_as_long_as_said(g):
     for times in (1, 2):
         by_rnn.append(jacobian_norms(lambda x, w=times * w_hh: rnn(x, w_ih, w, zero, zero), x))
         by_attention.append(jacobian_norms(lambda x, w=times * w_ih: attention(x, x, x @ w.mT), x))
-    steps, of_attention = ((two / one).log2() for one, two in (by_rnn, by_attention))
+    # a GPU's logarithm of a power of 2 is not always exact
+    steps, of_attention = ((two / one).cpu().log2() for one, two in (by_rnn, by_attention))
     reached = [jacobian_norms(lambda x, k=k: convolved(x, kernels[:k]), x) > 0 for k in range(n)]
-    needed, t = n - torch.stack(reached).sum(0), torch.arange(n, device=g.device)
+    needed, t = n - torch.stack(reached).sum(0).cpu(), torch.arange(n)
     off = {"RNN, minus $t$": steps - t, "convolutions, minus $t/2$": needed - (t + 1) // 2}
     return Measured(
         {

@@ -653,7 +653,7 @@ def test_at_first_all_tokens_are_about_equally_likely(make, g):
 def test_the_lstm_equals_torchs_cells_one_token_after_another(layers, n, normal, g):
     made = LSTMLanguageModel(VOCABULARY, 6, 5, layers).to(device(), torch.float64)
     for weight in made.parameters():
-        weight.data = normal(*weight.shape) / 2
+        weight.data.copy_(normal(*weight.shape) / 2)
     count = VOCABULARY * 6 + 4 * 5 * (6 + 5 + 2) + (layers - 1) * 4 * 5 * (5 + 5 + 2) + 6 * 5 + 6
     assert sum(weight.numel() for weight in made.parameters()) == count
     cells = []
@@ -675,7 +675,7 @@ def test_the_lstm_equals_torchs_cells_one_token_after_another(layers, n, normal,
 def test_the_lstm_is_causal_and_reads_all_that_came_before(normal, g):
     model = LSTMLanguageModel(VOCABULARY, 6, 5).to(device(), torch.float64)
     for weight in model.parameters():
-        weight.data = normal(*weight.shape)
+        weight.data.copy_(normal(*weight.shape))
     text = tokens(g, 2, 6)
     changed = text.clone()
     changed[:, 3] = (changed[:, 3] + 1) % VOCABULARY

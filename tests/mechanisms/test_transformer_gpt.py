@@ -21,7 +21,7 @@ def gpt(normal):
 
 
 def tokens(g, *shape):
-    return torch.randint(VOCABULARY, shape, generator=g, device=g.device)
+    return torch.randint(VOCABULARY, shape, generator=g).to(device())
 
 
 @pytest.mark.parametrize("shape", [(5,), (2, 1), (2, MAX_N), (2, 3, 4)])

@@ -43,13 +43,13 @@ def without_global(n, width, tokens, device=None):
 
 def without_signs(rows, d, g):
     """Orthogonal, but not every rotation is as likely: the products are off by about 0.01."""
-    square, other = torch.randn(2, -(-rows // d), d, d, generator=g)
+    square, other = torch.randn(2, -(-rows // d), d, d, generator=g, device=g.device)
     turned = torch.linalg.qr(square).Q
     return (turned * other.norm(dim=-1, keepdim=True)).flatten(0, 1)[:rows]
 
 
 def independent(rows, d, g):
-    return torch.randn(rows, d, generator=g)
+    return torch.randn(rows, d, generator=g, device=g.device)
 
 
 def without_the_norm(x, w):
@@ -61,7 +61,7 @@ def newton(a, steps=6):
     """Newton's own iteration, which only squares what is missing."""
     z = a.mT / (a.abs().sum(-2).amax() * a.abs().sum(-1).amax())
     for _ in range(steps):
-        z = z @ (2 * torch.eye(len(a), dtype=a.dtype) - a @ z)
+        z = z @ (2 * torch.eye(len(a)).to(a) - a @ z)
     return z
 
 
@@ -91,7 +91,7 @@ FALSE_OF = {
         lambda q, v, buckets, rounds, g: lsh_attention(q, v, buckets, 1, g),
     ),
     "low_rank_is_a_matter_of_scores": (
-        APPROXIMATE + "attention_weights", lambda q, k: attention_weights(q / 4, k),
+        APPROXIMATE + "attention_weights", lambda q, k: attention_weights(q / 8, k),
     ),
     "mixtures_and_landmarks_come_closer": (
         APPROXIMATE + "nystrom_attention",
@@ -113,6 +113,6 @@ FALSE_OF = {
     ),
     "none_is_best_for_all": (
         APPROXIMATE + "longformer_mask",
-        lambda n, width, tokens, device: torch.ones(n, n, dtype=torch.bool),
+        lambda n, width, tokens, device: torch.ones(n, n, device=device) > 0,
     ),
 }  # fmt: skip

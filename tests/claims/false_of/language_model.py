@@ -20,9 +20,9 @@ def untrained(device: torch.device):
     return language_model(page.windowed().vocabulary).to(device).eval()
 
 
-def undated(model, texts, windows):
+def undated(model, texts, windows, device):
     """Every text as one of the same decade."""
-    return BITS(model, [page.Address(1900, one.text) for one in texts], windows)
+    return BITS(model, [page.Address(1900, one.text) for one in texts], windows, device)
 
 
 # each claim with a wrong part, or a wrong helper of the page, that it must notice

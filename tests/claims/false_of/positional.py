@@ -11,6 +11,14 @@ from attncourse.positional import (
 )
 
 
+def causal(q, k, v, mask):
+    return attention(q, k, v, causal_mask(len(q), q.device))
+
+
+def everything(n, device):
+    return causal_mask(n, device) | True
+
+
 def halves(n, d, device=None, **options):
     rows = sinusoids(n, d, device, **options)
     return torch.cat([rows[:, ::2], rows[:, 1::2]], dim=-1)
@@ -39,12 +47,12 @@ def in_order(parents):
 
 
 def evenly_spaced(base, offsets, d):
-    return torch.outer(offsets, torch.linspace(1 / base, 1, d // 2)).cos().mean(-1)
+    return torch.outer(offsets, torch.linspace(1 / base, 1, d // 2).to(offsets)).cos().mean(-1)
 
 
 # each claim, with a wrong function that it must notice
 FALSE_OF = {
-    "order_is_invisible": ("attention", lambda q, k, v, m: attention(q, k, v, causal_mask(len(q)))),
+    "order_is_invisible": ("attention", causal),
     "positions_make_order_visible": ("SinusoidalEncoding", lambda d: torch.nn.Identity()),
     "a_shift_is_a_rotation": ("sinusoids", halves),
     "products_depend_on_the_offset": ("sinusoids", sines_alone),
@@ -57,7 +65,7 @@ FALSE_OF = {
     "a_row_has_mean_square_one_half": ("sinusoids", sines_alone),
     "a_table_learns_only_what_it_sees": ("LearnedEncoding", Tied),
     "an_mlp_drifts_beyond_training": ("MLPEncoding", Exact),
-    "the_causal_mask_leaks_position": ("causal_mask", lambda n, device: causal_mask(n) | True),
+    "the_causal_mask_leaks_position": ("causal_mask", everything),
     "a_chain_is_the_sequence": ("tree_distance", lambda parents: -tree_distance(parents)),
     "tree_distance_is_a_distance": (
         "tree_distance",

@@ -23,7 +23,7 @@ def without_values(q, k, v, a_k, a_v, mask=None):
 
 
 def absolute(q, k, v, a_k, a_v, mask=None):
-    places = torch.arange(k.shape[-2], dtype=k.dtype)[:, None]
+    places = torch.arange(k.shape[-2]).to(k)[:, None]
     return attention(q, k + places.sin(), v, mask)
 
 
@@ -40,7 +40,8 @@ def in_the_band_alone(x, band, by_row):
 
 def by_place(n, *settings, device=None):
     """The row is that of the key's position, wherever the query is."""
-    return torch.arange(n, device=device).clamp(max=4).expand(n, n)
+    there = device or settings[-1]
+    return torch.arange(n, device=there).clamp(max=4).expand(n, n)
 
 
 FALSE_OF = {
@@ -66,7 +67,7 @@ FALSE_OF = {
         ("rope", lambda x, positions: rope(x, positions**2)),
         (
             "alibi_bias",
-            lambda heads, n, device: alibi_bias(heads, n, device) * torch.arange(n),
+            lambda heads, n, device: alibi_bias(heads, n, device) * torch.arange(n, device=device),
         ),
     ],
     "rope_turns_and_keeps_lengths": [
