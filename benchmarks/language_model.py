@@ -244,7 +244,7 @@ def write_table() -> None:
         "100 sets of texts drawn from these (bootstrap). The mean over the seeds, and their "
         "standard deviation where there are several. Parameters: of the models that count, the "
         "numbers counted. CPU seconds of one core that was also doing other work; none for what "
-        "was trained on a GPU.",
+        "was trained on a GPU, an NVIDIA H200.",
         f"Batches of {BATCH} windows; Muon at {RATE} falling to 0, AdamW for tables; "
         f"the LSTM with AdamW at {LSTM_RATE}.",
     ]

@@ -43,7 +43,7 @@ LEAST = 0.4
 # after so many twentieths of the training
 EARLIER = (0, 1, 4, 10)
 PLACES = {
-    "looks at the word before": lambda weights: offset_score(weights).mean(1),
+    "looks at the piece before": lambda weights: offset_score(weights).mean(1),
     "looks at the decade": lambda weights: weights[..., 2:, 1].mean((1, 3)),
     "looks at the start": lambda weights: weights[..., 2:, 0].mean((1, 3)),
 }

@@ -732,23 +732,26 @@ def test_bits_per_character_are_those_of_all_windows_over_all_characters(normal)
 
 def test_the_dots_on_the_page_are_the_results():
     page = (ROOT / "chapters" / "language_model.md").read_text("utf-8")
+    figure = page[page.index("name: fig-language-parts") : page.index("name: fig-language-curves")]
     told = {
         name: [float(one) for one in numbers.split(", ")]
-        for name, numbers in re.findall(r'"([\w ]+)": \[([\d., ]+)\]', page)
+        for name, numbers in re.findall(r'"([\w ]+)": \[([\d., ]+)\]', figure)
     }
-    found = {}
+    found, full = {}, {}
     with (ROOT / "benchmarks" / "results" / "language_model.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
             if row["size"] == "small" or row["model"] in ("bigram", "trigram"):
-                found.setdefault(row["model"], []).append(round(float(row["bits"]), 3))
+                found.setdefault(row["model"], []).append(round(float(row["bits"]), 4))
+            elif row["size"] == "full":
+                full.setdefault(row["model"], []).append(float(row["bits"]))
     assert told == found and len(found) == 13
     # what the text says of them
     mean = {name: sum(numbers) / len(numbers) for name, numbers in found.items()}
-    apart = {name: round(max(numbers) - min(numbers), 3) for name, numbers in found.items()}
-    assert {name for name in found if len(found[name]) > 1} == {"GPT", "LSTM", "ALiBi"}
-    assert apart["GPT"] <= apart["LSTM"] <= 0.001 and apart["ALiBi"] == 0.01
+    apart = [max(numbers) - min(numbers) for numbers in found.values() if len(numbers) == 3]
+    assert len(apart) == 11 and 0.0115 <= max(apart) < 0.0125
     learned = [mean[name] for name in ("GPT", "Shaw", "T5")]
-    assert max(learned) - min(learned) < 0.02 and round(mean["ALiBi"] - mean["GPT"], 2) == 0.04
+    assert round(max(learned) - min(learned), 2) == 0.01
+    assert round(mean["ALiBi"] - mean["GPT"], 2) == 0.04
     assert round(mean["no positions"] - mean["GPT"], 1) == 0.1
     for name in ("one head", "a window of 16", "two groups of keys", "without the decade"):
         assert 0 < mean[name] - mean["GPT"] < 0.01
@@ -756,3 +759,46 @@ def test_the_dots_on_the_page_are_the_results():
     small = {name: mean[name] for name in mean if name not in ("bigram", "trigram")}
     assert max(small, key=small.get) == "linear attention"
     assert abs(mean["GPT"] - mean["trigram"]) < 0.01
+    large = {name: sum(numbers) / len(numbers) for name, numbers in full.items()}
+    assert round(large["no positions"] - large["GPT"], 2) == 0.04
+    assert round(large["one head"] - large["GPT"], 3) == 0.015
+    assert round(mean["one head"] - mean["GPT"], 3) == 0.004
+    assert round(large["LSTM"] - large["GPT"], 2) == round(mean["LSTM"] - mean["GPT"], 2) == 0.04
+
+
+def test_the_curves_on_the_page_are_the_results():
+    page = (ROOT / "chapters" / "language_model.md").read_text("utf-8")
+    figure = page[page.index("name: fig-language-curves") :]
+    steps = [int(one) for one in figure.split("plot.lines(\n    [")[1].split("]")[0].split(", ")]
+    found = {}
+    with (ROOT / "benchmarks" / "results" / "language_model_curves.csv").open() as file:
+        for size, model, seed, step, _, bits in csv.reader(file):
+            if (size, seed) == ("full", "0") and int(step) in steps:
+                found.setdefault(model, []).append(f"{float(bits):.3f}")
+    for model in ("GPT", "no positions", "LSTM"):
+        assert f'"{model}": [{", ".join(found[model])}],' in figure
+    halfway, end = (float(found["GPT"][steps.index(step)]) for step in (5000, 10000))
+    assert round(halfway - end, 2) == 0.04
+
+
+def test_the_heads_on_the_page_are_the_results():
+    with (ROOT / "benchmarks" / "results" / "language_heads.csv").open(encoding="utf-8") as file:
+        rows = [{**one, "model": one["model"].replace("seed 0", "ours, seed 0")}
+                for one in csv.DictReader(file)]  # fmt: skip
+    names = list(dict.fromkeys(row["model"] for row in rows))
+    lines = []
+    for name in names:
+        heads = [row for row in rows if row["model"] == name]
+        cells = [name]
+        for score in ("one back", "decade"):
+            most = max(heads, key=lambda row: float(row[score]))
+            lost = most["lost"].replace("-", "−")
+            cells += [f"{float(most[score]):.3f}, block {most['block']}", lost]
+        lines.append("| " + " | ".join(cells) + " |")
+        costly = max(heads, key=lambda row: float(row["lost"]))
+        if name != "untrained":
+            assert costly["block"] == "0"
+            assert max(float(costly["decade"]), float(costly["one back"])) < 0.2
+            assert max(float(row["copying"]) for row in heads) < 0.02
+    assert len(lines) == 4
+    assert "\n".join(lines) in (ROOT / "chapters" / "language_model.md").read_text("utf-8")

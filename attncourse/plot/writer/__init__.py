@@ -27,10 +27,11 @@ WEIGHTS = HERE.parents[1] / "stored" / "english.js"
 SCRIPTS = ("session", "model", "pieces", "resize", "arcs", "address", "guess", "start")
 BARS, EARLY, GUESSES = 6, 4, 3
 NOTE = (
-    "A small model makes this text up: nobody said it. It learned from the Presidents' addresses "
-    "to Congress, 1790 to 2026, and repeats the language of their times, prejudices included."
+    "A small model makes this text up: nobody said it, though a phrase may be real. It learned "
+    "from the Presidents' addresses to Congress, 1790 to 2026, and repeats the language of their "
+    "times, prejudices included."
 )
-HINT = "Choose another decade, take a word by a click on it, or type a beginning of your own."
+HINT = "Choose another decade, click a word to take it, or type a beginning of your own."
 TRIES = ("My fellow", "We must", "Our enemies", "The railroads")
 
 
@@ -106,8 +107,9 @@ def picture_of(held: Mapping, decades: Sequence[str], side: Choice, tries: Seque
         '<div class="strip"><svg aria-hidden="true"></svg>'
         f'<div data-show="items" class="items">{words}</div></div>'
         '<div class="legend" hidden><span>Tap a word to cover it, so that no later word sees it. '
-        "The bar below it says how much that changes what comes next, in bits; 0 bits are no "
-        f'change.</span> <span data-show="legend">{legend_of(opening)}</span></div>'
+        "The bar below it says how much that changes what comes next: nothing at 0 bits, and from "
+        "1 bit on the bar is full.</span> "
+        f'<span data-show="legend">{legend_of(opening)}</span></div>'
         '<details class="heads" hidden><summary>Look into its heads, which draw these lines'
         f"</summary>{heads_of(held, side)}</details>"
         f'<div class="both">{sides}</div></div>'
@@ -166,10 +168,11 @@ def folds(held: Mapping, decades: Sequence[str]) -> str:
     return (
         f'<div class="folds" hidden>{fold("Guess first: are you better than the model?", game())}'
         f"{fold('How it learned this', training_of(held, decades))}"
-        '<div class="note"><span class="sent">The address of this page now holds your text, the '
-        "decades, what is covered and which heads are off: send it, and others see what you see. "
-        "</span>A draw that would end in one of some forty slurs and sexual words takes the next "
-        "candidate.</div></div>"
+        '<div class="note"><span class="sent">Once you have changed something, the address '
+        "of this page holds your text, the decades, what is covered and which heads are off: send "
+        "it, and others see what you see. </span>A bar is the chance of a next piece, in bold; in "
+        "grey is how its word would most likely end. A draw that would end in one of some forty "
+        "slurs and sexual words is drawn again.</div></div>"
     )
 
 
@@ -198,7 +201,7 @@ def heads_of(held: Mapping, side: Choice) -> str:
         f'<div data-show="looked" aria-live="polite">{looked_of(held["opening"])}</div>'
         '<label class="all"><input type="radio" name="head" value="-1" checked> all, on average'
         f"</label>{''.join(listed[one] for one in roles)}"
-        f"{fold(f'{len(every) - len(roles)} heads of mixed use', mixed)}"
+        f"{fold(f'{len(every) - len(roles)} heads with no one target that we tested', mixed)}"
         f"<fieldset><legend>lines and bars for the</legend>{reads}</fieldset>"
         "<div>The lines above lead from a word, the last one or the one you point to, to where "
         "the heads look: the thicker, the more. A loop is the word itself, the grey stroke the "
@@ -254,12 +257,12 @@ def game() -> str:
     )
     return (
         '<div class="guess"><div>A President did say this. Which word comes next? Deal 100 points '
-        "to at most three words; what is left is for any other, and at least 1 must be. A word "
-        "with half the points costs 1 bit, with a quarter 2: the fewer, the better. The model must "
-        "also reckon with a comma or a full stop, and you need not.</div>"
+        "to at most three words. What is left, at least 1, is shared by all others, the common "
+        "ones more. A word with half the points costs 1 bit, with a quarter 2: the fewer, the "
+        "better. The model must also reckon with a comma or a full stop, and you need not.</div>"
         f'<div class="passage" data-show="passage"></div>{deals}'
         '<div>another word: <b data-show="left">100</b></div>'
-        f'<div class="acts">{do("open", "open")}{do("another", "another text")}</div>'
+        f'<div class="acts">{do("open", "show the word")}{do("another", "another text")}</div>'
         '<div data-show="verdict" aria-live="polite"></div></div>'
     )
 

@@ -74,7 +74,7 @@
       const { words, at } = game;
       const after = words.findIndex(({ text }, i) => i > at && isWord(text));
       for (const i of [1, 2, 3]) [field("guess", i).value, field("points", i).value] = ["", ""];
-      box.querySelector("[data-do=open]").textContent = "open";
+      box.querySelector("[data-do=open]").textContent = "show the word";
       put("verdict", "");
       if (after < 0) return false;
       Object.assign(game, { at: after, open: false });

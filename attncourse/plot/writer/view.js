@@ -82,8 +82,8 @@
       return `${shown(now.changed({ decade, tokens, hidden, off }, { decade, tokens }))} bits in ${told(decade)}`;
     });
     const end = found.full ? ` The model reads at most ${now.most} pieces of words: here the text ends. The button above goes on from the last 64.` : "";
-    const passed = held.passed ? ` ${many(held.passed, "draw")} would have ended in a word that this page does not print, and took the next candidate.` : "";
-    const [first, ...others] = change ? `${done.join(" and ")} changes what comes next by ${list.format(change)}.` : "";
+    const passed = held.passed ? ` ${many(held.passed, "draw")} would have ended in a word that this page does not print, and ${held.passed === 1 ? "was" : "were"} drawn again.` : "";
+    const [first, ...others] = change ? `${done.join(" and ")} change${done.length > 1 ? "" : "s"} what comes next by ${list.format(change)}.` : "";
     return `${decided}${hint}${first ? ` ${first.toUpperCase()}${others.join("")}` : ""}${end}${passed}`;
   };
   const covering = (i) => `${covered.includes(i) ? "uncovering" : "covering"} it changes what comes next by ${shown(marks[i])} bits.`;
