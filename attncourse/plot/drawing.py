@@ -127,8 +127,12 @@ def lines(
     xlabel: str = "",
     ylabel: str = "",
     log: bool = False,
+    bottom: float = 0,
 ) -> Picture:
-    """One line for each series, over x that doubles or more; `log` makes the other axis follow."""
+    """One line for each series, over x that doubles or more; `log` makes the other axis follow.
+
+    Otherwise that one begins at `bottom`.
+    """
     if len(series) > len(LINES):
         raise ValueError(f"{len(series)} series, but only {len(LINES)} lines can be told apart")
     with matplotlib.rc_context(STYLE):
@@ -144,7 +148,7 @@ def lines(
             axes.yaxis.set_major_formatter(EngFormatter())
             axes.minorticks_off()
         else:
-            axes.set_ylim(bottom=0)
+            axes.set_ylim(bottom=bottom)
         axes.set(xlabel=xlabel, ylabel=ylabel)
         axes.legend(frameon=False)
         return Picture(svg_of(figure), alt)
