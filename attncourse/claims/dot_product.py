@@ -18,7 +18,7 @@ from attncourse.dot_product import (
 )
 
 VASWANI, BAHDANAU = "Vaswani et al. (2017)", "Bahdanau et al. (2015)"
-WIDTHS, LENGTHS = (4, 16, 64, 256, 1024), (1, 2, 4, 8, 16, 32)
+WIDTHS = (4, 16, 64, 256, 1024)
 
 
 def normal(g: torch.Generator, *shape: int) -> Tensor:
@@ -29,35 +29,6 @@ def normal(g: torch.Generator, *shape: int) -> Tensor:
 def rounding(m: int, of: Tensor):
     """What is expected of a difference that only rounding makes, in a sum of m numbers."""
     return at_most(m * torch.finfo(of.dtype).eps, "rounding")
-
-
-def lost_in_one_state(g: torch.Generator, n: int) -> float:
-    """The share of the variance of n words of width 8 that one state of width 8 cannot hold."""
-    sentences = normal(g, 16384, 8 * n)
-    held = torch.linalg.eigvalsh(sentences.mT @ sentences)
-    return 1 - (held[-8:].sum() / held.sum()).item()
-
-
-def lost_in_attention(g: torch.Generator, n: int) -> float:
-    """The share of it that attention loses, where each of n queries asks for one of the words."""
-    words, places = normal(g, n, 8), torch.eye(n, device=g.device)
-    read = attention(40 * n**0.5 * places, places, words)
-    return ((read - words).square().sum() / words.square().sum()).item()
-
-
-@claim(
-    r"Of $n$ words of 8 independent entries of variance 1, the best linear encoder into one state "
-    r"of width 8, with the best linear decoder, loses $1 - 1/n$ of the variance. Attention over "
-    "the words, asked for one at a time with a score of 40, loses less than a millionth.",
-    source=f"principal components of equal variance; the bottleneck: {BAHDANAU}, section 1",
-)
-def one_state_is_a_bottleneck(g):
-    rows: dict = {
-        f"lost in one state, {n} words": (lost_in_one_state(g, n), about(1 - 1 / n, 0.02))
-        for n in LENGTHS[1::2]
-    }
-    asked = [lost_in_attention(g, n) for n in LENGTHS]
-    return Measured(rows | {"lost by attention, any length": (asked, below(1e-6))})
 
 
 @claim(

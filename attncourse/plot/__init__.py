@@ -13,6 +13,7 @@ from attncourse.plot.growing import growing
 from attncourse.plot.heads import heads
 from attncourse.plot.kernel import kernel
 from attncourse.plot.patterns import patterns
+from attncourse.plot.plane import plane
 from attncourse.plot.receptive import receptive
 from attncourse.plot.running import running
 from attncourse.plot.sampling import sampling
@@ -35,6 +36,7 @@ __all__ = [
     "kernel",
     "lines",
     "patterns",
+    "plane",
     "receptive",
     "running",
     "sampling",

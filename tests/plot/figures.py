@@ -122,3 +122,11 @@ SKEWINGS = {n: plot.skewing(n, alt="The skew.") for n in (1, 2, 4)}
 N = 12
 WAVE_WIDTHS = [8, 6, 64, 256]
 WAVES = plot.waves(N, WAVE_WIDTHS, position=3, alt="Waves of twelve positions.")
+
+PLACES = torch.tensor([[0.0, 0.0], [2.0, 0.0], [1.0, 1.0]])
+SEPARATE = tuple(torch.tensor(one) for one in ([[0.0, 0.0], [1.0, 0.0]],
+                                               [[1.0, 0.0], [0.0, 0.0]],
+                                               [[0.5, 0.0], [0.0, 1.5]]))  # fmt: skip
+PLANE = plot.plane(
+    PLACES, ["the", "river", "bank"], ("water", "money"), SEPARATE, query=2, alt="A plane."
+)

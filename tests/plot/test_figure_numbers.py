@@ -18,10 +18,11 @@ from attncourse.positional import sinusoids
 from attncourse.relative import causal_skew, relative_index, skew
 
 from . import figures
-from .figures import K, Q, V, figure_in, held, page_of, states_of, visit
+from .figures import SEPARATE, K, Q, V, figure_in, held, page_of, states_of, visit
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 TABLE = {}
+SEPARATELY = "separate query and key"
 
 
 def shows(figure, **options: int):
@@ -236,6 +237,25 @@ def sampling(temperature, k):
         "score": scores,
         "chance": chance,
         "said": rf"“the” is drawn with a probability of {told(chance[0])}; {others} can be drawn\.",
+    }
+
+
+@shows(figures.PLANE, query=3, temperature=len(TEMPERATURES), **{SEPARATELY: 2})
+def plane(query, temperature, **switch):
+    x, warm = figures.PLACES.double(), TEMPERATURES[temperature]
+    made = [one.double() if switch[SEPARATELY] else torch.eye(2).double() for one in SEPARATE]
+    q, k, v = (x @ one for one in made)
+    weight, output = attention_weights(q / warm, k)[query], attention(q / warm, k, v)[query]
+    a, b = map(told, output)
+    word = ("the", "river", "bank")[query]
+    return {
+        "dot": k @ q[query],
+        "score": k @ q[query] / 2**0.5 / warm,
+        "weight": weight,
+        "part": weight[:, None] * v,
+        "output": output,
+        "said": f"Query “{word}”: most weight, {told(weight.max())}, on .*\\. "
+        f"It comes out with {a} water and {b} money\\.",
     }
 
 

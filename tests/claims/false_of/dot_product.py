@@ -13,16 +13,7 @@ def without_tanh(q, k, w_q, w_k, w_v):
     return (((q @ w_q)[:, None] + (k @ w_k)[None]) @ w_v).softmax(-1)
 
 
-def plain_mean(q, k, v):
-    return v.mean(-2, keepdim=True).expand_as(v)
-
-
 FALSE_OF = {
-    "one_state_is_a_bottleneck": [
-        ("attention", plain_mean),
-        # a state that holds every word
-        ("lost_in_one_state", lambda g, n: 0.0),
-    ],
     "rows_sum_to_one": ("attention_weights", lambda q, k: attention_weights(k, q).mT),
     "output_is_a_mean": ("attention", lambda q, k, v: q @ k.mT @ v),
     "additive_holds_hidden_times_more": ("additive_weights", lambda q, k, *w: unscaled(q, k)),

@@ -51,6 +51,10 @@ def of_the_first_output(layer, n, *args, **kwargs):
     return gradient_by_distance(lambda x: layer(x).flip(1), n, *args, **kwargs)
 
 
+def plain_mean(q, k, v):
+    return v.mean(-2, keepdim=True).expand_as(v)
+
+
 def linear(q, k, v):
     return q @ (k.mT @ v)
 
@@ -60,6 +64,11 @@ FALSE_OF = {
     "one_word_at_two_places": ("rnn", forgetful),
     "a_state_reads_no_later_token": [("rnn", backwards), ("rnn", forgetful)],
     "a_state_is_a_bottleneck": ("rnn", forgetful),
+    "one_state_keeps_one_word": [
+        ("attention", plain_mean),
+        # a state that holds every word
+        ("lost_in_one_state", lambda g, n: 0.0),
+    ],
     "paths_are_as_long_as_said": ("rnn", with_a_skip),
     "gradients_over_distance": ("gradient_by_distance", of_the_first_output),
     "one_matrix_shrinks_or_explodes": ("rnn", with_a_skip),

@@ -1,0 +1,238 @@
+"""Attention in a plane: words to drag, their keys beside one query, and the blend of their values.
+
+This figure computes attention: at first here, and in view.js whenever a word or a control is moved.
+What a word's point does under a pointer or the arrow keys is in start.js.
+"""
+
+from collections.abc import Sequence
+from html import escape
+from itertools import pairwise
+from math import hypot
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from attncourse.plot.interactive import Choice, Interactive, Slider, Switch, columns, number, row
+from attncourse.plot.numbers import require_finite, shown
+
+HERE = Path(__file__).parent
+TEMPERATURES = (0.125, 0.25, 0.5, 1, 2, 4, 8)
+# a point lies from LEAST to MOST on both axes, and one unit is so many of the drawing's
+LEAST, MOST, UNIT = -1, 3, 60
+# a key with all the weight has a disc of this radius
+RADIUS = 26
+HINT = "Drag a word, or move it with the arrow keys. A disc is the weight of a key."
+
+
+def plane(
+    x: Tensor,
+    words: Sequence[str],
+    axes: tuple[str, str],
+    separate: tuple[Tensor, Tensor, Tensor],
+    *,
+    alt: str,
+    query: int = 0,
+) -> Interactive:
+    """Queries and keys on the left, values and the output on the right.
+
+    `x` has a row of two numbers for each word. `separate` is W_Q, W_K and W_V, by which a switch
+    makes queries, keys and values of the rows; without it they are the rows themselves.
+    """
+    require_fit(x, words, separate, query)
+    x = x.detach().double().cpu()
+    weight = weights(x, query)
+    output = weight @ x
+    return Interactive(
+        HERE / "view.js",
+        {
+            "words": list(words),
+            "axes": list(axes),
+            "matrices": [one.detach().double().cpu() for one in separate],
+            "unit": UNIT,
+            "radius": RADIUS,
+            "reach": [LEAST, MOST],
+        },
+        [
+            Choice("query", words, query),
+            Switch("separate query and key", start=False),
+            Slider("temperature", TEMPERATURES, TEMPERATURES.index(1)),
+        ],
+        "",
+        alt=alt,
+        picture=(
+            f'<div class="hint" hidden>{HINT}</div><div class="both">'
+            f"{compared(x, words, axes, weight, query)}{blended(x, axes, weight)}</div>"
+            f"{points(x)}"
+        ),
+        below=numbers(x, words, axes, weight, output, query),
+        uses=[HERE / "start.js"],
+    )
+
+
+def require_fit(x: Tensor, words: Sequence[str], separate: Sequence[Tensor], query: int) -> None:
+    """Raise ValueError, with the sizes, where the parts of a plane do not go together."""
+    if x.shape != (len(words), 2) or not len(x):
+        raise ValueError(f"x={tuple(x.shape)} should be {(len(words), 2)}: two numbers a word")
+    require_finite("x", x)
+    if x.min() < LEAST or x.max() > MOST:
+        raise ValueError(f"x lies from {x.min():.3g} to {x.max():.3g}, the plane {LEAST} to {MOST}")
+    shapes = [tuple(one.shape) for one in separate]
+    if shapes != [(2, 2)] * 3:
+        raise ValueError(f"W_Q, W_K and W_V of {shapes} should each be (2, 2)")
+    if not 0 <= query < len(words):
+        raise ValueError(f"query={query}, but there are {len(words)} words")
+
+
+def weights(x: Tensor, query: int) -> Tensor:
+    """What the figure shows before anything is moved."""
+    return (x @ x[query] / x.shape[1] ** 0.5).softmax(dim=0)
+
+
+def arrow(tail: Sequence[float], tip: Sequence[float]) -> str:
+    """A line to a tip with two barbs; view.js draws the same."""
+    (x, y), (u, v) = ((UNIT * a, -UNIT * b) for a, b in (tail, tip))
+    length = hypot(u - x, v - y)
+    if length < 1:
+        return ""
+    barb = min(9, length / 2) / length
+    a, b = (u - x) * barb, (v - y) * barb
+    ends = (u - a - b / 2, v - b + a / 2), (u - a + b / 2, v - b - a / 2)
+    (p, q), (r, s) = ends
+    return f"M{x:.1f} {y:.1f}L{u:.1f} {v:.1f}M{p:.1f} {q:.1f}L{u:.1f} {v:.1f}L{r:.1f} {s:.1f}"
+
+
+def svg(axes: Sequence[str], title: str, content: str) -> str:
+    """A square of the plane, with its axes."""
+    low, high = LEAST * UNIT - 16, MOST * UNIT + 16
+    side = high - low
+    ticks = "".join(
+        f"M{one} -4v8M-4 {-one}h8" for one in range(LEAST * UNIT, (MOST + 1) * UNIT, UNIT) if one
+    )
+    return (
+        f'<figure><svg viewBox="{low} {-high} {side} {side}" aria-hidden="true">'
+        f'<path class="axis" d="M{low} 0H{high}M0 {-low}V{-high}{ticks}"/>'
+        f'<text class="axis" x="{high}" y="15" text-anchor="end">{escape(axes[0])}</text>'
+        f'<text class="axis" x="6" y="{11 - high}">{escape(axes[1])}</text>{content}</svg>'
+        f"<figcaption>{title}</figcaption></figure>"
+    )
+
+
+def compared(
+    x: Tensor, words: Sequence[str], axes: Sequence[str], weight: Tensor, query: int
+) -> str:
+    """The query's line, on which each key is projected, the keys with their discs, and the words.
+
+    Where queries and keys are other than the words, a thin line leads from each word to its own.
+    """
+    rows, q = x.tolist(), x[query]
+    ahead = (x @ q / (q @ q).clamp(min=1e-12))[:, None] * q
+    feet = "".join(
+        f'<path data-show="foot" class="foot" d="{line(key, foot)}"/>'
+        for key, foot in zip(rows, ahead.tolist(), strict=True)
+    )
+    discs = "".join(
+        f'<circle data-show="disc" class="disc" cx="{UNIT * a:.1f}" cy="{-UNIT * b:.1f}" '
+        f'r="{RADIUS * share**0.5:.1f}"/>'
+        for (a, b), share in zip(rows, weight.tolist(), strict=True)
+    )
+    keys = "".join(f'<path data-show="key" class="key" d="{arrow((0, 0), one)}"/>' for one in rows)
+    made = '<path data-show="made" class="foot" d=""/>' * (len(rows) + 1)
+    handles = "".join(handle(word, one) for word, one in zip(words, rows, strict=True))
+    drawn = (
+        f'<path data-show="along" class="along" d="{along(q.tolist())}"/>{feet}{discs}{made}'
+        f'<path data-show="ask" class="query" d="{arrow((0, 0), rows[query])}"/>{keys}{handles}'
+    )
+    title = '<b class="query">query</b> and <b class="key">keys</b>'
+    return svg(axes, title, drawn).replace(
+        ' aria-hidden="true"', ' role="group" aria-label="words"'
+    )
+
+
+def handle(word: str, at: Sequence[float]) -> str:
+    """A word's point, to drag or to move by keys."""
+    a, b = at
+    return (
+        f'<g data-show="word" class="word" transform="translate({UNIT * a:.1f} {-UNIT * b:.1f})" '
+        f'role="slider" tabindex="0" aria-label="{escape(word)}" aria-valuemin="{LEAST}" '
+        f'aria-valuemax="{MOST}" aria-valuenow="{a:g}" aria-valuetext="{a:g}, {b:g}">'
+        f'<circle class="hold" r="18"/><circle r="4"/><text x="8" y="-8">{escape(word)}</text></g>'
+    )
+
+
+def line(tail: Sequence[float], tip: Sequence[float]) -> str:
+    """A line between two points."""
+    (x, y), (u, v) = ((UNIT * a, -UNIT * b) for a, b in (tail, tip))
+    return f"M{x:.1f} {y:.1f}L{u:.1f} {v:.1f}"
+
+
+def along(q: Sequence[float]) -> str:
+    """The line through the query, across the whole plane; nothing for a query of zeros."""
+    length = hypot(*q)
+    if not length:
+        return ""
+    a, b = (10 * one / length for one in q)
+    return line((-a, -b), (a, b))
+
+
+def blended(x: Tensor, axes: Sequence[str], weight: Tensor) -> str:
+    """The values, and under their weights laid head to tail; they end in the output."""
+    places = torch.cat([x.new_zeros(1, 2), (weight[:, None] * x).cumsum(0)]).tolist()
+    values = "".join(
+        f'<path data-show="value" class="whole" d="{arrow((0, 0), one)}"/>' for one in x.tolist()
+    )
+    parts = "".join(
+        f'<path data-show="share" class="value" d="{arrow(*pair)}"/>' for pair in pairwise(places)
+    )
+    a, b = places[-1]
+    end = (
+        f'<circle data-show="end" r="6" cx="{UNIT * a:.1f}" cy="{-UNIT * b:.1f}"/>'
+        f'<text data-show="name" x="{UNIT * a + 10:.1f}" y="{-UNIT * b - 8:.1f}">output</text>'
+    )
+    title = '<b class="value">values</b> times weights, head to tail'
+    return svg(axes, title, values + parts + end)
+
+
+def points(x: Tensor) -> str:
+    """Where the words are: what start.js sets, and the view reads."""
+    return "".join(
+        f'<input type="hidden" name="{name}{i}" value="{at:g}">'
+        for i, one in enumerate(x.tolist())
+        for name, at in zip("xy", one, strict=True)
+    )
+
+
+def numbers(
+    x: Tensor,
+    words: Sequence[str],
+    axes: Sequence[str],
+    weight: Tensor,
+    output: Tensor,
+    query: int,
+) -> str:
+    """The numbers of the drawing, folded."""
+    dot = x @ x[query]
+    rows = "".join(
+        row(
+            escape(word),
+            number("dot", dot[j]),
+            number("score", dot[j] / 2**0.5),
+            number("weight", weight[j]),
+            *(number("part", one) for one in weight[j] * x[j]),
+        )
+        for j, word in enumerate(words)
+    )
+    heading = columns(
+        "key", "q·k", "score", "weight", *(f"weight × {escape(axis)}" for axis in axes)
+    )
+    total = row("sum", "", "", "", *(number("output", one) for one in output))
+    return (
+        f"<details><summary>The numbers</summary><table><thead>{heading}</thead>"
+        f"<tbody>{rows}</tbody><tfoot>{total}</tfoot></table></details>"
+    )
+
+
+def said_of(word: str, top: str, where: str, axes: Sequence[str], output: Sequence[float]) -> str:
+    """What view.js says of a state."""
+    had = " and ".join(f"{shown(a)} {axis}" for a, axis in zip(output, axes, strict=True))
+    return f"Query “{word}”: most weight, {top}, on {where}. It comes out with {had}."

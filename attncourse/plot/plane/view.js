@@ -1,0 +1,60 @@
+({ words, axes, matrices, unit, radius, reach }, state, { shown, most }) => {
+  const { query, temperature } = state;
+  const separate = state["separate query and key"];
+  const sum = (numbers) => numbers.reduce((total, one) => total + one, 0);
+  const times = (row, matrix) => matrix[0].map((_, c) => sum(row.map((one, r) => one * matrix[r][c])));
+  const x = words.map((_, i) => [state[`x${i}`], state[`y${i}`]]);
+  const [queries, keys, values] = matrices.map((matrix) => (separate ? x.map((row) => times(row, matrix)) : x));
+  const q = queries[query];
+
+  const dot = keys.map((key) => sum(key.map((one, c) => one * q[c])));
+  const score = dot.map((one) => one / (Math.SQRT2 * temperature));
+  const largest = Math.max(...score);
+  const exps = score.map((one) => Math.exp(one - largest));
+  const weight = exps.map((one) => one / sum(exps));
+  const part = values.map((value, j) => value.map((one) => weight[j] * one));
+  const places = part.reduce((path, [a, b]) => [...path, [path.at(-1)[0] + a, path.at(-1)[1] + b]], [[0, 0]]);
+  const output = places.at(-1);
+
+  const at = ([a, b]) => [unit * a, -unit * b];
+  const point = (x, y) => `${x.toFixed(1)} ${y.toFixed(1)}`;
+  const line = (tail, tip) => `M${point(...at(tail))}L${point(...at(tip))}`;
+  const arrow = (tail, tip) => {
+    const [[x, y], [u, v]] = [at(tail), at(tip)];
+    const length = Math.hypot(u - x, v - y);
+    if (length < 1) return "";
+    const barb = Math.min(9, length / 2) / length;
+    const [a, b] = [(u - x) * barb, (v - y) * barb];
+    return `${line(tail, tip)}M${point(u - a - b / 2, v - b + a / 2)}L${point(u, v)}L${point(u - a + b / 2, v - b - a / 2)}`;
+  };
+  const ZERO = [0, 0];
+  const long = Math.hypot(...q);
+  const ends = [-10, 10].map((far) => q.map((one) => (far * one) / long));
+  const feet = dot.map((one) => q.map((a) => (long ? (one / long ** 2) * a : 0)));
+  const [right, up] = at(output);
+  const [top, where] = most(weight, words);
+  return {
+    along: { d: long ? line(...ends) : "" },
+    foot: keys.map((key, j) => ({ d: long ? line(key, feet[j]) : "" })),
+    disc: keys.map((key, j) => {
+      const [cx, cy] = at(key);
+      return { cx: cx.toFixed(1), cy: cy.toFixed(1), r: (radius * Math.sqrt(weight[j])).toFixed(1) };
+    }),
+    made: [...keys.map((key, j) => ({ d: separate ? line(x[j], key) : "" })), { d: separate ? line(x[query], q) : "" }],
+    key: keys.map((key) => ({ d: arrow(ZERO, key) })),
+    ask: { d: arrow(ZERO, q) },
+    word: x.map(([a, b]) => ({
+      transform: `translate(${point(...at([a, b]))})`,
+      "aria-valuenow": a,
+      "aria-valuetext": `${axes[0]} ${shown(a)}, ${axes[1]} ${shown(b)}`,
+    })),
+    value: values.map((value) => ({ d: arrow(ZERO, value) })),
+    share: part.map((_, j) => ({ d: arrow(places[j], places[j + 1]) })),
+    end: { cx: right.toFixed(1), cy: up.toFixed(1) },
+    name: { x: (right + 10).toFixed(1), y: (up - 8).toFixed(1) },
+    ...{ dot, score, weight, part, output },
+    said: `Query “${words[query]}”: most weight, ${top}, on ${where}. It comes out with ${output.map((one, c) => `${shown(one)} ${axes[c]}`).join(" and ")}.`,
+    // for the script that moves the words
+    drawing: () => ({ unit, reach }),
+  };
+}

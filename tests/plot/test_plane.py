@@ -1,0 +1,109 @@
+"""The plane of words, before and after a word is moved."""
+
+import pytest
+import torch
+
+from attncourse import plot
+from attncourse.dot_product import attention
+from attncourse.plot.numbers import shown
+from tests.plot.elements import Elements, begins
+
+from .figures import PHONE, PLACES, PLANE, SEPARATE, figure_in, page_of
+
+WORDS = ["the", "river", "bank"]
+
+
+def test_the_figure_begins_with_the_attention_of_the_words():
+    texts, x = begins(PLANE), PLACES.double()
+    assert texts["output"] == [shown(float(one)) for one in attention(x, x, x)[2]]
+
+
+def test_what_is_drawn_at_first_is_what_the_script_draws(tab):
+    drawn = [
+        [
+            attributes[name]
+            for name in ("d", "cx", "cy", "r", "x", "y", "transform")
+            if name in attributes
+        ]
+        for _, attributes in Elements(PLANE._repr_html_()).found
+        if "data-show" in attributes
+    ]
+    tab.set_content(page_of(PLANE))
+    again = (
+        figure_in(tab)
+        .locator("[data-show]")
+        .evaluate_all(
+            """all => all.map((one) => ["d", "cx", "cy", "r", "x", "y", "transform"]
+        .filter((name) => one.hasAttribute(name)).map((name) => one.getAttribute(name)))"""
+        )
+    )
+    assert [[*map(plain, one)] for one in drawn] == [[*map(plain, one)] for one in again]
+
+
+def plain(text):
+    return text.replace("-0.0", "0.0")
+
+
+def output(tab):
+    return [float(x) for x in tab.locator("[data-show=output]").evaluate_all(
+        "all => all.map((one) => one.getAttribute('value'))"
+    )]  # fmt: skip
+
+
+def test_a_word_is_dragged_and_stays_in_the_plane(tab):
+    tab.set_content(page_of(PLANE))
+    bank = tab.get_by_role("slider", name="bank")
+    box = bank.locator("circle").first.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    side = tab.locator("svg").first.bounding_box()["width"] / 272
+    tab.mouse.move(x, y)
+    tab.mouse.down()
+    tab.mouse.move(x + 60 * side, y - 60 * side, steps=3)
+    assert bank.get_attribute("aria-valuetext") == "water 2.00, money 2.00"
+    moved = PLACES.double().clone()
+    moved[2] = 2
+    torch.testing.assert_close(
+        torch.tensor(output(tab)).double(), attention(moved, moved, moved)[2], rtol=1e-5, atol=1e-5
+    )
+    tab.mouse.move(5, 5)
+    tab.mouse.up()
+    water, money = bank.get_attribute("aria-valuetext").split(", ")
+    assert (water, money) == ("water −1.00", "money 3.00")
+    tab.mouse.move(x, y)
+    assert bank.get_attribute("aria-valuetext") == "water −1.00, money 3.00"
+
+
+def test_a_word_is_moved_by_the_arrow_keys(tab):
+    tab.set_content(page_of(PLANE))
+    river = tab.get_by_role("slider", name="river")
+    river.focus()
+    for key in ("ArrowRight", "ArrowUp", "ArrowUp", "ArrowLeft", "ArrowDown"):
+        tab.keyboard.press(key)
+    assert river.get_attribute("aria-valuetext") == "water 2.00, money 0.25"
+    assert river.get_attribute("aria-valuenow") == "2"
+    for _ in range(9):
+        tab.keyboard.press("ArrowRight")
+    assert river.get_attribute("aria-valuetext") == "water 3.00, money 0.25"
+
+
+def test_a_phone_shows_both_planes_below_each_other(new_tab):
+    tab = new_tab(viewport=PHONE)
+    tab.set_content(page_of(PLANE))
+    first, second = (one.bounding_box() for one in tab.locator("figure").all())
+    assert first["y"] + first["height"] <= second["y"] and first["width"] >= 250
+    assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+@pytest.mark.parametrize(
+    ("x", "separate", "query", "message"),
+    [
+        (torch.zeros(3, 3), SEPARATE, 0, r"x=\(3, 3\) should be \(3, 2\)"),
+        (torch.full((3, 2), 3.5), SEPARATE, 0, "x lies from 3.5 to 3.5, the plane -1 to 3"),
+        (torch.full((3, 2), torch.nan), SEPARATE, 0, "x.* is nan"),
+        (PLACES, SEPARATE[:2], 0, r"of \[\(2, 2\), \(2, 2\)\] should each be"),
+        (PLACES, SEPARATE, 3, "query=3, but there are 3 words"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_with_the_numbers(x, separate, query, message):
+    with pytest.raises(ValueError, match=message):
+        plot.plane(x, WORDS, ("water", "money"), separate, query=query, alt="a plane")
