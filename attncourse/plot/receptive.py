@@ -15,25 +15,32 @@ KINDS = ("kernel or window", "dilated kernel", "no window")
 
 
 def receptive(
-    length: int, layers: int, widths: Sequence[int], *, alt: str, position: int = 0
+    length: int,
+    layers: int,
+    widths: Sequence[int],
+    *,
+    alt: str,
+    position: int = 0,
+    start: int = 0,
 ) -> Interactive:
     """Which places of each layer lead to one output; the darker, the more of the paths lead there.
 
-    Choose the kind of layer, its width, of which the first is shown first, and the output.
+    Choose the kind of layer, its width, of which number `start` is shown first, and the output.
     In layer l = 0, 1, ... of dilated kernels, the taps are 2^l apart.
     """
     if not widths or any(width < 1 or width % 2 == 0 for width in widths):
         raise ValueError(f"widths={list(widths)}: each must be odd, and at least 1")
     if not 0 <= position < length:
         raise ValueError(f"position={position}, but the positions are 0 to {length - 1}")
-    paths = paths_to(position, length, layers, widths[0])
+    width = Slider("width", widths, start)
+    paths = paths_to(position, length, layers, widths[start])
     names = ["output", *(f"layer {layer}" for layer in range(layers - 1, 0, -1)), "input"]
     return Interactive(
         Path(__file__).with_suffix(".js"),
         {"n": length, "layers": layers},
         [
             Choice("layers", KINDS),
-            Slider("width", widths),
+            width,
             Slider("output", range(length), position),
         ],
         columns("place", *map(str, range(length)))

@@ -15,16 +15,18 @@ from attncourse.plot.interactive import Choice, Interactive, Slider, columns, nu
 SHOWN = 4
 
 
-def waves(n: int, widths: Sequence[int], *, alt: str, position: int = 0) -> Interactive:
+def waves(
+    n: int, widths: Sequence[int], *, alt: str, position: int = 0, start: int = 0
+) -> Interactive:
     """The first numbers of positions 0 to n - 1: pick a position, and the width d of all.
 
     The last column is the dot product of each position with the one picked, over all d numbers,
-    as a share of d / 2. The first width and `position` are shown first.
+    as a share of d / 2. The width of number `start` and `position` are shown first.
     """
     if not widths or any(d < SHOWN or d % 2 for d in widths):
         raise ValueError(f"widths={list(widths)}: each must be even, and at least {SHOWN}")
     pick = Choice("position", [str(t) for t in range(n)], position)
-    d = widths[0]
+    width, d = Slider("d", widths, start), widths[start]
     p = rows(n, d)
     share = p @ p[position] / (d / 2)
     names = (f"p<sub>{c}</sub>" for c in range(SHOWN))
@@ -42,7 +44,7 @@ def waves(n: int, widths: Sequence[int], *, alt: str, position: int = 0) -> Inte
     return Interactive(
         Path(__file__).with_suffix(".js"),
         {"n": n, "count": SHOWN},
-        [Slider("d", widths)],
+        [width],
         columns("t ↓", *names, "offset", product) + "".join(table),
         alt=alt,
     )

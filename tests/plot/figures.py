@@ -123,7 +123,7 @@ N = 12
 WAVE_WIDTHS = [8, 6, 64, 256]
 WAVES = plot.waves(N, WAVE_WIDTHS, position=3, alt="Waves of twelve positions.")
 
-PLACES = torch.tensor([[0.0, 0.0], [2.0, 0.0], [1.0, 1.0]])
+PLACES = torch.tensor([[0.5, -0.5], [2.0, 0.0], [1.0, 1.0]])
 SEPARATE = tuple(torch.tensor(one) for one in ([[0.0, 0.0], [1.0, 0.0]],
                                                [[1.0, 0.0], [0.0, 0.0]],
                                                [[0.5, 0.0], [0.0, 1.5]]))  # fmt: skip

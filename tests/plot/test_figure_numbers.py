@@ -22,7 +22,7 @@ from .figures import SEPARATE, K, Q, V, figure_in, held, page_of, states_of, vis
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 TABLE = {}
-SEPARATELY = "separate query and key"
+SEPARATELY = "query and key"
 
 
 def shows(figure, **options: int):
@@ -251,6 +251,7 @@ def plane(query, temperature, **switch):
     return {
         "dot": k @ q[query],
         "score": k @ q[query] / 2**0.5 / warm,
+        "given": weight,
         "weight": weight,
         "part": weight[:, None] * v,
         "output": output,

@@ -17,11 +17,13 @@ from .figures import PHONE, figure_in, held, page_of, read, states_of, too_wide,
 from .test_figure_numbers import TABLE, share_of
 
 CHAPTER = "chapters/dot_product.html"
-CONTROLS = """figure => [...new Set([...figure.querySelectorAll("input")].map((one) => one.name))]
-  .map((name) => {
+CONTROLS = """figure => {
+  const shown = [...figure.querySelectorAll("input:not([type=hidden])")];
+  return [...new Set(shown.map((one) => one.name))].map((name) => {
     const all = figure.querySelectorAll(`[name="${name}"]`);
     return [name, all[0].type === "range" ? +all[0].max + 1 : Math.max(all.length, 2)];
-  })"""
+  });
+}"""
 
 # the attributes of each slot, and how large it is drawn
 DRAWN = """figure => {

@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from attncourse.plot.interactive import Choice, Interactive, Slider, Switch, columns, number, row
+from attncourse.plot.interactive import Choice, Interactive, Slider, columns, number, row
 from attncourse.plot.numbers import require_finite, shown
 
 HERE = Path(__file__).parent
@@ -36,8 +36,8 @@ def plane(
 ) -> Interactive:
     """Queries and keys on the left, values and the output on the right.
 
-    `x` has a row of two numbers for each word. `separate` is W_Q, W_K and W_V, by which a switch
-    makes queries, keys and values of the rows; without it they are the rows themselves.
+    `x` has a row of two numbers for each word. `separate` is W_Q, W_K and W_V, by which
+    queries, keys and values are made of the rows if the reader wants; else they are the rows.
     """
     require_fit(x, words, separate, query)
     x = x.detach().double().cpu()
@@ -55,7 +55,7 @@ def plane(
         },
         [
             Choice("query", words, query),
-            Switch("separate query and key", start=False),
+            Choice("query and key", ("the same", "separate")),
             Slider("temperature", TEMPERATURES, TEMPERATURES.index(1)),
         ],
         "",
@@ -63,9 +63,8 @@ def plane(
         picture=(
             f'<div class="hint" hidden>{HINT}</div><div class="both">'
             f"{compared(x, words, axes, weight, query)}{blended(x, axes, weight)}</div>"
-            f"{points(x)}"
+            f"{points(x)}{numbers(x, words, axes, weight, output, query)}"
         ),
-        below=numbers(x, words, axes, weight, output, query),
         uses=[HERE / "start.js"],
     )
 
@@ -89,9 +88,16 @@ def weights(x: Tensor, query: int) -> Tensor:
     return (x @ x[query] / x.shape[1] ** 0.5).softmax(dim=0)
 
 
+def drawn(at: Sequence[float]) -> tuple[float, float]:
+    """A point in the units of the drawing, whose second axis runs down."""
+    a, b = at
+    # a 0 without a sign
+    return UNIT * a + 0.0, -UNIT * b + 0.0
+
+
 def arrow(tail: Sequence[float], tip: Sequence[float]) -> str:
     """A line to a tip with two barbs; view.js draws the same."""
-    (x, y), (u, v) = ((UNIT * a, -UNIT * b) for a, b in (tail, tip))
+    (x, y), (u, v) = map(drawn, (tail, tip))
     length = hypot(u - x, v - y)
     if length < 1:
         return ""
@@ -132,37 +138,41 @@ def compared(
         for key, foot in zip(rows, ahead.tolist(), strict=True)
     )
     discs = "".join(
-        f'<circle data-show="disc" class="disc" cx="{UNIT * a:.1f}" cy="{-UNIT * b:.1f}" '
+        f'<circle data-show="disc" class="disc" cx="{cx:.1f}" cy="{cy:.1f}" '
         f'r="{RADIUS * share**0.5:.1f}"/>'
-        for (a, b), share in zip(rows, weight.tolist(), strict=True)
+        for (cx, cy), share in zip(map(drawn, rows), weight.tolist(), strict=True)
     )
     keys = "".join(f'<path data-show="key" class="key" d="{arrow((0, 0), one)}"/>' for one in rows)
     made = '<path data-show="made" class="foot" d=""/>' * (len(rows) + 1)
-    handles = "".join(handle(word, one) for word, one in zip(words, rows, strict=True))
-    drawn = (
+    handles = "".join(handle(word, axes, one) for word, one in zip(words, rows, strict=True))
+    lines = (
         f'<path data-show="along" class="along" d="{along(q.tolist())}"/>{feet}{discs}{made}'
         f'<path data-show="ask" class="query" d="{arrow((0, 0), rows[query])}"/>{keys}{handles}'
     )
-    title = '<b class="query">query</b> and <b class="key">keys</b>'
-    return svg(axes, title, drawn).replace(
+    given = ", ".join(
+        f"{escape(word)} {number('given', one)}" for word, one in zip(words, weight, strict=True)
+    )
+    title = f'<b class="query">query</b> and <b class="key">keys</b>; weights: {given}'
+    return svg(axes, title, lines).replace(
         ' aria-hidden="true"', ' role="group" aria-label="words"'
     )
 
 
-def handle(word: str, at: Sequence[float]) -> str:
+def handle(word: str, names: Sequence[str], at: Sequence[float]) -> str:
     """A word's point, to drag or to move by keys."""
-    a, b = at
+    (a, b), (x, y) = at, drawn(at)
     return (
-        f'<g data-show="word" class="word" transform="translate({UNIT * a:.1f} {-UNIT * b:.1f})" '
+        f'<g data-show="word" class="word" transform="translate({x:.1f} {y:.1f})" '
         f'role="slider" tabindex="0" aria-label="{escape(word)}" aria-valuemin="{LEAST}" '
-        f'aria-valuemax="{MOST}" aria-valuenow="{a:g}" aria-valuetext="{a:g}, {b:g}">'
+        f'aria-valuemax="{MOST}" aria-valuenow="{a:g}" aria-valuetext="'
+        f'{escape(names[0])} {shown(a)}, {escape(names[1])} {shown(b)}">'
         f'<circle class="hold" r="18"/><circle r="4"/><text x="8" y="-8">{escape(word)}</text></g>'
     )
 
 
 def line(tail: Sequence[float], tip: Sequence[float]) -> str:
     """A line between two points."""
-    (x, y), (u, v) = ((UNIT * a, -UNIT * b) for a, b in (tail, tip))
+    (x, y), (u, v) = map(drawn, (tail, tip))
     return f"M{x:.1f} {y:.1f}L{u:.1f} {v:.1f}"
 
 
@@ -184,10 +194,10 @@ def blended(x: Tensor, axes: Sequence[str], weight: Tensor) -> str:
     parts = "".join(
         f'<path data-show="share" class="value" d="{arrow(*pair)}"/>' for pair in pairwise(places)
     )
-    a, b = places[-1]
+    x, y = drawn(places[-1])
     end = (
-        f'<circle data-show="end" r="6" cx="{UNIT * a:.1f}" cy="{-UNIT * b:.1f}"/>'
-        f'<text data-show="name" x="{UNIT * a + 10:.1f}" y="{-UNIT * b - 8:.1f}">output</text>'
+        f'<circle data-show="end" r="6" cx="{x:.1f}" cy="{y:.1f}"/>'
+        f'<text data-show="name" x="{x + 10:.1f}" y="{y - 8:.1f}">output</text>'
     )
     title = '<b class="value">values</b> times weights, head to tail'
     return svg(axes, title, values + parts + end)

@@ -1,6 +1,6 @@
 ({ words, axes, matrices, unit, radius, reach }, state, { shown, most }) => {
   const { query, temperature } = state;
-  const separate = state["separate query and key"];
+  const separate = state["query and key"];
   const sum = (numbers) => numbers.reduce((total, one) => total + one, 0);
   const times = (row, matrix) => matrix[0].map((_, c) => sum(row.map((one, r) => one * matrix[r][c])));
   const x = words.map((_, i) => [state[`x${i}`], state[`y${i}`]]);
@@ -52,7 +52,7 @@
     share: part.map((_, j) => ({ d: arrow(places[j], places[j + 1]) })),
     end: { cx: right.toFixed(1), cy: up.toFixed(1) },
     name: { x: (right + 10).toFixed(1), y: (up - 8).toFixed(1) },
-    ...{ dot, score, weight, part, output },
+    ...{ dot, score, weight, part, output, given: weight },
     said: `Query “${words[query]}”: most weight, ${top}, on ${where}. It comes out with ${output.map((one, c) => `${shown(one)} ${axes[c]}`).join(" and ")}.`,
     // for the script that moves the words
     drawing: () => ({ unit, reach }),
