@@ -1,4 +1,4 @@
-"""The one place that chooses a device (used by every chapter, test and check)."""
+"""The one place that chooses a device, for chapters, claims and tests."""
 
 import os
 

@@ -180,7 +180,7 @@ def slips(course: Course, one: Exercise) -> Iterator[str]:
         )
     if in_parts(one):
         try:
-            _ = Groups(one, 0, "cpu").shares
+            _ = Groups(one, 0).shares
         except ValueError as error:
             yield str(error)
     cases = [] if one.kind == "test" else [*one.draw_cases(Draw(0))]
@@ -205,11 +205,11 @@ def is_known(name: str) -> bool:
     return False
 
 
-def report(course: Course, one: Exercise, seeds: Sequence[int], device: str = "cpu") -> list[str]:
+def report(course: Course, one: Exercise, seeds: Sequence[int]) -> list[str]:
     """A line for each answer; what is misjudged, at any seed, is marked; the last lines sum up."""
     if why := reference_fault(one, seeds[0]):
         return [f"!! {why}"]
-    given = course, one, tuple(seeds), device
+    given = course, one, tuple(seeds)
     tried, row = mutation.tried(*given), mutation.row(*given)
     if why := disagreement(course, one, seeds[0]):
         # as long as the reference may be wrong, only the side that right answers take matters
@@ -248,9 +248,7 @@ def of(seeds: Sequence[int]) -> str:
     return f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
 
 
-def attempted(
-    course: Course, one: Exercise, file: Path, seeds: Sequence[int], device: str = "cpu"
-) -> list[str]:
+def attempted(course: Course, one: Exercise, file: Path, seeds: Sequence[int]) -> list[str]:
     """A line for each different verdict on the answer in a file, and for the points that it earns.
 
     Raises OneLineError for a file that defines nothing of the exercise's name.
@@ -269,9 +267,9 @@ def attempted(
     first: dict[str, list[str]] = {}
     at: dict[str, list[int]] = {}
     for seed in seeds:
-        verdict = judge(one, answer, seed, device, forbidden)
+        verdict = judge(one, answer, seed, forbidden)
         said = ": ".join(filter(None, (verdict.status, verdict.hint)))
-        earned = points(one, verdict, answer, seed, device, forbidden)
+        earned = points(one, verdict, answer, seed, forbidden)
         first.setdefault(said, [f"         {more}" for more in (verdict.evidence, earned) if more])
         at.setdefault(said, []).append(seed)
     lines = []
@@ -281,18 +279,16 @@ def attempted(
     return lines
 
 
-def points(
-    one: Exercise, verdict: Verdict, answer: Callable, seed: int, device: str, forbidden: tuple
-) -> str:
+def points(one: Exercise, verdict: Verdict, answer: Callable, seed: int, forbidden: tuple) -> str:
     """What an answer that has not passed earns where points are given in parts."""
     if verdict.status not in ("wrong", "error"):
         return ""
-    earned = credit(one, answer, seed, device, forbidden)
+    earned = credit(one, answer, seed, forbidden)
     return earned.told(round(earned.share * one.points, 1), one.points) if earned.share else ""
 
 
-def main(course: Course, device: str = "cpu") -> int:
-    """Judge an exercise's answers on this device, or count those of all; the exit code."""
+def main(course: Course) -> int:
+    """Judge an exercise's answers, or count those of all; the exit code."""
     parser = argparse.ArgumentParser(prog=f"python -m {course.checks}", description=__doc__)
     parser.add_argument("name", nargs="?", help="the exercise; all of them if left out")
     parser.add_argument("--seed", type=int, help="draw the inputs of an earlier run")
@@ -310,13 +306,13 @@ def main(course: Course, device: str = "cpu") -> int:
     if given.name is None and given.file:
         parser.error("--try needs the name of an exercise")
     if given.name is None:
-        table = mutation.markdown_table(mutation.rows(course, seeds, device))
+        table = mutation.markdown_table(mutation.rows(course, seeds))
         print(f"{of(seeds)}\n\n{table}")
         return 0
     try:
         one = course.exercise(given.name)
         if given.file:
-            lines = attempted(course, one, given.file, seeds, device)
+            lines = attempted(course, one, given.file, seeds)
             print("\n".join(lines))
             return int(not all(line.startswith(("passed", " ")) for line in lines))
     except OneLineError as error:
@@ -324,6 +320,6 @@ def main(course: Course, device: str = "cpu") -> int:
     except ValueError as error:
         # a slip in its file, which names its place
         parser.exit(2, f"{error}\n")
-    lines = report(course, one, seeds, device)
+    lines = report(course, one, seeds)
     print("\n".join(lines))
     return int(any(line.startswith("!!") for line in lines))

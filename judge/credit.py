@@ -60,26 +60,21 @@ def in_parts(exercise: Exercise) -> bool:
 
 @one_thread()
 def credit(
-    exercise: Exercise,
-    caller: Caller,
-    seed: int,
-    device: str = "cpu",
-    forbidden: tuple[str, ...] = (),
+    exercise: Exercise, caller: Caller, seed: int, forbidden: tuple[str, ...] = ()
 ) -> Credit:
     """What an answer earns that has not passed on this seed's inputs; see `verdict.judge`."""
     if not in_parts(exercise):
         return NOTHING
-    watched = {"forbidden": forbidden, "watch": "everything"}
-    look = partial(observe, exercise, caller, device=device, **watched)
-    return Groups(exercise, seed, device).credit(look)
+    look = partial(observe, exercise, caller, forbidden=forbidden, watch="everything")
+    return Groups(exercise, seed).credit(look)
 
 
 class Groups:
     """The groups of an exercise's cases, on the inputs of one seed."""
 
-    def __init__(self, exercise: Exercise, seed: int, device: str):
+    def __init__(self, exercise: Exercise, seed: int):
         self.exercise = exercise
-        self.trial = Trial.of(exercise, seed, device)
+        self.trial = Trial.of(exercise, seed)
         self.cases = list(exercise.draw_cases(Draw(seed)))
         self.own = own_axes(self.cases)
         for place, name in enumerate(exercise.parameters):

@@ -258,5 +258,5 @@ class JudgesItself(Protocol):
     """An exercise that is not judged by a reference."""
 
     def judge(
-        self, caller: Callable[[dict], dict], seed: int, device: str, forbidden: tuple[str, ...]
+        self, caller: Callable[[dict], dict], seed: int, forbidden: tuple[str, ...]
     ) -> "Verdict": ...

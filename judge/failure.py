@@ -68,11 +68,11 @@ def shown(name: str, value: Any) -> str:
     return begin + re.sub(r"\n(?=.)", "\n" + " " * len(begin), repr(value))
 
 
-def failure(failing: Difference, device: str) -> Failure:
+def failure(failing: Difference) -> Failure:
     """The failing call, with its tensors as they were passed."""
     exercise, probe, got, want, length = failing
     case = probe.case.lengthened if probe.way == "longer" else probe.case
-    place = probe.device(device)
+    place = probe.device
 
     def passed(value: Any) -> Any:
         if isinstance(value, Source):

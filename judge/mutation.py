@@ -47,7 +47,7 @@ class Row(NamedTuple):
 
 
 @cache
-def tried(course: Course, exercise: Exercise, seeds: tuple[int, ...], device: str) -> list[Tried]:
+def tried(course: Course, exercise: Exercise, seeds: tuple[int, ...]) -> list[Tried]:
     """Every mutant and every valid answer of an exercise, judged at each seed."""
     known = [(m.function, m.hint) for m in bank.mutants(exercise)] + [
         (f, None) for f in exercise.valid_answers
@@ -59,17 +59,17 @@ def tried(course: Course, exercise: Exercise, seeds: tuple[int, ...], device: st
         for function, hint in known:
             # to be watched is slow, and what an answer calls does not depend on the seed
             if hint is None and seed == seeds[0]:
-                verdict = judge(exercise, local(function), seed, device, forbidden)
+                verdict = judge(exercise, local(function), seed, forbidden)
             else:
-                verdict = judge_own(exercise, function, seed, device)
+                verdict = judge_own(exercise, function, seed)
             results.append(Tried(function, hint, seed, verdict))
     return results
 
 
-def row(course: Course, exercise: Exercise, seeds: tuple[int, ...], device: str) -> Row:
+def row(course: Course, exercise: Exercise, seeds: tuple[int, ...]) -> Row:
     """The mutation score of one exercise."""
     judged: dict[Callable, list[Tried]] = {}
-    for one in tried(course, exercise, seeds, device):
+    for one in tried(course, exercise, seeds):
         judged.setdefault(one.answer, []).append(one)
     wrong = [every for every in judged.values() if every[0].hint is not None]
     valid = [every for every in judged.values() if every[0].hint is None]
@@ -86,10 +86,10 @@ def row(course: Course, exercise: Exercise, seeds: tuple[int, ...], device: str)
     )
 
 
-def rows(course: Course, seeds: Iterable[int], device: str) -> list[Row]:
+def rows(course: Course, seeds: Iterable[int]) -> list[Row]:
     """The mutation score of every exercise, over all the seeds."""
     every = (course.exercises(chapter) for chapter in course.chapters())
-    return [row(course, one, tuple(seeds), device) for some in every for one in some.values()]
+    return [row(course, one, tuple(seeds)) for some in every for one in some.values()]
 
 
 def markdown_table(scores: list[Row]) -> str:

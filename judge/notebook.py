@@ -6,8 +6,6 @@ from collections.abc import Callable
 from textwrap import indent
 from typing import Any
 
-import torch
-
 from judge.course import Course, OneLineError
 from judge.failure import Failure, failure
 from judge.timed import timed
@@ -26,10 +24,10 @@ class NotPassedError(OneLineError):
 
 
 class Session:
-    """What one notebook's kernel has checked of a course's exercises, on the device in use."""
+    """What one notebook's kernel has checked of a course's exercises."""
 
-    def __init__(self, course: Course, device: Callable[[], torch.device]):
-        self.course, self.device = course, device
+    def __init__(self, course: Course):
+        self.course = course
         self.verdicts: dict[str, Verdict] = {}
 
     def check(self, name: str | Callable, answer: Any = LEFT_OUT, seed: int | None = None) -> None:
@@ -47,7 +45,7 @@ class Session:
         wanted = self.course.exercise(name_of(name))
         seed = secrets.randbelow(SEEDS) if seed is None else seed
         forbidden = self.course.forbidden(wanted)
-        verdict = judge(wanted, timed(local(answer)), seed, self.device().type, forbidden)
+        verdict = judge(wanted, timed(local(answer)), seed, forbidden)
         # the last one checked is the last in the dictionary
         self.verdicts.pop(wanted.name, None)
         self.verdicts[wanted.name] = verdict
@@ -72,7 +70,7 @@ class Session:
         verdict = self.verdicts[one.name]
         if verdict.failing is None:
             raise OneLineError(f"{one.name}: {'ok' if self.passed(one.name) else verdict.status}")
-        return failure(verdict.failing, self.device().type)
+        return failure(verdict.failing)
 
     def hint(self, name: str | Callable, level: int = 1) -> None:
         """Print an exercise's hint of a level: 1 the idea, 2 the shape, 3 nearly the line."""

@@ -28,7 +28,6 @@ def observe(
     exercise: Exercise,
     caller: Caller,
     probe: Probe,
-    device: str,
     forbidden: tuple[str, ...],
     watch: str = "lines",
 ) -> Observation:
@@ -47,7 +46,7 @@ def observe(
         "name": exercise.name,
         "before": [encode(x) for x in before] if again else None,
         "training": probe.training,
-        "device": probe.device(device),
+        "device": probe.device,
         "by_columns": probe.by_columns,
         "cotangents": None if probe.cotangents is None else encode(probe.cotangents),
         "watch": "everything" if probe.way == "longer" else watch,

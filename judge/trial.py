@@ -40,10 +40,10 @@ class Trial:
 
     # whether one of ours takes more steps on a longer input does not depend on the seed: looked at
     # once, for being watched is slow
-    grown: ClassVar[dict[tuple[str, Callable, str, int], Observation]] = {}
+    grown: ClassVar[dict[tuple[str, Callable, int], Observation]] = {}
 
-    def __init__(self, exercise: Exercise, seed: int, device: str):
-        self.exercise, self.seed, self.device = exercise, seed, device
+    def __init__(self, exercise: Exercise, seed: int):
+        self.exercise, self.seed = exercise, seed
         self.seen: dict[tuple[Callable, int], Observation] = {}
         self.probes = list(probes(exercise, Draw(seed)))
         self.length = max(
@@ -63,14 +63,14 @@ class Trial:
     # seed and the one after it, and a chapter not half as many exercises as are kept
     @classmethod
     @lru_cache(maxsize=32)
-    def of(cls, exercise: Exercise, seed: int, device: str) -> "Trial":
+    def of(cls, exercise: Exercise, seed: int) -> "Trial":
         """The trial of an exercise at a seed."""
-        return cls(exercise, seed, device)
+        return cls(exercise, seed)
 
     @property
     def another(self) -> "Trial":
         """The trial of the next seed."""
-        return Trial.of(self.exercise, self.seed + 1, self.device)
+        return Trial.of(self.exercise, self.seed + 1)
 
     @cached_property
     def expected(self) -> list[Observation]:
@@ -84,7 +84,7 @@ class Trial:
         """What the reference does on a probe."""
         caller = local(self.exercise.reference_answer)
         if probe.way == "elsewhere":
-            made = observe(self.exercise, caller, Probe(probe.case, "values"), "cpu", (), "")
+            made = observe(self.exercise, caller, Probe(probe.case, "values"), (), "")
             value = decode(encode(made.value), DEVICE)
             # plain numbers are nowhere
             device = made.device and DEVICE
@@ -92,7 +92,7 @@ class Trial:
         elif probe.way == "longer":
             made = Observation("returned")
         else:
-            made = observe(self.exercise, caller, probe, self.device, (), "")
+            made = observe(self.exercise, caller, probe, (), "")
         if (made.error or {}).get("text") == UNREADABLE:
             raise RuntimeError(f"{self.exercise.name}: the reference fails on {probe.case.name}")
         return replace(made, too_many_elements=0)
@@ -137,12 +137,12 @@ class Trial:
     def observe_own(self, function: Callable, place: int, watch: str = "") -> Observation:
         """What one of our own functions does on the probe at that place, looked at once."""
         # places from the end, where the longer ones are: seeds may differ in the number before them
-        once = self.exercise.name, function, self.device, place - len(self.probes)
+        once = self.exercise.name, function, place - len(self.probes)
         if once in self.grown:
             return self.grown[once]
         if (function, place) not in self.seen:
             probe = self.probes[place]
-            seen = observe(self.exercise, local(function), probe, self.device, (), watch)
+            seen = observe(self.exercise, local(function), probe, (), watch)
             self.seen[function, place] = seen
             if probe.way == "longer" and seen.outcome == "returned":
                 self.grown[once] = seen

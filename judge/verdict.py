@@ -47,40 +47,36 @@ def one_thread() -> Iterator[None]:
 
 @one_thread()
 def judge(
-    exercise: Exercise,
-    caller: Caller,
-    seed: int,
-    device: str = "cpu",
-    forbidden: tuple[str, ...] = (),
+    exercise: Exercise, caller: Caller, seed: int, forbidden: tuple[str, ...] = ()
 ) -> Verdict:
     """Compare an answer with the exercise's reference on inputs drawn from the seed.
 
     `forbidden` names what the answer may not call; see `Course.forbidden`.
     """
     if isinstance(exercise, JudgesItself):
-        return exercise.judge(caller, seed, device, forbidden)
+        return exercise.judge(caller, seed, forbidden)
 
     busy = False
 
     def look(trial: Trial, place: int) -> Observation:
         nonlocal busy
         watch = trial.watch(place, busy)
-        got = observe(exercise, caller, trial.probes[place], device, forbidden, watch)
+        got = observe(exercise, caller, trial.probes[place], forbidden, watch)
         busy |= not place and got.steps > BUSY
         return got
 
-    return verdict(Run(Trial.of(exercise, seed, device), look))
+    return verdict(Run(Trial.of(exercise, seed), look))
 
 
 @one_thread()
-def judge_own(exercise: Exercise, function: Callable, seed: int, device: str = "cpu") -> Verdict:
+def judge_own(exercise: Exercise, function: Callable, seed: int) -> Verdict:
     """Judge one of our own functions: not watched, and called only once on each probe.
 
     What it does there is kept, because other answers are compared with it.
     """
     if isinstance(exercise, JudgesItself):
-        return exercise.judge(local(function), seed, device, ())
-    trial = Trial.of(exercise, seed, device)
+        return exercise.judge(local(function), seed, ())
+    trial = Trial.of(exercise, seed)
     return verdict(Run(trial, lambda trial, place: trial.observe_own(function, place), function))
 
 

@@ -46,7 +46,7 @@ def rows(name: str) -> dict[str, list[Row]]:
                 earned = partial(credit, one, local(answer), seed, forbidden=forbidden)
             else:
                 verdict = judge_own(one, answer, seed)
-                seen = partial(observe, one, local(answer), device="cpu", forbidden=(), watch="")
+                seen = partial(observe, one, local(answer), forbidden=(), watch="")
                 earned = partial(credit_of, one, seed, seen)
             passed = verdict.status == "passed"
             share = earned().share if in_parts(one) and not passed else float(passed)
@@ -55,7 +55,7 @@ def rows(name: str) -> dict[str, list[Row]]:
 
 
 def credit_of(one: Exercise, seed: int, seen: Callable) -> Credit:
-    return Groups(one, seed, "cpu").credit(seen)
+    return Groups(one, seed).credit(seen)
 
 
 def named(names: list[str]) -> list[str]:

@@ -3,8 +3,7 @@
 import sys
 
 from attncourse.course import COURSE
-from attncourse.devices import device
 from judge.author import main
 
 if __name__ == "__main__":
-    sys.exit(main(COURSE, device().type))
+    sys.exit(main(COURSE))

@@ -69,13 +69,13 @@ class Capstone(Exercise):
     def facts(self) -> dict[str, Any]:
         return super().facts | {"weights": self.file}
 
-    def judge(self, caller: Caller, seed: int, device: str, forbidden: tuple[str, ...]) -> Verdict:
+    def judge(self, caller: Caller, seed: int, forbidden: tuple[str, ...]) -> Verdict:
         """What the weights beside the notebook, or those that the caller has, are worth."""
         made = getattr(caller, "trained_weights", None)
         try:
             weights = read(Path(self.file)) if made is None else made()
             require_sound(weights, self.most_parameters)
-            return self.compared(weights, seed, self.writer(caller, device, forbidden))
+            return self.compared(weights, seed, self.writer(caller, forbidden))
         except FileNotFoundError:
             missing = f"{self.file} is not beside the notebook: train your model, and save it"
             return Verdict("not attempted", missing)
@@ -97,7 +97,7 @@ class Capstone(Exercise):
             return Verdict("wrong", BY_HEART)
         return Verdict("passed", evidence=found)
 
-    def writer(self, caller: Caller, device: str, forbidden: tuple[str, ...]) -> Write:
+    def writer(self, caller: Caller, forbidden: tuple[str, ...]) -> Write:
         """What has the model write the names of numbers, up to their stop, and compares them."""
 
         def write(examples: Sequence[int], weights: dict[str, Tensor]) -> tuple[float, str]:
@@ -106,7 +106,7 @@ class Capstone(Exercise):
             sizes = len(self.words.source) + 3, len(self.words.target) + 3
             case = Case("names", (pairs.source, pairs.lengths, n), build=sizes, weights=weights)
             request = case.sent | {
-                "name": self.name, "before": None, "training": False, "device": device,
+                "name": self.name, "before": None, "training": False, "device": "cpu",
                 "by_columns": False, "cotangents": None, "watch": "calls", "counted": False,
                 "forbidden": list(forbidden), "max_steps": 0,
             }  # fmt: skip

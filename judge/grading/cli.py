@@ -64,7 +64,6 @@ def grading() -> None:
 def grade_command(
     paths: Annotated[list[Path], Argument(metavar="FILE_OR_FOLDER...")],
     seed: Annotated[int | None, Option(min=0, help="Draw an earlier run's inputs again.")] = None,
-    device: Annotated[str, Option(help="Where answers run: cpu, cuda, cuda:1.")] = "cpu",
     timeout: Annotated[
         float, Option(min=1, help="Processor seconds an exercise may take.")
     ] = EXERCISE,
@@ -102,7 +101,7 @@ def grade_command(
     if scheduler:
         grade_files = on_cluster(scheduler, sandboxed, jobs, partial(say, errors, style="yellow"))
     else:
-        grade_files = on_this_machine(sandboxed, device, jobs)
+        grade_files = on_this_machine(sandboxed, jobs)
     for option, file in (("--json", json_out), ("--gradescope", gradescope_out)):
         if file and not file.resolve().parent.is_dir():
             refuse(f"{option}: there is no folder {file.resolve().parent}")
@@ -111,7 +110,6 @@ def grade_command(
         seed = seed_of(room.grades, seed)
     settings = {
         "seed": secrets.randbits(31) if seed is None else seed,
-        "device": device,
         "timeout": timeout,
         "sandboxed": sandboxed,
         "memory": int(memory * 2**30),
@@ -132,7 +130,7 @@ def grade_command(
     raise typer.Exit(exit_code(reports, others))
 
 
-def on_this_machine(sandboxed: bool, device: str, jobs: int) -> Callable[..., Reports]:
+def on_this_machine(sandboxed: bool, jobs: int) -> Callable[..., Reports]:
     """What grades files here; ends the command where it is not safe, or cannot be."""
     tier, why = sandbox.strongest() if sandboxed else (sandbox.NONE, "")
     if not tier:
@@ -140,8 +138,6 @@ def on_this_machine(sandboxed: bool, device: str, jobs: int) -> Callable[..., Re
             f"no sandbox is safe here:\n{why}\n"
             "--no-sandbox grades without: answers can then do whatever you can"
         )
-    if problem := device_problem(device):
-        refuse(f"--device: {problem}")
     return lambda files, settings: grade_all(files, partial(graded, **settings), jobs)
 
 
@@ -308,18 +304,6 @@ def exit_code(reports: list[Report], others: list[LeftOut]) -> int:
     if any(one.fault for one in others) or not all(report.graded for report in reports):
         return NOT_GRADED
     return ALL_PASSED if all(report.passed for report in reports) else NOT_ALL_PASSED
-
-
-def device_problem(name: str) -> str:
-    if name == "cpu":
-        return ""
-    from judge.devices import named_device
-
-    try:
-        named_device(name)
-    except ValueError as error:
-        return str(error)
-    return ""
 
 
 def main(told: str) -> None:

@@ -118,7 +118,7 @@ class Workers:
         try:
             there = self.client.nthreads()
             new = list(there.keys() - self.threads.keys())
-            ask = (proof, os.environ[TOLD], self.settings["device"])
+            ask = (proof, os.environ[TOLD])
             proofs = self.client.run(*ask, workers=new, on_error="return") if new else {}
         except OSError as error:
             raise CannotGradeError(f"the cluster's scheduler is lost: {error}") from None
@@ -186,7 +186,7 @@ class Workers:
         return None
 
     def not_graded(self, file: Submission, why: str, tier: str = sandbox.NONE) -> Report:
-        asked = {name: self.settings[name] for name in ("seed", "device", "partial")}
+        asked = {name: self.settings[name] for name in ("seed", "partial")}
         return Report(file.name, sandbox=tier, problem=plain(why), **asked)
 
 
@@ -206,13 +206,9 @@ def versions(told: str) -> dict[str, str]:
     return {course().package: course().version, "the exercises' hash": digest(notebooks)[:12]}
 
 
-def proof(told: str, device: str) -> dict:
-    """What a worker says of itself before it gets a file; raises where it lacks the device."""
+def proof(told: str) -> dict:
+    """What a worker says of itself before it gets a file."""
     here = versions(told)
-    if device != "cpu":
-        from judge.devices import named_device
-
-        named_device(device)
     tier, why = sandbox.strongest()
     return here | {"sandbox": tier, "why": why}
 

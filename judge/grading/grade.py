@@ -19,9 +19,8 @@ AS_GIVEN = "its cell is as it was given"
 
 
 def grade(
-    file: Path | Submission, seed: int, device: str = "cpu", timeout: float = EXERCISE,
-    sandboxed: bool = True, memory: int = 4 << 30, stop: Event | None = None,
-    partial: bool = False,
+    file: Path | Submission, seed: int, timeout: float = EXERCISE, sandboxed: bool = True,
+    memory: int = 4 << 30, stop: Event | None = None, partial: bool = False,
 ) -> Report:  # fmt: skip
     """The report on one file. Never raises for what a file holds: the report says what is wrong.
 
@@ -33,7 +32,7 @@ def grade(
     """
     if isinstance(file, Path):
         file = Submission(str(file), file)
-    report = Report(file.name, seed=seed, device=device, partial=partial)
+    report = Report(file.name, seed=seed, partial=partial)
     try:
         if sandboxed:
             report.sandbox, why = sandbox.strongest()

@@ -16,7 +16,6 @@ import psutil
 
 from judge.course import course
 from judge.credit import NOTHING, Credit, credit
-from judge.devices import named_device
 from judge.exercise import Exercise
 from judge.grading.budget import Budget, tree
 from judge.grading.kernel import CellError, GradingKernel, LostKernelError, fresh_kernel
@@ -67,11 +66,9 @@ class GradedNotebook:
     """A grafted notebook, what starts its kernels, and the report that it fills."""
 
     def __init__(self, grader: Grader, folder: Path, seconds: float, memory: int):
-        self.grader, self.seconds = grader, seconds
+        self.grader, self.seconds, self.memory = grader, seconds, memory
         self.report_path = folder / "report.json"
         self.report = Report.read(self.report_path)
-        self.memory = 0 if self.report.device.startswith("cuda") else memory
-        named_device(self.report.device)
         self.cells = nbformat.read(folder / "graft.ipynb", nbformat.NO_CONVERT).cells
         self.exercises = course().exercises(self.report.chapter)
         self.results = {one.name: one for one in self.report.exercises}
@@ -168,7 +165,6 @@ class GradedNotebook:
                     ask,
                     # each exercise has its own inputs, and the same ones whatever else there is
                     self.report.seed,
-                    self.report.device,
                     course().forbidden(self.exercises[name]),
                 )
                 earned = self.earned(name, verdict, kernel)
@@ -201,7 +197,6 @@ class GradedNotebook:
                 self.exercises[name],
                 lambda request: kernel.call(request, budget),
                 self.report.seed,
-                self.report.device,
                 course().forbidden(self.exercises[name]),
             )
         except LostKernelError as lost:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-SCHEMA = 3
+SCHEMA = 4
 CONTROL = re.compile(
     r"[\ud800-\udfff]|\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
     # what turns the direction of a text
@@ -56,7 +56,6 @@ class Report:
     submission_sha256: str = ""
     pristine_sha256: str = ""
     seed: int = 0
-    device: str = "cpu"
     sandbox: str = "none"
     torch: str = ""
     problem: str = ""

@@ -46,9 +46,7 @@ def show(report: Report, console: Console) -> None:
         return
     title = f"{escape(name)} · sandbox: {report.sandbox}"
     table = Table(title=title, title_justify="left", caption_justify="left")
-    table.caption = (
-        f"{report.points:g} of {report.max_points} points · seed {report.seed} · {report.device}"
-    )
+    table.caption = f"{report.points:g} of {report.max_points} points · seed {report.seed}"
     if report.partial:
         table.caption += " · partial credit"
     for column in ("exercise", "status", "points", "hint"):

@@ -155,16 +155,16 @@ def test_a_wrong_answer_counts_as_refused_if_every_seed_refuses_it(monkeypatch):
     monkeypatch.setattr(
         mutation,
         "tried",
-        lambda course, exercise, seeds, device: [
+        lambda course, exercise, seeds: [
             mutation.Tried(mutant.function, mutant.hint, seed, verdict)
             for seed, verdict in zip(seeds, verdicts, strict=True)
         ],
     )
-    assert mutation.row(COURSE, one, (1, 2), "cpu").refused == 0
+    assert mutation.row(COURSE, one, (1, 2)).refused == 0
     verdicts.reverse()
-    assert mutation.row(COURSE, one, (1, 2), "cpu").refused == 0
+    assert mutation.row(COURSE, one, (1, 2)).refused == 0
     verdicts[:] = [Verdict("wrong", mutant.hint)] * 2
-    assert mutation.row(COURSE, one, (1, 2), "cpu").refused == 1
+    assert mutation.row(COURSE, one, (1, 2)).refused == 1
 
 
 @pytest.mark.parametrize("name", ["softmax", "torch.nn.modules.rnn", "torch.softmax", "sorted"])

@@ -87,7 +87,7 @@ def test_weights_of_another_model_are_refused_by_name_and_shape(here):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_noise_costs_trained_weights_little_and_disorder_everything(seed):
-    write = ONE.writer(local(bank.Relative), "cpu", ())
+    write = ONE.writer(local(bank.Relative), ())
     drawn = numbers(99, 60, seed)[1][ONE.length]
     g = torch.Generator().manual_seed(seed)
     right, _ = write(drawn, bank.trained())

@@ -17,7 +17,6 @@ from nbformat import NotebookNode
 
 from attncourse.checks import chapters, exercise, exercises
 from attncourse.course import COURSE
-from attncourse.devices import device
 from judge import author, mutation
 from judge.credit import NOTHING, VALUES, Groups, credit, in_parts
 from judge.exercise import Draw
@@ -34,7 +33,6 @@ from tools.urls import repository_url
 pytestmark = pytest.mark.usefixtures("unchecked")
 START = int(os.environ.get("ATTNCOURSE_SEED") or secrets.randbits(31))
 SEEDS = tuple(range(START, START + int(os.environ.get("ATTNCOURSE_SEEDS", 1))))
-DEVICE = device().type
 EVERY = [one for chapter in chapters() for one in exercises(chapter).values()]
 
 
@@ -47,7 +45,7 @@ def one(request):
 def test_every_mutant_is_refused_with_its_own_hint(one):
     misjudged = [
         f"seed {seed}: {answer.__name__} should hear {wanted!r}: {verdict}"
-        for answer, wanted, seed, verdict in mutation.tried(COURSE, one, SEEDS, DEVICE)
+        for answer, wanted, seed, verdict in mutation.tried(COURSE, one, SEEDS)
         if wanted is not None and (verdict.status == "passed" or verdict.hint != wanted)
     ]
     assert not misjudged, "\n".join(misjudged)
@@ -56,7 +54,7 @@ def test_every_mutant_is_refused_with_its_own_hint(one):
 def test_every_valid_answer_is_accepted(one):
     misjudged = [
         f"seed {seed}: {answer.__name__}: {verdict}"
-        for answer, wanted, seed, verdict in mutation.tried(COURSE, one, SEEDS, DEVICE)
+        for answer, wanted, seed, verdict in mutation.tried(COURSE, one, SEEDS)
         if wanted is None and verdict.status != "passed"
     ]
     assert not misjudged, "\n".join(misjudged)
@@ -65,7 +63,7 @@ def test_every_valid_answer_is_accepted(one):
 def test_the_groups_of_an_exercise_share_its_points_and_given_code_earns_none(one):
     if not in_parts(one):
         return
-    groups = Groups(one, SEEDS[0], "cpu")
+    groups = Groups(one, SEEDS[0])
     assert sum(groups.shares.values()) == pytest.approx(1) and groups.shares[VALUES] >= 0.3
     assert one.shares.keys() <= groups.shares.keys() - {VALUES}
     if one.stub_answer:
@@ -131,14 +129,14 @@ def test_its_text_and_its_card_say_the_same_and_loops_are_looked_at(one):
 
 def test_the_mutation_score_counts_an_answer_that_is_judged_wrongly(monkeypatch):
     one = EVERY[0]
-    results = mutation.tried(COURSE, one, SEEDS[:1], DEVICE)
+    results = mutation.tried(COURSE, one, SEEDS[:1])
     wrong = next(i for i, result in enumerate(results) if result.hint is not None)
     valid = next(i for i, result in enumerate(results) if result.hint is None)
     changed = list(results)
     changed[wrong] = results[wrong]._replace(verdict=Verdict("passed"))
     changed[valid] = results[valid]._replace(verdict=Verdict("wrong", "some hint"))
     monkeypatch.setattr(mutation, "tried", lambda *given: changed)
-    row = mutation.row(COURSE, one, SEEDS[:1], DEVICE)
+    row = mutation.row(COURSE, one, SEEDS[:1])
     assert row.refused == row.right_hint == row.mutants + row.usual - 1
     assert row.accepted == row.valid - 1
 
@@ -171,7 +169,7 @@ def test_the_reference_agrees_with_an_oracle_that_we_did_not_write(name):
 
 
 def test_a_wrong_answer_prints_at_most_two_lines_and_no_traceback(one):
-    for answer, _, seed, verdict in mutation.tried(COURSE, one, SEEDS, DEVICE):
+    for answer, _, seed, verdict in mutation.tried(COURSE, one, SEEDS):
         said, _, _ = report(one.name, verdict, seed).partition("\nit printed:")
         lines = said.split("\n")
         about = f"seed {seed}: {answer.__name__}: {lines}"
@@ -180,11 +178,11 @@ def test_a_wrong_answer_prints_at_most_two_lines_and_no_traceback(one):
 
 
 def test_the_call_that_a_wrong_answer_failed_on_is_shown_with_its_arguments(one):
-    for answer, wanted, seed, verdict in mutation.tried(COURSE, one, SEEDS[:1], DEVICE)[::8]:
+    for answer, wanted, seed, verdict in mutation.tried(COURSE, one, SEEDS[:1])[::8]:
         if wanted is None or verdict.failing is None:
             continue
         about = f"seed {seed}: {answer.__name__}: {verdict}"
-        call = failure(verdict.failing, "cpu")
+        call = failure(verdict.failing)
         assert len(call.names) == len(call.args) + len(call.kwargs), about
         shown = [line.partition(" = ")[0] for line in repr(call).splitlines()]
         assert {*call.names, *call.weights, "expected", "got"} <= {*shown}, about

@@ -38,7 +38,7 @@ COSTS = {
 @pytest.mark.parametrize("name", SAMPLE)
 def test_a_usual_mistake_costs_its_group_and_no_other(name):
     one = exercise(name)
-    shares = Groups(one, 3, "cpu").shares
+    shares = Groups(one, 3).shares
     for mutant in usual_mutants(one):
         earned = credit(one, local(mutant.function), 3)
         lost = COSTS.get(mutant.name.removeprefix("usual: "))
@@ -71,7 +71,7 @@ def test_what_is_the_right_shape_alone_earns_nothing(name):
 def test_where_every_case_has_a_mask_wrong_values_earn_nothing(name):
     one = exercise(name)
     assert all(map(has_mask, one.draw_cases(Draw(5))))
-    assert MASKS not in Groups(one, 5, "cpu").shares
+    assert MASKS not in Groups(one, 5).shares
 
     def one_more(*args, **kwargs):
         return one.valid_answers[0](*args, **kwargs) + 1

@@ -11,7 +11,7 @@ from judge.observation import local
 from judge.verdict import Verdict, judge
 from judge.watch import Operations
 
-I3 = torch.tensor([0, 2, 1])
+X, I3 = torch.linspace(-1, 1, 12).reshape(3, 4), torch.tensor([0, 2, 1])
 
 
 def ones(module):
@@ -74,17 +74,19 @@ IS_REFUSED = [
 
 
 def called(answer):
-    x = Elsewhere(torch.linspace(-1, 1, 12).reshape(3, 4))
     with another_device():
-        return answer(x, Elsewhere(I3))
+        return answer(Elsewhere(X), Elsewhere(I3))
+
+
+def called_on_a_gpu(answer):
+    return answer(X.cuda(), I3.cuda())
 
 
 @pytest.mark.parametrize("answer", STAYS)
 def test_what_a_gpu_computes_stays_there_and_has_its_numbers(answer):
     result = called(answer)
     assert isinstance(result, Elsewhere) and result.device.type == "meta"
-    wanted = answer(torch.linspace(-1, 1, 12).reshape(3, 4), I3)
-    torch.testing.assert_close(result.held, wanted)
+    torch.testing.assert_close(result.held, answer(X, I3))
 
 
 @pytest.mark.parametrize("answer", COMES_BACK)
@@ -96,6 +98,27 @@ def test_what_is_copied_to_the_cpu_is_there(answer):
 def test_what_a_gpu_refuses_is_refused(answer):
     with pytest.raises((RuntimeError, TypeError)):
         called(answer)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("answer", STAYS)
+def test_a_gpu_computes_it_and_has_its_numbers(answer):
+    result = called_on_a_gpu(answer)
+    assert result.is_cuda
+    torch.testing.assert_close(result.cpu(), answer(X, I3))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("answer", COMES_BACK)
+def test_it_is_copied_from_a_gpu_to_the_cpu(answer):
+    assert called_on_a_gpu(answer).device.type == "cpu"
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("answer", IS_REFUSED)
+def test_a_gpu_refuses_it(answer):
+    with pytest.raises((RuntimeError, TypeError)):
+        called_on_a_gpu(answer)
 
 
 @pytest.mark.parametrize(("index", "right"), [("i", True), ("i.cpu()", False)])

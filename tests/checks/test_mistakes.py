@@ -51,7 +51,7 @@ def told(one, answer, seed=0):
 
 def at_one_seed(one, seed, change):
     """An answer that makes a mistake of its own on all inputs but those of a seed."""
-    known = [probe.case.args[0] for probe in Trial.of(one, seed, "cpu").probes]
+    known = [probe.case.args[0] for probe in Trial.of(one, seed).probes]
 
     def answer(x):
         there = any(x.shape == y.shape and x.double().allclose(y.double()) for y in known)
@@ -86,7 +86,7 @@ def test_a_right_answer_is_called_at_one_seed_only(same):
     right, wrong = Counted(lambda x: x.clone()), Counted(lambda x: x + 1)
     assert told(same, right).status == "passed"
     told(same, wrong)
-    probes = len(Trial.of(same, 0, "cpu").probes)
+    probes = len(Trial.of(same, 0).probes)
     assert right.calls == probes and wrong.calls < 2 * probes
 
 
@@ -98,13 +98,13 @@ def test_an_answer_that_takes_long_hears_what_it_did_and_is_not_called_again(sam
 
     answer = Counted(slow)
     found = told(same, answer)
-    assert answer.calls <= len(Trial.of(same, 0, "cpu").probes)
+    assert answer.calls <= len(Trial.of(same, 0).probes)
     assert found.status == "wrong" and "the numbers are not" in found.hint
 
 
 def test_an_answer_that_is_lost_at_the_second_seed_keeps_what_it_was_told_at_the_first(same):
     whole = local(lambda x: x + 1)
-    values = [probe.way for probe in Trial.of(same, 0, "cpu").probes].count("values")
+    values = [probe.way for probe in Trial.of(same, 0).probes].count("values")
     left = iter(range(values + 1))
 
     def ends(request):

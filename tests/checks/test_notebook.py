@@ -18,7 +18,7 @@ from traitlets.config import Config
 
 import attncourse.dot_product
 import attncourse.recurrence
-from attncourse import check, hint, status
+from attncourse import check, device, hint, status
 from attncourse.checks import exercise, exercises, notebook
 from attncourse.course import COURSE
 from judge import hints
@@ -53,6 +53,19 @@ def right():
 def test_a_right_answer_prints_one_fixed_line(right, capsys):
     check("distance_attention", right)
     assert capsys.readouterr() == ("distance_attention: ok\n", "")
+
+
+def test_a_verdict_does_not_depend_on_the_device_in_use(right, monkeypatch, capsys):
+    def on_the_cpu(q, k, v, mask=None):
+        return right(q, k, v, mask) + torch.zeros(v.shape[-1])
+
+    said = []
+    for name in ("cpu", "meta"):
+        monkeypatch.setenv("ATTNCOURSE_DEVICE", name)
+        assert device().type == name
+        check("distance_attention", on_the_cpu)
+        said.append(capsys.readouterr().out)
+    assert said[0] == said[1] and hints.DEVICE in said[0]
 
 
 def test_an_error_is_reported_in_two_lines_whatever_its_text(capsys):

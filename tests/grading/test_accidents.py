@@ -201,7 +201,6 @@ def test_what_could_not_be_graded_is_tried_once_more_when_all_else_is_done(
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--device", "quantum"], "not on this machine"),
         (["--json", "no/such/folder/x.json"], "there is no folder"),
         (["--timeout", "0"], "--timeout"),
         (["--seed", "-1"], "--seed"),

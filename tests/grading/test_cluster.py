@@ -36,7 +36,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason=lacks("Linux"))
 
 NAMED = re.compile(r"\b(doe|roe|zoe|jane|rick)\b", re.IGNORECASE)
 LOST = " workers are lost: what they had goes to others"
-SETTINGS = {"seed": 3, "device": "cpu", "timeout": 30, "memory": 4 << 30, "partial": True}
+SETTINGS = {"seed": 3, "timeout": 30, "memory": 4 << 30, "partial": True}
 
 
 @pytest.fixture(scope="module")
@@ -223,14 +223,7 @@ def test_a_worker_with_another_course_gets_no_file(theirs, said, scheduler, fold
 def test_a_worker_that_grades_another_course_says_so(monkeypatch):
     monkeypatch.setenv(TOLD, "signals.course:COURSE")
     with pytest.raises(ValueError, match=r"one course, and this one grades signals\.course:COURSE"):
-        cluster.proof(ADDRESS, "cpu")
-
-
-def test_a_worker_without_the_device_gets_no_file(scheduler, folder):
-    done = graded(folder, scheduler.address, "--device", "cuda:99")
-    assert (
-        done.exit_code == 2 and "workers are refused: ValueError: device 'cuda:99'" in done.stderr
-    )
+        cluster.proof(ADDRESS)
 
 
 def test_who_stops_ends_those_at_work(scheduler, folder, monkeypatch):
@@ -274,7 +267,7 @@ class Perishing:
     def nthreads(self) -> dict[str, int]:
         return {name: n for name, n in self.workers.items() if name not in self.sent}
 
-    def run(self, proof, told, device, workers, on_error):
+    def run(self, proof, told, workers, on_error):
         return {
             one: cluster.versions(told) | {"sandbox": "bubblewrap", "why": ""} for one in workers
         }
