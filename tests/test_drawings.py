@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 import drawings
+from drawings import cards
 from drawings.shapes import Drawing, drawing
 from tools import pictures
 from tools.blocks import parse
@@ -53,6 +54,20 @@ def test_every_drawing_is_shown_by_one_page_with_a_caption_and_a_name():
     shown = [block for page in pages for block in parse(page, 1) if block.kind == "drawing"]
     assert sorted(block.argument for block in shown) == sorted(path.stem for path in MADE)
     assert all(block.text and block.options["name"].startswith("fig-") for block in shown)
+
+
+def test_every_chapter_has_a_card_that_stays_on_its_sheet_and_a_new_one_needs_none():
+    chapters = {path.stem for path in (ROOT / "chapters").glob("*.md")}
+    assert {*cards.CARDS} == chapters and cards.svg("a_chapter_of_a_fork") == ""
+    for chapter in chapters:
+        root = ElementTree.fromstring(cards.svg(chapter))
+        for one in root.iter(f"{SVG}circle"):
+            x, y, r = (float(one.get(name)) for name in ("cx", "cy", "r"))
+            assert r <= x <= cards.WIDE - r and r <= y <= cards.HIGH - r, chapter
+        for one in root.iter(f"{SVG}text"):
+            # drawn about as large as in a drawing
+            assert float(one.get("font-size").removesuffix("em")) >= 0.8
+            assert 0 <= float(one.get("x")) <= cards.WIDE and 8 <= float(one.get("y")) <= 122
 
 
 @pytest.mark.parametrize("path", MADE, ids=lambda path: path.stem)

@@ -7,6 +7,7 @@ front page lists the chapters with the same facts.
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
+from drawings import cards
 from tools.urls import colab_url, repository_url
 
 from .claims import shown as shown_claims
@@ -56,7 +57,7 @@ def facts(app, slug: str, page: str) -> dict:
         "slug": slug,
         "title": app.env.titles[f"chapters/{slug}"].astext(),
         "about": app.env.metadata[f"chapters/{slug}"].get("description", ""),
-        "drawing": next(drawings, ""),
+        "drawing": cards.svg(slug) or next(drawings, ""),
         "link": link(page, f"chapters/{slug}"),
         "chapter_colab": colab_url(f"chapters/{slug}.ipynb"),
         "minutes": reading_minutes(doctree),
