@@ -19,6 +19,7 @@ from attncourse.plot.running import running
 from attncourse.plot.sampling import sampling
 from attncourse.plot.skewing import skewing
 from attncourse.plot.translator import translator
+from attncourse.plot.turning import turning
 from attncourse.plot.waves import waves
 from attncourse.plot.writer import writer
 
@@ -42,6 +43,7 @@ __all__ = [
     "sampling",
     "skewing",
     "translator",
+    "turning",
     "waves",
     "writer",
 ]

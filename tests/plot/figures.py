@@ -130,3 +130,5 @@ SEPARATE = tuple(torch.tensor(one) for one in ([[0.0, 0.0], [1.0, 0.0]],
 PLANE = plot.plane(
     PLACES, ["the", "river", "bank"], ("water", "money"), SEPARATE, query=2, alt="A plane."
 )
+
+TURNING = plot.turning((1, 2), (3, -0.5), 6, alt="Two vectors turn.")

@@ -1,6 +1,7 @@
 """Every state of the interactive figures against the numbers of the package."""
 
 import functools
+import math
 import re
 from itertools import chain
 
@@ -14,8 +15,9 @@ from attncourse.efficient import longformer_mask
 from attncourse.linear import feature_map, linear_attention_parallel, linear_attention_state
 from attncourse.plot.explorer import TEMPERATURES
 from attncourse.plot.numbers import shown
+from attncourse.plot.turning import DEGREES
 from attncourse.positional import sinusoids
-from attncourse.relative import causal_skew, relative_index, skew
+from attncourse.relative import causal_skew, relative_index, rope, skew
 
 from . import figures
 from .figures import SEPARATE, K, Q, V, figure_in, held, page_of, states_of, visit
@@ -260,6 +262,25 @@ def plane(query, temperature, **switch):
     }
 
 
+@shows(
+    figures.TURNING,
+    **{"query at": 6, "key at": 6, "both further by": 6, "degrees a position": len(DEGREES)},
+)
+def turning(**at):
+    i, j, both, degrees = at.values()
+    turn = math.radians(DEGREES[degrees])
+    q, k = (
+        rope(torch.tensor([x], dtype=torch.float64), torch.tensor([(t + both) * turn]).double())
+        for x, t in (((1, 2), i), ((3, -0.5), j))
+    )
+    return {
+        "turned": torch.cat([q, k]),
+        "score": q @ k.mT,
+        "said": f"Query at {i + both}, key at {j + both}: the offset is "
+        f"{str(j - i).replace('-', '−')}, and the score {told(q @ k.mT)}\\.",
+    }
+
+
 @shows(figures.CLIPPING, n=6, k=7)
 def clipping(n, k):
     n = n + 1
@@ -361,3 +382,8 @@ def test_above_0_and_below_0_have_colours_of_their_own(tab):
 def test_waves_of_odd_or_no_widths_are_refused(widths):
     with pytest.raises(ValueError, match=rf"widths={re.escape(str(widths))}: each must be even"):
         plot.waves(12, widths, alt="waves")
+
+
+def test_a_vector_that_leaves_the_drawing_is_refused():
+    with pytest.raises(ValueError, match=r"length 5 is longer than 3\.67"):
+        plot.turning((3, 4), (1, 0), 4, alt="too long")

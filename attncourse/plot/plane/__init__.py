@@ -4,7 +4,7 @@ This figure computes attention: at first here, and in view.js whenever a word or
 What a word's point does under a pointer or the arrow keys is in start.js.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from itertools import pairwise
 from math import hypot
@@ -13,6 +13,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from attncourse.plot.arrow import SCRIPT, Point, arrow, line
 from attncourse.plot.interactive import Choice, Interactive, Slider, columns, number, row
 from attncourse.plot.numbers import require_finite, shown
 
@@ -65,7 +66,7 @@ def plane(
             f"{compared(x, words, axes, weight, query)}{blended(x, axes, weight)}</div>"
             f"{points(x)}{numbers(x, words, axes, weight, output, query)}"
         ),
-        uses=[HERE / "start.js"],
+        uses=[SCRIPT, HERE / "start.js"],
     )
 
 
@@ -91,21 +92,7 @@ def weights(x: Tensor, query: int) -> Tensor:
 def drawn(at: Sequence[float]) -> tuple[float, float]:
     """A point in the units of the drawing, whose second axis runs down."""
     a, b = at
-    # a 0 without a sign
     return UNIT * a + 0.0, -UNIT * b + 0.0
-
-
-def arrow(tail: Sequence[float], tip: Sequence[float]) -> str:
-    """A line to a tip with two barbs; view.js draws the same."""
-    (x, y), (u, v) = map(drawn, (tail, tip))
-    length = hypot(u - x, v - y)
-    if length < 1:
-        return ""
-    barb = min(9, length / 2) / length
-    a, b = (u - x) * barb, (v - y) * barb
-    ends = (u - a - b / 2, v - b + a / 2), (u - a + b / 2, v - b - a / 2)
-    (p, q), (r, s) = ends
-    return f"M{x:.1f} {y:.1f}L{u:.1f} {v:.1f}M{p:.1f} {q:.1f}L{u:.1f} {v:.1f}L{r:.1f} {s:.1f}"
 
 
 def svg(axes: Sequence[str], title: str, content: str) -> str:
@@ -134,7 +121,7 @@ def compared(
     rows, q = x.tolist(), x[query]
     ahead = (x @ q / (q @ q).clamp(min=1e-12))[:, None] * q
     feet = "".join(
-        f'<path data-show="foot" class="foot" d="{line(key, foot)}"/>'
+        f'<path data-show="foot" class="foot" d="{between(line, key, foot)}"/>'
         for key, foot in zip(rows, ahead.tolist(), strict=True)
     )
     discs = "".join(
@@ -142,12 +129,15 @@ def compared(
         f'r="{RADIUS * share**0.5:.1f}"/>'
         for (cx, cy), share in zip(map(drawn, rows), weight.tolist(), strict=True)
     )
-    keys = "".join(f'<path data-show="key" class="key" d="{arrow((0, 0), one)}"/>' for one in rows)
+    keys = "".join(
+        f'<path data-show="key" class="key" d="{between(arrow, (0, 0), one)}"/>' for one in rows
+    )
     made = '<path data-show="made" class="foot" d=""/>' * (len(rows) + 1)
     handles = "".join(handle(word, axes, one) for word, one in zip(words, rows, strict=True))
     lines = (
         f'<path data-show="along" class="along" d="{along(q.tolist())}"/>{feet}{discs}{made}'
-        f'<path data-show="ask" class="query" d="{arrow((0, 0), rows[query])}"/>{keys}{handles}'
+        f'<path data-show="ask" class="query" d="{between(arrow, (0, 0), rows[query])}"/>'
+        f"{keys}{handles}"
     )
     given = ", ".join(
         f"{escape(word)} {number('given', one)}" for word, one in zip(words, weight, strict=True)
@@ -170,10 +160,9 @@ def handle(word: str, names: Sequence[str], at: Sequence[float]) -> str:
     )
 
 
-def line(tail: Sequence[float], tip: Sequence[float]) -> str:
-    """A line between two points."""
-    (x, y), (u, v) = map(drawn, (tail, tip))
-    return f"M{x:.1f} {y:.1f}L{u:.1f} {v:.1f}"
+def between(make: Callable[[Point, Point], str], tail: Point, tip: Point) -> str:
+    """A line or an arrow from one point of the plane to another."""
+    return make(drawn(tail), drawn(tip))
 
 
 def along(q: Sequence[float]) -> str:
@@ -182,17 +171,19 @@ def along(q: Sequence[float]) -> str:
     if not length:
         return ""
     a, b = (10 * one / length for one in q)
-    return line((-a, -b), (a, b))
+    return between(line, (-a, -b), (a, b))
 
 
 def blended(x: Tensor, axes: Sequence[str], weight: Tensor) -> str:
     """The values, and under their weights laid head to tail; they end in the output."""
     places = torch.cat([x.new_zeros(1, 2), (weight[:, None] * x).cumsum(0)]).tolist()
     values = "".join(
-        f'<path data-show="value" class="whole" d="{arrow((0, 0), one)}"/>' for one in x.tolist()
+        f'<path data-show="value" class="whole" d="{between(arrow, (0, 0), one)}"/>'
+        for one in x.tolist()
     )
     parts = "".join(
-        f'<path data-show="share" class="value" d="{arrow(*pair)}"/>' for pair in pairwise(places)
+        f'<path data-show="share" class="value" d="{between(arrow, *pair)}"/>'
+        for pair in pairwise(places)
     )
     x, y = drawn(places[-1])
     end = (
@@ -240,9 +231,3 @@ def numbers(
         f"<details><summary>The numbers</summary><table><thead>{heading}</thead>"
         f"<tbody>{rows}</tbody><tfoot>{total}</tfoot></table></details>"
     )
-
-
-def said_of(word: str, top: str, where: str, axes: Sequence[str], output: Sequence[float]) -> str:
-    """What view.js says of a state."""
-    had = " and ".join(f"{shown(a)} {axis}" for a, axis in zip(output, axes, strict=True))
-    return f"Query “{word}”: most weight, {top}, on {where}. It comes out with {had}."

@@ -1,4 +1,4 @@
-({ words, axes, matrices, unit, radius, reach }, state, { shown, most }) => {
+({ words, axes, matrices, unit, radius, reach }, state, { shown, most, arrow: made }) => {
   const { query, temperature } = state;
   const separate = state["query and key"];
   const sum = (numbers) => numbers.reduce((total, one) => total + one, 0);
@@ -17,16 +17,8 @@
   const output = places.at(-1);
 
   const at = ([a, b]) => [unit * a, -unit * b];
-  const point = (x, y) => `${x.toFixed(1)} ${y.toFixed(1)}`;
-  const line = (tail, tip) => `M${point(...at(tail))}L${point(...at(tip))}`;
-  const arrow = (tail, tip) => {
-    const [[x, y], [u, v]] = [at(tail), at(tip)];
-    const length = Math.hypot(u - x, v - y);
-    if (length < 1) return "";
-    const barb = Math.min(9, length / 2) / length;
-    const [a, b] = [(u - x) * barb, (v - y) * barb];
-    return `${line(tail, tip)}M${point(u - a - b / 2, v - b + a / 2)}L${point(u, v)}L${point(u - a + b / 2, v - b - a / 2)}`;
-  };
+  const { point, line, arrow } = made;
+  const from = (make, tail, tip) => make(at(tail), at(tip));
   const ZERO = [0, 0];
   const long = Math.hypot(...q);
   const ends = [-10, 10].map((far) => q.map((one) => (far * one) / long));
@@ -34,22 +26,22 @@
   const [right, up] = at(output);
   const [top, where] = most(weight, words);
   return {
-    along: { d: long ? line(...ends) : "" },
-    foot: keys.map((key, j) => ({ d: long ? line(key, feet[j]) : "" })),
+    along: { d: long ? from(line, ...ends) : "" },
+    foot: keys.map((key, j) => ({ d: long ? from(line, key, feet[j]) : "" })),
     disc: keys.map((key, j) => {
       const [cx, cy] = at(key);
       return { cx: cx.toFixed(1), cy: cy.toFixed(1), r: (radius * Math.sqrt(weight[j])).toFixed(1) };
     }),
-    made: [...keys.map((key, j) => ({ d: separate ? line(x[j], key) : "" })), { d: separate ? line(x[query], q) : "" }],
-    key: keys.map((key) => ({ d: arrow(ZERO, key) })),
-    ask: { d: arrow(ZERO, q) },
+    made: [...keys.map((key, j) => ({ d: separate ? from(line, x[j], key) : "" })), { d: separate ? from(line, x[query], q) : "" }],
+    key: keys.map((key) => ({ d: from(arrow, ZERO, key) })),
+    ask: { d: from(arrow, ZERO, q) },
     word: x.map(([a, b]) => ({
-      transform: `translate(${point(...at([a, b]))})`,
+      transform: `translate(${point(at([a, b]))})`,
       "aria-valuenow": a,
       "aria-valuetext": `${axes[0]} ${shown(a)}, ${axes[1]} ${shown(b)}`,
     })),
-    value: values.map((value) => ({ d: arrow(ZERO, value) })),
-    share: part.map((_, j) => ({ d: arrow(places[j], places[j + 1]) })),
+    value: values.map((value) => ({ d: from(arrow, ZERO, value) })),
+    share: part.map((_, j) => ({ d: from(arrow, places[j], places[j + 1]) })),
     end: { cx: right.toFixed(1), cy: up.toFixed(1) },
     name: { x: (right + 10).toFixed(1), y: (up - 8).toFixed(1) },
     ...{ dot, score, weight, part, output, given: weight },

@@ -1,0 +1,17 @@
+({ query, key, unit }, state, { shown, arrow: { arrow } }) => {
+  const turn = ([x, y], t) => {
+    const angle = (t * state["degrees a position"] * Math.PI) / 180;
+    const [along, up] = [Math.cos(angle), Math.sin(angle)];
+    return [along * x - up * y, up * x + along * y];
+  };
+  const both = state["both further by"];
+  const [i, j] = [state["query at"] + both, state["key at"] + both];
+  const [q, k] = [turn(query, i), turn(key, j)];
+  const score = q[0] * k[0] + q[1] * k[1];
+  const tip = ([x, y]) => ({ d: arrow([0, 0], [unit * x, -unit * y]) });
+  const offset = `${j - i}`.replace("-", "−");
+  return {
+    ...{ ask: tip(q), key: tip(k), turned: [...q, ...k], score },
+    said: `Query at ${i}, key at ${j}: the offset is ${offset}, and the score ${shown(score)}.`,
+  };
+}
