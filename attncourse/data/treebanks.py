@@ -99,6 +99,11 @@ def split(sections: Iterable[Sequence[Sentence]]) -> Treebank:
     return Treebank(train, dev, test, sample=False)
 
 
+def small_letters(form: str) -> str:
+    """A word in small letters, as Turkish has them: that of I is ı, and that of İ is i."""
+    return form.replace("I", "ı").replace("İ", "i").lower()
+
+
 def parse(text: str) -> list[Sentence]:
     """The sentences of a text in CoNLL-U: a line a word, with ten columns; a gloss in the last."""
     return [sentence(block.splitlines()) for block in text.strip().split("\n\n")]
@@ -140,7 +145,7 @@ class Vocabulary:
     """
 
     def __init__(self, bank: Treebank, label: str = "functions", least: int = 2):
-        forms = [form.lower() for one in bank.train for form in one.forms]
+        forms = [small_letters(form) for one in bank.train for form in one.forms]
         self.label = label
         self.words = numbered(frequent(forms, least), start=2)
         self.suffixes = numbered(frequent((form[-3:] for form in forms), least), start=2)
@@ -151,7 +156,7 @@ class Vocabulary:
         self, sentences: Sequence[Sentence], device: torch.device | str | None = None
     ) -> Batch:
         """One batch of all these sentences."""
-        lower = [[form.lower() for form in one.forms] for one in sentences]
+        lower = [[small_letters(form) for form in one.forms] for one in sentences]
         words = [[self.words.get(form, UNKNOWN) for form in forms] for forms in lower]
         suffixes = [[self.suffixes.get(form[-3:], UNKNOWN) for form in forms] for forms in lower]
         labels = [[self.labels[tag] for tag in getattr(one, self.label)] for one in sentences]

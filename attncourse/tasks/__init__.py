@@ -1,4 +1,4 @@
-r"""One encoder, three output shapes: the models of three tasks (chapter: tasks).
+r"""One kind of encoder, three output shapes: the models of three tasks (chapter: tasks).
 
 $$\text{a label per token: } W h_t + b, \qquad
 \text{a label per sequence: } W \, \frac{1}{n} \sum_t h_t + b, \qquad

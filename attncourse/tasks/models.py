@@ -1,4 +1,4 @@
-"""The three models: they share the encoder, and differ in what they make of its rows."""
+"""The three models: each makes something else of the rows of its encoder."""
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn

@@ -84,6 +84,33 @@ def test_a_sentence_is_what_its_lines_say():
     assert SAMPLE.train[0] == want
 
 
+@pytest.mark.parametrize(
+    "form, want",
+    [
+        ("İstanbul", "istanbul"),
+        ("AÇIK", "açık"),
+        ("Lİ", "li"),
+        ("Şehir", "şehir"),
+        ("ILIK", "ılık"),
+    ],
+)
+def test_small_letters_are_those_of_turkish(form, want):
+    assert treebanks.small_letters(form) == want
+
+
+def test_a_word_is_the_same_in_capitals():
+    vocabulary = Vocabulary(SAMPLE, least=1)
+    words = {form for one in SAMPLE.train for form in one.forms if "i" in form}
+    capitals = tuple(form.replace("i", "İ").upper() for form in words)
+    labels = ("p",) * len(words), (-1,) * len(words)
+    small, large = (
+        vocabulary.batch([Sentence(tuple(forms), labels[0], labels[0], labels[1])])
+        for forms in (words, capitals)
+    )
+    assert words and (small.words == large.words).all()
+    assert (small.suffixes == large.suffixes).all()
+
+
 def test_the_treebank_is_the_whole_one():
     bank = treebank()
     if bank.sample:
