@@ -57,7 +57,7 @@ def turning(
         Path(__file__).with_suffix(".js"),
         {"query": list(query), "key": list(key), "unit": UNIT},
         sliders,
-        columns("", "x", "y") + "".join(cells),
+        columns("vector", "x", "y") + "".join(cells),
         alt=alt,
         picture=picture,
         uses=[SCRIPT],

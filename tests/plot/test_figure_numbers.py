@@ -1,5 +1,6 @@
 """Every state of the interactive figures against the numbers of the package."""
 
+import cmath
 import functools
 import math
 import re
@@ -17,7 +18,7 @@ from attncourse.plot.explorer import TEMPERATURES
 from attncourse.plot.numbers import shown
 from attncourse.plot.turning import DEGREES
 from attncourse.positional import sinusoids
-from attncourse.relative import causal_skew, relative_index, rope, skew
+from attncourse.relative import causal_skew, relative_index, skew
 
 from . import figures
 from .figures import SEPARATE, K, Q, V, figure_in, held, page_of, states_of, visit
@@ -269,9 +270,12 @@ def plane(query, temperature, **switch):
 def turning(**at):
     i, j, both, degrees = at.values()
     turn = math.radians(DEGREES[degrees])
+    # as complex numbers: rope takes whole positions, each a turn of 1
     q, k = (
-        rope(torch.tensor([x], dtype=torch.float64), torch.tensor([(t + both) * turn]).double())
-        for x, t in (((1, 2), i), ((3, -0.5), j))
+        torch.view_as_real(
+            torch.tensor([x], dtype=torch.complex128) * cmath.rect(1, (t + both) * turn)
+        )
+        for x, t in ((1 + 2j, i), (3 - 0.5j, j))
     )
     return {
         "turned": torch.cat([q, k]),
