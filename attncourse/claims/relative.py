@@ -302,7 +302,7 @@ def family(g: torch.Generator, d: int) -> dict[str, Callable[[Tensor, Tensor], T
         "Shaw": shaw,
         "Transformer-XL": xl,
         "T5": lambda q, k: q @ k.mT + bias.to(q)[t5_buckets(len(q), device=q.device)],
-        "ALiBi": lambda q, k: q @ k.mT / d**0.5 + alibi_bias(8, len(q), q.device)[0].to(q),
+        "ALiBi": lambda q, k: q @ k.mT / d**0.5 + alibi_bias(8, len(q), q.device, dtype=q.dtype)[0],
         "RoPE": lambda q, k: turned(q) @ turned(k).mT / d**0.5,
     }
 

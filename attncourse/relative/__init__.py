@@ -1,6 +1,6 @@
 r"""Relative position representations (chapter: relative).
 
-$$e_{ij} = \frac{q_i^\top (k_j + a^K_{ij})}{\sqrt{d}}, \qquad
+$$s_{ij} = \frac{q_i^\top (k_j + a^K_{ij})}{\sqrt{d}}, \qquad
 z_i = \sum_j w_{ij} \, (v_j + a^V_{ij}), \qquad
 a_{ij} = \text{row } \mathrm{clip}(j - i, -\kappa, \kappa) + \kappa \text{ of a table}$$
 

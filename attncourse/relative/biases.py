@@ -43,16 +43,22 @@ def t5_buckets(
 
 
 def alibi_bias(
-    heads: int, n: int, device: torch.device | str | None = None
+    heads: int,
+    n: int,
+    device: torch.device | str | None = None,
+    *,
+    dtype: torch.dtype | None = None,
 ) -> Float[Tensor, "heads n n"]:
     """What is added to the scores: minus the distance times the slope of the head.
 
-    Head h of H, counted from 1, has the slope 2^(-8 h / H).
+    Head h of H, counted from 1, has the slope 2^(-8 h / H), at any H.
     Source: Press et al. (2022), section 3, for earlier keys; later keys get the
     same penalty, as the authors suggest for encoders.
     """
     if heads < 1 or n < 0:
         raise ValueError(f"heads={heads} must be at least 1, n={n} at least 0")
-    slopes = 2.0 ** (-8 * torch.arange(1, heads + 1, device=device) / heads)
+    dtype = dtype or torch.get_default_dtype()
+    wide = torch.promote_types(dtype, torch.float32)
+    slopes = 2.0 ** (-8 * torch.arange(1, heads + 1, device=device, dtype=wide) / heads)
     position = torch.arange(n, device=device)
-    return -slopes[:, None, None] * (position - position[:, None]).abs()
+    return (-slopes[:, None, None] * (position - position[:, None]).abs()).to(dtype)

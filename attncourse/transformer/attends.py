@@ -91,7 +91,7 @@ class RotaryAttention(nn.Module):
 
 
 class BiasedAttention(nn.Module):
-    """Attention to whose scores `bias(m, device)` is added: a number for each head and pair."""
+    """Attention to whose scores `bias(m, like)` is added: a number for each head and pair."""
 
     one_sequence = True
 
@@ -99,7 +99,7 @@ class BiasedAttention(nn.Module):
         super().__init__()
         self.heads = heads
 
-    def bias(self, m: int, device: torch.device) -> Float[Tensor, "{self.heads} m m"]:
+    def bias(self, m: int, like: Tensor) -> Float[Tensor, "{self.heads} m m"]:
         raise NotImplementedError
 
     @shaped
@@ -111,7 +111,7 @@ class BiasedAttention(nn.Module):
         mask: Bool[Tensor, "*#batch_heads #n #m"] | None = None,
     ) -> Float[Tensor, "*batch {self.heads} n e"]:
         """The weighted mean of the values, under softmax(q k^T / sqrt(d) + bias)."""
-        bias = rows_of_queries(self.bias(k.shape[-2], q.device).to(q.dtype), q, k)
+        bias = rows_of_queries(self.bias(k.shape[-2], q), q, k)
         return masked_softmax(q @ k.mT / q.shape[-1] ** 0.5 + bias, mask) @ v
 
 
@@ -121,9 +121,9 @@ class ALiBiAttention(BiasedAttention):
     Source: Press et al. (2022), section 3.
     """
 
-    def bias(self, m: int, device: torch.device) -> Float[Tensor, "{self.heads} m m"]:
+    def bias(self, m: int, like: Tensor) -> Float[Tensor, "{self.heads} m m"]:
         """Minus the distance times the slope of the head."""
-        return alibi_bias(self.heads, m, device)
+        return alibi_bias(self.heads, m, like.device, dtype=like.dtype)
 
 
 class T5Attention(BiasedAttention):
@@ -143,9 +143,9 @@ class T5Attention(BiasedAttention):
         self.bucketing = num_buckets, max_distance, bidirectional
         self.table = nn.Parameter(torch.zeros(heads, num_buckets))
 
-    def bias(self, m: int, device: torch.device) -> Float[Tensor, "{self.heads} m m"]:
+    def bias(self, m: int, like: Tensor) -> Float[Tensor, "{self.heads} m m"]:
         """For each pair, the number that is learned for its bucket."""
-        return self.table[:, t5_buckets(m, *self.bucketing, device=device)]
+        return self.table[:, t5_buckets(m, *self.bucketing, device=like.device)].to(like.dtype)
 
 
 class WindowedAttention(nn.Module):

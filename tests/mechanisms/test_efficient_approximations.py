@@ -7,7 +7,7 @@ from torch.nn.functional import normalize
 
 from attncourse import device
 from attncourse.cost import count
-from attncourse.dot_product import attention
+from attncourse.dot_product import attention, attention_weights
 from attncourse.efficient import (
     iterative_pinv,
     linformer_attention,
@@ -116,6 +116,22 @@ def test_performer_comes_closer_with_more_features(normal, g):
     assert 8 < few / many < 32
 
 
+@pytest.mark.parametrize("added, least, most", [(0, 1, 1), (1e-6, 0.5, 0.9), (1e-4, 0, 0.05)])
+def test_a_number_added_to_each_feature_draws_the_outputs_to_the_mean(g, added, least, most):
+    q, k, v = (torch.randn(512, 64, generator=g).double().to(device()) for _ in "qkv")
+    w = orthogonal_random_matrix(256, 64, g).to(q)
+    # as in the authors' code: the exponents without the largest product, and the number added
+    (by_q, half_q), (by_k, half_k) = (
+        (x @ w.mT / 64**0.25, x.square().sum(-1, keepdim=True) / 16) for x in (q, k)
+    )
+    phi_q = (by_q - half_q - by_q.amax(-1, keepdim=True)).exp() + added
+    phi_k = (by_k - half_k - by_k.amax()).exp() + added
+    theirs = phi_q @ (phi_k.mT @ v) / (phi_q @ phi_k.sum(0)[:, None])
+    ours, mean = performer_attention(q, k, v, w), v.mean(0)
+    kept = ((theirs - mean).norm() / (ours - mean).norm()).item()
+    assert least - 1e-9 <= kept <= most + 1e-9
+
+
 @pytest.mark.parametrize("scale", [1, 100, 1e4])
 def test_performer_stays_a_mean_where_exponentials_overflow(normal, scale):
     q, k, v = (scale * normal(9, 4, dtype=torch.float32) for _ in range(3))
@@ -222,6 +238,28 @@ def test_nystrom_is_exact_where_segments_hold_equal_tokens(normal):
     q, k = (normal(4, 8).repeat_interleave(3, dim=0) for _ in "qk")
     v = normal(12, 3)
     torch.testing.assert_close(nystrom_attention(q, k, v, 4, steps=40), attention(q, k, v))
+
+
+def test_a_start_over_all_heads_lets_one_head_hold_up_another(g):
+    # slowly changing tokens with the score 2, and a head in which all look at one segment
+    position = torch.arange(512)
+    near = torch.exp(-((position - position[:, None]) ** 2) / 128)
+    x, v = (normalize(near @ torch.randn(512, 16, generator=g), dim=-1) * 8**0.5 for _ in "xv")
+    one_key = torch.zeros(512, 16).masked_fill(position[:, None] < 16, 1.0)
+    q, k = torch.stack([x, torch.full((512, 16), 4.0)]), torch.stack([x, one_key])
+    q, k, v = (y.double().to(device()) for y in (q, k, torch.stack([v, v])))
+    few_q, few_k = segment_means(q, 32), segment_means(k, 32)
+    a, one = attention_weights(few_q, few_k), torch.eye(32).to(q)
+    # as in the authors' code: by the largest sum of all columns of all heads; a row's is 1
+    y = a.mT / a.sum(-2).max()
+    for _ in range(6):
+        y = y @ (13 * one - a @ y @ (15 * one - a @ y @ (7 * one - a @ y))) / 4
+    theirs = attention_weights(q, few_k) @ (y @ attention(few_q, k, v))
+    ours, exact = nystrom_attention(q, k, v, 32), attention(q, k, v)[0]
+    torch.testing.assert_close(ours[0], nystrom_attention(q[0], k[0], v[0], 32))
+    least = (v[0].mean(0) - exact).norm()
+    assert (ours[0] - exact).norm() / least < 0.11
+    assert (theirs[0] - exact).norm() / least > 0.3
 
 
 @pytest.mark.parametrize("n, segments", [(1, 1), (7, 7), (8, 2), (7, 3)])

@@ -66,6 +66,19 @@ def test_sinusoids_are_the_equation_written_as_loops(n, d):
     torch.testing.assert_close(sinusoids(n, d), want.float())
 
 
+@pytest.mark.parametrize(("d", "last", "elsewhere"), [(8, 6283, 62832), (64, 47117, 62832)])
+def test_the_last_wavelength_of_tensor2tensor_is_the_same_at_every_width(d, last, elsewhere):
+    # sines first, and i / (d / 2 - 1) for 2 i / d
+    i = torch.arange(d // 2, **DOUBLE)
+    theirs = torch.outer(torch.arange(7, **DOUBLE), 10000 ** -(i / (d / 2 - 1)))
+    theirs = torch.cat([theirs.sin(), theirs.cos()], dim=-1)
+    ours = sinusoids(7, d, **DOUBLE)
+    # a slow sine gives its frequency; the fastest pair is the same
+    waves = [2 * math.pi / math.asin(p[1]) for p in (ours[:, d - 2], theirs[:, d // 2 - 1])]
+    assert [round(wave) for wave in waves] == [last, elsewhere]
+    torch.testing.assert_close(ours[:, :2], theirs[:, [0, d // 2]])
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
 def test_sinusoids_are_as_exact_as_their_dtype_however_far(dtype):
     far = {"start": 10**6, "device": device()}

