@@ -86,6 +86,17 @@ def test_a_word_is_moved_by_the_arrow_keys(tab):
     assert river.get_attribute("aria-valuetext") == "water 3.00, money 0.25"
 
 
+def test_the_words_are_put_back(tab):
+    tab.set_content(page_of(PLANE))
+    begun = output(tab)
+    for name in ("river", "bank"):
+        tab.get_by_role("slider", name=name).focus()
+        tab.keyboard.press("ArrowUp")
+    assert output(tab) != begun
+    tab.get_by_role("button", name="put the words back").click()
+    assert output(tab) == begun
+
+
 def test_a_phone_shows_both_planes_below_each_other(new_tab):
     tab = new_tab(viewport=PHONE)
     tab.set_content(page_of(PLANE))

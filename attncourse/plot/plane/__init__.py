@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from attncourse.plot.arrow import SCRIPT, Point, arrow, line
-from attncourse.plot.interactive import Choice, Interactive, Slider, columns, number, row
+from attncourse.plot.interactive import Button, Choice, Interactive, Slider, columns, number, row
 from attncourse.plot.numbers import require_finite, shown
 
 HERE = Path(__file__).parent
@@ -58,6 +58,7 @@ def plane(
             Choice("query", words, query),
             Choice("query and key", ("the same", "separate")),
             Slider("temperature", TEMPERATURES, TEMPERATURES.index(1)),
+            Button("put the words back"),
         ],
         "",
         alt=alt,
@@ -132,7 +133,7 @@ def compared(
     keys = "".join(
         f'<path data-show="key" class="key" d="{between(arrow, (0, 0), one)}"/>' for one in rows
     )
-    made = '<path data-show="made" class="foot" d=""/>' * (len(rows) + 1)
+    made = '<path data-show="made" class="made" d=""/>' * (len(rows) + 1)
     handles = "".join(handle(word, axes, one) for word, one in zip(words, rows, strict=True))
     lines = (
         f'<path data-show="along" class="along" d="{along(q.tolist())}"/>{feet}{discs}{made}'
@@ -185,10 +186,10 @@ def blended(x: Tensor, axes: Sequence[str], weight: Tensor) -> str:
         f'<path data-show="share" class="value" d="{between(arrow, *pair)}"/>'
         for pair in pairwise(places)
     )
-    x, y = drawn(places[-1])
+    right, up = drawn(places[-1])
     end = (
-        f'<circle data-show="end" r="6" cx="{x:.1f}" cy="{y:.1f}"/>'
-        f'<text data-show="name" x="{x + 10:.1f}" y="{y - 8:.1f}">output</text>'
+        f'<circle data-show="end" r="6" cx="{right:.1f}" cy="{up:.1f}"/>'
+        f'<text data-show="name" x="{right + 10:.1f}" y="{up - 8:.1f}">output</text>'
     )
     title = '<b class="value">values</b> times weights, head to tail'
     return svg(axes, title, values + parts + end)
@@ -224,7 +225,11 @@ def numbers(
         for j, word in enumerate(words)
     )
     heading = columns(
-        "key", "q·k", "score", "weight", *(f"weight × {escape(axis)}" for axis in axes)
+        "key",
+        "q·k",
+        "score / temperature",
+        "weight",
+        *(f"weight × {escape(axis)}" for axis in axes),
     )
     total = row("sum", "", "", "", *(number("output", one) for one in output))
     return (

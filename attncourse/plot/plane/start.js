@@ -12,6 +12,10 @@
     show();
   };
   const where = (word) => ["x", "y"].map((name) => Number(form.elements[`${name}${words.indexOf(word)}`].value));
+  const begun = words.map(where);
+  form.elements["put the words back"].addEventListener("click", () => {
+    begun.forEach((point, i) => put(words[i], point));
+  });
   let held = null;
   form.addEventListener("pointerdown", (event) => {
     const word = event.target.closest(".word");
