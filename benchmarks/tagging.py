@@ -28,8 +28,6 @@ BASELINES = ("the commonest label", "each word's commonest label, or its suffix'
 RUNS = Runs("tagging", ("label", "model"), ("accuracy",))
 SPEEDS = Runs("tagging_speed", ("model",), ("steps per second to plain",))
 NAMES = list(MODELS)
-# its lines in the csv are newer than the others
-LETTERS = f"{SHAW}, Turkish small letters"
 TABLES = {
     "tagging": NAMES[:8],
     "tagging_absolute": [PLAIN, *NAMES[8:10], *NAMES[2:4], *NAMES[10:13], SHAW, TREE],
@@ -143,19 +141,7 @@ def about(bank: Treebank) -> list[str]:
         f"dropout {DROPOUT}; {EPOCHS} epochs over {len(bank.train):,} sentences in batches of "
         f"{BATCH}, AdamW at {RATE} falling to 0, {FORGET:.0%} of the words made unknown in "
         "training.",
-        letters(),
     ]
-
-
-def letters() -> str:
-    """What the small letters of Turkish change; to go when all lines of the csv are made again."""
-    found = [spread(RUNS.columns(label, LETTERS)[0]) for label in LABELS]
-    return (
-        "Words were put in small letters as Python's `lower` does, which for 70 of the 8,025 test "
-        "words is not as in Turkish. With the small letters of Turkish, which the code has now, "
-        f"the three seeds of {SHAW} get {found[0]} of the functions and {found[1]} of the parts of "
-        "speech."
-    )
 
 
 def write_pages(bank: Treebank) -> None:
