@@ -781,6 +781,21 @@ def test_the_curves_on_the_page_are_the_results():
     assert round(halfway - end, 2) == 0.04
 
 
+def test_the_lstm_and_the_gpt_at_equal_time_are_as_the_page_says():
+    with (ROOT / "benchmarks" / "results" / "language_model_curves.csv").open() as file:
+        rows = [row[1:] for row in csv.reader(file) if (row[0], row[2]) == ("small", "0")]
+    curves = {
+        name: [
+            (float(seconds), float(bits)) for model, _, _, seconds, bits in rows if model == name
+        ]
+        for name in ("LSTM", "GPT")
+    }
+    end, bits = curves["LSTM"][-1]
+    nearest = min(curves["GPT"], key=lambda point: abs(point[0] - end))
+    assert (round(bits, 2), round(nearest[1], 2)) == (1.47, 1.56)
+    assert end < curves["GPT"][-1][0] / 2
+
+
 def test_the_heads_on_the_page_are_the_results():
     with (ROOT / "benchmarks" / "results" / "language_heads.csv").open(encoding="utf-8") as file:
         rows = [{**one, "model": one["model"].replace("seed 0", "ours, seed 0")}
