@@ -6,6 +6,7 @@ None imports a mechanism; those whose page has to compute one, such as `explorer
 """
 
 from attncourse.plot.clipping import clipping
+from attncourse.plot.clocks import clocks
 from attncourse.plot.distances import distances
 from attncourse.plot.drawing import Picture, beside, curves, dots, heatmap, lines
 from attncourse.plot.explorer import explorer
@@ -27,6 +28,7 @@ __all__ = [
     "Picture",
     "beside",
     "clipping",
+    "clocks",
     "curves",
     "distances",
     "dots",

@@ -131,4 +131,5 @@ PLANE = plot.plane(
     PLACES, ["the", "river", "bank"], ("water", "money"), SEPARATE, query=2, alt="A plane."
 )
 
+CLOCKS = plot.clocks(12, 6, positions=(3, 5), alt="Two positions.")
 TURNING = plot.turning((1, 2), (3, -0.5), 6, alt="Two vectors turn.")

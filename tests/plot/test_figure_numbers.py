@@ -285,6 +285,27 @@ def turning(**at):
     }
 
 
+@shows(figures.CLOCKS, position=12, another=12)
+def clocks(position, another):
+    p = sinusoids(12, 6).double()
+    # each pair by itself: the cosine of the angle between its hands
+    pairs = (p[position] * p[another]).unflatten(0, (3, 2)).sum(-1)
+    frequency = 10000 ** (-torch.arange(3, dtype=torch.float64) / 3)
+    share = pairs.mean()
+    return {
+        "turned": (frequency[:, None] * torch.tensor([position, another])).flatten(),
+        "cosine": pairs,
+        "mean": share,
+        "said": f"Positions {position} and {another}: the dot product is {told(share)} of .*\\.",
+    }
+
+
+@pytest.mark.parametrize(("n", "d"), [(1, 8), (8, 5), (8, 0)])
+def test_clocks_of_no_curve_or_an_odd_width_are_refused(n, d):
+    with pytest.raises(ValueError, match=f"[nd]={n if n < 2 else d}"):
+        plot.clocks(n, d, alt="clocks")
+
+
 @shows(figures.CLIPPING, n=6, k=7)
 def clipping(n, k):
     n = n + 1
