@@ -38,7 +38,7 @@ def test_a_page_on_paper_is_light_whole_and_without_what_is_pressed(name, new_ta
     if name == EXERCISES:
         # a hint is printed where it is open
         paper.evaluate("document.querySelector('.exercise ~ details.folded').open = true")
-        assert visible(paper, "article details > summary") == 1
+        assert visible(paper, ".exercise ~ details > summary") == 1
         assert paper.get_by_text("hints and worked solutions that were open").is_visible()
     if name == CHAPTER:
         answers = paper.locator("section details.folded:not(.taught, .to-run)")

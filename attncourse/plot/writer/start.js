@@ -92,7 +92,7 @@
     return append([token]);
   };
   // so many milliseconds a token; where the page cannot follow, it is shown after several
-  const PACE = 30;
+  const PACE = 25;
   const write = (side, began = performance.now(), count = 0) => {
     const until = performance.now() + 2 * PACE;
     let [done, end] = [count, false];
