@@ -14,11 +14,12 @@ from contextlib import contextmanager
 import torch
 from language_model import GPT, SIZES, kept
 from runs import write_page
-from stored_model import SIZE, losses, roles
+from stored_model import PLACES, SIZE, losses, roles
 from timing import RESULTS
 from torch import Tensor
 
-from attncourse.data import excerpts, stored_pairs
+from attncourse.claims.language_model import whole_windows
+from attncourse.data import stored_pairs
 from attncourse.data.windows import Windowed, batch, batched
 from attncourse.language_model import (
     bits_by_window,
@@ -26,7 +27,6 @@ from attncourse.language_model import (
     induction_score,
     language_model,
     load_language_model,
-    offset_score,
 )
 from attncourse.language_model.heads import attention_layers, removed
 from attncourse.train import seeded
@@ -43,12 +43,6 @@ MEASURED = (
 )
 UNTRAINED = "untrained"
 PERIOD, TEXTS, CENTURY = 32, 16, 10
-
-
-def windows(windowed: Windowed) -> list[list[int]]:
-    """Every third of the full windows of the excerpts."""
-    rows = [row for text in excerpts() for row in windowed.rows(text)]
-    return [row for row in rows if len(row) == windowed.of_text + 2][::3]
 
 
 @contextmanager
@@ -90,7 +84,7 @@ def of_the_other_century(tokens: Tensor, windowed: Windowed) -> Tensor:
 
 def scores(model: LanguageModel, windowed: Windowed) -> dict[str, Tensor]:
     """Each measurement, by block and head."""
-    rows = windows(windowed)
+    rows = whole_windows()[::3]
     some, tokens = [*batched(rows, 64)], batch(rows[::3]).tokens
     characters = sum(len(windowed.pairs.decode(row[2:])) for row in rows)
     whole = bits_by_window(model, some).sum()
@@ -102,9 +96,7 @@ def scores(model: LanguageModel, windowed: Windowed) -> dict[str, Tensor]:
             unsaid[block, head] = bits_by_window(model, some).sum() - whole
     copying = head_weights(model, twice(windowed))[..., 2:, 2:]
     found = (
-        offset_score(looks).mean(1),
-        looks[..., 2:, 1].mean((1, 3)),
-        looks[..., 2:, 0].mean((1, 3)),
+        *(score(looks) for score in PLACES.values()),
         induction_score(copying, PERIOD).mean(1),
         moved(looks, head_weights(model, of_the_other_century(tokens, windowed))),
         lost / characters,
@@ -140,9 +132,9 @@ def main() -> None:
         csv.writer(file, lineterminator="\n").writerows([columns, *lines])
     text = [
         "# What sixteen heads do, in three trainings",
-        "Mean weights on the token before, on the decade and on the start; on 32 random tokens said"
-        "twice, the weight on what followed the first time (copying); what share of the weight "
-        "moves if the window says a decade a hundred years away; bits a character that are lost "
+        "Mean weights on the token before, on the decade and on the start; on 32 random tokens "
+        "said twice, the weight on what followed the first time (copying); what share of the "
+        "weight moves if the window says a decade a hundred years away; bits a character that are lost "
         "without the head, and if its value of the start token is 0.",
     ]
     write_page("language_heads", "language_heads", text, columns, lines)

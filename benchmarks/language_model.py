@@ -12,7 +12,7 @@ stored_model.py finds it.
 import argparse
 import csv
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from math import isnan, nan
@@ -27,7 +27,7 @@ from torch import nn
 from attncourse.data.addresses import Addresses, addresses
 from attncourse.data.archives import cache_folder
 from attncourse.data.byte_pairs import stored_pairs
-from attncourse.data.windows import Windowed, Windows, batched
+from attncourse.data.windows import Windowed, batched
 from attncourse.efficient import grouped_query_attention
 from attncourse.language_model import (
     BackOff,
@@ -114,16 +114,11 @@ def kept(size: str, name: str, seed: int, end: str) -> Path:
     return folder / f"language-{size}-{name.replace(' ', '-')}-{seed}-{end}.pt"
 
 
-def moved(batches: Iterable[Windows], device: str) -> Iterator[Windows]:
-    """The batches on another device."""
-    return (Windows(*(x.to(device) for x in one)) for one in batches)
-
-
 def bits_of_texts(
     model, windowed: Windowed, texts: tuple, device: str
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """For each text the bits that it costs, and its characters."""
-    batches = moved(windowed.batches(texts, 64), device)
+    batches = (one.to(device) for one in windowed.batches(texts, 64))
     bits = bits_by_window(model, batches).double().cpu()
     counts = [len(windowed.rows(text)) for text in texts]
     totals = torch.stack([part.sum() for part in bits.split(counts)])
@@ -158,7 +153,7 @@ def trained(found: Addresses, device: str, size: str, name: str, seed: int) -> l
         watch = Watch(model, windowed, found, (size, name, seed), each, device)
         fit(
             model,
-            lambda: moved(windowed.drawn(found.train, BATCH, each, g), device),
+            lambda: (one.to(device) for one in windowed.drawn(found.train, BATCH, each, g)),
             PARTS,
             rate,
             optimizer=optimizer,
@@ -187,7 +182,7 @@ class Watch:
         self.model, self.key, self.each, self.seconds = model, key, each, 0.0
         every = [row for text in found.validation for row in windowed.rows(text)]
         rows = every[:: max(1, len(every) // 256)]
-        self.rows = [*moved(batched(rows, 64), device)]
+        self.rows = [one.to(device) for one in batched(rows, 64)]
         self.characters = sum(len(windowed.pairs.decode(row[2:])) for row in rows)
 
     def __call__(self, epochs: range) -> Iterator[int]:

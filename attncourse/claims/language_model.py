@@ -51,7 +51,7 @@ def bits(
     device: torch.device | None = None,
 ) -> float:
     """Bits a character of these texts, which the model reads in the windows."""
-    batches = ((x.to(device), y.to(device)) for x, y in windows.batches(texts, 64))
+    batches = (one.to(device) for one in windows.batches(texts, 64))
     return bits_per_character(model, batches, sum(len(one.text) for one in texts))
 
 

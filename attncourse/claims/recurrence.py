@@ -14,6 +14,7 @@ from torch.nn.utils import (
 )
 
 from attncourse.claims import Measured, about, above, at_most, below, between, claim, exactly
+from attncourse.claims.dot_product import normal
 from attncourse.claims.multi_head import normal64, random_layer, relative_error
 from attncourse.cost import count, kept, longest_chain
 from attncourse.dot_product import attention, causal_mask
@@ -167,14 +168,14 @@ def a_state_is_a_bottleneck(g):
 
 def lost_in_one_state(g: torch.Generator, n: int) -> float:
     """The share of the variance of n words of width 8 that one state of width 8 cannot hold."""
-    sentences = torch.randn(16384, 8 * n, generator=g, device=g.device)
+    sentences = normal(g, 16384, 8 * n)
     held = torch.linalg.eigvalsh(sentences.mT @ sentences)
     return 1 - (held[-8:].sum() / held.sum()).item()
 
 
 def lost_in_attention(g: torch.Generator, n: int) -> float:
     """The share of it that attention loses, where each of n queries asks for one of the words."""
-    words, places = torch.randn(n, 8, generator=g, device=g.device), torch.eye(n, device=g.device)
+    words, places = normal(g, n, 8), torch.eye(n, device=g.device)
     read = attention(40 * n**0.5 * places, places, words)
     return ((read - words).square().sum() / words.square().sum()).item()
 

@@ -26,6 +26,10 @@ class Windows(NamedTuple):
     def inputs(self) -> tuple[Tensor, ...]:
         return (self.tokens,)
 
+    def to(self, device: torch.device | str | None) -> "Windows":
+        """The same on another device."""
+        return Windows(self.tokens.to(device), self.labels.to(device))
+
 
 class Windowed:
     """Texts as windows of `length` tokens: a start, the decade, and so many of one text.

@@ -650,7 +650,7 @@ def test_what_is_set_stands_in_the_address_and_comes_back(drawn, new_tab, tmp_pa
     tab.get_by_text("Look into its heads").click()
     first = shipped()[1]["roles"][0]["head"]
     tab.get_by_label(f"{first[0]}.{first[1]} is on").uncheck()
-    expect(said(tab)).to_contain_text("Covering “enemies” and switching off 1 head change")
+    expect(said(tab)).to_contain_text("Covering “enemies” and switching off 1 head change what")
     tab.wait_for_url("**#write=*off=*")
     other.goto(tab.url)
     expect(said(other)).to_have_text(said(tab).inner_text())

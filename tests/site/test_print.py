@@ -39,6 +39,10 @@ def test_a_page_on_paper_is_light_whole_and_without_what_is_pressed(name, new_ta
         # a hint is printed where it is open
         paper.evaluate("document.querySelector('.exercise ~ details.folded').open = true")
         assert visible(paper, ".exercise ~ details > summary") == 1
+        # as are the boxes above the first exercise
+        above = paper.locator("article details.folded:not(.exercise ~ *, .to-run)")
+        assert above.count() == visible(paper, "article details > summary") - 1
+        assert above.count() and all(one.is_visible() for one in above.all())
         assert paper.get_by_text("hints and worked solutions that were open").is_visible()
     if name == CHAPTER:
         answers = paper.locator("section details.folded:not(.taught, .to-run)")

@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 
 from attncourse.plot.arrow import SCRIPT, Point, arrow, line
+from attncourse.plot.explorer import TEMPERATURES
 from attncourse.plot.interactive import Button, Choice, Interactive, Slider, columns, number, row
 from attncourse.plot.numbers import require_finite, shown
 
 HERE = Path(__file__).parent
-TEMPERATURES = (0.125, 0.25, 0.5, 1, 2, 4, 8)
 # a point lies from LEAST to MOST on both axes, and one unit is so many of the drawing's
 LEAST, MOST, UNIT = -1, 3, 60
 # a key with all the weight has a disc of this radius
@@ -96,7 +96,7 @@ def drawn(at: Sequence[float]) -> tuple[float, float]:
     return UNIT * a + 0.0, -UNIT * b + 0.0
 
 
-def svg(axes: Sequence[str], title: str, content: str) -> str:
+def svg(axes: Sequence[str], title: str, content: str, role: str = 'aria-hidden="true"') -> str:
     """A square of the plane, with its axes."""
     low, high = LEAST * UNIT - 16, MOST * UNIT + 16
     side = high - low
@@ -104,7 +104,7 @@ def svg(axes: Sequence[str], title: str, content: str) -> str:
         f"M{one} -4v8M-4 {-one}h8" for one in range(LEAST * UNIT, (MOST + 1) * UNIT, UNIT) if one
     )
     return (
-        f'<figure><svg viewBox="{low} {-high} {side} {side}" aria-hidden="true">'
+        f'<figure><svg viewBox="{low} {-high} {side} {side}" {role}>'
         f'<path class="axis" d="M{low} 0H{high}M0 {-low}V{-high}{ticks}"/>'
         f'<text class="axis" x="{high}" y="15" text-anchor="end">{escape(axes[0])}</text>'
         f'<text class="axis" x="6" y="{11 - high}">{escape(axes[1])}</text>{content}</svg>'
@@ -144,9 +144,7 @@ def compared(
         f"{escape(word)} {number('given', one)}" for word, one in zip(words, weight, strict=True)
     )
     title = f'<b class="query">query</b> and <b class="key">keys</b>; weights: {given}'
-    return svg(axes, title, lines).replace(
-        ' aria-hidden="true"', ' role="group" aria-label="words"'
-    )
+    return svg(axes, title, lines, 'role="group" aria-label="words"')
 
 
 def handle(word: str, names: Sequence[str], at: Sequence[float]) -> str:
