@@ -134,8 +134,8 @@ def main() -> None:
         "# What sixteen heads do, in three trainings",
         "Mean weights on the token before, on the decade and on the start; on 32 random tokens "
         "said twice, the weight on what followed the first time (copying); what share of the "
-        "weight moves if the window says a decade a hundred years away; bits a character that are lost "
-        "without the head, and if its value of the start token is 0.",
+        "weight moves if the window says a decade a hundred years away; bits a character that are "
+        "lost without the head, and if its value of the start token is 0.",
     ]
     write_page("language_heads", "language_heads", text, columns, lines)
 
