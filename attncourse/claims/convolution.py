@@ -8,7 +8,18 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attncourse.claims import Measured, about, above, at_least, at_most, between, claim, exactly
+from attncourse import english
+from attncourse.claims import (
+    Measured,
+    about,
+    above,
+    at_least,
+    at_most,
+    below,
+    between,
+    claim,
+    exactly,
+)
 from attncourse.claims.dot_product import normal
 from attncourse.claims.relative import max_abs_diff, with_gradients
 from attncourse.convolution import (
@@ -27,6 +38,28 @@ from attncourse.relative import relative_attention, rope
 
 CORDONNIER = "Cordonnier et al. (2020)"
 ROUNDING = at_most(1e-12, "rounding")
+
+
+@claim(
+    "A trained model that is given only the last three words, or four, needs at least 4 bits more "
+    "for “than”, because “more” stands five words before it. Given the last five, it needs less "
+    "than half a bit more.",
+    source="our own measurement",
+)
+def a_window_of_three_misses_a_word(g):
+    read, kept = english.tokens(device=g.device), english.pieces().index(english.KEPT)
+    model = english.model("english", g.device)
+    whole = english.surprisals(model, read)[0, kept].item()
+    lost = {
+        width: english.surprisals_of_last(model, read, width)[kept].item() - whole
+        for width in (3, 4, 5)
+    }
+    return Measured(
+        {
+            "bits more for “than”, last 3 and 4 words": ([lost[3], lost[4]], at_least(4)),
+            "last 5": (lost[5], below(0.5)),
+        }
+    )
 
 
 def convolution(x: Tensor, weight: Tensor, dilation: int = 1) -> Tensor:

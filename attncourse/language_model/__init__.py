@@ -19,6 +19,7 @@ from attncourse.language_model.models import (
     LSTMLanguageModel,
     language_model,
     load_language_model,
+    load_lstm,
 )
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "interval",
     "language_model",
     "load_language_model",
+    "load_lstm",
     "offset_score",
     "perplexity",
     "surprisal",

@@ -52,10 +52,22 @@ def embedding(vocabulary: int, d_model: int, std: float = 0.02) -> Embedding:
     return table
 
 
-def load_language_model(weights: Mapping[str, Tensor], heads: int) -> LanguageModel:
+def load_language_model(
+    weights: Mapping[str, Tensor], heads: int, attend: Callable[[], Callable[..., Tensor]] = rotary
+) -> LanguageModel:
     """The model that `language_model` makes, with these weights; its sizes are read off them."""
     vocabulary, d = weights["embedding.table.weight"].shape
     depth = sum(name.endswith("attention.part.w_q.weight") for name in weights)
-    model = language_model(vocabulary, d, heads, depth)
+    model = language_model(vocabulary, d, heads, depth, attend)
+    model.load_state_dict(weights)
+    return model.eval()
+
+
+def load_lstm(weights: Mapping[str, Tensor]) -> LSTMLanguageModel:
+    """The LSTM with these weights; its sizes are read off them."""
+    vocabulary, d = weights["embedding.table.weight"].shape
+    hidden = weights["out.weight"].shape[1]
+    layers = sum(name.startswith("lstm.weight_hh") for name in weights)
+    model = LSTMLanguageModel(vocabulary, d, hidden, layers)
     model.load_state_dict(weights)
     return model.eval()

@@ -16,6 +16,7 @@ from attncourse.plot.kernel import kernel
 from attncourse.plot.patterns import patterns
 from attncourse.plot.plane import plane
 from attncourse.plot.receptive import receptive
+from attncourse.plot.recorded import recorded
 from attncourse.plot.running import running
 from attncourse.plot.sampling import sampling
 from attncourse.plot.skewing import skewing
@@ -41,6 +42,7 @@ __all__ = [
     "patterns",
     "plane",
     "receptive",
+    "recorded",
     "running",
     "sampling",
     "skewing",

@@ -131,5 +131,15 @@ PLANE = plot.plane(
     PLACES, ["the", "river", "bank"], ("water", "money"), SEPARATE, query=2, alt="A plane."
 )
 
+MEASURED = 12 * torch.rand(3, 4, 2, generator=g)
+RECORDED = plot.recorded(
+    MEASURED, QUERIES, ["GPT", "LSTM"], "hidden word", ["none", "the", "river"], start=1,
+    corner="word", alt="Bits of four words."
+)  # fmt: skip
+WINDOWS = [1, 2, 4]
+RECORDED_BY_NUMBER = plot.recorded(
+    MEASURED[..., :1], QUERIES, ["bits"], "words seen", WINDOWS, corner="word", alt="Bits by window."
+)
+
 CLOCKS = plot.clocks(12, 6, positions=(3, 5), alt="Two positions.")
 TURNING = plot.turning((1, 2), (3, -0.5), 6, alt="Two vectors turn.")

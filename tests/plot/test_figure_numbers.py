@@ -350,6 +350,27 @@ for n, figure in figures.SKEWINGS.items():
     TABLE[f"skewing {n}"] = figure, {"direction": 2, "step": 4}, expected
 
 
+@shows(figures.RECORDED, **{"hidden word": 3})
+def recorded(**state):
+    return recorded_in(figures.MEASURED[state["hidden word"]], ["GPT", "LSTM"], state)
+
+
+@shows(figures.RECORDED_BY_NUMBER, **{"words seen": 3})
+def recorded_by_number(**state):
+    return recorded_in(figures.MEASURED[state["words seen"], :, :1], ["bits"], state)
+
+
+def recorded_in(numbers, names, state):
+    """The bars of a case, and the longest of each column in words."""
+    (control, at), = state.items()
+    case = {"hidden word": ["none", "the", "river"], "words seen": figures.WINDOWS}[control][at]
+    told_of = [
+        f"{name}: most, {told(top)}, at {re.escape(figures.QUERIES[row])}"
+        for name, top, row in zip(names, *numbers.max(dim=0), strict=True)
+    ]
+    return {"bar": numbers, "said": rf"{control} {case}\. {'; '.join(told_of)}\."}
+
+
 @shows(figures.WAVES, position=figures.N, d=len(figures.WAVE_WIDTHS))
 def waves(position, d):
     d = figures.WAVE_WIDTHS[d]

@@ -11,12 +11,14 @@ from attncourse.claims.multi_head.heads import (
     layer_is_a_sum_over_heads,
     normal64,
     one_head_cannot_subtract,
+    one_head_waits_for_a_word,
     other_weights_give_the_same_output,
     parameters_depend_on_the_width_alone,
     random_layer,
     relative_error,
     second_map_folds_into_the_first,
     w_o_mixes_the_heads,
+    weights_of_the_model,
 )
 from attncourse.claims.multi_head.stacks import (
     attention_alone_collapses,
@@ -33,6 +35,7 @@ from attncourse.claims.multi_head.stacks import (
 
 # in the order of the page
 ORDER = (
+    one_head_waits_for_a_word,
     one_head_cannot_subtract,
     equals_torch,
     second_map_folds_into_the_first,
@@ -63,4 +66,5 @@ __all__ = [
     "relative_error",
     "stack",
     "unlike",
+    "weights_of_the_model",
 ]

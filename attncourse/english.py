@@ -1,0 +1,104 @@
+"""A sentence of English, and the trained models that the chapters look into.
+
+An earlier chapter may import this module although it loads models of later ones, because it knows
+none of their mechanisms.
+"""
+
+from collections.abc import Callable
+from functools import cache
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from attncourse.data import Windowed, stored_pairs
+from attncourse.language_model import (
+    head_weights,
+    load_language_model,
+    load_lstm,
+    surprisal,
+    without,
+)
+from attncourse.stored import stored
+from attncourse.transformer import Causal, CausalLinearAttention, RotaryAttention
+
+# each word is one token; the second of the three waits for the first, and not for the third
+SENTENCE = "We have more people at work today than we had a year ago."
+PROMISE, KEPT, CONTROL = "more", "than", "people"
+
+ATTENDS: dict[str, Callable[[], nn.Module]] = {
+    "english": lambda: Causal(RotaryAttention()),
+    "gpt": lambda: Causal(RotaryAttention()),
+    "one_block": lambda: Causal(RotaryAttention()),
+    "one_block_without_positions": Causal,
+    "linear": CausalLinearAttention,
+}
+
+
+@cache
+def model(name: str, device: torch.device | None = None) -> nn.Module:
+    """A trained model that comes with the course: one of `ATTENDS`, or "lstm"."""
+    weights, held = stored(name)
+    if name == "lstm":
+        return load_lstm(weights).to(device)
+    return load_language_model(weights, held["heads"], ATTENDS[name]).to(device)
+
+
+@cache
+def windowed() -> Windowed:
+    """How the models' texts become tokens."""
+    return Windowed(stored_pairs())
+
+
+def tokens(text: str = SENTENCE, device: torch.device | None = None) -> Int[Tensor, "1 n"]:
+    """The text as the models read it: the start, any decade, and its own tokens."""
+    encoded = stored_pairs().encode(f" {text}")
+    return torch.tensor([windowed().prefix(None) + encoded], device=device)
+
+
+def pieces(text: str = SENTENCE) -> list[str]:
+    """The text of each of its tokens."""
+    return [stored_pairs().decode([one]).strip() for one in stored_pairs().encode(f" {text}")]
+
+
+@torch.no_grad()
+def surprisals(
+    model: nn.Module, read: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch m m"] | None = None
+) -> Float[Tensor, "batch pieces"]:
+    """The bits that each token of a text costs, after the two of the prefix."""
+    given = (read[:, :-1],) if mask is None else (read[:, :-1], mask)
+    return surprisal(model(*given), read[:, 1:])[:, 1:]
+
+
+def costs_of_hiding(
+    model: nn.Module, read: Int[Tensor, "1 n"]
+) -> Float[Tensor, "hidden=pieces pieces"]:
+    """Row j: how many bits more each token costs if no other token may attend to token j."""
+    n, pieces = read.shape[1] - 1, read.shape[1] - 2
+    hidden = torch.arange(pieces, device=read.device)
+    masks = torch.ones(pieces, n, n, dtype=torch.bool, device=read.device)
+    # the last one has no place among those that the model reads
+    masks[hidden[:-1], :, 2 + hidden[:-1]] = False
+    masks |= torch.eye(n, dtype=torch.bool, device=read.device)
+    return surprisals(model, read.expand(pieces, -1), masks) - surprisals(model, read)
+
+
+def surprisals_of_last(
+    model: nn.Module, read: Int[Tensor, "1 n"], width: int
+) -> Float[Tensor, "pieces"]:
+    """The bits that each token costs a model that is given only the last few before it."""
+    text = read[0, 2:]
+    short = [torch.cat([read[0, :2], text[max(0, i - width) : i + 1]]) for i in range(len(text))]
+    return torch.cat([surprisals(model, one[None])[:, -1] for one in short])
+
+
+@torch.no_grad()
+def moved(
+    model: nn.Module, one: Int[Tensor, "1 n"], other: Int[Tensor, "1 n"]
+) -> Float[Tensor, "pieces"]:
+    """After each token, the share of the next token's probability that stands elsewhere in other.
+
+    It is the total variation distance: 0 where both are the same, and 1 where nothing is shared.
+    """
+    first, second = (model(read)[0, 2:].softmax(-1) for read in (one, other))
+    return (first - second).abs().sum(-1) / 2
