@@ -317,12 +317,14 @@ def the_skew_looks_up_without_an_index(g):
     )
 
 
-def family(g: torch.Generator, d: int) -> dict[str, Callable[[Tensor, Tensor], Tensor]]:
+def family(
+    g: torch.Generator, d: int, max_distance: int = 2
+) -> dict[str, Callable[[Tensor, Tensor], Tensor]]:
     """Each member's scores of queries and keys at positions from 0 on; its numbers are random.
 
-    Shaw's table has a maximum distance of 2, ALiBi's slope is 1/2.
+    `max_distance` is that of Shaw's table; ALiBi's slope is 1/2.
     """
-    table = normal(g, 5, d)
+    table = normal(g, 2 * max_distance + 1, d)
     w = normal(g, d, d)
     (b, c) = normal(g, 2, d)
     bias = normal(g, 32)
@@ -332,7 +334,7 @@ def family(g: torch.Generator, d: int) -> dict[str, Callable[[Tensor, Tensor], T
         return ((q + b) @ k.mT + skew((q + c) @ offsets.mT)) / d**0.5
 
     def shaw(q: Tensor, k: Tensor) -> Tensor:
-        by_offset = (q @ table.to(q).mT).gather(-1, relative_index(len(q), 2, q.device))
+        by_offset = (q @ table.to(q).mT).gather(-1, relative_index(len(q), max_distance, q.device))
         return (q @ k.mT + by_offset) / d**0.5
 
     def turned(x: Tensor) -> Tensor:

@@ -2,33 +2,46 @@
   const range = (length) => [...Array(length).keys()];
   const signed = (offset) => `${offset}`.replace("-", "−");
   const causal = direction === 1;
-  const offsets = range(causal ? n : 2 * n - 1).map((c) => c - n + 1);
-  const width = offsets.length;
+  const width = causal ? n : 2 * n - 1;
 
-  const table = range(n).map((i) => offsets.map((o) => ({ text: signed(o), value: (i + 1) / n })));
-  const padded = table.map((row) => [{ text: "pad", value: 0 }, ...row]);
-  const rest = padded.flat().slice(n);
-  const reshaped = range(n).map((r) => rest.slice(r * width, (r + 1) * width));
-  const zero = { text: "·", value: 0 };
-  const cut = reshaped.map((row, i) => (
-    causal ? row.map((entry, j) => (j > i ? zero : entry)) : row.slice(0, n)
-  ));
+  // where entry c of query i is, of which the padding is entry -1: x, y, and whether it is out or off
+  const place = (i, c) => {
+    if (c >= width) return [c + 1, i, " off"];
+    if (step === 0) return [c, i, c < 0 ? " off" : ""];
+    const at = (width + 1) * i + c + 1 - n;
+    if (at < 0 && step > 1) return [c + 1, -1, step === 2 ? " out" : " off"];
+    if (step < 3) return [c + 1, i, ""];
+    const [x, y] = [at % width, Math.floor(at / width)];
+    if (step === 3 || x <= (causal ? y : n - 1)) return [x, y, ""];
+    return [x + 0.5 + (causal ? n - 1 : 0), y, " out"];
+  };
+  const queries = range(n);
+  const cells = [
+    ...queries.flatMap((i) => range(2 * n - 1).map((c) => [signed(c - n + 1), (i + 1) / n, ...place(i, c)])),
+    ...queries.map((i) => ["pad", 0, ...place(i, -1)]),
+    ...queries.flatMap((i) => range(n).slice(i + 1).map((j) => ["•", 0, j, i, causal && step === 4 ? "" : " off"])),
+  ];
+  const row = (i) => cells.filter(([, , , y, look]) => y === i && !look)
+    .sort((one, other) => one[2] - other[2]).map(([text]) => text.replace("•", "zero")).join(", ");
 
-  const now = [table, padded, reshaped, cut][step];
   const said = [
-    `A row for each query, a column for each offset j − i, from ${offsets.map(signed).at(0)} to ${offsets.at(-1)}.`,
+    `A row for each query, a column for each offset j − i, from ${signed(1 - n)} to ${width - n}.`,
     "One more entry in front of each row.",
-    `The first ${n} entries are gone. The others, in the same order, are again ${width} to a row: each row starts one entry earlier in its query than the row above.`,
+    `Row after row, the entries are one line. Its first ${n} go.`,
+    `The same line, now ${width} to a row: each row starts one entry earlier in its query than the row above.`,
     causal
-      ? "The offset of row i, column j is j − i. A dot is a 0: what stood there was of another query."
-      : `The first ${n} columns: the offset of row i, column j is j − i.`,
+      ? "The offset of row i, column j is j − i. A dot is a 0: what stood there, padding or of another query, is out."
+      : `The first ${n} columns stay: the offset of row i, column j is j − i.`,
   ][step];
-  const names = range(2 * n).map((c) => (c < now[0].length ? `${c}` : ""));
+  const columns = [width, width + 1, 0, width, n][step];
   return {
-    entry: range(n).map((r) => range(2 * n).map((c) => now[r][c] ?? { text: "", value: 0 })),
-    column: names,
-    line: range(n).map((r) => `${step === 2 ? "row" : "query"} ${r}`),
-    corner: step === 3 ? "key" : "column",
+    entry: cells.map(([, share, x, y, look]) => (
+      { class: `entry${look}`, style: `--share:${+share.toPrecision(6)};--x:${x};--y:${y}` }
+    )),
+    board: { "aria-label": queries.map((i) => `Row ${i}: ${row(i)}.`).join(" ") },
+    column: range(2 * n).map((c) => (c < columns ? `${c}` : "")),
+    line: queries.map((i) => `${step === 3 ? "row" : "query"} ${i}`),
+    corner: ["column", "column", "dropped", "column", "key"][step],
     said,
   };
 }

@@ -5,6 +5,7 @@ from itertools import product
 import torch
 
 from attncourse import plot
+from attncourse.claims.relative import family
 from attncourse.dot_product import causal_mask
 from attncourse.linear import feature_map
 
@@ -143,3 +144,8 @@ RECORDED_BY_NUMBER = plot.recorded(
 
 CLOCKS = plot.clocks(12, 6, positions=(3, 5), alt="Two positions.")
 TURNING = plot.turning((1, 2), (3, -0.5), 6, alt="Two vectors turn.")
+
+# queries alike and keys alike, so that a score depends on the positions alone
+ASK, KEY = (torch.randn(1, 8, generator=g, dtype=torch.float64).expand(6, 8) for _ in "qk")
+FAMILY = {name: scores(ASK, KEY) for name, scores in family(g, 8).items()}
+OFFSETS = plot.offsets(FAMILY, at=(1, 4), start=1, alt="Five methods.")

@@ -18,7 +18,7 @@ from attncourse.plot.explorer import TEMPERATURES
 from attncourse.plot.numbers import shown
 from attncourse.plot.turning import DEGREES
 from attncourse.positional import sinusoids
-from attncourse.relative import causal_skew, relative_index, skew
+from attncourse.relative import relative_index
 
 from . import figures
 from .figures import SEPARATE, K, Q, V, figure_in, held, page_of, states_of, visit
@@ -326,28 +326,46 @@ def clipping(n, k):
     }
 
 
+# where the cells are is looked at in test_skewing.py
 def skewing(n, direction, step):
-    offsets, query = torch.arange(1 - n, 1 if direction else n), torch.arange(1, n + 1) / n
-    width, whole = len(offsets), [f"{x}".replace("-", "−") for x in range(1 - n, n)]
-    # each entry with its offset, and the query that it is of
-    table = [[(text, of) for text in whole[:width]] for of in query.tolist()]
-    padded = [[("pad", 0.0), *row] for row in table]
-    rest = [*chain(*padded)][n:]
-    reshaped = [rest[i * width : (i + 1) * width] for i in range(n)]
-    # what the package moves where: numbers from 1, so that 0 is what it has cut
-    names = torch.arange(1, n * width + 1).view(n, width)
-    entries = [("·", 0.0), *chain(*table)]
-    moved = (causal_skew if direction else skew)(names.double()).int().tolist()
-    cut = [[entries[name] for name in row] for row in moved]
-    now = [table, padded, reshaped, cut][step]
-    wide = [(row + [("", 0.0)] * 2 * n)[: 2 * n] for row in now]
-    texts, numbers = zip(*chain(*wide), strict=True)
-    return {"entry": (torch.tensor(numbers), [*texts])}
+    width = [n if direction else 2 * n - 1] * 4 + [n]
+    count = [width[0], width[0] + 1, 0, width[0], n][step]
+    said = [
+        f"A row for each query, .*, from {'−' * (n > 1)}{n - 1} to {width[0] - n}\\.",
+        "One more .*",
+        f".* Its first {n} go\\.",
+        f".*, now {width[0]} to a row: .*",
+        ".* A dot is a 0: .*" if direction else f"The first {n} columns stay: .*",
+    ]
+    return {
+        "column": [f"{c}" if c < count else "" for c in range(2 * n)],
+        "line": [f"{'row' if step == 3 else 'query'} {i}" for i in range(n)],
+        "corner": [["column", "column", "dropped", "column", "key"][step]],
+        "said": said[step],
+    }
 
 
 for n, figure in figures.SKEWINGS.items():
     expected = functools.partial(skewing, n)
-    TABLE[f"skewing {n}"] = figure, {"direction": 2, "step": 4}, expected
+    TABLE[f"skewing {n}"] = figure, {"direction": 2, "step": 5}, expected
+
+
+@shows(figures.OFFSETS, **{"query at": 6, "key at": 6, "method": 5})
+def offsets(method, **at):
+    i, j = at.values()
+    scores = {name: one - one[0, 0] for name, one in figures.FAMILY.items()}
+    name, one = list(scores.items())[method]
+    offset = f"{j - i}".replace("-", "−")
+    # Shaw's table has a maximum distance of 2
+    far = name == "Shaw" and abs(j - i) >= 2
+    same = ", the same from offset " + ("2 to 5" if j > i else "−5 to −2") if far else ""
+    pairs = 6 - abs(j - i)
+    return {
+        "score": torch.stack([one[i, j] for one in scores.values()]),
+        "offset": [offset],
+        "said": f"Query at {i}, key at {j}: the offset is {offset}, as for {pairs} of 36 pairs\\. "
+        f"{name}: {told(one[i, j])}{same}\\.",
+    }
 
 
 @shows(figures.RECORDED, **{"hidden word": 3})

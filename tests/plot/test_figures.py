@@ -46,7 +46,8 @@ def ends(options: dict[str, int]) -> list[dict[str, int]]:
 @pytest.mark.parametrize("name", TABLE)
 def test_axe_finds_nothing_in_a_figure_and_the_page_fits_a_phone(name, new_tab):
     figure, options, _ = TABLE[name]
-    tab = new_tab(viewport=PHONE)
+    # what fades in is looked at when it is there
+    tab = new_tab(viewport=PHONE, reduced_motion="reduce")
     tab.set_content(page_of(figure))
     assert axe(tab, ALL_BUT_COLOURS) == []
     for state in (ends(options)[0], ends(options)[-1]):
@@ -197,6 +198,27 @@ def said_of_relative(figure):
     # the outermost rows go first
     assert "rows 0 to 6 are used" in clipped(n=3, k=3)
     assert "rows 1 to 5 are used" in clipped(n=2)
+
+    read(figure("skew"), direction=1, step=3)
+    rows = figure("skew").locator(".board").get_attribute("aria-label")
+    assert rows.startswith("Row 0: 0, pad, −3, −2. Row 1: −1, 0, pad, −3. Row 2: −2, −1, 0, pad. ")
+
+    def scored(method: int, i: int, j: int) -> tuple[str, list[str]]:
+        now = read(figure("family"), **{"method": method, "query at": i, "key at": j})
+        return now["said"][0], now["score"]
+
+    shaw, t5, alibi = 0, 2, 3
+    assert "Shaw: −2.16, the same from offset 4 to 12." in read(figure("family"))["said"][0]
+    assert "the same from offset −12 to −4." in scored(shaw, 12, 5)[0]
+    for side in (1, -1):
+        for far in (8, 11):
+            assert "the same from" in scored(t5, 6 - side * 6, 6 + side * (far - 6))[0]
+        for near in (*range(1, 8), 12):
+            assert "the same" not in scored(t5, 6 - side * 6, 6 + side * (near - 6))[0]
+    fallen = [scored(alibi, 6, j)[1][alibi] for j in (4, 5, 7, 8)]
+    assert fallen == ["−1.00", "−0.50", "−0.50", "−1.00"]
+    # both further on
+    assert scored(alibi, 0, 3)[1] == scored(alibi, 9, 12)[1] != scored(alibi, 9, 11)[1]
 
 
 def said_of_transformer(figure):
