@@ -1,8 +1,12 @@
-({ measured, rows, names, cases, control }, state, { most }) => {
-  const picked = typeof cases[0] === "number" ? cases.indexOf(state[control]) : state[control];
-  const told = names.map((name, i) => {
-    const [top, at] = most(measured[picked].map((line) => line[i]), rows);
-    return `${name}: most, ${top}, at ${at}`;
-  });
-  return { bar: measured[picked], said: `${control} ${cases[picked]}. ${told.join("; ")}.` };
+({ measured, rows, names, cases, control }, state, { shown, most }) => {
+  const picked = measured[typeof cases[0] === "number" ? cases.indexOf(state[control]) : state[control]];
+  const apart = picked.map((line) => Math.abs(line[0] - line.at(-1)));
+  const at = apart.indexOf(Math.max(...apart));
+  const told = names.length === 2
+    ? `“${rows[at]}” has the largest difference: ${names.map((name, i) => `${shown(picked[at][i])} with ${name}`).join(", ")}`
+    : names.map((name, i) => {
+      const [top, where] = most(picked.map((line) => line[i]), rows);
+      return `${name}: most, ${top}, at ${where}`;
+    }).join("; ");
+  return { bar: picked, said: `${told}.` };
 }

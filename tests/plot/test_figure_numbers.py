@@ -370,23 +370,26 @@ def offsets(method, **at):
 
 @shows(figures.RECORDED, **{"hidden word": 3})
 def recorded(**state):
-    return recorded_in(figures.MEASURED[state["hidden word"]], ["GPT", "LSTM"], state)
+    return recorded_in(figures.MEASURED[state["hidden word"]], ["GPT", "LSTM"])
 
 
 @shows(figures.RECORDED_BY_NUMBER, **{"words seen": 3})
 def recorded_by_number(**state):
-    return recorded_in(figures.MEASURED[state["words seen"], :, :1], ["bits"], state)
+    return recorded_in(figures.MEASURED[state["words seen"], :, :1], ["bits"])
 
 
-def recorded_in(numbers, names, state):
-    """The bars of a case, and the longest of each column in words."""
-    (control, at), = state.items()
-    case = {"hidden word": ["none", "the", "river"], "words seen": figures.WINDOWS}[control][at]
-    told_of = [
-        f"{name}: most, {told(top)}, at {re.escape(figures.QUERIES[row])}"
-        for name, top, row in zip(names, *numbers.max(dim=0), strict=True)
-    ]
-    return {"bar": numbers, "said": rf"{control} {case}\. {'; '.join(told_of)}\."}
+def recorded_in(numbers, names):
+    """The bars of a case, and what they say: where two columns differ most, or the longest bar."""
+    if len(names) == 2:
+        at = (numbers[:, 0] - numbers[:, 1]).abs().argmax()
+        both = ", ".join(
+            f"{told(x)} with {name}" for x, name in zip(numbers[at], names, strict=True)
+        )
+        said = f"“{re.escape(figures.QUERIES[at])}” has the largest difference: {both}"
+    else:
+        top, at = numbers[:, 0].max(dim=0)
+        said = f"{names[0]}: most, {told(top)}, at {re.escape(figures.QUERIES[at])}"
+    return {"bar": numbers, "said": rf"{said}\."}
 
 
 @shows(figures.WAVES, position=figures.N, d=len(figures.WAVE_WIDTHS))
