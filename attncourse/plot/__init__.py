@@ -13,6 +13,7 @@ from attncourse.plot.explorer import explorer
 from attncourse.plot.growing import growing
 from attncourse.plot.heads import heads
 from attncourse.plot.kernel import kernel
+from attncourse.plot.orders import orders
 from attncourse.plot.patterns import patterns
 from attncourse.plot.plane import plane
 from attncourse.plot.receptive import receptive
@@ -38,6 +39,7 @@ __all__ = [
     "heatmap",
     "kernel",
     "lines",
+    "orders",
     "patterns",
     "plane",
     "receptive",

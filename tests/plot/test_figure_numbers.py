@@ -202,6 +202,23 @@ def growing(chunk, token):
     }
 
 
+@shows(figures.ORDERS, n=3, d=2)
+def orders(n, d):
+    n, d = figures.LENGTHS[n], figures.SIDES[d]
+    # a product of a by b and b by c takes 2abc operations; z is read too
+    costs = torch.tensor([2 * n * d * n * 2, 2 * d * n * d * 2 + 2 * n * d])
+    areas, first = torch.tensor([n * n, d * d]), costs[0] > costs[1]
+    ratio = told(costs.max() / costs.min())
+    more = "queries and keys" if first else "keys and values"
+    return {
+        "size": [f"{n} × {n}", f"{d} × {d}"],
+        "area": (areas, [f"{x:,}" for x in areas]),
+        "cost": (costs / costs.max(), [f"{x:,}" for x in costs]),
+        "said": f"n = {n}, d = {d}: .* has {n * n} numbers or {d * d}\\. "
+        f"Multiplying {more} first takes {ratio} times as many operations\\.",
+    }
+
+
 @shows(figures.DISTANCES, layer=3, distance=8, show=2)
 def distances(layer, distance, show):
     names, t = list(figures.GRADIENTS), distance + 1
