@@ -188,8 +188,19 @@ def growing(chunk, token):
     key_words = [shown(x) if j < seen else "" for j, row in enumerate(keys.tolist()) for x in row]
     output = linear_attention_parallel(q, k, v)[token]
     ways = rf"Masked: {many(seen, 'pair')}\. Recurrent: a state of 6 numbers\. "
-    chunks = rf"Chunks: {many(start, 'token')} by the state, {many(seen - start, 'pair')}\."
+    chunks = rf"Chunks: {many(start, 'token')} by the state, {many(seen - start, 'pair')}\. "
+    agree = f"All three give {', '.join(map(told, output))}\\."
+    matrix = (feature_map(q) @ keys.mT).tril()
+    shares, place = matrix / matrix.sum(-1, keepdim=True), torch.arange(n) // (chunk + 1)
+    parts = keys[:, :, None] * torch.cat([torch.ones(n, 1), v], dim=-1)[:, None]
+    parts = parts * (torch.arange(n) < seen)[:, None, None]
+    before = linear_attention_state(k[:start], v[:start])
     return {
+        "cell": (shares, [""] * n * n),
+        "block": (shares * (place[:, None] == place), [""] * n * n),
+        "part": (parts, [""] * parts.numel()),
+        "early": torch.cat([before[1][:, None], before[0]], dim=-1),
+        "above": figures.TOKENS * 2,
         "S": S,
         "z": z,
         **dict.fromkeys(("masked", "recurrent", "chunks"), output),
@@ -198,7 +209,7 @@ def growing(chunk, token):
         "key": (keys, key_words),
         "read": figures.TOKENS,
         "way": ["state"] * start + ["pair"] * (seen - start) + [""] * (n - seen),
-        "said": rf"Token {seen}, {figures.TOKENS[token]}\. {ways}{chunks}",
+        "said": rf"Token {seen}, {figures.TOKENS[token]}\. {ways}{chunks}{agree}",
     }
 
 
