@@ -1,61 +1,8 @@
 """The drawings of the chapter on linear attention."""
 
-from functools import partial
-
 import drawsvg
 
 from drawings.shapes import Drawing, drawing, row
-
-# the width d, in pixels
-D = 24
-
-
-def brackets(sheet: Drawing, left: float, right: float, top: float, high: float) -> None:
-    """A pair of round brackets."""
-    path = drawsvg.Path(class_="line")
-    for x, bend in ((left, 5), (right, -5)):
-        path.M(x + bend, top).Q(x - bend, top + high / 2, x + bend, top + high)
-    sheet.sheet.append(path)
-
-
-def rectangle(
-    sheet: Drawing, top: int, role: str, x: int, wide: int, high: int, label: str, size: str
-) -> None:
-    """A factor in the middle of a line that is four times as high as D, its size below."""
-    sheet.matrix(role, x, top + 2 * D - high / 2, high // D, wide // D, D, label)
-    sheet.text(x + wide / 2, top + 4 * D + 20, size, size=0.85)
-
-
-@drawing
-def product_orders() -> Drawing:
-    sheet = Drawing(
-        480,
-        362,
-        "The same three matrices, multiplied in two orders. Queries and keys first: on the way to "
-        "the output there is a matrix of n by n weights. Keys and values first: there is only a "
-        "state S of d by d, here with a sixteenth of the area.",
-    )
-    d, n = D, 4 * D
-    for top, title in ((48, "queries and keys first"), (238, "keys and values first")):
-        factor, middle = partial(rectangle, sheet, top), top + 2 * D
-        sheet.text(14, top - 34, title, anchor="start")
-        factor("query", 24, d, n, "$Φ_Q$", "$n$ × $d$")
-        factor("key", 66, n, d, "$Φ_K^⊤$", "$d$ × $n$")
-        factor("value", 180, d, n, "$V$", "$n$ × $d$")
-        sheet.arrow((226, middle), (250, middle))
-        if title.startswith("queries"):
-            brackets(sheet, 12, 170, top - 8, n + 16)
-            factor("weight", 260, n, n, "$Φ_Q Φ_K^⊤$", "$n$ × $n$")
-            factor("value", 370, d, n, "$V$", "$n$ × $d$")
-        else:
-            brackets(sheet, 56, 214, top - 8, n + 16)
-            factor("query", 292, d, n, "$Φ_Q$", "$n$ × $d$")
-            factor("plain", 340, d, d, "$S$", "$d$ × $d$")
-        sheet.arrow((408, middle), (432, middle))
-        sheet.outline("plain", 442, top, d, n)
-        sheet.text(454, middle, "out", size=0.85)
-        sheet.text(454, top + n + 20, "$n$ × $d$", size=0.85)
-    return sheet
 
 
 @drawing

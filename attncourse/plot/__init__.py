@@ -13,7 +13,11 @@ from attncourse.plot.explorer import explorer
 from attncourse.plot.growing import growing
 from attncourse.plot.heads import heads
 from attncourse.plot.kernel import kernel
+<<<<<<< HEAD
 from attncourse.plot.offsets import offsets
+=======
+from attncourse.plot.orders import orders
+>>>>>>> fig2
 from attncourse.plot.patterns import patterns
 from attncourse.plot.plane import plane
 from attncourse.plot.receptive import receptive
@@ -40,7 +44,11 @@ __all__ = [
     "heatmap",
     "kernel",
     "lines",
+<<<<<<< HEAD
     "offsets",
+=======
+    "orders",
+>>>>>>> fig2
     "patterns",
     "plane",
     "receptive",

@@ -1,19 +1,21 @@
-({ phiQ, phiK: keys, v: values, words: given, orders }, { token, chunk, shuffle }, { shown }) => {
+({ phiQ, phiK: keys, v: values, words: given, orders }, { token: place, chunk, shuffle }, { shown }) => {
   const sum = (numbers) => numbers.reduce((total, x) => total + x, 0);
   const dot = (x, y) => sum(x.map((one, i) => one * y[i]));
   const until = (end, start = 0) => [...given.keys()].slice(start, end);
-  const query = phiQ[token];
+  const token = place - 1;
 
   // the tokens before this one change places, and no other does
   const before = orders[shuffle % orders.length].filter((j) => j < token);
   const order = [...before, ...until(given.length, token)];
-  const [phiK, v, words] = [keys, values, given].map((all) => order.map((j) => all[j]));
+  const [queries, phiK, v, words] = [phiQ, keys, values, given].map((all) => order.map((j) => all[j]));
+  const query = queries[token];
 
   // the two sums over some tokens, and what the query reads from them
   const state = (tokens) => ({
     S: phiK[0].map((_, i) => v[0].map((_, c) => sum(tokens.map((j) => phiK[j][i] * v[j][c])))),
     z: phiK[0].map((_, i) => sum(tokens.map((j) => phiK[j][i]))),
   });
+  const beside = ({ S, z }) => z.map((x, i) => [x, ...S[i]]);
   const read = ({ S, z }) => [v[0].map((_, c) => dot(query, S.map((row) => row[c]))), dot(query, z)];
   const pairs = (tokens) => {
     const weights = tokens.map((j) => dot(query, phiK[j]));
@@ -23,30 +25,45 @@
 
   const now = state(until(token + 1));
   const start = token - (token % chunk);
-  const [early, late] = [read(state(until(start))), pairs(until(token + 1, start))];
+  const past = state(until(start));
+  const [early, late] = [read(past), pairs(until(token + 1, start))];
   const both = [early[0].map((x, c) => x + late[0][c]), early[1] + late[1]];
   const all = [pairs(until(token + 1)), read(now), both];
 
+  // each query's weights, as shares of their sum, for the keys of its own piece
+  const matrix = (piece) => queries.map((one, i) => words.map((_, j) => {
+    const [row, column] = [i, j].map((x) => Math.floor(x / piece));
+    const kind = row === column ? (j > i ? "masked" : "pair") : j > i ? "none" : "state";
+    const value = kind === "pair" ? dot(one, phiK[j]) / dot(one, state(until(i + 1)).z) : 0;
+    return { text: "", class: `heat ${kind}`, value };
+  }));
+  const added = (j) => beside(state([j])).flat().map((x) => ({ text: "", value: j > token ? 0 : x }));
+
   const nothing = { text: "", value: 0 };
-  const past = (rows) => rows.map((row, j) => row.map((x) => (j > token ? { text: "", value: x } : x)));
+  const so = (rows) => rows.map((row, j) => row.map((x) => (j > token ? { text: "", value: x } : x)));
   const weights = words.map((_, j) => dot(query, phiK[j]));
   const many = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
   const way = words.map((_, j) => (j > token ? "" : j < start ? "state" : "pair"));
   const at = (j) => (j === token ? " now" : "") + (j % chunk === 0 ? " cut" : "");
   const moved = before.some((j, place) => j !== place);
   return {
-    read: words.map((text, j) => ({ text, class: way[j] + at(j) })),
+    read: words.map((text, j) => ({ text, class: (way[j] || "later") + at(j) })),
+    above: [...words, ...words],
+    cell: matrix(words.length).flat(),
+    part: words.flatMap((_, j) => added(j)),
+    block: matrix(chunk).flat(),
     word: words,
-    key: past(phiK),
-    value: past(v),
+    key: so(phiK),
+    value: so(v),
     weight: weights.map((x, j) => (j > token ? nothing : { text: shown(x), value: x / all[0][1] })),
     way,
     S: now.S,
     z: now.z,
+    early: beside(past),
     masked: divided(all[0]),
     recurrent: divided(all[1]),
     chunks: divided(all[2]),
     total: all.map(([, total]) => total),
-    said: `Token ${token + 1}, ${words[token]}${moved ? ", with the tokens before it shuffled" : ""}. Masked: ${many(token + 1, "pair")}. Recurrent: a state of ${phiK[0].length * (v[0].length + 1)} numbers. Chunks: ${many(start, "token")} by the state, ${many(token + 1 - start, "pair")}.`,
+    said: `Token ${token + 1}, ${words[token]}${moved ? ", with the tokens before it shuffled" : ""}. Masked: ${many(token + 1, "pair")}. Recurrent: a state of ${phiK[0].length * (v[0].length + 1)} numbers. Chunks: ${many(start, "token")} by the state, ${many(token + 1 - start, "pair")}. All three give ${divided(both).map(shown).join(", ")}.`,
   };
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from attncourse.plot.interactive import Button, Choice, Interactive, Slider, columns, number, row
+from attncourse.plot.interactive import Button, Interactive, Slider, columns, number, row
 from attncourse.plot.numbers import require_finite, shown
 
 # so many orders of the tokens are drawn once; the button goes from one to the next
@@ -23,64 +23,121 @@ def growing(
 ) -> Interactive:
     """Features (n, f) of queries and keys, and values (n, e): pick a token, and a chunk's length.
 
-    The last token is shown first. A row for each token read so far; below them the two sums of
-    the state, and the token's output in three forms. A button shuffles the tokens before it.
+    The last token is shown first. A row for each token: its weights in the causal matrix, what it
+    adds to the state, and its pairs within its chunk. Below them the state, and the chosen token's
+    output, in each form. A button shuffles the tokens before it.
     """
     require_fit(phi_q, phi_k, v, words, chunk)
-    n, f = phi_k.shape
-    weights, S, z = phi_k @ phi_q[-1], phi_k.mT @ v, phi_k.sum(0)
-    total = weights.sum()
-    start = (n - 1) // chunk * chunk
-    ways = ["state"] * start + ["pair"] * (n - start)
-    rows = [
-        row(
-            f'<span data-show="word">{escape(word)}</span>',
-            *(number("key", x) for x in phi_k[j]),
-            *(number("value", x) for x in v[j]),
-            number("weight", weights[j] / total, "heat", shown(weights[j].item())),
-            f'<data data-show="way">{ways[j]}</data>',
-        )
-        for j, word in enumerate(words)
-    ]
-    sums = [row("z", *(number("z", x) for x in z))] + [
-        row(f"S, row {i + 1}", *[""] * f, *(number("S", x) for x in S[i])) for i in range(f)
-    ]
-    outputs = [
-        row(
-            name,
-            *[""] * f,
-            *(number(name, x) for x in weights @ v / total),
-            number("total", total),
-        )
-        for name in ("masked", "recurrent", "chunks")
-    ]
-    strip = "".join(
-        f'<span data-show="read" class="{way}{" now" * (j == n - 1)}{" cut" * (j % chunk == 0)}">'
-        f"{escape(word)}</span>"
-        for j, (word, way) in enumerate(zip(words, ways, strict=True))
-    )
+    n = len(words)
     orders = torch.rand(ORDERS, n, generator=torch.Generator().manual_seed(0)).argsort()
     orders[0] = torch.arange(n)
-    numbered = [f"{j + 1} {word}" for j, word in enumerate(words)]
-    heading = columns(
-        "token",
-        *(f"φ(k){i + 1}".translate(LOWER) for i in range(f)),
-        *(f"v{c + 1}".translate(LOWER) for c in range(v.shape[1])),
-        "weight",
-        "chunks",
-    )
+    start = (n - 1) // chunk * chunk
+    ways = ["state"] * start + ["pair"] * (n - start)
     return Interactive(
         Path(__file__).with_suffix(".js"),
         {"phiQ": phi_q, "phiK": phi_k, "v": v, "words": list(words), "orders": orders},
         [
-            Choice("token", numbered, n - 1),
+            Slider("token", range(1, n + 1), n - 1),
             Slider("chunk", range(1, n + 1), chunk - 1),
             Button("shuffle"),
         ],
-        f"<thead>{heading}</thead><tbody>{''.join(rows)}</tbody>"
-        f"<tbody>{''.join(sums)}</tbody><tfoot>{''.join(outputs)}</tfoot>",
+        "",
         alt=alt,
-        picture=f'<div class="strip" aria-hidden="true">{strip}</div>',
+        picture=forms(phi_q, phi_k, v, words, chunk)
+        + folded(phi_k, v, words, phi_k @ phi_q[-1], ways),
+    )
+
+
+def forms(phi_q: Tensor, phi_k: Tensor, v: Tensor, words: Sequence[str], chunk: int) -> str:
+    """The matrix, the state and the chunks side by side, with the last token's output by each."""
+    n, e = v.shape
+    start = (n - 1) // chunk * chunk
+    weights = (phi_q @ phi_k.mT).tril()
+    shares = weights / weights.sum(-1, keepdim=True)
+    # what each token adds to the state, whose rows are those of z and of S side by side
+    parts = phi_k[:, :, None] * torch.cat([v.new_ones(n, 1), v], dim=-1)[:, None]
+    rows = [
+        row(
+            f'<span data-show="read" class="{"state" if i < start else "pair"}'
+            f'{" now" * (i == n - 1)}{" cut" * (i % chunk == 0)}">{escape(word)}</span>',
+            cells("cell", i, n, shares[i]),
+            tile("parts", ["part"] * (1 + e), parts[i], ""),
+            cells("block", i, chunk, shares[i]),
+        )
+        for i, word in enumerate(words)
+    ]
+    above = "".join(f'<span data-show="above">{escape(word)}</span>' for word in words)
+    keys = f'<div class="cells" aria-hidden="true">{above}</div>'
+    names = '<div class="tile"><span>z</span><span>S</span></div>'
+    outputs, total = weights[-1] @ v / weights[-1].sum(), weights[-1].sum()
+    forms = "masked", "recurrent", "chunks"
+    sums = [
+        row(
+            "state",
+            "",
+            tile("sums", ["z", *["S"] * e], parts.sum(0)),
+            tile("early", ["early"] * (1 + e), parts[:start].sum(0)),
+        ),
+        row("total", *(number("total", total) for _ in forms)),
+        row("output", *(tile("out", [form] * e, outputs[None]) for form in forms)),
+    ]
+    heading = columns("query ↓", "matrix", "recurrent network", "chunks")
+    most, part = (x.abs().max().item() for x in (parts.cumsum(0), parts))
+    return (
+        f'<table class="forms" style="--most:{most:.3f};--part:{part:.3f};--wide:{e}">'
+        f"<thead>{heading}{row('key →', keys, names, keys)}</thead>"
+        f"<tbody>{''.join(rows)}</tbody><tfoot>{''.join(sums)}</tfoot></table>"
+    )
+
+
+def cells(slot: str, i: int, chunk: int, shares: Tensor) -> str:
+    """A query's row of keys: those of its own chunk, and those that the state brings."""
+
+    def cell(j: int) -> str:
+        kind = ("masked" if j > i else "pair") if j // chunk == i // chunk else "state"
+        if j > i and kind == "state":
+            kind = "none"
+        return number(slot, shares[j] if kind == "pair" else 0, f"heat {kind}", "")
+
+    drawn = "".join(map(cell, range(len(shares))))
+    return f'<div class="cells" aria-hidden="true">{drawn}</div>'
+
+
+def tile(kind: str, slots: Sequence[str], numbers: Tensor, text: str | None = None) -> str:
+    """Rows of numbers on a ground by their value, each column in its slot."""
+    drawn = "".join(
+        number(slot, x, "sum", text)
+        for line in numbers
+        for slot, x in zip(slots, line, strict=True)
+    )
+    hidden = "" if text is None else ' aria-hidden="true"'
+    return f'<div class="tile {kind}"{hidden}>{drawn}</div>'
+
+
+def folded(
+    phi_k: Tensor, v: Tensor, words: Sequence[str], weights: Tensor, ways: Sequence[str]
+) -> str:
+    """The numbers of each token, in a table that the reader opens."""
+    rows = "".join(
+        row(
+            f'<span data-show="word">{escape(word)}</span>',
+            *(number("key", x) for x in phi_k[j]),
+            *(number("value", x) for x in v[j]),
+            number("weight", weights[j] / weights.sum(), "heat", shown(weights[j].item())),
+            f'<data data-show="way">{ways[j]}</data>',
+        )
+        for j, word in enumerate(words)
+    )
+    heading = columns(
+        "token",
+        *(f"φ(k){i + 1}".translate(LOWER) for i in range(phi_k.shape[1])),
+        *(f"v{c + 1}".translate(LOWER) for c in range(v.shape[1])),
+        "weight",
+        "chunks",
+    )
+    return (
+        "<details><summary>The numbers of each token</summary>"
+        f"<table><thead>{heading}</thead><tbody>{rows}</tbody></table></details>"
     )
 
 

@@ -1,13 +1,16 @@
 """The interactive figures that the tests look at, and how to move their controls and read them."""
 
+from functools import partial
 from itertools import product
 
 import torch
 
 from attncourse import plot
 from attncourse.claims.relative import family
+
+from attncourse.cost import count
 from attncourse.dot_product import causal_mask
-from attncourse.linear import feature_map
+from attncourse.linear import feature_map, linear_attention, linear_attention_parallel
 
 # moves the controls to each state in turn; says what every slot then shows and holds, and whether
 # the table fits
@@ -106,6 +109,16 @@ GROWING = plot.growing(
     *map(feature_map, LINEAR[:2]), LINEAR[2], TOKENS, chunk=2, alt="The state grows."
 )
 
+LENGTHS, SIDES = [2, 4, 10], [2, 4]
+COUNTED = [
+    [
+        [count(f, *(torch.empty(n, d, device="meta") for _ in "qkv")).flops for n in LENGTHS]
+        for d in SIDES
+    ]
+    for f in (partial(linear_attention_parallel, causal=False), linear_attention)
+]
+ORDERS = plot.orders(LENGTHS, SIDES, *COUNTED, alt="Two orders.")
+
 GRADIENTS = {
     "falling": 7 * 10.0 ** -torch.arange(9, dtype=torch.float64),
     "ending": torch.tensor([1, 2, 1, 0.5, 0, 0, 0, 0, 0], dtype=torch.float64),
@@ -138,8 +151,9 @@ RECORDED = plot.recorded(
     corner="word", alt="Bits of four words."
 )  # fmt: skip
 WINDOWS = [1, 2, 4]
+BY_WINDOW = torch.rand(3, 5, 1, generator=g)
 RECORDED_BY_NUMBER = plot.recorded(
-    MEASURED[..., :1], QUERIES, ["bits"], "words seen", WINDOWS, corner="word", alt="Bits by window."
+    BY_WINDOW, TOKENS, ["bits"], "words seen", WINDOWS, corner="word", alt="Bits by window."
 )
 
 CLOCKS = plot.clocks(12, 6, positions=(3, 5), alt="Two positions.")

@@ -188,8 +188,19 @@ def growing(chunk, token):
     key_words = [shown(x) if j < seen else "" for j, row in enumerate(keys.tolist()) for x in row]
     output = linear_attention_parallel(q, k, v)[token]
     ways = rf"Masked: {many(seen, 'pair')}\. Recurrent: a state of 6 numbers\. "
-    chunks = rf"Chunks: {many(start, 'token')} by the state, {many(seen - start, 'pair')}\."
+    chunks = rf"Chunks: {many(start, 'token')} by the state, {many(seen - start, 'pair')}\. "
+    agree = f"All three give {', '.join(map(told, output))}\\."
+    matrix = (feature_map(q) @ keys.mT).tril()
+    shares, place = matrix / matrix.sum(-1, keepdim=True), torch.arange(n) // (chunk + 1)
+    parts = keys[:, :, None] * torch.cat([torch.ones(n, 1), v], dim=-1)[:, None]
+    parts = parts * (torch.arange(n) < seen)[:, None, None]
+    before = linear_attention_state(k[:start], v[:start])
     return {
+        "cell": (shares, [""] * n * n),
+        "block": (shares * (place[:, None] == place), [""] * n * n),
+        "part": (parts, [""] * parts.numel()),
+        "early": torch.cat([before[1][:, None], before[0]], dim=-1),
+        "above": figures.TOKENS * 2,
         "S": S,
         "z": z,
         **dict.fromkeys(("masked", "recurrent", "chunks"), output),
@@ -198,7 +209,24 @@ def growing(chunk, token):
         "key": (keys, key_words),
         "read": figures.TOKENS,
         "way": ["state"] * start + ["pair"] * (seen - start) + [""] * (n - seen),
-        "said": rf"Token {seen}, {figures.TOKENS[token]}\. {ways}{chunks}",
+        "said": rf"Token {seen}, {figures.TOKENS[token]}\. {ways}{chunks}{agree}",
+    }
+
+
+@shows(figures.ORDERS, n=3, d=2)
+def orders(n, d):
+    n, d = figures.LENGTHS[n], figures.SIDES[d]
+    # a product of a by b and b by c takes 2abc operations; z is read too
+    costs = torch.tensor([2 * n * d * n * 2, 2 * d * n * d * 2 + 2 * n * d])
+    areas, first = torch.tensor([n * n, d * d]), costs[0] > costs[1]
+    ratio = told(costs.max() / costs.min())
+    more = "queries and keys" if first else "keys and values"
+    return {
+        "size": [f"{n} × {n}", f"{d} × {d}"],
+        "area": (areas, [f"{x:,}" for x in areas]),
+        "cost": (costs / costs.max(), [f"{x:,}" for x in costs]),
+        "said": f"n = {n}, d = {d}: .* has {n * n} numbers or {d * d}\\. "
+        f"Multiplying {more} first takes {ratio} times as many operations\\.",
     }
 
 
@@ -370,25 +398,25 @@ def offsets(method, **at):
 
 @shows(figures.RECORDED, **{"hidden word": 3})
 def recorded(**state):
-    return recorded_in(figures.MEASURED[state["hidden word"]], ["GPT", "LSTM"])
+    return recorded_in(figures.MEASURED[state["hidden word"]], figures.QUERIES, ["GPT", "LSTM"])
 
 
 @shows(figures.RECORDED_BY_NUMBER, **{"words seen": 3})
 def recorded_by_number(**state):
-    return recorded_in(figures.MEASURED[state["words seen"], :, :1], ["bits"])
+    return recorded_in(figures.BY_WINDOW[state["words seen"]], figures.TOKENS, ["bits"])
 
 
-def recorded_in(numbers, names):
+def recorded_in(numbers, rows, names):
     """The bars of a case, and what they say: where two columns differ most, or the longest bar."""
     if len(names) == 2:
         at = (numbers[:, 0] - numbers[:, 1]).abs().argmax()
         both = ", ".join(
             f"{told(x)} with {name}" for x, name in zip(numbers[at], names, strict=True)
         )
-        said = f"“{re.escape(figures.QUERIES[at])}” has the largest difference: {both}"
+        said = f"“{re.escape(rows[at])}” has the largest difference: {both}"
     else:
         top, at = numbers[:, 0].max(dim=0)
-        said = f"{names[0]}: most, {told(top)}, at {re.escape(figures.QUERIES[at])}"
+        said = f"{names[0]}: most, {told(top)}, at {re.escape(rows[at])}"
     return {"bar": numbers, "said": rf"{said}\."}
 
 

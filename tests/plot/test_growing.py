@@ -48,6 +48,24 @@ def test_the_button_shuffles_the_tokens_before_and_the_sums_stay(tab):
     assert len(orders) > 3
 
 
+def test_one_chunk_is_the_matrix_and_chunks_of_one_pair_each_token_with_itself_alone(tab):
+    tab.set_content(page_of(GROWING))
+    n, figure = len(TOKENS), figure_in(tab)
+
+    def kinds(slot: str) -> list[list[str]]:
+        looks = figure.locator(f'[data-show="{slot}"]').evaluate_all(
+            "all => all.map((one) => one.className)"
+        )
+        flat = [look.removeprefix("heat ") for look in looks]
+        return [flat[i * n : (i + 1) * n] for i in range(n)]
+
+    read(figure, chunk=n - 1)
+    assert kinds("block") == kinds("cell")
+    assert kinds("cell") == [["pair"] * (i + 1) + ["masked"] * (n - 1 - i) for i in range(n)]
+    read(figure, chunk=0)
+    assert kinds("block") == [["state"] * i + ["pair"] + ["none"] * (n - 1 - i) for i in range(n)]
+
+
 @pytest.mark.parametrize(
     ("phi_q", "phi_k", "v", "words", "chunk", "message"),
     [

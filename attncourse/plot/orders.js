@@ -1,0 +1,13 @@
+({ lengths, widths, costs, most }, { n, d }, { shown }) => {
+  const words = (x) => x.toLocaleString("en-GB");
+  const [first, second] = costs.map((rows) => rows[widths.indexOf(d)][lengths.indexOf(n)]);
+  const ratio = Math.max(first, second) / Math.min(first, second);
+  const more = first > second ? "queries and keys" : "keys and values";
+  return {
+    scale: { style: `--n:${n};--d:${d};--most:${most}` },
+    size: [n, d].map((side) => ({ text: `${side} × ${side}`, value: side })),
+    area: [n, d].map((side) => ({ text: words(side * side), value: side * side })),
+    cost: [first, second].map((x) => ({ text: words(x), value: x / Math.max(first, second) })),
+    said: `n = ${n}, d = ${d}: the matrix in between has ${words(n * n)} numbers or ${words(d * d)}. Multiplying ${more} first takes ${shown(ratio)} times as many operations.`,
+  };
+}
