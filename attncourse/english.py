@@ -22,6 +22,23 @@ from attncourse.language_model import (
 from attncourse.stored import stored
 from attncourse.transformer import Causal, CausalLinearAttention, RotaryAttention
 
+__all__ = [
+    "CONTROL",
+    "KEPT",
+    "PROMISE",
+    "SENTENCE",
+    "costs_of_hiding",
+    "head_weights",
+    "model",
+    "moved",
+    "pieces",
+    "surprisals",
+    "surprisals_of_last",
+    "tokens",
+    "windowed",
+    "without",
+]
+
 # each word is one token; the second of the three waits for the first, and not for the third
 SENTENCE = "We have more people at work today than we had a year ago."
 PROMISE, KEPT, CONTROL = "more", "than", "people"

@@ -37,7 +37,7 @@ def inputs(g: torch.Generator, n: int, d: int, max_distance: int) -> list[Tensor
 
 
 def scores_by_offset(device: torch.device, reach: int = 24, texts: int = 24) -> Tensor:
-    """What each head of a trained model scores up to `reach` - 1 tokens back, in texts it never saw.
+    """A trained model's scores for tokens up to `reach` - 1 back, in texts that it never saw.
 
     Of shape (blocks, heads, queries, reach), less the mean of each query, which the softmax does
     not see.

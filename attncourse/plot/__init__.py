@@ -13,11 +13,8 @@ from attncourse.plot.explorer import explorer
 from attncourse.plot.growing import growing
 from attncourse.plot.heads import heads
 from attncourse.plot.kernel import kernel
-<<<<<<< HEAD
 from attncourse.plot.offsets import offsets
-=======
 from attncourse.plot.orders import orders
->>>>>>> fig2
 from attncourse.plot.patterns import patterns
 from attncourse.plot.plane import plane
 from attncourse.plot.receptive import receptive
@@ -44,11 +41,8 @@ __all__ = [
     "heatmap",
     "kernel",
     "lines",
-<<<<<<< HEAD
     "offsets",
-=======
     "orders",
->>>>>>> fig2
     "patterns",
     "plane",
     "receptive",

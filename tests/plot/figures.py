@@ -7,7 +7,6 @@ import torch
 
 from attncourse import plot
 from attncourse.claims.relative import family
-
 from attncourse.cost import count
 from attncourse.dot_product import causal_mask
 from attncourse.linear import feature_map, linear_attention, linear_attention_parallel

@@ -54,9 +54,9 @@ def weights_of_the_model(device: torch.device) -> Tensor:
 
 
 @claim(
-    "Of the 16 heads of a trained model, one gives at least 0.9 of the weight of “today” to “more”. "
-    "Without this head, the next word, “than”, costs at least 4 bits more; without another head of "
-    "its block, less than 1.",
+    "Of the 16 heads of a trained model, one gives “more” at least 0.9 of the weight when “today” "
+    "asks. Without this head, the next word, “than”, costs at least 4 bits more; without another "
+    "head of its block, less than 1 more.",
     source="our own measurement; Michel et al. (2019), section 2.3, on taking heads away",
 )
 def one_head_waits_for_a_word(g):
