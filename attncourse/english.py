@@ -4,7 +4,7 @@ An earlier chapter may import this module although it loads models of later ones
 none of their mechanisms.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import torch
@@ -27,6 +27,7 @@ __all__ = [
     "KEPT",
     "PROMISE",
     "SENTENCE",
+    "chances",
     "costs_of_hiding",
     "head_weights",
     "model",
@@ -119,3 +120,15 @@ def moved(
     """
     first, second = (model(read)[0, 2:].softmax(-1) for read in (one, other))
     return (first - second).abs().sum(-1) / 2
+
+
+@torch.no_grad()
+def chances(
+    model: nn.Module, text: str, following: Sequence[str], device: torch.device | None = None
+) -> Float[Tensor, "following"]:
+    """How probable each of these tokens is after the text; a space begins a new word."""
+    encoded = [stored_pairs().encode(one) for one in following]
+    if long := [one for one, of in zip(following, encoded, strict=True) if len(of) != 1]:
+        raise ValueError(f"following={long}: each should be one token")
+    scores = model(tokens(text, device))[0, -1]
+    return scores.softmax(-1)[torch.tensor(encoded, device=device).flatten()]

@@ -88,7 +88,8 @@ LSTM = "LSTM"
 COUNTED = ("uniform", "unigram", "bigram", "trigram")
 EVERY = 3
 SIZES = {
-    "small": Size(64, 3, 88, 2500, dict.fromkeys((LSTM, *ATTENDS), EVERY)),
+    "one block": Size(64, 1, 99, 2500, {GPT: 1, "no positions": 1}),
+    "small": Size(64, 3, 99, 2500, dict.fromkeys((LSTM, *ATTENDS), EVERY)),
     "full": Size(128, 4, 231, 10000, {GPT: EVERY, "no positions": 1, "one head": 1, LSTM: 1}),
 }
 MEASURED = ("bits", "low", "high", "validation", "parameters", "steps", "seconds")
@@ -111,7 +112,7 @@ def kept(size: str, name: str, seed: int, end: str) -> Path:
     """Where something of a run is kept."""
     folder = cache_folder() / "models"
     folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"language-{size}-{name.replace(' ', '-')}-{seed}-{end}.pt"
+    return folder / f"language-{size}-{name}-{seed}-{end}.pt".replace(" ", "-")
 
 
 def bits_of_texts(

@@ -1,7 +1,8 @@
-"""Write the GPT that the pages load: what language_model.py trained, rounded to eight bits.
+"""Write the models that the pages look into: what language_model.py trained, in eight bits.
 
     python benchmarks/language_model.py --size full --models GPT --seeds 0    # 70 minutes of a core
     python benchmarks/stored_model.py    # writes attncourse/stored/english.js, in two minutes
+    python benchmarks/stored_model.py --small    # the others, which language_model.py trained, too
 
 A head has a role if it looks at a place more than any head of three untrained models does, and if
 its loss costs more than that of any of four that are drawn from its block and later ones, among the
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
-from language_model import GPT, PARTS, SIZES, kept
+from language_model import GPT, LSTM, PARTS, SIZES, kept
 from torch import Tensor
 from writer import complete
 
@@ -36,6 +37,14 @@ from attncourse.stored import HERE, packed, unpacked, write
 from attncourse.train import seeded
 
 SIZE, SEED, NAME = "full", 0, "attncourseEnglish"
+# the small ones, by the names that attncourse.english has for them
+SMALL = {
+    "gpt": ("small", GPT),
+    "lstm": ("small", LSTM),
+    "linear": ("small", "linear attention"),
+    "one_block": ("one block", GPT),
+    "one_block_without_positions": ("one block", "no positions"),
+}
 # of how many tokens a text may be that a reader guesses, and how many words it has at least
 GUESSED, WORDS = 126, 25
 # a mean weight of less is no role
@@ -121,10 +130,22 @@ def held_of(found: Addresses, windowed: Windowed, heads: int) -> dict:
     }
 
 
+def write_small() -> None:
+    """The small models, for the chapters before this one; a page does not load them."""
+    for name, (size, what) in SMALL.items():
+        path = HERE / f"{name}.js"
+        weights = torch.load(kept(size, what, SEED, f"after-{PARTS}"), weights_only=True)
+        write(path, "attncourseSmall", weights, heads=SIZES[size].heads)
+        print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--part", type=int, default=PARTS, help="of the training, in twentieths")
+    parser.add_argument("--small", action="store_true", help="write the small models alone")
     asked = parser.parse_args()
+    if asked.small:
+        return write_small()
     found, windowed, sized = addresses(), Windowed(stored_pairs()), SIZES[SIZE]
     held, path = held_of(found, windowed, sized.heads), HERE / "english.js"
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from attncourse import english
 from attncourse.claims import Measured, about, above, at_least, at_most, below, claim, exactly
 from attncourse.claims.multi_head import normal64
 from attncourse.dot_product import attention, attention_weights, causal_mask
@@ -21,11 +22,53 @@ from attncourse.positional import (
 VASWANI = "Vaswani et al. (2017), section 3.5"
 WANG = "Wang et al. (2019)"
 EPS = torch.finfo(torch.float64).eps
+ROUNDED = at_most(1e-5, "rounding")
 
 
 def waves(n: int, d: int, g: torch.Generator, start: int = 0) -> Tensor:
     """The package's sinusoids in float64, on the device of g."""
     return sinusoids(n, d, g.device, start=start, dtype=torch.float64)
+
+
+# the words before "work" in three orders, and tokens that may follow them
+ORDERS = (
+    "We have more people at work",
+    "at people more have We work",
+    "have We people more at work",
+)
+FOLLOWING = ("ed", ".", " to", " in", " together")
+
+
+def next_tokens(device: torch.device | None = None) -> Tensor:
+    """For each order, the probability of each next token, of two models of one block.
+
+    The first model has no positions, and the second has. Of shape (orders, tokens, models).
+    """
+    names = ("one_block_without_positions", "one_block")
+    models = [english.model(name, device) for name in names]
+    return torch.stack(
+        [
+            torch.stack([english.chances(one, text, FOLLOWING, device) for one in models], dim=-1)
+            for text in ORDERS
+        ]
+    )
+
+
+@claim(
+    "A trained model of one block without positions gives the tokens after “work” the same "
+    "probabilities in three orders of the words before it. With positions, it hardly expects "
+    "“worked” after “at work”, and gives the “ed” over half of the probability after “We work”.",
+    source="our own measurement",
+)
+def a_trained_model_without_positions_sees_no_order(g):
+    without, ordered = next_tokens(g.device).unbind(-1)
+    return Measured(
+        {
+            "without positions, off by": ((without - without[0]).abs().max().item(), ROUNDED),
+            "“ed” after “at work”, with positions": (ordered[0, 0].item(), below(0.15)),
+            "after “We work”": (ordered[1, 0].item(), above(0.5)),
+        }
+    )
 
 
 def random_layer(g: torch.Generator, d: int) -> Callable[..., Tensor]:
