@@ -58,6 +58,18 @@ def explained(scores: Tensor) -> Tensor:
     return scores.mean(-2).square().mean(-1) / scores.square().mean((-2, -1))
 
 
+def beside_the_offset(device: torch.device | None = None) -> Tensor:
+    """The weights of each head when “today” asks, and those that the offsets alone would give.
+
+    Of shape (blocks, heads, tokens so far, 2); alone, each offset has its mean score in texts.
+    """
+    read, asks = english.tokens(device=device), 2 + english.pieces().index("today")
+    weights = english.head_weights(english.model("english", device), read)
+    scores = scores_by_offset(read.device).mean(-2)
+    alone = scores[..., : asks + 1].flip(-1).softmax(-1)
+    return torch.stack([weights[:, 0, :, asks, : asks + 1], alone.float()], dim=-1)
+
+
 @claim(
     "Of the 16 heads of a trained model, which scores tokens up to 23 back, the offset alone "
     "explains more than three quarters of the scores in one, less than a tenth in another, and "
