@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attncourse.data import Windowed, stored_pairs
+from attncourse.data import Windowed, excerpts, stored_pairs
 from attncourse.language_model import (
     head_weights,
     load_language_model,
@@ -37,6 +37,7 @@ __all__ = [
     "surprisals_of_last",
     "tokens",
     "windowed",
+    "windows",
     "without",
 ]
 
@@ -60,6 +61,12 @@ def model(name: str, device: torch.device | None = None) -> nn.Module:
     if name == "lstm":
         return load_lstm(weights).to(device)
     return load_language_model(weights, held["heads"], ATTENDS[name]).to(device)
+
+
+def windows(device: torch.device | None = None) -> Int[Tensor, "batch n"]:
+    """All full windows of texts that the models have not learned from."""
+    rows = [row for text in excerpts() for row in windowed().rows(text)]
+    return torch.tensor([row for row in rows if len(row) == windowed().of_text + 2], device=device)
 
 
 @cache
@@ -112,13 +119,13 @@ def surprisals_of_last(
 
 @torch.no_grad()
 def moved(
-    model: nn.Module, one: Int[Tensor, "1 n"], other: Int[Tensor, "1 n"]
-) -> Float[Tensor, "pieces"]:
+    model: nn.Module, one: Int[Tensor, "batch n"], other: Int[Tensor, "batch n"]
+) -> Float[Tensor, "batch pieces"]:
     """After each token, the share of the next token's probability that stands elsewhere in other.
 
     It is the total variation distance: 0 where both are the same, and 1 where nothing is shared.
     """
-    first, second = (model(read)[0, 2:].softmax(-1) for read in (one, other))
+    first, second = (model(read)[:, 2:].softmax(-1) for read in (one, other))
     return (first - second).abs().sum(-1) / 2
 
 

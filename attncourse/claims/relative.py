@@ -9,7 +9,6 @@ from attncourse import english
 from attncourse.claims import Measured, about, above, at_most, below, claim, exactly
 from attncourse.claims.dot_product import normal
 from attncourse.cost import count
-from attncourse.data import excerpts
 from attncourse.dot_product import attention, masked_softmax
 from attncourse.positional import SinusoidalEncoding
 from attncourse.relative import (
@@ -42,9 +41,7 @@ def scores_by_offset(device: torch.device, reach: int = 24, texts: int = 24) -> 
     Of shape (blocks, heads, queries, reach), less the mean of each query, which the softmax does
     not see.
     """
-    rows = [row for text in excerpts() for row in english.windowed().rows(text)]
-    full = [row for row in rows if len(row) == english.windowed().of_text + 2][:texts]
-    read = torch.tensor(full, device=device)
+    read = english.windows(device)[:texts]
     weights = english.head_weights(english.model("english", device), read).double()
     offsets = torch.arange(reach, device=device)
     # queries that have so many tokens of text before them
