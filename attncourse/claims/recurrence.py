@@ -42,15 +42,25 @@ Layer = Callable[[Tensor], Tensor]
 Weights = tuple[Tensor, Tensor, Tensor, Tensor]
 
 
-def moved_by(first: str, device: torch.device | None = None) -> Tensor:
+def moved_by(first: str, *names: str) -> Tensor:
     """How far the next token's probabilities move if another word begins the model's sentence.
 
-    Of an LSTM and a GPT, of shape (words, 2): see `english.moved`.
+    Of each of these models, of shape (words, models): see `english.moved`.
     """
-    read = english.tokens(device=device)
-    other = english.tokens(english.SENTENCE.replace("We", first, 1), device)
-    models = [english.model(name, device) for name in ("lstm", "gpt")]
-    return torch.stack([english.moved(one, read, other)[0] for one in models], dim=-1)
+    read, other = english.tokens(), english.tokens(english.SENTENCE.replace("We", first, 1))
+    return torch.stack(
+        [english.moved(english.model(name), read, other)[0] for name in names], dim=-1
+    )
+
+
+def moved_in_texts(g: torch.Generator, *names: str) -> list[Tensor]:
+    """The same in 122 texts, each of which begins with the first token of another: the means."""
+    read = english.windows(g.device)
+    other = read.clone()
+    other[:, 2] = read[:, 2].roll(1)
+    changed = read[:, 2] != other[:, 2]
+    models = (english.model(name, g.device) for name in names)
+    return [english.moved(one, read[changed], other[changed]).mean(0) for one in models]
 
 
 @claim(
@@ -60,14 +70,7 @@ def moved_by(first: str, device: torch.device | None = None) -> Tensor:
     source="our own measurement",
 )
 def an_lstm_forgets_the_first_word_sooner(g):
-    read = english.windows(g.device)
-    other = read.clone()
-    other[:, 2] = read[:, 2].roll(1)
-    changed = read[:, 2] != other[:, 2]
-    lstm, gpt = (
-        english.moved(english.model(name, g.device), read[changed], other[changed]).mean(0)
-        for name in ("lstm", "gpt")
-    )
+    lstm, gpt = moved_in_texts(g, "lstm", "gpt")
     near, far = (
         (gpt[part].mean() / lstm[part].mean()).item() for part in (slice(1, 5), slice(80, -1))
     )

@@ -12,6 +12,8 @@ from attncourse.claims.efficient.approximate import (
     none_is_best_for_all,
     pairs_grow_with_the_length,
     tradeoff,
+    trained_heads_are_sparse_and_not_of_low_rank,
+    trained_tradeoff,
 )
 from attncourse.claims.efficient.exact import (
     a_latent_serves_all_heads,
@@ -43,10 +45,12 @@ ORDER = (
     features_are_right_on_average,
     large_scores_need_more_features,
     none_is_best_for_all,
+    trained_heads_are_sparse_and_not_of_low_rank,
 )
 # beside the claims, what others use
 __all__ = [
     "ORDER",
     "operations_per_byte",
     "tradeoff",
+    "trained_tradeoff",
 ]

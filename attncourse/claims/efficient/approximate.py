@@ -6,10 +6,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from attncourse import english
 from attncourse.claims import Measured, above, at_most, below, between, claim, exactly
 from attncourse.claims.dot_product import normal
 from attncourse.claims.relative import max_abs_diff
 from attncourse.cost import count
+from attncourse.data import excerpts
 from attncourse.dot_product import attention, attention_weights
 from attncourse.efficient import (
     bigbird_mask,
@@ -46,6 +48,71 @@ def error_of_rank(r: int, weights: Tensor, v: Tensor) -> float:
 def pooling(n: int, r: int, device: torch.device) -> Tensor:
     """Each of r rows takes the mean of a stretch of n tokens."""
     return segment_means(torch.eye(n, device=device), r)
+
+
+def trained_weights(device: torch.device | None = None, n: int = 128) -> Tensor:
+    """The weights of the 16 heads of a trained model, on n tokens that begin with its sentence.
+
+    The two tokens before the text are left out, and each row is divided by its sum.
+    """
+    text = f"{english.SENTENCE} {excerpts()[-1].text}"
+    read = english.tokens(text, device)[:, : n + 2]
+    weights = english.head_weights(english.model("english", device), read)[:, 0, :, 2:, 2:]
+    return (weights / weights.sum(-1, keepdim=True)).flatten(0, 1)
+
+
+def missed(weights: Tensor, others: Tensor) -> float:
+    """The norm of what other weights miss, as a share of that of the weights: the heads' mean."""
+    return ((others - weights).norm(dim=(1, 2)) / weights.norm(dim=(1, 2))).mean().item()
+
+
+def left(weights: Tensor, mask: Tensor) -> Tensor:
+    """The weights where the mask leaves them, each row divided by its sum."""
+    kept = weights * mask
+    return kept / kept.sum(-1, keepdim=True).clamp(min=1e-9)
+
+
+def trained_tradeoff(g: torch.Generator) -> dict[str, list[tuple[float, float]]]:
+    """For each way to leave something out: its share of attention's operations, and what it misses.
+
+    The largest weights are what the best pattern would leave, if it knew them; the best matrix of
+    rank r is more than r mixtures or landmarks can reach.
+    """
+    weights = trained_weights(g.device)
+    n = weights.shape[-1]
+    causal = torch.ones(n, n, dtype=torch.bool, device=g.device).tril()
+    points = {}
+    for r in (4, 8, 16, 32):
+        largest = torch.zeros_like(weights).scatter(-1, weights.topk(r, -1).indices, 1) > 0
+        masks = {
+            "largest weights": largest & causal,
+            "window": longformer_mask(n, 2 * r - 1, [0], g.device) & causal,
+            "window and random": bigbird_mask(n, r - 1, [0], r // 2, g) & causal,
+        }
+        for name, mask in masks.items():
+            share = mask.double().sum((-2, -1)).mean().item() / n**2
+            points.setdefault(name, []).append((share, missed(weights, left(weights, mask))))
+        rows, sizes, columns = torch.linalg.svd(weights)
+        low = (rows[..., :r] * sizes[:, None, :r]) @ columns[:, :r]
+        points.setdefault("best rank", []).append((2 * r / n, missed(weights, low)))
+    return points
+
+
+@claim(
+    "On 128 tokens, and on average over the 16 heads of a trained model, each query's 16 largest "
+    "weights miss less than a tenth of the weights, by the norm. A window of 16 tokens with the "
+    "first one misses less than 0.3, and the best matrix of rank 16 more than 0.6.",
+    source="our own measurement",
+)
+def trained_heads_are_sparse_and_not_of_low_rank(g):
+    points = {name: at[2][1] for name, at in trained_tradeoff(g).items()}
+    return Measured(
+        {
+            "missed by all but the 16 largest": (points["largest weights"], below(0.1)),
+            "by a window": (points["window"], below(0.3)),
+            "by the best matrix of rank 16": (points["best rank"], above(0.6)),
+        }
+    )
 
 
 def tradeoff(g: torch.Generator, n: int, strength: float) -> dict[str, list[tuple[float, float]]]:

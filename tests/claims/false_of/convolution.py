@@ -2,6 +2,7 @@
 
 import torch
 
+from attncourse import english
 from attncourse.claims import convolution as page
 from attncourse.convolution import (
     convolutional_self_attention,
@@ -64,7 +65,12 @@ def too_blunt(offsets, size, alpha):
 page_of, page_convolution = page.convolution_as_attention, page.convolution
 
 
+def all_words(model, read, width):
+    return english.surprisals(model, read)[0]
+
+
 FALSE_OF = {
+    "a_window_of_three_misses_a_word": ("attncourse.english.surprisals_of_last", all_words),
     "a_kernel_moves_with_its_input": [
         ("convolution", lambda x, weight: page_convolution(x, weight) * x.cumsum(0)),
         ("relative_attention", lambda q, k, v, a_k, a_v, mask: absolute(q, k, v, a_k, mask)),

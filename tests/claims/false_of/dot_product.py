@@ -13,7 +13,12 @@ def without_tanh(q, k, w_q, w_k, w_v):
     return (((q @ w_q)[:, None] + (k @ w_k)[None]) @ w_v).softmax(-1)
 
 
+def nothing_hidden(model, read):
+    return torch.zeros(read.shape[1] - 2, read.shape[1] - 2)
+
+
 FALSE_OF = {
+    "one_word_waits_for_another": ("attncourse.english.costs_of_hiding", nothing_hidden),
     "rows_sum_to_one": ("attention_weights", lambda q, k: attention_weights(k, q).mT),
     "output_is_a_mean": ("attention", lambda q, k, v: q @ k.mT @ v),
     "additive_holds_hidden_times_more": ("additive_weights", lambda q, k, *w: unscaled(q, k)),

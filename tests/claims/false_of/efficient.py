@@ -71,7 +71,16 @@ def unscaled(q, k, v):
 
 EXACT = "attncourse.claims.efficient.exact."
 APPROXIMATE = "attncourse.claims.efficient.approximate."
+
+
+def even_weights(device=None, n=128):
+    """Each query gives all tokens so far the same weight."""
+    rows = torch.ones(16, n, n, device=device).tril()
+    return rows / rows.sum(-1, keepdim=True)
+
+
 FALSE_OF = {
+    "trained_heads_are_sparse_and_not_of_low_rank": (APPROXIMATE + "trained_weights", even_weights),
     "blocks_are_exact": (EXACT + "flash_attention", block_without_a_sum),
     "blocks_come_in_any_order": (EXACT + "online_softmax_update", without_the_factor),
     "blocks_save_memory_not_operations": (

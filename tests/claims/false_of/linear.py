@@ -2,6 +2,7 @@
 
 import torch
 
+from attncourse import english
 from attncourse.dot_product import attention
 from attncourse.linear import (
     feature_map,
@@ -58,7 +59,15 @@ def without_error(S, k, v, beta):
     return gated_write(S, k, v, beta[..., None])
 
 
+MODEL = english.model
+
+
+def a_gpt(name, device=None):
+    return MODEL("gpt", device)
+
+
 FALSE_OF = {
+    "a_plain_state_lets_nothing_go": ("attncourse.english.model", a_gpt),
     "all_forms_are_one": ("linear_attention_recurrent", read_before_update),
     "order_of_the_product_decides": ("linear_attention", all_pairs),
     "weights_may_not_be_negative": ("linear_attention", without_total),

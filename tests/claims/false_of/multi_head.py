@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import torch
 from torch import nn
 
+from attncourse import english
 from attncourse.cost import Cost
 from attncourse.multi_head import MultiHeadAttention, join_heads, split_heads
 
@@ -95,8 +96,19 @@ def largest(weights, v):
 
 HEADS = "attncourse.claims.multi_head.heads"
 LAYER = f"{HEADS}.MultiHeadAttention"
+WITHOUT, WEIGHTS = english.without, english.head_weights
+
+
+def one_head_further(model, heads):
+    return WITHOUT(model, [(block, (head + 1) % 4) for block, head in heads])
+
+
 # each claim with a wrong layer, or a wrong helper of the page, that it must notice
 FALSE_OF = {
+    "one_head_waits_for_a_word": [
+        ("attncourse.english.without", one_head_further),
+        ("attncourse.english.head_weights", lambda model, read: WEIGHTS(model, read).flip(2)),
+    ],
     "one_head_cannot_subtract": (LAYER, Skipping),
     "equals_torch": [(LAYER, Viewed), (LAYER, Unmasked), (LAYER, Unbiased)],
     "parameters_depend_on_the_width_alone": (LAYER, Tabled),

@@ -2,6 +2,7 @@
 
 import torch
 
+from attncourse import english
 from attncourse.dot_product import attention, attention_weights, causal_mask
 from attncourse.positional import (
     LearnedEncoding,
@@ -51,7 +52,18 @@ def evenly_spaced(base, offsets, d):
 
 
 # each claim, with a wrong function that it must notice
+MODEL = english.model
+
+
+def both_the_same(name, device=None):
+    return MODEL("one_block", device)
+
+
 FALSE_OF = {
+    "a_trained_model_without_positions_sees_no_order": [
+        ("attncourse.english.model", both_the_same),
+        ("ORDERS", ("We have more people at work",) * 3),
+    ],
     "order_is_invisible": ("attention", causal),
     "positions_make_order_visible": ("SinusoidalEncoding", lambda d: torch.nn.Identity()),
     "a_shift_is_a_rotation": ("sinusoids", halves),

@@ -3,6 +3,7 @@
 import torch
 from torch.nn.utils import clip_grad_value_
 
+from attncourse import english
 from attncourse.claims.recurrence import gru
 from attncourse.recurrence import gradient_by_distance, lstm, rnn
 
@@ -59,7 +60,15 @@ def linear(q, k, v):
     return q @ (k.mT @ v)
 
 
+MODEL = english.model
+
+
+def exchanged(name, device=None):
+    return MODEL({"lstm": "gpt", "gpt": "lstm"}[name], device)
+
+
 FALSE_OF = {
+    "an_lstm_forgets_the_first_word_sooner": ("attncourse.english.model", exchanged),
     "both_equal_torch": ("lstm", ends_swapped),
     "one_word_at_two_places": ("rnn", forgetful),
     "a_state_reads_no_later_token": [("rnn", backwards), ("rnn", forgetful)],

@@ -44,7 +44,13 @@ def by_place(n, *settings, device=None):
     return torch.arange(n, device=there).clamp(max=4).expand(n, n)
 
 
+def of_one_query(scores):
+    """What the offset explains if a single query is looked at: all."""
+    return scores[..., :1, :].square().mean((-2, -1)) / scores[..., :1, :].square().mean((-2, -1))
+
+
 FALSE_OF = {
+    "heads_differ_in_what_the_offset_explains": ("explained", of_one_query),
     "all_forms_are_one": [
         ("relative_attention_gather", turned_round),
         ("attncourse.kernels.relative.add_by_row", in_the_band_alone),
