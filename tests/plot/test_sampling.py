@@ -37,7 +37,7 @@ def test_a_token_is_drawn_told_and_marked_and_is_the_same_for_everybody(tab):
             assert now["said"][0].startswith(f"Draw {draws}: “{word}”. ")
             assert sum(map(int, now["count"])) == draws
             assert now["count"][now["token"].index(word)] != "0"
-    assert seen[:7] == seen[7:] and len({word for (word,) in seen}) > 2
+    assert seen[:7] == seen[7:] and len({word for (word,) in seen}) > 1
 
 
 def test_the_tally_comes_to_the_probabilities(tab):
