@@ -18,7 +18,6 @@ from tests.plot.elements import Elements, begins
 
 from .figures import PHONE, page_of
 
-
 # how large, on the screen, what has a font size of 11.6 in a drawing is
 WIDE = "svg => 11.6 * svg.getScreenCTM().a"
 

@@ -3,9 +3,10 @@
   const BOXES = ".formula, .drawn[role]";
   const follow = new ResizeObserver((changes) => {
     for (const { target } of changes) {
+      // a page may be taken apart
       const box = target.closest(BOXES);
-      if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
-      else box.removeAttribute("tabindex");
+      if (box?.scrollWidth > box?.clientWidth) box.tabIndex = 0;
+      else box?.removeAttribute("tabindex");
     }
   });
   for (const box of document.querySelectorAll(BOXES))
