@@ -43,7 +43,7 @@ def receptive_fields() -> Drawing:
     return sheet
 
 
-def grid(sheet: Drawing, left: float, top: float, size: float = 25) -> None:
+def grid(sheet: Drawing, left: float, top: float, size: float) -> None:
     """A table of three outputs by the three tokens, which stand above it."""
     lines = drawsvg.Path(class_="grid plain")
     for at in row(0, size, 4):
@@ -57,33 +57,33 @@ def grid(sheet: Drawing, left: float, top: float, size: float = 25) -> None:
 def kernel_as_heads() -> Drawing:
     sheet = Drawing(
         480,
-        154,
+        336,
         "Three heads as tables of outputs by tokens. The head of offset -1 has its weights left of "
         "the diagonal, that of 0 on it, that of +1 right of it. Times the taps 1, 2, 3 they add up "
         "to the rows 1+2, 3, 0; 1, 2, 3; 0, 1, 2+3, which give 33, 321, 510.",
     )
-    top, middle = 70, 107
+    top, size = 70, 30
     taps = {-1: 1, 0: 2, 1: 3}
     total: list[list[list[int]]] = [[[] for _ in range(3)] for _ in range(3)]
-    for left, (offset, tap) in zip((36, 148, 260), taps.items(), strict=True):
-        sheet.diamond(left + 37.5, 22, 16, f"{offset:+d}".replace("+0", "0").replace("-", "−"))
-        sheet.text(left - 6, middle, f"{tap}×" if offset < 0 else f"+ {tap}×", anchor="end")
-        grid(sheet, left, top)
+    for left, (offset, tap) in zip((60, 200, 340), taps.items(), strict=True):
+        sheet.diamond(left + 45, 22, 16, f"{offset:+d}".replace("+0", "0").replace("-", "−"))
+        words = f"{tap}×" if offset < 0 else f"+ {tap}×"
+        sheet.text(left - 6, top + 45, words, anchor="end")
+        grid(sheet, left, top, size)
         for i in range(3):
             j = min(max(i + offset, 0), 2)
             total[i][j].append(tap)
-            disc = drawsvg.Circle(
-                left + 25 * j + 12.5, top + 25 * i + 12.5, 9, class_="full weight"
-            )
-            sheet.sheet.append(disc)
-    sheet.text(347, middle, "=")
-    sheet.text(396, 22, "together")
-    grid(sheet, 358, top)
-    sheet.text(456, 22, "$y$")
-    sheet.strip("plain", 442, top, cells=3, size=25, down=True)
-    for y, terms in zip(row(top + 12.5, 25, 3), total, strict=True):
-        for x, some in zip(row(370.5, 25, 3), terms, strict=True):
+            at = left + size * (j + 0.5), top + size * (i + 0.5)
+            sheet.sheet.append(drawsvg.Circle(*at, 10, class_="full weight"))
+    top, left, size = 228, 164, 34
+    sheet.text(left - 6, top + 51, "=", anchor="end")
+    sheet.text(left + 51, top - 40, "together")
+    grid(sheet, left, top, size)
+    sheet.text(left + 139, top - 40, "$y$")
+    sheet.strip("plain", left + 122, top, cells=3, size=size, down=True)
+    for y, terms in zip(row(top + size / 2, size, 3), total, strict=True):
+        for x, some in zip(row(left + size / 2, size, 3), terms, strict=True):
             sheet.text(x, y, "+".join(map(str, some)) or "0", size=0.85)
         out = sum(sum(some) * x for some, x in zip(terms, (1, 10, 100), strict=True))
-        sheet.text(454.5, y, f"{out}", size=0.85)
+        sheet.text(left + 139, y, f"{out}", size=0.85)
     return sheet

@@ -63,9 +63,9 @@ def query_keys_values() -> Drawing:
         sheet.text(264, y + 24, f"{share:.2f}", "weight", size=0.85)
         sheet.text(288, y, "×")
         numbers(sheet, "value", 330, y, key, 23)
-        sheet.arrow((363, y), (384, y), (366, 148), (394, 148))
+        sheet.arrow((363, y), (384, y), (366, 148), (388, 148))
     out = [sum(share * key[c] for share, key in zip(shares, keys, strict=True)) for c in (0, 1)]
-    numbers(sheet, "plain", 426, 148, [round(number, 2) for number in out], 30)
+    numbers(sheet, "plain", 424, 148, [round(number, 2) for number in out], 34)
     return sheet
 
 
@@ -73,49 +73,57 @@ def query_keys_values() -> Drawing:
 def output_shapes() -> Drawing:
     sheet = Drawing(
         460,
-        300,
+        336,
         "Three times the same three vectors. Left: three queries, one from each, give three "
-        "outputs, DET, NOUN, NOUN. Middle: one query gives one output, nature. Right: queries come "
+        "outputs, det, noun, noun. Middle: one query gives one output, nature. Right: queries come "
         "one after the other, each from the output before: la, then rive.",
     )
     panels = (
         (
             78,
             "self-attention",
-            "a label for each vector",
-            "$n$ = $m$, one from each",
-            ("DET", "NOUN", "NOUN"),
+            ("a label for", "each vector"),
+            ("$n$ = $m$,", "one from each"),
+            ("det", "noun", "noun"),
         ),
-        (230, "pooling", "one label for all vectors", "$n$ = 1, learned", ("nature",)),
+        (
+            230,
+            "pooling",
+            ("one label for", "all vectors"),
+            ("$n$ = 1,", "learned"),
+            ("nature",),
+        ),
         (
             374,
             "cross-attention",
-            "a new sequence",
-            "$n$ grows with the output",
+            ("a new", "sequence"),
+            ("$n$ grows", "with the output"),
             ("la", "rive", "…"),
         ),
     )
     for middle, title, wanted, queries, labels in panels:
         inputs = row(middle - 46, 46, 3)
         sheet.text(middle, 14, title)
-        sheet.text(middle, 36, wanted, size=0.85)
-        sheet.text(middle, 284, queries, "query", size=0.85)
+        for y, line in zip((36, 54), wanted, strict=True):
+            sheet.text(middle, y, line, size=0.85)
+        for y, line in zip((302, 320), queries, strict=True):
+            sheet.text(middle, y, line, "query", size=0.85)
         for x, word in zip(inputs, SENTENCE, strict=True):
-            sheet.strip("plain", x - 7, 206, cells=3, size=14, down=True)
-            sheet.text(x, 260, word, size=0.85)
+            sheet.strip("plain", x - 7, 224, cells=3, size=14, down=True)
+            sheet.text(x, 278, word, size=0.85)
         outputs = row(middle - 23 * (len(labels) - 1), 46, len(labels))
         for x, label in zip(outputs, labels, strict=True):
-            sheet.text(x, 74, label, size=0.85)
+            sheet.text(x, 92, label, size=0.85)
             if label == "…":
                 continue
             looks = drawsvg.Path(class_="grid weight")
             for below in inputs:
-                looks.M(below, 203).L(x, 165)
+                looks.M(below, 221).L(x, 183)
             sheet.sheet.append(looks)
-            sheet.strip("query", x - 7, 120, cells=3, size=14, down=True)
-            sheet.arrow((x, 116), (x, 86))
+            sheet.strip("query", x - 7, 138, cells=3, size=14, down=True)
+            sheet.arrow((x, 134), (x, 104))
             if label == "la":
-                sheet.arrow((x + 11, 74), (x + 23, 74), (x + 23, 110), (x + 23, 141), (x + 37, 141))
+                sheet.arrow((x + 11, 92), (x + 23, 92), (x + 23, 128), (x + 23, 159), (x + 37, 159))
     return sheet
 
 

@@ -16,14 +16,14 @@ def chunks_and_state() -> Drawing:
     )
     chunks = (("the", "dog"), ("bites", "the"), ("man",))
     for left, words in zip(row(4, 171, 3), chunks, strict=True):
-        corner = left + 48, 162
+        corner = left + 50, 162
         sheet.sheet.append(drawsvg.Rectangle(left, 124, 130, 108, rx=5, class_="grid plain"))
         for i, word in enumerate(words):
-            sheet.text(corner[0] + 38 * i + 19, 146, word, "key", size=0.85)
+            sheet.text(corner[0] + 37 * i + 18.5, 146, word, "key", size=0.85)
             sheet.text(corner[0] - 6, 177 + 30 * i, word, "query", anchor="end", size=0.85)
             for j in range(i + 1):
                 cell = drawsvg.Rectangle(
-                    corner[0] + 38 * j, corner[1] + 30 * i, 38, 30, class_="shape weight"
+                    corner[0] + 37 * j, corner[1] + 30 * i, 37, 30, class_="shape weight"
                 )
                 sheet.sheet.append(cell)
     for x, last in ((154, 1), (325, 3)):

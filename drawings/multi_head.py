@@ -26,12 +26,12 @@ def split_attend_join() -> Drawing:
     for y, stage in stages.items():
         sheet.text(4, y, stage, anchor="start")
     shapes = (
-        (22, "plain", "X", "n × d_{model}"), (41, "plain", "Y", "m × d_{model}"),
-        (108, "query", "Q", "n × h d_k"), (127, "key", "K", "m × h d_k"),
-        (146, "value", "V", "m × h d_v"), (218, "query", "Q^i", "n × d_k"),
-        (237, "key", "K^i", "m × d_k"), (256, "value", "V^i", "m × d_v"),
-        (290, "weight", "A^i", "n × m"), (309, "plain", "head_i", "n × d_v"),
-        (378, "", "", "n × h d_v"), (446, "", "", "n × d_{model}"),
+        (22, "plain", "X", "n×d_{model}"), (41, "plain", "Y", "m×d_{model}"),
+        (108, "query", "Q", "n×h d_k"), (127, "key", "K", "m×h d_k"),
+        (146, "value", "V", "m×h d_v"), (218, "query", "Q^i", "n×d_k"),
+        (237, "key", "K^i", "m×d_k"), (256, "value", "V^i", "m×d_v"),
+        (290, "weight", "A^i", "n×m"), (309, "plain", "head_i", "n×d_v"),
+        (378, "", "", "n×h d_v"), (446, "", "", "n×d_{model}"),
     )  # fmt: skip
     for y, role, name, shape in shapes:
         if name:
@@ -145,7 +145,7 @@ def residual_stream() -> Drawing:
             sheet.arrow((start, top + 16), (start + 26, top + 16))
             sheet.box(start + 26, top, end - start - 52, 32, words)
             sheet.line((end - 26, top + 16), (end, top + 16))
-    for x, many in ((20, 1), (226, 3), (398, 4)):
+    for x, many in ((20, 1), (222, 3), (390, 4)):
         for i, words in enumerate(("embedding", "+ head 0", "+ head 1", "+ MLP")[:many]):
             sheet.text(x, y + 28 + 20 * i, words, anchor="start", size=0.9)
     return sheet

@@ -58,7 +58,7 @@ def shuffled() -> Drawing:
     words = ("01", "20", "11")
     sheet.text(240, 16, "without positions")
     sheet.text(240, 174, "with positions")
-    for left, (order, results) in zip((4, 250), ORDERS.items(), strict=True):
+    for left, (order, results) in zip((4, 248), ORDERS.items(), strict=True):
         for top, placed, outputs in zip((34, 192), (False, True), results, strict=True):
             sheet.box(left + 112, top, 16, 92, "")
             sheet.text(left + 120, top + 106, "attention", size=0.85)
@@ -70,7 +70,7 @@ def shuffled() -> Drawing:
                     sheet.diamond(left + 84, y, 12, f"{t}")
                 sheet.arrow((left + (97 if placed else 64), y), (left + 112, y))
                 sheet.arrow((left + 128, y), (left + 142, y))
-                sheet.numbers("plain", left + 144, y - 13, [outputs[t].split()], 41)
+                sheet.numbers("plain", left + 144, y - 13, [outputs[t].split()], 43)
     return sheet
 
 

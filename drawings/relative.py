@@ -14,7 +14,7 @@ WORDS = ("dog", "bites", "dog")
 def clipped_offsets() -> Drawing:
     sheet = Drawing(
         480,
-        166,
+        180,
         "The offsets of three words: 0 on the diagonal, 1 and 2 on its right, -1 and -2 on its "
         "left. Clipped at 1, and with 1 added, they are row numbers from 0 to 2. The tables for "
         "keys and values have a vector in each row.",
@@ -28,9 +28,10 @@ def clipped_offsets() -> Drawing:
     for left in (46, 190):
         for x, y in ((left + 64, 37), (left, 101)):
             sheet.sheet.append(drawsvg.Rectangle(x, y, 32, 32, class_="shape position"))
-    for word, x, y in zip(WORDS, row(62, 32, 3), rows, strict=True):
+    # the second word stands below the others, which leave it no room
+    for word, x, y, low in zip(WORDS, row(62, 32, 3), rows, (146, 164, 146), strict=True):
         sheet.text(40, y, word, anchor="end", size=0.85)
-        sheet.text(x, 146, word, size=0.85)
+        sheet.text(x, low, word, size=0.85)
     sheet.arrow((147, 85), (185, 85))
     sheet.text(166, 70, "clip", size=0.85)
     sheet.text(166, 101, "+ 1", size=0.85)

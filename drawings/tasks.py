@@ -74,20 +74,20 @@ def exact_match() -> Drawing:
     words = ("zwei", "hundert", "sieben", "und", "vier", "zig", "⟨end⟩")
     sheet = Drawing(
         480,
-        150,
+        186,
         "The right name of 247 in seven tokens, above what a model wrote. One token differs: fünf "
         "in place of vier. So six of seven tokens are right, but the text is wrong.",
     )
-    places = row(56, 61, 7)
-    for y, name in ((8, "right"), (58, "written")):
-        sheet.text(3, y + 14, name, anchor="start")
+    places = row(3, 68, 7)
+    for y, name in ((22, "right"), (82, "written")):
+        sheet.text(3, y - 12, name, anchor="start")
         for x, word in zip(places, words, strict=True):
             wrong = name == "written" and word == "vier"
             said = "fünf" if wrong else word
             kind = "line" if wrong else "shape plain"
-            sheet.sheet.append(drawsvg.Rectangle(x, y, 57, 28, rx=4, class_=kind))
-            sheet.text(x + 28, y + 14, said, size=0.85)
+            sheet.sheet.append(drawsvg.Rectangle(x, y, 64, 28, rx=4, class_=kind))
+            sheet.text(x + 32, y + 14, said, size=0.85)
     for x, word in zip(places, words, strict=True):
-        sheet.text(x + 28, 104, "✗" if word == "vier" else "✓")
-    sheet.text(240, 136, "tokens right: 6 of 7; texts right: 0 of 1")
+        sheet.text(x + 32, 128, "✗" if word == "vier" else "✓")
+    sheet.text(240, 168, "tokens right: 6 of 7; texts right: 0 of 1")
     return sheet

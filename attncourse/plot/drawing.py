@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from hashlib import sha256
 from html import escape
 from io import StringIO
+from itertools import pairwise
+from math import ceil, log2
 from statistics import fmean
 
 import matplotlib
@@ -17,6 +19,8 @@ from torch import Tensor
 from attncourse.plot.colours import COLOURS, inks
 from attncourse.plot.numbers import require_finite, shown
 
+# in inches: a phone shows a plot that is this wide with letters of the size of its caption's
+WIDEST = 4.6
 # a colour that nothing else uses: it becomes the colour of the text around the figure
 TEXT = "#010203"
 STYLE: dict = {
@@ -24,7 +28,9 @@ STYLE: dict = {
     "axes.labelcolor": TEXT,
     "axes.spines.right": False,
     "axes.spines.top": False,
-    "font.size": 10,
+    # no smaller than the caption, on a phone too, where a plot is drawn smaller
+    "axes.titlesize": "medium",
+    "font.size": 11.6,
     "hatch.color": TEXT,
     "svg.fonttype": "none",
     "svg.hashsalt": "attncourse",
@@ -60,13 +66,9 @@ class Picture:
 
 
 def beside(*pictures: Picture) -> Picture:
-    """The pictures in a grid, or below each other where the page is narrow."""
+    """The pictures side by side, or below each other where they find no room at their size."""
     shown = "".join(f"<div>{picture.svg}</div>" for picture in pictures)
-    # three on a page: what is wider is drawn smaller
-    look = (
-        "display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 225px), 1fr)); "
-        "gap: 1em; justify-items: center"
-    )
+    look = "display: flex; flex-wrap: wrap; gap: 1em; justify-content: center"
     return Picture(
         f'<div style="{look}">{shown}</div>', " ".join(picture.alt for picture in pictures)
     )
@@ -92,9 +94,12 @@ def heatmap(
         raise ValueError(f"crossed={tuple(crossed.shape)}, but values={tuple(values.shape)}")
     require_finite("values", values.masked_fill(crossed, 0))
     with matplotlib.rc_context(STYLE):
-        wide = max(0.38, *(0.09 * len(col) for col in cols))
-        labels = 0.7 + max(0.085 * len(row) for row in rows)
-        size = (labels + wide * len(cols), 0.8 + 0.34 * len(rows))
+        labels, wide = 0.6 + max(0.095 * len(row) for row in rows), 0.11 * max(map(len, cols))
+        # names are turned where a phone would draw the whole smaller
+        turned = wide > 0.44 and labels + wide * len(cols) > WIDEST
+        wide = max(0.38, 0.44 if turned else wide)
+        below = 0.06 * max(map(len, cols)) if turned else 0
+        size = (labels + wide * len(cols), 0.8 + 0.34 * len(rows) + below)
         figure = Figure(figsize=size, layout="tight")
         axes = figure.subplots()
         axes.set_xlim(0, len(cols))
@@ -111,11 +116,15 @@ def heatmap(
                 ink = INKS[inks(value)]
                 axes.text(j + 0.5, i + 0.5, shown(value), color=ink, ha="center", va="center")
         axes.set_xticks(torch.arange(len(cols)) + 0.5, cols)
+        if turned:
+            axes.tick_params(axis="x", rotation=35)
+            for label in axes.get_xticklabels():
+                label.set(ha="right", rotation_mode="anchor")
         axes.set_yticks(torch.arange(len(rows)) + 0.5, rows)
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
         axes.set(xlabel=xlabel, ylabel=ylabel)
-        axes.set_title(title, fontsize=10)
+        axes.set_title(title)
         return Picture(svg_of(figure), alt)
 
 
@@ -136,12 +145,15 @@ def lines(
     if len(series) > len(LINES):
         raise ValueError(f"{len(series)} series, but only {len(LINES)} lines can be told apart")
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(4.6, 3.0), layout="tight")
+        # below the axes, where no line runs through it, in as many columns as there is room for
+        columns = max(1, int(320 / (42 + 7 * max(map(len, series)))))
+        high = 2.9 + 0.24 * ceil(len(series) / columns)
+        figure = Figure(figsize=(WIDEST, high), layout="constrained")
         axes = figure.subplots()
         for (name, y), (colour, marker, dash) in zip(series.items(), LINES, strict=False):
             axes.plot(x, y, dash, color=colour, marker=marker, label=name)
         axes.set_xscale("log", base=2)
-        axes.set_xticks(x, [str(one) for one in x])
+        axes.set_xticks(x, apart(x))
         axes.minorticks_off()
         if log:
             axes.set_yscale("log", base=10)
@@ -150,8 +162,19 @@ def lines(
         else:
             axes.set_ylim(bottom=bottom)
         axes.set(xlabel=xlabel, ylabel=ylabel)
-        axes.legend(frameon=False)
+        figure.legend(frameon=False, ncols=columns, loc="outside lower center")
         return Picture(svg_of(figure), alt)
+
+
+def apart(x: Sequence[int]) -> list[str]:
+    """The numbers below an axis that is a log; every other one is empty where two would touch."""
+    # in points: the axis, and a digit
+    long, wide = 260, 7.5
+    octave = long / max(log2(x[-1] / x[0]), 1)
+    tight = any(
+        (len(str(a)) + len(str(b)) + 2) / 2 * wide > log2(b / a) * octave for a, b in pairwise(x)
+    )
+    return ["" if tight and i % 2 else str(one) for i, one in enumerate(reversed(x))][::-1]
 
 
 def curves(
@@ -166,7 +189,7 @@ def curves(
     if len(series) > len(MORE):
         raise ValueError(f"{len(series)} series, but only {len(MORE)} curves can be told apart")
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(4.6, 4.1), layout="constrained")
+        figure = Figure(figsize=(WIDEST, 4.1), layout="constrained")
         axes = figure.subplots()
         for (name, points), (colour, marker, dash) in zip(series.items(), MORE, strict=False):
             axes.plot(*zip(*points, strict=True), dash, color=colour, marker=marker, label=name)
@@ -175,7 +198,7 @@ def curves(
             axis.set_major_formatter(FormatStrFormatter("%g"))
         axes.minorticks_off()
         axes.set(xlabel=xlabel, ylabel=ylabel)
-        axes.set_title(title, fontsize=10)
+        axes.set_title(title)
         figure.legend(
             *axes.get_legend_handles_labels(), frameon=False, ncols=3, loc="outside lower center"
         )
@@ -191,7 +214,7 @@ def dots(groups: dict[str, dict[str, Sequence[float]]], *, alt: str, xlabel: str
         raise ValueError(f"{empty[0]} has no number")
     with matplotlib.rc_context(STYLE):
         figure = Figure(
-            figsize=(4.6, 1 + 0.26 * sum(map(len, groups.values()))), layout="constrained"
+            figsize=(WIDEST, 1 + 0.26 * sum(map(len, groups.values()))), layout="constrained"
         )
         axes = figure.subplots()
         names: list[str] = []

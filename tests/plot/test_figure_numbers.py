@@ -267,6 +267,9 @@ def sampling(temperature, k):
     return {
         "score": scores,
         "chance": chance,
+        "token": ["the", "dog", *"abc"],
+        "share": [""] * 5,
+        "count": ["0"] * 5,
         "said": rf"“the” is drawn with a probability of {told(chance[0])}; {others} can be drawn\.",
     }
 

@@ -228,6 +228,15 @@ def said_of_transformer(figure):
     assert chances(temperature=6, k=5)[::5] == ["0.22", "0.10"]
     assert chances(temperature=0, k=5)[0] == "1.00"
     assert chances(temperature=6, k=4)[5] == "0.00"
+    warm = TEMPERATURES.index(1)
+    assert chances(temperature=warm, k=5)[0] == "0.59"
+    tallies = []
+    for presses in (1, 9):
+        for _ in range(presses):
+            figure("sampling").get_by_role("button", name="draw 100").click()
+        now = read(figure("sampling"))
+        tallies.append((now["count"][0], now["share"][0]))
+    assert tallies == [("66", "0.66"), ("607", "0.61")]
 
 
 SAID = {name.removeprefix("said_of_"): say for name, say in globals().items() if "said_of" in name}

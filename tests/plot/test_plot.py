@@ -18,6 +18,9 @@ from tests.plot.elements import Elements, begins
 
 from .figures import PHONE, page_of
 
+# how large, on the screen, what has a font size of 11.6 in a drawing is
+WIDE = "svg => 11.6 * svg.getScreenCTM().a"
+
 
 def heat(alt="a heat map", **options):
     return plot.heatmap(torch.tensor([[0.25, 0.75]]), ["q"], ["k0", "k1"], alt=alt, **options)
@@ -323,12 +326,31 @@ def test_more_lines_than_can_be_told_apart_are_refused():
         plot.lines([1, 2], {name: [1.0, 2.0] for name in "abcd"}, alt="four lines")
 
 
-def test_three_matrices_stand_side_by_side_and_below_each_other_on_a_phone(tab):
-    places = [str(i) for i in range(7)]
-    one = plot.heatmap(torch.eye(7), places, places, alt="one", xlabel="key", ylabel="query")
+def test_matrices_stand_side_by_side_at_their_size_and_else_below_each_other(tab):
+    places = [str(i) for i in range(4)]
+    one = plot.heatmap(torch.eye(4), places, places, alt="one", xlabel="key", ylabel="query")
     tab.set_content(page_of(plot.beside(one, one, one)))
     tops = "all => new Set(all.map((one) => Math.round(one.getBoundingClientRect().top))).size"
-    for width, rows in ((760, 1), (PHONE["width"], 3)):
+    for width, rows in ((760, 1), (600, 2), (PHONE["width"], 3)):
         tab.set_viewport_size({"width": width, "height": 700})
         assert tab.locator("svg").evaluate_all(tops) == rows
+        # 11.6 points
+        assert float(tab.locator("svg").first.evaluate(WIDE)) > 15
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_names_below_a_plot_do_not_touch():
+    def ticks(x) -> list[str]:
+        picture = plot.lines(x, {"a": [1.0] * len(x)}, alt="ticks")
+        words = [*ElementTree.fromstring(picture.svg).itertext()]
+        return [str(one) for one in x if str(one) in map(str.strip, words)]
+
+    assert ticks([16, 32, 64, 128]) == ["16", "32", "64", "128"]
+    assert ticks([4**i for i in range(2, 8)]) == ["16", "64", "256", "1024", "4096", "16384"]
+    assert ticks([4**i for i in range(1, 10)]) == ["4", "64", "1024", "16384", "262144"]
+    # names of columns are turned where they would make a map wider than a phone's letters allow
+    for names, turned in ((["the", "river"], False), (["hundred", "thousand"] * 4, True)):
+        picture = plot.heatmap(torch.rand(1, len(names)), ["q"], names, alt="names")
+        assert ("rotate(-35" in picture.svg) == turned
+        width = float(ElementTree.fromstring(picture.svg).get("width", "").removesuffix("pt"))
+        assert width < 4.7 * 72

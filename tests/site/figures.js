@@ -25,6 +25,23 @@
     }
   }
 
+  // letters as large as a reader sees them are no smaller than the caption's, but for what is raised
+  // or lowered beside others
+  const caption = document.querySelector("figure > figcaption:not(.attncourse-figure *)");
+  const least = caption ? parseFloat(getComputedStyle(caption).fontSize) - 0.05 : 0;
+  const scale = (one) => {
+    const at = one.closest("svg") && one.getScreenCTM();
+    return at ? Math.hypot(at.a, at.b) : 1;
+  };
+  const small = [];
+  const plots = [...document.querySelectorAll('figure div[role="img"]')];
+  for (const one of [...document.querySelectorAll(".drawn"), ...figures, ...plots])
+    for (const { word, parent } of words(one)) {
+      if (parent.closest("sub, sup, tspan.small, noscript, pre")) continue;
+      const size = parseFloat(getComputedStyle(parent).fontSize) * scale(parent);
+      if (size < least) small.push([where(parent, word), `${size.toFixed(1)} px: enlarge it to the caption's ${least.toFixed(1)}`]);
+    }
+
   const flat = [], broken = [], upon = [], reached = [];
   for (const one of drawings) {
     for (const part of one.querySelectorAll("svg")) {
@@ -77,6 +94,7 @@
     ...named("drawing-flat", flat),
     ...named("word-broken", broken),
     ...named("words-overlap", upon),
+    ...named("letters-small", small),
     ...named("style-of-another-figure", reached),
   ];
 };

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from attncourse.checks import exercises
 
-from .audit import OPEN
+from .audit import FRAMES, OPEN
 
 CHAPTER, EXERCISES = "chapters/dot_product.html", "exercises/dot_product.html"
 PHONE = {"width": 360, "height": 740}
@@ -38,6 +38,35 @@ LINES = """() => [...document.querySelectorAll("article section > p")]
   .filter((one) => one.textContent.length > 300 && !one.querySelector("math"))
   .map((one) => one.textContent.length / Math.round(
     one.clientHeight / parseFloat(getComputedStyle(one).lineHeight)))"""
+
+# where boxes begin, and how wide they are
+BOXES = """all => all.filter((one) => one.checkVisibility()).map((one) => {
+  const { left, width } = one.getBoundingClientRect();
+  return [Math.round(left), Math.round(width)];
+})"""
+# where the words of captions begin, and how large they are
+CAPTIONS = """all => all.map((one) => {
+  const words = document.createRange();
+  words.selectNodeContents(one);
+  const lefts = [...words.getClientRects()].map(({ left }) => left);
+  return [Math.round(Math.min(...lefts)), parseFloat(getComputedStyle(one).fontSize)];
+})"""
+# whether formulas scroll, take the focus, and have a shade that goes where nothing more follows
+SCROLLS = """all => all.map((one) => [
+  one.scrollWidth > one.clientWidth,
+  one.tabIndex,
+  getComputedStyle(one).backgroundAttachment.includes("local"),
+])"""
+# at the start or at the end: what the fade is, if it ends in the colour below, and links under it
+FADE = """(box, end) => {
+  box.scrollTop = end * box.scrollHeight;
+  const { position, height, backgroundImage } = getComputedStyle(box, "::after");
+  const { bottom } = box.getBoundingClientRect();
+  const under = [...box.querySelectorAll("a")].map((link) => link.getBoundingClientRect())
+    .filter((link) => link.bottom > bottom - parseFloat(height) && link.top < bottom);
+  const ends = backgroundImage.includes(getComputedStyle(box).backgroundColor);
+  return [position, ends, under.length];
+}"""
 
 
 def size(tab: Page, selector: str, name: str = "fontSize") -> float:
@@ -78,6 +107,63 @@ def test_a_cell_and_what_it_prints_stand_in_one_box_at_every_width(tab, address)
             # of prose, a line has about 70 characters
             lines = tab.evaluate(LINES)
             assert len(lines) > 5 and 60 < sum(lines) / len(lines) < 78, lines
+
+
+def test_at_a_desk_text_and_figures_have_one_width_and_code_has_another(new_tab, address):
+    tab = new_tab(viewport={"width": 1600, "height": 900})
+    kinds = {
+        "line": "p:not(.in-the-reference), figure, .folded, .admonition, .claim",
+        "code": ".cell:has(> .cell_input), div[class*='highlight-']",
+        "either": "div.math, .pst-scrollable-table-container",
+    }
+    for page in (CHAPTER, "chapters/efficient.html"):
+        tab.goto(address + page)
+        boxes = {
+            kind: tab.locator(f"article section > :is({parts})").evaluate_all(BOXES)
+            for kind, parts in kinds.items()
+        }
+        assert len({left for found in boxes.values() for left, _ in found}) == 1
+        (line,), (code,) = ({width for _, width in boxes[kind]} for kind in ("line", "code"))
+        assert line < code and all(line <= width <= code for _, width in boxes["either"])
+
+
+def test_every_caption_begins_where_the_text_does_in_one_size(tab, address):
+    for page in (CHAPTER, "chapters/efficient.html"):
+        tab.goto(address + page)
+        captions = tab.locator("article :is(figure > figcaption, caption)")
+        outer = captions.filter(visible=True).and_(
+            tab.locator(":not(.attncourse-figure *, details *)")
+        )
+        (found,) = {tuple(one) for one in outer.evaluate_all(CAPTIONS)}
+        text = tab.locator("article section > p").first.bounding_box()
+        assert text and found[0] == round(text["x"])
+        assert 0.9 * size(tab, "article p") < found[1] <= size(tab, "article p")
+
+
+def test_on_a_phone_a_formula_fits_or_shows_that_keys_scroll_it(new_tab, address):
+    tab = new_tab(viewport={"width": 390, "height": 844})
+    seen = {}
+    for page in (CHAPTER, "chapters/efficient.html"):
+        tab.goto(address + page)
+        tab.evaluate(FRAMES)
+        seen[page] = tab.locator(".formula").evaluate_all(SCROLLS)
+        assert all(
+            shade and focus == (0 if scrolls else -1) for scrolls, focus, shade in seen[page]
+        )
+    assert not any(scrolls for scrolls, _, _ in seen[CHAPTER])
+    wide = tab.locator(".formula[tabindex='0']").first
+    wide.press("ArrowRight")
+    tab.wait_for_function("one => one.scrollLeft > 0", arg=wide.element_handle())
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_contents_fade_out_where_they_go_on_and_not_at_their_end(scheme, new_tab, address):
+    tab = new_tab(viewport={"width": 1280, "height": 600}, color_scheme=scheme)
+    tab.goto(address + "chapters/efficient.html")
+    contents = tab.locator("#pst-secondary-sidebar")
+    (*begun, covered), ended = (contents.evaluate(FADE, end) for end in (0, 1))
+    assert begun == ["sticky", True] and covered
+    assert ended == ["sticky", True, 0]
 
 
 @pytest.mark.parametrize("folder", ["chapters", "exercises"])

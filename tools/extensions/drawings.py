@@ -31,7 +31,11 @@ class Drawing(SphinxDirective):
             raise self.error(f"no drawing is called {self.arguments[0]}: {error}") from error
         # it scrolls where the page is narrow, so it takes the keyboard's focus, and has a name
         name = self.arguments[0].replace("_", " ")
-        frame = f'<div class="drawn" role="group" aria-label="Drawing: {name}" tabindex="0">'
+        wide = ElementTree.fromstring(svg).get("width")
+        frame = (
+            f'<div class="drawn" role="group" aria-label="Drawing: {name}" tabindex="0" '
+            f'style="--wide: {wide}px">'
+        )
         html = nodes.raw("", f"{frame}{svg}</div>", format="html")
         figure = nodes.figure("", html, drawing=svg)
         figure += nodes.caption("", "", *self.parse_inline(" ".join(self.content))[0])
