@@ -763,7 +763,8 @@ def test_the_dots_on_the_page_are_the_results():
     assert round(large["no positions"] - large["GPT"], 2) == 0.04
     assert round(large["one head"] - large["GPT"], 3) == 0.015
     assert round(mean["one head"] - mean["GPT"], 3) == 0.004
-    assert round(large["LSTM"] - large["GPT"], 2) == round(mean["LSTM"] - mean["GPT"], 2) == 0.04
+    assert round(large["LSTM"] - large["GPT"], 2) == 0.04
+    assert round(mean["LSTM"] - mean["GPT"], 2) == 0.03
 
 
 def test_the_curves_on_the_page_are_the_results():
@@ -792,7 +793,7 @@ def test_the_lstm_and_the_gpt_at_equal_time_are_as_the_page_says():
     }
     end, bits = curves["LSTM"][-1]
     nearest = min(curves["GPT"], key=lambda point: abs(point[0] - end))
-    assert (round(bits, 2), round(nearest[1], 2)) == (1.47, 1.56)
+    assert (round(bits, 2), round(nearest[1], 2)) == (1.47, 1.51)
     assert end < curves["GPT"][-1][0] / 2
 
 
