@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from attncourse.data import Windowed, excerpts, stored_pairs
 from attncourse.language_model import (
+    LSTMLanguageModel,
     head_weights,
     load_language_model,
     load_lstm,
@@ -20,7 +21,12 @@ from attncourse.language_model import (
     without,
 )
 from attncourse.stored import stored
-from attncourse.transformer import Causal, CausalLinearAttention, RotaryAttention
+from attncourse.transformer import (
+    Causal,
+    CausalLinearAttention,
+    LanguageModel,
+    RotaryAttention,
+)
 
 __all__ = [
     "CONTROL",
@@ -28,10 +34,12 @@ __all__ = [
     "PROMISE",
     "SENTENCE",
     "chances",
+    "chances_by_block",
     "costs_of_hiding",
     "head_weights",
     "model",
     "moved",
+    "named",
     "pieces",
     "surprisals",
     "surprisals_of_last",
@@ -55,12 +63,21 @@ ATTENDS: dict[str, Callable[[], nn.Module]] = {
 
 
 @cache
-def model(name: str, device: torch.device | None = None) -> nn.Module:
-    """A trained model that comes with the course: one of `ATTENDS`, or "lstm"."""
+def model(name: str, device: torch.device | None = None) -> LanguageModel:
+    """A trained model that comes with the course, and attends: one of `ATTENDS`."""
     weights, held = stored(name)
-    if name == "lstm":
-        return load_lstm(weights).to(device)
     return load_language_model(weights, held["heads"], ATTENDS[name]).to(device)
+
+
+@cache
+def lstm(device: torch.device | None = None) -> LSTMLanguageModel:
+    """The trained LSTM, which has as many parameters as "gpt"."""
+    return load_lstm(stored("lstm")[0]).to(device)
+
+
+def named(name: str, device: torch.device | None = None) -> LanguageModel | LSTMLanguageModel:
+    """One of `ATTENDS`, or "lstm"."""
+    return lstm(device) if name == "lstm" else model(name, device)
 
 
 def windows(device: torch.device | None = None) -> Int[Tensor, "batch n"]:
@@ -130,12 +147,32 @@ def moved(
 
 
 @torch.no_grad()
+def chances_by_block(
+    model: LanguageModel, text: str, following: Sequence[str], device: torch.device | None = None
+) -> Float[Tensor, "blocks+1 following"]:
+    """How probable each of these tokens would be if the text's end were read after each block.
+
+    The first row is what the embedding alone gives. Each is read as the last block is: through the
+    last norm and the embedding's table.
+    """
+    x = model.embedding(tokens(text, device))
+    rows = [x] + [x := block(x) for block in model.stack.blocks]
+    scores = torch.cat([model.embedding.scores(model.stack.norm(row))[:, -1] for row in rows])
+    return scores.softmax(-1)[:, single_tokens(following, device)]
+
+
+@torch.no_grad()
 def chances(
     model: nn.Module, text: str, following: Sequence[str], device: torch.device | None = None
 ) -> Float[Tensor, "following"]:
     """How probable each of these tokens is after the text; a space begins a new word."""
-    encoded = [stored_pairs().encode(one) for one in following]
-    if long := [one for one, of in zip(following, encoded, strict=True) if len(of) != 1]:
-        raise ValueError(f"following={long}: each should be one token")
     scores = model(tokens(text, device))[0, -1]
-    return scores.softmax(-1)[torch.tensor(encoded, device=device).flatten()]
+    return scores.softmax(-1)[single_tokens(following, device)]
+
+
+def single_tokens(texts: Sequence[str], device: torch.device | None = None) -> Int[Tensor, "texts"]:
+    """The token that each text is."""
+    encoded = [stored_pairs().encode(one) for one in texts]
+    if several := [one for one, of in zip(texts, encoded, strict=True) if len(of) != 1]:
+        raise ValueError(f"{several}: each should be one token")
+    return torch.tensor(encoded, device=device).flatten()

@@ -49,7 +49,7 @@ def moved_by(first: str, *names: str) -> Tensor:
     """
     read, other = english.tokens(), english.tokens(english.SENTENCE.replace("We", first, 1))
     return torch.stack(
-        [english.moved(english.model(name), read, other)[0] for name in names], dim=-1
+        [english.moved(english.named(name), read, other)[0] for name in names], dim=-1
     )
 
 
@@ -59,7 +59,7 @@ def moved_in_texts(g: torch.Generator, *names: str) -> list[Tensor]:
     other = read.clone()
     other[:, 2] = read[:, 2].roll(1)
     changed = read[:, 2] != other[:, 2]
-    models = (english.model(name, g.device) for name in names)
+    models = (english.named(name, g.device) for name in names)
     return [english.moved(one, read[changed], other[changed]).mean(0) for one in models]
 
 

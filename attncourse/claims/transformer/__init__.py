@@ -8,9 +8,11 @@ from attncourse.claims.transformer.blocks import (
     each_path_is_needed,
     feed_forward_holds_most_parameters,
     feed_forward_multiplies,
+    one_block_brings_the_word,
     operations,
     prefix_is_enough,
     stream_is_a_sum,
+    than_by_block,
 )
 from attncourse.claims.transformer.shared import (
     NoNorm,
@@ -31,6 +33,7 @@ from attncourse.claims.transformer.writing import (
 
 # in the order of the page
 ORDER = (
+    one_block_brings_the_word,
     stream_is_a_sum,
     depth_needs_skips_and_norms,
     depth_shrinks_pre_norm_gradients,
@@ -57,4 +60,5 @@ __all__ = [
     "operations",
     "random_module",
     "stack",
+    "than_by_block",
 ]

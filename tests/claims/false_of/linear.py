@@ -59,15 +59,15 @@ def without_error(S, k, v, beta):
     return gated_write(S, k, v, beta[..., None])
 
 
-MODEL = english.model
+NAMED = english.named
 
 
 def a_gpt(name, device=None):
-    return MODEL("gpt", device)
+    return NAMED("gpt", device)
 
 
 FALSE_OF = {
-    "a_plain_state_lets_nothing_go": ("attncourse.english.model", a_gpt),
+    "a_plain_state_lets_nothing_go": ("attncourse.english.named", a_gpt),
     "all_forms_are_one": ("linear_attention_recurrent", read_before_update),
     "order_of_the_product_decides": ("linear_attention", all_pairs),
     "weights_may_not_be_negative": ("linear_attention", without_total),

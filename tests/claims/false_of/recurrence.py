@@ -60,15 +60,15 @@ def linear(q, k, v):
     return q @ (k.mT @ v)
 
 
-MODEL = english.model
+NAMED = english.named
 
 
 def exchanged(name, device=None):
-    return MODEL({"lstm": "gpt", "gpt": "lstm"}[name], device)
+    return NAMED({"lstm": "gpt", "gpt": "lstm"}[name], device)
 
 
 FALSE_OF = {
-    "an_lstm_forgets_the_first_word_sooner": ("attncourse.english.model", exchanged),
+    "an_lstm_forgets_the_first_word_sooner": ("attncourse.english.named", exchanged),
     "both_equal_torch": ("lstm", ends_swapped),
     "one_word_at_two_places": ("rnn", forgetful),
     "a_state_reads_no_later_token": [("rnn", backwards), ("rnn", forgetful)],

@@ -2,6 +2,7 @@
 
 import torch
 
+from attncourse import english
 from attncourse.dot_product import attention
 from attncourse.positional import SinusoidalEncoding
 from attncourse.transformer import (
@@ -18,6 +19,7 @@ from attncourse.transformer import (
 )
 
 keep, step = KeyValueCache.attend, Decoding.step
+CHANCES = english.chances_by_block
 
 
 class Doubled(PreNorm):
@@ -79,6 +81,10 @@ BLOCKS, SHARED, WRITING = (
 CACHE = "attncourse.transformer.cache.KeyValueCache.attend"
 # each claim with a wrong part, or a wrong helper of the page, that it must notice
 FALSE_OF = {
+    "one_block_brings_the_word": (
+        "attncourse.english.chances_by_block",
+        lambda *given: CHANCES(*given).flip(0),
+    ),
     "stream_is_a_sum": (f"{BLOCKS}.PreNorm", PostNorm),
     "depth_needs_skips_and_norms": [(f"{BLOCKS}.NoSkip", PreNorm), (f"{BLOCKS}.NoNorm", PreNorm)],
     "depth_shrinks_pre_norm_gradients": (f"{BLOCKS}.PostNorm", PreNorm),
