@@ -51,18 +51,18 @@ def with_gradients(form: Callable[..., Tensor], parts: list[Tensor]) -> None:
 
 
 @claim(
-    "A plain state neither looks closely at what is near nor lets go of what is far. Exchange the "
-    "first token of 122 texts: right after the next one, the predictions of a model with linear "
-    "attention move at most 0.75 times as far as those of a GPT of the same size, and from 32 "
-    "tokens on at least 1.5 times as far.",
+    "A state that only adds forgets less than one with gates. Exchange the first token of 122 "
+    "texts: after the next token, the predictions of a model with linear attention move at most "
+    "0.75 times as far as those of an LSTM with as many parameters, but from 32 tokens on, at "
+    "least three times as far.",
     source="our own measurement",
 )
-def a_plain_state_lets_nothing_go(g):
-    linear, gpt = moved_in_texts(g, "linear", "gpt")
+def a_sum_forgets_less_than_gates(g):
+    linear, lstm = moved_in_texts(g, "linear", "lstm")
     return Measured(
         {
-            "linear / GPT, 1 token later": ((linear[1] / gpt[1]).item(), at_most(0.75)),
-            "from 32 tokens on": ((linear[32:-1].mean() / gpt[32:-1].mean()).item(), at_least(1.5)),
+            "linear / LSTM, 1 token later": ((linear[1] / lstm[1]).item(), at_most(0.75)),
+            "from 32 tokens on": ((linear[32:-1].mean() / lstm[32:-1].mean()).item(), at_least(3)),
         }
     )
 
