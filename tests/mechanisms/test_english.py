@@ -1,0 +1,117 @@
+"""The sentence that the chapters look into, and the trained models that read it."""
+
+import csv
+
+import pytest
+import torch
+
+from attncourse import english
+from attncourse.data import addresses
+from attncourse.stored import HERE
+from tests import ROOT
+
+SMALL = ("gpt", "lstm", "linear", "one_block", "one_block_without_positions")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return english.model("english")
+
+
+def test_every_word_of_the_sentence_is_one_token():
+    words = english.SENTENCE.removesuffix(".").split()
+    assert english.pieces() == [*words, "."]
+    assert english.tokens().shape == (1, 2 + len(words) + 1)
+    assert {english.PROMISE, english.KEPT, english.CONTROL} <= {*words}
+
+
+def test_no_address_has_the_sentence():
+    found = addresses()
+    texts = (*found.train, *found.validation, *found.test)
+    assert not any(english.SENTENCE in one.text for one in texts)
+
+
+def test_in_every_full_model_than_waits_for_more_and_not_for_people():
+    with (ROOT / "benchmarks" / "results" / "sentence.csv").open(encoding="utf-8") as file:
+        rows = [
+            {name: float(x) for name, x in row.items() if name != "model"}
+            for row in csv.DictReader(file)
+        ]
+    assert [row["seed"] for row in rows] == [*range(len(rows))] and len(rows) >= 2
+    for row in rows:
+        assert row[english.PROMISE] >= 1 and abs(row[english.CONTROL]) < 0.1
+        assert row["weight"] > 0.9
+
+
+def test_the_stored_line_is_what_the_stored_model_says(model):
+    with (ROOT / "benchmarks" / "results" / "sentence.csv").open(encoding="utf-8") as file:
+        row = next(csv.DictReader(file))
+    at, costs = (
+        english.pieces().index(english.KEPT),
+        english.costs_of_hiding(model, english.tokens()),
+    )
+    promise, control = (
+        costs[english.pieces().index(one), at].item() for one in (english.PROMISE, english.CONTROL)
+    )
+    assert promise == pytest.approx(float(row[english.PROMISE]), abs=1e-3)
+    assert control == pytest.approx(float(row[english.CONTROL]), abs=1e-3)
+
+
+def test_a_hidden_word_costs_nothing_before_it_and_nothing_at_itself(model):
+    costs = english.costs_of_hiding(model, english.tokens())
+    assert costs.tril().abs().max() < 1e-5
+    assert costs.triu(1).abs().max() > 1
+
+
+def test_as_many_last_words_as_there_are_is_all_of_them(model):
+    read = english.tokens()
+    whole, short = english.surprisals(model, read)[0], english.surprisals_of_last(model, read, 14)
+    torch.testing.assert_close(short, whole, atol=1e-4, rtol=1e-4)
+    least = english.surprisals_of_last(model, read, 1)
+    two = torch.cat([read[:, :2], read[:, 9:11]], dim=1)
+    assert least[8].item() == pytest.approx(english.surprisals(model, two)[0, -1].item(), abs=1e-4)
+
+
+def test_after_the_last_block_stands_what_the_model_says(model):
+    text, following = "We have more people at work today", [" than", ".", ","]
+    by_block = english.chances_by_block(model, text, following)
+    assert by_block.shape == (len(model.stack.blocks) + 1, 3)
+    torch.testing.assert_close(by_block[-1], english.chances(model, text, following))
+
+
+def test_a_word_of_several_tokens_is_refused(model):
+    with pytest.raises(ValueError, match=r"\[' otters'\]: each should be one token"):
+        english.chances(model, "We have", [" more", " otters"])
+
+
+def test_nothing_moves_if_nothing_changes_and_all_moves_at_most():
+    read, other = english.tokens(), english.tokens("They have more people at work today.")
+    assert not english.moved(english.named("gpt"), read, read).any()
+    far = english.moved(
+        english.named("gpt"), english.tokens("We have more people at work today."), other
+    )
+    assert 0 < far.min() and far.max() < 1
+
+
+def test_there_are_five_small_models_of_at_most_400_kilobytes():
+    files = {name: HERE / f"{name}.js" for name in SMALL}
+    assert {path.stem for path in HERE.glob("*.js")} == {*SMALL, "english", "copier_1", "copier_2"}
+    assert all(path.stat().st_size <= 400_000 for path in files.values())
+
+
+def test_the_lstm_and_the_gpt_have_as_many_parameters():
+    lstm, gpt, linear = (
+        sum(one.numel() for one in english.named(name).parameters())
+        for name in ("lstm", "gpt", "linear")
+    )
+    assert gpt == linear and abs(lstm / gpt - 1) < 0.01
+
+
+def test_without_positions_order_is_not_seen_and_with_them_it_is():
+    one, other = "We have more people at work", "at people more have We work"
+    following = ["ed", ".", " to"]
+    for name, same in (("one_block_without_positions", True), ("one_block", False)):
+        first, second = (
+            english.chances(english.model(name), text, following) for text in (one, other)
+        )
+        assert torch.allclose(first, second, atol=1e-5) is same
