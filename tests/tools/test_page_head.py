@@ -4,7 +4,7 @@ import pytest
 from docutils import nodes
 from docutils.utils import new_document
 
-from tools.extensions.page_head import clock, reading_minutes
+from tools.extensions.page_head import clock, path_of, reading_minutes
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,25 @@ def test_reading_takes_time_for_prose_code_and_what_is_displayed():
         page += part
         taken.append(reading_minutes(page))
     assert taken == [1, 1.5, 2.5, 3.5, 4.5]
+
+
+def section(name: str, *paragraphs: str) -> nodes.section:
+    return nodes.section(
+        "",
+        nodes.title("", name),
+        *(nodes.paragraph("", one) for one in paragraphs),
+        ids=[name.lower()],
+    )
+
+
+def test_the_path_ends_where_a_page_says_what_goes_deeper():
+    turn = "You now know what the next chapter needs. The rest of this one goes deeper."
+    page, short = new_document("page"), new_document("short")
+    page += section("Page", "word " * 90)
+    page[0] += section("First", "word " * 180)
+    page[0] += section("Second", "word " * 90, turn)
+    page[0] += section("Third", "word " * 900)
+    words = 90 + 180 + 90 + len(turn.split())
+    assert path_of(page) == {"title": "Second", "anchor": "second", "minutes": words / 90}
+    short += section("Page", "word")
+    assert path_of(short) is None

@@ -5,6 +5,7 @@ front page lists the chapters with the same facts.
 """
 
 from docutils import nodes
+from docutils.utils import new_document
 from sphinx.util.docutils import SphinxDirective
 
 from drawings import cards
@@ -40,6 +41,31 @@ def reading_minutes(doctree: nodes.document) -> float:
     return words / WORDS_A_MINUTE + lines / LINES_A_MINUTE + len(displays) * MINUTES_A_DISPLAY
 
 
+def last_of_the_path(page: nodes.Element) -> nodes.section | None:
+    """The section that ends with the paragraph on what goes deeper; what follows can wait."""
+    for part in page.children:
+        if isinstance(part, nodes.section):
+            last = part.children[-1].astext()
+            if last.startswith(("You now know", "You can now")) and "goes deeper" in last:
+                return part
+    return None
+
+
+def path_of(doctree: nodes.document) -> dict | None:
+    """The title and the anchor of the section with which a page's path ends, and its minutes."""
+    page = next(doctree.findall(nodes.title)).parent
+    last = last_of_the_path(page)
+    if last is None:
+        return None
+    path = new_document("path")
+    path.children = page.children[: page.index(last) + 1]
+    return {
+        "title": next(last.findall(nodes.title)).astext(),
+        "anchor": last["ids"][0],
+        "minutes": reading_minutes(path),
+    }
+
+
 def clock(minutes: float) -> str:
     """About how long that is, to five minutes, as people say it."""
     hours, rest = divmod(5 * max(1, round(minutes / 5)), 60)
@@ -61,6 +87,7 @@ def facts(app, slug: str, page: str) -> dict:
         "link": link(page, f"chapters/{slug}"),
         "chapter_colab": colab_url(f"chapters/{slug}.ipynb"),
         "minutes": reading_minutes(doctree),
+        "path": path_of(doctree),
         "exercises": exercises,
         "exercises_link": link(page, f"exercises/{slug}"),
         "exercises_minutes": sum(one["minutes"] for one in exercises.values()),
