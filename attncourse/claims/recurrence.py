@@ -65,7 +65,7 @@ def moved_in_texts(g: torch.Generator, *names: str) -> list[Tensor]:
 
 @claim(
     "Exchange the first token of 122 texts for another. Over the next four tokens, the predictions "
-    "of an LSTM and of a GPT with as many parameters move about equally far. From 80 tokens on, "
+    "of an LSTM and of a GPT with about as many parameters move about equally far. From 80 tokens on, "
     "the GPT's still move at least 1.5 times as far as the LSTM's.",
     source="our own measurement",
 )
