@@ -50,8 +50,8 @@ __all__ = [
 ]
 
 # each word is one token; the second of the three waits for the first, and not for the third
-SENTENCE = "We have more people at work today than we had a year ago."
-PROMISE, KEPT, CONTROL = "more", "than", "people"
+SENTENCE = "There is more work in this country today than there was a year ago."
+PROMISE, KEPT, CONTROL = "more", "than", "in"
 
 ATTENDS: dict[str, Callable[[], nn.Module]] = {
     "english": lambda: Causal(RotaryAttention()),

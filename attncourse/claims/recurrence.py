@@ -47,7 +47,7 @@ def moved_by(first: str, *names: str) -> Tensor:
 
     Of each of these models, of shape (words, models): see `english.moved`.
     """
-    read, other = english.tokens(), english.tokens(english.SENTENCE.replace("We", first, 1))
+    read, other = english.tokens(), english.tokens(f"{first} {english.SENTENCE.split(' ', 1)[1]}")
     return torch.stack(
         [english.moved(english.named(name), read, other)[0] for name in names], dim=-1
     )
@@ -65,8 +65,8 @@ def moved_in_texts(g: torch.Generator, *names: str) -> list[Tensor]:
 
 @claim(
     "Exchange the first token of 122 texts for another. Over the next four tokens, the predictions "
-    "of an LSTM and of a GPT with about as many parameters move about equally far. From 80 tokens on, "
-    "the GPT's still move at least 1.5 times as far as the LSTM's.",
+    "of an LSTM and of a GPT with about as many parameters move about equally far. From 80 tokens "
+    "on, the GPT's still move at least 1.5 times as far as the LSTM's.",
     source="our own measurement",
 )
 def an_lstm_forgets_the_first_word_sooner(g):

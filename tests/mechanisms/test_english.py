@@ -40,7 +40,10 @@ def test_in_every_full_model_than_waits_for_more_and_not_for_people():
     assert [row["seed"] for row in rows] == [*range(len(rows))] and len(rows) >= 2
     for row in rows:
         assert row[english.PROMISE] >= 1 and abs(row[english.CONTROL]) < 0.1
-        assert row["weight"] > 0.9
+    # what the page says of the other training
+    page = (ROOT / "chapters" / "multi_head.md").read_text("utf-8")
+    assert f'in its last block. It gives "more" {rows[1]["weight"]:.3f} of the weight' in page
+    assert rows[1]["block"] == 3 and rows[0]["block"] == 2
 
 
 def test_the_stored_line_is_what_the_stored_model_says(model):
@@ -65,7 +68,7 @@ def test_a_hidden_word_costs_nothing_before_it_and_nothing_at_itself(model):
 
 def test_as_many_last_words_as_there_are_is_all_of_them(model):
     read = english.tokens()
-    whole, short = english.surprisals(model, read)[0], english.surprisals_of_last(model, read, 14)
+    whole, short = english.surprisals(model, read)[0], english.surprisals_of_last(model, read, 20)
     torch.testing.assert_close(short, whole, atol=1e-4, rtol=1e-4)
     least = english.surprisals_of_last(model, read, 1)
     two = torch.cat([read[:, :2], read[:, 9:11]], dim=1)
@@ -73,7 +76,7 @@ def test_as_many_last_words_as_there_are_is_all_of_them(model):
 
 
 def test_after_the_last_block_stands_what_the_model_says(model):
-    text, following = "We have more people at work today", [" than", ".", ","]
+    text, following = "There is more work in this country today", [" than", ".", ","]
     by_block = english.chances_by_block(model, text, following)
     assert by_block.shape == (len(model.stack.blocks) + 1, 3)
     torch.testing.assert_close(by_block[-1], english.chances(model, text, following))
