@@ -54,7 +54,7 @@ def moved_by(first: str, *names: str) -> Tensor:
 
 
 def moved_in_texts(g: torch.Generator, *names: str) -> list[Tensor]:
-    """The same in 122 texts, each of which begins with the first token of another: the means."""
+    """The same in 122 windows of text, each of which gets the first token of another: the means."""
     read = english.windows(g.device)
     other = read.clone()
     other[:, 2] = read[:, 2].roll(1)
@@ -64,7 +64,7 @@ def moved_in_texts(g: torch.Generator, *names: str) -> list[Tensor]:
 
 
 @claim(
-    "Exchange the first token of 122 texts for another. Over the next four tokens, the predictions "
+    "Exchange the first token of 122 windows of text. Over the next four tokens, the predictions "
     "of an LSTM and of a GPT with about as many parameters move about equally far. From 80 tokens "
     "on, the GPT's still move at least 1.5 times as far as the LSTM's.",
     source="our own measurement",

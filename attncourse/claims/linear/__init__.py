@@ -52,9 +52,9 @@ def with_gradients(form: Callable[..., Tensor], parts: list[Tensor]) -> None:
 
 @claim(
     "A model with linear attention, no gates and no positions holds on to a first word for longer "
-    "than an LSTM with about as many parameters. Exchange the first token of 122 texts: after the "
-    "next token, its predictions move at most 0.75 times as far as those of the LSTM, but from 32 "
-    "tokens on, at least three times as far.",
+    "than an LSTM with about as many parameters. Exchange the first token of 122 windows of text: "
+    "after the next token, its predictions move at most 0.75 times as far as those of the LSTM, but "
+    "from 32 tokens on, at least three times as far.",
     source="our own measurement",
 )
 def a_sum_forgets_less_than_gates(g):

@@ -17,6 +17,7 @@ from attncourse.claims.multi_head.heads import (
     random_layer,
     relative_error,
     second_map_folds_into_the_first,
+    the_head_does_not_work_alone,
     w_o_mixes_the_heads,
     weights_of_the_model,
 )
@@ -36,6 +37,7 @@ from attncourse.claims.multi_head.stacks import (
 # in the order of the page
 ORDER = (
     one_head_waits_for_a_word,
+    the_head_does_not_work_alone,
     one_head_cannot_subtract,
     equals_torch,
     second_map_folds_into_the_first,

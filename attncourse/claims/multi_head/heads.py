@@ -53,6 +53,19 @@ def weights_of_the_model(device: torch.device) -> Tensor:
     return english.head_weights(english.model("english", device), read)[:, 0]
 
 
+def costs_of_heads(block: int, device: torch.device) -> list[float]:
+    """How many bits more “than” costs without each head of a block of the model."""
+    model, read = english.model("english", device), english.tokens(device=device)
+    kept = english.pieces().index(english.KEPT)
+
+    def cost(*heads: tuple[int, int]) -> float:
+        with english.without(model, heads):
+            return english.surprisals(model, read)[0, kept].item()
+
+    heads = range(weights_of_the_model(device).shape[1])
+    return [cost((block, head)) - cost() for head in heads]
+
+
 @claim(
     "Of the 16 heads of a trained model, one gives “more” at least 0.9 of the weight when “today” "
     "asks. Without this head, the next word, “than”, costs at least 4 bits more; without another "
@@ -60,18 +73,12 @@ def weights_of_the_model(device: torch.device) -> Tensor:
     source="our own measurement; Michel et al. (2019), section 2.3, on taking heads away",
 )
 def one_head_waits_for_a_word(g):
-    pieces, read = english.pieces(), english.tokens(device=g.device)
-    model, block, head = english.model("english", g.device), *WAITS
+    block, head = WAITS
     weights = weights_of_the_model(g.device)[block, head]
     # the two tokens of the prefix stand before the pieces
-    asks, promise = (2 + pieces.index(one) for one in ("today", english.PROMISE))
-    kept = pieces.index(english.KEPT)
-    costs = []
-    for one in range(weights_of_the_model(g.device).shape[1]):
-        with english.without(model, [(block, one)]):
-            costs.append(english.surprisals(model, read)[0, kept].item())
-    whole = english.surprisals(model, read)[0, kept].item()
-    own, others = costs.pop(head) - whole, [cost - whole for cost in costs]
+    asks, promise = (2 + english.pieces().index(one) for one in ("today", english.PROMISE))
+    others = costs_of_heads(block, g.device)
+    own = others.pop(head)
     return Measured(
         {
             "weight of “today” on “more”": (weights[asks, promise].item(), at_least(0.9)),
@@ -79,6 +86,15 @@ def one_head_waits_for_a_word(g):
             "without each of the other three": (others, below(1)),
         }
     )
+
+
+@claim(
+    "The head that waits does not work alone: without one of the heads of the first block, “than” "
+    "costs at least a bit more, too.",
+    source="our own measurement",
+)
+def the_head_does_not_work_alone(g):
+    return Measured({"bits more, the most": (max(costs_of_heads(0, g.device)), at_least(1))})
 
 
 def relative_error(one: Tensor, other: Tensor) -> float:

@@ -99,12 +99,17 @@ LAYER = f"{HEADS}.MultiHeadAttention"
 WITHOUT, WEIGHTS = english.without, english.head_weights
 
 
+def no_head(model, heads):
+    return WITHOUT(model, [])
+
+
 def one_head_further(model, heads):
     return WITHOUT(model, [(block, (head + 1) % 4) for block, head in heads])
 
 
 # each claim with a wrong layer, or a wrong helper of the page, that it must notice
 FALSE_OF = {
+    "the_head_does_not_work_alone": ("attncourse.english.without", no_head),
     "one_head_waits_for_a_word": [
         ("attncourse.english.without", one_head_further),
         ("attncourse.english.head_weights", lambda model, read: WEIGHTS(model, read).flip(2)),
