@@ -53,7 +53,7 @@ def with_gradients(form: Callable[..., Tensor], parts: list[Tensor]) -> None:
 @claim(
     "A model with linear attention, no gates and no positions holds on to a first word for longer "
     "than an LSTM with about as many parameters. Exchange the first token of 122 windows of text: "
-    "after the next token, its predictions move at most 0.75 times as far as those of the LSTM, but "
+    "after the next one, its predictions move at most 0.75 times as far as those of an LSTM, but "
     "from 32 tokens on, at least three times as far.",
     source="our own measurement",
 )
