@@ -42,7 +42,10 @@ def test_in_every_full_model_than_waits_for_more_and_not_for_people():
         assert row[english.PROMISE] >= 1 and abs(row[english.CONTROL]) < 0.1
     # what the page says of the other training
     page = (ROOT / "chapters" / "multi_head.md").read_text("utf-8")
-    assert f'in its last block. It gives "more" {rows[1]["weight"]:.3f} of the weight' in page
+    told = (
+        f'in its last block. At "today", it puts {rows[1]["weight"]:.3f} of its weight on "more".'
+    )
+    assert told in page
     assert rows[1]["block"] == 3 and rows[0]["block"] == 2
 
 
