@@ -45,7 +45,8 @@ def test_the_path_ends_where_a_page_says_what_goes_deeper():
     page, short = new_document("page"), new_document("short")
     page += section("Page", "word " * 90)
     page[0] += section("First", "word " * 180)
-    page[0] += section("Second", "word " * 90, turn)
+    page[0] += section("Second", "word " * 90)
+    page[0][-1] += section("Below", turn)
     page[0] += section("Third", "word " * 900)
     words = 90 + 180 + 90 + len(turn.split())
     assert path_of(page) == {"title": "Second", "anchor": "second", "minutes": words / 90}

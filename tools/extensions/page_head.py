@@ -45,7 +45,7 @@ def last_of_the_path(page: nodes.Element) -> nodes.section | None:
     """The section that ends with the paragraph on what goes deeper; what follows can wait."""
     for part in page.children:
         if isinstance(part, nodes.section):
-            last = part.children[-1].astext()
+            last = ([""] + [one.astext() for one in part.findall(nodes.paragraph)])[-1]
             if last.startswith(("You now know", "You can now")) and "goes deeper" in last:
                 return part
     return None
