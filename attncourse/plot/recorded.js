@@ -5,7 +5,7 @@
   const told = names.length === 2
     ? `“${rows[at]}” has the largest difference: ${names.map((name, i) => `${shown(picked[at][i])} with ${name}`).join(", ")}`
     : names.map((name, i) => {
-      const [top, where] = most(picked.map((line) => line[i]), rows);
+      const [top, where] = most(picked.map((line) => line[i]), rows.map((row) => `“${row}”`));
       return `${name}: most, ${top}, at ${where}`;
     }).join("; ");
   return { bar: picked, said: `${told}.` };

@@ -419,7 +419,7 @@ def recorded_in(numbers, rows, names):
         said = f"“{re.escape(rows[at])}” has the largest difference: {both}"
     else:
         top, at = numbers[:, 0].max(dim=0)
-        said = f"{names[0]}: most, {told(top)}, at {re.escape(rows[at])}"
+        said = f"{names[0]}: most, {told(top)}, at “{re.escape(rows[at])}”"
     return {"bar": numbers, "said": rf"{said}\."}
 
 

@@ -85,9 +85,9 @@ def trained_tradeoff(g: torch.Generator) -> dict[str, list[tuple[float, float]]]
     for r in (4, 8, 16, 32):
         largest = torch.zeros_like(weights).scatter(-1, weights.topk(r, -1).indices, 1) > 0
         masks = {
-            "largest weights": largest & causal,
-            "window": longformer_mask(n, 2 * r - 1, [0], g.device) & causal,
-            "window and random": bigbird_mask(n, r - 1, [0], r // 2, g) & causal,
+            "largest": largest & causal,
+            "Longformer": longformer_mask(n, 2 * r - 1, [0], g.device) & causal,
+            "BigBird": bigbird_mask(n, r - 1, [0], r // 2, g) & causal,
         }
         for name, mask in masks.items():
             share = mask.double().sum((-2, -1)).mean().item() / n**2
@@ -109,8 +109,8 @@ def trained_heads_are_sparse_and_not_of_low_rank(g):
     points = {name: at[2][1] for name, at in trained_tradeoff(g).items()}
     return Measured(
         {
-            "error, 16 largest weights": (points["largest weights"], below(0.1)),
-            "window": (points["window"], below(0.3)),
+            "error, 16 largest weights": (points["largest"], below(0.1)),
+            "window": (points["Longformer"], below(0.3)),
             "best matrix of rank 16": (points["best rank"], above(0.6)),
         }
     )

@@ -75,7 +75,7 @@ def as_torch(block: EncoderBlock, *inputs: Tensor, **masks: Tensor) -> Tensor:
 
 
 # tokens that may follow “today”, the promised one first
-FOLLOWING = (" than", ".", ",", " in", " with", " over")
+FOLLOWING = (" than", ".", ",", " in")
 
 
 def than_by_block(device: torch.device | None = None) -> Tensor:
