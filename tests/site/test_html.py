@@ -212,9 +212,7 @@ def test_a_chapter_and_its_exercises_lead_to_each_other_and_say_how_long_they_ta
     hours, minutes = divmod(sum(card.minutes for card in exercises("dot_product").values()), 60)
     rest = f"9 exercises, about {hours} h {minutes} min"
     time, path = r"(\d+ minutes|\d+ h( \d+ min)?)", "One word waits for another"
-    times = (
-        rf"About {time} to read, or {time} up to {path}, where what goes deeper begins; {rest}\."
-    )
+    times = rf"About {time} to read; {rest}\. The path, {time}, ends with {path}\."
     assert re.fullmatch(times, told(CHAPTER))
     assert f"{points} points" in told(EXERCISES)
     for name, way, other in (
