@@ -20,19 +20,17 @@ from attncourse.language_model import (
     surprisal,
     without,
 )
+from attncourse.language_model.heads import attention_layers
+from attncourse.language_model.models import rotary
 from attncourse.stored import stored
-from attncourse.transformer import (
-    Causal,
-    CausalLinearAttention,
-    LanguageModel,
-    RotaryAttention,
-)
+from attncourse.transformer import Causal, CausalLinearAttention, LanguageModel
 
 __all__ = [
     "CONTROL",
     "KEPT",
     "PROMISE",
     "SENTENCE",
+    "attention_layers",
     "chances",
     "chances_by_block",
     "costs_of_hiding",
@@ -41,6 +39,7 @@ __all__ = [
     "moved",
     "named",
     "pieces",
+    "place",
     "surprisals",
     "surprisals_of_last",
     "tokens",
@@ -54,9 +53,9 @@ SENTENCE = "There is more work in this country today than there was a year ago."
 PROMISE, KEPT, CONTROL = "more", "than", "in"
 
 ATTENDS: dict[str, Callable[[], nn.Module]] = {
-    "english": lambda: Causal(RotaryAttention()),
-    "gpt": lambda: Causal(RotaryAttention()),
-    "one_block": lambda: Causal(RotaryAttention()),
+    "english": rotary,
+    "gpt": rotary,
+    "one_block": rotary,
     "one_block_without_positions": Causal,
     "linear": CausalLinearAttention,
 }
@@ -101,6 +100,11 @@ def tokens(text: str = SENTENCE, device: torch.device | None = None) -> Int[Tens
 def pieces(text: str = SENTENCE) -> list[str]:
     """The text of each of its tokens."""
     return [stored_pairs().decode([one]).strip() for one in stored_pairs().encode(f" {text}")]
+
+
+def place(word: str) -> int:
+    """Which of the sentence's tokens the word is, where it first stands."""
+    return pieces().index(word)
 
 
 @torch.no_grad()

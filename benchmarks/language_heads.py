@@ -18,7 +18,7 @@ from stored_model import PLACES, SIZE, losses, roles
 from timing import RESULTS
 from torch import Tensor
 
-from attncourse.claims.language_model import whole_windows
+from attncourse import english
 from attncourse.data import stored_pairs
 from attncourse.data.windows import Windowed, batch, batched
 from attncourse.language_model import (
@@ -84,7 +84,7 @@ def of_the_other_century(tokens: Tensor, windowed: Windowed) -> Tensor:
 
 def scores(model: LanguageModel, windowed: Windowed) -> dict[str, Tensor]:
     """Each measurement, by block and head."""
-    rows = whole_windows()[::3]
+    rows = english.windows().tolist()[::3]
     some, tokens = [*batched(rows, 64)], batch(rows[::3]).tokens
     characters = sum(len(windowed.pairs.decode(row[2:])) for row in rows)
     whole = bits_by_window(model, some).sum()

@@ -31,14 +31,13 @@ def model_of(seed: int) -> LanguageModel:
 
 def measured(name: str, seed: int) -> list[float]:
     """What the csv has of the model of one training."""
-    model, read, pieces = model_of(seed), english.tokens(), english.pieces()
-    after = pieces.index(english.KEPT)
+    model, read, after = model_of(seed), english.tokens(), english.place(english.KEPT)
     hidden = english.costs_of_hiding(model, read)[:, after]
-    asks, promise = (2 + place for place in (after - 1, pieces.index(english.PROMISE)))
+    asks, promise = (1 + after, 2 + english.place(english.PROMISE))
     looks = english.head_weights(model, read)[:, 0, :, asks, promise]
     block, head = divmod(int(looks.argmax()), SIZES[SIZE].heads)
     cost = english.surprisals(model, read)[0, after].item()
-    without = [hidden[pieces.index(one)].item() for one in WORDS]
+    without = [hidden[english.place(one)].item() for one in WORDS]
     return [cost, *without, block, head, looks.max().item()]
 
 

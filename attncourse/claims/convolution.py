@@ -47,7 +47,7 @@ ROUNDING = at_most(1e-12, "rounding")
     source="our own measurement",
 )
 def a_window_of_three_misses_a_word(g):
-    read, kept = english.tokens(device=g.device), english.pieces().index(english.KEPT)
+    read, kept = english.tokens(device=g.device), english.place(english.KEPT)
     model = english.model("english", g.device)
     whole = english.surprisals(model, read)[0, kept].item()
     lost = {

@@ -49,12 +49,10 @@ def rounding(m: int, of: Tensor):
     source="our own measurement",
 )
 def one_word_waits_for_another(g):
-    pieces, read = english.pieces(), english.tokens(device=g.device)
-    costs = english.costs_of_hiding(english.model("english", g.device), read)
-    kept = costs[:, pieces.index(english.KEPT)]
-    promise, control = (
-        kept[pieces.index(one)].item() for one in (english.PROMISE, english.CONTROL)
-    )
+    model, read = english.model("english", g.device), english.tokens(device=g.device)
+    kept = english.costs_of_hiding(model, read)[:, english.place(english.KEPT)]
+    words = english.PROMISE, english.CONTROL
+    promise, control = (kept[english.place(one)].item() for one in words)
     return Measured(
         {
             f"bits more for “{english.KEPT}”, without “{english.PROMISE}”": (promise, at_least(1)),

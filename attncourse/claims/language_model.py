@@ -6,8 +6,10 @@ from functools import cache
 import torch
 from torch import Tensor
 
+from attncourse import english
 from attncourse.claims import Measured, above, at_least, below, claim, exactly
 from attncourse.data import Address, BytePairs, Windowed, excerpts, stored_pairs
+from attncourse.english import windowed
 from attncourse.language_model import (
     BackOff,
     bits_per_character,
@@ -36,12 +38,7 @@ def loaded(name: str, device: torch.device) -> LanguageModel:
 
 def ours(device: torch.device) -> LanguageModel:
     """The one that has learned English."""
-    return loaded("english", device)
-
-
-@cache
-def windowed() -> Windowed:
-    return Windowed(stored_pairs())
+    return english.model("english", device)
 
 
 def bits(
@@ -60,12 +57,6 @@ def halves(g: torch.Generator) -> tuple[list[Address], list[Address]]:
     texts = excerpts()
     order = torch.randperm(len(texts), generator=g, device=g.device).tolist()
     return [texts[i] for i in order[::2]], [texts[i] for i in order[1::2]]
-
-
-def whole_windows() -> list[list[int]]:
-    """The windows of the excerpts that are full."""
-    rows = [row for one in excerpts() for row in windowed().rows(one)]
-    return [row for row in rows if len(row) == windowed().of_text + 2]
 
 
 def counted(order: int, texts: Sequence[Address], windows: Windowed) -> BackOff:
@@ -162,7 +153,7 @@ def one_token_before_helps(g):
     source="our own measurement",
 )
 def context_pays_less_and_less(g):
-    model, reach, rows = ours(g.device), (2, 8, 32, 100), whole_windows()
+    model, reach, rows = ours(g.device), (2, 8, 32, 100), english.windows().tolist()
     picked = [rows[i] for i in torch.randperm(len(rows), generator=g, device=g.device)[:80]]
     mean = [after(model, picked, fewer, g.device) for fewer in reach]
     gains = [
@@ -246,7 +237,7 @@ def copying_takes_two_blocks(g):
 )
 def heads_look_one_back_and_at_the_decade(g):
     model = ours(g.device)
-    tokens = torch.tensor(whole_windows()[::4], device=g.device)
+    tokens = english.windows(g.device)[::4]
     with seeded(int(whole_numbers(g, 2**31, 1))):
         untrained = language_model(windowed().vocabulary).to(g.device)
     rows, whole = {}, bits(model, excerpts(), windowed(), g.device)

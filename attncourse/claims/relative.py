@@ -8,6 +8,7 @@ from torch import Tensor
 from attncourse import english
 from attncourse.claims import Measured, about, above, at_most, below, claim, exactly
 from attncourse.claims.dot_product import normal
+from attncourse.claims.multi_head import weights_of_the_model
 from attncourse.cost import count
 from attncourse.dot_product import attention, masked_softmax
 from attncourse.positional import SinusoidalEncoding
@@ -60,11 +61,11 @@ def beside_the_offset(device: torch.device | None = None) -> Tensor:
 
     Of shape (blocks, heads, tokens so far, 2); alone, each offset has its mean score in texts.
     """
-    read, asks = english.tokens(device=device), 2 + english.pieces().index("today")
-    weights = english.head_weights(english.model("english", device), read)
-    scores = scores_by_offset(read.device).mean(-2)
+    asks = 2 + english.place("today")
+    weights = weights_of_the_model(device)[..., asks, : asks + 1]
+    scores = scores_by_offset(weights.device).mean(-2)
     alone = scores[..., : asks + 1].flip(-1).softmax(-1)
-    return torch.stack([weights[:, 0, :, asks, : asks + 1], alone.float()], dim=-1)
+    return torch.stack([weights, alone.float()], dim=-1)
 
 
 @claim(

@@ -17,6 +17,11 @@ def shown(value: float) -> str:
     return digits.replace("-0.00", "0.00").replace("-", "−")
 
 
+def minus(x: int) -> str:
+    """A whole number with a proper minus; the scripts of the figures write the same."""
+    return f"{x}".replace("-", "−")
+
+
 def require_finite(name: str, tensor: Tensor) -> None:
     """Raise ValueError, with the first place, where the tensor holds NaN or an infinity."""
     for place in (~tensor.isfinite()).nonzero().tolist():

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from attncourse.plot.interactive import Choice, Interactive, Slider, columns, number, row
-from attncourse.plot.numbers import require_finite
+from attncourse.plot.numbers import minus, require_finite
 
 # the lines that offsets.css tells apart; the most parts into which ticks cut an axis
 LINES, PARTS = 6, 6
@@ -117,8 +117,3 @@ def picture_of(
 def percent(share: float) -> str:
     """A share of the drawing's width or height; offsets.js writes the same."""
     return f"{round(100 * share, 2):g}%"
-
-
-def minus(x: int) -> str:
-    """A whole number with a proper minus; offsets.js writes the same."""
-    return f"{x}".replace("-", "−")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from torch import Tensor
 
-from attncourse.plot.interactive import Choice, Interactive, Slider, columns, row
-from attncourse.plot.numbers import require_finite, shown
+from attncourse.plot.interactive import Choice, Interactive, Slider, columns, number, row
+from attncourse.plot.numbers import require_finite
 
 
 def recorded(
@@ -40,8 +40,8 @@ def recorded(
     words = [one for one in cases if isinstance(one, str)]
     numbers = [one for one in cases if not isinstance(one, str)]
     largest = measured.max().item()
-    table = "".join(
-        row(escape(name), *(bar(x, largest) for x in line))
+    bars = "".join(
+        row(escape(name), *(number("bar", x, "bar") for x in line))
         for name, line in zip(rows, measured[start].tolist(), strict=True)
     )
     return Interactive(
@@ -54,14 +54,8 @@ def recorded(
             "control": control,
         },
         [Choice(control, words, start) if words else Slider(control, numbers, start)],
-        columns(corner, *map(escape, names)) + table,
+        "",
         alt=alt,
-    )
-
-
-def bar(x: float, largest: float) -> str:
-    """The number, with a bar that is as long as its share of the largest."""
-    return (
-        f'<data value="{x:.4g}" data-show="bar" class="bar" '
-        f'style="--share:{x:.3f};--largest:{largest or 1:.4g}">{shown(x)}</data>'
+        picture=f'<table style="--largest:{largest or 1:.4g}">'
+        f"{columns(corner, *map(escape, names))}{bars}</table>",
     )

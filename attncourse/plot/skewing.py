@@ -6,6 +6,7 @@ This figure moves cells: skewing.js says where each is, whenever another step is
 from pathlib import Path
 
 from attncourse.plot.interactive import Choice, Interactive
+from attncourse.plot.numbers import minus
 
 STEPS = ("table", "pad", "drop", "reshape", "cut")
 
@@ -18,7 +19,7 @@ def skewing(length: int, *, alt: str) -> Interactive:
     if length < 1:
         raise ValueError(f"length={length}: there is no query")
     # it begins with the table for both directions, which has one column less than it has room for
-    offsets = [f"{offset}".replace("-", "−") for offset in range(1 - length, length)]
+    offsets = [*map(minus, range(1 - length, length))]
     queries = range(length)
     cells = [cell(x, i, name, (i + 1) / length) for i in queries for x, name in enumerate(offsets)]
     cells += [cell(-1, i, "pad", 0, " off") for i in queries]

@@ -12,7 +12,7 @@ from attncourse.claims.dot_product import normal
 from attncourse.claims.relative import max_abs_diff
 from attncourse.cost import count
 from attncourse.data import excerpts
-from attncourse.dot_product import attention, attention_weights
+from attncourse.dot_product import attention, attention_weights, causal_mask
 from attncourse.efficient import (
     bigbird_mask,
     iterative_pinv,
@@ -80,19 +80,18 @@ def trained_tradeoff(g: torch.Generator) -> dict[str, list[tuple[float, float]]]
     """
     weights = trained_weights(g.device)
     n = weights.shape[-1]
-    causal = torch.ones(n, n, dtype=torch.bool, device=g.device).tril()
+    rows, sizes, columns = torch.linalg.svd(weights)
     points = {}
     for r in (4, 8, 16, 32):
-        largest = torch.zeros_like(weights).scatter(-1, weights.topk(r, -1).indices, 1) > 0
         masks = {
-            "largest": largest & causal,
-            "Longformer": longformer_mask(n, 2 * r - 1, [0], g.device) & causal,
-            "BigBird": bigbird_mask(n, r - 1, [0], r // 2, g) & causal,
+            "largest": torch.zeros_like(weights).scatter(-1, weights.topk(r, -1).indices, 1) > 0,
+            "Longformer": longformer_mask(n, 2 * r - 1, [0], g.device),
+            "BigBird": bigbird_mask(n, r - 1, [0], r // 2, g),
         }
-        for name, mask in masks.items():
+        for name, both_ways in masks.items():
+            mask = both_ways & causal_mask(n, g.device)
             share = mask.double().sum((-2, -1)).mean().item() / n**2
             points.setdefault(name, []).append((share, off(weights, left(weights, mask))))
-        rows, sizes, columns = torch.linalg.svd(weights)
         low = (rows[..., :r] * sizes[:, None, :r]) @ columns[:, :r]
         points.setdefault("best rank", []).append((2 * r / n, off(weights, low)))
     return points

@@ -47,7 +47,7 @@ def random_layer(g: torch.Generator, d: int, heads: int, gain: float = 1) -> Mul
 WAITS = 2, 0
 
 
-def weights_of_the_model(device: torch.device) -> Tensor:
+def weights_of_the_model(device: torch.device | None = None) -> Tensor:
     """The attention weights of each of its heads on the sentence: blocks, heads, n, n."""
     read = english.tokens(device=device)
     return english.head_weights(english.model("english", device), read)[:, 0]
@@ -56,14 +56,13 @@ def weights_of_the_model(device: torch.device) -> Tensor:
 def costs_of_heads(block: int, device: torch.device) -> list[float]:
     """How many bits more “than” costs without each head of a block of the model."""
     model, read = english.model("english", device), english.tokens(device=device)
-    kept = english.pieces().index(english.KEPT)
 
     def cost(*heads: tuple[int, int]) -> float:
         with english.without(model, heads):
-            return english.surprisals(model, read)[0, kept].item()
+            return english.surprisals(model, read)[0, english.place(english.KEPT)].item()
 
-    heads = range(weights_of_the_model(device).shape[1])
-    return [cost((block, head)) - cost() for head in heads]
+    whole, heads = cost(), range(english.attention_layers(model)[block].heads)
+    return [cost((block, head)) - whole for head in heads]
 
 
 @claim(
@@ -76,7 +75,7 @@ def one_head_waits_for_a_word(g):
     block, head = WAITS
     weights = weights_of_the_model(g.device)[block, head]
     # the two tokens of the prefix stand before the pieces
-    asks, promise = (2 + english.pieces().index(one) for one in ("today", english.PROMISE))
+    asks, promise = (2 + english.place(one) for one in ("today", english.PROMISE))
     others = costs_of_heads(block, g.device)
     own = others.pop(head)
     return Measured(
