@@ -125,8 +125,12 @@ def perplexity_needs_its_tokens(g):
     (of_bytes, costs_bytes), (of_tokens, costs_tokens) = found
     return Measured(
         {
-            "perplexity, bytes to tokens": (of_bytes / of_tokens, below(0.1)),
-            "bits a character, bytes to tokens": (costs_bytes / costs_tokens, above(1)),
+            "perplexity of bytes": (of_bytes, above(1)),
+            "perplexity of our tokens": (of_tokens, above(1)),
+            "perplexity, bytes divided by tokens": (of_bytes / of_tokens, below(0.1)),
+            "bits a character with bytes": (costs_bytes, above(0)),
+            "bits a character with our tokens": (costs_tokens, above(0)),
+            "bits a character, bytes divided by tokens": (costs_bytes / costs_tokens, above(1)),
         }
     )
 
@@ -163,8 +167,8 @@ def context_pays_less_and_less(g):
         {
             "bits that a token costs after 2, 8, 32, 100": (mean, above(0)),
             "bits gained by each token from 2 to 8, to 32, to 100": (gains, above(0)),
-            "of the first, the second": (gains[1] / gains[0], below(0.2)),
-            "of the second, the third": (gains[2] / gains[1], below(1)),
+            "each from 8 to 32, as a share of one from 2 to 8": (gains[1] / gains[0], below(0.2)),
+            "each from 32 to 100, as a share of one from 8 to 32": (gains[2] / gains[1], below(1)),
         }
     )
 
