@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from attncourse import english
-from attncourse.claims import Measured, about, above, at_most, below, claim, exactly
+from attncourse.claims import Measured, about, above, at_most, below, between, claim, exactly
 from attncourse.claims.dot_product import normal
 from attncourse.claims.multi_head import weights_of_the_model
 from attncourse.cost import count
@@ -70,16 +70,20 @@ def beside_the_offset(device: torch.device | None = None) -> Tensor:
 
 @claim(
     "Of the 16 heads of a trained model, which scores tokens up to 23 back, the offset alone "
-    "explains more than three quarters of the scores in one, less than a tenth in another, and "
-    "between these two in the others.",
+    "explains more than three quarters of the variance of the scores in one, head 0 of block 1. "
+    "It explains less than a tenth in another, head 2 of block 1, and shares between these two in "
+    "the others.",
     source="our own measurement",
 )
 def heads_differ_in_what_the_offset_explains(g):
-    shares = explained(scores_by_offset(g.device)).flatten().sort().values.tolist()
+    shares = explained(scores_by_offset(g.device))
+    largest, smallest = shares[1, 0].item(), shares[1, 2].item()
+    others = [share for share in shares.flatten().tolist() if share not in (largest, smallest)]
     return Measured(
         {
-            "largest share": (shares[-1], above(0.75)),
-            "smallest": (shares[0], below(0.1)),
+            "block 1, head 0": (largest, above(0.75)),
+            "block 1, head 2": (smallest, below(0.1)),
+            "the others": (others, between(smallest, largest)),
         }
     )
 
