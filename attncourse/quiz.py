@@ -30,8 +30,7 @@ FORMULA, PLACE = re.compile(r"\$([^$]+)\$"), "\ue000"
 STYLE = """
 body { font: 11pt/1.5 serif; max-width: 42em; margin: 2em auto; }
 li { margin: 1em 0; break-inside: avoid; } ul li, ol ol li { margin: 0.2em 0; }
-pre { white-space: pre-wrap; } .space { height: 6em; } svg { width: 6em; border: 1px solid; }
-img { vertical-align: -0.2em; }
+pre { white-space: pre-wrap; } .space { height: 6em; }
 """
 
 
@@ -93,13 +92,20 @@ def html(text: str) -> str:
 
 
 def picture(tex: str) -> str:
-    """A formula as a picture in the page."""
-    from matplotlib.mathtext import math_to_image
+    """A formula as a picture in the page, the same each time."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+    from matplotlib.mathtext import MathTextParser
 
     file = io.BytesIO()
-    math_to_image(f"${tex}$", file, format="svg")
+    width, height, depth, *_ = MathTextParser("path").parse(f"${tex}$", dpi=72)
+    figure = Figure(figsize=(width / 72, height / 72))
+    figure.text(0, depth / height, f"${tex}$")
+    with rc_context({"svg.hashsalt": tex}):
+        figure.savefig(file, format="svg", metadata={"Date": None})
     data = base64.b64encode(file.getvalue()).decode()
-    return f'<img alt="{escape(tex)}" src="data:image/svg+xml;base64,{data}">'
+    style = f"vertical-align: {-depth:.1f}pt"
+    return f'<img alt="{escape(tex)}" style="{style}" src="data:image/svg+xml;base64,{data}">'
 
 
 def on_the_sheet(one: "Question", variant: "Variant") -> str:
