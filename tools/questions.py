@@ -62,9 +62,9 @@ class Page:
 
     def box(self, name: str) -> str:
         """A question with its first numbers, as it stands in the page."""
-        one, title = self.known[name], f"question-{name.replace('_', '-')}"
+        one = self.known[name]
         return (
-            f'<div class="question" id="{title}" data-question="{self.chapter}.{name}" '
+            f'<div class="question" id="{box_id(name)}" data-question="{self.chapter}.{name}" '
             f'data-script="{self.file}" '
             f'role="group" aria-label="Question">{self.body(one, one["variants"][0])}</div>'
         )
@@ -160,6 +160,11 @@ def quoted(text: str) -> str:
     return "".join(
         part + ("“" if i % 2 == 0 else "”") * (i + 1 < len(parts)) for i, part in enumerate(parts)
     )
+
+
+def box_id(name: str) -> str:
+    """The anchor of a question in its page."""
+    return f"question-{name.replace('_', '-')}"
 
 
 def code(line: str) -> str:

@@ -366,6 +366,7 @@ def drawn(chapter: str) -> dict[str, dict[str, Any]]:
             "minutes": one.minutes,
             "placement": one.placement,
             "aim": one.aim,
+            "section": one.section,
             "tolerance": one.tolerance,
             "check": one.check,
             "says": one.says,
