@@ -1,4 +1,4 @@
-"""`{aims-table}`: each aim of a chapter, with the sections, questions and exercises that test it."""
+"""`{aims-table}`: each aim of a chapter, and the sections, questions and exercises that test it."""
 
 from pathlib import Path
 
@@ -7,7 +7,6 @@ from sphinx.util.docutils import SphinxDirective
 
 from attncourse.aims import AIMS
 from attncourse.course import COURSE
-
 from tools.questions import box_id
 
 from .questions import page_of
