@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
-from functools import cache, cached_property
+from functools import cached_property
 from hashlib import sha256
 from html import escape
 from pathlib import Path
@@ -18,7 +18,6 @@ FOLDER = "chapters/questions"
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
-@cache
 def kept(chapter: str, root: Path = ROOT) -> dict[str, dict[str, Any]]:
     """What was drawn of a chapter's questions; nothing where it has none."""
     path = root / FOLDER / f"{chapter}.json"
@@ -39,7 +38,6 @@ def write(root: Path = ROOT) -> list[Path]:
             path.parent.mkdir(exist_ok=True)
             path.write_text(text, "utf-8")
             changed.append(path)
-    kept.cache_clear()
     return changed
 
 
@@ -55,8 +53,8 @@ def markdown(formula: Callable[[str], str]) -> MarkdownIt:
 class Page:
     """The questions of a chapter as HTML."""
 
-    def __init__(self, chapter: str, formula: Callable[[str], str], root: Path = ROOT):
-        self.chapter, self.known = chapter, kept(chapter, root)
+    def __init__(self, chapter: str, known: dict[str, dict], formula: Callable[[str], str]):
+        self.chapter, self.known = chapter, known
         self.markdown = markdown(formula)
 
     def line(self, text: str) -> str:

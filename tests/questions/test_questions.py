@@ -18,8 +18,8 @@ from attncourse.questions import chapters, drawn, every, questions
 from tests import ROOT
 from tools.blocks import parse
 from tools.extensions.formulas import NODE
-from tools.extensions.questions import formula
-from tools.questions import Page, kept
+from tools.extensions.questions import page_of
+from tools.questions import kept
 
 HERE, ANSWERS = Path(__file__).parent, ROOT / "tools/theme/scripts/answers.js"
 MOST_ELEMENTS, MOST_BYTES, MOST_TABLE = 350, 40 * 1024, 4 * 1024
@@ -142,7 +142,7 @@ def texts_of(kind, variant):
 
 @pytest.mark.parametrize("chapter", chapters())
 def test_questions_are_light(chapter):
-    page = Page(chapter, formula)
+    page = page_of(chapter, ROOT)
     elements = sum(len(re.findall(r"<[a-z]", page.box(name))) for name in page.known)
     assert elements <= MOST_ELEMENTS * max(1, len(page.known) / FEWEST)
     assert len(gzip.compress(page.script.encode())) <= MOST_BYTES

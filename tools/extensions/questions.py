@@ -1,5 +1,7 @@
 """`{question}`: a question of the chapter, which knows the usual mistakes, inside the page."""
 
+import json
+from functools import lru_cache
 from pathlib import Path
 
 from docutils import nodes
@@ -17,6 +19,17 @@ def formula(tex: str) -> str:
     return f'<span class="math notranslate">{answer["html"]}</span>'
 
 
+def page_of(chapter: str, root: Path) -> Page:
+    """The questions of a chapter of the course in that folder."""
+    return drawn_page(chapter, json.dumps(kept(chapter, root)))
+
+
+# all its formulas are drawn for the name of its script
+@lru_cache(maxsize=32)
+def drawn_page(chapter: str, known: str) -> Page:
+    return Page(chapter, json.loads(known), formula)
+
+
 class QuestionBox(SphinxDirective):
     """A question, whose argument is its name."""
 
@@ -26,13 +39,14 @@ class QuestionBox(SphinxDirective):
         chapter, name = self.env.docname.rpartition("/")[2], self.arguments[0]
         root = Path(self.env.srcdir)
         self.env.note_dependency(str(root / FOLDER / f"{chapter}.json"))
-        if name not in kept(chapter, root):
-            known = ", ".join(kept(chapter, root)) or "none"
+        page = page_of(chapter, root)
+        if name not in page.known:
+            known = ", ".join(page.known) or "none"
             raise self.error(
                 f"{name} is no question of attncourse/questions/{chapter}.py that `make release` "
                 f"has drawn: there are {known}"
             )
-        return [nodes.raw("", Page(chapter, formula, root).box(name), format="html")]
+        return [nodes.raw("", page.box(name), format="html")]
 
 
 def write_scripts(app, exception):
@@ -42,7 +56,7 @@ def write_scripts(app, exception):
     folder = Path(app.outdir, "_static", "questions")
     for path in Path(app.srcdir, FOLDER).glob("*.json"):
         folder.mkdir(parents=True, exist_ok=True)
-        script = Page(path.stem, formula, Path(app.srcdir)).script
+        script = page_of(path.stem, Path(app.srcdir)).script
         (folder / f"{path.stem}.js").write_text(script, "utf-8")
 
 

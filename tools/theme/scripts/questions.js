@@ -92,7 +92,7 @@
         if (question.variants.length > 1) offer(box);
       }
     } else return;
-    const detail = { id: box.dataset.question, right: status === "right", helped, file: box.dataset.script };
+    const detail = { id: box.dataset.question, right: status === "right", helped, place };
     box.dispatchEvent(new CustomEvent("attncourse-answered", { bubbles: true, detail }));
   }
 
