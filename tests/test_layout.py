@@ -46,6 +46,8 @@ COMPUTING = ("torch", "jaxtyping", "einops", "math", "collections", "contextlib"
 # what a signature says, and the precision, that a mechanism takes for granted
 DECORATORS = ("attncourse.shapes", "attncourse.precision")
 DRAWING = {("plot", "drawing")}
+# for the learners' coding assistants, who look beside the notebooks
+TUTOR = "exercises/AGENTS.md"
 OUTSIDE = {
     r"/(?:home|Users|root|work|mnt)/\w|\b[A-Z]:\\\w": "a path of one machine",
     r"\.\./shared": "a folder beside the checkout",
@@ -96,6 +98,8 @@ def every_part_has_its_chapter(root: Path) -> Iterator[str]:
         folders = [one.parent for one in root.glob(f"{before}*/__init__.py") if after == ".py"]
         for path in sorted([*root.glob(pattern.format("*")), *folders]):
             part = path.relative_to(root).as_posix()
+            if part == TUTOR:
+                continue
             slug = part.removeprefix(before).removesuffix(after)
             known = {*slugs(root), *(HELPERS if before == "attncourse/" else {"__init__"})}
             if slug not in known:
@@ -250,6 +254,7 @@ def course(tmp_path: Path) -> Path:
         "attncourse/aims.py": 'AIMS = {"second": {"add-up": "add", "find-mean": "find a mean"}}\n',
         "attncourse/claims/__init__.py": "",
         "attncourse/plot/drawing.py": "import matplotlib\n",
+        TUTOR: "",
         "judge/grading/notebook.py": "import torch\n",
         "judge/grading/cli.py": "from judge.course import course\n",
     }

@@ -16,6 +16,7 @@ from attncourse.checks import exercises
 from attncourse.claims import claims
 from tests import ROOT
 from tests.test_layout import slugs
+from tools.extensions.page_head import clock
 from tools.urls import repository_url, site_url
 
 HOME = f"{site_url(repository_url())}/"
@@ -221,6 +222,22 @@ def test_a_chapter_and_its_exercises_lead_to_each_other_and_say_how_long_they_ta
     ):
         assert pages[name].select_one(way)["href"] == f"../{other}"
         assert pages[name].select_one(".page-time a")["href"] == f"../{other}"
+
+
+def test_a_schedule_takes_its_times_from_the_chapters_and_from_the_cards(pages):
+    cards = {name: card for slug in CHAPTERS for name, card in exercises(slug).items()}
+    lines = pages["reference/schedules.html"].select("article ol ul > li")
+    for line in lines:
+        links, (said,) = line.select("a"), re.findall(r": about (.+)\.$", line.text)
+        if line.text.startswith("Solve"):
+            assert said == clock(sum(cards[link.text].minutes for link in links)), line.text
+            continue
+        chapter, *end = links
+        name = posixpath.normpath(f"reference/{chapter['href']}")
+        told = " ".join(pages[name].select_one(".page-time").text.split())
+        times = f"The path, {said}, ends with {end[0].text}." if end else f"About {said} to read"
+        assert times in told, line.text
+    assert len(lines) > 30
 
 
 def test_every_sign_of_a_formula_is_in_the_font(site, names):
