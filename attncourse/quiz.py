@@ -3,9 +3,7 @@
 A sheet has new numbers, drawn from a seed: the same seed gives the same sheet.
 """
 
-import base64
 import csv
-import io
 import json
 import random
 import re
@@ -84,28 +82,13 @@ def refuse(why: str) -> NoReturn:
 
 def html(text: str) -> str:
     """Markdown with formulas, as HTML that needs no other file."""
+    from attncourse.plot.drawing import formula
+
     formulas = FORMULA.findall(text)
     made = MarkdownIt("commonmark").renderInline(FORMULA.sub(PLACE, text))
     for tex in formulas:
-        made = made.replace(PLACE, picture(tex), 1)
+        made = made.replace(PLACE, formula(tex), 1)
     return made
-
-
-def picture(tex: str) -> str:
-    """A formula as a picture in the page, the same each time."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-    from matplotlib.mathtext import MathTextParser
-
-    file = io.BytesIO()
-    width, height, depth, *_ = MathTextParser("path").parse(f"${tex}$", dpi=72)
-    figure = Figure(figsize=(width / 72, height / 72))
-    figure.text(0, depth / height, f"${tex}$")
-    with rc_context({"svg.hashsalt": tex}):
-        figure.savefig(file, format="svg", metadata={"Date": None})
-    data = base64.b64encode(file.getvalue()).decode()
-    style = f"vertical-align: {-depth:.1f}pt"
-    return f'<img alt="{escape(tex)}" style="{style}" src="data:image/svg+xml;base64,{data}">'
 
 
 def on_the_sheet(one: "Question", variant: "Variant") -> str:

@@ -41,7 +41,8 @@ LISTED = {
 # modules of the package that know no mechanism
 HELPERS = {"__init__", "__main__", "aims", "cost", "course", "data", "devices", "precision"}
 # of these, english alone loads models of later chapters, so that an earlier one may look at them
-HELPERS |= {"english", "checks", "claims", "kernels", "plot", "shapes", "stored", "train"}
+HELPERS |= {"english", "checks", "claims", "kernels", "plot", "questions", "quiz", "shapes"}
+HELPERS |= {"stored", "train"}
 COMPUTING = ("torch", "jaxtyping", "einops", "math", "collections", "contextlib", "functools")
 # what a signature says, and the precision, that a mechanism takes for granted
 DECORATORS = ("attncourse.shapes", "attncourse.precision")
@@ -142,6 +143,11 @@ def objection(place: tuple[str, ...], name: str, chapters: list[str]) -> str:
         case ("claims", slug, *_) if slug in chapters:
             known = chapters[: chapters.index(slug) + 1]
             why = "a claim measures its own chapter and earlier ones: move it to the later chapter"
+        case ("questions", slug) if slug in chapters:
+            known = chapters[: chapters.index(slug) + 1]
+            why = (
+                "a question asks of its own chapter and earlier ones: move it to the later chapter"
+            )
         case ("checks", slug, *_) if slug in chapters:
             known = chapters[: chapters.index(slug)]
             why = "a check that calls what it judges agrees with it: write the reference out"
