@@ -4,7 +4,7 @@ the ways between chapters, exercises and the reference."""
 import posixpath
 import re
 from html import unescape
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 from xml.etree import ElementTree
 
 import nbformat
@@ -17,7 +17,8 @@ from attncourse.claims import claims
 from tests import ROOT
 from tests.test_layout import slugs
 from tools.extensions.page_head import clock
-from tools.urls import repository_url, site_url
+from tools.extensions.report import version
+from tools.urls import ERROR_FORM, repository_url, site_url
 
 HOME = f"{site_url(repository_url())}/"
 BELOW = urlsplit(HOME).path
@@ -139,6 +140,20 @@ def test_every_page_has_a_head_of_its_own_its_landmarks_and_boxes_that_say_what_
         assert preview["og:url"] == address, name
         assert preview["og:description"] == words, name
         assert preview["og:title"] == re.sub(r"^\d+\. ", "", heading), name
+
+
+def test_every_page_has_one_link_that_reports_an_error_with_its_address_and_the_version(pages):
+    for name, page in pages.items():
+        (link,) = page.select(f"a[href^='{repository_url()}/issues/']")
+        assert link.text.strip() == "Report an error", name
+        form = dict(parse_qsl(urlsplit(link["href"]).query, keep_blank_values=True))
+        assert form == {
+            "template": ERROR_FORM,
+            "title": f"Error in {page.h1.text.removesuffix('#')}",
+            "address": HOME if name == "index.html" else HOME + name,
+            "section": "",
+            "version": version(),
+        }, name
 
 
 def test_the_site_map_has_every_page_with_a_text(site, names):
