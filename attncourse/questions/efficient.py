@@ -240,7 +240,10 @@ def products_alone(groups, power, sharing):
     return 2 * queries_before_the_limit.right(groups, power, sharing)
 
 
-@queries_before_the_limit.mistake("You counted one byte for each number. How many does it take?")
+@queries_before_the_limit.mistake(
+    "So few queries leave the processor waiting. How many heads use a number of the cache, and how "
+    "many bytes does the number take?"
+)
 def a_byte_each(groups, power, sharing):
     return queries_before_the_limit.right(groups, power, sharing) / 2
 
