@@ -252,7 +252,8 @@ def as_if_tied():
     asks=(
         "A sentence of <words> words is padded to four tokens. All scores are equal. A token may "
         "attend to earlier words and to itself, but no token, not even the padding, may attend to "
-        "padding. Which map shows the weights? (A row is a query, a column is a key; a larger square is more weight.)"
+        "padding. Which map shows the weights? (A row is a query, a column is a key; a larger "
+        "square is more weight.)"
     ),
     draw=lambda chance: {"words": chance.choice([2, 3])},
     way=lambda words: (
