@@ -1,6 +1,6 @@
 """The questions of the chapter on convolution."""
 
-from functools import partial
+from functools import cache, partial
 from itertools import combinations, product
 
 import torch
@@ -185,7 +185,18 @@ def causal(x: Tensor, width: int) -> Tensor:
     "does that one read?",
 )
 def seen_through_two_windows(n, width):
+    return seen(n, width)
+
+
+# a gradient for each pair: once for each size, not for each variant
+@cache
+def seen(n: int, width: int) -> Tensor:
     return (footprint(two_windows(width), point(n)) > 0).double()
+
+
+@cache
+def seen_the_other_way(n: int, width: int) -> Tensor:
+    return mutant(FOOTPRINT, "row and column are exchanged")(two_windows(width), n, 2).double()
 
 
 def two_windows(width: int):
@@ -200,8 +211,7 @@ def point(n: int) -> Tensor:
     "There the outputs see what comes after them. Is a row an output or an input?"
 )
 def rows_and_columns_exchanged(n, width):
-    found = mutant(FOOTPRINT, "row and column are exchanged")
-    return found(two_windows(width), n, 2).double()
+    return seen_the_other_way(n, width)
 
 
 @seen_through_two_windows.mistake(
