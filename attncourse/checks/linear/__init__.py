@@ -4,8 +4,8 @@ CARRYING = ("linear_weights", "reordered_attention", "decayed_attention")
 ORDER = (
     *CARRYING,
     "decode_token",
-    "break_even_length",
     "causal_by_cumsum",
+    "break_even_length",
     "chunked_attention",
     "prompt_state",
     "test_linear_attention",
