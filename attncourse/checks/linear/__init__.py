@@ -5,8 +5,8 @@ ORDER = (
     *CARRYING,
     "decode_token",
     "causal_by_cumsum",
-    "break_even_length",
     "chunked_attention",
+    "break_even_length",
     "prompt_state",
     "test_linear_attention",
 )

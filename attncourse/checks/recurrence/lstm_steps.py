@@ -123,6 +123,8 @@ variants.wrong(exercise, plain, {
     "the output is carried on for the cell: each has a name of its own in the next step": (
         NOTED, f"{NOTED}        cell = hidden\n"),
     "the output reads the cell of the step before: make the cell first, as it was": LATE,
+    "the lines have changed places, and the bug is still there: it is in the shares of the cell": (
+        *LATE, NEW, "cell + gate * (new - cell)"),
     "the output's gate is made again, from the new state: all three read the output of the step "
     "before": (f"        hidden = {SHOWN}\n",
                "        hidden = cell.tanh()\n"
