@@ -49,6 +49,7 @@ def bind(book: Path, published: str) -> dict[str, Pages]:
         kept = {name: read(site / f"{name}.html") for name in names if name not in LEFT_OUT}
         parts[part.caption or "Chapters"] = kept
     pages = {name: page for part in parts.values() for name, page in part.items()}
+    drop_repeated(pages)
     known = {(name, one["id"]) for name, page in pages.items() for one in page.select("[id]")}
     known |= {(name, "") for name in pages}
     for name, page in pages.items():
@@ -77,6 +78,15 @@ def read(path: Path) -> Tag:
     return article
 
 
+def drop_repeated(pages: Pages) -> None:
+    """Keep the first of the boxes that say the same, as those above the exercises of a chapter."""
+    said = set()
+    for box in [box for page in pages.values() for box in page.select("details.dropdown")]:
+        if (text := box.get_text()) in said:
+            box.decompose()
+        said.add(text)
+
+
 def hold_still(figure: Tag, live: str) -> None:
     """Say below a figure that moves which of its states it is in, and where it moves."""
     named = figure.find_parent(id=True)
@@ -93,17 +103,20 @@ def hold_still(figure: Tag, live: str) -> None:
 def settings(figure: Tag) -> Iterator[str]:
     """What the controls of a figure are set to at first."""
     for one in figure.select(".controls > :is(fieldset, label)"):
-        if one.name == "fieldset":
-            chosen = one.select_one(":checked").parent.decode_contents().rpartition(">")[2]
-            yield f"{one.legend.decode_contents()} <b>{chosen}</b>"
-        else:
-            name, kind, value = one.get_text().strip(), one.input["type"], one.input.get("value")
-            if kind == "range":
+        name, control = escape(one.get_text().strip()), one.input
+        match control["type"]:
+            case "radio":
+                name = escape(one.legend.get_text())
+                value = escape(one.select_one(":checked").parent.get_text())
+            case "range":
+                # its name may be a formula
                 name = one.decode_contents().partition("<input")[0].strip()
-                value = one.input["data-values"].split()[int(value)]
-            elif kind == "checkbox":
-                value = "on" if one.input.has_attr("checked") else "off"
-            yield f"{name} <b>{value}</b>"
+                value = control["data-values"].split()[int(control["value"])]
+            case "checkbox":
+                value = "on" if control.has_attr("checked") else "off"
+            case _:
+                value = escape(control["value"])
+        yield f"{name} <b>{value}</b>"
 
 
 def name_apart(page: Tag, name: str, known: set[tuple[str, str]], published: str) -> None:

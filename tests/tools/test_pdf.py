@@ -75,6 +75,7 @@ PAGES = {
     "exercises/one": EXERCISES,
     "reference/api": '<h1>Reference</h1><p id="attncourse.check">check</p>',
 }
+BOX = '<details class="dropdown folded"><summary>How to answer</summary>Write.</details>'
 HOME = "https://attncourse.github.io/attncourse"
 
 
@@ -86,7 +87,9 @@ def book(tmp_path) -> Path:
     for name, text in PAGES.items():
         path = tmp_path / "_build" / "html" / f"{name}.html"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"<html><body><nav id='id1'></nav><article>{text}</article></body></html>")
+        path.write_text(
+            f"<html><body><nav id='id1'></nav><article>{text}{BOX}</article></body></html>"
+        )
     return tmp_path
 
 
@@ -133,6 +136,11 @@ def test_what_is_only_for_the_screen_is_left_out(bound):
     assert [page["id"] for page in bound.select("article")] == [
         "chapters/one", "exercises/one", "hints", "solutions",
     ]  # fmt: skip
+
+
+def test_a_box_that_opens_stands_open_and_once(bound):
+    (box,) = bound.select("details.dropdown")
+    assert box.has_attr("open") and box.find_parent("article")["id"] == "chapters/one"
 
 
 def test_an_exercise_has_space_and_its_help_stands_at_the_end(bound):
