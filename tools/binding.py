@@ -14,25 +14,25 @@ from urllib.parse import unquote, urlsplit
 from bs4 import BeautifulSoup, SoupStrainer, Tag
 from sphinx_external_toc.parsing import parse_toc_yaml
 
-# the first is about the site, the other is to look things up in, and as long as five chapters
+# the first is about the site; the other is to look things up in, and as large as four chapters
 LEFT_OUT = ("index", "reference/api")
 SCREEN = (
     ".headerlink, .learner, .to-run, .d-none, .toctree-wrapper, details.hide, .claim > details, "
     "script, button"
 )
-# in the colour of the text: each would be a part of the PDF's structure, which they make a third of
+# they have the colour of the text, and each would be an element of the PDF's structure
 COLOURLESS = ".highlight :is(.n, .nn, .p, .w)"
 # of an exercise: its hints, and last its worked solution
 FOLDED = ".exercise ~ details.folded"
-# lines to write on: as many as the worked solution adds to what is given, some more, and at least
-MORE, LEAST = 4, 6
+# lines to write on: as many as the worked solution adds to what is given, and at least so many
+LEAST = 6
 # code of so many lines is not cut where a page ends
 SHORT = 20
 HELP = {"hints": "Hints", "solutions": "Worked solutions"}
 SPACE = """<div><p>
 <a href="#hints/{id}">Hints: page <span data-page="hints/{id}"></span></a>,
 <a href="#solutions/{id}">worked solution: page <span data-page="solutions/{id}"></span></a>
-</p><div class="space" style="--lines: {lines}"></div></div>"""
+</p><pre class="space">{lines}</pre></div>"""
 
 # the pages of a part of the book, by their names
 Pages = dict[str, Tag]
@@ -47,7 +47,7 @@ def bind(book: Path, published: str) -> dict[str, Pages]:
     for part in toc.root.subtrees:
         names = [one for name in part.files() for one in (name, *toc[name].child_files())]
         kept = {name: read(site / f"{name}.html") for name in names if name not in LEFT_OUT}
-        parts[part.caption or "Chapters"] = kept
+        parts.setdefault(part.caption or "Chapters", {}).update(kept)
     pages = {name: page for part in parts.values() for name, page in part.items()}
     drop_repeated(pages)
     known = {(name, one["id"]) for name, page in pages.items() for one in page.select("[id]")}
@@ -94,8 +94,8 @@ def hold_still(figure: Tag, live: str) -> None:
     if state := "; ".join(settings(figure)):
         words = f"Shown here: {state}. {words}"
     for still in figure.select("noscript"):
-        if still.contents:
-            still.contents[0].extract()
+        for sentence in still.find_all(string=True, recursive=False):
+            sentence.extract()
         still.insert_before(parsed(f'<p class="state">{words}</p>'))
         still.unwrap()
 
@@ -154,8 +154,8 @@ def set_aside(pages: Pages) -> Pages:
         for exercise in exercises:
             *hints, solution = (box.extract() for box in exercise.parent.select(FOLDED))
             stub = exercise.find_next_sibling(class_="highlight-python")
-            space = max(LEAST, lines(solution) - lines(stub) + MORE)
-            exercise.parent.append(parsed(SPACE.format(id=exercise["id"], lines=space)))
+            space = max(LEAST, lines(solution) - lines(stub))
+            exercise.parent.append(parsed(SPACE.format(id=exercise["id"], lines=" \n" * space)))
             title = exercise.select_one(".admonition-title").decode_contents()
             opening = f'<h3 id="{{}}/{exercise["id"]}"><a href="#{exercise["id"]}">{title}</a></h3>'
             listed = "".join(f"<li>{inside(hint)}</li>" for hint in hints)

@@ -96,9 +96,8 @@ def contents(parts: dict[str, Pages]) -> str:
         for page in pages.values():
             listed.append(entry("title", page["id"], page.h1))
             for heading in page.select("h2"):
-                listed.append(
-                    entry("section", (heading.find_parent("section") or heading)["id"], heading)
-                )
+                section = heading.find_parent("section") or heading
+                listed.append(entry("section", section["id"], heading))
     return "\n".join(listed)
 
 
