@@ -1,7 +1,11 @@
-"""The command `attncourse`: grades what learners hand in."""
+"""The command `attncourse`: grades what learners hand in, and writes a quiz of the questions."""
 
+from attncourse import quiz
 from attncourse.course import ADDRESS
 from judge.grading import cli
+
+cli.app.command("quiz")(quiz.sheet)
+cli.app.command("marks")(quiz.class_marks)
 
 
 def main() -> None:

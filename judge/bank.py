@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import starmap
 
-from judge import usual
+from judge import hints, usual
 from judge.exercise import Exercise, JudgesItself, Mutant
 
 
@@ -25,7 +25,7 @@ def both(one: Mutant, other: Mutant) -> Mutant | None:
     first, second = (getattr(it.function, "made_by", None) for it in (one, other))
     if one.hint == other.hint or not first or not second or not (made := first.joined(second)):
         return None
-    return Mutant(made, f"there are two mistakes. First: {one.hint}. Second: {other.hint}")
+    return Mutant(made, hints.TWO.format(one.hint, other.hint))
 
 
 def pairs(mutants: Iterable[tuple[Mutant, Mutant]]) -> Iterator[Mutant]:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 # the environment variable by which a process is told, as `module:attribute`
 TOLD = "JUDGE_COURSE"
+# the groups of a chapter's exercises
+CARRY, MORE, CAPSTONE = "These carry the chapter", "More", "Capstone"
 
 
 class OneLineError(ValueError):
@@ -31,6 +33,7 @@ class Course:
     Learners import its `package`, which has check, failed, hint and status, those that
     `<package>.checks.notebook` makes. In `<package>.checks` each chapter has a folder, whose
     `ORDER` lists its exercises, and each of these a module there whose `exercise` is an `Exercise`.
+    `CARRYING`, with which `ORDER` then begins, lists those that carry the chapter, if it has any.
     `notebooks` is the folder of the exercise notebooks as they are handed out, one for each
     chapter, in which the metadata below `metadata_key` say whose answer a cell is.
 
@@ -72,10 +75,32 @@ class Course:
 
     def order(self, chapter: str) -> tuple[str, ...]:
         """The names of a chapter's exercises, for which none of them is loaded."""
-        order = import_module(f"{self.checks}.{chapter}").ORDER
-        if isinstance(order, str):
-            raise ValueError(f"ORDER in {self.checks}.{chapter} is no tuple: write ({order!r},)")
-        return order
+        return self.listed(chapter)["ORDER"]
+
+    def listed(self, chapter: str) -> dict[str, tuple[str, ...]]:
+        """What a chapter's package lists: `ORDER`, and `CARRYING`, with which that begins."""
+        module = import_module(f"{self.checks}.{chapter}")
+        lists = {"CARRYING": getattr(module, "CARRYING", ()), "ORDER": module.ORDER}
+        for name, listed in lists.items():
+            if isinstance(listed, str):
+                place = f"{name} in {self.checks}.{chapter}"
+                raise ValueError(f"{place} is no tuple: write ({listed!r},)")
+        if lists["ORDER"][: len(lists["CARRYING"])] != lists["CARRYING"]:
+            raise ValueError(f"ORDER in {self.checks}.{chapter} does not begin with *CARRYING")
+        return lists
+
+    def groups(self, chapter: str) -> dict[str, list["Exercise"]]:
+        """A chapter's exercises in order: those that carry it, more, and a capstone.
+
+        No group is empty. A chapter that marks none has one, without a name.
+        """
+        carrying = self.listed(chapter)["CARRYING"]
+        groups: dict[str, list[Exercise]] = {}
+        for one in self.exercises(chapter).values():
+            rest = CAPSTONE if one.kind == "capstone" else MORE
+            name = CARRY if one.name in carrying else rest
+            groups.setdefault(name if carrying else "", []).append(one)
+        return groups
 
     def exercises(self, chapter: str) -> dict[str, "Exercise"]:
         """A chapter's exercises by name, in the order in which its package lists them."""

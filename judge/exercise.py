@@ -157,7 +157,7 @@ class Exercise:
     tried at the edge (`probes.EDGES`), each with the reason; `usual_hints` says of a mistake what
     is the matter here, where its own hint is too general. `shares` holds what a group of cases
     earns by itself, where that is not the usual share (`credit.py`). `unread` says where the text
-    allows anything to stand.
+    allows anything to stand. `aims` are the course's names for what it practises.
     """
 
     name: str
@@ -168,6 +168,7 @@ class Exercise:
     minutes: int
     points: int
     hints: tuple[str, str, str]
+    aims: tuple[str, ...] = ()
     differentiable: bool = True
     floating: bool = True
     # a longer input may cost some lines more (a check of its own, a few powers of two), but not
@@ -193,8 +194,9 @@ class Exercise:
             raise ValueError(f"{self.name}: difficulty {self.difficulty} is not 1, 2 or 3")
         if len(self.hints) != 3:
             raise ValueError(f"{self.name} has {len(self.hints)} hints: there are three")
-        if isinstance(self.forbidden, str):
-            raise ValueError(f"{self.name}: forbidden={self.forbidden!r} is no tuple: add a comma")
+        for field_name in ("forbidden", "aims"):
+            if isinstance(said := getattr(self, field_name), str):
+                raise ValueError(f"{self.name}: {field_name}={said!r} is no tuple: add a comma")
         for one in self.forbidden:
             if not isinstance(one, str):
                 raise ValueError(f'{self.name}: forbidden holds names, as "softmax", and not {one}')

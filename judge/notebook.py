@@ -82,17 +82,21 @@ class Session:
     def status(self, chapter: str | None = None) -> None:
         """Print what this session has solved of a chapter: by default, of those it has checked.
 
-        The last line names the solved exercises.
+        Those that carry the chapter come first. The last line names the solved exercises.
         """
         done = []
         for slug in [chapter] if chapter else self.begun():
             listed = self.course.exercises(slug)
             solved = [e for e in listed.values() if self.passed(e.name)]
             done += [e.name for e in solved]
-            for e in listed.values():
-                state = self.verdicts[e.name].status if e.name in self.verdicts else "not checked"
-                mark = "✓" if self.passed(e.name) else "·"
-                print(f"  {mark} {e.name:<24} {e.points:>3} points  {state}")
+            for group, members in self.course.groups(slug).items():
+                if group:
+                    print(f"{group}: {sum(e.minutes for e in members)} minutes")
+                for e in members:
+                    checked = e.name in self.verdicts
+                    state = self.verdicts[e.name].status if checked else "not checked"
+                    mark = "✓" if self.passed(e.name) else "·"
+                    print(f"  {mark} {e.name:<24} {e.points:>3} points  {state}")
             points, most = (sum(e.points for e in some) for some in (solved, listed.values()))
             print(f"{slug}: {len(solved)} of {len(listed)} solved, {points} of {most} points")
         if done:

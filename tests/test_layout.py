@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
@@ -38,13 +39,16 @@ LISTED = {
     "reference/claims.md": ('\nledger("{}")\n', "ledger"),
 }
 # modules of the package that know no mechanism
-HELPERS = {"__init__", "__main__", "cost", "course", "data", "devices", "precision", "shapes"}
+HELPERS = {"__init__", "__main__", "aims", "cost", "course", "data", "devices", "precision"}
 # of these, english alone loads models of later chapters, so that an earlier one may look at them
-HELPERS |= {"english", "checks", "claims", "kernels", "plot", "stored", "train"}
+HELPERS |= {"english", "checks", "claims", "kernels", "plot", "questions", "quiz", "shapes"}
+HELPERS |= {"stored", "train"}
 COMPUTING = ("torch", "jaxtyping", "einops", "math", "collections", "contextlib", "functools")
 # what a signature says, and the precision, that a mechanism takes for granted
 DECORATORS = ("attncourse.shapes", "attncourse.precision")
 DRAWING = {("plot", "drawing")}
+# for the learners' coding assistants, who look beside the notebooks
+TUTOR = "exercises/AGENTS.md"
 OUTSIDE = {
     r"/(?:home|Users|root|work|mnt)/\w|\b[A-Z]:\\\w": "a path of one machine",
     r"\.\./shared": "a folder beside the checkout",
@@ -95,6 +99,8 @@ def every_part_has_its_chapter(root: Path) -> Iterator[str]:
         folders = [one.parent for one in root.glob(f"{before}*/__init__.py") if after == ".py"]
         for path in sorted([*root.glob(pattern.format("*")), *folders]):
             part = path.relative_to(root).as_posix()
+            if part == TUTOR:
+                continue
             slug = part.removeprefix(before).removesuffix(after)
             known = {*slugs(root), *(HELPERS if before == "attncourse/" else {"__init__"})}
             if slug not in known:
@@ -137,6 +143,11 @@ def objection(place: tuple[str, ...], name: str, chapters: list[str]) -> str:
         case ("claims", slug, *_) if slug in chapters:
             known = chapters[: chapters.index(slug) + 1]
             why = "a claim measures its own chapter and earlier ones: move it to the later chapter"
+        case ("questions", slug) if slug in chapters:
+            known = chapters[: chapters.index(slug) + 1]
+            why = (
+                "a question asks of its own chapter and earlier ones: move it to the later chapter"
+            )
         case ("checks", slug, *_) if slug in chapters:
             known = chapters[: chapters.index(slug)]
             why = "a check that calls what it judges agrees with it: write the reference out"
@@ -189,6 +200,33 @@ def the_course_stands_alone(root: Path) -> Iterator[str]:
                     yield f"{name}:{number} names {what}, {found[0]!r}: say it without"
 
 
+def aims(root: Path) -> dict[str, dict[str, str]]:
+    """The aims of each chapter, by id, as `attncourse/aims.py` has them."""
+    (found,) = [
+        node.value
+        for node in ast.parse((root / "attncourse/aims.py").read_text("utf-8")).body
+        if isinstance(node, ast.Assign)
+    ]
+    return ast.literal_eval(found)
+
+
+def every_aim_is_a_bullet_of_its_page(root: Path) -> Iterator[str]:
+    known = aims(root)
+    for slug in known.keys() - {*slugs(root)}:
+        yield f"attncourse/aims.py has aims of {slug}, which is no chapter: take them out"
+    for slug in slugs(root):
+        listed, page = known.get(slug, {}), (root / f"chapters/{slug}.md").read_text("utf-8")
+        box = re.search(r"^```\{admonition\} In this chapter\n(.*?)^```", page, re.M | re.S)
+        bullets = re.findall(r"^- (.+)[;.]$", box[1], re.M) if box else []
+        for said, kept in zip_longest(bullets, listed.values()):
+            if said != kept:
+                remedy = "let both say the same, in the same order"
+                yield f"chapters/{slug}.md promises {said!r}, attncourse/aims.py {kept!r}: {remedy}"
+        for name in listed:
+            if not re.fullmatch(r"[a-z]+(-[a-z]+)*", name):
+                yield f"attncourse/aims.py: {slug} has an aim {name!r}: write it like count-cost"
+
+
 RULES = [
     every_chapter_is_whole,
     every_part_has_its_chapter,
@@ -196,6 +234,7 @@ RULES = [
     importing_stays_light,
     what_is_taught_is_short,
     the_course_stands_alone,
+    every_aim_is_a_bullet_of_its_page,
 ]
 
 
@@ -218,12 +257,16 @@ def course(tmp_path: Path) -> Path:
         "reference/api.md": "attncourse.first\nattncourse.second\n",
         "reference/claims.md": '\nledger("first")\n\nledger("second")\n',
         "attncourse/__init__.py": "def device():\n    import torch\n",
+        "attncourse/aims.py": 'AIMS = {"second": {"add-up": "add", "find-mean": "find a mean"}}\n',
         "attncourse/claims/__init__.py": "",
         "attncourse/plot/drawing.py": "import matplotlib\n",
+        TUTOR: "",
         "judge/grading/notebook.py": "import torch\n",
         "judge/grading/cli.py": "from judge.course import course\n",
     }
     files |= {part.format(slug): "" for part in PARTS for slug in ("first", "second")}
+    bullets = "You will be able to\n\n- add;\n- find a mean.\n\nYou need nothing.\n"
+    files["chapters/second.md"] = f"```{{admonition}} In this chapter\n{bullets}```\n"
     files["attncourse/second.py"] = "import math\nfrom attncourse.first import attention\n"
     files["attncourse/first.py"] = "def attention():\n    import torch\n"
     files["attncourse/checks/second/one.py"] = "from ...first import attention\n"
@@ -365,6 +408,31 @@ def test_a_name_from_outside_the_course_is_found(words, what, course):
     (course / "chapters/first.md").write_text(f"fine\n{'/'.join(words)}\n")
     (wrong,) = the_course_stands_alone(course)
     assert wrong.startswith(f"chapters/first.md:2 names {what}, ")
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new", "message"),
+    [
+        (
+            "chapters/second.md",
+            "- add;",
+            "- add up;",
+            "chapters/second.md promises 'add up', attncourse/aims.py 'add': let both say the same",
+        ),
+        (
+            "chapters/second.md",
+            "- find a mean.",
+            "- find a mean;\n- divide.",
+            "chapters/second.md promises 'divide', attncourse/aims.py None: let both say the same",
+        ),
+        ("attncourse/aims.py", "add-up", "add_up", "second has an aim 'add_up': write it like"),
+        ("attncourse/aims.py", "}}", '}, "third": {}}', "aims of third, which is no chapter"),
+    ],
+)
+def test_an_aim_that_its_page_does_not_promise_is_named(path, old, new, message, course):
+    (course / path).write_text((course / path).read_text().replace(old, new))
+    (wrong,) = every_aim_is_a_bullet_of_its_page(course)
+    assert message in wrong
 
 
 @pytest.mark.parametrize("name", ["CITATION.cff", "CHANGELOG.md"])

@@ -51,7 +51,9 @@ def exercise(place: str, root: Path = ROOT) -> list[str]:
         raise ValueError(f"NAME={place} is not as in make exercise NAME=dot_product/prefix_mask")
     if not (root / f"solutions/{slug}.md").is_file():
         raise ValueError(f"there is no chapter {slug}: begin it with make chapter SLUG={slug}")
-    return put("exercise", root, SLUG=slug, NAME=name)
+    known = (root / "attncourse/aims.py").read_text("utf-8")
+    aim = re.search(rf'"{slug}": {{\n +"([a-z-]+)"', known)[1]
+    return put("exercise", root, SLUG=slug, NAME=name, AIM=aim)
 
 
 def main() -> None:

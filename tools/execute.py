@@ -24,30 +24,34 @@ class BuildError(Exception):
     """The site could not be built; the message says where and why."""
 
 
-def source_files(folder: Path) -> Iterator[Path]:
+def source_files(folder: Path, without: tuple[str, ...] = ()) -> Iterator[Path]:
     """What an author writes below a folder; hidden files are an editor's or a system's."""
     # what was built is not walked: `make book` looks twice a second
+    passed = (*NOT_READ, *without)
     for parent, inner, names in os.walk(folder):
-        inner[:] = sorted(name for name in inner if name not in NOT_READ and name[0] != ".")
+        inner[:] = sorted(name for name in inner if name not in passed and name[0] != ".")
         for path in (Path(parent, name) for name in sorted(names) if name[0] != "."):
             # a file may have been removed since it was listed
             if path.is_file():
                 yield path
 
 
-def digest(folder: Path, *more: str) -> str:
+def digest(folder: Path, *more: str, without: tuple[str, ...] = ()) -> str:
     """One short name for these strings, and for the content of the files below a folder."""
     total = hashlib.sha256("\0".join(more).encode())
-    for path in source_files(folder):
+    for path in source_files(folder, without):
         name = path.relative_to(folder).as_posix()
         total.update(f"\0{name}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
     return total.hexdigest()[:16]
 
 
 def package_digest() -> str:
-    """The state of the package and the judge, of Python and of the libraries."""
+    """The state of the package and the judge, of Python and of the libraries.
+
+    Questions are left out: no cell asks one, and what the pages show of them lies in the book.
+    """
     judge, pins = digest(PACKAGE.parent / "judge"), PACKAGE.parent / "requirements.txt"
-    return digest(PACKAGE, judge, sys.version, pins.read_text("utf-8"))
+    return digest(PACKAGE, judge, sys.version, pins.read_text("utf-8"), without=("questions",))
 
 
 def notebooks(book: Path) -> dict:

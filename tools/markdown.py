@@ -17,6 +17,7 @@ from tools.extensions.citations import authors
 from tools.extensions.drawings import FOLDER, words_for
 from tools.functions import standing_alone
 from tools.pictures import PICTURES, width_of
+from tools.questions import for_notebook
 from tools.urls import branch
 
 INLINE = re.compile(
@@ -49,6 +50,7 @@ class Writer:
             "admonition": self.admonition,
             "drawing": self.drawing,
             "include": self.included,
+            "question": lambda block: for_notebook(self.slug, block.argument, self.book.root),
             "table": self.table,
         }
         # functions that the notebook has as cells of code
@@ -62,6 +64,10 @@ class Writer:
             "numref": lambda label: self.numbered(label, "{}"),
             "term": lambda content: content.partition(" <")[0],
         }
+
+    @property
+    def slug(self) -> str:
+        return self.document.name.rpartition("/")[2]
 
     def write(self, block: Block) -> str:
         """One block, as plain Markdown."""

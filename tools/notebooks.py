@@ -3,12 +3,16 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import pairwise
 
 import nbformat
 from nbformat import NotebookNode
 
+from attncourse.aims import AIMS
 from attncourse.course import COURSE
 from judge.cells import UNCOMPARED, answer_and_check, exercise_of
+from judge.course import CARRY, MORE
 from tools.blocks import Block
 from tools.book import Book, Document
 from tools.markdown import Writer
@@ -21,6 +25,11 @@ RUNS = ("code-cell", "literalinclude")
 ALONE = {*RUNS, "drawing"}
 # what the site folds, Colab and Jupyter do
 FOLDED = {"cellView": "form", "jupyter": {"source_hidden": True}}
+# what is said of a group of exercises; the title of a capstone says enough
+SAID = {
+    CARRY: "If you have an hour for exercises, do these. They take about {} minutes",
+    MORE: "These take about {} minutes together",
+}
 LEVELS = {1: "★☆☆ easy", 2: "★★☆ medium", 3: "★★★ hard"}
 
 
@@ -34,7 +43,7 @@ def chapter_notebook(slug: str, book: Book) -> NotebookNode:
 def exercise_notebook(slug: str, book: Book, solved: bool = False) -> NotebookNode:
     """A chapter's exercises, with empty answers, or with the worked ones where `solved`."""
     # imported here: the checks need torch, the site's pages do not
-    from attncourse.checks import exercises
+    from attncourse.checks import exercises, groups
 
     cards = exercises(slug)
     document, chapter = book.documents[f"exercises/{slug}"], book.documents[f"chapters/{slug}"]
@@ -50,10 +59,25 @@ def exercise_notebook(slug: str, book: Book, solved: bool = False) -> NotebookNo
         return exercise_cells(cards[name], source)
 
     status = "from attncourse import status\n\nstatus()"
-    cells = translated(document, book, answered)
+    parted = replace(document, blocks=[*parts(document.blocks, groups(slug))])
+    cells = translated(parted, book, answered)
     cells.append(code("status", status, tags=[UNCOMPARED]))
     there = f"[{chapter.title}]({book.page_url(chapter.name)})"
     return notebook(book, document, f"These are the exercises of {there}, a chapter of", cells)
+
+
+def parts(blocks: list[Block], groups: dict[str, list]) -> Iterator[Block]:
+    """The blocks of a chapter's exercises, with a heading and a word before each group."""
+    opens = {members[0].name: name for name, members in groups.items() if name in SAID}
+    headings = [at for at, block in enumerate(blocks) if block.kind == "heading"]
+    for start, end in pairwise([0, *headings, len(blocks)]):
+        section = blocks[start:end]
+        named = [exercise_of(one.text) for one in section if {"answer", "stub"} & {*one.tags}]
+        if group := opens.get(named[0] if named else ""):
+            line = section[0].line
+            yield Block("heading", line, group, "##")
+            yield Block("text", line, about_group(group, groups[group]))
+        yield from section
 
 
 def unmatched(answers: list, stubs: list, cards: list) -> Iterator[str]:
@@ -154,6 +178,23 @@ def markdown(name: str, source: str) -> NotebookNode:
 def code(name: str, source: str, **metadata) -> NotebookNode:
     said = {key: value for key, value in metadata.items() if value}
     return nbformat.v4.new_code_cell(source, id=name, metadata=said)
+
+
+def about_group(name: str, exercises: list) -> str:
+    """What is said of a group: how long it takes and, if it carries a chapter, what it lacks."""
+    minutes = sum(one.minutes for one in exercises)
+    said = f"{SAID[name].format(minutes)}, and the easier ones come first."
+    if name == MORE:
+        return said
+    tested = {aim for one in exercises for aim in one.aims}
+    lacking = [text for aim, text in AIMS[exercises[0].chapter].items() if aim not in tested]
+    match lacking:
+        case []:
+            return f"{said} They leave out none of the chapter's aims."
+        case [text]:
+            return f"{said} They leave out one of the chapter's aims: to {text}."
+    listed = ";\n".join(f"- {text}" for text in lacking)
+    return f"{said} They leave out some of the chapter's aims:\n\n{listed}."
 
 
 def card_facts(exercise) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Write the drawings, their pictures and the notebooks that are stale: `make release`."""
+"""Write the drawings, pictures, questions and notebooks that are stale: `make release`."""
 
 import sys
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 
 import drawings
-from tools import pictures
+from tools import pictures, questions
 from tools.book import Book
 from tools.notebooks import chapter_notebook, exercise_notebook
 from tools.urls import ROOT, repository_url
@@ -48,7 +48,7 @@ def main() -> str | None:
     """Write what is stale; gives the fault that keeps it from being written."""
     try:
         # the notebooks hold pictures of the drawings
-        paths = drawings.write() + pictures.write() + write()
+        paths = drawings.write() + pictures.write() + questions.write() + write()
     except (OSError, ValueError) as error:
         return str(error)
     names = ", ".join(path.relative_to(ROOT).as_posix() for path in paths)

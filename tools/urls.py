@@ -7,12 +7,15 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import urlencode
 
 import yaml
 
 ROOT = Path(__file__).parents[1]
 # in any of git's spellings
 GITHUB = re.compile(r"(?:.*[@/])?github\.com(?::\d+)?[:/]([\w.-]+/[\w.-]+?)(?:\.git)?/?")
+# in .github/ISSUE_TEMPLATE; the names of its fields are those of the link's parts
+ERROR_FORM = "error.yml"
 
 
 def repository_url(root: Path = ROOT, environ: Mapping[str, str] = os.environ) -> str:
@@ -43,6 +46,15 @@ def colab_url(name: str, repository: str | None = None, root: Path = ROOT) -> st
     owner, project = (repository or repository_url(root)).rsplit("/", 2)[-2:]
     place = f"{owner}/{project}/blob/{branch(root)}/{name}"
     return f"https://colab.research.google.com/github/{place}"
+
+
+def issue_url(repository: str, **fields: str) -> str:
+    """Where to report an error to a repository, in a form with these fields filled in.
+
+    Nothing, if the repository is not on GitHub, which alone has such forms.
+    """
+    asked = urlencode({"template": ERROR_FORM, **fields})
+    return f"{repository}/issues/new?{asked}" if GITHUB.fullmatch(repository) else ""
 
 
 def branch(root: Path = ROOT) -> str:

@@ -3,4 +3,4 @@
 from attncourse.course import COURSE
 
 chapters, order = COURSE.chapters, COURSE.order
-exercises, exercise = COURSE.exercises, COURSE.exercise
+exercises, exercise, groups = COURSE.exercises, COURSE.exercise, COURSE.groups

@@ -1,10 +1,11 @@
 """Drawings: SVG in the colour of the page's text, so that one reads on light and on dark."""
 
 import re
+from base64 import b64encode
 from collections.abc import Sequence
 from hashlib import sha256
 from html import escape
-from io import StringIO
+from io import BytesIO, StringIO
 from itertools import pairwise
 from math import ceil, log2
 from statistics import fmean
@@ -12,6 +13,7 @@ from statistics import fmean
 import matplotlib
 import torch
 from matplotlib.figure import Figure
+from matplotlib.mathtext import MathTextParser
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import EngFormatter, FormatStrFormatter
 from torch import Tensor
@@ -248,3 +250,16 @@ def svg_of(figure: Figure) -> str:
     svg = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{name}-", svg)
     look = "max-width: 100%; height: auto; stroke-linejoin: round; stroke-linecap: butt"
     return svg.replace("<svg ", f'<svg style="{look}" ', 1)
+
+
+def formula(tex: str) -> str:
+    """A formula as a picture inside HTML, black: for what is printed."""
+    file = BytesIO()
+    width, height, depth, *_ = MathTextParser("path").parse(f"${tex}$", dpi=72)
+    figure = Figure(figsize=(width / 72, height / 72))
+    figure.text(0, depth / height, f"${tex}$")
+    with matplotlib.rc_context({"svg.hashsalt": tex}):
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    data = b64encode(file.getvalue()).decode()
+    style = f"vertical-align: {-depth:.1f}pt"
+    return f'<img alt="{escape(tex)}" style="{style}" src="data:image/svg+xml;base64,{data}">'

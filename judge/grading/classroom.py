@@ -6,6 +6,7 @@ from pathlib import Path
 
 from judge.course import course
 from judge.grading import feedback, gradebook
+from judge.grading.comments import Comment, hand_out
 from judge.grading.formats import junit
 from judge.grading.gradebook import ByHand, Gradebook
 from judge.grading.policy import Override, Policy
@@ -38,6 +39,7 @@ class Classroom:
     roster: Roster | None = None
     policy: Policy | None = None
     overrides: list[Override] = field(default_factory=list)
+    comments: list[Comment] = field(default_factory=list)
     owners: dict[str, Student] = field(default_factory=dict)
     missing: list[Student] = field(default_factory=list)
 
@@ -80,6 +82,7 @@ class Classroom:
         people = People([*dict.fromkeys(self.owners.values()), *self.missing])
         by_hand, looks = self.by_hand(people)
         book = gradebook.gradebook(own, missing, self.share(people), by_hand)
+        looks += hand_out(self.comments, book)
         gradebook.write(book, self.grades, self.roster)
         feedback.write(book, self.grades)
         gradebook.table(self.grades / "files.csv", self.file_rows(reports, others, kept))

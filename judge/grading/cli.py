@@ -21,6 +21,7 @@ from judge.course import TOLD, course
 from judge.grading import autograder, nbgrader, sandbox
 from judge.grading.budget import EXERCISE
 from judge.grading.classroom import Classroom
+from judge.grading.comments import read_comments
 from judge.grading.formats import gradescope
 from judge.grading.grade import grade
 from judge.grading.policy import Policy, PolicyError, read_overrides
@@ -176,7 +177,9 @@ def classroom(
     try:
         students = Roster.read(roster) if roster else None
         rules = Policy.read(policy) if policy else None
-        return Classroom(folder, out, students, rules, read_overrides(out / "overrides.csv"))
+        overrides = read_overrides(out / "overrides.csv")
+        comments = read_comments(out / "comments.csv")
+        return Classroom(folder, out, students, rules, overrides, comments)
     except (OSError, ValueError) as error:
         refuse(str(error) if isinstance(error, PolicyError) else f"--roster: {error}")
 

@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 
 from judge.course import course
-from judge.grading.gradebook import Entry, Grade, Gradebook, mistakes, number
+from judge.grading.gradebook import COMMENTED, Entry, Grade, Gradebook, mistakes, number
 from judge.grading.pristine import chapters, own
 from judge.grading.report import plain, replace
 from judge.grading.students import Student
@@ -26,11 +26,14 @@ PAGE = """<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <style>
-body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem;
-  color-scheme: light dark; }}
+:root {{ color-scheme: light dark; }}
+body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto;
+  padding: 0 1rem; }}
 table {{ border-collapse: collapse; }}
 th, td {{ border: 1px solid #8888; padding: .2rem .6rem; text-align: left; }}
 pre {{ background: #8882; padding: .8rem; overflow-x: auto; }}
+.comment {{ border-left: .25rem solid #8888; padding-left: .8rem; white-space: pre-wrap;
+  overflow-wrap: anywhere; }}
 .wide {{ overflow-x: auto; }}
 </style>
 </head>
@@ -89,6 +92,8 @@ def grade_parts(grade: Grade, chapter: str) -> Iterator[str]:
     if grade.override:
         said.append(f"The instructor set the points: {grade.override.comment}")
     yield from (f"<p>{escape(line)}</p>" for line in said if line)
+    for text in grade.comments:
+        yield f'<p class="comment">{COMMENTED}\n{escape(text)}</p>'
     if one.answer:
         yield f"<pre><code>{escape(one.answer)}</code></pre>"
     if one.status != "passed":

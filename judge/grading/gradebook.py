@@ -18,6 +18,7 @@ from judge.grading.students import Roster, Student, squeezed
 FORMULA = re.compile(r"(^|;)(?=\s*[=+\-@＝＋－＠]\s*\S)")
 LINES = re.compile(r"[\t\n\v\f\r\x1c-\x1f\x85\u2028\u2029]+")
 NO_MISTAKE = ("passed", "not attempted", "not found", "not graded")
+COMMENTED = "A comment from the instructor:"
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 MOODLE = (
     "Identifier", "Full name", "Email address", "Status", "Grade", "Maximum Grade",
@@ -33,6 +34,15 @@ class Grade:
     result: Result
     points: float
     override: Override | None = None
+    comments: list[str] = field(default_factory=list)
+
+    @property
+    def mistake(self) -> str | None:
+        """The reason why an answer failed, as `mistakes.csv` has it; None where none did."""
+        if self.result.status in NO_MISTAKE:
+            return None
+        # where in somebody's answer it happened differs for each
+        return re.split(r" \(line \d", self.result.hint)[0]
 
 
 @dataclass
@@ -133,11 +143,10 @@ def unread(
 def mistakes(book: Gradebook) -> list[tuple[int, str, str, str]]:
     """How often an answer to each exercise failed for each reason, the most common first."""
     reasons = Counter(
-        # where in somebody's answer it happened differs for each
-        (grade.result.name, grade.result.status, re.split(r" \(line \d", grade.result.hint)[0])
+        (grade.result.name, grade.result.status, grade.mistake)
         for entry in book.entries
         for grade in entry.grades
-        if grade.result.status not in NO_MISTAKE
+        if grade.mistake is not None
     )
     return [(count, *reason) for reason, count in reasons.most_common()]
 
@@ -234,6 +243,7 @@ def comment(entry: Entry) -> str:
             f"{one.result.name}: {one.result.status}, {number(one.points)}/{one.result.max_points}"
         )
         lines.append(said + (f": {why}" if why else ""))
+        lines += [line for text in one.comments for line in (COMMENTED, *text.splitlines())]
     # in "&lt;=" a formula would begin: a mark that nobody sees is in place of a quote there
     return FORMULA.sub("\\1\u200b", "<br>".join(map(escape, lines)))
 

@@ -1,5 +1,6 @@
 """The exercises as an assignment of nbgrader: its marks on the cells, a check that raises."""
 
+import shutil
 from copy import deepcopy
 from pathlib import Path
 
@@ -54,11 +55,16 @@ def mark(cell: NotebookNode, grade: bool, **more: int) -> None:
 
 
 def write(folder: Path, only: list[str]) -> list[Path]:
-    """Write `CHAPTER/CHAPTER.ipynb` for each chapter, as nbgrader's `source` has it."""
-    written = []
+    """Write `CHAPTER/CHAPTER.ipynb` for each chapter, as nbgrader's `source` has it.
+
+    What the course tells the learners' coding assistants lies beside each.
+    """
+    written, tutor = [], course().notebooks / "AGENTS.md"
     for chapter in only or list(chapters()):
         path = folder / chapter / f"{chapter}.ipynb"
         path.parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(assignment(chapter), path)
+        if tutor.is_file():
+            shutil.copy(tutor, path.parent)
         written.append(path)
     return written

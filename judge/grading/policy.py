@@ -1,6 +1,7 @@
 """What an instructor adds to the points: a deadline with its late rules, and points by hand."""
 
 import csv
+import io
 import re
 import tomllib
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ KNOWN = {"time_zone", "deadline", "late", "extensions", "times"}
 LATE = {"grace_minutes", "percent_per_day", "most_days"}
 TIMES = {"file", "student", "time", "format"}
 OVERRIDES = ["student", "exercise", "points", "comment"]
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
 # 8, 8.5 or 8,5: neither below zero nor without end
 POINTS = re.compile(r"\d{1,6}(?:\.\d+|,\d\d?)?", re.ASCII)
 
@@ -150,29 +152,55 @@ class Override:
 
 def read_overrides(path: Path) -> list[Override]:
     """The overrides in a CSV with the columns student, exercise, points, comment."""
-    if not path.exists():
-        return []
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = csv.reader(file, delimiter=delimiter(file))
-            columns = [column.strip().casefold() for column in next(rows, [])]
-            if columns[:4] != OVERRIDES or any(columns[4:]):
-                raise PolicyError(f"{path.name}: its columns are not {', '.join(OVERRIDES)}")
-            filled = (row for row in rows if any(map(str.strip, row)))
-            return [override(row, f"{path.name}, line {rows.line_num}") for row in filled]
-    except PolicyError:
-        raise
-    except (OSError, ValueError, csv.Error) as error:
-        raise PolicyError(f"{path.name}: {error}") from None
+    return [override(where, *cells) for where, cells in read_table(path, OVERRIDES)]
 
 
-def override(row: list[str], where: str) -> Override:
-    """The override in a line, where spreadsheets may have put empty cells behind it."""
-    student, exercise, points, comment, *more = [*map(str.strip, row), "", "", "", ""]
-    if any(more):
-        raise PolicyError(
-            f'{where}: it has too many columns: put quotes around a cell with a comma, as "8,5"'
-        )
+def override(where: str, student: str, exercise: str, points: str, comment: str) -> Override:
     if not POINTS.fullmatch(points):
         raise PolicyError(f"{where}: points are 0 or more, as 8 or 8.5, and not {points!r}")
     return Override(where, student, exercise, float(points.replace(",", ".")), comment)
+
+
+def read_table(path: Path, columns: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """The lines of a CSV that are not empty, as any spreadsheet writes them, each with its place.
+
+    PolicyError where it has other columns or cannot be read; nothing where there is no file.
+    """
+    if not path.exists():
+        return
+    file, line = io.StringIO(text_of(path), newline=""), 1
+    separator = delimiter(file)
+    # strict: or a quote that is never closed would take all the lines below it into its cell
+    rows = csv.reader(file, delimiter=separator, strict=True)
+    try:
+        header = [cell.strip().casefold() for cell in next(rows, [])]
+        if header[: len(columns)] != columns or any(header[len(columns) :]):
+            wanted, found = ", ".join(columns), ", ".join(filter(None, header)) or "none"
+            raise PolicyError(f"{path.name}: its columns are not {wanted}, but {found}")
+        line = rows.line_num + 1
+        for row in rows:
+            where, line = f"{path.name}, line {line}", rows.line_num + 1
+            cells = [cell.strip() for cell in row]
+            # spreadsheets may put empty ones behind the last one
+            if any(cells[len(columns) :]):
+                between = SEPARATORS[separator]
+                raise PolicyError(
+                    f"{where}: it has too many columns: put quotes around a cell with a {between}"
+                )
+            if any(cells):
+                yield where, [*cells, *[""] * len(columns)][: len(columns)]
+    except csv.Error as error:
+        raise PolicyError(f"{path.name}, line {line}: {error}: look at its quotes") from None
+
+
+def text_of(path: Path) -> str:
+    """The text of a file; PolicyError with the line where it is in another encoding than UTF-8."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise PolicyError(f"{path.name}: {error}") from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise PolicyError(
+            f"{path.name}, line {line}: it is not in UTF-8: save it as CSV with that encoding"
+        ) from None

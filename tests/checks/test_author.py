@@ -191,6 +191,11 @@ def test_what_is_forbidden_are_names(forbidden, said):
         replace(toy(), forbidden=forbidden)
 
 
+def test_aims_are_a_tuple():
+    with pytest.raises(ValueError, match="doubled: aims='scale' is no tuple: add a comma"):
+        replace(toy(), aims="scale")
+
+
 @pytest.mark.parametrize(
     ("shares", "said"),
     [

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("grading")
 HARMLESS = {
     # the first of all: torch loads much for it, line by line, before any check has had it do so
     "an operation on the meta device": lambda s: s.replace(
-        "    return", "    torch.empty(2, device='meta').square()\n    return", 1
+        "\n    return", "\n    torch.empty(2, device='meta').square()\n    return", 1
     ),
     "a print, a plot and a warning left in": lambda s: (
         s + "\nprint('here')\nimport matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.show()"
@@ -42,7 +42,7 @@ HARMLESS = {
         s + "\nclass Mute(Exception):\n    def __str__(self):\n        return None\nraise Mute"
     ),
     "a print in the function, of a name that another answer has made": lambda s: s.replace(
-        "    return", "    print(plt)\n    return", 1
+        "\n    return", "\n    print(plt)\n    return", 1
     ),
     "timed by a cell magic": lambda s: "%%time\n" + s,
     "a seed, a trial and what is awaited": lambda s: (

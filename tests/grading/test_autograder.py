@@ -221,6 +221,8 @@ def test_nbgrader_s_marks_are_as_it_documents_them(chapter, tmp_path):
     points = {one.grade_id: one.points for one in marks if one.grade}
     cards = exercises(chapter)
     assert points == {f"check-{name}": card.points for name, card in cards.items()}
+    told = exercise_files()[chapter].with_name("AGENTS.md").read_text("utf-8")
+    assert (tmp_path / chapter / "AGENTS.md").read_text("utf-8") == told
     # a class that nbgrader has collected can be graded from outside, too
     found = graft(nbformat.writes(notebook).encode())
     assert found.chapter == chapter and found.found == set(cards)

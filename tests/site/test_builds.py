@@ -42,6 +42,10 @@ PAGE = {
     "[a sibling](no-anchor-either)": "'no-anchor-either'",
     "```{literalinclude} ../attncourse/one.py\n:pyobject: shown\n```": "target not found: "
     "attncourse.one.shown",
+    "```{schedule}\n- {title: One, whole: [nobody]}\n```": "a schedule: nobody is no chapter",
+    "```{schedule}\n- {title: One, path: [one]}\n```": "one has no path: read the whole",
+    "```{schedule}\n- {title: One, solve: [nobody]}\n```": "a schedule: nobody is no exercise",
+    "```{schedule}\n- {title: One, set: [nobody]}\n```": "a week has no set",
     r"A formula that nobody can read: $\nosuchcommand$.": r"wrong TeX: Unsupported function name",
     r"$$\frac{1}{$$": "wrong TeX: Unexpected end of input",
 }

@@ -4,7 +4,7 @@ the ways between chapters, exercises and the reference."""
 import posixpath
 import re
 from html import unescape
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 from xml.etree import ElementTree
 
 import nbformat
@@ -16,7 +16,9 @@ from attncourse.checks import exercises
 from attncourse.claims import claims
 from tests import ROOT
 from tests.test_layout import slugs
-from tools.urls import repository_url, site_url
+from tools.extensions.page_head import clock
+from tools.extensions.report import version
+from tools.urls import ERROR_FORM, repository_url, site_url
 
 HOME = f"{site_url(repository_url())}/"
 BELOW = urlsplit(HOME).path
@@ -140,6 +142,20 @@ def test_every_page_has_a_head_of_its_own_its_landmarks_and_boxes_that_say_what_
         assert preview["og:title"] == re.sub(r"^\d+\. ", "", heading), name
 
 
+def test_every_page_has_one_link_that_reports_an_error_with_its_address_and_the_version(pages):
+    for name, page in pages.items():
+        (link,) = page.select(f"a[href^='{repository_url()}/issues/']")
+        assert link.text.strip() == "Report an error", name
+        form = dict(parse_qsl(urlsplit(link["href"]).query, keep_blank_values=True))
+        assert form == {
+            "template": ERROR_FORM,
+            "title": f"Error in {page.h1.text.removesuffix('#')}",
+            "address": HOME if name == "index.html" else HOME + name,
+            "section": "",
+            "version": version(),
+        }, name
+
+
 def test_the_site_map_has_every_page_with_a_text(site, names):
     places = ElementTree.parse(site / "sitemap.xml").findall("{*}url/{*}loc")
     mapped = {one.text.removeprefix(HOME) or "index.html" for one in places}
@@ -221,6 +237,22 @@ def test_a_chapter_and_its_exercises_lead_to_each_other_and_say_how_long_they_ta
     ):
         assert pages[name].select_one(way)["href"] == f"../{other}"
         assert pages[name].select_one(".page-time a")["href"] == f"../{other}"
+
+
+def test_a_schedule_takes_its_times_from_the_chapters_and_from_the_cards(pages):
+    cards = {name: card for slug in CHAPTERS for name, card in exercises(slug).items()}
+    lines = pages["reference/schedules.html"].select("article ol ul > li")
+    for line in lines:
+        links, (said,) = line.select("a"), re.findall(r": about (.+)\.$", line.text)
+        if line.text.startswith("Solve"):
+            assert said == clock(sum(cards[link.text].minutes for link in links)), line.text
+            continue
+        chapter, *end = links
+        name = posixpath.normpath(f"reference/{chapter['href']}")
+        told = " ".join(pages[name].select_one(".page-time").text.split())
+        times = f"The path, {said}, ends with {end[0].text}." if end else f"About {said} to read"
+        assert times in told, line.text
+    assert len(lines) > 30
 
 
 def test_every_sign_of_a_formula_is_in_the_font(site, names):

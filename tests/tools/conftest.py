@@ -54,6 +54,7 @@ def course(tmp_path: Path, monkeypatch) -> Path:
     card = SimpleNamespace(kind="build", difficulty=2, minutes=5, points=1, facts={})
     cards = {name: SimpleNamespace(name=name, **vars(card)) for name in ("twice", "fixed")}
     monkeypatch.setattr("attncourse.checks.exercises", lambda _: cards)
+    monkeypatch.setattr("attncourse.checks.groups", lambda _: {"": [*cards.values()]})
     monkeypatch.setenv("GITHUB_REPOSITORY", "someone/course")
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)

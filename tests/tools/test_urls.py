@@ -50,3 +50,9 @@ def test_origin_is_read_in_every_spelling_and_no_repository_around_the_course(
 )
 def test_the_site_lives_on_the_pages_of_the_repository(repository, site):
     assert urls.site_url(repository) == site
+
+
+def test_an_error_is_reported_where_there_is_a_form_for_it():
+    told = urls.issue_url(HERE, section="1.1. Keys & values")
+    assert told == f"{HERE}/issues/new?template=error.yml&section=1.1.+Keys+%26+values"
+    assert urls.issue_url("https://gitlab.com/a/b", section="") == ""

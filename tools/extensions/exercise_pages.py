@@ -5,13 +5,15 @@ that people edit. No cell of it is run.
 """
 
 import re
+from collections.abc import Iterator
 
 from docutils import nodes
+from docutils.statemachine import StringList
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from judge.cells import exercise_of
-from tools.notebooks import card_facts
+from tools.notebooks import SAID, about_group, card_facts
 from tools.stubs import stub_of
 from tools.urls import colab_url
 
@@ -28,6 +30,10 @@ logger = logging.getLogger(__name__)
 
 class exercise(nodes.admonition):
     """The box of an exercise: its number and name, its card, and what it asks."""
+
+
+class group(nodes.section):
+    """What stands before a group of exercises; it is read with the first of them."""
 
 
 class ExerciseCell(SphinxDirective):
@@ -48,7 +54,7 @@ class ExerciseCell(SphinxDirective):
         known = self.env.metadata[self.env.docname].setdefault("exercises", {})
         begun = card.name in known
         known[card.name] = {"minutes": card.minutes, "points": card.points}
-        opening = [] if begun else [self.box(card)]
+        opening = [] if begun else [*self.group(card), self.box(card)]
         if "stub" in tags:
             return [*opening, code(source)]
         if card.kind == "debug" and not begun:
@@ -79,6 +85,18 @@ class ExerciseCell(SphinxDirective):
             raise self.error(f"exercise {name} is not one of {', '.join(known)}")
         return known[name]
 
+    def group(self, card) -> Iterator[group]:
+        """The heading and the words of the group that an exercise is the first of, if any."""
+        from attncourse.checks import groups
+
+        for name, members in groups(card.chapter).items():
+            if name in SAID and members[0] is card:
+                title, label = nodes.title("", name), nodes.make_id(name)
+                opening = group("", title, ids=[label], names=[label])
+                words = StringList(about_group(name, members).splitlines())
+                self.state.nested_parse(words, self.content_offset, opening)
+                yield opening
+
     def box(self, card) -> exercise:
         """The box, which gets its number and its text when all have been read."""
         title = nodes.title("", "", nodes.Text(" ("), nodes.literal("", card.name), nodes.Text(")"))
@@ -103,9 +121,16 @@ def keep_lines(app, path, parent, text):
 
 
 def fill_boxes(app, doctree):
-    """Put what stands between a heading and an answer into its box, and describe the page."""
+    """Put what stands between a heading and an answer into its box, and groups before boxes.
+
+    It also describes the page.
+    """
     if not app.env.docname.startswith(PAGES):
         return
+    for opening in list(doctree.findall(group)):
+        first = opening.parent
+        first.remove(opening)
+        first.parent.insert(first.parent.index(first), opening)
     boxes = list(doctree.findall(exercise))
     for box in boxes:
         around = box.parent
@@ -161,7 +186,8 @@ def setup(app):
     # a page that is a notebook has no such directive: its cells are run
     app.add_directive("code-cell", ExerciseCell, override=True)
     app.connect("include-read", keep_lines)
-    app.connect("doctree-read", fill_boxes)
+    # before Sphinx lists the headings of the page
+    app.connect("doctree-read", fill_boxes, priority=400)
     app.connect("env-check-consistency", take_numbers)
     app.connect("doctree-resolved", number_boxes)
     # after the theme has made its buttons

@@ -74,8 +74,13 @@ def displayed(translator, node):
 
 
 def join(app, pagename, templatename, context, doctree):
-    """Put a formula in one box with its brackets and commas, so that no line begins with one."""
-    context["body"] = BESIDE.sub(joined, context.get("body", ""))
+    """Do so with all formulas of a page."""
+    context["body"] = with_commas(context.get("body", ""))
+
+
+def with_commas(html: str) -> str:
+    """Put each formula in one box with its brackets and commas, so that no line begins with one."""
+    return BESIDE.sub(joined, html)
 
 
 def joined(found: re.Match) -> str:

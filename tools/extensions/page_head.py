@@ -4,19 +4,34 @@ It stands below the box of the class `admonition-in-this-chapter`, or else below
 front page lists the chapters with the same facts.
 """
 
+import re
+from functools import partial
+from pathlib import Path
+
 from docutils import nodes
 from docutils.utils import new_document
 from sphinx.util.docutils import SphinxDirective
 
+from attncourse.aims import AIMS
 from drawings import cards
 from tools.urls import colab_url, repository_url
 
 from .claims import shown as shown_claims
+from .questions import page_of
 
 # as readers who followed every step have told us; a word may be a formula in a sentence
 WORDS_A_MINUTE, LINES_A_MINUTE = 90, 8
 # a formula on a line of its own, a figure, the box of a claim
 MINUTES_A_DISPLAY = 1
+
+
+# a role, for what it shows
+ROLE = re.compile(r"\{[\w:]+\}`([^`<]*?)(?: <[^`]*>)?`")
+
+
+def shown_by(role: re.Match) -> str:
+    """The words of a role; a citation has none."""
+    return "" if role[0].startswith("{cite") else role[1]
 
 
 class OfChapters(SphinxDirective):
@@ -96,7 +111,8 @@ def facts(app, slug: str, page: str) -> dict:
 
 def rendered(app, template: str, **values) -> nodes.raw:
     """A template of ours, filled in."""
-    html = app.builder.templates.render(template, {"clock": clock, **values})
+    values |= {"clock": clock, "practice": partial(practice, app, values.get("chapters", []))}
+    html = app.builder.templates.render(template, values)
     return nodes.raw("", html, format="html")
 
 
@@ -121,17 +137,35 @@ def add_head(app, doctree, docname):
         page.append(rendered(app, "mark_read.html", slug=slug))
 
 
+def practice(app, chapters: list[dict]) -> list[dict]:
+    """What is asked of each chapter on a page of its own, and what it does not ask about."""
+    asked = []
+    for one in chapters:
+        page = page_of(one["slug"], Path(app.srcdir))
+        if page.known:
+            names = [name for name, it in page.known.items() if it["placement"]]
+            aims = {page.known[name]["aim"] for name in names}
+            unasked = [
+                page.line(ROLE.sub(shown_by, text))
+                for aim, text in AIMS[one["slug"]].items()
+                if aim not in aims
+            ]
+            kept = {key: one[key] for key in ("slug", "title", "link")}
+            asked.append(kept | {"file": page.file, "placement": names, "unasked": unasked})
+    return asked
+
+
 def show_chapters(app, doctree, docname):
     """Put the chapters in their places, in the order of the table of contents."""
     for place in list(doctree.findall(nodes.pending)):
-        pages = app.env.toctree_includes.get(docname, [])
+        pages = app.env.toctree_includes.get(app.config.root_doc, [])
         slugs = [page.removeprefix("chapters/") for page in pages if page.startswith("chapters/")]
         listed = [facts(app, slug, docname) for slug in slugs]
         place.replace_self(rendered(app, place.details["template"], chapters=listed))
 
 
 def setup(app):
-    for name in ("course-start", "course-chapters"):
+    for name in ("course-start", "course-chapters", "once-more", "where-to-begin"):
         app.add_directive(name, OfChapters)
     app.connect("doctree-resolved", show_chapters)
     app.connect("doctree-resolved", add_head)

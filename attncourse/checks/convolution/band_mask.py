@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=1,
     minutes=10,
     points=10,
+    aims=("window",),
     hints=(
         "First find the offset of every pair, the position of the key minus that of the query. "
         "The window is a condition on the offset alone, so the mask is a band along a diagonal.",

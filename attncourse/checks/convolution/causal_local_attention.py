@@ -16,6 +16,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=10,
     points=15,
+    aims=("window",),
     hints=(
         "Run the code on the first position alone. It may attend only to itself, so its output "
         "should be its own value. What is the output, and which keys does the window hold?",

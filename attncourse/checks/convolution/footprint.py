@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("measure-reach",),
     hints=(
         "An input that reaches an output has a derivative there that is not 0. So look at the "
         "derivatives of each output with respect to each input, at a point that is not special.",

@@ -16,6 +16,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("window",),
     hints=(
         "In the sequence of pixels, what lies above a pixel is a whole row away, and the first "
         "pixel of a row comes right after the last of the row above. So go back from the place in "

@@ -16,6 +16,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("convolution-by-heads",),
     hints=(
         "A kernel of width K is K heads. The head of a tap attends to one position only, the one "
         "at the tap's offset, and the matrix of the tap is what W_V and W_O do together. The "

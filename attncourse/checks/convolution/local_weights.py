@@ -15,8 +15,9 @@ exercise = Exercise(
     difficulty=3,
     minutes=30,
     points=20,
+    aims=("window",),
     hints=(
-        "Give every query the keys of its own window, as in the exercise before: then there are n "
+        "Give every query the keys of its own window, as in windows_of: then there are n "
         "times `width` scores to compute. Places beyond the ends need care: a key of zeros has the "
         "score 0, and a softmax gives weight to a score of 0, too.",
         "The windows are (..., n, width, d), and each of them meets one query: einsum, or a matrix "

@@ -16,6 +16,7 @@ exercise = Exercise(
     difficulty=3,
     minutes=35,
     points=20,
+    aims=("window",),
     hints=(
         "Full attention under a mask is slow and easy to get right, and a windowed attention has "
         "to agree with it. What is left is to think of the inputs on which a wrong one differs.",

@@ -16,6 +16,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("window",),
     hints=(
         "Add zeros at both ends first, as many as a window reaches beyond them. Then every "
         "position has a whole window, and all windows are pieces of one longer sequence.",

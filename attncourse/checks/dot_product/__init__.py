@@ -1,13 +1,12 @@
 """The exercises of the chapter dot_product, one file each."""
 
+CARRYING = ("bilinear_weights", "distance_attention", "effective_keys")
 ORDER = (
+    *CARRYING,
     "softmax_with_sink",
-    "distance_attention",
-    "bilinear_weights",
     "prefix_mask",
     "decoder_mask",
     "attention_pool",
-    "effective_keys",
     "cached_attention",
     "test_attention",
 )

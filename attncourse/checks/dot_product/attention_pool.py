@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("compute-attention", "mask"),
     hints=(
         "This is attention with a single query, the same for every sequence; the positions are "
         "both keys and values. With equal weights it would be the mean over the positions.",

@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=1,
     minutes=10,
     points=10,
+    aims=("query-and-key",),
     hints=(
         "Queries and keys have different widths, so a dot product cannot compare them. The matrix "
         "w carries a query over to the width of the keys.",

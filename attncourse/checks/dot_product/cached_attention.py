@@ -16,6 +16,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=10,
     points=15,
+    aims=("mask",),
     hints=(
         "Try the code on one new token, n = 1, with five keys. Which keys may it see, and which "
         "does it see? Then try n = m, where the code is right.",

@@ -14,6 +14,7 @@ exercise = Exercise(
     difficulty=1,
     minutes=10,
     points=10,
+    aims=("mask",),
     hints=(
         "A key must pass two tests: it is not later than the query, and it is a word of its "
         "sentence. The first is the same for all sentences, the second for all queries.",

@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("compute-attention", "mask"),
     hints=(
         "Only the score is new. Write the squared distance of every query to every key as one "
         "(n, m) matrix; the rest is the chapter's attention.",

@@ -14,6 +14,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=10,
+    aims=("scale",),
     hints=(
         "The entropy says how spread out a row of weights is, and its exponential says so as a "
         "number of keys. Equal weight on m keys must give m; all weight on one key must give 1.",

@@ -14,6 +14,7 @@ exercise = Exercise(
     difficulty=1,
     minutes=10,
     points=10,
+    aims=("mask",),
     hints=(
         "There are two reasons to be allowed: the key is in the prefix, or it is not later than "
         "the query. One of them is enough.",

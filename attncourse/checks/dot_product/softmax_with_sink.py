@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=1,
     minutes=10,
     points=10,
+    aims=("mask",),
     hints=(
         "Think of one more key, whose score is always 0. It takes part in the softmax of every "
         "row, and the weight that it gets is thrown away.",

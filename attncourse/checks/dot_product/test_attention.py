@@ -17,6 +17,7 @@ exercise = Exercise(
     difficulty=3,
     minutes=40,
     points=20,
+    aims=("compute-attention", "scale", "mask"),
     hints=(
         "Think of what could be wrong, then of an input on which it shows. Sizes that are all "
         "different show a swapped axis; a mask shows what is done with it; a row that may attend "

@@ -1,14 +1,14 @@
 """The exercises of the chapter efficient, one file each."""
 
+CARRYING = ("rank_for_share", "merge_parts")
 ORDER = (
+    *CARRYING,
     "window_and_global",
-    "rank_for_share",
     "projected_attention",
-    "positive_features",
     "lsh_buckets",
+    "positive_features",
     "newton_inverse",
     "shared_heads_attention",
     "running_max_and_sum",
-    "merge_parts",
     "test_grouped_query",
 )

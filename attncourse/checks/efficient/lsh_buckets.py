@@ -16,6 +16,7 @@ exercise = Exercise(
     difficulty=1,
     minutes=5,
     points=10,
+    aims=("choose-approximation",),
     hints=(
         "Ask the code for x and for -x. Which buckets do they get, and which buckets does no "
         "vector ever get?",

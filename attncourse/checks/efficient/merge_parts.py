@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=3,
     minutes=30,
     points=20,
+    aims=("never-all-scores",),
     hints=(
         "exp(log_sum) is what the softmax of a part divided by. Undo both divisions, add, and "
         "divide once by the sum of the two; then do this in such a way that nothing overflows.",

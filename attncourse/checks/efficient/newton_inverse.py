@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("choose-approximation",),
     hints=(
         "The step is one line with three brackets, each of which is a multiple of the "
         "identity minus a product. The start is the transpose, divided by two numbers that "

@@ -14,6 +14,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("choose-approximation",),
     hints=(
         "Work with x' = x / d^(1/4) from the start, because it occurs twice. Then you need one "
         "product with all rows of w, one number per token to subtract, exp, and a root of r.",

@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=1,
     minutes=10,
     points=10,
+    aims=("choose-approximation",),
     hints=(
         "e takes m keys and makes r of them. What remains is the attention that you know, "
         "with r keys and r values.",

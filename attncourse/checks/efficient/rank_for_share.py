@@ -17,6 +17,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("choose-approximation", "error-and-cost"),
     hints=(
         "torch.linalg.svdvals gives the singular values, the largest first. What share do the "
         "first r of them hold, for every r at once?",

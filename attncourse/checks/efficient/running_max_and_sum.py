@@ -18,6 +18,7 @@ exercise = Exercise(
     difficulty=3,
     minutes=30,
     points=20,
+    aims=("never-all-scores",),
     hints=(
         "Go from block to block and keep two numbers for each row. When the maximum grows, "
         "the sum so far was made with the old maximum: by which factor is it too large?",

@@ -20,6 +20,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("shared-keys",),
     hints=(
         "Either give every head its keys and values, so that the chapter on dot products can "
         "do the rest, or give the groups an axis of their own and let them broadcast.",

@@ -16,6 +16,7 @@ exercise = Exercise(
     difficulty=3,
     minutes=40,
     points=20,
+    aims=("shared-keys",),
     hints=(
         "With one group, or with as many groups as heads, every way to share gives the same "
         "result. And with 4 heads in 2 groups, each group has 2 heads, whichever rule is "

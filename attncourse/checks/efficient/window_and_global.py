@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=1,
     minutes=10,
     points=10,
+    aims=("choose-approximation",),
     hints=(
         "A query may attend to a key for one of three reasons: the key is near, the query is "
         "a listed token, or the key is a listed token. Any one of them is enough.",

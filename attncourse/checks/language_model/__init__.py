@@ -1,16 +1,14 @@
 """The exercises of the chapter language_model, one file each."""
 
+CARRYING = ("split_by_text", "mean_ablated", "witten_bell")
 ORDER = (
-    # as on their page
+    *CARRYING,
     "likeliest_pair",
     "decode_stream",
-    "strided_windows",
-    "split_by_text",
-    "test_next_tokens",
     "bits_per_character",
     "padded_perplexity",
-    "witten_bell",
+    "strided_windows",
     "nucleus",
     "induction_weight",
-    "mean_ablated",
+    "test_next_tokens",
 )

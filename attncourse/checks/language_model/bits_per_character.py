@@ -16,6 +16,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("bits",),
     hints=(
         "Two sums, and one division at the end. Both run over the same places: those whose label "
         "counts. What does each of these places add to the one, and what to the other?",

@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=25,
     points=15,
+    aims=("byte-pairs",),
     hints=(
         "A token alone does not say what its bytes mean: some may be the rest of a character that "
         "an earlier token began. So carry over from token to token the bytes that still wait for "

@@ -14,6 +14,7 @@ exercise = Exercise(
     difficulty=3,
     minutes=30,
     points=20,
+    aims=("head-role",),
     hints=(
         "Make a table of True and False first, with a row for each query and a column for each "
         "key: which keys are asked for? Everything else is sums over it.",

@@ -20,6 +20,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=25,
     points=15,
+    aims=("byte-pairs",),
     hints=(
         "Everything follows from two kinds of counts, of tokens and of neighbouring pairs. A piece "
         "that occurs ten times counts ten times in both.",

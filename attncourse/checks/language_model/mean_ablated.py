@@ -14,6 +14,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("head-role", "bits-worth"),
     hints=(
         "What a head gives on average has as many numbers as the head is wide. Over which axes of "
         "z is that mean taken? Only then are the heads put side by side.",

@@ -14,6 +14,7 @@ exercise = Exercise(
     difficulty=3,
     minutes=30,
     points=20,
+    aims=("transformer.generate",),
     hints=(
         "Go through the tokens of a row from the likeliest on. A token stays if those before it "
         "do not yet have the probability p together. Why does the first one always stay?",

@@ -14,6 +14,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("bits",),
     hints=(
         "Which rows of `scores` are asked for something, and for which tokens? Write it down for "
         "a text of 3 tokens that is padded to 5: there are two of them. All others may hold "

@@ -14,6 +14,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=10,
     points=15,
+    aims=("bits",),
     hints=(
         "Take one text of a held-out year, long enough for eleven windows, and follow them: in "
         "which list does each of them end up? Then take a token that stands in this text alone, "

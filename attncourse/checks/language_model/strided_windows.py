@@ -14,6 +14,7 @@ exercise = Exercise(
     difficulty=3,
     minutes=35,
     points=20,
+    aims=("bits",),
     hints=(
         "Separate what is read from what is asked. What is read is all tokens of a text but the "
         "last, and each has the next token to its label. Windows cut what is read, and of the "

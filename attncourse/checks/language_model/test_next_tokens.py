@@ -16,6 +16,7 @@ exercise = Exercise(
     difficulty=3,
     minutes=40,
     points=20,
+    aims=("bits",),
     hints=(
         "Work the loss out in a way that is plainly right, one token after another, and compare. "
         "Then ask of each line in the list on which texts it would show that it is not kept.",

@@ -14,6 +14,7 @@ exercise = Exercise(
     difficulty=3,
     minutes=30,
     points=20,
+    aims=("n-grams",),
     hints=(
         "Each row of the table is a sum of two parts: its own counts, and T times the unigram. "
         "What is that sum of a whole row, if the unigram sums to 1? And which T would make a row "

@@ -1,13 +1,12 @@
 """The exercises of the chapter linear, one file each."""
 
+CARRYING = ("linear_weights", "reordered_attention", "decayed_attention")
 ORDER = (
-    "linear_weights",
-    "reordered_attention",
-    "causal_by_cumsum",
+    *CARRYING,
     "decode_token",
+    "break_even_length",
+    "causal_by_cumsum",
     "chunked_attention",
     "prompt_state",
-    "decayed_attention",
-    "break_even_length",
     "test_linear_attention",
 )

@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=1,
     minutes=10,
     points=10,
+    aims=("reorder",),
     hints=(
         "One count grows with the square of n, the other with n. Divide both by n: what is left on "
         "each side?",

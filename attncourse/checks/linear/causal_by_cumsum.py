@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("four-forms",),
     hints=(
         "A mask hides the later keys from a sum over all keys. If you add keys one after "
         "another, there is nothing to hide: after token i, the sum holds the keys up to i.",

@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=10,
     points=15,
+    aims=("four-forms",),
     hints=(
         "Let everything be 1 but the last value, and take one chunk of two tokens. What does the "
         "first token get, and what should it? Then count how often each token is in its sum.",

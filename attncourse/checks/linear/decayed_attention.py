@@ -14,6 +14,7 @@ exercise = Exercise(
     difficulty=3,
     minutes=30,
     points=20,
+    aims=("four-forms", "fixed-state"),
     hints=(
         "What j wrote into the state has been multiplied by the decay once for every step since, "
         "so i - j times. That is a number for each pair and head: a mask with numbers in it.",

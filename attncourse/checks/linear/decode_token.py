@@ -17,6 +17,7 @@ exercise = Exercise(
     difficulty=1,
     minutes=10,
     points=10,
+    aims=("four-forms",),
     hints=(
         "The state holds two sums over the tokens so far. Which term does this token add to each? "
         "And is this term already there when the query reads?",

@@ -16,6 +16,7 @@ exercise = Exercise(
     difficulty=1,
     minutes=10,
     points=10,
+    aims=("features",),
     hints=(
         "It is attention with another score: a product of features, which is positive, so nothing "
         "has to be exponentiated. The last step of a softmax is left to you: each row "

@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=10,
+    aims=("four-forms", "fixed-state"),
     hints=(
         "The state is two sums over the tokens of a prompt. What does a token have to look like "
         "to change neither of them?",

@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("reorder",),
     hints=(
         "Without a softmax, the output is a product of three matrices and a division. A product "
         "of three can be taken from the right: what is the product of keys and values alone?",

@@ -18,6 +18,7 @@ exercise = Exercise(
     difficulty=3,
     minutes=35,
     points=20,
+    aims=("four-forms",),
     hints=(
         "A fast form is compared with a slow one that is plainly right: write the weights out, as "
         "a matrix, and ask on which inputs a mistake would show. Both values of causal, several "

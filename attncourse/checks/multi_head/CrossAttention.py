@@ -18,6 +18,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=25,
     points=15,
+    aims=("build-layer",),
     hints=(
         "The queries come from x, the keys and values from the context. Between the four linear "
         "maps, the layer does what attend_in_heads does.",

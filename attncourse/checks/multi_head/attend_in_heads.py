@@ -18,6 +18,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=25,
     points=15,
+    aims=("build-layer",),
     hints=(
         "Heads are one more leading axis. Once q, k and v are (..., heads, length, width), "
         "attention needs no change at all; the work is to get there and back.",

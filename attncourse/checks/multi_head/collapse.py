@@ -16,6 +16,7 @@ exercise = Exercise(
     difficulty=1,
     minutes=10,
     points=10,
+    aims=("residual-stream",),
     hints=(
         "Among all matrices with equal rows, the nearest to x has the mean of its rows in each. "
         "What remains of x once that is subtracted?",

@@ -14,6 +14,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("two-products",),
     hints=(
         "A head's weights average rows, and the two linear maps act on columns, so nothing "
         "comes between the maps, and they are one. Which part of each belongs to the head?",

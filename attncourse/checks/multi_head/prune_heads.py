@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("build-layer",),
     hints=(
         "Which numbers of each matrix are used by one head alone? The outputs of w_q, w_k and w_v "
         "are split into heads, and so are the inputs of w_o.",

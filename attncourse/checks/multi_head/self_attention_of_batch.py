@@ -18,6 +18,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=10,
     points=15,
+    aims=("build-layer",),
     hints=(
         "Write the shape of the mask below that of the scores, aligned on the right. Which axis of "
         "the scores does the batch of the mask meet?",

@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("build-layer",),
     hints=(
         "Only one line is new, between the scores and the softmax: each new matrix of scores is a "
         "weighted sum of the old ones. The mask belongs to the new ones.",

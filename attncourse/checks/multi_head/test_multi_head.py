@@ -18,6 +18,7 @@ exercise = Exercise(
     difficulty=3,
     minutes=40,
     points=20,
+    aims=("build-layer",),
     hints=(
         "With one head, most of what can go wrong with heads goes right. And a mask that is the "
         "same for every sentence does not show which axis it meets. Which inputs do show it?",

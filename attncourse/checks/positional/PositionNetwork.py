@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=25,
     points=15,
+    aims=("longer-texts",),
     hints=(
         "The network's input is one number, the position, and its output is a vector of width d. A "
         "linear layer maps the last axis, so give it all positions at once, as a column.",

@@ -1,13 +1,12 @@
 """The exercises of the chapter positional, one file each."""
 
+CARRYING = ("equivariance_gap", "shift_matrix", "stretch_table")
 ORDER = (
-    "sinusoids_at",
-    "shift_matrix",
+    *CARRYING,
     "encode_chunk",
     "padded_positions",
-    "stretch_table",
+    "sinusoids_at",
     "PositionNetwork",
-    "equivariance_gap",
     "tree_mask",
     "test_encoding",
 )

@@ -17,6 +17,7 @@ exercise = Exercise(
     difficulty=1,
     minutes=5,
     points=10,
+    aims=("sinusoids",),
     hints=(
         "Encode eight tokens at once, then the same tokens as two chunks of four, with start 0 and "
         "4. From which token on do the results differ?",

@@ -14,6 +14,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=10,
+    aims=("order-unseen",),
     hints=(
         "If the layer does not know the order, its output for the permuted tokens is its output "
         "for the tokens, permuted in the same way. Measure the difference, relative to the size "

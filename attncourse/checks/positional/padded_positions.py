@@ -13,6 +13,7 @@ exercise = Exercise(
     difficulty=1,
     minutes=10,
     points=10,
+    aims=("sinusoids",),
     hints=(
         "The position of a word is the number of words before it. Padding may stand anywhere, so "
         "count words and not places.",

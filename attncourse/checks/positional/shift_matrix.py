@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=20,
+    aims=("sinusoids", "previous-word-head"),
     hints=(
         "The chapter's equation of the rotation gives the block of one pair. Where does the block "
         "of pair i stand in the d x d matrix, and what stands everywhere else?",

@@ -19,6 +19,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("sinusoids",),
     hints=(
         "Two columns make a pair, the sine and the cosine of the same angle. The angle is the "
         "position times the frequency of the pair, and only the frequencies depend on d.",

@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("longer-texts",),
     hints=(
         "Each new row has a place in the old table, mostly between two rows: the first new row is "
         "at 0, the last at max_n - 1, and the steps between are equal.",

@@ -18,6 +18,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=25,
     points=20,
+    aims=("sinusoids",),
     hints=(
         "Think of what could be wrong, then of an n and a d for which it shows. In row 0 every "
         "angle is 0, and with two columns there is one frequency: neither shows much. An odd d, "

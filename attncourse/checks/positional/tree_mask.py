@@ -14,6 +14,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=20,
+    aims=("tree-position",),
     hints=(
         "Every token climbs at the same time: first it stands on itself, then on its head, then on "
         "its head's head, until all have left the tree at a root. Mark each token on the path.",

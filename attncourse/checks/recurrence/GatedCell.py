@@ -18,6 +18,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=25,
     points=15,
+    aims=("write-loops",),
     hints=(
         "Multiply by all three matrices at once, and cut afterwards: x gives 3h numbers, the state "
         "gives 3h numbers, and of each a third is for r, one for z and one for the candidate.",

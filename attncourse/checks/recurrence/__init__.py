@@ -1,13 +1,12 @@
 """The exercises of the chapter recurrence, one file each."""
 
+CARRYING = ("lstm_steps", "gradient_by_lag", "linear_recurrence")
 ORDER = (
+    *CARRYING,
     "rnn_states",
+    "last_states",
     "GatedCell",
     "reverse_within",
-    "last_states",
-    "lstm_steps",
-    "gradient_by_lag",
     "path_lengths",
-    "linear_recurrence",
     "test_rnn",
 )

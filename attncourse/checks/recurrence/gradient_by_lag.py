@@ -18,6 +18,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("vanishing-gradients",),
     hints=(
         "The last output has d numbers, and each has a gradient with respect to all of x. Together "
         "they are d matrices of shape (n, d). Which of these numbers belong to one lag?",

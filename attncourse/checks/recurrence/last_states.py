@@ -14,6 +14,7 @@ exercise = Exercise(
     difficulty=1,
     minutes=10,
     points=10,
+    aims=("write-loops",),
     hints=(
         "The state that has read a sequence of `length` tokens stands at length - 1. The states "
         "after it have read padding. And where does length - 1 point when the length is 0?",

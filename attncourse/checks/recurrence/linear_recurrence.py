@@ -17,6 +17,7 @@ exercise = Exercise(
     difficulty=3,
     minutes=30,
     points=20,
+    aims=("compare-paths", "training-or-generation"),
     hints=(
         "Two steps in one are again such a step: a_t (a_s h + b_s) + b_t is (a_t a_s) h + (a_t b_s "
         "+ b_t). Let every position join its step with the one before it, all at once. Then each "

@@ -16,6 +16,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=10,
     points=15,
+    aims=("write-loops",),
     hints=(
         "Run it on a single token. The output is zero, whatever the token and the weights. Where "
         "in the equations does the token reach the output, and where in the code?",

@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("compare-paths",),
     hints=(
         "Let the layers work. Before the first, each position knows of itself only. A layer tells "
         "position i all that the positions which it reads knew one layer below. When does i hear "

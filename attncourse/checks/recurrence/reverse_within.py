@@ -14,6 +14,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("write-loops",),
     hints=(
         "Do not move tokens, pick them: which position of x should go to position t of the result? "
         "There is one answer before the end of the sequence, and another after it.",

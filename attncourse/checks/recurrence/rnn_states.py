@@ -21,6 +21,7 @@ exercise = Exercise(
     difficulty=1,
     minutes=15,
     points=10,
+    aims=("write-loops",),
     hints=(
         "A step needs the token at hand and the state before it, and nothing else. So a loop over "
         "the tokens carries one state along, and keeps a copy of it after each step.",

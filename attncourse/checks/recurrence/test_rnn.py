@@ -17,6 +17,7 @@ exercise = Exercise(
     difficulty=3,
     minutes=40,
     points=20,
+    aims=("write-loops",),
     hints=(
         "A network can get every number right and still not learn. It can be right for the first "
         "few tokens only, or for one sequence and not for several at once.",

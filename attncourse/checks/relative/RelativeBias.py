@@ -16,6 +16,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=25,
     points=15,
+    aims=("family",),
     hints=(
         "The module has one parameter and one step: find the row of each pair, look it up, and add "
         "it. Make what is learned in __init__, and what depends on the length in forward.",

@@ -1,13 +1,12 @@
 """The exercises of the chapter relative, one file each."""
 
+CARRYING = ("causal_scores", "relative_values", "rope_halves")
 ORDER = (
+    *CARRYING,
     "relative_rows",
-    "relative_scores",
-    "relative_values",
-    "sum_by_offset",
-    "causal_scores",
-    "rope_halves",
     "share_within",
+    "relative_scores",
+    "sum_by_offset",
     "RelativeBias",
     "test_relative_index",
 )

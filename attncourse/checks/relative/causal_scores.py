@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=1,
     minutes=5,
     points=10,
+    aims=("three-forms",),
     hints=(
         "Let every query be 1 and row t of r be t, both of width 1. Then each score says which row "
         "it was made with. Print it for n = 3, after each step, next to what you want.",

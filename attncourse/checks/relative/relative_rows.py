@@ -16,6 +16,7 @@ exercise = Exercise(
     difficulty=1,
     minutes=10,
     points=10,
+    aims=("two-tables",),
     hints=(
         "First find the offset of every pair, the position of the key minus that of the query. "
         "Then clip it, and then turn it into a row: offset -reach has row 0.",

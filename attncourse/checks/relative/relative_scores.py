@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("two-tables", "three-forms"),
     hints=(
         "Multiply out: q (k + a) = q k + q a. The first term is a product you know. The second "
         "has only 2 reach + 1 different values for each query, however long the sequence is.",

@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("two-tables", "three-forms"),
     hints=(
         "All pairs that share a row of the table are multiplied by the same vector. So first add "
         "up the weights that belong to each row of the table, query by query, and then multiply.",

@@ -16,6 +16,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("rotate",),
     hints=(
         "A pair of numbers is a point in the plane, and the position turns it. Only the partner "
         "changes here: column c goes with column c + d/2, not with its neighbour.",

@@ -14,6 +14,7 @@ exercise = Exercise(
     difficulty=1,
     minutes=10,
     points=10,
+    aims=("two-tables",),
     hints=(
         "The weights of a query sum to 1. Keep those of keys at most `reach` away, on either side, "
         "add them up, and take the mean over the queries.",

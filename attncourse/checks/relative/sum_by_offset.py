@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("three-forms",),
     hints=(
         "Offset j - i belongs at place j - i + n - 1 of the result. So every pair (i, j) of the "
         "input has a place; several pairs share one, and their numbers add up.",

@@ -16,6 +16,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("two-tables",),
     hints=(
         "Which n and reach show which mistake? If reach is n - 1 or more, nothing is clipped. If "
         "reach is 0, or n is 1, or reach is larger than n, other mistakes show.",

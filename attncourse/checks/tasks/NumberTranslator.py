@@ -32,6 +32,7 @@ exercise = Capstone(
     difficulty=3,
     minutes=90,
     points=40,
+    aims=("one-encoder", "baselines"),
     hints=(
         "Look at where the names of the given model go wrong: at the lengths that it was trained "
         "with, or beyond them? Then ask what it has for a position that it never met.",

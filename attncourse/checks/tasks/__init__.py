@@ -1,15 +1,14 @@
 """The exercises of the chapter tasks, one file each."""
 
+CARRYING = ("paired_bootstrap", "write_texts", "attachment_score")
 ORDER = (
+    *CARRYING,
+    "token_accuracy",
     "max_and_mean",
     "lookup_labels",
-    "token_accuracy",
     "most_confused",
     "exact_by_length",
     "head_offset",
-    "attachment_score",
-    "write_texts",
-    "paired_bootstrap",
     "test_folds",
     "NumberTranslator",
 )

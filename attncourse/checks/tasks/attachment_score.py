@@ -14,6 +14,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=25,
     points=15,
+    aims=("test-guess",),
     hints=(
         "Two kinds of keys cannot be the answer for a word: padding, and the word itself. Hide "
         "them, and look which key is left with the most weight.",

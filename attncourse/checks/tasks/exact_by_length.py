@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=25,
     points=15,
+    aims=("read-errors",),
     hints=(
         "Decide first for each text if it is right, then count by groups. A text is right if all "
         "places agree that count, and those are the places of its target up to the first stop. "

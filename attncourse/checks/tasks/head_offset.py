@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=25,
     points=15,
+    aims=("test-guess",),
     hints=(
         "A pair counts if its query and its key are both words. Each pair that counts has an "
         "offset, so its weight is added to the sum of that offset.",

@@ -17,6 +17,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("baselines",),
     hints=(
         "There are three counts of labels: those of the word, those of the suffix, and those of "
         "all training tokens. Which of the three decides depends only on whether the word, or the "

@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("one-encoder",),
     hints=(
         "Both halves are taken over the tokens, separately for each of the d numbers. Padding must "
         "not be the largest, and must add nothing to the sum, so it needs a different fill for "

@@ -17,6 +17,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("read-errors",),
     hints=(
         "Count how often each label was predicted as each: a matrix with a row for each label and "
         "a column for each prediction. Its diagonal holds what was right. What do you look for, "

@@ -14,6 +14,7 @@ exercise = Exercise(
     difficulty=1,
     minutes=10,
     points=10,
+    aims=("baselines",),
     hints=(
         "Each row of `indices` is a test set. Both models take the same test, and the one with "
         "more right answers wins it.",

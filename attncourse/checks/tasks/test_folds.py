@@ -13,6 +13,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=25,
     points=20,
+    aims=("baselines",),
     hints=(
         "Read the list of what is right once more: each line of it is something to assert. Then "
         "ask for which n and k it shows when that line is not kept.",

@@ -14,6 +14,7 @@ exercise = Exercise(
     difficulty=1,
     minutes=5,
     points=10,
+    aims=("read-errors",),
     hints=(
         "Take two batches, one of a single token that is right, one of nine tokens that are wrong. "
         "What share of the ten tokens is right, and what does the code say?",

@@ -14,6 +14,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=10,
     points=15,
+    aims=("one-encoder",),
     hints=(
         "Follow a text that has just ended through two more steps of the loop, while another one "
         "goes on. What is `ended` for it after the first of them?",

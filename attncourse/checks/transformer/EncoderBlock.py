@@ -19,6 +19,7 @@ exercise = Exercise(
     difficulty=3,
     minutes=40,
     points=20,
+    aims=("build-blocks",),
     hints=(
         "The block is two lines of the form x = x + part(norm(x)), one for attention and one for "
         "the feed-forward part. Each part has a norm of its own.",

@@ -1,13 +1,12 @@
 """The exercises of the chapter transformer, one file each."""
 
+CARRYING = ("residual_block", "text_loss", "cached_step")
 ORDER = (
-    "residual_block",
-    "EncoderBlock",
+    *CARRYING,
+    "top_k_probabilities",
     "translation_masks",
     "shift_targets",
-    "cached_step",
-    "top_k_probabilities",
+    "EncoderBlock",
     "beam_step",
-    "text_loss",
     "test_cache",
 )

@@ -14,6 +14,7 @@ exercise = Exercise(
     difficulty=3,
     minutes=30,
     points=20,
+    aims=("generate",),
     hints=(
         "Lay out all continuations of all texts in one row: their log-probabilities side by side. "
         "Which are the best is then one topk. For a text that has ended, all continuations but "

@@ -16,6 +16,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("generate",),
     hints=(
         "Only new tokens are projected. What was kept already comes before what is made now, in "
         "the keys and in the values. How many tokens there were before is the number of rows in "

@@ -16,6 +16,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("build-blocks",),
     hints=(
         "There are two functions of one token, the norm and the part, and the two kinds of block "
         "put them together in different orders. Write each function once.",

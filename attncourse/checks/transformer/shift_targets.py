@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("shifted-targets",),
     hints=(
         "The two results are the same tokens, one place apart. The inputs have one token more in "
         "front. The labels have one more behind the last word, which is not the end of the row "

@@ -20,6 +20,7 @@ exercise = Exercise(
     difficulty=3,
     minutes=40,
     points=20,
+    aims=("generate",),
     hints=(
         "With and without a cache, the numbers are the same: what comes out piece by piece is what "
         "causal attention gives for the whole text. So which pieces show a mistake?",

@@ -16,6 +16,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=10,
     points=15,
+    aims=("read-gpt", "shifted-targets"),
     hints=(
         "Take the row of `log_p` at position i, and list which tokens it was computed from. Then "
         "look which token of the text it is asked for.",

@@ -14,6 +14,7 @@ exercise = Exercise(
     difficulty=1,
     minutes=10,
     points=10,
+    aims=("generate",),
     hints=(
         "First decide which tokens stay, then share the whole probability out among them. A token "
         "that does not stay is like a key that is masked.",

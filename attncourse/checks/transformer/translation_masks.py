@@ -15,6 +15,7 @@ exercise = Exercise(
     difficulty=2,
     minutes=20,
     points=15,
+    aims=("build-blocks",),
     hints=(
         "Each mask says of a query and a key if the one may attend to the other. Ask first whose "
         "words the keys are, the source's or the target's: padding among them is hidden. Only in "

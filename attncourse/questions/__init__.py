@@ -1,0 +1,382 @@
+"""Questions to answer on paper: each knows the right answer, and what the usual mistakes come to.
+
+A module of this package holds the questions of the chapter of its name. What a page shows of them
+is drawn once and kept in `chapters/questions`, so that the page is the same on every machine.
+"""
+
+import json
+import math
+import random
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from difflib import SequenceMatcher
+from functools import cache
+from importlib import import_module
+from itertools import combinations, permutations
+from pkgutil import iter_modules
+from typing import Any, ClassVar
+
+import torch
+
+from attncourse.checks import exercise
+from judge import variants
+
+DOZEN, DRAWS, STEPS, MOST_LINES, MOST_SENTENCES = 12, 1000, 10_000, 5, 6
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A question with its numbers filled in; all texts are Markdown.
+
+    An answer is a list of numbers or, where one chooses, the place of an option. `mistakes` has one
+    for each sentence of `Question.says`. Lines to be put in order are judged by the question's
+    `table`, which knows the place of each in the program.
+    """
+
+    asks: str
+    way: list[str]
+    right: Any = None
+    mistakes: list[Any] = field(default_factory=list)
+    options: list[Any] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+
+
+@dataclass(kw_only=True)
+class Question:
+    """What all kinds of question have; `right` and the mistakes take what `draw` gives, by name.
+
+    In `asks`, `<name>` stands for what is drawn under that name; `way` gives the steps with these
+    numbers. `check` is what to try where the answer is neither right nor a mistake that is known.
+    With `placement`, it helps to find the chapter to start with.
+    """
+
+    kind: ClassVar[str]
+    asks: str
+    aim: str
+    section: str
+    way: Callable[..., Sequence[str]]
+    check: str
+    draw: Callable[[random.Random], dict[str, Any]] = lambda chance: {}
+    minutes: int = 2
+    tolerance: float = 0.005
+    placement: bool = False
+    right: Callable[..., Any] = field(init=False)
+    mistakes: list[tuple[str, Callable[..., Any]]] = field(init=False, default_factory=list)
+    id: str = field(init=False)
+
+    def __call__(self, right: Callable[..., Any]) -> "Question":
+        """Decorate the function that gives the right answer; its name is the question's."""
+        self.right = right
+        self.id = f"{right.__module__.rpartition('.')[2]}.{right.__name__}"
+        return self
+
+    def mistake(self, says: str) -> Callable:
+        """Decorate a function that makes a mistake; the sentence helps, and gives no answer."""
+
+        def known(does: Callable) -> Callable:
+            self.mistakes.append((says, does))
+            return does
+
+        return known
+
+    @property
+    def chapter(self) -> str:
+        return self.id.partition(".")[0]
+
+    @property
+    def says(self) -> list[str]:
+        """The sentences, one for each mistake."""
+        return [says for says, _ in self.mistakes]
+
+    def answers(self, given: Mapping[str, Any]) -> list[Any]:
+        """The right answer and that of each mistake, as plain numbers or texts."""
+        return [plain(does(**given)) for does in (self.right, *(one for _, one in self.mistakes))]
+
+    def variant(self, chance: random.Random) -> Variant:
+        """The question with new numbers: drawn again while two of its answers look alike."""
+        alike: tuple[Any, Any] | None = None
+        for _ in range(DRAWS):
+            given = self.draw(chance)
+            answers = self.answers(given)
+            alike = next(filter(self.look_alike, combinations(answers, 2)), None)
+            if alike is None:
+                return self.filled(filled_in(self.asks, given), given, answers, chance)
+        raise ValueError(f"{self.id}: in each of {DRAWS} draws, two answers look alike: {alike}")
+
+    def variants(self) -> list[Variant]:
+        """A dozen variants that differ, or as many as there are."""
+        drawn = (self.variant(random.Random(f"{self.id} {i}")) for i in range(10 * DOZEN))
+        found = {json.dumps([one.asks, one.options]): one for one in drawn}
+        return [*found.values()][:DOZEN]
+
+    def look_alike(self, two: tuple[Any, Any]) -> bool:
+        """Whether a reader's answer could be taken for either."""
+        one, other = (torch.tensor(x, dtype=torch.float64).flatten() for x in two)
+        return one.shape == other.shape and bool(((one - other).abs() <= 2 * self.tolerance).all())
+
+    def filled(self, asks: str, given: Mapping, answers: list, chance: random.Random) -> Variant:
+        right, *wrong = [one if isinstance(one, list) else [one] for one in answers]
+        return Variant(asks, [*self.way(**given)], right, wrong)
+
+
+@dataclass(kw_only=True)
+class Number(Question):
+    """The answer is a number."""
+
+    kind: ClassVar = "number"
+
+
+@dataclass(kw_only=True)
+class Row(Question):
+    """The answer is several numbers, in order."""
+
+    kind: ClassVar = "row"
+
+
+@dataclass(kw_only=True)
+class Choice(Question):
+    """The answer is one of at least four: what is right, and what each mistake gives, as texts."""
+
+    kind: ClassVar = "choice"
+
+    def look_alike(self, two: tuple[Any, Any]) -> bool:
+        return two[0] == two[1]
+
+    def filled(self, asks: str, given: Mapping, answers: list, chance: random.Random) -> Variant:
+        if len(answers) < 4:
+            raise ValueError(f"{self.id} has {len(answers)} answers to choose from: give four")
+        order = chance.sample(range(len(answers)), len(answers))
+        right, *wrong = map(order.index, range(len(answers)))
+        return Variant(asks, [*self.way(**given)], right, wrong, [answers[i] for i in order])
+
+
+@dataclass(kw_only=True)
+class Maps(Choice):
+    """The answer is one of four maps of weights: matrices whose entries lie between 0 and 1."""
+
+    kind: ClassVar = "maps"
+    tolerance: float = 0.05
+
+    def look_alike(self, two: tuple[Any, Any]) -> bool:
+        return Question.look_alike(self, two)
+
+
+@dataclass(kw_only=True)
+class Line(Question):
+    """The answer is the line that is wrong, of a known wrong answer to an exercise.
+
+    `draw` gives it as `mutant`, and a right text as `plain`; the wrong line is where they differ.
+    `mistakes` are of other lines: each function gives a piece of the line that its sentence is for.
+    """
+
+    kind: ClassVar = "line"
+
+    def answers(self, given: Mapping[str, Any]) -> list[Any]:
+        lines, right = code_lines(given["mutant"]), code_lines(given["plain"])
+        ways = SequenceMatcher(None, right, lines, autojunk=False).get_opcodes()
+        changed = {j for tag, _, _, low, high in ways if tag != "equal" for j in range(low, high)}
+        if len(changed) != 1:
+            raise ValueError(f"{self.id}: {len(changed)} lines of it differ from the right text")
+        places = [self.place(lines, does(**given)) for _, does in self.mistakes]
+        return [*changed, *places]
+
+    def place(self, lines: list[str], piece: str) -> int:
+        found = [i for i, line in enumerate(lines) if piece in line]
+        if len(found) != 1:
+            raise ValueError(f"{self.id}: {len(found)} lines have {piece!r}")
+        return found[0]
+
+    def look_alike(self, two: tuple[Any, Any]) -> bool:
+        return two[0] == two[1]
+
+    def filled(self, asks: str, given: Mapping, answers: list, chance: random.Random) -> Variant:
+        right, *wrong = answers
+        return Variant(asks, [*self.way(**given)], right, wrong, code_lines(given["mutant"]))
+
+
+@dataclass(kw_only=True)
+class Order(Question):
+    """The answer is an order of lines that make up the body of `head`; `spare` is one too many.
+
+    Every order of as many lines as are right is run on the cases: what gives what `right` gives is
+    right, and what gives what a mistake gives hears its sentence.
+    """
+
+    kind: ClassVar = "order"
+    head: str
+    lines: Sequence[str]
+    spare: str
+    cases: Callable[[], Sequence[tuple]]
+    UNDEFINED: ClassVar = "One of your lines uses a name that no line above it has made."
+
+    @property
+    def says(self) -> list[str]:
+        return [*super().says, self.UNDEFINED]
+
+    def variant(self, chance: random.Random) -> Variant:
+        options = [*self.lines, self.spare]
+        order = chance.sample(range(len(options)), len(options))
+        shuffled = [self.head, *(options[i] for i in order)]
+        return Variant(self.asks, [*self.way()], options=shuffled, lines=order)
+
+    def table(self) -> str:
+        """A sign for each order, the last place moving fastest: `=` if it is right, the place of
+        its sentence, or `?` if nothing is known of it."""
+        if len(self.lines) > MOST_LINES or len(self.says) > MOST_SENTENCES:
+            raise ValueError(
+                f"{self.id} has {len(self.lines)} lines and {len(self.says)} sentences: at most "
+                f"{MOST_LINES} and {MOST_SENTENCES}"
+            )
+        cases = self.cases()
+        ends = [[plain(does(*one)) for one in cases] for does in (self.right, *self.does)]
+        orders = permutations([*self.lines, self.spare], len(self.lines))
+        table = "".join(
+            self.sign([run(self.head, order, case) for case in cases], ends) for order in orders
+        )
+        if table[0] != "=":
+            raise ValueError(
+                f"{self.id}: its lines, in the order in which they are given, are wrong"
+            )
+        return table
+
+    @property
+    def does(self) -> list[Callable]:
+        return [does for _, does in self.mistakes]
+
+    def sign(self, got: list[Any], ends: list[list[Any]]) -> str:
+        for place, end in enumerate(ends):
+            if all(same(one, other, self.tolerance) for one, other in zip(got, end, strict=True)):
+                return str(place - 1) if place else "="
+        return str(len(self.mistakes)) if "undefined" in got else "?"
+
+
+def run(head: str, body: Sequence[str], case: tuple) -> Any:
+    """What a function of these lines returns, as plain numbers, or a word for how it ends."""
+    steps = 0
+
+    def count(frame, event, arg):
+        nonlocal steps
+        steps += event == "line"
+        if steps > STEPS:
+            raise TimeoutError
+        return count
+
+    space: dict[str, Any] = {"torch": torch, "math": math}
+    before = sys.gettrace()
+    try:
+        exec("\n    ".join([head, *body]), space)
+        function = space[re.findall(r"def (\w+)", head)[0]]
+        sys.settrace(count)
+        return plain(function(*(x.clone() if isinstance(x, torch.Tensor) else x for x in case)))
+    except NameError:
+        return "undefined"
+    except Exception:
+        return "fails"
+    finally:
+        sys.settrace(before)
+
+
+def same(one: Any, other: Any, tolerance: float) -> bool:
+    """Whether two plain results agree, in shape too."""
+    if isinstance(one, str) or isinstance(other, str) or one is None or other is None:
+        return one == other
+    first, second = (torch.tensor(x, dtype=torch.float64) for x in (one, other))
+    return first.shape == second.shape and torch.allclose(
+        first, second, rtol=0, atol=tolerance, equal_nan=True
+    )
+
+
+def plain(value: Any) -> Any:
+    """A tensor as a number or as lists of numbers; a tuple as a list."""
+    if isinstance(value, torch.Tensor):
+        return value.tolist()
+    return [*map(plain, value)] if isinstance(value, tuple) else value
+
+
+class Ln(float):
+    """The logarithm of a whole number, shown as people write it: its exponential is that number."""
+
+    def __new__(cls, number: int):
+        made = super().__new__(cls, math.log(number))
+        made.number = number
+        return made
+
+    def __str__(self) -> str:
+        return f"ln {self.number}" if self.number > 1 else "0"
+
+    number: int
+
+
+def filled_in(text: str, given: Mapping[str, Any]) -> str:
+    """A text with what is drawn in place of its `<name>`s."""
+    return re.sub(r"<(\w+)>", lambda name: show(given[name[1]]), text)
+
+
+def show(value: Any) -> str:
+    """A drawn value as the question says it: (1, 0), 0.25, −2, ln 3."""
+    if isinstance(value, list | tuple):
+        return f"({', '.join(map(show, value))})"
+    if isinstance(value, float) and not isinstance(value, Ln):
+        value = f"{value:.4g}"
+    return re.sub(r"^-", "−", str(value))
+
+
+def mutant(exercise_name: str, hint: str) -> Callable:
+    """The known wrong answer to an exercise whose hint begins so."""
+    known = exercise(exercise_name).own_mutants
+    found = [one.function for one in known if one.hint.startswith(hint)]
+    if not found:
+        raise LookupError(f"{exercise_name} has no mutant whose hint begins with {hint!r}")
+    return found[0]
+
+
+def texts(exercise_name: str, hint: str) -> dict[str, str]:
+    """The text of such a mutant, and that of the right answer that it was made of."""
+    made_of = mutant(exercise_name, hint).made_by  # pyright: ignore
+    return {
+        "mutant": variants.replaced(made_of.answer, *made_of.edits),
+        "plain": variants.source_of(made_of.answer),
+    }
+
+
+def code_lines(text: str) -> list[str]:
+    """The lines of a function that are not empty."""
+    return [line for line in text.split("\n") if line.strip()]
+
+
+def chapters() -> list[str]:
+    """The chapters that have questions."""
+    return sorted(one.name for one in iter_modules(__path__))
+
+
+@cache
+def questions(chapter: str) -> dict[str, Question]:
+    """The questions of a chapter by name, in the order in which they are written."""
+    found = vars(import_module(f"{__name__}.{chapter}")).items()
+    return {name: one for name, one in found if isinstance(one, Question)}
+
+
+def drawn(chapter: str) -> dict[str, dict[str, Any]]:
+    """What the pages show of a chapter's questions, as plain data."""
+    return {
+        name: {
+            "kind": one.kind,
+            "minutes": one.minutes,
+            "placement": one.placement,
+            "aim": one.aim,
+            "section": one.section,
+            "tolerance": one.tolerance,
+            "check": one.check,
+            "says": one.says,
+            "table": one.table() if isinstance(one, Order) else "",
+            "variants": [asdict(variant) for variant in one.variants()],
+        }
+        for name, one in questions(chapter).items()
+    }
+
+
+def every() -> Iterator[Question]:
+    """Each question of the course."""
+    return (one for chapter in chapters() for one in questions(chapter).values())

@@ -1,0 +1,570 @@
+"""The questions of the chapter on recurrent networks."""
+
+import math
+
+import torch
+from torch.func import functional_call
+
+from attncourse.checks import exercise
+from attncourse.claims.recurrence import in_pieces, tokens_read
+from attncourse.questions import Choice, Line, Ln, Maps, Number, Row, mutant, show, texts
+from attncourse.recurrence import lstm, rnn
+
+LSTM, GRU, MERGED = "lstm_steps", "GatedCell", "linear_recurrence"
+
+
+def double(*rows) -> torch.Tensor:
+    return torch.tensor(rows, dtype=torch.float64)
+
+
+# 40 opens a gate whole, and -40 shuts it
+OPEN = 40.0
+
+
+def of_two_tokens(forget, into, new, cell):
+    """What an LSTM of width 1 is given: a token that writes the cell, and the one asked about."""
+    first, second = [OPEN, -OPEN, math.atanh(cell), OPEN], [into, forget, math.atanh(new), OPEN]
+    zeros = torch.zeros(4, 1).double()
+    return double(first, second), torch.eye(4).double(), zeros, zeros[:, 0]
+
+
+def cell_by_mutant(hint, **given):
+    """An open output gate shows the tanh of the cell."""
+    return mutant(LSTM, hint)(*of_two_tokens(**given))[-1, 0].atanh()
+
+
+@Number(
+    aim="write-loops",
+    section="The LSTM",
+    asks=(
+        "The cell of an LSTM is one number, <cell>. At the next token, the forget gate is "
+        "σ(<forget>) and the input gate is σ(<into>), where σ(x) = 1 / (1 + exp(−x)). The new "
+        "content, after its tanh, is <new>. What is the cell now?"
+    ),
+    draw=lambda chance: {
+        **dict(zip(("forget", "into"), chance.sample([Ln(1), Ln(3), Ln(9)], 2), strict=True)),
+        "cell": chance.choice([0.8, -0.8]),
+        "new": chance.choice([0.6, -0.6, 0.2, -0.2]),
+    },
+    way=lambda forget, into, new, cell: (
+        "exp(−ln $a$) is $1/a$, so σ(ln $a$) is $a/(a+1)$, and 0 is ln 1: the forget gate is "
+        f"{share(forget)}, and the input gate is {share(into)}.",
+        f"The forget gate keeps {share(forget)} · {show(cell)} = {show(kept(forget, cell))} of the "
+        "old cell.",
+        f"The input gate adds {share(into)} · {show(new)} = {show(kept(into, new))}.",
+        f"The cell is the sum of the two: {show(kept(forget, cell) + kept(into, new))}.",
+    ),
+    check="Write both gates as fractions first. Do they lie between 0 and 1?",
+    placement=True,
+)
+def new_cell(**given):
+    x, w_ih, w_hh, b = of_two_tokens(**given)
+    return lstm(x, w_ih, w_hh, b, b)[1][0]
+
+
+def share(gate: Ln) -> str:
+    return f"{gate.number}/{gate.number + 1}"
+
+
+def kept(gate: Ln, number: float) -> float:
+    return gate.number / (gate.number + 1) * number
+
+
+@new_cell.mistake("You kept the whole of the old cell. What share of it does the forget gate keep?")
+def kept_whole(**given):
+    return cell_by_mutant("the forget gate is gone", **given)
+
+
+@new_cell.mistake(
+    "Of the new content, you added the share that the forget gate leaves free. An LSTM has a gate "
+    "of its own for what is added."
+)
+def one_gate_for_both(**given):
+    return cell_by_mutant("one gate does the work of two", **given)
+
+
+@new_cell.mistake(
+    "You gave each gate the work of the other. Which of the two multiplies the old cell?"
+)
+def gates_exchanged(forget, into, new, cell):
+    return new_cell.right(forget=into, into=forget, new=new, cell=cell)
+
+
+@new_cell.mistake(
+    "You multiplied by the numbers that go into the sigmoids. What does σ make of each?"
+)
+def without_sigmoids(forget, into, new, cell):
+    return forget * cell + into * new
+
+
+FAULTS = {
+    "one gate does the work of two": "The new content is multiplied by 1 − σ(f). It has a gate of "
+    "its own, σ(i).",
+    "the output is carried on for the cell": "The state replaces the cell before the next token. "
+    "State and cell are two vectors, and both are passed on.",
+    "the cell has no tanh any more": "The state shows the tanh of the cell. Here it shows the cell "
+    "itself, which may be larger than 1.",
+    "the cells come back": "The cells are collected. What an LSTM returns is its states.",
+    "the new content has no tanh any more": "The new content is the tanh of g. Without it, a step "
+    "could add a number of any size to the cell.",
+}
+
+
+@Line(
+    aim="write-loops",
+    section="The LSTM",
+    asks=(
+        "These lines should compute the states of an LSTM. `hidden` is the state, and `i`, `f`, "
+        "`o` and `g` go into the input gate, the forget gate, the output gate and the new content. "
+        "Which line is wrong?"
+    ),
+    draw=lambda chance: texts(LSTM, chance.choice([*FAULTS])),
+    way=lambda mutant, plain: (
+        "Ask of each line in the loop which of the three gates it uses, and what it passes on to "
+        "the next token.",
+        next(why for hint, why in FAULTS.items() if texts(LSTM, hint)["mutant"] == mutant),
+    ),
+    check="Say aloud what each gate decides, and find the line that lets it do so.",
+    minutes=3,
+)
+def wrong_line_of_an_lstm():
+    return None
+
+
+@wrong_line_of_an_lstm.mistake(
+    "That line is right: before the first token, both state and cell are zeros, as wide as a state."
+)
+def the_zeros(mutant, plain):
+    return "new_zeros"
+
+
+@wrong_line_of_an_lstm.mistake(
+    "That line is right: all four parts are computed from the token and the state before, in the "
+    "order in which PyTorch stacks them."
+)
+def the_parts(mutant, plain):
+    return "chunk(4"
+
+
+@wrong_line_of_an_lstm.mistake(
+    "That line is right: it takes the tokens one after another, whatever axes are in front."
+)
+def the_loop(mutant, plain):
+    return "unbind(-2)"
+
+
+@wrong_line_of_an_lstm.mistake(
+    "That line only puts the collected vectors together, in order. Which vectors are they, and how "
+    "is each computed?"
+)
+def the_return(mutant, plain):
+    return "return "
+
+
+def next_state(cell, base, sign, z, state):
+    """The state after a token that brings 2 ln(base), met by -2 ln(base) from the old state."""
+    read = 2 * sign * math.log(base)
+    weights = {
+        # the rows are those of r, z and the candidate; r is half open
+        "weight_ih": double([0.0], [math.log(z / (1 - z))], [read]),
+        "weight_hh": double([0.0], [0.0], [-read / state]),
+        "bias_ih": double(0.0, 0.0, 0.0),
+        "bias_hh": double(0.0, 0.0, 0.0),
+    }
+    return functional_call(cell(1, 1), weights, (double(1.0), double(state)))[0]
+
+
+def gru_by_mutant(hint, base, sign, z, state, token, past):
+    return next_state(mutant(GRU, hint), base, sign, z, state)
+
+
+@Number(
+    aim="write-loops",
+    section="The GRU",
+    asks=(
+        "The state of a GRU, in PyTorch's form, is one number, <state>. At the next token, the "
+        "reset gate is 1/2 and the update gate is <z>. For the candidate, the token contributes "
+        "<token>, and the old state, not yet gated, <past>. What is the next state? "
+        "(tanh(ln 2) = 0.6 and tanh(ln 3) = 0.8.)"
+    ),
+    draw=lambda chance: {
+        "base": (base := chance.choice([2, 3])),
+        "sign": (sign := chance.choice([1, -1])),
+        "z": chance.choice([0.25, 0.75]),
+        "state": chance.choice([0.4, -0.4, 1.2, -1.2]),
+        "token": ("2 ln {}" if sign > 0 else "−2 ln {}").format(base),
+        "past": ("−2 ln {}" if sign > 0 else "2 ln {}").format(base),
+    },
+    way=lambda base, sign, z, state, token, past: (
+        f"The reset gate halves what the old state contributes: {past} becomes "
+        f"{past.replace('2 ', '', 1)}.",
+        f"The candidate is the tanh of {token} {'−' if sign > 0 else '+'} ln {base}, which is "
+        f"{'' if sign > 0 else '−'}ln {base}: {show(candidate(base, sign))}.",
+        f"The update gate keeps {show(z)} of the old state, {show(z * state)}, and leaves "
+        f"{show(1 - z)} for the candidate, {show((1 - z) * candidate(base, sign))}. The next state "
+        "is the sum of the two.",
+    ),
+    check="The next state lies between the old state and the candidate. Does yours?",
+    minutes=3,
+)
+def state_of_a_gru(base, sign, z, state, token, past):
+    return next_state(exercise(GRU).valid_answers[0], base, sign, z, state)
+
+
+def candidate(base: int, sign: int) -> float:
+    return sign * math.tanh(math.log(base))
+
+
+@state_of_a_gru.mistake(
+    "Your candidate is 0, as it would be without a reset gate. Which of its two contributions does "
+    "that gate multiply?"
+)
+def no_reset(**given):
+    return gru_by_mutant("r is not used", **given)
+
+
+@state_of_a_gru.mistake(
+    "You let the reset gate multiply what the token contributes. What is there to be reset?"
+)
+def reset_the_token(base, sign, z, state, token, past):
+    return state_of_a_gru.right(base, -sign, z, state, token, past)
+
+
+@state_of_a_gru.mistake(
+    "You gave candidate and old state the weight of the other. Which of them does the update gate "
+    "multiply in PyTorch's form?"
+)
+def weights_exchanged(**given):
+    return gru_by_mutant("candidate and old state have changed places", **given)
+
+
+@state_of_a_gru.mistake("That is the candidate. How much of the old state is kept beside it?")
+def candidate_alone(**given):
+    return gru_by_mutant("the candidate comes back alone", **given)
+
+
+@Number(
+    aim="compare-paths",
+    section="One vector for a whole sentence",
+    asks=(
+        "Each of <n> words consists of <d> independent random numbers of variance 1. The best "
+        "linear encoder puts all the words into one state of <d> numbers, and the best linear "
+        "decoder reads them from it. What share of the words' variance is lost?"
+    ),
+    # in this order the first words drawn are as wide as those of the figure
+    draw=lambda chance: {
+        "n": chance.choice([4, 5, 8, 10, 16, 32]),
+        "d": chance.choice([16, 4, 8]),
+    },
+    way=lambda n, d: (
+        f"The sentence has {n} · {d} = {n * d} numbers, and none of them says anything about "
+        "another.",
+        f"All have the same variance, so whichever {d} of them, or combinations of them, the state "
+        f"holds, it keeps {d} parts of {n * d}.",
+        f"That is 1/{n}, and the rest is lost. The figure in the chapter shows this for "
+        "words of 8 numbers.",
+    ),
+    check="How many numbers has the sentence, and how many of them can the state hold?",
+    minutes=1,
+)
+def lost_in_one_state(n, d):
+    of_each = torch.linalg.eigvalsh(torch.eye(n * d).double())
+    return 1 - of_each[-d:].sum() / of_each.sum()
+
+
+@lost_in_one_state.mistake("That share is kept. The question asks for what is lost.")
+def what_is_kept(n, d):
+    return 1 / n
+
+
+@lost_in_one_state.mistake(
+    "Then the state would hold every word. How many numbers has the whole sentence?"
+)
+def nothing(n, d):
+    return 0
+
+
+@lost_in_one_state.mistake("You let the state hold a single number. How many does it have?")
+def one_number_kept(n, d):
+    return 1 - 1 / (n * d)
+
+
+@lost_in_one_state.mistake(
+    "You compared the width of a word with 1. Compare the numbers of the whole sentence with those "
+    "of the state."
+)
+def by_the_width(n, d):
+    return 1 - 1 / d
+
+
+@Number(
+    aim="vanishing-gradients",
+    section="Gates can keep the gradient from vanishing",
+    asks=(
+        "The gates and the new content of an LSTM depend on the tokens alone, and not on its "
+        "state. At three tokens in a row, the numbers that go into the sigmoid of the forget gate "
+        "are <forget>. What is the derivative of the cell after these tokens with respect to the "
+        "cell before them?"
+    ),
+    draw=lambda chance: {"forget": chance.choices([Ln(1), Ln(2), Ln(3), Ln(4)], k=3)},
+    way=lambda forget: (
+        f"σ(ln $a$) is $a/(a+1)$, and 0 is ln 1, so the gates are {', '.join(map(share, forget))}.",
+        "Each step multiplies the cell by its gate and adds something that does not depend on "
+        "the cell, so the derivative of one step is its gate.",
+        f"By the chain rule, that of three steps is the product: {' · '.join(map(share, forget))}.",
+    ),
+    check="Suppose the first cell grows by 1. How much of this 1 is left after each token?",
+    placement=True,
+)
+def derivative_along_the_cell(forget):
+    first, zeros = double(0.0).requires_grad_(), torch.zeros(4, 1).double()
+    # the tokens reach the forget gate alone
+    x, w_ih = double(*[[float(f)] for f in forget]), double([0.0], [1.0], [0.0], [0.0])
+    last = lstm(x, w_ih, zeros, zeros[:, 0], zeros[:, 0], (double(0.0), first))[1]
+    return torch.autograd.grad(last.sum(), first)[0][0]
+
+
+@derivative_along_the_cell.mistake(
+    "That is one step: the last. What did the two steps before leave of a change of the first cell?"
+)
+def the_last_gate(forget):
+    return double(*map(float, forget)).sigmoid()[-1]
+
+
+@derivative_along_the_cell.mistake(
+    "You took the mean of the gates. Each step works on what the step before has left: how do such "
+    "shares combine?"
+)
+def mean_of_gates(forget):
+    return double(*map(float, forget)).sigmoid().mean()
+
+
+@derivative_along_the_cell.mistake(
+    "Then all of the cell would be kept at each step, as in the first LSTM, which had no forget "
+    "gate."
+)
+def without_a_gate(forget):
+    return 1
+
+
+@derivative_along_the_cell.mistake(
+    "You multiplied the numbers that go into the gates. What does the sigmoid make of each?"
+)
+def product_of_parts(forget):
+    return math.prod(forget)
+
+
+@derivative_along_the_cell.mistake(
+    "You multiplied what each gate takes away. A forget gate says how much is kept."
+)
+def product_of_the_rest(forget):
+    return (-double(*map(float, forget))).sigmoid().prod()
+
+
+@Choice(
+    aim="vanishing-gradients",
+    section="How much is left at each distance",
+    asks=(
+        "From distance 1 to distance 64, the gradient of an LSTM of width 16 with PyTorch's "
+        "default initial weights shrinks by about 14 powers of ten. Now add 4 to the bias of its "
+        "forget gate; σ(4) = 0.98. How much of the gradient at distance 1 is left at distance 64?"
+    ),
+    way=lambda: (
+        "The path is as long as before: 63 steps more than at distance 1.",
+        "Along the cell, each step multiplies the gradient by about 0.98, and no longer by about "
+        "one half. Since 0.98 is about $e^{-0.02}$, 63 such steps multiply it by about "
+        "$e^{-1.3}$, which is more than a quarter.",
+        "The paths through the other gates change this number, but not its order of magnitude. "
+        "The figure in the chapter opens at distance 64.",
+    ),
+    check="What does each step multiply the gradient by, and how many steps are there?",
+    minutes=1,
+)
+def an_open_gate():
+    return "more than a tenth of it, because each step keeps nearly all of the cell"
+
+
+@an_open_gate.mistake(
+    "The path is indeed as long as before. But what does a step on it do to the gradient now?"
+)
+def by_the_length():
+    return "as little as before, because the path is as long as before"
+
+
+@an_open_gate.mistake(
+    "One step keeps about twice as much as before. What about 63 of them, one after another?"
+)
+def one_step_only():
+    return "about twice as much as before, because 0.98 is about twice one half"
+
+
+@an_open_gate.mistake(
+    "A gate of 0.98 keeps nearly all of the cell, but not all. What do 63 such steps leave?"
+)
+def nothing_lost():
+    return "all but a percent of it, because an open gate keeps the cell"
+
+
+def merged(states, a1, b1, a2, b2):
+    """The factor of two steps in one, and what is added: the state after both, begun at 0."""
+    return a1 * a2, states(double([a1], [a2]), double([b1], [b2]))[-1, 0]
+
+
+@Row(
+    aim="compare-paths",
+    section="Steps that must wait for each other",
+    asks=(
+        "Two steps of a recurrence without a tanh are `h1 = <a1> * h0 + <b1>` and "
+        "`h2 = <a2> * h1 + <b2>`. Merge them into one step, `h2 = a * h0 + b`. What are `a` "
+        "and `b`?"
+    ),
+    draw=lambda chance: {
+        **dict(zip(("a1", "a2"), chance.sample([2, 3, 4, 5], 2), strict=True)),
+        **dict(zip(("b1", "b2"), chance.sample([1, 2, 3, 4, 5, 6], 2), strict=True)),
+    },
+    way=lambda a1, b1, a2, b2: (
+        f"Put the first step into the second: h2 = {a2} · ({a1} · h0 + {b1}) + {b2}.",
+        f"h0 is multiplied by {a2} · {a1} = {a1 * a2}.",
+        f"What is added is {a2} · {b1} + {b2} = {a2 * b1 + b2}. Pairs of steps can be merged in "
+        "this way all at once, and then pairs of pairs. With a tanh in between they cannot.",
+    ),
+    check="Try h0 = 0 and h0 = 1: do the two steps and your one step give the same?",
+)
+def two_steps_in_one(a1, b1, a2, b2):
+    return merged(exercise(MERGED).valid_answers[0], a1, b1, a2, b2)
+
+
+@two_steps_in_one.mistake(
+    "Your `b` leaves what the first step adds as it is. Does the second step multiply it by "
+    "something?"
+)
+def added_up(**given):
+    return merged(mutant(MERGED, "a changes nothing"), **given)
+
+
+@two_steps_in_one.mistake(
+    "In your `b`, the first step's number meets the first factor. Which factor comes after it?"
+)
+def own_factor(**given):
+    return merged(mutant(MERGED, "the earlier b meets its own factor"), **given)
+
+
+@two_steps_in_one.mistake(
+    "In your `b`, each step multiplies the number that it adds, too. It multiplies only the state "
+    "before."
+)
+def number_multiplied(**given):
+    return merged(mutant(MERGED, "a_t multiplies b_t, too"), **given)
+
+
+@two_steps_in_one.mistake(
+    "You added the two factors. What does h0 go through first, and what then?"
+)
+def factors_added(a1, b1, a2, b2):
+    return a1 + a2, a2 * b1 + b2
+
+
+@Row(
+    aim="training-or-generation",
+    section="Generation is one token at a time for both",
+    asks=(
+        "An RNN with states of width <d> and a layer of causal attention with keys and values of "
+        "width <d> have each read <n> tokens of a text that they are writing. Besides its weights, "
+        "how many numbers must each keep in order to read the next token? The RNN comes first."
+    ),
+    draw=lambda chance: {"n": chance.choice([3, 5, 10, 20, 100]), "d": chance.choice([4, 8, 16])},
+    way=lambda n, d: (
+        f"The RNN needs its last state, {d} numbers, whatever came before.",
+        f"The next query of attention meets the keys of all {n} tokens, and takes a mean of their "
+        f"values: {n} · {d} numbers each, {2 * n * d} together.",
+    ),
+    check="What does the next step of each read, and what would be the same after other tokens?",
+    tolerance=0.4,
+)
+def kept_to_write_on(n, d):
+    x, w, b = torch.ones(n, d), torch.ones(d, d), torch.ones(d)
+    state, keys, values = rnn(x, w, w, b, b)[-1], x @ w, x @ w
+    return state.numel(), keys.numel() + values.numel()
+
+
+@kept_to_write_on.mistake(
+    "The RNN does not read its earlier states again. They are kept in training alone, for the "
+    "backward pass."
+)
+def all_states(n, d):
+    return n * d, 2 * n * d
+
+
+@kept_to_write_on.mistake(
+    "The next query meets the keys of all tokens. Of what does attention then take the mean?"
+)
+def only_keys(n, d):
+    return d, n * d
+
+
+@kept_to_write_on.mistake(
+    "The weights of earlier queries are not needed again. What does a new query read?"
+)
+def all_weights(n, d):
+    return d, n * n
+
+
+@kept_to_write_on.mistake(
+    "Then attention would be told of the last token alone. What does its next query look at?"
+)
+def last_token(n, d):
+    return d, 2 * d
+
+
+@Maps(
+    aim="vanishing-gradients",
+    section="Truncation for long texts",
+    asks=(
+        "An RNN reads <n> tokens in pieces of <piece>, of which the last may be shorter. The state "
+        "is passed on from piece to piece, but detached. Which map shows the tokens (columns) with "
+        "respect to which each state (row) has a gradient? A square means that it has one."
+    ),
+    draw=lambda chance: {"n": chance.choice([5, 6, 7, 8]), "piece": chance.choice([2, 3, 4])},
+    way=lambda n, piece: (
+        "Within a piece, a state is computed from its own token and those before it: a triangle.",
+        f"A detached state counts as a given number, so the gradient stops where a piece begins, "
+        f"at every {piece} tokens.",
+        "So there is one triangle for each piece, and nothing to the left of it.",
+    ),
+    check="Take the first state of the second piece. Which tokens can it have a gradient for?",
+    minutes=1,
+)
+def gradients_of_pieces(n, piece):
+    x, weights = spread(n)
+    return tokens_read(lambda x: in_pieces(x, weights, piece), x).double()
+
+
+def spread(n):
+    """Tokens and weights for which no gradient is 0 by chance."""
+    x = torch.arange(1.0, n + 1).double()[:, None] / n
+    return x, (double([1.0]), double([1.0]), double(0.0), double(0.0))
+
+
+@gradients_of_pieces.mistake(
+    "There the gradient runs back to the first token of the text. What does detaching the state do "
+    "to it?"
+)
+def not_detached(n, piece):
+    x, weights = spread(n)
+    return tokens_read(lambda x: rnn(x, *weights), x).double()
+
+
+@gradients_of_pieces.mistake(
+    "There every state looks back over equally many tokens. How far can one look back that has "
+    "just begun a piece?"
+)
+def a_window(n, piece):
+    return torch.ones(n, n).double().tril().triu(1 - piece)
+
+
+@gradients_of_pieces.mistake(
+    "There a state has a gradient for later tokens of its piece. Has it read them?"
+)
+def whole_pieces(n, piece):
+    at = torch.arange(n) // piece
+    return (at[:, None] == at).double()

@@ -1,0 +1,172 @@
+"""The questions of the pages: each variant knows its right answer and every mistake.
+
+Answers are judged by the script that the pages load, in Node.
+"""
+
+import gzip
+import json
+import re
+import subprocess
+from collections import Counter
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from attncourse.aims import AIMS
+from attncourse.questions import chapters, drawn, every, questions
+from tests import ROOT
+from tools.blocks import parse
+from tools.extensions.formulas import NODE
+from tools.extensions.questions import page_of
+from tools.questions import kept
+
+HERE, ANSWERS = Path(__file__).parent, ROOT / "tools/theme/scripts/answers.js"
+MOST_ELEMENTS, MOST_BYTES, MOST_TABLE = 350, 40 * 1024, 4 * 1024
+FEWEST = 7
+
+
+@pytest.fixture(scope="module")
+def judge():
+    """What the page's own judge says of an answer."""
+    command = [str(NODE), str(HERE / "judge.js"), str(ANSWERS)]
+    with subprocess.Popen(
+        command, text=True, encoding="utf-8", stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as node:
+        assert node.stdin and node.stdout
+        there, back = node.stdin, node.stdout
+
+        def asked(**what):
+            print(json.dumps(what), file=there, flush=True)
+            return json.loads(back.readline())
+
+        yield asked
+        there.close()
+
+
+def typed(answer) -> object:
+    """An answer as a reader gives it."""
+    return [f"{x:.6g}" for x in answer] if isinstance(answer, list) else answer
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_what_the_page_shows_is_what_the_functions_give(chapter):
+    def close(one, other):
+        if isinstance(one, dict):
+            return one.keys() == other.keys() and all(close(one[key], other[key]) for key in one)
+        if isinstance(one, list | tuple):
+            return len(one) == len(other) and all(map(close, one, other))
+        if isinstance(one, float) or isinstance(other, float):
+            return one == pytest.approx(other, abs=1e-9)
+        return one == other
+
+    shown, now = kept(chapter), drawn(chapter)
+    stale = [name for name in now | shown if not close(shown.get(name), now.get(name))]
+    assert not stale, f"{', '.join(stale)}: run `make release`"
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_every_variant_accepts_what_is_right_and_knows_each_mistake(chapter, judge):
+    misjudged = []
+    for name, one in kept(chapter).items():
+        for number, variant in enumerate(one["variants"]):
+            if one["kind"] == "order":
+                continue
+            for place, answer in enumerate([variant["right"], *variant["mistakes"]]):
+                said = judge(question=one, variant=variant, answer=typed(answer))
+                wanted = {"status": "mistake", "place": place - 1} if place else {"status": "right"}
+                if said != wanted:
+                    misjudged.append(f"{name}, variant {number}: {answer} gets {said}")
+    assert not misjudged, "\n".join(misjudged)
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_an_order_of_lines_gets_the_verdict_of_what_it_computes(chapter, judge):
+    for name, one in kept(chapter).items():
+        if one["kind"] != "order":
+            continue
+        lines = len(one["variants"][0]["lines"])
+        orders = [*permutations(range(lines), lines - 1)]
+        said = [judge(question=one, variant=one["variants"][0], answer=o) for o in orders]
+        right = [order for order, it in zip(orders, said, strict=True) if it["status"] == "right"]
+        assert orders[0] in right and len(right) < 10, f"{name}: {right}"
+        heard = {it["place"] for it in said if it["status"] == "mistake"}
+        assert heard == {*range(len(one["says"]))}, f"{name}: a sentence that no order hears"
+        assert len(one["table"]) == len(orders) <= MOST_TABLE
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_a_chapter_asks_enough_of_each_kind_where_it_belongs(chapter):
+    known = questions(chapter)
+    page = parse((ROOT / "chapters" / f"{chapter}.md").read_text("utf-8"))
+    sections, section = {}, ""
+    for block in page:
+        if block.kind == "heading":
+            section = block.text
+        elif block.kind == "question":
+            sections[block.argument] = section
+    assert [*sections] == sorted(sections, key=[*sections].index) and sections.keys() == {*known}
+    for name, one in known.items():
+        assert sections[name] == one.section, f"{name} stands in {sections[name]!r}"
+        assert one.aim in AIMS[chapter], f"{name}: {one.aim} is no aim of {chapter}"
+        assert 1 <= one.minutes <= 3
+    kinds = Counter(one.kind for one in known.values())
+    assert len(known) >= FEWEST and kinds["line"] + kinds["order"] >= 1 and kinds["maps"] >= 1
+    opening = [one.kind for one in known.values() if one.placement]
+    assert len(opening) == 2 and not {"choice", "maps", "line"} & {*opening}
+
+
+def test_no_stem_serves_two_questions():
+    stems = Counter(re.sub(r"\W+", " ", one.asks).strip().lower() for one in every())
+    assert [stem for stem, count in stems.items() if count > 1] == []
+
+
+def test_no_sentence_tells_the_answer():
+    told = [
+        f"{one.id}: {answer}"
+        for one in every()
+        for variant in one.variants()
+        for answer in texts_of(one.kind, variant)
+        if re.search(rf"(?<![\w.]){re.escape(answer)}(?![\w.])", " ".join([*one.says, one.check]))
+    ]
+    assert not told, told
+
+
+def texts_of(kind, variant):
+    """What the right answer looks like; a digit or two may stand in any sentence."""
+    if kind == "choice":
+        return [variant.options[variant.right]]
+    numbers = variant.right if kind in ("number", "row") else []
+    return [text for x in numbers if len(text := f"{x:.4g}") > 2]
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_questions_are_light(chapter):
+    page = page_of(chapter, ROOT)
+    elements = sum(len(re.findall(r"<[a-z]", page.box(name))) for name in page.known)
+    assert elements <= MOST_ELEMENTS * max(1, len(page.known) / FEWEST)
+    assert len(gzip.compress(page.script.encode())) <= MOST_BYTES
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("0.25", [0.25]), (" 1/4 ", [0.25]), ("0,25", [0.25]), ("25 %", [0.25]), ("−2", [-2]),
+        (".5", [0.5]), ("1,152", [1.152, 1152]), ("-3/8", [-0.375]), ("2e3", [2000]),
+        ("ln 1", [0]), ("four", []), ("", []), ("1/0", []), ("1/2/3", []), ("12,5 %", [0.125]),
+    ],
+)  # fmt: skip
+def test_numbers_are_read_as_people_write_them(text, numbers, judge):
+    read = judge(text=text)
+    assert read == pytest.approx(numbers)
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [("1/3", "right"), ("0.33", "right"), ("0,333", "right"), ("33 %", "right"),
+     ("0.3", "digits"), ("0.4", "unknown"), ("1", "unknown"), ("a third", "unread")],
+)  # fmt: skip
+def test_a_third_is_right_with_two_digits_and_needs_more_with_one(text, status, judge):
+    question = {"kind": "number", "tolerance": 0.005, "table": ""}
+    variant = {"right": [1 / 3], "mistakes": []}
+    assert judge(question=question, variant=variant, answer=[text])["status"] == status

@@ -1,0 +1,142 @@
+"""A question in the page: answered by pointer and keys, judged, asked again, on other pages too."""
+
+import json
+
+CHAPTER = "chapters/dot_product.html"
+AGAIN, BEGIN = "reference/once_more.html", "reference/where_to_begin.html"
+NUMBER = '[data-question="dot_product.weight_of_a_key"]'
+CHOICE = '[data-question="dot_product.different_directions"]'
+ORDER = '[data-question="dot_product.masked_attention"]'
+
+
+def data(site):
+    """What the page is told of the chapter's questions."""
+    script = (site / "_static/questions/dot_product.js").read_text("utf-8")
+    return json.loads(script[script.index(",") + 1 : script.rindex(")")])
+
+
+def status(box):
+    box.page.wait_for_function("box => box.dataset.status", arg=box.element_handle())
+    return box.get_attribute("data-status")
+
+
+def answer(box, text):
+    box.evaluate("box => delete box.dataset.status")
+    box.get_by_role("textbox").fill(text)
+    box.page.keyboard.press("Enter")
+    return status(box)
+
+
+def test_a_mistake_is_named_twice_before_the_way_is_shown_step_by_step(tab, address, site):
+    known = data(site)["weight_of_a_key"]
+    right, mistakes = (known["variants"][0][key] for key in ("right", "mistakes"))
+    tab.goto(address + CHAPTER)
+    box = tab.locator(NUMBER)
+    said, steps = box.locator("output"), box.locator("details li")
+    assert answer(box, "a third") == "unread" and "1/4" in said.inner_text()
+    assert answer(box, str(mistakes[0][0])) == "mistake"
+    assert said.inner_html() == known["says"][0] and not steps.first.is_visible()
+    assert answer(box, "77") == "unknown" and said.inner_html() == known["check"]
+    assert [one.is_visible() for one in steps.all()] == [True, False, False]
+    box.get_by_role("button", name="Next step").click()
+    assert [one.is_visible() for one in steps.all()] == [True, True, False]
+    assert answer(box, str(right[0]).replace(".", ",")) == "right"
+    before = box.inner_text()
+    box.get_by_role("button", name="Another one").click()
+    tab.wait_for_function(
+        "([box, text]) => box.innerText !== text", arg=[box.element_handle(), before]
+    )
+    assert answer(box, str(known["variants"][1]["right"][0])) == "right"
+    assert not box.locator("details").get_attribute("open")
+
+
+def test_keys_alone_choose_an_answer_and_put_lines_in_order(tab, address, site):
+    tab.goto(address + CHAPTER)
+    box, known = tab.locator(CHOICE), data(site)["different_directions"]["variants"][0]
+    box.get_by_role("radio").first.focus()
+    tab.keyboard.press("Space")
+    for _ in range(known["right"]):
+        tab.keyboard.press("ArrowDown")
+    tab.keyboard.press("Enter")
+    assert status(box) == "right"
+    box = tab.locator(ORDER)
+    check = box.get_by_role("button", name="Check")
+    check.press("Enter")
+    assert status(box) == "asked" and "5 of the 6 lines" in box.locator("output").inner_text()
+    for line in range(5):
+        box.locator(f'.lines [data-line="{line}"]').press("Enter")
+    box.evaluate("box => delete box.dataset.status")
+    check.press("Enter")
+    assert status(box) == "right"
+    box.locator('.program [data-line="0"]').press("Space")
+    assert box.locator('.lines [data-line="0"]').is_visible()
+
+
+def test_without_scripts_a_question_has_its_answer_and_no_field(new_tab, address):
+    still = new_tab(java_script_enabled=False)
+    still.goto(address + CHAPTER)
+    box = still.locator(NUMBER)
+    assert not box.get_by_role("textbox").count() and box.locator("summary").is_visible()
+    assert "So the answer is" in box.locator("details").text_content()
+
+
+def test_nothing_of_a_question_is_loaded_before_it_is_touched(tab, address):
+    asked = []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.goto(address + CHAPTER)
+    tab.wait_for_load_state("networkidle")
+    assert not [url for url in asked if "/questions/" in url]
+    with tab.expect_request("**/questions/dot_product.js*"):
+        tab.locator(NUMBER).get_by_role("textbox").focus()
+
+
+def test_a_question_is_judged_in_a_folder_of_files(tab, site):
+    tab.goto((site / CHAPTER).as_uri())
+    assert answer(tab.locator(NUMBER), "77") == "unknown"
+
+
+def test_what_was_wrong_is_asked_once_more_until_it_is_right_at_once(tab, address, site):
+    tab.goto(address + CHAPTER)
+    assert answer(tab.locator(NUMBER), "77") == "unknown"
+    tab.goto(address + AGAIN)
+    box = tab.locator(NUMBER)
+    box.wait_for()
+    chosen = data(site)["weight_of_a_key"]["variants"][int(box.get_attribute("data-variant"))]
+    assert answer(box, str(chosen["right"][0])) == "right"
+    tab.reload()
+    tab.get_by_text("Nothing is left").wait_for()
+
+
+def test_marks_go_to_another_device_as_a_file(tab, new_tab, address):
+    tab.goto(address + CHAPTER)
+    tab.get_by_role("button", name="I have read this chapter").click()
+    answer(tab.locator(NUMBER), "77")
+    tab.goto(address + AGAIN)
+    with tab.expect_download() as saved:
+        tab.get_by_role("button", name="Save my marks").click()
+    other = new_tab()
+    other.goto(address + AGAIN)
+    other.get_by_text("Nothing is left").wait_for()
+    field, said = other.locator("input[type=file]"), other.locator("[data-said]")
+    field.set_input_files({"name": "<b>.json", "mimeType": "", "buffer": b"{"})
+    other.get_by_text("<b>.json holds no marks of this course").wait_for()
+    field.set_input_files(saved.value.path())
+    other.locator(NUMBER).wait_for()
+    assert (
+        said.inner_text()
+        == "You have now read 1 chapter and solved 0 exercises; 1 question to ask again."
+    )
+
+
+def test_the_first_wrong_answer_places_a_reader(tab, address, site):
+    tab.goto(address + BEGIN)
+    tab.get_by_role("button", name="Begin").click()
+    box = tab.locator(NUMBER)
+    box.wait_for()
+    chosen = data(site)["weight_of_a_key"]["variants"][int(box.get_attribute("data-variant"))]
+    answer(box, str(chosen["right"][0]))
+    tab.locator(".question").nth(1).get_by_role("button", name="I do not know").click()
+    placed = tab.locator("[data-placed]")
+    assert placed.get_by_role("link").first.inner_text() == "Dot-product attention"
+    placed.get_by_role("button").click()
+    assert tab.locator(".question").count() <= 1

@@ -1,0 +1,112 @@
+"""The link that reports an error: the form on GitHub that it opens knows where the reader is."""
+
+import re
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+import yaml
+
+import attncourse
+from tests import ROOT
+from tools.extensions.report import version
+from tools.urls import ERROR_FORM, repository_url, site_url
+
+CHAPTER, NAME = "chapters/dot_product.html", "Report an error"
+HOME = f"{site_url(repository_url())}/"
+SECTION, BEFORE = "one-word-waits-for-another", "a-query-that-may-attend-nowhere"
+# each is all that a link is told by some reader: of a mouse, of a keyboard, of a screen reader
+FOLLOWED = {
+    "click": lambda link: link.click(),
+    "in a new tab": lambda link: link.click(button="middle"),
+    "Enter": lambda link: link.press("Enter"),
+    "no device": lambda link: link.evaluate("one => one.click()"),
+}
+SCROLL = """(one, share) => scrollBy({
+  top: one.getBoundingClientRect().top - share * innerHeight, behavior: "instant"
+})"""
+
+
+def filled(address: str) -> dict[str, str]:
+    """The fields of the form that a link fills in."""
+    return dict(parse_qsl(urlsplit(address).query, keep_blank_values=True))
+
+
+def opened(tab, follow) -> dict[str, str]:
+    """The fields that are filled in when a reader follows the link; GitHub is not asked."""
+    tab.context.route(f"{repository_url()}/**", lambda route: route.fulfill(body=""))
+    with tab.context.expect_page() as other:
+        follow(tab.get_by_role("link", name=NAME))
+    other.value.wait_for_url(f"{repository_url()}/issues/new?**")
+    return filled(other.value.url)
+
+
+def read_on(tab, anchor: str, share: float) -> None:
+    """Scroll until a section begins at that share of the window."""
+    tab.locator(f"#{anchor} > h2").evaluate(SCROLL, share)
+
+
+def test_each_field_that_the_link_fills_in_is_one_of_the_form():
+    form = yaml.safe_load((ROOT / ".github/ISSUE_TEMPLATE" / ERROR_FORM).read_text("utf-8"))
+    fields = {one["id"]: one for one in form["body"]}
+    assert ["address", "section", "version", "error"] == list(fields)
+    # GitHub fills in a text, and no list
+    assert {one["type"] for one in fields.values()} == {"input", "textarea"}
+    needed = [name for name, one in fields.items() if one.get("validations")]
+    assert needed == ["address", "error"]
+
+
+def test_the_version_has_the_commit_where_ci_builds():
+    assert version({}) == attncourse.__version__
+    built = version({"GITHUB_SHA": "0123456789abcdef0123456789abcdef01234567"})
+    assert built == f"{attncourse.__version__} (0123456)"
+
+
+@pytest.mark.parametrize("way", FOLLOWED)
+def test_the_section_in_view_is_named_however_the_link_is_followed(way, tab, address):
+    tab.goto(address + CHAPTER)
+    read_on(tab, SECTION, 0.4)
+    form = opened(tab, FOLLOWED[way])
+    assert form["address"] == f"{HOME}{CHAPTER}#{SECTION}"
+    assert re.fullmatch(r"\d+\.\d+\. One word waits for another", form["section"])
+    assert form["title"] == "Error in 1. Dot-product attention"
+    assert form["version"] == version()
+
+
+def test_a_section_that_begins_below_the_middle_is_not_yet_read(tab, address):
+    tab.goto(address + CHAPTER)
+    read_on(tab, SECTION, 0.6)
+    form = opened(tab, lambda link: link.click())
+    assert form["address"] == f"{HOME}{CHAPTER}#{BEFORE}"
+    # and when the reader has gone on, the next click names the next section
+    read_on(tab, SECTION, 0.4)
+    assert opened(tab, lambda link: link.click())["address"].endswith(f"#{SECTION}")
+
+
+def test_from_a_folder_on_a_phone_the_link_names_the_page_of_the_host(new_tab, site):
+    phone = new_tab(viewport={"width": 360, "height": 740}, has_touch=True)
+    phone.goto(f"{site.as_uri()}/exercises/dot_product.html")
+    assert phone.get_by_role("link", name=NAME).inner_text() == NAME
+    form = opened(phone, lambda link: link.tap())
+    assert form["address"] == f"{HOME}exercises/dot_product.html#exercises-dot-product-attention"
+    assert form["section"] == "Exercises: dot-product attention"
+
+
+def test_without_scripts_the_page_and_the_version_are_there(new_tab, address):
+    still = new_tab(java_script_enabled=False)
+    still.goto(f"{address}{CHAPTER}#{SECTION}")
+    form = opened(still, lambda link: link.click())
+    assert (form["address"], form["section"]) == (HOME + CHAPTER, "")
+    assert form["version"] == version()
+
+
+def test_where_no_page_was_found_the_wrong_address_is_named(browser, site):
+    def answer(route):
+        path = site / route.request.url.removeprefix(HOME).partition("?")[0]
+        route.fulfill(path=path if path.is_file() else site / "404.html")
+
+    # a host of which nothing is asked
+    with browser.new_context() as context:
+        context.route(f"{HOME}**", answer)
+        lost = context.new_page()
+        lost.goto(f"{HOME}chapters/gone.html")
+        assert opened(lost, lambda link: link.click())["address"] == f"{HOME}chapters/gone.html"

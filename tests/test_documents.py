@@ -1,0 +1,118 @@
+"""What teachers, reviewers and assistants are told of the course agrees with the course."""
+
+import re
+from itertools import chain
+
+import pytest
+import yaml
+from pybtex.database import parse_file
+
+import attncourse
+from attncourse.checks import chapters, exercises
+from attncourse.claims import claims
+from attncourse.course import COURSE
+from tests import ROOT
+
+SCHEDULES = (ROOT / "reference/schedules.md").read_text("utf-8")
+PAPER = (ROOT / "paper/paper.md").read_text("utf-8")
+TUTOR = (ROOT / "exercises/AGENTS.md").read_text("utf-8")
+EXERCISES = {name: one for slug in chapters() for name, one in exercises(slug).items()}
+# what the paper says there is, and how it is counted
+COUNTED = {
+    r"(\d+) chapters": lambda: len(chapters()),
+    r"more than ([\d,]+) exercises": lambda: len(EXERCISES),
+    r"more than ([\d,]+) plausible wrong answers": lambda: sum(
+        len(one.own_mutants) for one in EXERCISES.values()
+    ),
+    r"more than ([\d,]+) claims": lambda: sum(len(claims(slug)) for slug in chapters()),
+}
+
+
+def weeks(schedule: str) -> list[dict]:
+    """The weeks of a schedule, with what is read in each."""
+    listed = yaml.safe_load(schedule)
+    return [week | {"reads": week.get("whole", []) + week.get("path", [])} for week in listed]
+
+
+PLANS = [weeks(one) for one in re.findall(r"```\{schedule\}\n(.*?)```", SCHEDULES, re.DOTALL)]
+
+
+def needs(slug: str) -> list[str]:
+    """The chapters that a chapter says its reader needs."""
+    page = (ROOT / f"chapters/{slug}.md").read_text("utf-8")
+    (needed,) = re.findall(r"^You need (.+?)\.(?:$| )", page, re.MULTILINE)
+    return re.findall(r"\{doc\}`/chapters/(\w+)`", needed)
+
+
+def test_what_a_page_needs_is_read_from_its_box():
+    assert needs("dot_product") == []
+    assert needs("relative") == ["dot_product", "multi_head", "positional"]
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=len)
+def test_a_schedule_reads_first_what_a_chapter_needs_and_sets_what_has_been_read(plan):
+    read, solved = [], []
+    for week in plan:
+        read += week["reads"]
+        for slug in week["reads"]:
+            assert {*needs(slug)} <= {*read}, f"{week['title']} reads {slug} too early"
+        for name in week["solve"]:
+            assert EXERCISES[name].chapter in read, f"{week['title']} sets {name} too early"
+        carrying = {
+            name for slug in week.get("whole", []) for name in COURSE.listed(slug)["CARRYING"]
+        }
+        assert carrying <= {*week["solve"]}, f"{week['title']} leaves out what carries a chapter"
+        solved += week["solve"]
+    assert len({*read}) == len(read) and len({*solved}) == len(solved)
+
+
+def test_the_schedules_are_of_six_weeks_and_of_ten_with_all_chapters_and_the_capstone():
+    short, long = PLANS
+    assert (len(short), len(long)) == (6, 10)
+    assert {*chain.from_iterable(week["reads"] for week in long)} == {*chapters()}
+    assert [EXERCISES[name].kind for name in long[-1]["solve"]] == ["capstone"]
+
+
+def test_a_mistake_that_a_check_is_said_to_know_is_one_that_it_knows():
+    said = re.findall(r"^`(\w+)`\n: (.+)$", SCHEDULES, re.MULTILINE)
+    unknown = [
+        f"{name}: {hint}"
+        for name, hint in said
+        if hint not in {mutant.hint for mutant in EXERCISES[name].own_mutants}
+    ]
+    assert len({name for name, _ in said}) > 20 and unknown == []
+
+
+@pytest.mark.parametrize("words", COUNTED)
+def test_a_number_in_the_paper_is_that_of_the_course(words):
+    (said,) = re.findall(words, PAPER)
+    number, counted = int(said.replace(",", "")), COUNTED[words]()
+    if words.startswith("more"):
+        # so that it still says something
+        assert number < counted <= 1.25 * number
+    else:
+        assert number == counted
+
+
+def test_the_paper_has_the_form_that_the_journal_asks_for():
+    _, head, body = PAPER.split("---\n", 2)
+    said = yaml.safe_load(head)
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert [one["name"] for one in said["authors"]] == [one["name"] for one in cited["authors"]]
+    assert said["title"] == cited["title"]
+    places = {one["index"] for one in said["affiliations"]}
+    assert {one["affiliation"] for one in said["authors"]} == places
+    headings = re.findall(r"^# (.+)$", body, re.MULTILINE)
+    assert {"Summary", "Statement of need", "Experience of use"} < {*headings}
+    assert headings[-1] == "References"
+    assert len(body.split()) < 1_200
+    sources = parse_file(ROOT / "paper" / said["bibliography"]).entries
+    assert {*re.findall(r"\[@(\w+)\]", body)} == {*sources}
+    assert all("doi" in one.fields for one in sources.values())
+
+
+def test_an_assistant_is_told_of_functions_and_places_that_there_are():
+    called = re.findall(r"`(\w+)\(", TUTOR)
+    assert {*called} == {"check", "failed", "hint", "status"} == {*attncourse.__all__} - {"device"}
+    places = re.findall(r"`([\w/]+/)`", TUTOR)
+    assert places and all((ROOT / place).is_dir() for place in places)

@@ -1,0 +1,59 @@
+"""`{aims-table}`: each aim of a chapter, and the sections, questions and exercises that test it."""
+
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from attncourse.aims import AIMS
+from attncourse.course import COURSE
+from tools.questions import box_id
+
+from .questions import page_of
+
+HEAD = "| You can | Sections | Questions | Exercises |\n| --- | --- | --- | --- |"
+
+
+def tested_by(root: Path) -> dict[str, dict[str, list[tuple[str, str]]]]:
+    """For each aim, `chapter.aim`, what tests it: chapter and name of exercises and questions."""
+    found: dict = {f"{slug}.{aim}": {} for slug in AIMS for aim in AIMS[slug]}
+    for slug in AIMS:
+        for name, one in page_of(slug, root).known.items():
+            found[f"{slug}.{one['aim']}"].setdefault("questions", []).append((slug, name))
+        for name, one in COURSE.exercises(slug).items():
+            for aim in one.aims:
+                full = aim if "." in aim else f"{slug}.{aim}"
+                found[full].setdefault("exercises", []).append((slug, name))
+    return found
+
+
+class AimsTable(SphinxDirective):
+    """A table for each chapter."""
+
+    def run(self) -> list[nodes.Node]:
+        root = Path(self.env.srcdir)
+        tested = tested_by(root)
+        parts = []
+        for slug, aims in AIMS.items():
+            rows = [self.row(root, tested[f"{slug}.{aim}"], text) for aim, text in aims.items()]
+            parts.append("\n".join([f"## {{doc}}`/chapters/{slug}`\n", HEAD, *rows]))
+        return self.parse_text_to_nodes("\n\n".join(parts), allow_section_headings=True)
+
+    def row(self, root: Path, tests: dict, text: str) -> str:
+        questions, exercises = tests.get("questions", []), tests.get("exercises", [])
+        sections = [page_of(slug, root).known[name]["section"] for slug, name in questions]
+        cells = (
+            text,
+            "; ".join(dict.fromkeys(sections)),
+            ", ".join(link(f"chapters/{slug}", box_id(name), name) for slug, name in questions),
+            ", ".join(link(f"exercises/{slug}", name, name) for slug, name in exercises),
+        )
+        return f"| {' | '.join(cells)} |"
+
+
+def link(page: str, anchor: str, name: str) -> str:
+    return f'<a href="../{page}.html#{anchor}"><code>{name}</code></a>'
+
+
+def setup(app):
+    app.add_directive("aims-table", AimsTable)

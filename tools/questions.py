@@ -1,0 +1,235 @@
+"""The questions of the chapters as pages, scripts and notebooks show them."""
+
+import json
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from hashlib import sha256
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from markdown_it import MarkdownIt
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+from tools.extensions.formulas import with_commas
+from tools.urls import ROOT
+
+FOLDER = "chapters/questions"
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+
+
+def kept(chapter: str, root: Path = ROOT) -> dict[str, dict[str, Any]]:
+    """What was drawn of a chapter's questions; nothing where it has none."""
+    path = root / FOLDER / f"{chapter}.json"
+    return json.loads(path.read_text("utf-8")) if path.exists() else {}
+
+
+def write(root: Path = ROOT) -> list[Path]:
+    """Draw the questions again; gives the files that have changed."""
+    # imported here: questions need torch, the pages do not
+    from attncourse.questions import chapters, drawn
+
+    changed = []
+    for chapter in chapters():
+        path = root / FOLDER / f"{chapter}.json"
+        # an item a line: whoever reads a change of the text sees what it changed
+        text = json.dumps(drawn(chapter), ensure_ascii=False, indent=1) + "\n"
+        if not path.exists() or path.read_text("utf-8") != text:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, "utf-8")
+            changed.append(path)
+    return changed
+
+
+def markdown(formula: Callable[[str], str]) -> MarkdownIt:
+    """Markdown as questions use it, with formulas drawn by a function of their TeX."""
+
+    def drawn(tex: str, options: dict) -> str:
+        return formula(tex)
+
+    return MarkdownIt("commonmark").use(dollarmath_plugin, renderer=drawn)
+
+
+class Page:
+    """The questions of a chapter as HTML."""
+
+    def __init__(self, chapter: str, known: dict[str, dict], formula: Callable[[str], str]):
+        self.chapter, self.known = chapter, known
+        self.markdown = markdown(formula)
+
+    def line(self, text: str) -> str:
+        return with_commas(self.markdown.renderInline(quoted(text)))
+
+    def box(self, name: str) -> str:
+        """A question with its first numbers, as it stands in the page."""
+        one = self.known[name]
+        return (
+            f'<div class="question" id="{box_id(name)}" data-question="{self.chapter}.{name}" '
+            f'data-script="{self.file}" '
+            f'role="group" aria-label="Question">{self.body(one, one["variants"][0])}</div>'
+        )
+
+    def body(self, one: dict, variant: dict) -> str:
+        """What changes with the numbers of a question."""
+        minutes = f"{one['minutes']} minute{'s' * (one['minutes'] != 1)}"
+        steps = "".join(f"<li>{self.line(step)}</li>" for step in variant["way"])
+        return (
+            f'<p class="question-card"><b>Question</b> · {minutes}, on paper</p>'
+            f"<p>{self.line(variant['asks'])}</p>"
+            f"<form hidden>{self.controls(one, variant)}"
+            '<button class="judge">Check</button><output></output></form>'
+            f"<details><summary>The answer, step by step</summary><ol>{steps}</ol>"
+            f"{self.solution(one, variant)}</details>"
+        )
+
+    def controls(self, one: dict, variant: dict) -> str:
+        """What the reader answers with."""
+        match one["kind"]:
+            case "number":
+                return field("Your answer")
+            case "row":
+                names = ORDINALS[: len(variant["right"])]
+                return "".join(field(f"The {name} number") for name in names)
+            case "order":
+                head, *lines = variant["options"]
+                buttons = "".join(
+                    f'<button type="button" data-line="{place}">{code(line)}</button>'
+                    for line, place in zip(lines, variant["lines"], strict=True)
+                )
+                return (
+                    f'<div class="program" role="group" aria-label="Your program">'
+                    f"{code(head)}</div>"
+                    f'<div class="lines" role="group" aria-label="Lines">{buttons}</div>'
+                )
+        return self.choices(one["kind"], variant["options"])
+
+    def choices(self, kind: str, options: list) -> str:
+        labels = (
+            f'<label><input type="radio" name="answer" value="{i}"> {self.option(kind, one, i)}'
+            "</label>"
+            for i, one in enumerate(options)
+        )
+        return f'<fieldset class="{kind}">{"".join(labels)}</fieldset>'
+
+    def option(self, kind: str, one: Any, place: int) -> str:
+        if kind == "maps":
+            return map_of(one, f"Map {place + 1}")
+        return code(one) if kind == "line" else self.line(one)
+
+    def solution(self, one: dict, variant: dict) -> str:
+        """The right answer, after the steps."""
+        right = variant["right"]
+        match one["kind"]:
+            case "number" | "row":
+                return f"<p>So the answer is {', '.join(map(shown, right))}.</p>"
+            case "maps":
+                return f"<p>So it is map {right + 1}.</p>"
+            case "line":
+                return f"<pre>{escape(variant['options'][right].strip())}</pre>"
+            case "order":
+                return f"<pre>{escape(program(variant))}</pre>"
+        return f"<p>So the answer is: {self.line(variant['options'][right])}.</p>"
+
+    @cached_property
+    def file(self) -> str:
+        """The name of the script, which changes with what is in it."""
+        return f"{self.chapter}.js?v={sha256(self.script.encode()).hexdigest()[:8]}"
+
+    @cached_property
+    def script(self) -> str:
+        """The script that a page loads when a question is touched."""
+        data = {name: self.data(one) for name, one in self.known.items()}
+        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        return f'attncourseQuestions("{self.chapter}",{text});\n'
+
+    def data(self, one: dict) -> dict:
+        """What the page needs of a question: bodies, answers, and what to say of each."""
+        judged = [
+            {"body": self.body(one, variant)}
+            | {key: variant[key] for key in ("right", "mistakes") if variant[key] is not None}
+            for variant in one["variants"]
+        ]
+        says = [self.line(text) for text in one["says"]]
+        kept_as_is = {key: one[key] for key in ("kind", "tolerance", "table", "placement", "aim")}
+        return kept_as_is | {"says": says, "check": self.line(one["check"]), "variants": judged}
+
+
+def quoted(text: str) -> str:
+    """A text with curly quotation marks."""
+    parts = text.replace("'", "’").split('"')
+    return "".join(
+        part + ("“" if i % 2 == 0 else "”") * (i + 1 < len(parts)) for i, part in enumerate(parts)
+    )
+
+
+def box_id(name: str) -> str:
+    """The anchor of a question in its page."""
+    return f"question-{name.replace('_', '-')}"
+
+
+def code(line: str) -> str:
+    return f"<code>{escape(line)}</code>"
+
+
+def field(name: str) -> str:
+    return f'<input type="text" autocomplete="off" aria-label="{name}">'
+
+
+def shown(value: float) -> str:
+    return f"{value:.4g}".replace("-", "−")
+
+
+def program(variant: dict) -> str:
+    """The lines of a program in the right order, without the one that is too many."""
+    head, *lines = variant["options"]
+    order = dict(zip(variant["lines"], lines, strict=True))
+    return "\n    ".join([head, *(order[i] for i in range(len(order) - 1))])
+
+
+def map_of(weights: list[list[float]], name: str) -> str:
+    """A map of weights as one path: a square for each, whose area is the weight."""
+    n, m = len(weights), len(weights[0])
+
+    def squares() -> Iterator[str]:
+        for i, row in enumerate(weights):
+            for j, weight in enumerate(row):
+                if side := round(9 * weight**0.5, 1):
+                    x, y = (round(10 * at + 5 - side / 2, 1) for at in (j, i))
+                    yield f"M{x:g} {y:g}h{side:g}v{side:g}h-{side:g}z"
+
+    rows = "; ".join(" ".join(f"{weight:.2g}" for weight in row) for row in weights)
+    return (
+        f'<svg viewBox="0 0 {10 * m} {10 * n}" role="img" aria-label="{name}, row by row: {rows}">'
+        f'<path d="{"".join(squares())}"/></svg>'
+    )
+
+
+def for_notebook(chapter: str, name: str, root: Path = ROOT) -> str:
+    """A question as plain Markdown, with its answer folded away."""
+    one = kept(chapter, root)[name]
+    variant = one["variants"][0]
+    steps = "\n".join(f"{i}. {step}" for i, step in enumerate(variant["way"], start=1))
+    answer = {
+        "number": lambda: ", ".join(map(shown, variant["right"])),
+        "row": lambda: ", ".join(map(shown, variant["right"])),
+        "maps": lambda: f"map {variant['right'] + 1}",
+        "order": lambda: f"\n\n```python\n{program(variant)}\n```",
+        "line": lambda: f"`{variant['options'][variant['right']].strip()}`",
+        "choice": lambda: variant["options"][variant["right"]],
+    }[one["kind"]]()
+    parts = [f"**Question.** {variant['asks']}", *options_for_notebook(one["kind"], variant)]
+    folded = f"<summary><b>The answer, step by step</b></summary>\n\n{steps}\n\nAnswer: {answer}"
+    return "\n\n".join([*parts, f"<details>\n{folded}\n\n</details>"])
+
+
+def options_for_notebook(kind: str, variant: dict) -> Iterator[str]:
+    """The options of a question, where it has any."""
+    options = variant["options"]
+    if kind == "choice":
+        yield "\n".join(f"- {one}" for one in options)
+    elif kind == "maps":
+        for i, one in enumerate(options, start=1):
+            rows = "\n".join("  ".join(f"{x:.2f}" for x in row) for row in one)
+            yield f"Map {i}:\n\n```\n{rows}\n```"
+    elif options:
+        yield "```python\n{}\n```".format("\n".join(options))

@@ -1,0 +1,68 @@
+// What is said of an answer to a question: numbers are read as people write them.
+globalThis.attncourseAnswers = (() => {
+  const PLAIN = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+
+  function value(text) {
+    const part = text.match(/^([^/]+)\/([^/]+)$/);
+    if (part) return value(part[1]) / value(part[2]);
+    if (text.endsWith("%")) return value(text.slice(0, -1)) / 100;
+    const log = text.match(/^([+-]?)ln\(?(\d+)\)?$/i);
+    if (log) return (log[1] === "-" ? -1 : 1) * Math.log(Number(log[2]));
+    return PLAIN.test(text) ? Number(text) : NaN;
+  }
+
+  // a comma divides thousands or begins the decimals: both are tried
+  function readings(text) {
+    const bare = text.replace(/[\u2212\u2013]/g, "-").replace(/[\s\u00a0]/g, "");
+    const thousands = /^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$/.test(bare);
+    const texts = [bare.replace(",", "."), ...(thousands ? [bare.replaceAll(",", "")] : [])];
+    return texts.map(value).filter(Number.isFinite);
+  }
+
+  const near = (one, other, tolerance) => Math.abs(one - other) <= tolerance + 1e-9;
+
+  // the right number, with as few digits as were given
+  function rounded(text, right) {
+    const [, decimals = ""] = text.replace(",", ".").match(/\.(\d*)\D*$/) ?? [];
+    const unit = 10 ** -decimals.length / (text.includes("%") ? 100 : 1);
+    return readings(text).some((one) => near(one, right, unit / 2));
+  }
+
+  function numbers({ tolerance, mistakes }, right, texts) {
+    const given = texts.map(readings);
+    if (given.some((some) => !some.length)) return { status: "unread" };
+    const comesTo = (answer) =>
+      answer.every((one, i) => given[i].some((mine) => near(mine, one, tolerance)));
+    if (comesTo(right)) return { status: "right" };
+    const known = mistakes.findIndex(comesTo);
+    if (known >= 0) return { status: "mistake", place: known };
+    const digits = right.every((one, i) => rounded(texts[i], one));
+    return { status: digits ? "digits" : "unknown" };
+  }
+
+  // the place of an order of some of n lines, the last moving fastest
+  function rank(order, n) {
+    const left = [...Array(n).keys()];
+    return order.reduce((total, line, i) => {
+      const place = left.indexOf(line);
+      left.splice(place, 1);
+      return total * (n - i) + place;
+    }, 0);
+  }
+
+  // an answer is a list of texts, the place of an option, or a list of lines
+  function judge({ kind, tolerance, table }, { right, mistakes }, answer) {
+    if (kind === "number" || kind === "row")
+      return numbers({ tolerance, mistakes }, right, answer);
+    if (kind === "order") {
+      const sign = table[rank(answer, answer.length + 1)];
+      if (sign === "=") return { status: "right" };
+      return sign === "?" ? { status: "unknown" } : { status: "mistake", place: Number(sign) };
+    }
+    if (answer === right) return { status: "right" };
+    const place = mistakes.indexOf(answer);
+    return place < 0 ? { status: "unknown" } : { status: "mistake", place };
+  }
+
+  return { judge, readings };
+})();
