@@ -1,8 +1,8 @@
 """The pages of the built site as the parts of one, which a browser prints as a book.
 
 What is only for the screen is left out: what is pressed, code that draws a figure, how a claim was
-measured. A figure that moves stands in its first state, which a line below it names. After each
-exercise there is space to write; its hints and its worked solution stand at the end of the book.
+measured. A figure that moves stands in its first state, which a line below it names. Questions
+have numbers, exercises have space to write, and what helps with both stands at the end of the book.
 """
 
 import posixpath
@@ -14,8 +14,8 @@ from urllib.parse import unquote, urlsplit
 from bs4 import BeautifulSoup, SoupStrainer, Tag
 from sphinx_external_toc.parsing import parse_toc_yaml
 
-# the first is about the site; the other is to look things up in, and as large as four chapters
-LEFT_OUT = ("index", "reference/api")
+# what is about the site, or works there alone; and what is to look things up in, on 100 sheets
+LEFT_OUT = ("index", "reference/where_to_begin", "reference/once_more", "reference/api")
 SCREEN = (
     ".headerlink, .learner, .to-run, .d-none, .toctree-wrapper, details.hide, .claim > details, "
     "script, button"
@@ -28,11 +28,11 @@ FOLDED = ".exercise ~ details.folded"
 LEAST = 6
 # code of so many lines is not cut where a page ends
 SHORT = 20
-HELP = {"hints": "Hints", "solutions": "Worked solutions"}
-SPACE = """<div><p>
-<a href="#hints/{id}">Hints: page <span data-page="hints/{id}"></span></a>,
-<a href="#solutions/{id}">worked solution: page <span data-page="solutions/{id}"></span></a>
-</p><pre class="space">{lines}</pre></div>"""
+HELP = {
+    "answers": "Answers to the questions",
+    "hints": "Hints",
+    "solutions": "Worked solutions",
+}
 
 # the pages of a part of the book, by their names
 Pages = dict[str, Tag]
@@ -47,7 +47,8 @@ def bind(book: Path, published: str) -> dict[str, Pages]:
     for part in toc.root.subtrees:
         names = [one for name in part.files() for one in (name, *toc[name].child_files())]
         kept = {name: read(site / f"{name}.html") for name in names if name not in LEFT_OUT}
-        parts.setdefault(part.caption or "Chapters", {}).update(kept)
+        if kept:
+            parts.setdefault(part.caption or "Chapters", {}).update(kept)
     pages = {name: page for part in parts.values() for name, page in part.items()}
     drop_repeated(pages)
     known = {(name, one["id"]) for name, page in pages.items() for one in page.select("[id]")}
@@ -56,8 +57,8 @@ def bind(book: Path, published: str) -> dict[str, Pages]:
         for figure in page.select(".attncourse-figure"):
             hold_still(figure, f"{published}/{name}.html")
         name_apart(page, name, known, published)
-    if any(page.select(FOLDED) for page in pages.values()):
-        parts["Help with the exercises"] = set_aside(pages)
+    if help_pages := set_aside(pages):
+        parts["Answers, hints and solutions"] = help_pages
     return parts
 
 
@@ -66,6 +67,9 @@ def read(path: Path) -> Tag:
     page = BeautifulSoup(path.read_text("utf-8"), "html.parser", parse_only=SoupStrainer("article"))
     if not (article := page.article):
         raise ValueError(f"{path} has no article: it is no page of the built site")
+    chapter = article.select_one("h1 .section-number")
+    for number, question in enumerate(article.select(".question"), start=1):
+        put_on_paper(question, f"{chapter.get_text().strip() if chapter else ''}{number}")
     for one in article.select(SCREEN):
         one.decompose()
     for one in article.select(COLOURLESS):
@@ -76,6 +80,19 @@ def read(path: Path) -> Tag:
         if lines(code) <= SHORT:
             code["class"].append("short")
     return article
+
+
+def put_on_paper(question: Tag, number: str) -> None:
+    """Give a question its number, and a list of what is chosen from, or else space to write."""
+    question.select_one(".question-card b").append(f" {number}")
+    for control in question.select("form input"):
+        control.extract()
+    if options := question.select("form :is(label, .lines > button)"):
+        listed = "".join(f"<li>{one.decode_contents()}</li>" for one in options)
+        kind, head = options[0].parent["class"][0], question.select_one(".program") or ""
+        question.form.replace_with(parsed(f'<div>{head}<ol class="{kind}">{listed}</ol></div>'))
+    else:
+        question.form.replace_with(parsed(space(3)))
 
 
 def drop_repeated(pages: Pages) -> None:
@@ -145,23 +162,52 @@ def lead(href: str, name: str, known: set[tuple[str, str]], published: str) -> s
 
 
 def set_aside(pages: Pages) -> Pages:
-    """Take hints and worked solutions out of the exercises, which say on what page they are now."""
-    back = {kind: f"<h1>{title}</h1>" for kind, title in HELP.items()}
+    """Take answers, hints and solutions out of the pages, which say where they are now."""
+    back = dict.fromkeys(HELP, "")
     for name, page in pages.items():
-        exercises = page.select(".exercise:has(~ details.folded)")
-        for kind in HELP if exercises else ():
-            back[kind] += f'<h2 id="{kind}/{name}">{subject(page)}</h2>'
-        for exercise in exercises:
+        found = dict.fromkeys(HELP, "")
+        for question in page.select(".question:has(> details)"):
+            answer = inside(question.details.extract())
+            found["answers"] += helping("answers", question, question.b, answer)
+            question.append(parsed(f"<p>{see('answers', question, 'Answer')}</p>"))
+        for exercise in page.select(".exercise:has(~ details.folded)"):
             *hints, solution = (box.extract() for box in exercise.parent.select(FOLDED))
-            stub = exercise.find_next_sibling(class_="highlight-python")
-            space = max(LEAST, lines(solution) - lines(stub))
-            exercise.parent.append(parsed(SPACE.format(id=exercise["id"], lines=" \n" * space)))
-            title = exercise.select_one(".admonition-title").decode_contents()
-            opening = f'<h3 id="{{}}/{exercise["id"]}"><a href="#{exercise["id"]}">{title}</a></h3>'
             listed = "".join(f"<li>{inside(hint)}</li>" for hint in hints)
-            back["hints"] += f"{opening.format('hints')}<ol>{listed}</ol>"
-            back["solutions"] += opening.format("solutions") + inside(solution)
-    return {kind: parsed(f'<article id="{kind}">{text}</article>') for kind, text in back.items()}
+            title = exercise.select_one(".admonition-title")
+            found["hints"] += helping("hints", exercise, title, f"<ol>{listed}</ol>")
+            found["solutions"] += helping("solutions", exercise, title, inside(solution))
+            stub = exercise.find_next_sibling(class_="highlight-python")
+            added = max(LEAST, lines(solution) - lines(stub))
+            places = ", ".join(
+                (see("hints", exercise, "Hints"), see("solutions", exercise, "worked solution"))
+            )
+            exercise.parent.append(parsed(f"<div><p>{places}</p>{space(added)}</div>"))
+        for kind, text in found.items():
+            if text:
+                back[kind] += f'<h2 id="{kind}/{name}">{subject(page)}</h2>{text}'
+    return {
+        kind: parsed(f'<article id="{kind}"><h1>{HELP[kind]}</h1>{text}</article>')
+        for kind, text in back.items()
+        if text
+    }
+
+
+def helping(kind: str, box: Tag, title: Tag, text: str) -> str:
+    """What helps with the question or exercise in a box, under a title that leads back to it."""
+    heading = f'<a href="#{box["id"]}">{title.decode_contents()}</a>'
+    return f'<h3 id="{kind}/{box["id"]}">{heading}</h3>{text}'
+
+
+def see(kind: str, box: Tag, words: str) -> str:
+    """A link to what helps with the question or the exercise in a box, with its page."""
+    place = f"{kind}/{box['id']}"
+    return f'<a href="#{place}">{words}: page <span data-page="{place}"></span></a>'
+
+
+def space(rows: int) -> str:
+    """So many rows to write on."""
+    row = " \n"
+    return f'<pre class="space">{row * rows}</pre>'
 
 
 def subject(page: Tag) -> str:

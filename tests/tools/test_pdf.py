@@ -14,7 +14,7 @@ from pypdf import PdfReader
 from tests import ROOT
 from tests.browser import site  # noqa: F401
 from tests.needs import lacks
-from tools.binding import LEFT_OUT, bind
+from tools.binding import HELP, LEFT_OUT, bind
 from tools.chromium import chromium
 from tools.pdf import PDF, PrintError, make, whole
 from tools.site import ZIP
@@ -29,7 +29,8 @@ parts:
   chapters: [{file: reference/api}]
 """
 CHAPTER = """
-<section id="first"><h1>1. First<a class="headerlink" href="#first">#</a></h1>
+<section id="first"><h1><span class="section-number">1. </span>First
+<a class="headerlink" href="#first">#</a></h1>
 <details class="admonition hide"><summary>Show the code</summary><p>hidden code</p></details>
 <figure id="fig-moves"><div class="attncourse-figure" data-figure="a"><form>
 <div class="controls" hidden>
@@ -49,6 +50,18 @@ CHAPTER = """
 <p><a href="#fig-moves">the figure</a>, <a href="../exercises/one.html#twice">an exercise</a>,
 <a href="../reference/api.html#attncourse.check">the function</a>, <a href="../index.html">the
 front page</a>, <a href="https://pytorch.org/">PyTorch</a></p></section>
+<div class="question" id="question-add"><p class="question-card"><b>Question</b> · 1 minute</p>
+<p>What is 1 + 1?</p><form hidden><input type="text"><button class="judge">Check</button></form>
+<details><summary>The answer, step by step</summary><p>So the answer is 2.</p></details></div>
+<div class="question" id="question-order"><p class="question-card"><b>Question</b> · 1 minute</p>
+<p>Put one in order.</p><form hidden><div class="program"><code>def f(x):</code></div>
+<div class="lines"><button><code>return y</code></button><button><code>y = x</code></button></div>
+<button class="judge">Check</button></form>
+<details><summary>The answer, step by step</summary><pre>y = x\nreturn y</pre></details></div>
+<div class="question" id="question-choice"><p class="question-card"><b>Question</b> · 1 minute</p>
+<p>Which?</p><form hidden><fieldset class="choice"><label><input type="radio"> <i>x</i></label>
+<label><input type="radio"> <i>y</i></label></fieldset><button class="judge">Check</button></form>
+<details><summary>The answer, step by step</summary><p>It is x.</p></details></div>
 <section id="id1"><h2>1.2. Sources</h2><p>None.</p></section></section>
 """
 EXERCISES = """
@@ -138,7 +151,7 @@ def test_a_figure_that_moves_says_which_state_it_is_in(bound):
 def test_what_is_only_for_the_screen_is_left_out(bound):
     assert not bound.select(".headerlink, .learner, details.hide, .d-none, script, button")
     assert [page["id"] for page in bound.select("article")] == [
-        "chapters/one", "exercises/one", "hints", "solutions",
+        "chapters/one", "exercises/one", "answers", "hints", "solutions",
     ]  # fmt: skip
 
 
@@ -148,7 +161,7 @@ def test_a_box_that_opens_stands_open_and_once(bound):
 
 
 def test_an_exercise_has_space_and_its_help_stands_at_the_end(bound):
-    page, hints, solutions = bound.select("article")[1:]
+    page, hints, solutions = bound.select("#exercises\\/one, #hints, #solutions")
     assert "Add it" not in page.text and "x + y" not in page.text
     assert hints.li.text == "Add it." and "x + y" in solutions.pre.text
     # as many lines as the solution has more than what is given
@@ -157,6 +170,21 @@ def test_an_exercise_has_space_and_its_help_stands_at_the_end(bound):
     assert leads == ["#hints/exercises/one/twice", "#solutions/exercises/one/twice"]
     assert hints.h2.text == solutions.h2.text == "First things"
     assert hints.h3.a["href"] == "#exercises/one/twice"
+
+
+def test_a_question_shows_what_is_chosen_from_and_its_answer_stands_at_the_end(bound):
+    add, order, choice = bound.select(".question")
+    answers = bound.select_one("#answers")
+    shown = [one.b.text for one in (add, order, choice)]
+    assert shown == ["Question 1.1", "Question 1.2", "Question 1.3"]
+    assert [one.text for one in answers.select("h3")] == shown
+    assert add.select_one(".space") and not add.select("form, details")
+    assert order.select_one(".program").text == "def f(x):"
+    assert [one.text.strip() for one in order.select("li")] == ["return y", "y = x"]
+    assert [one.text.strip() for one in choice.select("ol.choice > li")] == ["x", "y"]
+    assert "So the answer is 2." in answers.text and "So the answer is 2." not in add.text
+    assert choice.select_one("a")["href"] == "#answers/chapters/one/question-choice"
+    assert answers.h3.a["href"] == "#chapters/one/question-add"
 
 
 def test_without_a_site_or_a_browser_the_message_says_what_to_do(book, tmp_path, monkeypatch):
@@ -243,7 +271,7 @@ def test_a_small_book_has_its_numbers_links_and_outline(book, bound):
     require_numbers(pdf, bound, drawn=50)
     require_destinations(pdf, bound)
     titles = [one.title for one in pdf.outline if not isinstance(one, list)]
-    assert titles[2:] == ["1. First", "Exercises: first things", "Hints", "Worked solutions"]
+    assert titles[2:] == ["1. First", "Exercises: first things", *HELP.values()]
     # the front page links to it once, below the zip
     found = BeautifulSoup(index.read_text(), "html.parser").select("article > p")
     assert [one.a and one.a["href"] for one in found] == [ZIP, PDF, None]
@@ -260,19 +288,17 @@ def test_the_course_as_a_book_is_whole_and_leads_where_it_says(site, tmp_path): 
     shutil.copytree(site, tmp_path / "_build" / "html")
     page = BeautifulSoup(whole(tmp_path, bind(tmp_path, HOME)), "html.parser")
     require_links_and_ids(page)
-    named = {
-        name.removesuffix(".md")
-        for name in re.findall(r"file: (\S+)", (ROOT / "_toc.yml").read_text())
-    }
-    assert {one["id"] for one in page.select("article")} == named - {*LEFT_OUT} | {
-        "hints",
-        "solutions",
-    }
+    named = {*re.findall(r"file: (\S+)", (ROOT / "_toc.yml").read_text())}
+    assert {one["id"] for one in page.select("article")} == named - {*LEFT_OUT} | {*HELP}
     # each figure that moves says so, and has what it shows without a script
     figures = page.select(".attncourse-figure")
     assert len(figures) > 20 and all(one.select_one(".state") for one in figures)
-    exercises = page.select(".exercise")
-    assert len(exercises) == len(page.select(".space")) > 90
+    # each exercise has its sheet and its help, each question its answer
+    exercises, questions = page.select(".exercise"), page.select(".question")
+    assert len(exercises) == len(page.select("section > div > .space")) > 90
+    assert len(page.select("#hints h3")) == len(page.select("#solutions h3")) == len(exercises)
+    assert len(page.select("#answers h3")) == len(questions) > 70
+    assert not page.select("form[hidden], details:not([open])")
     pdf = PdfReader(io.BytesIO(make(tmp_path).read_bytes()))
     require_numbers(pdf, page, drawn=50)
     require_destinations(pdf, page)
