@@ -86,10 +86,10 @@ class Page:
         """What the reader answers with."""
         match one["kind"]:
             case "number":
-                return field("Your answer")
+                return field("Your answer", "such as 1/4")
             case "row":
                 names = ORDINALS[: len(variant["right"])]
-                return "".join(field(f"The {name} number") for name in names)
+                return "".join(field(f"The {name} number", name) for name in names)
             case "order":
                 head, *lines = variant["options"]
                 buttons = "".join(
@@ -171,8 +171,8 @@ def code(line: str) -> str:
     return f"<code>{escape(line)}</code>"
 
 
-def field(name: str) -> str:
-    return f'<input type="text" autocomplete="off" aria-label="{name}">'
+def field(name: str, example: str) -> str:
+    return f'<input type="text" autocomplete="off" aria-label="{name}" placeholder="{example}">'
 
 
 def shown(value: float) -> str:

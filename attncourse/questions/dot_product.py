@@ -1,6 +1,7 @@
 """The questions of the chapter on dot-product attention."""
 
 import math
+from itertools import permutations
 
 import torch
 
@@ -26,7 +27,11 @@ def weights_of(scores) -> torch.Tensor:
     aim="compute-attention",
     section="Three tokens by hand",
     asks="A query has the scores <scores> with three keys. What weight does the first key get?",
-    draw=lambda chance: {"scores": chance.sample([Ln(1), Ln(2), Ln(3), Ln(4), Ln(6)], 3)},
+    draw=lambda chance: {
+        "scores": chance.choice(
+            [[a, Ln(1), b] for a, b in permutations(map(Ln, (2, 3, 4, 5, 6)), 2)]
+        )
+    },
     way=lambda scores: (
         f"The exponentials of the scores are {', '.join(str(s.number) for s in scores)}, because "
         "exp(ln $a$) is $a$, and exp(0) is 1.",
@@ -42,11 +47,19 @@ def weight_of_a_key(scores):
 
 
 @weight_of_a_key.mistake(
-    "You divided the score by the sum of the scores. A softmax takes the exponentials first; what "
-    "is the exponential of ln 2?"
+    "You divided the score by the sum of the scores. A softmax takes the exponentials first: what "
+    "are those of the three scores?"
 )
 def without_exponentials(scores):
     return scores[0] / sum(scores)
+
+
+@weight_of_a_key.mistake(
+    "You left out a key whose score is 0, as if it got no weight. What is exp(0)?"
+)
+def nothing_for_a_score_of_0(scores):
+    parts = [s.number if s else 0 for s in scores]
+    return parts[0] / sum(parts)
 
 
 @weight_of_a_key.mistake(
@@ -85,7 +98,9 @@ def of_the_last(scores):
         f"The exponentials are {scores[0].number} and {scores[1].number}, so the weights are "
         f"{scores[0].number}/4 and {scores[1].number}/4.",
         f"First component: {scores[0].number}/4 · {show(first[0])} + {scores[1].number}/4 · "
-        f"{show(second[0])}. The second is computed in the same way.",
+        f"{show(second[0])}.",
+        f"Second component: {scores[0].number}/4 · {show(first[1])} + {scores[1].number}/4 · "
+        f"{show(second[1])}.",
     ),
     check="Each component of a mean lies between those of the two values. Does yours?",
 )
@@ -166,7 +181,7 @@ def not_scaled(d_k, base, product):
 
 
 @ratio_of_weights.mistake(
-    "You divided by the width. The standard deviation of a dot product is its square root."
+    "You divided by the width itself. By what is a dot product divided, and why?"
 )
 def scaled_by_the_width(d_k, base, product):
     return at_width(d_k, base, d_k**2)
@@ -235,9 +250,10 @@ def as_if_tied():
     aim="mask",
     section="Causal and padding masks",
     asks=(
-        "A sentence of <words> words is padded to four tokens. All scores are equal, and a token "
-        "may attend to earlier words and to itself, but never to the padding. Which map shows the "
-        "weights? (A row is a query, a column is a key; a larger square is more weight.)"
+        "A sentence of <words> words is padded to four tokens. All scores are equal. A token may "
+        "attend to earlier words and to itself, but no token, not even the padding, may attend to "
+        "padding. Which map shows the weights? (A row is a query, a column is a key; a larger "
+        "square is more weight.)"
     ),
     draw=lambda chance: {"words": chance.choice([2, 3])},
     way=lambda words: (
@@ -352,7 +368,10 @@ def halved(scores):
         "Ask of each line what it does to a row of two scores, one of them forbidden.",
         next(why for hint, why in FAULTS.items() if texts(SINK, hint)["mutant"] == mutant),
     ),
-    check="Follow one row of scores through the lines, and write down its length after each.",
+    check=(
+        "That line does what it should. Put in one row, the scores (0, ln 2) with the second one "
+        "forbidden: what does each line make of it?"
+    ),
     minutes=3,
 )
 def wrong_line_of_a_sink():
@@ -470,6 +489,22 @@ def only_the_scores(n, m, d_k, d_v):
 )
 def widths_multiplied(n, m, d_k, d_v):
     return 2 * n * m * d_k * d_v
+
+
+@operations.mistake(
+    "A sum of several terms needs an addition fewer than terms, that is true; here an addition is "
+    "counted for each term, the first one too."
+)
+def an_addition_fewer(n, m, d_k, d_v):
+    return n * m * (2 * d_k - 1) + n * d_v * (2 * m - 1)
+
+
+@operations.mistake(
+    "In the second product, the sums run over the keys, and there is one for each number of the "
+    "output. How many terms does each have?"
+)
+def width_of_the_keys_twice(n, m, d_k, d_v):
+    return 2 * n * m * 2 * d_k
 
 
 @Choice(

@@ -153,7 +153,8 @@ def test_questions_are_light(chapter):
     [
         ("0.25", [0.25]), (" 1/4 ", [0.25]), ("0,25", [0.25]), ("25 %", [0.25]), ("−2", [-2]),
         (".5", [0.5]), ("1,152", [1.152, 1152]), ("-3/8", [-0.375]), ("2e3", [2000]),
-        ("ln 1", [0]), ("four", []), ("", []), ("1/0", []), ("1/2/3", []), ("12,5 %", [0.125]),
+        ("ln 1", [0]), ("-2 ln 1", [0]), ("four", []), ("", []), ("1/0", []), ("1/2/3", []),
+        ("12,5 %", [0.125]),
     ],
 )  # fmt: skip
 def test_numbers_are_read_as_people_write_them(text, numbers, judge):
@@ -164,9 +165,25 @@ def test_numbers_are_read_as_people_write_them(text, numbers, judge):
 @pytest.mark.parametrize(
     ("text", "status"),
     [("1/3", "right"), ("0.33", "right"), ("0,333", "right"), ("33 %", "right"),
-     ("0.3", "digits"), ("0.4", "unknown"), ("1", "unknown"), ("a third", "unread")],
+     ("0.3", "digits"), ("0.4", "unknown"), ("1", "unknown"), ("0", "unknown"), ("2/3", "unknown"),
+     ("1/4", "unknown"), ("ln 1", "unknown"), ("a third", "unread")],
 )  # fmt: skip
 def test_a_third_is_right_with_two_digits_and_needs_more_with_one(text, status, judge):
     question = {"kind": "number", "tolerance": 0.005, "table": ""}
     variant = {"right": [1 / 3], "mistakes": []}
     assert judge(question=question, variant=variant, answer=[text])["status"] == status
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (["1/4", "1"], {"status": "unknown"}),
+        (["-4.4", "0"], {"status": "mistake", "place": 0}),
+        (["0.1", "1"], {"status": "digits"}),
+        (["576", "1"], {"status": "unknown"}),
+    ],
+)
+def test_a_known_mistake_may_be_rounded_too(texts, said, judge):
+    question = {"kind": "row", "tolerance": 0.005, "table": ""}
+    variant = {"right": [1 / 8, 1], "mistakes": [[-4.394, 0]]}
+    assert judge(question=question, variant=variant, answer=texts) == said

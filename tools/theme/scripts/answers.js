@@ -6,8 +6,8 @@ globalThis.attncourseAnswers = (() => {
     const part = text.match(/^([^/]+)\/([^/]+)$/);
     if (part) return value(part[1]) / value(part[2]);
     if (text.endsWith("%")) return value(text.slice(0, -1)) / 100;
-    const log = text.match(/^([+-]?)ln\(?(\d+)\)?$/i);
-    if (log) return (log[1] === "-" ? -1 : 1) * Math.log(Number(log[2]));
+    const log = text.match(/^([+-]?)([\d.]*)[·*]?ln\(?(\d+)\)?$/i);
+    if (log) return (log[1] === "-" ? -1 : 1) * Number(log[2] || 1) * Math.log(Number(log[3]));
     return PLAIN.test(text) ? Number(text) : NaN;
   }
 
@@ -21,11 +21,13 @@ globalThis.attncourseAnswers = (() => {
 
   const near = (one, other, tolerance) => Math.abs(one - other) <= tolerance + 1e-9;
 
-  // the right number, with as few digits as were given
-  function rounded(text, right) {
-    const [, decimals = ""] = text.replace(",", ".").match(/\.(\d*)\D*$/) ?? [];
-    const unit = 10 ** -decimals.length / (text.includes("%") ? 100 : 1);
-    return readings(text).some((one) => near(one, right, unit / 2));
+  // the number with as few digits as were given: a fraction is exact, and so is a small whole number
+  function rounded(text, number) {
+    const decimals = text.replace(",", ".").match(/\.(\d+)\D*$/)?.[1].length ?? 0;
+    const percent = text.includes("%");
+    if (/[/l]/i.test(text) || (!decimals && !percent && Math.abs(number) < 10)) return false;
+    const unit = 10 ** -decimals / (percent ? 100 : 1);
+    return readings(text).some((one) => near(one, number, unit / 2));
   }
 
   function numbers({ tolerance, mistakes }, right, texts) {
@@ -34,10 +36,13 @@ globalThis.attncourseAnswers = (() => {
     const comesTo = (answer) =>
       answer.every((one, i) => given[i].some((mine) => near(mine, one, tolerance)));
     if (comesTo(right)) return { status: "right" };
-    const known = mistakes.findIndex(comesTo);
-    if (known >= 0) return { status: "mistake", place: known };
-    const digits = right.every((one, i) => rounded(texts[i], one));
-    return { status: digits ? "digits" : "unknown" };
+    const about = (answer) =>
+      answer.every((one, i) => given[i].some((mine) => near(mine, one, tolerance)) || rounded(texts[i], one));
+    const exact = mistakes.findIndex(comesTo);
+    if (exact >= 0) return { status: "mistake", place: exact };
+    if (about(right)) return { status: "digits" };
+    const place = mistakes.findIndex(about);
+    return place >= 0 ? { status: "mistake", place } : { status: "unknown" };
   }
 
   // the place of an order of some of n lines, the last moving fastest
