@@ -295,7 +295,7 @@ def test_the_course_as_a_book_is_whole_and_leads_where_it_says(site, tmp_path): 
     assert len(figures) > 20 and all(one.select_one(".state") for one in figures)
     # each exercise has its sheet and its help, each question its answer
     exercises, questions = page.select(".exercise"), page.select(".question")
-    assert len(exercises) == len(page.select("section > div > .space")) > 90
+    assert len(exercises) == len(page.select(".exercise ~ div > .space")) > 90
     assert len(page.select("#hints h3")) == len(page.select("#solutions h3")) == len(exercises)
     assert len(page.select("#answers h3")) == len(questions) > 70
     assert not page.select("form[hidden], details:not([open])")
