@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 from bs4 import BeautifulSoup, SoupStrainer, Tag
 from sphinx_external_toc.parsing import parse_toc_yaml
 
-# what is about the site, or works there alone; and what is to look things up in, on 100 sheets
+# the site itself, what works there alone, and a reference of the size of four chapters
 LEFT_OUT = ("index", "reference/where_to_begin", "reference/once_more", "reference/api")
 SCREEN = (
     ".headerlink, .learner, .to-run, .d-none, .toctree-wrapper, details.hide, .claim > details, "
