@@ -15,7 +15,7 @@ root = $(if $(filter 0,$(shell id -u)),,sudo -n)
 # named after what was installed, for which folder: when either changes, it is installed again
 ready := .venv/ready-$(shell (pwd; cat requirements.txt pyproject.toml) | cksum | tr ' ' -)
 
-.PHONY: help book site zip requirements test test-bare bare test-all newest quick screenshots lighthouse system release \
+.PHONY: help book site zip pdf requirements test test-bare bare test-all newest quick screenshots lighthouse system release \
 	exercise chapter clean python
 .NOTPARALLEL:
 
@@ -23,6 +23,7 @@ help:
 	@echo "make book     build the course, serve it on http://localhost:$(PORT) (PORT= changes it), follow edits"
 	@echo "make site     build the course into _build/html"
 	@echo "make zip      the built course in one file, _build/attncourse.zip, to read offline"
+	@echo "make pdf      the built course as a book to print, _build/attncourse.pdf (some minutes)"
 	@echo "make quick    run the tests that what you changed can break"
 	@echo "make test     run everything that CI runs"
 	@echo "make test-bare  the same where there is neither bubblewrap nor a browser"
@@ -47,6 +48,10 @@ site: $(ready)
 # the site has it too, where its front page links to it
 zip: site
 	@cp _build/html/attncourse.zip _build/attncourse.zip && echo "==> _build/attncourse.zip"
+
+# likewise
+pdf: site
+	@$(run) tools.pdf . && cp _build/html/attncourse.pdf _build/attncourse.pdf && echo "==> _build/attncourse.pdf"
 
 # of each page, loaded as a phone does: a report, and in manifest.json its scores
 lighthouse: site

@@ -1,0 +1,304 @@
+"""The book to print: whole, with numbers and links that lead to where they say."""
+
+import io
+import random
+import re
+import shutil
+import unicodedata
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+from pypdf import PdfReader
+
+from tests import ROOT
+from tests.browser import site  # noqa: F401
+from tests.needs import lacks
+from tools.binding import HELP, LEFT_OUT, bind
+from tools.chromium import chromium
+from tools.pdf import PDF, PrintError, make, whole
+from tools.site import ZIP
+
+TOC = """
+format: jb-book
+root: index
+parts:
+- caption: Chapters
+  chapters: [{file: chapters/one, sections: [{file: exercises/one}]}]
+- caption: Reference
+  chapters: [{file: reference/api}]
+"""
+CHAPTER = """
+<section id="first"><h1><span class="section-number">1. </span>First
+<a class="headerlink" href="#first">#</a></h1>
+<details class="admonition hide"><summary>Show the code</summary><p>hidden code</p></details>
+<figure id="fig-moves"><div class="attncourse-figure" data-figure="a"><form>
+<div class="controls" hidden>
+<fieldset><legend>query</legend>
+<label><input type="radio" name="query" value="0" hidden>river</label>
+<label><input type="radio" name="query" value="1" checked hidden>bank &amp; co</label></fieldset>
+<label><i>d</i> <input type="range" name="d" max="2" value="1" data-values="2 4 8"><b></b></label>
+<label><input type="checkbox" name="mask">mask</label>
+<label>number <input type="text" name="number" value="754"></label>
+<button type="button">shuffle</button></div>
+<svg viewBox="0 0 9 9"><clipPath id="c"><path id="p" d="M0 0h9v9z"/></clipPath>
+<g clip-path="url(#c)"><use xlink:href="#p"/></g></svg>
+<noscript>With scripts, you can change it.<table><tr><td>still</td></tr></table></noscript>
+</form></div></figure>
+<section id="cost"><h2>1.1. What <code>it</code> costs<a class="headerlink" href="#cost">#</a></h2>
+<p style="height: 1300px">A page of its own, and more.</p>
+<p><a href="#fig-moves">the figure</a>, <a href="../exercises/one.html#twice">an exercise</a>,
+<a href="../reference/api.html#attncourse.check">the function</a>, <a href="../index.html">the
+front page</a>, <a href="https://pytorch.org/">PyTorch</a></p></section>
+<div class="question" id="question-add"><p class="question-card"><b>Question</b> · 1 minute</p>
+<p>What is 1 + 1?</p><form hidden><input type="text"><button class="judge">Check</button></form>
+<details><summary>The answer, step by step</summary><p>So the answer is 2.</p></details></div>
+<div class="question" id="question-order"><p class="question-card"><b>Question</b> · 1 minute</p>
+<p>Put one in order.</p><form hidden><div class="program"><code>def f(x):</code></div>
+<div class="lines"><button><code>return y</code></button><button><code>y = x</code></button></div>
+<button class="judge">Check</button></form>
+<details><summary>The answer, step by step</summary><pre>y = x\nreturn y</pre></details></div>
+<div class="question" id="question-choice"><p class="question-card"><b>Question</b> · 1 minute</p>
+<p>Which?</p><form hidden><fieldset class="choice"><label><input type="radio"> <i>x</i></label>
+<label><input type="radio"> <i>y</i></label></fieldset><button class="judge">Check</button></form>
+<details><summary>The answer, step by step</summary><p>It is x.</p></details></div>
+<section id="id1"><h2>1.2. Sources</h2><p>None.</p></section></section>
+"""
+EXERCISES = """
+<section id="exercises-first"><h1>Exercises: first things</h1><p class="d-none">on paper</p>
+<section id="id1"><h2>Twice</h2>
+<div class="exercise admonition" id="twice"><p class="admonition-title">Exercise 1.1</p>
+<p>Double, as <a href="../chapters/one.html#cost">the chapter</a> does.</p></div>
+<div class="highlight-python"><div class="highlight"><pre>def twice(x):
+    raise NotImplementedError
+</pre></div></div>
+<details class="folded"><summary>Hint 1 for twice: the idea</summary><p>Add it.</p></details>
+<details class="folded"><summary>Worked solution of twice</summary>
+<div class="highlight-python"><div class="highlight"><pre>def twice(x):
+    y = x
+    y = +y
+    y = +y
+    y = +y
+    y = +y
+    y = +y
+    y = +y
+    return x + y
+</pre></div></div></details>
+<p class="learner"><button>I have solved it</button></p></section></section>
+"""
+PAGES = {
+    "index": f'<p>Take <a href="{ZIP}">the zip</a>, or stay.</p>\n<p>Teach.</p>',
+    "chapters/one": CHAPTER,
+    "exercises/one": EXERCISES,
+    "reference/api": '<h1>Reference</h1><p id="attncourse.check">check</p>',
+}
+BOX = '<details class="dropdown folded"><summary>How to answer</summary>Write.</details>'
+HOME = "https://attncourse.github.io/attncourse"
+
+
+@pytest.fixture
+def book(tmp_path) -> Path:
+    """A book whose site is built, of a chapter and its exercises."""
+    (tmp_path / "_toc.yml").write_text(TOC)
+    shutil.copy(ROOT / "_config.yml", tmp_path)
+    for name, text in PAGES.items():
+        path = tmp_path / "_build" / "html" / f"{name}.html"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(
+            f"<html><body><nav id='id1'></nav><article>{text}{BOX}</article></body></html>"
+        )
+    return tmp_path
+
+
+@pytest.fixture
+def bound(book) -> BeautifulSoup:
+    """That book as one page."""
+    return BeautifulSoup(whole(book, bind(book, HOME)), "html.parser")
+
+
+def require_links_and_ids(page: BeautifulSoup) -> None:
+    """No id stands twice, and all that refers to one finds it."""
+    ids = [one["id"] for one in page.select("[id]")]
+    assert len(ids) == len({*ids})
+    used = [one[name] for name in ("href", "xlink:href") for one in page.find_all(**{name: True})]
+    inner = [href.removeprefix("#") for href in used if href.startswith("#")]
+    clips = [one["clip-path"][5:-1] for one in page.select("[clip-path]")]
+    assert inner and {*inner, *clips} <= {*ids}
+    # what is not in the book is on the web
+    links = [one["href"] for one in page.select("a") if not one["href"].startswith("#")]
+    assert links and all(href.startswith("https://") for href in links)
+
+
+def test_ids_are_unique_and_links_lead_on_in_the_book_or_to_the_site(bound):
+    require_links_and_ids(bound)
+    leads = {link.get_text(" ", strip=True): link["href"] for link in bound.article.select("a")}
+    assert leads["the figure"] == "#chapters/one/fig-moves"
+    assert leads["an exercise"] == "#exercises/one/twice"
+    assert leads["the function"] == f"{HOME}/reference/api.html#attncourse.check"
+    assert leads["the\nfront page"] == f"{HOME}/index.html"
+    assert leads["PyTorch"] == "https://pytorch.org/"
+
+
+def test_a_figure_that_moves_says_which_state_it_is_in(bound):
+    state = bound.select_one("#chapters\\/one\\/fig-moves .state")
+    words = "Shown here: query bank & co; d 4; mask off; number 754. On the site you can change it."
+    assert state.get_text() == words
+    assert state.a["href"] == f"{HOME}/chapters/one.html#fig-moves"
+    # what stands for it where no script runs is shown, too
+    assert state.find_next_sibling("table").get_text() == "still" and not bound.select("noscript")
+
+
+def test_what_is_only_for_the_screen_is_left_out(bound):
+    assert not bound.select(".headerlink, .learner, details.hide, .d-none, script, button")
+    assert [page["id"] for page in bound.select("article")] == [
+        "chapters/one", "exercises/one", "answers", "hints", "solutions",
+    ]  # fmt: skip
+
+
+def test_a_box_that_opens_stands_open_and_once(bound):
+    (box,) = bound.select("details.dropdown")
+    assert box.has_attr("open") and box.find_parent("article")["id"] == "chapters/one"
+
+
+def test_an_exercise_has_space_and_its_help_stands_at_the_end(bound):
+    page, hints, solutions = bound.select("#exercises\\/one, #hints, #solutions")
+    assert "Add it" not in page.text and "x + y" not in page.text
+    assert hints.li.text == "Add it." and "x + y" in solutions.pre.text
+    # as many lines as the solution has more than what is given
+    assert page.select_one(".space").text == " \n" * 7
+    leads = [link["href"] for link in page.select_one(".space").parent.select("a")]
+    assert leads == ["#hints/exercises/one/twice", "#solutions/exercises/one/twice"]
+    assert hints.h2.text == solutions.h2.text == "First things"
+    assert hints.h3.a["href"] == "#exercises/one/twice"
+
+
+def test_a_question_shows_what_is_chosen_from_and_its_answer_stands_at_the_end(bound):
+    add, order, choice = bound.select(".question")
+    answers = bound.select_one("#answers")
+    shown = [one.b.text for one in (add, order, choice)]
+    assert shown == ["Question 1.1", "Question 1.2", "Question 1.3"]
+    assert [one.text for one in answers.select("h3")] == shown
+    assert add.select_one(".space") and not add.select("form, details")
+    assert order.select_one(".program").text == "def f(x):"
+    assert [one.text.strip() for one in order.select("li")] == ["return y", "y = x"]
+    assert [one.text.strip() for one in choice.select("ol.choice > li")] == ["x", "y"]
+    assert "So the answer is 2." in answers.text and "So the answer is 2." not in add.text
+    assert choice.select_one("a")["href"] == "#answers/chapters/one/question-choice"
+    assert answers.h3.a["href"] == "#chapters/one/question-add"
+
+
+def test_without_a_site_or_a_browser_the_message_says_what_to_do(book, tmp_path, monkeypatch):
+    with pytest.raises(PrintError, match="say `make site` first"):
+        make(tmp_path / "elsewhere")
+    monkeypatch.setenv("ATTNCOURSE_CHROMIUM", "none")
+    with pytest.raises(PrintError, match="no Chromium: say `make system`"):
+        make(book)
+    assert not (book / "_build" / "html" / PDF).exists()
+    assert PDF not in (book / "_build" / "html" / "index.html").read_text()
+
+
+def squeezed(text: str) -> str:
+    """Letters, digits and signs alone, since a printed line has its own spaces and ligatures."""
+    return re.sub(r"[\s\u2060\u00ad]", "", unicodedata.normalize("NFKC", text))
+
+
+def set_in(page, smallest: float) -> str:
+    """The text of a printed page in letters of at least this size, in points."""
+    found = []
+
+    def visit(text, outer, inner, font, size):
+        if size * inner[0] * outer[0] >= smallest:
+            found.append(text)
+
+    page.extract_text(visitor_text=visit)
+    return squeezed("".join(found))
+
+
+def pattern(heading) -> str:
+    """What finds a heading; the letters of its formulas have sizes of their own."""
+    for formula in heading.select("math"):
+        formula.replace_with("\0")
+    return ".*?".join(map(re.escape, squeezed(heading.get_text()).split("\0")))
+
+
+def require_numbers(pdf: PdfReader, page: BeautifulSoup, drawn: int) -> None:
+    """So many entries of the contents, drawn at random, name the page on which the heading stands.
+
+    The number is read off the printed contents, and the heading found by its large letters.
+    """
+    entries = [pattern(entry.span) for entry in page.select(".book-contents a")]
+    begin = next(n for n, one in enumerate(pdf.pages) if re.search(entries[0], set_in(one, 11)))
+    listed = "".join(set_in(one, 9) for one in pdf.pages[1:begin])
+    here, places = 0, []
+    for entry in entries:
+        found = re.compile(entry).search(listed, here)
+        assert found, f"{entry} is not in the contents after {listed[here - 40 : here]}"
+        places.append(found.span())
+        here = found.end()
+    ends = [start for start, _ in places[1:]] + [len(listed)]
+    numbers = [
+        re.match(r"\d+", listed[end:stop]) for (_, end), stop in zip(places, ends, strict=True)
+    ]
+    for n in sorted(random.Random(0).sample(range(len(entries)), min(drawn, len(entries)))):
+        number = int(numbers[n][0])
+        assert re.search(entries[n], set_in(pdf.pages[number - 1], 11)), (entries[n], number)
+
+
+def require_destinations(pdf: PdfReader, page: BeautifulSoup) -> None:
+    """Every link of the bound page is one of the PDF, and leads to a page or to the web."""
+    hrefs = {link["href"] for link in page.select("a")}
+    known = {name[1:] for name in pdf.named_destinations}
+    notes = [note.get_object() for one in pdf.pages for note in one.get("/Annots", ())]
+    links = [note for note in notes if note["/Subtype"] == "/Link"]
+    inner = {str(link["/Dest"])[1:] for link in links if "/Dest" in link}
+    assert inner == {href[1:] for href in hrefs if href.startswith("#")} <= known
+    outer = {link["/A"]["/URI"].rstrip("/") for link in links if "/A" in link}
+    assert len(outer) == len({href.rstrip("/") for href in hrefs if not href.startswith("#")})
+
+
+@pytest.fixture
+def browser():
+    """A browser that prints, or none of what follows."""
+    if chromium() is None:
+        pytest.skip(lacks("a browser"))
+
+
+@pytest.mark.usefixtures("browser")
+def test_a_small_book_has_its_numbers_links_and_outline(book, bound):
+    index = book / "_build" / "html" / "index.html"
+    for _ in range(2):
+        pdf = PdfReader(io.BytesIO(make(book).read_bytes()))
+    require_numbers(pdf, bound, drawn=50)
+    require_destinations(pdf, bound)
+    titles = [one.title for one in pdf.outline if not isinstance(one, list)]
+    assert titles[2:] == ["1. First", "Exercises: first things", *HELP.values()]
+    # the front page links to it once, below the zip
+    found = BeautifulSoup(index.read_text(), "html.parser").select("article > p")
+    assert [one.a and one.a["href"] for one in found] == [ZIP, PDF, None]
+    assert f"a book of {len(pdf.pages)} pages" in found[1].text
+    # what is left stands where a reader looks: nothing else is in the folder
+    assert [path.name for path in (book / "_build").iterdir()] == ["html"]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("browser")
+def test_the_course_as_a_book_is_whole_and_leads_where_it_says(site, tmp_path):  # noqa: F811
+    for name in ("_toc.yml", "_config.yml"):
+        shutil.copy(ROOT / name, tmp_path)
+    shutil.copytree(site, tmp_path / "_build" / "html")
+    page = BeautifulSoup(whole(tmp_path, bind(tmp_path, HOME)), "html.parser")
+    require_links_and_ids(page)
+    named = {*re.findall(r"file: (\S+)", (ROOT / "_toc.yml").read_text())}
+    assert {one["id"] for one in page.select("article")} == named - {*LEFT_OUT} | {*HELP}
+    # each figure that moves says so, and has what it shows without a script
+    figures = page.select(".attncourse-figure")
+    assert len(figures) > 20 and all(one.select_one(".state") for one in figures)
+    # each exercise has its sheet and its help, each question its answer
+    exercises, questions = page.select(".exercise"), page.select(".question")
+    assert len(exercises) == len(page.select(".exercise ~ div > .space")) > 90
+    assert len(page.select("#hints h3")) == len(page.select("#solutions h3")) == len(exercises)
+    assert len(page.select("#answers h3")) == len(questions) > 70
+    assert not page.select("form[hidden], details:not([open])")
+    pdf = PdfReader(io.BytesIO(make(tmp_path).read_bytes()))
+    require_numbers(pdf, page, drawn=50)
+    require_destinations(pdf, page)
