@@ -27,6 +27,8 @@ from judge.exercise import Draw, Exercise, JudgesItself
 from judge.observation import local
 from judge.verdict import Verdict, judge
 
+# minutes to write again what a page shows
+WARM_UP = 5
 # of a text in MyST, without the options of the cell
 CELL = re.compile(r"^```\{code-cell\}.*\n(?::.*\n)*((?:.*\n)*?)```", re.MULTILINE)
 
@@ -124,6 +126,8 @@ class Stated:
         """How long it takes by the rule of CONTRIBUTING.md; None where that cannot be said."""
         if self.section is None or isinstance(self.one, JudgesItself):
             return None
+        if self.one.kind == "warm-up":
+            return WARM_UP
         task, answer = self.section
         words = len(re.sub(r"```.*?```", "", task, flags=re.DOTALL).split())
         stars, lines = self.one.difficulty, body_lines(answer, self.one.name)

@@ -16,7 +16,7 @@ from judge.values import encode, implementation
 if TYPE_CHECKING:
     from judge.verdict import Verdict
 
-KINDS = ("build", "extend", "measure", "debug", "test", "capstone")
+KINDS = ("warm-up", "build", "extend", "measure", "debug", "test", "capstone")
 # what may stand where a text says "whatever it is", and where it says "any finite numbers"
 WHATEVER = (torch.nan, torch.inf, -torch.inf, 1e30, -1e30)
 FINITE = (3e38, -3e38)

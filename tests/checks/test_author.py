@@ -305,6 +305,7 @@ def test_the_minutes_follow_from_the_task_and_its_answer(tmp_path):
     here = replace(COURSE, solutions=tmp_path)
     # 8 for a star, 5 for ten lines, 3 for 300 words
     assert author.Stated(here, toy()).minutes == 15
+    assert author.Stated(here, replace(toy(), kind="warm-up")).minutes == author.WARM_UP
     assert "minutes=1 on its card, and 15 by the rule" in [*author.slips(here, toy())]
     assert author.Stated(replace(COURSE, solutions=None), toy()).minutes is None
 

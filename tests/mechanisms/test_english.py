@@ -37,16 +37,17 @@ def test_in_every_full_model_than_waits_for_more_and_not_for_people():
             {name: float(x) for name, x in row.items() if name != "model"}
             for row in csv.DictReader(file)
         ]
-    assert [row["seed"] for row in rows] == [*range(len(rows))] and len(rows) >= 2
+    assert [row["seed"] for row in rows] == [*range(len(rows))] and len(rows) == 3
     for row in rows:
         assert row[english.PROMISE] >= 1 and abs(row[english.CONTROL]) < 0.1
-    # what the page says of the other training
+    # what the page says of the other trainings
     page = (ROOT / "chapters" / "multi_head.md").read_text("utf-8")
     told = (
-        f'in its last block. At "today", it puts {rows[1]["weight"]:.3f} of its weight on "more".'
+        'one in its last block and one in its third. At "today", they put '
+        f'{rows[1]["weight"]:.3f} and {rows[2]["weight"]:.3f} of their weight on "more".'
     )
     assert told in page
-    assert rows[1]["block"] == 3 and rows[0]["block"] == 2
+    assert [row["block"] for row in rows] == [2, 3, 2]
 
 
 def test_the_stored_line_is_what_the_stored_model_says(model):

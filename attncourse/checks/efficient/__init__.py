@@ -7,8 +7,8 @@ ORDER = (
     "projected_attention",
     "lsh_buckets",
     "positive_features",
-    "newton_inverse",
     "shared_heads_attention",
+    "newton_inverse",
     "running_max_and_sum",
     "test_grouped_query",
 )

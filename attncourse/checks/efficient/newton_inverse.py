@@ -1,4 +1,4 @@
-"""Exercise newton_inverse: the inverse of a matrix by products alone (Nystromformer)."""
+"""Exercise newton_inverse: the pseudoinverse of a matrix by products alone, as Newton finds it."""
 
 import torch
 
@@ -17,14 +17,13 @@ exercise = Exercise(
     points=15,
     aims=("choose-approximation",),
     hints=(
-        "The step is one line with three brackets, each of which is a multiple of the "
-        "identity minus a product. The start is the transpose, divided by two numbers that "
-        "belong to each matrix.",
-        "The largest sum of absolute values down a column is a.abs().sum(-2).amax(-1), one number "
-        "for each matrix; for a row, exchange the axes. Give the number two axes of size 1 before "
-        "you divide. The product A Y is in all three brackets, so compute it once per step.",
-        "With ay = a @ y a step is y = y @ (13 * i - ay @ (15 * i - ay @ (7 * i - ay))) / 4, "
-        "where i = torch.eye(n, dtype=a.dtype, device=a.device)",
+        "Y has the shape of the transpose of A, from the start on. Which shape has A Y, then, and "
+        "how large is the identity?",
+        "The sum of a matrix's squares is a.square().sum((-2, -1), keepdim=True): one number for "
+        "each matrix, with two axes of size 1, so that the transpose can be divided by it. In a "
+        "loop, Y is replaced by a product of itself and the bracket, which is n x n.",
+        "y = y @ (2 * identity - a @ y) is a step, where n is a.shape[-2] and identity is "
+        "torch.eye(n, dtype=a.dtype, device=a.device)",
     ),
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
@@ -32,115 +31,125 @@ exercise = Exercise(
 
 @exercise.reference
 def by_hand(a, steps):
-    n = a.shape[-1]
+    n, m = a.shape[-2:]
     identity, found = torch.eye(n, dtype=a.dtype), []
-    for matrix in a.reshape(-1, n, n):
-        y = matrix.T / (matrix.abs().sum(0).max() * matrix.abs().sum(1).max())
+    for matrix in a.reshape(-1, n, m):
+        y = matrix.T / sum(row @ row for row in matrix)
         for _ in range(steps):
-            p = matrix @ y
-            y = y @ (13 * identity - 15 * p + 7 * p @ p - p @ p @ p) / 4
+            y = y @ (2 * identity - matrix @ y)
         found.append(y)
-    return torch.stack(found).reshape(a.shape)
+    return torch.stack(found).reshape(*a.shape[:-2], m, n)
 
 
 @exercise.cases
 def cases(draw):
-    n = draw.integer(4, 5)
+    n, m = draw.sizes(2, 3, 5)
 
-    def drawn(*batch, n=n):
-        # far from singular, no two sums alike, the matrices of a batch of different sizes
-        matrices = torch.eye(n, dtype=torch.float64) + 0.3 * draw.normal(*batch, n, n)
+    def drawn(*batch, n=n, m=m):
+        # of full rank, and the matrices of a batch of different sizes
+        matrices = torch.eye(n, m, dtype=torch.float64) + 0.3 * draw.normal(*batch, n, m)
         return matrices * (1 + draw.normal(*batch, 1, 1).abs())
 
     a = drawn(2)
-    yield Case(f"a batch of 2, n={n}, steps=3", (a, 3), longer=(drawn(12, n=12), 3))
-    yield Case(f"no batch, n={n}, steps=2", (a[0], 2))
-    yield Case("two leading axes, n=3, steps=6", (drawn(2, 3, n=3), 6))
-    yield Case(f"n={n}, steps=1", (a, 1))
-    yield Case(f"n={n}, steps=0", (a, 0))
-    yield Case(f"numbers a thousand times larger, n={n}, steps=3", (1000 * a, 3))
-    yield Case(f"numbers a hundred times smaller, n={n}, steps=3", (1e-2 * a, 3))
-    # so far from the identity that six steps do not lead to the inverse
-    small = torch.logspace(0, -2, n, dtype=torch.float64)[:, None] * a
-    yield Case(f"rows of very different sizes, n={n}, steps=8", (small, 8))
-    yield Case("n=1, steps=2", (drawn(2, n=1), 2))
+    yield Case(f"a batch of 2, n={n}, m={m}, steps=3", (a, 3), longer=(drawn(12, n=12, m=9), 3))
+    yield Case(f"no batch, n={m}, m={n}, steps=2", (a[0].mT, 2))
+    yield Case("two leading axes, n=4, m=3, steps=6", (drawn(2, 3, n=4, m=3), 6))
+    yield Case(f"n=m={n}, steps=4", (drawn(2, m=n), 4))
+    yield Case(f"n={n}, m={m}, steps=1", (a, 1))
+    yield Case(f"n={n}, m={m}, steps=0", (a, 0))
+    yield Case(f"numbers a thousand times larger, n={n}, m={m}, steps=3", (1000 * a, 3))
+    yield Case(f"numbers a hundred times smaller, n={n}, m={m}, steps=3", (1e-2 * a, 3))
+    # so far from the identity that nine steps do not lead to the inverse
+    small = torch.logspace(0, -2, n, dtype=torch.float64)[:, None] * drawn(2, m=n)
+    yield Case(f"rows of very different sizes, n=m={n}, steps=9", (small, 9))
+    yield Case("n=1, m=2, steps=2", (drawn(2, n=1, m=2), 2))
+    yield Case("n=2, m=1, steps=2", (drawn(2, n=2, m=1), 2))
 
 
 @exercise.valid
 def plain(a, steps):
-    identity = torch.eye(a.shape[-1], dtype=a.dtype, device=a.device)
-    columns = a.abs().sum(-2, keepdim=True).amax(-1, keepdim=True)
-    rows = a.abs().sum(-1, keepdim=True).amax(-2, keepdim=True)
-    y = a.mT / (columns * rows)
+    identity = torch.eye(a.shape[-2], dtype=a.dtype, device=a.device)
+    size = a.square().sum((-2, -1), keepdim=True)
+    y = a.mT / size
     for _ in range(steps):
-        p = a @ y
-        y = y @ (13 * identity - p @ (15 * identity - p @ (7 * identity - p))) / 4
+        y = y @ (2 * identity - a @ y)
     return y
 
 
-COLUMNS = "a.abs().sum(-2, keepdim=True).amax(-1, keepdim=True)"
-ROWS = "a.abs().sum(-1, keepdim=True).amax(-2, keepdim=True)"
-BOTH, START = "columns * rows", "a.mT / (columns * rows)"
-BRACKETS = "(13 * identity - p @ (15 * identity - p @ (7 * identity - p)))"
+SIZE, START, STEP = "a.square().sum((-2, -1), keepdim=True)", "a.mT / size", (
+    "y @ (2 * identity - a @ y)")  # fmt: skip
+AT, TURNS = "a.shape[-2]", "range(steps)"
 variants.right(
     exercise, plain,
-    (COLUMNS, "torch.linalg.matrix_norm(a, 1, keepdim=True)",
-     ROWS, "torch.linalg.matrix_norm(a, torch.inf, keepdim=True)"),
-    # every y is the transpose times powers of a and its transpose: the order does not matter
-    ("a @ y", "y @ a", f"y @ {BRACKETS}", f"{BRACKETS} @ y"),
-    ("a @ y", 'torch.einsum("...ij,...jk->...ik", a, y)',
-     f"y @ {BRACKETS} / 4", "3.25 * y - 3.75 * y @ p + 1.75 * y @ p @ p - 0.25 * y @ p @ p @ p"),
+    (SIZE, "torch.linalg.matrix_norm(a, keepdim=True) ** 2"),
+    # the trace of A^T A
+    (SIZE, "(a.mT @ a).diagonal(dim1=-2, dim2=-1).sum(-1)[..., None, None]",
+     STEP, "2 * y - y @ a @ y"),
+    # every y is the transpose times powers of a and its transpose: the side does not matter
+    (AT, "a.shape[-1]", STEP, "(2 * identity - y @ a) @ y"),
+    (SIZE, "(a * a).flatten(-2).sum(-1)[..., None, None]",
+     STEP, 'y + y @ (identity - torch.einsum("...ij,...jk->...ik", a, y))'),
 )  # fmt: skip
+BRACKETS = "(13 * identity - a @ y @ (15 * identity - a @ y @ (7 * identity - a @ y)))"
 variants.wrong(exercise, plain, {
-    "the norms are those of the whole batch: each matrix has its own": (
-        BOTH, "columns.max() * rows.max()"),
-    "the sums are taken with their signs: add up absolute values": (every("a.abs()"), "a"),
-    "one norm serves for both: take that of the columns and that of the rows": [
-        (BOTH, "columns**2"), (BOTH, "rows**2")],
-    "each entry is divided by the sums of its own row and column: take the largest sums": (
-        ".amax(-1, keepdim=True)", "", ".amax(-2, keepdim=True)", ""),
-    "the norms are added: divide by their product": (BOTH, "columns + rows"),
-    "the start is divided by one norm only: divide by both": (BOTH, "columns"),
-    "this is the norm of Frobenius: take the largest column and the largest row": (
-        BOTH, "a.square().sum((-2, -1), keepdim=True)"),
-    "this is the largest singular value: take the largest sums of a column and of a row": (
-        BOTH, "torch.linalg.matrix_norm(a, 2, keepdim=True) ** 2"),
-    "the largest entry is taken: it is sums of entries, down a column and along a row": (
-        BOTH, "a.abs().amax((-2, -1), keepdim=True) ** 2"),
+    "the squares are added up over the whole batch: each matrix has its own sum": (
+        SIZE, "a.square().sum()"),
+    "this is the norm, and the start is divided by its square: leave the root out": (
+        SIZE, "torch.linalg.matrix_norm(a, keepdim=True)"),
+    "these are the chapter's two norms: here it is the sum of all squares": (
+        SIZE, "(a.abs().sum(-2).amax(-1) * a.abs().sum(-1).amax(-1))[..., None, None]"),
+    "each row or column is divided by a sum of its own: add up the squares of the whole matrix": [
+        (START, "(a / a.square().sum(-1, keepdim=True)).mT"),
+        (START, "(a / a.square().sum(-2, keepdim=True)).mT")],
+    "this is the mean of the squares: add them up": (".sum(", ".mean("),
+    "absolute values are added up: square each entry first": [
+        (SIZE, "a.abs().sum((-2, -1), keepdim=True)"),
+        (SIZE, "a.abs().sum((-2, -1), keepdim=True) ** 2")],
+    "the entries are added up before they are squared: square each of them": (
+        SIZE, "a.sum((-2, -1), keepdim=True) ** 2"),
+    "this is the largest singular value: take the sum of all squares": (
+        SIZE, "torch.linalg.matrix_norm(a, 2, keepdim=True) ** 2"),
+    "the largest square is taken: add all of them up": (
+        SIZE, "a.square().amax((-2, -1), keepdim=True)"),
     "the start is not divided: its size must be that of an inverse": (START, "a.mT + 0"),
     "the start is not transposed: it is the transpose that resembles the inverse": ("a.mT", "a"),
-    "Y stands on the wrong side: it comes before the brackets, A Y stands in them": [
-        (f"y @ {BRACKETS}", f"{BRACKETS} @ y"), ("a @ y", "y @ a")],
-    "the quarter is missing: the brackets make four times a step": (" / 4", ""),
-    "this step is Newton's, 2 I - A Y: the one asked for has three brackets": (
-        f"y @ {BRACKETS} / 4", "2 * y - y @ a @ y"),
-    "13 and 15 have changed places: 13 stands outside, then 15, then 7": (
-        "(13 * identity - p @ (15", "(15 * identity - p @ (13"),
-    "the brackets are not nested: A Y stands before each of the inner two": (every("p @ ("), "("),
+    "Y stands on the wrong side: with A Y in the bracket it comes before it": (
+        STEP, "(2 * identity - a @ y) @ y"),
+    "the identity is too large or too small: A Y has as many rows as A": (AT, "a.shape[-1]"),
+    "the identity is taken once: the step has two of it": [
+        ("2 * identity", "identity"), (STEP, "y - y @ a @ y")],
+    "the product is added: it is taken away from twice the identity": [
+        ("identity - a", "identity + a"), (STEP, "2 * y + y @ a @ y")],
+    "this step is the chapter's, with three brackets: the one asked for has one": (
+        STEP, f"y @ {BRACKETS} / 4"),
+    "this step is of the third order: the one asked for is Y (2 I - A Y)": (
+        STEP, "y @ (3 * identity - 3 * a @ y + a @ y @ a @ y)"),
+    "this is the step alone: the old Y is in the bracket's 2 already": [
+        (STEP, f"y + {STEP}"), (STEP, f"({STEP}) / 2")],
     "a number less a matrix takes it from every entry: write a multiple of the identity": (
-        every(" * identity"), ""),
+        "2 * identity", "2"),
     "A Y is that of the start in every step: Y changes, so make it anew": (
-        "    for _ in range(steps):\n        p = a @ y",
-        "    p = a @ y\n    for _ in range(steps):"),
+        "    for _", "    p = a @ y\n    for _", "- a @ y", "- p"),
     "the entries are multiplied one by one: these are products of matrices, @": [
-        (every("@"), "*"), ("a @ y", "a * y"), (f"y @ {BRACKETS}", f"y * {BRACKETS}"),
-        (BRACKETS, BRACKETS.replace("@", "*")), ("p @ (15", "p * (15"), ("p @ (7", "p * (7"),
-        (BRACKETS, "(13 * identity - 15 * p + 7 * p**2 - p**3)")],
-    "it takes one step too few": ("range(steps)", "range(steps - 1)"),
+        (every("@"), "*"), ("a @ y", "a * y"), ("y @ (", "y * (")],
+    "it takes one step too few": (TURNS, "range(steps - 1)"),
     "it takes a step where `steps` is 0: the start alone is asked for": (
-        "range(steps)", "range(max(1, steps))"),
-    "it takes one step too many": ("range(steps)", "range(steps + 1)"),
-    "the number of steps is fixed: it is an argument": ("range(steps)", "range(6)"),
+        TURNS, "range(max(1, steps))"),
+    "it takes one step too many": (TURNS, "range(steps + 1)"),
+    "the number of steps is fixed: it is an argument": [
+        (TURNS, f"range({count})") for count in (3, 6, 10)],
     "it never takes more than six steps: take as many as are asked for": (
-        "range(steps)", "range(min(steps, 6))"),
+        TURNS, "range(min(steps, 6))"),
     "this is the inverse itself, where the steps lead: take as many as asked, no more": (
+        "return y", "return torch.linalg.pinv(a)"),
+    "torch.linalg.inv takes square matrices, and gives where the steps lead: take the steps": (
         "return y", "return torch.linalg.inv(a)"),
     hints.BATCH: ("a.mT", "a.permute(0, 2, 1)"),
     LOOP: (
-        "= a @ y", "= torch.stack([*(a @ y).reshape(-1, *a.shape[-2:])]).reshape(a.shape)\n"
-                   "        p = torch.stack([one for one in p.flatten(0, -2)]).reshape(a.shape)"),
+        f"= {STEP}", f"= torch.stack([*({STEP}).reshape(-1, *y.shape[-2:])]).reshape(y.shape)\n"
+                     "        y = torch.stack([one for one in y.flatten(0, -2)]).reshape(y.shape)"),
     "no gradient flows through the start: nothing may be detached": (START, f"({START}).detach()"),
-    "no gradient flows through the norms: they depend on a, so detach nothing": (
-        BOTH, f"({BOTH}).detach()"),
+    "no gradient flows through the sum: it depends on a, so detach nothing": (
+        SIZE, f"{SIZE}.detach()"),
     hints.CHANGES: ("    identity =", "    a.mul_(2)\n    identity =", "return y", "return 2 * y"),
 })  # fmt: skip

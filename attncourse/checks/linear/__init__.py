@@ -4,9 +4,9 @@ CARRYING = ("linear_weights", "reordered_attention", "decayed_attention")
 ORDER = (
     *CARRYING,
     "decode_token",
-    "break_even_length",
     "causal_by_cumsum",
     "chunked_attention",
+    "break_even_length",
     "prompt_state",
     "test_linear_attention",
 )

@@ -5,8 +5,8 @@ ORDER = (
     *CARRYING,
     "encode_chunk",
     "padded_positions",
+    "tree_mask",
     "sinusoids_at",
     "PositionNetwork",
-    "tree_mask",
     "test_encoding",
 )

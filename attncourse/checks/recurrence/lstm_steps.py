@@ -1,4 +1,4 @@
-"""Exercise lstm_steps: an LSTM whose output is read from the cell before the step."""
+"""Exercise lstm_steps: an LSTM without an input gate, which keeps what it should forget."""
 
 import torch
 
@@ -11,18 +11,18 @@ LOOP = "it loops over the sentences too: one step serves them all"
 exercise = Exercise(
     name="lstm_steps",
     chapter="recurrence",
-    title="The steps of an LSTM",
+    title="An LSTM with a gate less",
     kind="debug",
     difficulty=2,
     minutes=10,
     points=15,
     aims=("write-loops",),
     hints=(
-        "Run it on a single token. The output is zero, whatever the token and the weights. Where "
-        "in the equations does the token reach the output, and where in the code?",
-        "The output h_t reads the cell c_t, and c_t is the new one, which has seen the token. In a "
-        "loop, a line reads what was assigned last, so look at the order of the lines.",
-        "first cell = f.sigmoid() * cell + i.sigmoid() * g.tanh(), then the line that reads it",
+        "Give it a bias that makes sigmoid(f) nearly 1. How much of the old cell should a step "
+        "then keep, by the equations, and how much does the code keep?",
+        "The code's cell is a sum of the old cell and what is new, with shares that add up to 1. "
+        "Multiply its bracket out, and compare the two shares with those of the equation.",
+        "cell = gate * cell + (1 - gate) * new, or new + gate * (cell - new)",
     ),
     forbidden=TORCH_RECURRENCE,
     # the loop over the tokens is the point; one over sentences is not
@@ -38,8 +38,9 @@ def by_hand(x, w_ih, w_hh, b):
     states = []
     for t in range(x.shape[-2]):
         read = torch.cat([x[..., t, :], state], dim=-1)
-        i, f, g, o = ((weights * read[..., None, :]).sum(-1) + b).unflatten(-1, (4, h)).unbind(-2)
-        cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
+        f, g, o = ((weights * read[..., None, :]).sum(-1) + b).unflatten(-1, (3, h)).unbind(-2)
+        # 1 - sigmoid(f) is sigmoid(-f)
+        cell = f.sigmoid() * cell + (-f).sigmoid() * g.tanh()
         state = o.sigmoid() * cell.tanh()
         states.append(state)
     return torch.stack(states, dim=-2)
@@ -49,7 +50,7 @@ def by_hand(x, w_ih, w_hh, b):
 def cases(draw):
     n, d, h = draw.sizes(3, 3, 6)
     x, sizes = draw.normal(2, n, d), f"n={n}, d={d}, h={h}"
-    weights = draw.normal(4 * h, d), draw.normal(4 * h, h), draw.normal(4 * h)
+    weights = draw.normal(3 * h, d), draw.normal(3 * h, h), draw.normal(3 * h)
     long = draw.normal(8, 2 * n, d), *weights
     yield Case(f"a batch of 2, {sizes}", (x, *weights), longer=long)
     yield Case(f"one sequence without a batch, {sizes}", (x[0], *weights))
@@ -58,7 +59,7 @@ def cases(draw):
     there, bias = far(x, weights[0], weights[2])
     yield Case(FAR, (there, *weights[:2], bias), gradient=False)
     yield Case("weights around 1000", (x, *(1000 * weight for weight in weights)))
-    small = draw.normal(4, 1), draw.normal(4, 1), draw.normal(4)
+    small = draw.normal(3, 1), draw.normal(3, 1), draw.normal(3)
     yield Case("d=h=n=1", (x[0, :1, :1], *small))
 
 
@@ -67,58 +68,69 @@ def plain(x, w_ih, w_hh, b):
     hidden = cell = x.new_zeros(*x.shape[:-2], w_hh.shape[-1])
     states = []
     for token in x.unbind(-2):
-        i, f, g, o = (token @ w_ih.mT + hidden @ w_hh.mT + b).chunk(4, dim=-1)
-        cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
+        f, g, o = (token @ w_ih.mT + hidden @ w_hh.mT + b).chunk(3, dim=-1)
+        gate, new = f.sigmoid(), g.tanh()
+        cell = gate * cell + (1 - gate) * new
         hidden = o.sigmoid() * cell.tanh()
         states.append(hidden)
     return torch.stack(states, dim=-2)
 
 
-NEW, OLD = "f.sigmoid() * cell + i.sigmoid() * g.tanh()", "        cell = "
+NEW, OLD = "gate * cell + (1 - gate) * new", "        cell = "
 SHOWN, ZEROS = "o.sigmoid() * cell.tanh()", "x.new_zeros(*x.shape[:-2], w_hh.shape[-1])"
 NOTED, END = "        states.append(hidden)\n", "torch.stack(states, dim=-2)"
 READ = "token @ w_ih.mT + hidden @ w_hh.mT + b"
-# the code that is given, with the cell made after what reads it
 LATE = (f"        cell = {NEW}\n        hidden = {SHOWN}\n",
         f"        hidden = {SHOWN}\n        cell = {NEW}\n")  # fmt: skip
-exercise.stub(variants.edited(plain, *LATE))
+# the code that is given, with the share of the old cell for that of the new content
+exercise.stub(variants.edited(plain, NEW, "cell + gate * (new - cell)"))
 LINEAR = "torch.nn.functional.linear"
 variants.right(
     exercise, plain,
-    (*LATE, f"hidden = {SHOWN}", f"hidden = o.sigmoid() * ({NEW}).tanh()"),
+    (NEW, "new + gate * (cell - new)"),
+    # the gate itself turned round
+    (NEW, "cell + gate * (new - cell)", "f.sigmoid()", "(-f).sigmoid()"),
+    (NEW, "torch.lerp(new, cell, gate)"),
     # inputs multiplied before the loop, and outputs written into one tensor
-    ("states = []", f"states, read = x.new_zeros(*x.shape[:-1], len(b) // 4), {LINEAR}(x, w_ih, b)",
+    ("states = []", f"states, read = x.new_zeros(*x.shape[:-1], len(b) // 3), {LINEAR}(x, w_ih, b)",
      "for token in x", "for t, token in enumerate(read", "(-2):", "(-2)):",
-     READ, f"token + {LINEAR}(hidden, w_hh)", "chunk(4, dim", "split(len(b) // 4, dim",
-     NEW, "torch.addcmul(f.sigmoid() * cell, i.sigmoid(), g.tanh())",
+     READ, f"token + {LINEAR}(hidden, w_hh)", "chunk(3, dim", "split(len(b) // 3, dim",
+     NEW, "torch.addcmul(gate * cell, (-f).sigmoid(), new)",
      "states.append(hidden)", "states[..., t, :] = hidden", END, "states"),
     # weights side by side
     (ZEROS, "torch.zeros_like(x[..., 0, :1] * w_hh[0])", "x.unbind(-2)", "x.movedim(-2, 0)",
      READ, 'torch.einsum("...c,gc->...g", torch.cat([token, hidden], dim=-1), weights) + b',
      "    states =", "    weights = torch.cat([w_ih, w_hh], dim=1)\n    states =",
-     "chunk(4, dim=-1)", "unflatten(-1, (4, -1)).unbind(-2)"),
+     "chunk(3, dim=-1)", "unflatten(-1, (3, -1)).unbind(-2)"),
 )  # fmt: skip
 variants.wrong(exercise, plain, {
-    "the gates have changed places: they were right, in torch's order i, f, g, o": [
-        ("i, f, g, o =", "f, i, g, o ="), ("i, f, g, o =", "i, f, o, g ="),
-        ("i, f, g, o =", "i, g, f, o =")],
-    "one gate does the work of two: what stays of the cell goes by f, what is added by i": [
-        ("i.sigmoid()", "(1 - f.sigmoid())"), ("f.sigmoid()", "(1 - i.sigmoid())")],
+    "the gates have changed places: their order f, g, o was right": [
+        ("f, g, o =", "g, f, o ="), ("f, g, o =", "f, o, g ="), ("f, g, o =", "o, g, f ="),
+        ("f, g, o =", "g, o, f ="), ("f, g, o =", "o, f, g =")],
+    "both shares are sigmoid(f): the new content has what the old cell leaves, 1 - sigmoid(f)": (
+        "(1 - gate)", "gate"),
+    "both shares are 1 - sigmoid(f): the old cell has sigmoid(f)": (
+        "gate * cell", "(1 - gate) * cell"),
+    "the new content is added whole: it has the share 1 - sigmoid(f)": ("(1 - gate) * new", "new"),
+    "the old cell is kept whole: it has the share sigmoid(f)": ("gate * cell", "cell"),
+    "the output's gate is turned round: it is sigmoid(o), as it was": [
+        ("o.sigmoid()", "(-o).sigmoid()"), ("o.sigmoid()", "(1 - o.sigmoid())")],
+    "what is left over is taken before the sigmoid: 1 - sigmoid(f), and not sigmoid(1 - f)": (
+        "(1 - gate)", "(1 - f).sigmoid()"),
+    "minus has taken the place of plus: the two shares of the cell are added": [
+        ("+ (1 - gate)", "- (1 - gate)"), (NEW, "new + gate * (new - cell)"),
+        (NEW, "cell - gate * (new - cell)"), (NEW, "new - gate * (cell - new)")],
     "the output is carried on for the cell: each has a name of its own in the next step": (
         NOTED, f"{NOTED}        cell = hidden\n"),
-    "the outputs are moved by a step, and read a later token's o: make the cell first, and the "
-    "output from it": [
-        (*LATE, END, f"torch.stack([*states[1:], {SHOWN}], dim=-2)"),
-        (*LATE, "x.unbind(-2)", "torch.cat([x, 0 * x[..., :1, :]], dim=-2).unbind(-2)",
-         END, "torch.stack(states[1:], dim=-2)")],
-    "the output's gate is made again, from the new state: all four read the output of the step "
+    "the output reads the cell of the step before: make the cell first, as it was": LATE,
+    "the lines have changed places, and the bug is still there: it is in the shares of the cell": (
+        *LATE, NEW, "cell + gate * (new - cell)"),
+    "the output's gate is made again, from the new state: all three read the output of the step "
     "before": (f"        hidden = {SHOWN}\n",
                "        hidden = cell.tanh()\n"
-               f"        hidden = ({READ}).chunk(4, dim=-1)[3].sigmoid() * hidden\n"),
+               f"        hidden = ({READ}).chunk(3, dim=-1)[2].sigmoid() * hidden\n"),
     "the cell has no tanh any more: the output reads tanh of the cell": (
         SHOWN, "o.sigmoid() * cell"),
-    "the tanh is gone, and the bug is not: the output still reads the cell of the step before": (
-        *LATE, SHOWN, "o.sigmoid() * cell"),
     "1 is added to the forget gate: b holds all that is added": (
         "f.sigmoid()", "(f + 1).sigmoid()"),
     "the cell keeps its tanh: only the output reads tanh of the cell, which goes on without it": [
@@ -128,33 +140,26 @@ variants.wrong(exercise, plain, {
     "the outputs come in reverse order: that of the first token comes first": (
         END, f"{END}.flip(-2)"),
     "nothing of the old cell is left: carry each new cell on to the next step": (
-        "* cell +", "* 0 * cell +"),
-    "the forget gate is gone: what stays of the old cell is sigmoid(f) of it": (
-        "f.sigmoid() * cell", "cell"),
+        "gate * cell +", "0 * cell +"),
     "no step reads the output of the step before: carry it on": ("hidden @", "0 * hidden @"),
     "the cell is made anew twice in a step: one line is enough, before the output": (
         NOTED, f"{NOTED}        cell = {NEW}\n"),
-    "what comes back is fixed, and what is carried on is not: carry the new output on": (
-        *LATE, NOTED, f"        states.append({SHOWN})\n"),
     "exp overflows where a number is large, and the gradient is NaN: use torch.sigmoid": [
         (SHOWN, "cell.tanh() / (1 + (-o).exp())"),
-        *(tuple(piece for gate in "ifo"
+        *(tuple(piece for gate in "fo"
                 for piece in (f"{gate}.sigmoid()", sigmoid.replace("gate", gate)))
           for sigmoid in ("(gate.exp() / (1 + gate.exp()))", "(1 / (1 + (-gate).exp()))"))],
     "the cells come back: return what they show, one output for each token": (
         "append(hidden)", "append(cell)"),
     "each output is noted before its step, so the first is still zero: note it after": (
         NOTED, "", OLD, f"{NOTED}{OLD}"),
-    "a first cell that is not zero hides the bug: begin with zeros, read the new c": (
-        *LATE, "    states = []", "    cell, states = hidden + 1, []"),
     "the gradient ends at each step: the cell may not be detached on its way": (
-        "* cell +", "* cell.detach() +"),
+        "gate * cell +", "gate * cell.detach() +"),
     "the gradient ends at each step: the output may not be detached on its way": (
         "hidden @", "hidden.detach() @"),
-    "the new content has no tanh any more: the cell adds sigmoid(i) of tanh(g)": (
-        "g.tanh()", "g"),
+    "the new content has no tanh any more: it is tanh(g)": ("g.tanh()", "g"),
     "a gate and the new content have changed their functions: gates have a sigmoid, g has tanh": [
-        ("g.tanh()", "g.sigmoid()"), ("o.sigmoid()", "o.tanh()"), ("i.sigmoid()", "i.tanh()")],
+        ("g.tanh()", "g.sigmoid()"), ("o.sigmoid()", "o.tanh()"), ("f.sigmoid()", "f.tanh()")],
     "the cell is written over, and autograd needs the old one: make a new cell": (
-        NEW, "cell.mul_(f.sigmoid()).add_(i.sigmoid() * g.tanh())"),
+        NEW, "cell.mul_(gate).add_((1 - gate) * new)"),
 })  # fmt: skip

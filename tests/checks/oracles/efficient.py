@@ -57,12 +57,11 @@ def torch_buckets(x, rotations):
 
 
 def numpy_iteration(a, steps):
-    """By singular values: a step is a polynomial of degree seven in each."""
-    u, s, vh = np.linalg.svd(a.numpy())
-    sizes = [np.linalg.norm(a.numpy(), ord=one, axis=(-2, -1)) for one in (1, np.inf)]
-    z = s / (sizes[0] * sizes[1])[..., None]
+    """By singular values: a step is a polynomial of degree two in each."""
+    u, s, vh = np.linalg.svd(a.numpy(), full_matrices=False)
+    z = s / np.square(s).sum(-1, keepdims=True)
     for _ in range(steps):
-        z = z * np.polyval([-1, 7, -15, 13], s * z) / 4
+        z = z * (2 - s * z)
     return torch.from_numpy(np.swapaxes(vh, -2, -1) * z[..., None, :] @ np.swapaxes(u, -2, -1))
 
 

@@ -25,7 +25,9 @@ def torch_rnn(x, w_x, w_h, b, first=None):
 
 
 def torch_lstm(x, w_ih, w_hh, b):
-    return torch_states(nn.LSTM, x, w_ih, w_hh, b)
+    """An input gate of 1 - sigmoid(f) is that of -f."""
+    h = w_hh.shape[-1]
+    return torch_states(nn.LSTM, x, *(torch.cat([-w[:h], w]) for w in (w_ih, w_hh, b)))
 
 
 class TorchCell(nn.GRUCell):
