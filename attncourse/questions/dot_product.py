@@ -138,6 +138,13 @@ def by_the_scores(scores, first, second):
     return [scores[0] * x + scores[1] * y for x, y in zip(first, second, strict=True)]
 
 
+@output_of_two.mistake(
+    "One value got all of the weight. What is the exponential of the other score?"
+)
+def the_larger_alone(scores, first, second):
+    return first if scores[0] > scores[1] else second
+
+
 @Number(
     aim="scale",
     section="Dot products grow with the width",
@@ -205,9 +212,9 @@ def the_share(d_k, base, product):
     aim="scale",
     section="Large scores freeze the softmax",
     asks=(
-        "One query meets eight keys, all drawn at random with $d_k = 1024$. Suppose that you leave "
-        "out the division by $\\sqrt{d_k}$. How much weight does the key with the largest score "
-        "get, on average?"
+        "One query meets eight keys of width $d_k = 1024$. All their numbers are drawn at random, "
+        "with mean 0 and variance 1. Suppose that you leave out the division by $\\sqrt{d_k}$. "
+        "How much weight does the key with the largest score get, on average?"
     ),
     way=lambda: (
         "The dot products have the standard deviation $\\sqrt{1024} = 32$.",
@@ -235,7 +242,7 @@ def as_if_equal():
     "was divided by 32."
 )
 def as_if_scaled():
-    return "about two fifths"
+    return "a little more than a third"
 
 
 @unscaled_at_1024.mistake(
@@ -287,8 +294,8 @@ def only_padding(words):
 
 
 @causal_and_padding.mistake(
-    "There a word may not attend to itself, so the first one gets nothing at all. Is $j = i$ "
-    "allowed?"
+    "There no word attends to itself, so the first one gets nothing at all. May a word attend to "
+    "itself?"
 )
 def not_itself(words):
     mask = causal_mask(4) & padding_mask(torch.tensor(words), 4)
@@ -302,8 +309,6 @@ FAULTS = {
     "each row's sum.",
     "a masked score of 0 still gets weight": "exp(0) is 1, so a forbidden key would still get "
     "weight: a forbidden score has to be minus infinity.",
-    "the wrong weight is thrown away": "The sink is the last column, so it is the last weight that "
-    "has to go.",
 }
 
 
@@ -386,6 +391,20 @@ def the_condition(mutant, plain):
 
 
 @wrong_line_of_a_sink.mistake(
+    "That line is right: the sink's score joins the others, and all of them share the weight."
+)
+def the_joined_softmax(mutant, plain):
+    return "weights = "
+
+
+@wrong_line_of_a_sink.mistake(
+    "That line is right: the sink comes last, and its weight is thrown away."
+)
+def the_result(mutant, plain):
+    return "return "
+
+
+@wrong_line_of_a_sink.mistake(
     "That line only names the function and what it is given. Look at what is done with it."
 )
 def the_head(mutant, plain):
@@ -445,6 +464,15 @@ def over_the_queries(q, k, v, mask):
 def masked_late(q, k, v, mask):
     w = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)
     return w.masked_fill(~mask, 0.0) @ v
+
+
+@masked_attention.mistake(
+    "A query that may attend nowhere gets NaN from your program: its softmax is 0 divided by 0. "
+    "Which line makes zeros of that, and does it run before the mean is taken?"
+)
+def left_nan(q, k, v, mask):
+    s = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~mask, -torch.inf)
+    return s.softmax(-1) @ v
 
 
 @Number(
@@ -511,8 +539,9 @@ def width_of_the_keys_twice(n, m, d_k, d_v):
     aim="query-and-key",
     section="Why queries and keys differ",
     asks=(
-        'In *the river bank*, "bank" should look at "river", but "river" should not look at '
-        '"bank". Every word has one vector $x$. What makes this possible?'
+        'In *the river bank*, the query of "bank" should have a large dot product with the key of '
+        '"river", but the query of "river" a small one with the key of "bank". Every word has one '
+        "vector $x$. What makes this possible?"
     ),
     way=lambda: (
         "With queries and keys equal to the vectors themselves, the dot product of two words is "

@@ -102,6 +102,13 @@ def without_the_maximum(first, second):
     return last_sum("the sums are taken without the maximum", first, second)
 
 
+@running_sum.mistake(
+    "That is the sum after the first block. What does the second block change in it, and add to it?"
+)
+def first_block_only(first, second):
+    return float(sum_of(first, max(first).number))
+
+
 @Order(
     aim="never-all-scores",
     section="Attention, block by block",
@@ -195,11 +202,12 @@ def processor(chance) -> dict:
     aim="shared-keys",
     section="Decoding: the memory is the limit",
     asks=(
-        f"The {HEADS} heads of a layer <sharing> keys and values. These lie in a long cache, 2 "
-        "bytes a number, and each number that is read serves all the queries that need it. While "
-        "the memory delivers one byte, the processor can do <power> operations. How many queries "
-        "at once must each head have to keep it busy? (Count a multiplication and an addition for "
-        "each number of a key or a value that a query meets, and no other bytes than the cache's.)"
+        "Each number of a cache takes 2 bytes, and each query that meets it does 2 operations with "
+        f"it, a multiplication and an addition. The {HEADS} heads of a layer <sharing> keys and "
+        "values in such a cache, and a number that has been read serves all the queries that need "
+        "it. While the memory delivers one byte, the processor can do <power> operations. How many "
+        "queries at once must each head have, so that the processor need not wait for the memory? "
+        "(Count nothing else.)"
     ),
     draw=processor,
     way=lambda groups, power, sharing: (
@@ -305,6 +313,14 @@ def a_copy_for_each_head(heads, groups):
     return [1, 1, 1]
 
 
+@what_sharing_changes.mistake(
+    "You divided by the number of groups. How many sets of keys and values were there before, and "
+    "how many are there now?"
+)
+def divided_by_groups(heads, groups):
+    return [1 / groups, 1, 1 / groups]
+
+
 @Maps(
     aim="choose-approximation",
     section="Fewer pairs: patterns",
@@ -358,31 +374,31 @@ def answers_of_a_method(chance) -> dict:
     away = [chance.choice([-1, 1]) * size * x for x in chance.sample([3, 4], 2)]
     off = chance.sample([chance.choice([-1, 1]) * chance.choice([2, 4, 5]), 0], 2)
     exact = tuple(mean + x for x in away)
-    return {"mean": mean, "exact": exact, "got": tuple(map(sum, zip(exact, off, strict=True)))}
+    got = tuple(map(sum, zip(exact, off, strict=True)))
+    return {"exact": exact, "got": got, "mean": (mean, mean)}
 
 
 @Number(
     aim="error-and-cost",
     section="Fewer pairs: similar tokens meet",
     asks=(
-        "The values are single numbers, and their mean is <mean>. Attention answers two queries "
-        "with <exact>, a cheaper method with <got>. How large is the method's error, if an error "
-        "of 1 is what you get when you answer every query with the mean of all values? (The "
-        "distance of two answers from two others is the root of the sum of the squared "
-        "differences.)"
+        "Values are single numbers here. Attention answers two queries with <exact>. A cheaper "
+        "method, which should come close to that, answers with <got>, and the mean of all values "
+        "would be <mean>. How large is the method's error, if that of the mean is 1? (The distance "
+        "of two answers from two others is the root of the sum of the squared differences.)"
     ),
     draw=answers_of_a_method,
-    way=lambda mean, exact, got: (
+    way=lambda exact, got, mean: (
         f"The method differs from attention by {show(got[0] - exact[0])} and "
         f"{show(got[1] - exact[1])}: a distance of {math.dist(got, exact):g}.",
-        f"The mean {mean} differs from attention by {show(mean - exact[0])} and "
-        f"{show(mean - exact[1])}: a distance of {math.dist(exact, (mean, mean)):g}.",
-        f"The error is {math.dist(got, exact):g}/{math.dist(exact, (mean, mean)):g}.",
+        f"The mean differs from attention by {show(mean[0] - exact[0])} and "
+        f"{show(mean[1] - exact[1])}: a distance of {math.dist(exact, mean):g}.",
+        f"The error is {math.dist(got, exact):g}/{math.dist(exact, mean):g}.",
     ),
     check="There are two distances, and both are distances from attention's answers.",
 )
-def error_of_a_method(mean, exact, got):
-    z, best, v = (double(*([x] for x in rows)) for rows in (got, exact, (mean,)))
+def error_of_a_method(exact, got, mean):
+    z, best, v = (double(*([x] for x in rows)) for rows in (got, exact, mean))
     return error(z, best, v)
 
 
@@ -390,7 +406,7 @@ def error_of_a_method(mean, exact, got):
     "That is a distance, not yet an error. By what do you divide it, so that the mean of all "
     "values has an error of 1?"
 )
-def the_distance(mean, exact, got):
+def the_distance(exact, got, mean):
     return math.dist(got, exact)
 
 
@@ -398,22 +414,30 @@ def the_distance(mean, exact, got):
     "You divided by the size of attention's answers. Answer with the mean instead of the method: "
     "does your formula give 1?"
 )
-def share_of_the_answers(mean, exact, got):
+def share_of_the_answers(exact, got, mean):
     return math.dist(got, exact) / math.hypot(*exact)
 
 
 @error_of_a_method.mistake(
     "You compared sums of squares. What is still missing to make distances of them?"
 )
-def squared(mean, exact, got):
-    return error_of_a_method.right(mean, exact, got) ** 2
+def squared(exact, got, mean):
+    return error_of_a_method.right(exact, got, mean) ** 2
 
 
 @error_of_a_method.mistake(
     "You compared sums of differences. A distance is made of squares: what are the two distances?"
 )
-def sums_of_differences(mean, exact, got):
-    return off_by(got, exact) / off_by(exact, (mean, mean))
+def sums_of_differences(exact, got, mean):
+    return off_by(got, exact) / off_by(exact, mean)
+
+
+@error_of_a_method.mistake(
+    "You divided by the distance of the method from the mean. Answer with the mean instead of the "
+    "method: by what do you divide then?"
+)
+def from_method_to_mean(exact, got, mean):
+    return math.dist(got, exact) / math.dist(got, mean)
 
 
 def off_by(some, others) -> float:
@@ -448,14 +472,17 @@ FAULTS = {
         "Then ask what each row of the weights stands for, and what it has to sum to.",
         next(why for hint, why in FAULTS.items() if texts(PROJECTED, hint)["mutant"] == mutant),
     ),
-    check="Take n = 5 queries, m = 7 keys and r = 2 mixtures of width 3, and follow the shapes.",
+    check=(
+        "Follow n = 5 queries, m = 7 keys and r = 2 mixtures of width 3. Where the shapes fit, ask "
+        "where the numbers come from, how long their sums are, and what sums to 1."
+    ),
 )
 def wrong_line_of_mixtures():
     return None
 
 
 @wrong_line_of_mixtures.mistake(
-    "That line is right: it makes `r` keys out of `m`. Look at what happens to them later."
+    "That line is right: it makes `r` keys out of `m`, with the matrix that is for the keys."
 )
 def the_keys(mutant, plain):
     return "keys = "
@@ -480,9 +507,9 @@ def the_head(mutant, plain):
     section="Random features",
     asks=(
         "Suppose that in a trained model each token gives nearly all of its weight to one other "
-        "token, whose vector points in nearly the same direction. That token may stand anywhere in "
-        "the text, and is a different one for nearly every token. Which method assumes what is "
-        "true of these weights?"
+        "token, whose vector is nearly a positive multiple of its own. That token may stand "
+        "anywhere in the text, and is a different one for nearly every token. Which method assumes "
+        "what is true of these weights?"
     ),
     way=lambda: (
         "The weights are sharp: they come from large scores, and they lie on many different keys. "
@@ -494,7 +521,7 @@ def the_head(mutant, plain):
     check="For each method, ask what it decides by: the place of a key, its content, or neither.",
 )
 def method_for_sharp_weights():
-    return "the Reformer, in which tokens meet if they fall into the same bucket"
+    return "the Reformer, in which tokens meet if their directions fall into the same bucket"
 
 
 @method_for_sharp_weights.mistake(

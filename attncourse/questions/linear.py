@@ -246,7 +246,7 @@ def drawn_step(chance: random.Random) -> dict:
         given = {name: tuple(chance.choices(range(1, 4), k=2)) for name in ("z", "key", "query")}
         given |= {"state": tuple(chance.choices(range(2, 9), k=2)), "value": chance.choice([2, 6])}
         output = next_output(**given)
-        if output == output.round():
+        if output == output.round() and given["key"] != given["query"]:
             return given
 
 
@@ -326,6 +326,11 @@ def without_its_key(**given):
     return output_by_mutant("the value is added without its key", **given)
 
 
+@output_of_a_step.mistake("Your token has joined S, but not z. What does z sum?")
+def joined_s_alone(state, z, key, value, query):
+    return dot(query, written(state, z, key, value)[0]) / dot(query, z)
+
+
 @Choice(
     aim="four-forms",
     section="Chunks",
@@ -376,8 +381,8 @@ def the_later_tokens():
     section="What a state cannot recall",
     asks=(
         "Linear attention with the 16 features elu(x) + 1 stores random keys of width 16 and norm "
-        "1 with random values. Then each key asks for its own value, multiplied by as large a "
-        "number as you like. With how many stored keys does the answer begin to be wrong?"
+        "1 with random values. Then each key, multiplied by as large a number as you like, asks "
+        "for its own value. With how many stored keys does the answer begin to be wrong?"
     ),
     way=lambda: (
         "One key is recalled exactly, since the sum of weights is its own weight.",
@@ -394,10 +399,7 @@ def first_failure():
     return "with two, because each query gives weight to both"
 
 
-@first_failure.mistake(
-    "That is what the rank would allow. But could features that are all above 0 give every other "
-    "key the weight 0?"
-)
+@first_failure.mistake("The rank says from where on recall has to fail. Can it fail before?")
 def by_the_rank():
     return "with 17, because the rank is at most 16"
 
@@ -438,8 +440,8 @@ def weighed(hint: str, size: int, first: int, second: int):
     ),
     draw=lambda chance: {
         "size": (size := chance.choice([1, 2, 3])),
-        "first": (size + 2) ** 2 * chance.choice([1, 2]),
-        "second": (size + 2) ** 2 * chance.choice([-1, 0, 1, 2]),
+        "first": (size + 2) ** 2 * chance.choice([1, 2, 3]),
+        "second": (size + 2) ** 2 * chance.choice([-1, 1, 2]),
     },
     way=lambda size, first, second: (
         f"The features of the query and of the first key are ({size + 1}, 1), those of the second "
@@ -483,6 +485,13 @@ def weights_not_divided(**given):
 )
 def alike(size, first, second):
     return (first + second) / 2
+
+
+@recalled_by_the_first.mistake(
+    "That is the first value's part of the mean. What does the second key's weight bring with it?"
+)
+def without_the_second(size, first, second):
+    return recalled_by_the_first.right(size, first, 0)
 
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
@@ -565,7 +574,7 @@ def one_row(n, at, which, gate):
         "simply added; second, with the delta rule and β = <beta>? Nothing is divided."
     ),
     draw=lambda chance: {
-        **dict(zip(("old", "new"), chance.sample([-8, -4, 4, 8, 12, 16], 2), strict=True)),
+        **dict(zip(("old", "new"), chance.sample([-12, -8, 4, 16, 20], 2), strict=True)),
         "beta": chance.choice([0.25, 0.75]),
     },
     way=lambda old, new, beta: (
@@ -611,3 +620,18 @@ def replaced(old, new, beta):
 )
 def other_share(old, new, beta):
     return old + new, new + beta * (old - new)
+
+
+@recalled_afterwards.mistake(
+    "By the delta rule, your second number is what is added to the state. What does the state "
+    "recall with it?"
+)
+def only_what_is_added(old, new, beta):
+    return old + new, beta * (new - old)
+
+
+@recalled_afterwards.mistake(
+    "You moved away from the new value. What is missing: new − old, or old − new?"
+)
+def moved_away(old, new, beta):
+    return old + new, old - beta * (new - old)

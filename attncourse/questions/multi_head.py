@@ -90,6 +90,13 @@ def plain_means(first, second, values, others, up, down):
     return layer_by_hand.right((0, 0), (0, 0), values, others, up, down)
 
 
+@layer_by_hand.mistake(
+    "You took one token's values for one head's. Which two numbers does head 0 average?"
+)
+def by_tokens(first, second, values, others, up, down):
+    return layer_by_hand.right(first, second, *zip(values, others, strict=True), up, down)
+
+
 @Maps(
     aim="build-layer",
     section="Split, attend, join",
@@ -522,6 +529,13 @@ def the_output(third, second, weights):
     return mean_of(weights, (0, second, third))
 
 
+@other_weights.mistake(
+    "That much weight makes up for the second token. How much did the third have already?"
+)
+def only_what_is_missing(third, second, weights):
+    return weights[1] * second / third
+
+
 @Number(
     aim="count-layer",
     section="What the layer costs",
@@ -532,8 +546,8 @@ def the_output(third, second, weights):
     ),
     draw=lambda chance: {
         "d": (d := chance.choice([16, 32, 64])),
-        "n": d * chance.choice([1, 2, 4, 6, 8]),
-        "heads": chance.choice([2, 4, 8]),
+        "n": d * chance.choice([1, 3, 6, 8, 10]),
+        "heads": chance.choice([4, 8]),
     },
     way=lambda d, n, heads: (
         f"Each map takes 2 · {n} · {d} · {d} operations, so the four take 8 · {n} · {d} · {d}.",
@@ -575,3 +589,18 @@ def full_width_in_each_head(d, n, heads):
 )
 def three_maps(d, n, heads):
     return 6 * n * d * d / (6 * n * d * d + 4 * n * n * d)
+
+
+@share_of_the_maps.mistake(
+    "That compares the maps with attention. A share compares them with all the operations together."
+)
+def beside_attention(d, n, heads):
+    return 2 * d / n
+
+
+@share_of_the_maps.mistake(
+    "You counted the scores and the means of one head only, beside the maps of all. How many heads "
+    "are there?"
+)
+def one_head_only(d, n, heads):
+    return 2 * d / (2 * d + n / heads)

@@ -70,7 +70,7 @@ def never_the_first(n, others):
 
 
 # pairs whose frequency is a power of ten: width, pair, how many times slower than pair 0
-SLOWER = [(4, 1, 100), (8, 1, 10), (8, 2, 100), (8, 3, 1000), (16, 2, 10), (16, 4, 100)]
+SLOWER = [(4, 1, 100), (8, 1, 10), (8, 3, 1000), (16, 4, 100)]
 
 
 @Number(
@@ -92,6 +92,7 @@ SLOWER = [(4, 1, 100), (8, 1, 10), (8, 2, 100), (8, 3, 1000), (16, 2, 10), (16, 
         f"The angle is {position} times that.",
     ),
     check="At position 1, the hand of pair 0 has turned by 1. By how much has that of this pair?",
+    tolerance=0.0002,
     placement=True,
 )
 def angle_of_a_hand(d, pair, position):
@@ -131,6 +132,11 @@ def pairs_from_1(d, pair, position):
     return angle_of_a_hand.right(d, pair - 1, position)
 
 
+@angle_of_a_hand.mistake("That is the angle at position 1. At which position is it asked for?")
+def at_position_1(d, pair, position):
+    return angle_of_a_hand.right(d, pair, 1)
+
+
 FAULTS = {
     "start multiplies the positions": "`start` tokens come before the chunk, so its positions are "
     "`start`, `start + 1` and so on: a sum.",
@@ -138,8 +144,6 @@ FAULTS = {
     "every hand but the first too slow.",
     "sines and cosines no longer alternate": "`cat` puts all sines before all cosines. The two of "
     "a pair have to stand side by side.",
-    "an odd width goes wrong": "At an odd width, the last pair has a column too many, so the rows "
-    "have to be cut to d columns.",
 }
 
 
@@ -184,6 +188,13 @@ def the_sizes(mutant, plain):
 )
 def the_pairs(mutant, plain):
     return "even = "
+
+
+@wrong_line_of_a_chunk.mistake(
+    "That line is right: where d is odd, the last pair has one column too many, and it is cut off."
+)
+def the_result(mutant, plain):
+    return "return "
 
 
 @wrong_line_of_a_chunk.mistake(
@@ -242,11 +253,22 @@ def one_word_on(sine, cosine, now):
 
 
 @one_word_back.mistake(
-    "You gave both sums the same sign. Write out sin(a − b) and cos(a − b) once more: how do they "
-    "differ?"
+    "You subtract in both sums. Write out sin(a − b) and cos(a − b) once more: how do they differ?"
 )
-def the_same_sign(sine, cosine, now):
+def subtracted_twice(sine, cosine, now):
     return turned(mutant(SHIFT, "the sines have the same sign"), sine, cosine, now)
+
+
+@one_word_back.mistake(
+    "You add in both sums. Write out sin(a − b) and cos(a − b) once more: how do they differ?"
+)
+def added_twice(sine, cosine, now):
+    return now[0] * cosine + now[1] * sine, now[1] * cosine + now[0] * sine
+
+
+@one_word_back.mistake("Your sine has the sign of b − a. Which angle is taken from which?")
+def from_the_step(sine, cosine, now):
+    return now[1] * sine - now[0] * cosine, now[1] * cosine + now[0] * sine
 
 
 @one_word_back.mistake(
@@ -458,8 +480,8 @@ def decades(base: str) -> int:
 
 
 @distance_at_a_larger_base.mistake(
-    "A longer range has its price: the same pairs are spread over it. How many of them still turn "
-    "noticeably within ten words?"
+    "The positions reach further because the hands turn more slowly. What do slower hands do to "
+    "the distance of two words that are ten apart?"
 )
 def it_grows(base, larger):
     return "it grows, because the positions reach further"

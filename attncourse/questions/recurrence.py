@@ -42,12 +42,12 @@ def cell_by_mutant(hint, **given):
         "content, after its tanh, is <new>. What is the cell now?"
     ),
     draw=lambda chance: {
-        **dict(zip(("forget", "into"), chance.sample([Ln(1), Ln(3), Ln(9)], 2), strict=True)),
+        **dict(zip(("forget", "into"), chance.sample([Ln(3), Ln(4), Ln(9)], 2), strict=True)),
         "cell": chance.choice([0.8, -0.8]),
-        "new": chance.choice([0.6, -0.6, 0.2, -0.2]),
+        "new": chance.choice([0.6, -0.6, 0.4, -0.4]),
     },
     way=lambda forget, into, new, cell: (
-        "exp(−ln $a$) is $1/a$, so σ(ln $a$) is $a/(a+1)$, and 0 is ln 1: the forget gate is "
+        "exp(−ln $a$) is $1/a$, so σ(ln $a$) is $a/(a+1)$: the forget gate is "
         f"{share(forget)}, and the input gate is {share(into)}.",
         f"The forget gate keeps {share(forget)} · {show(cell)} = {show(kept(forget, cell))} of the "
         "old cell.",
@@ -97,6 +97,29 @@ def without_sigmoids(forget, into, new, cell):
     return forget * cell + into * new
 
 
+@new_cell.mistake(
+    "You added the whole of the new content. Which gate decides how much of it comes in?"
+)
+def added_whole(forget, into, new, cell):
+    return kept(forget, cell) + new
+
+
+@new_cell.mistake(
+    "Both of your gates are what is missing from the right ones to 1. There is a minus in the "
+    "exponent of σ: what is exp(−ln 3)?"
+)
+def without_the_minus(forget, into, new, cell):
+    return cell / (1 + forget.number) + new / (1 + into.number)
+
+
+@new_cell.mistake(
+    "You took the forget gate for the share that is forgotten. What does an LSTM multiply the old "
+    "cell by?"
+)
+def share_forgotten(forget, into, new, cell):
+    return cell / (1 + forget.number) + kept(into, new)
+
+
 FAULTS = {
     "one gate does the work of two": "The new content is multiplied by 1 − σ(f). It has a gate of "
     "its own, σ(i).",
@@ -115,20 +138,28 @@ FAULTS = {
     section="The LSTM",
     asks=(
         "These lines should compute the states of an LSTM. `hidden` is the state, and `i`, `f`, "
-        "`o` and `g` go into the input gate, the forget gate, the output gate and the new content. "
+        "`g` and `o` go into the input gate, the forget gate, the new content and the output gate. "
         "Which line is wrong?"
     ),
-    draw=lambda chance: texts(LSTM, chance.choice([*FAULTS])),
+    draw=lambda chance: for_the_page(chance.choice([*FAULTS])),
     way=lambda mutant, plain: (
         "Ask of each line in the loop which of the three gates it uses, and what it passes on to "
         "the next token.",
-        next(why for hint, why in FAULTS.items() if texts(LSTM, hint)["mutant"] == mutant),
+        next(why for hint, why in FAULTS.items() if for_the_page(hint)["mutant"] == mutant),
     ),
     check="Say aloud what each gate decides, and find the line that lets it do so.",
     minutes=3,
 )
 def wrong_line_of_an_lstm():
     return None
+
+
+def for_the_page(hint: str) -> dict[str, str]:
+    """The two texts under the name of the exercise, with a shorter longest line."""
+    return {
+        key: text.replace("plain", LSTM).replace("chunk(4, dim=-1)", "chunk(4, -1)")
+        for key, text in texts(LSTM, hint).items()
+    }
 
 
 @wrong_line_of_an_lstm.mistake(
@@ -182,9 +213,10 @@ def gru_by_mutant(hint, base, sign, z, state, token, past):
     aim="write-loops",
     section="The GRU",
     asks=(
-        "The state of a GRU, in PyTorch's form, is one number, <state>. At the next token, the "
-        "reset gate is 1/2 and the update gate is <z>. For the candidate, the token contributes "
-        "<token>, and the old state, not yet gated, <past>. What is the next state? "
+        "The state of a GRU is one number, <state>. At the next token, the reset gate is 1/2, and "
+        "the update gate, which in PyTorch's form multiplies the old state, is <z>. For the "
+        "candidate, the token contributes <token>, and the old state, not yet gated, <past>. What "
+        "is the next state? "
         "(tanh(ln 2) = 0.6 and tanh(ln 3) = 0.8.)"
     ),
     draw=lambda chance: {
@@ -232,7 +264,7 @@ def reset_the_token(base, sign, z, state, token, past):
 
 @state_of_a_gru.mistake(
     "You gave candidate and old state the weight of the other. Which of them does the update gate "
-    "multiply in PyTorch's form?"
+    "multiply?"
 )
 def weights_exchanged(**given):
     return gru_by_mutant("candidate and old state have changed places", **given)
@@ -241,6 +273,21 @@ def weights_exchanged(**given):
 @state_of_a_gru.mistake("That is the candidate. How much of the old state is kept beside it?")
 def candidate_alone(**given):
     return gru_by_mutant("the candidate comes back alone", **given)
+
+
+@state_of_a_gru.mistake(
+    "Your candidate is the sum of the two contributions. What does a GRU do with this sum?"
+)
+def without_tanh(base, sign, z, state, token, past):
+    return z * state + (1 - z) * sign * math.log(base)
+
+
+@state_of_a_gru.mistake(
+    "You let the reset gate act on the state that is kept, too. In which part of the step does it "
+    "act?"
+)
+def reset_what_is_kept(base, sign, z, state, token, past):
+    return z * state / 2 + (1 - z) * candidate(base, sign)
 
 
 @Number(
@@ -284,7 +331,10 @@ def nothing(n, d):
     return 0
 
 
-@lost_in_one_state.mistake("You let the state hold a single number. How many does it have?")
+@lost_in_one_state.mistake(
+    "You compared the numbers of the whole sentence with a single one. How many does the state "
+    "hold?"
+)
 def one_number_kept(n, d):
     return 1 - 1 / (n * d)
 
@@ -295,6 +345,14 @@ def one_number_kept(n, d):
 )
 def by_the_width(n, d):
     return 1 - 1 / d
+
+
+@lost_in_one_state.mistake(
+    "You compared the numbers in the state with the number of words. How many numbers does a word "
+    "have?"
+)
+def words_as_numbers(n, d):
+    return 1 - d / n
 
 
 @Number(
@@ -359,6 +417,13 @@ def product_of_parts(forget):
 )
 def product_of_the_rest(forget):
     return (-double(*map(float, forget))).sigmoid().prod()
+
+
+@derivative_along_the_cell.mistake(
+    "You differentiated the sigmoids. Does what goes into them depend on the cell?"
+)
+def sigmoids_differentiated(forget):
+    return math.prod(f.number / (f.number + 1) ** 2 for f in forget)
 
 
 @Choice(
@@ -464,13 +529,21 @@ def factors_added(a1, b1, a2, b2):
     return a1 + a2, a2 * b1 + b2
 
 
+@two_steps_in_one.mistake(
+    "Your `b` puts the second step into the first. Which of the two comes first?"
+)
+def second_into_first(a1, b1, a2, b2):
+    return a1 * a2, a1 * b2 + b1
+
+
 @Row(
     aim="training-or-generation",
     section="Generation is one token at a time for both",
     asks=(
         "An RNN with states of width <d> and a layer of causal attention with keys and values of "
         "width <d> have each read <n> tokens of a text that they are writing. Besides its weights, "
-        "how many numbers must each keep in order to read the next token? The RNN comes first."
+        "how many numbers must each have kept before it reads the next token, so that it need not "
+        "compute anything a second time? The RNN comes first."
     ),
     draw=lambda chance: {"n": chance.choice([3, 5, 10, 20, 100]), "d": chance.choice([4, 8, 16])},
     way=lambda n, d: (
@@ -514,6 +587,14 @@ def all_weights(n, d):
 )
 def last_token(n, d):
     return d, 2 * d
+
+
+@kept_to_write_on.mistake(
+    "You kept the queries, too. Which query does the next token bring, and does it meet the older "
+    "ones?"
+)
+def queries_too(n, d):
+    return d, 3 * n * d
 
 
 @Maps(

@@ -31,20 +31,20 @@ RESIDUAL, MASKS, STEP, DRAWN = (
         "A GPT learns texts that count up in equal steps, modulo 11, such as 3, 5, 7, 9, 0, 2; the "
         "step of a text is a number from 1 to 5. Before the training, you take the attention away, "
         "so that each row knows only its own number and its place. What will it write after 3, 5, "
-        "7?"
+        "7, if it always appends the likeliest number?"
     ),
     way=lambda: (
         "The row of 7 has read no other number, so nothing in it depends on the step.",
         "In the training texts, 7 is followed by a number that is 1 to 5 further on, and each of "
         "the five is as likely as the others. The row can learn this much.",
-        "So every number is followed by one of its five possible successors, and the size of the "
-        "steps changes as it happens.",
+        "So every number is followed by one of its five possible successors. Which of the five it "
+        "prefers is chance, and need not be the same step for another number or place.",
     ),
     check="List what the row of 7 knows, and what follows a 7 in the texts of the training.",
     minutes=1,
 )
 def without_attention():
-    return "numbers that are each 1 to 5 further on than the one before, in steps that differ"
+    return "numbers that are each 1 to 5 further on than the one before, in steps that may differ"
 
 
 @without_attention.mistake(
@@ -73,7 +73,7 @@ def part_of(a: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def one_token(chance) -> dict:
-    mean, away = chance.randint(1, 6), chance.randint(1, 4)
+    mean, away = chance.randint(1, 6), chance.randint(2, 4)
     signs = chance.sample([-1, 1], 2)
     x = tuple(mean + away * sign for sign in signs)
     return {"x": x, "a": chance.randint(2, 5), "normed": tuple(signs)}
@@ -111,8 +111,8 @@ def residual(hint, x, a):
 
 
 @out_of_pre_norm.mistake(
-    "That is post-norm: you normalised the sum. Which of the two goes through the norm in "
-    "pre-norm, the sum or what the part reads?"
+    "Those are normalised numbers, but nothing normalises what leaves a pre-norm block's part. "
+    "What does the norm read, and what is added to the part's result?"
 )
 def post_norm(x, a, normed):
     return residual("pre and post are exchanged", x, a)
@@ -135,6 +135,18 @@ def part_alone(x, a, normed):
 )
 def unnormed(x, a, normed):
     return residual("pre-norm adds the part's result alone", x, a)
+
+
+@out_of_pre_norm.mistake("Your part let a negative number through. What does it make of one?")
+def negative_let_through(x, a, normed):
+    return [t + a * y for t, y in zip(x, normed, strict=True)]
+
+
+@out_of_pre_norm.mistake(
+    "Your norm takes the mean away, and stops there. By what does it divide what is left?"
+)
+def not_divided(x, a, normed):
+    return [t + a * max(t - sum(x) / 2, 0) for t in x]
 
 
 def two_texts(chance) -> dict:
@@ -255,6 +267,13 @@ def backwards(start, step, prompt):
     return counted(start, step, 0)[::-1]
 
 
+@written_without_the_shift.mistake(
+    "Your first token is right. Then your model counts: has it ever been asked to?"
+)
+def counts_from_the_last(start, step, prompt):
+    return counted(start, step, 2)
+
+
 FAULTS = {
     "the positions of every call start at 0": "`positions[:n]` begins at 0 again, but `m` tokens "
     "stand before the new ones.",
@@ -303,7 +322,8 @@ def the_weights(mutant, plain):
 
 
 @wrong_line_of_a_step.mistake(
-    "That line is right: the next step needs all keys and values. Look at how they were made."
+    "That line is right: the new tokens get their means, and the next step needs all keys and "
+    "values."
 )
 def the_result(mutant, plain):
     return "return"
@@ -404,8 +424,9 @@ def by_the_scores(scores, temperature):
     aim="count-block",
     section="What a block costs",
     asks=(
-        "A block of width <d> has a feed-forward network with a hidden width of <hidden>. Count a "
-        "multiplication and an addition for each term of its matrix products, and nothing else. "
+        "A block of width <d> has a feed-forward network with a hidden width of <hidden>. Every "
+        "token sees all tokens. Count a multiplication and an addition for each term of the matrix "
+        "products, and nothing else. "
         "At how many tokens does the attention layer, with its four matrices, take as many "
         "operations as the feed-forward network?"
     ),
@@ -446,8 +467,8 @@ def without_matrices(d, times, hidden):
 
 
 @length_of_equal_cost.mistake(
-    "You left out one of the two products of queries, keys and values. What happens to the weights "
-    "after the softmax?"
+    "Your scores and weighted sums cost half of what they do. How many products are there, and how "
+    "many tokens does each token see?"
 )
 def without_weighted_sums(d, times, hidden):
     return 2 * (times - 2) * d
@@ -471,8 +492,9 @@ def of_a_network_four_times_as_wide(d, times, hidden):
     aim="choose-attention",
     section="What goes where",
     asks=(
-        "You build a model that translates, with an encoder and a decoder. Where in it can you use "
-        "an attention that depends on the offset between query and key, such as RoPE or ALiBi?"
+        "You build a model that translates, with an encoder and a decoder. Where in it does an "
+        "attention make sense that depends on the offset between query and key, such as RoPE or "
+        "ALiBi?"
     ),
     way=lambda: (
         "In both self-attentions, queries and keys stand in one text, so their positions have an "
@@ -506,7 +528,8 @@ def in_the_decoder():
 
 
 @place_of_offsets.mistake(
-    "Each token in a cache has a position, and so has the new one. What else does an offset need?"
+    "An offset is the difference of two positions. Which of the two would a decoder with a cache "
+    "not know?"
 )
 def in_the_encoder():
     return "in the self-attention of the encoder alone, because the decoder writes with a cache"
