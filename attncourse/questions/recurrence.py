@@ -7,10 +7,11 @@ from torch.func import functional_call
 
 from attncourse.checks import exercise
 from attncourse.claims.recurrence import in_pieces, tokens_read
-from attncourse.questions import Choice, Line, Ln, Maps, Number, Row, mutant, show, texts
+from attncourse.questions import Choice, Line, Ln, Maps, Number, Row, mutant, show
 from attncourse.recurrence import lstm, rnn
+from judge.variants import replaced, source_of
 
-LSTM, GRU, MERGED = "lstm_steps", "GatedCell", "linear_recurrence"
+GRU, MERGED = "GatedCell", "linear_recurrence"
 
 
 def double(*rows) -> torch.Tensor:
@@ -26,11 +27,6 @@ def of_two_tokens(forget, into, new, cell):
     first, second = [OPEN, -OPEN, math.atanh(cell), OPEN], [into, forget, math.atanh(new), OPEN]
     zeros = torch.zeros(4, 1).double()
     return double(first, second), torch.eye(4).double(), zeros, zeros[:, 0]
-
-
-def cell_by_mutant(hint, **given):
-    """An open output gate shows the tanh of the cell."""
-    return mutant(LSTM, hint)(*of_two_tokens(**given))[-1, 0].atanh()
 
 
 @Number(
@@ -71,16 +67,16 @@ def kept(gate: Ln, number: float) -> float:
 
 
 @new_cell.mistake("You kept the whole of the old cell. What share of it does the forget gate keep?")
-def kept_whole(**given):
-    return cell_by_mutant("the forget gate is gone", **given)
+def kept_whole(forget, into, new, cell):
+    return cell + kept(into, new)
 
 
 @new_cell.mistake(
     "Of the new content, you added the share that the forget gate leaves free. An LSTM has a gate "
     "of its own for what is added."
 )
-def one_gate_for_both(**given):
-    return cell_by_mutant("one gate does the work of two", **given)
+def one_gate_for_both(forget, into, new, cell):
+    return kept(forget, cell) + new / (1 + forget.number)
 
 
 @new_cell.mistake(
@@ -120,16 +116,33 @@ def share_forgotten(forget, into, new, cell):
     return cell / (1 + forget.number) + kept(into, new)
 
 
+def lstm_states(x, w_ih, w_hh, b):
+    hidden = cell = x.new_zeros(*x.shape[:-2], w_hh.shape[-1])
+    states = []
+    for token in x.unbind(-2):
+        i, f, g, o = (token @ w_ih.mT + hidden @ w_hh.mT + b).chunk(4, -1)
+        cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
+        hidden = o.sigmoid() * cell.tanh()
+        states.append(hidden)
+    return torch.stack(states, dim=-2)
+
+
+# what is wrong, by a piece of the lines above and what takes its place
 FAULTS = {
-    "one gate does the work of two": "The new content is multiplied by 1 − σ(f). It has a gate of "
-    "its own, σ(i).",
-    "the output is carried on for the cell": "The state replaces the cell before the next token. "
-    "State and cell are two vectors, and both are passed on.",
-    "the cell has no tanh any more": "The state shows the tanh of the cell. Here it shows the cell "
-    "itself, which may be larger than 1.",
-    "the cells come back": "The cells are collected. What an LSTM returns is its states.",
-    "the new content has no tanh any more": "The new content is the tanh of g. Without it, a step "
-    "could add a number of any size to the cell.",
+    "The new content is multiplied by 1 − σ(f). It has a gate of its own, σ(i).": (
+        "i.sigmoid()",
+        "(1 - f.sigmoid())",
+    ),
+    "The state replaces the cell before the next token. State and cell are two vectors, and both "
+    "are passed on.": ("states.append(hidden)", "states.append(hidden)\n        cell = hidden"),
+    "The state shows the tanh of the cell. Here it shows the cell itself, which may be larger "
+    "than 1.": ("cell.tanh()", "cell"),
+    "The cells are collected. What an LSTM returns is its states.": (
+        "append(hidden)",
+        "append(cell)",
+    ),
+    "The new content is the tanh of g. Without it, a step could add a number of any size to the "
+    "cell.": ("g.tanh()", "g"),
 }
 
 
@@ -141,11 +154,11 @@ FAULTS = {
         "`g` and `o` go into the input gate, the forget gate, the new content and the output gate. "
         "Which line is wrong?"
     ),
-    draw=lambda chance: for_the_page(chance.choice([*FAULTS])),
+    draw=lambda chance: edited(*chance.choice([*FAULTS.values()])),
     way=lambda mutant, plain: (
         "Ask of each line in the loop which of the three gates it uses, and what it passes on to "
         "the next token.",
-        next(why for hint, why in FAULTS.items() if for_the_page(hint)["mutant"] == mutant),
+        next(why for why, edit in FAULTS.items() if edited(*edit)["mutant"] == mutant),
     ),
     check="Say aloud what each gate decides, and find the line that lets it do so.",
     minutes=3,
@@ -154,12 +167,9 @@ def wrong_line_of_an_lstm():
     return None
 
 
-def for_the_page(hint: str) -> dict[str, str]:
-    """The two texts under the name of the exercise, with a shorter longest line."""
-    return {
-        key: text.replace("plain", LSTM).replace("chunk(4, dim=-1)", "chunk(4, -1)")
-        for key, text in texts(LSTM, hint).items()
-    }
+def edited(piece: str, other: str) -> dict[str, str]:
+    """The lines of an LSTM with one fault, and as they should be."""
+    return {"mutant": replaced(lstm_states, piece, other), "plain": source_of(lstm_states)}
 
 
 @wrong_line_of_an_lstm.mistake(
