@@ -36,7 +36,9 @@ class AimsTable(SphinxDirective):
         parts = []
         for slug, aims in AIMS.items():
             rows = [self.row(root, tested[f"{slug}.{aim}"], text) for aim, text in aims.items()]
-            parts.append("\n".join([f"## {{doc}}`/chapters/{slug}`\n", HEAD, *rows]))
+            page = (root / "chapters" / f"{slug}.md").read_text("utf-8")
+            title = next(line for line in page.split("\n") if line.startswith("# "))
+            parts.append("\n".join([f"#{title}\n", HEAD, *rows]))
         return self.parse_text_to_nodes("\n\n".join(parts), allow_section_headings=True)
 
     def row(self, root: Path, tests: dict, text: str) -> str:
@@ -52,7 +54,9 @@ class AimsTable(SphinxDirective):
 
 
 def link(page: str, anchor: str, name: str) -> str:
-    return f'<a href="../{page}.html#{anchor}"><code>{name}</code></a>'
+    # a long name goes on in the next line after one of its words
+    words = name.replace("_", "_<wbr>")
+    return f'<a href="../{page}.html#{anchor}"><code>{words}</code></a>'
 
 
 def setup(app):
