@@ -53,11 +53,12 @@ def sheet(
     out.mkdir(parents=True, exist_ok=True)
     for name, item in (("sheet", on_the_sheet), ("key", in_the_key)):
         items = "".join(f"<li>{item(one, variant)}</li>" for one, variant in drawn)
-        title = f"Questions on attention, seed {seed}" + (": the key" if name == "key" else "")
+        title = {"sheet": "Questions on attention", "key": f"The key, seed {seed}"}[name]
+        line = "<p>Name:</p>" if name == "sheet" else ""
         path = out / f"{name}.html"
         path.write_text(
             f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
-            f"<style>{STYLE}</style><h1>{title}</h1><ol>{items}</ol></html>\n",
+            f"<style>{STYLE}</style><h1>{title}</h1>{line}<ol>{items}</ol></html>\n",
             "utf-8",
         )
         typer.echo(f"written: {path}")

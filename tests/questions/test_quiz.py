@@ -22,7 +22,7 @@ def test_a_quiz_has_the_same_numbers_for_a_seed_and_others_for_another(tmp_path)
         out = tmp_path / folder
         told = run("quiz", "--aims", "dot_product.scale", "--seed", seed, "--out", out)
         assert told.exit_code == 0, told.output
-        texts[folder] = (out / "sheet.html").read_text("utf-8").replace(f"seed {seed}", "")
+        texts[folder] = (out / "sheet.html").read_text("utf-8")
     assert texts["a"] == texts["b"] != texts["c"]
 
 

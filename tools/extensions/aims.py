@@ -35,7 +35,11 @@ class AimsTable(SphinxDirective):
         tested = tested_by(root)
         parts = []
         for slug, aims in AIMS.items():
-            rows = [self.row(root, tested[f"{slug}.{aim}"], text) for aim, text in aims.items()]
+            rows = [
+                self.row(root, tested[name], f"{text}<br>`{name}`")
+                for aim, text in aims.items()
+                for name in [f"{slug}.{aim}"]
+            ]
             page = (root / "chapters" / f"{slug}.md").read_text("utf-8")
             title = next(line for line in page.split("\n") if line.startswith("# "))
             parts.append("\n".join([f"#{title}\n", HEAD, *rows]))
