@@ -90,6 +90,13 @@ def clipped_late(reach, i, keys):
     return rows_by("the bounds -reach and reach are those of the offset", reach, i, keys)
 
 
+@rows_of_the_table.mistake(
+    "You counted the rows from 1. Which number does the first row have here?"
+)
+def rows_from_one(reach, i, keys):
+    return rows_of_the_table.right(reach, i, keys) + 1
+
+
 def two_tables(chance) -> dict:
     """Exponentials and numbers such that the mean is a whole number."""
     own, side, other = (chance.choice([1, 2, 3]) for _ in range(3))
@@ -121,9 +128,9 @@ def parts(place, exponentials, values, added):
     asks=(
         "A head has width 4. Both its tables have rows for the offsets −1, 0 and 1, and offsets "
         "beyond are clipped. Of three tokens, the <place> is the query. Its dot products with the "
-        "three keys are 0, and those with the rows of the keys' table are <products>. The values "
-        "are the numbers <values>, and the rows of the values' table are the numbers <added>. What "
-        "does the query get?"
+        "three keys are 0, and those with the rows of the keys' table are <products>. In their "
+        "first component, the values are <values> and the rows of the values' table <added>. What "
+        "does the query get in this component?"
     ),
     draw=two_tables,
     way=lambda place, exponentials, products, values, added: way_of_tables(
@@ -203,6 +210,15 @@ def nothing_for_the_farthest(place, exponentials, products, values, added):
     scores = mutant(SCORES, "keys beyond the reach get no relative term")(q, k, a_k)
     near = (torch.arange(3) - i).abs() <= 1
     return scores[i].softmax(-1) @ (v + near[:, None] * a_v[rows])[:, 0]
+
+
+@output_with_both_tables.mistake(
+    "You gave the three keys the three rows in order, as if the query stood in the middle. Which "
+    "offset does the query itself have?"
+)
+def rows_in_order(place, exponentials, products, values, added):
+    _, _, v, a_k, a_v, _, _ = parts(place, exponentials, values, added)
+    return (a_k[:, 0] / 2).softmax(-1) @ (v + a_v)[:, 0]
 
 
 @Maps(
@@ -311,8 +327,9 @@ def as_given(query, key, i, j):
 
 
 @score_after_turning.mistake(
-    "You turned the wrong way, or took the query's position minus the key's. Where does a quarter "
-    "turn to the left take (1, 0)?"
+    "You turned the wrong way, took the query's position minus the key's or the sum of the two, or "
+    "turned the query alone. Where does a quarter turn to the left take (1, 0), and which of the "
+    "two vectors are turned?"
 )
 def to_the_right(query, key, i, j):
     wrong, turn = mutant(HALVES, "it turns the wrong way"), torch.pi / 2
@@ -328,8 +345,9 @@ def the_key_alone(query, key, i, j):
 
 
 def pair_and_base(chance) -> dict:
-    d, factor = chance.choice([(4, 9), (4, 16), (4, 100), (8, 16), (8, 81), (16, 256)])
-    return {"d": d, "factor": factor, "c": chance.randrange(1, d // 2)}
+    d, factor = chance.choice([(8, 16), (8, 81), (8, 256), (16, 256)])
+    # were it the last pair, counting from 1 would give the whole factor
+    return {"d": d, "factor": factor, "c": chance.randrange(1, d // 2 - 1)}
 
 
 def angle(d: int, base: float, c: int) -> torch.Tensor:
@@ -373,8 +391,7 @@ def the_angle_itself(d, factor, c):
 
 
 @slower_by_the_base.mistake(
-    "You counted the pairs from 1, or took the whole factor. The first pair has the number 0, and "
-    "turns as fast as before."
+    "You counted the pairs from 1. The first pair has the number 0, and turns as fast as before."
 )
 def pairs_from_one(d, factor, c):
     return factor ** (2 * (c + 1) / d)
@@ -386,6 +403,13 @@ def pairs_from_one(d, factor, c):
 )
 def without_the_two(d, factor, c):
     return factor ** (c / d)
+
+
+@slower_by_the_base.mistake(
+    "You took the whole factor. The base is raised to a power: to which one, for this pair?"
+)
+def the_whole_factor(d, factor, c):
+    return factor
 
 
 @Choice(
@@ -419,8 +443,8 @@ def one_row_for_both():
 
 
 @line_of_shaw.mistake(
-    "That would be so if distant keys got no vector at all. What does clipping do with an offset "
-    "of 7?"
+    "For that, distant keys would have to read the row of offset 0. To which offset does clipping "
+    "take 7?"
 )
 def none_beyond():
     return "flat on both sides, at the height of offset 0"
@@ -462,8 +486,8 @@ FAULTS = {
     ),
     draw=lambda chance: texts(VALUES, chance.choice([*FAULTS])),
     way=lambda mutant, plain: (
-        "Take one query, three keys and a table of three rows, and follow the weights through the "
-        "lines.",
+        "Take the last query of three tokens and a table of three rows, and follow its weights "
+        "through the lines.",
         next(why for hint, why in FAULTS.items() if texts(VALUES, hint)["mutant"] == mutant),
     ),
     check="Take a query with two keys far to the left. What should happen to their two weights?",
@@ -486,6 +510,13 @@ def the_zeros(mutant, plain):
 )
 def the_expansion(mutant, plain):
     return ".expand("
+
+
+@wrong_line_of_the_values.mistake(
+    "That line is right: it asks for the row number of each pair, as the function is described."
+)
+def the_row_numbers(mutant, plain):
+    return "at = rows("
 
 
 @wrong_line_of_the_values.mistake(
@@ -543,6 +574,13 @@ def all_together(d, k, n):
 )
 def one_side(d, k, n):
     return (k + 1) / n
+
+
+@cost_of_the_tables.mistake(
+    "You counted the offsets to the left and to the right. Which offset is on neither side?"
+)
+def without_offset_zero(d, k, n):
+    return 2 * k / n
 
 
 @cost_of_the_tables.mistake(
@@ -608,6 +646,14 @@ def not_moved(a, b, c):
 )
 def kept_in_place(a, b, c):
     return [0, 0, *b[2:]]
+
+
+@second_row_of_the_skew.mistake(
+    "You have the right two numbers in the wrong order. Which of the two belongs to the query's "
+    "own key, and in which column does this key stand?"
+)
+def in_the_wrong_order(a, b, c):
+    return [b[3], b[2], 0, 0]
 
 
 @second_row_of_the_skew.mistake(
