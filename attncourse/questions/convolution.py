@@ -80,6 +80,14 @@ def from_the_other_side(a, b, left, middle, right, **_):
 
 
 @output_of_two_inputs.mistake(
+    "That is the output at the position of the second input. Which of the two positions is asked "
+    "for?"
+)
+def at_the_other_position(a, b, middle, right, **_):
+    return a * right + b * middle
+
+
+@output_of_two_inputs.mistake(
     "You counted one of the inputs alone. Does the one at the next position reach this one, too?"
 )
 def one_input(a, b, middle, **_):
@@ -148,7 +156,8 @@ def widths_multiplied(width, layers):
 
 
 @inputs_of_a_stack.mistake(
-    "That is how far the output sees to one side, with its own place. A kernel reaches both ways."
+    "You counted one side, with the output's own place, or one layer alone. A kernel reaches both "
+    "ways, in every layer."
 )
 def one_side(width, layers):
     return layers * (width // 2) + 1
@@ -246,10 +255,10 @@ FAULTS = {
     section="Attention in a window, without n × n scores",
     asks=(
         "For each position of `x`, which has the shape `(n, d)`, this function should give the "
-        "`width` vectors around it, in the shape `(n, width, d)`, with zeros beyond the ends. "
-        "`pad` takes the amounts for the last axis first, then for the one before it; `unfold(-2, "
-        "width, 1)` cuts all stretches of `width` positions and puts the new axis last. Which line "
-        "is wrong?"
+        "`width` vectors around it, in the shape `(n, width, d)`, with zeros beyond the ends; "
+        "`width` is odd. `pad` takes the amounts for the last axis first, then for the one before "
+        "it; `unfold(-2, width, 1)` cuts all stretches of `width` positions and puts the new axis "
+        "last. Which line is wrong?"
     ),
     draw=lambda chance: texts(WINDOWS, chance.choice([*FAULTS])),
     way=lambda mutant, plain: (
@@ -270,6 +279,13 @@ def wrong_line_of_the_windows():
 )
 def the_half(mutant, plain):
     return "width // 2"
+
+
+@wrong_line_of_the_windows.mistake(
+    "That line is right: it does what the task says of the function that it calls."
+)
+def the_call(mutant, plain):
+    return "padded.unfold" if "padded.unfold" in mutant else "pad(x"
 
 
 @wrong_line_of_the_windows.mistake(
@@ -328,6 +344,21 @@ def a_window_more(n, size, width):
 )
 def one_end(n, size, width):
     return n * (size + width // 2)
+
+
+@scores_in_blocks.mistake(
+    "You left out the keys beyond the ends. They are zeros, but are their scores computed all the "
+    "same?"
+)
+def without_the_zeros(n, size, width):
+    side = width // 2
+    blocks = range(0, n, size)
+    return sum(size * (min(n, at + size + side) - max(0, at - side)) for at in blocks)
+
+
+@scores_in_blocks.mistake("Those are the scores of one block. How many blocks are there?")
+def one_block(n, size, width):
+    return size * (size + width - 1)
 
 
 @scores_in_blocks.mistake(
@@ -392,6 +423,14 @@ def the_kernel_itself(tokens, taps):
 )
 def without_the_sum(tokens, taps):
     return sum(taps) * sum(tokens)
+
+
+@heads_at_zero.mistake(
+    "You averaged the three tokens in the middle. If all the scores of a head are equal, which "
+    "keys get a weight?"
+)
+def mean_of_three(tokens, taps):
+    return sum(taps) * sum(tokens[1:4]) / 3
 
 
 @heads_at_zero.mistake(
@@ -478,9 +517,8 @@ def whole(x, one, other, after) -> bool:
     return one != other and (x + other**x * after) % (one**x + 1 + other**x) == 0
 
 
-FIRST_TOKENS = [
-    case for case in product((1, 2), (1, 2, 3), (1, 2, 3), range(2, 16)) if whole(*case)
-]
+# a first token of 1 would leave the factors as they are
+FIRST_TOKENS = [case for case in product((2,), (1, 2, 3), (1, 2, 3), range(2, 20)) if whole(*case)]
 
 
 def by_the_token(chance) -> dict:
@@ -529,6 +567,13 @@ def only_what_exists(x, after, one, other, factors):
 )
 def not_divided(x, after, one, other, factors):
     return x + other**x * after
+
+
+@output_of_a_dynamic_convolution.mistake(
+    "You took the factors themselves for the scores. What are they multiplied by?"
+)
+def factors_for_scores(x, after, one, other, factors):
+    return (x + other * after) / (one + 1 + other)
 
 
 @output_of_a_dynamic_convolution.mistake(
