@@ -88,9 +88,25 @@ def of_the_mean_probability(bits, p):
     return mistaken_perplexity("1 divided by the mean probability", bits)
 
 
+@perplexity_of_a_text.mistake(
+    "That is the geometric mean of the three. A perplexity is a number of tokens: among how many "
+    "equally likely ones would each have this probability?"
+)
+def the_probability(bits, p):
+    return 2 ** (-sum(bits) / len(bits))
+
+
+WORDS = [
+    "these", "other", "north", "heart", "earth", "state", "great", "world", "peace", "nation",
+    "people", "father", "mother", "winter", "number", "public", "spirit", "future", "change",
+    "market", "border", "island", "nature", "friend", "garden", "silver", "travel", "golden",
+    "summer", "basket", "forest", "desert",
+]  # fmt: skip
+
+
 # what is cut, and its merges in the order in which they were learned
 def word_and_merges(chance) -> dict:
-    word = chance.choice(("these", "other", "north", "heart", "earth", "state", "great"))
+    word = chance.choice(WORDS)
     merges = chance.sample([*pairwise(word)], 4)
     first, second = merges[0]
     place = word.index(first + second)
@@ -135,8 +151,9 @@ def spaced(tokens: Iterable[str]) -> str:
     way=lambda word, merges, learned: (
         f"Begin with the letters: {spaced(word)}.",
         "Of the neighbours that are in the list, merge those that come first in it: "
-        f"`{merges[0][0]}` + `{merges[0][1]}`.",
-        "Do the same with the neighbours that there are now, until no pair of them is in the list.",
+        f"`{merges[0][0]}` + `{merges[0][1]}`. That gives {one_merge(word, merges, learned)}.",
+        "Do the same with the neighbours that there are now, until no pair of them is in the list: "
+        f"{cut_into_tokens.right(word, merges, learned)}.",
     ),
     check="Write the word down letter by letter, and under it the row after each merge.",
 )
@@ -146,8 +163,8 @@ def cut_into_tokens(word, merges, learned):
 
 
 @cut_into_tokens.mistake(
-    "You merged from left to right. If two pairs share a letter, which of them does the encoding "
-    "merge first?"
+    "You merged from left to right, or took the longest token that there is. If two pairs share a "
+    "letter, which of them does the encoding merge first?"
 )
 def from_the_left(word, merges, learned):
     return cut(word, with_merges(merges), lambda found, place: found[0])
@@ -178,9 +195,10 @@ FEWER = [(0.3, 0.1), (0.1, 0.3), (0.4, 0.1), (0.1, 0.4), (0.2, 0.1), (0.1, 0.2)]
     section="Models that count",
     asks=(
         'Only four words can follow "my fellow". In training, "citizens" did so <first>, '
-        '"Americans" <second>, and "men" and "people" never. After "fellow" alone, the model gives '
-        '"men" a probability of <men> and "people" one of <people>. Absolute discounting takes 1/2 '
-        'off each count. What probability does "men" get after "my fellow"?'
+        '"Americans" <second>, and "men" and "people" never. A back-off model takes 1/2 off each '
+        'count and gives what it has taken to the words that never followed "my fellow", '
+        'and to no others. After "fellow" alone, it gives "men" a probability of <men> and '
+        '"people" one of <people>. What probability does "men" get after "my fellow"?'
     ),
     draw=lambda chance: {
         "counts": (counts := chance.choice(COUNTS)),
@@ -242,6 +260,13 @@ def one_discount(counts, men, people, **_):
     return 0.5 / sum(counts) * men / (men + people)
 
 
+@left_for_the_unseen.mistake(
+    "That is what counting alone gives. Which words share what is taken off the counts?"
+)
+def nothing_for_the_unseen(**_):
+    return 0
+
+
 KINDS = {"bigram": 2, "4-gram": 4}
 
 
@@ -249,8 +274,8 @@ KINDS = {"bigram": 2, "4-gram": 4}
     aim="n-grams",
     section="Models that count",
     asks=(
-        "A <kind> model gives each of the <n> tokens of a text a probability. Which map marks, for "
-        "each token (row), the tokens (columns) that this probability depends on?"
+        "A <kind> model predicts each of the <n> tokens of a text. Which map marks, for each token "
+        "(row), the tokens (columns) that the model looks at to predict it?"
     ),
     draw=lambda chance: {"kind": chance.choice([*KINDS]), "n": chance.choice([7, 8])},
     way=lambda kind, n: (
@@ -514,11 +539,11 @@ def a_single_head():
 
 
 @costliest_change.mistake(
-    "A trigram, which sees two tokens, is about as good as this small GPT. How much can the tokens "
-    "beyond the sixteenth be worth to it?"
+    "A trigram, which sees two tokens, is about as good as this small GPT. How much can tokens far "
+    "back be worth to it?"
 )
 def a_short_window():
-    return "each token sees only the last 16 tokens"
+    return "in each block, a token sees only the last 16 tokens"
 
 
 @costliest_change.mistake(
