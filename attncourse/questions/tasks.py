@@ -79,6 +79,14 @@ def only_the_sum(**rows):
     return mistaken_mean("this is a sum", rows)
 
 
+@scores_of_a_text.mistake(
+    "You averaged the numbers of each word. The mean is taken over the words: which numbers belong "
+    "to the same component?"
+)
+def mean_of_each_word(first, second, pad):
+    return [sum(first) / 2, sum(second) / 2]
+
+
 @Choice(
     aim="one-encoder",
     section="In the package",
@@ -147,8 +155,8 @@ FAULTS = {
     ),
     draw=lambda chance: texts(LOOKUP, chance.choice([*FAULTS])),
     way=lambda mutant, plain: (
-        "Take a word that training has, one of which it has only the suffix, and one of which it "
-        "has neither. Follow each of them through the lines.",
+        "Take a word that training has, one of which training has only the suffix, and one of "
+        "which it has neither. Follow each of them through the lines.",
         next(why for hint, why in FAULTS.items() if texts(LOOKUP, hint)["mutant"] == mutant),
     ),
     check="Say of each line what a row of its result belongs to, and what a column belongs to.",
@@ -201,8 +209,8 @@ def found_again(answer, a, b, c) -> float:
     section="Which labels are confused",
     asks=(
         "In a confusion matrix, rows stand for the right label and columns for the predicted one. "
-        "The row of label A is <a>, that of B <b>, and that of C <c>. Find the label that is most "
-        "often taken for one and the same other label. What proportion of its words does the model "
+        "The row of label A is <a>, that of B <b>, and that of C <c>. Find the label with the most "
+        "words taken for one and the same other label. What proportion of its words does the model "
         "label correctly?"
     ),
     draw=matrix,
@@ -254,6 +262,14 @@ def what_went_elsewhere(a, b, c):
 )
 def read_by_columns(a, b, c):
     return found_again(mutant(CONFUSED, "rows and columns have changed places"), a, b, c)
+
+
+@recall_of_the_most_confused.mistake(
+    "That is the accuracy over all three labels. Of which label's words is the proportion asked "
+    "for?"
+)
+def the_accuracy(a, b, c):
+    return (a[0] + b[1] + c[2]) / sum((*a, *b, *c))
 
 
 @Number(
@@ -351,8 +367,8 @@ def even_more():
 
 
 @one_of_two_heads.mistake(
-    "Then both heads would have to give the next layer exactly the same. Do equal weights mean "
-    "equal outputs?"
+    "Then the head that is left would have to do all that the two did together. Do equal weights "
+    "mean equal outputs? And if so, is one of them as good as the sum of both?"
 )
 def nothing_at_all():
     return "nothing, because one head that looks there is as good as two"
@@ -415,6 +431,14 @@ def just_as_uneven(one, other, n):
 
 
 @coins_alone.mistake(
+    "That is how likely this very split is. Which other splits are at least as uneven, in either "
+    "direction?"
+)
+def this_very_split(one, other, n):
+    return comb(one + other, one) / 2 ** (one + other)
+
+
+@coins_alone.mistake(
     "That is how far apart the two accuracies are. Could equally good models be so far apart by "
     "luck? Look only at the tweets on which they differ."
 )
@@ -439,9 +463,9 @@ def the_larger_part(one, other, n):
         "another. What proportion of the names of <m> tokens is right in every token then?"
     ),
     draw=lambda chance: {
-        "share": (share := chance.choice([0.8, 0.7, 0.6, 0.5, 0.4])),
+        "share": (share := chance.choice([0.9, 0.8, 0.7, 0.6])),
         "percent": f"{share:.0%}",
-        "times": (times := 3 if share == 0.5 else 2),
+        "times": (times := 3 if share >= 0.8 else 2),
         "n": (n := chance.choice([4, 5, 6, 8, 10])),
         "m": times * n,
     },
