@@ -49,8 +49,8 @@ class Writer:
             "math": self.math,
             "admonition": self.admonition,
             "drawing": self.drawing,
-            "include": self.included,
             "question": lambda block: for_notebook(self.slug, block.argument, self.book.root),
+            "include": self.included,
             "table": self.table,
         }
         # functions that the notebook has as cells of code

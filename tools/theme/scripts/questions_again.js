@@ -156,6 +156,5 @@
     if (target.files[0]) read(target.files[0]);
     target.value = "";
   });
-  for (const one of HERE.querySelectorAll("[hidden]")) one.hidden = false;
   if (HERE.dataset.practice === "once-more") onceMore();
 })();
