@@ -413,7 +413,7 @@ def the_head(mutant, plain):
 
 @Order(
     aim="mask",
-    section="Masks",
+    section="A query that may attend nowhere",
     asks=(
         "Put five of these six lines in an order that computes attention under a mask. A query "
         "that may attend nowhere must get zeros."
