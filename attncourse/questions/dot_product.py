@@ -279,18 +279,23 @@ def uniform(mask: torch.Tensor) -> torch.Tensor:
     return attention_weights(torch.zeros(4, 1).double(), torch.zeros(4, 1).double(), mask)
 
 
+def decoder_mask(hint: str, words: int) -> torch.Tensor:
+    """The mask that somebody makes whose answer to the exercise is told so."""
+    return mutant("decoder_mask", hint)(torch.tensor([words]), 4)[0]
+
+
 @causal_and_padding.mistake(
     "There the last row attends to padding. Which columns are padding, and for which rows?"
 )
 def only_causal(words):
-    return uniform(causal_mask(4))
+    return uniform(decoder_mask("the padding is not masked", words))
 
 
 @causal_and_padding.mistake(
     "There the first word attends to later words. In which direction does time run along a row?"
 )
 def only_padding(words):
-    return uniform(padding_mask(torch.tensor(words), 4).expand(4, 4))
+    return uniform(decoder_mask("the future is not masked", words))
 
 
 @causal_and_padding.mistake(
@@ -298,8 +303,7 @@ def only_padding(words):
     "itself?"
 )
 def not_itself(words):
-    mask = causal_mask(4) & padding_mask(torch.tensor(words), 4)
-    return uniform(mask & ~torch.eye(4).bool())
+    return uniform(decoder_mask("a query does not see itself", words))
 
 
 FAULTS = {
