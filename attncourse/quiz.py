@@ -128,10 +128,7 @@ def answer_of(one: "Question", variant: "Variant", answer: Any) -> str:
     """An answer as a reader writes it."""
     match one.kind:
         case "order":
-            head, *lines = variant.options
-            placed = dict(zip(variant.lines, lines, strict=True))
-            body = [placed[i] for i in range(len(placed) - 1)]
-            return f"<pre>{escape(chr(10).join([head, *(f'    {x}' for x in body)]))}</pre>"
+            return f"<pre>{escape(answer)}</pre>"
         case "number" | "row":
             return ", ".join(map(bank().show, answer))
         case "line":

@@ -20,8 +20,6 @@ SCREEN = (
     ".headerlink, .learner, .to-run, .d-none, .toctree-wrapper, details.hide, .claim > details, "
     "script, button"
 )
-# they have the colour of the text, and each would be an element of the PDF's structure
-COLOURLESS = ".highlight :is(.n, .nn, .p, .w)"
 # of an exercise: its hints, and last its worked solution
 FOLDED = ".exercise ~ details.folded"
 # lines to write on: as many as the worked solution adds to what is given, and at least so many
@@ -72,8 +70,6 @@ def read(path: Path) -> Tag:
         put_on_paper(question, f"{chapter.get_text().strip() if chapter else ''}{number}")
     for one in article.select(SCREEN):
         one.decompose()
-    for one in article.select(COLOURLESS):
-        one.unwrap()
     for box in article.select("details"):
         box["open"] = ""
     for code in article.select("div.highlight:has(> pre)"):

@@ -41,21 +41,14 @@ def write(root: Path = ROOT) -> list[Path]:
     return changed
 
 
-def markdown(formula: Callable[[str], str]) -> MarkdownIt:
-    """Markdown as questions use it, with formulas drawn by a function of their TeX."""
-
-    def drawn(tex: str, options: dict) -> str:
-        return formula(tex)
-
-    return MarkdownIt("commonmark").use(dollarmath_plugin, renderer=drawn)
-
-
 class Page:
-    """The questions of a chapter as HTML."""
+    """The questions of a chapter as HTML, with formulas drawn by a function of their TeX."""
 
     def __init__(self, chapter: str, known: dict[str, dict], formula: Callable[[str], str]):
         self.chapter, self.known = chapter, known
-        self.markdown = markdown(formula)
+        self.markdown = MarkdownIt("commonmark").use(
+            dollarmath_plugin, renderer=lambda tex, options: formula(tex)
+        )
 
     def line(self, text: str) -> str:
         return with_commas(self.markdown.renderInline(quoted(text)))
@@ -127,7 +120,7 @@ class Page:
             case "line":
                 return f"<pre>{escape(variant['options'][right].strip())}</pre>"
             case "order":
-                return f"<pre>{escape(program(variant))}</pre>"
+                return f"<pre>{escape(right)}</pre>"
         return f"<p>So the answer is: {self.line(variant['options'][right])}.</p>"
 
     @cached_property
@@ -145,12 +138,11 @@ class Page:
     def data(self, one: dict) -> dict:
         """What the page needs of a question: bodies, answers, and what to say of each."""
         judged = [
-            {"body": self.body(one, variant)}
-            | {key: variant[key] for key in ("right", "mistakes") if variant[key] is not None}
+            {key: variant[key] for key in ("right", "mistakes")} | {"body": self.body(one, variant)}
             for variant in one["variants"]
         ]
         says = [self.line(text) for text in one["says"]]
-        kept_as_is = {key: one[key] for key in ("kind", "tolerance", "table", "placement", "aim")}
+        kept_as_is = {key: one[key] for key in ("kind", "tolerance", "table")}
         return kept_as_is | {"says": says, "check": self.line(one["check"]), "variants": judged}
 
 
@@ -177,13 +169,6 @@ def field(name: str, example: str) -> str:
 
 def shown(value: float) -> str:
     return f"{value:.4g}".replace("-", "−")
-
-
-def program(variant: dict) -> str:
-    """The lines of a program in the right order, without the one that is too many."""
-    head, *lines = variant["options"]
-    order = dict(zip(variant["lines"], lines, strict=True))
-    return "\n    ".join([head, *(order[i] for i in range(len(order) - 1))])
 
 
 def map_of(weights: list[list[float]], name: str) -> str:
@@ -213,7 +198,7 @@ def for_notebook(chapter: str, name: str, root: Path = ROOT) -> str:
         "number": lambda: ", ".join(map(shown, variant["right"])),
         "row": lambda: ", ".join(map(shown, variant["right"])),
         "maps": lambda: f"map {variant['right'] + 1}",
-        "order": lambda: f"\n\n```python\n{program(variant)}\n```",
+        "order": lambda: f"\n\n```python\n{variant['right']}\n```",
         "line": lambda: f"`{variant['options'][variant['right']].strip()}`",
         "choice": lambda: variant["options"][variant["right"]],
     }[one["kind"]]()

@@ -8,7 +8,6 @@ import json
 import math
 import random
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from difflib import SequenceMatcher
@@ -20,8 +19,10 @@ from typing import Any, ClassVar
 
 import torch
 
+from attncourse.aims import AIMS
 from attncourse.checks import exercise
 from judge import variants
+from judge.watch import Stopped, Watch
 
 DOZEN, DRAWS, STEPS, MOST_LINES, MOST_SENTENCES = 12, 1000, 10_000, 5, 6
 
@@ -31,8 +32,8 @@ class Variant:
     """A question with its numbers filled in; all texts are Markdown.
 
     An answer is a list of numbers or, where one chooses, the place of an option. `mistakes` has one
-    for each sentence of `Question.says`. Lines to be put in order are judged by the question's
-    `table`, which knows the place of each in the program.
+    for each sentence of `Question.says`. Of lines to be put in order, `right` is a program; they
+    are judged by the question's `table`, and `lines` has the place of each in that program.
     """
 
     asks: str
@@ -90,9 +91,14 @@ class Question:
         """The sentences, one for each mistake."""
         return [says for says, _ in self.mistakes]
 
+    @property
+    def does(self) -> list[Callable[..., Any]]:
+        """What gives the answer of each mistake."""
+        return [does for _, does in self.mistakes]
+
     def answers(self, given: Mapping[str, Any]) -> list[Any]:
         """The right answer and that of each mistake, as plain numbers or texts."""
-        return [plain(does(**given)) for does in (self.right, *(one for _, one in self.mistakes))]
+        return [plain(does(**given)) for does in (self.right, *self.does)]
 
     def variant(self, chance: random.Random) -> Variant:
         """The question with new numbers: drawn again while two of its answers look alike."""
@@ -113,8 +119,7 @@ class Question:
 
     def look_alike(self, two: tuple[Any, Any]) -> bool:
         """Whether a reader's answer could be taken for either."""
-        one, other = (torch.tensor(x, dtype=torch.float64).flatten() for x in two)
-        return one.shape == other.shape and bool(((one - other).abs() <= 2 * self.tolerance).all())
+        return same(*two, 2 * self.tolerance)
 
     def filled(self, asks: str, given: Mapping, answers: list, chance: random.Random) -> Variant:
         right, *wrong = [one if isinstance(one, list) else [one] for one in answers]
@@ -141,9 +146,6 @@ class Choice(Question):
 
     kind: ClassVar = "choice"
 
-    def look_alike(self, two: tuple[Any, Any]) -> bool:
-        return two[0] == two[1]
-
     def filled(self, asks: str, given: Mapping, answers: list, chance: random.Random) -> Variant:
         if len(answers) < 4:
             raise ValueError(f"{self.id} has {len(answers)} answers to choose from: give four")
@@ -159,19 +161,22 @@ class Maps(Choice):
     kind: ClassVar = "maps"
     tolerance: float = 0.05
 
-    def look_alike(self, two: tuple[Any, Any]) -> bool:
-        return Question.look_alike(self, two)
-
 
 @dataclass(kw_only=True)
 class Line(Question):
     """The answer is the line that is wrong, of a known wrong answer to an exercise.
 
-    `draw` gives it as `mutant`, and a right text as `plain`; the wrong line is where they differ.
+    `text_of` gives for each of the `faults` a text with it, `mutant`, and a right one, `plain`; the
+    wrong line is where they differ, and what `faults` says of it is the last step of the way.
     `mistakes` are of other lines: each function gives a piece of the line that its sentence is for.
     """
 
     kind: ClassVar = "line"
+    faults: Mapping[str, str]
+    text_of: Callable[[str], dict[str, str]]
+
+    def __post_init__(self):
+        self.draw = lambda chance: self.text_of(chance.choice([*self.faults]))
 
     def answers(self, given: Mapping[str, Any]) -> list[Any]:
         lines, right = code_lines(given["mutant"]), code_lines(given["plain"])
@@ -179,7 +184,7 @@ class Line(Question):
         changed = {j for tag, _, _, low, high in ways if tag != "equal" for j in range(low, high)}
         if len(changed) != 1:
             raise ValueError(f"{self.id}: {len(changed)} lines of it differ from the right text")
-        places = [self.place(lines, does(**given)) for _, does in self.mistakes]
+        places = [self.place(lines, does(**given)) for does in self.does]
         return [*changed, *places]
 
     def place(self, lines: list[str], piece: str) -> int:
@@ -188,12 +193,11 @@ class Line(Question):
             raise ValueError(f"{self.id}: {len(found)} lines have {piece!r}")
         return found[0]
 
-    def look_alike(self, two: tuple[Any, Any]) -> bool:
-        return two[0] == two[1]
-
     def filled(self, asks: str, given: Mapping, answers: list, chance: random.Random) -> Variant:
         right, *wrong = answers
-        return Variant(asks, [*self.way(**given)], right, wrong, code_lines(given["mutant"]))
+        whys = (why for fault, why in self.faults.items() if self.text_of(fault) == given)
+        way = [*self.way(**given), next(whys)]
+        return Variant(asks, way, right, wrong, code_lines(given["mutant"]))
 
 
 @dataclass(kw_only=True)
@@ -219,7 +223,8 @@ class Order(Question):
         options = [*self.lines, self.spare]
         order = chance.sample(range(len(options)), len(options))
         shuffled = [self.head, *(options[i] for i in order)]
-        return Variant(self.asks, [*self.way()], options=shuffled, lines=order)
+        right = program(self.head, self.lines)
+        return Variant(self.asks, [*self.way()], right, options=shuffled, lines=order)
 
     def table(self) -> str:
         """A sign for each order, the last place moving fastest: `=` if it is right, the place of
@@ -241,10 +246,6 @@ class Order(Question):
             )
         return table
 
-    @property
-    def does(self) -> list[Callable]:
-        return [does for _, does in self.mistakes]
-
     def sign(self, got: list[Any], ends: list[list[Any]]) -> str:
         for place, end in enumerate(ends):
             if all(same(one, other, self.tolerance) for one, other in zip(got, end, strict=True)):
@@ -252,30 +253,22 @@ class Order(Question):
         return str(len(self.mistakes)) if "undefined" in got else "?"
 
 
+def program(head: str, body: Sequence[str]) -> str:
+    return "\n    ".join([head, *body])
+
+
 def run(head: str, body: Sequence[str], case: tuple) -> Any:
     """What a function of these lines returns, as plain numbers, or a word for how it ends."""
-    steps = 0
-
-    def count(frame, event, arg):
-        nonlocal steps
-        steps += event == "line"
-        if steps > STEPS:
-            raise TimeoutError
-        return count
-
     space: dict[str, Any] = {"torch": torch, "math": math}
-    before = sys.gettrace()
     try:
-        exec("\n    ".join([head, *body]), space)
+        exec(program(head, body), space)
         function = space[re.findall(r"def (\w+)", head)[0]]
-        sys.settrace(count)
-        return plain(function(*(x.clone() if isinstance(x, torch.Tensor) else x for x in case)))
+        with Watch((), STEPS, everything=False):
+            return plain(function(*(x.clone() if isinstance(x, torch.Tensor) else x for x in case)))
     except NameError:
         return "undefined"
-    except Exception:
+    except (Exception, Stopped):
         return "fails"
-    finally:
-        sys.settrace(before)
 
 
 def same(one: Any, other: Any, tolerance: float) -> bool:
@@ -286,6 +279,11 @@ def same(one: Any, other: Any, tolerance: float) -> bool:
     return first.shape == second.shape and torch.allclose(
         first, second, rtol=0, atol=tolerance, equal_nan=True
     )
+
+
+def double(*rows: Any) -> torch.Tensor:
+    """These numbers, or rows of numbers, as a tensor in which they are not rounded to float32."""
+    return torch.tensor(rows, dtype=torch.float64)
 
 
 def plain(value: Any) -> Any:
@@ -341,14 +339,23 @@ def texts(exercise_name: str, hint: str) -> dict[str, str]:
     }
 
 
+# of the first line of a function, as a mistake in a wrong line
+NAMES_ONLY = "That line only names the function and what it is given. Look at what is done with it."
+
+
+def the_head(mutant: str, plain: str) -> str:
+    return "def "
+
+
 def code_lines(text: str) -> list[str]:
     """The lines of a function that are not empty."""
     return [line for line in text.split("\n") if line.strip()]
 
 
 def chapters() -> list[str]:
-    """The chapters that have questions."""
-    return sorted(one.name for one in iter_modules(__path__))
+    """The chapters that have questions, in the order of the course."""
+    written = {one.name for one in iter_modules(__path__)}
+    return [chapter for chapter in AIMS if chapter in written]
 
 
 @cache
@@ -378,5 +385,5 @@ def drawn(chapter: str) -> dict[str, dict[str, Any]]:
 
 
 def every() -> Iterator[Question]:
-    """Each question of the course."""
+    """Each question of the course, in its order."""
     return (one for chapter in chapters() for one in questions(chapter).values())

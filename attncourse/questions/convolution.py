@@ -15,7 +15,19 @@ from attncourse.convolution import (
     window_mask,
     windowed_attention,
 )
-from attncourse.questions import Choice, Line, Ln, Maps, Number, Row, mutant, show, texts
+from attncourse.questions import (
+    NAMES_ONLY,
+    Choice,
+    Line,
+    Ln,
+    Maps,
+    Number,
+    Row,
+    mutant,
+    show,
+    texts,
+    the_head,
+)
 
 FOOTPRINT, WINDOWS, HEADS = "footprint", "windows_of", "heads_as_kernel"
 SHARP = 60.0
@@ -260,11 +272,11 @@ FAULTS = {
         "it; `unfold(-2, width, 1)` cuts all stretches of `width` positions and puts the new axis "
         "last. Which line is wrong?"
     ),
-    draw=lambda chance: texts(WINDOWS, chance.choice([*FAULTS])),
+    faults=FAULTS,
+    text_of=partial(texts, WINDOWS),
     way=lambda mutant, plain: (
         "Take three positions of two numbers and a width of 3, and write down the shape after each "
         "line. Where the shapes are right, ask which positions are in the first window.",
-        next(why for hint, why in FAULTS.items() if texts(WINDOWS, hint)["mutant"] == mutant),
     ),
     check="Write down the shape after each line, for three positions, vectors of two numbers and a "
     "width of 3.",
@@ -288,11 +300,7 @@ def the_call(mutant, plain):
     return "padded.unfold" if "padded.unfold" in mutant else "pad(x"
 
 
-@wrong_line_of_the_windows.mistake(
-    "That line only names the function and what it is given. Look at what is done with it."
-)
-def the_head(mutant, plain):
-    return "def "
+wrong_line_of_the_windows.mistake(NAMES_ONLY)(the_head)
 
 
 @Number(

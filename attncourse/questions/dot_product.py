@@ -1,6 +1,7 @@
 """The questions of the chapter on dot-product attention."""
 
 import math
+from functools import partial
 from itertools import permutations
 
 import torch
@@ -8,14 +9,24 @@ import torch
 from attncourse.checks import exercise
 from attncourse.cost import count
 from attncourse.dot_product import attention, attention_weights, causal_mask, padding_mask
-from attncourse.questions import Choice, Line, Ln, Maps, Number, Order, Row, mutant, show, texts
+from attncourse.questions import (
+    NAMES_ONLY,
+    Choice,
+    Line,
+    Ln,
+    Maps,
+    Number,
+    Order,
+    Row,
+    double,
+    mutant,
+    show,
+    texts,
+    the_head,
+)
 
 SINK = "softmax_with_sink"
 softmax_with_sink = exercise(SINK).valid_answers[0]
-
-
-def double(*rows) -> torch.Tensor:
-    return torch.tensor(rows, dtype=torch.float64)
 
 
 # a query of width 1 meets keys whose dot products with it are these scores
@@ -372,10 +383,10 @@ def halved(scores):
         "*sink*, and throws its weight away. `mask` is True where a query may attend. Which line "
         "is wrong?"
     ),
-    draw=lambda chance: texts(SINK, chance.choice([*FAULTS])),
+    faults=FAULTS,
+    text_of=partial(texts, SINK),
     way=lambda mutant, plain: (
         "Ask of each line what it does to a row of two scores, one of them forbidden.",
-        next(why for hint, why in FAULTS.items() if texts(SINK, hint)["mutant"] == mutant),
     ),
     check=(
         "That line does what it should. Put in one row, the scores (0, ln 2) with the second one "
@@ -408,11 +419,7 @@ def the_result(mutant, plain):
     return "return "
 
 
-@wrong_line_of_a_sink.mistake(
-    "That line only names the function and what it is given. Look at what is done with it."
-)
-def the_head(mutant, plain):
-    return "def "
+wrong_line_of_a_sink.mistake(NAMES_ONLY)(the_head)
 
 
 @Order(

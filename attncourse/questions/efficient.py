@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import torch
 
@@ -13,13 +14,23 @@ from attncourse.efficient import (
     longformer_mask,
     online_softmax_update,
 )
-from attncourse.questions import Choice, Line, Ln, Maps, Number, Order, Row, mutant, show, texts
+from attncourse.questions import (
+    NAMES_ONLY,
+    Choice,
+    Line,
+    Ln,
+    Maps,
+    Number,
+    Order,
+    Row,
+    double,
+    mutant,
+    show,
+    texts,
+    the_head,
+)
 
 RUNNING, PATTERN, PROJECTED = "running_max_and_sum", "window_and_global", "projected_attention"
-
-
-def double(*rows) -> torch.Tensor:
-    return torch.tensor(rows, dtype=torch.float64)
 
 
 def summed(parts, whole) -> str:
@@ -465,12 +476,12 @@ FAULTS = {
         "themselves. `e` and `f` are learned and have the shape `(r, m)`; `e` is for the keys, `f` "
         "for the values. Which line is wrong?"
     ),
-    draw=lambda chance: texts(PROJECTED, chance.choice([*FAULTS])),
+    faults=FAULTS,
+    text_of=partial(texts, PROJECTED),
     way=lambda mutant, plain: (
         "Write down the shape that each line should give: `(r, d)` for the mixtures, `(n, r)` for "
         "the scores and the weights, `(n, d)` for the result.",
         "Then ask what each row of the weights stands for, and what it has to sum to.",
-        next(why for hint, why in FAULTS.items() if texts(PROJECTED, hint)["mutant"] == mutant),
     ),
     check=(
         "Follow n = 5 queries, m = 7 keys and r = 2 mixtures of width 3. Where the shapes fit, ask "
@@ -495,11 +506,7 @@ def the_mean(mutant, plain):
     return "return "
 
 
-@wrong_line_of_mixtures.mistake(
-    "That line only names the function and what it is given. Look at what is done with it."
-)
-def the_head(mutant, plain):
-    return "def "
+wrong_line_of_mixtures.mistake(NAMES_ONLY)(the_head)
 
 
 @Choice(

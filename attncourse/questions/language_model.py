@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import pairwise
 
 import torch
@@ -575,11 +576,11 @@ FAULTS = {
         "tokens; `lengths` says how many, and what comes after them is padding. Which line is "
         "wrong?"
     ),
-    draw=lambda chance: texts(PERPLEXITY, chance.choice([*FAULTS])),
+    faults=FAULTS,
+    text_of=partial(texts, PERPLEXITY),
     way=lambda mutant, plain: (
         "Follow a text of two tokens that is padded to four. Only its second token is predicted, "
         "by row 0.",
-        next(why for hint, why in FAULTS.items() if texts(PERPLEXITY, hint)["mutant"] == mutant),
     ),
     check="Take a text of two tokens, padded to four. What should each line make of it?",
     minutes=3,

@@ -1,6 +1,7 @@
 """The questions of the chapter on linear attention."""
 
 import random
+from functools import partial
 
 import torch
 
@@ -12,14 +13,22 @@ from attncourse.linear import (
     linear_attention_parallel,
     linear_attention_step,
 )
-from attncourse.questions import Choice, Line, Maps, Number, Row, mutant, show, texts
+from attncourse.questions import (
+    NAMES_ONLY,
+    Choice,
+    Line,
+    Maps,
+    Number,
+    Row,
+    double,
+    mutant,
+    show,
+    texts,
+    the_head,
+)
 
 WEIGHTS, REORDERED, SUMS = "linear_weights", "reordered_attention", "causal_by_cumsum"
 STEP, RECURRENCE = "decode_token", "linear_recurrence"
-
-
-def double(*rows) -> torch.Tensor:
-    return torch.tensor(rows, dtype=torch.float64)
 
 
 def as_they_are(x: torch.Tensor) -> torch.Tensor:
@@ -196,11 +205,11 @@ FAULTS = {
         "are the features of queries and keys; in all three inputs, the tokens are the last axis "
         "but one. Which line is wrong?"
     ),
-    draw=lambda chance: texts(SUMS, chance.choice([*FAULTS])),
+    faults=FAULTS,
+    text_of=partial(texts, SUMS),
     way=lambda mutant, plain: (
         "Ask of each line which keys and values its result for token $i$ contains: it should be "
         "those up to $i$.",
-        next(why for hint, why in FAULTS.items() if texts(SUMS, hint)["mutant"] == mutant),
     ),
     check="Follow three tokens of width 1 through the lines. What does each line give for the "
     "first of them?",
@@ -233,11 +242,7 @@ def divided(mutant, plain):
     return "return "
 
 
-@wrong_line_of_running_sums.mistake(
-    "That line only names the function and what it is given. Look at what is done with it."
-)
-def the_head(mutant, plain):
-    return "def "
+wrong_line_of_running_sums.mistake(NAMES_ONLY)(the_head)
 
 
 def drawn_step(chance: random.Random) -> dict:

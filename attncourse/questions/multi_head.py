@@ -6,15 +6,23 @@ from attncourse.checks import exercise
 from attncourse.claims.multi_head import layer_cost
 from attncourse.dot_product import attention, attention_weights, causal_mask
 from attncourse.multi_head import join_heads, split_heads
-from attncourse.questions import Line, Ln, Maps, Number, Row, mutant, show, texts
+from attncourse.questions import (
+    NAMES_ONLY,
+    Line,
+    Ln,
+    Maps,
+    Number,
+    Row,
+    double,
+    mutant,
+    show,
+    texts,
+    the_head,
+)
 
 IN_HEADS, MATRICES = "attend_in_heads", "head_matrices"
 attend_in_heads = exercise(IN_HEADS).valid_answers[0]
 head_matrices = exercise(MATRICES).valid_answers[0]
-
-
-def double(*rows) -> torch.Tensor:
-    return torch.tensor(rows, dtype=torch.float64)
 
 
 def heads_of_a_query(scores, values) -> torch.Tensor:
@@ -162,6 +170,11 @@ FAULTS = {
 }
 
 
+def named(hint: str) -> dict[str, str]:
+    """The two texts under the name of the exercise."""
+    return {key: text.replace("plain", IN_HEADS) for key, text in texts(IN_HEADS, hint).items()}
+
+
 @Line(
     aim="build-layer",
     section="The mask has no axis for the heads",
@@ -171,22 +184,17 @@ FAULTS = {
         "over the last axis, unless `axis` is given. `mask` has the shape (batch, n, m). Which "
         "line is wrong?"
     ),
-    draw=lambda chance: named(chance.choice([*FAULTS])),
+    faults=FAULTS,
+    text_of=named,
     way=lambda mutant, plain: (
         "Write the shape of each result beside its line: q is (batch, heads, n, width of a head) "
         "after the split, and the scores are (batch, heads, n, m).",
-        next(why for hint, why in FAULTS.items() if named(hint)["mutant"] == mutant),
     ),
     check="Write the shape of each result beside its line. What does every axis stand for?",
     minutes=3,
 )
 def wrong_line_in_heads():
     return None
-
-
-def named(hint: str) -> dict[str, str]:
-    """The two texts under the name of the exercise."""
-    return {key: text.replace("plain", IN_HEADS) for key, text in texts(IN_HEADS, hint).items()}
 
 
 @wrong_line_in_heads.mistake(
@@ -204,11 +212,7 @@ def the_result(mutant, plain):
     return "return join"
 
 
-@wrong_line_in_heads.mistake(
-    "That line only names the function and what it is given. Look at what is done with it."
-)
-def the_first(mutant, plain):
-    return "def "
+wrong_line_in_heads.mistake(NAMES_ONLY)(the_head)
 
 
 # the query of "told" in the chapter, and the keys of its sentence: subjects, and the object

@@ -8,15 +8,23 @@ from attncourse.checks import exercise
 from attncourse.claims.positional import products
 from attncourse.dot_product import attention, attention_weights, causal_mask
 from attncourse.positional import sinusoids, tree_depth, tree_distance
-from attncourse.questions import Choice, Line, Maps, Number, Row, mutant, show, texts
+from attncourse.questions import (
+    NAMES_ONLY,
+    Choice,
+    Line,
+    Maps,
+    Number,
+    Row,
+    double,
+    mutant,
+    show,
+    texts,
+    the_head,
+)
 
 ANYWHERE, CHUNK, SHIFT = "sinusoids_at", "encode_chunk", "shift_matrix"
 sinusoids_at = exercise(ANYWHERE).valid_answers[0]
 shift_matrix = exercise(SHIFT).valid_answers[0]
-
-
-def double(*numbers) -> torch.Tensor:
-    return torch.tensor(numbers, dtype=torch.float64)
 
 
 def offsets(n: int) -> torch.Tensor:
@@ -147,6 +155,14 @@ FAULTS = {
 }
 
 
+def for_the_page(hint: str) -> dict[str, str]:
+    """The two texts under the name of the exercise, without what says dtype and device."""
+    return {
+        key: text.replace("plain", CHUNK).replace(", dtype=x.dtype, device=x.device", "")
+        for key, text in texts(CHUNK, hint).items()
+    }
+
+
 @Line(
     aim="sinusoids",
     section="From two lines to a module",
@@ -155,25 +171,17 @@ FAULTS = {
         "chunk of tokens that follow: `x` has the shape (…, n, d), and both n and d may be odd. "
         "Which line is wrong?"
     ),
-    draw=lambda chance: for_the_page(chance.choice([*FAULTS])),
+    faults=FAULTS,
+    text_of=for_the_page,
     way=lambda mutant, plain: (
         "With `start` = 5, two tokens of width 3 should get the positions 5 and 6, and the first "
         "three columns of two pairs.",
-        next(why for hint, why in FAULTS.items() if for_the_page(hint)["mutant"] == mutant),
     ),
     check="Follow a chunk of two tokens of width 3 through the lines, with `start` = 5.",
     minutes=3,
 )
 def wrong_line_of_a_chunk():
     return None
-
-
-def for_the_page(hint: str) -> dict[str, str]:
-    """The two texts under the name of the exercise, without what says dtype and device."""
-    return {
-        key: text.replace("plain", CHUNK).replace(", dtype=x.dtype, device=x.device", "")
-        for key, text in texts(CHUNK, hint).items()
-    }
 
 
 @wrong_line_of_a_chunk.mistake(
@@ -197,11 +205,7 @@ def the_result(mutant, plain):
     return "return "
 
 
-@wrong_line_of_a_chunk.mistake(
-    "That line only names the function and what it is given. Look at what is done with it."
-)
-def the_head(mutant, plain):
-    return "def "
+wrong_line_of_a_chunk.mistake(NAMES_ONLY)(the_head)
 
 
 # the sines and cosines of angles that one can compute with: 3, 4 and 5 make a right triangle

@@ -7,15 +7,11 @@ from torch.func import functional_call
 
 from attncourse.checks import exercise
 from attncourse.claims.recurrence import in_pieces, tokens_read
-from attncourse.questions import Choice, Line, Ln, Maps, Number, Row, mutant, show
+from attncourse.questions import Choice, Line, Ln, Maps, Number, Row, double, mutant, show
 from attncourse.recurrence import lstm, rnn
 from judge.variants import replaced, source_of
 
 GRU, MERGED = "GatedCell", "linear_recurrence"
-
-
-def double(*rows) -> torch.Tensor:
-    return torch.tensor(rows, dtype=torch.float64)
 
 
 # 40 opens a gate whole, and -40 shuts it
@@ -154,11 +150,11 @@ FAULTS = {
         "`g` and `o` go into the input gate, the forget gate, the new content and the output gate. "
         "Which line is wrong?"
     ),
-    draw=lambda chance: edited(*chance.choice([*FAULTS.values()])),
+    faults={why: why for why in FAULTS},
+    text_of=lambda why: edited(*FAULTS[why]),
     way=lambda mutant, plain: (
         "Ask of each line in the loop which of the three gates it uses, and what it passes on to "
         "the next token.",
-        next(why for why, edit in FAULTS.items() if edited(*edit)["mutant"] == mutant),
     ),
     check="Say aloud what each gate decides, and find the line that lets it do so.",
     minutes=3,

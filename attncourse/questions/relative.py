@@ -1,12 +1,25 @@
 """The questions of the chapter on relative positions."""
 
 import math
+from functools import partial
 
 import torch
 
 from attncourse.cost import count
 from attncourse.dot_product import attention
-from attncourse.questions import Choice, Line, Maps, Number, Row, mutant, show, texts
+from attncourse.questions import (
+    NAMES_ONLY,
+    Choice,
+    Line,
+    Maps,
+    Number,
+    Row,
+    double,
+    mutant,
+    show,
+    texts,
+    the_head,
+)
 from attncourse.relative import (
     alibi_bias,
     causal_skew,
@@ -19,10 +32,6 @@ from attncourse.relative import (
 ROWS, SCORES, VALUES = "relative_rows", "relative_scores", "relative_values"
 HALVES, CAUSAL = "rope_halves", "causal_scores"
 WORDS = 10
-
-
-def double(*rows) -> torch.Tensor:
-    return torch.tensor(rows, dtype=torch.float64)
 
 
 def three_keys(chance) -> dict:
@@ -484,11 +493,11 @@ FAULTS = {
         "the weighted sum of the vectors that its keys read in the table. "
         "`rows(n, n, reach, device)` returns the row number of each pair. Which line is wrong?"
     ),
-    draw=lambda chance: texts(VALUES, chance.choice([*FAULTS])),
+    faults=FAULTS,
+    text_of=partial(texts, VALUES),
     way=lambda mutant, plain: (
         "Take the last query of three tokens and a table of three rows, and follow its weights "
         "through the lines.",
-        next(why for hint, why in FAULTS.items() if texts(VALUES, hint)["mutant"] == mutant),
     ),
     check="Take a query with two keys far to the left. What should happen to their two weights?",
     minutes=3,
@@ -519,11 +528,7 @@ def the_row_numbers(mutant, plain):
     return "at = rows("
 
 
-@wrong_line_of_the_values.mistake(
-    "That line only names the function and what it is given. Look at what is done with it."
-)
-def the_head(mutant, plain):
-    return "def "
+wrong_line_of_the_values.mistake(NAMES_ONLY)(the_head)
 
 
 def tables_and_words(chance) -> dict:

@@ -1,21 +1,30 @@
 """The questions of the chapter on three tasks."""
 
 from collections.abc import Sequence
+from functools import partial
 from math import comb
 
 import torch
 
 from attncourse.checks import exercise
 from attncourse.data.numbers import name
-from attncourse.questions import Choice, Line, Maps, Number, Row, mutant, show, texts
+from attncourse.questions import (
+    NAMES_ONLY,
+    Choice,
+    Line,
+    Maps,
+    Number,
+    Row,
+    double,
+    mutant,
+    show,
+    texts,
+    the_head,
+)
 from attncourse.tasks import mean_of_tokens
 
 POOLED, LOOKUP, CONFUSED = "max_and_mean", "lookup_labels", "most_confused"
 PARENTS = "attachment_score"
-
-
-def double(*rows) -> torch.Tensor:
-    return torch.tensor(rows, dtype=torch.float64)
 
 
 @Row(
@@ -153,11 +162,11 @@ FAULTS = {
         "given as numbers; `one_hot` makes a row for each label, with a 1 at its place. Which line "
         "is wrong?"
     ),
-    draw=lambda chance: texts(LOOKUP, chance.choice([*FAULTS])),
+    faults=FAULTS,
+    text_of=partial(texts, LOOKUP),
     way=lambda mutant, plain: (
         "Take a word that training has, one of which training has only the suffix, and one of "
         "which it has neither. Follow each of them through the lines.",
-        next(why for hint, why in FAULTS.items() if texts(LOOKUP, hint)["mutant"] == mutant),
     ),
     check="Say of each line what a row of its result belongs to, and what a column belongs to.",
     minutes=3,
@@ -180,11 +189,7 @@ def counts_of_words(mutant, plain):
     return "by_word = "
 
 
-@wrong_line_of_a_lookup.mistake(
-    "That line only names the function and what it is given. Look at what is done with it."
-)
-def the_head(mutant, plain):
-    return "def "
+wrong_line_of_a_lookup.mistake(NAMES_ONLY)(the_head)
 
 
 def matrix(chance) -> dict:

@@ -1,5 +1,7 @@
 """The questions of the chapter on the Transformer."""
 
+from functools import partial
+
 import torch
 
 from attncourse.checks import exercise
@@ -294,11 +296,11 @@ FAULTS = {
         "new tokens should get what they would get if the head read the whole text at once. Which "
         "line is wrong?"
     ),
-    draw=lambda chance: texts(STEP, chance.choice([*FAULTS])),
+    faults=FAULTS,
+    text_of=partial(texts, STEP),
     way=lambda mutant, plain: (
         "Take one new token after three: it stands at position 3 (counted from 0), and sees four "
         "keys.",
-        next(why for hint, why in FAULTS.items() if texts(STEP, hint)["mutant"] == mutant),
     ),
     check="Follow two new tokens after three through the lines: where they stand, what they see.",
     minutes=3,

@@ -35,10 +35,9 @@ class AimsTable(SphinxDirective):
         tested = tested_by(root)
         parts = []
         for slug, aims in AIMS.items():
+            names = {f"{slug}.{aim}": text for aim, text in aims.items()}
             rows = [
-                self.row(root, tested[name], f"{text}<br>`{name}`")
-                for aim, text in aims.items()
-                for name in [f"{slug}.{aim}"]
+                self.row(root, tested[name], f"{text}<br>`{name}`") for name, text in names.items()
             ]
             page = (root / "chapters" / f"{slug}.md").read_text("utf-8")
             title = next(line for line in page.split("\n") if line.startswith("# "))

@@ -23,8 +23,6 @@ from .questions import page_of
 WORDS_A_MINUTE, LINES_A_MINUTE = 90, 8
 # a formula on a line of its own, a figure, the box of a claim
 MINUTES_A_DISPLAY = 1
-
-
 # a role, for what it shows
 ROLE = re.compile(r"\{[\w:]+\}`([^`<]*?)(?: <[^`]*>)?`")
 
@@ -111,8 +109,7 @@ def facts(app, slug: str, page: str) -> dict:
 
 def rendered(app, template: str, **values) -> nodes.raw:
     """A template of ours, filled in."""
-    values |= {"clock": clock, "practice": partial(practice, app, values.get("chapters", []))}
-    html = app.builder.templates.render(template, values)
+    html = app.builder.templates.render(template, {"clock": clock, **values})
     return nodes.raw("", html, format="html")
 
 
@@ -137,11 +134,11 @@ def add_head(app, doctree, docname):
         page.append(rendered(app, "mark_read.html", slug=slug))
 
 
-def practice(app, chapters: list[dict]) -> list[dict]:
+def practice(root: Path, chapters: list[dict]) -> list[dict]:
     """What is asked of each chapter on a page of its own, and what it does not ask about."""
     asked = []
     for one in chapters:
-        page = page_of(one["slug"], Path(app.srcdir))
+        page = page_of(one["slug"], root)
         if page.known:
             names = [name for name, it in page.known.items() if it["placement"]]
             aims = {page.known[name]["aim"] for name in names}
@@ -161,7 +158,9 @@ def show_chapters(app, doctree, docname):
         pages = app.env.toctree_includes.get(app.config.root_doc, [])
         slugs = [page.removeprefix("chapters/") for page in pages if page.startswith("chapters/")]
         listed = [facts(app, slug, docname) for slug in slugs]
-        place.replace_self(rendered(app, place.details["template"], chapters=listed))
+        asked = partial(practice, Path(app.srcdir), listed)
+        template = place.details["template"]
+        place.replace_self(rendered(app, template, chapters=listed, practice=asked))
 
 
 def setup(app):

@@ -51,9 +51,12 @@
       });
   for (const button of all("[data-reset]"))
     button.addEventListener("click", () => {
-      if (confirm("Forget which chapters you have read and which exercises you have solved?"))
+      if (confirm("Forget which chapters you have read and which exercises you have solved?")) {
         save({ read: [], solved: [] });
+        document.dispatchEvent(new Event("attncourse-forgotten"));
+      }
     });
+  globalThis.attncourseProgress = { load, save, listOf };
   // another tab has changed it
   addEventListener("storage", show);
   show();

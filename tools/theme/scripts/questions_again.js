@@ -2,7 +2,7 @@
 (() => {
   const KEY = "attncourse-questions";
   const MISTAKES = "attncourse-mistakes";
-  const PROGRESS = "attncourse-progress";
+  const { listOf } = attncourseProgress;
   const HERE = document.querySelector("[data-practice]");
   const escaped = (text) => text.replace(/[&<>"]/g, (one) => `&#${one.charCodeAt(0)};`);
 
@@ -13,11 +13,9 @@
       return {};
     }
   }
-  const entries = (kept) =>
-    Array.isArray(kept) ? kept.filter((one) => typeof one?.id === "string") : [];
+  const entries = (kept) => listOf(kept).filter((one) => typeof one?.id === "string");
   const load = () => entries(parsed(KEY));
   const save = (list) => localStorage.setItem(KEY, JSON.stringify(list));
-  const listOf = (kept) => (Array.isArray(kept) ? kept : []);
   const both = (one, other) => [...new Set([...listOf(one), ...listOf(other)])];
 
   // of each question the mistakes that were made, for a teacher to whom the file is given
@@ -35,14 +33,10 @@
     const kept = list.find((one) => one.id === id) ?? { id, at: Date.now() };
     save(right && !helped ? others : [...others, kept].sort((one, other) => one.at - other.at));
   });
-  for (const button of document.querySelectorAll("[data-reset]")) {
-    button.addEventListener("click", () => {
-      // progress.js has asked, and says by hiding its button that all was to be forgotten
-      if (!button.hidden) return;
-      save([]);
-      localStorage.removeItem(MISTAKES);
-    });
-  }
+  document.addEventListener("attncourse-forgotten", () => {
+    save([]);
+    localStorage.removeItem(MISTAKES);
+  });
 
   if (!HERE) return;
   // of each chapter: its title, its link, the file of its questions, its aims, what places a reader
@@ -110,9 +104,8 @@
   }
 
   function write() {
-    const { read, solved } = parsed(PROGRESS);
-    const mistakes = parsed(MISTAKES);
-    const marks = { course: "attncourse", read, solved, questions: load(), mistakes };
+    const kept = { questions: load(), mistakes: parsed(MISTAKES) };
+    const marks = { course: "attncourse", ...attncourseProgress.load(), ...kept };
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([JSON.stringify(marks)], { type: "application/json" }));
     link.download = "attncourse-marks.json";
@@ -133,9 +126,9 @@
       said.innerHTML = `${escaped(file.name)} holds no marks of this course. Nothing was changed.`;
       return;
     }
-    const here = parsed(PROGRESS);
+    const here = attncourseProgress.load();
     const progress = { read: both(here.read, marks.read), solved: both(here.solved, marks.solved) };
-    localStorage.setItem(PROGRESS, JSON.stringify(progress));
+    attncourseProgress.save(progress);
     const mine = load();
     const theirs = entries(marks.questions).filter((one) => !mine.some(({ id }) => id === one.id));
     note(marks.mistakes ?? {});
