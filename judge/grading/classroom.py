@@ -37,7 +37,7 @@ class Classroom:
     submissions: Path
     grades: Path
     roster: Roster | None = None
-    policy: Policy | None = None
+    policy: Policy = field(default_factory=Policy)
     overrides: list[Override] = field(default_factory=list)
     comments: list[Comment] = field(default_factory=list)
     owners: dict[str, Student] = field(default_factory=dict)
@@ -81,14 +81,15 @@ class Classroom:
         }
         people = People([*dict.fromkeys(self.owners.values()), *self.missing])
         by_hand, looks = self.by_hand(people)
-        book = gradebook.gradebook(own, missing, self.share(people), by_hand)
+        share, counted = self.share(people), self.policy.counted
+        book = gradebook.gradebook(own, missing, share, by_hand, counted)
         looks += hand_out(self.comments, book)
         gradebook.write(book, self.grades, self.roster)
         feedback.write(book, self.grades)
         gradebook.table(self.grades / "files.csv", self.file_rows(reports, others, kept))
         keyed = [(kept.key(one.file, one.submission_sha256), one) for one in reports]
         replace(self.grades / "junit.xml", junit(keyed))
-        looks += [*book.looks(), *(self.policy.looks(people) if self.policy else ()), *kept.looks()]
+        looks += [*book.looks(), *self.policy.looks(people), *kept.looks()]
         # without worked solutions, nothing is said of who is like whom
         if (worked := course().solutions) and worked.is_dir():
             looks += self.alike(book, worked)
@@ -99,10 +100,8 @@ class Classroom:
 
     def share(self, people: People) -> Callable[[Student], tuple[float, str]]:
         """What says how much of their points a student keeps, and why."""
-        if self.policy is None:
-            return lambda student: (1.0, "")
-        policy, own = self.policy, self.policy.extended(people)
-        return lambda student: policy.share(student, own.get(student))
+        own = self.policy.extended(people)
+        return lambda student: self.policy.share(student, own.get(student))
 
     def by_hand(self, people: People) -> tuple[ByHand, list[str]]:
         """The points set by hand, by whose and for what, and what to look at among them."""
@@ -113,6 +112,9 @@ class Classroom:
             students = people.called(one.student)
             if one.exercise not in exercises:
                 looks.append(f"{one.where}: no exercise is called {one.exercise!r}")
+            elif not self.policy.counts(one.exercise):
+                looks.append(f"{one.where}: {one.exercise} is not set: see --policy")
+                continue
             elif not students:
                 looks.append(f"{one.where}: nobody is called {one.student!r}")
             elif len(students) > 1:

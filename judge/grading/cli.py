@@ -94,7 +94,8 @@ def grade_command(
         Path | None, Option(help="With --out: the class list, a CSV as a platform exports it.")
     ] = None,
     policy: Annotated[
-        Path | None, Option(help="With --out: a TOML file with the deadline and the late rules.")
+        Path | None,
+        Option(help="With --out: a TOML file: the exercises set, the deadline, the late rules."),
     ] = None,
 ) -> None:
     """Grade notebooks: exit 0 if all passed, 1 if not, 2 if something could not be graded."""
@@ -176,7 +177,7 @@ def classroom(
         refuse("--out: the grades may not lie among the submissions")
     try:
         students = Roster.read(roster) if roster else None
-        rules = Policy.read(policy) if policy else None
+        rules = Policy.read(policy) if policy else Policy()
         overrides = read_overrides(out / "overrides.csv")
         comments = read_comments(out / "comments.csv")
         return Classroom(folder, out, students, rules, overrides, comments)
@@ -263,7 +264,8 @@ class Run:
             say(self.console, line, "")
         found = {file.name: kept.find(file, room.owners[file.name]) for file in self.files}
         before = {name: report for name, report in found.items() if report}
-        reports = self.reports(before, kept.keep)
+        # what is kept has all exercises, so that another policy needs no grading
+        reports = [room.policy.counted(one) for one in self.reports(before, kept.keep)]
         looks = room.write(reports, self.others, kept)
         summarize_class(reports, len(before), self.others, room.grades, self.console)
         for look in looks:

@@ -104,11 +104,16 @@ def gradebook(
     missing: dict[Student, str],
     share: Callable[[Student], tuple[float, str]],
     by_hand: ByHand,
+    counted: Callable[[Report], Report],
 ) -> Gradebook:
-    """The entries of a class; of several files of a chapter, that with most points counts."""
+    """The entries of a class; of several files of a chapter, that with most points counts.
+
+    `counted` leaves out of a report the exercises that are not set.
+    """
     reports = list(reports)
     best: dict[tuple[Student, str], Entry] = {}
-    for student, report in [*reports, *unread(reports, by_hand)]:
+    for student, whole in [*reports, *unread(reports, by_hand)]:
+        report = counted(whole)
         kept, late = share(student)
         grades = []
         for result in report.exercises:

@@ -5,15 +5,19 @@ import io
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from judge.grading.pristine import chapters
+from judge.grading.report import Report
 from judge.grading.students import People, Roster, Student, delimiter
 
-KNOWN = {"time_zone", "deadline", "late", "extensions", "times"}
+KNOWN = {"exercises", "time_zone", "deadline", "late", "extensions", "times"}
 LATE = {"grace_minutes", "percent_per_day", "most_days"}
+NEVER = datetime.max.replace(tzinfo=UTC)
 TIMES = {"file", "student", "time", "format"}
 OVERRIDES = ["student", "exercise", "points", "comment"]
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
@@ -27,14 +31,16 @@ class PolicyError(ValueError):
 
 @dataclass(frozen=True)
 class Policy:
-    """When work is due, what is taken off for each day that begins after it, and who has longer."""
+    """Which exercises count, when work is due, what each day after it costs, and who has longer."""
 
-    deadline: datetime
+    deadline: datetime = NEVER
     grace: timedelta = timedelta(0)
     percent_per_day: float = 100.0
     most_days: int | None = None
     extensions: dict[str, datetime] = field(default_factory=dict)
     times: dict[str, datetime] = field(default_factory=dict)
+    # all, if it names none
+    exercises: frozenset[str] = frozenset()
 
     @classmethod
     def read(cls, path: Path) -> "Policy":
@@ -48,6 +54,9 @@ class Policy:
             if unknown := sorted(given.keys() - known):
                 raise PolicyError(f"{path.name}: {unknown[0]!r} is not one of {sorted(known)}")
         try:
+            exercises = read_exercises(data["exercises"]) if "exercises" in data else frozenset()
+            if data.keys() == {"exercises"}:
+                return cls(exercises=exercises)
             zone = ZoneInfo(data["time_zone"])
             extensions = {key: at(t, zone) for key, t in data.get("extensions", {}).items()}
             return cls(
@@ -57,11 +66,24 @@ class Policy:
                 late.get("most_days"),
                 extensions,
                 read_times(path.parent, times, zone) if times else {},
+                exercises,
             )
         except KeyError as missing:
             raise PolicyError(f"{path.name}: {missing} is missing") from None
         except (ZoneInfoNotFoundError, OSError, ValueError, TypeError) as error:
             raise PolicyError(f"{path.name}: {error}") from None
+
+    def counts(self, exercise: str) -> bool:
+        """Whether an exercise is set."""
+        return not self.exercises or exercise in self.exercises
+
+    def counted(self, report: Report) -> Report:
+        """The report on the exercises that are set; of a chapter that has none, it says so."""
+        own = [one for one in report.exercises if self.counts(one.name)]
+        if own or not report.exercises:
+            return replace(report, exercises=own)
+        problem = f"no exercise of {report.chapter} is set"
+        return replace(report, chapter="", problem=problem, exercises=[])
 
     def extended(self, people: People) -> dict[Student, datetime]:
         """The deadlines of those who have longer."""
@@ -91,6 +113,19 @@ class Policy:
         lost = 100.0 if self.most_days is not None and days > self.most_days else 0.0
         lost = max(lost, min(100.0, days * self.percent_per_day))
         return 1 - lost / 100, f"late by {spelt(over)}: {lost:g} % of the points are taken off"
+
+
+def read_exercises(names: object) -> frozenset[str]:
+    """The names of exercises; ValueError where they are no list of any, or one is unknown."""
+    if not isinstance(names, list) or not names:
+        raise ValueError(f"exercises is a list of names, and not {names!r}")
+    known = [name for chapter in chapters().values() for name in chapter.facts]
+    for name in names:
+        if name not in known:
+            near = get_close_matches(str(name), known, n=1)
+            meant = f": is it {near[0]!r}?" if near else ""
+            raise ValueError(f"no exercise is called {name!r}{meant}")
+    return frozenset(names)
 
 
 def keys(student: Student) -> list[str]:

@@ -249,6 +249,49 @@ def test_points_by_hand_and_being_late_survive_a_regrade(folder):
     assert overrides.read_text().startswith("student,exercise")
 
 
+def test_only_the_exercises_that_are_set_count_and_others_need_no_grading(folder):
+    rules, grades = folder / "policy.toml", folder / "grades"
+    options = ["--roster", str(folder / "roster.csv"), "--policy", str(rules)]
+    set_two = NAMES[0], "prefix_mask"
+    rules.write_text(f"exercises = {[*set_two]}\n")
+    whole = folder / "reports.json"
+    assert graded(folder, *options, "--json", str(whole)).exit_code == 1
+    assert {len(one["exercises"]) for one in json.loads(whole.read_text())} == {len(NAMES)}
+    book = {one["student"]: one for one in rows(grades / "gradebook.csv")}
+    (first,) = (one["of"] for one in book.values() if one["student"] == "4711")
+    assert 10 < int(first) < MAX_POINTS
+    assert [book[who]["exercises"] for who in ("4711", "12")] == ["2", "2"]
+    assert book["4711"]["points"] == first and int(book["12"]["points"]) == int(first) - 10
+    assert [one["exercise"] for one in rows(grades / "matrix.csv")] == [*set_two]
+    assert rows(grades / "canvas.csv")[0]["dot_product"] == first
+    worksheet = {one["Identifier"]: one for one in rows(grades / "moodle-dot_product.csv")}
+    assert worksheet["Participant 4711"]["Grade"] == "100.00"
+    shown = BeautifulSoup((grades / "feedback/12.html").read_text(), "html.parser").get_text()
+    assert f"{book['12']['points']} of {first} points" in shown
+    assert len(ElementTree.parse(grades / "junit.xml").findall(".//testcase")) == 3 * 2
+    # another week's rules, and points by hand for what is not set
+    rules.write_text(f"exercises = ['{NAMES[0]}']\n")
+    by_hand = f"student,exercise,points,comment\n12,prefix_mask,5,\n12,{NAMES[0]},1,\n"
+    (grades / "overrides.csv").write_text(by_hand)
+    done = graded(folder, *options)
+    assert "overrides.csv, line 2: prefix_mask is not set: see --policy" in done.output
+    book = {one["student"]: one for one in rows(grades / "gradebook.csv")}
+    assert (book["12"]["points"], book["12"]["exercises"]) == ("1", "1")
+
+
+def test_a_notebook_of_a_chapter_that_is_not_set_says_so(folder):
+    rules = folder / "policy.toml"
+    rules.write_text('exercises = ["linear_weights"]\n')
+    (folder / "grades").mkdir()
+    by_hand = "student,exercise,points,comment\n12,linear_weights,4,seen in class\n"
+    (folder / "grades/overrides.csv").write_text(by_hand)
+    options = ["--roster", str(folder / "roster.csv"), "--policy", str(rules)]
+    assert graded(folder, *options).exit_code == 2
+    book = {(one["student"], one["chapter"]): one for one in rows(folder / "grades/gradebook.csv")}
+    assert book["4711", ""]["remarks"] == "no exercise of dot_product is set"
+    assert book["12", "linear"]["points"] == "4" and book["12", "linear"]["exercises"] == "1"
+
+
 def test_of_several_files_the_best_counts(folder):
     written(folder / "class" / RICK, notebook_with(SOLVED), "second.ipynb")
     (folder / "class" / JANE / "broken.ipynb").write_text("{")

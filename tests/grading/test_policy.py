@@ -124,6 +124,27 @@ def test_a_policy_that_is_not_understood_is_named(part, tmp_path):
         policy(tmp_path, {"rick": "2026-10-24 20:00"}, POLICY.replace(part, instead))
 
 
+def test_a_policy_may_name_the_exercises_alone(tmp_path):
+    rules = policy(tmp_path, {}, 'exercises = ["prefix_mask", "decoder_mask"]\n')
+    assert rules.exercises == {"prefix_mask", "decoder_mask"} and rules.share(RICK) == (1.0, "")
+    assert rules.counts("prefix_mask") and not rules.counts("attention_pool")
+    assert Policy().counts("attention_pool")
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ('["prefix_masks"]', "no exercise is called 'prefix_masks': is it 'prefix_mask'?"),
+        ('["zzz"]', "no exercise is called 'zzz'$"),
+        ("[]", r"a list of names, and not \[\]"),
+        ('"prefix_mask"', "a list of names, and not 'prefix_mask'"),
+    ],
+)
+def test_exercises_that_are_none_are_named(written, why, tmp_path):
+    with pytest.raises(PolicyError, match=rf"^policy\.toml: .*{why}"):
+        policy(tmp_path, {}, f"exercises = {written}\n")
+
+
 HEADER = "student,exercise,points,comment\n"
 READ = {
     "a comma": (HEADER + "Jane,prefix_mask,7.5,by hand\n", 7.5),
