@@ -9,6 +9,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterator
+from difflib import get_close_matches
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -40,15 +41,19 @@ def bank():
 
 
 def sheet(
-    aims: Annotated[
-        list[str],
-        typer.Option(help="a chapter, or an aim of one, as dot_product.scale; again for more"),
-    ],
     seed: Annotated[int, typer.Option(help="another seed draws other numbers")],
+    aims: Annotated[
+        list[str] | None,
+        typer.Option(help="a chapter, or an aim of one, as dot_product.scale; again for more"),
+    ] = None,
+    questions: Annotated[
+        list[str] | None,
+        typer.Option(help="one question, as dot_product.weight_of_a_key; again for more"),
+    ] = None,
     out: Annotated[Path, typer.Option(help="where sheet.html and key.html are written")] = Path(),
 ) -> None:
     """Write a quiz to print, and its key with what each usual mistake comes to."""
-    chosen = asked(aims)
+    chosen = asked(aims or [], questions or [])
     drawn = [(one, one.variant(random.Random(f"{seed} {one.id}"))) for one in chosen]
     out.mkdir(parents=True, exist_ok=True)
     for name, item in (("sheet", on_the_sheet), ("key", in_the_key)):
@@ -64,8 +69,10 @@ def sheet(
         typer.echo(f"written: {path}")
 
 
-def asked(aims: list[str]) -> list["Question"]:
-    """The questions with these aims, in the order of the course."""
+def asked(aims: list[str], names: list[str]) -> list["Question"]:
+    """The questions with these aims, and those of these names, in the order of the course."""
+    if not aims and not names:
+        refuse("which questions? Say --aims or --questions")
     for one in aims:
         chapter, _, aim = one.partition(".")
         if chapter not in bank().chapters():
@@ -73,7 +80,16 @@ def asked(aims: list[str]) -> list["Question"]:
             refuse(f"{chapter!r} has no questions; these chapters have: {known}")
         if aim and aim not in AIMS[chapter]:
             refuse(f"{aim!r} is no aim of {chapter}; its aims are: {', '.join(AIMS[chapter])}")
-    return [one for one in bank().every() if {one.chapter, f"{one.chapter}.{one.aim}"} & {*aims}]
+    every = {one.id: one for one in bank().every()}
+    if unknown := [name for name in names if name not in every]:
+        near = get_close_matches(unknown[0], every, n=1)
+        meant = f": is it {near[0]!r}?" if near else ""
+        refuse(f"no question is called {unknown[0]!r}{meant}")
+    return [
+        one
+        for one in every.values()
+        if one.id in names or {one.chapter, f"{one.chapter}.{one.aim}"} & {*aims}
+    ]
 
 
 def refuse(why: str) -> NoReturn:

@@ -48,6 +48,27 @@ def test_an_aim_that_is_none_is_named(aims, why, tmp_path):
     assert told.exit_code == 2 and why in told.output and not [*tmp_path.iterdir()]
 
 
+def test_questions_are_asked_by_name_too_in_the_order_of_the_course(tmp_path):
+    last, first = [*questions("linear").values()][-1], QUESTION
+    names = "--questions", last.id, "--questions", first.id
+    told = run("quiz", *names, "--seed", 7, "--out", tmp_path)
+    assert told.exit_code == 0, told.output
+    sheet = (tmp_path / "sheet.html").read_text("utf-8")
+    assert sheet.count('class="space"') == 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        (("--questions", QUESTION.id[:-1]), f"is it '{QUESTION.id}'?"),
+        ((), "which questions? Say --aims or --questions"),
+    ],
+)
+def test_a_question_that_is_none_is_named(asked, why, tmp_path):
+    told = run("quiz", *asked, "--seed", 1, "--out", tmp_path)
+    assert told.exit_code == 2 and why in told.output and not [*tmp_path.iterdir()]
+
+
 def marks(path, mistakes):
     kept = {"course": "attncourse", "read": [], "solved": [], "questions": []}
     path.write_text(json.dumps(kept | {"mistakes": mistakes}), "utf-8")

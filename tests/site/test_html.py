@@ -14,6 +14,9 @@ from fontTools.ttLib import TTFont
 
 from attncourse.checks import exercises
 from attncourse.claims import claims
+from attncourse.questions import questions
+from attncourse.quiz import asked
+from judge.grading.policy import Policy
 from tests import ROOT
 from tests.test_layout import slugs
 from tools.extensions.page_head import clock
@@ -253,6 +256,28 @@ def test_a_schedule_takes_its_times_from_the_chapters_and_from_the_cards(pages):
         times = f"The path, {said}, ends with {end[0].text}." if end else f"About {said} to read"
         assert times in told, line.text
     assert len(lines) > 30
+
+
+def test_a_week_s_policy_and_its_quiz_are_of_what_it_sets_and_reads(pages, tmp_path):
+    weeks = pages["reference/schedules.html"].select("article ol > li")
+    for week in weeks:
+        rules, *quiz = (one.text for one in week.select("details pre"))
+        (tmp_path / "policy.toml").write_text(rules, "utf-8")
+        solve, *_ = (one for one in week.select("ul > li") if one.text.startswith("Solve"))
+        exercises_set = Policy.read(tmp_path / "policy.toml").exercises
+        assert exercises_set == {link.text for link in solve.select("a")}
+        read = [link["href"].split("/")[-1] for link in week.select("ul > li a:not(:has(code))")]
+        for command in quiz:
+            names = re.findall(r"--questions (\S+)", command)
+            assert {f"{name.split('.')[0]}.html" for name in names} == {
+                one for one in read if "#" not in one
+            }
+            assert {one.id for one in asked([], names)} == {*names}
+        assert bool(quiz) == bool(read)
+    # in a chapter that is read as far as its path, what comes later is not asked
+    (path,) = (one for one in weeks if "A language model of English to the end" in one.text)
+    assert "language_model.perplexity_of_a_text" in path.text and len(weeks) == 16
+    assert path.text.count("--questions") < len(questions("language_model"))
 
 
 def test_every_sign_of_a_formula_is_in_the_font(site, names):

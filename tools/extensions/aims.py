@@ -7,6 +7,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from attncourse.aims import AIMS
 from attncourse.course import COURSE
+from judge.exercise import Exercise
 from tools.questions import box_id
 
 from .questions import page_of
@@ -21,10 +22,14 @@ def tested_by(root: Path) -> dict[str, dict[str, list[tuple[str, str]]]]:
         for name, one in page_of(slug, root).known.items():
             found[f"{slug}.{one['aim']}"].setdefault("questions", []).append((slug, name))
         for name, one in COURSE.exercises(slug).items():
-            for aim in one.aims:
-                full = aim if "." in aim else f"{slug}.{aim}"
-                found[full].setdefault("exercises", []).append((slug, name))
+            for aim in aims_of(one):
+                found[aim].setdefault("exercises", []).append((slug, name))
     return found
+
+
+def aims_of(exercise: Exercise) -> list[str]:
+    """The aims that an exercise tests, each as `chapter.aim`."""
+    return [aim if "." in aim else f"{exercise.chapter}.{aim}" for aim in exercise.aims]
 
 
 class AimsTable(SphinxDirective):

@@ -65,7 +65,7 @@ def last_of_the_path(page: nodes.Element) -> nodes.section | None:
 
 
 def path_of(doctree: nodes.document) -> dict | None:
-    """The title and the anchor of the section with which a page's path ends, and its minutes."""
+    """The section with which a page's path ends, its minutes, and the questions on it."""
     page = next(doctree.findall(nodes.title)).parent
     last = last_of_the_path(page)
     if last is None:
@@ -76,7 +76,13 @@ def path_of(doctree: nodes.document) -> dict | None:
         "title": next(last.findall(nodes.title)).astext(),
         "anchor": last["ids"][0],
         "minutes": reading_minutes(path),
+        "questions": questions_of(path),
     }
+
+
+def questions_of(doctree: nodes.document) -> list[str]:
+    """The names of the questions that a page asks, in their order."""
+    return [one["question"] for one in doctree.findall(nodes.raw) if "question" in one]
 
 
 def clock(minutes: float) -> str:
@@ -101,6 +107,7 @@ def facts(app, slug: str, page: str) -> dict:
         "chapter_colab": colab_url(f"chapters/{slug}.ipynb"),
         "minutes": reading_minutes(doctree),
         "path": path_of(doctree),
+        "questions": questions_of(doctree),
         "exercises": exercises,
         "exercises_link": link(page, f"exercises/{slug}"),
         "exercises_minutes": sum(one["minutes"] for one in exercises.values()),

@@ -46,7 +46,7 @@ class QuestionBox(SphinxDirective):
                 f"{name} is no question of attncourse/questions/{chapter}.py that `make release` "
                 f"has drawn: there are {known}"
             )
-        return [nodes.raw("", page.box(name), format="html")]
+        return [nodes.raw("", page.box(name), format="html", question=name)]
 
 
 def write_scripts(app, exception):
