@@ -82,7 +82,7 @@ def causal_mask(n: int, device: torch.device | str | None = None) -> Bool[Tensor
 @shaped
 def padding_mask(lengths: Int[Tensor, "*batch"], n: int) -> Bool[Tensor, "*batch 1 n"]:
     """True at the keys that are words, not padding: the first `lengths` of `n` keys."""
-    # where only a cost is counted, lengths have a shape but no numbers
+    # tensors on the device meta have no numbers to look at
     known = not lengths.is_meta and lengths.numel() > 0
     if known and not 0 <= lengths.min() <= lengths.max() <= n:
         raise ValueError(f"lengths={lengths.tolist()} do not lie between 0 and n={n}")
