@@ -105,7 +105,7 @@ def a_seen_text_looks_easy(g):
     return Measured(
         {
             "bits a character, never seen": (fair, above(1)),
-            "of those, when it was counted itself": (seen / fair, below(0.5)),
+            "bits when it was counted itself, divided by these": (seen / fair, below(0.5)),
         }
     )
 

@@ -747,8 +747,12 @@ def test_the_dots_on_the_page_are_the_results():
     assert told == found and len(found) == 13
     # what the text says of them
     mean = {name: sum(numbers) / len(numbers) for name, numbers in found.items()}
-    apart = [max(numbers) - min(numbers) for numbers in found.values() if len(numbers) == 3]
-    assert len(apart) == 11 and 0.0115 <= max(apart) < 0.0125
+    apart = {
+        name: max(numbers) - min(numbers) for name, numbers in found.items() if len(numbers) == 3
+    }
+    assert len(apart) == 11 and 0.0115 <= max(apart.values()) < 0.0125
+    wide = {name for name, spread in apart.items() if round(spread, 2) == 0.01 and spread > 0.007}
+    assert wide == {"ALiBi", "LSTM", "no positions"} and apart["GPT"] < 0.001
     learned = [mean[name] for name in ("GPT", "Shaw", "T5")]
     assert round(max(learned) - min(learned), 2) == 0.01
     assert round(mean["ALiBi"] - mean["GPT"], 2) == 0.04
