@@ -118,7 +118,8 @@ class Page:
             case "maps":
                 return f"<p>So it is map {right + 1}.</p>"
             case "line":
-                return f"<pre>{escape(variant['options'][right].strip())}</pre>"
+                line = escape(variant["options"][right].strip())
+                return f"<p>So this line is wrong:</p><pre>{line}</pre>"
             case "order":
                 return f"<pre>{escape(right)}</pre>"
         return f"<p>So the answer is: {self.line(variant['options'][right])}.</p>"

@@ -1,5 +1,6 @@
 """The questions of the chapter on a language model of English."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -72,6 +73,28 @@ def the_mean_surprisal(bits, p):
 )
 def of_the_whole_text(bits, p):
     return mistaken_perplexity("the sum of the nats becomes the exponent", bits)
+
+
+@perplexity_of_a_text.mistake(
+    "Those are the bits of the whole text. What is their mean, and among how many equally likely "
+    "tokens would each one cost so much?"
+)
+def all_the_bits(bits, p):
+    return sum(bits)
+
+
+@perplexity_of_a_text.mistake(
+    "You raised e to a number of bits. To which number do bits belong as an exponent?"
+)
+def bits_as_nats(bits, p):
+    return math.exp(sum(bits) / len(bits))
+
+
+@perplexity_of_a_text.mistake(
+    "That is the mean surprisal in nats. How do you make a number of tokens of it?"
+)
+def the_mean_in_nats(bits, p):
+    return math.log(2) * sum(bits) / len(bits)
 
 
 @perplexity_of_a_text.mistake(

@@ -76,6 +76,14 @@ def sizes_in_between(n, d):
     return (n / d) ** 2
 
 
+@dearer_order.mistake(
+    "You counted the sums of the weights as well, as the figure does. Count the two matrix "
+    "products only."
+)
+def sums_of_weights_too(n, d):
+    return 2 * n / (2 * d + 1)
+
+
 @dearer_order.mistake("You took the ratio the other way round. Which order is asked about?")
 def other_way_round(n, d):
     return d / n
@@ -331,6 +339,29 @@ def without_its_key(**given):
     return output_by_mutant("the value is added without its key", **given)
 
 
+@output_of_a_step.mistake("You added the key to S without its value. What is S a sum of?")
+def key_without_its_value(state, z, key, value, query):
+    return dot(query, written(state, z, key, 1)[0]) / dot(query, written(state, z, key, 1)[1])
+
+
+@output_of_a_step.mistake("You added the value to z as well. What does z sum?")
+def value_in_z(state, z, key, value, query):
+    s, _ = written(state, z, key, value)
+    return dot(query, s) / dot(query, written(z, z, key, value)[0])
+
+
+@output_of_a_step.mistake("Your token has joined z, but not S. What is S to hold of it?")
+def joined_z_alone(state, z, key, value, query):
+    return dot(query, state) / dot(query, written(state, z, key, value)[1])
+
+
+@output_of_a_step.mistake(
+    "You exchanged the key and the query. Which of the two is written, and which one reads?"
+)
+def key_and_query_exchanged(state, z, key, value, query):
+    return output_of_a_step.right(state=state, z=z, key=query, value=value, query=key)
+
+
 @output_of_a_step.mistake("Your token has joined S, but not z. What does z sum?")
 def joined_s_alone(state, z, key, value, query):
     return dot(query, written(state, z, key, value)[0]) / dot(query, z)
@@ -483,6 +514,13 @@ def query_alone(**given):
 )
 def weights_not_divided(**given):
     return weighed("the rows do not sum to 1", **given)
+
+
+@recalled_by_the_first.mistake(
+    "You gave each key the other's weight. Which key is equal to the query?"
+)
+def weights_exchanged(size, first, second):
+    return recalled_by_the_first.right(size, second, first)
 
 
 @recalled_by_the_first.mistake(

@@ -60,7 +60,8 @@ def heads_of_a_query(scores, values) -> torch.Tensor:
         f"This row times $W_O$ is its first number times {show(up)} plus its second number times "
         f"{show(down)}.",
     ),
-    check="Write down what each head gives before you multiply by $W_O$: one number for each head.",
+    check="Write down the two weights of each head, and what the head gives, before you multiply "
+    "by $W_O$.",
     minutes=3,
     placement=True,
 )
@@ -96,6 +97,23 @@ def one_map_for_both(first, second, values, others, up, down):
 )
 def plain_means(first, second, values, others, up, down):
     return layer_by_hand.right((0, 0), (0, 0), values, others, up, down)
+
+
+@layer_by_hand.mistake(
+    "You gave the larger weight to the smaller score. Which token has the score ln 3 in head 0?"
+)
+def weights_exchanged(first, second, values, others, up, down):
+    return layer_by_hand.right(first[::-1], second[::-1], values, others, up, down)
+
+
+@layer_by_hand.mistake("You weighted by the scores. What is exp(ln 3), and what is exp(0)?")
+def weighted_by_the_scores(first, second, values, others, up, down):
+    weights = [double(*scores) for scores in (first, second)]
+    heads = [
+        (w / w.sum().clamp(min=1)) @ double(*v)
+        for w, v in zip(weights, (values, others), strict=True)
+    ]
+    return torch.stack(heads) @ double(up, down)
 
 
 @layer_by_hand.mistake(
@@ -460,7 +478,8 @@ def keys_of_their_own():
 
 
 @after_the_same_word.mistake(
-    "There the keys come from the token after them. Which key is made from the first word?"
+    "There each query looks one token back. Here only the keys are made from the token before: at "
+    "which token is the key made from the first word?"
 )
 def keys_of_the_next():
     return looks(torch.cat([STORY[1:], NOTHING]), causal_mask(5))
@@ -534,6 +553,14 @@ def the_output(third, second, weights):
 
 
 @other_weights.mistake(
+    "You left the third weight as it was. The second token's share of the output is gone: what has "
+    "to make up for it?"
+)
+def left_as_it_was(third, second, weights):
+    return weights[2]
+
+
+@other_weights.mistake(
     "That much weight makes up for the second token. How much did the third have already?"
 )
 def only_what_is_missing(third, second, weights):
@@ -551,7 +578,7 @@ def only_what_is_missing(third, second, weights):
     draw=lambda chance: {
         "d": (d := chance.choice([16, 32, 64])),
         "n": d * chance.choice([1, 3, 6, 8, 10]),
-        "heads": chance.choice([4, 8]),
+        "heads": chance.choice([8, 16]),
     },
     way=lambda d, n, heads: (
         f"Each map takes 2 · {n} · {d} · {d} operations, so the four take 8 · {n} · {d} · {d}.",
@@ -593,6 +620,19 @@ def full_width_in_each_head(d, n, heads):
 )
 def three_maps(d, n, heads):
     return 6 * n * d * d / (6 * n * d * d + 4 * n * n * d)
+
+
+@share_of_the_maps.mistake("You counted one map. How many does the layer have?")
+def one_map(d, n, heads):
+    return d / (d + 2 * n)
+
+
+@share_of_the_maps.mistake(
+    "You counted multiplications alone in the maps, and additions too in what comes between them: "
+    "count both in each, or in neither."
+)
+def maps_without_additions(d, n, heads):
+    return d / (d + n)
 
 
 @share_of_the_maps.mistake(

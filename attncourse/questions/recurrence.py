@@ -125,7 +125,8 @@ def lstm_states(x, w_ih, w_hh, b):
 
 # what is wrong, by a piece of the lines above and what takes its place
 FAULTS = {
-    "The new content is multiplied by 1 − σ(f). It has a gate of its own, σ(i).": (
+    "The new content is multiplied by 1 − σ(f). It has a gate of its own, σ(i). With one gate for "
+    "both, this line would be right: an exercise of this chapter has such a network.": (
         "i.sigmoid()",
         "(1 - f.sigmoid())",
     ),

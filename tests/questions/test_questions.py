@@ -158,7 +158,9 @@ def test_questions_are_light(chapter):
         ("0.25", [0.25]), (" 1/4 ", [0.25]), ("0,25", [0.25]), ("25 %", [0.25]), ("−2", [-2]),
         (".5", [0.5]), ("1,152", [1.152, 1152]), ("-3/8", [-0.375]), ("2e3", [2000]),
         ("ln 1", [0]), ("-2 ln 1", [0]), ("four", []), ("", []), ("1/0", []), ("1/2/3", []),
-        ("12,5 %", [0.125]),
+        ("12,5 %", [0.125]), ("-2 1/2", [-2.5]), ("−2½", [-2.5]), ("⅓", [1 / 3]), ("1⁄3", [1 / 3]),
+        ("≈ 0.33", [0.33]), ("8 tokens", [8]), ("- 2", [-2]), ("1 000", [1000]), ("2³", []),
+        ("1 / 3", [1 / 3]), ("2 ln 1", [0]), ("1/6 ≈ 0.167", []), ("4:1", []),
     ],
 )  # fmt: skip
 def test_numbers_are_read_as_people_write_them(text, numbers, judge):
@@ -179,11 +181,29 @@ def test_a_third_is_right_with_two_digits_and_needs_more_with_one(text, status, 
 
 
 @pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        # what is cut off is not rounded, but nearly right
+        ("0.18", {"status": "cut"}), ("0.19", {"status": "digits"}),
+        ("0.17", {"status": "unknown"}),
+        # 13 is not 13.5 rounded, and 14 is; half of it in a decimal may go either way
+        ("13", {"status": "unknown"}), ("14", {"status": "mistake", "place": 0}),
+        ("13.5", {"status": "mistake", "place": 0}), ("7", {"status": "unknown"}),
+    ],
+)  # fmt: skip
+def test_a_number_may_be_rounded_but_not_cut_off(text, said, judge):
+    question = {"kind": "number", "tolerance": 0.002, "table": ""}
+    variant = {"right": [0.1875], "mistakes": [[13.5]]}
+    assert judge(question=question, variant=variant, answer=[text]) == said
+
+
+@pytest.mark.parametrize(
     ("texts", "said"),
     [
         (["1/4", "1"], {"status": "unknown"}),
         (["-4.4", "0"], {"status": "mistake", "place": 0}),
         (["0.1", "1"], {"status": "digits"}),
+        (["1", "1/8"], {"status": "exchanged"}),
         (["576", "1"], {"status": "unknown"}),
     ],
 )

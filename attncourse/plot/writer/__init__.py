@@ -193,20 +193,21 @@ def heads_of(held: Mapping, side: Choice) -> str:
     every = [divmod(i, count) for i in range(len(held["opening"]["sides"][0]["looks"]) - 1)]
     ordered = [*roles, *(one for one in every if one not in roles)]
     listed = {
-        one: head(one[0] * count + one[1], f"{one[0]}.{one[1]}", roles.get(one, "mixed"))
+        one: head(one[0] * count + one[1], f"{one[0]}.{one[1]}", roles.get(one, ""))
         for one in ordered
     }
-    mixed = "".join(text for one, text in listed.items() if one not in roles)
+    others = "".join(text for one, text in listed.items() if one not in roles)
     return (
         f'<div data-show="looked" aria-live="polite">{looked_of(held["opening"])}</div>'
         '<label class="all"><input type="radio" name="head" value="-1" checked> all, on average'
         f"</label>{''.join(listed[one] for one in roles)}"
-        f"{fold(f'{len(every) - len(roles)} heads with no one target that we tested', mixed)}"
+        f"{fold(f'{len(every) - len(roles)} heads that do neither', others)}"
         f"<fieldset><legend>lines and bars for the</legend>{reads}</fieldset>"
         "<div>The lines above lead from a word, the last one or the one you point to, to where "
-        "the heads look: the thicker, the more. A loop is the word itself, the grey stroke the "
-        "start of the text. A head that is off adds nothing. In a head's name its block stands "
-        "first, both counted from 0.</div>"
+        "the heads look: the thicker, the more. A loop is the word itself: where a word has "
+        "several pieces, it may be the piece before. The grey stroke is the start of the "
+        "text. A head that is off adds nothing. In a head's name its block stands first, both "
+        "counted from 0.</div>"
         "<div>Looking at a word is not needing it: compare the lines with the bars below the words."
         "</div>"
     )
@@ -257,9 +258,10 @@ def game() -> str:
     )
     return (
         '<div class="guess"><div>A President did say this. Which word comes next? Deal 100 points '
-        "to at most three words. What is left, at least 1, is shared by all others, the common "
-        "ones more. A word with half the points costs 1 bit, with a quarter 2: the fewer, the "
-        "better. The model must also reckon with a comma or a full stop, and you need not.</div>"
+        "to at most three words. What is left, at least 1, is shared by all others: half of it "
+        "equally, as if there were 28,000 words, and half by how common their pieces are. A word "
+        "with half the points costs 1 bit, with a quarter 2: the fewer, the better. The model must "
+        "also reckon with a comma or a full stop, and you need not.</div>"
         f'<div class="passage" data-show="passage"></div>{deals}'
         '<div>another word: <b data-show="left">100</b></div>'
         f'<div class="acts">{do("open", "show the word")}{do("another", "another text")}</div>'

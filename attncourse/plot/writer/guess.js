@@ -13,10 +13,13 @@
     return -Math.log2((left / POINTS) * (commonness(word) / (1 - guessed)));
   };
 
-  // how often a word is drawn from a text whose tokens come in any order
+  // half as if all words were equally common, since a rare one has many pieces, each with its bits;
+  // half as often as a word is drawn from a text whose tokens come in any order
+  const WORDS = 28000;
   const common = (unigram, encode) => {
     const total = unigram.reduce((sum, count) => sum + count + 1, 0);
-    return (word) => encode(` ${word.trim()}`).reduce((p, token) => (p * (unigram[token] + 1)) / total, 1);
+    const drawn = (word) => encode(` ${word.trim()}`).reduce((p, token) => (p * (unigram[token] + 1)) / total, 1);
+    return (word) => (drawn(word) + 1 / WORDS) / 2;
   };
 
   const play = (form, shown, current) => {
@@ -59,7 +62,7 @@
       const before = tokens.slice(0, from);
       const yours = bits(deals(), text, common(unigram, now.cut.encode));
       const its = now.cost(decade, before, tokens.slice(from, to));
-      const expected = now.best(now.runOf({ decade, tokens: before }), 6, true).slice(0, 3);
+      const expected = now.best(now.runOf({ decade, tokens: before }), 6, true).filter(({ text: word, rest }) => `${word}${rest}`.trim()).slice(0, 3);
       game.you.push(yours);
       game.model.push(its);
       game.open = true;

@@ -3,6 +3,9 @@ globalThis.attncourseAnswers = (() => {
   const PLAIN = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
   function value(text) {
+    const mixed = text.match(/^([+-]?)(\d+) (\d+\/\d+)$/);
+    if (mixed) return (mixed[1] === "-" ? -1 : 1) * (Number(mixed[2]) + value(mixed[3]));
+    if (text.includes(" ")) return value(text.replaceAll(" ", ""));
     const part = text.match(/^([^/]+)\/([^/]+)$/);
     if (part) return value(part[1]) / value(part[2]);
     if (text.endsWith("%")) return value(text.slice(0, -1)) / 100;
@@ -13,7 +16,17 @@ globalThis.attncourseAnswers = (() => {
 
   // a comma divides thousands or begins the decimals: both are tried
   function readings(text) {
-    const bare = text.replace(/[\u2212\u2013]/g, "-").replace(/[\s\u00a0]/g, "");
+    const bare = text
+      .replace(/[\u2212\u2013]/g, "-")
+      .replace(/[¼-¾⅐-⅞]/g, (one) => ` ${one.normalize("NFKC")}`)
+      .replaceAll("\u2044", "/")
+      .replace(/^\s*[≈~=]/, "")
+      // 8 tokens, 4 times
+      .replace(/(?<=\d)\s+[a-z]{2,}$/i, "")
+      .replace(/\s*\/\s*/g, "/")
+      .replace(/^\s*([+-])\s*/, "$1")
+      .replace(/\s+/g, " ")
+      .trim();
     const thousands = /^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$/.test(bare);
     const texts = [bare.replace(",", "."), ...(thousands ? [bare.replaceAll(",", "")] : [])];
     return texts.map(value).filter(Number.isFinite);
@@ -27,22 +40,34 @@ globalThis.attncourseAnswers = (() => {
     const percent = text.includes("%");
     if (/[/l]/i.test(text) || (!decimals && !percent && Math.abs(number) < 10)) return false;
     const unit = 10 ** -decimals / (percent ? 100 : 1);
-    return readings(text).some((one) => near(one, number, unit / 2));
+    // half a whole is rounded up
+    const most = decimals || percent ? unit / 2 : 0.49;
+    return readings(text).some((one) => near(one, number, most) || one === Math.round(number));
   }
+
+  // the number cut off after the digits that were given
+  function cut(text, number) {
+    const decimals = text.replace(",", ".").match(/\.(\d{2,})$/)?.[1].length;
+    return Boolean(decimals) && readings(text).some((one) => near(one, Math.trunc(number * 10 ** decimals) / 10 ** decimals, 0));
+  }
+
+  const inOrder = (some) => [...some].sort((a, b) => a - b);
 
   function numbers({ tolerance, mistakes }, right, texts) {
     const given = texts.map(readings);
     if (given.some((some) => !some.length)) return { status: "unread" };
-    const comesTo = (answer) =>
-      answer.every((one, i) => given[i].some((mine) => near(mine, one, tolerance)));
+    const is = (one, i) => given[i].some((mine) => near(mine, one, tolerance));
+    const comesTo = (answer) => answer.every(is);
     if (comesTo(right)) return { status: "right" };
-    const about = (answer) =>
-      answer.every((one, i) => given[i].some((mine) => near(mine, one, tolerance)) || rounded(texts[i], one));
+    const about = (answer) => answer.every((one, i) => is(one, i) || rounded(texts[i], one));
     const exact = mistakes.findIndex(comesTo);
     if (exact >= 0) return { status: "mistake", place: exact };
     if (about(right)) return { status: "digits" };
     const place = mistakes.findIndex(about);
-    return place >= 0 ? { status: "mistake", place } : { status: "unknown" };
+    if (place >= 0) return { status: "mistake", place };
+    const [own, wanted] = [inOrder(given.map(([first]) => first)), inOrder(right)];
+    if (own.every((mine, i) => near(mine, wanted[i], tolerance))) return { status: "exchanged" };
+    return { status: right.every((one, i) => is(one, i) || cut(texts[i], one)) ? "cut" : "unknown" };
   }
 
   // the place of an order of some of n lines, the last moving fastest

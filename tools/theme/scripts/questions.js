@@ -2,10 +2,15 @@
 (() => {
   const known = {};
   const waiting = {};
-  const UNREAD = "That is no number that can be read here: write 0.25, 1/4 or 25 %.";
-  const DIGITS = "That is right as far as it goes. Give more digits.";
   const CHOOSE = "Choose an answer first.";
-  const RIGHT = "Right.";
+  const NUMBER = ["Write a number first.", "Write one number in each box."];
+  const WORDS = {
+    right: "Right.",
+    unread: "That is no number that can be read here: write 0.25, 1/4 or 25 %.",
+    digits: "That is right as far as it goes. Give more digits.",
+    cut: "Nearly: round it, or write a fraction.",
+    exchanged: "These are the right numbers, but in another order.",
+  };
   const MOST_TRIES = 2;
 
   globalThis.attncourseQuestions = (chapter, questions) => {
@@ -45,7 +50,9 @@
     return lines.length && left === 1 ? lines : null;
   }
 
+  const fieldsOf = (box) => box.querySelectorAll("input[type=text]").length;
   const missing = (box) => {
+    if (fieldsOf(box)) return NUMBER[Number(fieldsOf(box) > 1)];
     const lines = box.querySelectorAll("[data-line]").length;
     return lines ? `Choose ${lines - 1} of the ${lines} lines, in order.` : CHOOSE;
   };
@@ -80,12 +87,13 @@
     if (given === null) return say(box, missing(box), "asked");
     const { question, variant } = await of(box);
     const { status, place } = attncourseAnswers.judge(question, variant, given);
-    const words = { right: RIGHT, unread: UNREAD, digits: DIGITS, unknown: question.check };
-    say(box, words[status] ?? question.says[place], status);
+    const many = status === "unread" && fieldsOf(box) > 1 ? ` ${NUMBER[1]}` : "";
+    const words = { ...WORDS, unknown: question.check };
+    say(box, (words[status] ?? question.says[place]) + many, status);
     const helped = box.querySelector("details").open || box.dataset.tries > 0;
     if (status === "right") {
       if (question.variants.length > 1) offer(box);
-    } else if (status === "mistake" || status === "unknown") {
+    } else if (["mistake", "unknown", "exchanged"].includes(status)) {
       box.dataset.tries = Number(box.dataset.tries ?? 0) + 1;
       if (box.dataset.tries >= MOST_TRIES) {
         step(box);
@@ -127,6 +135,10 @@
     if (!inside(event)) return;
     event.preventDefault();
     judge(inside(event));
+  });
+  // what was said is of another choice
+  document.addEventListener("change", (event) => {
+    if (inside(event) && event.target.type === "radio") say(inside(event), "", "");
   });
   document.addEventListener("click", (event) => {
     const button = event.target.closest?.("button");
