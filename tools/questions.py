@@ -114,6 +114,9 @@ class Page:
         right = variant["right"]
         match one["kind"]:
             case "number" | "row":
+                if one["tolerance"] > 0.005 and any(x % 1 for x in right):
+                    # nobody derives the digits of what is asked for roughly
+                    return f"<p>So the answer is about {', '.join(f'{x:.2g}' for x in right)}.</p>"
                 return f"<p>So the answer is {', '.join(map(shown, right))}.</p>"
             case "maps":
                 return f"<p>So it is map {right + 1}.</p>"
