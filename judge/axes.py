@@ -19,19 +19,25 @@ def only_some_axes(run: Run) -> str | None:
 
 def of_axes(runs: list[Run]) -> str | None:
     right, wrong = (set().union(*some) for some in zip(*map(by_axes, runs), strict=True))
-    if all(map(mixes_a_batch, runs)):
+    apart = bool(right and wrong) and not right & wrong
+    # who is right with one leading axis, and wrong with two, has taken that one for the batch
+    if all(map(mixes_a_batch, runs)) and not (apart and right != {0}):
         return hints.BATCHES if 0 in right - wrong else hints.MIXES
-    if not wrong or not right or wrong & right:
+    if not apart:
         return None
     return hints.BATCH if wrong == {0} else hints.leading(wrong, right)
 
 
 def by_axes(run: Run) -> tuple[set[int], set[int]]:
-    """With how many leading axes an answer is right, and with how many it is wrong."""
+    """With how many leading axes an answer is right, and with how many it is wrong.
+
+    Axes of size 1 tell nothing: to run over one of them is to leave it out.
+    """
     values = [i for i in range(len(run.seen)) if run.trial.probes[i].way == "values"]
-    axes = dict(zip(values, leading_axes([run.trial.probes[i].case for i in values]), strict=True))
-    wrong = {i for i in values if i in run.faults}
-    return {axes[i] for i in values if i not in wrong}, {axes[i] for i in wrong}
+    axes = zip(values, leading_axes([run.trial.probes[i].case for i in values]), strict=True)
+    telling = [(i, len(sizes)) for i, sizes in axes if set(sizes) != {1}]
+    wrong = {count for i, count in telling if i in run.faults}
+    return {count for i, count in telling if i not in run.faults}, wrong
 
 
 def mixes_a_batch(run: Run) -> bool:

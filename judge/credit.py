@@ -84,7 +84,7 @@ class Groups:
         self.leading = {
             key for case in self.cases for key, count in ahead(case, self.own).items() if count
         }
-        self.count = leading_axes(self.cases)[0]
+        self.count = len(leading_axes(self.cases)[0])
 
     @cached_property
     def shares(self) -> dict[str, float]:

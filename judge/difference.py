@@ -30,7 +30,7 @@ def pattern(pairs: list[tuple[Tensor, Tensor]], length: int) -> str:
     if (dtype := near(got, want)) and all(holds(dtype, one.nan_to_num()) for one, _ in pairs):
         return NEAR[dtype][1]
     if got.dtype == torch.float64 and torch.allclose(got, want, rtol=NEARLY, atol=NEARLY):
-        return hints.NEARLY if want[differ(got, want, length)].all() else hints.NEARLY_ZERO
+        return hints.NEARLY if want[shown(got, want, length)] else hints.NEARLY_ZERO
     # a factor and a shift are one where all numbers are the same
     if not any((want != want.flatten()[:1]).any() for _, want in pairs):
         return NUMBERS
@@ -82,6 +82,14 @@ def patterns(got: Tensor, want: Tensor, length: int) -> Iterator[str]:
 def is_coarse(x: Tensor) -> bool:
     """Whether its numbers are such as quotients of small counts: rounding leaves more digits."""
     return x.to(torch.float8_e4m3fn).to(x.dtype).equal(x)
+
+
+def shown(got: Tensor, want: Tensor, length: int) -> tuple[int, ...]:
+    """The first place that differs by a good part of the most: where a mistake begins in time."""
+    apart = (got.double() - want.double()).abs().nan_to_num(torch.inf)
+    apart = apart.masked_fill(~differ(got, want, length), -1)
+    first = (apart >= apart.max() / 10).flatten().int().argmax()
+    return tuple(int(i) for i in torch.unravel_index(first, apart.shape))
 
 
 def where(wrong: Tensor) -> str:

@@ -221,10 +221,15 @@ def own_axes(cases: list[Case]) -> dict[int | str, int]:
     return own
 
 
-def leading_axes(cases: list[Case]) -> list[int]:
-    """How many leading axes each case has: the most that one of its tensors has."""
+def leading_axes(cases: list[Case]) -> list[torch.Size]:
+    """The sizes of each case's leading axes: of its tensors, that with the most tells."""
     own = own_axes(cases)
-    return [max(ahead(case, own).values(), default=0) for case in cases]
+    leading = [
+        [given(case)[key].shape[:count] for key, count in ahead(case, own).items()]
+        for case in cases
+    ]
+    none = torch.Size()
+    return [max(some, key=lambda x: (len(x), x.numel()), default=none) for some in leading]
 
 
 def ahead(case: Case, own: dict[int | str, int]) -> dict[int | str, int]:

@@ -15,6 +15,7 @@ import torch
 from .values import decode, encode
 
 MAX_PRINTED = 2_000  # characters
+MAX_SAID = 300
 # in place of an argument
 MARKED = {"other": "a leaf of autograd"}
 DRAWN = "the global random numbers"
@@ -186,5 +187,11 @@ def flowing(value, leaves, cotangents):
     try:
         found = torch.autograd.grad(flowing, wanted, along, allow_unused=True)
     except RuntimeError as error:
-        return [{"other": str(error)[:200]} for _ in wanted]
+        return [{"other": without_advice(str(error))} for _ in wanted]
     return [encode(one) for one in found]
+
+
+def without_advice(text):
+    """What torch says before a hint of its own, which would be read as ours."""
+    said = text.partition(" Hint:")[0]
+    return said if len(said) <= MAX_SAID else f"{said[: MAX_SAID - 1]}…"

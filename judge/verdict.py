@@ -21,7 +21,10 @@ from judge.mistakes import known_mistake
 from judge.observation import Caller, local, observe
 from judge.trial import BUSY, Run, Trial, unwritten
 
-SAME = "this still does what the given code does: a change, if you made one, changes no result"
+SAME = (
+    "this still does what the given code does: a change, if you made one, changes no result. "
+    "Have you run its cell since?"
+)
 
 
 @dataclass(frozen=True)

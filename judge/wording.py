@@ -4,7 +4,6 @@ import inspect
 import re
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from judge import compare, difference, hints
@@ -98,8 +97,7 @@ def of_value(got: Any, want: Any, on: str, length: int, depth: int = 0) -> tuple
         infinite = f"{on}: {count} of {got.numel()} numbers are not finite"
         return "it gives numbers that are not finite", infinite
     differ = compare.differ(got, want, length)
-    apart = (got.double() - want.double()).abs().nan_to_num(torch.inf).masked_fill(~differ, -1)
-    at = tuple(int(i) for i in torch.unravel_index(apart.argmax(), apart.shape))
+    at = difference.shown(got, want, length)
     place = f"at {list(at)} " * bool(at)
     found = [f"{place}{expected_got(want[at], got[at])}", difference.where(differ)]
     return difference.NUMBERS, f"{on}: {'; '.join(filter(None, found))}"

@@ -57,7 +57,7 @@ def segment_means(
 
 @shaped
 def iterative_pinv(a: Float[Tensor, "*batch r r"], steps: int = 6) -> Float[Tensor, "*batch r r"]:
-    """The pseudo-inverse, from products alone; each step cubes what is missing.
+    """The pseudoinverse, from products alone; each step cubes what is missing.
 
     Many more steps than are needed enlarge the rounding again.
     Source: Razavi et al. (2014), as Xiong et al. (2021) use it.

@@ -74,6 +74,22 @@ def test_where_the_numbers_differ_is_said(places, said):
     assert difference.where(differ.expand(2, 3, 3)).startswith("4 of 18")
 
 
+def test_the_first_of_the_numbers_that_are_far_off_is_shown():
+    off = torch.tensor([0, 1e-6, 2, 5, 0], dtype=torch.float64)
+    want = torch.zeros(5, dtype=torch.float64)
+    assert difference.shown(want + off, want, 5) == (2,)
+    assert difference.shown(off.log(), off, 5) == (0,)
+
+
+@pytest.mark.parametrize(
+    ("off", "said"), [([1e-6, 1e-8], hints.NEARLY), ([1e-8, 1e-6], hints.NEARLY_ZERO)]
+)
+def test_what_is_said_of_zeros_is_said_where_one_is_shown(off, said):
+    want = torch.tensor([1.0, 0], dtype=torch.float64)
+    got = want + torch.tensor(off, dtype=torch.float64)
+    assert difference.pattern([(got, want)], 2) == said
+
+
 def test_two_numbers_that_are_nan_are_the_same():
     assert close(float("nan"), float("nan"), 3)
     assert not close(float("nan"), 1.0, 3) and not close(1.0, float("nan"), 3)

@@ -165,6 +165,20 @@ def test_an_answer_that_counts_axes_from_the_front_hears_where_it_is_right():
     assert "RuntimeError" in found.evidence
 
 
+def test_an_answer_that_walks_through_the_first_axis_hears_with_how_many_it_is_right():
+    def newton_inverse(a, steps):
+        return torch.stack([one_matrix(matrix, steps) for matrix in a])
+
+    def one_matrix(a, steps):
+        y = a.mT / a.square().sum()
+        for _ in range(steps):
+            y = y @ (2 * torch.eye(a.shape[-2], dtype=a.dtype, device=a.device) - a @ y)
+        return y
+
+    found = judged("newton_inverse", newton_inverse)
+    assert found.hint.startswith("leading axes: with 1 it is right, with 0 or 2")
+
+
 def test_a_result_that_is_far_too_large_is_not_read():
     def band_mask(n, m, width, causal=False):
         return torch.zeros(4000, 4000)

@@ -120,6 +120,13 @@ def in_a_thread(work):
     return answer
 
 
+def test_what_torch_s_linear_algebra_has_is_known_by_its_plain_name():
+    called = seen(lambda x: torch.linalg.svd(x), torch.eye(2), forbidden=("svd",))
+    assert (called["outcome"], called["called"]) == ("forbidden", "linalg_svd")
+    norm = seen(lambda x: torch.linalg.matrix_norm(x, 2), torch.eye(2), forbidden=("svd",))
+    assert norm["outcome"] == "returned"
+
+
 def two_halves():
     yield 1
     yield 2

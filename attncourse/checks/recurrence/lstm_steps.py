@@ -7,6 +7,8 @@ from judge import variants
 from judge.exercise import Case, Exercise
 
 LOOP = "it loops over the sentences too: one step serves them all"
+# larger batches alone show that one: the longer case, with no more of them, shows all others
+WITHIN = "beside the loop over the tokens there is another: a step is done on whole tensors"
 
 exercise = Exercise(
     name="lstm_steps",
@@ -25,8 +27,8 @@ exercise = Exercise(
         "cell = gate * cell + (1 - gate) * new, or new + gate * (cell - new)",
     ),
     forbidden=TORCH_RECURRENCE,
-    # the loop over the tokens is the point; one over sentences is not
-    steps_allowed=3.0,
+    # the loop over the tokens is the point, and there are four times as many
+    steps_allowed=5.0,
     usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
 )
 
@@ -51,16 +53,20 @@ def cases(draw):
     n, d, h = draw.sizes(3, 3, 6)
     x, sizes = draw.normal(2, n, d), f"n={n}, d={d}, h={h}"
     weights = draw.normal(3 * h, d), draw.normal(3 * h, h), draw.normal(3 * h)
-    long = draw.normal(8, 2 * n, d), *weights
+    wide = draw.normal(12 * h, 4 * d), draw.normal(12 * h, 4 * h), draw.normal(12 * h)
+    long = draw.normal(2, 4 * n, 4 * d), *wide
     yield Case(f"a batch of 2, {sizes}", (x, *weights), longer=long)
     yield Case(f"one sequence without a batch, {sizes}", (x[0], *weights))
     yield Case(f"two leading axes, {sizes}", (draw.normal(2, 3, n, d), *weights))
     yield Case("one token", (x[:, :1], *weights))
+    # with h and d changed round, one of the two is a state wider than a token
+    turned = draw.normal(3 * d, h), draw.normal(3 * d, d), draw.normal(3 * d)
+    yield Case(f"a batch of 2, n=8, d={h}, h={d}", (draw.normal(2, 8, h), *turned))
     there, bias = far(x, weights[0], weights[2])
     yield Case(FAR, (there, *weights[:2], bias), gradient=False)
     yield Case("weights around 1000", (x, *(1000 * weight for weight in weights)))
     small = draw.normal(3, 1), draw.normal(3, 1), draw.normal(3)
-    yield Case("d=h=n=1", (x[0, :1, :1], *small))
+    yield Case("d=h=n=1", (x[:, :1, :1], *small))
 
 
 @exercise.valid
@@ -82,8 +88,12 @@ NOTED, END = "        states.append(hidden)\n", "torch.stack(states, dim=-2)"
 READ = "token @ w_ih.mT + hidden @ w_hh.mT + b"
 LATE = (f"        cell = {NEW}\n        hidden = {SHOWN}\n",
         f"        hidden = {SHOWN}\n        cell = {NEW}\n")  # fmt: skip
-# the code that is given, with the share of the old cell for that of the new content
-exercise.stub(variants.edited(plain, NEW, "cell + gate * (new - cell)"))
+# the code that is given has the share of the old cell for that of the new content
+BUG = (NEW, "cell + gate * (new - cell)")
+exercise.stub(variants.edited(plain, *BUG))
+TURNED = "g, f, o", "f, o, g", "o, g, f", "g, o, f", "o, f, g"
+ORDERS = [("f, g, o =", f"{one} =") for one in TURNED]
+FUNCTIONS = [("g.tanh()", "g.sigmoid()"), ("o.sigmoid()", "o.tanh()"), ("f.sigmoid()", "f.tanh()")]
 LINEAR = "torch.nn.functional.linear"
 variants.right(
     exercise, plain,
@@ -104,33 +114,66 @@ variants.right(
      "chunk(3, dim=-1)", "unflatten(-1, (3, -1)).unbind(-2)"),
 )  # fmt: skip
 variants.wrong(exercise, plain, {
-    "the gates have changed places: their order f, g, o was right": [
-        ("f, g, o =", "g, f, o ="), ("f, g, o =", "f, o, g ="), ("f, g, o =", "o, g, f ="),
-        ("f, g, o =", "g, o, f ="), ("f, g, o =", "o, f, g =")],
-    "both shares are sigmoid(f): the new content has what the old cell leaves, 1 - sigmoid(f)": (
-        "(1 - gate)", "gate"),
-    "both shares are 1 - sigmoid(f): the old cell has sigmoid(f)": (
+    "the gates have changed places: their order f, g, o was right": ORDERS,
+    "what has changed was right, and the bug is still there: it is in the shares of the cell": [
+        (*way, *BUG) for way in (
+            *ORDERS, *FUNCTIONS, LATE, ("g.tanh()", "g"), ("o.sigmoid()", "(-o).sigmoid()"),
+            (SHOWN, "o.sigmoid() * cell"), ("f.sigmoid()", "(f + 1).sigmoid()"))],
+    "both shares are sigmoid(f): that of the new content is wrong": ("(1 - gate)", "gate"),
+    "both shares are 1 - sigmoid(f): that of the old cell is wrong": (
         "gate * cell", "(1 - gate) * cell"),
-    "the new content is added whole: it has the share 1 - sigmoid(f)": ("(1 - gate) * new", "new"),
-    "the old cell is kept whole: it has the share sigmoid(f)": ("gate * cell", "cell"),
+    "the new content is added whole: it has a share, too": ("(1 - gate) * new", "new"),
+    "the old cell is kept whole: it has a share, too": ("gate * cell", "cell"),
+    "the old cell is kept whole, and the share of the new content is wrong": (
+        NEW, "cell + gate * new"),
+    "the new content is added whole, and the share of the old cell is wrong": (
+        NEW, "(1 - gate) * cell + new"),
+    "a share of the cell follows o: both follow f alone, and o decides what is shown": [
+        (NEW, "gate * cell + o.sigmoid() * new"), (NEW, "gate * cell + (1 - o.sigmoid()) * new"),
+        (NEW, "o.sigmoid() * cell + (1 - gate) * new"), (NEW, "cell + o.sigmoid() * (new - cell)"),
+        (NEW, "new + o.sigmoid() * (cell - new)")],
+    "a bracket is missing, or not where it should be: each share multiplies its own term alone": [
+        (NEW, "gate * cell + 1 - gate * new"), (NEW, "gate * cell + new - gate"),
+        (NEW, "gate * (cell + (1 - gate) * new)"), (NEW, "(gate * cell + 1 - gate) * new"),
+        (NEW, "cell + gate * new - cell"), (NEW, "new + gate * cell - new")],
     "the output's gate is turned round: it is sigmoid(o), as it was": [
         ("o.sigmoid()", "(-o).sigmoid()"), ("o.sigmoid()", "(1 - o.sigmoid())")],
-    "what is left over is taken before the sigmoid: 1 - sigmoid(f), and not sigmoid(1 - f)": (
-        "(1 - gate)", "(1 - f).sigmoid()"),
-    "minus has taken the place of plus: the two shares of the cell are added": [
-        ("+ (1 - gate)", "- (1 - gate)"), (NEW, "new + gate * (new - cell)"),
-        (NEW, "cell - gate * (new - cell)"), (NEW, "new - gate * (cell - new)")],
+    "the share of the new content is sigmoid(1 - f): what is left over is taken after the sigmoid":
+        ("(1 - gate)", "(1 - f).sigmoid()"),
+    "minus has taken the place of plus: the two shares of the cell are added": (
+        "+ (1 - gate)", "- (1 - gate)"),
+    "multiplied out, one share is below 0 and the other above 1: a difference is the wrong way "
+    "round, or taken away": [
+        (NEW, "cell + gate * (cell - new)"), (NEW, "new + gate * (new - cell)")],
     "the output is carried on for the cell: each has a name of its own in the next step": (
         NOTED, f"{NOTED}        cell = hidden\n"),
     "the output reads the cell of the step before: make the cell first, as it was": LATE,
-    "the lines have changed places, and the bug is still there: it is in the shares of the cell": (
-        *LATE, NEW, "cell + gate * (new - cell)"),
     "the output's gate is made again, from the new state: all three read the output of the step "
     "before": (f"        hidden = {SHOWN}\n",
                "        hidden = cell.tanh()\n"
                f"        hidden = ({READ}).chunk(3, dim=-1)[2].sigmoid() * hidden\n"),
     "the cell has no tanh any more: the output reads tanh of the cell": (
         SHOWN, "o.sigmoid() * cell"),
+    "the output reads the new content: let it read the cell": [
+        ("cell.tanh()", "new.tanh()"), ("cell.tanh()", "new")],
+    "the output has the gate of the cell: it has one of its own, sigmoid(o)": (
+        "o.sigmoid()", "gate"),
+    "the output has lost its gate: sigmoid(o) multiplies tanh of the cell": (SHOWN, "cell.tanh()"),
+    "the output's gate has come into the tanh: it multiplies what comes out": (
+        SHOWN, "(o.sigmoid() * cell).tanh()"),
+    "a step reads the cell of the step before: let it read the output": ("hidden @", "cell @"),
+    "b is added twice: it is one bias for all three parts": (" + b)", " + b + b)"),
+    "b has got lost: it is added to the three parts": (" + b)", ")"),
+    "the parts are taken number by number: each is a block of its own, of width h": (
+        "chunk(3, dim=-1)", "unflatten(-1, (-1, 3)).unbind(-1)"),
+    "the first step takes the new content whole: its old cell is 0, and has its share": (
+        NEW, f"{NEW} if states else new"),
+    "the state has the width of a token, d, or no more: it is h wide": [
+        (ZEROS, "torch.zeros_like(x[..., 0, :])"),
+        (ZEROS, "torch.zeros_like(x[..., 0, : w_hh.shape[-1]])"),
+        ("states = []", "states = torch.zeros_like(x)[..., : w_hh.shape[-1]]",
+         "for token in x", "for t, token in enumerate(x", "(-2):", "(-2)):",
+         "states.append(hidden)", "states[..., t, :] = hidden", END, "states")],
     "1 is added to the forget gate: b holds all that is added": (
         "f.sigmoid()", "(f + 1).sigmoid()"),
     "the cell keeps its tanh: only the output reads tanh of the cell, which goes on without it": [
@@ -157,9 +200,21 @@ variants.wrong(exercise, plain, {
         "gate * cell +", "gate * cell.detach() +"),
     "the gradient ends at each step: the output may not be detached on its way": (
         "hidden @", "hidden.detach() @"),
+    "the gradient ends after some steps: neither the output nor the cell may be detached": [
+        (NOTED, f"{NOTED}        {every} hidden, cell = hidden.detach(), cell.detach()\n")
+        for every in ("if True:", "if len(states) % 4 == 0:")],
     "the new content has no tanh any more: it is tanh(g)": ("g.tanh()", "g"),
-    "a gate and the new content have changed their functions: gates have a sigmoid, g has tanh": [
-        ("g.tanh()", "g.sigmoid()"), ("o.sigmoid()", "o.tanh()"), ("f.sigmoid()", "f.tanh()")],
+    "a gate and the new content have changed their functions: gates have a sigmoid, g has tanh":
+        FUNCTIONS,
     "the cell is written over, and autograd needs the old one: make a new cell": (
         NEW, "cell.mul_(gate).add_((1 - gate) * new)"),
+    WITHIN: [
+        ("token @ w_ih.mT", "torch.stack([token @ row for row in w_ih], dim=-1)"),
+        ("token @ w_ih.mT", "sum(x * column for x, column in zip(token.split(1, -1), w_ih.mT))")],
 })  # fmt: skip
+
+
+@exercise.mutant(WITHIN)
+def prefixes(x, w_ih, w_hh, b):
+    ends = range(1, x.shape[-2] + 1)
+    return torch.cat([plain(x[..., :end, :], w_ih, w_hh, b)[..., -1:, :] for end in ends], dim=-2)
