@@ -71,8 +71,8 @@ def beside_the_offset(device: torch.device | None = None) -> Tensor:
 @claim(
     "Of the 16 heads of a trained model, which scores tokens up to 23 back, the offset alone "
     "explains more than three quarters of the variance of the scores in one, head 0 of block 1. "
-    "It explains less than a tenth in another, head 2 of block 1, and shares between these two in "
-    "the others.",
+    "In another, head 2 of block 1, it explains less than a tenth. In each of the others, its "
+    "share lies between these two.",
     source="our own measurement",
 )
 def heads_differ_in_what_the_offset_explains(g):

@@ -121,8 +121,8 @@ def weights_may_not_be_negative(g):
 @claim(
     r"The features choose the similarity. With three terms of exp, and queries divided by "
     r"$\sqrt d$, the weights of 64 tokens differ from those of softmax by less than 3 % of the "
-    "largest where scores are about 0.1, but by more than 10 % where scores are about 3. With "
-    r"$\mathrm{elu}(x) + 1$ they differ by more than 10 % in both cases.",
+    "largest where short queries make scores about 0.1, but by more than 10 % where long ones "
+    r"make them about 3. With $\mathrm{elu}(x) + 1$ they differ by more than 10 % in both cases.",
     source=f"{PAPER}, eq. 3 and 4, section 3.2.1",
 )
 def features_choose_the_similarity(g):
