@@ -258,6 +258,19 @@ def test_a_schedule_takes_its_times_from_the_chapters_and_from_the_cards(pages):
     assert len(lines) > 30
 
 
+def test_code_in_a_hint_is_shown_as_code(pages):
+    hints = [
+        one.find_parent("details")
+        for name in pages
+        if name.startswith("exercises/")
+        for one in pages[name].select("summary")
+        if one.text.startswith("Hint ")
+    ]
+    assert len(hints) == 3 * sum(len(exercises(slug)) for slug in CHAPTERS)
+    assert not [one.text for one in hints if "`" in one.text]
+    assert sum(bool(one.select("p code")) for one in hints) > 30
+
+
 def test_a_week_s_policy_and_its_quiz_are_of_what_it_sets_and_reads(pages, tmp_path):
     weeks = pages["reference/schedules.html"].select("article ol > li")
     for week in weeks:

@@ -107,8 +107,12 @@ class ExerciseCell(SphinxDirective):
 
 
 def plain(text: str) -> nodes.paragraph:
-    """A paragraph in which the dots of a slice stay three."""
-    return nodes.paragraph("", text, support_smartquotes=False)
+    """A paragraph with code between backticks, in which the dots of a slice stay three."""
+    parts = [
+        nodes.literal("", part) if i % 2 else nodes.Text(part)
+        for i, part in enumerate(text.split("`"))
+    ]
+    return nodes.paragraph("", "", *parts, support_smartquotes=False)
 
 
 def code(source: str) -> nodes.literal_block:
