@@ -261,7 +261,7 @@ class Largest(Decided):
     def said(self, one):
         enough = f"where {one.probe.case.max_elements} are enough"
         sizes = f"one has {one.got.too_many_elements} numbers, {enough}"
-        return "wrong", "a tensor made on the way is too large", f"{one.on}: {sizes}"
+        return "wrong", hints.TOO_LARGE, f"{one.on}: {sizes}"
 
 
 class Value(Decided):

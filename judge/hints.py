@@ -33,6 +33,7 @@ BATCHES = (
     "it is right without a batch, and wrong with one: is something taken over the whole batch?"
 )
 MIXES = "one of a batch has another result than alone: is something taken over the whole batch?"
+TOO_LARGE = "a tensor made on the way is too large"
 VIEW = "an input may lie in memory by columns, where view fails: use reshape, or contiguous() first"
 SQUEEZES = "an axis of size 1 is lost: squeeze() takes away every one, so say which"
 REMEMBERS = "it gives an earlier call's result again: inputs of the same sizes hold other numbers"

@@ -131,8 +131,9 @@ def nothing_accepted(run: Run, why: str, evidence: str) -> Said:
 
 
 def some_axes(run: Run, why: str, evidence: str) -> Said:
-    """Of an answer that is right with some leading axes only; rounding has no part in that."""
-    said = None if why in hints.ROUNDED else only_some_axes(run)
+    """Of an answer that is right with some leading axes only, if nothing else is said to do it."""
+    other = {*hints.ROUNDED, hints.VIEW, hints.TOO_LARGE}
+    said = None if why in other else only_some_axes(run)
     return (said, f"{evidence}: {why}") if said else None
 
 

@@ -268,7 +268,7 @@ def test_code_in_a_hint_is_shown_as_code(pages):
     ]
     assert len(hints) == 3 * sum(len(exercises(slug)) for slug in CHAPTERS)
     assert not [one.text for one in hints if "`" in one.text]
-    assert sum(bool(one.select("p code")) for one in hints) > 30
+    assert sum(bool(one.select("p code")) for one in hints) > 20
 
 
 def test_a_week_s_policy_and_its_quiz_are_of_what_it_sets_and_reads(pages, tmp_path):

@@ -46,9 +46,16 @@ def test_the_path_ends_where_a_page_says_what_goes_deeper():
     page += section("Page", "word " * 90)
     page[0] += section("First", "word " * 180)
     page[0] += section("Second", "word " * 90)
+    page[0][-1] += nodes.raw("", "<div></div>", format="html", question="which_is_heavier")
     page[0][-1] += section("Below", turn)
     page[0] += section("Third", "word " * 900)
+    page[0][-1] += nodes.raw("", "<div></div>", format="html", question="asked_too_late")
     words = 90 + 180 + 90 + len(turn.split())
-    assert path_of(page) == {"title": "Second", "anchor": "second", "minutes": words / 90}
+    assert path_of(page) == {
+        "title": "Second",
+        "anchor": "second",
+        "minutes": words / 90,
+        "questions": ["which_is_heavier"],
+    }
     short += section("Page", "word")
     assert path_of(short) is None
