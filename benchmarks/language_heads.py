@@ -1,6 +1,6 @@
 """What the heads of three full GPTs do, which differ by their seeds, beside an untrained one.
 
-    python benchmarks/language_model.py --size full --models GPT
+    python benchmarks/language_model.py --size full --models GPT --seeds 1 2
     python benchmarks/language_heads.py    # results/language_heads.csv and .md, in five minutes
 
 All is measured on every third of the excerpts' full windows, and copying on 32 random tokens said
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 import torch
 from language_model import GPT, SIZES, kept
 from runs import write_page
-from stored_model import PLACES, SIZE, losses, roles
+from stored_model import PLACES, SEED, SIZE, losses, roles
 from timing import RESULTS
 from torch import Tensor
 
@@ -29,6 +29,7 @@ from attncourse.language_model import (
     load_language_model,
 )
 from attncourse.language_model.heads import attention_layers, removed
+from attncourse.stored import stored
 from attncourse.train import seeded
 from attncourse.transformer import LanguageModel
 
@@ -36,6 +37,7 @@ MEASURED = (
     "one back",
     "decade",
     "start",
+    "itself",
     "copying",
     "moved by the decade",
     "lost",
@@ -106,9 +108,11 @@ def scores(model: LanguageModel, windowed: Windowed) -> dict[str, Tensor]:
 
 
 def models(windowed: Windowed) -> Iterator[tuple[str, LanguageModel]]:
-    """The three that were trained, and one that was not."""
+    """The one that comes with the course, those of the other seeds, and one that is untrained."""
     sized = SIZES[SIZE]
-    for seed in range(sized.seeds[GPT]):
+    weights, held = stored("english")
+    yield f"seed {SEED}", load_language_model(weights, held["heads"])
+    for seed in range(SEED + 1, sized.seeds[GPT]):
         weights = torch.load(kept(SIZE, GPT, seed, "after-20"), weights_only=True)
         yield f"seed {seed}", load_language_model(weights, sized.heads)
     with seeded(0):
@@ -132,10 +136,10 @@ def main() -> None:
         csv.writer(file, lineterminator="\n").writerows([columns, *lines])
     text = [
         "# What sixteen heads do, in three trainings",
-        "Mean weights on the token before, on the decade and on the start; on 32 random tokens "
-        "said twice, the weight on what followed the first time (copying); what share of the "
-        "weight moves if the window says a decade a hundred years away; bits a character that are "
-        "lost without the head, and if its value of the start token is 0.",
+        "Mean weights on the token before, on the decade, on the start and on the token itself; on "
+        "32 random tokens said twice, the weight on what followed the first time (copying); what "
+        "share of the weight moves if the window says a decade a hundred years away; bits a "
+        "character that are lost without the head, and if its value of the start token is 0.",
     ]
     write_page("language_heads", "language_heads", text, columns, lines)
 

@@ -55,6 +55,7 @@ PLACES = {
     "looks at the piece before": lambda weights: offset_score(weights).mean(1),
     "looks at the decade": lambda weights: weights[..., 2:, 1].mean((1, 3)),
     "looks at the start": lambda weights: weights[..., 2:, 0].mean((1, 3)),
+    "looks at the piece itself": lambda weights: weights.diagonal(0, -2, -1)[..., 2:].mean((1, 3)),
 }
 
 

@@ -36,7 +36,7 @@ const sideOf = (decade) => {
   const measured = own.marks({ decade, tokens: own.tokensOf(text), covered: [], off: [] });
   while (own.measure(measured));
   const heads = [-1, ...Array.from({ length: 16 }, (_, h) => h)];
-  const looks = heads.map((head) => own.looks(run, run.length - 1, head, items).map(rounded));
+  const looks = heads.map((head) => own.looks(run, run.length - 1, head).map(rounded));
   const other = rounded(1 - next.reduce((sum, { p }) => sum + p, 0));
   return { next, other, marks: measured.bits.map(rounded), looks };
 };
@@ -53,7 +53,10 @@ const written = ([begun, decade], i) => {
   const to = own.cut.words(tokens).at(-1);
   return { decade, begun, text: `${own.cut.decode(tokens.slice(from, to)).trim()} …` };
 };
-const opening = { text, decades, items: items.map((one) => one.text), sides: decades.map(sideOf) };
+const opening = {
+  text, decades, sides: decades.map(sideOf),
+  items: items.map((one) => one.text), parts: items.map((one) => one.parts),
+};
 const next = decades.map((one) => nextOf(one, early).next.slice(0, early));
 return { opening, examples: examples.map(written), next };
 """

@@ -819,6 +819,7 @@ def test_the_heads_on_the_page_are_the_results():
         if name != "untrained":
             assert costly["block"] == "0"
             assert max(float(costly["decade"]), float(costly["one back"])) < 0.2
+            assert float(costly["itself"]) > 0.5 and costly["role"] == "looks at the piece itself"
             assert max(float(row["copying"]) for row in heads) < 0.02
     assert len(lines) == 4
     assert "\n".join(lines) in (ROOT / "chapters" / "language_model.md").read_text("utf-8")

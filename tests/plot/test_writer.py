@@ -557,6 +557,24 @@ def test_arcs_are_the_weights_of_the_pointed_word_and_few(tab):
         assert "none" not in tab.locator("path").evaluate_all(drawn)
 
 
+@torch.no_grad()
+def test_of_a_word_that_looks_at_itself_the_weights_of_its_pieces_are_said(tab):
+    # one head looks at the piece before, which is in the same word, and one at the piece itself
+    loaded(tab)
+    tab.get_by_text("Look into its heads").click()
+    tokens = [*Windowed(stored_pairs()).prefix(1860), *stored_pairs().encode("My fellow")]
+    weights = head_weights(shipped()[0], torch.tensor([tokens]))[:, 0]
+    for block, head in ((1, 0), (0, 3)):
+        tab.locator(f"input[name=head][value='{4 * block + head}']").check()
+        looked = tab.locator("[data-show=looked]")
+        expect(looked).to_contain_text(f"From “fellow”, head {block}.{head} looks most at itself: ")
+        found = re.search(r"\. Its pieces: “fe” ([\d.]+), “llow” ([\d.]+)\.$", looked.inner_text())
+        want = weights[block, head, -1, -2:].tolist()
+        assert found and [float(one) for one in found.groups()] == pytest.approx(want, abs=0.0101)
+        # as its role says
+        assert (want[0] > 0.9) == (block == 1) and max(want) > 0.9
+
+
 def test_a_head_that_is_off_adds_nothing(tab):
     written(tab, "We must not")
     tab.get_by_text("Look into its heads").click()
@@ -693,6 +711,7 @@ def test_ten_words_are_guessed_and_both_have_their_bits(tab):
         expect(verdict).to_have_text("")
         button.click()
         expect(verdict).to_contain_text("bits for you")
+        assert "“”" not in verdict.inner_text()
     expect(verdict).to_contain_text(
         re.compile(r"After 10 words: you [\d.]+ bits, the model [\d.]+\.")
     )
@@ -738,7 +757,9 @@ def test_the_figure_is_used_by_keyboard_alone(new_tab):
     assert pressed("Tab", "ArrowDown") == "head"
     looked = tab.locator("[data-show=looked]")
     expect(looked).to_contain_text(re.compile(r"“must”, head \d\.\d looks"))
-    assert pressed("Tab", "Tab", "Tab", "Tab", "ArrowRight") == "side"
+    # past the switches of the heads that have a role, and the fold of the others
+    heads = len(shipped()[1]["roles"])
+    assert pressed(*["Tab"] * (heads + 2), "ArrowRight") == "side"
     assert pressed("Tab", "ArrowUp") == "decade"
     expect(said(tab)).to_contain_text("in the 1850s")
     assert pressed("Tab") == "take"

@@ -8,6 +8,7 @@ are a script that the first touch loads. The scripts beside this file cut a text
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import accumulate
 from pathlib import Path
 
 from attncourse.plot.interactive import (
@@ -193,19 +194,19 @@ def heads_of(held: Mapping, side: Choice) -> str:
     every = [divmod(i, count) for i in range(len(held["opening"]["sides"][0]["looks"]) - 1)]
     ordered = [*roles, *(one for one in every if one not in roles)]
     listed = {
-        one: head(one[0] * count + one[1], f"{one[0]}.{one[1]}", roles.get(one, ""))
+        one: head(one[0] * count + one[1], f"{one[0]}.{one[1]}", roles.get(one, "mixed"))
         for one in ordered
     }
-    others = "".join(text for one, text in listed.items() if one not in roles)
+    mixed = "".join(text for one, text in listed.items() if one not in roles)
     return (
         f'<div data-show="looked" aria-live="polite">{looked_of(held["opening"])}</div>'
         '<label class="all"><input type="radio" name="head" value="-1" checked> all, on average'
         f"</label>{''.join(listed[one] for one in roles)}"
-        f"{fold(f'{len(every) - len(roles)} heads that do neither', others)}"
+        f"{fold(f'{len(every) - len(roles)} heads with no one target that we tested', mixed)}"
         f"<fieldset><legend>lines and bars for the</legend>{reads}</fieldset>"
         "<div>The lines above lead from a word, the last one or the one you point to, to where "
-        "the heads look: the thicker, the more. A loop is the word itself: where a word has "
-        "several pieces, it may be the piece before. The grey stroke is the start of the "
+        "the heads look: the thicker, the more. A word of several pieces looks with its last "
+        "one, and a loop is what it keeps within the word. The grey stroke is the start of the "
         "text. A head that is off adds nothing. In a head's name its block stands first, both "
         "counted from 0.</div>"
         "<div>Looking at a word is not needing it: compare the lines with the bars below the words."
@@ -228,15 +229,24 @@ def legend_of(opening: Mapping) -> str:
 
 def looked_of(opening: Mapping) -> str:
     """Where the heads look from the last word of the first text."""
-    start, *shares = opening["sides"][0]["looks"][0]
-    words = named_items(opening)
-    places = {"the start": start, **dict(zip(words, shares, strict=True))}
+    start, *each = opening["sides"][0]["looks"][0]
+    words, parts = named_items(opening), opening["parts"]
+    ends = [*accumulate(map(len, parts))]
+    within = [each[end - len(own) : end] for own, end in zip(parts, ends, strict=True)]
+    places = {"the start": start, **dict(zip(words, map(sum, within), strict=True))}
     most = max(places, key=lambda name: places[name])
     where = "itself" if most == words[-1] else most
-    return (
+    told = (
         f"From {words[-1]}, the heads together look most at {where}: {shown(places[most])} of the "
         "weight."
     )
+    if where != "itself" or len(parts[-1]) == 1:
+        return told
+    pieces = (
+        f"“{shown_as(part)}” {shown(share)}"
+        for part, share in zip(parts[-1], within[-1], strict=True)
+    )
+    return f"{told} Its pieces: {', '.join(pieces)}."
 
 
 def head(index: int, name: str, role: str) -> str:

@@ -1,5 +1,5 @@
 // from the pointed word an arc to each that it looks at; what lies on the start is a grey stub
-(strip, { at, looks }) => {
+(strip, { at, start, shares }) => {
   const LEAST = 0.03;
   const corner = strip.getBoundingClientRect();
   const tops = [...strip.querySelectorAll(".item")].map((item) => {
@@ -17,7 +17,6 @@
   // a page may take a figure apart
   if (!tops[at]) return;
   const [x, y] = tops[at];
-  const [start, ...shares] = looks;
   const arcs = shares.flatMap((share, i) => {
     if (share <= LEAST || i > at) return [];
     // what a word keeps of itself is a loop

@@ -126,7 +126,9 @@
     const starts = cut.words(tokens);
     const spans = starts.map((from, i) => [from, starts[i + 1] ?? tokens.length]);
     const places = spans.map(([from, to]) => Array.from({ length: to - from }, (_, i) => PREFIX + from + i));
-    return [{ text: "", places: [1] }, ...spans.map(([from, to], i) => ({ text: cut.decode(tokens.slice(from, to)), places: places[i] }))];
+    const partsOf = ([from, to]) => tokens.slice(from, to).map((token) => cut.decode([token]));
+    const words = spans.map((span, i) => ({ text: cut.decode(tokens.slice(...span)), places: places[i], parts: partsOf(span) }));
+    return [{ text: "", places: [1], parts: [""] }, ...words];
   };
   const hiddenBy = (all, covered) => covered.flatMap((item) => all[item]?.places ?? []);
   const changed = (now, before) => divergence(chances(runOf(before)), chances(runOf(now)));
@@ -155,19 +157,16 @@
     return true;
   };
 
-  // where a head looks from a place, or all of them on average: for the start, then each item
-  const looks = (run, place, head, all) => {
+  // where a head looks from a place, or all of them on average: at the start, then at each token
+  const looks = (run, place, head) => {
     const [row, n] = [run.weights[place], place + 1];
     const count = row.length / n;
-    const of = (key) => {
-      if (key >= n) return 0;
+    return Array.from({ length: n }, (_, key) => {
       if (head >= 0) return row[head * n + key];
       let sum = 0;
       for (let h = 0; h < count; h++) sum += row[h * n + key] / count;
       return sum;
-    };
-    const sum = (places) => places.reduce((total, key) => total + of(key), 0);
-    return [of(0), ...all.map(({ places }) => sum(places))];
+    });
   };
   // in bits: what a text says, token by token, after others
   const cost = (decade, before, tokens) => {

@@ -16,7 +16,7 @@
     const asked = Object.keys(state).some((name) => name.startsWith("cover ") && state[name]);
     const begun = text === opening.text && decades.join() === opening.decades.join() && !asked && !off.length;
     if (!begun || pointed >= 0 && pointed < opening.items.length - 1) return null;
-    return { items: opening.items, covered: [], sides: opening.sides, marks: opening.sides[side].marks, looks: opening.sides[side].looks[head + 1] };
+    return { items: opening.items, parts: opening.parts, covered: [], sides: opening.sides, marks: opening.sides[side].marks, looks: opening.sides[side].looks[head + 1] };
   };
   // what the model makes of the text in each decade
   const computed = () => {
@@ -39,8 +39,8 @@
     const ready = !measured || Object.keys(measured.bits).length === all.length;
     const marks = (!ready && recorded()?.marks) || measured?.bits;
     return {
-      items: all.map((item) => item.text), covered, sides, tokens, hidden, off, measured,
-      marks: marks ?? [], looks: now.looks(seen.run, place, head, all), full: tokens.length === now.most,
+      items: all.map((item) => item.text), parts: all.map((item) => item.parts), covered, sides, tokens, hidden, off, measured,
+      marks: marks ?? [], looks: now.looks(seen.run, place, head), full: tokens.length === now.most,
     };
   };
   const found = now ? computed() : recorded();
@@ -50,7 +50,7 @@
     return { sheet: { class: "sheet wait" }, onward: { class: long ? "onward" : "onward none" }, said: long || missing, now: () => now };
   }
 
-  const { items, covered, sides, marks, looks } = found;
+  const { items, parts, covered, sides, marks } = found;
   const last = items.length - 1;
   const at = pointed >= 0 && pointed <= last ? pointed : last;
   const quoted = (item) => (item ? `“${items[item].trim() || "¶"}”` : "the decade");
@@ -96,14 +96,20 @@
     if (at === last && marks[at] < 0.005) return `${quoted(at)} is the last: no later word could look at it.`;
     return `${quoted(at)}: ${marks[at] === undefined ? "being measured." : covering(at)}`;
   };
+  // what lies on the start, on each token, and on each item
+  const [start, ...each] = found.looks;
+  const ends = parts.map((_, i) => parts.slice(0, i + 1).flat().length);
+  const within = parts.map((own, i) => each.slice(ends[i] - own.length, ends[i]));
+  const shares = within.map((some) => some.reduce((sum, share) => sum + share, 0));
   const looked = () => {
-    const [start, ...shares] = looks;
     const most = Math.max(...shares);
     const where = shares.indexOf(most);
     const target = start > most ? "the start" : where === at ? "itself" : quoted(where);
     const who = head < 0 ? "the heads together look" : `head ${Math.floor(head / held.of_block)}.${head % held.of_block} looks`;
     const from = at ? quoted(at) : "the decade";
-    return `From ${from}, ${who} most at ${target}: ${shown(Math.max(start, most))} of the weight.`;
+    const own = target === "itself" && parts[at].length > 1;
+    const split = own ? ` Its pieces: ${parts[at].map((part, i) => `“${show(part)}” ${shown(within[at][i])}`).join(", ")}.` : "";
+    return `From ${from}, ${who} most at ${target}: ${shown(Math.max(start, most))} of the weight.${split}`;
   };
   return {
     sheet: { class: writing >= 0 ? "sheet busy" : "sheet" },
@@ -132,7 +138,7 @@
     chance: training.map(({ p }) => p),
     said: said(),
     // for the script that hears the reader
-    arcs: () => ({ at, looks, many: off.length }),
+    arcs: () => ({ at, start, shares, many: off.length }),
     taken: () => held.rows,
     passed: (count) => {
       held.passed = count === null ? 0 : (held.passed ?? 0) + count;
