@@ -9,7 +9,7 @@ from typing import Any
 from judge.course import Course, OneLineError
 from judge.failure import Failure, failure
 from judge.timed import timed
-from judge.verdict import Verdict, judge, local
+from judge.verdict import SAME, Verdict, judge, local
 from judge.wording import article
 
 # few enough digits to copy
@@ -133,6 +133,8 @@ def report(name: str, verdict: Verdict, seed: int) -> str:
     if verdict.status == "passed":
         return f"{name}: ok" + (f": {verdict.evidence}" if verdict.evidence else "")
     lines = [f"{name}: {verdict.status}: {verdict.hint}"]
+    if verdict.hint == SAME:
+        lines.append("    Have you run its cell since?")
     if verdict.evidence or (verdict.failing and verdict.failing.got.is_test):
         lines.append("    " + " ".join(filter(None, (verdict.evidence, f"(seed={seed})"))))
     if verdict.failing and (printed := verdict.failing.got.printed.rstrip()):

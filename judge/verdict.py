@@ -21,10 +21,7 @@ from judge.mistakes import known_mistake
 from judge.observation import Caller, local, observe
 from judge.trial import BUSY, Run, Trial, unwritten
 
-SAME = (
-    "this still does what the given code does: a change, if you made one, changes no result. "
-    "Have you run its cell since?"
-)
+SAME = "this still does what the given code does: a change, if you made one, changes no result"
 
 
 @dataclass(frozen=True)

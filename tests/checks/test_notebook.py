@@ -55,6 +55,14 @@ def test_a_right_answer_prints_one_fixed_line(right, capsys):
     assert capsys.readouterr() == ("distance_attention: ok\n", "")
 
 
+def test_given_code_that_does_what_it_did_asks_if_its_cell_was_run(capsys):
+    given = exercise("split_by_text").stub_answer
+    check("split_by_text", given)
+    found = capsys.readouterr().out
+    assert found.startswith("split_by_text: not attempted: this still does what the given code does")
+    assert "    Have you run its cell since?\n" in found
+
+
 def test_a_verdict_does_not_depend_on_the_device_in_use(right, monkeypatch, capsys):
     def on_the_cpu(q, k, v, mask=None):
         return right(q, k, v, mask) + torch.zeros(v.shape[-1])

@@ -194,15 +194,15 @@ def heads_of(held: Mapping, side: Choice) -> str:
     every = [divmod(i, count) for i in range(len(held["opening"]["sides"][0]["looks"]) - 1)]
     ordered = [*roles, *(one for one in every if one not in roles)]
     listed = {
-        one: head(one[0] * count + one[1], f"{one[0]}.{one[1]}", roles.get(one, "mixed"))
+        one: head(one[0] * count + one[1], f"{one[0]}.{one[1]}", roles.get(one, ""))
         for one in ordered
     }
-    mixed = "".join(text for one, text in listed.items() if one not in roles)
+    others = "".join(text for one, text in listed.items() if one not in roles)
     return (
         f'<div data-show="looked" aria-live="polite">{looked_of(held["opening"])}</div>'
         '<label class="all"><input type="radio" name="head" value="-1" checked> all, on average'
         f"</label>{''.join(listed[one] for one in roles)}"
-        f"{fold(f'{len(every) - len(roles)} heads with no one target that we tested', mixed)}"
+        f"{fold(f'{len(every) - len(roles)} heads whose weights have no one target', others)}"
         f"<fieldset><legend>lines and bars for the</legend>{reads}</fieldset>"
         "<div>The lines above lead from a word, the last one or the one you point to, to where "
         "the heads look: the thicker, the more. A word of several pieces looks with its last "
