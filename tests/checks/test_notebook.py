@@ -24,8 +24,9 @@ from attncourse.course import COURSE
 from judge import hints
 from judge.compare import close
 from judge.course import OneLineError
+from judge.notebook import report
 from judge.values import decode, encode
-from judge.verdict import Verdict, judge, local
+from judge.verdict import SAME, Verdict, judge, local
 
 SEED = int(os.environ.get("ATTNCOURSE_SEED") or secrets.randbits(31))
 
@@ -55,12 +56,11 @@ def test_a_right_answer_prints_one_fixed_line(right, capsys):
     assert capsys.readouterr() == ("distance_attention: ok\n", "")
 
 
-def test_given_code_that_does_what_it_did_asks_if_its_cell_was_run(capsys):
-    given = exercise("split_by_text").stub_answer
-    check("split_by_text", given)
-    found = capsys.readouterr().out
-    assert found.startswith("split_by_text: not attempted: this still does what the given code does")
-    assert "    Have you run its cell since?\n" in found
+def test_who_left_the_given_code_is_asked_whether_the_cell_was_run():
+    assert report("toy", Verdict("not attempted", SAME), SEED) == (
+        "toy: not attempted: this still does what the given code does: a change, if you made one, "
+        "changes no result\n    Have you run its cell since?"
+    )
 
 
 def test_a_verdict_does_not_depend_on_the_device_in_use(right, monkeypatch, capsys):
