@@ -11,6 +11,7 @@ import attncourse
 from attncourse.checks import chapters, exercises
 from attncourse.claims import claims
 from attncourse.course import COURSE
+from attncourse.questions import questions
 from tests import ROOT
 
 SCHEDULES = (ROOT / "reference/schedules.md").read_text("utf-8")
@@ -25,6 +26,7 @@ COUNTED = {
         len(one.own_mutants) for one in EXERCISES.values()
     ),
     r"more than ([\d,]+) claims": lambda: sum(len(claims(slug)) for slug in chapters()),
+    r"more than ([\d,]+) questions": lambda: sum(len(questions(slug)) for slug in chapters()),
 }
 
 
