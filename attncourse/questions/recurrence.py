@@ -1,17 +1,102 @@
 """The questions of the chapter on recurrent networks."""
 
 import math
+from functools import partial
 
 import torch
 from torch.func import functional_call
 
 from attncourse.checks import exercise
 from attncourse.claims.recurrence import in_pieces, tokens_read
-from attncourse.questions import Choice, Line, Ln, Maps, Number, Row, double, mutant, show
+from attncourse.questions import (
+    NAMES_ONLY,
+    Choice,
+    Line,
+    Ln,
+    Maps,
+    Number,
+    Row,
+    double,
+    mutant,
+    show,
+    texts,
+    the_head,
+)
 from attncourse.recurrence import lstm, rnn
 from judge.variants import replaced, source_of
 
-GRU, MERGED = "GatedCell", "linear_recurrence"
+RNN, GRU, MERGED = "rnn_states", "GatedCell", "linear_recurrence"
+
+# what is wrong, by how the hint of the known wrong answer begins
+WRONG_STATES = {
+    "every step begins with the first state": "Every step reads the state before the first token, "
+    "so no step knows of the tokens before its own. It should read the state of the step before.",
+    "each state is noted before its step": "The states come back one place late: the first of them "
+    "has read no token, and the last one is missing.",
+    "there is no tanh": "The tanh is missing, so the network is linear, and its state can grow "
+    "without a bound.",
+    "a matrix is not transposed": "With the state in a row, $W_h h$ is the product of the row and "
+    "the transpose of $W_h$. Here the row meets $W_h$ itself.",
+    "the state before the first token has the width of a token": "The state that it begins with "
+    "has as many numbers as a token. A state has as many as `b`.",
+    "the states are stacked along another axis": "The states are stacked along a new first axis. "
+    "The axis of the tokens is the last but one, behind that of the batch.",
+    "the first state is ignored": "It always begins with zeros, also where a first state is given.",
+    "first goes through a tanh": "The given first state goes through a tanh before the first step "
+    "reads it. The equation takes it as it is.",
+    "this is the sigmoid": "The sum goes through the sigmoid, which is never negative. In the "
+    "equation it goes through tanh.",
+    "the gradient ends at each step": "The state is detached before the next step reads it. The "
+    "numbers are right, but no gradient gets from one step to the step before.",
+}
+
+
+@Line(
+    aim="write-loops",
+    section="All states in one loop",
+    asks=(
+        "These lines should compute the states of a recurrent network, "
+        "$h_t = \\tanh(W_x x_t + W_h h_{t-1} + b)$, and their gradients. `x` has the shape "
+        "`(batch, n, d)`, and each token is a row. `first` is the state before the first token, "
+        "and zeros take its place if it is not given. The result has the shape `(batch, n, h)`. "
+        "Which line is wrong?"
+    ),
+    faults=WRONG_STATES,
+    text_of=partial(texts, RNN),
+    way=lambda mutant, plain: (
+        "Compare the line in the loop with the equation, factor by factor.",
+        "Of each other line, ask which state it takes, or what shape it gives.",
+    ),
+    check="Does the line in the loop agree with the equation? If so, which state does it begin "
+    "with, and what is returned?",
+    minutes=3,
+)
+def wrong_line_of_an_rnn():
+    return None
+
+
+@wrong_line_of_an_rnn.mistake(
+    "That line is right: `unbind(-2)` gives one token after another, whatever axes are in front."
+)
+def the_tokens(mutant, plain):
+    return "unbind(-2)"
+
+
+@wrong_line_of_an_rnn.mistake(
+    "That line is right: the list is empty before the first step. Is `start` what it should be?"
+)
+def the_beginning(mutant, plain):
+    return "states, state = "
+
+
+@wrong_line_of_an_rnn.mistake(
+    "That line is right: after its step, each state goes to the end of the list."
+)
+def the_list(mutant, plain):
+    return "states.append"
+
+
+wrong_line_of_an_rnn.mistake(NAMES_ONLY)(the_head)
 
 
 # 40 opens a gate whole, and -40 shuts it
