@@ -81,6 +81,11 @@ def not_in_the_sum(scores):
     return scores[0].number / sum(s.number for s in scores[1:])
 
 
+@weight_of_a_key.mistake("That is the weight of the second key. Which one is asked for?")
+def weight_of_the_second(scores):
+    return weights_of(scores)[1]
+
+
 @weight_of_a_key.mistake(
     "That is the exponential itself. The weights have to sum to 1: by what do you divide it?"
 )
@@ -161,7 +166,7 @@ def the_larger_alone(scores, first, second):
     section="Dot products grow with the width",
     asks=(
         "Queries and keys have width <d_k>. A query's dot product with key A is <product>, and "
-        "with key B it is 0. How many times as much weight as B does A get?"
+        "with key B it is 0. How many times as large as B's weight is A's?"
     ),
     draw=lambda chance: {
         "d_k": (d := chance.choice([4, 16])),
@@ -203,6 +208,13 @@ def not_scaled(d_k, base, product):
 )
 def scaled_by_the_width(d_k, base, product):
     return at_width(d_k, base, d_k**2)
+
+
+@ratio_of_weights.mistake(
+    "You divided the weight of B by that of A. Which of the two has the larger score?"
+)
+def the_other_way_round(d_k, base, product):
+    return 1 / at_width(d_k, base, d_k)
 
 
 @ratio_of_weights.mistake(
@@ -366,6 +378,11 @@ def exp_of_one(scores):
 )
 def the_sink_alone(scores):
     return mutant(SINK, "each score meets the extra one alone")(double(scores))[0, 0]
+
+
+@weight_beside_a_sink.mistake("That is the weight of the second key. Which one is asked for?")
+def weight_of_the_other(scores):
+    return softmax_with_sink(double(scores))[0, 1]
 
 
 @weight_beside_a_sink.mistake(

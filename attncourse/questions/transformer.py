@@ -415,6 +415,13 @@ def k_ignored(scores, temperature):
 
 
 @probability_of_the_first.mistake(
+    "That is the probability of the other token that can be drawn. Which one is asked for?"
+)
+def probability_of_the_other(scores, temperature):
+    return 1 - probability_of_the_first.right(scores, temperature)
+
+
+@probability_of_the_first.mistake(
     "You shared out the probability in proportion to the scores. What does a softmax take of each "
     "score first?"
 )
@@ -474,6 +481,13 @@ def without_matrices(d, times, hidden):
 )
 def without_weighted_sums(d, times, hidden):
     return 2 * (times - 2) * d
+
+
+@length_of_equal_cost.mistake(
+    "You counted one matrix in the network. It makes the token wider, and then?"
+)
+def with_half_a_network(d, times, hidden):
+    return (times / 2 - 2) * d
 
 
 @length_of_equal_cost.mistake(
