@@ -88,8 +88,7 @@ def shown(got: Tensor, want: Tensor, length: int) -> tuple[int, ...]:
     """The first place that differs by a good part of the most: where a mistake begins in time."""
     apart = (got.double() - want.double()).abs().nan_to_num(torch.inf)
     apart = apart.masked_fill(~differ(got, want, length), -1)
-    first = (apart >= apart.max() / 10).flatten().int().argmax()
-    return tuple(int(i) for i in torch.unravel_index(first, apart.shape))
+    return tuple((apart >= apart.max() / 10).nonzero()[0].tolist())
 
 
 def where(wrong: Tensor) -> str:

@@ -9,6 +9,7 @@ from itertools import combinations, islice
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from judge import bank
 from judge.compare import close
@@ -16,7 +17,8 @@ from judge.driver import silence
 from judge.exercise import MAX_STEPS, Case, Mutant
 from judge.probes import tensors
 from judge.seen import Settings
-from judge.trial import Run
+from judge.torch_internals import leaves
+from judge.trial import Run, Trial
 from judge.watch import Stopped, Watch
 
 # pairs that are tried, and results by which they are put in order, each for every tensor of a call:
@@ -44,9 +46,9 @@ def two_mistakes(run: Run) -> str | None:
     """The hints of the first two mutants that together do what was seen."""
     # a test says one bit a probe, and one mistake is enough for what only another device, or a
     # longer input, shows
-    if run.trial.exercise.kind == "test" or run.trial.probes[run.faults[0]].way != "values":
-        return None
     first = run.faults[0]
+    if run.trial.exercise.kind == "test" or not gives_numbers(run.trial, first):
+        return None
     most = MOST_PAIRS // cost(run.trial.probes[first].case)
     for pair in islice(bank.pairs(likeliest_first(run)), most):
         likely = agrees(run, first, result(run, first, pair.function))
@@ -59,7 +61,7 @@ def likeliest_first(run: Run) -> list[tuple[Mutant, Mutant]]:
     """Every two mistakes; first those of which each does what was seen where the other is right."""
     trial = run.trial
     known = [one for one in trial.exercise.own_mutants if hasattr(one.function, "made_by")]
-    places = [i for i in run.faults if trial.probes[i].way == "values"]
+    places = [i for i in run.faults if gives_numbers(trial, i)]
     most = MOST_RESULTS // (len(known) * cost(trial.probes[0].case) + 1)
     places = places[:: -(-len(places) // max(1, most))]
     same, right = {}, {}
@@ -74,6 +76,12 @@ def likeliest_first(run: Run) -> list[tuple[Mutant, Mutant]]:
         return len(against), -len(same[one] | same[other])
 
     return sorted(combinations(known, 2), key=unlikely)
+
+
+def gives_numbers(trial: Trial, place: int) -> bool:
+    """Whether what comes out there can be compared: from another device, no numbers come back."""
+    found = [x for x in leaves(trial.expected[place].value) if isinstance(x, Tensor)]
+    return trial.probes[place].way == "values" and not any(x.is_meta for x in found)
 
 
 def cost(case: Case) -> int:

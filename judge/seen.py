@@ -180,12 +180,12 @@ def flowing(value, leaves, cotangents):
     if [x.shape for x in floating] != [x.shape for x in cotangents]:
         return None
     pairs = zip(floating, cotangents, strict=True)
-    flows = [(x, along.to(x.dtype)) for x, along in pairs if x.requires_grad]
+    # a sum, because torch loads SymPy where it is given what flows into a tensor
+    flows = [(x * along.to(x.dtype)).sum() for x, along in pairs if x.requires_grad]
     if not flows:
         return [encode(None) for _ in wanted]
-    flowing, along = zip(*flows, strict=True)
     try:
-        found = torch.autograd.grad(flowing, wanted, along, allow_unused=True)
+        found = torch.autograd.grad(sum(flows), wanted, allow_unused=True)  # pyright: ignore
     except RuntimeError as error:
         return [{"other": without_advice(str(error))} for _ in wanted]
     return [encode(one) for one in found]

@@ -15,15 +15,16 @@ class Unsendable(str):
 def encode(value):
     """A value as JSON can carry it; one that cannot travel becomes the name of its type."""
     if isinstance(value, torch.Tensor):
-        number = value.detach()
         made = {
-            "dtype": str(number.dtype).removeprefix("torch."),
-            "shape": list(number.shape),
-            "device": number.device.type,
+            "dtype": str(value.dtype).removeprefix("torch."),
+            "shape": list(value.shape),
+            "device": value.device.type,
         }
-        if number.device.type != elsewhere.DEVICE:
+        if value.device.type != elsewhere.DEVICE:
             # a copy: one element may be called contiguous, whatever its stride
-            packed = number.resolve_conj().cpu().clone(memory_format=torch.contiguous_format)
+            packed = (
+                value.detach().resolve_conj().cpu().clone(memory_format=torch.contiguous_format)
+            )
             raw = packed.reshape(-1).view(torch.uint8)
             made["bytes"] = base64.b64encode(raw.numpy().tobytes()).decode()
         return {"tensor": made}
