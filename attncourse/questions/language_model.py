@@ -38,7 +38,7 @@ BITS = [(1, 1, 4), (1, 2, 3), (2, 2, 5), (1, 3, 5), (2, 3, 4), (1, 4, 4)]
         f"The mean of these is {sum(bits)}/3 = {sum(bits) // 3} bits.",
         f"The perplexity is 2 to this power: {2 ** (sum(bits) // 3)}.",
     ),
-    check="A perplexity lies between the smallest and the largest 1/*p*. Does yours?",
+    check="Write down the bits of each token, and take their mean. Which power of 2 is that?",
     placement=True,
 )
 def perplexity_of_a_text(bits, p):
@@ -427,13 +427,14 @@ def bits_of_a_token(base, k, p):
     section="What its heads do",
     asks=(
         "A head of a trained GPT gives nearly all of its weight to the very token that asks. You "
-        "remove the head and measure how many bits a character the model loses. What do you expect?"
+        "remove the head and measure how many more bits a character the model needs. What do you "
+        "expect?"
     ),
     way=lambda: (
         "The head gives each token's own value: what $W_V$ and then $W_O$ make of the token's "
         "vector. The residual stream carries the vector on, but not what these two make of it.",
         "How much later blocks rely on that does not show in the weights: it has to be measured.",
-        "In the course's GPT, 0.88 bits are lost without such a head, more than without any other.",
+        "The course's GPT needs 0.88 bits more without such a head. No other costs so many.",
     ),
     check="What does such a head add to the residual stream? And what do its weights say of that?",
     minutes=1,

@@ -86,7 +86,11 @@
     const [first, ...others] = change ? `${done.join(" and ")} change${done.length > 1 ? "" : "s"} what comes next by ${list.format(change)}.` : "";
     return `${decided}${hint}${first ? ` ${first.toUpperCase()}${others.join("")}` : ""}${end}${passed}`;
   };
-  const covering = (i) => `${covered.includes(i) ? "uncovering" : "covering"} it changes what comes next by ${shown(marks[i])} bits.`;
+  // drawn with the chances of before, the change back has another size
+  const covering = (i) => {
+    const size = `it changes what comes next by ${shown(marks[i])} bits`;
+    return covered.includes(i) ? `uncovering ${size}, counted from what comes next without it.` : `covering ${size}.`;
+  };
   const legend = () => {
     const free = marks.map((bits, i) => (covered.includes(i) ? -1 : bits ?? -1));
     const most = free.indexOf(Math.max(...free));
@@ -94,7 +98,8 @@
     if (pointed < 0 && !ready) return writing < 0 ? "What matters most is being measured." : "";
     if (pointed < 0) return free[most] > 0 ? `What matters most is ${quoted(most)}: ${covering(most)}` : "";
     if (at === last && marks[at] < 0.005) return `${quoted(at)} is the last: no later word could look at it.`;
-    return `${quoted(at)}: ${marks[at] === undefined ? "being measured." : covering(at)}`;
+    const [first, ...others] = quoted(at);
+    return `${first.toUpperCase()}${others.join("")}: ${marks[at] === undefined ? "being measured." : covering(at)}`;
   };
   // what lies on the start, on each token, and on each item
   const [start, ...each] = found.looks;
