@@ -118,7 +118,8 @@ def of_the_last(scores):
         f"Second component: {scores[0].number}/4 · {show(first[1])} + {scores[1].number}/4 · "
         f"{show(second[1])}.",
     ),
-    check="Each component of a mean lies between those of the two values. Does yours?",
+    check="Which weights did you give the two values? They sum to 1, so each component of the mean "
+    "lies between those of the values.",
 )
 def output_of_two(scores, first, second):
     q, k, v = double([1]), double(*[[s] for s in scores]), double(first, second)

@@ -181,7 +181,8 @@ def for_the_page(hint: str) -> dict[str, str]:
         "With `start` = 5, two tokens of width 3 should get the positions 5 and 6, and the first "
         "three columns of two pairs.",
     ),
-    check="Follow a chunk of two tokens of width 3 through the lines, with `start` = 5.",
+    check="Follow a chunk of two tokens of width 3 through the lines, with `start` = 5. Which "
+    "positions do they get, which exponents, and in what order do the columns stand?",
     minutes=3,
 )
 def wrong_line_of_a_chunk():
@@ -236,7 +237,8 @@ HANDS = [(a * x, b * y) for x, y in STEPS for a in (1, -1) for b in (1, -1)]
         "Cosine: cos(a − b) = cos a cos b + sin a sin b = "
         f"{signed(now[1])} · {cosine} + {signed(now[0])} · {sine}.",
     ),
-    check="Square your two numbers: do the squares sum to 1, as those of a sine and a cosine do?",
+    check="Square your two numbers: do the squares sum to 1, as those of a sine and a cosine do? If "
+    "so, try your sums on the pair (0, 1): is the sine below 0 one step before?",
     minutes=3,
     placement=True,
 )
