@@ -237,8 +237,8 @@ HANDS = [(a * x, b * y) for x, y in STEPS for a in (1, -1) for b in (1, -1)]
         "Cosine: cos(a − b) = cos a cos b + sin a sin b = "
         f"{signed(now[1])} · {cosine} + {signed(now[0])} · {sine}.",
     ),
-    check="Square your two numbers: do the squares sum to 1, as those of a sine and a cosine do? If "
-    "so, try your sums on the pair (0, 1): is the sine below 0 one step before?",
+    check="Square your two numbers: do the squares sum to 1, as those of a sine and a cosine do? "
+    "If so, try your sums on the pair (0, 1): is the sine below 0 one step before?",
     minutes=3,
     placement=True,
 )
