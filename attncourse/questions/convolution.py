@@ -114,6 +114,21 @@ def both_in_the_middle(a, b, middle, **_):
 
 
 @output_of_two_inputs.mistake(
+    "You used what a 1 gives. What do inputs that are not 1 give, if the layer is linear?"
+)
+def as_if_of_1(left, middle, **_):
+    return middle + left
+
+
+@output_of_two_inputs.mistake(
+    "You multiplied the first input by what a 1 gives on its left. Where does the first input "
+    "stand, seen from the position that is asked for?"
+)
+def from_left_to_right(a, b, left, middle, **_):
+    return a * left + b * middle
+
+
+@output_of_two_inputs.mistake(
     "Equivariant outputs do not stay where they were. What happens to them when the input moves?"
 )
 def where_it_was(**_):
@@ -279,7 +294,7 @@ FAULTS = {
         "line. Where the shapes are right, ask which positions are in the first window.",
     ),
     check="Write down the shape after each line, for three positions, vectors of two numbers and a "
-    "width of 3.",
+    "width of 3. If all shapes are right, which positions are in the first window?",
     minutes=3,
 )
 def wrong_line_of_the_windows():
@@ -377,6 +392,22 @@ def all_pairs(n, size, width):
     return n * n
 
 
+@scores_in_blocks.mistake(
+    "You let the queries of a block meet its own keys alone. Which keys beyond the block does its "
+    "first query reach, and which does its last?"
+)
+def blocks_alone(n, size, width):
+    return n * size
+
+
+@scores_in_blocks.mistake(
+    "You added a whole window on each side. A window has its query in the middle: how far does it "
+    "reach to one side?"
+)
+def a_window_on_each_side(n, size, width):
+    return n * (size + 2 * width)
+
+
 TAPS = -2, -1, 1, 2, 3, 4
 
 
@@ -446,6 +477,22 @@ def mean_of_three(tokens, taps):
 )
 def one_head(tokens, taps):
     return sum(tokens) / len(tokens)
+
+
+@heads_at_zero.mistake(
+    "You took the mean of the heads. What is done with their outputs when each has been multiplied "
+    "by its tap?"
+)
+def heads_averaged(tokens, taps):
+    return sum(taps) / len(taps) * sum(tokens) / len(tokens)
+
+
+@heads_at_zero.mistake(
+    "Each of your heads looks at the token in the middle alone. Which scores do the other tokens "
+    "get?"
+)
+def the_middle_alone(tokens, taps):
+    return sum(taps) * tokens[2]
 
 
 @Row(
@@ -520,13 +567,26 @@ def flipped_with_zeros(taps, tokens):
     return mutant(HEADS, "the kernel is flipped")(column(tokens), kernel_of(taps))[:, 0]
 
 
+@outputs_of_sharp_heads.mistake(
+    "At the ends you turned back to the inner neighbour. Which key is nearest to a place just "
+    "outside?"
+)
+def mirrored(taps, tokens):
+    _, inner, _ = tokens
+    return convolution(column([inner, *tokens, inner]), kernel_of(taps))[1:-1, 0]
+
+
 def whole(x, one, other, after) -> bool:
     """Whether the first token's output is a whole number, and the two taps beside it differ."""
     return one != other and (x + other**x * after) % (one**x + 1 + other**x) == 0
 
 
-# a first token of 1 would leave the factors as they are
-FIRST_TOKENS = [case for case in product((2,), (1, 2, 3), (1, 2, 3), range(2, 20)) if whole(*case)]
+# a first token of 1 would leave the factors as they are, and twice 2 is 2 squared
+FIRST_TOKENS = [
+    case
+    for case in product((2,), (1, 2, 3, 4), (1, 2, 3, 4), range(2, 24))
+    if whole(*case) and max(case[1:3]) > 2
+]
 
 
 def by_the_token(chance) -> dict:
@@ -590,6 +650,22 @@ def factors_for_scores(x, after, one, other, factors):
 )
 def reversed_taps(x, after, one, other, factors):
     return dynamic_convolution(column([x, after]), rows_of_factors(other, one))[0, 0]
+
+
+@output_of_a_dynamic_convolution.mistake(
+    "You left out what has a score of 0, as if it got no weight. What is exp(0)?"
+)
+def nothing_for_a_score_of_0(x, after, one, other, factors):
+    parts = [base**x if base > 1 else 0 for base in (one, 1, other)]
+    return parts[2] * after / sum(parts)
+
+
+@output_of_a_dynamic_convolution.mistake(
+    "You took exp(2 ln 7) for 2 times 7. What is $x$ ln $a$ the logarithm of?"
+)
+def times_the_number(x, after, one, other, factors):
+    parts = [x * base if base > 1 else 1 for base in (one, 1, other)]
+    return (parts[1] * x + parts[2] * after) / sum(parts)
 
 
 @Choice(

@@ -118,7 +118,8 @@ def of_the_last(scores):
         f"Second component: {scores[0].number}/4 · {show(first[1])} + {scores[1].number}/4 · "
         f"{show(second[1])}.",
     ),
-    check="Each component of a mean lies between those of the two values. Does yours?",
+    check="Which weights did you give the two values? They sum to 1, so each component of the mean "
+    "lies between those of the values.",
 )
 def output_of_two(scores, first, second):
     q, k, v = double([1]), double(*[[s] for s in scores]), double(first, second)
@@ -161,6 +162,23 @@ def the_larger_alone(scores, first, second):
     return first if scores[0] > scores[1] else second
 
 
+@output_of_two.mistake(
+    "You divided by 3. By what does a softmax divide: what do the exponentials of both scores sum "
+    "to?"
+)
+def divided_by_3(scores, first, second):
+    return [x / 3 for x in weighted_sum(scores, first, second)]
+
+
+@output_of_two.mistake(
+    "You gave one value twice the weight of the other. How many times as large is its exponential, "
+    "and how many parts make the whole?"
+)
+def in_thirds(scores, first, second):
+    a, b = (2 if s.number == 3 else 1 for s in scores)
+    return [(a * x + b * y) / 3 for x, y in zip(first, second, strict=True)]
+
+
 @Number(
     aim="scale",
     section="Dot products grow with the width",
@@ -170,7 +188,7 @@ def the_larger_alone(scores, first, second):
     ),
     draw=lambda chance: {
         "d_k": (d := chance.choice([4, 16])),
-        "base": (base := chance.choice([2, 3, 5])),
+        "base": (base := chance.choice([2, 3, 4, 5, 6])),
         "product": f"{round(d**0.5)} ln {base}",
     },
     way=lambda d_k, base, product: (
@@ -229,6 +247,14 @@ def the_score_itself(d_k, base, product):
 )
 def the_share(d_k, base, product):
     return base / (1 + base)
+
+
+@ratio_of_weights.mistake(
+    "exp(2 ln 7) is 7 to the power of 2, not 2 times 7. But look at the step before: what happens "
+    "to a dot product before its exponential is taken?"
+)
+def factor_before_the_logarithm(d_k, base, product):
+    return math.sqrt(d_k) * base
 
 
 @Choice(
@@ -346,7 +372,7 @@ FAULTS = {
         "A softmax with a *sink* gives each query one more key, whose score is 0, and throws its "
         "weight away. A query scores <scores> with two keys. What weight does the first key get?"
     ),
-    draw=lambda chance: {"scores": chance.sample([Ln(1), Ln(2), Ln(3), Ln(4), Ln(6)], 2)},
+    draw=lambda chance: {"scores": chance.sample([Ln(2), Ln(3), Ln(4), Ln(5), Ln(6), Ln(7)], 2)},
     way=lambda scores: (
         f"The exponentials of the scores are {scores[0].number} and {scores[1].number}; that of "
         "the sink's score is exp(0) = 1.",
@@ -390,6 +416,28 @@ def weight_of_the_other(scores):
 )
 def halved(scores):
     return mutant(SINK, "this halves")(double(scores))[0, 0]
+
+
+@weight_beside_a_sink.mistake(
+    "That is the weight of the sink, which is thrown away. Which key is asked for?"
+)
+def weight_of_the_sink(scores):
+    return 1 - softmax_with_sink(double(scores))[0].sum()
+
+
+@weight_beside_a_sink.mistake(
+    "You divided the score by the sum of the scores. What does a softmax take of each score first?"
+)
+def of_the_scores(scores):
+    return scores[0] / sum(scores)
+
+
+@weight_beside_a_sink.mistake(
+    "That is the exponential of the first score. By what is it divided, so that all weights sum to "
+    "1?"
+)
+def the_exponential(scores):
+    return scores[0].number
 
 
 @Line(
@@ -470,7 +518,8 @@ wrong_line_of_a_sink.mistake(NAMES_ONLY)(the_head)
         "last fill makes it zeros.",
         "The weighted mean comes last.",
     ),
-    check="Run your lines in your head with a mask that allows one key. What weight does it get?",
+    check="Does your program end with what it returns? Then run it in your head, with a mask that "
+    "allows one key: what weight does this key get?",
     minutes=3,
 )
 def masked_attention(q, k, v, mask):
@@ -561,6 +610,22 @@ def an_addition_fewer(n, m, d_k, d_v):
 )
 def width_of_the_keys_twice(n, m, d_k, d_v):
     return 2 * n * m * 2 * d_k
+
+
+@operations.mistake(
+    "Those are the terms of the first product alone. What comes after the scores, and how many "
+    "operations does a term take?"
+)
+def terms_of_the_scores(n, m, d_k, d_v):
+    return n * m * d_k
+
+
+@operations.mistake(
+    "In the second product you counted one term for each number of the output. How many values is "
+    "such a number a sum over?"
+)
+def one_term_for_each_output(n, m, d_k, d_v):
+    return 2 * (n * m * d_k + n * d_v)
 
 
 @Choice(

@@ -122,7 +122,8 @@ def exponent_halved(d, pair, position):
 
 
 @angle_of_a_hand.mistake(
-    "Your exponent is twice the right one: the 2 is in it twice. What stands above d for pair i?"
+    "Your exponent is twice the right one. What stands above d for pair i, where the first pair is "
+    "pair 0?"
 )
 def exponent_doubled(d, pair, position):
     return angle_by(mutant(ANYWHERE, "the exponent is doubled"), d, pair, position)
@@ -135,7 +136,10 @@ def without_the_minus(d, pair, position):
     return angle_by(mutant(ANYWHERE, "the exponent has lost its minus"), d, pair, position)
 
 
-@angle_of_a_hand.mistake("That is the hand of the pair before. The first pair is pair 0.")
+@angle_of_a_hand.mistake(
+    "That is how far the hand of the pair before has turned, and the first pair is pair 0. What is "
+    "the frequency of the pair that is asked for?"
+)
 def pairs_from_1(d, pair, position):
     return angle_of_a_hand.right(d, pair - 1, position)
 
@@ -177,7 +181,8 @@ def for_the_page(hint: str) -> dict[str, str]:
         "With `start` = 5, two tokens of width 3 should get the positions 5 and 6, and the first "
         "three columns of two pairs.",
     ),
-    check="Follow a chunk of two tokens of width 3 through the lines, with `start` = 5.",
+    check="Follow a chunk of two tokens of width 3 through the lines, with `start` = 5. Which "
+    "positions do they get, which exponents, and in what order do the columns stand?",
     minutes=3,
 )
 def wrong_line_of_a_chunk():
@@ -232,7 +237,8 @@ HANDS = [(a * x, b * y) for x, y in STEPS for a in (1, -1) for b in (1, -1)]
         "Cosine: cos(a − b) = cos a cos b + sin a sin b = "
         f"{signed(now[1])} · {cosine} + {signed(now[0])} · {sine}.",
     ),
-    check="Square your two numbers: do the squares sum to 1, as those of a sine and a cosine do?",
+    check="Square your two numbers: do the squares sum to 1, as those of a sine and a cosine do? "
+    "If so, try your sums on the pair (0, 1): is the sine below 0 one step before?",
     minutes=3,
     placement=True,
 )
@@ -251,7 +257,10 @@ def turned(matrix, sine: float, cosine: float, now: tuple[float, float]) -> torc
     return matrix(back, 2)[0] @ double(*now)
 
 
-@one_word_back.mistake("That is the pair at the next word. In which direction is the previous one?")
+@one_word_back.mistake(
+    "That is the pair at the next word. In which direction is the previous one, and which of the "
+    "two numbers of a pair is the sine?"
+)
 def one_word_on(sine, cosine, now):
     return turned(mutant(SHIFT, "it shifts the wrong way"), sine, cosine, now)
 
@@ -289,6 +298,14 @@ def without_the_other(sine, cosine, now):
 )
 def subtracted(sine, cosine, now):
     return now[0] - sine, now[1] - cosine
+
+
+@one_word_back.mistake(
+    "You multiplied the sine by the sine and the cosine by the cosine. It is the angles that are "
+    "subtracted: what is the sine of a difference of two angles?"
+)
+def multiplied(sine, cosine, now):
+    return now[0] * sine, now[1] * cosine
 
 
 @Maps(
@@ -406,7 +423,8 @@ def no_better_than_none():
         "score ln <base>, and all other tokens have the score 0. The value of the first token is "
         "1, all other values are 0. At which position, counted from 0, is the output 1/<parts>?"
     ),
-    draw=lambda chance: {"base": chance.choice([2, 3, 4, 5]), "parts": chance.choice([2, 3, 4, 5])},
+    # with 2, two of the mistakes come to the same
+    draw=lambda chance: {"base": chance.choice([3, 4, 5, 6]), "parts": chance.choice([2, 3, 4, 5])},
     way=lambda base, parts: (
         f"At position $t$, the exponentials are {base} for the first token and 1 for each of the "
         "$t$ others that the mask allows, the token itself among them.",
@@ -443,6 +461,21 @@ def equal_scores(base, parts):
 )
 def not_in_the_sum(base, parts):
     return base * parts
+
+
+@position_of_an_output.mistake(
+    "You divided by the number of tokens that are seen. What do their exponentials sum to?"
+)
+def by_the_number_of_tokens(base, parts):
+    return base * parts - 1
+
+
+@position_of_an_output.mistake(
+    "You gave the sum one term too many. How many tokens does the mask allow at position 0, and "
+    "how many at position 1?"
+)
+def one_term_too_many(base, parts):
+    return position_of_an_output.right(base, parts) - 1
 
 
 SHARES = {1 / 2: "half", 1 / 3: "a third", 2 / 3: "two thirds"}
@@ -513,7 +546,8 @@ def as_the_bases(base, larger):
     asks=(
         "In a sentence of four words, counted from 0, the parents of the words are <parents>, "
         "where −1 marks the root. What is the signed tree distance from word <word> to each of the "
-        "four, in order? (It counts edges, and has the sign of the offset.)"
+        "four, in order? (It counts edges, and has the sign of the offset, which is the place of "
+        "the other word minus that of word <word>.)"
     ),
     draw=lambda chance: {"parents": tree_of_four(chance), "word": chance.choice([1, 2, 3])},
     way=lambda parents, word: (
@@ -570,3 +604,26 @@ def offsets_in_the_sentence(parents, word):
 def differences_of_depth(parents, word):
     depth = tree_depth(torch.tensor(parents))
     return (depth - depth[word]).abs() * offsets(4)[word].sign()
+
+
+@distances_in_a_tree.mistake(
+    "You counted the words along each path. The distance counts the edges between them."
+)
+def words_of_the_path(parents, word):
+    row = row_of(parents, word)
+    return row + row.sign()
+
+
+@distances_in_a_tree.mistake(
+    "You counted the words between the two. How far apart are two words that share an edge?"
+)
+def words_between(parents, word):
+    row = row_of(parents, word)
+    return row - row.sign()
+
+
+@distances_in_a_tree.mistake(
+    "You counted from the root. Each path begins at the word that the question names."
+)
+def from_the_root(parents, word):
+    return tree_depth(torch.tensor(parents)) * offsets(4)[word].sign()

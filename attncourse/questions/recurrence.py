@@ -242,7 +242,8 @@ FAULTS = {
         "Ask of each line in the loop which of the three gates it uses, and what it passes on to "
         "the next token.",
     ),
-    check="Say aloud what each gate decides, and find the line that lets it do so.",
+    check="Follow one token through the loop. What does each gate decide, what does the next token "
+    "find in `hidden` and in `cell`, and which vectors are collected?",
     minutes=3,
 )
 def wrong_line_of_an_lstm():
@@ -282,6 +283,16 @@ def the_loop(mutant, plain):
 )
 def the_return(mutant, plain):
     return "return "
+
+
+wrong_line_of_an_lstm.mistake(NAMES_ONLY)(the_head)
+
+
+@wrong_line_of_an_lstm.mistake(
+    "That line is right: before the first token, no vector has been collected."
+)
+def the_empty_list(mutant, plain):
+    return "states = []"
 
 
 def next_state(cell, base, sign, z, state):
@@ -328,7 +339,8 @@ def gru_by_mutant(hint, base, sign, z, state, token, past):
         f"{show(1 - z)} for the candidate, {show((1 - z) * candidate(base, sign))}. The next state "
         "is the sum of the two.",
     ),
-    check="The next state lies between the old state and the candidate. Does yours?",
+    check="Write down the candidate first: which of its two contributions is gated? The next state "
+    "lies between the candidate and the old state.",
     minutes=3,
 )
 def state_of_a_gru(base, sign, z, state, token, past):
@@ -380,6 +392,13 @@ def without_tanh(base, sign, z, state, token, past):
 )
 def reset_what_is_kept(base, sign, z, state, token, past):
     return z * state / 2 + (1 - z) * candidate(base, sign)
+
+
+@state_of_a_gru.mistake(
+    "You added the whole of the candidate. How much room does the update gate leave for it?"
+)
+def whole_candidate(base, sign, z, state, token, past):
+    return z * state + candidate(base, sign)
 
 
 @Number(
@@ -447,6 +466,13 @@ def words_as_numbers(n, d):
     return 1 - d / n
 
 
+@lost_in_one_state.mistake(
+    "That is how many of the numbers are lost. What share of all the numbers is it?"
+)
+def numbers_lost(n, d):
+    return n * d - d
+
+
 @Number(
     aim="vanishing-gradients",
     section="Gates can keep the gradient from vanishing",
@@ -498,7 +524,8 @@ def without_a_gate(forget):
 
 
 @derivative_along_the_cell.mistake(
-    "You multiplied the numbers that go into the gates. What does the sigmoid make of each?"
+    "You multiplied the numbers that go into the gates, or took σ(0) for 0. What does the sigmoid "
+    "make of each?"
 )
 def product_of_parts(forget):
     return math.prod(forget)
@@ -516,6 +543,21 @@ def product_of_the_rest(forget):
 )
 def sigmoids_differentiated(forget):
     return math.prod(f.number / (f.number + 1) ** 2 for f in forget)
+
+
+@derivative_along_the_cell.mistake(
+    "You added the gates. Each step works on what the step before has left: how do such shares "
+    "combine?"
+)
+def sum_of_gates(forget):
+    return double(*map(float, forget)).sigmoid().sum()
+
+
+@derivative_along_the_cell.mistake(
+    "You multiplied the exponentials. A gate lies between 0 and 1: how does the sigmoid get there?"
+)
+def product_of_exponentials(forget):
+    return math.prod(f.number for f in forget)
 
 
 @Choice(
@@ -628,6 +670,21 @@ def second_into_first(a1, b1, a2, b2):
     return a1 * a2, a1 * b2 + b1
 
 
+@two_steps_in_one.mistake(
+    "You added the two steps, number by number. What does the second step take as its `h1`?"
+)
+def all_added(a1, b1, a2, b2):
+    return a1 + a2, b1 + b2
+
+
+@two_steps_in_one.mistake(
+    "You multiplied both of the numbers that are added. Which of them does the second step "
+    "multiply, and which does it add afterwards?"
+)
+def sum_multiplied(a1, b1, a2, b2):
+    return a1 * a2, a2 * (b1 + b2)
+
+
 @Row(
     aim="training-or-generation",
     section="Generation is one token at a time for both",
@@ -643,7 +700,7 @@ def second_into_first(a1, b1, a2, b2):
         f"The next query of attention meets the keys of all {n} tokens, and takes a mean of their "
         f"values: {n} · {d} numbers each, {2 * n * d} together.",
     ),
-    check="What does the next step of each read, and what would be the same after other tokens?",
+    check="What does the next step of each read, beside the new token? Count the numbers in it.",
     tolerance=0.4,
 )
 def kept_to_write_on(n, d):
@@ -687,6 +744,11 @@ def last_token(n, d):
 )
 def queries_too(n, d):
     return d, 3 * n * d
+
+
+@kept_to_write_on.mistake("You counted vectors. How many numbers has each of them?")
+def vectors_counted(n, d):
+    return 1, 2 * n
 
 
 @Maps(

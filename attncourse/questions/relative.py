@@ -58,7 +58,7 @@ def three_keys(chance) -> dict:
         f"{', '.join(show(max(-reach, min(reach, j - i))) for j in keys)}.",
         f"The row of offset −{reach} is row 0, so add {reach} to each.",
     ),
-    check="Which is the last row of this table? No row may lie beyond it.",
+    check="Write down the three offsets, and what clipping makes of each. Which offset has row 0?",
     placement=True,
 )
 def rows_of_the_table(reach, i, keys):
@@ -104,6 +104,22 @@ def clipped_late(reach, i, keys):
 )
 def rows_from_one(reach, i, keys):
     return rows_of_the_table.right(reach, i, keys) + 1
+
+
+@rows_of_the_table.mistake(
+    "Those are the offsets as they are. To which of them does clipping do something, and which row "
+    "has the number 0?"
+)
+def offsets_as_they_are(reach, i, keys):
+    return [j - i for j in keys]
+
+
+@rows_of_the_table.mistake(
+    "You took distances, so left and right share their rows. Which sign has the offset of a key to "
+    "the left of its query?"
+)
+def distances(reach, i, keys):
+    return [min(abs(j - i), reach) + reach for j in keys]
 
 
 def two_tables(chance) -> dict:
@@ -230,6 +246,24 @@ def rows_in_order(place, exponentials, products, values, added):
     return (a_k[:, 0] / 2).softmax(-1) @ (v + a_v)[:, 0]
 
 
+@output_with_both_tables.mistake(
+    "You gave the three keys equal weights. The keys' table takes part in their scores: what are "
+    "these?"
+)
+def without_the_keys_table(place, exponentials, products, values, added):
+    *_, rows = parts(place, exponentials, values, added)
+    return sum(v + a for v, a in paired(values, added, rows)) / 3
+
+
+@output_with_both_tables.mistake(
+    "You used the exponentials as they are. By what do you divide, so that the weights sum to 1?"
+)
+def not_divided(place, exponentials, products, values, added):
+    *_, rows = parts(place, exponentials, values, added)
+    sums = [v + a for v, a in paired(values, added, rows)]
+    return sum(exponentials[r] * one for r, one in zip(rows, sums, strict=True))
+
+
 @Maps(
     aim="family",
     section="The family: what is added to a score",
@@ -310,9 +344,9 @@ def turned_by(x, times: int) -> tuple[int, ...]:
     aim="rotate",
     section="Two dimensions by hand",
     asks=(
-        "Each position rotates a vector by a quarter turn to the left, which takes $(x, y)$ to "
-        "$(-y, x)$. A query <query> stands at position <i>, and a key <key> at position <j>. What "
-        "is the dot product of the two after both have been rotated?"
+        "A vector at position $m$ is rotated by $m$ quarter turns to the left, of which each takes "
+        "$(x, y)$ to $(-y, x)$. A query <query> stands at position <i>, and a key <key> at "
+        "position <j>. What is the dot product of the two after both have been rotated?"
     ),
     draw=to_quarters,
     way=lambda query, key, i, j: (
@@ -347,14 +381,15 @@ def to_the_right(query, key, i, j):
 
 
 @score_after_turning.mistake(
-    "You turned the key alone, by its own position. The query does not stand at position 0."
+    "That comes out if the key alone is turned, by its own position, or if one of the two gets a "
+    "quarter turn too many or too few. How many does the query get, and how many does the key?"
 )
 def the_key_alone(query, key, i, j):
     return double(*query) @ quarter_turns(key, j)
 
 
 def pair_and_base(chance) -> dict:
-    d, factor = chance.choice([(8, 16), (8, 81), (8, 256), (16, 256)])
+    d, factor = chance.choice([(12, 64), (8, 81), (8, 256), (16, 256)])
     # were it the last pair, counting from 1 would give the whole factor
     return {"d": d, "factor": factor, "c": chance.randrange(1, d // 2 - 1)}
 
@@ -407,8 +442,8 @@ def pairs_from_one(d, factor, c):
 
 
 @slower_by_the_base.mistake(
-    "You left out the 2 of the exponent. A pair is two of the components, so there are only half "
-    "as many pairs."
+    "Your exponent is half of the right one. A pair is two of the components, so there are only "
+    "half as many pairs. What stands in the exponent beside the number of the pair?"
 )
 def without_the_two(d, factor, c):
     return factor ** (c / d)
@@ -419,6 +454,14 @@ def without_the_two(d, factor, c):
 )
 def the_whole_factor(d, factor, c):
     return factor
+
+
+@slower_by_the_base.mistake(
+    "You multiplied the factor by the exponent. The base is raised to a power: what does that make "
+    "of the factor?"
+)
+def times_the_exponent(d, factor, c):
+    return factor * 2 * c / d
 
 
 @Choice(
@@ -499,7 +542,8 @@ FAULTS = {
         "Take the last query of three tokens and a table of three rows, and follow its weights "
         "through the lines.",
     ),
-    check="Take a query with two keys far to the left. What should happen to their two weights?",
+    check="Take a table of three rows, and a query with two keys far to its left. What is `reach`, "
+    "what becomes of their two weights, and what is done with the sums?",
     minutes=3,
 )
 def wrong_line_of_the_values():
@@ -595,6 +639,22 @@ def one_table(d, k, n):
     return (2 * k + 1) / (2 * n)
 
 
+@cost_of_the_tables.mistake(
+    "You divided what attention takes by what the tables take. Which of the two is the fraction to "
+    "be taken of?"
+)
+def upside_down(d, k, n):
+    return n / (2 * k + 1)
+
+
+@cost_of_the_tables.mistake(
+    "You divided by the operations of tables and attention together. Of what is a fraction asked "
+    "for?"
+)
+def of_all_together(d, k, n):
+    return (2 * k + 1) / (n + 2 * k + 1)
+
+
 def products_of_four(chance) -> dict:
     numbers = chance.sample(range(1, 20), 12)
     return {"a": (*numbers[:4],), "b": (*numbers[4:8],), "c": (*numbers[8:],)}
@@ -666,3 +726,19 @@ def in_the_wrong_order(a, b, c):
 )
 def without_itself(a, b, c):
     return skewed_by("the diagonal is lost", a, b, c)
+
+
+@second_row_of_the_skew.mistake(
+    "Those are the numbers as they came out of the product. To which key does the last of them "
+    "belong, for the query at position 1?"
+)
+def as_multiplied(a, b, c):
+    return b
+
+
+@second_row_of_the_skew.mistake(
+    "You moved the row by one place. Its last number has offset 0: in which column does the key of "
+    "offset 0 stand?"
+)
+def moved_by_one(a, b, c):
+    return [*b[1:], 0]
