@@ -269,7 +269,7 @@ def factor_before_the_logarithm(d_k, base, product):
         "The dot products have the standard deviation $\\sqrt{1024} = 32$.",
         "The largest of eight is then typically more than ten ahead of the second.",
         "A lead of ten already makes its exponential more than 20,000 times as large, so nearly "
-        "all of the weight is its own. The figure below begins with these numbers.",
+        "all of the weight is its own: the third row on the left of the figure below.",
     ),
     check="How far apart are two numbers whose standard deviation is 32, and what is exp of that?",
     minutes=1,
@@ -665,7 +665,8 @@ def another_value():
 
 
 @different_directions.mistake(
-    "The root divides every score by the same number. Can that make two equal scores differ?"
+    "Two equal numbers are still equal when both are divided by the same. What would have to differ "
+    "in the two dot products?"
 )
 def only_scaled():
-    return "the dot products are divided by $\\sqrt{d_k}$"
+    return "all dot products are divided by the same number"
