@@ -120,6 +120,22 @@ def first_block_only(first, second):
     return float(sum_of(first, max(first).number))
 
 
+@running_sum.mistake(
+    "That is the old sum, relative to the new maximum. What do the scores of the second block add "
+    "to it?"
+)
+def nothing_added(first, second):
+    return float(sum_of(first, max(second).number))
+
+
+@running_sum.mistake(
+    "Your exponentials are relative to the largest score of the first block. Is that still the "
+    "largest so far?"
+)
+def the_old_maximum(first, second):
+    return float(sum_of((*first, *second), max(first).number))
+
+
 @Order(
     aim="never-all-scores",
     section="Attention, block by block",
@@ -189,7 +205,7 @@ def returned_nothing(scores):
     return None
 
 
-WIDTH, KEPT, HEADS = 128, 8192, 32
+WIDTH, KEPT, HEADS, GROUPS = 128, 8192, 32, 8
 
 
 def bytes_of_cache(groups: int) -> int:
@@ -202,38 +218,32 @@ def operations(heads: int, groups: int) -> int:
     return count(grouped_query_attention, *(torch.empty(x, device="meta") for x in shapes)).flops
 
 
-def processor(chance) -> dict:
-    groups = chance.choice([8, 1])
-    each = [32 * i for i in range(2, 9)] + [200] * (groups == 8)
-    sharing = f"form {groups} groups, each with its own" if groups > 1 else "share one set of"
-    return {"groups": groups, "power": chance.choice(each), "sharing": sharing}
-
-
 @Number(
     aim="shared-keys",
     section="Decoding: the memory is the limit",
     asks=(
         "Each number of a cache takes 2 bytes, and each query that meets it does 2 operations with "
-        f"it, a multiplication and an addition. The {HEADS} heads of a layer <sharing> keys and "
-        "values in such a cache, and a number that has been read serves all the queries that need "
-        "it. While the memory delivers one byte, the processor can do <power> operations. How many "
-        "queries at once must each head have, so that the processor need not wait for the memory? "
-        "(Count nothing else.)"
+        f"it, a multiplication and an addition. The {HEADS} heads of a layer form {GROUPS} groups, "
+        "each with its own keys and values in such a cache, and a number that has been read serves "
+        "all the queries that need it. While the memory delivers one byte, the processor can do "
+        "<power> operations. How many queries at once must each head have, so that the processor "
+        "need not wait for the memory? (Count nothing else.)"
     ),
-    draw=processor,
-    way=lambda groups, power, sharing: (
+    # in this order the first number drawn is the one with which the figure opens
+    draw=lambda chance: {"power": chance.choice([48, 200, *range(64, 257, 16)])},
+    way=lambda power: (
         "A query spends two operations on each number of the cache that it meets, and the number "
         "takes 2 bytes: that is one operation for each byte.",
-        f"Each number serves {HEADS} / {groups} = {HEADS // groups} heads, so one query in each "
-        f"head makes it {HEADS // groups} operations for each byte.",
-        f"To reach {power}, each head needs {power} / {HEADS // groups} queries.",
+        f"Each number serves {HEADS} / {GROUPS} = {HEADS // GROUPS} heads, so one query in each "
+        f"head makes it {HEADS // GROUPS} operations for each byte.",
+        f"To reach {power}, each head needs {power} / {HEADS // GROUPS} queries.",
     ),
     check="How many operations does one number of the cache cause, if each head has one query?",
     tolerance=0.1,
     minutes=3,
     placement=True,
 )
-def queries_before_the_limit(groups, power, sharing):
+def queries_before_the_limit(power, groups=GROUPS):
     return power * bytes_of_cache(groups) / operations(HEADS, groups)
 
 
@@ -241,30 +251,44 @@ def queries_before_the_limit(groups, power, sharing):
     "That is right where every head has keys and values of its own. Here, how many heads use a "
     "number that has been read once?"
 )
-def as_if_separate(groups, power, sharing):
-    return queries_before_the_limit.right(HEADS, power, sharing)
+def as_if_separate(power):
+    return queries_before_the_limit.right(power, HEADS)
+
+
+@queries_before_the_limit.mistake(
+    "You let each number serve the heads of all groups. Which heads use it?"
+)
+def as_if_one_set(power):
+    return queries_before_the_limit.right(power, 1)
+
+
+@queries_before_the_limit.mistake(
+    "That many queries are needed in all heads together. How many are there in each?"
+)
+def in_all_heads(power):
+    return HEADS * queries_before_the_limit.right(power)
 
 
 @queries_before_the_limit.mistake(
     "You have it the wrong way round: do shared keys cause more operations for each byte, or fewer?"
 )
-def sharing_costs(groups, power, sharing):
-    return power * HEADS / groups
+def sharing_costs(power):
+    return power * HEADS / GROUPS
 
 
 @queries_before_the_limit.mistake(
     "You counted one operation for each number that a query meets. It is multiplied, and then?"
 )
-def products_alone(groups, power, sharing):
-    return 2 * queries_before_the_limit.right(groups, power, sharing)
+def products_alone(power):
+    return 2 * queries_before_the_limit.right(power)
 
 
 @queries_before_the_limit.mistake(
     "So few queries leave the processor waiting. How many heads use a number of the cache, and how "
     "many bytes does the number take?"
 )
-def a_byte_each(groups, power, sharing):
-    return queries_before_the_limit.right(groups, power, sharing) / 2
+def a_byte_each(power):
+    return queries_before_the_limit.right(power) / 2
 
 
 @Row(
@@ -314,6 +338,14 @@ def time_by_operations(heads, groups):
 )
 def upside_down(heads, groups):
     return [heads / groups, 1, heads / groups]
+
+
+@what_sharing_changes.mistake(
+    "Your factors lie above 1, so all three would grow. Ask of each by itself: does it grow, "
+    "shrink or stay?"
+)
+def all_upside_down(heads, groups):
+    return [heads / groups] * 3
 
 
 @what_sharing_changes.mistake(
@@ -383,7 +415,7 @@ def answers_of_a_method(chance) -> dict:
     """What attention and a method answer, at distances that are whole numbers."""
     size, mean = chance.choice([1, 2]), chance.randint(1, 9)
     away = [chance.choice([-1, 1]) * size * x for x in chance.sample([3, 4], 2)]
-    off = chance.sample([chance.choice([-1, 1]) * chance.choice([2, 4, 5]), 0], 2)
+    off = chance.sample([chance.choice([-1, 1]) * size * chance.choice([1, 2, 3, 4]), 0], 2)
     exact = tuple(mean + x for x in away)
     got = tuple(map(sum, zip(exact, off, strict=True)))
     return {"exact": exact, "got": got, "mean": (mean, mean)}
@@ -427,6 +459,14 @@ def the_distance(exact, got, mean):
 )
 def share_of_the_answers(exact, got, mean):
     return math.dist(got, exact) / math.hypot(*exact)
+
+
+@error_of_a_method.mistake(
+    "That is how many times as far off the mean is as the method. Suppose that a method answers as "
+    "attention does: what should its error be, and what does your formula give?"
+)
+def upside_down_error(exact, got, mean):
+    return 1 / error_of_a_method.right(exact, got, mean)
 
 
 @error_of_a_method.mistake(
@@ -532,7 +572,8 @@ def method_for_sharp_weights():
 
 
 @method_for_sharp_weights.mistake(
-    "A pattern is decided beforehand, from positions alone. What do the positions tell you here?"
+    "Its window and its keys at random are chosen without a look at the tokens. How likely is it "
+    "that the one token that matters is among them?"
 )
 def by_position():
     return "BigBird, with a window, a global token and a few keys at random"

@@ -208,10 +208,10 @@ def one_merge(word, merges, learned):
     return cut(word, with_merges(merges), lambda found, place: min(found, key=place), most=1)
 
 
-TIMES = ("never", "once", "twice", "three times", "four times")
+TIMES = ("never", "once", "twice", "three times")
 # how often two words followed, and how likely the two others are after "fellow" alone
-COUNTS = [(1, 1), (3, 1), (1, 3), (3, 2), (4, 1), (2, 3)]
-FEWER = [(0.3, 0.1), (0.1, 0.3), (0.4, 0.1), (0.1, 0.4), (0.2, 0.1), (0.1, 0.2)]
+COUNTS = [(1, 1), (3, 1), (1, 3), (2, 1), (1, 2), (2, 2)]
+FEWER = [(0.3, 0.1), (0.1, 0.2), (0.2, 0.4)]
 
 
 @Number(
@@ -275,6 +275,18 @@ def not_shared_out(counts, men, **_):
 )
 def shared_alike(counts, **_):
     return 1 / sum(counts) / 2
+
+
+@left_for_the_unseen.mistake(
+    'That is all that is taken off the counts. Which words share it with "men"?'
+)
+def all_that_is_left(counts, **_):
+    return 1 / sum(counts)
+
+
+@left_for_the_unseen.mistake('That is what "people" gets. How likely is "men", beside it?')
+def what_people_get(counts, men, people, **_):
+    return people / (men + people) / sum(counts)
 
 
 @left_for_the_unseen.mistake(
@@ -420,6 +432,14 @@ def bits_of_a_character(base, k, p):
 )
 def bits_of_a_token(base, k, p):
     return torch.tensor(p).double().log2()
+
+
+@perplexity_of_characters.mistake(
+    "Your perplexity is larger than A's. Which of the two models pays more often for the same "
+    "text, and so has to pay less each time?"
+)
+def shared_out_upwards(base, k, p):
+    return p * k
 
 
 @Choice(

@@ -191,6 +191,14 @@ def absolute_sum(products, values):
     return not_divided(products, values) / sum(map(abs, products))
 
 
+@negative_products.mistake(
+    "You took the negative products for positive ones. No feature map changes them here: they "
+    "count with their signs, in both sums."
+)
+def signs_left_out(products, values):
+    return of_products([*map(abs, products)], values)
+
+
 FAULTS = {
     "the normaliser counts the later keys too": "The sum of the keys' features is one for all "
     "tokens, so it holds later keys. It has to be a running sum, as the states are.",
@@ -496,16 +504,17 @@ def recalled_by_the_first(size, first, second):
 
 
 @recalled_by_the_first.mistake(
-    "You multiplied the keys themselves, whose product is 0. What are the features of a 0?"
+    "In your answer, the second key has no weight. What are the features of a 0?"
 )
 def keys_as_features(**given):
     return weighed("q and k have no features yet", **given)
 
 
 @recalled_by_the_first.mistake(
-    "You took the features of the query only. The keys are stored by their features, too."
+    "You took features on one side only. What is turned into features: the query, the keys, or "
+    "both?"
 )
-def query_alone(**given):
+def one_side_alone(**given):
     return weighed("the keys have no features", **given)
 
 

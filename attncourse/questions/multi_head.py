@@ -116,6 +116,13 @@ def weighted_by_the_scores(first, second, values, others, up, down):
     return torch.stack(heads) @ double(up, down)
 
 
+@layer_by_hand.mistake("You weighted by the exponentials. What do the weights of a head sum to?")
+def weighted_by_the_exponentials(first, second, values, others, up, down):
+    weights = (double(*scores).exp() for scores in (first, second))
+    heads = [w @ double(*v) for w, v in zip(weights, (values, others), strict=True)]
+    return torch.stack(heads) @ double(up, down)
+
+
 @layer_by_hand.mistake(
     "You took one token's values for one head's. Which two numbers does head 0 average?"
 )
@@ -293,6 +300,14 @@ def mean_of_the_maps():
 
 
 @all_in_one_head.mistake(
+    'You took a quarter of the weight of "Anna" in head 1. Here the scores are added, and the '
+    "softmax comes afterwards: which words have a large sum?"
+)
+def a_quarter_of_head_1():
+    return in_four_heads()[1] / 4
+
+
+@all_in_one_head.mistake(
     "You shared the weight among all six words. What is exp of a large score, beside exp(0)?"
 )
 def among_all_words():
@@ -361,6 +376,15 @@ def a_row_of_values(**given):
 )
 def a_column_of_outputs(**given):
     return added_by("w_o is cut by its rows", **given)
+
+
+@what_a_head_adds.mistake(
+    "You took a row of $W_V$ and a column of $W_O$, as if tokens were columns. Here they are rows, "
+    "and stand to the left of a matrix."
+)
+def as_if_tokens_were_columns(v_first, v_second, o_first, o_second, head, token):
+    value = mean_of(token, (v_first, v_second)[head])
+    return value * o_first[head], value * o_second[head]
 
 
 @what_a_head_adds.mistake(
@@ -436,6 +460,20 @@ def the_old_mean(first, second):
 )
 def only_itself(first, second):
     return 4 * first, 4 * second
+
+
+@two_tokens_of_a_stream.mistake(
+    "You added the sum of the tokens in each layer. What do the weights of a query sum to?"
+)
+def added_sums(first, second):
+    return first + 4 * (first + second), second + 4 * (first + second)
+
+
+@two_tokens_of_a_stream.mistake(
+    "Your layers add nothing. What does a softmax make of two scores of 0?"
+)
+def nothing_added(first, second):
+    return first, second
 
 
 # the words of "Anna told Paul . Anna", and what stands where there is none

@@ -193,11 +193,13 @@ wrong_line_of_a_lookup.mistake(NAMES_ONLY)(the_head)
 
 
 def matrix(chance) -> dict:
-    """Counts for three labels, of which one is taken for another more often than any other is."""
-    wrong = chance.sample([0, 1, 1, 2, 2, chance.choice([3, 4])], 6)
-    rows = [wrong[:2], wrong[2:4], wrong[4:]]
+    """Counts for three labels: one has the most frequent mistake, another the most mistakes."""
+    most = chance.choice([4, 5])
+    wrong = [most, 1], [most - 1, 3], [chance.choice([1, 2]), chance.choice([0, 1])]
+    rows = [chance.sample(row, 2) for row in wrong]
+    chance.shuffle(rows)
     for i, row in enumerate(rows):
-        row.insert(i, chance.choice([10, 12, 20]) - sum(row))
+        row.insert(i, chance.choice([12, 20, 25]) - sum(row))
     return dict(zip("abc", map(tuple, rows), strict=True))
 
 
@@ -214,9 +216,9 @@ def found_again(answer, a, b, c) -> float:
     section="Which labels are confused",
     asks=(
         "In a confusion matrix, rows stand for the right label and columns for the predicted one. "
-        "The row of label A is <a>, that of B <b>, and that of C <c>. Find the label with the most "
-        "words taken for one and the same other label. What proportion of its words does the model "
-        "label correctly?"
+        "The row of label A is <a>, that of B <b>, and that of C <c>. Find the label that loses "
+        "the most words to a single other label. What proportion of its words does the model label "
+        "correctly?"
     ),
     draw=matrix,
     way=lambda a, b, c: (
@@ -270,11 +272,29 @@ def read_by_columns(a, b, c):
 
 
 @recall_of_the_most_confused.mistake(
+    "Your label has the most mistakes in all, but they go to two labels. Which number off the "
+    "diagonal is the largest by itself?"
+)
+def the_most_mistakes(a, b, c):
+    rows = (a, b, c)
+    i = max(range(3), key=lambda i: sum(rows[i]) - rows[i][i])
+    return rows[i][i] / sum(rows[i])
+
+
+@recall_of_the_most_confused.mistake(
     "That is the accuracy over all three labels. Of which label's words is the proportion asked "
     "for?"
 )
 def the_accuracy(a, b, c):
     return (a[0] + b[1] + c[2]) / sum((*a, *b, *c))
+
+
+def drawn_parents(chance) -> dict:
+    """Five parents: of those that are not the root, the next word is some, but not all."""
+    while True:
+        parents = tuple(chance.randint(i + 1, 5) for i in range(5))
+        if 1 < next_to(parents) <= sum(parent < 5 for parent in parents):
+            return {"parents": parents}
 
 
 @Number(
@@ -285,7 +305,7 @@ def the_accuracy(a, b, c):
         "words 0 to 4 are <parents>. A head gives nearly all of its weight to the next word. For "
         "what proportion of the words that have a parent is the next word the parent?"
     ),
-    draw=lambda chance: {"parents": tuple(chance.randint(i + 1, 5) for i in range(5))},
+    draw=drawn_parents,
     way=lambda parents: (
         f"The next words of the words 0 to 4 are {show((1, 2, 3, 4, 5))}, and the parents are "
         f"{show(parents)}.",
@@ -331,6 +351,14 @@ def how_many(parents):
 )
 def elsewhere(parents):
     return 1 - attached(exercise(PARENTS).valid_answers[0], parents)
+
+
+@parents_next_door.mistake(
+    "You left out the words whose parent is the root. The root has no parent: may it be one?"
+)
+def without_the_root(parents):
+    last = len(parents)
+    return (next_to(parents) - 1) / sum(parent != last for parent in parents)
 
 
 @Choice(
@@ -433,6 +461,20 @@ def one_direction(one, other, n):
 )
 def just_as_uneven(one, other, n):
     return 2 * comb(one + other, one) / 2 ** (one + other)
+
+
+@coins_alone.mistake(
+    "You took only the splits that are more uneven than this one. Does this one count?"
+)
+def more_uneven(one, other, n):
+    return coins_alone.right(one, other, n) - just_as_uneven(one, other, n)
+
+
+@coins_alone.mistake(
+    "That is how likely a split is that is less uneven than this one. Which splits are asked for?"
+)
+def less_uneven(one, other, n):
+    return 1 - coins_alone.right(one, other, n)
 
 
 @coins_alone.mistake(

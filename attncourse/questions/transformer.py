@@ -86,9 +86,9 @@ def one_token(chance) -> dict:
     section="Three tokens by hand",
     asks=(
         "The token <x> comes to a part of a *pre-norm* block. The norm takes away the mean of the "
-        "two numbers, then divides them by the root of the mean of their squares. The part "
-        "replaces negative numbers by 0, and multiplies the others by <a>. What has become of the "
-        "token after this part and its skip connection?"
+        "two numbers, then divides what is left by the root of the mean of its squares. The "
+        "part replaces negative numbers by 0, and multiplies the others by <a>. What has become of "
+        "the token after this part and its skip connection?"
     ),
     draw=one_token,
     way=lambda x, a, normed: (
@@ -149,6 +149,27 @@ def negative_let_through(x, a, normed):
 )
 def not_divided(x, a, normed):
     return [t + a * max(t - sum(x) / 2, 0) for t in x]
+
+
+@out_of_pre_norm.mistake(
+    "Your norm divides by the mean of the squares itself. Read once more by what it should divide."
+)
+def root_forgotten(x, a, normed):
+    return [t + a * max(y, 0) / abs(x[0] - x[1]) * 2 for t, y in zip(x, normed, strict=True)]
+
+
+@out_of_pre_norm.mistake(
+    "Your part lets a positive number through as it is. What does it make of one?"
+)
+def not_multiplied(x, a, normed):
+    return out_of_pre_norm.right(x, 1, normed)
+
+
+@out_of_pre_norm.mistake(
+    "Your part gives 0 for a negative number. To which number does the skip connection add that 0?"
+)
+def nothing_added_to(x, a, normed):
+    return [t + a * y if y > 0 else 0 for t, y in zip(x, normed, strict=True)]
 
 
 def two_texts(chance) -> dict:
@@ -314,6 +335,27 @@ def wrong_line_of_a_step():
 )
 def the_lengths(mutant, plain):
     return "n, m ="
+
+
+@wrong_line_of_a_step.mistake(
+    "That line is right: the new tokens alone ask. Look at which keys and values answer them."
+)
+def the_queries(mutant, plain):
+    return "q = "
+
+
+@wrong_line_of_a_step.mistake(
+    "That line is right: the keys of the new tokens follow those that are kept."
+)
+def the_keys(mutant, plain):
+    return "keys = torch.cat"
+
+
+@wrong_line_of_a_step.mistake(
+    "That line is right: each new query meets every key, and the scale is the root of their width."
+)
+def the_scores(mutant, plain):
+    return "scores = "
 
 
 @wrong_line_of_a_step.mistake(
@@ -484,7 +526,8 @@ def without_weighted_sums(d, times, hidden):
 
 
 @length_of_equal_cost.mistake(
-    "You counted one matrix in the network. It makes the token wider, and then?"
+    "Your network costs half of what it does. How many matrices does it have, and what does "
+    "each term of a product take besides a multiplication?"
 )
 def with_half_a_network(d, times, hidden):
     return (times / 2 - 2) * d
@@ -495,6 +538,13 @@ def with_half_a_network(d, times, hidden):
 )
 def without_the_last_matrix(d, times, hidden):
     return (times - 1.5) * d
+
+
+@length_of_equal_cost.mistake(
+    "You counted one matrix in the attention layer. How many does it have?"
+)
+def with_one_matrix(d, times, hidden):
+    return (times - 0.5) * d
 
 
 @length_of_equal_cost.mistake(
