@@ -665,8 +665,8 @@ def another_value():
 
 
 @different_directions.mistake(
-    "Two equal numbers are still equal when both are divided by the same. What would have to differ "
-    "in the two dot products?"
+    "Two equal numbers are still equal when both are divided by the same. What would have to "
+    "differ in the two dot products?"
 )
 def only_scaled():
     return "all dot products are divided by the same number"
