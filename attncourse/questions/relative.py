@@ -420,7 +420,8 @@ def angle(d: int, base: float, c: int) -> torch.Tensor:
         "The first pair, whose exponent is 0, turns as fast as before, and the last is slowed "
         "down the most.",
     ),
-    check="What would the answer be for pair 0, whose exponent is 0? Yours should be larger.",
+    check="For pair 0, whose exponent is 0, the answer is 1. To which power is the factor raised "
+    "for this pair?",
 )
 def slower_by_the_base(d, factor, c):
     return angle(d, 1e4, c) / angle(d, factor * 1e4, c)
