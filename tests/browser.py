@@ -27,6 +27,9 @@ expect.set_options(timeout=30_000)
 # what a reader sees of an interactive figure: its drawing, its table, its sentence
 SHOWN = "one => [...one.querySelectorAll('.scroll, p')].map((part) => part.innerHTML).join()"
 CHOSEN = "input:is(:checked, [type=range])"
+# a figure with controls to choose by, and one with a text to write
+CHOOSES = ".attncourse-figure:not(:has(textarea))"
+WRITES = ".attncourse-figure:has(textarea)"
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
@@ -114,6 +117,13 @@ def answers_a_key(figure: Locator) -> bool:
         chosen.press(key)
         seen.append(figure.evaluate(SHOWN))
     return len({*seen}) > 1
+
+
+def answers_a_text(figure: Locator) -> bool:
+    """Whether a figure that a reader writes in shows the words, and what may come next."""
+    figure.locator("textarea").fill("We must not")
+    expect(figure.locator("[data-show=seen]").last).to_have_text("not")
+    return figure.locator("[data-show=share]").count() > 1
 
 
 @pytest.fixture

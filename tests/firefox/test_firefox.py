@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser import SHOWN, answers_a_key
+from tests.browser import CHOOSES, SHOWN, WRITES, answers_a_key, answers_a_text
 from tests.site.audit import widths
 
 pytestmark = pytest.mark.slow
@@ -26,7 +26,7 @@ CUT = """[...document.querySelectorAll("svg.drawing")].flatMap((one) => {
   const inside = ({ left: a, right: b }) => a > left - 1 && b < right + 1;
   return [...one.querySelectorAll("text")].filter((text) => !inside(text.getBoundingClientRect()));
 }).map((text) => text.textContent)"""
-NOT_YET = "label:has([type=radio]:not(:checked)), form:not(:has([type=radio])) label"
+NOT_YET = "label:has([type=radio]:not(:checked)), form:not(:has([type=radio])) [type=range]"
 
 
 def test_every_page_fits_and_draws_its_formulas_in_the_preferred_colours(tab, names, address):
@@ -47,13 +47,19 @@ def test_every_figure_answers_a_click_and_a_key(size, new_tab, names, address):
     tab = new_tab(viewport=size)
     for page in [name for name in names if name.startswith(("index", "chapters"))]:
         tab.goto(address + page)
-        for figure in tab.locator(".attncourse-figure").all():
+        for figure in tab.locator(CHOOSES).all():
             others = figure.locator(NOT_YET).locator("visible=true")
             clicked = [figure.evaluate(SHOWN)]
-            for one in (others.first, others.last):
-                one.click()
+            # a slider stands at one of its ends at most
+            for one, end in ((others.first, 0.05), (others.last, 0.95)):
+                box = one.bounding_box()
+                assert box
+                slides = one.get_attribute("type") == "range"
+                at = {"x": end * box["width"], "y": box["height"] / 2} if slides else None
+                one.click(position=at)
                 clicked.append(figure.evaluate(SHOWN))
             assert len({*clicked}) > 1 and answers_a_key(figure), page
+        assert all(map(answers_a_text, tab.locator(WRITES).all())), page
 
 
 def test_a_word_is_found_a_citation_shown_and_what_measures_a_claim_opened(tab, address):

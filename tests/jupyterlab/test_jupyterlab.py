@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Error
 
 from tests import ROOT
-from tests.browser import answers_a_key
+from tests.browser import CHOOSES, WRITES, answers_a_key, answers_a_text
 from tools.notebooks import solved_notebook
 
 pytestmark = pytest.mark.slow
@@ -88,10 +88,10 @@ def test_neither_a_kernel_nor_the_browser_reaches_another_machine(lab, browser):
 @pytest.mark.parametrize("slug", SLUGS)
 def test_a_chapter_runs_whole_shows_its_drawings_and_its_figures_answer_a_key(slug, lab):
     ran = whole(lab, read("chapters", slug))
-    figures = lab.page.locator(".attncourse-figure").all()
+    chosen, written = (lab.page.locator(kind).all() for kind in (CHOOSES, WRITES))
     html = ["".join(one.get("data", {}).get("text/html", "")) for one in outputs(ran)]
-    assert len(figures) == sum("attncourse-figure" in one for one in html)
-    assert [answers_a_key(figure) for figure in figures] == [True] * len(figures)
+    assert len(chosen + written) == sum("attncourse-figure" in one for one in html)
+    assert all(map(answers_a_key, chosen)) and all(map(answers_a_text, written))
 
 
 @pytest.mark.parametrize("slug", SLUGS)
