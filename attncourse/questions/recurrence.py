@@ -83,7 +83,8 @@ def the_tokens(mutant, plain):
 
 
 @wrong_line_of_an_rnn.mistake(
-    "That line is right: the list is empty before the first step. Is `start` what it should be?"
+    "That line is right: the list is empty, and the first step reads `start`. Which state should "
+    "the second step read?"
 )
 def the_beginning(mutant, plain):
     return "states, state = "
@@ -190,6 +191,18 @@ def without_the_minus(forget, into, new, cell):
 
 
 @new_cell.mistake(
+    "Your gates are right. Which sign has the old cell, and which has the new content?"
+)
+def without_signs(forget, into, new, cell):
+    return kept(forget, abs(cell)) + kept(into, abs(new))
+
+
+@new_cell.mistake("That is what is left of the old cell. What does the input gate add to it?")
+def nothing_added(forget, into, new, cell):
+    return kept(forget, cell)
+
+
+@new_cell.mistake(
     "You took the forget gate for the share that is forgotten. What does an LSTM multiply the old "
     "cell by?"
 )
@@ -256,7 +269,8 @@ def edited(piece: str, other: str) -> dict[str, str]:
 
 
 @wrong_line_of_an_lstm.mistake(
-    "That line is right: before the first token, both state and cell are zeros, as wide as a state."
+    "That line is right: both begin with zeros, as wide as a state. They may be one tensor, "
+    "because the loop gives each name a new one and writes into none."
 )
 def the_zeros(mutant, plain):
     return "new_zeros"
@@ -360,7 +374,8 @@ def no_reset(**given):
 
 
 @state_of_a_gru.mistake(
-    "You let the reset gate multiply what the token contributes. What is there to be reset?"
+    "Your candidate has the wrong sign. Which of the two contributions does the reset gate halve, "
+    "and which sign has their sum then?"
 )
 def reset_the_token(base, sign, z, state, token, past):
     return state_of_a_gru.right(base, -sign, z, state, token, past)

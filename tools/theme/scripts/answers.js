@@ -42,7 +42,8 @@ globalThis.attncourseAnswers = (() => {
     const unit = 10 ** -decimals / (percent ? 100 : 1);
     // half a whole is rounded up
     const most = decimals || percent ? unit / 2 : 0.49;
-    return readings(text).some((one) => near(one, number, most) || one === Math.round(number));
+    const whole = !decimals && !percent;
+    return readings(text).some((one) => near(one, number, most) || (whole && one === Math.round(number)));
   }
 
   // the number cut off after the digits that were given
