@@ -172,7 +172,8 @@ def test_numbers_are_read_as_people_write_them(text, numbers, judge):
     ("text", "status"),
     [("1/3", "right"), ("0.33", "right"), ("0,333", "right"), ("33 %", "right"),
      ("0.3", "digits"), ("0.4", "unknown"), ("1", "unknown"), ("0", "unknown"),
-     ("0.0", "unknown"), ("2/3", "unknown"), ("1/4", "unknown"), ("ln 1", "unknown"), ("a third", "unread")],
+     ("0.0", "unknown"), ("2/3", "unknown"), ("1/4", "unknown"), ("ln 1", "unknown"),
+     ("a third", "unread")],
 )  # fmt: skip
 def test_a_third_is_right_with_two_digits_and_needs_more_with_one(text, status, judge):
     question = {"kind": "number", "tolerance": 0.005, "table": ""}
