@@ -15,7 +15,7 @@ from functools import cache
 from importlib import import_module
 from itertools import combinations, permutations
 from pkgutil import iter_modules
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import torch
 
@@ -67,7 +67,7 @@ class Question:
     mistakes: list[tuple[str, Callable[..., Any]]] = field(init=False, default_factory=list)
     id: str = field(init=False)
 
-    def __call__(self, right: Callable[..., Any]) -> "Question":
+    def __call__(self, right: Callable[..., Any]) -> Self:
         """Decorate the function that gives the right answer; its name is the question's."""
         self.right = right
         self.id = f"{right.__module__.rpartition('.')[2]}.{right.__name__}"
@@ -177,6 +177,10 @@ class Line(Question):
 
     def __post_init__(self):
         self.draw = lambda chance: self.text_of(chance.choice([*self.faults]))
+
+    def right_line(self, piece: str, says: str) -> None:
+        """What is said of the line with this piece, which is right in every text."""
+        self.mistake(says)(lambda mutant, plain: piece)
 
     def answers(self, given: Mapping[str, Any]) -> list[Any]:
         lines, right = code_lines(given["mutant"]), code_lines(given["plain"])
@@ -341,10 +345,6 @@ def texts(exercise_name: str, hint: str) -> dict[str, str]:
 
 # of the first line of a function, as a mistake in a wrong line
 NAMES_ONLY = "That line only names the function and what it is given. Look at what is done with it."
-
-
-def the_head(mutant: str, plain: str) -> str:
-    return "def "
 
 
 def code_lines(text: str) -> list[str]:

@@ -26,7 +26,6 @@ from attncourse.questions import (
     mutant,
     show,
     texts,
-    the_head,
 )
 
 FOOTPRINT, WINDOWS, HEADS = "footprint", "windows_of", "heads_as_kernel"
@@ -301,11 +300,10 @@ def wrong_line_of_the_windows():
     return None
 
 
-@wrong_line_of_the_windows.mistake(
-    "That line is right: a window of odd width reaches as far to the left as to the right."
+wrong_line_of_the_windows.right_line(
+    "width // 2",
+    "That line is right: a window of odd width reaches as far to the left as to the right.",
 )
-def the_half(mutant, plain):
-    return "width // 2"
 
 
 @wrong_line_of_the_windows.mistake(
@@ -315,7 +313,7 @@ def the_call(mutant, plain):
     return "padded.unfold" if "padded.unfold" in mutant else "pad(x"
 
 
-wrong_line_of_the_windows.mistake(NAMES_ONLY)(the_head)
+wrong_line_of_the_windows.right_line("def ", NAMES_ONLY)
 
 
 @Number(

@@ -22,7 +22,6 @@ from attncourse.questions import (
     mutant,
     show,
     texts,
-    the_head,
 )
 
 SINK = "softmax_with_sink"
@@ -463,28 +462,19 @@ def wrong_line_of_a_sink():
     return None
 
 
-@wrong_line_of_a_sink.mistake(
-    "That line is right: without a mask, every key may be attended to, and nothing is filled."
+wrong_line_of_a_sink.right_line(
+    "is not None",
+    "That line is right: without a mask, every key may be attended to, and nothing is filled.",
 )
-def the_condition(mutant, plain):
-    return "is not None"
-
-
-@wrong_line_of_a_sink.mistake(
-    "That line is right: the sink's score joins the others, and all of them share the weight."
+wrong_line_of_a_sink.right_line(
+    "weights = ",
+    "That line is right: the sink's score joins the others, and all of them share the weight.",
 )
-def the_joined_softmax(mutant, plain):
-    return "weights = "
-
-
-@wrong_line_of_a_sink.mistake(
-    "That line is right: the sink comes last, and its weight is thrown away."
+wrong_line_of_a_sink.right_line(
+    "return ",
+    "That line is right: the sink comes last, and its weight is thrown away.",
 )
-def the_result(mutant, plain):
-    return "return "
-
-
-wrong_line_of_a_sink.mistake(NAMES_ONLY)(the_head)
+wrong_line_of_a_sink.right_line("def ", NAMES_ONLY)
 
 
 @Order(

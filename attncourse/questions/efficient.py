@@ -27,7 +27,6 @@ from attncourse.questions import (
     mutant,
     show,
     texts,
-    the_head,
 )
 
 RUNNING, PATTERN, PROJECTED = "running_max_and_sum", "window_and_global", "projected_attention"
@@ -532,21 +531,15 @@ def wrong_line_of_mixtures():
     return None
 
 
-@wrong_line_of_mixtures.mistake(
-    "That line is right: it makes `r` keys out of `m`, with the matrix that is for the keys."
+wrong_line_of_mixtures.right_line(
+    "keys = ",
+    "That line is right: it makes `r` keys out of `m`, with the matrix that is for the keys.",
 )
-def the_keys(mutant, plain):
-    return "keys = "
-
-
-@wrong_line_of_mixtures.mistake(
-    "That line is right: each query takes a mean of what it is given. Look at what it is given."
+wrong_line_of_mixtures.right_line(
+    "return ",
+    "That line is right: each query takes a mean of what it is given. Look at what it is given.",
 )
-def the_mean(mutant, plain):
-    return "return "
-
-
-wrong_line_of_mixtures.mistake(NAMES_ONLY)(the_head)
+wrong_line_of_mixtures.right_line("def ", NAMES_ONLY)
 
 
 @Choice(

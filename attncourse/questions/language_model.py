@@ -633,31 +633,21 @@ def wrong_line_of_a_perplexity():
     return None
 
 
-@wrong_line_of_a_perplexity.mistake(
+wrong_line_of_a_perplexity.right_line(
+    "torch.arange(1, n",
     "That line is right. Nothing predicts token 0, so the places from 1 to the text's end are "
-    "asked for."
+    "asked for.",
 )
-def the_places(mutant, plain):
-    return "torch.arange(1, n"
-
-
-@wrong_line_of_a_perplexity.mistake(
+wrong_line_of_a_perplexity.right_line(
+    "scores[..., :-1, :]",
     "That line is right. The last row has nothing to predict, and the rows that would predict "
-    "padding are made harmless."
+    "padding are made harmless.",
 )
-def the_rows(mutant, plain):
-    return "scores[..., :-1, :]"
-
-
-@wrong_line_of_a_perplexity.mistake(
-    "That line is right. It leaves out what padding would cost, and adds up the rest of each text."
+wrong_line_of_a_perplexity.right_line(
+    "nats = ",
+    "That line is right. It leaves out what padding would cost, and adds up the rest of each text.",
 )
-def the_sum(mutant, plain):
-    return "nats = "
-
-
-@wrong_line_of_a_perplexity.mistake(
-    "That line only says how many places a row of tokens has. Look at what is done with it."
+wrong_line_of_a_perplexity.right_line(
+    "n = tokens.shape[-1]",
+    "That line only says how many places a row of tokens has. Look at what is done with it.",
 )
-def the_width(mutant, plain):
-    return "n = tokens.shape[-1]"

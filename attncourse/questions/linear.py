@@ -24,7 +24,6 @@ from attncourse.questions import (
     mutant,
     show,
     texts,
-    the_head,
 )
 
 WEIGHTS, REORDERED, SUMS = "linear_weights", "reordered_attention", "causal_by_cumsum"
@@ -235,30 +234,21 @@ def wrong_line_of_running_sums():
     return None
 
 
-@wrong_line_of_running_sums.mistake(
+wrong_line_of_running_sums.right_line(
+    "outer = ",
     "That line is right: each key's features and its value make one matrix, and nothing is summed "
-    "yet."
+    "yet.",
 )
-def outer_products(mutant, plain):
-    return "outer = "
-
-
-@wrong_line_of_running_sums.mistake(
-    "That line is right: it multiplies each query's features by the state of its own token."
+wrong_line_of_running_sums.right_line(
+    "sums = ",
+    "That line is right: it multiplies each query's features by the state of its own token.",
 )
-def each_reads(mutant, plain):
-    return "sums = "
-
-
-@wrong_line_of_running_sums.mistake(
+wrong_line_of_running_sums.right_line(
+    "return ",
     "That line is right: it divides what was read by the total weight. Look at how the two are "
-    "computed."
+    "computed.",
 )
-def divided(mutant, plain):
-    return "return "
-
-
-wrong_line_of_running_sums.mistake(NAMES_ONLY)(the_head)
+wrong_line_of_running_sums.right_line("def ", NAMES_ONLY)
 
 
 def drawn_step(chance: random.Random) -> dict:

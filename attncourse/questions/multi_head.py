@@ -17,7 +17,6 @@ from attncourse.questions import (
     mutant,
     show,
     texts,
-    the_head,
 )
 
 IN_HEADS, MATRICES = "attend_in_heads", "head_matrices"
@@ -222,22 +221,16 @@ def wrong_line_in_heads():
     return None
 
 
-@wrong_line_in_heads.mistake(
-    "That line is right: where there is no mask, nothing has to be given an axis."
+wrong_line_in_heads.right_line(
+    "is not None",
+    "That line is right: where there is no mask, nothing has to be given an axis.",
 )
-def the_condition(mutant, plain):
-    return "is not None"
-
-
-@wrong_line_in_heads.mistake(
+wrong_line_in_heads.right_line(
+    "return join",
     "That line is right: the weights meet the values, and the outputs of the heads are put side by "
-    "side."
+    "side.",
 )
-def the_result(mutant, plain):
-    return "return join"
-
-
-wrong_line_in_heads.mistake(NAMES_ONLY)(the_head)
+wrong_line_in_heads.right_line("def ", NAMES_ONLY)
 
 
 # the query of "told" in the chapter, and the keys of its sentence: subjects, and the object

@@ -19,7 +19,6 @@ from attncourse.questions import (
     mutant,
     show,
     texts,
-    the_head,
 )
 
 ANYWHERE, CHUNK, SHIFT = "sinusoids_at", "encode_chunk", "shift_matrix"
@@ -189,28 +188,20 @@ def wrong_line_of_a_chunk():
     return None
 
 
-@wrong_line_of_a_chunk.mistake(
-    "That line is right: the last axis is the width, and the one before it the length."
+wrong_line_of_a_chunk.right_line(
+    "x.shape[-2:]",
+    "That line is right: the last axis is the width, and the one before it the length.",
 )
-def the_sizes(mutant, plain):
-    return "x.shape[-2:]"
-
-
-@wrong_line_of_a_chunk.mistake(
-    "That line is right: it gives 0, 2, 4 and so on, a number for each pair, an unfinished one too."
+wrong_line_of_a_chunk.right_line(
+    "even = ",
+    "That line is right: it gives 0, 2, 4 and so on, a number for each pair, an unfinished one "
+    "too.",
 )
-def the_pairs(mutant, plain):
-    return "even = "
-
-
-@wrong_line_of_a_chunk.mistake(
-    "That line is right: where d is odd, the last pair has one column too many, and it is cut off."
+wrong_line_of_a_chunk.right_line(
+    "return ",
+    "That line is right: where d is odd, the last pair has one column too many, and it is cut off.",
 )
-def the_result(mutant, plain):
-    return "return "
-
-
-wrong_line_of_a_chunk.mistake(NAMES_ONLY)(the_head)
+wrong_line_of_a_chunk.right_line("def ", NAMES_ONLY)
 
 
 # the sines and cosines of angles that one can compute with: 3, 4 and 5 make a right triangle

@@ -20,7 +20,6 @@ from attncourse.questions import (
     mutant,
     show,
     texts,
-    the_head,
 )
 from attncourse.recurrence import lstm, rnn
 from judge.variants import replaced, source_of
@@ -75,29 +74,20 @@ def wrong_line_of_an_rnn():
     return None
 
 
-@wrong_line_of_an_rnn.mistake(
-    "That line is right: `unbind(-2)` gives one token after another, whatever axes are in front."
+wrong_line_of_an_rnn.right_line(
+    "unbind(-2)",
+    "That line is right: `unbind(-2)` gives one token after another, whatever axes are in front.",
 )
-def the_tokens(mutant, plain):
-    return "unbind(-2)"
-
-
-@wrong_line_of_an_rnn.mistake(
+wrong_line_of_an_rnn.right_line(
+    "states, state = ",
     "That line is right: the list is empty, and the first step reads `start`. Which state should "
-    "the second step read?"
+    "the second step read?",
 )
-def the_beginning(mutant, plain):
-    return "states, state = "
-
-
-@wrong_line_of_an_rnn.mistake(
-    "That line is right: after its step, each state goes to the end of the list."
+wrong_line_of_an_rnn.right_line(
+    "states.append",
+    "That line is right: after its step, each state goes to the end of the list.",
 )
-def the_list(mutant, plain):
-    return "states.append"
-
-
-wrong_line_of_an_rnn.mistake(NAMES_ONLY)(the_head)
+wrong_line_of_an_rnn.right_line("def ", NAMES_ONLY)
 
 
 # 40 opens a gate whole, and -40 shuts it
@@ -268,45 +258,30 @@ def edited(piece: str, other: str) -> dict[str, str]:
     return {"mutant": replaced(lstm_states, piece, other), "plain": source_of(lstm_states)}
 
 
-@wrong_line_of_an_lstm.mistake(
+wrong_line_of_an_lstm.right_line(
+    "new_zeros",
     "That line is right: both begin with zeros, as wide as a state. They may be one tensor, "
-    "because the loop gives each name a new one and writes into none."
+    "because the loop gives each name a new one and writes into none.",
 )
-def the_zeros(mutant, plain):
-    return "new_zeros"
-
-
-@wrong_line_of_an_lstm.mistake(
+wrong_line_of_an_lstm.right_line(
+    "chunk(4",
     "That line is right: all four parts are computed from the token and the state before, in the "
-    "order in which PyTorch stacks them."
+    "order in which PyTorch stacks them.",
 )
-def the_parts(mutant, plain):
-    return "chunk(4"
-
-
-@wrong_line_of_an_lstm.mistake(
-    "That line is right: it takes the tokens one after another, whatever axes are in front."
+wrong_line_of_an_lstm.right_line(
+    "unbind(-2)",
+    "That line is right: it takes the tokens one after another, whatever axes are in front.",
 )
-def the_loop(mutant, plain):
-    return "unbind(-2)"
-
-
-@wrong_line_of_an_lstm.mistake(
+wrong_line_of_an_lstm.right_line(
+    "return ",
     "That line only puts the collected vectors together, in order. Which vectors are they, and how "
-    "is each computed?"
+    "is each computed?",
 )
-def the_return(mutant, plain):
-    return "return "
-
-
-wrong_line_of_an_lstm.mistake(NAMES_ONLY)(the_head)
-
-
-@wrong_line_of_an_lstm.mistake(
-    "That line is right: before the first token, no vector has been collected."
+wrong_line_of_an_lstm.right_line("def ", NAMES_ONLY)
+wrong_line_of_an_lstm.right_line(
+    "states = []",
+    "That line is right: before the first token, no vector has been collected.",
 )
-def the_empty_list(mutant, plain):
-    return "states = []"
 
 
 def next_state(cell, base, sign, z, state):

@@ -18,7 +18,6 @@ from attncourse.questions import (
     mutant,
     show,
     texts,
-    the_head,
 )
 from attncourse.relative import (
     alibi_bias,
@@ -551,29 +550,20 @@ def wrong_line_of_the_values():
     return None
 
 
-@wrong_line_of_the_values.mistake(
-    "That line is right: it makes room for one sum for each query and each row of the table."
+wrong_line_of_the_values.right_line(
+    "new_zeros",
+    "That line is right: it makes room for one sum for each query and each row of the table.",
 )
-def the_zeros(mutant, plain):
-    return "new_zeros"
-
-
-@wrong_line_of_the_values.mistake(
+wrong_line_of_the_values.right_line(
+    ".expand(",
     "That line is right: the row numbers are the same in each head and each sentence, so they are "
-    "only repeated."
+    "only repeated.",
 )
-def the_expansion(mutant, plain):
-    return ".expand("
-
-
-@wrong_line_of_the_values.mistake(
-    "That line is right: it asks for the row number of each pair, as the function is described."
+wrong_line_of_the_values.right_line(
+    "at = rows(",
+    "That line is right: it asks for the row number of each pair, as the function is described.",
 )
-def the_row_numbers(mutant, plain):
-    return "at = rows("
-
-
-wrong_line_of_the_values.mistake(NAMES_ONLY)(the_head)
+wrong_line_of_the_values.right_line("def ", NAMES_ONLY)
 
 
 def tables_and_words(chance) -> dict:

@@ -19,7 +19,6 @@ from attncourse.questions import (
     mutant,
     show,
     texts,
-    the_head,
 )
 from attncourse.tasks import mean_of_tokens
 
@@ -175,21 +174,15 @@ def wrong_line_of_a_lookup():
     return None
 
 
-@wrong_line_of_a_lookup.mistake(
-    "That line is right: it makes a row for each label, so that a product with them counts labels."
+wrong_line_of_a_lookup.right_line(
+    "rows = one_hot",
+    "That line is right: it makes a row for each label, so that a product with them counts labels.",
 )
-def the_rows(mutant, plain):
-    return "rows = one_hot"
-
-
-@wrong_line_of_a_lookup.mistake(
-    "That line is right: for each new word, it counts the labels of the same word in training."
+wrong_line_of_a_lookup.right_line(
+    "by_word = ",
+    "That line is right: for each new word, it counts the labels of the same word in training.",
 )
-def counts_of_words(mutant, plain):
-    return "by_word = "
-
-
-wrong_line_of_a_lookup.mistake(NAMES_ONLY)(the_head)
+wrong_line_of_a_lookup.right_line("def ", NAMES_ONLY)
 
 
 def matrix(chance) -> dict:

@@ -330,47 +330,31 @@ def wrong_line_of_a_step():
     return None
 
 
-@wrong_line_of_a_step.mistake(
-    "That line is right: it counts the new tokens and those that are kept. See how each is used."
+wrong_line_of_a_step.right_line(
+    "n, m =",
+    "That line is right: it counts the new tokens and those that are kept. See how each is used.",
 )
-def the_lengths(mutant, plain):
-    return "n, m ="
-
-
-@wrong_line_of_a_step.mistake(
-    "That line is right: the new tokens alone ask. Look at which keys and values answer them."
+wrong_line_of_a_step.right_line(
+    "q = ",
+    "That line is right: the new tokens alone ask. Look at which keys and values answer them.",
 )
-def the_queries(mutant, plain):
-    return "q = "
-
-
-@wrong_line_of_a_step.mistake(
-    "That line is right: the keys of the new tokens follow those that are kept."
+wrong_line_of_a_step.right_line(
+    "keys = torch.cat",
+    "That line is right: the keys of the new tokens follow those that are kept.",
 )
-def the_keys(mutant, plain):
-    return "keys = torch.cat"
-
-
-@wrong_line_of_a_step.mistake(
-    "That line is right: each new query meets every key, and the scale is the root of their width."
+wrong_line_of_a_step.right_line(
+    "scores = ",
+    "That line is right: each new query meets every key, and the scale is the root of their width.",
 )
-def the_scores(mutant, plain):
-    return "scores = "
-
-
-@wrong_line_of_a_step.mistake(
-    "That line is right: it is attention under a mask. Look at what it is given."
+wrong_line_of_a_step.right_line(
+    "weights =",
+    "That line is right: it is attention under a mask. Look at what it is given.",
 )
-def the_weights(mutant, plain):
-    return "weights ="
-
-
-@wrong_line_of_a_step.mistake(
+wrong_line_of_a_step.right_line(
+    "return",
     "That line is right: the new tokens get their means, and the next step needs all keys and "
-    "values."
+    "values.",
 )
-def the_result(mutant, plain):
-    return "return"
 
 
 # the numbers whose logarithms are the scores, the largest first, by temperature
