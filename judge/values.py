@@ -22,9 +22,8 @@ def encode(value):
         }
         if value.device.type != elsewhere.DEVICE:
             # a copy: one element may be called contiguous, whatever its stride
-            packed = (
-                value.detach().resolve_conj().cpu().clone(memory_format=torch.contiguous_format)
-            )
+            number = value.detach().resolve_conj().cpu()
+            packed = number.clone(memory_format=torch.contiguous_format)
             raw = packed.reshape(-1).view(torch.uint8)
             made["bytes"] = base64.b64encode(raw.numpy().tobytes()).decode()
         return {"tensor": made}

@@ -8,7 +8,7 @@ are a script that the first touch loads. The scripts beside this file cut a text
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from itertools import accumulate
+from itertools import islice
 from pathlib import Path
 
 from attncourse.plot.interactive import (
@@ -231,8 +231,8 @@ def looked_of(opening: Mapping) -> str:
     """Where the heads look from the last word of the first text."""
     start, *each = opening["sides"][0]["looks"][0]
     words, parts = named_items(opening), opening["parts"]
-    ends = [*accumulate(map(len, parts))]
-    within = [each[end - len(own) : end] for own, end in zip(parts, ends, strict=True)]
+    left = iter(each)
+    within = [[*islice(left, len(own))] for own in parts]
     places = {"the start": start, **dict(zip(words, map(sum, within), strict=True))}
     most = max(places, key=lambda name: places[name])
     where = "itself" if most == words[-1] else most

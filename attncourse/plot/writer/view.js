@@ -53,6 +53,7 @@
   const { items, parts, covered, sides, marks } = found;
   const last = items.length - 1;
   const at = pointed >= 0 && pointed <= last ? pointed : last;
+  const sentence = ([first, ...others]) => `${first.toUpperCase()}${others.join("")}`;
   const quoted = (item) => (item ? `“${items[item].trim() || "¶"}”` : "the decade");
   const list = new Intl.ListFormat("en-GB");
   const show = (text) => (/\ufffd/.test(text) ? "(part of a sign)" : text.trim() || (text.includes("\n") ? "¶" : "␣"));
@@ -83,8 +84,8 @@
     });
     const end = found.full ? ` The model reads at most ${now.most} pieces of words: here the text ends. The button above goes on from the last 64.` : "";
     const passed = held.passed ? ` ${many(held.passed, "draw")} would have ended in a word that this page does not print, and ${held.passed === 1 ? "was" : "were"} drawn again.` : "";
-    const [first, ...others] = change ? `${done.join(" and ")} change${done.length > 1 ? "" : "s"} what comes next by ${list.format(change)}.` : "";
-    return `${decided}${hint}${first ? ` ${first.toUpperCase()}${others.join("")}` : ""}${end}${passed}`;
+    const changing = change ? ` ${sentence(`${done.join(" and ")} change${done.length > 1 ? "" : "s"} what comes next by ${list.format(change)}.`)}` : "";
+    return `${decided}${hint}${changing}${end}${passed}`;
   };
   // drawn with the chances of before, the change back has another size
   const covering = (i) => {
@@ -98,13 +99,11 @@
     if (pointed < 0 && !ready) return writing < 0 ? "What matters most is being measured." : "";
     if (pointed < 0) return free[most] > 0 ? `What matters most is ${quoted(most)}: ${covering(most)}` : "";
     if (at === last && marks[at] < 0.005) return `${quoted(at)} is the last: no later word could look at it.`;
-    const [first, ...others] = quoted(at);
-    return `${first.toUpperCase()}${others.join("")}: ${marks[at] === undefined ? "being measured." : covering(at)}`;
+    return sentence(`${quoted(at)}: ${marks[at] === undefined ? "being measured." : covering(at)}`);
   };
   // what lies on the start, on each token, and on each item
   const [start, ...each] = found.looks;
-  const ends = parts.map((_, i) => parts.slice(0, i + 1).flat().length);
-  const within = parts.map((own, i) => each.slice(ends[i] - own.length, ends[i]));
+  const within = parts.map((own) => each.splice(0, own.length));
   const shares = within.map((some) => some.reduce((sum, share) => sum + share, 0));
   const looked = () => {
     const most = Math.max(...shares);
