@@ -1,7 +1,9 @@
 """The questions of the chapters as pages, scripts and notebooks show them."""
 
 import json
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
 from html import escape
@@ -15,6 +17,8 @@ from tools.extensions.formulas import with_commas
 from tools.urls import ROOT
 
 FOLDER = "chapters/questions"
+MOST_PARTS = 64
+LOG, ROW = re.compile(r"\bln (?=\d)"), re.compile(r"\((?:(?:ln\s)?[−\d./]+(?:, )?){2,5}\)")
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
@@ -51,7 +55,7 @@ class Page:
         )
 
     def line(self, text: str) -> str:
-        return with_commas(self.markdown.renderInline(quoted(text)))
+        return with_commas(self.markdown.renderInline(unbroken(quoted(text))))
 
     def box(self, name: str) -> str:
         """A question with its first numbers, as it stands in the page."""
@@ -79,7 +83,8 @@ class Page:
         """What the reader answers with."""
         match one["kind"]:
             case "number":
-                return field("Your answer", "such as 1/4")
+                whole = all(number % 1 == 0 for each in one["variants"] for number in each["right"])
+                return field("Your answer", f"such as {'12' if whole else '1/4'}")
             case "row":
                 names = ORDINALS[: len(variant["right"])]
                 return "".join(field(f"The {name} number", name) for name in names)
@@ -106,7 +111,7 @@ class Page:
 
     def option(self, kind: str, one: Any, place: int) -> str:
         if kind == "maps":
-            return map_of(one, f"Map {place + 1}")
+            return f"{place + 1} {map_of(one, f'Map {place + 1}')}"
         return code(one) if kind == "line" else self.line(one)
 
     def solution(self, one: dict, variant: dict) -> str:
@@ -117,7 +122,7 @@ class Page:
                 if one["tolerance"] > 0.005 and any(x % 1 for x in right):
                     # nobody derives the digits of what is asked for roughly
                     return f"<p>So the answer is about {', '.join(f'{x:.2g}' for x in right)}.</p>"
-                return f"<p>So the answer is {', '.join(map(shown, right))}.</p>"
+                return f"<p>So the answer is {in_full(right)}.</p>"
             case "maps":
                 return f"<p>So it is map {right + 1}.</p>"
             case "line":
@@ -146,7 +151,7 @@ class Page:
             for variant in one["variants"]
         ]
         says = [self.line(text) for text in one["says"]]
-        kept_as_is = {key: one[key] for key in ("kind", "tolerance", "table")}
+        kept_as_is = {key: one[key] for key in ("kind", "tolerance", "table", "examples")}
         return kept_as_is | {"says": says, "check": self.line(one["check"]), "variants": judged}
 
 
@@ -158,13 +163,27 @@ def quoted(text: str) -> str:
     )
 
 
+def unbroken(text: str) -> str:
+    """A text whose logarithms and rows of numbers stay on one line; code is left as it is."""
+    parts = text.split("`")
+    parts[::2] = [
+        ROW.sub(
+            lambda row: row[0].replace(" ", "\N{NO-BREAK SPACE}"),
+            LOG.sub("ln\N{NO-BREAK SPACE}", part),
+        )
+        for part in parts[::2]
+    ]
+    return "`".join(parts)
+
+
 def box_id(name: str) -> str:
     """The anchor of a question in its page."""
     return f"question-{name.replace('_', '-')}"
 
 
 def code(line: str) -> str:
-    return f"<code>{escape(line)}</code>"
+    text = line.lstrip()
+    return f'<code style="--indent: {len(line) - len(text)}">{escape(text)}</code>'
 
 
 def field(name: str, example: str) -> str:
@@ -173,6 +192,26 @@ def field(name: str, example: str) -> str:
 
 def shown(value: float) -> str:
     return f"{value:.4g}".replace("-", "−")
+
+
+def in_full(numbers: list[float]) -> str:
+    """Numbers as fractions, where those are small, and as decimals."""
+    fractions = [Fraction(one).limit_denominator(MOST_PARTS) for one in numbers]
+    decimals = listed(map(shown, numbers))
+    if all(one.denominator == 1 for one in fractions) or not same(fractions, numbers):
+        return decimals
+    exact = same([float(f"{one:.4g}") for one in numbers], numbers)
+    signed = listed(str(one).replace("-", "−") for one in fractions)
+    return f"{signed}, {'or' if exact else 'about'} {decimals}"
+
+
+def same(some: Iterable, others: Iterable) -> bool:
+    return all(abs(one - other) < 1e-9 for one, other in zip(some, others, strict=True))
+
+
+def listed(texts: Iterable[str]) -> str:
+    *most, last = texts
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def map_of(weights: list[list[float]], name: str) -> str:
@@ -199,8 +238,8 @@ def for_notebook(chapter: str, name: str, root: Path = ROOT) -> str:
     variant = one["variants"][0]
     steps = "\n".join(f"{i}. {step}" for i, step in enumerate(variant["way"], start=1))
     answer = {
-        "number": lambda: ", ".join(map(shown, variant["right"])),
-        "row": lambda: ", ".join(map(shown, variant["right"])),
+        "number": lambda: in_full(variant["right"]),
+        "row": lambda: in_full(variant["right"]),
         "maps": lambda: f"map {variant['right'] + 1}",
         "order": lambda: f"\n\n```python\n{variant['right']}\n```",
         "line": lambda: f"`{variant['options'][variant['right']].strip()}`",

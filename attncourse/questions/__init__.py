@@ -43,6 +43,11 @@ class Variant:
     options: list[Any] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
 
+    @property
+    def example(self) -> str:
+        """What is asked, in whatever order the options stand."""
+        return json.dumps([self.asks, sorted(map(json.dumps, self.options))])
+
 
 @dataclass(kw_only=True)
 class Question:
@@ -112,10 +117,12 @@ class Question:
         raise ValueError(f"{self.id}: in each of {DRAWS} draws, two answers look alike: {alike}")
 
     def variants(self) -> list[Variant]:
-        """A dozen variants that differ, or as many as there are."""
-        drawn = (self.variant(random.Random(f"{self.id} {i}")) for i in range(10 * DOZEN))
+        """A dozen variants that differ, or as many as there are: those of another example first."""
+        drawn = [self.variant(random.Random(f"{self.id} {i}")) for i in range(10 * DOZEN)]
         found = {json.dumps([one.asks, one.options]): one for one in drawn}
-        return [*found.values()][:DOZEN]
+        examples = {one.example: one for one in reversed(found.values())}
+        first = [one for one in found.values() if one is examples[one.example]]
+        return [*first, *(one for one in found.values() if one not in first)][:DOZEN]
 
     def look_alike(self, two: tuple[Any, Any]) -> bool:
         """Whether a reader's answer could be taken for either."""
@@ -378,9 +385,11 @@ def drawn(chapter: str) -> dict[str, dict[str, Any]]:
             "check": one.check,
             "says": one.says,
             "table": one.table() if isinstance(one, Order) else "",
-            "variants": [asdict(variant) for variant in one.variants()],
+            "examples": len({variant.example for variant in variants}),
+            "variants": [*map(asdict, variants)],
         }
         for name, one in questions(chapter).items()
+        for variants in [one.variants()]
     }
 
 

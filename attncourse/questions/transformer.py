@@ -159,6 +159,29 @@ def root_forgotten(x, a, normed):
 
 
 @out_of_pre_norm.mistake(
+    "Your norm divides by the root of the sum of the squares. Read once more what it takes the "
+    "root of."
+)
+def root_of_the_sum(x, a, normed):
+    return [t + a * max(y, 0) / 2**0.5 for t, y in zip(x, normed, strict=True)]
+
+
+@out_of_pre_norm.mistake(
+    "Your norm divides the token as it is. What does it take away first, and what do the two "
+    "numbers have for their mean afterwards?"
+)
+def mean_left(x, a, normed):
+    return [t + a * max(t, 0) / (sum(u * u for u in x) / 2) ** 0.5 for t in x]
+
+
+@out_of_pre_norm.mistake(
+    "Your part turned a negative number into a positive one. What does it put in its place?"
+)
+def absolute_value(x, a, normed):
+    return [t + a * abs(y) for t, y in zip(x, normed, strict=True)]
+
+
+@out_of_pre_norm.mistake(
     "Your part lets a positive number through as it is. What does it make of one?"
 )
 def not_multiplied(x, a, normed):
@@ -368,8 +391,8 @@ def scores_of_three(chance) -> dict:
     temperature = chance.choice([*BASES])
     *likely, last = chance.choice(BASES[temperature])
     scores = [*map(Ln, chance.sample(likely, 2))]
-    # the first is never the one that goes
-    scores.insert(chance.choice([1, 2]), Ln(last))
+    # neither the first two are left nor the last two
+    scores.insert(1, Ln(last))
     return {"scores": scores, "temperature": temperature}
 
 
@@ -438,6 +461,22 @@ def temperature_multiplies(scores, temperature):
 )
 def k_ignored(scores, temperature):
     return mutant(DRAWN, "the k is ignored")(row_of(scores), 2, tau(temperature))[0]
+
+
+@probability_of_the_first.mistake(
+    "You kept the two tokens that are written first. Which two does top-k keep?"
+)
+def first_two_kept(scores, temperature):
+    first, second, _ = powers(scores, temperature)
+    return first / (first + second)
+
+
+@probability_of_the_first.mistake(
+    "That is the softmax of the scores as they are. What does the temperature do to them, and how "
+    "many tokens can be drawn?"
+)
+def plain_softmax(scores, temperature):
+    return row_of(scores).softmax(0)[0]
 
 
 @probability_of_the_first.mistake(

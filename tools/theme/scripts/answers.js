@@ -20,7 +20,8 @@ globalThis.attncourseAnswers = (() => {
       .replace(/[\u2212\u2013]/g, "-")
       .replace(/[¼-¾⅐-⅞]/g, (one) => ` ${one.normalize("NFKC")}`)
       .replaceAll("\u2044", "/")
-      .replace(/^\s*[≈~=]/, "")
+      // a = 4, w_1 ≈ 0.3
+      .replace(/^\s*([a-z]\w*\s*)?[≈~=]/i, "")
       // 8 tokens, 4 times
       .replace(/(?<=\d)\s+[a-z]{2,}$/i, "")
       .replace(/\s*\/\s*/g, "/")

@@ -92,12 +92,12 @@
     say(box, (words[status] ?? question.says[place]) + many, status);
     const helped = box.querySelector("details").open || box.dataset.tries > 0;
     if (status === "right") {
-      if (question.variants.length > 1) offer(box);
+      if (question.examples > 1) offer(box);
     } else if (["mistake", "unknown", "exchanged"].includes(status)) {
       box.dataset.tries = Number(box.dataset.tries ?? 0) + 1;
       if (box.dataset.tries >= MOST_TRIES) {
         step(box);
-        if (question.variants.length > 1) offer(box);
+        if (question.examples > 1) offer(box);
       }
     } else return;
     const detail = { id: box.dataset.question, right: status === "right", helped, place };
@@ -106,7 +106,7 @@
 
   async function another(box) {
     const { question } = await of(box);
-    box.dataset.variant = (Number(box.dataset.variant ?? 0) + 1) % question.variants.length;
+    box.dataset.variant = (Number(box.dataset.variant ?? 0) + 1) % question.examples;
     await fill(box);
     box.querySelector("input, .lines button")?.focus();
   }
@@ -136,10 +136,12 @@
     event.preventDefault();
     judge(inside(event));
   });
-  // what was said is of another choice
-  document.addEventListener("change", (event) => {
-    if (inside(event) && event.target.type === "radio") say(inside(event), "", "");
-  });
+  // what was said is of another answer; what helps to find one stays
+  function altered(box) {
+    if (box.dataset.status === "right" || box.querySelector("[type=radio]")) say(box, "", "");
+  }
+
+  document.addEventListener("input", (event) => inside(event) && altered(inside(event)));
   document.addEventListener("click", (event) => {
     const button = event.target.closest?.("button");
     const here = button && inside(event);
@@ -149,6 +151,7 @@
     if ("line" in button.dataset) {
       const to = button.closest(".program") ? ".lines" : ".program";
       here.querySelector(to).append(button);
+      altered(here);
       button.focus();
     }
   });
