@@ -48,9 +48,11 @@ __all__ = [
     "without",
 ]
 
-# each word is one token; the second of the three waits for the first, and not for the third
+# each word is one token; the second of the three waits for the first, and not for the third, in
+# all three trainings of the full model, which are told that it was said in this decade
 SENTENCE = "There is more work in this country today than there was a year ago."
 PROMISE, KEPT, CONTROL = "more", "than", "in"
+DECADE = 1930
 
 ATTENDS: dict[str, Callable[[], nn.Module]] = {
     "english": rotary,
@@ -92,9 +94,9 @@ def windowed() -> Windowed:
 
 
 def tokens(text: str = SENTENCE, device: torch.device | None = None) -> Int[Tensor, "1 n"]:
-    """The text as the models read it: the start, any decade, and its own tokens."""
+    """The text as the models read it: the start, its decade, and its own tokens."""
     encoded = stored_pairs().encode(f" {text}")
-    return torch.tensor([windowed().prefix(None) + encoded], device=device)
+    return torch.tensor([windowed().prefix(DECADE) + encoded], device=device)
 
 
 def pieces(text: str = SENTENCE) -> list[str]:

@@ -43,7 +43,7 @@ ROUNDING = at_most(1e-12, "rounding")
 @claim(
     "A trained model that is given only the last three words, or five, needs at least 4 bits more "
     "for “than”, because “more” stands six words before it. Given the last six, it needs less "
-    "than half a bit more.",
+    "than one bit more.",
     source="our own measurement",
 )
 def a_window_of_three_misses_a_word(g):
@@ -57,7 +57,7 @@ def a_window_of_three_misses_a_word(g):
     return Measured(
         {
             "bits more for “than”, last 3 and 5 words": ([lost[3], lost[5]], at_least(4)),
-            "last 6": (lost[6], below(0.5)),
+            "last 6": (lost[6], below(1)),
         }
     )
 

@@ -268,7 +268,7 @@ def factor_before_the_logarithm(d_k, base, product):
         "The dot products have the standard deviation $\\sqrt{1024} = 32$.",
         "The largest of eight is then typically more than ten ahead of the second.",
         "A lead of ten already makes its exponential more than 20,000 times as large, so nearly "
-        "all of the weight is its own: the third row on the left of the figure below.",
+        "all of the weight is its own: the third row under softmax(q·k) in the figure below.",
     ),
     check="How far apart are two numbers whose standard deviation is 32, and what is exp of that?",
     minutes=1,

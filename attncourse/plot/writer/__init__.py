@@ -67,7 +67,7 @@ def writer(*, tries: Sequence[str] = TRIES) -> Interactive:
 
 def named(decade: int) -> str:
     """1860 as the 1860s."""
-    return f"{decade}s" if decade else "any decade"
+    return f"{decade}s"
 
 
 def shown_as(text: str) -> str:
@@ -141,7 +141,7 @@ def bars(side: int, found: Mapping, decade: int, known: Sequence[int]) -> str:
     """What may follow in a decade: the likeliest first, each a button."""
     options = "".join(
         f'<option value="{one}"{" selected" * (one == decade)}>{named(one)}</option>'
-        for one in [*known, 0]
+        for one in known
     )
     name = ("decade", "beside")[side]
     rows = "".join(

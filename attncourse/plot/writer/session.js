@@ -2,10 +2,11 @@
 (held, unsaid, model, pieces) => {
   const net = model(held);
   const cut = pieces(held.pairs);
-  // before a text stand the start and its decade, for which the token after the start means any
+  // before a text stand the start and its decade; the token between means any, which no text of the
+  // training had
   const PREFIX = 2;
   const most = net.longest - PREFIX;
-  const prefix = (decade) => [cut.count, cut.count + 1 + (decade ? 1 + held.decades.indexOf(decade) : 0)];
+  const prefix = (decade) => [cut.count, cut.count + 2 + held.decades.indexOf(decade)];
 
   // a text that was drawn is its tokens, which need not be those that a typed one is cut into
   const drawn = new Map();

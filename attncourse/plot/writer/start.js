@@ -112,6 +112,7 @@
     draw: ({ side }) => drawn(Number(side)),
     write: ({ side }, button) => {
       writing.value = side;
+      form.elements.side.value = side;
       button.textContent = "stop";
       form.setAttribute("aria-busy", true);
       update();
@@ -185,7 +186,10 @@
     const now = current.now();
     const known = state.pieces.filter((token) => token < now.cut.count);
     text.value = known.length ? now.join(known) : state.text;
-    [decade.value, beside.value] = state.decades;
+    // an older address may name a decade that the model has not learned
+    [decade, beside].forEach((list, i) => {
+      if ([...list.options].some(({ value }) => Number(value) === state.decades[i])) list.value = state.decades[i];
+    });
     update();
     const set = (name, list, want) => form.querySelectorAll(`[name^="${name} "]`).forEach((box, i) => {
       box.checked = list.includes(i) === want;

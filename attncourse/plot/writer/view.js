@@ -5,8 +5,8 @@
   const now = held.session;
   const { text, whole, writing, pointed, head, side } = state;
   const decades = [state.decade, state.beside];
-  const nameOf = (decade) => (decade ? `${decade}s` : "any decade");
-  const told = (decade) => (decade ? `the ${decade}s` : "any decade");
+  const nameOf = (decade) => `${decade}s`;
+  const told = (decade) => `the ${decade}s`;
   const many = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
   const off = Array.from({ length: held.heads }, (_, h) => h).filter((h) => state[`on ${h}`] === false);
 
@@ -90,7 +90,9 @@
   // drawn with the chances of before, the change back has another size
   const covering = (i) => {
     const size = `it changes what comes next by ${shown(marks[i])} bits`;
-    return covered.includes(i) ? `uncovering ${size}, counted from what comes next without it.` : `covering ${size}.`;
+    const from = covered.includes(i) ? `uncovering ${size}, counted from what comes next without it.` : `covering ${size}.`;
+    // no later word could look at it
+    return i === last ? `${from} Its last piece, “${show(parts[i].at(-1))}”, reads itself all the same.` : from;
   };
   const legend = () => {
     const free = marks.map((bits, i) => (covered.includes(i) ? -1 : bits ?? -1));
