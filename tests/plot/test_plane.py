@@ -118,3 +118,23 @@ def test_a_phone_shows_both_planes_below_each_other(new_tab):
 def test_what_cannot_be_shown_is_refused_with_the_numbers(x, separate, query, message):
     with pytest.raises(ValueError, match=message):
         plot.plane(x, WORDS, ("water", "money"), separate, query=query, alt="a plane")
+
+
+@pytest.mark.parametrize("corner", [("ArrowRight", "ArrowUp"), ("ArrowLeft", "ArrowDown")])
+def test_no_name_is_cut_off_at_an_edge(corner, tab):
+    tab.set_content(page_of(PLANE))
+    for word in WORDS:
+        tab.get_by_role("slider", name=word).focus()
+        for key in corner:
+            for _ in range(40):
+                tab.keyboard.press(key)
+    assert output(tab) in ([pytest.approx(3)] * 2, [pytest.approx(-1)] * 2)
+    for within in tab.locator("figure svg").all():
+        edge = within.bounding_box()
+        for name in within.locator("text").all():
+            box = name.bounding_box()
+            assert edge["x"] <= box["x"]
+            assert box["x"] + box["width"] <= edge["x"] + edge["width"]
+            # what lies above the letters, and below, may be
+            assert edge["y"] - 4 <= box["y"]
+            assert box["y"] + box["height"] <= edge["y"] + edge["height"] + 4

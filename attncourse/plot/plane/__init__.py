@@ -155,7 +155,7 @@ def handle(word: str, names: Sequence[str], at: Sequence[float]) -> str:
         f'role="slider" tabindex="0" aria-label="{escape(word)}" aria-valuemin="{LEAST}" '
         f'aria-valuemax="{MOST}" aria-valuenow="{a:g}" aria-valuetext="'
         f'{escape(names[0])} {shown(a)}, {escape(names[1])} {shown(b)}">'
-        f'<circle class="hold" r="18"/><circle r="4"/><text x="8" y="-8">{escape(word)}</text></g>'
+        f'<circle class="hold" r="18"/><circle r="4"/><text data-show="label" x="8" y="-8">{escape(word)}</text></g>'
     )
 
 

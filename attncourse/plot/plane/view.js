@@ -24,6 +24,12 @@
   const ends = [-10, 10].map((far) => q.map((one) => (far * one) / long));
   const feet = dot.map((one) => q.map((a) => (long ? (one / long ** 2) * a : 0)));
   const [right, up] = at(output);
+  // a name stands right of its point and above, but where it would be cut off
+  const named = ([a, b], gap) => {
+    const [right, above] = [a < reach[1] - 0.7, b < reach[1] - 0.3];
+    return { x: right ? gap : -gap, y: above ? -8 : 20, "text-anchor": right ? "start" : "end" };
+  };
+  const name = named(output, 10);
   const [top, where] = most(weight, words);
   return {
     along: { d: long ? from(line, ...ends) : "" },
@@ -40,10 +46,11 @@
       "aria-valuenow": a,
       "aria-valuetext": `${axes[0]} ${shown(a)}, ${axes[1]} ${shown(b)}`,
     })),
+    label: x.map((one) => named(one, 8)),
     value: values.map((value) => ({ d: from(arrow, ZERO, value) })),
     share: part.map((_, j) => ({ d: from(arrow, places[j], places[j + 1]) })),
     end: { cx: right.toFixed(1), cy: up.toFixed(1) },
-    name: { x: (right + 10).toFixed(1), y: (up - 8).toFixed(1) },
+    name: { ...name, x: (right + name.x).toFixed(1), y: (up + name.y).toFixed(1) },
     ...{ dot, score, weight, part, output, given: weight },
     said: `Query “${words[query]}”: most weight, ${top}, on ${where}. It comes out with ${output.map((one, c) => `${shown(one)} ${axes[c]}`).join(" and ")}.`,
     // for the script that moves the words
