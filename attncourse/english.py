@@ -94,7 +94,7 @@ def windowed() -> Windowed:
 
 
 def tokens(text: str = SENTENCE, device: torch.device | None = None) -> Int[Tensor, "1 n"]:
-    """The text as the models read it: the start, its decade, and its own tokens."""
+    """The text as the models read it: the start, `DECADE`, and its own tokens."""
     encoded = stored_pairs().encode(f" {text}")
     return torch.tensor([windowed().prefix(DECADE) + encoded], device=device)
 

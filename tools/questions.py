@@ -17,8 +17,10 @@ from tools.extensions.formulas import with_commas
 from tools.urls import ROOT
 
 FOLDER = "chapters/questions"
-MOST_PARTS = 64
-LOG, ROW = re.compile(r"\bln (?=\d)"), re.compile(r"\((?:(?:ln\s)?[−\d./]+(?:, )?){2,5}\)")
+# of so many parts at most is a fraction that is shown, or that beside an exact decimal says more
+MOST_PARTS, MOST_USUAL = 64, 16
+LOG = re.compile(r"(?:(?<=\d) )?\bln (?=\d)")
+ROW = re.compile(r"\((?:(?:[−-]?[\d./]*\s?ln\s)?[−-]?[\d./]+(?:, )?){2,6}\)")
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
@@ -83,8 +85,8 @@ class Page:
         """What the reader answers with."""
         match one["kind"]:
             case "number":
-                whole = all(number % 1 == 0 for each in one["variants"] for number in each["right"])
-                return field("Your answer", f"such as {'12' if whole else '1/4'}")
+                rights = (right for each in one["variants"] for right in each["right"])
+                return field("Your answer", f"such as {like(rights)}")
             case "row":
                 names = ORDINALS[: len(variant["right"])]
                 return "".join(field(f"The {name} number", name) for name in names)
@@ -164,16 +166,15 @@ def quoted(text: str) -> str:
 
 
 def unbroken(text: str) -> str:
-    """A text whose logarithms and rows of numbers stay on one line; code is left as it is."""
-    parts = text.split("`")
-    parts[::2] = [
-        ROW.sub(
-            lambda row: row[0].replace(" ", "\N{NO-BREAK SPACE}"),
-            LOG.sub("ln\N{NO-BREAK SPACE}", part),
-        )
-        for part in parts[::2]
-    ]
-    return "`".join(parts)
+    """A text whose logarithms and rows of numbers stay on one line, but for code and formulas."""
+    parts = re.split(r"(`[^`]*`|\$[^$]*\$)", text)
+    for pattern in (LOG, ROW):
+        parts[::2] = [pattern.sub(joined, part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def joined(found: re.Match) -> str:
+    return found[0].replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def box_id(name: str) -> str:
@@ -195,23 +196,29 @@ def shown(value: float) -> str:
 
 
 def in_full(numbers: list[float]) -> str:
-    """Numbers as fractions, where those are small, and as decimals."""
+    """Numbers as decimals, and as fractions where those say more."""
     fractions = [Fraction(one).limit_denominator(MOST_PARTS) for one in numbers]
-    decimals = listed(map(shown, numbers))
-    if all(one.denominator == 1 for one in fractions) or not same(fractions, numbers):
-        return decimals
+    decimals = ", ".join(map(shown, numbers))
     exact = same([float(f"{one:.4g}") for one in numbers], numbers)
-    signed = listed(str(one).replace("-", "−") for one in fractions)
-    return f"{signed}, {'or' if exact else 'about'} {decimals}"
+    parts = max(one.denominator for one in fractions)
+    if parts == 1 or not same(fractions, numbers) or (exact and parts > MOST_USUAL):
+        return decimals
+    signed = ", ".join(str(one).replace("-", "−") for one in fractions)
+    again = f"{'or' if exact else 'about'} {decimals}"
+    return f"{signed}, {again}" if len(numbers) == 1 else f"{signed} ({again})"
 
 
 def same(some: Iterable, others: Iterable) -> bool:
-    return all(abs(one - other) < 1e-9 for one, other in zip(some, others, strict=True))
+    """Whether the numbers agree but for the rounding of float32."""
+    return all(abs(one - other) < 1e-6 for one, other in zip(some, others, strict=True))
 
 
-def listed(texts: Iterable[str]) -> str:
-    *most, last = texts
-    return f"{', '.join(most)} and {last}" if most else last
+def like(answers: Iterable[float]) -> str:
+    """A number of the kind of these, and none of them."""
+    known = [*answers]
+    whole = same(map(round, known), known)
+    some = (Fraction(one) for one in (("12", "14", "22", "26") if whole else ("1/4", "3/7", "5/9")))
+    return next(str(one) for one in some if not any(same([one], [other]) for other in known))
 
 
 def map_of(weights: list[list[float]], name: str) -> str:

@@ -167,8 +167,8 @@ def root_of_the_sum(x, a, normed):
 
 
 @out_of_pre_norm.mistake(
-    "Your norm divides the token as it is. What does it take away first, and what do the two "
-    "numbers have for their mean afterwards?"
+    "Your norm divides the token as it is. What does it take away first, and what is the mean of "
+    "the two numbers then?"
 )
 def mean_left(x, a, normed):
     return [t + a * max(t, 0) / (sum(u * u for u in x) / 2) ** 0.5 for t in x]

@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 from collections import Counter
+from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from tests import ROOT
 from tools.blocks import parse
 from tools.extensions.formulas import NODE
 from tools.extensions.questions import page_of
-from tools.questions import kept
+from tools.questions import in_full, kept, like, unbroken
 
 HERE, ANSWERS = Path(__file__).parent, ROOT / "tools/theme/scripts/answers.js"
 MOST_ELEMENTS, MOST_BYTES, MOST_TABLE = 350, 40 * 1024, 4 * 1024
@@ -161,6 +162,7 @@ def test_questions_are_light(chapter):
         ("12,5 %", [0.125]), ("-2 1/2", [-2.5]), ("−2½", [-2.5]), ("⅓", [1 / 3]), ("1⁄3", [1 / 3]),
         ("≈ 0.33", [0.33]), ("8 tokens", [8]), ("- 2", [-2]), ("1 000", [1000]), ("2³", []),
         ("1 / 3", [1 / 3]), ("2 ln 1", [0]), ("1/6 ≈ 0.167", []), ("4:1", []),
+        ("a = 10", [10]), ("α≈0.3", [0.3]), ("q·k = −6", [-6]), ("w_1: 4", [4]), ("l = ln 1", [0]),
     ],
 )  # fmt: skip
 def test_numbers_are_read_as_people_write_them(text, numbers, judge):
@@ -173,7 +175,7 @@ def test_numbers_are_read_as_people_write_them(text, numbers, judge):
     [("1/3", "right"), ("0.33", "right"), ("0,333", "right"), ("33 %", "right"),
      ("0.3", "digits"), ("0.4", "unknown"), ("1", "unknown"), ("0", "unknown"),
      ("0.0", "unknown"), ("2/3", "unknown"), ("1/4", "unknown"), ("ln 1", "unknown"),
-     ("a third", "unread")],
+     ("l = 0.3", "digits"), ("scale = 33 %", "right"), ("a third", "unread")],
 )  # fmt: skip
 def test_a_third_is_right_with_two_digits_and_needs_more_with_one(text, status, judge):
     question = {"kind": "number", "tolerance": 0.005, "table": ""}
@@ -212,3 +214,42 @@ def test_a_known_mistake_may_be_rounded_too(texts, said, judge):
     question = {"kind": "row", "tolerance": 0.005, "table": ""}
     variant = {"right": [1 / 8, 1], "mistakes": [[-4.394, 0]]}
     assert judge(question=question, variant=variant, answer=texts) == said
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_another_one_is_another_example_and_no_placeholder_is_an_answer(chapter):
+    for name, one in kept(chapter).items():
+        variants = one["variants"]
+        some = [(each["asks"], sorted(map(str, each["options"]))) for each in variants]
+        known = some[: one["examples"]]
+        assert all(example not in known[:i] for i, example in enumerate(known)), name
+        assert all(example in known for example in some), name
+        if one["kind"] == "number":
+            box = page_of(chapter, ROOT).box(name)
+            (shown,) = re.findall(r'placeholder="such as ([\d/]+)"', box)
+            answers = [number for each in variants for number in each["right"]]
+            assert all(abs(Fraction(shown) - number) > 1e-3 for number in answers), name
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [
+        ([0.5], "1/2, or 0.5"), ([31 / 32], "31/32, about 0.9688"), ([-2.0], "−2"),
+        ([0.7000000477], "7/10, or 0.7"), ([0.68], "0.68"), ([2.718], "2.718"),
+        ([12.000000000000004], "12"), ([1 / 8, 1, 1 / 8], "1/8, 1, 1/8 (or 0.125, 1, 0.125)"),
+        ([-0.96, 0.28], "−0.96, 0.28"),
+    ],
+)  # fmt: skip
+def test_an_answer_is_a_fraction_where_that_says_more(numbers, text):
+    assert in_full(numbers) == text
+
+
+def test_a_placeholder_is_of_the_kind_of_the_answers():
+    assert [like([3]), like([12.000000000000004, 14]), like([0.5, 3])] == ["12", "22", "1/4"]
+    assert like([0.25, 3 / 7]) == "5/9"
+
+
+def test_a_logarithm_and_a_row_of_numbers_stay_on_one_line():
+    text = "(2 ln 2, 0, −1) and `(1, 2)` of $(1, 0)$, or 2 ln 3 (see below, 2)"
+    kept_whole = unbroken(text).replace("\N{NO-BREAK SPACE}", "_")
+    assert kept_whole == "(2_ln_2,_0,_−1) and `(1, 2)` of $(1, 0)$, or 2_ln_3 (see below, 2)"

@@ -40,7 +40,12 @@ def test_a_mistake_is_named_twice_before_the_way_is_shown_step_by_step(tab, addr
     assert [one.is_visible() for one in steps.all()] == [True, False, False]
     box.get_by_role("button", name="Next step").click()
     assert [one.is_visible() for one in steps.all()] == [True, True, False]
+    # what helped stays while another answer is typed, and "Right." does not
+    box.get_by_role("textbox").fill("8")
+    assert said.inner_html() == known["check"]
     assert answer(box, str(right[0]).replace(".", ",")) == "right"
+    box.get_by_role("textbox").fill("8")
+    assert said.inner_html() == ""
     before = box.inner_text()
     box.get_by_role("button", name="Another one").click()
     tab.wait_for_function(

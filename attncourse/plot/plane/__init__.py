@@ -150,12 +150,17 @@ def compared(
 def handle(word: str, names: Sequence[str], at: Sequence[float]) -> str:
     """A word's point, to drag or to move by keys."""
     (a, b), (x, y) = at, drawn(at)
+    right, above = a < MOST - 0.7, b < MOST - 0.3
+    place = f'x="{8 if right else -8}" y="{-8 if above else 20}"'
+    if not right:
+        place += ' text-anchor="end"'
     return (
         f'<g data-show="word" class="word" transform="translate({x:.1f} {y:.1f})" '
         f'role="slider" tabindex="0" aria-label="{escape(word)}" aria-valuemin="{LEAST}" '
         f'aria-valuemax="{MOST}" aria-valuenow="{a:g}" aria-valuetext="'
         f'{escape(names[0])} {shown(a)}, {escape(names[1])} {shown(b)}">'
-        f'<circle class="hold" r="18"/><circle r="4"/><text data-show="label" x="8" y="-8">{escape(word)}</text></g>'
+        f'<circle class="hold" r="18"/><circle r="4"/>'
+        f'<text data-show="label" {place}>{escape(word)}</text></g>'
     )
 
 

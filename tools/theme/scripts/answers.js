@@ -14,14 +14,15 @@ globalThis.attncourseAnswers = (() => {
     return PLAIN.test(text) ? Number(text) : NaN;
   }
 
+  // a = 4, q·k ≈ 0.3
+  const unnamed = (text) => text.replace(/^\s*(\p{L}[\p{L}\p{N}_'’·]*\s*)?[≈~=:]/u, "");
+
   // a comma divides thousands or begins the decimals: both are tried
   function readings(text) {
-    const bare = text
+    const bare = unnamed(text)
       .replace(/[\u2212\u2013]/g, "-")
       .replace(/[¼-¾⅐-⅞]/g, (one) => ` ${one.normalize("NFKC")}`)
       .replaceAll("\u2044", "/")
-      // a = 4, w_1 ≈ 0.3
-      .replace(/^\s*([a-z]\w*\s*)?[≈~=]/i, "")
       // 8 tokens, 4 times
       .replace(/(?<=\d)\s+[a-z]{2,}$/i, "")
       .replace(/\s*\/\s*/g, "/")
@@ -39,7 +40,7 @@ globalThis.attncourseAnswers = (() => {
   function rounded(text, number) {
     const decimals = text.replace(",", ".").match(/\.(\d+)\D*$/)?.[1].length ?? 0;
     const percent = text.includes("%");
-    if (/[/l]/i.test(text) || (!decimals && !percent && Math.abs(number) < 10)) return false;
+    if (/\/|ln/i.test(text) || (!decimals && !percent && Math.abs(number) < 10)) return false;
     const unit = 10 ** -decimals / (percent ? 100 : 1);
     // half a whole is rounded up
     const most = decimals || percent ? unit / 2 : 0.49;
@@ -55,7 +56,8 @@ globalThis.attncourseAnswers = (() => {
 
   const inOrder = (some) => [...some].sort((a, b) => a - b);
 
-  function numbers({ tolerance, mistakes }, right, texts) {
+  function numbers({ tolerance, mistakes }, right, written) {
+    const texts = written.map(unnamed);
     const given = texts.map(readings);
     if (given.some((some) => !some.length)) return { status: "unread" };
     const is = (one, i) => given[i].some((mine) => near(mine, one, tolerance));

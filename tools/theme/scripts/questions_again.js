@@ -46,8 +46,9 @@
   const linked = ({ link, title }, to = "") => `<a href="${link}${to}">${title}</a>`;
 
   async function ask(chapter, name) {
-    const { variants } = (await attncourseQuestion.load(chapter.file))[name];
-    const variant = Math.floor(Math.random() * variants.length);
+    const { examples, variants } = (await attncourseQuestion.load(chapter.file))[name];
+    // of a single example, at least the options stand in another order
+    const variant = Math.floor(Math.random() * (examples > 1 ? examples : variants.length));
     const box = await attncourseQuestion.box(`${chapter.slug}.${name}`, chapter.file, variant);
     out.append(box);
     return box;
