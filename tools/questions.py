@@ -97,6 +97,7 @@ class Page:
                     for line, place in zip(lines, variant["lines"], strict=True)
                 )
                 return (
+                    "<p>Choose a line to put it next, and again to take it out.</p>"
                     f'<div class="program" role="group" aria-label="Your program">'
                     f"{code(head)}</div>"
                     f'<div class="lines" role="group" aria-label="Lines">{buttons}</div>'
@@ -184,7 +185,9 @@ def box_id(name: str) -> str:
 
 def code(line: str) -> str:
     text = line.lstrip()
-    return f'<code style="--indent: {len(line) - len(text)}">{escape(text)}</code>'
+    # no row ends with a minus
+    whole = escape(text).replace("-", "-\N{WORD JOINER}")
+    return f'<code style="--indent: {len(line) - len(text)}">{whole}</code>'
 
 
 def field(name: str, example: str) -> str:

@@ -326,6 +326,14 @@ def fewer_operations(heads, groups):
 
 
 @what_sharing_changes.mistake(
+    "Your operations fall with the keys, and your time does not fall with the bytes. How many "
+    "queries are there still, and what does this step spend its time on?"
+)
+def operations_for_time(heads, groups):
+    return [groups / heads, groups / heads, 1]
+
+
+@what_sharing_changes.mistake(
     "Your time follows the operations. What does this step spend its time on?"
 )
 def time_by_operations(heads, groups):
@@ -524,7 +532,8 @@ FAULTS = {
     ),
     check=(
         "Follow n = 5 queries, m = 7 keys and r = 2 mixtures of width 3. Where the shapes fit, ask "
-        "where the numbers come from, how long their sums are, and what sums to 1."
+        "which matrix each line should use, over how many numbers a score is summed, and along "
+        "which axis the weights sum to 1."
     ),
 )
 def wrong_line_of_mixtures():

@@ -129,6 +129,19 @@ def exponent_doubled(d, pair, position):
 
 
 @angle_of_a_hand.mistake(
+    "The size is right. Which way a hand turns is not asked for: the angle is that of which the "
+    "sine and the cosine are taken."
+)
+def clockwise(d, pair, position):
+    return -angle_of_a_hand.right(d, pair, position)
+
+
+@angle_of_a_hand.mistake("You gave the angle in degrees. How many radians has a whole turn?")
+def in_degrees(d, pair, position):
+    return math.degrees(angle_of_a_hand.right(d, pair, position))
+
+
+@angle_of_a_hand.mistake(
     "Your hand is faster than that of pair 0. Which hand is the fastest of all?"
 )
 def without_the_minus(d, pair, position):
@@ -371,8 +384,8 @@ def nothing_for_the_first(n):
     ),
     way=lambda: (
         "Sinusoids go on after position 15, so the layer can be run.",
-        "Their products depend on the offset alone, but the scores of the layer have its own "
-        "matrices in between, and the words, too.",
+        "Their products depend on the offset alone, but in a score, the matrices of the layer "
+        "stand between them, and the words count as well.",
         "Training has only asked that these matrices pick the neighbour out of 16 positions, so "
         "beyond that other words get weight as well, and the more words there are, the more.",
     ),
@@ -414,8 +427,11 @@ def no_better_than_none():
         "score ln <base>, and all other tokens have the score 0. The value of the first token is "
         "1, all other values are 0. At which position, counted from 0, is the output 1/<parts>?"
     ),
-    # with 2, two of the mistakes come to the same
-    draw=lambda chance: {"base": chance.choice([3, 4, 5, 6]), "parts": chance.choice([2, 3, 4, 5])},
+    # with 2, two of the mistakes come to the same, and with 3 nearly
+    draw=lambda chance: {
+        "base": chance.choice([4, 5, 6, 7, 8]),
+        "parts": chance.choice([2, 3, 4, 5]),
+    },
     way=lambda base, parts: (
         f"At position $t$, the exponentials are {base} for the first token and 1 for each of the "
         "$t$ others that the mask allows, the token itself among them.",
@@ -459,6 +475,22 @@ def not_in_the_sum(base, parts):
 )
 def by_the_number_of_tokens(base, parts):
     return base * parts - 1
+
+
+@position_of_an_output.mistake(
+    "You took the score of the first token for its part of the weights. What does a softmax take "
+    "of a score first?"
+)
+def score_for_its_exponential(base, parts):
+    return math.log(base) * (parts - 1)
+
+
+@position_of_an_output.mistake(
+    "You have the first token's exponential below the line, and not above it. What is the output "
+    "at position 0, where there is only this token?"
+)
+def one_above_the_line(base, parts):
+    return parts - base
 
 
 @position_of_an_output.mistake(
@@ -579,6 +611,21 @@ def without_signs(parents, word):
 )
 def signs_turned(parents, word):
     return -row_of(parents, word)
+
+
+@distances_in_a_tree.mistake(
+    "Your distances are right, and not all of the signs. A sign goes by the sentence, not by the "
+    "tree: which words come before this one?"
+)
+def minus_on_the_way_up(parents, word):
+    row = row_of(parents, word).abs()
+    below = torch.tensor([word in line_of(parents, other) for other in range(4)])
+    return torch.where(below, row, -row)
+
+
+def line_of(parents: list[int], word: int) -> list[int]:
+    """The word, its parent, the parent of that, and so on to the root."""
+    return [] if word < 0 else [word, *line_of(parents, parents[word])]
 
 
 @distances_in_a_tree.mistake(

@@ -197,6 +197,21 @@ def mean_of(scores, v, a_v, i, rows):
 
 
 @output_with_both_tables.mistake(
+    "You divided the products by the width. By what is a score of this width divided?"
+)
+def divided_by_the_width(place, exponentials, products, values, added):
+    q, k, v, a_k, a_v, i, rows = parts(place, exponentials, values, added)
+    return mean_of(q @ (k + a_k[rows]).T / 4, v, a_v, i, rows)
+
+
+@output_with_both_tables.mistake(
+    "You left both tables out. Which of them changes the weights, and which the values?"
+)
+def without_tables(place, exponentials, products, values, added):
+    return double(*values).mean()
+
+
+@output_with_both_tables.mistake(
     "Those are the values alone. What does the second table add to a value before the mean is "
     "taken?"
 )
@@ -416,8 +431,6 @@ def angle(d: int, base: float, c: int) -> torch.Tensor:
         f"power of −{2 * c}/{d}.",
         f"That is 1/{round(factor ** (2 * c / d))}, and a full turn takes as many times longer as "
         "the angle is smaller.",
-        "The first pair, whose exponent is 0, turns as fast as before, and the last is slowed "
-        "down the most.",
     ),
     check="For pair 0, whose exponent is 0, the answer is 1. To which power is the factor raised "
     "for this pair?",
@@ -523,7 +536,7 @@ FAULTS = {
     "and then `scatter` keeps the weight of only one of them. Their weights have to be added up.",
     "it divides by sqrt(d)": "The scale is for scores, before the softmax. These are weights "
     "already, and their sum is multiplied by the table as it is.",
-    "reach is not the number of rows": "A table of five rows goes two places each way: `reach` is "
+    "reach is not the number of rows": "A table of three rows goes one place each way: `reach` is "
     "half its length, rounded down.",
 }
 
@@ -639,6 +652,14 @@ def upside_down(d, k, n):
 
 
 @cost_of_the_tables.mistake(
+    "You counted the offsets on one side only, and left out offset 0. How many rows has such a "
+    "table in all?"
+)
+def one_side_without_0(d, k, n):
+    return k / n
+
+
+@cost_of_the_tables.mistake(
     "You divided by the operations of tables and attention together. Of what is a fraction asked "
     "for?"
 )
@@ -687,6 +708,13 @@ def skewed_by(hint: str, a, b, c):
 )
 def with_the_next_row(a, b, c):
     return skewed_by("above the diagonal the skew leaves", a, b, c)
+
+
+@second_row_of_the_skew.mistake(
+    "You moved the row too little. To which key does its last number belong?"
+)
+def one_place_short(a, b, c):
+    return double(0, b[2], b[3], 0)
 
 
 @second_row_of_the_skew.mistake(

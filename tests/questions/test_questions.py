@@ -162,7 +162,8 @@ def test_questions_are_light(chapter):
         ("12,5 %", [0.125]), ("-2 1/2", [-2.5]), ("−2½", [-2.5]), ("⅓", [1 / 3]), ("1⁄3", [1 / 3]),
         ("≈ 0.33", [0.33]), ("8 tokens", [8]), ("- 2", [-2]), ("1 000", [1000]), ("2³", []),
         ("1 / 3", [1 / 3]), ("2 ln 1", [0]), ("1/6 ≈ 0.167", []), ("4:1", []),
-        ("a = 10", [10]), ("α≈0.3", [0.3]), ("q·k = −6", [-6]), ("w_1: 4", [4]), ("l = ln 1", [0]),
+        ("2rad", [2]), ("9x", [9]), ("9 ×", [9]), ("a = 10", [10]),
+        ("α≈0.3", [0.3]), ("q·k = −6", [-6]), ("w_1: 4", [4]), ("l = ln 1", [0]),
     ],
 )  # fmt: skip
 def test_numbers_are_read_as_people_write_them(text, numbers, judge):
@@ -197,6 +198,23 @@ def test_a_third_is_right_with_two_digits_and_needs_more_with_one(text, status, 
 def test_a_number_may_be_rounded_but_not_cut_off(text, said, judge):
     question = {"kind": "number", "tolerance": 0.002, "table": ""}
     variant = {"right": [0.1875], "mistakes": [[13.5]]}
+    assert judge(question=question, variant=variant, answer=[text]) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("20", {"status": "mistake", "place": 0}), ("20,0", {"status": "mistake", "place": 0}),
+        ("20,000", {"status": "comma"}), ("7,500", {"status": "comma"}),
+        ("2,000", {"status": "mistake", "place": 1}), ("2,500", {"status": "right"}),
+        ("3,250", {"status": "right"}),
+    ],
+)  # fmt: skip
+def test_a_comma_before_three_digits_is_asked_about_where_it_matters(text, said, judge):
+    question = {"kind": "number", "tolerance": 0.002, "table": ""}
+    variant = {"right": [2.5], "mistakes": [[20], [2000]]}
+    if text.startswith("3"):
+        variant["right"] = [3250]
     assert judge(question=question, variant=variant, answer=[text]) == said
 
 

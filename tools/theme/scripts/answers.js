@@ -23,8 +23,8 @@ globalThis.attncourseAnswers = (() => {
       .replace(/[\u2212\u2013]/g, "-")
       .replace(/[¼-¾⅐-⅞]/g, (one) => ` ${one.normalize("NFKC")}`)
       .replaceAll("\u2044", "/")
-      // 8 tokens, 4 times
-      .replace(/(?<=\d)\s+[a-z]{2,}$/i, "")
+      // 8 tokens, 2rad, 9x
+      .replace(/(?<=\d)\s*([a-z]{2,}|[x×])$/i, "")
       .replace(/\s*\/\s*/g, "/")
       .replace(/^\s*([+-])\s*/, "$1")
       .replace(/\s+/g, " ")
@@ -57,20 +57,26 @@ globalThis.attncourseAnswers = (() => {
   const inOrder = (some) => [...some].sort((a, b) => a - b);
 
   function numbers({ tolerance, mistakes }, right, written) {
-    const texts = written.map(unnamed);
-    const given = texts.map(readings);
+    let texts = written.map(unnamed);
+    let given = texts.map(readings);
     if (given.some((some) => !some.length)) return { status: "unread" };
     const is = (one, i) => given[i].some((mine) => near(mine, one, tolerance));
     const comesTo = (answer) => answer.every(is);
     if (comesTo(right)) return { status: "right" };
     const about = (answer) => answer.every((one, i) => is(one, i) || rounded(texts[i], one));
+    const nearly = about(right);
+    // 20,000 is not taken for a mistake that comes to 20
+    const twofold = given.map((some) => some.length > 1);
+    texts = texts.map((text, i) => (twofold[i] ? text.replaceAll(",", "") : text));
+    given = texts.map(readings);
     const exact = mistakes.findIndex(comesTo);
     if (exact >= 0) return { status: "mistake", place: exact };
-    if (about(right)) return { status: "digits" };
+    if (nearly) return { status: "digits" };
     const place = mistakes.findIndex(about);
     if (place >= 0) return { status: "mistake", place };
     const [own, wanted] = [inOrder(given.map(([first]) => first)), inOrder(right)];
     if (own.every((mine, i) => near(mine, wanted[i], tolerance))) return { status: "exchanged" };
+    if (twofold.includes(true)) return { status: "comma" };
     return { status: right.every((one, i) => is(one, i) || cut(texts[i], one)) ? "cut" : "unknown" };
   }
 

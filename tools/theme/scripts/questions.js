@@ -9,6 +9,7 @@
     unread: "That is no number that can be read here: write 0.25, 1/4 or 25 %.",
     digits: "That is right as far as it goes. Give more digits.",
     cut: "Nearly: round it, or write a fraction.",
+    comma: "Does your comma stand between thousands, or before decimals? Write 20000 or 20.0.",
     exchanged: "These are the right numbers, but in another order.",
   };
   const MOST_TRIES = 2;
