@@ -178,7 +178,8 @@ def order_beyond_max_distance_is_lost(g):
     "The keys' table can decide where to look. Let the first component be 1 in every query and 0 "
     "in every key. Then a large entry for it in the row of offset $-1$, here 100, makes every "
     "query but the first give over 0.999 of its weight to the token before it, whatever its other "
-    "components are. The values' table leaves every weight as it is without positions.",
+    "components are. The values' table leaves every weight as it is without positions, although "
+    "it changes the outputs.",
     source=f"{SHAW}, eq. 3 and 4",
 )
 def a_keys_table_can_point_to_the_token_before(g):
