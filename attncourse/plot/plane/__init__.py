@@ -149,19 +149,23 @@ def compared(
 
 def handle(word: str, names: Sequence[str], at: Sequence[float]) -> str:
     """A word's point, to drag or to move by keys."""
-    (a, b), (x, y) = at, drawn(at)
-    right, above = a < MOST - 0.7, b < MOST - 0.3
-    place = f'x="{8 if right else -8}" y="{-8 if above else 20}"'
-    if not right:
-        place += ' text-anchor="end"'
+    (a, b), (x, y), (across, up, anchor) = at, drawn(at), named(at, 8)
     return (
         f'<g data-show="word" class="word" transform="translate({x:.1f} {y:.1f})" '
         f'role="slider" tabindex="0" aria-label="{escape(word)}" aria-valuemin="{LEAST}" '
         f'aria-valuemax="{MOST}" aria-valuenow="{a:g}" aria-valuetext="'
         f'{escape(names[0])} {shown(a)}, {escape(names[1])} {shown(b)}">'
         f'<circle class="hold" r="18"/><circle r="4"/>'
-        f'<text data-show="label" {place}>{escape(word)}</text></g>'
+        f'<text data-show="label" x="{across}" y="{up}" text-anchor="{anchor}">{escape(word)}'
+        "</text></g>"
     )
+
+
+def named(at: Sequence[float], gap: int) -> tuple[int, int, str]:
+    """Where a point's name begins: right of it and above, but where it would be cut off."""
+    a, b = at
+    right, above = a < MOST - 0.7, b < MOST - 0.3
+    return gap if right else -gap, -8 if above else 20, "start" if right else "end"
 
 
 def between(make: Callable[[Point, Point], str], tail: Point, tip: Point) -> str:
@@ -189,10 +193,11 @@ def blended(x: Tensor, axes: Sequence[str], weight: Tensor) -> str:
         f'<path data-show="share" class="value" d="{between(arrow, *pair)}"/>'
         for pair in pairwise(places)
     )
-    right, up = drawn(places[-1])
+    (right, top), (across, up, anchor) = drawn(places[-1]), named(places[-1], 10)
     end = (
-        f'<circle data-show="end" r="6" cx="{right:.1f}" cy="{up:.1f}"/>'
-        f'<text data-show="name" x="{right + 10:.1f}" y="{up - 8:.1f}">output</text>'
+        f'<circle data-show="end" r="6" cx="{right:.1f}" cy="{top:.1f}"/>'
+        f'<text data-show="name" x="{right + across:.1f}" y="{top + up:.1f}" text-anchor="{anchor}">'
+        "output</text>"
     )
     title = '<b class="value">values</b> times weights, head to tail'
     return svg(axes, title, values + parts + end)
