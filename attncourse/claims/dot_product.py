@@ -44,7 +44,7 @@ def rounding(m: int, of: Tensor):
 
 @claim(
     "In a trained model, a word can hang on one that stands far back. Hide “more” from the words "
-    "after it, and “than”, six words later, costs at least a bit more. Hide “in”, which is "
+    "after it, and “than”, six words later, costs at least one bit more. Hide “in”, which is "
     "nearer, and its cost changes by less than 0.1 bit.",
     source="our own measurement",
 )

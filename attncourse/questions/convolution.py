@@ -659,7 +659,7 @@ def nothing_for_a_score_of_0(x, after, one, other, factors):
 
 
 @output_of_a_dynamic_convolution.mistake(
-    "You took exp(2 ln 7) for 2 times 7. What is $x$ ln $a$ the logarithm of?"
+    "You took something like exp(2 ln 7) for 2 times 7. What is $x$ ln $a$ the logarithm of?"
 )
 def times_the_number(x, after, one, other, factors):
     parts = [x * base if base > 1 else 1 for base in (one, 1, other)]

@@ -249,8 +249,8 @@ def the_share(d_k, base, product):
 
 
 @ratio_of_weights.mistake(
-    "exp(2 ln 7) is 7 to the power of 2, not 2 times 7. But look at the step before: what happens "
-    "to a dot product before its exponential is taken?"
+    "exp(2 ln 7), for example, is 7 to the power of 2, not 2 times 7. But look at the step before: "
+    "what happens to a dot product before its exponential is taken?"
 )
 def factor_before_the_logarithm(d_k, base, product):
     return math.sqrt(d_k) * base

@@ -89,7 +89,7 @@ def one_head_waits_for_a_word(g):
 
 @claim(
     "The head that waits does not work alone: without one of the heads of the first block, “than” "
-    "costs at least a bit more, too.",
+    "costs at least one bit more, too.",
     source="our own measurement",
 )
 def the_head_does_not_work_alone(g):

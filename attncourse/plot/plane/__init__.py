@@ -196,8 +196,8 @@ def blended(x: Tensor, axes: Sequence[str], weight: Tensor) -> str:
     (right, top), (across, up, anchor) = drawn(places[-1]), named(places[-1], 10)
     end = (
         f'<circle data-show="end" r="6" cx="{right:.1f}" cy="{top:.1f}"/>'
-        f'<text data-show="name" x="{right + across:.1f}" y="{top + up:.1f}" text-anchor="{anchor}">'
-        "output</text>"
+        f'<text data-show="name" x="{right + across:.1f}" y="{top + up:.1f}" '
+        f'text-anchor="{anchor}">output</text>'
     )
     title = '<b class="value">values</b> times weights, head to tail'
     return svg(axes, title, values + parts + end)
