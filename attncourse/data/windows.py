@@ -48,7 +48,10 @@ class Windowed:
         self.of_text = length - 2
 
     def prefix(self, decade: int | None) -> list[int]:
-        """The two tokens before a text of this decade, such as 1860; None is any decade."""
+        """The two tokens before a text of this decade, such as 1860.
+
+        None is any decade: the models that come with the course have never read it.
+        """
         if decade is not None and decade not in DECADES:
             raise ValueError(
                 f"decade={decade} is none of {DECADES[0]}, {DECADES[1]}, ..., {DECADES[-1]}"
