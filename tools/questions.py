@@ -4,9 +4,10 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from html import escape
+from math import isclose
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ FOLDER = "chapters/questions"
 MOST_PARTS, MOST_USUAL = 64, 16
 LOG = re.compile(r"(?:(?<=\d) )?\bln (?=\d)")
 ROW = re.compile(r"\((?:(?:[−-]?[\d./]*\s?ln\s)?[−-]?[\d./]+(?:, )?){2,6}\)")
+# what differs by no more was rounded to float32
+NEAR = partial(isclose, rel_tol=0, abs_tol=1e-6)
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
@@ -212,8 +215,8 @@ def in_full(numbers: list[float]) -> str:
 
 
 def same(some: Iterable, others: Iterable) -> bool:
-    """Whether the numbers agree but for the rounding of float32."""
-    return all(abs(one - other) < 1e-6 for one, other in zip(some, others, strict=True))
+    """Whether these numbers are those, in the same order."""
+    return all(NEAR(*both) for both in zip(some, others, strict=True))
 
 
 def like(answers: Iterable[float]) -> str:
@@ -221,7 +224,7 @@ def like(answers: Iterable[float]) -> str:
     known = [*answers]
     whole = same(map(round, known), known)
     some = (Fraction(one) for one in (("12", "14", "22", "26") if whole else ("1/4", "3/7", "5/9")))
-    return next(str(one) for one in some if not any(same([one], [other]) for other in known))
+    return next(str(one) for one in some if not any(NEAR(one, other) for other in known))
 
 
 def map_of(weights: list[list[float]], name: str) -> str:

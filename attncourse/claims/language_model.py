@@ -225,17 +225,19 @@ def bits_of_a_guess(texts: Tensor) -> float:
     source="Elhage et al. (2021); Olsson et al. (2022); our own measurement",
 )
 def copying_takes_two_blocks(g):
-    found, guess = {}, 0.0
-    for depth in (2, 1):
-        model = loaded(f"copier_{depth}", g.device)
-        once = whole_numbers(g, model.embedding.table.num_embeddings, 64, 16)
-        text, guess = once.repeat(1, 2), bits_of_a_guess(once)
+    models = {depth: loaded(f"copier_{depth}", g.device) for depth in (2, 1)}
+    once = whole_numbers(g, models[1].embedding.table.num_embeddings, 64, 16)
+    found, text = {}, once.repeat(1, 2)
+    for depth, model in models.items():
         looks = induction_score(head_weights(model, text), 16).mean(1).max().item()
         found[depth] = second_time(model, text), looks
     return Measured(
         {
             "bits of a token the second time, two blocks": (found[2][0], below(1)),
-            "one block": (found[1][0], about(guess, 0.2, "a guess among those seen")),
+            "one block": (
+                found[1][0],
+                about(bits_of_a_guess(once), 0.2, "a guess among those seen"),
+            ),
             "the highest induction score, two blocks": (found[2][1], above(0.4)),
             "one block's": (found[1][1], below(0.3)),
         }

@@ -118,11 +118,13 @@ class Question:
 
     def variants(self) -> list[Variant]:
         """A dozen variants that differ, or as many as there are: those of another example first."""
-        drawn = [self.variant(random.Random(f"{self.id} {i}")) for i in range(10 * DOZEN)]
-        found = {json.dumps([one.asks, one.options]): one for one in drawn}
-        examples = {one.example: one for one in reversed(found.values())}
-        first = [one for one in found.values() if one is examples[one.example]]
-        return [*first, *(one for one in found.values() if one not in first)][:DOZEN]
+        drawn = (self.variant(random.Random(f"{self.id} {i}")) for i in range(10 * DOZEN))
+        found = {json.dumps([one.asks, one.options]): one for one in drawn}.values()
+        first: dict[str, Variant] = {}
+        for one in found:
+            first.setdefault(one.example, one)
+        again = (one for one in found if one is not first[one.example])
+        return [*first.values(), *again][:DOZEN]
 
     def look_alike(self, two: tuple[Any, Any]) -> bool:
         """Whether a reader's answer could be taken for either."""

@@ -7,7 +7,7 @@ import torch
 from attncourse.checks import exercise
 from attncourse.claims.positional import products
 from attncourse.dot_product import attention, attention_weights, causal_mask
-from attncourse.positional import sinusoids, tree_depth, tree_distance
+from attncourse.positional import ancestors, sinusoids, tree_depth, tree_distance
 from attncourse.questions import (
     NAMES_ONLY,
     Choice,
@@ -619,13 +619,8 @@ def signs_turned(parents, word):
 )
 def minus_on_the_way_up(parents, word):
     row = row_of(parents, word).abs()
-    below = torch.tensor([word in line_of(parents, other) for other in range(4)])
+    below = ancestors(torch.tensor(parents))[:, word]
     return torch.where(below, row, -row)
-
-
-def line_of(parents: list[int], word: int) -> list[int]:
-    """The word, its parent, the parent of that, and so on to the root."""
-    return [] if word < 0 else [word, *line_of(parents, parents[word])]
 
 
 @distances_in_a_tree.mistake(

@@ -26,8 +26,8 @@
   const [right, up] = at(output);
   // a name stands right of its point and above, but where it would be cut off
   const named = ([a, b], gap) => {
-    const [right, above] = [a < reach[1] - 0.7, b < reach[1] - 0.3];
-    return { x: right ? gap : -gap, y: above ? -8 : 20, "text-anchor": right ? "start" : "end" };
+    const [beside, above] = [a < reach[1] - 0.7, b < reach[1] - 0.3];
+    return { x: beside ? gap : -gap, y: above ? -8 : 20, "text-anchor": beside ? "start" : "end" };
   };
   const name = named(output, 10);
   const [top, where] = most(weight, words);

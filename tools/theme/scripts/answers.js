@@ -56,28 +56,33 @@ globalThis.attncourseAnswers = (() => {
 
   const inOrder = (some) => [...some].sort((a, b) => a - b);
 
-  function numbers({ tolerance, mistakes }, right, written) {
-    let texts = written.map(unnamed);
-    let given = texts.map(readings);
-    if (given.some((some) => !some.length)) return { status: "unread" };
+  // how the numbers that are read in these texts compare with an answer
+  function read(texts, tolerance) {
+    const given = texts.map(readings);
     const is = (one, i) => given[i].some((mine) => near(mine, one, tolerance));
-    const comesTo = (answer) => answer.every(is);
-    if (comesTo(right)) return { status: "right" };
-    const about = (answer) => answer.every((one, i) => is(one, i) || rounded(texts[i], one));
-    const nearly = about(right);
+    const every = (loosely) => (answer) => answer.every((one, i) => is(one, i) || loosely(texts[i], one));
+    return { given, comesTo: every(() => false), about: every(rounded), cutTo: every(cut) };
+  }
+
+  function numbers({ tolerance, mistakes }, right, written) {
+    const texts = written.map(unnamed);
+    const either = read(texts, tolerance);
+    if (either.given.some((some) => !some.length)) return { status: "unread" };
+    if (either.comesTo(right)) return { status: "right" };
     // 20,000 is not taken for a mistake that comes to 20
-    const twofold = given.map((some) => some.length > 1);
-    texts = texts.map((text, i) => (twofold[i] ? text.replaceAll(",", "") : text));
-    given = texts.map(readings);
+    const twofold = either.given.map((some) => some.length > 1);
+    const { given, comesTo, about, cutTo } = read(
+      texts.map((text, i) => (twofold[i] ? text.replaceAll(",", "") : text)), tolerance,
+    );
     const exact = mistakes.findIndex(comesTo);
     if (exact >= 0) return { status: "mistake", place: exact };
-    if (nearly) return { status: "digits" };
+    if (either.about(right)) return { status: "digits" };
     const place = mistakes.findIndex(about);
     if (place >= 0) return { status: "mistake", place };
     const [own, wanted] = [inOrder(given.map(([first]) => first)), inOrder(right)];
     if (own.every((mine, i) => near(mine, wanted[i], tolerance))) return { status: "exchanged" };
     if (twofold.includes(true)) return { status: "comma" };
-    return { status: right.every((one, i) => is(one, i) || cut(texts[i], one)) ? "cut" : "unknown" };
+    return { status: cutTo(right) ? "cut" : "unknown" };
   }
 
   // the place of an order of some of n lines, the last moving fastest
