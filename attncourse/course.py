@@ -17,6 +17,7 @@ COURSE = Course(
     version=attncourse.__version__,
     hides=("attncourse.{chapter}", "attncourse.kernels.{chapter}"),
     metadata_key="attncourse",
+    packages=("torch", "numpy", "matplotlib", "einops", "jaxtyping", "num2words", "safetensors"),
     # torch's own attention, in all its names: what an exercise asks for is written, not called
     solved_by=(
         "scaled_dot_product_attention",

@@ -37,6 +37,8 @@ class Course:
     `notebooks` is the folder of the exercise notebooks as they are handed out, one for each
     chapter, in which the metadata below `metadata_key` say whose answer a cell is.
 
+    `packages` names those that are there when an answer is graded, beside its own and Python's.
+
     `hides` names the modules that hold answers, "{chapter}" in them the chapter that is judged, and
     `solved_by` functions of libraries that would be a whole answer. In the folder `solutions` are
     worked answers, and below the module `oracles`, by chapter, functions that a reference must
@@ -48,6 +50,7 @@ class Course:
     version: str
     hides: tuple[str, ...]
     metadata_key: str
+    packages: tuple[str, ...] = ("torch", "numpy")
     solved_by: tuple[str, ...] = ()
     solutions: Path | None = None
     oracles: str = ""

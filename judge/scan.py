@@ -7,7 +7,8 @@ to what a call shows, and proves nothing by itself.
 import ast
 import importlib
 import re
-from collections.abc import Iterator
+import symtable
+from collections.abc import Iterable, Iterator
 
 from IPython.core.inputtransformer2 import TransformerManager
 
@@ -26,6 +27,17 @@ AROUND = {
 # how a file is opened that is only read, and how its text is taken
 READING = {"r", "rt", "rb", "br", "tr"}
 TEXT = {"encoding", "errors", "newline"}
+# what has names of its own
+SCOPES = (
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.ListComp, ast.SetComp,
+    ast.DictComp, ast.GeneratorExp,
+)  # fmt: skip
+# statements that change nothing but the names that they bind
+BINDING = (
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.AnnAssign,
+    ast.Expr, ast.Assert, ast.Pass,
+)  # fmt: skip
+SHOWING = {"print", "display", "plt", "check", "hint", "failed", "status"}
 MAGICS = {"run_line_magic", "run_cell_magic", "system", "getoutput"}
 
 
@@ -101,34 +113,127 @@ def made(cell: ast.AST) -> Iterator[str]:
             yield node.arg
 
 
-def forbidden_in(source: str, name: str, forbidden: tuple[str, ...]) -> str:
-    """The first forbidden function, or class of a forbidden module, that the answer names.
+class Reached:
+    """What a name needs of some cells: statements that bind it, or what these read, and so on.
 
-    What else the cell does, as to try the answer out beside torch's, is not looked at.
+    `statements` holds these, `cells` the whole cells that they stand in, and `places` which of the
+    cells given these are. All of them count where nothing binds the name in a plain way.
     """
-    cell = tree(source)
-    if cell is None:
-        return ""
+
+    def __init__(self, sources: Iterable[str], name: str):
+        trees = {at: cell for at, text in enumerate(sources) if (cell := tree(text)) is not None}
+        binding: dict[str, list[tuple[int, ast.stmt]]] = {}
+        for at, cell in trees.items():
+            for statement in cell.body:
+                for one in bound(statement):
+                    binding.setdefault(one, []).append((at, statement))
+        needed = dict.fromkeys(binding.pop("*", []))
+        # the answer that is checked under that name may have another
+        wanted = [name, *(one for cell in trees.values() for one in checked_as(cell, name))]
+        met = set(wanted)
+        while wanted:
+            for place in binding.get(wanted.pop(), []):
+                if place not in needed:
+                    needed[place] = None
+                    wanted += (more := read(place[1]) - met)
+                    met |= more
+        chosen = needed or [(at, one) for at, cell in trees.items() for one in cell.body]
+        self.places = dict.fromkeys(at for at, _ in chosen)
+        self.statements = ast.Module([one for _, one in chosen], [])
+        self.cells = ast.Module([one for at in self.places for one in trees[at].body], [])
+
+
+def bound(statement: ast.stmt) -> set[str]:
+    """The names that a statement of a cell makes, or what they stand for changed; "*" for any."""
+    names: set[str] = set()
+    within: list[ast.AST] = [statement]
+    while within:
+        node = within.pop()
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                names.add(name)
+            case ast.ClassDef(name=name) | ast.MatchAs(name=str(name)):
+                names.add(name)
+            case ast.alias():
+                names.add(node.asname or node.name.partition(".")[0])
+            case ast.Name(id=name, ctx=ast.Store()):
+                names.add(name)
+            case ast.Attribute(ctx=ast.Store()) | ast.Subscript(ctx=ast.Store()):
+                names |= {root(node)}
+            case ast.Call(func=ast.Name(id="setattr"), args=[changed, *_]):
+                names |= {root(changed)}
+        if isinstance(node, SCOPES):
+            declared = (one for one in ast.walk(node) if isinstance(one, ast.Global))
+            names.update(*(one.names for one in declared))
+        else:
+            within += ast.iter_child_nodes(node)
+    return names - {""}
+
+
+def root(node: ast.AST) -> str:
+    """The name with which an expression such as `torch.Tensor.soft` begins, if it begins so."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def read(statement: ast.stmt) -> set[str]:
+    """The names of the notebook that a statement reads, in functions and classes too."""
+    try:
+        tables = [symtable.symtable(ast.unparse(statement), "cell", "exec")]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        # such as one that awaits
+        return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+    top, names = tables[0], set()
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        names |= {
+            one.get_name()
+            for one in table.get_symbols()
+            if one.is_referenced() and (table is top or one.is_global())
+        }
+    return names
+
+
+def checked_as(cell: ast.Module, name: str) -> Iterator[str]:
+    """The names that a cell gives to `check` as the answer to an exercise."""
+    for node in ast.walk(cell):
+        if isinstance(node, ast.Call) and last_name(node.func) == "check":
+            given = [*node.args, *(one.value for one in node.keywords)]
+            if any(isinstance(one, ast.Constant) and one.value == name for one in given):
+                yield from (one.id for one in given if isinstance(one, ast.Name))
+
+
+def last_name(node: ast.AST) -> str:
+    return getattr(node, "attr", "") or getattr(node, "id", "")
+
+
+def others_matter(own: list[str], others: list[str], name: str) -> bool:
+    """Whether the cells of other answers may change what a name stands for, by name or at all."""
+    trees = [one for one in map(tree, others) if one is not None]
+    if any(changes_something(one) for cell in trees for one in cell.body):
+        return True
+    return any(at >= len(own) for at in Reached([*own, *others], name).places)
+
+
+def changes_something(statement: ast.stmt) -> bool:
+    """Whether a statement may do more than bind names and show something."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=called)):
+            return root(called) not in SHOWING
+        case ast.Assign(targets=targets):
+            return not all(isinstance(one, (ast.Name, ast.Tuple)) for one in targets)
+    return not isinstance(statement, BINDING)
+
+
+def forbidden_in(reached: Reached, forbidden: tuple[str, ...]) -> str:
+    """The first forbidden function, or class of a forbidden module, that an answer names.
+
+    What else its cells do, as to try the answer out beside torch's, is not looked at.
+    """
     names = set().union(*map(names_of, forbidden))
-    return next((one for one in named(needed_by(name, cell)) if one in names), "")
-
-
-def needed_by(name: str, cell: ast.Module) -> ast.Module:
-    """The statements that bind a name, and those that bind what these use; all, if none does."""
-    kept: set[ast.stmt] = set()
-    used, size = {name}, -1
-    while len(kept) > size:
-        size = len(kept)
-        kept = {one for one in cell.body if used & {*bound(one)} or "*" in bound(one)}
-        used |= {node.id for one in kept for node in ast.walk(one) if isinstance(node, ast.Name)}
-    body = [one for one in cell.body if one in kept] or cell.body
-    return ast.Module(body, type_ignores=[])
-
-
-def bound(statement: ast.stmt) -> Iterator[str]:
-    """The names that a statement gives to something, imported or made."""
-    yield from made(statement)
-    yield from imported(statement)
+    return next((one for one in named(reached.statements) if one in names), "")
 
 
 def names_of(forbidden: str) -> set[str]:
@@ -142,12 +247,10 @@ def names_of(forbidden: str) -> set[str]:
     return {name for name, one in parts if getattr(one, "__module__", "") == forbidden}
 
 
-def around(source: str) -> str:
-    """The first way around the watching that the text names."""
-    cell = tree(source)
-    if cell is None:
-        return ""
-    return next((one for one in named(cell) if one in AROUND), next(patched(cell), ""))
+def around(reached: Reached) -> str:
+    """The first way around the watching that the cells of an answer name."""
+    cells = reached.cells
+    return next((one for one in named(cells) if one in AROUND), next(patched(cells), ""))
 
 
 def patched(cell: ast.AST) -> Iterator[str]:

@@ -1,8 +1,10 @@
 """Starts the kernels that run a learner's answers (run as a script, inside the sandbox if any).
 
-It hides what the exercises ask for, and makes check and its like silent: an answer cell that still
-calls them does no harm. Then it loads torch, once: each kernel is a copy of this process, and ends
-with all that it has started and written.
+It puts stand-ins in the place of what the exercises ask for, of `check` and its like, and of
+programs that install something. Then it loads torch, once: each kernel is a copy of this process,
+and ends with all that it has started and written. A kernel may itself be copied, as it is when the
+calls of an answer are made: what they do and leave is no part of what the notebook's later cells
+find.
 
 It reads lines of JSON, each with a word made anew and what is asked: first the driver's sources,
 then the folder of a kernel to start, null to end it, or "count". It answers with that word and
@@ -24,38 +26,18 @@ import subprocess
 import sys
 import time
 from functools import partial
-from importlib.abc import MetaPathFinder
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import FunctionType
 
 import psutil
+
+from judge.grading.stand_ins import Checks, HiddenModules, Programs
 
 # elsewhere a copy of a process that has loaded much may not work: each kernel loads its own
 COPIES = sys.platform == "linux"
 COUNT, SOCKET = "count", "c"
 MOST_OUTPUT, MOST_TEXT = 1_000_000, 10_000
 SUBREAPER, DUMPABLE = 36, 4
-
-
-class Hidden(MetaPathFinder):
-    """Refuses to import modules that hold answers."""
-
-    def __init__(self, names):
-        self.names = names
-
-    def find_spec(self, fullname, path=None, target=None):
-        if any(fullname == name or fullname.startswith(name + ".") for name in self.names):
-            raise ImportError(f"{fullname} is not there while you are graded: write it yourself")
-
-
-def silent_checks(name):
-    """A stand-in for the module whose functions a notebook calls: the verdict falls elsewhere."""
-    above, _, own = name.rpartition(".")
-    package, notebook = ModuleType(above), ModuleType(name)
-    vars(package).update({"__path__": [], own: notebook})
-    for function in ("check", "failed", "hint", "status"):
-        setattr(notebook, function, lambda *args, **kwargs: None)
-    sys.modules |= {package.__name__: package, notebook.__name__: notebook}
 
 
 def load_driver(modules):
@@ -106,6 +88,9 @@ def new_shell():
         # for `!ls`: elsewhere a terminal is made, which not every sandbox has
         system = InteractiveShell.system_raw
 
+        def showtraceback(self, *args, **kwargs):
+            """Nobody reads what a cell raises, and to write it down takes longer than the cell."""
+
     shell = Shell.instance(config=Config(HistoryManager={"enabled": False}))
     # what it loads for a first cell, each would load
     shell.run_cell("1 + 1")
@@ -131,21 +116,73 @@ def text_of(error):
         return ""
 
 
-def answer_requests(requests, shell, load, modules):
-    """Run the cells and make the calls that are asked for, each call by a driver made anew.
+class Kernel:
+    """Runs cells and makes calls, as it is asked to at a connection."""
 
-    What it is made of are code objects, which nothing that a learner's code writes can change.
+    def __init__(self, shell, checks, programs, modules):
+        self.shell, self.checks, self.programs, self.modules = shell, checks, programs, modules
+
+    def answer_requests(self, requests):
+        """Do what is asked for; each call is made by a driver made anew.
+
+        What it is made of are code objects, which nothing that a learner's code writes can change.
+        """
+        load = load_driver.__code__
+        while size := requests.readline():
+            kind, asked = json.loads(requests.read(int(size)))
+            if kind == "cell":
+                answer = json.dumps(self.ran(asked))
+            elif kind == "take":
+                answer = json.dumps(self.taken(asked))
+            elif kind == "copy":
+                requests, answer = copied(requests, asked)
+            else:
+                driver = FunctionType(load, {})(self.modules)
+                answer = getattr(driver, kind)(self.shell.user_ns, asked)
+            if answer:
+                answer = answer.encode()
+                requests.write(b"%d\n" % len(answer) + answer)
+                requests.flush()
+
+    def ran(self, source):
+        """Run a cell: what it raises, and the commands in it that were not run."""
+        if isinstance(sys.stdout, Output):
+            sys.stdout.printed = 0
+        self.programs.not_run.clear()
+        error = raised(self.shell, source)
+        return {"raised": error, "not_run": self.programs.not_run}
+
+    def taken(self, name):
+        """Bind an exercise's name to what `check` was given for it; whether it was given anything.
+
+        That is what was right in the notebook, whatever became of the name in later cells.
+        """
+        given = name in self.checks.given
+        if given:
+            self.shell.user_ns[name] = self.checks.given[name]
+        return given
+
+
+def copied(requests, place):
+    """Make a copy of this process, called at that place: requests of its own, and the answer there.
+
+    In this process they are the requests as before, which the copy has answered.
     """
-    while size := requests.readline():
-        kind, asked = json.loads(requests.read(int(size)))
-        if kind == "cell":
-            answer = json.dumps(raised(shell, asked))
-        else:
-            driver = FunctionType(load, {})(modules)
-            answer = getattr(driver, kind)(shell.user_ns, asked)
-        answer = answer.encode()
-        requests.write(b"%d\n" % len(answer) + answer)
+    if first := os.fork():
+        # it need not be waited for, where a cell has said so
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(first, 0)
+        return requests, ""
+    if os.fork():
+        # so that whoever starts kernels adopts the copy
+        os._exit(0)
+    with socket.socket(socket.AF_UNIX) as one:
+        one.bind(place)
+        one.listen(1)
+        requests.write(b"4\ntrue")
         requests.flush()
+        judge, _ = one.accept()
+    return judge.makefile("rwb"), ""
 
 
 def listening(folder):
@@ -163,7 +200,7 @@ def serve(requests, answers, kernel_at):
     try:
         while True:
             ready, _, _ = select.select([requests], [], [], 0.05)
-            if kernel and os.waitid(os.P_PID, kernel, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            if kernel and ended(kernel):
                 kernel = end()
                 say(answers, by, "ended")
             if not ready:
@@ -188,6 +225,16 @@ def serve(requests, answers, kernel_at):
     finally:
         if kernel:
             end()
+
+
+def ended(kernel):
+    """Whether the kernel has ended; of what it has left, what has ended is taken away."""
+    with contextlib.suppress(ChildProcessError):
+        while one := os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            if one.si_pid == kernel:
+                return True
+            os.waitpid(one.si_pid, 0)
+    return False
 
 
 def say(answers, word, answer):
@@ -242,7 +289,7 @@ def kill_all():
             one.kill()
 
 
-def run(shell, modules, folder, place, answers):
+def run(kernel, folder, place, answers):
     """Be the kernel that is called at that place, in a folder of its own."""
     os.close(answers)
     if COPIES:
@@ -257,7 +304,7 @@ def run(shell, modules, folder, place, answers):
     try:
         with place:
             judge, _ = place.accept()
-        answer_requests(judge.makefile("rwb"), shell, load_driver.__code__, modules)
+        kernel.answer_requests(judge.makefile("rwb"))
     finally:
         os._exit(0)
 
@@ -267,14 +314,17 @@ if __name__ == "__main__":
     answers = os.dup(1)
     os.dup2(2, 1)
 
-    silent_checks(os.environ["JUDGE_SILENT"])
-    sys.meta_path.insert(0, Hidden(os.environ["JUDGE_HIDDEN"].split(",")))
+    # those that this script has imported are none of a learner's
+    for name in [one for one in sys.modules if one.partition(".")[0] == "judge"]:
+        del sys.modules[name]
+    checks, programs = Checks(os.environ["JUDGE_SILENT"]), Programs()
+    sys.meta_path.insert(0, HiddenModules(os.environ["JUDGE_HIDDEN"].split(",")))
 
     with open(0, "rb", buffering=0, closefd=False) as requests:
         word, sources = json.loads(requests.readline())
         modules = tuple((name, compile(text, name, "exec")) for name, text in sources.items())
         load_driver(modules).warm_up()
-        kernel_at = partial(run, new_shell(), modules)
+        kernel_at = partial(run, Kernel(new_shell(), checks, programs, modules))
         say(answers, word, "ready")
         if COPIES:
             adopt()

@@ -64,6 +64,24 @@ def tree(pid: int) -> list[psutil.Process]:
     return []
 
 
+def tasks(pid: int) -> int:
+    """How many threads the process of that number has, and all below it."""
+    count = 0
+    for process in tree(pid):
+        # any of them may end meanwhile
+        with contextlib.suppress(psutil.Error):
+            count += process.num_threads()
+    return count
+
+
+def has_ended(process: psutil.Process | None) -> bool:
+    """Whether a process, if it is known, has ended; what is left of it may still be there."""
+    try:
+        return process is not None and process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
 def memory_of(process: psutil.Process) -> int:
     """The bytes that a process holds and no file does; 0 where the system cannot say."""
     with contextlib.suppress(OSError):

@@ -8,6 +8,7 @@ import nbformat
 
 from judge.grading import sandbox
 from judge.grading.budget import EXERCISE, IMPORTS, STARTUP
+from judge.grading.code_cells import HandedIn
 from judge.grading.graft import Graft, graft
 from judge.grading.judge_pool import StoppedError, one_judge, reason_in
 from judge.grading.pristine import chapters, digest, exercise_files
@@ -69,6 +70,10 @@ def prepare(report: Report, grafted: Graft) -> None:
             trained = "weights" in facts and grafted.weights
             if untouched := not trained and why_untouched(answers[name], chapter.stubs[name]):
                 result.status, result.hint = "not attempted", untouched
+        may_run = report.sandbox != sandbox.NONE and name in grafted.made_elsewhere
+        if result.status != "not graded" and may_run:
+            grafted.untouched[name] = result.status, result.hint
+            result.status, result.hint = "not graded", ""
         report.exercises.append(result)
 
 
@@ -99,6 +104,7 @@ def judged_in(
     folder: Path, report: Report, grafted: Graft, timeout: float, memory: int, stop: Event
 ) -> Report:
     nbformat.write(grafted.notebook, folder / "graft.ipynb")
+    HandedIn(grafted.cells, grafted.untouched).write(folder)
     written = folder / "report.json"
     # the judge is not told whose it is
     name, report.file = report.file, "graft.ipynb"

@@ -1,18 +1,24 @@
 """The learner's answers, taken out of whatever was handed in and set into the pristine notebook."""
 
 import re
+from collections.abc import Collection
 from copy import deepcopy
 from dataclasses import dataclass, field
 
 from nbformat import NotebookNode
 
 from judge.cells import exercise_of
-from judge.grading.pristine import answer_cells, chapters
+from judge.grading.code_cells import CodeCell
+from judge.grading.pristine import Chapter, answer_cells, chapters
 from judge.grading.repair import Definitions, definitions, repaired, with_helpers
 from judge.grading.submissions import NotGradableError
 from judge.grading.submitted_cells import Cell, read
 
 MARK = re.compile(r"^(?=[ \t]*#[ \t]*exercise:[ \t]*\w)", re.MULTILINE)
+# a cell that may make names which its text does not have
+OPAQUE = re.compile(
+    r"import[ \t]*\*|^[ \t]*%{1,2}(?:run|load|writefile)\b|\b(?:exec|globals)\(", re.M
+)
 # so much code outside answers is searched for helpers
 MOST_LOOSE = 300_000
 
@@ -26,6 +32,11 @@ class Graft:
     found: set[str] = field(default_factory=set)
     notes: dict[str, str] = field(default_factory=dict)
     weights: bytes = b""
+    cells: list[CodeCell] = field(default_factory=list)
+    # whose answer a changed cell may make, beside the one that is asked for
+    made_elsewhere: set[str] = field(default_factory=set)
+    # status and hint of what nothing is written for there, where another cell may make it
+    untouched: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def answers(self) -> dict[str, str]:
         return {name: cell.source for name, cell in answer_cells(self.notebook).items()}
@@ -35,7 +46,8 @@ def graft(data: bytes) -> Graft:
     """Find which chapter a notebook answers, and set its answers into that chapter's notebook."""
     pristine = chapters()
     known = {name for chapter in pristine.values() for name in chapter.stubs}
-    cells = [part for cell in read(data) for part in parts(cell, known)]
+    handed_in = read(data)
+    cells = [part for cell in handed_in for part in parts(cell, known)]
     marked = [(cell.answers(known), cell) for cell in cells]
     slug = chapter_of([name for name, _ in marked if name]) or chapter_of(
         [name for cell in cells if cell.code for name in cell.defines & known]
@@ -51,7 +63,9 @@ def graft(data: bytes) -> Graft:
         for name, cell in marked
         if cell.code and cell.source.strip() not in chapter.texts
     ]
-    loose = loose_definitions([cell.source for name, cell in written if not name])
+    result.cells = code_cells(handed_in, chapter.stubs.keys())
+    result.made_elsewhere = made_elsewhere(result.cells, chapter)
+    loose = [cell.source for name, cell in written if not name]
     for name, cell in answer_cells(result.notebook).items():
         own = [cell for mark, cell in marked if mark == name]
         answer, note = chosen(name, own, written)
@@ -59,13 +73,44 @@ def graft(data: bytes) -> Graft:
             result.notes |= {name: note} if note else {}
             continue
         cell.source, repairs = repaired(answer.source)
-        cell.source, helpers = with_helpers(cell.source, loose, chapter.given)
+        # an editor that splits a cell marks both halves as the answer
+        halves = [one.source for mark, one in written if mark == name and one is not answer]
+        found = loose_definitions([*loose, *halves])
+        cell.source, helpers = with_helpers(cell.source, found, chapter.given)
         if helpers:
             repairs.append(f"taken from other cells, and set above it: {', '.join(helpers)}")
         result.found.add(name)
         if notes := "; ".join(filter(None, [note, answer.note, *repairs])):
             result.notes[name] = notes
     return result
+
+
+def code_cells(cells: list[Cell], known: Collection[str]) -> list[CodeCell]:
+    """The code cells as they are run, numbered as they stand among all."""
+    return [
+        CodeCell(number, repaired(one.source)[0], frozenset(answers_in(one, known)))
+        for number, one in enumerate(cells, 1)
+        if one.code
+    ]
+
+
+def answers_in(cell: Cell, known: Collection[str]) -> set[str]:
+    """The exercises that a cell answers: by its marks, and by the names that it defines."""
+    marks = {*filter(None, [cell.answers({*known})]), *map(exercise_of, MARK.split(cell.source))}
+    return (marks | cell.defines) & {*known}
+
+
+def made_elsewhere(cells: list[CodeCell], chapter: Chapter) -> set[str]:
+    """The exercises that changed cells name, or may name where a text cannot tell."""
+    changed = [one for one in cells if one.source.strip() not in chapter.texts]
+    if any(OPAQUE.search(one.source) for one in changed if not one.answers):
+        return {*chapter.stubs}
+    words = [(set(re.findall(r"\w+", one.source)), one.answers) for one in changed]
+    return {
+        name
+        for name in chapter.stubs
+        if any(name in said and answers != {name} for said, answers in words)
+    }
 
 
 def chapter_of(names: list[str]) -> str | None:

@@ -3,13 +3,28 @@
 import contextlib
 import json
 import re
+import secrets
 import socket
+import struct
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import psutil
+
 from judge.grading.bootstrap import OutputError
-from judge.grading.budget import BUSY, IMPORTS, STARTUP, TOO_BUSY, WAITS, WORKS, Budget
+from judge.grading.budget import (
+    BUSY,
+    IMPORTS,
+    STARTUP,
+    TOO_BUSY,
+    WAITS,
+    WORKS,
+    Budget,
+    has_ended,
+    tasks,
+)
 from judge.grading.server import KernelServer, ServerError
 from judge.wording import quoted
 
@@ -35,12 +50,32 @@ class CellError(Exception):
 class GradingKernel:
     """A kernel with a limit on work, output and memory, and nothing to find."""
 
-    def __init__(self, server: KernelServer):
-        self.server = server
-        self.pid, place = server.start()
+    def __init__(self, server: KernelServer, pid: int, place: str):
+        """The kernel that is called at that place, below the process of that number."""
+        self.server, self.pid, self.place = server, pid, place
         self.calls = socket.socket(socket.AF_UNIX)
         self.calls.settimeout(WAIT)
-        self.calls.connect(place)
+        self.calls.connect(server.sandbox.seen_from_outside(place, pid))
+        self.process = listener(self.calls)
+        self.alive = tasks(pid)
+        self.spoiled = False
+
+    @contextlib.contextmanager
+    def copied(self, budget: Budget) -> Iterator["GradingKernel"]:
+        """A copy of this kernel as it is now, which ends with all that it has started.
+
+        Where it has changed files, this kernel is no longer what it was: it is `spoiled`.
+        """
+        place = str(Path(self.place).with_name(secrets.token_hex(4)))
+        processes, files = self.server.processes(), self.server.files()
+        self.ask(budget, "copy", place)
+        copy = GradingKernel(self.server, self.pid, place)
+        try:
+            yield copy
+        finally:
+            copy.close()
+            self.server.end_all_but(processes)
+            self.spoiled = files is None or self.server.files() != files
 
     def close(self) -> None:
         self.calls.close()
@@ -52,19 +87,23 @@ class GradingKernel:
             budget.worked, budget.slept = before.worked, before.slept
         return budget
 
-    def run(self, source: str, budget: Budget) -> None:
-        """Run a cell.
+    def run(self, source: str, budget: Budget) -> list[str]:
+        """Run a cell, and return the commands in it that were not run.
 
         Raises CellError where it raised, LostKernelError where the kernel was given up.
         """
         match self.ask(budget, "cell", source):
-            case None:
-                return
-            case [OutputError.__name__, str(text)]:
+            case {"raised": None, "not_run": [*commands]}:
+                return [quoted(one) for one in commands if isinstance(one, str)]
+            case {"raised": [OutputError.__name__, str(text)]}:
                 raise LostKernelError("crashed", text)
-            case [str(name), str(text)]:
+            case {"raised": [str(name), str(text)]}:
                 raise CellError(f"{name}: {quoted(text)}")
         raise LostKernelError("crashed", ENDED)
+
+    def take(self, name: str) -> bool:
+        """Bind an exercise's name to what `check` was given for it; False where that is nothing."""
+        return self.ask(self.budget(STARTUP), "take", name) is True
 
     def call(self, request: dict, budget: Budget) -> dict:
         """Have a new driver make one call in the kernel; see `judge.driver.drive`."""
@@ -90,7 +129,7 @@ class GradingKernel:
 
     def go_on(self, budget: Budget) -> None:
         """Raise LostKernelError where no answer is to be waited for any longer."""
-        if self.server.kernel_ended():
+        if self.server.kernel_ended() or has_ended(self.process):
             raise LostKernelError("crashed", ENDED)
         if why := budget.spent():
             raise given_up(why, budget.seconds)
@@ -130,7 +169,7 @@ def fresh_kernel(server: KernelServer, given: list[str]) -> Iterator[GradingKern
     kernel = None
     try:
         try:
-            kernel = GradingKernel(server)
+            kernel = GradingKernel(server, *server.start())
             kernel.run("\n\n".join(given), kernel.budget(STARTUP))
         except (LostKernelError, CellError, OSError) as error:
             raise ServerError(f"a kernel could not be made ready: {error}") from None
@@ -139,6 +178,17 @@ def fresh_kernel(server: KernelServer, given: list[str]) -> Iterator[GradingKern
         if kernel:
             kernel.close()
         server.stop_kernel()
+
+
+def listener(connection: socket.socket) -> psutil.Process | None:
+    """The process that listens at the other end; None where the system does not say."""
+    option = getattr(socket, "SO_PEERCRED", None)
+    if option is None:
+        return None
+    said = connection.getsockopt(socket.SOL_SOCKET, option, struct.calcsize("3i"))
+    with contextlib.suppress(psutil.Error):
+        return psutil.Process(struct.unpack("3i", said)[0])
+    return None
 
 
 def given_up(why: str, seconds: float) -> LostKernelError:

@@ -5,24 +5,30 @@ seed, the references, the comparison and the hint stay here.
 """
 
 import contextlib
+import importlib.util
 import time
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 
 import nbformat
-import psutil
+from nbformat import NotebookNode
 
 from judge.course import course
 from judge.credit import NOTHING, Credit, credit
 from judge.exercise import Exercise
-from judge.grading.budget import Budget, tree
-from judge.grading.kernel import CellError, GradingKernel, LostKernelError, fresh_kernel
+from judge.grading import code_cells
+from judge.grading.budget import Budget, tasks
+from judge.grading.code_cells import HandedIn
+from judge.grading.kernel import CellError, GradingKernel, LostKernelError, fresh_kernel, imported
+from judge.grading.pristine import answer_cells, chapters
 from judge.grading.report import AT_WORK, BREAKS, Report, plain
-from judge.grading.sandbox import OWN_USER
+from judge.grading.sandbox import NONE, OWN_USER
 from judge.grading.server import KernelServer, ServerError
-from judge.scan import around, forbidden_in
+from judge.grading.walk import Allowance, StoppedWalkError, Walk
+from judge.scan import Reached, around, forbidden_in
 from judge.verdict import Verdict, judge
 
 UNPROVEN = "not proven: that it calls nothing forbidden and does not loop, since it {}"
@@ -30,6 +36,39 @@ UNSEEN = "a forbidden call or a loop might not be seen, since it {}"
 NO_PART = "no part of the points: {}"
 NOT_CALLED = "may not be called here"
 IMPORT_NOTE = "only this cell is graded: what it needs must be imported or written in it"
+NOT_MADE = "no cell makes that name before the answer is checked, when they run in their order"
+RAISED = "cell {} raises {}"
+NOT_INSTALLED = "`{}` is not installed where this is graded: `pip install {}` adds it"
+NOT_RUN = "not run here: `{}`"
+LEFT_OUT = "cell {} was left out when the notebook was run: {}"
+STOPPED = "the cells outside the answers take too long: from there on only the answers were run"
+MOST_NOTES = 20
+# the best verdict counts; of two alike the first
+STATUSES = ("passed", "wrong", "too slow", "crashed", "not attempted", "not found", "error")
+# what is found by another name than that of its package
+PACKAGES = {
+    "cv2": "opencv-python", "sklearn": "scikit-learn", "skimage": "scikit-image", "PIL": "pillow",
+    "yaml": "pyyaml", "bs4": "beautifulsoup4",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A verdict on an answer, what it earns if it has not passed, and why that is withheld."""
+
+    verdict: Verdict
+    earned: Credit = NOTHING
+    withheld: str = ""
+    unproven: str = ""
+    # whether all that ran was the answer's own text
+    alone: bool = False
+
+    @property
+    def rank(self) -> tuple[bool, float, int]:
+        """The less, the better."""
+        status = self.verdict.status
+        place = STATUSES.index(status) if status in STATUSES else len(STATUSES)
+        return status != "passed", -self.earned.share * (not self.withheld), place
 
 
 class Grader:
@@ -63,85 +102,158 @@ class Grader:
 
 
 class GradedNotebook:
-    """A grafted notebook, what starts its kernels, and the report that it fills."""
+    """A grafted notebook, what starts its kernels, and the report that it fills.
+
+    Each answer is judged in the state that the cells of the notebook make. If it does not pass so,
+    it is judged with the cells of other answers, where these matter, and then from its text alone:
+    the best of these verdicts counts.
+    """
 
     def __init__(self, grader: Grader, folder: Path, seconds: float, memory: int):
         self.grader, self.seconds, self.memory = grader, seconds, memory
         self.report_path = folder / "report.json"
         self.report = Report.read(self.report_path)
-        self.cells = nbformat.read(folder / "graft.ipynb", nbformat.NO_CONVERT).cells
+        grafted = nbformat.read(folder / "graft.ipynb", nbformat.NO_CONVERT)
+        self.texts = {name: cell.source for name, cell in answer_cells(grafted).items()}
+        self.given = given_cells(grafted.cells)
+        self.handed_in = HandedIn.read(folder)
         self.exercises = course().exercises(self.report.chapter)
         self.results = {one.name: one for one in self.report.exercises}
-        self.given: list[str] = []
-        self.ran: dict[str, str] = {}
-        self.credits: dict[str, Credit] = {}
-        self.withheld: dict[str, str] = {}
+        self.allowance = Allowance(seconds)
+        self.judged = {
+            name: [Judged(Verdict(*said))] for name, said in self.handed_in.untouched.items()
+        }
+        self.spent: dict[str, float] = {}
         self.server = self.kernel_server()
 
     def kernel_server(self) -> KernelServer:
         return self.grader.kernel_server(self.report.chapter, self.memory, self.report.sandbox)
 
     def judge_all(self) -> None:
-        """Judge each answer where its check stands, after the given cells before that."""
-        for cell in self.cells:
-            tags = cell.metadata.get("tags", [])
-            if "check" in tags:
-                self.check(cell.id.removeprefix("check-"))
-            # an answer runs when its check does
-            elif cell.cell_type == "code" and "answer" not in tags:
-                self.given.append(cell.source)
+        """Judge each answer that has no verdict, in one way after the other until it passes."""
+        waiting = [one.name for one in self.report.exercises if one.status == "not graded"]
+        # without a sandbox no cell is run but the answers: it might do whatever the grader may
+        cells = self.handed_in.cells if self.report.sandbox != NONE else []
+        for others in (False, True):
+            with closing(Walk(self.fresh, cells, self.allowance, others)) as walk:
+                for name in walk.order(waiting):
+                    if not self.passed(name) and (not others or self.needs_others(name)):
+                        self.judge(name, partial(self.in_walk, walk))
+        for name in waiting:
+            if not self.passed(name) and self.needs_text(name):
+                self.judge(name, self.from_text)
+            self.note(name, min(self.judged[name], key=lambda one: one.rank))
+        self.note_cells()
 
-    def check(self, name: str) -> None:
-        """Judge an answer that is not judged yet: the callable is in the kernel, all else here."""
-        if self.results[name].status != "not graded":
-            self.ran[name] = self.source(name)
-            return
+    def fresh(self) -> contextlib.AbstractContextManager[GradingKernel]:
+        """A kernel for the notebook's own cells: those that it lacks of the given ones have run."""
+        own = {one.source.strip() for one in self.handed_in.cells}
+        given = [text for text in self.given[""] if text.strip() not in own]
+        return fresh_kernel(self.server, given)
+
+    def passed(self, name: str) -> bool:
+        return any(one.verdict.status == "passed" for one in self.judged.get(name, ()))
+
+    def needs_others(self, name: str) -> bool:
+        """Whether the cells of other answers may change what became of this one."""
+        if not (judged := self.judged.get(name)):
+            return True
+        ended = judged[-1].verdict.status in ("wrong", "error")
+        return ended and code_cells.needs_others(self.handed_in.cells, name)
+
+    def needs_text(self, name: str) -> bool:
+        """Whether the text alone was not judged yet: it never was where nothing is written."""
+        judged = self.judged.get(name, ())
+        return name not in self.handed_in.untouched and not any(one.alone for one in judged)
+
+    def judge(self, name: str, way: Callable[[str], Judged]) -> None:
+        """Judge an answer in one way: the callable is in the kernel, all else here."""
         begun = time.monotonic()
-        self.note(name, Verdict("not graded", AT_WORK), 0)
+        self.write(name, Verdict("not graded", AT_WORK))
         try:
-            verdict = self.verdict(name)
+            judged = way(name)
         except Exception:
             # what an answer does to the grader it does again; a machine's fault may be over
             self.begin_anew()
-            verdict = self.verdict_or_fault(name)
-        self.note(name, verdict, time.monotonic() - begun)
+            judged = self.judged_or_fault(name, way)
+        self.spent[name] = self.spent.get(name, 0) + time.monotonic() - begun
+        self.judged.setdefault(name, []).append(judged)
+        if judged.verdict.status == "passed":
+            self.note(name, judged)
+        else:
+            self.write(name, Verdict("not graded"))
 
     def begin_anew(self):
         """Start kernels of another process: what became of this one is not known."""
         self.grader.stop()
         self.server = self.kernel_server()
 
-    def verdict(self, name: str) -> Verdict:
-        """The verdict on an answer in a kernel of its own, where no other answer can spoil it."""
-        others = {other: source for other, source in self.ran.items() if other != name}
-        verdict, used = self.judged(name)
-        if others and verdict.status == "error" and "NameError" in verdict.hint:
-            # the name may be one that another answer has made
-            with contextlib.suppress(LostKernelError):
-                verdict, _ = self.judged(name, others, used)
-        return verdict
-
-    def verdict_or_fault(self, name: str) -> Verdict:
+    def judged_or_fault(self, name: str, way: Callable[[str], Judged]) -> Judged:
         """The verdict on an answer with which a kernel or the grader has failed before."""
         try:
-            return self.verdict(name)
+            return way(name)
         except ServerError as error:
-            return Verdict("not graded", str(error))
+            return Judged(Verdict("not graded", str(error)))
         except Exception as error:
-            return Verdict("error", BREAKS.format(type(error).__name__))
+            return Judged(Verdict("error", BREAKS.format(type(error).__name__)))
 
-    def judged(
-        self,
-        name: str,
-        others: Mapping[str, str] = MappingProxyType({}),
-        used: Budget | None = None,
-    ) -> tuple[Verdict, Budget]:
+    def in_walk(self, walk: Walk, name: str) -> Judged:
+        """The verdict on an answer where the notebook's cells have run before it."""
+        try:
+            with walk.state_of(name, lambda kernel: kernel.budget(self.seconds)) as state:
+                sources = [one.source for one in state.cells]
+                pristine = chapters()[self.report.chapter].texts
+                own = [text for text in sources if text.strip() not in pristine]
+                judged = self.judged_in(name, state.kernel, state.budget, sources, state.raised)
+                return replace(judged, alone=own == [self.texts[name]])
+        except StoppedWalkError:
+            return Judged(Verdict("not graded", STOPPED))
+        except Exception:
+            walk.close()
+            raise
+
+    def from_text(self, name: str) -> Judged:
+        """The verdict on an answer's text in a kernel of its own, where no other can spoil it."""
+        others = self.other_texts(name)
+        judged, used = self.from_texts(name)
+        if others and judged.verdict.status == "error" and "NameError" in judged.verdict.hint:
+            # the name may be one that another answer has made
+            with contextlib.suppress(LostKernelError):
+                judged, _ = self.from_texts(name, others, used)
+        return judged
+
+    def other_texts(self, name: str) -> list[str]:
+        """The other answers that are written."""
+        return [
+            self.texts[one]
+            for one, result in self.results.items()
+            if one not in (name, *self.handed_in.untouched)
+            and result.status not in ("not attempted", "not found")
+        ]
+
+    def from_texts(
+        self, name: str, others: list[str] | None = None, used: Budget | None = None
+    ) -> tuple[Judged, Budget]:
         """The verdict on an answer in a fresh kernel, in which others have run before.
 
         It has no longer for being judged twice: what it has used counts, and is returned.
         Raises LostKernelError where one of the others ends the kernel.
         """
-        source = self.source(name)
+        text, others = self.texts[name], others or []
+        with fresh_kernel(self.server, self.given[name]) as kernel:
+            for other in others:
+                run(kernel, other, kernel.budget(self.seconds))
+            budget = kernel.budget(self.seconds, used)
+            try:
+                raised = run(kernel, text, budget)
+            except LostKernelError as lost:
+                return Judged(Verdict(lost.status, lost.hint)), budget
+            return self.judged_in(name, kernel, budget, [*others, text], raised), budget
+
+    def judged_in(
+        self, name: str, kernel: GradingKernel, budget: Budget, sources: list[str], raised: str
+    ) -> Judged:
+        """The verdict on the answer in a kernel in which these cells have run."""
         blinded = False
 
         def ask(request: dict) -> dict:
@@ -150,42 +262,28 @@ class GradedNotebook:
             blinded |= isinstance(answer, dict) and bool(answer.get("blinded"))
             return answer
 
-        with fresh_kernel(self.server, self.given) as kernel:
-            alive = tasks(kernel.pid)
-            for other in others.values():
-                run(kernel, other, kernel.budget(self.seconds))
-            budget = kernel.budget(self.seconds, used)
-            try:
-                raised = run(kernel, source, budget)
-                self.ran[name] = source
-                before = self.server.started()
-                kept = tasks(kernel.pid) > alive
-                verdict = judge(
-                    self.exercises[name],
-                    ask,
-                    # each exercise has its own inputs, and the same ones whatever else there is
-                    self.report.seed,
-                    course().forbidden(self.exercises[name]),
-                )
-                earned = self.earned(name, verdict, kernel)
-                starts = kept or self.server.started() != before
-            except LostKernelError as lost:
-                return Verdict(lost.status, lost.hint), budget
-        named = forbidden_in(source, name, foreign(self.exercises[name]))
-        unseen = evading([source, *others.values()], starts, blinded)
+        exercise, forbidden = self.exercises[name], course().forbidden(self.exercises[name])
+        try:
+            before = self.server.started()
+            kept = tasks(kernel.pid) > kernel.alive
+            # each exercise has its own inputs, and the same ones whatever else there is
+            verdict = judge(exercise, ask, self.report.seed, forbidden)
+            earned = self.earned(name, verdict, kernel)
+            starts = kept or self.server.started() != before
+        except LostKernelError as lost:
+            return Judged(Verdict(lost.status, lost.hint))
+        reached = Reached(sources, name)
+        named = forbidden_in(reached, foreign(exercise))
+        unseen = evading(reached, starts, blinded)
+        if verdict.status == "passed" and named:
+            verdict = Verdict("wrong", f"{named} {NOT_CALLED}: write the steps yourself")
+            return Judged(verdict)
         if verdict.status == "passed":
-            if named:
-                verdict = Verdict("wrong", f"{named} {NOT_CALLED}: write the steps yourself")
-            elif unseen:
-                self.results[name].remark(UNPROVEN.format(unseen))
-            return verdict, budget
-        self.credits[name] = earned
-        self.withheld[name] = ""
+            return Judged(verdict, unproven=unseen and UNPROVEN.format(unseen))
+        withheld = unseen and UNSEEN.format(unseen)
         if named:
-            self.withheld[name] = f"it names `{named}`, which {NOT_CALLED}"
-        elif unseen:
-            self.withheld[name] = UNSEEN.format(unseen)
-        return explained(verdict, raised), budget
+            withheld = f"it names `{named}`, which {NOT_CALLED}"
+        return Judged(self.explained(verdict, raised), earned, withheld)
 
     def earned(self, name: str, verdict: Verdict, kernel: GradingKernel) -> Credit:
         """What an answer earns that has not passed, where points are given in parts."""
@@ -204,22 +302,47 @@ class GradedNotebook:
                 raise
             return NOTHING
 
-    def source(self, name: str) -> str:
-        return next(c.source for c in self.cells if c.id == f"answer-{name}")
+    def explained(self, verdict: Verdict, raised: str) -> Verdict:
+        """Add the reason of an error: the cell itself raised, or it leans on another cell."""
+        if verdict.status == "error" and raised:
+            return Verdict("error", raised, verdict.hint)
+        if verdict.status == "error" and "NameError" in verdict.hint:
+            walked = self.report.sandbox != NONE and self.handed_in.cells
+            return replace(verdict, evidence=NOT_MADE if walked else IMPORT_NOTE)
+        return verdict
 
-    def note(self, name: str, verdict: Verdict, seconds: float) -> None:
+    def note(self, name: str, judged: Judged) -> None:
         """Write a verdict down at once: what comes later cannot take it back."""
-        result = self.results[name]
-        result.status, result.seconds = verdict.status, round(seconds, 2)
-        result.hint, result.evidence = plain(verdict.hint), plain(verdict.evidence)
-        earned = self.credits.get(name, NOTHING)
+        result, verdict = self.results[name], judged.verdict
         # whoever passes only when asked again has nothing wrong
-        if earned.wrong and verdict.status in ("wrong", "error"):
-            if why := self.withheld[name]:
-                result.remark(NO_PART.format(why))
+        if judged.earned.wrong and verdict.status in ("wrong", "error"):
+            if judged.withheld:
+                result.remark(NO_PART.format(judged.withheld))
             else:
-                result.share = earned.share
-                result.remark(earned.told(result.points, result.max_points))
+                result.share = judged.earned.share
+                result.remark(judged.earned.told(result.points, result.max_points))
+        if judged.unproven:
+            result.remark(judged.unproven)
+        self.write(name, verdict)
+
+    def write(self, name: str, verdict: Verdict) -> None:
+        result = self.results[name]
+        result.status, result.seconds = verdict.status, round(self.spent.get(name, 0), 2)
+        result.hint, result.evidence = plain(verdict.hint), plain(verdict.evidence)
+        self.report.write(self.report_path)
+
+    def note_cells(self) -> None:
+        """Tell what became of the notebook's own cells, where that may cost an answer."""
+        allowance, texts = self.allowance, code_cells.texts(self.handed_in.cells)
+        notes = [NOT_RUN.format(one) for one in allowance.not_run]
+        notes += [LEFT_OUT.format(n, why) for n, why in sorted(allowance.left_out.items())]
+        notes += [STOPPED] * allowance.is_spent
+        if any(one.status in ("wrong", "error") for one in self.report.exercises):
+            missing = missing_packages([*texts, *self.texts.values()])
+            notes += [NOT_INSTALLED.format(one, PACKAGES.get(one, one)) for one in missing]
+            raised = sorted(allowance.raised.items())
+            notes += [RAISED.format(n, why) for n, why in raised if "NameError" not in why]
+        self.report.notes = [plain(one) for one in notes][:MOST_NOTES]
         self.report.write(self.report_path)
 
 
@@ -239,30 +362,36 @@ def foreign(exercise: Exercise) -> tuple[str, ...]:
     return tuple(one for one in forbidden if one.partition(".")[0] != course().package)
 
 
-def tasks(pid: int) -> int:
-    """How many threads the process of that number has, and all below it."""
-    count = 0
-    for process in tree(pid):
-        # any of them may end meanwhile
-        with contextlib.suppress(psutil.Error):
-            count += process.num_threads()
-    return count
-
-
-def evading(sources: list[str], starts: bool, blinded: bool) -> str:
+def evading(reached: Reached, starts: bool, blinded: bool) -> str:
     """What an answer does, or names, that may hide a call or a loop from whoever watches."""
     if starts:
         return "starts a thread or a process"
     if blinded:
         return "takes away what counts torch's operations"
-    way = next(filter(None, map(around, sources)), "")
+    way = around(reached)
     return f"uses `{way}`" if way else ""
 
 
-def explained(verdict: Verdict, raised: str) -> Verdict:
-    """Add the reason of an error: the cell itself raised, or it leans on another cell."""
-    if verdict.status == "error" and raised:
-        return Verdict("error", raised, verdict.hint)
-    if verdict.status == "error" and "NameError" in verdict.hint:
-        return replace(verdict, evidence=IMPORT_NOTE)
-    return verdict
+def given_cells(cells: list[NotebookNode]) -> dict[str, list[str]]:
+    """By exercise the given cells that come before its check, and under no name all of them."""
+    given: dict[str, list[str]] = {"": []}
+    for cell in cells:
+        tags = cell.metadata.get("tags", [])
+        if "check" in tags:
+            given[cell.id.removeprefix("check-")] = list(given[""])
+        # an answer runs when it is judged
+        elif cell.cell_type == "code" and "answer" not in tags:
+            given[""].append(cell.source)
+    return given
+
+
+def missing_packages(sources: Iterable[str]) -> Iterator[str]:
+    """The packages that cells import and that are not installed here, nor written by a cell."""
+    for name in dict.fromkeys(one.partition(".")[0] for text in sources for one in imported(text)):
+        try:
+            there = importlib.util.find_spec(name) is not None
+        except (ImportError, ValueError):
+            there = False
+        written = any(f"{name}.py" in text for text in sources)
+        if name.isidentifier() and not there and not written and name != "google":
+            yield name

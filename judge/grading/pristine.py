@@ -46,7 +46,7 @@ def chapters() -> dict[str, Chapter]:
         stubs = {name: cell.source for name, cell in answers.items()}
         facts = {name: own(cell) for name, cell in answers.items()}
         code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-        given = set(definitions(text for text in code if text not in stubs.values()))
+        given = set(definitions(text for text in code if text not in stubs.values()).names)
         read_in[slug] = Chapter(notebook, stubs, facts, {text.strip() for text in code}, given)
     return read_in
 

@@ -4,9 +4,13 @@ import ast
 import builtins
 import re
 import symtable
+import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from threading import Lock
+
+from judge.course import course
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 SPACES = re.compile("[\u00a0\u2007\u202f\u3000]")
@@ -16,7 +20,11 @@ COLAB = re.compile(
     r"|(?:drive|files|output|userdata|google\.colab)\.\w+\().*$",
     re.MULTILINE,
 )
-MAGIC = re.compile(r"^[ \t]*[%!].*$", re.MULTILINE)
+# lines that IPython reads and Python does not: `%time`, `!ls`, `?name`, `name?`, and `x = !ls`
+MAGIC = re.compile(r"^([ \t]*)(?:[%!?].*|[\w.]+\?{1,2}[ \t]*)$", re.MULTILINE)
+ASSIGNED_MAGIC = re.compile(r"^([\w., \t]+=[ \t]*)[%!].*$", re.MULTILINE)
+CELL_MAGIC = re.compile(r"\A\s*%%.*\n")
+BLOCKS = (ast.Try, ast.If, ast.With, ast.For, ast.While, ast.ExceptHandler)
 # longer cells are not searched: reading Python takes stack and time
 LONGEST = 100_000
 
@@ -40,6 +48,11 @@ def repaired(source: str) -> tuple[str, list[str]]:
 PARSING = Lock()
 
 
+def without_magics(source: str) -> str:
+    """A cell's text in which nothing stands in place of each magic, line by line."""
+    return MAGIC.sub(r"\1pass", ASSIGNED_MAGIC.sub(r"\1None", source))
+
+
 def parsed(source: str) -> ast.Module | None:
     """The syntax tree of a cell, its magics left out; None where it is not Python."""
     if len(source) > LONGEST:
@@ -47,7 +60,7 @@ def parsed(source: str) -> ast.Module | None:
     try:
         with PARSING, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.parse(MAGIC.sub("pass", source))
+            return ast.parse(without_magics(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
@@ -59,7 +72,7 @@ def names_read(source: str) -> set[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            tables = [symtable.symtable(MAGIC.sub("pass", source), "cell", "exec")]
+            tables = [symtable.symtable(without_magics(source), "cell", "exec")]
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return set()
     top = tables[0]
@@ -84,28 +97,92 @@ def made_by(node: ast.stmt) -> set[str]:
         case ast.Import() | ast.ImportFrom():
             return {(one.asname or one.name).split(".")[0] for one in node.names}
         case ast.Assign(targets=targets):
-            return {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+            return {
+                n.id
+                for target in targets
+                for n in ast.walk(target)
+                if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+            }
         case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr()):
             return {name}
     return set()
 
 
-Definitions = dict[str, tuple[tuple[int, int], str]]
+def attributes_set(node: ast.stmt) -> set[str]:
+    """The attributes that a statement sets on something, as `torch.Tensor.soft = soft` does."""
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    return {one.attr for one in targets if isinstance(one, ast.Attribute)}
 
 
-def definitions(cells: Iterable[str]) -> Definitions:
-    """What cells define at their top, by name: its place and its text.
+def attributes_read(source: str) -> set[str]:
+    tree = parsed(source)
+    return {one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute)} if tree else set()
+
+
+def imports_within(node: ast.stmt) -> Iterator[ast.stmt]:
+    """The imports in a block such as `try`, each of which may fail; the first choice comes last."""
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        yield node
+    elif isinstance(node, BLOCKS):
+        branches = [getattr(node, name, []) for name in ("finalbody", "orelse", "handlers", "body")]
+        for one in (one for branch in branches for one in branch):
+            yield from imports_within(one)
+
+
+def if_there(node: ast.stmt) -> str:
+    """The text of an import that may fail."""
+    return f"try:\n    {ast.unparse(node)}\nexcept ImportError:\n    pass"
+
+
+@dataclass(frozen=True, order=True)
+class Piece:
+    """A part of a cell that answers nothing: its place among the cells, and its text."""
+
+    place: tuple[int, int]
+    text: str
+
+
+@dataclass
+class Definitions:
+    """What cells define at their top: by name, by the attribute that it sets, or under any name.
 
     Of two definitions of a name the later counts, as it does in a notebook.
     """
-    found: Definitions = {}
+
+    names: dict[str, Piece] = field(default_factory=dict)
+    attributes: dict[str, Piece] = field(default_factory=dict)
+    stars: list[Piece] = field(default_factory=list)
+
+    def add(self, node: ast.stmt, piece: Piece) -> None:
+        if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
+            if is_known(node.module or ""):
+                self.stars.append(piece)
+            return
+        self.names |= dict.fromkeys(made_by(node), piece)
+        self.attributes |= dict.fromkeys(attributes_set(node), piece)
+
+
+def is_known(module: str) -> bool:
+    """Whether a module may be there when an answer is graded: of Python's own, or of a package."""
+    package = module.partition(".")[0]
+    return package in sys.stdlib_module_names or package in course().packages
+
+
+def definitions(cells: Iterable[str]) -> Definitions:
+    """What cells define at their top, and import there or in blocks."""
+    found = Definitions()
     for at, cell in enumerate(cells):
         tree = parsed(cell)
-        lines = MAGIC.sub("pass", cell).splitlines()
+        lines = without_magics(cell).splitlines()
         for node in tree.body if tree else []:
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
             text = "\n".join(lines[first - 1 : node.end_lineno])
-            found |= {name: ((at, first), text) for name in made_by(node)}
+            within = [node]
+            if isinstance(node, BLOCKS):
+                within = list(imports_within(node))
+                text = "\n".join(map(if_there, within))
+            for one in within:
+                found.add(one, Piece((at, first), text))
     return found
 
 
@@ -114,10 +191,21 @@ def with_helpers(source: str, found: Definitions, given: set[str]) -> tuple[str,
 
     `given` are names that are there anyway.
     """
-    used: Definitions = {}
-    wanted = names_read(source) - given if found else set()
-    while wanted := {name for name in wanted if name in found and name not in used}:
-        used |= {name: found[name] for name in wanted}
-        wanted = set().union(*(names_read(found[name][1]) for name in wanted)) - given
-    above = [text for _, text in sorted(set(used.values()))]
-    return "\n".join([*above, source]), sorted(used)
+    used: dict[Piece, None] = {}
+    helpers, unknown = set(), set()
+    texts = [source] if found != Definitions() else []
+    while texts:
+        text = texts.pop()
+        names, attributes = names_read(text) - given, attributes_read(text)
+        pieces = {found.names[one] for one in names & found.names.keys()}
+        pieces |= {found.attributes[one] for one in attributes & found.attributes.keys()}
+        helpers |= names & found.names.keys() | attributes & found.attributes.keys()
+        unknown |= names - found.names.keys()
+        texts += [one.text for one in pieces if one not in used]
+        used |= dict.fromkeys(pieces)
+    if unknown:
+        used |= dict.fromkeys(found.stars)
+    above = "\n".join(one.text for one in sorted(used))
+    # a magic of the whole cell stays its first line
+    magic = found_magic[0] if used and (found_magic := CELL_MAGIC.match(source)) else ""
+    return f"{magic}{above}\n{source[len(magic) :]}" if used else source, sorted(helpers)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-SCHEMA = 4
+SCHEMA = 5
 CONTROL = re.compile(
     r"[\ud800-\udfff]|\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
     # what turns the direction of a text
@@ -49,7 +49,7 @@ class Result:
 
 @dataclass
 class Report:
-    """One file. `problem` says why nothing of it could be graded."""
+    """One file. `problem` says why nothing of it could be graded, `notes` what else was seen."""
 
     file: str
     chapter: str = ""
@@ -60,6 +60,7 @@ class Report:
     torch: str = ""
     problem: str = ""
     partial: bool = False
+    notes: list[str] = field(default_factory=list)
     exercises: list[Result] = field(default_factory=list)
 
     @property

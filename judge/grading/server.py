@@ -1,20 +1,29 @@
 """The process that starts kernels: it loads torch once, each kernel is a copy of it."""
 
+import contextlib
 import json
+import os
 import secrets
+import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Thread
 from typing import IO
 
+import psutil
+
 from judge import driver, elsewhere, seen, torch_internals, values, watch
 from judge.course import course
 from judge.grading import bootstrap
-from judge.grading.budget import STARTUP, STOP, Budget
+from judge.grading.budget import STARTUP, STOP, Budget, has_ended, tree
 from judge.grading.sandbox import Sandbox
 
+# so often the processes that an answer has left are killed, before all are: it may start others
+ROUNDS = 200
+MOST_FILES = 1000
 # in the order in which they import each other
 DRIVER = {
     module.__name__.rpartition(".")[2]: Path(str(module.__file__)).read_text(encoding="utf-8")
@@ -62,15 +71,14 @@ class KernelServer:
         return self.process
 
     def start(self) -> tuple[int, str]:
-        """Start a kernel: the process below which it runs, and the socket to call it at."""
+        """Start a kernel: the process below which it runs, and inside, the socket to call it at."""
         again = self.process is None or self.process.poll() is not None or not bootstrap.COPIES
         process = self.begin() if again or self.process is None else self.process
         # fresh, since it is on Python's path
         folder = f"{self.sandbox.folder}/{secrets.token_hex(4)}"
         word = self.ask(process, folder, STARTUP)[0]
         self.end, self.ended = word + b" ended", False
-        place = f"{folder}/{bootstrap.SOCKET}"
-        return process.pid, self.sandbox.seen_from_outside(place, process.pid)
+        return process.pid, f"{folder}/{bootstrap.SOCKET}"
 
     def kernel_ended(self) -> bool:
         """Whether the kernel has ended, or the process that it is a copy of."""
@@ -88,6 +96,39 @@ class KernelServer:
             # a kernel may have stopped it: both are ended
             self.kill()
             return -1
+
+    def processes(self) -> set[psutil.Process]:
+        """All that run in the sandbox now."""
+        return set(tree(self.process.pid)) if self.process else set()
+
+    def end_all_but(self, spared: set[psutil.Process]) -> None:
+        """End what runs in the sandbox, but for these; all of it, where that has no end."""
+        for _ in range(ROUNDS):
+            if not (others := self.processes() - spared):
+                return
+            for one in others:
+                with contextlib.suppress(psutil.Error):
+                    one.kill()
+            if all(map(has_ended, others)):
+                return
+            time.sleep(0.002)
+        self.kill()
+
+    def files(self) -> dict[str, tuple] | None:
+        """The state of each file in the sandbox; None where there are too many to look at."""
+        if self.process is None:
+            return None
+        top, found = self.sandbox.seen_from_outside(self.sandbox.folder, self.process.pid), {}
+        for folder, folders, names in os.walk(top):
+            found |= {os.path.join(folder, name): () for name in folders}
+            for name in names:
+                with contextlib.suppress(OSError):
+                    one = os.lstat(path := os.path.join(folder, name))
+                    if not stat.S_ISSOCK(one.st_mode):
+                        found[path] = one.st_ino, one.st_size, one.st_ctime_ns
+                if len(found) > MOST_FILES:
+                    return None
+        return found
 
     def stop_kernel(self) -> None:
         """End the kernel and whatever it has started."""

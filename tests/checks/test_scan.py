@@ -6,7 +6,7 @@ import pytest
 
 from attncourse.checks import chapters, exercises
 from attncourse.course import COURSE
-from judge.scan import around, forbidden_in
+from judge.scan import Reached, around, forbidden_in
 from judge.variants import source_of
 
 HEAD = """\
@@ -23,7 +23,11 @@ TRIED = (
 
 
 def found(text: str) -> str:
-    return forbidden_in(text, "attention", COURSE.solved_by)
+    return forbidden_in(Reached([text], "attention"), COURSE.solved_by)
+
+
+def hides(*cells: str) -> str:
+    return around(Reached(cells, "attention"))
 
 
 def test_an_answer_may_be_compared_with_what_it_may_not_call():
@@ -75,7 +79,7 @@ def test_a_name_that_is_bound_in_no_plain_way_is_looked_for_everywhere():
     ],
 )
 def test_what_changes_another_s_module_or_writes_to_a_stream_is_seen(code):
-    assert around(HEAD + code)
+    assert hides(HEAD + code)
 
 
 def test_what_an_answer_changes_of_its_own_hides_nothing():
@@ -93,7 +97,7 @@ def test_what_an_answer_changes_of_its_own_hides_nothing():
 
     Layer.heads = 2
     """
-    assert not around(HEAD + textwrap.dedent(text))
+    assert not hides(HEAD + textwrap.dedent(text))
 
 
 @pytest.mark.parametrize(
@@ -107,7 +111,7 @@ def test_what_an_answer_changes_of_its_own_hides_nothing():
     ],
 )
 def test_to_read_a_file_or_to_print_hides_nothing(code):
-    assert not around(HEAD + code)
+    assert not hides(HEAD + code)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +119,7 @@ def test_to_read_a_file_or_to_print_hides_nothing(code):
     ["open('x', mode)", "open('x', 'r+b')", "open('x', mode='w')", "open('x', opener=f)", "vars()"],
 )
 def test_another_way_to_open_or_to_look_may_hide_something(code):
-    assert around(HEAD + code) in ("open", "vars")
+    assert hides(HEAD + code) in ("open", "vars")
 
 
 @pytest.mark.parametrize("chapter", chapters())
@@ -124,5 +128,6 @@ def test_no_right_answer_names_what_may_hide_a_call(chapter):
         for answer in one.valid_answers:
             # it may call the page's own function, which a bank's answer imports
             source = source_of(answer).replace("attncourse.", "")
-            said = around(source), forbidden_in(source, answer.__name__, COURSE.solved_by)
+            reached = Reached([source], answer.__name__)
+            said = around(reached), forbidden_in(reached, COURSE.solved_by)
             assert said == ("", ""), f"{one.name}: {source}"

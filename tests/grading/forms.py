@@ -1,0 +1,255 @@
+"""Forms in which honest notebooks hold what an answer needs: all are ok in the notebook.
+
+Each is a change of the notebook with one right answer, `bilinear_weights`, which takes its softmax
+from elsewhere. `PARSED` are those that are also graded where no cell but the answers may be run.
+"""
+
+from collections.abc import Callable
+from copy import deepcopy
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell
+
+from tests.grading.submissions import SOLVED, notebook_with
+
+NAME = "bilinear_weights"
+IMPORT = "import torch.nn.functional as F"
+SIGNATURE = "q, k, w, mask=None"
+# a query that may attend nowhere has no weights
+BODY = """
+    s = q @ w @ k.mT
+    if mask is not None:
+        s = s.masked_fill(~mask, -torch.inf)
+    return {softmax}.nan_to_num(0.0)
+"""
+ANSWER = f"# exercise: {NAME}\ndef {NAME}({SIGNATURE}):{BODY}"
+BY_F = ANSWER.format(softmax="F.softmax(s, dim=-1)")
+BY_METHOD = ANSWER.format(softmax="s.soft()")
+BY_HELPER = ANSWER.format(softmax="soft(s)")
+HELPER = "def soft(s):\n    return torch.softmax(s, dim=-1)"
+WRONG = "def soft(s):\n    return torch.softmax(s, dim=0)"
+
+
+def with_cells(*cells: str, answer: str = BY_F, after: tuple[str, ...] = ()) -> NotebookNode:
+    """The notebook with this answer, cells below the given import, and others at its end."""
+    notebook = notebook_with({NAME: answer})
+    place = 1 + next(i for i, one in enumerate(notebook.cells) if one.source.startswith("import"))
+    notebook.cells[place:place] = map(new_code_cell, cells)
+    notebook.cells += map(new_code_cell, after)
+    return notebook
+
+
+def found(notebook: NotebookNode, id: str) -> int:
+    return next(at for at, one in enumerate(notebook.cells) if one.id == id)
+
+
+def changed(notebook: NotebookNode, id: str, source: str) -> NotebookNode:
+    notebook.cells[found(notebook, id)].source = source
+    return notebook
+
+
+def moved(notebook: NotebookNode, id: str, to: int) -> NotebookNode:
+    notebook.cells.insert(to, notebook.cells.pop(found(notebook, id)))
+    return notebook
+
+
+def split() -> NotebookNode:
+    """As JupyterLab splits a cell: both halves have its metadata."""
+    notebook = with_cells(answer=f"# exercise: {NAME}\n{IMPORT}\n{HELPER}")
+    half = deepcopy(notebook.cells[place := found(notebook, f"answer-{NAME}")])
+    half.id, half.source = "half", BY_HELPER.partition("\n")[2]
+    notebook.cells.insert(place + 1, half)
+    return notebook
+
+
+def imported_at_the_top(text: str) -> NotebookNode:
+    """The given import cell with more in it."""
+    notebook = with_cells()
+    place = next(i for i, one in enumerate(notebook.cells) if one.source.startswith("import"))
+    notebook.cells[place].source += f"\n{text}"
+    return notebook
+
+
+def twice() -> NotebookNode:
+    """Two definitions of one helper, each of them for the answer below it."""
+    notebook = with_cells(HELPER, answer=BY_HELPER)
+    notebook.cells.insert(found(notebook, f"check-{NAME}") + 1, new_code_cell(WRONG))
+    return notebook
+
+
+def of_another_answer() -> NotebookNode:
+    notebook = with_cells(answer=BY_HELPER)
+    return changed(notebook, "answer-effective_keys", f"{SOLVED['effective_keys']}\n{HELPER}")
+
+
+FORMS: dict[str, Callable[[], NotebookNode]] = {
+    # public.md, first section
+    "!pip under if": lambda: imported_at_the_top(f"if False:\n    !pip install einops\n{IMPORT}"),
+    "!echo under if": lambda: imported_at_the_top(f"{IMPORT}\nif False:\n    !echo hello"),
+    "%pip under try": lambda: with_cells(
+        f"try:\n    %pip install -q einops\nexcept Exception:\n    pass\n{IMPORT}"
+    ),
+    "a shell command under with": lambda: with_cells(
+        f"import contextlib\nwith contextlib.suppress(Exception):\n    !ls\n{IMPORT}"
+    ),
+    "what a command prints": lambda: with_cells(f"files = !ls\n{IMPORT}"),
+    "what a magic returns": lambda: with_cells(f"here = %pwd\n{IMPORT}"),
+    "a question behind a name": lambda: with_cells(f"{IMPORT}\nF.softmax?"),
+    "a question before a name": lambda: with_cells(f"{IMPORT}\n?F"),
+    "two questions": lambda: with_cells(f"{IMPORT}\nF.softmax??"),
+    "an import under try": lambda: with_cells(f"try:\n    {IMPORT}\nexcept ImportError:\n    raise"),
+    "an import under if": lambda: with_cells(f"if True:\n    {IMPORT}"),
+    "an import under with": lambda: with_cells(
+        f"import warnings\nwith warnings.catch_warnings():\n    {IMPORT}"
+    ),
+    "an import in a loop": lambda: with_cells(f"for _ in range(1):\n    {IMPORT}"),
+    "the second choice of an import": lambda: with_cells(
+        f"try:\n    import no_such_package as F\nexcept ImportError:\n    {IMPORT}"
+    ),
+    "a star import": lambda: with_cells(
+        "from torch.nn.functional import *", answer=ANSWER.format(softmax="softmax(s, dim=-1)")
+    ),
+    "a method set on a class": lambda: with_cells(
+        f"{HELPER}\ntorch.Tensor.soft = soft", answer=BY_METHOD
+    ),
+    "a method set by setattr": lambda: with_cells(
+        f"{HELPER}\nsetattr(torch.Tensor, 'soft', soft)", answer=BY_METHOD
+    ),
+    "a split answer cell": split,
+    "a module that is written": lambda: with_cells(
+        f"%%writefile mine.py\nimport torch\n{HELPER}", "from mine import soft", answer=BY_HELPER
+    ),
+    "a module of stars that is written": lambda: with_cells(
+        f"%%writefile mine.py\nimport torch\n{HELPER}", "from mine import *", answer=BY_HELPER
+    ),
+    "a file that is written and run": lambda: with_cells(
+        f"%%writefile mine.py\nimport torch\n{HELPER}", "%run mine.py", answer=BY_HELPER
+    ),
+    "a package that the notebook installs": lambda: with_cells(
+        "!pip install einops", "from einops import rearrange", IMPORT,
+        answer=BY_F.replace("F.softmax(s, dim=-1)", "rearrange(F.softmax(s, -1), '... -> ...')"),
+    ),
+    "the earlier of two definitions": twice,
+    "%%time above an answer": lambda: with_cells(IMPORT, answer=f"%%time\n{BY_F}"),
+    # of the same kind
+    "an import in a function that is called": lambda: with_cells(
+        f"def setup():\n    global F\n    {IMPORT}\n\nsetup()"
+    ),
+    "a loop that makes helpers": lambda: with_cells(
+        "soft = None\nfor f in [torch.softmax]:\n    soft = lambda s, f=f: f(s, dim=-1)",
+        answer=BY_HELPER,
+    ),
+    "a helper under if": lambda: with_cells(
+        f"if torch.__version__ > '1':\n    {HELPER.replace(chr(10), chr(10) + '    ')}",
+        answer=BY_HELPER,
+    ),
+    "a helper under try": lambda: with_cells(
+        f"try:\n    soft\nexcept NameError:\n    {HELPER.replace(chr(10), chr(10) + '    ')}",
+        answer=BY_HELPER,
+    ),
+    "a helper from exec": lambda: with_cells(f"exec('''{HELPER}''')", answer=BY_HELPER),
+    "a helper put among the globals": lambda: with_cells(
+        "globals()['soft'] = lambda s: torch.softmax(s, dim=-1)", answer=BY_HELPER
+    ),
+    "a helper from a text with percent signs": lambda: with_cells(
+        f"note = '''\n%s of it\n!not run\n'''\n{HELPER}", answer=BY_HELPER
+    ),
+    "a helper that a walrus names": lambda: with_cells(
+        "print(soft := lambda s: torch.softmax(s, dim=-1))", answer=BY_HELPER
+    ),
+    "a helper from with as": lambda: with_cells(
+        "import contextlib\nwith contextlib.nullcontext(torch.softmax) as f:\n"
+        "    soft = lambda s: f(s, dim=-1)",
+        answer=BY_HELPER,
+    ),
+    "a table that is filled in place": lambda: with_cells(
+        "known = {}", "known['soft'] = lambda s: torch.softmax(s, dim=-1)",
+        answer=ANSWER.format(softmax="known['soft'](s)"),
+    ),
+    "a table that is updated": lambda: with_cells(
+        "known = {}\nknown.update(soft=lambda s: torch.softmax(s, dim=-1))",
+        answer=ANSWER.format(softmax="known['soft'](s)"),
+    ),
+    "a number that is counted up": lambda: with_cells(
+        "axis = -3\naxis += 1", "axis += 1", IMPORT,
+        answer=ANSWER.format(softmax="F.softmax(s, dim=axis)"),
+    ),
+    "a helper that is decorated below": lambda: with_cells(
+        HELPER, "soft = torch.no_grad()(soft) if False else soft", answer=BY_HELPER
+    ),
+    "a helper of another answer's cell": of_another_answer,
+    "a helper in the check cell": lambda: changed(
+        with_cells(answer=BY_HELPER), f"check-{NAME}",
+        f"{HELPER}\nfrom attncourse import check\ncheck('{NAME}', {NAME})",
+    ),
+    "a helper at the end of the notebook": lambda: with_cells(answer=BY_HELPER, after=(HELPER,)),
+    "an answer under another name": lambda: changed(
+        with_cells(IMPORT, answer=f"# exercise: {NAME}\n" + BY_F.replace(f"def {NAME}", "def mine")),
+        f"check-{NAME}", f"from attncourse import check\ncheck('{NAME}', mine)",
+    ),
+    "an answer as a lambda in the check": lambda: changed(
+        with_cells(answer=BY_HELPER.replace(f"def {NAME}", "def mine")), f"check-{NAME}",
+        f"{HELPER}\nfrom attncourse import check\n"
+        f"check('{NAME}', lambda {SIGNATURE}: mine(q, k, w, mask))",
+    ),
+    "an answer in a cell of its own, the stub left": lambda: changed(
+        with_cells(f"{IMPORT}\n{BY_F.replace(f'def {NAME}', 'def mine').partition(chr(10))[2]}",
+                   answer=notebook_with({}).cells[found(notebook_with({}), f"answer-{NAME}")].source),
+        f"check-{NAME}", f"from attncourse import check\ncheck('{NAME}', mine)",
+    ),
+    "an answer as a partial": lambda: with_cells(
+        HELPER,
+        answer=f"# exercise: {NAME}\nfrom functools import partial\n"
+        + BY_HELPER.partition("\n")[2].replace(f"def {NAME}(q", "def general(soft, q")
+        + f"\n{NAME} = partial(general, soft)",
+    ),
+    "an import of what is hidden, for comparison": lambda: with_cells(
+        f"from attncourse.dot_product import attention, attention_weights\n{IMPORT}"
+    ),
+    "a comparison with torch's own": lambda: with_cells(
+        f"{IMPORT}\nwant = F.scaled_dot_product_attention(*[torch.ones(2, 2)] * 3)"
+    ),
+    "failed and hint before an import": lambda: with_cells(
+        "from attncourse import check, failed, hint, status\nprint(failed().args[0])\n"
+        f"hint('{NAME}')\n{IMPORT}"
+    ),
+    "a cell that raises after an import": lambda: with_cells(f"{IMPORT}\n1 / 0"),
+    "a cell that exits": lambda: with_cells("exit()", IMPORT),
+    "a cell that ends Python": lambda: with_cells("import sys\nsys.exit(1)", IMPORT),
+    "a cell without end": lambda: with_cells("while True: pass", IMPORT),
+    "a question to the user": lambda: with_cells(
+        "try:\n    name = input('name? ')\nexcept Exception:\n    name = ''", IMPORT
+    ),
+    "a captured cell": lambda: with_cells(f"%%capture out\n{IMPORT}"),
+    "a timed import": lambda: with_cells(f"%time {IMPORT}"),
+    "a script of bash": lambda: with_cells("%%bash\npip install x\nls", IMPORT),
+    "a repository that is cloned": lambda: with_cells(
+        "!git clone https://example.org/a/b && cd b", "%cd b", IMPORT
+    ),
+    "Colab's drive under if": lambda: with_cells(
+        "import sys\nIN_COLAB = 'google.colab' in sys.modules\nif IN_COLAB:\n"
+        f"    from google.colab import drive\n    drive.mount('/content/drive')\n{IMPORT}"
+    ),
+    "packages that a program installs": lambda: with_cells(
+        "import subprocess, sys\n"
+        "subprocess.check_call([sys.executable, '-m', 'pip', 'install', '-q', 'einops'])\n" + IMPORT
+    ),
+    "an autoreload": lambda: with_cells(f"%load_ext autoreload\n%autoreload 2\n{IMPORT}"),
+    "a plot": lambda: with_cells(
+        f"%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.show()\n{IMPORT}"
+    ),
+    "an await": lambda: with_cells(f"import asyncio\nawait asyncio.sleep(0)\n{IMPORT}"),
+    "no-break spaces in a helper's cell": lambda: with_cells(
+        HELPER.replace("    ", "\u00a0   "), answer=BY_HELPER
+    ),
+    "a check above and one below": lambda: with_cells(
+        IMPORT, after=(f"from attncourse import check\ncheck('{NAME}', {NAME})",)
+    ),
+    "a sketch below the check": lambda: with_cells(
+        IMPORT, after=(f"def {NAME}({SIGNATURE}):\n    return 'a sketch'",)
+    ),
+    "the answer above the import cell": lambda: moved(with_cells(IMPORT), f"answer-{NAME}", 1),
+    "a heading as a text cell between": lambda: (
+        (notebook := with_cells(IMPORT)).cells.insert(3, new_markdown_cell("# mine")) or notebook
+    ),
+}  # fmt: skip
