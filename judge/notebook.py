@@ -1,5 +1,6 @@
 """What a learner calls in a notebook: check, failed, hint and status."""
 
+import builtins
 import os
 import secrets
 from collections.abc import Callable
@@ -7,6 +8,7 @@ from textwrap import indent
 from typing import Any
 
 from judge.course import Course, OneLineError
+from judge.dependencies import missing_when_graded
 from judge.failure import Failure, failure
 from judge.timed import timed
 from judge.verdict import SAME, Verdict, judge, local
@@ -34,9 +36,10 @@ class Session:
         """Print whether an answer is right: one fixed line, or what is wrong and where it shows.
 
         `check(my_function)` is enough where the function has the exercise's name. The inputs are
-        drawn anew at each call; the `seed` that a message names draws the same ones again. Raises
-        OneLineError for an exercise that there is not, and NotPassedError, instead of printing,
-        where pytest runs the notebook.
+        drawn anew at each call; the `seed` that a message names draws the same ones again. Below
+        `ok` stands what the answer needs and a grader may not have. Raises OneLineError for an
+        exercise that there is not, and NotPassedError, instead of printing, where pytest runs the
+        notebook.
         """
         if answer is LEFT_OUT:
             if not callable(name):
@@ -52,6 +55,10 @@ class Session:
         if verdict.status != "passed" and by_nbval():
             raise NotPassedError(f"{wanted.name}: {verdict.status}: {verdict.hint}")
         print(report(wanted.name, verdict, seed))
+        # in a notebook, beside which there may be what no grader gets
+        if verdict.status == "passed" and hasattr(builtins, "get_ipython") and not by_nbval():
+            for line in missing_when_graded(answer, self.course):
+                print(f"    {line}")
 
     def failed(self, name: str | Callable | None = None) -> Failure:
         """The call on which the last check failed, or that of an exercise.

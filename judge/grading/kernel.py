@@ -50,14 +50,17 @@ class CellError(Exception):
 class GradingKernel:
     """A kernel with a limit on work, output and memory, and nothing to find."""
 
-    def __init__(self, server: KernelServer, pid: int, place: str):
-        """The kernel that is called at that place, below the process of that number."""
+    def __init__(self, server: KernelServer, pid: int, place: str, alive: int | None = None):
+        """The kernel that is called at that place, below the process of that number.
+
+        So many threads are `alive` there as it begins.
+        """
         self.server, self.pid, self.place = server, pid, place
         self.calls = socket.socket(socket.AF_UNIX)
         self.calls.settimeout(WAIT)
         self.calls.connect(server.sandbox.seen_from_outside(place, pid))
         self.process = listener(self.calls)
-        self.alive = tasks(pid)
+        self.alive = tasks(pid) if alive is None else alive
         self.spoiled = False
 
     @contextlib.contextmanager
@@ -68,8 +71,10 @@ class GradingKernel:
         """
         place = str(Path(self.place).with_name(secrets.token_hex(4)))
         processes, files = self.server.processes(), self.server.files()
+        # the copy itself has one
+        alive = tasks(self.pid) + 1
         self.ask(budget, "copy", place)
-        copy = GradingKernel(self.server, self.pid, place)
+        copy = GradingKernel(self.server, self.pid, place, alive)
         try:
             yield copy
         finally:

@@ -41,6 +41,7 @@ RAISED = "cell {} raises {}"
 NOT_INSTALLED = "`{}` is not installed where this is graded: `pip install {}` adds it"
 NOT_RUN = "not run here: `{}`"
 LEFT_OUT = "cell {} was left out when the notebook was run: {}"
+ONLY_ANSWERS = "without a sandbox only answers are run, and not the cells {}"
 STOPPED = "the cells outside the answers take too long: from there on only the answers were run"
 MOST_NOTES = 20
 # the best verdict counts; of two alike the first
@@ -124,6 +125,7 @@ class GradedNotebook:
             name: [Judged(Verdict(*said))] for name, said in self.handed_in.untouched.items()
         }
         self.spent: dict[str, float] = {}
+        self.used: dict[str, Budget] = {}
         self.server = self.kernel_server()
 
     def kernel_server(self) -> KernelServer:
@@ -199,8 +201,14 @@ class GradedNotebook:
 
     def in_walk(self, walk: Walk, name: str) -> Judged:
         """The verdict on an answer where the notebook's cells have run before it."""
+
+        def budget(kernel: GradingKernel) -> Budget:
+            # it has no longer for being judged twice
+            self.used[name] = kernel.budget(self.seconds, self.used.get(name))
+            return self.used[name]
+
         try:
-            with walk.state_of(name, lambda kernel: kernel.budget(self.seconds)) as state:
+            with walk.state_of(name, budget) as state:
                 sources = [one.source for one in state.cells]
                 pristine = chapters()[self.report.chapter].texts
                 own = [text for text in sources if text.strip() not in pristine]
@@ -333,6 +341,19 @@ class GradedNotebook:
 
     def note_cells(self) -> None:
         """Tell what became of the notebook's own cells, where that may cost an answer."""
+        notes = self.cells_run() if self.report.sandbox != NONE else self.cells_not_run()
+        self.report.notes = [plain(one) for one in notes][:MOST_NOTES]
+        self.report.write(self.report_path)
+
+    def cells_not_run(self) -> list[str]:
+        """Which of the cells that answer nothing are not the given ones: none of them is run."""
+        pristine = chapters()[self.report.chapter].texts
+        free = [one for one in self.handed_in.cells if not one.answers]
+        numbers = [str(one.number) for one in free if one.source.strip() not in pristine]
+        return [ONLY_ANSWERS.format(", ".join(numbers))] if numbers else []
+
+    def cells_run(self) -> list[str]:
+        """What the cells asked for and did not get, and which of them raised or were left out."""
         allowance, texts = self.allowance, code_cells.texts(self.handed_in.cells)
         notes = [NOT_RUN.format(one) for one in allowance.not_run]
         notes += [LEFT_OUT.format(n, why) for n, why in sorted(allowance.left_out.items())]
@@ -341,9 +362,9 @@ class GradedNotebook:
             missing = missing_packages([*texts, *self.texts.values()])
             notes += [NOT_INSTALLED.format(one, PACKAGES.get(one, one)) for one in missing]
             raised = sorted(allowance.raised.items())
+            # what only another answer makes is not there where it does not run
             notes += [RAISED.format(n, why) for n, why in raised if "NameError" not in why]
-        self.report.notes = [plain(one) for one in notes][:MOST_NOTES]
-        self.report.write(self.report_path)
+        return notes
 
 
 def run(kernel: GradingKernel, source: str, budget: Budget) -> str:

@@ -25,13 +25,17 @@ PARTS = re.compile(r"[;&|\n(`]+")
 MOST_NOTED, LONGEST_NOTED = 20, 200
 
 
+def not_there(name):
+    return ImportError(f"{name} is not there while you are graded: write it yourself")
+
+
 class StandIn(type):
     """The type of what stands in for something hidden: it may be derived from, and not called."""
 
     hides: str
 
     def __call__(cls, *args, **kwargs):
-        raise ImportError(f"{cls.hides} is not there while you are graded: write it yourself")
+        raise not_there(cls.hides)
 
     __getitem__ = __iter__ = __call__
 
@@ -46,6 +50,16 @@ def stand_in(owner, name):
     return StandIn(name, (), {"hides": f"{owner}.{name}"})
 
 
+class HiddenModule(ModuleType):
+    """A module without its content, which may be imported under the name of a function in it."""
+
+    def __getattr__(self, name):
+        return stand_in(self.__name__, name)
+
+    def __call__(self, *args, **kwargs):
+        raise not_there(self.__name__)
+
+
 class HiddenModules(MetaPathFinder, Loader):
     """Finds modules that hold answers, and lets them be imported without their content."""
 
@@ -58,10 +72,10 @@ class HiddenModules(MetaPathFinder, Loader):
         return None
 
     def create_module(self, spec):
-        return None
+        return HiddenModule(spec.name)
 
     def exec_module(self, module):
-        module.__getattr__ = lambda name: stand_in(module.__name__, name)
+        """It holds nothing."""
 
 
 class Nothing:

@@ -8,6 +8,7 @@ import os
 import random
 import secrets
 import sys
+import textwrap
 
 import pytest
 import torch
@@ -28,6 +29,8 @@ from judge.notebook import report
 from judge.values import decode, encode
 from judge.verdict import SAME, Verdict, judge, local
 
+# a right answer to effective_keys
+ENTROPY = "torch.exp(-torch.special.xlogy(weights, weights).sum(-1)) * weights.any(-1)"
 SEED = int(os.environ.get("ATTNCOURSE_SEED") or secrets.randbits(31))
 
 
@@ -54,6 +57,42 @@ def right():
 def test_a_right_answer_prints_one_fixed_line(right, capsys):
     check("distance_attention", right)
     assert capsys.readouterr() == ("distance_attention: ok\n", "")
+
+
+WARNED = {
+    "a package": ("import psutil", "psutil.pid_exists(1)", "`psutil` may not be there"),
+    "a package in the function": ("", "import psutil", "`psutil` may not be there"),
+    "a package behind a helper": (
+        "from psutil import pid_exists\ndef helper():\n    return pid_exists(1)",
+        "helper()",
+        "`psutil` may not be there",
+    ),
+    "a module beside the notebook": ("import mine", "mine.one()", "`mine.py` lies beside"),
+    "what is taken from one": ("from mine import one", "one()", "`mine.py` lies beside"),
+    "a module that a cell has written": ("import written", "written.one()", ""),
+    "what a grader has": ("import math, numpy, einops, num2words", "math.log(numpy.e)", ""),
+}
+
+
+@pytest.mark.parametrize("what", WARNED)
+def test_what_a_grader_may_not_have_is_said_below_ok(shell, tmp_path, monkeypatch, capsys, what):
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, "__main__", shell.user_module)
+    for name in ("mine", "written"):
+        (tmp_path / f"{name}.py").write_text("def one():\n    return 1\n")
+    top, inside, said = WARNED[what]
+    source = textwrap.indent(inside, "    ")
+    cells = [
+        f"%%writefile {tmp_path}/written.py\ndef one():\n    return 1",
+        f"import torch\nfrom attncourse import check\n{top}",
+        f"def effective_keys(weights):\n{source}\n    return {ENTROPY}",
+        "check(effective_keys)",
+    ]
+    for cell in cells:
+        shell.run_cell(cell, store_history=True).raise_error()
+    lines = capsys.readouterr().out.splitlines()
+    warned = lines[lines.index("effective_keys: ok") + 1 :]
+    assert len(warned) == bool(said) and all(said in one for one in warned), lines
 
 
 def test_who_left_the_given_code_is_asked_whether_the_cell_was_run():

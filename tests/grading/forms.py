@@ -10,7 +10,8 @@ from copy import deepcopy
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from tests.grading.submissions import SOLVED, notebook_with
+from judge.grading.pristine import chapters
+from tests.grading.submissions import SLUG, SOLVED, notebook_with
 
 NAME = "bilinear_weights"
 IMPORT = "import torch.nn.functional as F"
@@ -23,6 +24,7 @@ BODY = """
     return {softmax}.nan_to_num(0.0)
 """
 ANSWER = f"# exercise: {NAME}\ndef {NAME}({SIGNATURE}):{BODY}"
+STUB = chapters()[SLUG].stubs[NAME]
 BY_F = ANSWER.format(softmax="F.softmax(s, dim=-1)")
 BY_METHOD = ANSWER.format(softmax="s.soft()")
 BY_HELPER = ANSWER.format(softmax="soft(s)")
@@ -97,7 +99,9 @@ FORMS: dict[str, Callable[[], NotebookNode]] = {
     "a question behind a name": lambda: with_cells(f"{IMPORT}\nF.softmax?"),
     "a question before a name": lambda: with_cells(f"{IMPORT}\n?F"),
     "two questions": lambda: with_cells(f"{IMPORT}\nF.softmax??"),
-    "an import under try": lambda: with_cells(f"try:\n    {IMPORT}\nexcept ImportError:\n    raise"),
+    "an import under try": lambda: with_cells(
+        f"try:\n    {IMPORT}\nexcept ImportError:\n    raise"
+    ),
     "an import under if": lambda: with_cells(f"if True:\n    {IMPORT}"),
     "an import under with": lambda: with_cells(
         f"import warnings\nwith warnings.catch_warnings():\n    {IMPORT}"
@@ -184,7 +188,7 @@ FORMS: dict[str, Callable[[], NotebookNode]] = {
     ),
     "a helper at the end of the notebook": lambda: with_cells(answer=BY_HELPER, after=(HELPER,)),
     "an answer under another name": lambda: changed(
-        with_cells(IMPORT, answer=f"# exercise: {NAME}\n" + BY_F.replace(f"def {NAME}", "def mine")),
+        with_cells(IMPORT, answer=BY_F.replace(f"def {NAME}", "def mine")),
         f"check-{NAME}", f"from attncourse import check\ncheck('{NAME}', mine)",
     ),
     "an answer as a lambda in the check": lambda: changed(
@@ -193,8 +197,7 @@ FORMS: dict[str, Callable[[], NotebookNode]] = {
         f"check('{NAME}', lambda {SIGNATURE}: mine(q, k, w, mask))",
     ),
     "an answer in a cell of its own, the stub left": lambda: changed(
-        with_cells(f"{IMPORT}\n{BY_F.replace(f'def {NAME}', 'def mine').partition(chr(10))[2]}",
-                   answer=notebook_with({}).cells[found(notebook_with({}), f"answer-{NAME}")].source),
+        with_cells(IMPORT, BY_F.replace(f"def {NAME}", "def mine").partition("\n")[2], answer=STUB),
         f"check-{NAME}", f"from attncourse import check\ncheck('{NAME}', mine)",
     ),
     "an answer as a partial": lambda: with_cells(
@@ -236,7 +239,7 @@ FORMS: dict[str, Callable[[], NotebookNode]] = {
     ),
     "an autoreload": lambda: with_cells(f"%load_ext autoreload\n%autoreload 2\n{IMPORT}"),
     "a plot": lambda: with_cells(
-        f"%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.show()\n{IMPORT}"
+        "%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 2]); plt.show()", IMPORT
     ),
     "an await": lambda: with_cells(f"import asyncio\nawait asyncio.sleep(0)\n{IMPORT}"),
     "no-break spaces in a helper's cell": lambda: with_cells(
@@ -253,3 +256,17 @@ FORMS: dict[str, Callable[[], NotebookNode]] = {
         (notebook := with_cells(IMPORT)).cells.insert(3, new_markdown_cell("# mine")) or notebook
     ),
 }  # fmt: skip
+
+# the forms of public reports, which every push tries
+USUAL = tuple(FORMS)[: 1 + list(FORMS).index("%%time above an answer")]
+# those of which the text alone tells what the answer needs
+PARSED = [
+    "!pip under if", "!echo under if", "%pip under try", "a shell command under with",
+    "what a command prints", "what a magic returns", "a question behind a name",
+    "a question before a name", "two questions", "an import under try", "an import under if",
+    "an import under with", "an import in a loop", "the second choice of an import",
+    "a star import", "a method set on a class", "a split answer cell", "%%time above an answer",
+    "a helper at the end of the notebook", "a helper in the check cell", "a captured cell",
+    "a comparison with torch's own", "a cell that raises after an import",
+    "no-break spaces in a helper's cell", "a check above and one below",
+]  # fmt: skip

@@ -126,7 +126,8 @@ def test_an_answer_that_is_run_twice_has_no_longer_for_it(tmp_path):
         f"# exercise: decoder_mask\nimport time\nbegun = time.process_time()\n{works}\n"
         "def decoder_mask(*args):\n    return of_another_answer\n"
     )
-    notebook = notebook_with({ONE: SOLVED[ONE], "decoder_mask": answer})
+    makes = f"{SOLVED[ONE]}\nof_another_answer = None"
+    notebook = notebook_with({ONE: makes, "decoder_mask": answer})
     report = grade(written(tmp_path, notebook), seed=7, timeout=3)
     judged = {one.name: one for one in report.exercises}
     assert judged[ONE].status == "passed"
@@ -163,11 +164,11 @@ def test_an_answer_that_ends_its_judge_twice_is_an_error_and_costs_no_neighbour(
     ("fault", "status"), [(KeyError("F8"), "error"), (ServerError("no torch"), "not graded")]
 )
 def test_the_second_fault_is_the_answer_s_and_a_kernel_that_does_not_start_is_not(fault, status):
-    class Broken:
-        def verdict(self, name):
-            raise fault
+    def broken(name):
+        raise fault
 
-    assert GradedNotebook.verdict_or_fault(Broken(), ONE).status == status
+    judged = GradedNotebook.judged_or_fault(GradedNotebook, ONE, broken)
+    assert judged.verdict.status == status
 
 
 @pytest.mark.skipif(not COPIES, reason="a process is not copied here")
