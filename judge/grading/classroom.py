@@ -26,6 +26,7 @@ from judge.grading.students import (
     evident,
     first_level,
     first_parts,
+    named,
     named_for_a_class,
     normal,
     of_a_class,
@@ -84,6 +85,7 @@ class Classroom:
         return sum(
             outer not in over
             and not evident(here, outer)
+            and not (self.roster and self.roster.match(named(outer)))
             and len(names) > 1
             and (lone or of_a_class(names) or named_for_a_class(outer, names))
             for outer, names in inside.items()

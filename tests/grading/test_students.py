@@ -301,6 +301,18 @@ def test_beside_other_students_a_folder_is_a_student_s_whatever_it_is_called(nam
     assert rows_of(known) == [("alice", True), (name, True)]
 
 
+def test_in_a_platform_s_folder_a_student_may_be_called_like_a_chapter():
+    assert rows_of(met(["submitted/linear/x/a.ipynb"])) == [("linear", False)]
+    room = met(["x-submissions/x-linear/bob/a.ipynb", "x-submissions/x-submitted/bob/a.ipynb"])
+    assert rows_of(room) == [("linear", False), ("submitted", False)]
+
+
+def test_a_student_of_the_roster_who_comes_alone_is_no_class():
+    files, roster = ["bob/a.ipynb", "bob/b.ipynb"], [{"login": "bob"}, {"login": "nora"}]
+    assert "taken for one student's" in lines(files)
+    assert "taken for one student's" not in lines(files, roster)
+
+
 def test_a_platform_s_folder_beside_other_students_is_known_by_the_roster():
     roster = [{"login": name} for name in ("alice", "bob", "carol")]
     files = ["alice/a.ipynb", "submitted/bob/x/a.ipynb", "linear-submissions/linear-carol/a.ipynb"]
