@@ -206,9 +206,10 @@ def passed_over(
     folder may lie beside what a platform has named, and beside all else if the roster knows most of
     those in it.
     """
-    if not deep:
-        return set()
     here = folder.resolve().name
+    # below a platform's folder are students, whatever they are called
+    if not deep or here == "submitted" or here.endswith("-submissions"):
+        return set()
     below = first_level(files)
     # a note of the instructor's is no student's
     things = {one for one, paths in below.items() if "" not in paths or ENDING.search(one)}
@@ -218,9 +219,7 @@ def passed_over(
     inside = {one: first_parts(below[one]) for one in nobody}
     within = {one: passed_over(below[one], Path(one), roster, deep - 1) for one in nobody}
     known = {one for one in nobody if roster and most_known(one, inside[one], roster)}
-    # below a platform's folder are students, whatever they are called
-    platform_s = here == "submitted" or here.endswith("-submissions")
-    for_a_class = {one for one in nobody if named_for_a_class(one, inside[one]) and not platform_s}
+    for_a_class = {one for one in nobody if named_for_a_class(one, inside[one])}
     like = known | for_a_class
     like |= {one for one in nobody if of_a_class(inside[one]) or inside[one] <= within[one]}
     over = like if things == like else for_a_class if plain == for_a_class else known & for_a_class
