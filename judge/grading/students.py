@@ -332,6 +332,13 @@ class Roster:
         # in Moodle's worksheet they are called Participant 123
         values = (*student.called, student.key, f"Participant {student.key}")
         found = [self.only_row(value, columns) for value in values]
+        found = [
+            replace(one, kind=max(one.kind, SQUEEZED))
+            # jo may be found in jo.doe, but is surer in jo.ipynb
+            if one and student.key.startswith(f"{one.value}.")
+            else one
+            for one in found
+        ]
         found.append(self.only_row(student.name, self.columns, by_name=True))
         return next((one for one in found if one and self.may_be(one.row, student)), None)
 

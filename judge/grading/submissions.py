@@ -59,7 +59,7 @@ class Submission:
 
     def weights(self) -> "Submission | None":
         """A capstone's weights, which lie beside it under its own name or the exercise's."""
-        own = PurePosixPath(self.name).with_suffix(WEIGHTS).name
+        own = ENDING.sub("", PurePosixPath(self.name).name) + WEIGHTS
         return next(filter(None, map(self.beside, [own, *sorted(weight_files())])), None)
 
     def handed_in(self) -> tuple[bytes, bytes]:

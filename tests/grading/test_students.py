@@ -382,6 +382,8 @@ def test_a_file_without_an_ending_or_with_a_rare_one_is_nobody_else_s():
     assert [key for key, _ in rows_of(met(files))] == keys
     roster = [{"login": name} for name in ("li.wang", "li", "wu", "zhao")]
     assert all(known for _, known in rows_of(met(files, roster)))
+    # who is not in the roster is not taken for one who is, and comes
+    assert rows_of(met(files[:2], roster[1:])) == [("li.wang", False), ("li", True)]
 
 
 def test_a_second_download_without_a_roster_is_said():
