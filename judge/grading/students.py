@@ -299,7 +299,11 @@ class Roster:
     def student(self, student: Student) -> Student:
         """The same student as the roster knows them; unchanged where it does not."""
         found = self.match(student)
-        return self.found_by(found, student) if found else student
+        if not found:
+            return student
+        # of the names that a file's may mean, the one that the row has
+        key = found.value if found.value in student.called else student.key
+        return self.of(found.row, replace(student, key=key))
 
     def known(self, students: Iterable[Student]) -> dict[tuple, Student]:
         """The students as the roster knows them, by their accounts.
@@ -311,19 +315,12 @@ class Roster:
         rows: dict[int, list[tuple]] = defaultdict(list)
         for one, found in matches.items():
             rows[id(found.row)].append(one)
-        for rivals in rows.values():
-            own = {one: matches[one] for one in rivals}
-            for one in outdone(own):
-                del matches[one]
-        return {
-            one: self.found_by(matches[one], who) if one in matches else who
-            for one, who in accounts.items()
+        lost = {
+            one
+            for rivals in rows.values()
+            for one in outdone({one: matches[one] for one in rivals})
         }
-
-    def found_by(self, match: "Match", student: Student) -> Student:
-        """The student of a row, by the name among those of a file that the row has."""
-        key = match.value if match.value in student.called else student.key
-        return self.of(match.row, replace(student, key=key))
+        return {one: who if one in lost else self.student(who) for one, who in accounts.items()}
 
     def match(self, student: Student) -> "Match | None":
         """The one row that may be the student's, by their number or user name, else by name."""
