@@ -41,7 +41,7 @@ def bank():
 
 
 def sheet(
-    seed: Annotated[int, typer.Option(help="another seed draws other numbers")],
+    seed: Annotated[int | None, typer.Option(help="another seed draws other numbers")] = None,
     aims: Annotated[
         list[str] | None,
         typer.Option(help="a chapter, or an aim of one, as dot_product.scale; again for more"),
@@ -54,6 +54,8 @@ def sheet(
 ) -> None:
     """Write a quiz to print, and its key with what each usual mistake comes to."""
     chosen = asked(aims or [], questions or [])
+    if seed is None:
+        refuse("with which numbers? Say --seed, as --seed 7: the same seed draws the same again")
     drawn = [(one, one.variant(random.Random(f"{seed} {one.id}"))) for one in chosen]
     out.mkdir(parents=True, exist_ok=True)
     for name, item in (("sheet", on_the_sheet), ("key", in_the_key)):

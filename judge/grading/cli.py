@@ -24,7 +24,7 @@ from judge.grading.classroom import Classroom
 from judge.grading.comments import read_comments
 from judge.grading.formats import gradescope
 from judge.grading.grade import grade
-from judge.grading.policy import Policy, PolicyError, read_overrides
+from judge.grading.policy import Policy, read_overrides
 from judge.grading.pristine import exercise_files
 from judge.grading.report import Report, replace
 from judge.grading.resume import Kept, seed_of
@@ -37,7 +37,7 @@ from judge.grading.show import (
     summarize,
     summarize_class,
 )
-from judge.grading.students import Roster
+from judge.grading.students import PolicyError, Roster
 from judge.grading.submissions import LeftOut, Submission, handed_in
 
 ALL_PASSED, NOT_ALL_PASSED, NOT_GRADED = 0, 1, 2
@@ -100,6 +100,11 @@ def grade_command(
 ) -> None:
     """Grade notebooks: exit 0 if all passed, 1 if not, 2 if something could not be graded."""
     errors = Console(stderr=True)
+    if not exercise_files():
+        refuse(
+            f"there are no exercise notebooks in {course().notebooks}: {course().package} is"
+            f" imported from {course().folder}, which is no whole copy; look at PYTHONPATH"
+        )
     if scheduler:
         grade_files = on_cluster(scheduler, sandboxed, jobs, partial(say, errors, style="yellow"))
     else:
@@ -181,8 +186,8 @@ def classroom(
         overrides = read_overrides(out / "overrides.csv")
         comments = read_comments(out / "comments.csv")
         return Classroom(folder, out, students, rules, overrides, comments)
-    except (OSError, ValueError) as error:
-        refuse(str(error) if isinstance(error, PolicyError) else f"--roster: {error}")
+    except PolicyError as error:
+        refuse(str(error))
 
 
 @autograders.command("gradescope")

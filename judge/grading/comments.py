@@ -8,8 +8,9 @@ from pathlib import Path
 
 from judge import hints
 from judge.grading.gradebook import Grade, Gradebook, guarded
-from judge.grading.policy import PolicyError, read_table
+from judge.grading.policy import read_table
 from judge.grading.pristine import chapters
+from judge.grading.students import PolicyError
 
 BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 COLUMNS = ["exercise", "mistake", "comment"]

@@ -6,27 +6,49 @@ import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from judge.grading.pristine import chapters
 from judge.grading.report import Report
-from judge.grading.students import People, Roster, Student, delimiter
+from judge.grading.students import (
+    People,
+    PolicyError,
+    Student,
+    delimiter,
+    is_no_student,
+    lines,
+    text_of,
+)
 
 KNOWN = {"exercises", "time_zone", "deadline", "late", "extensions", "times"}
 LATE = {"grace_minutes", "percent_per_day", "most_days"}
 NEVER = datetime.max.replace(tzinfo=UTC)
 TIMES = {"file", "student", "time", "format"}
+# a date is read as Python writes it, or in the form that [times] gives
+EXAMPLE = "2026-11-30 23:59:00"
+NAMED_DATES = re.compile("%[aAbBpcx]")
+# a date of a form without a year
+EARLIEST = 2000
+# how many lines are named of what is the same in many
+SHOWN = 5
 OVERRIDES = ["student", "exercise", "points", "comment"]
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab"}
 # 8, 8.5 or 8,5: neither below zero nor without end
 POINTS = re.compile(r"\d{1,6}(?:\.\d+|,\d\d?)?", re.ASCII)
 
 
-class PolicyError(ValueError):
-    """A file of the instructor's that cannot be used; its text says why."""
+@dataclass(frozen=True)
+class Moment:
+    """When a student handed in, and in which line of the platform's export that stands."""
+
+    file: str
+    line: int
+    student: str
+    at: datetime
 
 
 @dataclass(frozen=True)
@@ -38,7 +60,7 @@ class Policy:
     percent_per_day: float = 100.0
     most_days: int | None = None
     extensions: dict[str, datetime] = field(default_factory=dict)
-    times: dict[str, datetime] = field(default_factory=dict)
+    times: list[Moment] = field(default_factory=list)
     # all, if it names none
     exercises: frozenset[str] = frozenset()
 
@@ -46,31 +68,32 @@ class Policy:
     def read(cls, path: Path) -> "Policy":
         """The policy in a TOML file; PolicyError where something in it is not understood."""
         try:
-            data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-        except (OSError, ValueError) as error:
-            raise PolicyError(f"{path.name}: {error}") from None
-        late, times = data.get("late", {}), data.get("times")
-        for known, given in ((KNOWN, data), (LATE, late), (TIMES, times or {})):
-            if unknown := sorted(given.keys() - known):
-                raise PolicyError(f"{path.name}: {unknown[0]!r} is not one of {sorted(known)}")
-        try:
+            data = tomllib.loads(text_of(path))
+            late, extensions, times = (table(data, n) for n in ("late", "extensions", "times"))
+            for known, given in ((KNOWN, data), (LATE, late), (TIMES, times)):
+                if unknown := sorted(given.keys() - known):
+                    near = get_close_matches(unknown[0], known, n=1)
+                    meant = f": is it {near[0]!r}?" if near else ""
+                    raise ValueError(f"{unknown[0]!r} is not one of {sorted(known)}{meant}")
             exercises = read_exercises(data["exercises"]) if "exercises" in data else frozenset()
             if data.keys() == {"exercises"}:
                 return cls(exercises=exercises)
-            zone = ZoneInfo(data["time_zone"])
-            extensions = {key: at(t, zone) for key, t in data.get("extensions", {}).items()}
+            zone = time_zone(text(data, "time_zone"))
+            most_days = number(late, "most_days", whole=True) if "most_days" in late else None
             return cls(
-                at(data["deadline"], zone),
-                timedelta(minutes=late.get("grace_minutes", 0)),
-                float(late.get("percent_per_day", 100)),
-                late.get("most_days"),
-                extensions,
-                read_times(path.parent, times, zone) if times else {},
+                at(data["deadline"], zone, "deadline"),
+                timedelta(minutes=number(late, "grace_minutes", 0)),
+                number(late, "percent_per_day", 100, most=100),
+                most_days,
+                {key: at(t, zone, f"[extensions] {key!r}") for key, t in extensions.items()},
+                read_times(path.parent, times, zone) if "times" in data else [],
                 exercises,
             )
+        except PolicyError:
+            raise
         except KeyError as missing:
             raise PolicyError(f"{path.name}: {missing} is missing") from None
-        except (ZoneInfoNotFoundError, OSError, ValueError, TypeError) as error:
+        except (OSError, ValueError) as error:
             raise PolicyError(f"{path.name}: {error}") from None
 
     def counts(self, exercise: str) -> bool:
@@ -89,30 +112,72 @@ class Policy:
         """The deadlines of those who have longer."""
         return {one: t for name, t in self.extensions.items() for one in people.called(name)}
 
+    def handed_in(self, people: People) -> dict[Student, datetime]:
+        """When each student handed in; of several times, the last in the export."""
+        found = ((people.called(one.student), one.at) for one in self.times)
+        return {students[0]: at for students, at in found if len(students) == 1}
+
     def looks(self, people: People) -> Iterator[str]:
         """What the instructor should look at: names of nobody, or of several."""
         for n, name in enumerate(self.extensions, 1):
             found = len(people.called(name))
             if not found:
-                yield f"--policy: [extensions]: nobody is called {name!r}"
+                yield f"--policy: [extensions]: {people.nobody(name)}"
             elif found > 1:
                 yield f"--policy: [extensions]: {found} students are called by name {n}"
+        unclear = [one for one in self.times if len(people.called(one.student)) != 1]
+        if unclear:
+            numbers = ", ".join(str(one.line) for one in unclear[:SHOWN])
+            more = f" and {len(unclear) - SHOWN} more" if len(unclear) > SHOWN else ""
+            where = f"{unclear[0].file}, line{'s' * (len(unclear) > 1)} {numbers}{more}"
+            yield f"{where}: a time of nobody who has a row, or of several: it is not used"
 
-    def share(self, student: Student, own: datetime | None = None) -> tuple[float, str]:
+    def share(self, handed_in: datetime | None, due: datetime | None = None) -> tuple[float, str]:
         """The share of the points that a student keeps, from 0 to 1, and what to say of it.
 
-        `own` is their own deadline, if they have one.
+        `handed_in` is when they did, if it is known; `due` their own deadline, if they have one.
         """
-        handed_in = next((self.times[key] for key in keys(student) if key in self.times), None)
         if handed_in is None:
             return 1.0, "no time of handing in is known" if self.times else ""
-        over = handed_in - (own or self.deadline)
+        over = handed_in - (due or self.deadline)
         if over <= self.grace:
             return 1.0, ""
         days = -(-over // timedelta(days=1))
         lost = 100.0 if self.most_days is not None and days > self.most_days else 0.0
         lost = max(lost, min(100.0, days * self.percent_per_day))
         return 1 - lost / 100, f"late by {spelt(over)}: {lost:g} % of the points are taken off"
+
+
+def table(data: dict, name: str) -> dict[str, Any]:
+    """A table of the policy, empty where there is none."""
+    found = data.get(name, {})
+    if not isinstance(found, dict):
+        raise ValueError(f"{name} is a table, written [{name}], and not {found!r}")
+    return found
+
+
+def text(data: dict, key: str) -> str:
+    if not isinstance(data[key], str):
+        raise ValueError(f"{key} is a text in quotes, and not {data[key]!r}")
+    return data[key]
+
+
+def number(data: dict, key: str, default: float = 0, most: float = 1e6, whole: bool = False) -> Any:
+    """A number from 0 to `most`."""
+    found = data.get(key, default)
+    if type(found) not in ((int,) if whole else (int, float)) or not 0 <= found <= most:
+        kind = "a whole number" if whole else "a number"
+        quoted = ": write it without quotes" if isinstance(found, str) else ""
+        raise ValueError(f"{key} is {kind} from 0 to {most:g}, and not {found!r}{quoted}")
+    return found
+
+
+def time_zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, OSError, ValueError):
+        known = "as 'Europe/Berlin' or 'UTC'"
+        raise ValueError(f"No time zone found that is called {name!r}: name one {known}") from None
 
 
 def read_exercises(names: object) -> frozenset[str]:
@@ -128,47 +193,76 @@ def read_exercises(names: object) -> frozenset[str]:
     return frozenset(names)
 
 
-def keys(student: Student) -> list[str]:
-    """All that a student may be called in a table."""
-    called = [student.key, student.name, *student.row.values()]
-    return [one.casefold() for one in called if one]
-
-
 def spelt(over: timedelta) -> str:
     hours, minutes = divmod(int(over.total_seconds()) // 60, 60)
     days, hours = divmod(hours, 24)
-    parts = ((days, "days"), (hours, "h"), (minutes, "min"))
+    parts = ((days, "day" if days == 1 else "days"), (hours, "h"), (minutes, "min"))
     return " ".join(f"{n} {unit}" for n, unit in parts if n) or "less than a minute"
 
 
-def at(value: object, zone: ZoneInfo) -> datetime:
-    """A moment: in the policy's time zone, where it names none itself."""
-    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-    if not isinstance(moment, datetime):
-        raise ValueError(f"{value!r} is not a date with a time")
+def at(value: object, zone: ZoneInfo, key: str) -> datetime:
+    """A moment of the policy's: in its time zone, where it names none itself."""
+    if isinstance(value, datetime):
+        return in_utc(value, zone, key)
+    why = {str: ": write it without quotes", date: ": add the time"}.get(type(value), "")
+    raise ValueError(f"{key} is not a date with a time, as {EXAMPLE}, but {value!s}{why}")
+
+
+def in_utc(moment: datetime, zone: ZoneInfo, key: str) -> datetime:
     # in UTC, since times of one zone are subtracted by its clocks, which go back in autumn
-    return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
+    try:
+        return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)
+    except OverflowError:
+        raise ValueError(f"{key} is too near to the end of all dates: {moment}") from None
 
 
-def read_times(folder: Path, table: dict, zone: ZoneInfo) -> dict[str, datetime]:
+def read_times(folder: Path, times: dict, zone: ZoneInfo) -> list[Moment]:
     """When each student handed in, out of a platform's export."""
-    times: dict[str, datetime] = {}
-    path = folder / table["file"]
-    for row in Roster.read(path).rows:
-        for column in (table["student"], table["time"]):
+    found = []
+    path, columns = folder / text(times, "file"), (text(times, "student"), text(times, "time"))
+    form = text(times, "format") if "format" in times else None
+    if not path.is_file():
+        raise ValueError(f"file in [times]: No such file beside it: {times['file']!r}")
+    for line, row in lines(path):
+        for column in columns:
             if column not in row:
                 raise PolicyError(f"{path.name} has no column {column!r}, but {sorted(row)}")
-        said = row[table["time"]]
-        if said in ("", "-"):
+        student, said = (row[column] for column in columns)
+        if is_no_student(row) or said in ("", "-"):
             continue
-        form = table.get("format")
-        # fromisoformat of Python 3.11 knows no "UTC"
+        where = f"{path.name}, line {line}"
+        try:
+            moment = in_utc(read_date(said, form), zone, where)
+        except ValueError as error:
+            raise PolicyError(f"{where}: {error}") from None
+        found.append(Moment(path.name, line, student, moment))
+    return found
+
+
+def read_date(said: str, form: str | None) -> datetime:
+    """A date of a platform's; ValueError with the remedy where it has another form."""
+    try:
         moment = datetime.strptime(said, form) if form else iso(said)
-        times[row[table["student"]].casefold()] = at(moment, zone)
-    return times
+    except ValueError as error:
+        if form and not str(error).startswith(("time data", "unconverted data")):
+            raise ValueError(f"format in [times]: {error}") from None
+        if form is None:
+            remedy = "say in [times] how dates are written, as format = '%d.%m.%Y %H:%M'"
+            raise ValueError(f"{said!r} is no date as {EXAMPLE}: {remedy}") from None
+        remedy = ""
+        if NAMED_DATES.search(form):
+            remedy = (
+                ": names of days and months are read in English, so if these are not, set your"
+                " platform to English, and export again"
+            )
+        raise ValueError(f"{said!r} is not written as format = {form!r} says{remedy}") from None
+    if moment.year < EARLIEST:
+        raise ValueError(f"{said!r} has no year, or a wrong one: look at format in [times]")
+    return moment
 
 
 def iso(said: str) -> datetime:
+    # fromisoformat of Python 3.11 knows no "UTC"
     if said.endswith(" UTC"):
         return datetime.fromisoformat(said.removesuffix(" UTC")).replace(tzinfo=UTC)
     return datetime.fromisoformat(said)
@@ -226,16 +320,3 @@ def read_table(path: Path, columns: list[str]) -> Iterator[tuple[str, list[str]]
                 yield where, [*cells, *[""] * len(columns)][: len(columns)]
     except csv.Error as error:
         raise PolicyError(f"{path.name}, line {line}: {error}: look at its quotes") from None
-
-
-def text_of(path: Path) -> str:
-    """The text of a file; PolicyError with the line where it is in another encoding than UTF-8."""
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise PolicyError(f"{path.name}: {error}") from None
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise PolicyError(
-            f"{path.name}, line {line}: it is not in UTF-8: save it as CSV with that encoding"
-        ) from None

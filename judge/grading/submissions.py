@@ -21,6 +21,8 @@ KINDS = {
     ".7z": "a 7z archive", ".gz": "a gzip archive", ".tar": "a tar archive",
 }  # fmt: skip
 WEIGHTS = ".safetensors"
+# how a notebook or a zip ends, and what a browser or a phone puts behind that
+ENDING = re.compile(r"\.(ipynb|zip)(\.\w+| ?\(\d+\)){0,5}$", re.IGNORECASE)
 ANSWERS = re.compile(rb"^\s*#\s*exercise:\s*\w+", re.MULTILINE)
 
 
@@ -57,7 +59,7 @@ class Submission:
 
     def weights(self) -> "Submission | None":
         """A capstone's weights, which lie beside it under its own name or the exercise's."""
-        own = PurePosixPath(self.name).with_suffix(WEIGHTS).name
+        own = ENDING.sub("", PurePosixPath(self.name).name) + WEIGHTS
         return next(filter(None, map(self.beside, [own, *sorted(weight_files())])), None)
 
     def handed_in(self) -> tuple[bytes, bytes]:
@@ -141,12 +143,14 @@ def contents(path: Path, name: str, named: bool) -> Iterator[Submission | LeftOu
 
 
 def zipped(file: Submission) -> bool:
-    """Whether a file is a zip: by its name, or as a notebook by what is in it."""
+    """Whether a file is a zip: by its name, or else by its name and what is in it."""
     if file.suffix == ".zip":
         return True
+    if not ENDING.search(file.name):
+        return False
     try:
         with file.path.open("rb") as opened:
-            return file.is_notebook and opened.read(4) == b"PK\x03\x04"
+            return opened.read(4) == b"PK\x03\x04"
     except OSError:
         return False
 
@@ -164,33 +168,46 @@ def members(path: Path, name: str) -> Iterator[Submission | LeftOut]:
         yield LeftOut(name, f"a zip of {len(inside):,} files, more than {MAX_ZIP_FILES:,}", True)
     elif sum(one.file_size for one in inside) > MAX_ZIP_BYTES:
         yield LeftOut(name, f"a zip that unpacks to more than {MAX_ZIP_BYTES:,} bytes", True)
-    elif not any(one.filename.lower().endswith(".ipynb") for one in inside):
-        yield LeftOut(name, "a zip without a notebook", True)
     else:
-        for one in inside:
-            within = Submission(f"{name}/{shown(one.filename)}", path, one)
-            if within.suffix == ".zip":
-                yield LeftOut(within.name, "a zip within a zip: unpack it", True)
-            else:
-                yield within if within.is_notebook else other(within)
+        found = [within(Submission(f"{name}/{shown(one.filename)}", path, one)) for one in inside]
+        if any(isinstance(one, Submission) for one in found):
+            yield from found
+        else:
+            yield LeftOut(name, "a zip without a notebook", True)
+
+
+def within(file: Submission) -> Submission | LeftOut:
+    """What a member of a zip is."""
+    if file.suffix == ".zip":
+        return LeftOut(file.name, "a zip within a zip: unpack it", True)
+    return file if file.is_notebook else other(file)
 
 
 def hidden(name: str) -> bool:
     return any(part.startswith((".", "__")) and part != ".." for part in name.split("/"))
 
 
-def other(file: Submission) -> LeftOut:
-    """Says what a file is that is no notebook, and whether it holds answers."""
+def other(file: Submission) -> Submission | LeftOut:
+    """What a file is that is not named as a notebook: one all the same, or if it holds answers."""
     if file.suffix == WEIGHTS:
         return LeftOut(file.name, "weights, which are graded with the notebook beside them", False)
     kind = KINDS.get(file.suffix, "no notebook")
     try:
-        answers = ANSWERS.search(file.read())
+        data = file.read()
     except NotGradableError:
-        answers = None
-    if answers:
+        data = b""
+    if holds_notebook(data):
+        return file
+    if ANSWERS.search(data):
         return LeftOut(file.name, f"{kind} with answers in it: only notebooks are graded", True)
     return LeftOut(file.name, f"{kind}: only notebooks are graded", False)
+
+
+def holds_notebook(data: bytes) -> bool:
+    """Whether a file holds what a notebook does, in whatever encoding, whole or not."""
+    text = data.replace(b"\0", b"")
+    begins = text.lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n").startswith(b"{")
+    return begins and b'"cells"' in text and b'"cell_type"' in text
 
 
 def unreadable(bad: Exception) -> str:

@@ -1,6 +1,7 @@
 """A class: its gradebook, its pages, its tables, and that nobody's name is where it may not be."""
 
 import csv
+import dataclasses
 import io
 import json
 import re
@@ -15,6 +16,7 @@ from bs4 import BeautifulSoup
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
+from judge.course import course
 from judge.grading import gradebook
 from judge.grading.cli import app
 from judge.grading.feedback import page_name, page_of
@@ -345,7 +347,7 @@ def test_the_printed_lines_say_which_layouts_were_assumed(folder, tmp_path):
     said = graded(folder, "--no-sandbox").output
     assert "3 files of 3 students by Moodle's names" in said
     assert "2 files of 1 students by the name of a folder or file" in said
-    assert "1 folders or zips are taken for one student's, though" in said
+    assert "1 folders or zips are taken for one student's each, though" in said
 
 
 def test_one_person_is_one_row_whatever_the_layouts(tmp_path, all_pass):
@@ -433,9 +435,92 @@ def test_the_roster_s_id_reaches_canvas_in_any_case(column, tmp_path, all_pass):
     assert known == [("", ""), ("77", "bob"), ("78", "n")]
 
 
+ADDED = ("lisi.ipynb.json", "wangwu.ipynb.txt", "zhao.ipynb (1)", "qian(1).ipynb", "sun.IPYNB",
+         "li.download", "zhou", "wu.zip (1)", "zheng.zip.download")  # fmt: skip
+
+
+def test_what_a_browser_adds_hides_neither_a_notebook_nor_whose_it_is(tmp_path, all_pass):
+    (tmp_path / "class").mkdir()
+    for name in ADDED:
+        if ".zip" in name:
+            zipped(
+                tmp_path / "class" / name, {"work.ipynb.txt": SOLVED_BYTES, "a.txt": b"an essay"}
+            )
+        else:
+            (tmp_path / "class" / name).write_bytes(SOLVED_BYTES)
+    (tmp_path / "class/feng.txt").write_text("an essay")
+    (tmp_path / "class/README").write_text("of the instructor")
+    names = [re.split(r"[.( ]", name)[0] for name in ADDED]
+    (tmp_path / "roster.csv").write_text("\n".join(["login", *names, "feng", "nora"]))
+    done = graded(tmp_path, "--roster", str(tmp_path / "roster.csv"))
+    book = rows(tmp_path / "grades/gradebook.csv")
+    assert {one["student"]: one["points"] or one["remarks"] for one in book} == {
+        **dict.fromkeys(names, str(MAX_POINTS)),
+        "feng": "no notebook was handed in",
+        "nora": "nothing was handed in",
+    }, done.output
+    found = {one["file"]: one["what it is"] for one in rows(tmp_path / "grades/files.csv")}
+    assert found["feng.txt"] == "a text: only notebooks are graded"
+    assert found["wu.zip (1)/a.txt"] == found["feng.txt"]
+
+
+def test_points_by_hand_for_a_user_name_go_to_no_stranger_who_has_it(tmp_path, all_pass):
+    # on GitHub, somebody else has the user name that Bob has at the university
+    for name in ("x-submissions/x-bsmith/a.ipynb", "smithbob_77_99_a.ipynb"):
+        (tmp_path / "class" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "class" / name).write_bytes(UNTOUCHED)
+    (tmp_path / "roster.csv").write_text(
+        "Student,ID,SIS Login ID,github_username\nBob Smith,77,bsmith,bob\nBeth,78,beth,bsmith2\n"
+    )
+    (tmp_path / "times.csv").write_text("who,when\nBob Smith,2026-11-02 10:00\n")
+    (tmp_path / "policy.toml").write_text(
+        'time_zone = "UTC"\ndeadline = 2026-11-01 12:00:00\n[extensions]\n'
+        "bsmith = 2026-11-05 12:00:00\n"
+        '[times]\nfile = "times.csv"\nstudent = "who"\ntime = "when"\n'
+    )
+    (tmp_path / "grades").mkdir()
+    head = "student,exercise,points,comment\n"
+    (tmp_path / "grades/overrides.csv").write_text(f"{head}bsmith,prefix_mask,8,\n")
+    options = ["--roster", str(tmp_path / "roster.csv"), "--policy", str(tmp_path / "policy.toml")]
+    done = graded(tmp_path, *options)
+    points = {one["student"]: one["points"] for one in rows(tmp_path / "grades/gradebook.csv")}
+    assert points == {"77": "0", "bsmith": "0", "Beth": ""}, done.output
+    assert "overrides.csv, line 2: one student of the roster and one who is not" in done.output
+    assert "--policy: [extensions]: one student of the roster and one who is not" in done.output
+    (tmp_path / "grades/overrides.csv").write_text(f"{head}Bob Smith,prefix_mask,8,\n")
+    graded(tmp_path, *options)
+    points = {one["student"]: one["points"] for one in rows(tmp_path / "grades/gradebook.csv")}
+    assert points == {"77": "8", "bsmith": "0", "Beth": ""}
+
+
+def test_notebooks_of_one_chapter_in_several_folders_of_one_student_are_said(tmp_path, all_pass):
+    for name in ("week3/alice/a.ipynb", "week3/bob/a.ipynb", "nora/a.ipynb", "nora/b.ipynb"):
+        (tmp_path / "class" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "class" / name).write_bytes(UNTOUCHED)
+    said = graded(tmp_path).output
+    assert "1 students have notebooks of one chapter in several folders of theirs" in said
+
+
+def test_an_installed_copy_says_that_answers_were_not_compared(folder, monkeypatch):
+    said = "the answers were not compared with each other"
+    assert said not in graded(folder).output and (folder / "grades/alike.csv").exists()
+    installed = dataclasses.replace(course(), solutions=folder / "nowhere")
+    monkeypatch.setattr("judge.grading.classroom.course", lambda: installed)
+    assert said in graded(folder).output
+
+
+def test_a_copy_of_the_package_without_notebooks_is_named_before_anything_runs(folder, monkeypatch):
+    monkeypatch.setattr("judge.grading.cli.exercise_files", dict)
+    done = graded(folder)
+    assert done.exit_code == 2 and "look at PYTHONPATH" in done.output
+    assert not (folder / "grades").exists()
+
+
 BAD = {
     "without a class": (["--roster", "x.csv"], "need --out"),
-    "no roster": (["--out", "grades", "--roster", "no.csv"], "--roster"),
+    "no roster": (["--out", "grades", "--roster", "no.csv"], "no.csv: "),
+    "an endless cell": (["--out", "grades", "--roster", "long.csv"], "long.csv, line 2: "),
+    "a roster in Latin-1": (["--out", "grades", "--roster", "latin.csv"], "latin.csv, line 2: "),
     "no policy": (["--out", "grades", "--policy", "no.toml"], "no.toml: "),
     "points that are no number": (["--out", "bad"], "overrides.csv, line 2: points are 0 or more"),
     "among the submissions": (["--out", "class/grades"], "may not lie among"),
@@ -447,6 +532,8 @@ def test_what_cannot_be_used_is_named_before_anything_runs(what, folder, monkeyp
     monkeypatch.chdir(folder)
     (folder / "bad").mkdir()
     (folder / "bad/overrides.csv").write_text("student,exercise,points,comment\na,b,many,\n")
+    (folder / "long.csv").write_bytes(b"name,id\n" + b"x" * 200_000 + b",1\n")
+    (folder / "latin.csv").write_bytes(b"name,id\nJos\xe9,1\n")
     options, says = BAD[what]
     done = CliRunner().invoke(app, ["grade", "class", *options])
     assert done.exit_code == 2 and says in done.output

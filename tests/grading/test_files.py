@@ -102,6 +102,38 @@ def test_every_file_of_a_folder_gets_a_line(tmp_path, all_pass):
         assert rows[name]["points"] == rows[name]["max_points"] > 0
 
 
+def test_weights_lie_beside_a_notebook_whatever_was_added_to_its_name(tmp_path):
+    for name in ("a.ipynb", "b.ipynb.json", "c.IPYNB (1)", "d"):
+        (tmp_path / name).write_bytes(only_json())
+        (tmp_path / f"{name[0]}.safetensors").write_text(name)
+    found = {one.name: one for one in submissions.handed_in([tmp_path])}
+    graded = [one for one in found.values() if isinstance(one, submissions.Submission)]
+    assert [one.handed_in()[1].decode() for one in graded] == [one.name for one in graded]
+    assert len(graded) == 4
+
+
+NONE = {
+    "an essay.txt": b"# My answer\nIt has cells.",
+    "data.json": b'{"cells": [1, 2], "type": "grid"}',
+    "page.html": b'<pre>{"cells": [{"cell_type": "code"}]}</pre>',
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("name", NONE)
+def test_what_holds_no_notebook_stays_what_it_is(name, tmp_path):
+    (tmp_path / name).write_bytes(NONE[name])
+    (one,) = submissions.handed_in([tmp_path])
+    assert isinstance(one, submissions.LeftOut) and not one.fault
+
+
+@pytest.mark.parametrize("what", ODD)
+def test_a_notebook_of_any_encoding_is_known_by_what_it_holds(what, tmp_path):
+    (tmp_path / "odd.txt").write_bytes(ODD[what][0]())
+    (one,) = submissions.handed_in([tmp_path])
+    assert isinstance(one, submissions.Submission)
+
+
 def test_a_note_beside_solved_notebooks_is_no_fault(tmp_path, all_pass):
     written(tmp_path, notebook_with(SOLVED))
     (tmp_path / "README.md").write_text("# Mine")

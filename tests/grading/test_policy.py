@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from judge.grading.policy import Policy, PolicyError, read_overrides
-from judge.grading.students import People, Student
+from judge.grading.policy import Policy, read_overrides
+from judge.grading.students import People, PolicyError, Student
 
 POLICY = """
 time_zone = "Europe/Berlin"
@@ -36,6 +36,12 @@ def policy(folder, times: dict[str, str], text: str = POLICY) -> Policy:
     return Policy.read(folder / "policy.toml")
 
 
+def kept(rules: Policy, student: Student) -> tuple[float, str]:
+    """The share of the points that somebody in a class of two keeps, and why."""
+    people = People([JANE, RICK])
+    return rules.share(rules.handed_in(people).get(student), rules.extended(people).get(student))
+
+
 # on 25 October 2026 the clocks in Berlin go back: that day has 25 hours
 SHARES = {
     "2026-10-24 23:59:00": 1.0,
@@ -54,7 +60,7 @@ SHARES = {
 
 @pytest.mark.parametrize("when", SHARES)
 def test_each_day_that_begins_after_the_deadline_costs_its_part(when, tmp_path):
-    share, said = policy(tmp_path, {"rick": when}).share(RICK)
+    share, said = kept(policy(tmp_path, {"rick": when}), RICK)
     assert share == pytest.approx(SHARES[when])
     assert ("late by" in said) == (share < 1)
 
@@ -62,9 +68,8 @@ def test_each_day_that_begins_after_the_deadline_costs_its_part(when, tmp_path):
 def test_an_extension_is_of_one_student(tmp_path):
     times = dict.fromkeys(("rick", "jane"), "2026-10-26 11:00:00")
     both = policy(tmp_path, times)
-    own = both.extended(People([JANE, RICK]))
-    assert both.share(JANE, own.get(JANE)) == (1.0, "")
-    assert both.share(RICK, own.get(RICK))[0] == pytest.approx(0.8)
+    assert kept(both, JANE) == (1.0, "")
+    assert kept(both, RICK)[0] == pytest.approx(0.8)
 
 
 def test_an_extension_of_nobody_or_of_several_is_said(tmp_path):
@@ -79,8 +84,129 @@ def test_an_extension_of_nobody_or_of_several_is_said(tmp_path):
     ]
 
 
+MISTAKES = {
+    "deadline = 2026-10-24 23:59:00": {
+        'deadline = "2026-10-24 23:59"': "deadline is not a date with a time, .*without quotes",
+        "deadline = 2026-10-24": "deadline is not a date with a time, .*: add the time",
+        "deadline = 23:59:00": "deadline is not a date with a time, as 2026",
+        "deadline = 5": "deadline is not a date with a time, as 2026-11-30 23:59:00, but 5",
+        "deadline = 0001-01-01 00:00:00": "deadline is too near to the end of all dates",
+    },
+    'time_zone = "Europe/Berlin"': {
+        "time_zone = 1": "time_zone is a text in quotes, and not 1",
+        'time_zone = "Europe"': "No time zone found that is called 'Europe': name one as",
+        'time_zone = "../x"': "No time zone found that is called",
+        'time_zone = ""': "No time zone found that is called",
+    },
+    "grace_minutes = 15": {
+        "grace_minutes = -1": "grace_minutes is a number from 0 to 1e.06, and not -1",
+        'grace_minutes = "15"': "grace_minutes .* and not '15': write it without quotes",
+        "grace_minutes = 1e300": "grace_minutes is a number from 0",
+        "grace_minutes = true": "grace_minutes is a number from 0",
+        "grace_minuts = 15": "'grace_minuts' is not one of .*: is it 'grace_minutes'",
+    },
+    "percent_per_day = 10": {
+        "percent_per_day = -50": "percent_per_day is a number from 0 to 100, and not -50",
+        "percent_per_day = 101": "percent_per_day is a number from 0 to 100, and not 101",
+        "percent_per_day = nan": "percent_per_day is a number from 0 to 100, and not nan",
+        "percent_per_day = [10]": "percent_per_day is a number from 0 to 100",
+    },
+    "most_days = 5": {
+        'most_days = "5"': "most_days is a whole number .* and not '5': write it without quotes",
+        "most_days = 1.5": "most_days is a whole number from 0",
+        "most_days = -1": "most_days is a whole number from 0",
+    },
+    "[late]\ngrace_minutes = 15\npercent_per_day = 10\nmost_days = 5": {
+        "late = 5": r"late is a table, written \[late\], and not 5",
+    },
+    '[extensions]\n"jane@example.edu" = 2026-10-26 12:00:00': {
+        "extensions = 5": r"extensions is a table, written \[extensions\], and not 5",
+        '[extensions]\nJane = "2026-12-24"': r"\[extensions\] 'Jane' .*without quotes",
+        "[extensions]\nJane.x = 5": r"\[extensions\] 'Jane' is not a date",
+    },
+    'file = "times.csv"': {"file = 5": "file is a text in quotes, and not 5"},
+    'student = "Email address"': {"student = []": "student is a text in quotes"},
+    'time = "Last modified (submission)"': {
+        "": "'time' is missing",
+        'time = "Last modified (submission)"\nformat = 5': "format is a text in quotes",
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "instead"), [(key, new) for key, mistakes in MISTAKES.items() for new in mistakes]
+)
+def test_every_mistake_in_a_policy_is_named_with_what_to_write(key, instead, tmp_path):
+    text = POLICY
+    if instead in ("late = 5", "extensions = 5"):
+        text, instead = f"{instead}\n{POLICY}", ""
+        why = MISTAKES[key][text.partition("\n")[0]]
+    else:
+        why = MISTAKES[key][instead]
+    assert key in POLICY
+    with pytest.raises(PolicyError, match=rf"^policy\.toml: .*{why}"):
+        policy(tmp_path, {"rick": "2026-10-24 20:00"}, text.replace(key, instead))
+
+
+GERMAN = "Dienstag, 1. Dezember 2026, 23:59"
+UNREAD = {
+    ("02.12.2026 01:00", None): r"is no date as 2026-11-30 23:59:00: say in \[times\] how dates",
+    (GERMAN, "%A, %d. %B %Y, %H:%M"): "read in English, .*set your platform to English",
+    ("2026-12-01 1:00", "%d.%m.%Y %H:%M"): "is not written as format = '%d.%m.%Y %H:%M' says$",
+    ("2026-12-01", "%Q"): r"format in \[times\]: 'Q' is a bad directive",
+    ("2026-12-01", "%"): r"format in \[times\]: stray %",
+    ("1 December, 23:59", "%d %B, %H:%M"): "has no year, or a wrong one: look at format",
+    ("0001-01-01 00:00:00", None): "has no year, or a wrong one",
+    ("9999-12-31 23:59:00-12:00", None): "too near to the end of all dates",
+}
+
+
+@pytest.mark.parametrize(("when", "form"), UNREAD)
+def test_a_time_that_is_not_read_is_named_with_its_line_and_the_remedy(when, form, tmp_path):
+    (tmp_path / "times.csv").write_text(f'{EXPORT}Jane,jane@x,-\nRick,rick@x,"{when}"\n', "utf-8")
+    text = POLICY + (f"format = '{form}'\n" if form else "")
+    (tmp_path / "policy.toml").write_text(text, "utf-8")
+    with pytest.raises(PolicyError, match=rf"^times\.csv, line 3: .*{UNREAD[when, form]}"):
+        Policy.read(tmp_path / "policy.toml")
+
+
+@pytest.mark.parametrize("name", ["times.csv", "policy.toml"])
+def test_a_file_in_another_encoding_is_named(name, tmp_path):
+    policy(tmp_path, {"rick": "2026-10-24 20:00"})
+    path = tmp_path / name
+    path.write_bytes(path.read_bytes() + b"\xe4\n")
+    with pytest.raises(PolicyError, match=rf"^{name}.*UTF-8"):
+        Policy.read(tmp_path / "policy.toml")
+
+
+def test_a_time_of_nobody_or_of_several_is_named_by_its_line(tmp_path):
+    when = "2026-10-26 11:00:00"
+    rules = policy(tmp_path, {"jane": when, "noira": when, "rick": when})
+    said = [*rules.looks(People([JANE, RICK]))]
+    assert said == [
+        "times.csv, line 3: a time of nobody who has a row, or of several: it is not used"
+    ]
+    many = policy(tmp_path, {f"s{n}": when for n in range(9)} | {"jane": when})
+    (said,) = many.looks(People([JANE, RICK]))
+    assert said.startswith("times.csv, lines 2, 3, 4, 5, 6 and 4 more: ")
+
+
+def test_a_stranger_with_the_user_name_of_another_gets_neither_their_time_nor_longer(tmp_path):
+    rules = policy(tmp_path, {"rick": "2026-11-26 11:00:00"})
+    stranger = Student("rick@example.edu", platform="github")
+    people = People([JANE, RICK, stranger])
+    assert not rules.handed_in(people)
+    assert [*rules.looks(people)] == [
+        "times.csv, line 2: a time of nobody who has a row, or of several: it is not used"
+    ]
+    stranger = Student("jane@example.edu", platform="github")
+    people = People([JANE, RICK, stranger])
+    assert not rules.extended(people)
+    assert "counts for neither" in next(iter(rules.looks(people)))
+
+
 def test_who_is_not_in_the_export_is_not_late_and_that_is_said(tmp_path):
-    assert policy(tmp_path, {"jane": "2026-10-24"}).share(RICK) == (
+    assert kept(policy(tmp_path, {"jane": "2026-10-24"}), RICK) == (
         1.0,
         "no time of handing in is known",
     )
@@ -92,16 +218,16 @@ def test_a_platform_s_own_form_of_time_is_read(tmp_path):
     (tmp_path / "moodle.csv").write_text(
         EXPORT + 'Rick,rick@example.edu,"Sunday, 25 October 2026, 11:30 PM"\n'
     )
-    assert policy(tmp_path, {}, text).share(RICK) == (
+    assert kept(policy(tmp_path, {}, text), RICK) == (
         pytest.approx(0.8),
-        "late by 1 days 31 min: 20 % of the points are taken off",
+        "late by 1 day 31 min: 20 % of the points are taken off",
     )
 
 
 def test_without_rules_what_is_late_counts_nothing(tmp_path):
     text = POLICY.replace("grace_minutes = 15\npercent_per_day = 10\nmost_days = 5\n", "")
     strict = policy(tmp_path, {"rick": "2026-10-24 23:59:01"}, text)
-    assert strict.grace == timedelta(0) and strict.share(RICK)[0] == 0
+    assert strict.grace == timedelta(0) and kept(strict, RICK)[0] == 0
 
 
 WRONG = {
@@ -126,7 +252,7 @@ def test_a_policy_that_is_not_understood_is_named(part, tmp_path):
 
 def test_a_policy_may_name_the_exercises_alone(tmp_path):
     rules = policy(tmp_path, {}, 'exercises = ["prefix_mask", "decoder_mask"]\n')
-    assert rules.exercises == {"prefix_mask", "decoder_mask"} and rules.share(RICK) == (1.0, "")
+    assert rules.exercises == {"prefix_mask", "decoder_mask"} and kept(rules, RICK) == (1.0, "")
     assert rules.counts("prefix_mask") and not rules.counts("attention_pool")
     assert Policy().counts("attention_pool")
 

@@ -1,9 +1,11 @@
 """Whose a file is: by the names that platforms give, and by a roster."""
 
+import unicodedata
 from pathlib import Path
 
 import pytest
 
+from judge.grading.classroom import Classroom
 from judge.grading.students import (
     People,
     Roster,
@@ -25,6 +27,8 @@ FOLDERS = {
     # gh classroom clone student-repos
     ("class", "linear-submissions/linear-jane-doe/linear.ipynb"): ("jane-doe", "", "github"),
     ("linear-submissions", "linear-jane-doe/linear.ipynb"): ("jane-doe", "", "github"),
+    # Gradescope
+    ("class", "submission_9/linear.ipynb"): ("9", "", "gradescope"),
     # nbgrader
     ("course", "submitted/jdoe/linear/linear.ipynb"): ("jdoe", "", "nbgrader"),
     ("submitted", "jdoe/linear/linear.ipynb"): ("jdoe", "", "nbgrader"),
@@ -51,6 +55,14 @@ FOLDERS = {
     ("class", "s16_2026_11_23.ipynb"): ("s16_2026_11_23", "", ""),
     ("class", "s16_23_11_26_final.ipynb"): ("s16_23_11_26_final", "", ""),
     ("class", "s16_20261123_1159_b.ipynb"): ("s16_20261123_1159_b", "", ""),
+    # what browsers, phones and file managers add
+    ("class", "lisi.ipynb.json"): ("lisi", "", ""),
+    ("class", "wangwu.IPYNB.txt"): ("wangwu", "", ""),
+    ("class", "lisi.ipynb (1)"): ("lisi", "", ""),
+    ("class", "lisi.ipynb(1).download"): ("lisi", "", ""),
+    ("class", "lisi.zip.download/linear.ipynb"): ("lisi", "", ""),
+    ("class", "lisi (1).ipynb"): ("lisi (1)", "", ""),
+    ("class", "lisi"): ("lisi", "", ""),
     # what students name themselves says nothing
     ("class", "mallory/Bob Jones_77_9988_x.ipynb"): ("mallory", "", ""),
     ("class", "mallory.zip/submitted/bob/x/linear.ipynb"): ("mallory", "", ""),
@@ -63,10 +75,27 @@ FOLDERS = {
         "M",
         "moodle",
     ),
+    ("class", "Bob_77_assignsubmission_file_x_78_assignsubmission_file_/x.ipynb"): (
+        "78",
+        "Bob_77_assignsubmission_file_x",
+        "moodle",
+    ),
+    # a name or a file's name that was chosen so: which of the two, nobody can tell
+    ("class", "Bob_77_assignsubmission_file_x_78_assignsubmission_file_y.ipynb"): (
+        "Bob_77_assignsubmission_file_x_78_assignsubmission_file_y",
+        "",
+        "",
+    ),
+    ("class", "M_78_assignsubmission_file_Bob_77_assignsubmission_file_"): (
+        "M_78_assignsubmission_file_Bob_77_assignsubmission_file_",
+        "",
+        "",
+    ),
 }
 
 
-ALONE = {file for _, file in FOLDERS if file.startswith(("submissions.zip", "c-12.zip"))}
+CLASSES = ("submissions.zip/", "c-12.zip/", "submitted/", "linear-submissions/", "linear/")
+ALONE = {file for _, file in FOLDERS if file.startswith(CLASSES)}
 
 
 @pytest.mark.parametrize(("folder", "file"), FOLDERS)
@@ -180,3 +209,191 @@ def test_two_that_may_be_meant_are_nobody():
     assert Roster(rows * 2).student(Student("3", "Nobody")).row == {}
     twins = [{"name": "Jane Doe", "id": "1"}, {"name": "jane doe", "id": "2"}]
     assert Roster(twins).student(Student("3", "Jane Doe")).row == {}
+
+
+def met(files: list[str], roster: list[dict[str, str]] | None = None) -> Classroom:
+    """A class of which these files have come."""
+    room = Classroom(Path("class"), Path(), Roster(roster) if roster else None)
+    list(room.meet(files))
+    return room
+
+
+def lines(files: list[str], roster: list[dict[str, str]] | None = None) -> str:
+    """What is printed of a class of which these files have come."""
+    room = Classroom(Path("class"), Path(), Roster(roster) if roster else None)
+    return "\n".join(room.meet(files))
+
+
+def rows_of(room: Classroom) -> list[tuple[str, bool]]:
+    """The keys of all who have a row for what they handed in, and whether the roster has them."""
+    return [(one.key, bool(one.row)) for one in dict.fromkeys(room.owners.values())]
+
+
+TWO = {
+    "an ß": (["weiß/a.ipynb", "weiss/a.ipynb"], "weiß"),
+    "an accent": (["José Li.ipynb", "Jose Li.ipynb"], "José Li"),
+    "the order": (["Li Wang.ipynb", "Wang Li.ipynb"], "Li Wang"),
+    "marks of vowels": (["कि.ipynb", "कु.ipynb"], "कि"),
+}
+
+
+@pytest.mark.parametrize("what", TWO)
+def test_two_whose_names_differ_by_little_are_two(what):
+    files, known = TWO[what]
+    first, second = (file.partition("/")[0].removesuffix(".ipynb") for file in files)
+    assert rows_of(met(files)) == [(first, False), (second, False)]
+    both = met(files, [{"name": first}, {"name": second}])
+    assert rows_of(both) == [(first, True), (second, True)] and not both.missing
+    one = met(files[::-1], [{"name": known}, {"name": "Nora None"}])
+    assert rows_of(one) == [(second, False), (first, True)]
+    assert [student.key for student in one.missing] == ["Nora None"]
+    # whoever comes alone is known in the other's spelling, too
+    assert rows_of(met(files[1:], [{"name": known}])) == [(second, True)]
+
+
+NUMBERS = {
+    "Canvas": ["doejane_1_99_a.ipynb", "doejane_2_98_a.ipynb"],
+    "Moodle": [f"Jane Doe_{n}_assignsubmission_file_/a.ipynb" for n in (1, 2)],
+    "GitHub": [f"x-submissions/x-{name}/a.ipynb" for name in ("jane-doe", "doejane")],
+}
+
+
+@pytest.mark.parametrize("platform", NUMBERS)
+def test_two_accounts_of_a_platform_are_two_students_of_one_name(platform):
+    room = met(NUMBERS[platform], [{"name": "Jane Doe"}, {"name": "Nora None"}])
+    keys = ["1", "2"] if platform != "GitHub" else ["jane-doe", "doejane"]
+    found = dict(rows_of(room))
+    assert [*found] == keys
+    if platform == "GitHub":
+        # the order of the words tells
+        assert [*found.values()] == [True, False]
+    else:
+        assert not any(found.values())
+        jane = next(one for one in room.missing if one.key == "Jane Doe")
+        assert room.unsure() == {
+            jane: "perhaps nothing was handed in: is it theirs, what 1 or 2 has?"
+        }
+
+
+def test_moodle_s_numbers_of_two_assignments_are_of_one_student():
+    files = [f"{one}/Jane Doe_{n}_assignsubmission_file_/a.ipynb" for one, n in
+             (("linear", 1), ("dot_product", 2))]  # fmt: skip
+    assert rows_of(met(files, [{"name": "Jane Doe"}])) == [("1", True)]
+
+
+def test_a_letter_and_its_accent_in_two_are_the_letter_with_it():
+    names = [unicodedata.normalize(form, "Zoë") for form in ("NFC", "NFD")]
+    assert names[0] != names[1]
+    files = [f"{name}/a.ipynb" for name in names]
+    assert rows_of(met(files)) == [("Zoë", False)]
+    for name in names:
+        assert rows_of(met(files, [{"name": name}])) == [("Zoë", True)]
+    (one,) = People([Student("Zoë")]).called(names[1])
+    assert one.key == "Zoë"
+
+
+@pytest.mark.parametrize("name", ["eve-submissions", "linear", "submitted", "week3"])
+def test_beside_other_students_a_folder_is_a_student_s_whatever_it_is_called(name):
+    theirs = [f"{name}/{name.removesuffix('submissions')}alice/a.ipynb", f"{name}/alice/b.ipynb"]
+    room = met(["alice/a.ipynb", *theirs])
+    assert rows_of(room) == [("alice", False), (name, False)]
+    known = met(["alice/a.ipynb", *theirs], [{"login": "alice"}, {"login": name}])
+    assert rows_of(known) == [("alice", True), (name, True)]
+
+
+def test_in_a_platform_s_folder_a_student_may_be_called_like_a_chapter():
+    assert rows_of(met(["submitted/linear/x/a.ipynb"])) == [("linear", False)]
+    room = met(["x-submissions/x-linear/bob/a.ipynb", "x-submissions/x-submitted/bob/a.ipynb"])
+    assert rows_of(room) == [("linear", False), ("submitted", False)]
+
+
+def test_a_student_of_the_roster_who_comes_alone_is_no_class():
+    files, roster = ["bob/a.ipynb", "bob/b.ipynb"], [{"login": "bob"}, {"login": "nora"}]
+    assert "taken for one student's" in lines(files)
+    assert "taken for one student's" not in lines(files, roster)
+
+
+def test_a_platform_s_folder_beside_other_students_is_known_by_the_roster():
+    roster = [{"login": name} for name in ("alice", "bob", "carol")]
+    files = ["alice/a.ipynb", "submitted/bob/x/a.ipynb", "linear-submissions/linear-carol/a.ipynb"]
+    room = met(files, roster)
+    assert rows_of(room) == [("alice", True), ("bob", True), ("carol", True)]
+    assert not room.missing and "taken for one student's" not in lines(files, roster)
+
+
+HIGHER = {
+    "a week": "week3/{}/a.ipynb",
+    "a zip": "all of them.zip/{}.ipynb",
+    "two levels": "term/week3/{}/a.ipynb",
+}
+
+
+@pytest.mark.parametrize("what", HIGHER)
+def test_a_class_a_folder_higher_is_known_by_the_roster_and_else_it_is_said(what):
+    files = [HIGHER[what].format(name) for name in ("alice", "bob")]
+    roster = [{"login": "alice"}, {"login": "bob"}, {"login": "nora"}]
+    room = met([*files, "README.md"], roster)
+    assert {("alice", True), ("bob", True)} <= {*rows_of(room)}
+    assert [one.key for one in room.missing] == ["nora"]
+    if what != "two levels":
+        assert "1 folders or zips are taken for one student's each" in lines(files)
+    # beside another student's, it is one's own
+    assert rows_of(met([*files, "mallory/x.ipynb"], roster))[0] == (
+        files[0].partition("/")[0].removesuffix(".zip"),
+        False,
+    )
+
+
+def test_gradescope_s_export_is_a_class_s():
+    export = "assignment_5_export"
+    files = [f"{export}/submission_metadata.yml", f"{export}/submission_9/a.ipynb",
+             f"{export}/submission_10/a.ipynb"]  # fmt: skip
+    roster = [{"First Name": "Jane", "Last Name": "Doe", "SID": "10", "Submission ID": "9"}]
+    for place in ("", "submissions.zip/"):
+        paths = [f"{place}{file}" for file in files]
+        room = met(paths, roster)
+        assert ("9", True) in rows_of(room) and ("10", False) in rows_of(room)
+        assert room.owners[f"{place}{files[1]}"].name == "Jane Doe"
+        assert "by Gradescope's folders" in lines(paths, roster)
+
+
+def test_of_whoever_may_have_handed_in_it_is_not_said_that_nothing_came():
+    roster = [{"login": "bsmith", "name": "Bob Smith"}, {"login": "beth", "name": "bsmith"},
+              {"login": "nora", "name": "Nora"}]  # fmt: skip
+    room = met(["bsmith.ipynb"], roster)
+    said = room.unsure()
+    assert [one.key for one in said] == ["bsmith (2)", "beth"] and len(room.missing) == 3
+    assert all("is it theirs, what bsmith has?" in why for why in said.values())
+
+
+NAMES = ["li.wang", "li.wang.ipynb", "li.wang (1).ipynb", "li.wang.ipynb.json", "li.wang copy.zip"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_roster_knows_a_student_by_a_name_with_what_was_added(name):
+    room = met([name, "other.ipynb"], [{"login": "li.wang"}, {"login": "li"}])
+    assert room.owners[name].row == {"login": "li.wang"}
+    assert [one.key for one in room.missing] == ["li"]
+
+
+def test_a_file_without_an_ending_or_with_a_rare_one_is_nobody_else_s():
+    files = ["li.wang", "li.ipynb", "wu.odt", "zhao.pdf", "zhao.safetensors"]
+    keys = ["li.wang", "li", "wu.odt", "zhao"]
+    assert [key for key, _ in rows_of(met(files))] == keys
+    roster = [{"login": name} for name in ("li.wang", "li", "wu", "zhao")]
+    assert all(known for _, known in rows_of(met(files, roster)))
+    # who is not in the roster is not taken for one who is, and comes
+    assert rows_of(met(files[:2], roster[1:])) == [("li.wang", False), ("li", True)]
+
+
+def test_a_second_download_without_a_roster_is_said():
+    assert "1 students are called like another" in lines(["lisi.ipynb", "lisi (1).ipynb"])
+    assert "called like another" not in lines(["lisi.ipynb", "zhao (1).ipynb"])
+
+
+def test_a_word_of_the_roster_s_and_of_a_stranger_s_means_nobody():
+    bob = Student("10", "Bob", row={"login": "bsmith", "address": "bob@x.edu"})
+    people = People([Student("bsmith", platform="github"), bob, Student("eve")])
+    assert people.called("BSmith") == [] and "counts for neither" in people.nobody("bsmith")
+    assert people.called("bob@x.edu") == [bob] and people.called("eve")[0].key == "eve"
+    assert people.nobody("noira") == "nobody is called 'noira'"

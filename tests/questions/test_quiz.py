@@ -69,6 +69,13 @@ def test_a_question_that_is_none_is_named(asked, why, tmp_path):
     assert told.exit_code == 2 and why in told.output and not [*tmp_path.iterdir()]
 
 
+def test_a_seed_is_asked_for_once_the_questions_are_known(tmp_path):
+    told = run("quiz", "--aims", "cooking", "--out", tmp_path)
+    assert told.exit_code == 2 and "'cooking' has no questions" in told.output
+    told = run("quiz", "--aims", "linear", "--out", tmp_path)
+    assert told.exit_code == 2 and "Say --seed" in told.output and not [*tmp_path.iterdir()]
+
+
 def marks(path, mistakes):
     kept = {"course": "attncourse", "read": [], "solved": [], "questions": []}
     path.write_text(json.dumps(kept | {"mistakes": mistakes}), "utf-8")
