@@ -6,12 +6,26 @@ from typing import Any
 
 from torch import Tensor
 
-from judge import compare, difference, hints
+from judge import compare, difference, driver, hints
 from judge.compare import close
 from judge.exercise import Case, Exercise, is_floating
+from judge.seen import MAX_SAID
 from judge.values import Unsendable
 
 MOST_QUOTED = 160  # characters
+# of a name: more is a text
+NAME = re.compile(r"[\w.]{1,80}")
+# what may be taken for the end of a quotation
+MARKS = re.compile('["“”„‟″‶〝〞〟❝❞＂ʺ˝ˮ״]|[’‘‛′ʼ´]{2,}')
+# sizes, or the names of parameters, some with their sizes
+PARTS = r"(?:\([\d, ]*\)|[\w.]+(?: \([\d, ]*\))?(?:, [\w.]+(?: \([\d, ]*\))?)*)"
+UNFIT = [
+    re.compile(re.escape(form).replace(r"\{\}", PARTS))
+    for form in (
+        driver.LARGE, driver.MADE, driver.OTHER, driver.FROZEN, driver.NO_PARAMETER,
+        driver.PARAMETERS, driver.PARAMETERS.partition(", ")[0],
+    )
+]  # fmt: skip
 DTYPE = "the dtype is not right"
 # what Python and torch say where the call itself fails, before a line of the answer has run
 UNCALLED = re.compile(
@@ -37,8 +51,33 @@ def unfinished(exercise: Exercise, value: Any) -> tuple[str, str] | None:
 
 
 def quoted(text: str) -> str:
-    """What an exception says, as its own words: a learner's code may have it say anything."""
+    """A text of a learner's, in one line and as its own words: nothing in it ends the quotation."""
+    text = MARKS.sub("'", " ".join(text.split()))
     return f"“{text[:MOST_QUOTED]}{'…' * (len(text) > MOST_QUOTED)}”" if text else ""
+
+
+def named(text: str) -> str:
+    """A name that a learner has given, quoted where it is none."""
+    return text if NAME.fullmatch(text) else quoted(text)
+
+
+def code(text: str) -> str:
+    """A name, or else a piece of a learner's code, as a hint shows it."""
+    return f"`{text}`" if NAME.fullmatch(text) else quoted(text)
+
+
+def exception(kind: str, text: str) -> str:
+    """An exception by its class and its text, both of which are a learner's."""
+    return ": ".join(filter(None, (named(kind), quoted(text))))
+
+
+def unfit(text: str) -> str:
+    """Why a module is not what was asked for: quoted where the driver does not speak so."""
+    # of a long one the end is cut off
+    whole = text if len(text) < MAX_SAID else text.rpartition(", ")[0]
+    if any(form.fullmatch(whole) for form in UNFIT):
+        return text
+    return f"it is not the module that was asked for: {quoted(text)}"
 
 
 def misfit(exercise: Exercise, case: Case, error: dict[str, Any]) -> str:
@@ -53,7 +92,7 @@ def misfit(exercise: Exercise, case: Case, error: dict[str, Any]) -> str:
     if making:
         names = inspect.signature(exercise.reference_answer).parameters
         called = f"is made with ({', '.join(names)})"
-    return f"`{exercise.name}` {called}: {error['text']}"
+    return f"`{exercise.name}` {called}: {quoted(error['text'])}"
 
 
 def arguments(exercise: Exercise, case: Case) -> list[str]:
@@ -129,10 +168,10 @@ def shown(value: Any, digits: int) -> str:
     """A value; a text in quotes, so that an empty one and the end of a line are seen."""
     if isinstance(value, float):
         return f"{value:.{digits}g}"
-    return repr(value) if isinstance(value, str) else str(value)
+    return repr(value[:MOST_QUOTED]) if isinstance(value, str) else str(value)
 
 
 def kind(value: Any) -> str:
     if isinstance(value, Unsendable):
-        return str(value)
+        return named(value)
     return "a tensor" if isinstance(value, Tensor) else type(value).__name__

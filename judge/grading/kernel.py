@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from judge.grading.bootstrap import OutputError
+from judge.grading.bootstrap import FLOODS, OutputError
 from judge.grading.budget import BUSY, IMPORTS, STARTUP, TOO_BUSY, WAITS, WORKS, Budget
 from judge.grading.server import KernelServer, ServerError
-from judge.wording import quoted
+from judge.wording import exception
 
 ENDED = "it ends the Python process it runs in, or breaks it: take exit() and the like out"
 # seconds to wait at a time
@@ -60,10 +60,10 @@ class GradingKernel:
         match self.ask(budget, "cell", source):
             case None:
                 return
-            case [OutputError.__name__, str(text)]:
-                raise LostKernelError("crashed", text)
+            case [OutputError.__name__, str()]:
+                raise LostKernelError("crashed", FLOODS)
             case [str(name), str(text)]:
-                raise CellError(f"{name}: {quoted(text)}")
+                raise CellError(exception(name, text))
         raise LostKernelError("crashed", ENDED)
 
     def call(self, request: dict, budget: Budget) -> dict:
