@@ -24,8 +24,8 @@ from judge.grading.sandbox import OWN_USER
 from judge.grading.server import KernelServer, ServerError
 from judge.scan import around, forbidden_in
 from judge.verdict import Verdict, judge
+from judge.wording import code
 
-UNPROVEN = "not proven: that it calls nothing forbidden and does not loop, since it {}"
 UNSEEN = "a forbidden call or a loop might not be seen, since it {}"
 NO_PART = "no part of the points: {}"
 NOT_CALLED = "may not be called here"
@@ -177,7 +177,7 @@ class GradedNotebook:
             if named:
                 verdict = Verdict("wrong", f"{named} {NOT_CALLED}: write the steps yourself")
             elif unseen:
-                self.results[name].remark(UNPROVEN.format(unseen))
+                self.results[name].unproven = unseen
             return verdict, budget
         self.credits[name] = earned
         self.withheld[name] = ""
@@ -256,7 +256,7 @@ def evading(sources: list[str], starts: bool, blinded: bool) -> str:
     if blinded:
         return "takes away what counts torch's operations"
     way = next(filter(None, map(around, sources)), "")
-    return f"uses `{way}`" if way else ""
+    return f"uses {code(way)}" if way else ""
 
 
 def explained(verdict: Verdict, raised: str) -> Verdict:
