@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from judge import hints, reply, wording
+from judge import hints, quotation, reply, wording
 from judge.compare import close, close_gradient, close_gradients
 from judge.driver import UnfitError
 from judge.elsewhere import DEVICE
 from judge.exercise import SECONDS, Case, Exercise
 from judge.probes import Probe
-from judge.seen import DRAWN, KEPT, MARKED, MAX_PRINTED
+from judge.seen import DRAWN, KEPT, MARKED, MAX_PRINTED, MAX_SAID
 from judge.values import Unsendable, decode
 
 # what a disagreement costs where points are given in parts: all of them, or those of its group
@@ -101,7 +101,7 @@ class Called(Decided):
 
     def said(self, one):
         module, imported, _ = str(one.got.called).partition(".<module>")
-        what = f"{wording.named(module)} may not be {'imported' if imported else 'called'}"
+        what = f"{quotation.named(module)} may not be {'imported' if imported else 'called'}"
         return "wrong", f"{what} here: write the steps yourself", ""
 
 
@@ -164,9 +164,9 @@ def raised(one: Difference) -> Said:
     error = one.got.error or {}
     if error["type"] == UnfitError.__name__:
         return "wrong", wording.unfit(error["text"]), one.on
-    place = [str(error["line"][0]), wording.quoted(error["line"][1])] if error["line"] else []
+    place = [str(error["line"][0]), quotation.quoted(error["line"][1])] if error["line"] else []
     where = f" (line {': '.join(filter(None, place))})" if place else ""
-    says = wording.exception(error["type"], error["text"]) + where
+    says = quotation.exception(error["type"], error["text"]) + where
     if one.probe.way == "elsewhere":
         return "wrong", hints.DEVICE, f"{one.on}: {says}"
     if one.got.is_test:
@@ -308,7 +308,7 @@ class Gradients(Decided):
             where = f"{one.on}: {name}"
             if isinstance(got, Unsendable):
                 hint = "the numbers are right, but autograd cannot go back"
-                return "wrong", hint, f"{where}: {wording.quoted(got)}"
+                return "wrong", hint, f"{where}: {quotation.quoted(got, MAX_SAID)}"
             if want is not None and got is None:
                 return "wrong", hints.DETACHED, where
             if isinstance(got, Tensor) and got.isnan().any():

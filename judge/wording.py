@@ -9,14 +9,10 @@ from torch import Tensor
 from judge import compare, difference, driver, hints
 from judge.compare import close
 from judge.exercise import Case, Exercise, is_floating
+from judge.quotation import MOST_QUOTED, named, quoted
 from judge.seen import MAX_SAID
 from judge.values import Unsendable
 
-MOST_QUOTED = 160  # characters
-# of a name: more is a text
-NAME = re.compile(r"[\w.]{1,80}")
-# what may be taken for the end of a quotation
-MARKS = re.compile('["“”„‟″‶〝〞〟❝❞＂ʺ˝ˮ״]|[’‘‛′ʼ´]{2,}')
 # sizes, or the names of parameters, some with their sizes
 PARTS = r"(?:\([\d, ]*\)|[\w.]+(?: \([\d, ]*\))?(?:, [\w.]+(?: \([\d, ]*\))?)*)"
 UNFIT = [
@@ -48,27 +44,6 @@ def unfinished(exercise: Exercise, value: Any) -> tuple[str, str] | None:
     # an object of that class
     is_class = f"`{exercise.name}` should be a function, and is a class"
     return ("error", is_class) if value == exercise.name else None
-
-
-def quoted(text: str) -> str:
-    """A text of a learner's, in one line and as its own words: nothing in it ends the quotation."""
-    text = MARKS.sub("'", " ".join(text.split()))
-    return f"“{text[:MOST_QUOTED]}{'…' * (len(text) > MOST_QUOTED)}”" if text else ""
-
-
-def named(text: str) -> str:
-    """A name that a learner has given, quoted where it is none."""
-    return text if NAME.fullmatch(text) else quoted(text)
-
-
-def code(text: str) -> str:
-    """A name, or else a piece of a learner's code, as a hint shows it."""
-    return f"`{text}`" if NAME.fullmatch(text) else quoted(text)
-
-
-def exception(kind: str, text: str) -> str:
-    """An exception by its class and its text, both of which are a learner's."""
-    return ": ".join(filter(None, (named(kind), quoted(text))))
 
 
 def unfit(text: str) -> str:

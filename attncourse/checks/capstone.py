@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from attncourse.data.numbers import Words, numbers
-from judge import wording
+from judge import quotation, wording
 from judge.decided import checked
 from judge.driver import UnfitError
 from judge.exercise import Case, Exercise
@@ -137,14 +137,14 @@ def read(path: Path) -> dict[str, Tensor]:
         return {name: one.float() if one.is_floating_point() else one for name, one in weights}
     except SafetensorError as error:
         raise NotJudgedError(
-            f"{path.name} does not hold plain tensors ({wording.quoted(str(error))}): "
+            f"{path.name} does not hold plain tensors ({quotation.quoted(str(error))}): "
             "write it with safetensors.torch.save_file"
         ) from None
     # a dtype that the format has, and torch has not or cannot convert
     except (KeyError, RuntimeError) as error:
         raise NotJudgedError(
             f"{path.name} holds numbers of a dtype that torch cannot read "
-            f"({wording.quoted(str(error))}): save the weights as float32"
+            f"({quotation.quoted(str(error))}): save the weights as float32"
         ) from None
 
 
@@ -155,7 +155,7 @@ def require_sound(weights: dict[str, Tensor], most: int) -> None:
     for name, one in weights.items():
         if not one.is_floating_point() or not one.isfinite().all():
             raise NotJudgedError(
-                f"{wording.named(name)} does not hold finite floats: save the parameters alone"
+                f"{quotation.named(name)} does not hold finite floats: save the parameters alone"
             )
 
 
@@ -187,7 +187,7 @@ def tokens(answer: Any, shape: tuple[int, int]) -> Tensor:
         case "missing":
             raise NotJudgedError("no class of that name: its cell defines it")
         case "forbidden":
-            raise NotJudgedError(f"{wording.named(answer['called'])} may not be called here")
+            raise NotJudgedError(f"{quotation.named(answer['called'])} may not be called here")
         case "raised":
             raise NotJudgedError(reason(answer["error"]))
     try:
@@ -204,7 +204,7 @@ def tokens(answer: Any, shape: tuple[int, int]) -> Tensor:
 def reason(error: dict[str, Any]) -> str:
     """Why a call raised, in words for a model and its file."""
     if error["type"] != UnfitError.__name__:
-        return f"it raises {wording.exception(error['type'], error['text'])}"
+        return f"it raises {quotation.exception(error['type'], error['text'])}"
     unfit = wording.unfit(error["text"])
     unfit = unfit.replace("its parameters: not asked for are", OTHER + "only the class has")
     return unfit.replace("missing are", "only the file has")

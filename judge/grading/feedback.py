@@ -34,7 +34,7 @@ PAGE = """<!DOCTYPE html>
 <title>{title}</title>
 <style>
 :root {{ color-scheme: light dark; }}
-body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto;
+body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: {width}; margin: 2rem auto;
   padding: 0 1rem; }}
 table {{ border-collapse: collapse; }}
 th, td {{ border: 1px solid #8888; padding: .2rem .6rem; text-align: left; }}
@@ -42,6 +42,8 @@ pre {{ background: #8882; padding: .8rem; overflow-x: auto; }}
 .comment {{ border-left: .25rem solid #8888; padding-left: .8rem; white-space: pre-wrap;
   overflow-wrap: anywhere; }}
 .wide {{ overflow-x: auto; }}
+mark {{ white-space: nowrap; }}
+p {{ max-width: 50rem; }}
 </style>
 </head>
 <body>
@@ -75,7 +77,7 @@ def page_name(student: Student) -> str:
 def page_of(student: Student, entries: list[Entry]) -> str:
     body = "\n".join(part for entry in entries for part in entry_parts(entry))
     title = line(f"Feedback for {student.name or student.key}")
-    return PAGE.format(title=escape(title), body=body)
+    return PAGE.format(title=escape(title), width="50rem", body=body)
 
 
 def entry_parts(entry: Entry) -> Iterator[str]:
@@ -162,7 +164,7 @@ def overview(book: Gradebook) -> str:
         entries = [one for one in book.entries if one.report.chapter == chapter]
         names = [grade.result.name for grade in entries[0].grades]
         rows = [
-            [one.student.key, number(one.points), *(status(one, grade) for grade in one.grades)]
+            [who(one.student), number(one.points), *(status(one, grade) for grade in one.grades)]
             for one in entries
         ]
         parts += [
@@ -171,7 +173,7 @@ def overview(book: Gradebook) -> str:
         ]
     if unproven := book.unproven():
         rows = [
-            [one.student.key, link(one, grade, escape(grade.result.name)), grade.unproven]
+            [who(one.student), link(one, grade, escape(grade.result.name)), grade.unproven]
             for one, grade in unproven
         ]
         parts += [
@@ -182,7 +184,12 @@ def overview(book: Gradebook) -> str:
     parts.append("<h2>The most common mistakes</h2>")
     rows = [[str(cell) for cell in row] for row in mistakes(book)[:50]]
     parts.append(table(["students", "exercise", "status", "reason"], rows))
-    return PAGE.format(title="The class", body="\n".join(parts))
+    return PAGE.format(title="The class", width="110rem", body="\n".join(parts))
+
+
+def who(student: Student) -> str:
+    named = student.name and student.name != student.key
+    return f"{student.name} ({student.key})" if named else student.key
 
 
 class Html(str):

@@ -14,7 +14,7 @@ from judge.grading.pristine import chapters, digest, exercise_files
 from judge.grading.report import AT_WORK, BREAKS, Report, Result, plain
 from judge.grading.submissions import NotGradableError, Submission
 from judge.grading.temporary import Temporary
-from judge.wording import exception, quoted
+from judge.quotation import exception, quoted
 
 AS_GIVEN = "its cell is as it was given"
 

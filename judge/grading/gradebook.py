@@ -113,7 +113,7 @@ class Gradebook:
                 most = f"{one.result.max_points} that {one.result.name} has"
                 yield f"{one.override.where}: {one.points:g} points count, more than the {most}"
         if count := len(self.unproven()):
-            yield f"{count} answers passed, but are not proven: see overview.html"
+            yield f"not proven: {count} of the answers that passed: see overview.html"
 
     def unproven(self) -> list[tuple[Entry, Grade]]:
         """The passed answers that somebody should look at, and whose they are."""

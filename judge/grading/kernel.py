@@ -11,7 +11,7 @@ from typing import Any
 from judge.grading.bootstrap import FLOODS, OutputError
 from judge.grading.budget import BUSY, IMPORTS, STARTUP, TOO_BUSY, WAITS, WORKS, Budget
 from judge.grading.server import KernelServer, ServerError
-from judge.wording import exception
+from judge.quotation import exception
 
 ENDED = "it ends the Python process it runs in, or breaks it: take exit() and the like out"
 # seconds to wait at a time

@@ -22,9 +22,9 @@ from judge.grading.kernel import CellError, GradingKernel, LostKernelError, fres
 from judge.grading.report import AT_WORK, BREAKS, Report, plain
 from judge.grading.sandbox import OWN_USER
 from judge.grading.server import KernelServer, ServerError
+from judge.quotation import code
 from judge.scan import around, forbidden_in
 from judge.verdict import Verdict, judge
-from judge.wording import code
 
 UNSEEN = "a forbidden call or a loop might not be seen, since it {}"
 NO_PART = "no part of the points: {}"

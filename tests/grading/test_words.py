@@ -20,7 +20,8 @@ from judge.grading.grade import grade
 from judge.grading.gradebook import LONGEST_CELL, Grade, guarded
 from judge.grading.report import LONGEST, SCHEMA, Report, Result, readable
 from judge.grading.show import show, summarize
-from judge.wording import code, named, quoted, unfit
+from judge.quotation import code, named, quoted
+from judge.wording import unfit
 from tests.grading import classes
 from tests.grading.classes import make_class, zipped
 from tests.grading.submissions import NAMES, SECONDS, SOLVED, notebook_with, written
@@ -199,7 +200,7 @@ def doubted(tmp_path, all_pass, monkeypatch) -> Path:
 def test_what_is_not_proven_stands_wherever_a_teacher_looks(doubted):
     out, first = doubted / "grades", NAMES[0]
     said = graded(doubted, "--out", str(out)).output
-    assert "3 answers passed, but are not proven: see overview.html" in said
+    assert "not proven: 3 of the answers that passed: see overview.html" in said
     book = {one["student"]: one["remarks"] for one in rows(out / "gradebook.csv")}
     assert book == {
         "4711": f"1 not proven: {first}",
@@ -226,7 +227,7 @@ def test_points_by_hand_settle_what_is_not_proven(doubted):
     lines = [f"12,{name},5,seen" for name in NAMES[:2]]
     (out / "overrides.csv").write_text("\n".join(["student,exercise,points,comment", *lines]))
     said = graded(doubted, "--out", str(out)).output
-    assert "1 answers passed, but are not proven" in said
+    assert "not proven: 1 of the answers" in said
     book = {one["student"]: one["remarks"] for one in rows(out / "gradebook.csv")}
     assert book["12"] == "" and book["4711"] == f"1 not proven: {NAMES[0]}"
 
