@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from judge import hints, reply, wording
+from judge import hints, quotation, reply, wording
 from judge.compare import close, close_gradient, close_gradients
 from judge.driver import UnfitError
 from judge.elsewhere import DEVICE
 from judge.exercise import SECONDS, Case, Exercise
 from judge.probes import Probe
-from judge.seen import DRAWN, MARKED, MAX_PRINTED
+from judge.seen import DRAWN, KEPT, MARKED, MAX_PRINTED, MAX_SAID
 from judge.values import Unsendable, decode
 
 # what a disagreement costs where points are given in parts: all of them, or those of its group
@@ -101,7 +101,7 @@ class Called(Decided):
 
     def said(self, one):
         module, imported, _ = str(one.got.called).partition(".<module>")
-        what = f"{module} may not be {'imported' if imported else 'called'}"
+        what = f"{quotation.named(module)} may not be {'imported' if imported else 'called'}"
         return "wrong", f"{what} here: write the steps yourself", ""
 
 
@@ -163,9 +163,10 @@ def raised(one: Difference) -> Said:
     """What is said of a call that ends in an error, and should not, or in another."""
     error = one.got.error or {}
     if error["type"] == UnfitError.__name__:
-        return "wrong", error["text"], one.on
-    where = f" (line {error['line'][0]}: {error['line'][1]})" if error["line"] else ""
-    says = ": ".join(filter(None, (error["type"], wording.quoted(error["text"])))) + where
+        return "wrong", wording.unfit(error["text"]), one.on
+    place = [str(error["line"][0]), quotation.quoted(error["line"][1])] if error["line"] else []
+    where = f" (line {': '.join(filter(None, place))})" if place else ""
+    says = quotation.exception(error["type"], error["text"]) + where
     if one.probe.way == "elsewhere":
         return "wrong", hints.DEVICE, f"{one.on}: {says}"
     if one.got.is_test:
@@ -179,7 +180,7 @@ def raised(one: Difference) -> Said:
 
 
 class Settings(Decided):
-    parts = (("settings", reply.listed(reply.text(100), 10)),)
+    parts = (("settings", reply.listed(reply.one_of(*KEPT), len(KEPT))),)
     costs = EFFECTS
 
     def read(self, exercise, case, told):
@@ -307,7 +308,7 @@ class Gradients(Decided):
             where = f"{one.on}: {name}"
             if isinstance(got, Unsendable):
                 hint = "the numbers are right, but autograd cannot go back"
-                return "wrong", hint, f"{where}: {got}"
+                return "wrong", hint, f"{where}: {quotation.quoted(got, MAX_SAID)}"
             if want is not None and got is None:
                 return "wrong", hints.DETACHED, where
             if isinstance(got, Tensor) and got.isnan().any():

@@ -24,6 +24,14 @@ from .watch import Called, Operations, Stopped, Watch
 MOST_RETURNED = 10_000_000
 
 
+LARGE = "the result is far too large: its shape is {}"
+MADE = "it should be the class itself, not a module made from it"
+OTHER = "it should be a class that derives from torch.nn.Module"
+FROZEN = "{} cannot learn: requires_grad is False"
+NO_PARAMETER = "no plain tensor learns: make an nn.Parameter of each of {}"
+PARAMETERS = "its parameters: not asked for are {}, missing are {}"
+
+
 class UnfitError(Exception):
     """Raised where the answer is not the module that was asked for."""
 
@@ -121,7 +129,7 @@ class Call:
             self.value = self.result(namespace[self.request["name"]])
             if shape := too_large(self.value):
                 self.value = None
-                raise UnfitError(f"the result is far too large: its shape is {shape}")
+                raise UnfitError(LARGE.format(shape))
         except Stopped as why:
             self.outcome = str(why)
         except BaseException as error:
@@ -202,9 +210,9 @@ def built(kind, arguments, weights, before=None, training=False):
     with other weights and arguments, must not count.
     """
     if isinstance(kind, torch.nn.Module):
-        raise UnfitError("it should be the class itself, not a module made from it")
+        raise UnfitError(MADE)
     if not (isinstance(kind, type) and issubclass(kind, torch.nn.Module)):
-        raise UnfitError("it should be a class that derives from torch.nn.Module")
+        raise UnfitError(OTHER)
     # a new layer draws its first weights, which are not kept
     with torch.random.fork_rng(devices=[]):
         module = kind(*arguments)
@@ -212,7 +220,7 @@ def built(kind, arguments, weights, before=None, training=False):
         module.eval()
     frozen = [name for name, weight in module.named_parameters() if not weight.requires_grad]
     if frozen:
-        raise UnfitError(f"{', '.join(frozen)} cannot learn: requires_grad is False")
+        raise UnfitError(FROZEN.format(", ".join(frozen)))
     own = {name: tuple(weight.shape) for name, weight in module.named_parameters()}
     wanted = {name: tuple(weight.shape) for name, weight in weights.items()}
     if own != wanted:
@@ -222,11 +230,8 @@ def built(kind, arguments, weights, before=None, training=False):
             for name in missing.keys() - own.keys()
             if isinstance(kept(module, name), torch.Tensor)
         ]:
-            names = ", ".join(sorted(plain))
-            raise UnfitError(f"no plain tensor learns: make an nn.Parameter of each of {names}")
-        raise UnfitError(
-            f"its parameters: not asked for are {listed(extra)}, missing are {listed(missing)}"
-        )
+            raise UnfitError(NO_PARAMETER.format(", ".join(sorted(plain))))
+        raise UnfitError(PARAMETERS.format(listed(extra), listed(missing)))
     for weight in list(weights.values())[:1]:
         # device and dtype of one are those of all
         module.to(weight)

@@ -55,7 +55,7 @@ def tensor(one: Any) -> bool:
     if type(one) is not dict or not {"dtype", "shape", "device"} <= one.keys():
         return False
     named = text(30)(one["dtype"]) and DTYPE.fullmatch(one["dtype"])
-    placed = text(30)(one["device"]) and listed(count, 64)(one["shape"])
+    placed = text(30)(one["device"]) and one["device"].isalpha() and listed(count, 64)(one["shape"])
     rest = {name: one[name] for name in one.keys() - {"dtype", "shape", "device"}}
     return bool(named and placed and rest.keys() <= {"bytes"} and all(map(string, rest.values())))
 

@@ -19,6 +19,7 @@ MAX_SAID = 300
 # in place of an argument
 MARKED = {"other": "a leaf of autograd"}
 DRAWN = "the global random numbers"
+KEPT = "autograd's switch", "the default dtype", "the default device", DRAWN
 # bytes in NumPy's global generator: the numbers of a Mersenne Twister, and the place in them
 OF_NUMPY = 4 * 624 + 4
 
@@ -102,7 +103,7 @@ def described(error, written_in):
             line = [number, linecache.getline(frame.f_code.co_filename, number).strip()[:300]]
     return {
         "type": type(error).__name__[:200],
-        "text": " ".join(str(error).split())[:300],
+        "text": " ".join(str(error).split())[:MAX_SAID],
         "line": line,
     }
 
@@ -115,16 +116,14 @@ class Settings:
         torch.set_grad_enabled(True)
         return self
 
-    def now(self):
-        return {
-            "autograd's switch": torch.is_grad_enabled(),
-            "the default dtype": torch.get_default_dtype(),
-            "the default device": torch.get_default_device(),
-            DRAWN: drawn_from(),
-        }
+    def now(self) -> dict:
+        switch, dtype = torch.is_grad_enabled(), torch.get_default_dtype()
+        return dict(
+            zip(KEPT, (switch, dtype, torch.get_default_device(), drawn_from()), strict=True)
+        )
 
     def changed(self):
-        before, after = self.before | {"autograd's switch": True}, self.now()
+        before, after = self.before | {KEPT[0]: True}, self.now()
         return [name for name in after if before[name] != after[name]]
 
     def __exit__(self, *error):

@@ -6,12 +6,22 @@ from typing import Any
 
 from torch import Tensor
 
-from judge import compare, difference, hints
+from judge import compare, difference, driver, hints
 from judge.compare import close
 from judge.exercise import Case, Exercise, is_floating
+from judge.quotation import MOST_QUOTED, named, quoted
+from judge.seen import MAX_SAID
 from judge.values import Unsendable
 
-MOST_QUOTED = 160  # characters
+# sizes, or the names of parameters, some with their sizes
+PARTS = r"(?:\([\d, ]*\)|[\w.]+(?: \([\d, ]*\))?(?:, [\w.]+(?: \([\d, ]*\))?)*)"
+UNFIT = [
+    re.compile(re.escape(form).replace(r"\{\}", PARTS))
+    for form in (
+        driver.LARGE, driver.MADE, driver.OTHER, driver.FROZEN, driver.NO_PARAMETER,
+        driver.PARAMETERS, driver.PARAMETERS.partition(", ")[0],
+    )
+]  # fmt: skip
 DTYPE = "the dtype is not right"
 # what Python and torch say where the call itself fails, before a line of the answer has run
 UNCALLED = re.compile(
@@ -36,9 +46,13 @@ def unfinished(exercise: Exercise, value: Any) -> tuple[str, str] | None:
     return ("error", is_class) if value == exercise.name else None
 
 
-def quoted(text: str) -> str:
-    """What an exception says, as its own words: a learner's code may have it say anything."""
-    return f"“{text[:MOST_QUOTED]}{'…' * (len(text) > MOST_QUOTED)}”" if text else ""
+def unfit(text: str) -> str:
+    """Why a module is not what was asked for: quoted where the driver does not speak so."""
+    # of a long one the end is cut off
+    whole = text if len(text) < MAX_SAID else text.rpartition(", ")[0]
+    if any(form.fullmatch(whole) for form in UNFIT):
+        return text
+    return f"it is not the module that was asked for: {quoted(text)}"
 
 
 def misfit(exercise: Exercise, case: Case, error: dict[str, Any]) -> str:
@@ -53,7 +67,7 @@ def misfit(exercise: Exercise, case: Case, error: dict[str, Any]) -> str:
     if making:
         names = inspect.signature(exercise.reference_answer).parameters
         called = f"is made with ({', '.join(names)})"
-    return f"`{exercise.name}` {called}: {error['text']}"
+    return f"`{exercise.name}` {called}: {quoted(error['text'])}"
 
 
 def arguments(exercise: Exercise, case: Case) -> list[str]:
@@ -129,10 +143,10 @@ def shown(value: Any, digits: int) -> str:
     """A value; a text in quotes, so that an empty one and the end of a line are seen."""
     if isinstance(value, float):
         return f"{value:.{digits}g}"
-    return repr(value) if isinstance(value, str) else str(value)
+    return repr(value[:MOST_QUOTED]) if isinstance(value, str) else str(value)
 
 
 def kind(value: Any) -> str:
     if isinstance(value, Unsendable):
-        return str(value)
+        return named(value)
     return "a tensor" if isinstance(value, Tensor) else type(value).__name__

@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from attncourse.data.numbers import Words, numbers
+from judge import quotation, wording
 from judge.decided import checked
 from judge.driver import UnfitError
 from judge.exercise import Case, Exercise
@@ -136,14 +137,14 @@ def read(path: Path) -> dict[str, Tensor]:
         return {name: one.float() if one.is_floating_point() else one for name, one in weights}
     except SafetensorError as error:
         raise NotJudgedError(
-            f"{path.name} does not hold plain tensors ({error}): write it with "
-            "safetensors.torch.save_file"
+            f"{path.name} does not hold plain tensors ({quotation.quoted(str(error))}): "
+            "write it with safetensors.torch.save_file"
         ) from None
     # a dtype that the format has, and torch has not or cannot convert
     except (KeyError, RuntimeError) as error:
         raise NotJudgedError(
-            f"{path.name} holds numbers of a dtype that torch cannot read ({error}): save the "
-            "weights as float32"
+            f"{path.name} holds numbers of a dtype that torch cannot read "
+            f"({quotation.quoted(str(error))}): save the weights as float32"
         ) from None
 
 
@@ -153,7 +154,9 @@ def require_sound(weights: dict[str, Tensor], most: int) -> None:
         raise NotJudgedError(f"the model has {count:,} parameters, and the budget is {most:,}")
     for name, one in weights.items():
         if not one.is_floating_point() or not one.isfinite().all():
-            raise NotJudgedError(f"{name} does not hold finite floats: save the parameters alone")
+            raise NotJudgedError(
+                f"{quotation.named(name)} does not hold finite floats: save the parameters alone"
+            )
 
 
 def changed(
@@ -184,7 +187,7 @@ def tokens(answer: Any, shape: tuple[int, int]) -> Tensor:
         case "missing":
             raise NotJudgedError("no class of that name: its cell defines it")
         case "forbidden":
-            raise NotJudgedError(f"{answer['called']} may not be called here")
+            raise NotJudgedError(f"{quotation.named(answer['called'])} may not be called here")
         case "raised":
             raise NotJudgedError(reason(answer["error"]))
     try:
@@ -201,6 +204,7 @@ def tokens(answer: Any, shape: tuple[int, int]) -> Tensor:
 def reason(error: dict[str, Any]) -> str:
     """Why a call raised, in words for a model and its file."""
     if error["type"] != UnfitError.__name__:
-        return f"it raises {error['type']}: {error['text']}"
-    unfit = error["text"].replace("its parameters: not asked for are", OTHER + "only the class has")
+        return f"it raises {quotation.exception(error['type'], error['text'])}"
+    unfit = wording.unfit(error["text"])
+    unfit = unfit.replace("its parameters: not asked for are", OTHER + "only the class has")
     return unfit.replace("missing are", "only the file has")

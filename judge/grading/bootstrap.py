@@ -37,6 +37,7 @@ from judge.grading.stand_ins import Checks, HiddenModules, Programs
 COPIES = sys.platform == "linux"
 COUNT, SOCKET = "count", "c"
 MOST_OUTPUT, MOST_TEXT = 1_000_000, 10_000
+FLOODS = f"it prints without end: more than {MOST_OUTPUT} characters"
 SUBREAPER, DUMPABLE = 36, 4
 
 
@@ -69,7 +70,7 @@ class Output(io.TextIOBase):
         before, self.printed = self.printed, self.printed + len(text)
         # once: a traceback is printed afterwards
         if before <= MOST_OUTPUT < self.printed:
-            raise OutputError(f"it prints without end: more than {MOST_OUTPUT} characters")
+            raise OutputError(FLOODS)
         return len(text)
 
 

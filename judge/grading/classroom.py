@@ -12,7 +12,7 @@ from judge.grading.formats import junit
 from judge.grading.gradebook import ByHand, Gradebook
 from judge.grading.policy import Override, Policy
 from judge.grading.pristine import chapters
-from judge.grading.report import Report, replace
+from judge.grading.report import Report, line, replace
 from judge.grading.resume import Kept
 from judge.grading.similar import alike
 from judge.grading.students import (
@@ -190,12 +190,12 @@ class Classroom:
         for one in reports:
             student = self.owners[one.file]
             key = kept.key(one.file, one.submission_sha256)
-            yield (one.file, student.key, in_roster(student), key, one.problem or one.chapter)
+            yield line(one.file), student.key, in_roster(student), key, one.problem or one.chapter
         for one in others:
             if one.fault:
                 continue
             student = self.owners[one.name]
-            yield one.name, student.key, in_roster(student), "", one.why
+            yield line(one.name), student.key, in_roster(student), "", one.why
 
     def alike(self, book: Gradebook, worked: Path) -> list[str]:
         """Write which answers to look at side by side; nobody's points change."""

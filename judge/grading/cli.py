@@ -105,10 +105,11 @@ def grade_command(
             f"there are no exercise notebooks in {course().notebooks}: {course().package} is"
             f" imported from {course().folder}, which is no whole copy; look at PYTHONPATH"
         )
+    tell = partial(say, errors, style="yellow")
     if scheduler:
-        grade_files = on_cluster(scheduler, sandboxed, jobs, partial(say, errors, style="yellow"))
+        grade_files = on_cluster(scheduler, sandboxed, jobs, tell)
     else:
-        grade_files = on_this_machine(sandboxed, jobs)
+        grade_files = on_this_machine(sandboxed, jobs, tell)
     for option, file in (("--json", json_out), ("--gradescope", gradescope_out)):
         if file and not file.resolve().parent.is_dir():
             refuse(f"{option}: there is no folder {file.resolve().parent}")
@@ -122,6 +123,8 @@ def grade_command(
         "memory": int(memory * 2**30),
         "partial": in_parts,
     }
+    if any(path.is_dir() for path in paths):
+        say(errors, "the files are read", "dim")
     found = list(handed_in(paths))
     files = [one for one in found if isinstance(one, Submission)]
     others = [one for one in found if isinstance(one, LeftOut)]
@@ -137,7 +140,9 @@ def grade_command(
     raise typer.Exit(exit_code(reports, others))
 
 
-def on_this_machine(sandboxed: bool, jobs: int) -> Callable[..., Reports]:
+def on_this_machine(
+    sandboxed: bool, jobs: int, tell: Callable[[str], None]
+) -> Callable[..., Reports]:
     """What grades files here; ends the command where it is not safe, or cannot be."""
     tier, why = sandbox.strongest() if sandboxed else (sandbox.NONE, "")
     if not tier:
@@ -145,7 +150,7 @@ def on_this_machine(sandboxed: bool, jobs: int) -> Callable[..., Reports]:
             f"no sandbox is safe here:\n{why}\n"
             "--no-sandbox grades without: answers can then do whatever you can"
         )
-    return lambda files, settings: grade_all(files, partial(graded, **settings), jobs)
+    return lambda files, settings: grade_all(files, partial(graded, **settings), jobs, tell)
 
 
 def on_cluster(
@@ -282,12 +287,12 @@ class Run:
         reports = dict(before)
         todo = [file for file in self.files if file.name not in before]
         try:
-            with progress(self.errors) as bar, closing(self.grade_files(todo)) as each:
-                task = bar.add_task("", total=len(self.files), completed=len(before))
+            shown = progress(self.errors, len(self.files), len(before))
+            with shown as advance, closing(self.grade_files(todo)) as each:
                 for report in each:
                     reports[report.file] = report
                     done(report)
-                    bar.advance(task)
+                    advance()
                     self.write(reports.values())
         except KeyboardInterrupt:
             self.errors.print(f"stopped: {len(reports)} of {len(self.files)} files are graded")

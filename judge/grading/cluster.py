@@ -22,7 +22,7 @@ from judge.grading.grade import grade
 from judge.grading.judge_pool import StoppedError, end_all
 from judge.grading.pristine import digest, exercise_files
 from judge.grading.report import Report, plain
-from judge.grading.run import CannotGradeError, Reports
+from judge.grading.run import CannotGradeError, Reports, once_more
 from judge.grading.submissions import WEIGHTS, NotGradableError, Submission
 from judge.grading.temporary import Temporary
 
@@ -41,7 +41,8 @@ def grade_all(
 ) -> Reports:
     """The report on each file, as it comes. Whoever stops to ask for more ends those at work.
 
-    `tell` gets a line when workers are refused or lost. Raises CannotGradeError.
+    `tell` gets a line when workers are refused or lost, and when files are graded once more. Raises
+    CannotGradeError.
     """
     with dask.config.set(LARGE), connected(address) as client:
         workers, late = Workers(client, settings, tell), set()
@@ -51,6 +52,8 @@ def grade_all(
                 late.add(report.file)
             else:
                 yield report
+        if late:
+            tell(once_more(len(late)))
         yield from workers.graded([one for one in files if one.name in late], alone=True)
         client.run(end_all, workers=list(workers.tiers), on_error="ignore")
 

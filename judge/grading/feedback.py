@@ -13,11 +13,18 @@ from pathlib import Path
 from judge.course import course
 from judge.grading.gradebook import COMMENTED, Entry, Grade, Gradebook, mistakes, number
 from judge.grading.pristine import chapters, own
-from judge.grading.report import plain, replace
+from judge.grading.report import cut, line, plain, readable, replace
 from judge.grading.students import Student
 
 HEADING = re.compile(r"#+ (.*)")
 URL = re.compile(r"https?://[^\s()]+/chapters/\w+\.html")
+# characters of an answer on its page
+MOST_CODE = 50_000
+ABOUT_UNPROVEN = (
+    "These answers are right, and have their points. Each does something that could hide a "
+    "forbidden call or a loop from the grader, so look at its code. Points that you set by hand, "
+    "in overrides.csv, take an answer off this list."
+)
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -27,7 +34,7 @@ PAGE = """<!DOCTYPE html>
 <title>{title}</title>
 <style>
 :root {{ color-scheme: light dark; }}
-body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto;
+body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: {width}; margin: 2rem auto;
   padding: 0 1rem; }}
 table {{ border-collapse: collapse; }}
 th, td {{ border: 1px solid #8888; padding: .2rem .6rem; text-align: left; }}
@@ -35,6 +42,8 @@ pre {{ background: #8882; padding: .8rem; overflow-x: auto; }}
 .comment {{ border-left: .25rem solid #8888; padding-left: .8rem; white-space: pre-wrap;
   overflow-wrap: anywhere; }}
 .wide {{ overflow-x: auto; }}
+mark {{ white-space: nowrap; }}
+p {{ max-width: 50rem; }}
 </style>
 </head>
 <body>
@@ -67,19 +76,19 @@ def page_name(student: Student) -> str:
 
 def page_of(student: Student, entries: list[Entry]) -> str:
     body = "\n".join(part for entry in entries for part in entry_parts(entry))
-    title = plain(f"Feedback for {student.name or student.key}")
-    return PAGE.format(title=escape(title), body=body)
+    title = line(f"Feedback for {student.name or student.key}")
+    return PAGE.format(title=escape(title), width="50rem", body=body)
 
 
 def entry_parts(entry: Entry) -> Iterator[str]:
     report = entry.report
-    title = heading(report.chapter) if report.chapter else plain(report.file)
+    title = heading(report.chapter) if report.chapter else line(report.file)
     yield f"<h2>{escape(title)}</h2>"
     yield f"<p>{number(entry.points)} of {report.max_points} points.</p>"
     if entry.remarks:
-        yield f"<p>{escape(entry.remarks)}</p>"
+        yield f"<p>{text(entry.remarks)}</p>"
     if entry.grades:
-        rows = [[g.result.title, g.result.status, points(g)] for g in entry.grades]
+        rows = [[g.result.title, g.status, points(g)] for g in entry.grades]
         yield table(["exercise", "status", "points"], rows)
     for grade in entry.grades:
         yield from grade_parts(grade, report.chapter)
@@ -87,17 +96,25 @@ def entry_parts(entry: Entry) -> Iterator[str]:
 
 def grade_parts(grade: Grade, chapter: str) -> Iterator[str]:
     one = grade.result
-    yield f"<h3>{escape(one.title)}: {escape(one.status)}, {points(grade)} points</h3>"
-    said = [one.hint, one.evidence, one.note]
+    heading = f"{one.title}: {grade.status}, {points(grade)} points"
+    yield f'<h3 id="{escape(one.name)}">{escape(heading)}</h3>'
+    said = [one.hint, one.evidence, *one.remarks]
     if grade.override:
         said.append(f"The instructor set the points: {grade.override.comment}")
-    yield from (f"<p>{escape(line)}</p>" for line in said if line)
-    for text in grade.comments:
-        yield f'<p class="comment">{COMMENTED}\n{escape(text)}</p>'
+    yield from (f"<p>{text(remark)}</p>" for remark in said if remark)
+    for comment in grade.comments:
+        yield f'<p class="comment">{COMMENTED}\n{text(comment)}</p>'
     if one.answer:
-        yield f"<pre><code>{escape(one.answer)}</code></pre>"
+        yield f"<pre><code>{text(cut(one.answer, MOST_CODE))}</code></pre>"
+    if len(one.answer) > MOST_CODE:
+        yield f"<p>The answer goes on: it has {len(one.answer):,} characters.</p>"
     if one.status != "passed":
         yield f"<p>{next_reading(chapter, one.name)}</p>"
+
+
+def text(said: str) -> str:
+    """A text that came from elsewhere, for a page."""
+    return escape(readable(said))
 
 
 def points(grade: Grade) -> str:
@@ -141,29 +158,61 @@ def heading(chapter: str) -> str:
 
 
 def overview(book: Gradebook) -> str:
-    """Every status of every student, and what went wrong most often."""
+    """Every status of every student, whose code to look at, and what went wrong most often."""
     parts = []
     for chapter in book.chapters:
         entries = [one for one in book.entries if one.report.chapter == chapter]
         names = [grade.result.name for grade in entries[0].grades]
         rows = [
-            [one.student.key, number(one.points), *(g.result.status for g in one.grades)]
+            [who(one.student), number(one.points), *(status(one, grade) for grade in one.grades)]
             for one in entries
         ]
         parts += [
             f"<h2>{escape(heading(chapter))}</h2>",
             table(["student", "points", *names], rows),
         ]
+    if unproven := book.unproven():
+        rows = [
+            [who(one.student), link(one, grade, escape(grade.result.name)), grade.unproven]
+            for one, grade in unproven
+        ]
+        parts += [
+            f"<h2>Not proven: {len(rows)}</h2>",
+            f"<p>{ABOUT_UNPROVEN}</p>",
+            table(["student", "exercise", "because it"], rows),
+        ]
     parts.append("<h2>The most common mistakes</h2>")
     rows = [[str(cell) for cell in row] for row in mistakes(book)[:50]]
     parts.append(table(["students", "exercise", "status", "reason"], rows))
-    return PAGE.format(title="The class", body="\n".join(parts))
+    return PAGE.format(title="The class", width="110rem", body="\n".join(parts))
+
+
+def who(student: Student) -> str:
+    named = student.name and student.name != student.key
+    return f"{student.name} ({student.key})" if named else student.key
+
+
+class Html(str):
+    """A cell that is escaped already."""
+
+
+def status(entry: Entry, grade: Grade) -> str:
+    """The status of an answer; where somebody should look at it, a link there."""
+    if not grade.unproven:
+        return grade.status
+    return link(entry, grade, f"<mark>{escape(grade.status)}</mark>")
+
+
+def link(entry: Entry, grade: Grade, said: str) -> Html:
+    """A link from the overview to an answer."""
+    place = f"feedback/{page_name(entry.student)}#{grade.result.name}"
+    return Html(f'<a href="{escape(place)}">{said}</a>')
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:
-    def line(cells: list[str], tag: str) -> str:
-        said = (f"<{tag}>{escape(plain(cell))}</{tag}>" for cell in cells)
-        return "<tr>" + "".join(said) + "</tr>"
+    def row(cells: list[str], tag: str) -> str:
+        said = (one if isinstance(one, Html) else escape(plain(one)) for one in cells)
+        return "<tr>" + "".join(f"<{tag}>{cell}</{tag}>" for cell in said) + "</tr>"
 
-    lines = [line(header, "th"), *(line(row, "td") for row in rows)]
+    lines = [row(header, "th"), *(row(one, "td") for one in rows)]
     return '<div class="wide"><table>\n' + "\n".join(lines) + "\n</table></div>"

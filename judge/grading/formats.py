@@ -44,7 +44,7 @@ def gradescope(reports: list[Report], problems: Iterable[str] = ()) -> str:
             "score": one.points,
             "max_score": one.max_points,
             "status": "passed" if one.status == "passed" else "failed",
-            "output": "\n".join(filter(None, (one.status, one.hint, one.evidence, one.note))),
+            "output": "\n".join(filter(None, (one.status, one.hint, one.evidence, *one.remarks))),
             "output_format": "text",
             "visibility": "visible",
         }

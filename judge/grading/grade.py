@@ -15,6 +15,7 @@ from judge.grading.pristine import chapters, digest, exercise_files
 from judge.grading.report import AT_WORK, BREAKS, Report, Result, plain
 from judge.grading.submissions import NotGradableError, Submission
 from judge.grading.temporary import Temporary
+from judge.quotation import exception, quoted
 
 AS_GIVEN = "its cell is as it was given"
 
@@ -52,7 +53,7 @@ def grade(
     except Exception as error:
         # whatever it is, the other files are graded
         report.file = file.name
-        report.problem = plain(f"the grader failed: {type(error).__name__}: {error}")
+        report.problem = plain(f"the grader failed: {exception(type(error).__name__, str(error))}")
     return report
 
 
@@ -62,7 +63,9 @@ def prepare(report: Report, grafted: Graft) -> None:
     report.pristine_sha256 = digest(exercise_files()[grafted.chapter].read_bytes())
     chapter, answers = chapters()[grafted.chapter], grafted.answers()
     for name, facts in chapter.facts.items():
-        result = Result(name, facts["title"], facts["points"], note=grafted.notes.get(name, ""))
+        result = Result(
+            name, facts["title"], facts["points"], note=plain(grafted.notes.get(name, ""))
+        )
         if name not in grafted.found:
             result.status, result.hint = "not found", f"no cell begins with `# exercise: {name}`"
         else:
@@ -122,10 +125,10 @@ def judged_in(
         for one in at_work:
             one.hint = ""
             if one.name in broken:
-                one.status, one.hint = "error", plain(BREAKS.format(reason_in(said)))
+                one.status, one.hint = "error", plain(BREAKS.format(quoted(reason_in(said))))
             broken.add(one.name)
         report.write(written)
     report.file = name
     if any(one.status == "not graded" and not one.hint for one in report.exercises):
-        report.problem = plain(f"the grader failed: {reason_in(said)}")
+        report.problem = plain(f"the grader failed: {quoted(reason_in(said))}")
     return report

@@ -11,12 +11,15 @@ from pathlib import Path
 
 from judge.grading.policy import Override
 from judge.grading.pristine import chapters
-from judge.grading.report import CONTROL, Report, Result, replace
+from judge.grading.report import LINES, Report, Result, cut, line, readable, replace
 from judge.grading.students import Roster, Student, squeezed
 
 # where a spreadsheet takes a formula to begin, some of them behind a semicolon, too
 FORMULA = re.compile(r"(^|;)(?=\s*[=+\-@＝＋－＠]\s*\S)")
-LINES = re.compile(r"[\t\n\v\f\r\x1c-\x1f\x85\u2028\u2029]+")
+# where in an answer it happened, behind a hint
+PLACE = re.compile(r" \(line \d+(?:: “[^”]*”)?\)$")
+# what a spreadsheet takes in a cell
+LONGEST_CELL = 32_767
 NO_MISTAKE = ("passed", "not attempted", "not found", "not graded")
 COMMENTED = "A comment from the instructor:"
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
@@ -42,7 +45,17 @@ class Grade:
         if self.result.status in NO_MISTAKE:
             return None
         # where in somebody's answer it happened differs for each
-        return re.split(r" \(line \d", self.result.hint)[0]
+        return PLACE.sub("", self.result.hint)
+
+    @property
+    def unproven(self) -> str:
+        """Why somebody should look at a passed answer; "" where nobody needs to, or has."""
+        return "" if self.override else self.result.unproven
+
+    @property
+    def status(self) -> str:
+        """The status as tables have it."""
+        return f"{self.result.status}, not proven" if self.unproven else self.result.status
 
 
 @dataclass
@@ -62,6 +75,8 @@ class Entry:
     @property
     def remarks(self) -> str:
         said = [self.report.problem, self.late]
+        if unproven := [grade.result.name for grade in self.grades if grade.unproven]:
+            said.append(f"{len(unproven)} not proven: {', '.join(unproven)}")
         if self.others:
             said.append(f"{self.others + 1} files: the one with most points counts")
         return "; ".join(filter(None, said))
@@ -92,11 +107,19 @@ class Gradebook:
         return found | {student: {} for student in self.missing}
 
     def looks(self) -> Iterator[str]:
-        """What the instructor should look at: more points by hand than there are."""
+        """What the instructor should look at: points by hand, and passes that are not proven."""
         for one in (grade for entry in self.entries for grade in entry.grades):
             if one.override and one.points > one.result.max_points:
                 most = f"{one.result.max_points} that {one.result.name} has"
                 yield f"{one.override.where}: {one.points:g} points count, more than the {most}"
+        if count := len(self.unproven()):
+            yield f"not proven: {count} of the answers that passed: see overview.html"
+
+    def unproven(self) -> list[tuple[Entry, Grade]]:
+        """The passed answers that somebody should look at, and whose they are."""
+        return [
+            (entry, grade) for entry in self.entries for grade in entry.grades if grade.unproven
+        ]
 
 
 def gradebook(
@@ -174,7 +197,7 @@ def grade_rows(book: Gradebook) -> Iterable[Iterable]:
     for one in book.entries:
         passed = sum(grade.result.status == "passed" for grade in one.grades)
         yield (
-            one.student.key, one.student.name, one.report.chapter, one.report.file,
+            one.student.key, one.student.name, one.report.chapter, line(one.report.file),
             number(one.points), one.report.max_points, passed, len(one.grades), one.remarks,
         )  # fmt: skip
     for student, why in book.missing.items():
@@ -189,7 +212,7 @@ def matrix_rows(book: Gradebook) -> Iterable[Iterable]:
         shown = next(one for one in book.entries if one.report.chapter == chapter)
         for at, grade in enumerate(shown.grades):
             own = (entries.get(chapter) for entries in students.values())
-            statuses = (one.grades[at].result.status if one else "" for one in own)
+            statuses = (one.grades[at].status if one else "" for one in own)
             yield chapter, grade.result.name, *statuses
 
 
@@ -242,15 +265,15 @@ def comment(entry: Entry) -> str:
     """An entry in some lines, as the HTML that Moodle takes a comment for."""
     lines = [entry.remarks] if entry.remarks else []
     for one in entry.grades:
-        said_why = filter(None, (one.result.hint, one.result.note))
+        said_why = filter(None, (one.result.hint, *one.result.remarks))
         why = one.override.comment if one.override else "; ".join(said_why)
         said = (
             f"{one.result.name}: {one.result.status}, {number(one.points)}/{one.result.max_points}"
         )
         lines.append(said + (f": {why}" if why else ""))
         lines += [line for text in one.comments for line in (COMMENTED, *text.splitlines())]
-    # in "&lt;=" a formula would begin: a mark that nobody sees is in place of a quote there
-    return FORMULA.sub("\\1\u200b", "<br>".join(map(escape, lines)))
+    # in "&lt;=" a formula would begin: a tag that nobody sees is in place of a quote there
+    return FORMULA.sub(r"\1<wbr>", "<br>".join(map(escape, lines)))
 
 
 def number(points: float) -> str:
@@ -265,7 +288,7 @@ def table(path: Path, rows: Iterable[Iterable]) -> None:
 
 
 def guarded(cell: object) -> object:
-    """A cell in one line, without control characters and marks of direction, and no formula."""
+    """A cell in one line, without what nobody sees, not too long, and no formula."""
     if not isinstance(cell, str):
         return cell
-    return FORMULA.sub(r"\1'", CONTROL.sub("", LINES.sub(" ", cell)))
+    return cut(FORMULA.sub(r"\1'", readable(LINES.sub(" ", cell))), LONGEST_CELL)

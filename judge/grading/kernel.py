@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 
-from judge.grading.bootstrap import OutputError
+from judge.grading.bootstrap import FLOODS, OutputError
 from judge.grading.budget import (
     BUSY,
     IMPORTS,
@@ -26,7 +26,7 @@ from judge.grading.budget import (
     tasks,
 )
 from judge.grading.server import KernelServer, ServerError
-from judge.wording import quoted
+from judge.quotation import exception, quoted
 
 ENDED = "it ends the Python process it runs in, or breaks it: take exit() and the like out"
 # seconds to wait at a time
@@ -100,10 +100,10 @@ class GradingKernel:
         match self.ask(budget, "cell", source):
             case {"raised": None, "not_run": [*commands]}:
                 return [quoted(one) for one in commands if isinstance(one, str)]
-            case {"raised": [OutputError.__name__, str(text)]}:
-                raise LostKernelError("crashed", text)
+            case {"raised": [OutputError.__name__, str()]}:
+                raise LostKernelError("crashed", FLOODS)
             case {"raised": [str(name), str(text)]}:
-                raise CellError(f"{name}: {quoted(text)}")
+                raise CellError(exception(name, text))
         raise LostKernelError("crashed", ENDED)
 
     def take(self, name: str) -> bool:

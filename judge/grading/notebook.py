@@ -28,10 +28,10 @@ from judge.grading.report import AT_WORK, BREAKS, Report, plain
 from judge.grading.sandbox import NONE, OWN_USER
 from judge.grading.server import KernelServer, ServerError
 from judge.grading.walk import Allowance, StoppedWalkError, Walk
+from judge.quotation import code
 from judge.scan import Reached, around, forbidden_in
 from judge.verdict import Verdict, judge
 
-UNPROVEN = "not proven: that it calls nothing forbidden and does not loop, since it {}"
 UNSEEN = "a forbidden call or a loop might not be seen, since it {}"
 NO_PART = "no part of the points: {}"
 NOT_CALLED = "may not be called here"
@@ -39,7 +39,7 @@ IMPORT_NOTE = "only this cell is graded: what it needs must be imported or writt
 NOT_MADE = "no cell makes that name before the answer is checked, when they run in their order"
 RAISED = "cell {} raises {}"
 NOT_INSTALLED = "`{}` is not installed where this is graded: `pip install {}` adds it"
-NOT_RUN = "not run here: `{}`"
+NOT_RUN = "not run here: {}"
 LEFT_OUT = "cell {} was left out when the notebook was run: {}"
 ONLY_ANSWERS = "without a sandbox only answers are run, and not the cells {}"
 STOPPED = "the cells outside the answers take too long: from there on only the answers were run"
@@ -287,7 +287,7 @@ class GradedNotebook:
             verdict = Verdict("wrong", f"{named} {NOT_CALLED}: write the steps yourself")
             return Judged(verdict)
         if verdict.status == "passed":
-            return Judged(verdict, unproven=unseen and UNPROVEN.format(unseen))
+            return Judged(verdict, unproven=unseen)
         withheld = unseen and UNSEEN.format(unseen)
         if named:
             withheld = f"it names `{named}`, which {NOT_CALLED}"
@@ -329,8 +329,7 @@ class GradedNotebook:
             else:
                 result.share = judged.earned.share
                 result.remark(judged.earned.told(result.points, result.max_points))
-        if judged.unproven:
-            result.remark(judged.unproven)
+        result.unproven = judged.unproven
         self.write(name, verdict)
 
     def write(self, name: str, verdict: Verdict) -> None:
@@ -390,7 +389,7 @@ def evading(reached: Reached, starts: bool, blinded: bool) -> str:
     if blinded:
         return "takes away what counts torch's operations"
     way = around(reached)
-    return f"uses `{way}`" if way else ""
+    return f"uses {code(way)}" if way else ""
 
 
 def given_cells(cells: list[NotebookNode]) -> dict[str, list[str]]:

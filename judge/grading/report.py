@@ -8,22 +8,33 @@ from pathlib import Path
 from typing import Any
 
 SCHEMA = 5
-CONTROL = re.compile(
-    r"[\ud800-\udfff]|\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
-    # what turns the direction of a text
-    r"|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+NONCHARACTERS = "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
+# what a terminal obeys, XML forbids or nobody sees; a joiner, which some scripts are written with,
+# stays behind a letter of theirs
+UNSEEN = re.compile(
+    r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]"
+    rf"|[\ufdd0-\ufdef{NONCHARACTERS}]"
+    r"|[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e"
+    r"\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001343f"
+    r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    r"|(?<![\u0600-\u0dff])[\u200c\u200d]"
 )
+LINES = re.compile(r"[\t\n\v\f\r\x1c-\x1f\x85\u2028\u2029]+")
 LONGEST = 600
 # the hint of an exercise while it is judged, and of one that breaks the grader twice
 AT_WORK = "it is judged"
 BREAKS = "it breaks the grader, also when it is judged once more ({}): show it to your teacher"
 # what a report says only where points were given in parts
 IN_PARTS = ("partial", "share")
+UNPROVEN = "not proven: that it calls nothing forbidden and does not loop, since it {}"
 
 
 @dataclass
 class Result:
-    """One exercise of one file. `passed` earns its points, and else the share that is right."""
+    """One exercise of one file. `passed` earns its points, and else the share that is right.
+
+    `unproven` says what a passed answer does that may hide a forbidden call or a loop.
+    """
 
     name: str
     title: str
@@ -32,6 +43,7 @@ class Result:
     hint: str = ""
     evidence: str = ""
     note: str = ""
+    unproven: str = ""
     seconds: float = 0.0
     answer: str = ""
     share: float = 0.0
@@ -44,7 +56,13 @@ class Result:
 
     def remark(self, text: str) -> None:
         """Add to the note."""
-        self.note = "; ".join(filter(None, (self.note, text)))
+        self.note = "; ".join(filter(None, (self.note, plain(text))))
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is said of the answer beside its hint."""
+        doubt = UNPROVEN.format(self.unproven) if self.unproven else ""
+        return [text for text in (self.note, doubt) if text]
 
 
 @dataclass
@@ -100,7 +118,10 @@ class Report:
 
     @classmethod
     def of(cls, text: str) -> "Report":
+        """The report that `as_text` wrote; ValueError where another version has written it."""
         data = json.loads(text)
+        if data["schema"] != SCHEMA:
+            raise ValueError(f"a report of schema {data['schema']}, not {SCHEMA}")
         results = [
             Result(**{name: value for name, value in row.items() if name != "points"})
             for row in data.pop("exercises")
@@ -122,6 +143,19 @@ def replace(path: Path, text: str) -> None:
 
 
 def plain(text: str) -> str:
-    """Text that came from a learner's process, without control characters and not too long."""
-    text = CONTROL.sub("", text)
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    """Text that came from elsewhere, as a reader sees it and not too long."""
+    return cut(readable(text), LONGEST)
+
+
+def line(text: str) -> str:
+    """A name that came from elsewhere, in one line that is not too long."""
+    return plain(LINES.sub(" ", text))
+
+
+def readable(text: str) -> str:
+    """A text without what nobody sees: control characters, marks of direction and the like."""
+    return UNSEEN.sub("", text)
+
+
+def cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"

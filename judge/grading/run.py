@@ -15,8 +15,13 @@ class CannotGradeError(Exception):
     """No more files can be graded; its text says why."""
 
 
-def grade_all(files: list[Submission], grade: Grade, jobs: int) -> Reports:
-    """The report on each file, as it comes. Whoever stops to ask for more ends those at work."""
+def grade_all(
+    files: list[Submission], grade: Grade, jobs: int, tell: Callable[[str], None]
+) -> Reports:
+    """The report on each file, as it comes. Whoever stops to ask for more ends those at work.
+
+    `tell` gets a line when files are graded once more.
+    """
     stop = Event()
     pool = ThreadPoolExecutor(jobs)
     try:
@@ -29,12 +34,20 @@ def grade_all(files: list[Submission], grade: Grade, jobs: int) -> Reports:
                 late.append(waiting[future])
             else:
                 yield report
+        if late:
+            tell(once_more(len(late)))
         for file in late:
             for future in as_completed(submitted(pool, grade, [file], stop)):
                 yield future.result()
     finally:
         stop.set()
         pool.shutdown(cancel_futures=True)
+
+
+def once_more(count: int) -> str:
+    """The line about files in which something was not graded."""
+    files = "1 file is" if count == 1 else f"{count} files are"
+    return f"{files} graded once more, because the machine may have been too busy"
 
 
 def submitted(

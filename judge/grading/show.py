@@ -1,5 +1,8 @@
 """What the terminal shows of reports: a table for each file, one of all, and how far it is."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -16,7 +19,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from judge.grading.report import Report, plain
+from judge.grading.report import Report, line, plain
 from judge.grading.submissions import LeftOut
 
 STYLES = {"passed": "green", "not attempted": "dim", "not found": "dim", "not graded": "magenta"}
@@ -29,20 +32,52 @@ class Rate(ProgressColumn):
         return Text(f"{60 * task.speed:.1f} a minute" if task.speed else "")
 
 
-def progress(console: Console) -> Progress:
-    """Count, rate and time left, where somebody looks; no name of a file."""
+@contextmanager
+def progress(console: Console, total: int, before: int) -> Iterator[Callable[[], None]]:
+    """Shows how far it is, without a name; yields what to call when a file is graded.
+
+    In a terminal that is a bar with count, rate and time left; elsewhere it is a line for each
+    tenth of the files, if there are several.
+    """
+    if not console.is_terminal:
+        yield Lines(console, total, before).advance if total > 1 else lambda: None
+        return
     # what one file takes says little: the rate is that of the last ten minutes
-    return Progress(
+    bar = Progress(
         TextColumn("graded"), MofNCompleteColumn(), BarColumn(), Rate(), TimeRemainingColumn(),
-        TextColumn("left"), console=console, transient=True, disable=not console.is_terminal,
-        speed_estimate_period=600,
+        TextColumn("left"), console=console, transient=True, speed_estimate_period=600,
     )  # fmt: skip
+    with bar:
+        task = bar.add_task("", total=total, completed=before)
+        yield lambda: bar.advance(task)
+
+
+@dataclass
+class Lines:
+    """Progress in lines, for a log: one at the begin, and one for each tenth of the files."""
+
+    console: Console
+    total: int
+    done: int
+
+    def __post_init__(self):
+        self.say()
+
+    def advance(self) -> None:
+        tenths = 10 * self.done // self.total
+        self.done += 1
+        if 10 * self.done // self.total > tenths:
+            self.say()
+
+    def say(self) -> None:
+        percent = 100 * self.done // self.total
+        say(self.console, f"{self.done} of {self.total} graded, {percent} %", "")
 
 
 def show(report: Report, console: Console) -> None:
-    name = plain(report.file)
+    name = line(report.file)
     if report.problem and not report.exercises:
-        say(console, f"{name}: not graded: {report.problem}", "magenta")
+        say(console, f"{name}: not graded: {plain(report.problem)}", "magenta")
         return
     title = f"{escape(name)} · sandbox: {report.sandbox}"
     table = Table(title=title, title_justify="left", caption_justify="left")
@@ -52,17 +87,18 @@ def show(report: Report, console: Console) -> None:
     for column in ("exercise", "status", "points", "hint"):
         table.add_column(column, justify="right" if column == "points" else "left")
     for one in report.exercises:
-        says = "\n".join(filter(None, (one.hint, one.evidence, one.note)))
-        style = STYLES.get(one.status, "yellow")
+        says = "\n".join(filter(None, (one.hint, one.evidence, *one.remarks)))
+        status = f"{one.status}, not proven" if one.unproven else one.status
+        style = STYLES.get(status, "yellow")
         earned = f"{one.points:g}/{one.max_points}"
-        table.add_row(one.name, f"[{style}]{one.status}[/]", earned, escape(says))
+        table.add_row(one.name, f"[{style}]{status}[/]", earned, escape(says))
     console.print(table)
     if report.problem:
         say(console, report.problem, "magenta")
 
 
 def show_left_out(one: LeftOut, console: Console) -> None:
-    say(console, f"{plain(one.name)}: {one.why}", "magenta" if one.fault else "dim")
+    say(console, f"{line(one.name)}: {one.why}", "magenta" if one.fault else "dim")
 
 
 def say(console: Console, text: str, style: str) -> None:
@@ -76,8 +112,10 @@ def summarize(reports: list[Report], console: Console) -> None:
     for report in reports:
         passed = sum(one.status == "passed" for one in report.exercises)
         state = f"{passed}/{len(report.exercises)}" if report.graded else "not graded"
+        if doubted := sum(bool(one.unproven) for one in report.exercises):
+            state += f", {doubted} not proven"
         points = f"{report.points:g}/{report.max_points}"
-        table.add_row(escape(plain(report.file)), report.chapter, state, points)
+        table.add_row(escape(line(report.file)), report.chapter, state, points)
     console.print(table)
 
 

@@ -354,7 +354,7 @@ def test_an_answer_that_autograd_cannot_undo_is_told_torch_s_reason(right):
     assert verdict.hint == "the numbers are right, but autograd cannot go back"
     assert "modified by an inplace operation" in verdict.evidence
     # what torch advises goes on from there
-    assert "Hint" not in verdict.evidence and verdict.evidence.endswith("instead.")
+    assert "Hint" not in verdict.evidence and verdict.evidence.endswith("instead.”")
 
 
 def test_numbers_that_went_through_float32_are_told_so_however_few(right):

@@ -14,7 +14,7 @@ JANE, RICK, ZOE = (
     f"{name}_{number}_assignsubmission_file_"
     for name, number in (("Jane Doe", 4711), ("Rick Roe", 12), ("=Zoe <script>alert(1)<x>", 13))
 )
-HINT = "the prefix is left out (line 3: return n)"
+HINT = "the prefix is left out (line 3: “return n”)"
 WORKSHEET = (
     "Identifier,Full name,Email address,Status,Grade,Maximum Grade\n"
     "Participant 4711,Jane Doe,jane@example.edu,Submitted,,100\n"

@@ -78,7 +78,7 @@ ACCIDENTS = {
     "attention_pool": (
         SOLVED["attention_pool"].replace("    return", "    1 / 0\n    return", 1),
         "error",
-        r"ZeroDivisionError.*line \d+: 1 / 0",
+        r"ZeroDivisionError.*line \d+: “1 / 0”",
     ),
     "effective_keys": (
         "# exercise: effective_keys\ndef effective_keys(weights):\n    weights.sum()",

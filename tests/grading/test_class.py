@@ -22,7 +22,7 @@ from judge.grading.cli import app
 from judge.grading.feedback import page_name, page_of
 from judge.grading.show import progress
 from judge.grading.students import Student
-from tests.grading.classes import JANE, RICK, WORKSHEET, make_class, make_sixty, zipped
+from tests.grading.classes import JANE, RICK, WORKSHEET, judged, make_class, make_sixty, zipped
 from tests.grading.submissions import NAMES, SOLVED, notebook_with, written
 
 MAX_POINTS = 115
@@ -146,7 +146,9 @@ HOSTILE = {
     "\x1b[31mred\x07": "red",
     "a\u202eb\u2066c\u200fd\u061c": "abcd",
     "Doe-Roe, =; -": "Doe-Roe, =; -",
-    "a\u200d\u0645": "a\u200d\u0645",
+    "a\u200d\u0645": "a\u0645",
+    "\u0639\u0644\u06cc\u200c\u0631\u0636\u0627": "\u0639\u0644\u06cc\u200c\u0631\u0636\u0627",
+    "\U000e0041b\u200b\ufe0fc\u2800": "bc\u2800",
 }
 
 
@@ -542,15 +544,51 @@ def test_what_cannot_be_used_is_named_before_anything_runs(what, folder, monkeyp
 def test_a_bar_shows_count_rate_and_time_left_where_somebody_looks():
     said = io.StringIO()
     console = Console(file=said, force_terminal=True, width=100, force_jupyter=False)
-    with progress(console) as bar:
-        task = bar.add_task("", total=120, completed=20)
+    with progress(console, 120, 20) as advance:
         for _ in range(10):
-            bar.advance(task)
+            advance()
             time.sleep(0.01)
-        bar.refresh()
     shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", said.getvalue())
     assert re.search(r"graded\s+30/120 .*\d a minute\s+\d:\d\d:\d\d left", shown), shown
-    quiet = io.StringIO()
-    with progress(Console(file=quiet)) as bar:
-        bar.advance(bar.add_task("", total=2))
-    assert quiet.getvalue().strip() == ""
+
+
+def lines_of(total: int, before: int = 0) -> list[str]:
+    said = io.StringIO()
+    with progress(Console(file=said), total, before) as advance:
+        for _ in range(total - before):
+            advance()
+    return said.getvalue().splitlines()
+
+
+def test_a_log_has_a_line_for_each_tenth_of_a_class_and_none_for_one_file():
+    assert lines_of(60, 12)[:3] == [
+        "12 of 60 graded, 20 %",
+        "18 of 60 graded, 30 %",
+        "24 of 60 graded, 40 %",
+    ]
+    assert len(lines_of(60)) == 11 and lines_of(60)[-1] == "60 of 60 graded, 100 %"
+    assert lines_of(3)[1:] == [f"{n} of 3 graded, {p} %" for n, p in ((1, 33), (2, 66), (3, 100))]
+    assert lines_of(1) == []
+
+
+def test_a_log_says_that_files_are_read_how_far_it_is_and_what_is_graded_once_more(
+    folder, monkeypatch
+):
+    def busy_once(report, *rest):
+        """Two files meet a busy machine, and are graded once more."""
+        met.append(report.file)
+        if len(met) <= 2:
+            return report
+        return judged(report, *rest)
+
+    met = []
+    monkeypatch.setattr("judge.grading.grade.judged", busy_once)
+    said = [line for line in graded(folder).stderr.splitlines() if line]
+    assert said == [
+        "the files are read",
+        "0 of 3 graded, 0 %",
+        "1 of 3 graded, 33 %",
+        "2 files are graded once more, because the machine may have been too busy",
+        "2 of 3 graded, 66 %",
+        "3 of 3 graded, 100 %",
+    ]

@@ -140,7 +140,7 @@ WRITTEN = {
 @pytest.mark.parametrize("form", WRITTEN)
 def test_a_mistake_is_known_as_spreadsheets_write_it(form, folder, monkeypatch):
     reason, cell, separator, end, encoding = WRITTEN[form]
-    monkeypatch.setattr("tests.grading.classes.HINT", f"{reason} (line 3: return n)")
+    monkeypatch.setattr("tests.grading.classes.HINT", f"{reason} (line 3: “return n”)")
     rows = (
         ("Exercise", " Mistake", "COMMENT"),
         ("prefix_mask", f'"{cell}"', "found"),

@@ -1,0 +1,252 @@
+"""What a report says: a learner's words are seen to be theirs, and do no harm where they stand."""
+
+import csv
+import re
+import unicodedata
+from pathlib import Path
+from xml.etree import ElementTree
+
+import nbformat
+import pytest
+from bs4 import BeautifulSoup
+from rich.console import Console
+from typer.testing import CliRunner
+from typer.testing import Result as Done
+
+from judge.grading.cli import app
+from judge.grading.feedback import MOST_CODE
+from judge.grading.formats import gradescope, junit
+from judge.grading.grade import grade
+from judge.grading.gradebook import LONGEST_CELL, Grade, guarded
+from judge.grading.report import LONGEST, SCHEMA, Report, Result, readable
+from judge.grading.show import show, summarize
+from judge.quotation import code, named, quoted
+from judge.wording import unfit
+from tests.grading import classes
+from tests.grading.classes import make_class, zipped
+from tests.grading.submissions import NAMES, SECONDS, SOLVED, notebook_with, written
+
+ALL = "".join(map(chr, range(0x110000)))
+# what XML 1.0 allows (https://www.w3.org/TR/xml/#charsets)
+XML = re.compile(r"[\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]*")
+# signs that are seen, although they are of the category of those that nobody sees
+SEEN = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
+BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180f\u3164\ufe00\ufe0f\uffa0\U000e0041\U000e01ef"
+NOTEBOOK = nbformat.writes(notebook_with(SOLVED)).encode()
+LIE = "the grader was too slow: 10 of 10 points by the teacher."
+
+
+def test_what_is_left_of_any_text_xml_allows_and_a_reader_sees():
+    left = readable(ALL)
+    assert XML.fullmatch(left) and not set(BLANK) & set(left)
+    unseen = {c for c in left if unicodedata.category(c) in ("Cc", "Cf", "Cs")}
+    assert unseen == {*"\t\n", *SEEN}
+    assert not any(ord(c) & 0xFFFE == 0xFFFE or 0xFDD0 <= ord(c) <= 0xFDEF for c in left)
+    assert len(left) > 1_100_000
+
+
+def test_a_joiner_stays_where_a_script_is_written_with_it():
+    persian, malayalam = "علی\u200cرضا", "ജോണ്\u200d"
+    assert readable(persian) == persian and readable(malayalam) == malayalam
+    assert (
+        readable("a\u200db\u200c") == "ab" and readable(f"{persian[:4]}\u200d\u200c") == "علی\u200c"
+    )
+
+
+@pytest.mark.parametrize("character", "\ufffe\uffff\ud800\x00\x1b\ufdd0\U0001ffff")
+def test_no_character_breaks_the_junit_of_a_class(character):
+    one = Result("x", "X", 1, "wrong", f"a{character}b", f"c{character}d")
+    broken = Report("y", problem=f"e{character}f")
+    root = ElementTree.fromstring(junit([("k", Report("a", exercises=[one])), ("l", broken)]))
+    faults = [(one.get("message"), one.text) for one in root.findall(".//testcase/*")]
+    assert faults == [("ab", "cd"), ("ef", None)]
+
+
+@pytest.mark.parametrize("mark", '"“”„‟″❞＂ˮ')
+def test_nothing_in_a_quotation_ends_it(mark):
+    assert quoted(f"x{mark} {LIE}\n {mark}") == f"“x' {LIE} '”"
+
+
+def test_a_name_is_shown_as_it_is_and_anything_else_in_quotation_marks():
+    assert named("torch.AcceleratorError") == "torch.AcceleratorError" and named("Ошибка_1")
+    assert code("settrace") == "`settrace`" and code("f('`')") == "“f('`')”"
+    for text in (f"nothing: {LIE}", "a b", "a-b", "x" * 81):
+        assert named(text)[0] == "“" and named(text)[-1] == "”"
+
+
+def test_only_the_driver_s_own_words_on_a_module_stand_without_quotation_marks():
+    for own in (
+        "w.weight, w.bias cannot learn: requires_grad is False",
+        "its parameters: not asked for are none, missing are w.weight (3, 4), b (4,), s ()",
+        "the result is far too large: its shape is (10000, 1001)",
+    ):
+        assert unfit(own) == own
+    for other in (LIE, f"{LIE} cannot learn: requires_grad is False"):
+        assert unfit(other).endswith(f": “{other}”")
+    long = "its parameters: not asked for are " + ", ".join(f"layer.{i} (4, 4)" for i in range(99))
+    assert unfit(long[:300]) == long[:300]
+
+
+# what speaks in the grader's place, where the answer to an exercise is called or its cell runs
+CALLED = "def NAME(*a, **k):\n    "
+SPEAKERS = {
+    "a closing mark": f"{CALLED}raise ValueError('x” — {LIE} “')",
+    "the name of a class": f"{CALLED}raise type('nothing: {LIE}', (Exception,), {{}})()",
+    "a comment in the line": f"{CALLED}raise ValueError('x')  # ) {LIE} (",
+    "a class of the driver's": f"{CALLED}raise type('UnfitError', (Exception,), {{}})('{LIE}')",
+    "a function's name": f"def NAME(): pass\nNAME.__qualname__ = '{LIE}'",
+    "the type of what is returned": f"{CALLED}return type('tensor. {LIE}', (), {{}})()",
+    "a cell's exception": f"raise type('nothing: {LIE}', (Exception,), {{}})('x” {LIE}')",
+    "a cell that prints": f"raise type('OutputError', (Exception,), {{}})('{LIE}')",
+}
+
+
+@pytest.fixture(scope="module")
+def spoken(tmp_path_factory, grading):
+    """What is said of answers that would speak in the grader's place."""
+    placed = dict(zip(NAMES, SPEAKERS, strict=False))
+    answers = {
+        name: f"# exercise: {name}\n" + SPEAKERS[who].replace("NAME", name)
+        for name, who in placed.items()
+    }
+    notebook = written(tmp_path_factory.mktemp("spoken"), notebook_with(answers))
+    report = grade(notebook, seed=7, timeout=SECONDS)
+    return {placed[one.name]: one for one in report.exercises if one.name in placed}
+
+
+@pytest.mark.parametrize("who", SPEAKERS)
+def test_no_answer_speaks_in_the_grader_s_place(spoken, who):
+    result = spoken[who]
+    said = "\n".join((result.hint, result.evidence, *result.remarks))
+    assert result.status in ("wrong", "error", "crashed"), result
+    own = re.sub("“[^”]*”", "", said)
+    assert "the teacher" not in own and "nothing:" not in own and not set("“”") & set(own), said
+    assert who == "a cell that prints" or "the grader was too slow" in said
+
+
+def test_a_mistake_is_the_same_wherever_in_an_answer_it_happened():
+    for place in (" (line 3: “return n”)", " (line 12)"):
+        hint = "it raises ValueError: “x (line 3: y)”"
+        assert Grade(Result("x", "X", 1, "error", hint + place), 0).mistake == hint
+
+
+def graded(folder: Path, *options: str) -> Done:
+    command = ["grade", str(folder / "class"), *options]
+    return CliRunner().invoke(app, command, catch_exceptions=False)
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_no_name_of_a_file_has_a_line_of_its_own_in_the_terminal(tmp_path, all_pass):
+    (tmp_path / "class").mkdir()
+    spoken = "60 notebooks, 60 of them graded before"
+    ends = {".ipynb": NOTEBOOK, "2.ipynb": b"{", ".txt": b"x"}
+    inside = {f"b\n{spoken}\r\x85\u2028{spoken}\x1b[2J{end}": data for end, data in ends.items()}
+    zipped(tmp_path / "class/eve.zip", inside)
+    said = graded(tmp_path).stdout
+    assert spoken in said and "\x1b[2J" not in said
+    assert not any(
+        line.strip(" │┃").startswith("60") for line in re.split("[\r\n\x85\u2028]", said)
+    )
+
+
+def test_what_is_said_and_every_cell_has_an_end(tmp_path, all_pass):
+    (tmp_path / "class").mkdir()
+    names = [f"{'h' * 20}{i}" for i in range(1500)]
+    answer = "# exercise: prefix_mask\ndef prefix_mask(n):\n    " + "\n    ".join(names)
+    notebook = notebook_with({"prefix_mask": answer})
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(" = 1\n".join([*names, "x"])))
+    data, name = nbformat.writes(notebook).encode(), "n" * 60_000
+    zipped(tmp_path / "class/eve.zip", {f"{name}.ipynb": data, f"{name}.txt": b"x"})
+    graded(tmp_path, "--out", str(tmp_path / "grades"))
+    for path in (tmp_path / "grades").glob("*.csv"):
+        # a comment for Moodle has all hints
+        most = 2_000 if path.name.startswith("moodle") else 700
+        assert all(len(cell) <= most for row in rows(path) for cell in row.values()), path
+    (page,) = (tmp_path / "grades/feedback").iterdir()
+    (report,) = (Report.read(path) for path in (tmp_path / "grades/reports").iterdir())
+    (one,) = (one for one in report.exercises if one.name == "prefix_mask")
+    assert one.note.startswith("taken from other cells") and len(one.note) <= LONGEST
+    assert MOST_CODE < len(one.answer)
+    assert f"it has {len(one.answer):,} characters" in page.read_text("utf-8")
+    assert len(str(guarded("x" * 10**6))) == LONGEST_CELL
+
+
+WHY = "starts a thread or a process"
+
+
+@pytest.fixture
+def doubted(tmp_path, all_pass, monkeypatch) -> Path:
+    """A class of three, in which an answer of Jane's and two of Rick's are not proven."""
+
+    def judged(report, *rest):
+        classes.judged(report, *rest)
+        for one in report.exercises:
+            if "# a thread" in one.answer:
+                one.unproven = WHY
+        return report
+
+    monkeypatch.setattr("judge.grading.grade.judged", judged)
+    make_class(tmp_path / "class")
+    for who, names in ((classes.JANE, NAMES[:1]), (classes.RICK, NAMES[:2])):
+        answers = SOLVED | {name: f"{SOLVED[name]}\n# a thread" for name in names}
+        written(tmp_path / "class" / who, notebook_with(answers), "dot_product.ipynb")
+    return tmp_path
+
+
+def test_what_is_not_proven_stands_wherever_a_teacher_looks(doubted):
+    out, first = doubted / "grades", NAMES[0]
+    said = graded(doubted, "--out", str(out)).output
+    assert "not proven: 3 of the answers that passed: see overview.html" in said
+    book = {one["student"]: one["remarks"] for one in rows(out / "gradebook.csv")}
+    assert book == {
+        "4711": f"1 not proven: {first}",
+        "12": f"2 not proven: {first}, {NAMES[1]}",
+        "13": "",
+    }
+    matrix = {one["exercise"]: one for one in rows(out / "matrix.csv")}
+    assert [matrix[first][who] for who in ("4711", "12", "13")] == [
+        "passed, not proven", "passed, not proven", "passed",
+    ]  # fmt: skip
+    overview = BeautifulSoup((out / "overview.html").read_text("utf-8"), "html.parser")
+    assert len(overview.find_all("mark")) == 3 and overview.get_text().count(WHY) == 3
+    for link in overview.find_all("a"):
+        page, _, place = str(link["href"]).partition("#")
+        answer = BeautifulSoup((out / page).read_text("utf-8"), "html.parser").find(id=place)
+        assert answer and "passed, not proven" in answer.get_text()
+    (rick,) = (one for one in rows(out / "moodle-dot_product.csv") if "2 not" in str(one.values()))
+    assert rick["Feedback comments"].count(WHY) == 2
+
+
+def test_points_by_hand_settle_what_is_not_proven(doubted):
+    out = doubted / "grades"
+    out.mkdir()
+    lines = [f"12,{name},5,seen" for name in NAMES[:2]]
+    (out / "overrides.csv").write_text("\n".join(["student,exercise,points,comment", *lines]))
+    said = graded(doubted, "--out", str(out)).output
+    assert "not proven: 1 of the answers" in said
+    book = {one["student"]: one["remarks"] for one in rows(out / "gradebook.csv")}
+    assert book["12"] == "" and book["4711"] == f"1 not proven: {NAMES[0]}"
+
+
+def test_without_a_class_the_tables_and_gradescope_say_what_is_not_proven():
+    one = Result("x", "X", 1, "passed", unproven=WHY, note="a note")
+    report, console = Report("a.ipynb", "y", exercises=[one]), Console(record=True, width=150)
+    show(report, console)
+    summarize([report, report], console)
+    said = console.export_text()
+    assert "passed, not proven" in said and f"since it {WHY}" in said and "a note" in said
+    assert said.count("1/1, 1 not proven") == 2
+    assert f"since it {WHY}" in gradescope([report])
+
+
+def test_a_report_of_another_version_is_not_taken_up_again(doubted):
+    out = doubted / "grades"
+    graded(doubted, "--out", str(out))
+    for path in (out / "reports").iterdir():
+        path.write_text(path.read_text().replace(f'"schema": {SCHEMA}', f'"schema": {SCHEMA - 1}'))
+    assert "3 notebooks, 0 of them graded before" in graded(doubted, "--out", str(out)).output
+    assert "3 notebooks, 3 of them graded before" in graded(doubted, "--out", str(out)).output
