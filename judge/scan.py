@@ -7,7 +7,9 @@ to what a call shows, and proves nothing by itself.
 import ast
 import importlib
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from IPython.core.inputtransformer2 import TransformerManager
 
@@ -26,6 +28,7 @@ AROUND = {
 # how a file is opened that is only read, and how its text is taken
 READING = {"r", "rt", "rb", "br", "tr"}
 TEXT = {"encoding", "errors", "newline"}
+Node = TypeVar("Node", bound=ast.AST)
 MAGICS = {"run_line_magic", "run_cell_magic", "system", "getoutput"}
 
 
@@ -115,14 +118,32 @@ def forbidden_in(source: str, name: str, forbidden: tuple[str, ...]) -> str:
 
 def needed_by(name: str, cell: ast.Module) -> ast.Module:
     """The statements that bind a name, and those that bind what these use; all, if none does."""
-    kept: set[ast.stmt] = set()
-    used, size = {name}, -1
-    while len(kept) > size:
-        size = len(kept)
-        kept = {one for one in cell.body if used & {*bound(one)} or "*" in bound(one)}
-        used |= {node.id for one in kept for node in ast.walk(one) if isinstance(node, ast.Name)}
+    binding = defaultdict(list)
+    for statement in cell.body:
+        for each in bound(statement):
+            binding[each].append(statement)
+    kept = reached([name, "*"], binding, names_in)
     body = [one for one in cell.body if one in kept] or cell.body
     return ast.Module(body, type_ignores=[])
+
+
+def reached(
+    names: Iterable[str], by_name: dict[str, list[Node]], leads: Callable[[Node], set[str]]
+) -> set[Node]:
+    """All nodes that names lead to, and those that the names to which these lead do."""
+    met, wanted = set(), [*names]
+    while wanted:
+        # of each name and each node once: a text may be a chain of thousands
+        for node in by_name.pop(wanted.pop(), []):
+            if node not in met:
+                met.add(node)
+                wanted += leads(node)
+    return met
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """The names that stand in the code."""
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
 def bound(statement: ast.stmt) -> Iterator[str]:
@@ -159,30 +180,33 @@ def patched(cell: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.Call) and chosen(node):
             yield ast.unparse(node)[:80]
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
-            changed, said = node.value, f"{ast.unparse(node)} ="
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("setattr", "delattr"):
-            changed, said = node.args[0] if node.args else node, ast.unparse(node)
+            changed, mark = node.value, " ="
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("setattr", "delattr"):
+            changed, mark = node.args[0] if node.args else node, ""
         else:
             continue
         while isinstance(changed, ast.Attribute):
             changed = changed.value
         if isinstance(changed, ast.Name) and changed.id not in own:
-            yield said[:80]
+            yield f"{ast.unparse(node)}{mark}"[:80]
 
 
 def others(cell: ast.AST) -> set[str]:
     """The names of what is imported, and those that the code gives to it besides."""
+    given = defaultdict(list)
+    for node in ast.walk(cell):
+        if isinstance(node, ast.Assign) and not any(
+            isinstance(one, ast.Call) for one in ast.walk(node.value)
+        ):
+            for name in names_in(node.value):
+                given[name].append(node)
     found = {*imported(cell)}
-    given = [node for node in ast.walk(cell) if isinstance(node, ast.Assign)]
-    size = -1
-    while len(found) > size:
-        size = len(found)
-        for node in given:
-            parts = list(ast.walk(node.value))
-            names = {one.id for one in parts if isinstance(one, ast.Name)}
-            if names & found and not any(isinstance(one, ast.Call) for one in parts):
-                found |= {one.id for one in node.targets if isinstance(one, ast.Name)}
-    return found
+    return found.union(*map(targets, reached(found, given, targets)))
+
+
+def targets(assignment: ast.Assign) -> set[str]:
+    """The plain names that an assignment is made to."""
+    return {one.id for one in assignment.targets if isinstance(one, ast.Name)}
 
 
 def imported(cell: ast.AST) -> Iterator[str]:

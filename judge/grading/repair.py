@@ -115,9 +115,13 @@ def with_helpers(source: str, found: Definitions, given: set[str]) -> tuple[str,
     `given` are names that are there anyway.
     """
     used: Definitions = {}
+    read = set()
     wanted = names_read(source) - given if found else set()
     while wanted := {name for name in wanted if name in found and name not in used}:
         used |= {name: found[name] for name in wanted}
-        wanted = set().union(*(names_read(found[name][1]) for name in wanted)) - given
+        # one statement may make many names, and is read once
+        texts = {found[name][1] for name in wanted} - read
+        read |= texts
+        wanted = set().union(*map(names_read, texts)) - given
     above = [text for _, text in sorted(set(used.values()))]
     return "\n".join([*above, source]), sorted(used)
