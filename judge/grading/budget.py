@@ -6,9 +6,10 @@ lock), or could run and is not let. Each has its own end; only the last is the m
 
 import contextlib
 import os
+import signal
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -146,3 +147,23 @@ class Budget:
         if self.slept > self.seconds:
             return WAITS
         return BUSY if self.stalled > BUSY_FACTOR * self.seconds else ""
+
+
+class OverworkedError(BaseException):
+    """Raised in a process that works for too long itself; no `except Exception` holds it."""
+
+
+@contextlib.contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Raise OverworkedError where this process needs more processor seconds; in the main thread."""
+
+    def give_up(number, frame):
+        raise OverworkedError(f"more than {seconds:g} processor seconds")
+
+    before = signal.signal(signal.SIGPROF, give_up)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)

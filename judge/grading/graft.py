@@ -8,7 +8,7 @@ from nbformat import NotebookNode
 
 from judge.cells import exercise_of
 from judge.grading.pristine import answer_cells, chapters
-from judge.grading.repair import Definitions, definitions, repaired, with_helpers
+from judge.grading.repair import LONGEST, Definitions, definitions, repaired, with_helpers
 from judge.grading.submissions import NotGradableError
 from judge.grading.submitted_cells import Cell, read
 
@@ -25,6 +25,7 @@ class Graft:
     notebook: NotebookNode
     found: set[str] = field(default_factory=set)
     notes: dict[str, str] = field(default_factory=dict)
+    too_long: dict[str, str] = field(default_factory=dict)
     weights: bytes = b""
 
     def answers(self) -> dict[str, str]:
@@ -65,6 +66,11 @@ def graft(data: bytes) -> Graft:
         result.found.add(name)
         if notes := "; ".join(filter(None, [note, answer.note, *repairs])):
             result.notes[name] = notes
+        if (size := len(cell.source)) > LONGEST:
+            result.too_long[name] = (
+                f"it has {size:,} characters, more than {LONGEST:,}: keep to what it needs"
+            )
+            cell.source = chapter.stubs[name]
     return result
 
 

@@ -17,7 +17,7 @@ COLAB = re.compile(
     re.MULTILINE,
 )
 MAGIC = re.compile(r"^[ \t]*[%!].*$", re.MULTILINE)
-# longer cells are not searched: reading Python takes stack and time
+# longer cells are neither searched nor judged: reading Python takes stack and time
 LONGEST = 100_000
 
 

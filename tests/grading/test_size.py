@@ -1,11 +1,27 @@
 """What is handed in costs the grader no more than its size, and its size has bounds."""
 
+import json
+import zipfile
+
+import nbformat
 import pytest
+from typer.testing import CliRunner
 
-from judge.grading.repair import definitions, with_helpers
+from judge.grading import submissions
+from judge.grading.budget import at_most
+from judge.grading.cli import app
+from judge.grading.grade import grade
+from judge.grading.repair import LONGEST, definitions, with_helpers
+from judge.grading.report import Report, Result
+from judge.grading.similar import alike
+from judge.grading.submissions import LeftOut, Submission, handed_in
+from judge.grading.submitted_cells import MAX_OBJECTS
 from judge.scan import around, forbidden_in
+from tests import ROOT
 from tests.counting import calls
+from tests.grading.submissions import NAMES, SOLVED, notebook_with, statuses, written
 
+pytestmark = pytest.mark.usefixtures("grading")
 FORBIDDEN = ("torch.nn.functional.softmax",)
 
 
@@ -46,3 +62,98 @@ def test_a_text_of_twice_the_size_takes_twice_the_work(text):
     read(10)
     work = [calls(lambda size=size: read(size)) for size in (150, 300)]
     assert work[1] < 2.5 * work[0], work
+
+
+def zipped(path, files: dict[str, bytes]):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return path
+
+
+def test_a_file_of_blank_lines_is_read_once(tmp_path):
+    # from each line to the last it would be read for hours
+    for ending in ("txt", "py", "md"):
+        (tmp_path / f"lines.{ending}").write_bytes(b"\n" * 3_000_000 + b" \t" * 1_000_000 + b"x")
+    with at_most(60):
+        found = list(handed_in([tmp_path]))
+    assert len(found) == 3 and not any(isinstance(one, Submission) or one.fault for one in found)
+
+
+@pytest.mark.parametrize("text", ["'" + r"\'" * 45_000, "x = (" * 19_000])
+def test_a_text_that_does_not_end_is_not_compared(text):
+    with at_most(20):
+        assert not list(alike([(NAMES[0], student, text) for student in "ab"], ROOT / "solutions"))
+
+
+def test_a_zip_is_opened_once_to_see_what_is_in_it(tmp_path, monkeypatch):
+    notebook = nbformat.writes(notebook_with({})).encode()
+    files = {f"{n}/work.ipynb": notebook for n in range(5)}
+    files |= {f"{n}/note.txt": b"a note" for n in range(50)}
+    path = zipped(tmp_path / "many.zip", files | {"1/work.safetensors": b"weights"})
+    opened = []
+
+    class Opened(zipfile.ZipFile):
+        def __init__(self, *args, **kwargs):
+            opened.append(args)
+            super().__init__(*args, **kwargs)
+
+    monkeypatch.setattr(submissions.zipfile, "ZipFile", Opened)
+    notebooks = [one for one in handed_in([path]) if isinstance(one, Submission)]
+    assert len(notebooks) == 5 and len(opened) == 1
+    # where there are weights, they are a second file
+    assert [one.handed_in()[1] for one in notebooks] == [b"", b"weights", b"", b"", b""]
+    assert len(opened) == 1 + 5 + 1
+
+
+def test_a_name_in_a_zip_has_the_length_of_a_name(tmp_path):
+    path = zipped(tmp_path / "long.zip", {f"a{'.zip' * 4000}!.ipynb": b"{}"})
+    (one,) = handed_in([path])
+    assert isinstance(one, LeftOut) and one.fault and "16,008 characters" in one.why
+
+
+@pytest.mark.parametrize("of_a_class", [False, True])
+def test_whoever_hands_in_many_notebooks_waits_with_them_for_the_others(
+    tmp_path, monkeypatch, of_a_class
+):
+    seen = []
+
+    def graded(file, **settings):
+        seen.append(file.name)
+        return Report(file.name, "dot_product", exercises=[Result("one", "One", 3, "passed")])
+
+    monkeypatch.setattr("judge.grading.cli.grade", graded)
+    monkeypatch.setattr(submissions, "MAX_NOTEBOOKS", 3)
+    folder = tmp_path / "class"
+    (folder / "zoe").mkdir(parents=True)
+    zipped(folder / "adam.zip", {f"{n}.ipynb": b"{}" for n in range(5)})
+    for n in (1, 2):
+        written(folder / "zoe", notebook_with({}), f"{n}.ipynb")
+    out = ["--out", str(tmp_path / "grades")] * of_a_class
+    done = CliRunner().invoke(
+        app, ["grade", str(folder), "--json", str(tmp_path / "out.json"), *out]
+    )
+    turns = ["adam.zip/0", "zoe/1", "adam.zip/1", "zoe/2", "adam.zip/2"]
+    assert seen == [f"{name}.ipynb" for name in turns], done.output
+    rows = {one["file"]: one for one in json.loads((tmp_path / "out.json").read_text())}
+    assert done.exit_code == 2 and len(rows) == 7
+    for name in ("adam.zip/3.ipynb", "adam.zip/4.ipynb"):
+        assert "the first 3 notebooks of a student" in rows[name]["problem"]
+
+
+def test_a_notebook_of_countless_objects_is_not_read(tmp_path, monkeypatch):
+    path = tmp_path / "objects.ipynb"
+    path.write_bytes(b'{"cells": [' + b'{"source":""},' * MAX_OBJECTS + b"{}]}")
+    monkeypatch.setattr("judge.grading.submitted_cells.json.loads", None)
+    report = grade(path, seed=1, sandboxed=False)
+    assert "100,003 objects and lists, more than 100,000" in report.problem
+
+
+def test_an_answer_of_the_length_of_a_book_costs_itself_only(tmp_path, all_pass):
+    name = NAMES[0]
+    long = SOLVED | {name: f"{SOLVED[name]}\n# {'x' * LONGEST}"}
+    report = grade(written(tmp_path, notebook_with(long)), seed=1)
+    assert statuses(report) == dict.fromkeys(NAMES, "passed") | {name: "error"}
+    (one,) = (one for one in report.exercises if one.name == name)
+    assert "characters, more than 100,000" in one.hint and report.graded
+    assert len(report.as_text()) < LONGEST
