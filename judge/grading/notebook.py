@@ -17,7 +17,7 @@ import psutil
 from judge.course import course
 from judge.credit import NOTHING, Credit, credit
 from judge.exercise import Exercise
-from judge.grading.budget import Budget, tree
+from judge.grading.budget import JUDGING, Budget, OverworkedError, at_most, tree
 from judge.grading.kernel import CellError, GradingKernel, LostKernelError, fresh_kernel
 from judge.grading.report import AT_WORK, BREAKS, Report, plain
 from judge.grading.sandbox import OWN_USER
@@ -29,6 +29,7 @@ UNPROVEN = "not proven: that it calls nothing forbidden and does not loop, since
 UNSEEN = "a forbidden call or a loop might not be seen, since it {}"
 NO_PART = "no part of the points: {}"
 NOT_CALLED = "may not be called here"
+OVERWORKS = "to judge what it returns takes the grader {}: return less"
 IMPORT_NOTE = "only this cell is graded: what it needs must be imported or written in it"
 
 
@@ -100,6 +101,9 @@ class GradedNotebook:
         self.note(name, Verdict("not graded", AT_WORK), 0)
         try:
             verdict = self.verdict(name)
+        except OverworkedError as error:
+            self.begin_anew()
+            verdict = Verdict("error", OVERWORKS.format(error))
         except Exception:
             # what an answer does to the grader it does again; a machine's fault may be over
             self.begin_anew()
@@ -114,11 +118,12 @@ class GradedNotebook:
     def verdict(self, name: str) -> Verdict:
         """The verdict on an answer in a kernel of its own, where no other answer can spoil it."""
         others = {other: source for other, source in self.ran.items() if other != name}
-        verdict, used = self.judged(name)
-        if others and verdict.status == "error" and "NameError" in verdict.hint:
-            # the name may be one that another answer has made
-            with contextlib.suppress(LostKernelError):
-                verdict, _ = self.judged(name, others, used)
+        with at_most(JUDGING):
+            verdict, used = self.judged(name)
+            if others and verdict.status == "error" and "NameError" in verdict.hint:
+                # the name may be one that another answer has made
+                with contextlib.suppress(LostKernelError):
+                    verdict, _ = self.judged(name, others, used)
         return verdict
 
     def verdict_or_fault(self, name: str) -> Verdict:
@@ -127,6 +132,9 @@ class GradedNotebook:
             return self.verdict(name)
         except ServerError as error:
             return Verdict("not graded", str(error))
+        except OverworkedError as error:
+            self.begin_anew()
+            return Verdict("error", OVERWORKS.format(error))
         except Exception as error:
             return Verdict("error", BREAKS.format(type(error).__name__))
 

@@ -7,18 +7,21 @@ import nbformat
 import pytest
 from typer.testing import CliRunner
 
-from judge.grading import submissions
-from judge.grading.budget import at_most
+from judge.grading import notebook, submissions
+from judge.grading.budget import OverworkedError, at_most
 from judge.grading.cli import app
 from judge.grading.grade import grade
+from judge.grading.notebook import GradedNotebook
 from judge.grading.repair import LONGEST, definitions, with_helpers
 from judge.grading.report import Report, Result
 from judge.grading.similar import alike
 from judge.grading.submissions import LeftOut, Submission, handed_in
 from judge.grading.submitted_cells import MAX_OBJECTS
 from judge.scan import around, forbidden_in
+from judge.verdict import Verdict
 from tests import ROOT
 from tests.counting import calls
+from tests.grading.classes import zipped
 from tests.grading.submissions import NAMES, SOLVED, notebook_with, statuses, written
 
 pytestmark = pytest.mark.usefixtures("grading")
@@ -64,13 +67,6 @@ def test_a_text_of_twice_the_size_takes_twice_the_work(text):
     assert work[1] < 2.5 * work[0], work
 
 
-def zipped(path, files: dict[str, bytes]):
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return path
-
-
 def test_a_file_of_blank_lines_is_read_once(tmp_path):
     # from each line to the last it would be read for hours
     for ending in ("txt", "py", "md"):
@@ -90,7 +86,8 @@ def test_a_zip_is_opened_once_to_see_what_is_in_it(tmp_path, monkeypatch):
     notebook = nbformat.writes(notebook_with({})).encode()
     files = {f"{n}/work.ipynb": notebook for n in range(5)}
     files |= {f"{n}/note.txt": b"a note" for n in range(50)}
-    path = zipped(tmp_path / "many.zip", files | {"1/work.safetensors": b"weights"})
+    path = tmp_path / "many.zip"
+    zipped(path, files | {"1/work.safetensors": b"weights"})
     opened = []
 
     class Opened(zipfile.ZipFile):
@@ -107,7 +104,8 @@ def test_a_zip_is_opened_once_to_see_what_is_in_it(tmp_path, monkeypatch):
 
 
 def test_a_name_in_a_zip_has_the_length_of_a_name(tmp_path):
-    path = zipped(tmp_path / "long.zip", {f"a{'.zip' * 4000}!.ipynb": b"{}"})
+    path = tmp_path / "long.zip"
+    zipped(path, {f"a{'.zip' * 4000}!.ipynb": b"{}"})
     (one,) = handed_in([path])
     assert isinstance(one, LeftOut) and one.fault and "16,008 characters" in one.why
 
@@ -157,3 +155,32 @@ def test_an_answer_of_the_length_of_a_book_costs_itself_only(tmp_path, all_pass)
     (one,) = (one for one in report.exercises if one.name == name)
     assert "characters, more than 100,000" in one.hint and report.graded
     assert len(report.as_text()) < LONGEST
+
+
+def test_what_takes_the_judge_itself_too_long_to_judge_costs_itself_only(monkeypatch):
+    one = object.__new__(GradedNotebook)
+    one.results = {name: Result(name, name, 1) for name in ("busy", "quick")}
+    one.ran, noted, anew = {}, {}, []
+
+    def judged(name, *others):
+        while name == "busy":
+            pass
+        return Verdict("passed", ""), None
+
+    monkeypatch.setattr(notebook, "JUDGING", 0.2)
+    monkeypatch.setattr(one, "judged", judged)
+    monkeypatch.setattr(one, "begin_anew", lambda: anew.append(True))
+    monkeypatch.setattr(one, "note", lambda name, verdict, seconds: noted.update({name: verdict}))
+    for name in one.results:
+        one.check(name)
+    assert noted["busy"].status == "error" and "more than 0.2 processor" in noted["busy"].hint
+    assert noted["quick"].status == "passed" and len(anew) == 1
+
+
+def test_nothing_stops_the_end_of_what_works_for_too_long():
+    with pytest.raises(OverworkedError), at_most(0.1):
+        while True:
+            try:
+                sum(range(1000))
+            except Exception:
+                pass
