@@ -161,6 +161,24 @@ def test_a_kernel_that_ends_what_it_came_from_costs_no_later_one(server, whom):
         kernel.run("assert 1 + 1 == 2", kernel.budget(5))
 
 
+SOCKETS = """
+import asyncio, socket
+await asyncio.sleep(0)
+pairs = []
+try:
+    while len(pairs) < 1000:
+        pairs.append(socket.socketpair())
+except OSError:
+    pass
+assert 10 < 2 * len(pairs) < 128, len(pairs)
+"""
+
+
+@pytest.mark.sandbox
+def test_a_process_of_an_answer_has_few_sockets_and_enough_for_what_is_awaited(kernel):
+    kernel.run(SOCKETS, kernel.budget(5))
+
+
 @needs_linux
 def test_what_is_said_in_another_s_name_is_not_heeded(server):
     with fresh_kernel(server, GIVEN) as kernel:
