@@ -8,7 +8,9 @@ import ast
 import importlib
 import re
 import symtable
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from IPython.core.inputtransformer2 import TransformerManager
 
@@ -38,6 +40,7 @@ BINDING = (
     ast.Expr, ast.Assert, ast.Pass,
 )  # fmt: skip
 SHOWING = {"print", "display", "plt", "check", "hint", "failed", "status"}
+Node = TypeVar("Node", bound=ast.AST)
 MAGICS = {"run_line_magic", "run_cell_magic", "system", "getoutput"}
 
 
@@ -122,22 +125,15 @@ class Reached:
 
     def __init__(self, sources: Iterable[str], name: str):
         trees = {at: cell for at, text in enumerate(sources) if (cell := tree(text)) is not None}
-        binding: dict[str, list[tuple[int, ast.stmt]]] = {}
-        for at, cell in trees.items():
-            for statement in cell.body:
-                for one in bound(statement):
-                    binding.setdefault(one, []).append((at, statement))
-        needed = dict.fromkeys(binding.pop("*", []))
+        everything = [(at, one) for at, cell in trees.items() for one in cell.body]
+        binding: dict[str, list[ast.stmt]] = defaultdict(list)
+        for _, statement in everything:
+            for one in bound(statement):
+                binding[one].append(statement)
         # the answer that is checked under that name may have another
-        wanted = [name, *(one for cell in trees.values() for one in checked_as(cell, name))]
-        met = set(wanted)
-        while wanted:
-            for place in binding.get(wanted.pop(), []):
-                if place not in needed:
-                    needed[place] = None
-                    wanted += (more := read(place[1]) - met)
-                    met |= more
-        chosen = needed or [(at, one) for at, cell in trees.items() for one in cell.body]
+        names = [name, "*", *(one for cell in trees.values() for one in checked_as(cell, name))]
+        needed = closure(names, binding, read)
+        chosen = [(at, one) for at, one in everything if one in needed] or everything
         self.places = dict.fromkeys(at for at, _ in chosen)
         self.statements = ast.Module([one for _, one in chosen], [])
         self.cells = ast.Module([one for at in self.places for one in trees[at].body], [])
@@ -227,13 +223,32 @@ def changes_something(statement: ast.stmt) -> bool:
     return not isinstance(statement, BINDING)
 
 
-def forbidden_in(reached: Reached, forbidden: tuple[str, ...]) -> str:
+def forbidden_in(answer: Reached, forbidden: tuple[str, ...]) -> str:
     """The first forbidden function, or class of a forbidden module, that an answer names.
 
     What else its cells do, as to try the answer out beside torch's, is not looked at.
     """
     names = set().union(*map(names_of, forbidden))
-    return next((one for one in named(reached.statements) if one in names), "")
+    return next((one for one in named(answer.statements) if one in names), "")
+
+
+def closure(
+    names: Iterable[str], by_name: dict[str, list[Node]], leads: Callable[[Node], set[str]]
+) -> set[Node]:
+    """All nodes that names lead to, and those that the names to which these lead do."""
+    met, wanted = set(), [*names]
+    while wanted:
+        # of each name and each node once: a text may be a chain of thousands
+        for node in by_name.pop(wanted.pop(), []):
+            if node not in met:
+                met.add(node)
+                wanted += leads(node)
+    return met
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """The names that stand in the code."""
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
 def names_of(forbidden: str) -> set[str]:
@@ -247,9 +262,9 @@ def names_of(forbidden: str) -> set[str]:
     return {name for name, one in parts if getattr(one, "__module__", "") == forbidden}
 
 
-def around(reached: Reached) -> str:
+def around(answer: Reached) -> str:
     """The first way around the watching that the cells of an answer name."""
-    cells = reached.cells
+    cells = answer.cells
     return next((one for one in named(cells) if one in AROUND), next(patched(cells), ""))
 
 
@@ -262,30 +277,33 @@ def patched(cell: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.Call) and chosen(node):
             yield ast.unparse(node)[:80]
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
-            changed, said = node.value, f"{ast.unparse(node)} ="
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("setattr", "delattr"):
-            changed, said = node.args[0] if node.args else node, ast.unparse(node)
+            changed, mark = node.value, " ="
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("setattr", "delattr"):
+            changed, mark = node.args[0] if node.args else node, ""
         else:
             continue
         while isinstance(changed, ast.Attribute):
             changed = changed.value
         if isinstance(changed, ast.Name) and changed.id not in own:
-            yield said[:80]
+            yield f"{ast.unparse(node)}{mark}"[:80]
 
 
 def others(cell: ast.AST) -> set[str]:
     """The names of what is imported, and those that the code gives to it besides."""
+    given = defaultdict(list)
+    for node in ast.walk(cell):
+        if isinstance(node, ast.Assign) and not any(
+            isinstance(one, ast.Call) for one in ast.walk(node.value)
+        ):
+            for name in names_in(node.value):
+                given[name].append(node)
     found = {*imported(cell)}
-    given = [node for node in ast.walk(cell) if isinstance(node, ast.Assign)]
-    size = -1
-    while len(found) > size:
-        size = len(found)
-        for node in given:
-            parts = list(ast.walk(node.value))
-            names = {one.id for one in parts if isinstance(one, ast.Name)}
-            if names & found and not any(isinstance(one, ast.Call) for one in parts):
-                found |= {one.id for one in node.targets if isinstance(one, ast.Name)}
-    return found
+    return found.union(*map(targets, closure(found, given, targets)))
+
+
+def targets(assignment: ast.Assign) -> set[str]:
+    """The plain names that an assignment is made to."""
+    return {one.id for one in assignment.targets if isinstance(one, ast.Name)}
 
 
 def imported(cell: ast.AST) -> Iterator[str]:

@@ -6,9 +6,10 @@ lock), or could run and is not let. Each has its own end; only the last is the m
 
 import contextlib
 import os
+import signal
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +21,8 @@ STARTUP = 60
 IMPORTS = 60
 EXERCISE = 30
 STOP = 5
+# of the judge itself, for one exercise
+JUDGING = 120
 # a busy machine gets this many times as long as an answer
 BUSY_FACTOR = 20
 # seconds between two looks, and the most that one of them counts: whoever looks may be kept waiting
@@ -29,7 +32,6 @@ LONGEST_LOOK = 1.0
 WORKS = "works without end"
 WAITS = "waits without end"
 BUSY = "is kept waiting for a processor"
-TOO_BUSY = "the machine was too busy to run it to its end: grade it again"
 
 
 class Used(NamedTuple):
@@ -38,22 +40,39 @@ class Used(NamedTuple):
     work: float  # processor seconds
     delay: float  # seconds in which a thread could have run and was not let
     asleep: bool  # whether no thread runs, could run or waits for a disk
+    processes: frozenset[int] = frozenset()
 
 
 def used(pid: int) -> Used:
     """What the process of that number and all below it have used."""
     work = delay = 0.0
-    asleep = Path("/proc/self/task").is_dir()
-    for process in tree(pid):
+    processes, threads = tree(pid), []
+    for process in processes:
         # any of them may end meanwhile
         with contextlib.suppress(psutil.Error, OSError):
             # its own, and that of its children which have ended
             work += sum(process.cpu_times()[:4])
             for thread in Path(f"/proc/{process.pid}/task").iterdir():
-                state = (thread / "stat").read_text("utf-8", "replace").rpartition(")")[2]
-                asleep = asleep and state.split()[0] not in "RD"
+                threads.append(age_and_state(thread))
                 delay += waited(thread / "schedstat")
-    return Used(work, delay, asleep)
+    numbers = frozenset(process.pid for process in processes)
+    return Used(work, delay, asleep(threads), numbers)
+
+
+def age_and_state(thread: Path) -> tuple[int, int, str]:
+    """When a thread began, its number, and the letter of its state."""
+    state, *rest = (thread / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+    return int(rest[18]), int(thread.name), state
+
+
+def asleep(threads: list[tuple[int, int, str]]) -> bool:
+    """Whether no thread runs, could run or waits for a disk, where that is known.
+
+    One that nothing interrupts (D) waits for a disk, or for what it has itself started, as after a
+    vfork: then a younger thread is there.
+    """
+    states = [state for *_, state in sorted(threads)]
+    return Path("/proc/self/task").is_dir() and "R" not in states and "D" not in states[-1:]
 
 
 def tree(pid: int) -> list[psutil.Process]:
@@ -151,6 +170,9 @@ class Budget:
         self.last = now, after
         passed = min(now - then, LONGEST_LOOK)
         worked, delay = max(0, after.work - before.work), max(0, after.delay - before.delay)
+        if before.processes != after.processes and not after.asleep:
+            # a process that nobody waits for takes the count of its work along when it ends
+            worked = max(worked, passed - delay)
         self.worked += worked
         # a thread that now sleeps may have stood in line before; one in line has no delay as yet
         if after.asleep and worked + delay < passed / 2:
@@ -164,3 +186,23 @@ class Budget:
         if self.slept > self.seconds:
             return WAITS
         return BUSY if self.stalled > BUSY_FACTOR * self.seconds else ""
+
+
+class OverworkedError(BaseException):
+    """Raised in a process that works for too long itself; no `except Exception` holds it."""
+
+
+@contextlib.contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Raise OverworkedError where this process needs more processor seconds; in the main thread."""
+
+    def give_up(number, frame):
+        raise OverworkedError(f"more than {seconds:g} processor seconds")
+
+    before = signal.signal(signal.SIGPROF, give_up)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)

@@ -5,7 +5,7 @@ import os
 import secrets
 import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -37,8 +37,14 @@ from judge.grading.show import (
     summarize,
     summarize_class,
 )
-from judge.grading.students import PolicyError, Roster
-from judge.grading.submissions import LeftOut, Submission, handed_in
+from judge.grading.students import PolicyError, Roster, passed_over, student_of
+from judge.grading.submissions import (
+    LeftOut,
+    Submission,
+    handed_in,
+    in_turns,
+    within_bounds,
+)
 
 ALL_PASSED, NOT_ALL_PASSED, NOT_GRADED = 0, 1, 2
 # as the shell says it
@@ -134,7 +140,7 @@ def grade_command(
     if room:
         reports = run.whole_class(room, Kept(room.grades, settings, regrade or []))
     else:
-        reports = run.one_by_one()
+        reports = run.one_by_one(paths)
     if gradescope_out:
         replace(gradescope_out, gradescope(reports, (one.why for one in others if one.fault)))
     raise typer.Exit(exit_code(reports, others))
@@ -258,9 +264,11 @@ class Run:
     json_out: Path | None
     errors: Console
     console: Console = field(default_factory=Console)
+    turns: list[Submission] = field(default_factory=list)
 
-    def one_by_one(self) -> list[Report]:
+    def one_by_one(self, paths: list[Path]) -> list[Report]:
         """Show a table for each file as it is graded, and one of all."""
+        self.share(owners_in(paths, [one.name for one in (*self.files, *self.others)]))
         reports = self.reports({}, lambda report: show(report, self.console))
         for left in self.others:
             show_left_out(left, self.console)
@@ -272,6 +280,7 @@ class Run:
         """Grade what was not graded before, and write everything; nobody's name is shown."""
         for line in room.meet([file.name for file in (*self.files, *self.others)]):
             say(self.console, line, "")
+        self.share(room.owners)
         found = {file.name: kept.find(file, room.owners[file.name]) for file in self.files}
         before = {name: report for name, report in found.items() if report}
         # what is kept has all exercises, so that another policy needs no grading
@@ -282,10 +291,16 @@ class Run:
             say(self.console, look, "yellow")
         return reports
 
+    def share(self, owners: Mapping[str, Hashable]) -> None:
+        """Give each owner the same turns: as many notebooks as another, one after the other."""
+        self.files, left = within_bounds(self.files, owners.__getitem__)
+        self.others += left
+        self.turns = in_turns(self.files, owners.__getitem__)
+
     def reports(self, before: dict[str, Report], done: Callable[[Report], None]) -> list[Report]:
         """The reports on all files, in order; those from before are not graded again."""
         reports = dict(before)
-        todo = [file for file in self.files if file.name not in before]
+        todo = [file for file in self.turns if file.name not in before]
         try:
             shown = progress(self.errors, len(self.files), len(before))
             with shown as advance, closing(self.grade_files(todo)) as each:
@@ -308,6 +323,14 @@ class Run:
             data = [report.as_data() for report in reports]
             data += [{"file": one.name, "problem": one.why} for one in self.others]
             replace(self.json_out, json.dumps(data, indent=1) + "\n")
+
+
+def owners_in(paths: list[Path], files: list[str]) -> dict[str, Hashable]:
+    """Who has handed in each file of a folder, as the names tell; else each has its own owner."""
+    if len(paths) > 1 or not paths[0].is_dir():
+        return {file: file for file in files}
+    over = passed_over(files, paths[0], None)
+    return {file: student_of(file, paths[0], over).person for file in files}
 
 
 def refuse(why: str) -> NoReturn:

@@ -68,6 +68,8 @@ def prepare(report: Report, grafted: Graft) -> None:
         )
         if name not in grafted.found:
             result.status, result.hint = "not found", f"no cell begins with `# exercise: {name}`"
+        elif name in grafted.too_long:
+            result.status, result.hint = "error", grafted.too_long[name]
         else:
             result.answer = answers[name]
             trained = "weights" in facts and grafted.weights

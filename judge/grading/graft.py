@@ -10,7 +10,7 @@ from nbformat import NotebookNode
 from judge.cells import exercise_of
 from judge.grading.code_cells import CodeCell
 from judge.grading.pristine import Chapter, answer_cells, chapters
-from judge.grading.repair import Definitions, definitions, repaired, with_helpers
+from judge.grading.repair import LONGEST, Definitions, definitions, repaired, with_helpers
 from judge.grading.submissions import NotGradableError
 from judge.grading.submitted_cells import Cell, read
 
@@ -31,6 +31,7 @@ class Graft:
     notebook: NotebookNode
     found: set[str] = field(default_factory=set)
     notes: dict[str, str] = field(default_factory=dict)
+    too_long: dict[str, str] = field(default_factory=dict)
     weights: bytes = b""
     cells: list[CodeCell] = field(default_factory=list)
     # whose answer a changed cell may make, beside the one that is asked for
@@ -82,6 +83,11 @@ def graft(data: bytes) -> Graft:
         result.found.add(name)
         if notes := "; ".join(filter(None, [note, answer.note, *repairs])):
             result.notes[name] = notes
+        if (size := len(cell.source)) > LONGEST:
+            result.too_long[name] = (
+                f"it has {size:,} characters, more than {LONGEST:,}: keep to what it needs"
+            )
+            cell.source = chapter.stubs[name]
     return result
 
 

@@ -18,20 +18,22 @@ from judge.grading.budget import (
     BUSY,
     IMPORTS,
     STARTUP,
-    TOO_BUSY,
     WAITS,
     WORKS,
     Budget,
     has_ended,
     tasks,
 )
+from judge.grading.report import TOO_BUSY
 from judge.grading.server import KernelServer, ServerError
 from judge.quotation import exception, quoted
 
 ENDED = "it ends the Python process it runs in, or breaks it: take exit() and the like out"
 # seconds to wait at a time
 WAIT = 0.05
-MOST_RESULT = 50_000_000
+# of a result: bytes, and lists and objects, each of which takes many bytes more; the largest of a
+# right answer has 107,076 bytes, or 3,607 parts
+MOST_RESULT, MOST_PARTS = 8_000_000, 100_000
 IMPORT = re.compile(r"^[ \t]*(?:from\s+([\w.]+)\s+)?import[ \t(]+([\w., \t]+)", re.MULTILINE)
 
 
@@ -125,7 +127,13 @@ class GradingKernel:
         sent = json.dumps([kind, asked]).encode()
         try:
             self.send(b"%d\n" % len(sent) + sent, self.calls, budget)
-            return json.loads(self.answer(self.calls, budget))
+            said = self.answer(self.calls, budget)
+            if (parts := said.count(b"[") + said.count(b"{")) > MOST_PARTS:
+                raise LostKernelError(
+                    "crashed",
+                    f"its result has {parts:,} lists and objects, more than {MOST_PARTS:,}",
+                )
+            return json.loads(said)
         except ConnectionError:
             self.go_on(budget)
             raise LostKernelError("crashed", ENDED) from None
@@ -161,7 +169,7 @@ class GradingKernel:
                     raise ValueError(f"{bytes(line[:20])} is no number of bytes")
                 size = int(line)
             if max(size, len(said)) > MOST_RESULT:
-                raise LostKernelError("crashed", f"its result has more than {MOST_RESULT} bytes")
+                raise LostKernelError("crashed", f"its result has more than {MOST_RESULT:,} bytes")
             if size < 0 or len(said) < size:
                 # also where it comes in drops
                 self.go_on(budget)

@@ -20,7 +20,7 @@ from judge.course import course
 from judge.credit import NOTHING, Credit, credit
 from judge.exercise import Exercise
 from judge.grading import code_cells
-from judge.grading.budget import Budget, tasks
+from judge.grading.budget import JUDGING, Budget, OverworkedError, at_most, tasks
 from judge.grading.code_cells import HandedIn
 from judge.grading.kernel import CellError, GradingKernel, LostKernelError, fresh_kernel, imported
 from judge.grading.pristine import answer_cells, chapters
@@ -35,6 +35,7 @@ from judge.verdict import Verdict, judge
 UNSEEN = "a forbidden call or a loop might not be seen, since it {}"
 NO_PART = "no part of the points: {}"
 NOT_CALLED = "may not be called here"
+OVERWORKS = "to judge what it returns takes the grader {}: return less"
 IMPORT_NOTE = "only this cell is graded: what it needs must be imported or written in it"
 NOT_MADE = "no cell makes that name before the answer is checked, when they run in their order"
 RAISED = "cell {} raises {}"
@@ -173,7 +174,11 @@ class GradedNotebook:
         begun = time.monotonic()
         self.write(name, Verdict("not graded", AT_WORK))
         try:
-            judged = way(name)
+            with at_most(JUDGING):
+                judged = way(name)
+        except OverworkedError as error:
+            self.begin_anew()
+            judged = Judged(Verdict("error", OVERWORKS.format(error)))
         except Exception:
             # what an answer does to the grader it does again; a machine's fault may be over
             self.begin_anew()
@@ -193,9 +198,13 @@ class GradedNotebook:
     def judged_or_fault(self, name: str, way: Callable[[str], Judged]) -> Judged:
         """The verdict on an answer with which a kernel or the grader has failed before."""
         try:
-            return way(name)
+            with at_most(JUDGING):
+                return way(name)
         except ServerError as error:
             return Judged(Verdict("not graded", str(error)))
+        except OverworkedError as error:
+            self.begin_anew()
+            return Judged(Verdict("error", OVERWORKS.format(error)))
         except Exception as error:
             return Judged(Verdict("error", BREAKS.format(type(error).__name__)))
 

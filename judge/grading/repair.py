@@ -25,7 +25,7 @@ MAGIC = re.compile(r"^([ \t]*)(?:[%!?].*|[\w.]+\?{1,2}[ \t]*)$", re.MULTILINE)
 ASSIGNED_MAGIC = re.compile(r"^([\w., \t]+=[ \t]*)[%!].*$", re.MULTILINE)
 CELL_MAGIC = re.compile(r"\A\s*%%.*\n")
 BLOCKS = (ast.Try, ast.If, ast.With, ast.For, ast.While, ast.ExceptHandler)
-# longer cells are not searched: reading Python takes stack and time
+# longer cells are neither searched nor judged: reading Python takes stack and time
 LONGEST = 100_000
 
 
@@ -201,6 +201,7 @@ def with_helpers(source: str, found: Definitions, given: set[str]) -> tuple[str,
         pieces |= {found.attributes[one] for one in attributes & found.attributes.keys()}
         helpers |= names & found.names.keys() | attributes & found.attributes.keys()
         unknown |= names - found.names.keys()
+        # one statement may make many names, and is read once
         texts += [one.text for one in pieces if one not in used]
         used |= dict.fromkeys(pieces)
     if unknown:

@@ -23,6 +23,9 @@ LINES = re.compile(r"[\t\n\v\f\r\x1c-\x1f\x85\u2028\u2029]+")
 LONGEST = 600
 # the hint of an exercise while it is judged, and of one that breaks the grader twice
 AT_WORK = "it is judged"
+TOO_BUSY = (
+    "the machine was too busy to run it to its end: grade it again (with --out, by --regrade)"
+)
 BREAKS = "it breaks the grader, also when it is judged once more ({}): show it to your teacher"
 # what a report says only where points were given in parts
 IN_PARTS = ("partial", "share")
@@ -98,6 +101,12 @@ class Report:
         """Whether every exercise has a verdict: none is missing because the grader failed."""
         graded = all(one.status != "not graded" for one in self.exercises)
         return not self.problem and bool(self.exercises) and graded
+
+    @property
+    def too_busy(self) -> bool:
+        """Whether every exercise has a verdict, but for those that the machine had no time for."""
+        left = [one for one in self.exercises if one.status == "not graded"]
+        return not self.problem and bool(left) and all(one.hint == TOO_BUSY for one in left)
 
     def as_data(self) -> dict:
         own = asdict(self, dict_factory=without_parts)

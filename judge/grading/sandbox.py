@@ -53,8 +53,9 @@ NOBODY = 65534
 LEARNER, COURSE = "/learner", "/learner-course"
 # what of the grader's environment a learner's process gets to see
 KEPT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES")
-# bytes in the folder that can be written, and in a file; processes and threads; open files
-DISK, FILE, PROCESSES, OPEN_FILES = 256 << 20, 64 << 20, 256, 512
+# bytes in the folder that can be written, and in a file; processes and threads; open files. What
+# lies in a socket is nobody's memory: all that can be open hold less than 4 GiB
+DISK, FILE, PROCESSES, OPEN_FILES = 256 << 20, 64 << 20, 64, 128
 PROVED_IN = 60
 
 

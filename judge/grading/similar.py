@@ -21,7 +21,7 @@ from pathlib import Path
 
 from judge.course import course
 from judge.grading.pristine import chapters
-from judge.grading.repair import MAGIC
+from judge.grading.repair import MAGIC, parsed
 
 # tokens of a run, and runs of a window: what is shorter than both together may be chance
 RUN, WINDOW = 12, 8
@@ -52,7 +52,9 @@ def alike(answers: Iterable[tuple[str, str, str]], solutions: Path) -> Iterator[
     worked = worked_solutions(solutions)
     by_exercise: dict[str, dict[str, str]] = {}
     for name, student, answer in answers:
-        by_exercise.setdefault(name, {})[student] = answer
+        # what is not Python was not passed; a quotation without an end would be read for hours
+        if parsed(answer):
+            by_exercise.setdefault(name, {})[student] = answer
     for name, given in by_exercise.items():
         (slug,) = (slug for slug, one in chapters().items() if name in one.stubs)
         stub = chapters()[slug].stubs[name]
@@ -142,6 +144,6 @@ def tokens(source: str) -> list[str]:
 
 
 def read(source: str) -> Iterator[tokenize.TokenInfo]:
-    """The tokens of a text, as far as it can be read: what cannot was not passed either."""
+    """The tokens of a text, as far as it can be read."""
     with contextlib.suppress(tokenize.TokenError, SyntaxError, ValueError):
         yield from tokenize.generate_tokens(io.StringIO(MAGIC.sub("pass", source)).readline)

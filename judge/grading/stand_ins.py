@@ -108,7 +108,7 @@ class Checks:
         package, notebook = ModuleType(above), ModuleType(name)
         vars(package).update({"__path__": [], own: notebook})
         silent = dict.fromkeys(("failed", "hint", "status"), lambda *args, **kwargs: Nothing())
-        vars(notebook).update(silent, check=self.check)
+        vars(notebook).update({**silent, "check": self.check})
         sys.modules |= {package.__name__: package, notebook.__name__: notebook}
 
     def check(self, name, *answer, seed=None, **named):

@@ -4,8 +4,10 @@ import os
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 
 from judge.grading.pristine import weight_files
@@ -14,6 +16,10 @@ MAX_BYTES = 20_000_000
 # of one zip: files, and bytes of all of them together
 MAX_ZIP_FILES = 2000
 MAX_ZIP_BYTES = 400_000_000
+# characters in the name of a file in a zip: no system writes a longer one
+MAX_NAME = 4096
+# notebooks of one student that are graded
+MAX_NOTEBOOKS = 100
 KINDS = {
     ".py": "a Python file", ".md": "a Markdown text", ".txt": "a text", ".html": "a web page",
     ".pdf": "a PDF", ".docx": "a Word document", ".csv": "a table", ".json": "a JSON file",
@@ -23,7 +29,8 @@ KINDS = {
 WEIGHTS = ".safetensors"
 # how a notebook or a zip ends, and what a browser or a phone puts behind that
 ENDING = re.compile(r"\.(ipynb|zip)(\.\w+| ?\(\d+\)){0,5}$", re.IGNORECASE)
-ANSWERS = re.compile(rb"^\s*#\s*exercise:\s*\w+", re.MULTILINE)
+# no space of it goes beyond its line, or blank lines would be read again from each of them
+ANSWERS = re.compile(rb"^[ \t]*#[ \t]*exercise:[ \t]*\w+", re.MULTILINE)
 
 
 class NotGradableError(ValueError):
@@ -37,6 +44,8 @@ class Submission:
     name: str
     path: Path
     member: zipfile.ZipInfo | None = None
+    # all files of its zip, by the names that they have there
+    members: Mapping[str, zipfile.ZipInfo] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def suffix(self) -> str:
@@ -53,9 +62,8 @@ class Submission:
             is_file = path.is_file() and not path.is_symlink()
             return Submission(name, path) if is_file else None
         wanted = str(PurePosixPath(self.member.filename).with_name(name))
-        with zipfile.ZipFile(self.path) as archive:
-            found = [one for one in archive.infolist() if one.filename == wanted]
-        return Submission(name, self.path, found[0]) if found else None
+        member = self.members.get(wanted)
+        return replace(self, name=name, member=member) if member else None
 
     def weights(self) -> "Submission | None":
         """A capstone's weights, which lie beside it under its own name or the exercise's."""
@@ -67,11 +75,15 @@ class Submission:
         weights = self.weights()
         return self.read(), weights.read() if weights else b""
 
-    def read(self) -> bytes:
-        """What is in it; NotGradableError where it is too large or cannot be read."""
+    def read(self, archive: zipfile.ZipFile | None = None) -> bytes:
+        """What is in it; NotGradableError where it is too large or cannot be read.
+
+        Whoever has opened its zip already hands it in.
+        """
         try:
             if self.member:
-                with zipfile.ZipFile(self.path) as archive, archive.open(self.member) as file:
+                opened = nullcontext(archive) if archive else zipfile.ZipFile(self.path)
+                with opened as inside, inside.open(self.member) as file:
                     # what the zip says of its size may be wrong
                     data = file.read(MAX_BYTES + 1)
             elif not self.path.is_file():
@@ -119,6 +131,30 @@ def handed_in(paths: list[Path]) -> Iterator[Submission | LeftOut]:
                 yield one if again == 1 else replace(one, name=f"{one.name} ({again})")
 
 
+def in_turns(files: list[Submission], owner: Callable[[str], Hashable]) -> list[Submission]:
+    """First one notebook of each owner, then a second one: nobody waits for another's many."""
+    own: dict[Hashable, list[Submission]] = {}
+    for file in files:
+        own.setdefault(owner(file.name), []).append(file)
+    return [one for turn in zip_longest(*own.values()) for one in turn if one]
+
+
+def within_bounds(
+    files: list[Submission], owner: Callable[[str], Hashable]
+) -> tuple[list[Submission], list[LeftOut]]:
+    """The notebooks that are graded, and those that are too many for one owner."""
+    times: Counter[Hashable] = Counter()
+    graded, left = [], []
+    for file in files:
+        times[owner(file.name)] += 1
+        if times[owner(file.name)] > MAX_NOTEBOOKS:
+            why = f"too many: the first {MAX_NOTEBOOKS} notebooks of a student are graded"
+            left.append(LeftOut(file.name, why, True))
+        else:
+            graded.append(file)
+    return graded, left
+
+
 def files_below(folder: Path) -> list[Path]:
     """Every file, but those of programs: hidden ones, and folders of caches."""
     found = []
@@ -158,42 +194,55 @@ def zipped(file: Submission) -> bool:
 def members(path: Path, name: str) -> Iterator[Submission | LeftOut]:
     """The files in a zip. Nothing is unpacked: each is read from where it lies."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            inside = [one for one in archive.infolist() if not one.is_dir()]
+        archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as bad:
         yield LeftOut(name, unreadable(bad), True)
         return
-    inside = [one for one in inside if not hidden(one.filename)]
-    if len(inside) > MAX_ZIP_FILES:
-        yield LeftOut(name, f"a zip of {len(inside):,} files, more than {MAX_ZIP_FILES:,}", True)
-    elif sum(one.file_size for one in inside) > MAX_ZIP_BYTES:
-        yield LeftOut(name, f"a zip that unpacks to more than {MAX_ZIP_BYTES:,} bytes", True)
+    with archive:
+        inside = [one for one in archive.infolist() if not one.is_dir()]
+        inside = [one for one in inside if not hidden(one.filename)]
+        if why := unfit(inside):
+            yield LeftOut(name, why, True)
+            return
+        # the first of a name, as the system would find it
+        named = {one.filename: one for one in reversed(inside)}
+        files = [Submission(f"{name}/{shown(one.filename)}", path, one, named) for one in inside]
+        found = [within(one, archive) for one in files]
+    if any(isinstance(one, Submission) for one in found):
+        yield from found
     else:
-        found = [within(Submission(f"{name}/{shown(one.filename)}", path, one)) for one in inside]
-        if any(isinstance(one, Submission) for one in found):
-            yield from found
-        else:
-            yield LeftOut(name, "a zip without a notebook", True)
+        yield LeftOut(name, "a zip without a notebook", True)
 
 
-def within(file: Submission) -> Submission | LeftOut:
+def within(file: Submission, archive: zipfile.ZipFile) -> Submission | LeftOut:
     """What a member of a zip is."""
     if file.suffix == ".zip":
         return LeftOut(file.name, "a zip within a zip: unpack it", True)
-    return file if file.is_notebook else other(file)
+    return file if file.is_notebook else other(file, archive)
+
+
+def unfit(inside: list[zipfile.ZipInfo]) -> str:
+    """Why nothing is taken out of a zip with these files; "" where it is."""
+    if len(inside) > MAX_ZIP_FILES:
+        return f"a zip of {len(inside):,} files, more than {MAX_ZIP_FILES:,}"
+    if sum(one.file_size for one in inside) > MAX_ZIP_BYTES:
+        return f"a zip that unpacks to more than {MAX_ZIP_BYTES:,} bytes"
+    if (longest := max((len(one.filename) for one in inside), default=0)) > MAX_NAME:
+        return f"a zip with a name of {longest:,} characters, more than {MAX_NAME:,}"
+    return ""
 
 
 def hidden(name: str) -> bool:
     return any(part.startswith((".", "__")) and part != ".." for part in name.split("/"))
 
 
-def other(file: Submission) -> Submission | LeftOut:
+def other(file: Submission, archive: zipfile.ZipFile | None = None) -> Submission | LeftOut:
     """What a file is that is not named as a notebook: one all the same, or if it holds answers."""
     if file.suffix == WEIGHTS:
         return LeftOut(file.name, "weights, which are graded with the notebook beside them", False)
     kind = KINDS.get(file.suffix, "no notebook")
     try:
-        data = file.read()
+        data = file.read(archive)
     except NotGradableError:
         data = b""
     if holds_notebook(data):

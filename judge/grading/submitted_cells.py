@@ -13,6 +13,9 @@ DEFINED = re.compile(
     r"^(?:async[ \t]+def|def|class)[ \t]+(\w+)|^(\w+)[ \t]*(?::[^=\n]+)?=(?!=)", re.MULTILINE
 )
 
+# objects and lists in a notebook: each takes hundreds of bytes, however short its text is
+MAX_OBJECTS = 100_000
+
 
 @dataclass
 class Cell:
@@ -50,6 +53,10 @@ def read(data: bytes) -> list[Cell]:
 
 
 def parsed(data: bytes) -> object:
+    if (count := data.count(b"{") + data.count(b"[")) > MAX_OBJECTS:
+        raise NotGradableError(
+            f"it has {count:,} objects and lists, more than {MAX_OBJECTS:,}: clear its outputs"
+        )
     try:
         try:
             return json.loads(data)

@@ -107,6 +107,16 @@ ATTACKS = {
     "an interpreter that shows what it likes": unsafe(
         "get_ipython().user_expressions = lambda wanted: {'result': {'data': {'text/plain': '1'}}}"
     ),
+    "a result of many bytes": wrong(
+        after="import json\njson.dumps = lambda *a, **k: ' ' * 9_000_000",
+        allowed=("crashed",),
+        hint="more than 8,000,000 bytes",
+    ),
+    "a result of many parts": wrong(
+        after="import json\njson.dumps = lambda *a, **k: '[' + '[],' * 200_000 + '[]]'",
+        allowed=("crashed",),
+        hint="200,002 lists and objects, more than 100,000",
+    ),
     "asking for input": wrong(before="input('?')", allowed=("error",)),
     "a number in place of a tensor": Played(
         "def {name}(*a, **k):\n    return 1", ("wrong", "error")

@@ -20,12 +20,23 @@ from tests.needs import lacks
 
 GIVEN = ["import torch\nfrom torch import Tensor"]
 LOOP = "while True: pass"
+# a clone that is waited for by a thread that nothing interrupts
+VFORK = (
+    "import ctypes, platform, time\nclone = {'x86_64': 56, 'aarch64': 220}[platform.machine()]\n"
+    "if ctypes.CDLL(None).syscall(clone, 0x4000 | 17, 0, 0, 0, 0)"
+)
 # what a shell, another thread or another process does counts as well
 WORKING = {
     "itself": LOOP,
     "a thread": f"import threading\ndef run():\n    {LOOP}\n"
     "one = threading.Thread(target=run)\none.start()\none.join()",
     "a process": f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', '{LOOP}'])",
+    "children that nobody waits for": "import os, signal, time\n"
+    "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\nwhile True:\n"
+    "    if os.fork() == 0:\n"
+    "        while time.process_time() < 0.05: pass\n"
+    "        os._exit(0)\n"
+    "    try: os.wait()\n    except ChildProcessError: pass",
 }
 WAITING = {
     "a sleep": "import time\ntime.sleep(10**6)",
@@ -33,6 +44,9 @@ WAITING = {
     "a thread that sleeps": "import threading, time\n"
     "one = threading.Thread(target=time.sleep, args=(10**6,))\none.start()\none.join()",
     "a process that sleeps": "import subprocess\nsubprocess.run(['sleep', '1000000'])",
+    "a child that shares its turn": f"{VFORK} == 0: time.sleep(10**6)",
+    "a sibling that shares its turn": VFORK.replace("0x4000", "0xC000")
+    + " == 0: time.sleep(10**6)",
     "a stop": "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)",
 }
 needs_linux = pytest.mark.skipif(sys.platform != "linux", reason=lacks("Linux"))
@@ -147,6 +161,24 @@ def test_a_kernel_that_ends_what_it_came_from_costs_no_later_one(server, whom):
         kernel.run("assert 1 + 1 == 2", kernel.budget(5))
 
 
+SOCKETS = """
+import asyncio, socket
+await asyncio.sleep(0)
+pairs = []
+try:
+    while len(pairs) < 1000:
+        pairs.append(socket.socketpair())
+except OSError:
+    pass
+assert 10 < 2 * len(pairs) < 128, len(pairs)
+"""
+
+
+@pytest.mark.sandbox
+def test_a_process_of_an_answer_has_few_sockets_and_enough_for_what_is_awaited(kernel):
+    kernel.run(SOCKETS, kernel.budget(5))
+
+
 @needs_linux
 def test_what_is_said_in_another_s_name_is_not_heeded(server):
     with fresh_kernel(server, GIVEN) as kernel:
@@ -227,6 +259,23 @@ def test_a_budget_ends_by_what_is_done_in_it(does, looks, why):
         machine.goes(1, **does)
         seen = seen or spent.spent()
     assert seen == why
+
+
+def test_where_a_process_has_taken_its_count_along_the_time_counts_that_something_ran():
+    machine, numbers = Machine(), iter(range(99))
+    spent = Budget(
+        10,
+        lambda: Used(0, machine.delay, machine.asleep, frozenset([next(numbers)])),
+        lambda: machine.time,
+    )
+    spent.begin()
+    assert spent.spent() == ""
+    for _ in range(20):
+        # half of it in line
+        machine.goes(1, delay=0.5)
+        assert spent.spent() == ""
+    machine.goes(1, delay=0.5)
+    assert spent.spent() == WORKS
 
 
 def test_whoever_looks_may_be_late_and_what_happens_between_two_waits_is_not_counted():

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from attncourse.course import COURSE
 from judge.grading import resume
 from judge.grading.cli import app
+from judge.grading.report import TOO_BUSY
 from tests import ROOT
 from tests.conftest import SEED
 from tests.grading import classes
@@ -90,6 +91,19 @@ def test_what_has_changed_is_graded_again_and_nothing_else(change, folder, judge
     change(folder, monkeypatch)
     grade(folder)
     assert judged == ["d.ipynb" if change is new_file else "b.ipynb"]
+
+
+def test_what_the_machine_was_too_busy_for_twice_is_graded_again_only_when_asked(folder, judged):
+    grade(folder)
+    judged.clear()
+    for path in (folder / "out/reports").glob("*.json"):
+        data = json.loads(path.read_text())
+        if data["file"] == "b.ipynb":
+            data["exercises"][0] |= {"status": "not graded", "hint": TOO_BUSY}
+            path.write_text(json.dumps(data))
+    assert "3 of them graded before" in grade(folder) and not judged
+    grade(folder, "--regrade", "b.ipynb")
+    assert judged == ["b.ipynb"]
 
 
 def test_another_version_or_seed_grades_all_again_and_the_seed_is_kept(folder, judged, monkeypatch):

@@ -41,6 +41,12 @@ def test_memory_and_number_of_processes_are_those_of_all_together(monkeypatch):
     assert Sandbox.exceeds(one, 0) == f"it starts more than {sandbox.PROCESSES} processes"
 
 
+def test_what_all_sockets_hold_that_can_be_open_is_less_than_the_memory_of_an_answer():
+    # as Linux has it, each holds what it is set to, twice
+    most = 2 * 212_992
+    assert sandbox.PROCESSES * sandbox.OPEN_FILES * most < 4 << 30
+
+
 @pytest.mark.sandbox
 @pytest.mark.parametrize("machine", TIERS)
 def test_each_machine_gets_the_tier_that_is_proved_there(machine):

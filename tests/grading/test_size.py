@@ -1,0 +1,186 @@
+"""What is handed in costs the grader no more than its size, and its size has bounds."""
+
+import json
+import zipfile
+
+import nbformat
+import pytest
+from typer.testing import CliRunner
+
+from judge.grading import notebook, submissions
+from judge.grading.budget import OverworkedError, at_most
+from judge.grading.cli import app
+from judge.grading.grade import grade
+from judge.grading.notebook import GradedNotebook
+from judge.grading.repair import LONGEST, definitions, with_helpers
+from judge.grading.report import Report, Result
+from judge.grading.similar import alike
+from judge.grading.submissions import LeftOut, Submission, handed_in
+from judge.grading.submitted_cells import MAX_OBJECTS
+from judge.scan import around, forbidden_in
+from judge.verdict import Verdict
+from tests import ROOT
+from tests.counting import calls
+from tests.grading.classes import zipped
+from tests.grading.submissions import NAMES, SOLVED, notebook_with, statuses, written
+
+pytestmark = pytest.mark.usefixtures("grading")
+FORBIDDEN = ("torch.nn.functional.softmax",)
+
+
+def row(size: int, text: str, between: str = "\n") -> str:
+    return between.join(text.format(n=n, before=n - 1) for n in range(1, size))
+
+
+def helped(cell: str, size: int) -> None:
+    """Have an answer use all names that another cell makes."""
+    with_helpers(f"x = [{row(size, 'a{n}', ', ')}]", definitions([cell]), set())
+
+
+# what reads a text of that many names
+READERS = {
+    "a chain of names": lambda size: forbidden_in(
+        f"{row(size, 'a{n} = a{before}')}\ndef f(x): return a{size - 1}", "f", FORBIDDEN
+    ),
+    "a chain of names, the last one first": lambda size: around(
+        "\n".join(reversed(f"import a0\n{row(size, 'a{n} = a{before}')}".split("\n")))
+    ),
+    "one assignment of many names to many": lambda size: around(
+        f"import a1\n{row(size, 'b{n}', ' = ')} = [{row(size, 'a{n}', ', ')}]"
+    ),
+    "a call of a call of a call": lambda size: around(f"x = f{'()' * size}"),
+    "a change of a change of a change": lambda size: around(
+        f"a = 1\n{'setattr(a, ' * (size // 4)}1{')' * (size // 4)}"
+    ),
+    "a tuple of names": lambda size: helped(f"{row(size, 'a{n}', ', ')} = range({size})", size),
+    "a line of assignments": lambda size: helped(row(size, "a{n} = 0", "; "), size),
+    "a chain of helpers": lambda size: helped(row(size, "a{n} = a{before}"), size),
+}
+
+
+@pytest.mark.parametrize("text", READERS)
+def test_a_text_of_twice_the_size_takes_twice_the_work(text):
+    read = READERS[text]
+    # what is loaded or made once
+    read(10)
+    work = [calls(lambda size=size: read(size)) for size in (150, 300)]
+    assert work[1] < 2.5 * work[0], work
+
+
+def test_a_file_of_blank_lines_is_read_once(tmp_path):
+    # from each line to the last it would be read for hours
+    for ending in ("txt", "py", "md"):
+        (tmp_path / f"lines.{ending}").write_bytes(b"\n" * 3_000_000 + b" \t" * 1_000_000 + b"x")
+    with at_most(60):
+        found = list(handed_in([tmp_path]))
+    assert len(found) == 3 and not any(isinstance(one, Submission) or one.fault for one in found)
+
+
+@pytest.mark.parametrize("text", ["'" + r"\'" * 45_000, "x = (" * 19_000])
+def test_a_text_that_does_not_end_is_not_compared(text):
+    with at_most(20):
+        assert not list(alike([(NAMES[0], student, text) for student in "ab"], ROOT / "solutions"))
+
+
+def test_a_zip_is_opened_once_to_see_what_is_in_it(tmp_path, monkeypatch):
+    notebook = nbformat.writes(notebook_with({})).encode()
+    files = {f"{n}/work.ipynb": notebook for n in range(5)}
+    files |= {f"{n}/note.txt": b"a note" for n in range(50)}
+    path = tmp_path / "many.zip"
+    zipped(path, files | {"1/work.safetensors": b"weights"})
+    opened = []
+
+    class Opened(zipfile.ZipFile):
+        def __init__(self, *args, **kwargs):
+            opened.append(args)
+            super().__init__(*args, **kwargs)
+
+    monkeypatch.setattr(submissions.zipfile, "ZipFile", Opened)
+    notebooks = [one for one in handed_in([path]) if isinstance(one, Submission)]
+    assert len(notebooks) == 5 and len(opened) == 1
+    # where there are weights, they are a second file
+    assert [one.handed_in()[1] for one in notebooks] == [b"", b"weights", b"", b"", b""]
+    assert len(opened) == 1 + 5 + 1
+
+
+def test_a_name_in_a_zip_has_the_length_of_a_name(tmp_path):
+    path = tmp_path / "long.zip"
+    zipped(path, {f"a{'.zip' * 4000}!.ipynb": b"{}"})
+    (one,) = handed_in([path])
+    assert isinstance(one, LeftOut) and one.fault and "16,008 characters" in one.why
+
+
+@pytest.mark.parametrize("of_a_class", [False, True])
+def test_whoever_hands_in_many_notebooks_waits_with_them_for_the_others(
+    tmp_path, monkeypatch, of_a_class
+):
+    seen = []
+
+    def graded(file, **settings):
+        seen.append(file.name)
+        return Report(file.name, "dot_product", exercises=[Result("one", "One", 3, "passed")])
+
+    monkeypatch.setattr("judge.grading.cli.grade", graded)
+    monkeypatch.setattr(submissions, "MAX_NOTEBOOKS", 3)
+    folder = tmp_path / "class"
+    (folder / "zoe").mkdir(parents=True)
+    zipped(folder / "adam.zip", {f"{n}.ipynb": b"{}" for n in range(5)})
+    for n in (1, 2):
+        written(folder / "zoe", notebook_with({}), f"{n}.ipynb")
+    out = ["--out", str(tmp_path / "grades")] * of_a_class
+    done = CliRunner().invoke(
+        app, ["grade", str(folder), "--json", str(tmp_path / "out.json"), *out]
+    )
+    turns = ["adam.zip/0", "zoe/1", "adam.zip/1", "zoe/2", "adam.zip/2"]
+    assert seen == [f"{name}.ipynb" for name in turns], done.output
+    rows = {one["file"]: one for one in json.loads((tmp_path / "out.json").read_text())}
+    assert done.exit_code == 2 and len(rows) == 7
+    for name in ("adam.zip/3.ipynb", "adam.zip/4.ipynb"):
+        assert "the first 3 notebooks of a student" in rows[name]["problem"]
+
+
+def test_a_notebook_of_countless_objects_is_not_read(tmp_path, monkeypatch):
+    path = tmp_path / "objects.ipynb"
+    path.write_bytes(b'{"cells": [' + b'{"source":""},' * MAX_OBJECTS + b"{}]}")
+    monkeypatch.setattr("judge.grading.submitted_cells.json.loads", None)
+    report = grade(path, seed=1, sandboxed=False)
+    assert "100,003 objects and lists, more than 100,000" in report.problem
+
+
+def test_an_answer_of_the_length_of_a_book_costs_itself_only(tmp_path, all_pass):
+    name = NAMES[0]
+    long = SOLVED | {name: f"{SOLVED[name]}\n# {'x' * LONGEST}"}
+    report = grade(written(tmp_path, notebook_with(long)), seed=1)
+    assert statuses(report) == dict.fromkeys(NAMES, "passed") | {name: "error"}
+    (one,) = (one for one in report.exercises if one.name == name)
+    assert "characters, more than 100,000" in one.hint and report.graded
+    assert len(report.as_text()) < LONGEST
+
+
+def test_what_takes_the_judge_itself_too_long_to_judge_costs_itself_only(monkeypatch):
+    one = object.__new__(GradedNotebook)
+    one.results = {name: Result(name, name, 1) for name in ("busy", "quick")}
+    one.ran, noted, anew = {}, {}, []
+
+    def judged(name, *others):
+        while name == "busy":
+            pass
+        return Verdict("passed", ""), None
+
+    monkeypatch.setattr(notebook, "JUDGING", 0.2)
+    monkeypatch.setattr(one, "judged", judged)
+    monkeypatch.setattr(one, "begin_anew", lambda: anew.append(True))
+    monkeypatch.setattr(one, "note", lambda name, verdict, seconds: noted.update({name: verdict}))
+    for name in one.results:
+        one.check(name)
+    assert noted["busy"].status == "error" and "more than 0.2 processor" in noted["busy"].hint
+    assert noted["quick"].status == "passed" and len(anew) == 1
+
+
+def test_nothing_stops_the_end_of_what_works_for_too_long():
+    with pytest.raises(OverworkedError), at_most(0.1):
+        while True:
+            try:
+                sum(range(1000))
+            except Exception:
+                pass
