@@ -23,9 +23,7 @@ LINES = re.compile(r"[\t\n\v\f\r\x1c-\x1f\x85\u2028\u2029]+")
 LONGEST = 600
 # the hint of an exercise while it is judged, and of one that breaks the grader twice
 AT_WORK = "it is judged"
-TOO_BUSY = (
-    "the machine was too busy to run it to its end: grade it again (with --out, by --regrade)"
-)
+TOO_BUSY = "the machine was too busy for it: grade it again (with --out, by --regrade)"
 BREAKS = "it breaks the grader, also when it is judged once more ({}): show it to your teacher"
 # what a report says only where points were given in parts
 IN_PARTS = ("partial", "share")
