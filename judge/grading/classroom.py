@@ -13,7 +13,7 @@ from judge.grading.policy import Override, Policy
 from judge.grading.pristine import chapters
 from judge.grading.report import Report, replace
 from judge.grading.resume import Kept
-from judge.grading.similar import alike
+from judge.grading.similar import alike, alike_weights
 from judge.grading.students import (
     LAYOUTS,
     People,
@@ -27,7 +27,7 @@ from judge.grading.students import (
     passed_over,
     student_of,
 )
-from judge.grading.submissions import LeftOut
+from judge.grading.submissions import LeftOut, Submission
 
 
 @dataclass
@@ -70,7 +70,9 @@ class Classroom:
             for outer, names in first_levels(files).items()
         )
 
-    def write(self, reports: list[Report], others: list[LeftOut], kept: Kept) -> list[str]:
+    def write(
+        self, reports: list[Report], files: list[Submission], others: list[LeftOut], kept: Kept
+    ) -> list[str]:
         """Write all tables and pages; returns what the instructor should look at."""
         # who handed in something else than a notebook gets a line and a page, too
         reports = [*reports, *(Report(one.name, problem=one.why) for one in others if one.fault)]
@@ -93,6 +95,7 @@ class Classroom:
         # without worked solutions, nothing is said of who is like whom
         if (worked := course().solutions) and worked.is_dir():
             looks += self.alike(book, worked)
+        looks += self.alike_weights(book, files)
         if self.roster:
             strange = sum(not student.row for student in {student for student, _ in own})
             looks += [f"{strange} students are not in the roster: see files.csv"] * bool(strange)
@@ -152,6 +155,22 @@ class Classroom:
         header = ("exercise", "one student", "another", "of the shorter answer in both")
         gradebook.table(self.grades / "alike.csv", [header, *found])
         return [f"{len(found)} pairs of long answers are alike: see alike.csv"] if found else []
+
+    def alike_weights(self, book: Gradebook, files: list[Submission]) -> list[str]:
+        """Write whose trained weights are nearly the same; nobody's points change."""
+        by_name = {one.name: one for one in files}
+        handed: dict[str, dict[str, Submission]] = {}
+        for entry in book.entries:
+            for result in entry.report.exercises:
+                facts = chapters()[entry.report.chapter].facts[result.name]
+                file = by_name.get(entry.report.file)
+                if "weights" in facts and file and (weights := file.weights()):
+                    handed.setdefault(result.name, {})[entry.student.key] = weights
+        found = [(name, *pair) for name, own in handed.items() for pair in alike_weights(own)]
+        if handed:
+            header = ("exercise", "one student", "another")
+            gradebook.table(self.grades / "weights.csv", [header, *found])
+        return [f"{len(found)} pairs of trained weights are alike: see weights.csv"] * bool(found)
 
 
 def in_roster(student: Student) -> str:
