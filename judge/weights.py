@@ -14,6 +14,17 @@ LARGE, MOST, SAMPLED = 1000, 64, 256
 CORRELATION, DISTANCE = 0.9, 0.005
 
 
+def tensors(data: bytes) -> dict[str, Tensor]:
+    """The tensors in a file of weights, in single precision; ValueError where there are none."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    try:
+        return {name: x.float() for name, x in load(data).items()}
+    except (SafetensorError, KeyError, RuntimeError) as error:
+        raise ValueError(str(error)) from None
+
+
 class Sketch:
     """A sample of a model's large tensors, whatever their names, dtypes and scales are."""
 

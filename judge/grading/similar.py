@@ -18,15 +18,11 @@ from dataclasses import dataclass
 from inspect import getsource
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from judge.course import course
 from judge.grading.pristine import chapters
 from judge.grading.repair import MAGIC
-from judge.grading.submissions import NotGradableError, Submission
-
-if TYPE_CHECKING:
-    from torch import Tensor
+from judge.grading.submissions import Submission
 
 # tokens of a run, and runs of a window: what is shorter than both together may be chance
 RUN, WINDOW = 12, 8
@@ -76,25 +72,16 @@ def alike(answers: Iterable[tuple[str, str, str]], solutions: Path) -> Iterator[
 def alike_weights(files: dict[str, Submission]) -> Iterator[tuple[str, str]]:
     """The pairs of students whose weights are nearly the same, of those who handed in any."""
     # torch takes seconds to load, and most classes hand in none
-    from judge.weights import Sketch
+    from judge.weights import Sketch, tensors
 
-    sketches = {
-        student: Sketch(weights) for student, file in files.items() if (weights := tensors(file))
-    }
+    sketches = {}
+    for student, file in files.items():
+        # the verdict says where they cannot be read
+        with contextlib.suppress(ValueError):
+            sketches[student] = Sketch(tensors(file.read()))
     for (first, one), (second, other) in combinations(sorted(sketches.items()), 2):
         if one.is_in(other) or other.is_in(one):
             yield first, second
-
-
-def tensors(file: Submission) -> "dict[str, Tensor]":
-    """The tensors in a file of weights; none where it cannot be read, as its verdict says."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load
-
-    try:
-        return {name: x.float() for name, x in load(file.read()).items()}
-    except (NotGradableError, SafetensorError, KeyError, RuntimeError):
-        return {}
 
 
 def pairs(name: str, own: dict[str, set[int]], usual: int) -> Iterator[Alike]:
