@@ -22,6 +22,8 @@ from attncourse.train import fit, seeded
 
 RESULTS = Path(__file__).parent / "results" / "capstone.md"
 WEIGHTS = Path(checks.__file__).parent / "tasks" / "shared" / exercise.file
+# the bank's weights are nobody's who trains with a small seed
+BANK_SEED = 271828
 SEEDS, TRAINED, TESTED, EPOCHS, BATCH, RATE = 3, 8_000, 300, 8, 64, 3e-3
 
 
@@ -75,12 +77,11 @@ def spread(column: tuple[float, ...]) -> str:
 
 def main() -> None:
     torch.set_num_threads(1)
-    lines, kept = [], {}
+    lines = []
     for change, (kind, epochs) in CHANGES.items():
         rows = []
         for seed in range(SEEDS):
             translator = trained(kind, epochs, seed)
-            kept.setdefault(change, translator)
             rows.append(shares(translator, seed))
             print(change, seed, [f"{share:.3f}" for share in rows[-1]], flush=True)
         cells = map(spread, zip(*rows, strict=True))
@@ -101,8 +102,8 @@ def main() -> None:
         *lines,
     ]
     RESULTS.write_text("\n".join(text) + "\n", "utf-8")
-    best = kept["Shaw's offsets in place of sinusoids"].named_parameters()
-    save_file({name: one.detach().half() for name, one in best}, WEIGHTS)
+    bank = trained(Relative, 2 * EPOCHS, BANK_SEED).named_parameters()
+    save_file({name: one.detach().half() for name, one in bank}, WEIGHTS)
 
 
 if __name__ == "__main__":

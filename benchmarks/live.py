@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from attncourse.data.numbers import END, LENGTHS, START, Pairs, Words, name, numbers
 from attncourse.dot_product import attention_weights
 from attncourse.relative import RelativeAttention
-from attncourse.stored import assigned
+from attncourse.stored import assigned, halves
 from attncourse.tasks import Translator, exact_matches
 from attncourse.train import fit, seeded
 from attncourse.transformer import Causal, Decoder, DecoderBlock, Embedding, Encoder, EncoderBlock
@@ -49,12 +49,8 @@ def translator(source: int, target: int) -> Translator:
 def shipped() -> tuple[Translator, Words, dict]:
     """The model with the weights that the pages load, its words, and all that the script holds."""
     held = assigned(WEIGHTS)
-    numbers = torch.frombuffer(bytearray(base64.b64decode(held["half"])), dtype=torch.float16)
-    sizes = [torch.Size(shape).numel() for shape in held["shapes"].values()]
-    parts = dict(zip(held["shapes"], numbers.float().split(sizes), strict=True))
-    weights = {key: part.view(held["shapes"][key]) for key, part in parts.items()}
     model = translator(len(held["source"]), len(held["target"]))
-    model.load_state_dict(weights)
+    model.load_state_dict(halves(held))
     words = Words([], "english", "german")
     words.source, words.target = (
         {word: i for i, word in enumerate(held[side]) if word not in SPECIAL}

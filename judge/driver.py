@@ -104,6 +104,7 @@ class Call:
         self.watch = Watch(
             request["forbidden"], request["max_steps"], watch != "calls", watch == "everything"
         )
+        self.watch.own = self.written_in
         self.operations = Operations(self.watch, request["counted"])
 
     def argument(self, data):

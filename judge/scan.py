@@ -5,11 +5,12 @@ to what a call shows, and proves nothing by itself.
 """
 
 import ast
+import builtins
 import importlib
 import re
 import symtable
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import TypeVar
 
 from IPython.core.inputtransformer2 import TransformerManager
@@ -29,11 +30,8 @@ AROUND = {
 # how a file is opened that is only read, and how its text is taken
 READING = {"r", "rt", "rb", "br", "tr"}
 TEXT = {"encoding", "errors", "newline"}
-# what has names of its own
-SCOPES = (
-    ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.ListComp, ast.SetComp,
-    ast.DictComp, ast.GeneratorExp,
-)  # fmt: skip
+FUNCTIONS = ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda
+SCOPES = (*FUNCTIONS, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 # statements that change nothing but the names that they bind
 BINDING = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.AnnAssign,
@@ -71,14 +69,18 @@ def without_magic(statement: ast.stmt) -> list[ast.stmt]:
 
 def named(cell: ast.AST) -> Iterator[str]:
     """Every name that the code uses and does not make itself, and the texts that may be one."""
-    own = set(made(cell))
-    harmless = {call.func for call in ast.walk(cell) if isinstance(call, ast.Call) and reads(call)}
+    own, local, selves = set(made(cell)), set(local_uses(cell)), set(own_objects(cell))
+    calls = (node for node in ast.walk(cell) if isinstance(node, ast.Call))
+    harmless = {call.func for call in calls if reads(call) or looks_at(call, selves)}
     for node in ast.walk(cell):
         if node in harmless:
             continue
-        if isinstance(node, ast.Name) and node.id not in own:
-            yield node.id
-        elif isinstance(node, ast.Attribute) and getattr(node.value, "id", "") != "self":
+        if isinstance(node, ast.Name):
+            # what is made somewhere else leaves Python's own of that name what it is
+            used = isinstance(node.ctx, ast.Load) and hasattr(builtins, node.id)
+            if node not in local if used else node.id not in own:
+                yield node.id
+        elif isinstance(node, ast.Attribute) and node.value not in selves:
             yield node.attr
         elif isinstance(node, ast.alias):
             yield from node.name.split(".")
@@ -94,26 +96,86 @@ def named(cell: ast.AST) -> Iterator[str]:
 
 
 def reads(call: ast.Call) -> bool:
-    """Whether it opens a file only to read it, prints, or looks at the answer's own object."""
+    """Whether it opens a file only to read it, or prints."""
     match call.func, call.args:
         case ast.Name(id="open"), [_, *mode] if not {one.arg for one in call.keywords} - TEXT:
             return all(isinstance(x, ast.Constant) and x.value in READING for x in mode)
         case ast.Attribute(value=ast.Attribute(value=ast.Name(id="sys")) as stream), _:
             return stream.attr in ("stdout", "stderr")
-        case ast.Name(id="vars"), [ast.Name(id="self")]:
-            return True
+    return False
+
+
+def looks_at(call: ast.Call, selves: Container[ast.AST]) -> bool:
+    """Whether it looks at the answer's own object."""
+    match call.func, call.args:
+        case ast.Name(id="vars"), [one]:
+            return one in selves
+        case ast.Name(id="getattr"), [one, *_]:
+            return one in selves
     return False
 
 
 def made(cell: ast.AST) -> Iterator[str]:
     """The names that the code gives to something of its own."""
     for node in ast.walk(cell):
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            yield node.name
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-        elif isinstance(node, ast.arg):
-            yield node.arg
+        yield from made_by(node)
+
+
+def made_by(node: ast.AST) -> Iterator[str]:
+    """The name that a single part of the code gives to something, if it gives one."""
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        yield node.name
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        yield node.id
+    elif isinstance(node, ast.arg):
+        yield node.arg
+
+
+def local_uses(cell: ast.AST) -> Iterator[ast.Name]:
+    """The uses of a name in a function that makes it: there it is never Python's own."""
+    waiting: list[tuple[ast.AST, frozenset[str]]] = [(cell, frozenset())]
+    while waiting:
+        node, known = waiting.pop()
+        if isinstance(node, ast.Name) and node.id in known:
+            yield node
+        inside = body_of(node)
+        own = known | local_names(node) if inside else known
+        waiting += [(x, own if x in inside else known) for x in ast.iter_child_nodes(node)]
+
+
+def body_of(node: ast.AST) -> set[ast.AST]:
+    """What of a function runs in it, unlike its defaults; nothing of what is no function."""
+    if not isinstance(node, FUNCTIONS):
+        return set()
+    return {*node.body} if isinstance(node.body, list) else {node.body}
+
+
+def local_names(function: ast.AST) -> set[str]:
+    """The names that a function makes, without those of functions and classes in it."""
+    found: set[str] = set()
+    elsewhere: set[str] = set()
+    waiting = [*ast.iter_child_nodes(function)]
+    while waiting:
+        node = waiting.pop()
+        found |= {*made_by(node)}
+        if isinstance(node, ast.Global):
+            elsewhere |= {*node.names}
+        if not isinstance(node, SCOPES):
+            waiting += ast.iter_child_nodes(node)
+    return found - elsewhere
+
+
+def own_objects(cell: ast.AST) -> Iterator[ast.Name]:
+    """The places at which `self` is the object whose method uses it."""
+    for kind in ast.walk(cell):
+        for method in kind.body if isinstance(kind, ast.ClassDef) else []:
+            if not isinstance(method, ast.FunctionDef):
+                continue
+            first = [*method.args.posonlyargs, *method.args.args][:1]
+            parts = [node for one in method.body for node in ast.walk(one)]
+            given = {*imported(method)}.union(*map(made, method.body))
+            if [one.arg for one in first] == ["self"] and "self" not in given:
+                yield from (x for x in parts if isinstance(x, ast.Name) and x.id == "self")
 
 
 class Reached:
@@ -270,11 +332,9 @@ def around(answer: Reached) -> str:
 
 def patched(cell: ast.AST) -> Iterator[str]:
     """What the code changes in things that it has not made, such as a module of Python's."""
-    own = {*made(cell), "self"} - others(cell)
+    own, selves = {*made(cell), "self"} - others(cell), set(own_objects(cell))
     for node in ast.walk(cell):
-        if isinstance(node, ast.Name) and node.id == "__name__" and node.id in own:
-            yield "__name__ ="
-        if isinstance(node, ast.Call) and chosen(node):
+        if isinstance(node, ast.Call) and chosen(node) and not looks_at(node, selves):
             yield ast.unparse(node)[:80]
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
             changed, mark = node.value, " ="
@@ -316,8 +376,6 @@ def imported(cell: ast.AST) -> Iterator[str]:
 def chosen(call: ast.Call) -> bool:
     """Whether it gets what a name says that is put together, of something not its own."""
     match call:
-        case ast.Call(func=ast.Name(id="getattr"), args=[ast.Name(id="self"), *_]):
-            return False
         case ast.Call(func=ast.Name(id="getattr"), args=[_, name, *_]):
             return not isinstance(name, ast.Constant)
     return False

@@ -51,17 +51,15 @@ APPLYING = {torch.Tensor.apply_, torch.Tensor.map_, torch.Tensor.map2_}
 IMPORT = "importlib._bootstrap._find_and_load"
 
 
-def is_library(namespace):
-    """Whether the code of that module is not the learner's."""
-    module = namespace.get("__name__") or ""
+def is_library(module):
+    """Whether the code of the module of that name is not the learner's."""
     return module in OURS or module.partition(".")[0] in LIBRARIES
 
 
-def is_learners(frame):
-    """Whether it runs a learner's own line, and neither Python's own modules' nor a library's."""
-    if frame is None or is_library(frame.f_globals):
-        return False
-    return str(frame.f_globals.get("__name__")).partition(".")[0] not in sys.stdlib_module_names
+def is_loaded(namespace):
+    """Whether it is that of a module which was loaded, and does not only have a name like one."""
+    module = sys.modules.get(str(namespace.get("__name__")))
+    return getattr(module, "__dict__", None) is namespace
 
 
 def goes_on(frame):
@@ -101,6 +99,8 @@ class Watch:
         self.fused = tuple(one for name in forbidden for one in FUSED.get(name, ()))
         self.lines, self.everything = lines, everything
         self.steps = self.imports = self.modes = 0
+        # the namespaces that the code is written in
+        self.own = []
         self.calling = Calling(self)
         # whether the code has taken torch's modes away, and with them what counts its operations
         self.blinded = False
@@ -133,11 +133,10 @@ class Watch:
         code = frame.f_code
         if id(code) in self.others:
             return None
-        module = frame.f_globals.get("__name__") or ""
+        module = self.module_of(frame)
         if module not in OURS:
-            name = f"{module}.{code.co_qualname}"
-            self.refuse(name, frame)
-            if name == IMPORT:
+            self.refuse(f"{frame.f_globals.get('__name__') or ''}.{code.co_qualname}", frame)
+            if f"{module}.{code.co_qualname}" == IMPORT:
                 if not self.imports:
                     self.calling.suspend()
                 self.imports += 1
@@ -145,10 +144,23 @@ class Watch:
                 return self.imported
             if self.imports:
                 return None
-            if self.lines and not is_library(frame.f_globals):
+            if self.lines and not is_library(module):
                 return self.line
         self.others[id(code)] = code
         return None
+
+    def module_of(self, frame):
+        """The name of the module that its code is of; "" where that is a name of the learner's."""
+        namespace = frame.f_globals
+        if any(namespace is one for one in self.own) and not is_loaded(namespace):
+            return ""
+        return namespace.get("__name__") or ""
+
+    def is_learners(self, frame):
+        """Whether it runs a learner's own line, neither of Python's own modules nor a library's."""
+        if frame is None or is_library(module := self.module_of(frame)):
+            return False
+        return module.partition(".")[0] not in sys.stdlib_module_names
 
     def line(self, frame, event, arg):
         if event == "line":
@@ -163,7 +175,7 @@ class Watch:
             # torch puts its modes by as well, but then no line runs of a learner's own, only those
             # of modules that it loads
             modes_gone = modes_on() < self.modes and not self.imports
-            self.blinded |= modes_gone and is_learners(frame)
+            self.blinded |= modes_gone and self.is_learners(frame)
             if self.steps > self.max_steps:
                 raise Stopped("steps")
 

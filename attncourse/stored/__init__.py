@@ -44,6 +44,14 @@ def assigned(path: Path) -> dict[str, Any]:
     return json.loads(text[text.index("{") : text.rindex("}") + 1])
 
 
+def halves(held: Mapping[str, Any]) -> dict[str, Tensor]:
+    """The weights that a script holds in half precision, one tensor after the other."""
+    numbers = torch.frombuffer(bytearray(base64.b64decode(held["half"])), dtype=torch.float16)
+    shapes = {key: torch.Size(shape) for key, shape in held["shapes"].items()}
+    parts = numbers.float().split([shape.numel() for shape in shapes.values()])
+    return {key: x.view(shapes[key]) for key, x in zip(shapes, parts, strict=True)}
+
+
 def write(path: Path, variable: str, weights: Mapping[str, Tensor], **held: Any) -> None:
     """A script that gives the page's variable the packed weights, and what else is held."""
     shapes, parts = packed(weights)

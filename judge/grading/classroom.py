@@ -14,7 +14,7 @@ from judge.grading.policy import Override, Policy
 from judge.grading.pristine import chapters
 from judge.grading.report import Report, line, replace
 from judge.grading.resume import Kept
-from judge.grading.similar import alike
+from judge.grading.similar import alike, alike_weights
 from judge.grading.students import (
     COPY,
     LAYOUTS,
@@ -34,7 +34,7 @@ from judge.grading.students import (
     passed_over,
     student_of,
 )
-from judge.grading.submissions import ENDING, LeftOut
+from judge.grading.submissions import ENDING, LeftOut, Submission
 
 
 @dataclass
@@ -91,7 +91,9 @@ class Classroom:
             for outer, names in inside.items()
         )
 
-    def write(self, reports: list[Report], others: list[LeftOut], kept: Kept) -> list[str]:
+    def write(
+        self, reports: list[Report], files: list[Submission], others: list[LeftOut], kept: Kept
+    ) -> list[str]:
         """Write all tables and pages; returns what the instructor should look at."""
         # who handed in something else than a notebook gets a line and a page, too
         reports = [*reports, *(Report(one.name, problem=one.why) for one in others if one.fault)]
@@ -129,6 +131,7 @@ class Classroom:
                 f"{len(unsure)} students of the roster may have handed in what is in the row of"
                 " somebody else: see their remarks in gradebook.csv"
             )
+        looks += self.alike_weights(book, files)
         if self.roster:
             strange = sum(not student.row for student in {student for student, _ in own})
             looks += [f"{strange} students are not in the roster: see files.csv"] * bool(strange)
@@ -212,6 +215,22 @@ class Classroom:
         header = ("exercise", "one student", "another", "of the shorter answer in both")
         gradebook.table(self.grades / "alike.csv", [header, *found])
         return [f"{len(found)} pairs of long answers are alike: see alike.csv"] if found else []
+
+    def alike_weights(self, book: Gradebook, files: list[Submission]) -> list[str]:
+        """Write whose trained weights are nearly the same; nobody's points change."""
+        by_name = {one.name: one for one in files}
+        handed: dict[str, dict[str, Submission]] = {}
+        for entry in book.entries:
+            for result in entry.report.exercises:
+                facts = chapters()[entry.report.chapter].facts[result.name]
+                file = by_name.get(entry.report.file)
+                if "weights" in facts and file and (weights := file.weights()):
+                    handed.setdefault(result.name, {})[entry.student.key] = weights
+        found = [(name, *pair) for name, own in handed.items() for pair in alike_weights(own)]
+        if handed:
+            header = ("exercise", "one student", "another")
+            gradebook.table(self.grades / "weights.csv", [header, *found])
+        return [f"{len(found)} pairs of trained weights are alike: see weights.csv"] * bool(found)
 
 
 def is_copy(student: Student, keys: set[str]) -> bool:

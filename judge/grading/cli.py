@@ -285,7 +285,7 @@ class Run:
         before = {name: report for name, report in found.items() if report}
         # what is kept has all exercises, so that another policy needs no grading
         reports = [room.policy.counted(one) for one in self.reports(before, kept.keep)]
-        looks = room.write(reports, self.others, kept)
+        looks = room.write(reports, self.files, self.others, kept)
         summarize_class(reports, len(before), self.others, room.grades, self.console)
         for look in looks:
             say(self.console, look, "yellow")

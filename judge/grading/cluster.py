@@ -22,6 +22,7 @@ from judge.grading.grade import grade
 from judge.grading.judge_pool import StoppedError, end_all
 from judge.grading.pristine import digest, exercise_files
 from judge.grading.report import Report, plain
+from judge.grading.resume import sources_digest
 from judge.grading.run import CannotGradeError, Reports, once_more
 from judge.grading.submissions import WEIGHTS, NotGradableError, Submission
 from judge.grading.temporary import Temporary
@@ -206,7 +207,11 @@ def versions(told: str) -> dict[str, str]:
     if (before := os.environ.setdefault(TOLD, told)) != told:
         raise ValueError(f"a worker grades one course, and this one grades {before}")
     notebooks = b"".join(path.read_bytes() for path in exercise_files().values())
-    return {course().package: course().version, "the exercises' hash": digest(notebooks)[:12]}
+    return {
+        course().package: course().version,
+        "the exercises' hash": digest(notebooks)[:12],
+        "the hash of the course's and the judge's modules": sources_digest(sandbox.packages())[:12],
+    }
 
 
 def proof(told: str) -> dict:

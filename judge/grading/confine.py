@@ -18,30 +18,42 @@ import sys
 SAME = {
     "pidfd_send_signal": 424, "io_uring_setup": 425, "open_tree": 428, "move_mount": 429,
     "fsopen": 430, "fsmount": 432, "fspick": 433, "pidfd_open": 434, "pidfd_getfd": 438,
-    "mount_setattr": 442, "memfd_secret": 447,
+    "process_madvise": 440, "mount_setattr": 442, "memfd_secret": 447, "process_mrelease": 448,
+    "open_tree_attr": 467,
 }  # fmt: skip
 MACHINES = {
     "x86_64": (0xC000003E, {
-        "socket": 41, "connect": 42, "ptrace": 101, "process_vm_readv": 310,
-        "process_vm_writev": 311, "mount": 165, "umount2": 166, "pivot_root": 155, "unshare": 272,
-        "setns": 308, "add_key": 248, "request_key": 249, "keyctl": 250, "bpf": 321,
-        "perf_event_open": 298, "userfaultfd": 323, "memfd_create": 319, "shmget": 29,
-        "semget": 64, "msgget": 68, "mq_open": 240,
+        "clone": 56, "socket": 41, "socketpair": 53, "connect": 42, "ptrace": 101,
+        "process_vm_readv": 310, "process_vm_writev": 311, "kcmp": 312, "move_pages": 279,
+        "migrate_pages": 256, "mount": 165, "umount2": 166, "pivot_root": 155, "chroot": 161,
+        "unshare": 272, "setns": 308, "open_by_handle_at": 304, "add_key": 248,
+        "request_key": 249, "keyctl": 250, "bpf": 321, "perf_event_open": 298,
+        "userfaultfd": 323, "memfd_create": 319, "syslog": 103, "shmget": 29, "shmat": 30,
+        "shmctl": 31, "semget": 64, "semop": 65, "semctl": 66, "semtimedop": 220, "msgget": 68,
+        "msgsnd": 69, "msgrcv": 70, "msgctl": 71, "mq_open": 240, "mq_unlink": 241,
     }),
     "aarch64": (0xC00000B7, {
-        "socket": 198, "connect": 203, "ptrace": 117, "process_vm_readv": 270,
-        "process_vm_writev": 271, "mount": 40, "umount2": 39, "pivot_root": 41, "unshare": 97,
-        "setns": 268, "add_key": 217, "request_key": 218, "keyctl": 219, "bpf": 280,
-        "perf_event_open": 241, "userfaultfd": 282, "memfd_create": 279, "shmget": 194,
-        "semget": 190, "msgget": 186, "mq_open": 180,
+        "clone": 220, "socket": 198, "socketpair": 199, "connect": 203, "ptrace": 117,
+        "process_vm_readv": 270, "process_vm_writev": 271, "kcmp": 272, "move_pages": 239,
+        "migrate_pages": 238, "mount": 40, "umount2": 39, "pivot_root": 41, "chroot": 51,
+        "unshare": 97, "setns": 268, "open_by_handle_at": 265, "add_key": 217,
+        "request_key": 218, "keyctl": 219, "bpf": 280, "perf_event_open": 241,
+        "userfaultfd": 282, "memfd_create": 279, "syslog": 116, "shmget": 194, "shmat": 196,
+        "shmctl": 195, "semget": 190, "semop": 193, "semctl": 191, "semtimedop": 192,
+        "msgget": 186, "msgsnd": 189, "msgrcv": 188, "msgctl": 187, "mq_open": 180,
+        "mq_unlink": 181,
     }),
 }  # fmt: skip
 NO_NEW_PRIVS, SECCOMP, FILTER = 38, 22, 2
-LOAD, EQUAL, AT_LEAST, AND, RETURN = 0x20, 0x15, 0x35, 0x54, 0x06
-# what is refused returns EPERM
-ALLOW, REFUSE = 0x7FFF0000, 0x00050001
+LOAD, EQUAL, AT_LEAST, ANY, AND, RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
+# what is refused returns EPERM; what is not there, ENOSYS
+ALLOW, REFUSE, MISSING = 0x7FFF0000, 0x00050001, 0x00050026
 NUMBER, MACHINE, FIRST, SECOND = 0, 4, 16, 24  # where a filter finds them
 UNIX, STREAM = 1, 1
+# of the flags of clone, those that make a world: mounts, cgroup, names, queues, users, processes
+# and network; the clock of one is made by clone3 and unshare alone
+WORLDS = 0x7E020000
+CLONE3 = 435
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 # what Landlock is asked to refuse: all that it knows, by the version that began to
@@ -149,12 +161,20 @@ def refuse():
         # the second set of numbers that an x86 has
         (LOAD, 0, 0, NUMBER), (AT_LEAST, 0, 1, 1 << 30), (RETURN, 0, 0, REFUSE),
     ]  # fmt: skip
-    for number in (numbers | SAME).values():
-        if number != numbers["socket"]:
-            steps += [(EQUAL, 0, 1, number), (RETURN, 0, 0, REFUSE)]
+    by_argument = {numbers[name] for name in ("clone", "socket", "socketpair")}
+    for number in {*numbers.values(), *SAME.values()} - by_argument:
+        steps += [(EQUAL, 0, 1, number), (RETURN, 0, 0, REFUSE)]
     steps += [
-        # a socket to listen on, as a kernel does, is all that is left
-        (EQUAL, 1, 0, numbers["socket"]), (RETURN, 0, 0, ALLOW),
+        # its flags lie in memory, where no filter reads; without it, the C library takes clone
+        (EQUAL, 0, 1, CLONE3), (RETURN, 0, 0, MISSING),
+        # a process or a thread, but no world of its own
+        (EQUAL, 0, 3, numbers["clone"]),
+        (LOAD, 0, 0, FIRST), (ANY, 0, 1, WORLDS), (RETURN, 0, 0, REFUSE),
+        (LOAD, 0, 0, NUMBER),
+        # a socket to listen on, as a kernel does, is all that is left, or two that are joined: one
+        # for datagrams could still send them to any address
+        (EQUAL, 2, 0, numbers["socket"]), (EQUAL, 1, 0, numbers["socketpair"]),
+        (RETURN, 0, 0, ALLOW),
         (LOAD, 0, 0, FIRST), (EQUAL, 1, 0, UNIX), (RETURN, 0, 0, REFUSE),
         (LOAD, 0, 0, SECOND), (AND, 0, 0, 0xF), (EQUAL, 1, 0, STREAM), (RETURN, 0, 0, REFUSE),
         (RETURN, 0, 0, ALLOW),

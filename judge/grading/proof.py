@@ -1,19 +1,24 @@
 """Tries, from inside a sandbox, all that must fail there; prints what did not (run as a script).
 
 Its argument is JSON: a folder that anyone may write to and a file in it that anyone may read, a
-process, sockets, and files with answers, all of them outside or hidden; a folder of its own, and
-files that an answer needs.
+process, sockets, shared memory, and files with answers, all of them outside or hidden; a folder of
+its own, and files that an answer needs.
 """
 
 import ctypes
 import json
 import os
+import platform
 import signal
 import socket
+import struct
 import sys
 
 DETACH, REMOUNT_BIND = 2, 32 | 4096
 NEW_USER, NEW_MOUNTS = 0x10000000, 0x00020000
+# nothing more, mounts, cgroup, names, queues, processes, network
+NEW_WORLDS = (0, NEW_MOUNTS, 0x02000000, 0x04000000, 0x08000000, 0x20000000, 0x40000000)
+CLONE, CLONE3 = {"x86_64": 56, "aarch64": 220}.get(platform.machine(), -1), 435
 ATTACH, DUMPABLE = 16, 4
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -52,6 +57,27 @@ def mounts(own, hidden):
     return os.waitpid(child, 0)[1] != 0
 
 
+def makes_a_world():
+    """Whether one system call makes it a process with namespaces of its own, of any kind."""
+    return any([in_a_world(call, NEW_USER | one) for call in (clone, clone3) for one in NEW_WORLDS])
+
+
+def in_a_world(call, flags):
+    if (child := call(flags)) == 0:
+        os._exit(0)
+    return child > 0 and os.waitpid(child, 0)[0] == child
+
+
+def clone(flags):
+    return libc.syscall(CLONE, ctypes.c_ulong(flags | signal.SIGCHLD), None, None, None, None)
+
+
+def clone3(flags):
+    # flags, three places for numbers, the signal at the end, a stack, its size, thread storage
+    asked = struct.pack("8Q", flags, 0, 0, 0, signal.SIGCHLD, 0, 0, 0)
+    return libc.syscall(CLONE3, asked, ctypes.c_size_t(len(asked)))
+
+
 def enters(process):
     """Whether it gets to another's open files or memory."""
     files, memory = f"/proc/{process}/fd", f"/proc/{process}/mem"
@@ -67,6 +93,19 @@ def connects(family, kind, address):
     with socket.socket(family, kind) as one:
         one.settimeout(2)
         return one.connect(address) is None
+
+
+def sends(address):
+    """Whether it can send to a socket without a connection, by one of two that are joined."""
+    one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    with one, other:
+        return one.sendto(b"sent", address) > 0
+
+
+def shares(segment):
+    """Whether it can read and write memory that all processes of the machine may share."""
+    libc.shmat.restype = ctypes.c_ssize_t
+    return libc.shmat(segment, None, 0) != -1
 
 
 def attaches(process):
@@ -86,6 +125,7 @@ def tried(targets):
     attempts = {
         "it has privileges": (privileges,),
         "it can mount": (mounts, targets["own"], targets["hidden"]),
+        "it can make a world of its own": (makes_a_world,),
         # before that process is stopped and ended: then it has none to be read
         "it can read another's environment": (reads, f"/proc/{process}/environ"),
         "it can trace another process": (attaches, process),
@@ -99,6 +139,8 @@ def tried(targets):
             stream,
             "\0" + targets["abstract"],
         ),
+        "it reaches a datagram socket": (sends, targets["datagrams"]),
+        "it reaches shared memory": (shares, targets["segment"]),
         "it reaches the network": (connects, socket.AF_INET, stream, tuple(targets["network"])),
         "it can make a socket to the host": (lambda: socket.socket(socket.AF_VSOCK, stream),),
         "it can read a file outside": (reads, targets["file"]),

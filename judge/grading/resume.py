@@ -3,12 +3,14 @@
 import hashlib
 import json
 import secrets
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
+from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 
-from judge.course import course
 from judge.grading.pristine import digest, exercise_files
 from judge.grading.report import Report, replace
+from judge.grading.sandbox import packages
 from judge.grading.students import Student
 from judge.grading.submissions import NotGradableError, Submission
 
@@ -16,8 +18,8 @@ from judge.grading.submissions import NotGradableError, Submission
 class Kept:
     """A folder of reports. A submission's is found again while nothing that decides has changed.
 
-    That is the file, the pristine notebook of its chapter, the version of the course, the seed and
-    the other `settings`.
+    That is the file, the pristine notebook of its chapter, the sources of the judge and of the
+    course, torch's version, the seed and the other `settings`.
     """
 
     def __init__(self, folder: Path, settings: dict, regrade: list[str]):
@@ -25,11 +27,12 @@ class Kept:
         # what to grade anew, and whether there is such a thing
         self.regrade = dict.fromkeys(regrade, False)
         self.folder.mkdir(parents=True, exist_ok=True)
+        self.judge = [sources_digest(packages()), version("torch")]
         self.pristine = {slug: digest(p.read_bytes()) for slug, p in exercise_files().items()}
 
     def key(self, name: str, submission_sha256: str) -> str:
         """A name for a report that tells nobody whose it is."""
-        decides = [course().version, name, submission_sha256, self.settings]
+        decides = [self.judge, name, submission_sha256, self.settings]
         said = json.dumps(decides, sort_keys=True).encode()
         return hashlib.sha256(said).hexdigest()[:24]
 
@@ -68,6 +71,16 @@ class Kept:
             for wanted, met in self.regrade.items()
             if not met
         ]
+
+
+def sources_digest(folders: Iterable[Path]) -> str:
+    """A digest of the modules of these packages, wherever they are installed."""
+    modules = [
+        (folder.name, path.relative_to(folder).as_posix(), digest(path.read_bytes()))
+        for folder in folders
+        for path in folder.rglob("*.py")
+    ]
+    return digest(json.dumps(sorted(modules)).encode())
 
 
 def seed_of(folder: Path, seed: int | None) -> int:

@@ -24,7 +24,7 @@ from judge.course import course
 from judge.grading import confine, proof
 from judge.grading.budget import disk_of, memory_of, tree
 from judge.grading.remedies import remedy
-from judge.grading.temporary import Temporary
+from judge.grading.temporary import Temporary, remove
 
 JUDGE = Path(judge.__file__).parent
 # these two may be relative to the folder in which the command was given
@@ -57,6 +57,7 @@ KEPT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES")
 # lies in a socket is nobody's memory: all that can be open hold less than 4 GiB
 DISK, FILE, PROCESSES, OPEN_FILES = 256 << 20, 64 << 20, 64, 128
 PROVED_IN = 60
+IPC_CREATE, IPC_REMOVE = 0o1000, 0
 
 
 @cache
@@ -124,7 +125,10 @@ def outside(stack: ExitStack) -> dict:
         one = stack.enter_context(socket.socket(socket.AF_UNIX))
         one.bind(address)
         one.listen()
-    (folder / "socket").chmod(0o777)
+    datagrams = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+    datagrams.bind(str(folder / "datagrams"))
+    for name in ("socket", "datagrams"):
+        (folder / name).chmod(0o777)
     server = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
     victim = subprocess.Popen(["sleep", str(PROVED_IN)])
     stack.callback(victim.wait)
@@ -134,9 +138,18 @@ def outside(stack: ExitStack) -> dict:
         "folders": [str(anyones), *map(str, packages()), "/", "/etc", "/usr", "/var/tmp"],
         "socket": str(folder / "socket"),
         "abstract": abstract,
+        "datagrams": str(folder / "datagrams"),
+        "segment": shared_memory(stack),
         "network": server.getsockname(),
         "process": victim.pid,
     }
+
+
+def shared_memory(stack: ExitStack) -> int:
+    """The number of a piece of memory that whoever is on the machine may read and write."""
+    segment = confine.called(confine.libc.shmget(0, 1, IPC_CREATE | 0o666))
+    stack.callback(confine.libc.shmctl, segment, IPC_REMOVE, None)
+    return segment
 
 
 class Sandbox:
@@ -159,18 +172,27 @@ class Sandbox:
         if self.made:
             self.made.chmod(0o755)
             self.folder, self.course = str(self.made / "own"), str(self.made / "course")
-            os.mkdir(self.folder, 0o700)
-            os.chown(self.folder, self.uid, self.uid)
+            self.empty()
             # a folder that may not be listed is none to import from
             os.mkdir(self.course)
             for package in packages():
                 os.symlink(package, f"{self.course}/{package.name}")
 
+    def empty(self) -> None:
+        """Make its folder anew: what was written there is not what the next process begins with."""
+        # in bubblewrap each process that is started from outside has a folder of its own
+        if self.made:
+            remove(Path(self.folder))
+            os.mkdir(self.folder, 0o700)
+            os.chown(self.folder, self.uid, self.uid)
+
     @property
     def environment(self) -> dict[str, str]:
         """What a learner's process gets to see of the environment; the course is imported first."""
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
-        return kept | {"PYTHONPATH": os.pathsep.join([self.course, *GIVEN_PATH])}
+        path = os.pathsep.join([self.course, *GIVEN_PATH])
+        # modules below HOME, which a learner's code writes to, run before anything is watched
+        return kept | {"PYTHONPATH": path, "PYTHONNOUSERSITE": "1"}
 
     @property
     def alone(self) -> str:

@@ -61,6 +61,7 @@ class KernelServer:
     def begin(self) -> subprocess.Popen:
         """Start the process itself, and wait until it has loaded torch."""
         self.kill()
+        self.sandbox.empty()
         self.process = subprocess.Popen(
             self.command, env=self.environment, cwd=self.sandbox.made, bufsize=0,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,

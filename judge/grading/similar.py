@@ -22,6 +22,7 @@ from pathlib import Path
 from judge.course import course
 from judge.grading.pristine import chapters
 from judge.grading.repair import MAGIC, parsed
+from judge.grading.submissions import Submission
 
 # tokens of a run, and runs of a window: what is shorter than both together may be chance
 RUN, WINDOW = 12, 8
@@ -68,6 +69,21 @@ def alike(answers: Iterable[tuple[str, str, str]], solutions: Path) -> Iterator[
         explained = explanations(slug, name).union(*map(runs, worked.get(name, [])))
         own = {student: fingerprints(answer) - explained for student, answer in long.items()}
         yield from pairs(name, own, max(3, min(USUAL, len(given) // 5)))
+
+
+def alike_weights(files: dict[str, Submission]) -> Iterator[tuple[str, str]]:
+    """The pairs of students whose weights are nearly the same, of those who handed in any."""
+    # torch takes seconds to load, and most classes hand in none
+    from judge.weights import Sketch, tensors
+
+    sketches = {}
+    for student, file in files.items():
+        # the verdict says where they cannot be read
+        with contextlib.suppress(ValueError):
+            sketches[student] = Sketch(tensors(file.read()))
+    for (first, one), (second, other) in combinations(sorted(sketches.items()), 2):
+        if one.is_in(other) or other.is_in(one):
+            yield first, second
 
 
 def pairs(name: str, own: dict[str, set[int]], usual: int) -> Iterator[Alike]:

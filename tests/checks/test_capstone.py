@@ -11,9 +11,18 @@ import torch
 from safetensors.torch import save_file
 
 from attncourse.checks import exercise
-from attncourse.checks.capstone import MAX_BYTES, MOST_LOST, changed, noisy, shuffled
+from attncourse.checks.capstone import (
+    KNOWN,
+    MAX_BYTES,
+    MOST_LOST,
+    changed,
+    noisy,
+    read,
+    shuffled,
+)
 from attncourse.checks.tasks import NumberTranslator as bank
 from attncourse.data.numbers import numbers
+from attncourse.train import seeded
 from judge.grading.grade import grade, prepare
 from judge.grading.graft import graft
 from judge.grading.pristine import answer_cells, exercise_files
@@ -21,7 +30,7 @@ from judge.grading.report import Report
 from judge.grading.submissions import Submission, handed_in
 from judge.notebook import report
 from judge.verdict import judge, local
-from tests import ROOT
+from tests import ROOT, WEIGHTS
 from tools.notebooks import solved_notebook
 
 ONE = exercise("NumberTranslator")
@@ -32,6 +41,11 @@ def here(tmp_path, monkeypatch):
     """A notebook's folder, without weights."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def own():
+    """The weights of somebody who has trained a model."""
+    return read(WEIGHTS / "tasks" / ONE.file)
 
 
 def judged(kind=bank.Relative):
@@ -46,11 +60,36 @@ def test_without_a_file_it_is_not_attempted(here):
 
 
 def test_weights_beside_the_notebook_are_read(here):
-    save_file({name: one.half() for name, one in bank.trained().items()}, here / ONE.file)
+    save_file({name: one.half() for name, one in own().items()}, here / ONE.file)
     verdict = judged()
     assert verdict.status == "passed"
     assert re.fullmatch(r"0\.[789]\d of 300 names are right .*", verdict.evidence)
     assert report(ONE.name, verdict, seed=0) == f"{ONE.name}: ok: {verdict.evidence}"
+
+
+MARKS = {
+    "as they are": lambda x, g: x,
+    "in half precision": lambda x, g: x.half(),
+    "three times as large": lambda x, g: 3 * x,
+    "with noise of a tenth": lambda x, g: x + x.std(correction=0) * torch.randn_like(x) / 10,
+    "in another order": shuffled,
+}
+
+
+@pytest.mark.parametrize("weights", range(2), ids=["the package's", "the page's"])
+@pytest.mark.parametrize("changed_how", MARKS)
+def test_the_course_s_own_weights_are_refused_under_other_names_too(changed_how, weights, here):
+    g, given = torch.Generator().manual_seed(0), ONE.known()[weights]
+    with seeded(0):
+        made = {f"a{i}": MARKS[changed_how](x, g) for i, x in enumerate(given.values())}
+    # what nothing uses
+    save_file(made | {"more": torch.randn(20_000, generator=g)}, here / ONE.file)
+    verdict = judged()
+    assert (verdict.status, verdict.hint) == ("wrong", KNOWN)
+
+
+def test_weights_of_another_training_are_not_the_course_s():
+    assert not ONE.is_known(own()) and not ONE.is_known(bank.Untrained.trained_weights())
 
 
 def header(entries: dict, data: bytes = b"") -> bytes:
@@ -79,7 +118,7 @@ def test_a_file_that_holds_no_plain_tensors_is_refused_with_the_reason(content, 
 
 
 def test_weights_of_another_model_are_refused_by_name_and_shape(here):
-    save_file(bank.trained(), here / ONE.file)
+    save_file(own(), here / ONE.file)
     verdict = judged(bank.Given)
     assert verdict.status == "error"
     assert "only the class has none, only the file has model.decoder.blocks.0" in verdict.hint
@@ -104,7 +143,7 @@ def test_what_is_asked_is_more_than_the_given_model_has_and_less_than_the_worked
 
 
 def test_a_wrong_name_is_shown(here):
-    save_file(bank.trained(), here / ONE.file)
+    save_file(own(), here / ONE.file)
     verdict = judged(bank.WithoutItsStop)
     assert verdict.status == "wrong" and "it writes '" in verdict.evidence
 
@@ -153,7 +192,7 @@ def test_weights_are_graded_with_the_notebook_that_has_their_name(tmp_path, grad
         cell.source = cell.source if name == ONE.name else ""
     for name in ("anna", "bert"):
         nbformat.write(solved, tmp_path / f"{name}.ipynb")
-    save_file(bank.trained(), tmp_path / "anna.safetensors")
+    save_file(own(), tmp_path / "anna.safetensors")
     for name, wanted in {"anna": "passed", "bert": "not attempted"}.items():
         report = grade(tmp_path / f"{name}.ipynb", seed=1)
         (result,) = (one for one in report.exercises if one.name == ONE.name)

@@ -1,5 +1,6 @@
 """What an answer's text names: what it needs itself, not what its cell tries it out with."""
 
+import ast
 import textwrap
 
 import pytest
@@ -67,7 +68,6 @@ def test_a_name_that_is_bound_in_no_plain_way_is_looked_for_everywhere():
         "del torch.nn.functional.softmax",
         "import os\nos.write(5, b'{}')",
         "import json\nj = json\nj.dumps = lambda x: '{}'",
-        "__name__ = 'numpy.x'",
         "globals()['__name__'] = 'numpy.x'",
         "import sys\ngetattr(sys, 'set' + 'trace')(None)",
         "files = !ls\nimport sys\nsys.settrace(None)",
@@ -76,6 +76,17 @@ def test_a_name_that_is_bound_in_no_plain_way_is_looked_for_everywhere():
         "get_ipython().run_cell('import sys')",
         "import inspect\ninspect.currentframe().f_trace_lines = False",
         "print('import sys', file=open('helper.py', 'w'))",
+        # a name of one's own that is another's where it is used
+        "if False:\n    exec = 0\nexec('import sys')",
+        "mine = lambda exec: 0\nexec('import sys')",
+        "def mine(eval):\n    return (lambda: 0)\nx = eval('1')",
+        "def mine():\n    global exec\n    exec = 0\nexec('import sys')",
+        "def mine(x=exec('import sys')):\n    exec = 0",
+        "import sys as self\nself.settrace(None)",
+        "import sys\ndef quiet(self):\n    self.settrace(None)\nquiet(sys)",
+        "import sys as self\ngetattr(self, 'set' + 'trace')(None)",
+        "import sys as self\nvars(self)",
+        "class One:\n    def two(self):\n        import sys as self\n        self.settrace(None)",
     ],
 )
 def test_what_changes_another_s_module_or_writes_to_a_stream_is_seen(code):
@@ -98,6 +109,32 @@ def test_what_an_answer_changes_of_its_own_hides_nothing():
     Layer.heads = 2
     """
     assert not hides(HEAD + textwrap.dedent(text))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def answer(x):\n    vars = x.var(-1)\n    return vars.sqrt()",
+        "def answer(x, open):\n    return lambda y: open + y",
+        "__name__ = 'mine'",
+        "class One:\n    def run(self):\n        self.write = self.open()\n"
+        "        return [self.write for _ in self.modules]",
+    ],
+)
+def test_a_name_that_is_the_answer_s_own_where_it_is_used_hides_nothing(code):
+    assert not around(HEAD + code)
+
+
+def test_names_are_looked_up_in_time_that_grows_as_the_text_does(monkeypatch):
+    def visits(count: int) -> int:
+        seen = []
+        monkeypatch.setattr(ast, "iter_child_nodes", lambda node: seen.append(node) or parts(node))
+        around(f"x = {'lambda: ' * 20}[{'vars, ' * count}]")
+        monkeypatch.undo()
+        return len(seen)
+
+    parts = ast.iter_child_nodes
+    assert visits(800) < 2.1 * visits(400)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from judge.driver import drive
 from judge.trial import BUSY
 from judge.values import encode
 from judge.verdict import judge, local
-from judge.watch import CALLING
+from judge.watch import CALLING, OURS
 from tests.collecting import Garbage, collecting_often
 from tests.conftest import SEED
 
@@ -314,3 +314,40 @@ def test_what_is_drawn_next_does_not_depend_on_an_answer_that_draws(source):
     told = seen(lambda: [draw() for _ in range(5)])
     assert told["outcome"] == "returned" and told["settings"] == ["the global random numbers"]
     assert [draw() for _ in range(3)] == wanted
+
+
+def in_a_namespace(text: str):
+    """The function `answer` of a cell, which has a namespace of its own, as a notebook's."""
+    exec(text, cell := {"__name__": "__main__"})
+    return cell["answer"]
+
+
+LOOP = """
+def answer(x):
+    for one in x:
+        one + 1
+    return x
+"""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "from torch import __name__",
+        "match 'torch.x':\n    case __name__: pass",
+        "__name__ = 'importlib._bootstrap'\n_find_and_load = 0",
+        *(f"__name__ = {name!r}" for name in sorted(OURS)),
+    ],
+)
+def test_a_cell_that_is_called_like_a_library_is_counted_all_the_same(name):
+    answer = in_a_namespace(f"{name}\n{LOOP}")
+    # the first call of a kind may have torch load more
+    _, few, many = (seen(answer, [0.5] * n) for n in (10, 10, 60))
+    # a line for each turn, and one for what it does
+    assert many["steps"] - few["steps"] == 100
+
+
+def test_a_function_that_is_called_like_an_import_is_counted_all_the_same():
+    named = LOOP.replace("def answer", "def _find_and_load") + "answer = _find_and_load"
+    answer = in_a_namespace(f"from importlib._bootstrap import __name__\n{named}")
+    assert seen(answer, [0.5] * 60)["steps"] > 120

@@ -4,9 +4,9 @@ The tests run it on several machines: as root, as a user, and where namespaces a
 """
 
 import json
-import socket
 import sys
 import tempfile
+from contextlib import ExitStack
 from glob import glob
 from pathlib import Path
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from attncourse.course import PACKAGE  # noqa: E402
-from judge.grading import sandbox  # noqa: E402
+from judge.grading import proof, sandbox  # noqa: E402
 from judge.grading.kernel import CellError, LostKernelError, fresh_kernel  # noqa: E402
 from judge.grading.server import KernelServer  # noqa: E402
 from tests.grading.machines import SECRET  # noqa: E402
@@ -52,8 +52,18 @@ ATTEMPTS = {
     "the memory of the process that started it": "open(f'/proc/{{os.getppid()}}/mem', 'rb')",
     "the open files of process 1": "os.listdir('/proc/1/fd')",
     "the memory of process 1": "open('/proc/1/mem', 'rb')",
+    # by the functions with which the proof tries it
+    "a world of its own": "assert attempts({proof!r})['makes_a_world']()",
+    "a datagram socket of the machine": "assert attempts({proof!r})['sends']({datagrams!r})",
+    "memory that the machine shares": "assert attempts({proof!r})['shares']({segment!r})",
 }
 IMPORTS = "import ctypes, os, socket, sys, time\nfrom glob import glob\n"
+ATTEMPTED = """
+def attempts(source):
+    exec(source, space := {'__name__': 'proof'})
+    return space
+
+"""
 FORKS = """
 children = []
 try:
@@ -114,16 +124,42 @@ assert left
 FIND = f"""{PLACES}
 assert [place for place, names in places() if '{MARK}' in names]
 """
+# so soon that nothing is cleared away
+KILL = "os.kill(os.getppid(), 9)"
+# what an answer may do, and does, by all the ways of making a process, a thread and a pair of
+# sockets
+WORK = """
+import asyncio, multiprocessing, subprocess, threading
+import torch
+
+def add(numbers):
+    numbers.append(2)
+
+numbers = []
+thread = threading.Thread(target=add, args=(numbers,))
+thread.start()
+thread.join()
+assert numbers == [2]
+assert subprocess.run(['/bin/echo', '2'], capture_output=True, check=True).stdout == b'2\\n'
+assert os.waitpid(os.posix_spawn('/bin/true', ['true'], {}), 0)[1] == 0
+if (child := os.fork()) == 0:
+    os._exit(2)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
+assert asyncio.run(asyncio.sleep(0, 2)) == 2
+here, there = multiprocessing.get_context('fork').Pipe()
+there.send(2)
+assert here.recv() == 2
+torch.set_num_threads(2)
+assert torch.ones(500, 500).requires_grad_().exp().sum().backward() is None
+"""
 GREEDY = {"processes": FORKS, "memory": MEMORY, "disk": DISK}
 
 
-def targets(folder: Path, listening: socket.socket, server: socket.socket) -> dict:
+def targets(folder: Path, stack: ExitStack) -> dict:
     """What must not be reached: as open to all as can be."""
     folder.chmod(0o777)
     (folder / "solved.ipynb").write_text("{}")
-    listening.bind(str(folder / "socket"))
-    listening.listen()
-    (folder / "socket").chmod(0o777)
+    outside = sandbox.outside(stack)
     there = {
         "oracles": str(ROOT / "tests/checks/oracles/*.py"),
         "solutions": str(ROOT / "solutions/*.md"),
@@ -132,8 +168,8 @@ def targets(folder: Path, listening: socket.socket, server: socket.socket) -> di
         "checks": str(PACKAGE / "checks").encode(),
         "course": str(PACKAGE / "cost.py"),
         "notebook": str(folder / "solved.ipynb"),
-        "socket": str(folder / "socket"),
-        "network": server.getsockname(),
+        **{one: outside[one] for one in ("socket", "datagrams", "segment", "network")},
+        "proof": Path(proof.__file__).read_text("utf-8"),
         "outside": str(folder / "written"),
         "secret": SECRET.encode(),
     }
@@ -146,7 +182,7 @@ def targets(folder: Path, listening: socket.socket, server: socket.socket) -> di
 def ran(kernel, code: str, seconds: float = 20) -> str:
     """How it fails; nothing where it does not."""
     try:
-        kernel.run(IMPORTS + code, kernel.budget(seconds))
+        kernel.run(IMPORTS + ATTEMPTED + code, kernel.budget(seconds))
     except (CellError, LostKernelError) as error:
         return str(error) or type(error).__name__
     return ""
@@ -158,11 +194,10 @@ def main() -> None:
     failed = {}
     with (
         tempfile.TemporaryDirectory() as folder,
-        socket.socket(socket.AF_UNIX) as listening,
-        socket.create_server(("127.0.0.1", 0)) as there,
+        ExitStack() as stack,
         fresh_kernel(neighbour, []),
     ):
-        given = targets(Path(folder), listening, there)
+        given = targets(Path(folder), stack)
         with fresh_kernel(server, []) as kernel:
             for name, code in ATTEMPTS.items():
                 failed[name] = ran(kernel, code.format(**given))
@@ -177,7 +212,12 @@ def main() -> None:
             failed["a file of the answer before"] = ran(kernel, FIND) if left else ""
         failed["a daemon"] = "it ended" if begun and not daemons() else ""
         with fresh_kernel(server, []) as kernel:
-            works = not ran(kernel, "import torch; assert torch.ones(2).sum() == 2")
+            left = not ran(kernel, LEAVE)
+            ran(kernel, KILL)
+        with fresh_kernel(server, []) as kernel:
+            failed["a file of a server that was killed"] = ran(kernel, FIND) if left else ""
+        with fresh_kernel(server, []) as kernel:
+            works = ran(kernel, WORK)
     for one in (server, neighbour):
         one.stop()
     print(json.dumps({"tier": tier, "works": works, "failed": failed}))

@@ -17,11 +17,9 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
-from attncourse import checks
 from judge.grading.pristine import exercise_files
+from tests import WEIGHTS
 from tools.notebooks import solved_notebook
-
-CHECKS = Path(checks.__file__).parent
 
 
 class Said(NamedTuple):
@@ -75,7 +73,7 @@ def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
 def lax(tmp_path_factory) -> dict[Any, list[Said]]:
     """What `--nbval-lax` says of every exercise notebook, solved and not, and of what is left."""
     folder = tmp_path_factory.mktemp("lax")
-    for weights in CHECKS.glob("*/shared/*.safetensors"):
+    for weights in WEIGHTS.glob("*/*.safetensors"):
         shutil.copy(weights, folder)
     parts = {}
     for slug in exercise_files():

@@ -1,16 +1,16 @@
 """Grading a class goes on where it was: nothing is lost, nothing is graded twice."""
 
 import json
+import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import nbformat
 import pytest
 from typer.testing import CliRunner
 
-from attncourse.course import COURSE
+from attncourse.course import PACKAGE
 from judge.grading import resume
 from judge.grading.cli import app
 from judge.grading.report import TOO_BUSY
@@ -106,7 +106,7 @@ def test_what_the_machine_was_too_busy_for_twice_is_graded_again_only_when_asked
     assert judged == ["b.ipynb"]
 
 
-def test_another_version_or_seed_grades_all_again_and_the_seed_is_kept(folder, judged, monkeypatch):
+def test_another_seed_grades_all_again_and_is_kept(folder, judged):
     grade(folder)
     seed = json.loads((folder / "out/seed.json").read_text())["seed"]
     grade(folder, "--seed", str(seed))
@@ -115,9 +115,42 @@ def test_another_version_or_seed_grades_all_again_and_the_seed_is_kept(folder, j
     assert len(judged) == 6
     grade(folder)
     assert len(judged) == 6 and resume.seed_of(folder / "out", None) == seed + 1
-    monkeypatch.setattr(resume, "course", lambda: replace(COURSE, version="9.9.9"))
+
+
+def changed_reference(package, monkeypatch):
+    with (package / "checks/dot_product/prefix_mask.py").open("a") as file:
+        file.write("# repaired\n")
+
+
+def changed_torch(package, monkeypatch):
+    monkeypatch.setattr(resume, "version", lambda name: "9.9.9")
+
+
+@pytest.mark.parametrize("change", [changed_reference, changed_torch], ids=lambda one: one.__name__)
+def test_another_judge_grades_all_again(change, folder, judged, monkeypatch):
+    package = folder / "attncourse"
+    shutil.copytree(PACKAGE / "checks", package / "checks")
+    monkeypatch.setattr(resume, "packages", lambda: [package])
     grade(folder)
-    assert len(judged) == 9
+    assert "3 of them graded before" in grade(folder)
+    judged.clear()
+    change(package, monkeypatch)
+    grade(folder)
+    assert sorted(judged) == ["a.ipynb", "b.ipynb", "c.ipynb"]
+
+
+def test_the_same_modules_have_one_digest_wherever_they_lie(tmp_path):
+    folders = [tmp_path / "here/course", tmp_path / "there/course"]
+    for folder in folders:
+        (folder / "checks").mkdir(parents=True)
+        (folder / "checks/one.py").write_text("1")
+    # as Python and an editor leave it
+    (folders[0] / "checks/__pycache__").mkdir()
+    (folders[0] / "checks/__pycache__/one.pyc").write_text("2")
+    here, there = ([folder] for folder in folders)
+    assert resume.sources_digest(here) == resume.sources_digest(there)
+    (folders[0] / "checks/one.py").rename(folders[0] / "one.py")
+    assert resume.sources_digest(here) != resume.sources_digest(there)
 
 
 def test_some_are_graded_again_when_asked(folder, judged):

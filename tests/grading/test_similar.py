@@ -1,10 +1,22 @@
-"""Long answers that are alike are flagged, where the worked solution does not explain it."""
+"""Long answers that are alike are flagged, where the worked solution does not explain it.
 
+So are trained weights.
+"""
+
+import nbformat
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from typer.testing import CliRunner
 
+from attncourse.checks import exercise
+from attncourse.checks.capstone import changed, noisy
 from attncourse.course import COURSE
+from judge.grading.cli import app
 from judge.grading.similar import Alike, alike
+from tests import WEIGHTS
 from tests.grading.submissions import SOLVED
+from tools.notebooks import solved_notebook
 
 LONG = '''# exercise: attention_pool
 def attention_pool(query, keys, values, mask=None):
@@ -81,3 +93,24 @@ def test_the_worked_solution_explains_itself(name):
 @pytest.mark.parametrize("text", ["", "def f(:\n  '''", "\t\n x\n\ty", "#" * 9, "\0", "(" * 5000])
 def test_no_text_stops_the_comparison(text):
     assert found(a=text, b=text) == []
+
+
+@pytest.mark.usefixtures("all_pass")
+def test_a_class_s_weights_are_compared_and_nobody_loses_points(tmp_path):
+    one = exercise("NumberTranslator")
+    own = load_file(WEIGHTS / "tasks" / one.file)
+    nearly = changed(own, noisy, torch.Generator().manual_seed(0))
+    files = {"anna": own, "bert": nearly, "carl": one.known()[0], "dora": None, "eve": {}}
+    (tmp_path / "class").mkdir()
+    for name, weights in files.items():
+        nbformat.write(solved_notebook("tasks"), tmp_path / "class" / f"{name}.ipynb")
+        path = tmp_path / "class" / f"{name}.safetensors"
+        if weights:
+            save_file(weights, path)
+        elif weights is not None:
+            path.write_bytes(b"no weights")
+    command = ["grade", str(tmp_path / "class"), "--out", str(tmp_path / "out")]
+    said = CliRunner().invoke(app, command, catch_exceptions=False).output
+    table = (tmp_path / "out/weights.csv").read_text().splitlines()
+    assert table == ["exercise,one student,another", f"{one.name},anna,bert"]
+    assert "1 pairs of trained weights are alike: see weights.csv" in said

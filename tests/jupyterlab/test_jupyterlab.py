@@ -11,7 +11,7 @@ import nbformat
 import pytest
 from playwright.sync_api import Error
 
-from tests import ROOT
+from tests import ROOT, WEIGHTS
 from tests.browser import CHOOSES, WRITES, answers_a_key, answers_a_text
 from tools.notebooks import solved_notebook
 
@@ -105,7 +105,7 @@ def test_exercises_that_nobody_has_touched_are_told_so(slug, lab):
 @pytest.mark.parametrize("slug", SLUGS)
 def test_the_answers_of_the_solutions_pass_every_check(slug, lab):
     # a model is trained for minutes, and handed in as a file
-    for weights in ROOT.glob(f"attncourse/checks/{slug}/shared/*.safetensors"):
+    for weights in WEIGHTS.glob(f"{slug}/*.safetensors"):
         shutil.copy(weights, lab.folder)
     told = checks(whole(lab, solved_notebook(slug)))
     # a trained model is also told how well it does

@@ -7,10 +7,12 @@ import torch
 from torch import nn
 
 from attncourse.checks.capstone import BY_HEART, DISORDER, OTHER, Capstone
+from attncourse.course import PACKAGE
 from attncourse.data.numbers import END, START, name
 from attncourse.dot_product import attention, padding_mask
 from attncourse.positional import SinusoidalEncoding
 from attncourse.relative import RelativeAttention
+from attncourse.stored import assigned, halves
 from attncourse.train import seeded
 from attncourse.transformer import (
     Causal,
@@ -23,6 +25,22 @@ from attncourse.transformer import (
     beam_search,
     generate,
 )
+
+
+@cache
+def trained():
+    """The weights of `Relative`, which benchmarks/capstone.py trains."""
+    from safetensors.torch import load
+
+    packed = files(__package__).joinpath("shared/NumberTranslator.safetensors").read_bytes()
+    return {key: one.float() for key, one in load(packed).items()}
+
+
+@cache
+def known():
+    """The weights that whoever has the course has: those above, and those of a page's figure."""
+    return trained(), halves(assigned(PACKAGE / "plot/translator/weights.js"))
+
 
 exercise = Capstone(
     name="NumberTranslator",
@@ -49,6 +67,7 @@ exercise = Capstone(
     length="11 to 14",
     least=0.7,
     most_parameters=120_000,
+    known=known,
 )
 
 TOO_FEW = f"at least {exercise.least:.2f} of the names must be right in every part"
@@ -104,15 +123,6 @@ class Relative(Given):
 
     def attends(self, d_h):
         return RelativeAttention(d_h, 8), Causal(RelativeAttention(d_h, 8))
-
-
-@cache
-def trained():
-    """The weights of `Relative`, which benchmarks/capstone.py trains."""
-    from safetensors.torch import load
-
-    packed = files(__package__).joinpath("shared/NumberTranslator.safetensors").read_bytes()
-    return {key: one.float() for key, one in load(packed).items()}
 
 
 @exercise.reference
