@@ -23,7 +23,7 @@ from judge.exercise import Draw
 from judge.failure import failure
 from judge.notebook import report
 from judge.verdict import Verdict, judge, judge_own, local
-from tests import ROOT
+from tests import WEIGHTS
 from tests.checks import oracles
 from tools.book import Book
 from tools.notebooks import exercise_notebook
@@ -95,7 +95,7 @@ SOLVED = pytest.param(True, "passed", marks=pytest.mark.slow)
 def test_every_stub_is_not_attempted_and_every_solution_passes(one, solved, wanted, monkeypatch):
     if solved:
         # a capstone's weights lie beside the notebook
-        monkeypatch.chdir(ROOT / "attncourse" / "checks" / "tasks" / "shared")
+        monkeypatch.chdir(WEIGHTS / "tasks")
     answer = answers(one.chapter, solved)[one.name]
     # a learner's answer is watched; what it calls does not depend on the seed
     verdicts = {SEEDS[0]: judge(one, local(answer), SEEDS[0], forbidden=COURSE.forbidden(one))}
