@@ -89,7 +89,7 @@ def tasks(pid: int) -> int:
     for process in tree(pid):
         # any of them may end meanwhile
         with contextlib.suppress(psutil.Error):
-            count += process.num_threads()
+            count += process.num_threads() * (not has_ended(process))
     return count
 
 

@@ -52,7 +52,7 @@ class CellError(Exception):
 class GradingKernel:
     """A kernel with a limit on work, output and memory, and nothing to find."""
 
-    def __init__(self, server: KernelServer, pid: int, place: str, alive: int | None = None):
+    def __init__(self, server: KernelServer, pid: int, place: str, alive: int = 0):
         """The kernel that is called at that place, below the process of that number.
 
         So many threads are `alive` there as it begins.
@@ -62,7 +62,7 @@ class GradingKernel:
         self.calls.settimeout(WAIT)
         self.calls.connect(server.sandbox.seen_from_outside(place, pid))
         self.process = listener(self.calls)
-        self.alive = tasks(pid) if alive is None else alive
+        self.alive = alive
         self.spoiled = False
 
     @contextlib.contextmanager
@@ -184,6 +184,7 @@ def fresh_kernel(server: KernelServer, given: list[str]) -> Iterator[GradingKern
         try:
             kernel = GradingKernel(server, *server.start())
             kernel.run("\n\n".join(given), kernel.budget(STARTUP))
+            kernel.alive = tasks(kernel.pid)
         except (LostKernelError, CellError, OSError) as error:
             raise ServerError(f"a kernel could not be made ready: {error}") from None
         yield kernel

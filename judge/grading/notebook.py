@@ -29,7 +29,8 @@ from judge.grading.sandbox import NONE, OWN_USER
 from judge.grading.server import KernelServer, ServerError
 from judge.grading.walk import Allowance, StoppedWalkError, Walk
 from judge.quotation import code
-from judge.scan import Reached, around, forbidden_in
+from judge.reach import Reached
+from judge.scan import around, forbidden_in
 from judge.verdict import Verdict, judge
 
 UNSEEN = "a forbidden call or a loop might not be seen, since it {}"
@@ -66,11 +67,17 @@ class Judged:
     alone: bool = False
 
     @property
-    def rank(self) -> tuple[bool, float, int]:
+    def is_final(self) -> bool:
+        """Whether no verdict can be better."""
+        return self.verdict.status == "passed" and not self.unproven
+
+    @property
+    def rank(self) -> tuple[bool, bool, float, int]:
         """The less, the better."""
         status = self.verdict.status
         place = STATUSES.index(status) if status in STATUSES else len(STATUSES)
-        return status != "passed", -self.earned.share * (not self.withheld), place
+        share = self.earned.share * (not self.withheld)
+        return status != "passed", not self.is_final, -share, place
 
 
 class Grader:
@@ -140,10 +147,11 @@ class GradedNotebook:
         for others in (False, True):
             with closing(Walk(self.fresh, cells, self.allowance, others)) as walk:
                 for name in walk.order(waiting):
-                    if not self.passed(name) and (not others or self.needs_others(name)):
+                    if not self.is_decided(name) and (not others or self.needs_others(name)):
                         self.judge(name, partial(self.in_walk, walk))
         for name in waiting:
-            if not self.passed(name) and self.needs_text(name):
+            # where nothing is written there is no text to judge
+            if not self.is_decided(name) and name not in self.handed_in.untouched:
                 self.judge(name, self.from_text)
             self.note(name, min(self.judged[name], key=lambda one: one.rank))
         self.note_cells()
@@ -154,8 +162,8 @@ class GradedNotebook:
         given = [text for text in self.given[""] if text.strip() not in own]
         return fresh_kernel(self.server, given)
 
-    def passed(self, name: str) -> bool:
-        return any(one.verdict.status == "passed" for one in self.judged.get(name, ()))
+    def is_decided(self, name: str) -> bool:
+        return any(one.is_final for one in self.judged.get(name, ()))
 
     def needs_others(self, name: str) -> bool:
         """Whether the cells of other answers may change what became of this one."""
@@ -163,11 +171,6 @@ class GradedNotebook:
             return True
         ended = judged[-1].verdict.status in ("wrong", "error")
         return ended and code_cells.needs_others(self.handed_in.cells, name)
-
-    def needs_text(self, name: str) -> bool:
-        """Whether the text alone was not judged yet: it never was where nothing is written."""
-        judged = self.judged.get(name, ())
-        return name not in self.handed_in.untouched and not any(one.alone for one in judged)
 
     def judge(self, name: str, way: Callable[[str], Judged]) -> None:
         """Judge an answer in one way: the callable is in the kernel, all else here."""
@@ -185,7 +188,7 @@ class GradedNotebook:
             judged = self.judged_or_fault(name, way)
         self.spent[name] = self.spent.get(name, 0) + time.monotonic() - begun
         self.judged.setdefault(name, []).append(judged)
-        if judged.verdict.status == "passed":
+        if judged.is_final:
             self.note(name, judged)
         else:
             self.write(name, Verdict("not graded"))
@@ -218,10 +221,10 @@ class GradedNotebook:
 
         try:
             with walk.state_of(name, budget) as state:
-                sources = [one.source for one in state.cells]
                 pristine = chapters()[self.report.chapter].texts
-                own = [text for text in sources if text.strip() not in pristine]
-                judged = self.judged_in(name, state.kernel, state.budget, sources, state.raised)
+                texts = code_cells.texts(state.cells)
+                own = [text for text in texts if text.strip() not in pristine]
+                judged = self.judged_in(name, state.kernel, state.budget, own, state.raised)
                 return replace(judged, alone=own == [self.texts[name]])
         except StoppedWalkError:
             return Judged(Verdict("not graded", STOPPED))
@@ -232,7 +235,8 @@ class GradedNotebook:
     def from_text(self, name: str) -> Judged:
         """The verdict on an answer's text in a kernel of its own, where no other can spoil it."""
         others = self.other_texts(name)
-        judged, used = self.from_texts(name)
+        before = next((one for one in self.judged.get(name, ()) if one.alone), None)
+        judged, used = (before, self.used[name]) if before else self.from_texts(name)
         if others and judged.verdict.status == "error" and "NameError" in judged.verdict.hint:
             # the name may be one that another answer has made
             with contextlib.suppress(LostKernelError):

@@ -109,9 +109,13 @@ def made_by(node: ast.stmt) -> set[str]:
 
 
 def attributes_set(node: ast.stmt) -> set[str]:
-    """The attributes that a statement sets on something, as `torch.Tensor.soft = soft` does."""
-    targets = node.targets if isinstance(node, ast.Assign) else []
-    return {one.attr for one in targets if isinstance(one, ast.Attribute)}
+    """The attributes that a statement sets on something, as `torch.Tensor.soft = soft` does.
+
+    What is taken away, as by None, nobody needs.
+    """
+    if not isinstance(node, ast.Assign) or isinstance(node.value, ast.Constant):
+        return set()
+    return {one.attr for one in node.targets if isinstance(one, ast.Attribute)}
 
 
 def attributes_read(source: str) -> set[str]:

@@ -7,7 +7,8 @@ import pytest
 
 from attncourse.checks import chapters, exercises
 from attncourse.course import COURSE
-from judge.scan import Reached, around, forbidden_in
+from judge.reach import Reached
+from judge.scan import around, forbidden_in
 from judge.variants import source_of
 
 HEAD = """\
@@ -122,14 +123,14 @@ def test_what_an_answer_changes_of_its_own_hides_nothing():
     ],
 )
 def test_a_name_that_is_the_answer_s_own_where_it_is_used_hides_nothing(code):
-    assert not around(HEAD + code)
+    assert not hides(HEAD + code)
 
 
 def test_names_are_looked_up_in_time_that_grows_as_the_text_does(monkeypatch):
     def visits(count: int) -> int:
         seen = []
         monkeypatch.setattr(ast, "iter_child_nodes", lambda node: seen.append(node) or parts(node))
-        around(f"x = {'lambda: ' * 20}[{'vars, ' * count}]")
+        hides(f"x = {'lambda: ' * 20}[{'vars, ' * count}]")
         monkeypatch.undo()
         return len(seen)
 

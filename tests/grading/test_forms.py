@@ -24,11 +24,13 @@ from tests.grading.forms import (
 from tests.grading.submissions import SECONDS, SLUG, SOLVED, notebook_with, statuses, written
 
 EVERY = [pytest.param(one, marks=[pytest.mark.slow] * (one not in USUAL)) for one in FORMS]
+# what is set on torch's own classes is torch's from then on
+UNPROVEN = ("a method set on a class", "a method set by setattr")
 TORCHS = "F.scaled_dot_product_attention(*[torch.ones(2, 2)] * 3)"
 
 
 def graded(tmp_path, notebook, **settings) -> Report:
-    return grade(written(tmp_path, notebook), seed=3, **{"timeout": SECONDS, **settings})
+    return grade(written(tmp_path, notebook), seed=3, **{"timeout": 2 * SECONDS, **settings})
 
 
 def result(report: Report, name: str = NAME):
@@ -40,8 +42,8 @@ def result(report: Report, name: str = NAME):
 def test_what_is_ok_in_the_notebook_is_ok_when_graded(tmp_path, form):
     report = graded(tmp_path, FORMS[form]())
     assert result(report).status == "passed", (result(report), report.notes)
-    others = {one.status for one in report.exercises} - {"passed", "not attempted"}
-    assert not others and not result(report).unproven
+    assert {one.status for one in report.exercises} <= {"passed", "not attempted"}
+    assert bool(result(report).unproven) == (form in UNPROVEN), result(report).unproven
 
 
 @pytest.mark.parametrize("form", PARSED)
@@ -67,7 +69,7 @@ def test_what_no_answer_needs_costs_nothing_and_what_one_needs_may_cost_it(tmp_p
     tried = "bilinear_weights", f"{IMPORT}\nwant = {TORCHS}\nimport sys\nsys.settrace(None)"
     free = result(graded(tmp_path, with_cells(tried[1], IMPORT)))
     assert free.status == "passed" and not free.unproven
-    needed = f"{IMPORT}\ndef soft(s):\n    return F.softmax(s, -1)\n\nsoft.like = {TORCHS}"
+    needed = f"{IMPORT}\ndef soft(s):\n    {TORCHS}\n    return F.softmax(s, -1)"
     forbidden = result(graded(tmp_path, with_cells(needed, answer=BY_HELPER)))
     assert forbidden.status == "wrong" and "may not be called here" in forbidden.hint
 
@@ -82,8 +84,8 @@ def test_what_was_not_run_and_what_was_left_out_is_told(tmp_path):
     )
     assert result(report).status == "error" and "soft" in result(report).hint
     said = "\n".join(report.notes)
-    assert "not run here: `“pip install -q no_such_package”`" in said or "pip install -q" in said
-    assert "cell 5 was left out" in said and "it ends the Python process" in said
+    assert "not run here: “pip install -q no_such_package”" in said
+    assert "cell 6 was left out" in said and "it ends the Python process" in said
     assert "`no_such_package` is not installed" in said
 
 

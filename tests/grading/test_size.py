@@ -11,12 +11,13 @@ from judge.grading import notebook, submissions
 from judge.grading.budget import OverworkedError, at_most
 from judge.grading.cli import app
 from judge.grading.grade import grade
-from judge.grading.notebook import GradedNotebook
+from judge.grading.notebook import GradedNotebook, Judged
 from judge.grading.repair import LONGEST, definitions, with_helpers
 from judge.grading.report import Report, Result
 from judge.grading.similar import alike
 from judge.grading.submissions import LeftOut, Submission, handed_in
 from judge.grading.submitted_cells import MAX_OBJECTS
+from judge.reach import Reached
 from judge.scan import around, forbidden_in
 from judge.verdict import Verdict
 from tests import ROOT
@@ -37,19 +38,23 @@ def helped(cell: str, size: int) -> None:
     with_helpers(f"x = [{row(size, 'a{n}', ', ')}]", definitions([cell]), set())
 
 
+def hides(text: str) -> str:
+    return around(Reached([text], "f"))
+
+
 # what reads a text of that many names
 READERS = {
     "a chain of names": lambda size: forbidden_in(
-        f"{row(size, 'a{n} = a{before}')}\ndef f(x): return a{size - 1}", "f", FORBIDDEN
+        Reached([f"{row(size, 'a{n} = a{before}')}\ndef f(x): return a{size - 1}"], "f"), FORBIDDEN
     ),
-    "a chain of names, the last one first": lambda size: around(
+    "a chain of names, the last one first": lambda size: hides(
         "\n".join(reversed(f"import a0\n{row(size, 'a{n} = a{before}')}".split("\n")))
     ),
-    "one assignment of many names to many": lambda size: around(
+    "one assignment of many names to many": lambda size: hides(
         f"import a1\n{row(size, 'b{n}', ' = ')} = [{row(size, 'a{n}', ', ')}]"
     ),
-    "a call of a call of a call": lambda size: around(f"x = f{'()' * size}"),
-    "a change of a change of a change": lambda size: around(
+    "a call of a call of a call": lambda size: hides(f"x = f{'()' * size}"),
+    "a change of a change of a change": lambda size: hides(
         f"a = 1\n{'setattr(a, ' * (size // 4)}1{')' * (size // 4)}"
     ),
     "a tuple of names": lambda size: helped(f"{row(size, 'a{n}', ', ')} = range({size})", size),
@@ -118,7 +123,7 @@ def test_whoever_hands_in_many_notebooks_waits_with_them_for_the_others(
 
     def graded(file, **settings):
         seen.append(file.name)
-        return Report(file.name, "dot_product", exercises=[Result("one", "One", 3, "passed")])
+        return Report(file.name, "dot_product", exercises=[Result(NAMES[0], "One", 3, "passed")])
 
     monkeypatch.setattr("judge.grading.cli.grade", graded)
     monkeypatch.setattr(submissions, "MAX_NOTEBOOKS", 3)
@@ -160,21 +165,21 @@ def test_an_answer_of_the_length_of_a_book_costs_itself_only(tmp_path, all_pass)
 def test_what_takes_the_judge_itself_too_long_to_judge_costs_itself_only(monkeypatch):
     one = object.__new__(GradedNotebook)
     one.results = {name: Result(name, name, 1) for name in ("busy", "quick")}
-    one.ran, noted, anew = {}, {}, []
+    one.judged, one.spent, anew = {}, {}, []
 
-    def judged(name, *others):
+    def way(name):
         while name == "busy":
             pass
-        return Verdict("passed", ""), None
+        return Judged(Verdict("wrong", ""))
 
     monkeypatch.setattr(notebook, "JUDGING", 0.2)
-    monkeypatch.setattr(one, "judged", judged)
     monkeypatch.setattr(one, "begin_anew", lambda: anew.append(True))
-    monkeypatch.setattr(one, "note", lambda name, verdict, seconds: noted.update({name: verdict}))
+    monkeypatch.setattr(one, "write", lambda name, verdict: None)
     for name in one.results:
-        one.check(name)
-    assert noted["busy"].status == "error" and "more than 0.2 processor" in noted["busy"].hint
-    assert noted["quick"].status == "passed" and len(anew) == 1
+        one.judge(name, way)
+    (busy,), (quick,) = one.judged["busy"], one.judged["quick"]
+    assert busy.verdict.status == "error" and "more than 0.2 processor" in busy.verdict.hint
+    assert quick.verdict.status == "wrong" and len(anew) == 1
 
 
 def test_nothing_stops_the_end_of_what_works_for_too_long():
