@@ -90,6 +90,9 @@ def entry_parts(entry: Entry) -> Iterator[str]:
     if entry.grades:
         rows = [[g.result.title, g.status, points(g)] for g in entry.grades]
         yield table(["exercise", "status", "points"], rows)
+    if report.seen:
+        yield "<p>When the notebook was run:</p>"
+        yield f"<ul>{''.join(f'<li>{text(one)}</li>' for one in report.seen)}</ul>"
     for grade in entry.grades:
         yield from grade_parts(grade, report.chapter)
 

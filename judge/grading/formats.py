@@ -38,6 +38,7 @@ def junit(reports: Iterable[tuple[str, Report]]) -> str:
 def gradescope(reports: list[Report], problems: Iterable[str] = ()) -> str:
     """The tests of one student's files; `problems` are of files that are no notebooks."""
     said = [*problems, *(report.problem for report in reports if report.problem)]
+    said += [line for report in reports for line in report.seen]
     tests = [
         {
             "name": f"{report.chapter}: {one.title}",

@@ -75,6 +75,8 @@ class Entry:
     @property
     def remarks(self) -> str:
         said = [self.report.problem, self.late]
+        if self.report.lacks:
+            said.append(f"not installed here: {', '.join(self.report.lacks)}")
         if unproven := [grade.result.name for grade in self.grades if grade.unproven]:
             said.append(f"{len(unproven)} not proven: {', '.join(unproven)}")
         if self.others:
@@ -114,6 +116,12 @@ class Gradebook:
                 yield f"{one.override.where}: {one.points:g} points count, more than the {most}"
         if count := len(self.unproven()):
             yield f"not proven: {count} of the answers that passed: see overview.html"
+        lacking = Counter(one for entry in self.entries for one in entry.report.lacks)
+        for package, count in lacking.most_common():
+            yield (
+                f"{count} notebooks that have not passed import {package}, which is not installed"
+                f" here: `pip install {package}` adds it; then grade these again, by --regrade"
+            )
 
     def unproven(self) -> list[tuple[Entry, Grade]]:
         """The passed answers that somebody should look at, and whose they are."""

@@ -40,7 +40,6 @@ OVERWORKS = "to judge what it returns takes the grader {}: return less"
 IMPORT_NOTE = "only this cell is graded: what it needs must be imported or written in it"
 NOT_MADE = "no cell makes that name before the answer is checked, when they run in their order"
 RAISED = "cell {} raises {}"
-NOT_INSTALLED = "`{}` is not installed where this is graded: `pip install {}` adds it"
 NOT_RUN = "not run here: {}"
 LEFT_OUT = "cell {} was left out when the notebook was run: {}"
 ONLY_ANSWERS = "without a sandbox only answers are run, and not the cells {}"
@@ -372,7 +371,7 @@ class GradedNotebook:
         notes += [STOPPED] * allowance.is_spent
         if any(one.status in ("wrong", "error") for one in self.report.exercises):
             missing = missing_packages([*texts, *self.texts.values()])
-            notes += [NOT_INSTALLED.format(one, PACKAGES.get(one, one)) for one in missing]
+            self.report.lacks = [PACKAGES.get(one, one) for one in missing][:MOST_NOTES]
             raised = sorted(allowance.raised.items())
             # what only another answer makes is not there where it does not run
             notes += [RAISED.format(n, why) for n, why in raised if "NameError" not in why]

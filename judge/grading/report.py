@@ -68,7 +68,11 @@ class Result:
 
 @dataclass
 class Report:
-    """One file. `problem` says why nothing of it could be graded, `notes` what else was seen."""
+    """One file. `problem` says why nothing of it could be graded.
+
+    `notes` say what was seen when the notebook's own cells were run, `lacks` names packages that
+    they import and that are not installed.
+    """
 
     file: str
     chapter: str = ""
@@ -80,11 +84,18 @@ class Report:
     problem: str = ""
     partial: bool = False
     notes: list[str] = field(default_factory=list)
+    lacks: list[str] = field(default_factory=list)
     exercises: list[Result] = field(default_factory=list)
 
     @property
     def points(self) -> float:
         return round(sum(one.points for one in self.exercises), 2)
+
+    @property
+    def seen(self) -> list[str]:
+        """What was seen of the notebook itself, a line each."""
+        lacks = f"not installed where it was graded: {', '.join(self.lacks)}"
+        return self.notes + [lacks] * bool(self.lacks)
 
     @property
     def max_points(self) -> int:

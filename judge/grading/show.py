@@ -93,6 +93,8 @@ def show(report: Report, console: Console) -> None:
         earned = f"{one.points:g}/{one.max_points}"
         table.add_row(one.name, f"[{style}]{status}[/]", earned, escape(says))
     console.print(table)
+    for note in report.seen:
+        say(console, note, "dim")
     if report.problem:
         say(console, report.problem, "magenta")
 
