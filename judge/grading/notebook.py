@@ -133,6 +133,8 @@ class GradedNotebook:
         }
         self.spent: dict[str, float] = {}
         self.used: dict[str, Budget] = {}
+        # processor seconds of this process
+        self.worked: dict[str, float] = {}
         self.server = self.kernel_server()
 
     def kernel_server(self) -> KernelServer:
@@ -176,11 +178,7 @@ class GradedNotebook:
         begun = time.monotonic()
         self.write(name, Verdict("not graded", AT_WORK))
         try:
-            with at_most(JUDGING):
-                judged = way(name)
-        except OverworkedError as error:
-            self.begin_anew()
-            judged = Judged(Verdict("error", OVERWORKS.format(error)))
+            judged = self.within_bounds(name, way)
         except Exception:
             # what an answer does to the grader it does again; a machine's fault may be over
             self.begin_anew()
@@ -192,6 +190,18 @@ class GradedNotebook:
         else:
             self.write(name, Verdict("not graded"))
 
+    def within_bounds(self, name: str, way: Callable[[str], Judged]) -> Judged:
+        """The verdict on an answer, for which this process works no longer than it may."""
+        before, begun = self.worked.get(name, 0), time.process_time()
+        try:
+            with at_most(max(JUDGING - before, JUDGING / 10)):
+                return way(name)
+        except OverworkedError as error:
+            self.begin_anew()
+            return Judged(Verdict("error", OVERWORKS.format(error)))
+        finally:
+            self.worked[name] = before + time.process_time() - begun
+
     def begin_anew(self):
         """Start kernels of another process: what became of this one is not known."""
         self.grader.stop()
@@ -200,13 +210,9 @@ class GradedNotebook:
     def judged_or_fault(self, name: str, way: Callable[[str], Judged]) -> Judged:
         """The verdict on an answer with which a kernel or the grader has failed before."""
         try:
-            with at_most(JUDGING):
-                return way(name)
+            return self.within_bounds(name, way)
         except ServerError as error:
             return Judged(Verdict("not graded", str(error)))
-        except OverworkedError as error:
-            self.begin_anew()
-            return Judged(Verdict("error", OVERWORKS.format(error)))
         except Exception as error:
             return Judged(Verdict("error", BREAKS.format(type(error).__name__)))
 
@@ -223,8 +229,11 @@ class GradedNotebook:
                 pristine = chapters()[self.report.chapter].texts
                 texts = code_cells.texts(state.cells)
                 own = [text for text in texts if text.strip() not in pristine]
+                alone = own == [self.texts[name]]
+                if state.lost:
+                    return Judged(Verdict(state.lost.status, state.lost.hint), alone=alone)
                 judged = self.judged_in(name, state.kernel, state.budget, own, state.raised)
-                return replace(judged, alone=own == [self.texts[name]])
+                return replace(judged, alone=alone)
         except StoppedWalkError:
             return Judged(Verdict("not graded", STOPPED))
         except Exception:

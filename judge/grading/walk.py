@@ -81,12 +81,16 @@ class Allowance:
 
 @dataclass
 class State:
-    """A kernel in which the name of an exercise stands for its answer, and how that came about."""
+    """A kernel in which the name of an exercise stands for its answer, and how that came about.
+
+    `lost` says how one of the answer's cells has ended the kernel.
+    """
 
     kernel: GradingKernel
     budget: Budget
     cells: list[CodeCell]
     raised: str = ""
+    lost: LostKernelError | None = None
 
 
 class Walk:
@@ -111,8 +115,8 @@ class Walk:
     def state_of(self, name: str, budget: Callable[[GradingKernel], Budget]) -> Iterator[State]:
         """The state in which an answer was checked last; else that in which it was defined last.
 
-        Its own cells take of the `budget` of the kernel. Raises LostKernelError where one of them
-        ends that, StoppedWalkError where the way there is too long.
+        Its own cells take of the `budget` of the kernel. Raises StoppedWalkError where the way to it
+        is too long.
         """
         where = span(self.cells, name)
         assert where, name
@@ -134,11 +138,14 @@ class Walk:
                 if name not in cell.answers:
                     self.allowance.run(state.kernel, cell)
                     continue
-                state.kernel.load(cell.source)
                 try:
+                    state.kernel.load(cell.source)
                     self.allowance.note(state.kernel.run(cell.source, state.budget))
                 except CellError as error:
                     state.raised = f"the cell raises {error}"
+                except LostKernelError as lost:
+                    state.lost = lost
+                    return state
             if state.kernel.take(name):
                 break
         return state
@@ -149,6 +156,9 @@ class Walk:
     @contextlib.contextmanager
     def copy_at(self, place: int) -> Iterator[GradingKernel]:
         """A copy of the kernel as it is when the cells before that place have run."""
+        if self.allowance.is_spent:
+            self.close()
+            raise StoppedWalkError
         if self.kernel is None or self.kernel.spoiled or self.place > place:
             self.close()
             self.kernel, self.place = self.own.enter_context(self.fresh()), 0

@@ -167,7 +167,9 @@ def test_the_second_fault_is_the_answer_s_and_a_kernel_that_does_not_start_is_no
     def broken(name):
         raise fault
 
-    judged = GradedNotebook.judged_or_fault(GradedNotebook, ONE, broken)
+    notebook = object.__new__(GradedNotebook)
+    notebook.worked = {}
+    judged = notebook.judged_or_fault(ONE, broken)
     assert judged.verdict.status == status
 
 

@@ -57,10 +57,10 @@ def notebooks(chapter: str, layout: Callable):
         for name, exercise in exercises(chapter).items()
         if not isinstance(exercise, JudgesItself)
     }
-    # what the page has made may not be called here
+    # what the chapter itself has made is not there
+    own = f"attncourse.{chapter}"
     waiting = {
-        name: [one for one in texts if "attncourse" not in "".join(one)]
-        for name, texts in waiting.items()
+        name: [one for one in texts if own not in "".join(one)] for name, texts in waiting.items()
     }
     while any(waiting.values()):
         notebook = nbformat.read(exercise_files()[chapter], as_version=4)

@@ -165,7 +165,7 @@ def test_an_answer_of_the_length_of_a_book_costs_itself_only(tmp_path, all_pass)
 def test_what_takes_the_judge_itself_too_long_to_judge_costs_itself_only(monkeypatch):
     one = object.__new__(GradedNotebook)
     one.results = {name: Result(name, name, 1) for name in ("busy", "quick")}
-    one.judged, one.spent, anew = {}, {}, []
+    one.judged, one.spent, one.worked, anew = {}, {}, {}, []
 
     def way(name):
         while name == "busy":
