@@ -28,7 +28,7 @@ from judge.grading.report import AT_WORK, BREAKS, Report, plain
 from judge.grading.sandbox import NONE, OWN_USER
 from judge.grading.server import KernelServer, ServerError
 from judge.grading.walk import Allowance, StoppedWalkError, Walk
-from judge.quotation import code
+from judge.quotation import code, quoted
 from judge.reach import Reached
 from judge.scan import around, forbidden_in
 from judge.verdict import Verdict, judge
@@ -39,12 +39,13 @@ NOT_CALLED = "may not be called here"
 OVERWORKS = "to judge what it returns takes the grader {}: return less"
 IMPORT_NOTE = "only this cell is graded: what it needs must be imported or written in it"
 NOT_MADE = "no cell makes that name before the answer is checked, when they run in their order"
-RAISED = "cell {} raises {}"
+RAISED = "cell {}, {}, raises {}"
 NOT_RUN = "not run here: {}"
-LEFT_OUT = "cell {} was left out when the notebook was run: {}"
+LEFT_OUT = "cell {}, {}, was left out when the notebook was run: {}"
 ONLY_ANSWERS = "without a sandbox only answers are run, and not the cells {}"
 STOPPED = "the cells outside the answers take too long: from there on only the answers were run"
-MOST_NOTES = 20
+# of what is noted, and characters of a cell that is
+MOST_NOTES, MOST_SHOWN = 20, 40
 # the best verdict counts; of two alike the first
 STATUSES = ("passed", "wrong", "too slow", "crashed", "not attempted", "not found", "error")
 # what is found by another name than that of its package
@@ -375,15 +376,19 @@ class GradedNotebook:
     def cells_run(self) -> list[str]:
         """What the cells asked for and did not get, and which of them raised or were left out."""
         allowance, texts = self.allowance, code_cells.texts(self.handed_in.cells)
+        begins = {one.number: quoted(one.source, MOST_SHOWN) for one in self.handed_in.cells}
         notes = [NOT_RUN.format(one) for one in allowance.not_run]
-        notes += [LEFT_OUT.format(n, why) for n, why in sorted(allowance.left_out.items())]
+        left_out = sorted(allowance.left_out.items())
+        notes += [LEFT_OUT.format(n, begins[n], why) for n, why in left_out]
         notes += [STOPPED] * allowance.is_spent
         if any(one.status in ("wrong", "error") for one in self.report.exercises):
             missing = missing_packages([*texts, *self.texts.values()])
             self.report.lacks = [PACKAGES.get(one, one) for one in missing][:MOST_NOTES]
             raised = sorted(allowance.raised.items())
             # what only another answer makes is not there where it does not run
-            notes += [RAISED.format(n, why) for n, why in raised if "NameError" not in why]
+            notes += [
+                RAISED.format(n, begins[n], why) for n, why in raised if "NameError" not in why
+            ]
         return notes
 
 

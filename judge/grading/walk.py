@@ -115,8 +115,8 @@ class Walk:
     def state_of(self, name: str, budget: Callable[[GradingKernel], Budget]) -> Iterator[State]:
         """The state in which an answer was checked last; else that in which it was defined last.
 
-        Its own cells take of the `budget` of the kernel. Raises StoppedWalkError where the way to it
-        is too long.
+        Its own cells take of the `budget` of the kernel. Raises StoppedWalkError where the way to
+        it is too long.
         """
         where = span(self.cells, name)
         assert where, name

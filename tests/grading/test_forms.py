@@ -85,7 +85,7 @@ def test_what_was_not_run_and_what_was_left_out_is_told(tmp_path):
     assert result(report).status == "error" and "soft" in result(report).hint
     said = "\n".join(report.notes)
     assert "not run here: “pip install -q no_such_package”" in said
-    assert "cell 6 was left out" in said and "it ends the Python process" in said
+    assert "cell 6, “exit()”, was left out" in said and "it ends the Python process" in said
     assert report.lacks == ["no_such_package"]
 
 
