@@ -11,8 +11,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
+from itertools import pairwise
 
-from judge.grading.budget import LOOK, STARTUP, Budget
+from judge.grading.budget import LOOK, Budget
 from judge.grading.code_cells import CodeCell, Span, between, span
 from judge.grading.kernel import CellError, GradingKernel, LostKernelError
 
@@ -127,8 +128,8 @@ class Walk:
             yield state
 
     def run(self, state: State, where: Span, name: str) -> State:
-        """Run the cells of an answer, up to its last check or, without one, to its definition."""
-        for begin, end in ((where.begin, where.checked), (where.checked, where.end)):
+        """Run the cells of an answer, until it has been checked."""
+        for begin, end in pairwise((where.begin, where.checked, where.end, where.last)):
             for _, cell in self.between(begin, end, name):
                 state.cells.append(cell)
                 if name not in cell.answers:
@@ -139,7 +140,7 @@ class Walk:
                     self.allowance.note(state.kernel.run(cell.source, state.budget))
                 except CellError as error:
                     state.raised = f"the cell raises {error}"
-            if state.kernel.take(name):
+            if state.kernel.take(name, state.budget):
                 break
         return state
 
@@ -149,6 +150,8 @@ class Walk:
     @contextlib.contextmanager
     def copy_at(self, place: int) -> Iterator[GradingKernel]:
         """A copy of the kernel as it is when the cells before that place have run."""
+        if self.allowance.is_spent:
+            raise StoppedWalkError
         if self.kernel is None or self.kernel.spoiled or self.place > place:
             self.close()
             self.kernel, self.place = self.own.enter_context(self.fresh()), 0
@@ -161,9 +164,13 @@ class Walk:
                 raise
         self.place = place
         with ExitStack() as copies:
+            budget = self.kernel.budget(self.allowance.seconds)
             try:
-                copy = copies.enter_context(self.kernel.copied(self.kernel.budget(STARTUP)))
+                copy = copies.enter_context(self.kernel.copied(budget))
             except LostKernelError:
                 self.close()
+                # as where a cell has left a lock, for which each copy waits
+                self.allowance.left -= budget.worked + budget.slept
+                self.allowance.restarts -= 1
                 raise StoppedWalkError from None
             yield copy
