@@ -55,7 +55,8 @@ class Reached:
     """What a name needs of some cells: statements that bind it, or what these read, and so on.
 
     `statements` holds these, `cells` the whole cells that they stand in, and `places` which of the
-    cells given these are. All of them count where nothing binds the name in a plain way.
+    cells given these are. All of them count where nothing binds the name in a plain way. `others`
+    holds the cells that are not needed.
     """
 
     def __init__(self, sources: Iterable[str], name: str):
@@ -72,6 +73,7 @@ class Reached:
         self.places = dict.fromkeys(at for at, _ in chosen)
         self.statements = ast.Module([one for _, one in chosen], [])
         self.cells = ast.Module([one for at in self.places for one in trees[at].body], [])
+        self.others = ast.Module([one for at, one in everything if at not in self.places], [])
 
 
 def bound(statement: ast.stmt) -> set[str]:
@@ -128,16 +130,12 @@ def read(statement: ast.stmt) -> set[str]:
 
 
 def checked_as(cell: ast.Module, name: str) -> Iterator[str]:
-    """The names that a cell gives to `check` as the answer to an exercise."""
+    """The names that a cell gives as an answer to `check`, whatever that is called there."""
     for node in ast.walk(cell):
-        if isinstance(node, ast.Call) and last_name(node.func) == "check":
+        if isinstance(node, ast.Call):
             given = [*node.args, *(one.value for one in node.keywords)]
             if any(isinstance(one, ast.Constant) and one.value == name for one in given):
                 yield from (one.id for one in given if isinstance(one, ast.Name))
-
-
-def last_name(node: ast.AST) -> str:
-    return getattr(node, "attr", "") or getattr(node, "id", "")
 
 
 def others_matter(own: list[str], others: list[str], name: str) -> bool:

@@ -14,11 +14,12 @@ from judge.reach import FUNCTIONS, SCOPES, Reached, closure, names_in
 
 # by these a call or a loop can escape whoever watches, in the process that it runs in
 AROUND = {
-    "settrace", "setprofile", "_getframe", "threading", "_thread", "Thread", "ThreadPoolExecutor",
-    "multiprocessing", "subprocess", "fork", "ctypes", "gc", "jit", "exec", "eval", "__import__",
-    "modules", "__globals__", "__code__", "__dict__", "__builtins__", "judge_driver",
-    "FunctionType", "CodeType", "attrgetter", "methodcaller", "import_module", "_C", "_dispatch",
-    "socket", "fdopen", "write", "writev", "writelines", "sendfile", "open",
+    "settrace", "setprofile", "gettrace", "getprofile", "_getframe", "threading", "_thread",
+    "Thread", "ThreadPoolExecutor", "multiprocessing", "subprocess", "fork", "ctypes", "gc",
+    "jit", "exec", "eval", "__import__", "modules", "__globals__", "__code__", "__dict__",
+    "__builtins__", "judge_driver", "FunctionType", "CodeType", "attrgetter", "methodcaller",
+    "import_module", "_C", "_dispatch", "socket", "fdopen", "write", "writev", "writelines",
+    "sendfile", "open",
     "currentframe", "gi_frame", "tb_frame", "f_trace", "f_trace_lines", "run_in_executor",
     "vars", "globals", "__setattr__", "timeit", "runpy", "pickle", "ex", "ev", "run_cell",
 }  # fmt: skip
@@ -46,13 +47,18 @@ def named(cell: ast.AST) -> Iterator[str]:
             yield from node.name.split(".")
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield from node.module.split(".")
+        elif isinstance(node, ast.MatchClass):
+            yield from node.kwd_attrs
         elif isinstance(node, ast.Call):
-            # as in getattr(torch, "name"); a docstring is no argument
-            yield from (
-                one.value
-                for one in node.args
-                if isinstance(one, ast.Constant) and isinstance(one.value, str)
-            )
+            yield from texts_given(node)
+
+
+def texts_given(call: ast.Call) -> Iterator[str]:
+    """The names in texts, as in getattr(torch, "name"); a docstring is no argument."""
+    for given in call.args:
+        for one in getattr(given, "elts", [given]):
+            if isinstance(one, ast.Constant) and isinstance(one.value, str):
+                yield from one.value.split(".")
 
 
 def reads(call: ast.Call) -> bool:
@@ -159,9 +165,14 @@ def names_of(forbidden: str) -> set[str]:
 
 
 def around(answer: Reached) -> str:
-    """The first way around the watching that the cells of an answer name."""
-    cells = answer.cells
-    return next((one for one in named(cells) if one in AROUND), next(patched(cells), ""))
+    """The first way around the watching that the cells of an answer name.
+
+    What other cells do may outlast them: of these the names count, and not what they patch, since
+    most of that is harmless, such as an option of a library.
+    """
+    cells = (answer.cells, answer.others)
+    ways = (one for some in cells for one in named(some) if one in AROUND)
+    return next(ways, next(patched(answer.cells), ""))
 
 
 def patched(cell: ast.AST) -> Iterator[str]:

@@ -102,7 +102,8 @@ class Watch:
         # the namespaces that the code is written in
         self.own = []
         self.calling = Calling(self)
-        # whether the code has taken torch's modes away, and with them what counts its operations
+        # whether the code has taken away what counts its lines, or torch's modes, which count
+        # torch's operations
         self.blinded = False
         # what was seen before and is no learner's, by its id, since its own hash takes long
         self.others, self.allowed = {}, set()
@@ -121,13 +122,22 @@ class Watch:
             threading.settrace(self.trace)
             sys.settrace(self.trace)
 
-    def __exit__(self, *error):
+    def __exit__(self, error, *_):
+        # where the code raises, as for want of stack, Python itself may have ended the tracing
+        self.blinded |= error is None and (sys.gettrace(), sys.getprofile()) != self.watching
         sys.settrace(self.before[0])
         sys.setprofile(self.before[1])
         threading.settrace(self.before_in_threads[0])
         threading.setprofile(self.before_in_threads[1])
         if self.collecting:
             gc.enable()
+
+    @property
+    def watching(self):
+        """What traces and what profiles while the code runs."""
+        trace = self.trace if self.forbidden or self.lines else self.before[0]
+        profile = self.profile if self.forbidden and self.everything else self.before[1]
+        return trace, profile
 
     def trace(self, frame, event, arg):
         code = frame.f_code

@@ -98,6 +98,13 @@ def new_shell():
     return shell
 
 
+def keep_to_one_thread():
+    """Let a cell ask for more of torch's threads in vain: a copy would wait for them for ever."""
+    import torch
+
+    torch.set_num_threads = lambda count: None
+
+
 def raised(shell, source):
     """The name and the text of what a cell raises; None where it raises nothing."""
     try:
@@ -328,6 +335,7 @@ if __name__ == "__main__":
         word, sources = json.loads(requests.readline())
         modules = tuple((name, compile(text, name, "exec")) for name, text in sources.items())
         load_driver(modules).warm_up()
+        keep_to_one_thread()
         kernel_at = partial(run, Kernel(new_shell(), checks, programs, modules))
         say(answers, word, "ready")
         if COPIES:

@@ -24,7 +24,14 @@ class CodeCell:
 
     def checks(self, name: str) -> bool:
         """Whether it checks an exercise, as far as its text can tell."""
-        return bool(CHECKS.search(self.source) and re.search(rf"\b{name}\b", self.source))
+        return self.may_check and self.names(name)
+
+    @property
+    def may_check(self) -> bool:
+        return bool(CHECKS.search(self.source))
+
+    def names(self, exercise: str) -> bool:
+        return bool(re.search(rf"\b{exercise}\b", self.source))
 
 
 @dataclass(frozen=True)
@@ -54,22 +61,29 @@ class Span:
     """Of the cells, by place: those that an answer needs, and where its last check is.
 
     `begin` is the first that belongs to the answer, `checked` the one after its last check, and
-    `end` the one after the last that defines it; the two are equal where nothing is left to run.
+    `end` the one after the last that defines it. `last` is the one after the last that may check it
+    otherwise: in a loop over names, or by another name of `check`. Two are equal where nothing is
+    left to run between them.
     """
 
     begin: int
     checked: int
     end: int
+    last: int
 
 
 def span(cells: list[CodeCell], name: str) -> Span | None:
     """Where in the notebook an answer is; None where no cell has to do with it."""
     own = [place for place, one in enumerate(cells) if name in one.answers]
     checks = [place for place, one in enumerate(cells) if one.checks(name)]
-    if not own and not checks:
+    named = [place for place, one in enumerate(cells) if one.names(name)]
+    if not own and not named:
         return None
-    checked = 1 + max(checks, default=max(own, default=0))
-    return Span(min(own + checks), checked, max(checked, 1 + max(own, default=0)))
+    begin = min(own + checks or named)
+    checked = 1 + max(checks, default=max(own, default=begin))
+    end = max(checked, 1 + max(own, default=0))
+    loops = [place for place, one in enumerate(cells) if one.may_check]
+    return Span(begin, checked, end, max(end, 1 + max(named + loops, default=0)))
 
 
 def between(

@@ -108,9 +108,9 @@ class GradingKernel:
                 raise CellError(exception(name, text))
         raise LostKernelError("crashed", ENDED)
 
-    def take(self, name: str) -> bool:
+    def take(self, name: str, budget: Budget) -> bool:
         """Bind an exercise's name to what `check` was given for it; False where that is nothing."""
-        return self.ask(self.budget(STARTUP), "take", name) is True
+        return self.ask(budget, "take", name) is True
 
     def call(self, request: dict, budget: Budget) -> dict:
         """Have a new driver make one call in the kernel; see `judge.driver.drive`."""

@@ -148,7 +148,7 @@ class GradedNotebook:
         cells = self.handed_in.cells if self.report.sandbox != NONE else []
         for others in (False, True):
             with closing(Walk(self.fresh, cells, self.allowance, others)) as walk:
-                for name in walk.order(waiting):
+                for name in sorted(walk.order(waiting), key=self.is_test):
                     if not self.is_decided(name) and (not others or self.needs_others(name)):
                         self.judge(name, partial(self.in_walk, walk))
         for name in waiting:
@@ -163,6 +163,13 @@ class GradedNotebook:
         own = {one.source.strip() for one in self.handed_in.cells}
         given = [text for text in self.given[""] if text.strip() not in own]
         return fresh_kernel(self.server, given)
+
+    def is_test(self, name: str) -> bool:
+        """Whether it is sent right implementations, and so is judged last.
+
+        It may put them into memory that a cell has made for all copies of a kernel.
+        """
+        return self.exercises[name].kind == "test"
 
     def is_decided(self, name: str) -> bool:
         return any(one.is_final for one in self.judged.get(name, ()))
@@ -413,7 +420,7 @@ def evading(reached: Reached, starts: bool, blinded: bool) -> str:
     if starts:
         return "starts a thread or a process"
     if blinded:
-        return "takes away what counts torch's operations"
+        return "takes away what counts its lines or torch's operations"
     way = around(reached)
     return f"uses {code(way)}" if way else ""
 

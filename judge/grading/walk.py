@@ -11,8 +11,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
+from itertools import pairwise
 
-from judge.grading.budget import LOOK, STARTUP, Budget
+from judge.grading.budget import LOOK, Budget
 from judge.grading.code_cells import CodeCell, Span, between, span
 from judge.grading.kernel import CellError, GradingKernel, LostKernelError
 
@@ -131,24 +132,28 @@ class Walk:
             yield state
 
     def run(self, state: State, where: Span, name: str) -> State:
-        """Run the cells of an answer, up to its last check or, without one, to its definition."""
-        for begin, end in ((where.begin, where.checked), (where.checked, where.end)):
-            for _, cell in self.between(begin, end, name):
-                state.cells.append(cell)
-                if name not in cell.answers:
-                    self.allowance.run(state.kernel, cell)
-                    continue
-                try:
-                    state.kernel.load(cell.source)
-                    self.allowance.note(state.kernel.run(cell.source, state.budget))
-                except CellError as error:
-                    state.raised = f"the cell raises {error}"
-                except LostKernelError as lost:
-                    state.lost = lost
-                    return state
-            if state.kernel.take(name):
-                break
+        """Run the cells of an answer, until it has been checked."""
+        try:
+            for begin, end in pairwise((where.begin, where.checked, where.end, where.last)):
+                for _, cell in self.between(begin, end, name):
+                    state.cells.append(cell)
+                    if name in cell.answers:
+                        self.run_own(state, cell)
+                    else:
+                        self.allowance.run(state.kernel, cell)
+                if state.kernel.take(name, state.budget):
+                    break
+        except LostKernelError as lost:
+            state.lost = lost
         return state
+
+    def run_own(self, state: State, cell: CodeCell) -> None:
+        """Run a cell of the answer itself."""
+        state.kernel.load(cell.source)
+        try:
+            self.allowance.note(state.kernel.run(cell.source, state.budget))
+        except CellError as error:
+            state.raised = f"the cell raises {error}"
 
     def between(self, begin: int, end: int, name: str = "") -> Iterator[tuple[int, CodeCell]]:
         return between(self.cells, begin, end, name, self.others)
@@ -171,9 +176,13 @@ class Walk:
                 raise
         self.place = place
         with ExitStack() as copies:
+            budget = self.kernel.budget(self.allowance.seconds)
             try:
-                copy = copies.enter_context(self.kernel.copied(self.kernel.budget(STARTUP)))
+                copy = copies.enter_context(self.kernel.copied(budget))
             except LostKernelError:
                 self.close()
+                # as where a cell has left a lock, for which each copy waits
+                self.allowance.left -= budget.worked + budget.slept
+                self.allowance.restarts -= 1
                 raise StoppedWalkError from None
             yield copy

@@ -226,5 +226,5 @@ def test_a_fault_of_ours_costs_one_file(tmp_path, monkeypatch, all_pass):
     written(tmp_path, notebook_with(SOLVED | {"prefix_mask": "# mine"}), "a.ipynb")
     written(tmp_path, notebook_with(SOLVED), "b.ipynb")
     done = CliRunner().invoke(app, ["grade", str(tmp_path)])
-    assert done.exit_code == 2 and "RecursionError: too deep" in done.output
+    assert done.exit_code == 2 and "RecursionError: “too deep”" in done.output
     assert "b.ipynb" in done.output and done.output.count("passed") >= len(NAMES)

@@ -159,7 +159,7 @@ def test_what_is_said_and_every_cell_has_an_end(tmp_path, all_pass):
     answer = "# exercise: prefix_mask\ndef prefix_mask(n):\n    " + "\n    ".join(names)
     notebook = notebook_with({"prefix_mask": answer})
     notebook.cells.insert(0, nbformat.v4.new_code_cell(" = 1\n".join([*names, "x"])))
-    data, name = nbformat.writes(notebook).encode(), "n" * 60_000
+    data, name = nbformat.writes(notebook).encode(), "n" * 4_000
     zipped(tmp_path / "class/eve.zip", {f"{name}.ipynb": data, f"{name}.txt": b"x"})
     graded(tmp_path, "--out", str(tmp_path / "grades"))
     for path in (tmp_path / "grades").glob("*.csv"):

@@ -1,0 +1,151 @@
+"""What a notebook's free cells may do: hide nothing, hold nobody up, pass nothing on."""
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell
+
+from judge.grading.grade import grade
+from judge.grading.pristine import answer_cells, exercise_files
+from tests.grading.forms import BY_HELPER, IMPORT, NAME, found, with_cells
+from tests.grading.submissions import SECONDS, SOLVED, statuses, written
+from tools.notebooks import solved_notebook
+
+pytestmark = pytest.mark.sandbox
+
+MASK = SOLVED["prefix_mask"]
+MINE = MASK.partition("\n")[2].replace("def prefix_mask", "def mine")
+LOOP = """# exercise: prefix_mask
+def prefix_mask(n, prefix, device=None):
+    mask = torch.zeros(n, n, dtype=torch.bool, device=device)
+    for i in range(n):
+        mask[i, : max(prefix, i + 1)] = True
+    return mask
+"""
+SHARED = "known = {'soft': lambda s: torch.softmax(s, dim=-1)}"
+
+
+def result_of(tmp_path, notebook, name="prefix_mask", **settings):
+    report = grade(written(tmp_path, notebook), seed=3, **{"timeout": 2 * SECONDS, **settings})
+    return next(one for one in report.exercises if one.name == name), report
+
+
+def checked_by(*cells):
+    """A notebook in which these cells check the answer, which is called `mine`."""
+    notebook = with_cells(IMPORT)
+    notebook.cells[found(notebook, "answer-prefix_mask")].source = MINE
+    place = found(notebook, "check-prefix_mask")
+    notebook.cells[place : place + 1] = map(new_code_cell, cells)
+    return notebook
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["from attncourse import check as ok\nok('prefix_mask', mine)"],
+        ["import attncourse\nok = attncourse.check", "ok('prefix_mask', mine)"],
+        [
+            "mine_all = {'prefix_mask': mine}",
+            "from attncourse import check\nfor name, answer in mine_all.items():\n"
+            "    check(name, answer)",
+        ],
+        [
+            "from attncourse import check\ndef verify(name, answer):\n    check(name, answer)",
+            "verify('prefix_mask', mine)",
+        ],
+    ],
+)
+def test_an_answer_of_another_name_is_found_however_it_is_checked(tmp_path, cells):
+    one, _ = result_of(tmp_path, checked_by(*cells))
+    assert one.status == "passed", one
+
+
+def test_a_cell_that_computes_with_more_threads_costs_no_answer(tmp_path):
+    threads = "torch.set_num_threads(2)\nx = torch.ones(600, 600)\n(x @ x).softmax(-1).sum()"
+    answer = BY_HELPER.replace("soft(s)", "known['soft'](s)")
+    notebook = with_cells("known = {}", f"known.update({SHARED[8:]})\n{threads}", answer=answer)
+    one, _ = result_of(tmp_path, notebook, NAME)
+    assert one.status == "passed" and not one.unproven, one
+
+
+HIDING = {
+    "settrace patched": "import sys\nsys.settrace = lambda trace: None",
+    "settrace patched by mock": "from unittest import mock\nmock.patch('sys.settrace').start()",
+    "settrace patched in copies": (
+        "import os, sys\nos.register_at_fork(\n"
+        "    after_in_child=lambda: setattr(sys, 'settrace', lambda trace: None)\n)"
+    ),
+    "settrace and gettrace patched": (
+        "import sys\ntraces = []\nsys.settrace = traces.append\nsys.gettrace = lambda: traces[-1]"
+    ),
+    "the name of the answer put there otherwise": (
+        "from sys import settrace as over\nglobals()['prefix_mask'] = None"
+    ),
+}
+
+
+@pytest.mark.parametrize("way", HIDING)
+def test_a_loop_that_a_free_cell_hides_is_not_proven(tmp_path, way):
+    loop = LOOP
+    if "over" in HIDING[way]:
+        loop = LOOP.replace("    for i", "    over(None)\n    for i")
+    notebook = with_cells(HIDING[way])
+    notebook.cells[found(notebook, "answer-prefix_mask")].source = loop
+    one, _ = result_of(tmp_path, notebook)
+    assert one.status == "too slow" or one.unproven, one
+
+
+HOLDING = {
+    "a lock that a fork waits for": (
+        "import logging, threading, time\ndef hold():\n    logging._lock.acquire()\n"
+        "    time.sleep(1e6)\nthreading.Thread(target=hold, daemon=True).start()"
+    ),
+    "a copy that ends at once": (
+        "import os\nfork = os.fork\nos.fork = lambda: fork() or os._exit(0)"
+    ),
+    "a folder that is closed": "import os\nos.chmod('.', 0)",
+    "a table of checks without end": (
+        "import time\nfrom attncourse import check\nclass Table(dict):\n"
+        "    def __contains__(self, name):\n        time.sleep(1e6)\ncheck.__self__.given = Table()"
+    ),
+}
+
+
+@pytest.mark.parametrize("way", HOLDING)
+def test_no_cell_holds_up_the_class_for_longer_than_the_answers_may(tmp_path, way):
+    notebook = with_cells(HOLDING[way], IMPORT)
+    notebook.cells[found(notebook, "answer-prefix_mask")].source = MASK
+    _, report = result_of(tmp_path, notebook, timeout=2)
+    begun = {name: one for name, one in statuses(report).items() if one != "not attempted"}
+    assert begun == {NAME: "passed", "prefix_mask": "passed"}, report
+    # it was a minute for each answer
+    assert sum(one.seconds for one in report.exercises) < 60
+
+
+STORES = """# exercise: test_rnn
+import marshal
+def test_rnn(rnn):
+    code = marshal.dumps(rnn.__code__)
+    box[:len(code)] = code
+    raise AssertionError
+"""
+
+
+def test_what_a_test_is_sent_reaches_no_other_answer_through_shared_memory(tmp_path):
+    notebook = nbformat.read(exercise_files()["recurrence"], as_version=4)
+    answers = answer_cells(notebook)
+    right = answer_cells(solved_notebook("recurrence"))["reverse_within"].source
+    answers["test_rnn"].source = STORES
+    looking = "    assert not any(box[:99])\n    t, lengths = "
+    answers["reverse_within"].source = right.replace("    t, lengths = ", looking)
+    place = 1 + next(i for i, one in enumerate(notebook.cells) if one.source.startswith("import"))
+    # the test comes first
+    at = found(notebook, "answer-test_rnn")
+    test = notebook.cells[at : at + 2]
+    del notebook.cells[at : at + 2]
+    notebook.cells[place:place] = [
+        new_code_cell("import mmap\nbox = mmap.mmap(-1, 1 << 20)"),
+        *test,
+    ]
+    one, report = result_of(tmp_path, notebook, "reverse_within")
+    assert one.status == "passed", one
+    assert statuses(report)["test_rnn"] == "wrong"
