@@ -377,7 +377,9 @@ def score_after_turning(query, key, i, j):
 
 
 @score_after_turning.mistake(
-    "That is the dot product of the vectors as they were given. Are both turned by the same angle?"
+    "That comes out if both vectors are turned by the same angle, or neither is, and so if one of "
+    "the two gets a quarter turn too many or too few. How many does the query get, and how many "
+    "does the key?"
 )
 def as_given(query, key, i, j):
     return double(*query) @ double(*key)
