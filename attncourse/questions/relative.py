@@ -377,9 +377,9 @@ def score_after_turning(query, key, i, j):
 
 
 @score_after_turning.mistake(
-    "That comes out if both vectors are turned by the same angle, or neither is, and so if one of "
-    "the two gets a quarter turn too many or too few. How many does the query get, and how many "
-    "does the key?"
+    "That comes out if both vectors are turned by the same angle, or if neither is turned. A "
+    "quarter turn too many or too few in one of them can lead there, too. How many does the query "
+    "get, and how many does the key?"
 )
 def as_given(query, key, i, j):
     return double(*query) @ double(*key)
