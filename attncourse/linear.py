@@ -223,7 +223,8 @@ def delta_write(
 ) -> Float[Tensor, "*batch d e"]:
     """The state after a token: beta is the share of its key's error that it corrects.
 
-    Keys have norm 1. Source: Schlag et al. (2021).
+    Source: Schlag et al. (2021), where the features of a key sum to 1. Here keys have norm 1, as in
+    Yang, Wang, Zhang et al. (2024).
     """
     error = v - (k[..., None, :] @ S).squeeze(-2)
     return S + beta[..., None, None] * k[..., :, None] * error[..., None, :]

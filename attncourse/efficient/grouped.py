@@ -43,6 +43,6 @@ def mask_of_groups(
 def cache_bytes(n: int, layers: int, groups: int, d: int, dtype: torch.dtype) -> int:
     """The bytes of the keys and values of n tokens, of width d, in all groups of all layers.
 
-    Source: Shazeer (2019), section 3.
+    Source: Ainslie et al. (2023); one group: Shazeer (2019), section 3.
     """
     return 2 * n * layers * groups * d * dtype.itemsize

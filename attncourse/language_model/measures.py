@@ -19,7 +19,7 @@ def surprisal(
 ) -> Float[Tensor, "*batch n"]:
     """-log2 of the probability that each label has; 0 where the label is `ignore`.
 
-    Source: Shannon (1948), section 6.
+    Source: Shannon (1948), section 6, for its mean; the name: Tribus (1961).
     """
     nats = cross_entropy(
         scores.flatten(0, -2), labels.flatten(), ignore_index=ignore, reduction="none"

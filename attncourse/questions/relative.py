@@ -377,7 +377,9 @@ def score_after_turning(query, key, i, j):
 
 
 @score_after_turning.mistake(
-    "That is the dot product of the vectors as they were given. Are both turned by the same angle?"
+    "That comes out if both vectors are turned by the same angle, or if neither is turned. A "
+    "quarter turn too many or too few in one of them can lead there, too. How many does the query "
+    "get, and how many does the key?"
 )
 def as_given(query, key, i, j):
     return double(*query) @ double(*key)

@@ -358,46 +358,43 @@ def without_the_root(parents):
     aim="test-guess",
     section="What the heads look at",
     asks=(
-        "With one seed, a single head of a tagger looks mostly at the word after, and the tagger "
-        "loses more than ten points of accuracy without it. With another seed, two heads look "
-        "there, each about as strongly. How much accuracy is lost without one of these two?"
+        "With one seed, one head of a tagger looks mostly at the word after, and the tagger loses "
+        "11 points of accuracy without it. With another seed, two heads look mostly there, and "
+        "the tagger loses 6 points without either one. What does that suggest?"
     ),
     way=lambda: (
-        "The tagger needs to know the word after, and both heads can tell it.",
-        "Without one of them, the other still does. So what is lost without a head depends on what "
-        "the other heads do.",
-        "Measured: six points are lost with two such heads, where the other two seeds lose nine "
-        "and eleven.",
+        "The tagger needs to know the word after, because it loses much without the single head "
+        "that looks there.",
+        "Where two heads look there, one is left when the other is gone, and less is lost: 6 "
+        "points and not 11.",
+        "So each of the two seems to do a part of the other's work.",
     ),
     check="What does the tagger still know when one of the two heads is gone?",
     minutes=1,
 )
 def one_of_two_heads():
-    return "less, because the other head can stand in for it"
+    return "each of the two can do a part of the other's work"
 
 
 @one_of_two_heads.mistake(
-    "The head has the same weights as the single one. But what else has changed in the model that "
-    "is left when it is gone?"
+    "All three heads look mostly at the word after. Is as much lost without each of them?"
 )
-def as_much():
-    return "as much, because the head looks at the same word"
+def read_off_the_weights():
+    return "you can read off a head's weights how much is lost without it"
 
 
 @one_of_two_heads.mistake(
-    "You expect that the model relies more on the word after because two heads look at it. You "
-    "remove only one of them: what does the other one do?"
+    "Only one of the two heads was removed. What does the other one still tell the tagger?"
 )
-def even_more():
-    return "more, because a model with two such heads relies more on that word"
+def needs_it_less():
+    return "the second tagger needs the word after less than the first"
 
 
 @one_of_two_heads.mistake(
-    "Then the head that is left would have to do all that the two did together. Do equal weights "
-    "mean equal outputs? And if so, is one of them as good as the sum of both?"
+    "Then nothing would be lost without one of the two. How much accuracy is lost?"
 )
-def nothing_at_all():
-    return "nothing, because one head that looks there is as good as two"
+def one_is_enough():
+    return "one head that looks at the word after is as good as two"
 
 
 # the tweets that only one of two models gets right
@@ -408,11 +405,11 @@ SPLITS = [(1, 3), (1, 4), (1, 5), (1, 6), (2, 4), (2, 5)]
     aim="baselines",
     section="A label for each text",
     asks=(
-        "Two models are tested on the same <n> tweets. The first alone is right about <one> of "
-        "them, the second alone about <other>, and about the rest both are right or both are "
-        "wrong. If the two were equally good, each tweet on which they differ would be like the "
-        "toss of a coin. With what probability would coins split these tweets at least as "
-        "unevenly, in favour of either model?"
+        "Two models are tested on the same <n> tweets. On <one> of them only the first is right, "
+        "on <other> only the second, and on the rest both are right or both are wrong. If the two "
+        "were equally good, each tweet on which they differ would be like the toss of a coin. "
+        "With what probability would coins split these tweets at least as unevenly, in favour of "
+        "either model?"
     ),
     draw=lambda chance: (
         dict(zip(("one", "other"), chance.sample(chance.choice(SPLITS), 2), strict=True))

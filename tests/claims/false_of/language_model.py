@@ -35,6 +35,7 @@ FALSE_OF = {
     "perplexity_needs_its_tokens": [
         ("BytePairs", lambda pairs: PAIRS),
         ("bits", lambda model, texts, windows: model.vocabulary),
+        ("perplexity", lambda scores, labels: page.surprisal(scores, labels).mean().exp().item()),
     ],
     "one_token_before_helps": (
         "counted",
