@@ -228,9 +228,9 @@ variants.wrong(exercise, plain, {
         KEPT, "(before < p) | (p >= 0.99)"),
     "the scores are put in order in float32, where some become equal: take them as they are": (
         ORDER, ORDER.replace("scores", "scores.float()")),
-    hints.DEVICE: (
+    hints.DETACHED: (
         "    order", "    if scores.shape[-1] == 1:\n"
-        "        return torch.ones(scores.shape, dtype=scores.dtype)\n    order"),
+        "        return torch.ones_like(scores)\n    order"),
     "the scores of what goes become 0 by a product: it needs the score -inf": (
         LEFT, "scores * stays"),
     "p is taken for the least probability of a token: add the probabilities up": (
