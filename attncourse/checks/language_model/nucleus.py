@@ -246,8 +246,10 @@ variants.wrong(exercise, plain, {
                      "max(1, round(p * scores.shape[-1]))")],
     "the tokens that are likeliest together, up to 1 - p, stay: it is up to p": (
         KEPT, "before < 1 - p + (p == 1)"),
-    "the tail stays, and the nucleus goes: it is the other way round": (
-        KEPT, "(before >= p) | (before == before[..., -1:])"),
+    "the tail stays, and the nucleus goes: it is the other way round": [
+        (KEPT, some) for some in (
+            "(before >= p) | (before == before[..., -1:])", "before >= p",
+            "likely.cumsum(dim=-1) >= p")],
     "only the likeliest token stays: as many do as have p together": (
         KEPT, "before == before[..., :1]"),
     "the scores are added up: it is their probabilities that reach p": [

@@ -116,6 +116,7 @@ variants.wrong(exercise, plain, {
     "the earlier tokens are forgotten: the new term is added to the old state": (
         "s + phi", "phi", "z + phi", "phi"),
     "the output is not normalised: divide by the dot product of the query and z": (" / total", ""),
+    "the output is multiplied by the normaliser: divide by it": ("/ total", "* total"),
     "it is divided by the sum of z: the normaliser is its dot product with the query": (
         TOTAL, "z_new.sum(-1, keepdim=True)"),
     "one number divides the whole batch: each token has a normaliser of its own": (

@@ -107,6 +107,7 @@ variants.wrong(exercise, plain, {
         (RESULT, "weights.softmax(-1)")],
     "the rows do not sum to 1: divide each by its sum": [
         (RESULT, "weights"), (RESULT, "weights / weights.norm(dim=-1, keepdim=True)")],
+    "each row is multiplied by its sum: divide, so that it sums to 1": (RESULT, f"weights * {SUM}"),
     "the columns sum to 1: the sum runs over the keys, the last axis": ("sum(-1", "sum(-2"),
     "the whole matrix sums to 1: each row has a sum of its own": ("sum(-1", "sum((-2, -1)"),
     "q and k have no features yet, and their products may be negative: take phi first": (

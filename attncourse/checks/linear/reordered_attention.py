@@ -111,6 +111,7 @@ variants.wrong(exercise, plain, {
     "the n x m matrix is built: multiply keys with values first, then the queries": (
         RESULT, "(phi_q @ phi_k.mT) @ v / divisor"),
     "the normaliser is missing: divide by the sum of the weights": (RESULT, "phi_q @ state"),
+    "it is multiplied by the normaliser: divide by it": (RESULT, "phi_q @ state * total"),
     "it is divided by the number of keys: the weights of a row have a sum of its own": (
         TOTAL, "(phi_k > 0).to(v.dtype).sum(-2)[..., :1, None]"),
     "z is a mean of the keys: it is their sum, or each number is m times the right one": (

@@ -201,6 +201,6 @@ variants.wrong(exercise, plain, {
     "compare it as it is, or reshape": (NUMBERS, "assert close(got.view(-1), want.view(-1))"),
     "it calls with fewer queries than keys and causal: if causal, there are as many of both": (
         "LENGTHS", "(*LENGTHS, (True, 5, 9))"),
-    "it refuses everything, the right ones too: run it on a form you trust, and allow for rounding":
+    "it refuses the right ones, too: run it on a form you trust, and allow for rounding":
         [(KIND, "assert got.shape == q.shape", NUMBERS, "pass")],
 })  # fmt: skip
