@@ -17,7 +17,7 @@ it has to declare is where anything may stand, and what:
     def padding(x, real):
         return {"x": ~real[..., None]}
 
-Then the first case that has such places is also called with these numbers there.
+Then the first case that has such places is also called with these numbers there, in float32, too.
 """
 
 from collections.abc import Callable, Iterator
