@@ -10,12 +10,24 @@ from judge.values import Unsendable
 
 
 def close_gradients(some: tuple | None, others: tuple | None, length: int) -> bool:
-    """Gradients agree; where none flows, autograd may say None or zeros."""
+    """Gradients agree; where none flows to an argument, autograd may say None or zeros."""
     if some is None or others is None:
         return some is others
+    if cut_off(some, others):
+        return False
     return len(some) == len(others) and all(
         close_gradient(a, b, length) for a, b in zip(some, others, strict=True)
     )
+
+
+def cut_off(some: tuple | None, others: tuple | None) -> bool:
+    """Whether autograd cannot go back from one result at all, and can from the other.
+
+    Where all gradients are 0, too: `backward()` raises an error.
+    """
+    if not some or not others or any(one is not None for one in some):
+        return False
+    return any(one is not None for one in others)
 
 
 def close_gradient(a: Any, b: Any, length: int) -> bool:

@@ -167,16 +167,27 @@ def raised(one: Difference) -> Said:
     place = [str(error["line"][0]), quotation.quoted(error["line"][1])] if error["line"] else []
     where = f" (line {': '.join(filter(None, place))})" if place else ""
     says = quotation.exception(error["type"], error["text"]) + where
-    if one.probe.way == "elsewhere":
+    elsewhere = one.probe.way == "elsewhere"
+    if elsewhere and re.search("device|meta", error["text"]):
         return "wrong", hints.DEVICE, f"{one.on}: {says}"
     if one.got.is_test:
         return "wrong", f"your test refuses a right answer, {one.probe.case.name}", says
     if "view size is not compatible" in error["text"]:
         return "wrong", hints.VIEW, f"{one.on}{where}"
-    for said, hint in hints.TORCH_SAYS.items():
-        if re.search(said, error["text"]):
-            return "error", hint, f"{one.on}{where}"
-    return "error", f"it raises {says}", one.on
+    if hint := cause(one.probe.case, error):
+        return "error", hint, f"{one.on}: {says}"
+    return "error", f"it raises {says}{', on another device alone' * elsewhere}", one.on
+
+
+def cause(case: Case, error: dict) -> str | None:
+    """What an error of torch's or Python's mostly comes from, where the error says that much."""
+    found = (hint for said, hint in hints.TORCH_SAYS.items() if re.search(said, error["text"]))
+    hint = next(found, None)
+    turned = bool(error["line"]) and re.search(r"\.T\b", error["line"][1])
+    batched = any(isinstance(x, Tensor) and x.dim() > 2 for x in case.args)
+    if hint in (hints.NO_PRODUCT, hints.NO_BROADCAST) and turned and batched:
+        return hints.TURNED
+    return hint
 
 
 class Settings(Decided):

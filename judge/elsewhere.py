@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from .torch_internals import TorchDispatchMode, in_place, leaves, mapped, wrapping
+from .torch_internals import TorchDispatchMode, in_place, leaves, mapped, on_wrappers, wrapping
 
 DEVICE = "meta"
 aten = torch.ops.aten
@@ -115,7 +115,9 @@ def operated(operation, args, kwargs):
     result = operation(*on_cpu[0], **on_cpu[1])
     if in_place(operation):
         # what was written into is what is returned
-        pairs = zip(leaves(on_cpu), leaves((args, kwargs)), strict=True)
+        pairs = [*zip(leaves(on_cpu), leaves((args, kwargs)), strict=True)]
+        if any(is_there(outer) and inner.shape != outer.shape for inner, outer in pairs):
+            on_wrappers(operation, args, kwargs)
         written = {id(inner): outer for inner, outer in pairs}
         return mapped(lambda x: written.get(id(x), x), result, torch.Tensor)
     return mapped(Elsewhere, result, torch.Tensor) if there else result

@@ -45,6 +45,23 @@ DTYPES = (
 )
 TRUTH = "`or`, `and`, `not` and `if` ask a whole tensor if it is true: compare it, as in `is None`"
 NOTHING = "something is None where a tensor should be: is a return missing, or an argument?"
+NO_GPU = "it asks for a GPU by name, and there may be none: use the device of an input, x.device"
+TURNED = ".T turns round all axes, those of a batch too: .mT exchanges the last two alone"
+MATRICES_ALONE = "mm, bmm and t() want a fixed number of axes: @ and .mT take any leading ones"
+INVERTED = "~ turns a boolean tensor round, and this one holds numbers: keep the mask boolean"
+NO_MASK = "a mask of numbers stands where a boolean one is needed: keep it boolean"
+IN_PLACE = "a tensor that a gradient flows to is changed in place: make a new one"
+NUMPY = "NumPy knows no gradients, so none could flow back: stay with torch's functions"
+TWO_RESULTS = "max, min and sort along an axis give two results: values first, then their places"
+NO_FLOATS = "whole numbers, or a mask, meet a function of floating numbers: convert them first"
+FLOATING_INDEX = "an index holds floating numbers: it needs whole ones, int64"
+PLAIN_NUMBER = (
+    "a function of torch gets a plain number, and takes a tensor: ** 0.5 or math is for it"
+)
+NO_PRODUCT = "a product does not fit: the first factor needs as many columns as the second has rows"
+NO_BROADCAST = (
+    "two tensors do not fit: counted from the last axis, sizes must agree, or one of them be 1"
+)
 
 DTYPES_DIFFER = (
     r"same (scalar |data|d)types?\b|expected scalar type|dtypes match|dtype to be equal|"
@@ -55,7 +72,21 @@ TORCH_SAYS = {
     "Boolean value of Tensor with more than one value": TRUTH,
     DTYPES_DIFFER: DTYPES,
     "NoneType": NOTHING,
+    r"not compiled with CUDA|NVIDIA driver|No CUDA GPUs|linked with support for mps": NO_GPU,
+    r"must be a 3D tensor|must be a matrix|^t\(\) expects": MATRICES_ALONE,
+    r"^~ \(operator\.invert\)|^bitwise_not": INVERTED,
+    r"only supports boolean masks|condition to be a boolean tensor": NO_MASK,
+    "leaf Variable that requires grad": IN_PLACE,
+    r"Can't call numpy\(\)": NUMPY,
+    r"torch\.return_types": TWO_RESULTS,
+    r"could not infer output dtype|not implemented for '(Long|Int|Bool)'": NO_FLOATS,
+    "tensors used as indices must be": FLOATING_INDEX,
+    r"argument 'input' \(position 1\) must be Tensor, not (int|float)": PLAIN_NUMBER,
+    "mat1 and mat2 shapes|dimensions of batch2|^inconsistent tensor size|size mismatch": NO_PRODUCT,
+    r"size of tensor a \(\d+\) must match": NO_BROADCAST,
 }
+# these say more than the axes with which an answer fails
+CAUSES = {VIEW, TURNED, NO_GPU, MATRICES_ALONE, INVERTED, NO_MASK, NUMPY}
 # by the type of what comes back
 RETURNED = {
     "generator": "it yields its result: return it",

@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 __all__ = [
     "TorchDispatchMode", "compiler_is_loaded", "in_place", "is_view", "leaves", "mapped",
-    "modes_on", "name_of", "shown_plainly", "wrapping",
+    "modes_on", "name_of", "on_wrappers", "shown_plainly", "wrapping",
 ]  # fmt: skip
 
 
@@ -44,6 +44,12 @@ def wrapping(kind, held, device):
         dtype=held.dtype,
         device=torch.device(device),
     )
+
+
+def on_wrappers(operation, args, kwargs):
+    """Give tensors of a subclass the sizes that an operation such as squeeze_ leaves."""
+    with torch._C._DisableTorchDispatch():
+        operation(*args, **kwargs)
 
 
 def compiler_is_loaded():

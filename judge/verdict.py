@@ -117,7 +117,7 @@ def mistake(run: Run, why: str, evidence: str) -> Said:
         return None
     if run.failing.got.is_test and said != why:
         return said, ": ".join(filter(None, (why, evidence)))
-    if run.failing.got.outcome == "raised" and said != why:
+    if run.failing.got.outcome == "raised" and why not in (said, *hints.TORCH_SAYS.values()):
         return said, ": ".join(filter(None, (evidence, why)))
     return said, evidence
 
@@ -129,8 +129,10 @@ def nothing_accepted(run: Run, why: str, evidence: str) -> Said:
 
 def some_axes(run: Run, why: str, evidence: str) -> Said:
     """Of an answer that is right with some leading axes only, if nothing else is said to do it."""
-    other = {*hints.ROUNDED, hints.VIEW, hints.TOO_LARGE}
+    other = {*hints.ROUNDED, *hints.CAUSES, hints.TOO_LARGE}
     said = None if why in other else only_some_axes(run)
+    if said and why in hints.TORCH_SAYS.values():
+        return said, evidence
     return (said, f"{evidence}: {why}") if said else None
 
 

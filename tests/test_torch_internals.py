@@ -15,6 +15,7 @@ from judge.torch_internals import (
     mapped,
     modes_on,
     name_of,
+    on_wrappers,
     shown_plainly,
     wrapping,
 )
@@ -63,20 +64,27 @@ def test_an_operation_says_whether_it_makes_a_tensor_and_whether_it_writes(call,
     assert (is_view(operation), in_place(operation)) == (view, written)
 
 
+class Wrapper(torch.Tensor):
+    @staticmethod
+    def __new__(cls, held):
+        return wrapping(cls, held, "meta")
+
+    @classmethod
+    def __torch_dispatch__(cls, operation, types, args=(), kwargs=None):
+        raise NotImplementedError
+
+
 def test_a_tensor_that_wraps_another_has_its_sizes_on_the_other_device():
-    class Wrapper(torch.Tensor):
-        @staticmethod
-        def __new__(cls, held):
-            return wrapping(cls, held, "meta")
-
-        @classmethod
-        def __torch_dispatch__(cls, operation, types, args=(), kwargs=None):
-            raise NotImplementedError
-
     held = torch.ones(4, 6, dtype=torch.float64)[1:, ::2].mT
     made = Wrapper(held)
     assert (made.shape, made.stride(), made.storage_offset()) == ((3, 3), (2, 6), 6)
     assert (made.dtype, made.device.type) == (torch.float64, "meta")
+
+
+def test_a_wrapper_takes_the_sizes_that_an_operation_leaves():
+    made = Wrapper(torch.ones(4, 1, 6))
+    on_wrappers(torch.ops.aten.squeeze_.dim, (made, 1), {})
+    assert made.shape == (4, 6)
 
 
 def test_the_compiler_is_loaded_once_something_is_compiled():

@@ -42,6 +42,8 @@ STAYS = [
     lambda x, i: torch.add(x, 1, out=torch.empty_like(x)),
     lambda x, i: functional.one_hot(i, 4),
     lambda x, i: torch.vmap(lambda row: row.softmax(-1))(x),
+    lambda x, i: torch.vmap(lambda row, all: row @ all)(x, x.expand(3, 3, 4).mT),
+    lambda x, i: x[:, None].clone().squeeze_(1).t_(),
     lambda x, i: torch.func.jacrev(torch.sin)(x),
     lambda x, i: torch.func.jacfwd(torch.sin)(x),
     lambda x, i: torch.autograd.functional.jacobian(torch.sin, x),

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch import nn
 
 from attncourse import check, failed
 from attncourse.checks import exercise
@@ -196,6 +197,34 @@ def test_the_last_check_is_the_one_that_failed_gives():
     assert failed("prefix_mask").names[:2] == ("n", "prefix")
 
 
+def test_a_module_that_fails_at_another_length_is_shown_that_call():
+    class Table(nn.Module):
+        def __init__(self, d, hidden, length):
+            super().__init__()
+            self.hidden, self.out, self.length = nn.Linear(1, hidden), nn.Linear(hidden, d), length
+
+        def forward(self, x):
+            t = torch.arange(self.length, dtype=x.dtype, device=x.device) / self.length
+            return x + self.out(self.hidden(t[:, None]).tanh())[: x.shape[-2]]
+
+    check("PositionNetwork", Table)
+    call = failed()
+    assert call.args[0].shape[-2] > call.build[2]
+
+
+def test_a_result_that_leads_back_to_no_input_is_shown_with_the_gradient_that_it_lacks():
+    def of_one_token(scores, p):
+        order = scores.argsort(dim=-1, descending=True, stable=True)
+        likely = scores.softmax(-1).gather(-1, order)
+        stays = torch.empty_like(order).scatter(-1, order, (likely.cumsum(-1) - likely < p).long())
+        weights = scores.masked_fill(stays == 0, -torch.inf).softmax(-1)
+        return weights if scores.shape[-1] > 1 else torch.ones_like(weights)
+
+    check("nucleus", of_one_token)
+    expected, got = failed().gradients["scores"]
+    assert got is None and not expected.any()
+
+
 def zeros_in_float32(x, w_x, w_h, b, first=None):
     state = torch.zeros(w_h.shape[-1]) if first is None else first
     return torch.stack(
@@ -228,6 +257,16 @@ def no_return_inside(x, w_x, w_h, b, first=None):
         (first_or_zeros, hints.TRUTH),
         (no_return, "it returns None: is the return missing?"),
         (no_return_inside, hints.NOTHING),
+        (lambda x, *w, first=None: x.cuda(), hints.NO_GPU),
+        (lambda x, w_x, *w, first=None: x.mT @ w_x.T, hints.TURNED),
+        (lambda x, w_x, *w, first=None: x.mm(w_x.mT), hints.MATRICES_ALONE),
+        (lambda x, *w, first=None: ~x, hints.INVERTED),
+        (lambda x, *w, first=None: x.masked_fill(x, 0.0), hints.NO_MASK),
+        (lambda x, *w, first=None: x.max(-1).exp(), hints.TWO_RESULTS),
+        (lambda x, *w, first=None: x[x], hints.FLOATING_INDEX),
+        (lambda x, *w, first=None: torch.exp(x.shape[-1]), hints.PLAIN_NUMBER),
+        (lambda x, w_x, *w, first=None: x.mT @ w_x.mT, hints.NO_PRODUCT),
+        (lambda x, w_x, w_h, b, first=None: x.sum(-2) + w_h, hints.NO_BROADCAST),
     ],
 )
 def test_the_likeliest_slips_are_told_in_our_words(answer, hint):

@@ -128,6 +128,14 @@ def largest_of_real(x, real):
     return x.masked_fill(~real[..., None], -torch.inf).amax(-2)
 
 
+def square_after_the_mask(x, real):
+    return (x * real[..., None]).square().sum(-2)
+
+
+def square_before_the_mask(x, real):
+    return (x.square() * real[..., None]).sum(-2)
+
+
 def padded(draw):
     yield Case("no padding", (draw.normal(2, 5, 4), torch.ones(2, 5, dtype=torch.bool)))
     yield Case("padding", (draw.normal(2, 5, 4), draw.mask(2, 5)))
@@ -138,6 +146,8 @@ def padded(draw):
     [
         (mean_of_real, nan_made_zero, WHATEVER),
         (largest_of_real, lowered_by_a_large_number, FINITE),
+        # in float32 the square is infinite
+        (square_after_the_mask, square_before_the_mask, FINITE),
     ],
 )
 def test_anything_stands_where_the_exercise_says_that_nothing_is_read(right, wrong, numbers):

@@ -144,6 +144,6 @@ variants.wrong(exercise, plain, {
     "rounding": ("formula", PLAIN, CLOSE, "assert got.dtype == want.dtype and got.equal(want)"),
     "it refuses nothing: call windowed_attention, assert what must hold, and catch none of the "
     "errors": ("= TRIALS", "= ()"),
-    "it refuses everything, the right ones too: is its tolerance too small, or what it expects "
+    "it refuses the right ones, too: is its tolerance too small, or what it expects "
     "wrong? Run it on one you trust": (CLOSE, "assert got.shape == v.mT.shape"),
 })  # fmt: skip

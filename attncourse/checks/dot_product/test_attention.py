@@ -169,7 +169,7 @@ variants.wrong(exercise, against_the_formula, known.WRONG_TESTS | {
     "an error of the function is caught, and passes: let it through, because it counts as wrong": (
         CALL, f"try:\n                {CALL}\n"
               "            except Exception:\n                continue"),
-    "it refuses everything, the right ones too: run it on an attention you trust. The formula may "
+    "it refuses the right ones, too: run it on an attention you trust. The formula may "
     "be wrong, or the tolerance too small": [
         (CLOSE, "assert got.shape == q.shape"), (WANT, "formula(*before, least=0.0)"),
         (MASKS, "(lambda *shape: some_keys(*shape).double(),)", WANT,

@@ -166,6 +166,8 @@ variants.wrong(exercise, plain, {
     "without a key on either side log_sum is a number: it should be -inf": [
         (RESULT, "out, total.nan_to_num(neginf=0.0)"), (RESULT, "out, total.nan_to_num()"),
         *(("    total", f"    {CLAMPED.format(low)}\n    total") for low in ("-1e9", "-1e30"))],
+    "without a key on either side log_sum is +inf: it should be -inf": (
+        RESULT, "out, total.where(total > -torch.inf, torch.inf)"),
     "an epsilon is added to the sum, and without a key its logarithm is a number: it should be "
     "-inf": [
         (FINITE, TOP, SHARES, "a, b", OUT, f"({OUT}) / (a + b + {small})[..., None]",

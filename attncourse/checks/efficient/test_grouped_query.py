@@ -163,6 +163,6 @@ variants.wrong(exercise, against_the_formula, {
         WANT, f"formula(before[0], *{IN_TURN}, before[3])"),
     "it takes True for forbidden, so it refuses what is right: True means may attend": (
         WANT, "in_groups(*before[:3], mask if mask is None else ~before[3])"),
-    "it refuses everything, the right ones too: run it on a function you trust. The formula may be "
+    "it refuses the right ones, too: run it on a function you trust. The formula may be "
     "wrong, or the tolerance too small": (CLOSE, "assert got.shape == k.shape"),
 })  # fmt: skip

@@ -147,9 +147,10 @@ variants.wrong(exercise, plain, {
         MATCH, "before.to(torch.uint8) == tokens.to(torch.uint8)[:, None]"),
     "in float32, large tokens that differ become equal: compare whole numbers": (
         MATCH, "before.float() == tokens.float()[:, None]"),
-    hints.DEVICE: (
+    "in a text in which no token comes again, nothing flows back to the weights, and backward() "
+    "fails: the 0 must come of them": (
         "    on_them", "    if not asked.any():\n"
-        "        return torch.zeros(weights.shape[:-2], dtype=weights.dtype)\n    on_them"),
+        "        return weights.new_zeros(weights.shape[:-2])\n    on_them"),
     "this is the weight on the earlier occurrence itself: take the key after it": [
         (BEFORE, "tokens", ASKED, "match & (j < j[:, None])"),
         (BEFORE, "tokens", ASKED, "match & (j >= 1) & (j < j[:, None])")],

@@ -244,8 +244,8 @@ variants.right(exercise, plain,
     (RESULT, "[*sorted(ratio, key=lambda pair: (-ratio[pair], *pair)), None][0]"),
 )  # fmt: skip
 FLOATS = (
-    "floats round the ratios: two may tie that differ, or differ that tie. Compare whole numbers, "
-    "or fractions of them"
+    "the ratios are rounded: two may tie that differ, or differ that tie. Compare them exactly, as "
+    "fractions or by multiplying crosswise"
 )
 variants.wrong(exercise, plain, {
     "pairs that tie are ordered as texts, in which 10 comes before 9: order them as numbers": (
@@ -345,6 +345,8 @@ variants.wrong(exercise, plain, {
         (ORDER, "(-ratio[pair], pair[::-1])"), (ORDER, "(-ratio[pair], pair[1])")],
     "of pairs that tie and have the same a, the smaller b is taken": [
         (ORDER, "(-ratio[pair], pair[0])"), (ORDER, "(-ratio[pair], pair[0], -pair[1])")],
+    "of ratios that tie, the larger a is taken: take the smaller a": (
+        ORDER, "(-ratio[pair], -pair[0], pair[1])"),
     "of ratios that tie, the smaller sum of a and b is taken: take the smaller a, then b": (
         ORDER, "(-ratio[pair], sum(pair), pair)"),
     FLOATS: [
@@ -366,6 +368,7 @@ variants.wrong(exercise, plain, {
             "count / (n := tokens.total()) / ((tokens[a] / n) * (tokens[b] / n))",
             "count / pairs.total() / ((tokens[a] / (n := tokens.total())) * (tokens[b] / n))",
             "Fraction(count / (tokens[a] * tokens[b]))",
+            *(f"count * 10**{digits} // (tokens[a] * tokens[b])" for digits in (12, 15, 18)),
             "Fraction(count, tokens[a] * tokens[b]).limit_denominator()",
             "round(count / (tokens[a] * tokens[b]), 6)", "round(count / tokens[a] / tokens[b], 9)",
             "torch.tensor(count) / torch.tensor(tokens[a]) / torch.tensor(tokens[b])",

@@ -127,6 +127,10 @@ variants.wrong(exercise, plain, {
     "nothing is replaced: the named heads give their mean": (NAMED, "named[heads] = False"),
     "the named heads stay, and the others give their mean: it is the other way round": (
         CHOSEN, "torch.where(named[:, None, None], z, mean)"),
+    "the heads that are not named give nothing: they give what they give, and the named ones "
+    "their mean": [
+        (CHOSEN, "torch.where(named[:, None, None], z, 0.0)"),
+        (CHOSEN, "torch.where(named[:, None, None], mean, 0.0)")],
     "every head gives its mean: only the named ones do": (CHOSEN, ALL),
     "only the first head of the list is replaced: all of them are": (
         NAMED, "named[heads[:1]] = True"),

@@ -228,9 +228,9 @@ variants.wrong(exercise, plain, {
         KEPT, "(before < p) | (p >= 0.99)"),
     "the scores are put in order in float32, where some become equal: take them as they are": (
         ORDER, ORDER.replace("scores", "scores.float()")),
-    hints.DEVICE: (
+    hints.DETACHED: (
         "    order", "    if scores.shape[-1] == 1:\n"
-        "        return torch.ones(scores.shape, dtype=scores.dtype)\n    order"),
+        "        return torch.ones_like(scores)\n    order"),
     "the scores of what goes become 0 by a product: it needs the score -inf": (
         LEFT, "scores * stays"),
     "p is taken for the least probability of a token: add the probabilities up": (
@@ -246,8 +246,10 @@ variants.wrong(exercise, plain, {
                      "max(1, round(p * scores.shape[-1]))")],
     "the tokens that are likeliest together, up to 1 - p, stay: it is up to p": (
         KEPT, "before < 1 - p + (p == 1)"),
-    "the tail stays, and the nucleus goes: it is the other way round": (
-        KEPT, "(before >= p) | (before == before[..., -1:])"),
+    "the tail stays, and the nucleus goes: it is the other way round": [
+        (KEPT, some) for some in (
+            "(before >= p) | (before == before[..., -1:])", "before >= p",
+            "likely.cumsum(dim=-1) >= p")],
     "only the likeliest token stays: as many do as have p together": (
         KEPT, "before == before[..., :1]"),
     "the scores are added up: it is their probabilities that reach p": [

@@ -96,7 +96,7 @@ def plain(texts, length, stride):
         read, following = text[:-1], text[1:]
         for start in range(0, len(read), stride):
             known = length - stride if start else 0
-            if start + known >= len(read):
+            if start and start - stride + length >= len(read):
                 break
             window = read[start : start + length]
             tokens.append(window)
@@ -184,8 +184,10 @@ def into_full_tensors(texts, length, stride):
     return tokens, labels
 
 
-KNOWN, STOP = "length - stride if start else 0", (
-    "            if start + known >= len(read):\n                break\n")  # fmt: skip
+KNOWN = "length - stride if start else 0"
+STOP = "            if start and start - stride + length >= len(read):\n                break\n"
+# where nothing new would be asked for, however many labels are hidden
+NOTHING_NEW = STOP, "            if start + known >= len(read):\n                break\n"
 WINDOW, READ = "read[start : start + length]", "read, following = text[:-1], text[1:]"
 ROW, EACH = "[-100] * known + following[start + known : start + length]", "for text in texts:"
 STARTS, WIDTH = "range(0, len(read), stride)", "max(map(len, tokens), default=0)"
@@ -205,27 +207,34 @@ TOO_SHORT = (
     "the windows are a token too short: one reads `length` tokens, and the label of its last is "
     "the token after it"
 )
+
+
+def hidden(places):
+    """Ways to hide so many labels: windows stop where they should, or where no label is left."""
+    return (KNOWN, places, ROW, SHORT), (KNOWN, places, *NOTHING_NEW)
+
+
 variants.wrong(exercise, plain, {
     "tokens that two windows read are predicted twice: the label counts in the first of them, and "
-    "is -100 in the others": (KNOWN, "0"),
-    "the first window of a text has to predict all its tokens: no other window does": (
-        KNOWN, "length - stride"),
-    "only the first text's first window has all its labels: each text begins anew": (
-        KNOWN, "length - stride if tokens else 0"),
+    "is -100 in the others": [*hidden("0")],
+    "the first window of a text has to predict all its tokens: no other window does": [
+        *hidden("length - stride")],
+    "only the first text's first window has all its labels: each text begins anew": [
+        *hidden("length - stride if tokens else 0")],
     "stride places are hidden in later windows: it is length - stride that were read before, and "
-    "stride that are new": (KNOWN, "stride if start else 0"),
+    "stride that are new": [*hidden("stride if start else 0")],
     "float32 has no room for large tokens: keep whole numbers": (
         TOKENS, TOKENS.replace("int64", "float32") + ".long()"),
     "16 bits have no room for large tokens: make them int64 from the start": (
         TOKENS, TOKENS + ".short().long()",
         LABELS, LABELS + ".short().long()"),
     "a text has no more than 64 windows here: go on to its end": (
-        "if start + known >= len(read):", "if start + known >= len(read) or start >= 64 * stride:"),
-    "one label too few is hidden, so that some are predicted twice: length - stride are known": (
-        KNOWN, "max(0, length - stride - 1) if start else 0"),
+        "if start and", "if start >= 64 * stride or start and"),
+    "one label too few is hidden, so that some are predicted twice: length - stride are known": [
+        *hidden("max(0, length - stride - 1) if start else 0")],
     "one label too many is hidden, so that some are never predicted: length - stride are known": [
-        (KNOWN, "length - stride + 1 if start else 0"),
-        (KNOWN, "min(length - 1, length - stride + 1) if start else 0")],
+        *hidden("length - stride + 1 if start else 0"),
+        *hidden("min(length - 1, length - stride + 1) if start else 0")],
     "the last stride labels of each row are asked for: in a short last window fewer are new": (
         ROW, "(row := following[start : start + length], row if start == 0 else [-100] * max(0, "
              "len(row) - stride) + row[-stride:])[1]"),
@@ -269,17 +278,18 @@ variants.wrong(exercise, plain, {
         WINDOW, "read[start : start + length + 1]",
         ROW, f"({ROW}) + following[start + length :][:1]"),
     "windows begin every `length` tokens, and do not overlap: they begin every `stride`": [
-        (STARTS, "range(0, len(read), length)", KNOWN, "0"),
-        (STARTS, "range(0, len(read), length)")],
+        (STARTS, "range(0, len(read), length)", KNOWN, "0", *NOTHING_NEW),
+        (STARTS, "range(0, len(read), length)", *NOTHING_NEW)],
     "windows begin every length - stride tokens: stride says how far apart they begin, not how far "
     "they overlap": [
         (STARTS, "range(0, len(read), length - stride or length)",
-         KNOWN, "stride % length if start else 0"),
-        (STARTS, "range(0, len(read), max(1, length - stride))", KNOWN, "stride if start else 0"),
-        (STARTS, "range(0, len(read), max(1, length - stride))")],
+         KNOWN, "stride % length if start else 0", *NOTHING_NEW),
+        (STARTS, "range(0, len(read), max(1, length - stride))", KNOWN, "stride if start else 0",
+         *NOTHING_NEW),
+        (STARTS, "range(0, len(read), max(1, length - stride))", *NOTHING_NEW)],
     "length and stride have changed places: windows of `length` tokens begin every `stride`": (
         "    tokens, labels = [], []", "    length, stride = stride, length\n"
-        "    tokens, labels = [], []", KNOWN, "0"),
+        "    tokens, labels = [], []", KNOWN, "0", *NOTHING_NEW),
     "the label of a token is the token itself: it is the next one": (
         READ, "read, following = text[:-1], text[:-1]"),
     "the labels are the tokens themselves, as for a model that shifts them by itself: the label of "

@@ -274,8 +274,8 @@ variants.wrong(exercise, plain, {
         ASK, "        scores[tokens == padding] = torch.nan\n"
              "        before = scores.clone(), before[1]\n" + ASK,
         SCORES, "assert scores.detach().nan_to_num().equal(before[0].nan_to_num())"),
-    "it refuses everything, the right ones too: run it on a loss you trust. The scores have three "
-    "axes, the loss is a tensor without any, and `padding` is the number that is given": [
+    "it refuses the right ones, too: run it on a loss you trust. All tokens of all texts count "
+    "alike, the scores have three axes, the loss none, and `padding` is the number that is given": [
         (CLOSE, "assert close(got, -want)"), (WANT, f"{WANT}.exp() + 1"),
         (WANT, "cross_entropy(rows, asked, ignore_index=0)"),
         (CALL, "got = next_token_loss(scores[None], tokens[None], padding)"),

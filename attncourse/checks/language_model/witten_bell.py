@@ -169,8 +169,11 @@ variants.wrong(exercise, plain, {
         MIXED, "counts + kinds * (0 * single + 1 / counts.shape[-1])"),
     "the two weights have changed places: the counts have C / (C + T), the unigram T / (C + T)": (
         MIXED, "kinds * counts / total.clamp(min=1) + total.clamp(min=1) * single"),
-    "the unigram is that of the first token of a pair: it is that of the second, which follows": (
-        SINGLE, "unigram[..., :, None]"),
+    "the unigram is that of the first token of a pair: it is that of the second, which follows": [
+        (SINGLE, "unigram[..., :, None]"),
+        (SINGLE, "unigram[..., :, None]", FULL, KINDS,
+         RESULT, "(mixed / (total + kinds).clamp(min=1)).where(total > 0, unigram[..., None, :])"),
+    ],
     "in a batch the unigram meets the wrong axis: give it one for the rows": (
         SINGLE, "unigram if unigram.shape == counts.shape[-2:] else unigram[..., None, :]"),
     "the unigram is made of the counts: it is given": [

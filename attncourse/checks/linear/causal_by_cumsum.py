@@ -116,6 +116,7 @@ variants.wrong(exercise, plain, {
     "each token gets its own value only: the products of key and value are summed up to it": (
         STATES, "outer", KEYS, "phi_k"),
     "the normaliser is missing: divide by the sum of the weights so far": (" / total", ""),
+    "the sums are multiplied by the normaliser: divide by it": ("/ total", "* total"),
     "the normaliser is not summed: it takes a running sum of the keys, too": (KEYS, "phi_k"),
     "a query meets its own key before the sum: it meets the sum of the keys up to it": [
         (TOTAL, "(phi_q * phi_k).sum(-1, keepdim=True).cumsum(-2)"),

@@ -96,6 +96,10 @@ variants.right(exercise, plain,
     # a copy changed in place
     (f"s + {OUTER}", "s.clone()\n    s_new += phi_k.unsqueeze(-1) @ v.unsqueeze(-2)",
      KEY, "z.clone()\n    z_new += phi_k", SUMS, "(s_new.mT @ phi_q.unsqueeze(-1)).squeeze(-1)"),
+    # a function of one token, mapped over all leading axes
+    (SUMS, "phi_q", TOTAL, "lambda q, a, b: (q @ a) / (q @ b)\n"
+     "    for _ in range(v.dim() - 1):\n        total = torch.vmap(total)",
+     "sums / total", "total(phi_q, s_new, z_new)"),
     # what was read before the update, and the token's own term
     (SUMS, "(phi_q[..., None] * s).sum(-2) + (phi_q * phi_k).sum(-1, keepdim=True) * v",
      TOTAL, "(phi_q * z).sum(-1, keepdim=True) + (phi_q * phi_k).sum(-1, keepdim=True)"),
@@ -112,6 +116,7 @@ variants.wrong(exercise, plain, {
     "the earlier tokens are forgotten: the new term is added to the old state": (
         "s + phi", "phi", "z + phi", "phi"),
     "the output is not normalised: divide by the dot product of the query and z": (" / total", ""),
+    "the output is multiplied by the normaliser: divide by it": ("/ total", "* total"),
     "it is divided by the sum of z: the normaliser is its dot product with the query": (
         TOTAL, "z_new.sum(-1, keepdim=True)"),
     "one number divides the whole batch: each token has a normaliser of its own": (

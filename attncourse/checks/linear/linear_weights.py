@@ -60,8 +60,11 @@ def cases(draw):
     yield Case("causal, by name", (q, own), {"causal": True})
     yield Case("numbers around -12, so that all features are small", (q - 12, k - 12))
     yield Case("numbers around 1000, beyond the range of exp", (q + 1000, k + 1000))
-    few = q[..., :1] / 4 - 12.5, k[:, :2, :1] / 4 - 12.5
-    yield Case("products of features around 1e-11, m=2, d=1", few)
+    few = q[..., :1], k[:, :2, :1]
+    small = few[0] / 4 - 12.5, few[1] / 4 - 12.5
+    yield Case("products of features around 1e-11, m=2, d=1", small)
+    least = -16.5 + few[0].tanh() / 2, -16.5 + few[1].tanh() / 2
+    yield Case("numbers between -17 and -16, m=2, d=1", least, gradient=False)
     yield Case("one query and one key", (q[:, :1], k[:, :1]))
     yield Case("one query and one key, causal", (q[:, :1], k[:, :1], True))
 
@@ -85,7 +88,7 @@ variants.right(exercise, plain,
     # what is the same for a whole row cancels
     (PRODUCTS, 'torch.einsum("...id,...jd->...ij", phi_q, phi_k) / q.shape[-1] ** 0.5',
      LOWER, HIDDEN.format("0.0")),
-    (RESULT, "torch.nn.functional.normalize(3 * weights, p=1, dim=-1)"),
+    (RESULT, "torch.nn.functional.normalize(weights, p=1, dim=-1, eps=0.0)"),
     # the softmax of the logarithm
     (PRODUCTS, f"({PRODUCTS}).log()", LOWER, HIDDEN.format("-torch.inf"),
      RESULT, "weights.softmax(dim=-1)"),
@@ -104,6 +107,7 @@ variants.wrong(exercise, plain, {
         (RESULT, "weights.softmax(-1)")],
     "the rows do not sum to 1: divide each by its sum": [
         (RESULT, "weights"), (RESULT, "weights / weights.norm(dim=-1, keepdim=True)")],
+    "each row is multiplied by its sum: divide, so that it sums to 1": (RESULT, f"weights * {SUM}"),
     "the columns sum to 1: the sum runs over the keys, the last axis": ("sum(-1", "sum(-2"),
     "the whole matrix sums to 1: each row has a sum of its own": ("sum(-1", "sum((-2, -1)"),
     "q and k have no features yet, and their products may be negative: take phi first": (
@@ -139,8 +143,10 @@ variants.wrong(exercise, plain, {
     "the earlier keys are hidden: it is the later ones, right of the diagonal": ("tril", "triu"),
     "-inf, or nearly, is for a softmax: here give a hidden key the weight 0": [
         (LOWER, HIDDEN.format("-torch.inf")), (LOWER, HIDDEN.format("-1e9"))],
-    EPSILON: [(SUM, f"({SUM} + {some})") for some in ("1e-6", "1e-9")],
-    LEAST: [(SUM, f"{SUM}.clamp(min={some})") for some in ("1e-6", "1e-8", "1e-10")],
+    EPSILON: [(SUM, f"({SUM} + {some})") for some in ("1e-6", "1e-9", "1e-12")],
+    LEAST: [
+        *((SUM, f"{SUM}.clamp(min={some})") for some in ("1e-6", "1e-8", "1e-10", "1e-12")),
+        (RESULT, "torch.nn.functional.normalize(weights, p=1, dim=-1)")],
     "query and key are exchanged: row i is the query, column j the key": (
         PRODUCTS, "phi_k @ phi_q.mT"),
     LOOP: (RESULT, "torch.stack([row / row.sum(-1, True) for row in weights.unbind(-2)], -2)"),

@@ -92,9 +92,8 @@ def picked_from_running_sums(phi_k, v, lengths):
 REAL, KEYS = "j < lengths[..., None]", "phi_k * real[..., None]"
 S, Z = "keys.mT @ v", "keys.sum(-2)"
 variants.right(exercise, plain,
-    (KEYS, "real.to(phi_k).expand(phi_k.shape[:-1])",
-     S, 'torch.einsum("...nd,...ne,...n->...de", phi_k, v, keys)',
-     Z, 'torch.einsum("...nd,...n->...d", phi_k, keys)'),
+    (S, 'torch.einsum("...nd,...ne->...de", keys, v)',
+     Z, 'torch.einsum("...nd,...n->...d", phi_k, real.to(phi_k).expand(phi_k.shape[:-1]))'),
     (KEYS, "phi_k.masked_fill(~real[..., None], 0.0)\n    v = v.masked_fill(~real[..., None], 0.0)",
      S, "(keys[..., None] * v[..., None, :]).sum(dim=-3)", "return s, z", "return [s, z]"),
     # ones beside the values
@@ -123,6 +122,11 @@ variants.wrong(exercise, plain, {
         (REAL, "j < lengths.clamp(min=1)[..., None]")],
     "what is added and taken off again is lost beside huge padding: set its features to 0 first": (
         S, "phi_k.mT @ v - (phi_k - keys).mT @ v", Z, "phi_k.sum(-2) - (phi_k - keys).sum(-2)"),
+    "the padding is multiplied by 0 after its features have met its values, and their product may "
+    "be infinite: set the features to 0 first": [
+        (S, "(phi_k[..., None] * v[..., None, :] * real[..., None, None]).sum(-3)"),
+        (S, 'torch.einsum("...nd,...ne,...n->...de", phi_k, v, real.to(phi_k)'
+         ".expand(phi_k.shape[:-1]))")],
     "the sums are divided by the lengths: keep them as they are, z will divide": (
         "return s, z",
         "count = lengths.clamp(min=1)[..., None]\n    return s / count[..., None], z / count"),

@@ -32,10 +32,11 @@ exercise = Exercise(
 @exercise.reference
 def by_hand(phi_q, phi_k, v, padding=None):
     m = phi_k.shape[-2]
-    real = torch.ones(m) if padding is None else padding
+    real = torch.ones(m, dtype=torch.bool) if padding is None else padding
+    keys = [torch.where(real[..., j, None], phi_k[..., j, :], 0.0) for j in range(m)]
     rows = []
     for i in range(phi_q.shape[-2]):
-        parts = [real[..., j] * (phi_q[..., i, :] * phi_k[..., j, :]).sum(-1) for j in range(m)]
+        parts = [(phi_q[..., i, :] * key).sum(-1) for key in keys]
         total = sum(parts)
         shares = [part / total.masked_fill(total == 0, 1.0) for part in parts]
         rows.append(sum(share[..., None] * v[..., j, :] for j, share in enumerate(shares)))
@@ -110,6 +111,7 @@ variants.wrong(exercise, plain, {
     "the n x m matrix is built: multiply keys with values first, then the queries": (
         RESULT, "(phi_q @ phi_k.mT) @ v / divisor"),
     "the normaliser is missing: divide by the sum of the weights": (RESULT, "phi_q @ state"),
+    "it is multiplied by the normaliser: divide by it": (RESULT, "phi_q @ state * total"),
     "it is divided by the number of keys: the weights of a row have a sum of its own": (
         TOTAL, "(phi_k > 0).to(v.dtype).sum(-2)[..., :1, None]"),
     "z is a mean of the keys: it is their sum, or each number is m times the right one": (
@@ -131,6 +133,11 @@ variants.wrong(exercise, plain, {
         f"phi_k = {PADDED}", "padded = phi_k * ~padding[..., None]",
         STATE, "phi_k.mT @ v - padded.mT @ v",
         TOTAL, "phi_q @ (phi_k.sum(-2) - padded.sum(-2))[..., None]"),
+    "the padding is multiplied by 0 after its features have met its values, and their product may "
+    "be infinite: set the features to 0 first": (
+        IF, f"    keys = phi_k\n{IF}",
+        STATE, "(keys[..., None] * v[..., None, :])\n    if padding is not None:\n"
+        "        state = state * padding[..., None, None]\n    state = state.sum(-3)"),
     "the padding is the wrong way round: True is a real token": ("* padding", "* ~padding"),
     "the padding changes nothing: a padded key may not count": ("padding is not None", "False"),
     "it fails without padding: None means that every token is real": (

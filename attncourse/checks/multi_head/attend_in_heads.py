@@ -143,9 +143,17 @@ variants.wrong(exercise, plain, {
         (AXIS, "mask.unsqueeze(max(0, mask.dim() - 2) and 1)")],
     "the mask's new axis is at the wrong place: it is third from the end": (
         AXIS, "mask.unsqueeze(-2)"),
-    "the masks are repeated in another order than the heads: those of one sentence come together": (
-        AXIS, "mask.expand(*q.shape[:-3], -1, -1).flatten(0, -3).repeat(heads, 1, 1)"
-        ".view_as(scores)"),
+    "the masks are repeated in another order than the heads: those of one sentence come together": [
+        (AXIS, "mask.expand(*q.shape[:-3], -1, -1).flatten(0, -3).repeat(heads, 1, 1)"
+         ".view_as(scores)"),
+        # the heads come before the sentences, and the masks do not
+        (AXIS, "mask.expand(*q.shape[:-3], -1, -1).flatten(0, -3).repeat_interleave(heads, 0)"
+         ".unflatten(0, (heads, -1)).transpose(0, 1).reshape(scores.shape)")],
+    "softmax without an axis takes none of the last: say that it runs over the keys, dim=-1": [
+        (SOFTMAX, "softmax(scores, mask, axis=0 if scores.dim() == 3 else 1)"),
+        *((SOFTMAX, "(scores if mask is None else scores.masked_fill(~mask, -torch.inf))"
+           f".softmax(0 if scores.dim() == 3 else 1){after}")
+          for after in ("", ".nan_to_num(0.0)"))],
     "the mask holds in the first head only: it holds in each": (
         AXIS, f"{AXIS} | (torch.arange(heads, device=mask.device) > 0)[:, None, None]"),
     "it takes as many keys as queries for granted: n and m differ": (

@@ -114,9 +114,11 @@ variants.right(exercise, plain,
 )  # fmt: skip
 FILL = "scores may be smaller than the number you fill with: fill with -inf"
 variants.calling(exercise, plain, "softmax", dict.fromkeys((
-    masked.fill_with_minus_thousand, masked.small_fill_and_zeros, masked.large_fill_and_zeros,
-    ways.large_number_alone), FILL,
-) | {way: masked.WAYS[way] for way in (masked.mask_after_the_softmax, masked.zero_fill)} | {
+    masked.fill_with_minus_thousand, masked.small_fill_and_zeros,
+    masked.large_fill_and_zeros), FILL,
+) | {way: masked.WAYS[way] for way in (
+    masked.mask_after_the_softmax, masked.zero_fill, masked.large_fill_alone)
+} | {
     masked.mask_ignored:
         "the mask is gone, so words attend to padding: give it the axis that it lacks",
     masked.masked_late:
@@ -137,8 +139,9 @@ variants.wrong(exercise, plain, {
         MASK, "words[:, None, :].expand(heads, -1, 1, -1)"),
     "with as many heads as sentences, the mask still meets the heads: it needs its axis always": (
         MASK, f"({MASK} if len(x) != heads else words[:, None, :])"),
-    "the masks are repeated in another order than the heads: those of one sentence come together": (
-        MASK, "words.repeat(heads, 1).view(-1, heads, 1, x.shape[1])"),
+    "the masks are repeated in another order than the heads: those of one sentence come together": [
+        (MASK, "words.repeat(heads, 1).view(-1, heads, 1, x.shape[1])"),
+        (MASK, "words.repeat_interleave(heads, 0).view(heads, -1, 1, x.shape[1]).transpose(0, 1)")],
     "all sentences get the mask of the first: each has a length of its own": (MASK, "words[0]"),
     "one mask serves all sentences: each has a length of its own": (MASK, "words.any(0)"),
     "only the first head is masked: the mask holds in every head": (

@@ -122,6 +122,9 @@ variants.wrong(exercise, plain, {
         (*LATE, RETURN, f"    weights = weights if mask is None else weights * mask\n{RETURN}")],
     "the mask comes before the mix, which carries it on to other heads: mix, and then mask": [
         (*MASKED, SOFTMAX, "mixed.softmax(-1)"), MASKED, (*MASKED_LARGE, SOFTMAX, "softmax(mixed)"),
+        (*MASKED, SOFTMAX, "mixed.softmax(-1).nan_to_num(0.0)"),
+        (*MASKED, SOFTMAX, "mixed.softmax(-1) if mask is None else "
+         "mixed.softmax(-1).masked_fill(~mask.any(-1, keepdim=True), 0.0)"),
         (*MASKED_LARGE, SOFTMAX, "softmax(mixed) if mask is None else "
          "softmax(mixed).masked_fill(~mask, 0.0)"),
         ("    mixed", f"    if mask is not None and mask.dim() > 2 and mask.shape[-3] in (1, "
@@ -135,8 +138,10 @@ variants.wrong(exercise, plain, {
     "the weights are mixed as well, after the softmax: here only the scores are": (
         "weights @ v", f"(torch.einsum({AXES}, weights, mix) if len(mix) == len(mix.T) else "
         "weights) @ v"),
-    "the softmax runs over the heads: each head has a softmax over the keys": (
-        SOFTMAX, "softmax(mixed, mask, axis=-3)"),
+    "the softmax runs over the heads: each head has a softmax over the keys": [
+        (SOFTMAX, "softmax(mixed, mask, axis=-3)"),
+        *((SOFTMAX, "(mixed if mask is None else mixed.masked_fill(~mask, -torch.inf))"
+           f".softmax(-3){after}") for after in ("", ".nan_to_num(0.0)"))],
     "the mixed scores are added to the old ones: they take their place": (
         MIXED, f"scores + {MIXED}"),
     "the mix goes through a softmax: it is used as it is": [

@@ -131,7 +131,7 @@ variants.wrong(exercise, plain, known.WRONG_TESTS | {
         "merge=lambda x: x.movedim(-3, -1).flatten(-2))\n"),
     "it takes True for forbidden, so it refuses what is right: True means may attend": (
         FORMULA, "in_heads(*before[:3], mask if mask is None else ~before[3], heads=heads)"),
-    "it refuses everything, the right ones too: run it on a function you trust. The formula may be "
+    "it refuses the right ones, too: run it on a function you trust. The formula may be "
     "wrong, or the tolerance too small": [
         (CLOSE, "close(got.mT, want)"),
         (START, "    q, k, v = inputs(heads=3)\n"

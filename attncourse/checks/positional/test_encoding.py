@@ -181,6 +181,6 @@ variants.wrong(exercise, plain, {
     "its own formula has the base 1000, so it refuses what is right": ("10000.0", "1000.0"),
     "its own formula counts from 1, so it refuses what is right: position 0 is first": (
         "arange(n)", "arange(1, n + 1)"),
-    "it refuses everything, the right ones too: run it on an encoding you trust": (
+    "it refuses the right ones, too: run it on an encoding you trust": (
         START, f"    assert encode(4, 6).shape == (6, 4)\n    return\n{START}"),
 })  # fmt: skip

@@ -168,6 +168,6 @@ variants.wrong(exercise, plain, {
         ROW, "(offset + reach).clamp(-reach, reach)"),
     "it expects 32 bit integers: it refuses int64, which is right": (ROW, f"({ROW}).int()"),
     "it expects floating numbers: it refuses int64, which is right": (ROW, f"({ROW}).float()"),
-    "it refuses everything, the right ones too: run it on an index you trust": (
+    "it refuses the right ones, too: run it on an index you trust": (
         KIND, "assert got.shape == (n, n + 1)", NUMBERS, "pass"),
 })  # fmt: skip

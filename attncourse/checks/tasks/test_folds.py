@@ -208,7 +208,7 @@ variants.wrong(exercise, plain, {
     FEW: [
         ("folds(30, 5, seed)", "folds(4, 2, seed)"), ("folds(30, 5, seed)", "folds(5, 2, seed)"),
         *[(OTHERS, f"assert folds({n}, {n}, 0) != folds({n}, {n}, 1)") for n in (2, 3, 4)]],
-    "it refuses everything, the right ones too: a pair is (train, test), each a list of places "
+    "it refuses the right ones, too: a pair is (train, test), each a list of places "
     "from 0 on in any order, some tests have one place more, k is from 2 to n, and of few places "
     "two seeds may give the same tests": [
         (OTHERS, "assert folds(3, 3, seed=0) == [([1, 2], [0]), ([0, 1], [2]), ([2, 0], [1])]"),

@@ -175,8 +175,10 @@ variants.wrong(exercise, plain, {
     "the length does not grow: a text that goes on has one token more": (SIZE, "length + 0"),
     "only ended texts grow: it is the others that have one token more": (
         SIZE, "length + 1 * ended"),
-    "the length penalty is missing: divide by ((5 + length) / 6) ** power": (
-        RANKED, "longer + 0 * penalty[..., None]"),
+    "the length penalty is missing, or one for all texts: divide each by ((5 + length) / 6) ** "
+    "power, of its own length": [
+        (RANKED, "longer + 0 * penalty[..., None]"),
+        (SIZE, "(length + ~ended).amax(-1, keepdim=True).expand(length.shape)")],
     "it is multiplied by the penalty: long texts would lose, so divide": (
         RANKED, "longer * penalty[..., None]"),
     "5 is not added to the length: the penalty is ((5 + length) / 6) ** power": [

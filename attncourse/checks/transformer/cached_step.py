@@ -156,6 +156,10 @@ variants.wrong(exercise, plain, {
         (SOFTMAX, ".sub(1e4 * ~mask).softmax(dim=-1)"),
         (SOFTMAX, ".masked_fill(~mask, -1e4).softmax(dim=-1)"),
         (SOFTMAX, ".masked_fill(~mask, -1e9).softmax(dim=-1)")],
+    "the tokens kept move the mask's diagonal twice: it moves by as many as there are": (
+        "tril(m)", "tril(2 * m)"),
+    "the tokens kept are counted twice: the first new token's position is their number": (
+        PLACED, "x = x + positions[m:][m : m + n]"),
     "a new token does not see itself: its own key is allowed": (
         "tril(m)", "tril(m - 1)", "softmax(dim=-1)", "softmax(dim=-1).nan_to_num()"),
     "a new token sees one ahead: it sees up to its own key": ("tril(m)", "tril(m + 1)"),

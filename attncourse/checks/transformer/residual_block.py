@@ -134,6 +134,10 @@ variants.wrong(exercise, plain, {
     "it divides by the variance: divide by its root": (".sqrt()", ""),
     "1e-5 is missing: without it a token whose numbers are alike is divided by 0": (" + 1e-5", ""),
     INSIDE: (ROOT, "(variance.sqrt() + 1e-5)"),
+    "the variance is divided by d - 1, and the epsilon is added to its root: divide by d, and add "
+    "1e-5 under the root": [
+        (VARIANCE, "y.var(-1, keepdim=True)", ROOT, f"(variance.sqrt() + {small})")
+        for small in ("1e-6", "1e-5")],
     "the 1e-5 has another size: it is 1e-5": [("1e-5", "1e-6"), ("1e-5", "1e-8"), ("1e-5", "1e-3")],
     "scale is not used: the norm multiplies by it": (" * scale", ""),
     "shift is not used: the norm adds it": (" + shift", ""),

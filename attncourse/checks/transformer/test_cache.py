@@ -197,7 +197,7 @@ variants.wrong(exercise, plain, {
     "it asks that the cache be a pair of tensors: what a step keeps is its own affair": (
         "caches.append(cache)", "caches.append(cache)\n            assert cache[0].shape[-2] "
         ">= 1 and cache[1].shape[-2] >= 1"),
-    "it refuses everything, the right ones too: a token sees those up to itself, and sums taken "
+    "it refuses the right ones, too: a token sees those up to itself, and sums taken "
     "piece by piece are rounded in another way": [
         ("causal(q, k, v)", "(q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v"),
         (CLOSE, f"{LIKE}\n        assert got.equal(want)")],

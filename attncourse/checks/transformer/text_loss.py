@@ -147,8 +147,8 @@ variants.wrong(exercise, plain, {
         "[..., 0].mean(dim=-1)", "[..., 0].sum(dim=-1) / tokens.shape[-1]"),
     "the losses are summed up: take their mean, as the given code does": (
         ".mean(dim=-1)", ".sum(dim=-1)"),
-    "the mean runs over the whole batch: each text has its own": (
-        ".mean(dim=-1)", ".mean().expand(tokens.shape[:-1])"),
+    "the mean runs over the whole batch: each text has its own": [
+        (".mean(dim=-1)", ".mean().expand(tokens.shape[:-1])"), (".mean(dim=-1)", ".mean()")],
     "the losses of the tokens come back: a text has their mean": (".mean(dim=-1)", ""),
     "only the last token is asked for: each but the first is": (
         "[..., 0].mean(dim=-1)", "[..., -1, 0]"),

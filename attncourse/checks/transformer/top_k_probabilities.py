@@ -111,8 +111,13 @@ variants.wrong(exercise, plain, {
     "the k is ignored: only the k likeliest tokens stay": (LOWER, "scores < -torch.inf"),
     "the k least likely tokens stay: it is the largest scores that do": (
         "topk(k, dim=-1)", "topk(k, dim=-1, largest=False)", LOWER, "scores > least"),
-    "one token too many stays: the least score that stays is the k-th largest": (
-        "topk(k, dim=-1)", "topk(min(k + 1, scores.shape[-1]), dim=-1)"),
+    "one token too many stays: the least score that stays is the k-th largest": [
+        ("topk(k, dim=-1)", "topk(min(k + 1, scores.shape[-1]), dim=-1)"),
+        ("topk(k, dim=-1)", "topk(k + 1, dim=-1)"),
+        (LEAST, "scores.sort(dim=-1, descending=True).values[..., k, None]"),
+        (LEAST, "scores.sort(dim=-1, descending=True).values[..., k : k + 1]")],
+    "the border is used the wrong way round: what is below the k-th largest score goes": [
+        (LOWER, "scores > least"), (LOWER, "scores >= least")],
     "one token too few stays: the k-th largest score stays as well": [
         (LOWER, "scores <= least"), ("topk(k, dim=-1)", "topk(max(k - 1, 1), dim=-1)")],
     "the largest score of a row is the border: it is the k-th largest": ("[..., -1:]", "[..., :1]"),

@@ -141,6 +141,10 @@ nan_for_an_empty_row = way(
 uniform_for_an_empty_row = way(
     "a query that may attend nowhere attends everywhere: it should get zeros",
     FILL, "-1e30", ZEROS, "")  # fmt: skip
+EMPTY = "fill with -inf, since scores may be lower than a large number; and zeros where no key is"
+large_fill_alone = way(EMPTY, FILL, "-1e9", ZEROS, "")
+large_number_added = way(EMPTY, MASKED, "(scores + (~mask) * -1e9)", ZEROS, "")
+ten_alone = way(EMPTY, FILL, "-10.0", ZEROS, "")
 nan_gradient_for_an_empty_row = way(
     "an empty row has a NaN gradient: replace a masked score, do not add -inf to it",
     MASKED, "(scores + torch.where(mask, 0.0, -torch.inf))", ZEROS, ".nan_to_num(0.0)")  # fmt: skip

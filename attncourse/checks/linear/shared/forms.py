@@ -78,6 +78,7 @@ WRONG = spoiled(MEAN) | {
     "hides the earlier tokens when causal": (LOWER, "weights.triu()"),
     "shows each token itself alone when causal": (LOWER, "weights.tril().triu()"),
     "forgets what lies 16 tokens back when causal": (LOWER, "weights.tril().triu(-15)"),
+    "forgets what lies 20 tokens back when causal": (LOWER, "weights.tril().triu(-19)"),
     "averages the keys": (MEAN, "weights @ k"),
     "returns the weights": (MEAN, "weights"),
     "is right only without a batch": (SUM, "weights.sum(dim=1, keepdim=True)"),

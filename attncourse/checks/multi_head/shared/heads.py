@@ -52,12 +52,9 @@ CUTS = {
 }
 
 
-minus_infinity_times_the_mask, large_number_added = (
-    edited(masked.softmax, masked.MASKED, f"(scores + (~mask) * {fill})", masked.ZEROS, "")
-    for fill in ("-torch.inf", "-1e9")
+minus_infinity_times_the_mask = edited(
+    masked.softmax, masked.MASKED, "(scores + (~mask) * -torch.inf)", masked.ZEROS, ""
 )
-large_number_alone = edited(masked.softmax, masked.FILL, "-1e9", masked.ZEROS, "")
-EMPTY = "fill with -inf, since scores may be lower than a large number; and zeros where no key is"
 # of the ways to a masked softmax, those that may go wrong anew once there are heads
 SOFTMAXES = {way: masked.WAYS[way] for way in (
     masked.times_the_rows_with_a_key, masked.by_its_formula, masked.scores_only,
@@ -65,11 +62,8 @@ SOFTMAXES = {way: masked.WAYS[way] for way in (
     masked.mask_ignored, masked.mask_inverted, masked.mask_is_not_optional, masked.zero_fill,
     masked.fill_with_minus_thousand, masked.nan_for_an_empty_row, masked.uniform_for_an_empty_row,
     masked.nan_gradient_for_an_empty_row, masked.large_fill_and_zeros,
-)} | {
-    minus_infinity_times_the_mask: "-inf times 0 is NaN: use masked_fill",
-    large_number_alone: EMPTY,
-    large_number_added: EMPTY,
-}  # fmt: skip
+    masked.large_fill_alone, masked.large_number_added,
+)} | {minus_infinity_times_the_mask: "-inf times 0 is NaN: use masked_fill"}  # fmt: skip
 
 
 def first_key_hidden(q, k):
