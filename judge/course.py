@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 TOLD = "JUDGE_COURSE"
 # the groups of a chapter's exercises
 CARRY, MORE, CAPSTONE = "These carry the chapter", "More", "Capstone"
+# how hard an exercise is, on its card and in the list of a chapter's
+LEVELS = {1: "★☆☆ easy", 2: "★★☆ medium", 3: "★★★ hard"}
 
 
 class OneLineError(ValueError):

@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 from attncourse.aims import AIMS
 from attncourse.course import COURSE
 from judge.cells import UNCOMPARED, answer_and_check, exercise_of
-from judge.course import CARRY, MORE
+from judge.course import CARRY, LEVELS, MORE
 from tools.blocks import Block
 from tools.book import Book, Document
 from tools.markdown import Writer
@@ -30,7 +30,6 @@ SAID = {
     CARRY: "If you have an hour for exercises, do these. They take about {} minutes",
     MORE: "These take about {} minutes together",
 }
-LEVELS = {1: "★☆☆ easy", 2: "★★☆ medium", 3: "★★★ hard"}
 
 
 def chapter_notebook(slug: str, book: Book) -> NotebookNode:

@@ -22,6 +22,7 @@ FOLDER = "chapters/questions"
 MOST_PARTS, MOST_USUAL = 64, 16
 LOG = re.compile(r"(?:(?<=\d) )?\bln (?=\d)")
 ROW = re.compile(r"\((?:(?:[−-]?[\d./]*\s?ln\s)?[−-]?[\d./]+(?:, )?){2,6}\)")
+SIGNED = re.compile(r"-(&\w+;|\S)")
 # what differs by no more was rounded to float32
 NEAR = partial(isclose, rel_tol=0, abs_tol=1e-6)
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
@@ -189,7 +190,7 @@ def box_id(name: str) -> str:
 def code(line: str) -> str:
     text = line.lstrip()
     # no row ends with a minus
-    whole = escape(text).replace("-", "-\N{WORD JOINER}")
+    whole = SIGNED.sub(r'<span class="joined">\g<0></span>', escape(text))
     return f'<code style="--indent: {len(line) - len(text)}">{whole}</code>'
 
 

@@ -1,7 +1,7 @@
 """A chapter's exercises in a table, for its page."""
 
 from attncourse.checks import exercises, groups
-from judge.course import CARRY
+from judge.course import CARRY, LEVELS
 
 HEAD = "| Name | What | Kind | Difficulty | Minutes | Points |\n|---|---|---|---|---|---|"
 
@@ -14,7 +14,7 @@ class Cards:
 
     def __init__(self, chapter: str):
         self.rows = [
-            f"|`{e.name}`|{e.title}|{e.kind}|{e.difficulty} of 3|{e.minutes}|{e.points}|"
+            f"|`{e.name}`|{e.title}|{e.kind}|{LEVELS[e.difficulty]}|{e.minutes}|{e.points}|"
             for e in exercises(chapter).values()
         ]
         self.carrying = groups(chapter).get(CARRY, [])

@@ -244,7 +244,7 @@ def test_a_name_that_is_wrong_or_longer_than_in_training_is_called_so(new_tab):
             field.fill("12")
             expect(said(tab)).to_contain_text("“zwölf”, which is right. For")
     field.fill("twelv")
-    expect(said(tab)).to_contain_text("“twelv” is not a word of the numbers' names.")
+    expect(said(tab)).to_contain_text("“twelv” is not a word of the numbers’ names.")
     expect(tab.locator(".sides")).to_be_hidden()
     field.fill("twelve")
     expect(tab.locator(".sides")).to_be_visible()

@@ -13,6 +13,7 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
 
 from attncourse.aims import AIMS
 from attncourse.questions import chapters, drawn, every, questions
@@ -20,7 +21,7 @@ from tests import ROOT
 from tools.blocks import parse
 from tools.extensions.formulas import NODE
 from tools.extensions.questions import page_of
-from tools.questions import in_full, kept, like, unbroken
+from tools.questions import code, in_full, kept, like, unbroken
 
 HERE, ANSWERS = Path(__file__).parent, ROOT / "tools/theme/scripts/answers.js"
 MOST_ELEMENTS, MOST_BYTES, MOST_TABLE = 350, 40 * 1024, 4 * 1024
@@ -271,3 +272,10 @@ def test_a_logarithm_and_a_row_of_numbers_stay_on_one_line():
     text = "(2 ln 2, 0, −1) and `(1, 2)` of $(1, 0)$, or 2 ln 3 (see below, 2)"
     kept_whole = unbroken(text).replace("\N{NO-BREAK SPACE}", "_")
     assert kept_whole == "(2_ln_2,_0,_−1) and `(1, 2)` of $(1, 0)$, or 2_ln_3 (see below, 2)"
+
+
+def test_a_minus_stays_with_what_follows_and_code_is_copied_as_it_is_written():
+    line = "    def f(x=-1) -> int: return x[:-n] - 2"
+    shown = BeautifulSoup(code(line), "html.parser").code
+    assert shown.text == line.strip()
+    assert [one.text for one in shown.select(".joined")] == ["-1", "->", "-n"]

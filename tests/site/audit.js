@@ -30,10 +30,23 @@
       !one.matches(focused) &&
       !one.querySelector(focused)
   );
+  const holder = (one) =>
+    one === root || overflow(one) !== "visible" ? one : holder(one.parentElement);
+  // what is one pixel wide is read aloud and not seen
+  const cut = all("article :not(svg *)").filter((one) => {
+    const box = holder(one.parentElement);
+    return (
+      one.checkVisibility() &&
+      ["hidden", "clip"].includes(overflow(box)) &&
+      box.clientWidth > 1 &&
+      one.getBoundingClientRect().right > box.getBoundingClientRect().right + 1
+    );
+  });
   const advice = `let it wrap or scroll by itself: the page is ${root.scrollWidth} px wide`;
   const named = (rule, found, advice) => found.map((one) => [rule, where(one), advice]);
   return [
     ...named("page-scrolls-sideways", widest, advice),
+    ...named("cut-off", cut, "let it wrap or scroll: the box around it hides what is outside"),
     ...named("cell-squeezed", squeezed, "give its column room: a word a line is no text"),
     ...named("scrolls-out-of-reach", outOfReach, "give it a tabindex: keys scroll what has focus"),
   ];

@@ -12,6 +12,7 @@ FINE = """<!doctype html><html lang="en"><head><title>Fine</title>
 </details></article></main></body></html>"""
 BROKEN = {
     "page-scrolls-sideways": "<p style='width: 2000px'>wide</p>",
+    "cut-off": "<div style='overflow: hidden'><p style='width: 2000px'>wide</p></div>",
     "cell-squeezed": f"<table><td style='width: 40px; display: block'>{'word ' * 40}</td></table>",
     "scrolls-out-of-reach": "<div style='overflow: auto'><p style='width: 2000px'>wide</p></div>",
     "axe:button-name": "<button></button>",

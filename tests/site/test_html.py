@@ -1,6 +1,7 @@
 """What the files of the site hold, read without a browser: links, titles, what search engines see,
 the ways between chapters, exercises and the reference."""
 
+import json
 import posixpath
 import re
 from html import unescape
@@ -34,6 +35,8 @@ SAYS_LITTLE = re.compile(
 )
 # Sphinx makes them itself, and they are found through the others
 MADE = {"404.html", "search.html"}
+# spaces that do not break, joiners, marks of direction
+UNSEEN = re.compile("[\u00a0\u00ad\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]")
 TAUGHT = {
     # linked where it is compared
     "term-dot-product-score": "additive-and-dot-product-scores-side-by-side",
@@ -203,6 +206,48 @@ def test_a_term_says_where_it_is_defined_or_else_first_linked(pages):
     for term, section in TAUGHT.items():
         entry = page.find(id=term).find_next("dd")
         assert entry.select("p")[-1].a["href"] == f"../{CHAPTER}#{section}", term
+
+
+def test_search_engines_and_the_search_read_plain_text(pages, site):
+    script = (site / "sections.js").read_text("utf-8")
+    sections = json.loads(script.removeprefix("showFound(").removesuffix(")"))
+    # other pages write of TeX, of shells and of strings
+    chapters = [one for name, found in sections.items() if "chapters/" in name for one in found]
+    assert [text for _, _, text in chapters if re.search(r"[\\$]", text)] == []
+    for name in {*pages} - MADE:
+        for tag in pages[name].select("meta[name='description'], meta[property^='og:']"):
+            text = tag["content"]
+            assert text and not re.search(r"[\\$']|  |\( ?\)", text), (name, text)
+    large = pages["reference/large_scores.html"].select_one("meta[name='description']")
+    assert "divides the scores by √d_k, because" in large["content"]
+
+
+def test_what_can_be_copied_as_code_holds_no_character_that_is_not_seen(pages, site):
+    codes = {name: page.select("pre, code, kbd, samp, .program") for name, page in pages.items()}
+    # what other numbers put into a question
+    for path in (site / "_static" / "questions").glob("*.js"):
+        bodies = re.findall(r"<code.*?</code>|<pre>.*?</pre>", path.read_text("utf-8"), re.DOTALL)
+        codes[path.name] = [BeautifulSoup("".join(bodies), "html.parser")]
+    unseen = [name for name, found in codes.items() if any(UNSEEN.search(x.text) for x in found)]
+    assert unseen == []
+
+
+def test_a_chapter_and_its_exercises_have_one_name(pages):
+    for slug in CHAPTERS:
+        name = pages[f"chapters/{slug}.html"].h1.get_text().strip("#").lstrip("0123456789. ")
+        inside = name[0].lower() + name[1:]
+        assert pages[f"exercises/{slug}.html"].h1.text == f"Exercises: {inside}#"
+        link = pages["index.html"].select_one(f".course-chapters a[href='exercises/{slug}.html']")
+        assert link.text.endswith(f"exercises on {inside}")
+
+
+def test_apostrophes_in_the_text_are_curly(pages):
+    for name, page in pages.items():
+        article = BeautifulSoup(str(page.select_one("article")), "html.parser")
+        # the last is what VS Code calls a command
+        for one in article.select("pre, code, math, svg, script, style, .sig, .to-run em"):
+            one.decompose()
+        assert re.findall(r".*[a-z]{2}'[ a-z].*", article.get_text()) == [], name
 
 
 def test_an_exercise_page_holds_each_exercise_once_and_folds_what_helps(pages, site):

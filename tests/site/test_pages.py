@@ -12,6 +12,8 @@ import pytest
 from .audit import Fault, axe, figures, in_light_and_dark, in_short, kinds, widths
 
 PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 720}
+# the narrowest that a page must fit, and a usual phone
+OTHER_PHONES = ({"width": 320, "height": 568}, {"width": 390, "height": 844})
 SEARCH = "search.html"
 MOST_BYTES, MOST_REQUESTS, MOST_ELEMENTS, MOST_SHIFT = 250 * 1024, 8, 9_000, 0.02
 # every sentence of the course
@@ -102,6 +104,9 @@ def test_no_page_has_a_fault_on_a_phone_or_at_a_desk_or_without_scripts(
             # a phone shows parts that a desk does not, the same ones on all pages of a kind
             faults[page] += in_light_and_dark(tab, looks)
             tab.goto(f"{home}{page}?q=softmax")
+        for size in OTHER_PHONES:
+            tab.set_viewport_size(size)
+            faults[page] += widths(tab)
         tab.set_viewport_size(DESK)
         faults[page] += [*too_heavy(tab, page, site, home), *widths(tab), *figures(tab)]
         if page != SEARCH:

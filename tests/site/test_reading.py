@@ -25,6 +25,10 @@ FOUND = {
     "decoder": "glossary.html#term-decoder",
     "temperature": "glossary.html#term-temperature",
     "logits": "glossary.html#term-logits",
+    # words that every sentence has, and a sign by its name
+    "why divide by sqrt": "dot_product.html#",
+    # no section has all of these
+    "why divide attention by xyzzy": "dot_product.html#",
     "softmax": "glossary.html#term-softmax",
 }
 COLOURS = """() => ["body", "article a", "article pre", ".bd-header-article", "article .k"].map(

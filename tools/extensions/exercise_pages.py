@@ -25,6 +25,8 @@ SOLVED = (
     '<p class="learner"><button type="button" aria-pressed="false" data-solved="{name}">'
     "I have solved <code>{name}</code></button></p>\n"
 )
+# of a hint: its code has quotes and primes of its own
+APOSTROPHE = re.compile(r"(?<=[a-z])'(?=[a-z])|(?<=s)'(?= [a-z])")
 logger = logging.getLogger(__name__)
 
 
@@ -109,7 +111,7 @@ class ExerciseCell(SphinxDirective):
 def plain(text: str) -> nodes.paragraph:
     """A paragraph with code between backticks, in which the dots of a slice stay three."""
     parts = [
-        nodes.literal("", part) if i % 2 else nodes.Text(part)
+        nodes.literal("", part) if i % 2 else nodes.Text(APOSTROPHE.sub("’", part))
         for i, part in enumerate(text.split("`"))
     ]
     return nodes.paragraph("", "", *parts, support_smartquotes=False)

@@ -14,6 +14,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from attncourse.aims import AIMS
 from drawings import cards
+from tools.questions import quoted
 from tools.urls import colab_url, repository_url
 
 from .claims import shown as shown_claims
@@ -101,7 +102,7 @@ def facts(app, slug: str, page: str) -> dict:
     return {
         "slug": slug,
         "title": app.env.titles[f"chapters/{slug}"].astext(),
-        "about": app.env.metadata[f"chapters/{slug}"].get("description", ""),
+        "about": quoted(app.env.metadata[f"chapters/{slug}"].get("description", "")),
         "drawing": cards.svg(slug) or next(drawings, ""),
         "link": link(page, f"chapters/{slug}"),
         "chapter_colab": colab_url(f"chapters/{slug}.ipynb"),

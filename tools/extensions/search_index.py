@@ -4,13 +4,13 @@ It is written as a script, because a page that is opened from a folder may read 
 """
 
 import json
-import re
 from collections.abc import Iterator
-from html import unescape
 from pathlib import Path
 
 from docutils import nodes
 from sphinx import addnodes
+
+from tools.plain_formulas import plain
 
 from .formulas import mathml
 
@@ -22,14 +22,14 @@ written: dict[str, list] = {}
 
 
 def words(node: nodes.Node) -> str:
-    """The words of a node, with the formulas of its sentences as they are drawn."""
+    """The words of a node, with the formulas of its sentences as text."""
     if isinstance(node, (*CODE, *PARTS)) or "unsought" in getattr(node, "attributes", ()):
         return ""
     if isinstance(node, nodes.math_block):
         return "…"
     if isinstance(node, nodes.math):
-        html = mathml(node.astext(), display=False).get("html", "")
-        return unescape(re.sub("<.*?>", "", html, flags=re.DOTALL))
+        answer = mathml(node.astext(), display=False)
+        return plain(answer["html"]) if "html" in answer else ""
     if isinstance(node, nodes.Text):
         return node.astext()
     return ("" if isinstance(node, nodes.TextElement) else " ").join(map(words, node.children))

@@ -10,6 +10,10 @@ from textwrap import shorten
 
 from docutils import nodes
 
+from tools.questions import quoted
+
+from .search_index import prose
+
 LONGEST = 200
 PICTURE = "reference/picture.png"
 
@@ -17,8 +21,8 @@ PICTURE = "reference/picture.png"
 def opening(doctree: nodes.document) -> str:
     """How a page begins, as much of it as fits."""
     paragraphs = doctree.findall(nodes.paragraph)
-    texts = (one.astext() for one in paragraphs if isinstance(one.parent, nodes.section))
-    return shorten(" ".join(texts), LONGEST, placeholder=" …")
+    texts = [one for one in paragraphs if isinstance(one.parent, nodes.section)]
+    return shorten(prose(*texts), LONGEST, placeholder=" …")
 
 
 def address(app, page: str) -> str:
@@ -31,11 +35,11 @@ def describe(app, pagename, templatename, context, doctree):
     tags = {'name="robots"': "noindex"} if pagename == app.config.notfound_pagename else {}
     context["pageurl"] = None if tags else address(app, pagename)
     if doctree is not None:
-        words = app.env.metadata[pagename].get("description") or opening(doctree)
+        words = quoted(app.env.metadata[pagename].get("description") or opening(doctree))
         tags = {
             'name="description"': words,
             'property="og:description"': words,
-            'property="og:title"': doctree.next_node(nodes.title).astext(),
+            'property="og:title"': prose(doctree.next_node(nodes.title)),
             'property="og:image"': f"{app.config.html_baseurl}_static/{Path(PICTURE).name}",
             'property="og:type"': "website",
             'property="og:url"': context["pageurl"],

@@ -67,7 +67,7 @@
     if (/[^a-z\s,-]/.test(text)) return { wrong: `“${typed}” is not a whole number. ${known}` };
     const words = text.match(/[a-z]+/g) ?? [];
     const unknown = words.find((word) => ![...ONES.slice(1), ...TENS, ...SCALES, "hundred", "and"].includes(word));
-    if (unknown) return { wrong: `“${unknown}” is not a word of the numbers' names. ${known}` };
+    if (unknown) return { wrong: `“${unknown}” is not a word of the numbers’ names. ${known}` };
     const n = value(words.filter((word) => word !== "and"));
     return n > 0 && n < 1e12 ? { n } : { wrong: `“${typed}” is not the name of a number. ${known}` };
   };

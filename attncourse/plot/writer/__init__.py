@@ -29,7 +29,7 @@ SCRIPTS = ("session", "model", "pieces", "resize", "arcs", "address", "guess", "
 BARS, EARLY, GUESSES = 6, 4, 3
 NOTE = (
     "A small model makes this text up: nobody said it, though a phrase may be real. It learned "
-    "from the Presidents' addresses to Congress, 1790 to 2026, and repeats the language of their "
+    "from the Presidents’ addresses to Congress, 1790 to 2026, and repeats the language of their "
     "times, prejudices included."
 )
 HINT = "Choose another decade, click a word to take it, or type a beginning of your own."
@@ -207,7 +207,7 @@ def heads_of(held: Mapping, side: Choice) -> str:
         "<div>The lines above lead from a word, the last one or the one you point to, to where "
         "the heads look: the thicker, the more. A word of several pieces looks with its last "
         "one, and a loop is what it keeps within the word. The grey stroke is the start of the "
-        "text. A head that is off adds nothing. In a head's name its block stands first, both "
+        "text. A head that is off adds nothing. In a head’s name its block stands first, both "
         "counted from 0.</div>"
         "<div>Looking at a word is not needing it: compare the lines with the bars below the words."
         "</div>"

@@ -7,18 +7,25 @@ function showFound(pages) {
   const query = new URLSearchParams(location.search).get("q") ?? "";
   place.parentElement.querySelector("[name=q]").value = query;
 
+  const FUNCTION_WORD =
+    /^(an?|and|are|by|can|do|does|for|from|how|i|in|is|it|of|on|or|the|to|what|when|where|which|why|with)$/;
+  const SYNONYMS = { sqrt: "(?:√|sqrt|square root)" };
+
   // a word finds its other forms: heads and head, scaled and scaling
-  const stemsOf = (text) =>
-    (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map((word) =>
-      word.replace(/(?<=.{4})(ing|ed|es|e|s)$|(?<=^...)s$/, "")
+  function stemsOf(text) {
+    const all = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+    const telling = all.filter((word) => !FUNCTION_WORD.test(word));
+    return (telling.length ? telling : all).map(
+      (word) => SYNONYMS[word] ?? word.replace(/(?<=.{4})(ing|ed|es|e|s)$|(?<=^...)s$/, "")
     );
+  }
   const stems = stemsOf(query);
   if (!stems.length) return;
 
-  // how much a part is about the words; 0 where it lacks one
-  function score({ page, names, text, title }, words) {
-    const count = (one, word) => [...one.matchAll(word)].length;
-    if (!words.every((word) => count(title + text, word))) return 0;
+  const count = (text, word) => [...text.matchAll(word)].length;
+
+  // how much a part is about the words
+  function score({ page, names, text }, words) {
     const whole = names.some((name) => stemsOf(name).join() === stems.join());
     const kind = page.endsWith("glossary") ? 6 : page.startsWith("chapters/") ? 5 : 1;
     const points = words.map(
@@ -35,11 +42,14 @@ function showFound(pages) {
         return parts.map(([anchor, names, text]) => {
           const title = anchor ? `${top} › ${names.join(", ")}` : top;
           const part = { page, anchor, names, text, title };
-          return { ...part, score: score(part, words) };
+          const found = words.filter((word) => count(title + text, word)).length;
+          return { ...part, found, score: score(part, words) };
         });
       })
-      .filter((part) => part.score)
-      .sort((one, other) => other.score - one.score)
+      // where no part has all the words, those with the most will do
+      .filter(({ found }) => found > words.length / 2)
+      .sort((one, other) => other.found - one.found || other.score - one.score)
+      .filter(({ found }, _, [first]) => found === first.found)
       .slice(0, MOST);
   }
 
@@ -61,7 +71,8 @@ function showFound(pages) {
   const BEGIN = "(?<![\\p{L}\\p{N}])";
   // a piece of a word, where no word begins with it
   const start = search(BEGIN).length ? BEGIN : "";
-  const results = search(start).map(({ page, anchor, title, text }) =>
+  const parts = search(start);
+  const results = parts.map(({ page, anchor, title, text }) =>
     made(
       "li",
       {},
@@ -70,6 +81,9 @@ function showFound(pages) {
     )
   );
   const some = { 0: "Nothing was found.", 1: "Found in one place.", [MOST]: "Found first:" };
-  const said = some[results.length] ?? `Found in ${results.length} places.`;
+  const said =
+    parts[0]?.found < stems.length
+      ? "No section has all these words. Most of them are in:"
+      : (some[results.length] ?? `Found in ${results.length} places.`);
   place.append(made("p", { role: "status" }, said), made("ul", {}, ...results));
 }
