@@ -4,6 +4,7 @@ The text is read, never run.
 """
 
 import ast
+import contextlib
 import re
 import symtable
 from collections import defaultdict
@@ -12,6 +13,9 @@ from typing import TypeVar
 
 from IPython.core.inputtransformer2 import TransformerManager
 
+# each magic has IPython read the whole cell again: no more characters than these, all together
+MOST_READ = 500_000
+ASSIGNED_MAGIC = re.compile(r"=[ \t]*[%!]")
 # what may come before the code of a magic
 OPTIONS = re.compile(r"^(\s*-\w+(?![^\s]))+\s*")
 MAGICS = {"run_line_magic", "run_cell_magic", "system", "getoutput"}
@@ -31,12 +35,29 @@ def tree(source: str) -> ast.Module | None:
 
     Nothing where it cannot be read: IPython does not run it either.
     """
+    with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        # no magic is Python, and to read what holds none takes IPython ten times as long
+        return ast.parse(source)
+    lines = source.splitlines()
+    if sum(map(is_magic, lines)) * len(source) > MOST_READ:
+        source = "\n".join(indent(one) + "pass" if is_magic(one) else one for one in lines)
     try:
         cell = ast.parse(TransformerManager().transform_cell(source))
         cell.body = [inner for one in cell.body for inner in without_magic(one)]
     except (SyntaxError, ValueError, RuntimeError, MemoryError):
         return None
     return cell
+
+
+def is_magic(line: str) -> bool:
+    """Whether IPython may read a line otherwise than Python."""
+    text = line.strip()
+    alone = text.startswith(("%", "!", "?")) or text.endswith("?")
+    return alone or bool(ASSIGNED_MAGIC.search(text))
+
+
+def indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
 
 
 def without_magic(statement: ast.stmt) -> list[ast.stmt]:

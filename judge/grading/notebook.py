@@ -45,6 +45,7 @@ NOT_RUN = "not run here: {}"
 LEFT_OUT = "cell {} was left out when the notebook was run: {}"
 ONLY_ANSWERS = "without a sandbox only answers are run, and not the cells {}"
 STOPPED = "the cells outside the answers take too long: from there on only the answers were run"
+TOO_MANY = "only answers are run: a notebook has at most {:,} code cells, with {:,} characters"
 MOST_NOTES = 20
 # the best verdict counts; of two alike the first
 STATUSES = ("passed", "wrong", "too slow", "crashed", "not attempted", "not found", "error")
@@ -377,6 +378,8 @@ class GradedNotebook:
         notes = [NOT_RUN.format(one) for one in allowance.not_run]
         notes += [LEFT_OUT.format(n, why) for n, why in sorted(allowance.left_out.items())]
         notes += [STOPPED] * allowance.is_spent
+        if not self.handed_in.cells:
+            notes.append(TOO_MANY.format(code_cells.MOST_CELLS, code_cells.MOST_TEXT))
         if any(one.status in ("wrong", "error") for one in self.report.exercises):
             missing = missing_packages([*texts, *self.texts.values()])
             notes += [NOT_INSTALLED.format(one, PACKAGES.get(one, one)) for one in missing]
