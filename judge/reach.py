@@ -4,6 +4,7 @@ The text is read, never run.
 """
 
 import ast
+import contextlib
 import re
 import symtable
 from collections import defaultdict
@@ -12,6 +13,10 @@ from typing import TypeVar
 
 from IPython.core.inputtransformer2 import TransformerManager
 
+from judge.cells import count_magics, without_magics
+
+# each magic has IPython read the whole cell again: no more characters than these, all together
+MOST_READ = 500_000
 # what may come before the code of a magic
 OPTIONS = re.compile(r"^(\s*-\w+(?![^\s]))+\s*")
 MAGICS = {"run_line_magic", "run_cell_magic", "system", "getoutput"}
@@ -31,6 +36,11 @@ def tree(source: str) -> ast.Module | None:
 
     Nothing where it cannot be read: IPython does not run it either.
     """
+    with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        # no magic is Python, and to read what holds none takes IPython ten times as long
+        return ast.parse(source)
+    if count_magics(source) * len(source) > MOST_READ:
+        source = without_magics(source)
     try:
         cell = ast.parse(TransformerManager().transform_cell(source))
         cell.body = [inner for one in cell.body for inner in without_magic(one)]

@@ -44,6 +44,7 @@ NOT_RUN = "not run here: {}"
 LEFT_OUT = "cell {}, {}, was left out when the notebook was run: {}"
 ONLY_ANSWERS = "without a sandbox only answers are run, and not the cells {}"
 STOPPED = "the cells outside the answers take too long: from there on only the answers were run"
+TOO_MANY = "only answers are run: a notebook has at most {:,} code cells, with {:,} characters"
 # of what is noted, and characters of a cell that is
 MOST_NOTES, MOST_SHOWN = 20, 40
 # the best verdict counts; of two alike the first
@@ -388,6 +389,8 @@ class GradedNotebook:
         left_out = sorted(allowance.left_out.items())
         notes += [LEFT_OUT.format(n, begins[n], why) for n, why in left_out]
         notes += [STOPPED] * allowance.is_spent
+        if not self.handed_in.cells:
+            notes.append(TOO_MANY.format(code_cells.MOST_CELLS, code_cells.MOST_TEXT))
         if any(one.status in ("wrong", "error") for one in self.report.exercises):
             missing = missing_packages([*texts, *self.texts.values()])
             self.report.lacks = [PACKAGES.get(one, one) for one in missing][:MOST_NOTES]

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from threading import Lock
 
+from judge.cells import without_magics
 from judge.course import course
 
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -20,9 +21,6 @@ COLAB = re.compile(
     r"|(?:drive|files|output|userdata|google\.colab)\.\w+\().*$",
     re.MULTILINE,
 )
-# lines that IPython reads and Python does not: `%time`, `!ls`, `?name`, `name?`, and `x = !ls`
-MAGIC = re.compile(r"^([ \t]*)(?:[%!?].*|[\w.]+\?{1,2}[ \t]*)$", re.MULTILINE)
-ASSIGNED_MAGIC = re.compile(r"^([\w., \t]+=[ \t]*)[%!].*$", re.MULTILINE)
 CELL_MAGIC = re.compile(r"\A\s*%%.*\n")
 BLOCKS = (ast.Try, ast.If, ast.With, ast.For, ast.While, ast.ExceptHandler)
 # longer cells are neither searched nor judged: reading Python takes stack and time
@@ -46,11 +44,6 @@ def repaired(source: str) -> tuple[str, list[str]]:
 
 # in Python 3.11 two threads that make trees at once may each find the other's depth: a SystemError
 PARSING = Lock()
-
-
-def without_magics(source: str) -> str:
-    """A cell's text in which nothing stands in place of each magic, line by line."""
-    return MAGIC.sub(r"\1pass", ASSIGNED_MAGIC.sub(r"\1None", source))
 
 
 def parsed(source: str) -> ast.Module | None:

@@ -19,9 +19,10 @@ from inspect import getsource
 from itertools import combinations
 from pathlib import Path
 
+from judge.cells import without_magics
 from judge.course import course
 from judge.grading.pristine import chapters
-from judge.grading.repair import MAGIC, parsed
+from judge.grading.repair import parsed
 from judge.grading.submissions import Submission
 
 # tokens of a run, and runs of a window: what is shorter than both together may be chance
@@ -162,4 +163,4 @@ def tokens(source: str) -> list[str]:
 def read(source: str) -> Iterator[tokenize.TokenInfo]:
     """The tokens of a text, as far as it can be read."""
     with contextlib.suppress(tokenize.TokenError, SyntaxError, ValueError):
-        yield from tokenize.generate_tokens(io.StringIO(MAGIC.sub("pass", source)).readline)
+        yield from tokenize.generate_tokens(io.StringIO(without_magics(source)).readline)

@@ -2,11 +2,13 @@
 
 import nbformat
 import pytest
+from IPython.core.inputtransformer2 import TransformerManager
 from nbformat.v4 import new_code_cell
 
 from judge.grading.grade import grade
 from judge.grading.notebook import STOPPED
 from judge.grading.pristine import answer_cells, exercise_files
+from judge.reach import tree
 from tests.grading.forms import BY_HELPER, IMPORT, NAME, found, with_cells
 from tests.grading.submissions import SECONDS, SOLVED, statuses, written
 from tools.notebooks import solved_notebook
@@ -150,3 +152,17 @@ def test_what_a_test_is_sent_reaches_no_other_answer_through_shared_memory(tmp_p
     one, report = result_of(tmp_path, notebook, "reverse_within")
     assert one.status == "passed", one
     assert statuses(report)["test_rnn"] == "wrong"
+
+
+def test_a_cell_of_many_magics_is_read_a_few_times(monkeypatch):
+    read, once = [], TransformerManager.do_one_token_transform
+
+    def counted(self, lines):
+        read.append(lines)
+        return once(self, lines)
+
+    monkeypatch.setattr(TransformerManager, "do_one_token_transform", counted)
+    # IPython reads it 500 times, which takes minutes in a cell of 200,000 characters
+    for line in ("%pwd", "here = !pwd", "here?"):
+        assert tree(f"{line}\n" * 490 + "x = 1\n" * 1000)
+    assert len(read) < 10
