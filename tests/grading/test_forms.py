@@ -24,7 +24,7 @@ from tests.grading.forms import (
 from tests.grading.submissions import SECONDS, SLUG, SOLVED, notebook_with, statuses, written
 
 EVERY = [pytest.param(one, marks=[pytest.mark.slow] * (one not in USUAL)) for one in FORMS]
-# what is set on torch's own classes is torch's from then on, and what is run from a text is not read
+# what is set on torch's own classes is torch's from then on; what exec runs is not read
 UNPROVEN = (
     "a method set on a class", "a method set by setattr", "a helper from exec",
     "a helper put among the globals",
