@@ -178,7 +178,8 @@ class GradedNotebook:
         if not (judged := self.judged.get(name)):
             return True
         ended = judged[-1].verdict.status in ("wrong", "error")
-        return ended and code_cells.needs_others(self.handed_in.cells, name)
+        cells = [x for x in self.handed_in.cells if x.number not in self.allowance.left_out]
+        return ended and code_cells.needs_others(cells, name)
 
     def judge(self, name: str, way: Callable[[str], Judged]) -> None:
         """Judge an answer in one way: the callable is in the kernel, all else here."""
