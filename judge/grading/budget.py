@@ -29,6 +29,9 @@ BUSY_FACTOR = 20
 LOOK = 0.2
 LONGEST_LOOK = 1.0
 
+# where the kernel says what a process holds in memory, and in which rows
+MEMORY = {"smaps_rollup": ("Pss_Anon:", "Pss_Shmem:"), "status": ("RssAnon:", "RssShmem:")}
+
 WORKS = "works without end"
 WAITS = "waits without end"
 BUSY = "is kept waiting for a processor"
@@ -102,11 +105,15 @@ def has_ended(process: psutil.Process | None) -> bool:
 
 
 def memory_of(process: psutil.Process) -> int:
-    """The bytes that a process holds and no file does; 0 where the system cannot say."""
-    with contextlib.suppress(OSError):
-        status = Path(f"/proc/{process.pid}/status").read_text("utf-8", "replace")
-        rows = (line.split() for line in status.splitlines())
-        return sum(int(row[1]) << 10 for row in rows if row[0] in ("RssAnon:", "RssShmem:"))
+    """The bytes that a process holds and no file does; 0 where the system cannot say.
+
+    What it shares with its copies is divided among them, where the system lets that be read.
+    """
+    for file, held in MEMORY.items():
+        with contextlib.suppress(OSError):
+            text = Path(f"/proc/{process.pid}/{file}").read_text("utf-8", "replace")
+            rows = (line.split() for line in text.splitlines())
+            return sum(int(row[1]) << 10 for row in rows if row[0] in held)
     return 0
 
 

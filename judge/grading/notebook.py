@@ -39,6 +39,7 @@ NOT_CALLED = "may not be called here"
 OVERWORKS = "to judge what it returns takes the grader {}: return less"
 IMPORT_NOTE = "only this cell is graded: what it needs must be imported or written in it"
 NOT_MADE = "no cell makes that name before the answer is checked, when they run in their order"
+STOPS = "{}, and what it would have made after that is not there"
 RAISED = "cell {}, {}, raises {}"
 NOT_RUN = "not run here: {}"
 LEFT_OUT = "cell {}, {}, was left out when the notebook was run: {}"
@@ -180,7 +181,8 @@ class GradedNotebook:
         if not (judged := self.judged.get(name)):
             return True
         ended = judged[-1].verdict.status in ("wrong", "error")
-        return ended and code_cells.needs_others(self.handed_in.cells, name)
+        cells = [x for x in self.handed_in.cells if x.number not in self.allowance.left_out]
+        return ended and code_cells.needs_others(cells, name)
 
     def judge(self, name: str, way: Callable[[str], Judged]) -> None:
         """Judge an answer in one way: the callable is in the kernel, all else here."""
@@ -346,8 +348,20 @@ class GradedNotebook:
             return Verdict("error", raised, verdict.hint)
         if verdict.status == "error" and "NameError" in verdict.hint:
             walked = self.report.sandbox != NONE and self.handed_in.cells
-            return replace(verdict, evidence=NOT_MADE if walked else IMPORT_NOTE)
+            return replace(verdict, evidence=self.not_made() if walked else IMPORT_NOTE)
         return verdict
+
+    def not_made(self) -> str:
+        """Why no cell has made a name: one may have stopped before it came to that."""
+        stopped = self.stopped_cells()
+        return STOPS.format(stopped[-1]) if stopped else NOT_MADE
+
+    def stopped_cells(self) -> list[str]:
+        """The cells that raise, each with what it raises."""
+        begins = {one.number: quoted(one.source, MOST_SHOWN) for one in self.handed_in.cells}
+        raised = sorted(self.allowance.raised.items())
+        # what only another answer makes is not there where it does not run
+        return [RAISED.format(n, begins[n], why) for n, why in raised if "NameError" not in why]
 
     def note(self, name: str, judged: Judged) -> None:
         """Write a verdict down at once: what comes later cannot take it back."""
@@ -394,11 +408,7 @@ class GradedNotebook:
         if any(one.status in ("wrong", "error") for one in self.report.exercises):
             missing = missing_packages([*texts, *self.texts.values()])
             self.report.lacks = [PACKAGES.get(one, one) for one in missing][:MOST_NOTES]
-            raised = sorted(allowance.raised.items())
-            # what only another answer makes is not there where it does not run
-            notes += [
-                RAISED.format(n, begins[n], why) for n, why in raised if "NameError" not in why
-            ]
+            notes += self.stopped_cells()
         return notes
 
 

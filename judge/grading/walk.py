@@ -127,7 +127,8 @@ class Walk:
                 copies.close()
                 with contextlib.suppress(LeftOutError):
                     kernel = copies.enter_context(self.copy_at(where.begin))
-                    before = [one for _, one in self.between(0, where.begin)]
+                    cells = (one for _, one in self.between(0, where.begin))
+                    before = [one for one in cells if one.number not in self.allowance.left_out]
                     state = self.run(State(kernel, budget(kernel), before), where, name)
             yield state
 

@@ -15,6 +15,7 @@ from tests.grading.forms import (
     BY_F,
     BY_HELPER,
     FORMS,
+    HELPER,
     IMPORT,
     NAME,
     PARSED,
@@ -24,7 +25,7 @@ from tests.grading.forms import (
 from tests.grading.submissions import SECONDS, SLUG, SOLVED, notebook_with, statuses, written
 
 EVERY = [pytest.param(one, marks=[pytest.mark.slow] * (one not in USUAL)) for one in FORMS]
-# what is set on torch's own classes is torch's, and what is run from a text is not read
+# what is set on torch's own classes is torch's from then on; what exec runs is not read
 UNPROVEN = (
     "a method set on a class", "a method set by setattr", "a helper from exec",
     "a helper put among the globals",
@@ -186,3 +187,12 @@ def test_an_empty_notebook_and_an_unchanged_one_start_no_judge(tmp_path, monkeyp
     notebook = notebook_with({})
     notebook.cells.append(new_code_cell("print('a trial')"))
     assert set(statuses(graded(tmp_path, notebook)).values()) == {"not attempted"}
+
+
+@pytest.mark.sandbox
+def test_who_misses_a_name_is_shown_the_cell_that_stops_before_it_makes_it(tmp_path):
+    one = result(graded(tmp_path, with_cells(f"1 / 0\n{HELPER}", answer=BY_HELPER)))
+    assert one.status == "passed", "from its text"
+    looped = "1 / 0\nfor soft in [torch.softmax]:\n    pass"
+    one = result(graded(tmp_path, with_cells(looped, answer=BY_HELPER)))
+    assert one.status == "error" and "raises ZeroDivisionError" in one.evidence, one
