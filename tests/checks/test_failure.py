@@ -284,7 +284,7 @@ def through_a_helper(x, w_x, w_h, b, first=None):
 def test_an_error_is_told_at_the_line_where_it_happens():
     verdict = judge(exercise("rnn_states"), local(through_a_helper), seed=3)
     assert verdict.status == "error"
-    assert verdict.hint.endswith(": return x @ w_x)"), verdict.hint
+    assert verdict.evidence.endswith("“return x @ w_x”)"), verdict.evidence
 
 
 def double(*shape):
