@@ -12,6 +12,13 @@ from .figures import GROWING, TOKENS, figure_in, page_of, read
 PHI = torch.tensor([[1.0, 2.0], [3.0, 0.5]])
 V = torch.tensor([[4.0, -1.0, 0.0], [0.0, 1.0, 2.0]])
 
+# by how much each cell is wider than its number
+ROOM = """all => all.map((one) => {
+  const number = document.createRange();
+  number.selectNodeContents(one);
+  return one.clientWidth - number.getBoundingClientRect().width;
+})"""
+
 
 def test_the_figure_begins_with_all_tokens_read():
     texts = begins(plot.growing(PHI, PHI, V, ["a", "b"], chunk=1, alt="state"))
@@ -64,6 +71,15 @@ def test_one_chunk_is_the_matrix_and_chunks_of_one_pair_each_token_with_itself_a
     assert kinds("cell") == [["pair"] * (i + 1) + ["masked"] * (n - 1 - i) for i in range(n)]
     read(figure, chunk=0)
     assert kinds("block") == [["state"] * i + ["pair"] + ["none"] * (n - 1 - i) for i in range(n)]
+
+
+def test_numbers_stay_in_their_cells_on_a_phone_with_a_wide_font(new_tab):
+    tab = new_tab(viewport={"width": 390, "height": 844})
+    tab.set_content(
+        page_of(GROWING).replace('<body style="', '<body style="font-family: DejaVu Sans;')
+    )
+    room = tab.locator(".tile:not(.early, .parts) data").evaluate_all(ROOM)
+    assert room and min(room) >= 0
 
 
 @pytest.mark.parametrize(

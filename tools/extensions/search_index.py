@@ -43,7 +43,9 @@ def parts(doctree: nodes.document) -> Iterator[tuple[str, list[str], str]]:
     """The anchor, the names and the prose of each part of a page, which is found at its top."""
     for section in doctree.findall(nodes.section):
         anchor = "" if section.parent is doctree else section["ids"][0]
-        yield anchor, [prose(section[0])], prose(*section[1:])
+        # a heading may stand right above another: what is below that is quoted
+        texts = (prose(*one[1:]) for one in section.findall(nodes.section))
+        yield anchor, [prose(section[0])], next(filter(None, texts), "")
     for glossary in doctree.findall(addnodes.glossary):
         for item in glossary.findall(nodes.definition_list_item):
             terms = list(item.findall(nodes.term))
