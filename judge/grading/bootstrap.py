@@ -100,9 +100,7 @@ def new_shell():
 
 def keep_to_one_thread():
     """Let a cell ask for more of torch's threads in vain: a copy would wait for them for ever."""
-    import torch
-
-    torch.set_num_threads = lambda count: None
+    vars(sys.modules["torch"])["set_num_threads"] = lambda count: None
 
 
 def raised(shell, source):

@@ -5,9 +5,8 @@ seed, the references, the comparison and the hint stay here.
 """
 
 import contextlib
-import importlib.util
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,14 +20,15 @@ from judge.credit import NOTHING, Credit, credit
 from judge.exercise import Exercise
 from judge.grading import code_cells
 from judge.grading.budget import JUDGING, Budget, OverworkedError, at_most, tasks
+from judge.grading.cell_notes import STOPPED, CellNotes
 from judge.grading.code_cells import HandedIn
-from judge.grading.kernel import CellError, GradingKernel, LostKernelError, fresh_kernel, imported
+from judge.grading.kernel import CellError, GradingKernel, LostKernelError, fresh_kernel
 from judge.grading.pristine import answer_cells, chapters
 from judge.grading.report import AT_WORK, BREAKS, Report, plain
 from judge.grading.sandbox import NONE, OWN_USER
 from judge.grading.server import KernelServer, ServerError
 from judge.grading.walk import Allowance, StoppedWalkError, Walk
-from judge.quotation import code, quoted
+from judge.quotation import code
 from judge.reach import Reached
 from judge.scan import around, forbidden_in
 from judge.verdict import Verdict, judge
@@ -38,23 +38,8 @@ NO_PART = "no part of the points: {}"
 NOT_CALLED = "may not be called here"
 OVERWORKS = "to judge what it returns takes the grader {}: return less"
 IMPORT_NOTE = "only this cell is graded: what it needs must be imported or written in it"
-NOT_MADE = "no cell makes that name before the answer is checked, when they run in their order"
-STOPS = "{}, and what it would have made after that is not there"
-RAISED = "cell {}, {}, raises {}"
-NOT_RUN = "not run here: {}"
-LEFT_OUT = "cell {}, {}, was left out when the notebook was run: {}"
-ONLY_ANSWERS = "without a sandbox only answers are run, and not the cells {}"
-STOPPED = "the cells outside the answers take too long: from there on only the answers were run"
-TOO_MANY = "only answers are run: a notebook has at most {:,} code cells, with {:,} characters"
-# of what is noted, and characters of a cell that is
-MOST_NOTES, MOST_SHOWN = 20, 40
 # the best verdict counts; of two alike the first
 STATUSES = ("passed", "wrong", "too slow", "crashed", "not attempted", "not found", "error")
-# what is found by another name than that of its package
-PACKAGES = {
-    "cv2": "opencv-python", "sklearn": "scikit-learn", "skimage": "scikit-image", "PIL": "pillow",
-    "yaml": "pyyaml", "bs4": "beautifulsoup4",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -131,6 +116,7 @@ class GradedNotebook:
         self.exercises = course().exercises(self.report.chapter)
         self.results = {one.name: one for one in self.report.exercises}
         self.allowance = Allowance(seconds)
+        self.noted = CellNotes(self.handed_in, self.texts, self.allowance)
         self.judged = {
             name: [Judged(Verdict(*said))] for name, said in self.handed_in.untouched.items()
         }
@@ -158,7 +144,8 @@ class GradedNotebook:
             if not self.is_decided(name) and name not in self.handed_in.untouched:
                 self.judge(name, self.from_text)
             self.note(name, min(self.judged[name], key=lambda one: one.rank))
-        self.note_cells()
+        self.noted.write_into(self.report)
+        self.report.write(self.report_path)
 
     def fresh(self) -> contextlib.AbstractContextManager[GradingKernel]:
         """A kernel for the notebook's own cells: those that it lacks of the given ones have run."""
@@ -348,20 +335,8 @@ class GradedNotebook:
             return Verdict("error", raised, verdict.hint)
         if verdict.status == "error" and "NameError" in verdict.hint:
             walked = self.report.sandbox != NONE and self.handed_in.cells
-            return replace(verdict, evidence=self.not_made() if walked else IMPORT_NOTE)
+            return replace(verdict, evidence=self.noted.not_made() if walked else IMPORT_NOTE)
         return verdict
-
-    def not_made(self) -> str:
-        """Why no cell has made a name: one may have stopped before it came to that."""
-        stopped = self.stopped_cells()
-        return STOPS.format(stopped[-1]) if stopped else NOT_MADE
-
-    def stopped_cells(self) -> list[str]:
-        """The cells that raise, each with what it raises."""
-        begins = {one.number: quoted(one.source, MOST_SHOWN) for one in self.handed_in.cells}
-        raised = sorted(self.allowance.raised.items())
-        # what only another answer makes is not there where it does not run
-        return [RAISED.format(n, begins[n], why) for n, why in raised if "NameError" not in why]
 
     def note(self, name: str, judged: Judged) -> None:
         """Write a verdict down at once: what comes later cannot take it back."""
@@ -381,35 +356,6 @@ class GradedNotebook:
         result.status, result.seconds = verdict.status, round(self.spent.get(name, 0), 2)
         result.hint, result.evidence = plain(verdict.hint), plain(verdict.evidence)
         self.report.write(self.report_path)
-
-    def note_cells(self) -> None:
-        """Tell what became of the notebook's own cells, where that may cost an answer."""
-        notes = self.cells_run() if self.report.sandbox != NONE else self.cells_not_run()
-        self.report.notes = [plain(one) for one in notes][:MOST_NOTES]
-        self.report.write(self.report_path)
-
-    def cells_not_run(self) -> list[str]:
-        """Which of the cells that answer nothing are not the given ones: none of them is run."""
-        pristine = chapters()[self.report.chapter].texts
-        free = [one for one in self.handed_in.cells if not one.answers]
-        numbers = [str(one.number) for one in free if one.source.strip() not in pristine]
-        return [ONLY_ANSWERS.format(", ".join(numbers))] if numbers else []
-
-    def cells_run(self) -> list[str]:
-        """What the cells asked for and did not get, and which of them raised or were left out."""
-        allowance, texts = self.allowance, code_cells.texts(self.handed_in.cells)
-        begins = {one.number: quoted(one.source, MOST_SHOWN) for one in self.handed_in.cells}
-        notes = [NOT_RUN.format(one) for one in allowance.not_run]
-        left_out = sorted(allowance.left_out.items())
-        notes += [LEFT_OUT.format(n, begins[n], why) for n, why in left_out]
-        notes += [STOPPED] * allowance.is_spent
-        if not self.handed_in.cells:
-            notes.append(TOO_MANY.format(code_cells.MOST_CELLS, code_cells.MOST_TEXT))
-        if any(one.status in ("wrong", "error") for one in self.report.exercises):
-            missing = missing_packages([*texts, *self.texts.values()])
-            self.report.lacks = [PACKAGES.get(one, one) for one in missing][:MOST_NOTES]
-            notes += self.stopped_cells()
-        return notes
 
 
 def run(kernel: GradingKernel, source: str, budget: Budget) -> str:
@@ -449,15 +395,3 @@ def given_cells(cells: list[NotebookNode]) -> dict[str, list[str]]:
         elif cell.cell_type == "code" and "answer" not in tags:
             given[""].append(cell.source)
     return given
-
-
-def missing_packages(sources: Iterable[str]) -> Iterator[str]:
-    """The packages that cells import and that are not installed here, nor written by a cell."""
-    for name in dict.fromkeys(one.partition(".")[0] for text in sources for one in imported(text)):
-        try:
-            there = importlib.util.find_spec(name) is not None
-        except (ImportError, ValueError):
-            there = False
-        written = any(f"{name}.py" in text for text in sources)
-        if name.isidentifier() and not there and not written and name != "google":
-            yield name

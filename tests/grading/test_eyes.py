@@ -5,8 +5,8 @@ import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 from nbformat.v4 import new_code_cell
 
+from judge.grading.cell_notes import STOPPED
 from judge.grading.grade import grade
-from judge.grading.notebook import STOPPED
 from judge.grading.pristine import answer_cells, exercise_files
 from judge.reach import tree
 from tests.grading.forms import BY_HELPER, IMPORT, NAME, found, with_cells
