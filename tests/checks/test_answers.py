@@ -150,7 +150,7 @@ MISFITS = {
     "async": ("attention_pool", awaited, "wrong: it is an async function: write def alone"),
     "a function of none": (
         "attention_pool", lambda: pooled,
-        f"{CALLED}<lambda>() takes 0 positional arguments but 3 were given",
+        f"{CALLED}“<lambda>() takes 0 positional arguments but 3 were given”",
     ),
     "a function that makes one": (
         "attention_pool", lambda *given: lambda: pooled(*given),
@@ -158,28 +158,28 @@ MISFITS = {
     ),
     "too few": (
         "attention_pool", lambda x, query: x,
-        f"{CALLED}<lambda>() takes 2 positional arguments but 3 were given",
+        f"{CALLED}“<lambda>() takes 2 positional arguments but 3 were given”",
     ),
     "too many": (
         "attention_pool", pooled_over,
-        f"{CALLED}pooled_over() missing 1 required positional argument: 'lengths'",
+        f"{CALLED}“pooled_over() missing 1 required positional argument: 'lengths'”",
     ),
     "only by name": (
         "attention_pool", lambda *, x, query, lengths: x,
-        f"{CALLED}<lambda>() takes 0 positional arguments but 3 were given",
+        f"{CALLED}“<lambda>() takes 0 positional arguments but 3 were given”",
     ),
     "a method that is not bound": (
         "attention_pool", Pool.method,
-        f"{CALLED}Pool.method() missing 1 required positional argument: 'lengths'",
+        f"{CALLED}“Pool.method() missing 1 required positional argument: 'lengths'”",
     ),
     "a partial that gives one twice": (
         "attention_pool", functools.partial(pooled, x=None),
-        f"{CALLED}pooled() got multiple values for argument 'x'",
+        f"{CALLED}“pooled() got multiple values for argument 'x'”",
     ),
     "a name that is not known": (
         "prefix_mask", prefix_mask,
         "error: `prefix_mask` is called with (n, prefix, device=...): "
-        "prefix_mask() got an unexpected keyword argument 'device'",
+        "“prefix_mask() got an unexpected keyword argument 'device'”",
     ),
     "no test, but None": (
         "test_attention", None,
@@ -193,7 +193,7 @@ MISFITS = {
     "a test of two": (
         "test_attention", lambda attention, mask: None,
         "error: `test_attention` is called with (attention): "
-        "<lambda>() missing 1 required positional argument: 'mask'",
+        "“<lambda>() missing 1 required positional argument: 'mask'”",
     ),
     "a test that yields": ("test_attention", yields, "wrong: it yields its result: return it"),
     "no class, but None": ("GatedCell", None, A_CLASS),
@@ -205,11 +205,11 @@ MISFITS = {
         "GatedCell", Layer(), "wrong: it should be the class itself, not a module made from it"),
     "a class without sizes": (
         "GatedCell", NoSizes,
-        f"{MADE}NoSizes.__init__() takes 1 positional argument but 3 were given",
+        f"{MADE}“NoSizes.__init__() takes 1 positional argument but 3 were given”",
     ),
     "a call without the state": (
         "GatedCell", NoState,
-        f"{GIVEN}NoState.forward() takes 2 positional arguments but 3 were given",
+        f"{GIVEN}“NoState.forward() takes 2 positional arguments but 3 were given”",
     ),
 }  # fmt: skip
 

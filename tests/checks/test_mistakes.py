@@ -178,7 +178,7 @@ def test_beside_the_hint_for_an_error_stands_the_error(same):
         return x + x.new_zeros(9)
 
     found = told(same, added)
-    assert found.hint == "the sizes do not fit" and "x + x.new_zeros(9))" in found.evidence
+    assert found.hint == "the sizes do not fit" and "x + x.new_zeros(9)”)" in found.evidence
 
 
 def test_two_mistakes_from_the_end_of_a_long_table_are_named():
