@@ -1,6 +1,7 @@
 """How the cells of a notebook say which exercise they answer, or check, and what is not Python."""
 
 import re
+from symtable import SymbolTable
 from typing import TYPE_CHECKING
 
 import nbformat
@@ -47,3 +48,17 @@ def without_magics(source: str) -> str:
 def count_magics(source: str) -> int:
     """How many lines of a cell IPython reads in its own way, magics in texts included."""
     return len(MAGIC.findall(source)) + len(ASSIGNED_MAGIC.findall(source))
+
+
+def notebook_names(top: SymbolTable) -> set[str]:
+    """The names of the notebook that code reads, in functions and classes too, by its table."""
+    tables, names = [top], set()
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        names |= {
+            one.get_name()
+            for one in table.get_symbols()
+            if one.is_referenced() and (table is top or one.is_global())
+        }
+    return names

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from IPython.core.inputtransformer2 import TransformerManager
 
-from judge.cells import count_magics, without_magics
+from judge.cells import count_magics, notebook_names, without_magics
 
 # each magic has IPython read the whole cell again: no more characters than these, all together
 MOST_READ = 500_000
@@ -123,20 +123,10 @@ def root(node: ast.AST) -> str:
 def read(statement: ast.stmt) -> set[str]:
     """The names of the notebook that a statement reads, in functions and classes too."""
     try:
-        tables = [symtable.symtable(ast.unparse(statement), "cell", "exec")]
+        return notebook_names(symtable.symtable(ast.unparse(statement), "cell", "exec"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         # such as one that awaits
         return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
-    top, names = tables[0], set()
-    while tables:
-        table = tables.pop()
-        tables += table.get_children()
-        names |= {
-            one.get_name()
-            for one in table.get_symbols()
-            if one.is_referenced() and (table is top or one.is_global())
-        }
-    return names
 
 
 def checked_as(cell: ast.Module, name: str) -> Iterator[str]:

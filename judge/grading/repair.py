@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from threading import Lock
 
-from judge.cells import without_magics
+from judge.cells import notebook_names, without_magics
 from judge.course import course
 
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -65,21 +65,11 @@ def names_read(source: str) -> set[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            tables = [symtable.symtable(without_magics(source), "cell", "exec")]
+            top = symtable.symtable(without_magics(source), "cell", "exec")
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return set()
-    top = tables[0]
     made = {one.get_name() for one in top.get_symbols() if one.is_assigned() or one.is_imported()}
-    read = set()
-    while tables:
-        table = tables.pop()
-        tables += table.get_children()
-        read |= {
-            one.get_name()
-            for one in table.get_symbols()
-            if one.is_referenced() and (table is top or one.is_global())
-        }
-    return read - made - set(dir(builtins))
+    return notebook_names(top) - made - set(dir(builtins))
 
 
 def made_by(node: ast.stmt) -> set[str]:
