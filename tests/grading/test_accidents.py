@@ -12,6 +12,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from attncourse.checks import exercise
+from judge.grading.budget import EXERCISE
 from judge.grading.cli import app, exit_code
 from judge.grading.grade import grade
 from judge.grading.repair import parsed
@@ -55,7 +56,7 @@ HARMLESS = {
 def test_what_is_left_in_a_cell_costs_no_right_answer(tmp_path):
     left_in = dict(zip(NAMES, HARMLESS.values(), strict=True))
     answers = {name: change(SOLVED[name]) for name, change in left_in.items()}
-    report = grade(written(tmp_path, notebook_with(answers)), seed=1, timeout=SECONDS)
+    report = grade(written(tmp_path, notebook_with(answers)), seed=1, timeout=EXERCISE)
     assert set(statuses(report).values()) == {"passed"}, report.exercises
     assert report.passed and report.points == report.max_points
     # their rules hold, and nothing more is said of them
