@@ -1,6 +1,6 @@
 """Numbers and their names in several languages, by the library num2words: a task of translation.
 
-A German name is one long word, so it is split into the parts that it is made of.
+Below a million, a German name is one long word, so it is split into the parts that it is made of.
 """
 
 import random

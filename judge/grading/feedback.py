@@ -12,11 +12,10 @@ from pathlib import Path
 
 from judge.course import course
 from judge.grading.gradebook import COMMENTED, Entry, Grade, Gradebook, mistakes, number
-from judge.grading.pristine import chapters, own
+from judge.grading.pristine import HEADING, chapters, heading, own
 from judge.grading.report import cut, line, plain, readable, replace
 from judge.grading.students import Student
 
-HEADING = re.compile(r"#+ (.*)")
 URL = re.compile(r"https?://[^\s()]+/chapters/\w+\.html")
 # characters of an answer on its page
 MOST_CODE = 50_000
@@ -150,14 +149,6 @@ def links(chapter: str) -> tuple[str, dict[str, str]]:
         elif "answer" in cell.metadata.get("tags", []):
             anchors[own(cell)["exercise"]] = anchor
     return url, anchors
-
-
-def heading(chapter: str) -> str:
-    """The title of a chapter's notebook."""
-    for cell in chapters()[chapter].notebook.cells:
-        if cell.cell_type == "markdown" and (title := HEADING.match(cell.source)):
-            return title[1]
-    return chapter
 
 
 def overview(book: Gradebook) -> str:

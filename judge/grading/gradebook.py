@@ -10,7 +10,7 @@ from html import escape
 from pathlib import Path
 
 from judge.grading.policy import Override
-from judge.grading.pristine import chapters
+from judge.grading.pristine import chapters, heading
 from judge.grading.report import LINES, Report, Result, cut, line, readable, replace
 from judge.grading.students import Roster, Student, squeezed
 
@@ -241,9 +241,11 @@ def canvas_rows(book: Gradebook, roster: Roster | None) -> Iterable[Iterable]:
 
 def assignment_column(chapter: str, roster: Roster | None) -> str:
     """What Canvas calls the assignment of a chapter: as in its own export, if that has it."""
+    title = heading(chapter)
+    names = {squeezed(one) for one in (chapter, title, title.rpartition(": ")[2])}
     for row in roster.rows[:1] if roster else []:
         for column in row:
-            if squeezed(re.sub(r"\(\d+\)$", "", column)).casefold() == squeezed(chapter):
+            if squeezed(re.sub(r"\(\d+\)$", "", column)) in names:
                 return column
     return chapter
 

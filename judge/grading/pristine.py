@@ -1,6 +1,7 @@
 """The exercise notebooks as they are handed out, in the installed package or in the checkout."""
 
 import hashlib
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,8 @@ from nbformat import NotebookNode
 
 from judge.course import course
 from judge.grading.repair import definitions
+
+HEADING = re.compile(r"#+ (.*)")
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,14 @@ def chapters() -> dict[str, Chapter]:
         given = set(definitions(text for text in code if text not in stubs.values()).names)
         read_in[slug] = Chapter(notebook, stubs, facts, {text.strip() for text in code}, given)
     return read_in
+
+
+def heading(chapter: str) -> str:
+    """The title of a chapter's notebook."""
+    for cell in chapters()[chapter].notebook.cells:
+        if cell.cell_type == "markdown" and (title := HEADING.match(cell.source)):
+            return title[1]
+    return chapter
 
 
 def answer_cells(notebook: NotebookNode) -> dict[str, NotebookNode]:

@@ -1,11 +1,11 @@
 """What was handed in: every file of a folder, those within a zip too, and what each of them is."""
 
+import contextlib
 import os
 import re
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from pathlib import Path, PurePosixPath
@@ -82,7 +82,7 @@ class Submission:
         """
         try:
             if self.member:
-                opened = nullcontext(archive) if archive else zipfile.ZipFile(self.path)
+                opened = contextlib.nullcontext(archive) if archive else zipfile.ZipFile(self.path)
                 with opened as inside, inside.open(self.member) as file:
                     # what the zip says of its size may be wrong
                     data = file.read(MAX_BYTES + 1)
@@ -179,16 +179,24 @@ def contents(path: Path, name: str, named: bool) -> Iterator[Submission | LeftOu
 
 
 def zipped(file: Submission) -> bool:
-    """Whether a file is a zip: by its name, or else by its name and what is in it."""
-    if file.suffix == ".zip":
-        return True
-    if not ENDING.search(file.name):
-        return False
-    try:
-        with file.path.open("rb") as opened:
-            return opened.read(4) == b"PK\x03\x04"
-    except OSError:
-        return False
+    """Whether a file is to be opened as a zip: one that is called so, or that holds notebooks.
+
+    Other files are zips, too, such as a Word document.
+    """
+    with contextlib.suppress(OSError), file.path.open("rb") as opened:
+        begins = opened.read(4)
+        if file.suffix == ".zip":
+            return not begins.startswith(b"{")
+        return begins == b"PK\x03\x04" and bool(ENDING.search(file.name) or notebooks(file.path))
+    return file.suffix == ".zip"
+
+
+def notebooks(path: Path) -> list[str]:
+    """The names of the notebooks in a zip; none where it cannot be read."""
+    with contextlib.suppress(zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        with zipfile.ZipFile(path) as archive:
+            return [name for name in archive.namelist() if ".ipynb" in name.lower()]
+    return []
 
 
 def members(path: Path, name: str) -> Iterator[Submission | LeftOut]:

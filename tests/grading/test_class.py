@@ -83,12 +83,13 @@ def test_what_a_judge_reads_names_nobody(folder, monkeypatch):
     assert len(seen) == 6 and not any(NAMED.search(one) for one in seen)
 
 
-def test_canvas_finds_students_by_id_and_the_assignment_by_its_column(folder, tmp_path):
+@pytest.mark.parametrize("column", ["Dot_Product (55)", "Dot-product attention (55)"])
+def test_canvas_finds_students_by_id_and_the_assignment_by_its_column(folder, column):
     solved = notebook_with(SOLVED)
     for name in ("doejane_10234_99_dot_product.ipynb", "roerick_77_98_dot_product.ipynb"):
         written(folder / "class", solved, name)
     roster = (
-        "Student,ID,SIS User ID,SIS Login ID,Section,Dot_Product (55),Quiz (56)\n"
+        f"Student,ID,SIS User ID,SIS Login ID,Section,{column},Quiz (56)\n"
         "    Points Possible,,,,,115,3\n"
         '"Doe, Jane",10234,u77,jdoe,A,,\n'
         '"None, Nora",5,u5,nnone,A,,\n'
@@ -96,12 +97,12 @@ def test_canvas_finds_students_by_id_and_the_assignment_by_its_column(folder, tm
     (folder / "canvas.csv").write_text(roster)
     graded(folder, "--roster", str(folder / "canvas.csv"))
     text = (folder / "grades/canvas.csv").read_text()
-    assert text.splitlines()[0] == "Student,ID,SIS User ID,SIS Login ID,Section,Dot_Product (55)"
+    assert text.splitlines()[0] == f"Student,ID,SIS User ID,SIS Login ID,Section,{column}"
     assert text.splitlines()[1] == f"    Points Possible,,,,,{MAX_POINTS}"
     known = {one["ID"]: one for one in rows(folder / "grades/canvas.csv")}
     assert known["10234"]["SIS Login ID"] == "jdoe" and known["10234"]["Student"] == "Doe, Jane"
-    assert known["10234"]["Dot_Product (55)"] == str(MAX_POINTS)
-    assert known["77"]["Student"] == "roerick" and known["5"]["Dot_Product (55)"] == ""
+    assert known["10234"][column] == str(MAX_POINTS)
+    assert known["77"]["Student"] == "roerick" and known["5"][column] == ""
 
 
 def test_moodle_gets_its_worksheet_on_its_own_scale(folder):
@@ -438,7 +439,7 @@ def test_the_roster_s_id_reaches_canvas_in_any_case(column, tmp_path, all_pass):
 
 
 ADDED = ("lisi.ipynb.json", "wangwu.ipynb.txt", "zhao.ipynb (1)", "qian(1).ipynb", "sun.IPYNB",
-         "li.download", "zhou", "wu.zip (1)", "zheng.zip.download")  # fmt: skip
+         "li.download", "zhou", "wu.zip (1)", "zheng.zip.download", "han.zipped")  # fmt: skip
 
 
 def test_what_a_browser_adds_hides_neither_a_notebook_nor_whose_it_is(tmp_path, all_pass):
@@ -450,9 +451,11 @@ def test_what_a_browser_adds_hides_neither_a_notebook_nor_whose_it_is(tmp_path, 
             )
         else:
             (tmp_path / "class" / name).write_bytes(SOLVED_BYTES)
+    (tmp_path / "class/shen.zip").write_bytes(SOLVED_BYTES)
+    zipped(tmp_path / "class/slides.pptx", {"slide.xml": b"of the instructor"})
     (tmp_path / "class/feng.txt").write_text("an essay")
     (tmp_path / "class/README").write_text("of the instructor")
-    names = [re.split(r"[.( ]", name)[0] for name in ADDED]
+    names = [re.split(r"[.( ]", name)[0] for name in (*ADDED, "shen.zip")]
     (tmp_path / "roster.csv").write_text("\n".join(["login", *names, "feng", "nora"]))
     done = graded(tmp_path, "--roster", str(tmp_path / "roster.csv"))
     book = rows(tmp_path / "grades/gradebook.csv")

@@ -1,5 +1,7 @@
 """What is ok in the notebook is ok when graded, in whatever form a notebook holds what it needs."""
 
+import json
+
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell
@@ -10,6 +12,7 @@ from judge.grading.graft import graft
 from judge.grading.pristine import chapters
 from judge.grading.report import Report
 from judge.verdict import judge, local
+from tests.grading import machines
 from tests.grading.forms import (
     ANSWER,
     BY_F,
@@ -22,6 +25,7 @@ from tests.grading.forms import (
     USUAL,
     with_cells,
 )
+from tests.grading.machines import TIERS
 from tests.grading.submissions import SECONDS, SLUG, SOLVED, notebook_with, statuses, written
 
 EVERY = [pytest.param(one, marks=[pytest.mark.slow] * (one not in USUAL)) for one in FORMS]
@@ -48,6 +52,33 @@ def test_what_is_ok_in_the_notebook_is_ok_when_graded(tmp_path, form):
     assert result(report).status == "passed", (result(report), report.notes)
     assert {one.status for one in report.exercises} <= {"passed", "not attempted"}
     assert bool(result(report).unproven) == (form in UNPROVEN), result(report).unproven
+
+
+GRADED = f"""
+import json, sys
+from pathlib import Path
+from judge.grading.grade import grade
+for path in sorted(Path(sys.argv[1]).glob("*.ipynb")):
+    report = grade(path, seed=3, timeout={4 * SECONDS})
+    print(json.dumps([path.stem, report.sandbox, *[x.status for x in report.exercises]]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+@pytest.mark.parametrize("machine", [one for one in TIERS if TIERS[one] and one != "root"])
+def test_they_are_ok_in_each_sandbox(tmp_path, machine):
+    if why := machines.problem(machine):
+        pytest.skip(why)
+    for number, form in enumerate(FORMS):
+        written(tmp_path, FORMS[form](), f"{number}.ipynb")
+    machines.opened_to_others(tmp_path)
+    said = machines.python(machine, "-c", GRADED, str(tmp_path))
+    rows = {int(one[0]): one[1:] for one in map(json.loads, said.stdout.splitlines())}
+    assert len(rows) == len(FORMS), said.stderr
+    assert {tier for tier, *_ in rows.values()} == {TIERS[machine]}
+    lost = [form for number, form in enumerate(FORMS) if "passed" not in rows[number]]
+    assert not lost
 
 
 @pytest.mark.parametrize("form", PARSED)

@@ -225,10 +225,7 @@ one.close()
 def test_an_installed_package_and_the_checkout_beside_it_show_no_answer(machine, tmp_path):
     packages = tmp_path / "site-packages"
     install(packages)
-    for folder in (tmp_path, *tmp_path.parents):
-        # pytest's own, which are closed to other users
-        if folder.name.startswith(("test_", "popen-", "pytest-")):
-            folder.chmod(0o755)
+    machines.opened_to_others(tmp_path)
     closed = ["{}/checks/capstone.py", "{}/dot_product.py", str(ROOT / "Makefile"), __file__]
     said = python(needed(machine), "-c", INSTALLED, "{}/cost.py", *closed, path=packages)
     first, seen, *others = said.stdout.splitlines()
@@ -245,9 +242,7 @@ def test_a_second_copy_of_the_course_on_the_path_shows_nothing(machine, tmp_path
         # as little as is read of a copy
         shutil.copytree(PACKAGE / "checks", place / "attncourse/checks")
         (place / "library.py").write_text("here = True")
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.name.startswith(("test_", "popen-", "pytest-")):
-            folder.chmod(0o755)
+    machines.opened_to_others(tmp_path)
     closed = [str(place / "attncourse/checks/capstone.py") for place in places]
     closed += [str(place / "library.py") for place in places if place.name != "site-packages"]
     path = Path(os.pathsep.join(map(str, [ROOT, *places])))
@@ -267,9 +262,7 @@ def test_what_a_link_leads_to_is_not_shown_by_it_where_it_is_hidden(tmp_path):
     install(packages)
     # as a virtual environment has it
     (tmp_path / "lib64").symlink_to("lib")
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.name.startswith(("test_", "popen-", "pytest-")):
-            folder.chmod(0o755)
+    machines.opened_to_others(tmp_path)
     path = Path(os.pathsep.join([str(packages), str(tmp_path)]))
     closed = [str(tmp_path / "lib64/site-packages/attncourse/checks/capstone.py")]
     said = python(machine, "-c", INSTALLED, "{}/cost.py", *closed, path=path)
@@ -293,9 +286,7 @@ def test_a_path_that_is_relative_means_the_same_in_the_sandbox(tmp_path):
         "subprocess.run(inside, env=one.environment, check=True)\n"
         "one.close()"
     )
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.name.startswith(("test_", "popen-", "pytest-")):
-            folder.chmod(0o755)
+    machines.opened_to_others(tmp_path)
     done = subprocess.run(
         [sys.executable, "-c", code],
         env=os.environ | {"PYTHONPATH": "here:there"},
