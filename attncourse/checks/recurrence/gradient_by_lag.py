@@ -72,14 +72,14 @@ def summed(x):
     return ((growth * x).cumsum(0) @ w).sin()
 
 
-def with_weights(x, kept=[]):  # noqa: B006 - they stay from one call to the next
-    places = torch.arange(x.shape[-1] ** 2, dtype=x.dtype, device=x.device)
-    if not kept:
-        w = (SEED * places.square()).cos().unflatten(0, (x.shape[-1], -1))
-        kept.append(torch.nn.Parameter(w))
-    if kept[0].grad is not None:
+def with_weights(x):
+    def refuse(weights):
         raise RuntimeError("a gradient was left in the weights of the layer")
-    return (x.cumsum(0) @ kept[0]).sin()
+
+    places = torch.arange(x.shape[-1] ** 2, dtype=x.dtype, device=x.device)
+    w = torch.nn.Parameter((SEED * places.square()).cos().unflatten(0, (x.shape[-1], -1)))
+    w.register_post_accumulate_grad_hook(refuse)
+    return (x.cumsum(0) @ w).sin()
 
 
 def turned(x):
@@ -154,9 +154,9 @@ def difference_quotients(layer, x):
 
 def by_backward(layer, x):
     x, squares = x.detach().requires_grad_(), 0
-    for number in range(x.shape[-1]):
+    for number in layer(x)[-1]:
         x.grad = None
-        layer(x)[-1, number].backward()
+        number.backward(retain_graph=True)
         squares = squares + x.grad.square().sum(-1)
     return squares.sqrt().flip(0)
 
