@@ -7,6 +7,7 @@ import ast
 import contextlib
 import re
 import symtable
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
@@ -72,18 +73,78 @@ class Reached:
     def __init__(self, sources: Iterable[str], name: str):
         trees = {at: cell for at, text in enumerate(sources) if (cell := tree(text)) is not None}
         everything = [(at, one) for at, cell in trees.items() for one in cell.body]
-        binding: dict[str, list[ast.stmt]] = defaultdict(list)
-        for _, statement in everything:
-            for one in bound(statement):
-                binding[one].append(statement)
         # the answer that is checked under that name may have another
         names = [name, "*", *(one for cell in trees.values() for one in checked_as(cell, name))]
-        needed = closure(names, binding, read)
-        chosen = [(at, one) for at, one in everything if one in needed] or everything
+        needed = needed_for(names, [one for _, one in everything])
+        chosen = [everything[place] for place in sorted(needed)] or everything
         self.places = dict.fromkeys(at for at, _ in chosen)
         self.statements = ast.Module([one for _, one in chosen], [])
         self.cells = ast.Module([one for at in self.places for one in trees[at].body], [])
         self.others = ast.Module([one for at, one in everything if at not in self.places], [])
+
+
+def needed_for(names: Iterable[str], statements: list[ast.stmt]) -> set[int]:
+    """The places of the statements that names need after all of them, and what these need.
+
+    What a function reads it finds when it is called, in the end; any other statement, where it
+    stands. What was defined anew is no longer needed.
+    """
+    binding: dict[str, list[int]] = defaultdict(list)
+    # at which time a function binds these nobody can tell
+    unsettled: set[str] = set()
+    for place, statement in enumerate(statements):
+        for name in bound(statement):
+            binding[name].append(place)
+        unsettled.update(*(one.names for one in ast.walk(statement) if isinstance(one, ast.Global)))
+    end = len(statements)
+    needed: set[int] = set()
+    met: set[tuple[str, int]] = set()
+    wanted = [(name, end) for name in names]
+    while wanted:
+        name, when = wanted.pop()
+        settled, places = name not in unsettled, binding.get(name, [])
+        # what is made later only may be called later
+        for at in reversed(range((settled and bisect_left(places, when)) or len(places))):
+            place = places[at]
+            if (name, place) in met:
+                # and so are those before it
+                break
+            met.add((name, place))
+            statement = statements[place]
+            if place not in needed:
+                needed.add(place)
+                wanted += (
+                    (one, time) for one in read(statement) for time in times(statement, place, end)
+                )
+            if settled and defines_anew(statement, name):
+                break
+    return needed
+
+
+def times(statement: ast.stmt, place: int, end: int) -> set[int]:
+    """When a statement reads its names: where it stands, or in the end."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return {end}
+    deferred = any(isinstance(node, FUNCTIONS) for node in ast.walk(statement))
+    return {place, end} if deferred else {place}
+
+
+def defines_anew(statement: ast.stmt, name: str) -> bool:
+    """Whether a statement gives a name a meaning that has nothing of the one before.
+
+    An import does not: what was set on a module stays.
+    """
+    match statement:
+        case ast.FunctionDef(name=made, args=parts) if made == name:
+            before = [*statement.decorator_list, *parts.defaults, *filter(None, parts.kw_defaults)]
+        case ast.ClassDef(name=made) if made == name:
+            # in its body, its name is still that of the one before
+            before = [statement]
+        case ast.Assign(targets=[ast.Name(id=made)], value=value) if made == name:
+            before = [value]
+        case _:
+            return False
+    return name not in set().union(*map(names_in, before))
 
 
 def bound(statement: ast.stmt) -> set[str]:

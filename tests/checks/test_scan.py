@@ -53,6 +53,43 @@ def test_what_an_answer_needs_is_found_under_any_of_its_names(call):
     )
 
 
+SDPA = "F.scaled_dot_product_attention(q, k, v)"
+ANEW = "def soft(q, k, v):\n    return torch.softmax(q @ k.mT, -1) @ v\n"
+
+
+@pytest.mark.parametrize(
+    "anew",
+    [
+        OWN.format(SDPA).replace("attention", "soft", 1) + ANEW,
+        OWN.format(SDPA).replace("attention", "soft", 1) + f"other = soft\n{ANEW}",
+        f"soft = {SDPA.partition('(')[0]}\n{ANEW}",
+        f"soft = lambda q, k, v: {SDPA}\nsoft = lambda q, k, v: (q @ k.mT).softmax(-1) @ v\n",
+    ],
+)
+def test_what_a_name_meant_before_it_was_defined_anew_costs_nothing(anew):
+    assert not found(HEAD + anew + OWN.format("soft(q, k, v)"))
+    assert not found(HEAD + anew + "attention = soft")
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        OWN.format(SDPA).replace("attention", "soft", 1) + "kept = soft\n" + ANEW,
+        ANEW + OWN.format(SDPA).replace("attention", "soft", 1) + "kept = soft\n",
+        f"{ANEW}kept = soft\nif True:\n    kept = {SDPA.partition('(')[0]}\n",
+        f"def late():\n    global kept\n    kept = {SDPA.partition('(')[0]}\n"
+        f"{ANEW}kept = soft\nlate()\n",
+        OWN.format(SDPA).replace("attention", "kept", 1) + "def wrap(f):\n    return f\n"
+        "@wrap(kept)\n" + ANEW.replace("soft", "kept", 1),
+        f"torch.soft = {SDPA.partition('(')[0]}\nimport torch\n"
+        "def kept(q, k, v):\n    return torch.soft(q, k, v)\n",
+    ],
+)
+def test_what_a_name_means_in_the_end_is_looked_at_however_it_came_to_mean_it(kept):
+    assert found(HEAD + kept + OWN.format("kept(q, k, v)"))
+    assert found(HEAD + kept + "attention = kept\n" + ANEW.replace("soft", "kept", 1))
+
+
 def test_a_name_that_is_bound_in_no_plain_way_is_looked_for_everywhere():
     assert found(
         "import torch.nn.functional as F\nglobals()['attention'] = "
