@@ -49,6 +49,7 @@ def cases(draw):
     yield Case("a batch of one sentence", (torch.tensor([n - 2]), n))
     yield Case("lengths as int32", (lengths.int(), n))
     yield Case("lengths as int8, n=140", (torch.tensor([120, 7], dtype=torch.int8), 140))
+    yield Case("lengths as uint8, one of 0", (torch.tensor([4, 0], dtype=torch.uint8), n))
     yield Case("one position", (torch.tensor([1, 0]), 1))
 
 
@@ -100,6 +101,8 @@ variants.wrong(exercise, plain, {
         "return mask", "return mask.mT"),
     "one key of padding is let in: a length is a count, positions start at 0": (
         WORD, "j <= length)"),
+    "in uint8, 0 - 1 is 255: compare with the length as it is, j < length": (
+        WORD, "j <= length - 1)"),
     "the last word is lost: a length is a count, positions start at 0": (WORD, "j < length - 1)"),
     "the words are looked for at the end: padding comes after them": (WORD, "j >= n - length)"),
     "the mask is upside down: True means may attend": ("return mask", "return ~mask"),
@@ -121,7 +124,8 @@ variants.wrong(exercise, plain, {
         ("return mask", "return mask.squeeze()"), ("return mask", "return mask.squeeze(0)")],
     "8 bits do not hold the positions of a long sequence: keep torch.arange's own dtype": [
         ("    mask", f"    length, i, j = (x.to({bits}) for x in (length, i, j))\n    mask")
-        for bits in ("torch.int8", "lengths.dtype")],
+        for bits in ("torch.int8", "lengths.dtype")] + [
+        (BOTH, f"{CAUSAL} & (j.to(lengths.dtype) < length)")],
     "the mask is as wide as the longest sentence: it is n wide": (
         "positions(lengths, n)", "positions(lengths, int(lengths.max()))"),
     "there is an axis for the heads: the shape is (batch, n, n)": (
