@@ -25,6 +25,8 @@ from judge.watch import Stopped, Watch
 # an idle core takes a third of a second for either, and a count is the same on every machine
 MOST_PAIRS = 900
 MOST_RESULTS = 2_500
+# of the calls that fail, the share in which a mutant has to do the same, and how many at least
+MOSTLY, LEAST_ALIKE = 2 / 3, 4
 
 
 def known_mistake(run: Run) -> str | None:
@@ -55,6 +57,27 @@ def two_mistakes(run: Run) -> str | None:
         if likely and run.is_that_of(pair.function, watch="lines"):
             return pair.hint
     return None
+
+
+def most_alike(run: Run) -> tuple[str, int, int] | None:
+    """The hint of the mutant that gives the same wrong numbers in most calls, and in how many.
+
+    Of so many calls that fail: what an answer does in the others is another mistake, or an edge
+    that the mutant has not met.
+    """
+    trial, first = run.trial, run.faults[0]
+    if trial.exercise.kind == "test" or not gives_numbers(trial, first):
+        return None
+    places = [i for i in run.faults if trial.probes[i].way == "values"]
+    returned = [i for i in places if run.seen[i].outcome == "returned" and not run.fails(i)]
+    alike = [
+        (sum(run.agrees(i, one.function) for i in returned), one.hint)
+        for one in bank.mutants(trial.exercise)
+        if first in returned and run.agrees(first, one.function)
+    ]
+    count, hint = max(alike, key=lambda pair: pair[0], default=(0, ""))
+    enough = count >= LEAST_ALIKE and count >= MOSTLY * len(places)
+    return (hint, count, len(places)) if enough else None
 
 
 def likeliest_first(run: Run) -> list[tuple[Mutant, Mutant]]:

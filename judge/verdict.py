@@ -17,7 +17,7 @@ from judge.axes import only_some_axes
 from judge.decided import Difference, Observation
 from judge.exercise import Exercise, JudgesItself
 from judge.explain import explain
-from judge.mistakes import known_mistake
+from judge.mistakes import known_mistake, most_alike
 from judge.observation import Caller, local, observe
 from judge.trial import BUSY, Run, Trial, unwritten
 
@@ -127,6 +127,17 @@ def nothing_accepted(run: Run, why: str, evidence: str) -> Said:
     return (hints.REFUSES_ALL, evidence) if refuses_all(run) else None
 
 
+def mostly(run: Run, why: str, evidence: str) -> Said:
+    """The known mistake that gives the same numbers in most calls that fail, if not in all."""
+    if not (alike := most_alike(run)):
+        return None
+    hint, count, calls = alike
+    return (
+        hint,
+        evidence if count == calls else f"{evidence}; so in {count} of {calls} calls that fail",
+    )
+
+
 def some_axes(run: Run, why: str, evidence: str) -> Said:
     """Of an answer that is right with some leading axes only, if nothing else is said to do it."""
     other = {*hints.ROUNDED, *hints.CAUSES, hints.TOO_LARGE}
@@ -145,6 +156,8 @@ HINTS: tuple[Callable[[Run, str, str], Said], ...] = (
     mistake,
     # some known mistakes refuse all, and say why
     nothing_accepted,
+    # whoever makes a known mistake and another one hears of the first
+    mostly,
     # a known mistake may also show with some axes only
     some_axes,
 )
