@@ -74,11 +74,12 @@ def encoder_decoder() -> Drawing:
     sheet = Drawing(
         490,
         498,
-        "Two columns, read upwards. On the left, the source's tokens, their embedding and "
-        "positions, and the encoder's blocks; their output is the memory. On the right, the "
-        "target's tokens and the decoder's blocks of causal attention, cross-attention and "
-        "feed-forward, then the scores. Keys and values of the cross-attention come from the "
-        "memory, queries from the target.",
+        "Two columns, read upwards. On the left, the source's m tokens, their embedding and "
+        "positions, m × d, and the encoder's L blocks of self-attention and feed-forward; their "
+        "output, m × d, is the memory. On the right, the target's n tokens, their embedding and "
+        "positions, n × d, and the decoder's L blocks of causal attention, cross-attention and "
+        "feed-forward, then the scores, n × vocabulary. Keys and values of the cross-attention "
+        "come from the memory, queries from the target.",
     )
     left, right = 118, 372
     sheet.text(245, 388, "positions")

@@ -760,6 +760,7 @@ def test_the_dots_on_the_page_are_the_results():
     for name in ("one head", "a window of 16", "two groups of keys", "without the decade"):
         assert 0 < mean[name] - mean["GPT"] < 0.01
     assert max(mean, key=mean.get) == "bigram"
+    assert f"trigram is at {mean['trigram']:.2f} and bigram at {mean['bigram']:.2f}" in figure
     small = {name: mean[name] for name in mean if name not in ("bigram", "trigram")}
     assert max(small, key=small.get) == "linear attention"
     assert abs(mean["GPT"] - mean["trigram"]) < 0.01

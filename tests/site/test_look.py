@@ -57,6 +57,8 @@ SCROLLS = """all => all.map((one) => [
   one.tabIndex,
   getComputedStyle(one).backgroundAttachment.includes("local"),
 ])"""
+# how much of each formula lies beyond its box
+BEYOND = "all => all.map((one) => one.scrollWidth - one.clientWidth)"
 # at the start or at the end: what the fade is, if it ends in the colour below, and links under it
 FADE = """(box, end) => {
   box.scrollTop = end * box.scrollHeight;
@@ -154,6 +156,29 @@ def test_on_a_phone_a_formula_fits_or_shows_that_keys_scroll_it(new_tab, address
     wide = tab.locator(".formula[tabindex='0']").first
     wide.press("ArrowRight")
     tab.wait_for_function("one => one.scrollLeft > 0", arg=wide.element_handle())
+
+
+@pytest.mark.parametrize("width", [320, 360, 390])
+@pytest.mark.parametrize("slug", ["linear", "recurrence", "relative"])
+def test_on_a_phone_a_formula_of_an_exercise_fits_or_its_shade_is_seen(
+    slug, width, new_tab, address
+):
+    tab = new_tab(viewport={"width": width, "height": 740})
+    tab.goto(f"{address}exercises/{slug}.html")
+    tab.evaluate(FRAMES)
+    beyond = tab.locator(".exercise .formula").evaluate_all(BEYOND)
+    # as wide as what covers the shade where nothing follows
+    assert beyond and all(more <= 0 or more > 1.2 * 16 for more in beyond), beyond
+
+
+def test_on_the_narrowest_phone_the_cards_of_chapters_are_as_wide_as_the_text(new_tab, address):
+    tab = new_tab(viewport={"width": 320, "height": 740})
+    tab.goto(f"{address}index.html")
+    text, card = (
+        tab.locator(f"article {one}").first.bounding_box()
+        for one in ("section > p", ".course-chapters li")
+    )
+    assert text and card and card["width"] <= text["width"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
