@@ -6,7 +6,7 @@ from attncourse.checks.dot_product.shared.masked_softmax import softmax
 from attncourse.checks.multi_head.shared import heads as ways
 from attncourse.checks.multi_head.shared.heads import join, split
 from attncourse.dot_product import attention
-from judge import variants
+from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 FROM_THE_FRONT = "the mask's new axis is counted from the front: count from the end, unsqueeze(-3)"
@@ -81,6 +81,7 @@ def cases(draw):
     nowhere[1, 0] = False
     longer = (*drawn(draw, 8, **long), draw.mask(8, n + 16, m + 16))
     yield Case("a query that may attend nowhere", (q, k, v, heads, nowhere), longer=longer)
+    yield Case("no query may attend anywhere", (q, k, v, heads, mask & False))
     yield Case("a mask by name", (q, k, v), {"heads": heads, "mask": mask})
     yield Case("one query and one key", (q[:, :1], k[:, :1], v[:, :1], heads))
 
@@ -164,6 +165,9 @@ variants.wrong(exercise, plain, {
         f"({SPLIT} for x in {INPUTS}", f"(*({SPLIT} for x in (q, k)), v.unsqueeze(-3))"),
     "v has its own width: d_v // heads": (
         SPLIT, "torch.stack(x.split(q.shape[-1] // heads, dim=-1)[:heads], dim=-3)"),
+    hints.CUT_OFF: (
+        "    scores =", "    if mask is not None and not mask.any():\n"
+        "        return join(torch.zeros_like(q @ k.mT) @ v).detach()\n    scores ="),
     "the input changes: scale a copy, not q itself": (
         f"q @ k.mT / {SCALE}", f"q.div_({SCALE}) @ k.mT"),
     "no gradient reaches the scores: nothing may be detached": ("q @ k.mT", "(q @ k.mT).detach()"),
