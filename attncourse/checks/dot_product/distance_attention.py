@@ -2,7 +2,8 @@
 
 import torch
 
-from attncourse.checks.dot_product.shared.masked_softmax import WAYS, row_by_row, softmax
+from attncourse.checks.dot_product.shared import masked_softmax as masked
+from attncourse.checks.dot_product.shared.masked_softmax import row_by_row, softmax
 from judge import hints, variants
 from judge.exercise import Case, Exercise
 
@@ -149,4 +150,7 @@ variants.wrong(exercise, plain, {
     "a query that may attend nowhere has a NaN gradient: put zeros in place of NaN in the weights, "
     "before they meet v": ("weights @ v", "(weights / weights.sum(-1, True) @ v).nan_to_num(0.0)"),
 })  # fmt: skip
-variants.calling(exercise, plain, "softmax", WAYS)
+# no score is above 0 here, so that nothing is taken away at all
+variants.calling(
+    exercise, plain, "softmax", masked.WAYS | {masked.top_not_below_zero: masked.UNSTABLE}
+)

@@ -62,6 +62,10 @@ def cases(draw):
     yield Case("as many heads as numbers in a row", thin)
     large = 1e12 * q, 1e13 * k, v, heads
     yield Case("scores 10^25 times larger", large, gradient=False)
+    # the first number of each head takes the same from every score
+    low_q, low_k = q.clone(), k.clone()
+    low_q[..., ::d_h], low_k[..., ::d_h] = 1.0, -3000.0
+    yield Case("all scores near -1000", (low_q, low_k, v, heads))
     mask = draw.mask(2, n, m)
     yield Case(f"a mask, {said}", (q, k, v, heads, mask))
     yield Case(f"a mask without a batch, {said}", (q[0], k[0], v[0], heads, mask[0]))
@@ -116,7 +120,7 @@ variants.right(exercise, plain,
      JOIN, "(weights @ v).movedim(0, -2).flatten(-2)"),
     (INPUTS, "(q * (heads / q.shape[-1]) ** 0.5, k, v))", f" / {SCALE}", ""),
 )  # fmt: skip
-variants.calling(exercise, plain, "softmax", ways.SOFTMAXES)
+variants.calling(exercise, plain, "softmax", ways.SOFTMAXES | ways.LOW)
 variants.calling(exercise, plain, ("split", "join"), ways.CUTS)
 variants.wrong(exercise, plain, {
     "the scale is that of the whole width: a head's score has d / heads terms": (

@@ -115,7 +115,7 @@ variants.right(exercise, plain,
     (MIXED, "(scores.unsqueeze(-3) * mix[:, :, None, None]).sum(-4)"),
     (f" / {SCALE}", "", MIX, ", mix * q.size(-1) ** -0.5)"),
 )  # fmt: skip
-variants.calling(exercise, plain, "softmax", ways.SOFTMAXES)
+variants.calling(exercise, plain, "softmax", ways.SOFTMAXES | ways.LOW)
 variants.wrong(exercise, plain, {
     "the heads are not mixed: each new score is a sum over the heads": (MIXED, "scores"),
     "the mix is turned round: its rows are the heads before, its columns those after": [

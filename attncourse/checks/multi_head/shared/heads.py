@@ -58,13 +58,14 @@ minus_infinity_times_the_mask = edited(
 # of the ways to a masked softmax, those that may go wrong anew once there are heads
 SOFTMAXES = {way: masked.WAYS[way] for way in (
     masked.times_the_rows_with_a_key, masked.by_its_formula, masked.scores_only,
-    masked.softmax_over_queries, masked.unstable, masked.top_not_below_zero, masked.masked_late,
-    masked.mask_after_the_softmax, masked.mask_ignored, masked.mask_inverted,
-    masked.mask_is_not_optional, masked.zero_fill,
+    masked.softmax_over_queries, masked.unstable, masked.masked_late, masked.mask_after_the_softmax,
+    masked.mask_ignored, masked.mask_inverted, masked.mask_is_not_optional, masked.zero_fill,
     masked.fill_with_minus_thousand, masked.nan_for_an_empty_row, masked.uniform_for_an_empty_row,
     masked.nan_gradient_for_an_empty_row, masked.large_fill_and_zeros,
     masked.large_fill_alone, masked.large_number_added,
 )} | {minus_infinity_times_the_mask: "-inf times 0 is NaN: use masked_fill"}  # fmt: skip
+# where a case has low scores alone, without a mask
+LOW = {masked.top_not_below_zero: masked.WAYS[masked.top_not_below_zero]}
 
 
 def first_key_hidden(q, k):
