@@ -67,8 +67,10 @@ def disagreement(course: Course, one: Exercise, seed: int) -> str:
 
 def reference_fault(one: Exercise, seed: int) -> str:
     """In one line, the case that the reference cannot take; empty if it takes them all."""
-    # a learner's test is to raise for the wrong ones
-    for case in one.draw_cases(Draw(seed)) if one.kind != "test" else ():
+    # a learner's test is to raise for the wrong ones, and what judges itself has no reference
+    if one.kind == "test" or isinstance(one, JudgesItself):
+        return ""
+    for case in one.draw_cases(Draw(seed)):
         try:
             case.result(one.reference_answer)
         except Exception as error:

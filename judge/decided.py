@@ -315,13 +315,14 @@ class Gradients(Decided):
     def said(self, one):
         names = wording.differentiated(one.exercise, one.probe.case)
         found = [*zip(names, one.got.gradients or (), one.want.gradients or (), strict=False)]
+        flows = any(isinstance(want, Tensor) and want.any() for _, _, want in found)
         for name, got, want in found:
             where = f"{one.on}: {name}"
             if isinstance(got, Unsendable):
                 hint = "the numbers are right, but autograd cannot go back"
                 return "wrong", hint, f"{where}: {quotation.quoted(got, MAX_SAID)}"
             if want is not None and got is None:
-                return "wrong", hints.DETACHED, where
+                return "wrong", hints.DETACHED if flows else hints.CUT_OFF, where
             if isinstance(got, Tensor) and got.isnan().any():
                 return "wrong", hints.NAN_GRADIENT, where
         wrong = [each for each in found if not close_gradient(*each[1:], one.length)]

@@ -24,6 +24,10 @@ REFUSES_ALL = "your test refuses every right answer: is its own formula right, o
 OWN_ERROR = "your test itself ends in an error, whatever function it gets, the right ones too"
 DEVICE = "a new tensor is made on the CPU: give it the device of an input"
 DETACHED = "no gradient flows back: nothing may be detached"
+CUT_OFF = (
+    "the numbers are right, but here they are made anew, so that backward() fails: let them come "
+    "of the inputs, which gives a gradient of 0"
+)
 LOOPS = "it loops in Python, the longer the input the more: use whole tensors"
 STEPS = "it takes too many steps: is something done again and again that can be done at once?"
 CHANGES = "an input changes: work on a new tensor"

@@ -239,6 +239,18 @@ def test_where_loops_are_not_refused_and_no_reason_is_given_a_line_says_so():
     assert [*author.slips(COURSE, toy())] == []
 
 
+def test_an_exercise_that_judges_itself_has_a_line_for_each_answer_too():
+    whole = exercise("NumberTranslator")
+    # trained models take long to judge, and one that is not trained does not
+    one = replace(whole, own_mutants=whole.own_mutants[:1], valid_answers=[])
+    hint = "at least 0.70 of the names must be right in every part"
+    assert author.report(COURSE, one, seeds=(3,)) == [
+        f"   wrong 'Untrained': {hint}",
+        "NumberTranslator, seed 3: 1 of 1 wrong answers (1 of its own, 0 usual ones) refused with "
+        "their hint, 0 of 0 right ones accepted",
+    ]
+
+
 def flaky(x):
     return doubled(x) if x[0] < 0 else 3 * x
 

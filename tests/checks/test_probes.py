@@ -111,6 +111,37 @@ def test_a_gradient_is_taken_of_each_of_several_results(answer, evidence):
     assert (verdict.hint, verdict.evidence) == (hints.DETACHED, evidence)
 
 
+def zeros_without_a_real_row(draw):
+    yield Case("all real", (draw.normal(3, 4), torch.ones(3, dtype=torch.bool)))
+    yield Case("none real", (draw.normal(3, 4), torch.zeros(3, dtype=torch.bool)))
+
+
+def sum_of_real(x, real):
+    return x[real].sum(0)
+
+
+def zeros_made_anew(x, real):
+    return sum_of_real(x, real) if real.any() else x.new_zeros(x.shape[-1])
+
+
+def sum_detached(x, real):
+    return sum_of_real(x.detach(), real)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (zeros_made_anew, (hints.CUT_OFF, "On none real: x")),
+        (sum_detached, (hints.DETACHED, "On all real: x")),
+    ],
+)
+def test_a_result_made_anew_where_nothing_comes_is_told_from_one_that_is_detached(answer, said):
+    one = exercise(zeros_without_a_real_row, sum_of_real)
+    assert told(one, sum_of_real)[0] == "passed"
+    verdict = judge(one, local(answer), seed=3)
+    assert (verdict.hint, verdict.evidence) == said
+
+
 def mean_of_real(x, real):
     return x.masked_fill(~real[..., None], 0.0).sum(-2) / real.sum(-1)[..., None]
 

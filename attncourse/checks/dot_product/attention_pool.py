@@ -62,6 +62,7 @@ def cases(draw):
     empty = lengths.clone()
     empty[1] = 0
     yield Case("a sequence of length 0", (x, query, empty))
+    yield Case("sequences of length 0 alone", (x, query, 0 * lengths))
     # a fill that is not small enough outweighs these words, and so does padding left to the softmax
     some = torch.cat([torch.tensor([n]), lengths[1:]])
     signs = torch.where(words_of(x, some), -1.0, 1.0)[..., None]
@@ -176,6 +177,9 @@ variants.wrong(exercise, plain, {
     "x, and replace a masked score instead of adding -inf to it": [
         (SOFTMAX, "(scores + torch.where(words, 0.0, -torch.inf)).softmax(-1).nan_to_num(0.0)"),
         (EMPTY, "", POOLED, f"{POOLED}.nan_to_num(0.0)")],
+    hints.CUT_OFF: (
+        "    scores =", "    if not lengths.any():\n"
+        "        return x.new_zeros(x.shape[0], x.shape[-1])\n    scores ="),
     hints.CHANGES: ("x @ query", "(x.masked_fill_(~words[..., None], 0.0)) @ query"),
     LOOP: ("x @ query", "torch.stack([one @ query for one in x.unbind(1)], dim=1)"),
     "no gradient reaches the scores: nothing may be detached": (

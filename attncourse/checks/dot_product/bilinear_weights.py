@@ -47,6 +47,11 @@ def cases(draw):
     square = draw.normal(2, n, 5), draw.normal(2, m, 5), draw.normal(5, 5)
     yield Case(f"queries and keys of one width, n={n}, m={m}, d_q=d_k=5", square)
     yield Case("scores 10^25 times larger", (q, k, 1e25 * w), gradient=False)
+    # one component more takes the same from every score
+    more_q, more_k = (torch.nn.functional.pad(x, (0, 1), value=1.0) for x in (q, k))
+    lower = torch.nn.functional.pad(w, (0, 1, 0, 1))
+    lower[-1, -1] = -1000
+    yield Case("all scores near -1000", (more_q, more_k, lower))
     mask = draw.mask(2, n, m)
     yield Case(f"a mask, {sizes}", (q, k, w, mask))
     yield Case(f"a mask without a batch, {sizes}", (q[0], k[0], w, mask[0]))
@@ -68,6 +73,7 @@ def cases(draw):
     nowhere[1, 0] = False
     longer = (*long, draw.mask(8, 64 + n, 64 + m))
     yield Case("a query that may attend nowhere", (q, k, w, nowhere), longer=longer)
+    yield Case("no query may attend anywhere", (q, k, w, mask & False))
     yield Case("a mask by name", (q, k, w), {"mask": mask})
     yield Case("one query and one key", (q[:, :1], k[:, :1], w))
 
@@ -113,6 +119,9 @@ variants.wrong(exercise, plain, {
     "nn.Linear draws weights of its own, and no gradient reaches w through them: use w itself": (
         "    scores", "    linear = torch.nn.Linear(*w.shape, bias=False, device=w.device)\n"
         "    linear.weight = torch.nn.Parameter(w.detach().mT)\n    scores", "q @ w", "linear(q)"),
+    hints.CUT_OFF: (
+        "    scores =", "    if mask is not None and not mask.any():\n"
+        "        return q.new_zeros(*q.shape[:-1], k.shape[-2])\n    scores ="),
     hints.CHANGES: ("q @ w", "q.mul_(1 + 1e-9) @ w"),
     LOOP: [
         (SCORES, "torch.cat([(one @ w)[..., None, :] @ k.mT for one in q.unbind(-2)], dim=-2)"),

@@ -2,7 +2,8 @@
 
 import torch
 
-from attncourse.checks.dot_product.shared.masked_softmax import WAYS, row_by_row, softmax
+from attncourse.checks.dot_product.shared import masked_softmax as masked
+from attncourse.checks.dot_product.shared.masked_softmax import row_by_row, softmax
 from judge import hints, variants
 from judge.exercise import Case, Exercise
 
@@ -65,6 +66,7 @@ def cases(draw):
     nowhere[1, 0] = False
     longer = (*(x.repeat(4, 1, 1) for x in long), draw.mask(8, 64 + n, 64 + m))
     yield Case("a query that may attend nowhere", (q, k, v, nowhere), longer=longer)
+    yield Case("no query may attend anywhere", (q, k, v, mask & False))
     yield Case("a mask by name", (q, k, v), {"mask": mask})
     yield Case("one query and one key", (q[:, :1], k[:, :1], v[:, :1]))
 
@@ -142,7 +144,13 @@ variants.wrong(exercise, plain, {
          "        return torch.cat([*parts], dim=-2)\n    difference")],
     "no gradient reaches the scores: nothing may be detached": (
         "-distances", "-distances.detach()"),
+    hints.CUT_OFF: (
+        "    weights =", "    if mask is not None and not mask.any():\n"
+        "        return v.new_zeros(*q.shape[:-1], v.shape[-1])\n    weights ="),
     "a query that may attend nowhere has a NaN gradient: put zeros in place of NaN in the weights, "
     "before they meet v": ("weights @ v", "(weights / weights.sum(-1, True) @ v).nan_to_num(0.0)"),
 })  # fmt: skip
-variants.calling(exercise, plain, "softmax", WAYS)
+# no score is above 0 here, so that nothing is taken away at all
+variants.calling(
+    exercise, plain, "softmax", masked.WAYS | {masked.top_not_below_zero: masked.UNSTABLE}
+)

@@ -69,6 +69,7 @@ def cases(draw):
     nowhere[1, 0] = False
     longer = draw.normal(*long), draw.mask(*long)
     yield Case("a query that may attend nowhere", (scores, nowhere), longer=longer)
+    yield Case("no query may attend to any key", (scores, mask & False))
     yield Case("a mask by name", (scores,), {"mask": mask})
     yield Case("one query and one key", (scores[:, :1, :1],))
 
@@ -155,6 +156,9 @@ variants.wrong(exercise, plain, {
     "the mask is reshaped: leave its axes alone, then one of size 1 broadcasts": (
         MASKED, "rows = -1, *scores.shape[-2:]\n        scores = scores.reshape(rows).masked_fill("
                 "~mask.reshape(rows), -torch.inf).reshape(scores.shape)"),
+    hints.CUT_OFF: (
+        "    sink =", "    if mask is not None and not mask.any():\n"
+        "        return torch.zeros_like(scores)\n    sink ="),
     AS_INDEX: (MASKED, "scores = scores.clone()\n        scores[~mask] = -torch.inf"),
     LOOP: [
         (SINK, "torch.stack([0 * row[..., :1] for row in scores.unbind(-2)], dim=-2)"),

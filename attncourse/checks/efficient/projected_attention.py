@@ -59,6 +59,10 @@ def cases(draw):
     yield Case("one projection", (q, k, v, e[:1], f[:1]))
     large = 1e12 * q, 1e13 * k, v, e, f
     yield Case("scores 10^25 times larger", large, gradient=False)
+    # one number of the queries, and its keys, take the same from every score
+    low_q, low_k, even = q.clone(), k.clone(), e.softmax(-1)
+    low_q[..., 0], low_k[..., 0] = 1.0, -3000.0
+    yield Case("all scores near -1000", (low_q, low_k, v, even, f))
     yield Case("one query and one key", (q[:, :1], k[:, :1], v[:, :1], e[:, :1], f[:, :1]))
     wide = drawn(draw, 2, n=40, m=41, r=3, d_k=4, d_v=5)
     # less than n x m numbers for one sentence
@@ -130,6 +134,10 @@ variants.wrong(exercise, plain, {
         WEIGHTS, "scores.exp()\n    weights = weights / weights.sum(-1, keepdim=True)"),
     "large scores are cut off: shift all scores of a row by the same number instead": (
         WEIGHTS, "scores.clamp(-1e6, 1e6).softmax(-1)"),
+    "where all scores are far below 0, each exp is 0: take the largest of a row away, whatever its "
+    "sign is": (
+        WEIGHTS, "(scores - scores.detach().amax(-1, keepdim=True).clamp(min=0)).exp()\n"
+        "    weights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-30)"),
     hints.BATCH: ("e @ k", "torch.bmm(e.expand(len(k), -1, -1), k)"),
     LOOP: ("e @ k", "torch.stack([(row[:, None] * k).sum(-2) for row in e], dim=-2)"),
     "no gradient reaches e and f: they are learned, so nothing may be detached": [

@@ -68,6 +68,9 @@ def cases(draw):
     yield Case("a group for each head", drawn(draw, 2, **sizes | {"g": 6}))
     yield Case("one head", (q[:, :1], k[:, :1], v[:, :1]))
     yield Case("scores 10^25 times larger", (1e12 * q, 1e13 * k, v), gradient=False)
+    low_q, low_k = q.clone(), k.clone()
+    low_q[..., 0], low_k[..., 0] = 1.0, -3000.0
+    yield Case("all scores near -1000", (low_q, low_k, v))
     mask = draw.mask(2, 6, n, m)
     yield Case(f"a mask for each head, {said}", (q, k, v, mask))
     # masked scores are the largest of a row, and all others far below zero
@@ -84,6 +87,7 @@ def cases(draw):
     many = drawn(draw, 24, **sizes | {"h": 24, "g": 4 * g, "n": n + 16, "m": m + 16})
     longer = *many, draw.mask(24, 24, n + 16, m + 16)
     yield Case("a query that may attend nowhere", (q, k, v, nowhere), longer=longer)
+    yield Case("no query may attend anywhere", (q, k, v, mask & False))
     yield Case("one query and one key", (q[..., :1, :], k[..., :1, :], v[..., :1, :]))
 
 
@@ -190,6 +194,9 @@ variants.wrong(exercise, plain, {
         "else torch.stack([one & True for one in mask]))"),
     LOOP: (SPREAD, "torch.cat([one for one in x.split(1, dim=-3) for _ in range(times)], dim=-3)"),
     "no gradient reaches the keys: nothing may be detached": ("k.mT", "k.detach().mT"),
+    hints.CUT_OFF: (
+        "    scores =", "    if mask is not None and not mask.any():\n"
+        "        return v.new_zeros(*q.shape[:-1], v.shape[-1])\n    scores ="),
     hints.CHANGES: ("q @ k.mT", "q.mul_(2) @ k.mT / 2"),
 })  # fmt: skip
 variants.calling(exercise, plain, "softmax", masked_softmax.WAYS)

@@ -42,7 +42,8 @@ def text_by_text(scores, tokens, lengths):
         lengths.flatten().tolist(),
         strict=True,
     ):
-        nats = scores.new_zeros(())
+        # of no rows the sum is 0, and so is its gradient
+        nats = rows[:0].sum()
         for t in range(length - 1):
             # less the largest: exp of the scores themselves may be too large
             rest = rows[t] - rows[t].amax()
@@ -174,9 +175,12 @@ variants.wrong(exercise, plain, {
         ROWS, f"{ROWS}.clamp(-1e4, 1e4)"),
     "what a token costs is cut off: it may be as unlikely as it wants": (
         LOG_P, f"{LOG_P}.clamp(min=-1000)"),
-    hints.DEVICE: (
-        "    asked", "    if n == 1:\n"
-        "        return torch.ones(lengths.shape, dtype=scores.dtype)\n    asked"),
+    hints.CUT_OFF: [
+        ("    asked", f"    if n == 1:\n        return {ones}\n    asked")
+        for ones in ("torch.ones(lengths.shape, dtype=scores.dtype)",
+                     "scores.new_ones(lengths.shape)")]
+    + [("    asked", "    if not (lengths > 1).any():\n"
+        "        return scores.new_ones(lengths.shape)\n    asked")],
     "a row is asked for the token at its own place: row t scores token t + 1": (
         ASKED, f"{PLACES} < lengths[..., None]", ROWS, ALL_ROWS, FOLLOWING, "tokens[..., None]",
         COUNT, "lengths.clamp(min=1)"),

@@ -66,6 +66,7 @@ def cases(draw):
     nothing = padding.clone()
     nothing[1] = False
     yield Case("a sentence of nothing but padding", (q, k, v, nothing))
+    yield Case("nothing but padding", (q, k, v, padding & False))
     yield Case("padding by name", (q, k, v), {"padding": padding})
     yield Case("padding of shape (3, m) for all sentences", (*heads, draw.mask(3, 6)))
     yield Case("features 100000 times smaller", (q / 1e5, k / 1e5, v))
@@ -156,6 +157,9 @@ variants.wrong(exercise, plain, {
         (DIVISOR, f"total.clamp(min={some})") for some in ("1e-6", "1e-8", "1e-10")],
     "a divisor as small as can be makes a gradient NaN: where the sum is 0, divide by 1": (
         DIVISOR, "total.clamp(min=torch.finfo(total.dtype).tiny)"),
+    hints.CUT_OFF: (
+        "    state =", "    if padding is not None and not padding.any():\n"
+        "        return v.new_zeros(*phi_q.shape[:-1], v.shape[-1])\n    state ="),
     # of positive numbers, elu(x) + 1 is x + 1
     FEATURES_AGAIN: (IF, f"    phi_q, phi_k = phi_q + 1, phi_k + 1\n{IF}"),
     "the state is transposed: its rows belong to the features, its columns to v": (

@@ -5,7 +5,7 @@ import torch
 from attncourse.checks.dot_product.shared.masked_softmax import softmax
 from attncourse.checks.multi_head.shared import heads as ways
 from attncourse.checks.multi_head.shared.heads import join, split
-from judge import variants
+from judge import hints, variants
 from judge.exercise import Case, Exercise
 from judge.variants import every
 
@@ -102,6 +102,7 @@ def cases(draw):
     nowhere = mask.clone()
     nowhere[1, 0] = False
     yield Case("a query that may attend nowhere", (x, context, nowhere), **made)
+    yield Case("no query may attend anywhere", (x, context, mask & False), **made)
     yield Case("one query and one key", (x[:, :1], context[:, :1]), **made)
 
 
@@ -183,6 +184,9 @@ variants.wrong(exercise, Plain, {
     "the mask has no axis for the heads: give it one of size 1, third from the end": (
         f"if mask is not None:\n            mask = {AXIS}", ATTENTION,
         SOFTMAX, "attention(q, k, v, mask)", JOIN, "join(weights)"),
+    hints.CUT_OFF: (
+        "        scores =", "        if mask is not None and not mask.any():\n"
+        "            return torch.zeros_like(x)\n        scores ="),
     "it draws random numbers: the same input must give the same result": (
         LAST, "return torch.nn.functional.dropout(self.w_o(out), 0.1, self.training)"),
     "no gradient reaches w_q and w_k: nothing may be detached": ("q @ k.mT", "(q @ k.mT).detach()"),

@@ -6,7 +6,7 @@ from attncourse.checks.dot_product.shared.masked_softmax import softmax
 from attncourse.checks.multi_head.shared import heads as ways
 from attncourse.checks.multi_head.shared.heads import join, split
 from attncourse.dot_product import attention
-from judge import variants
+from judge import hints, variants
 from judge.exercise import Case, Exercise
 
 FROM_THE_FRONT = "the mask's new axis is counted from the front: count from the end, unsqueeze(-3)"
@@ -62,6 +62,10 @@ def cases(draw):
     yield Case("as many heads as numbers in a row", thin)
     large = 1e12 * q, 1e13 * k, v, heads
     yield Case("scores 10^25 times larger", large, gradient=False)
+    # the first number of each head takes the same from every score
+    low_q, low_k = q.clone(), k.clone()
+    low_q[..., ::d_h], low_k[..., ::d_h] = 1.0, -3000.0
+    yield Case("all scores near -1000", (low_q, low_k, v, heads))
     mask = draw.mask(2, n, m)
     yield Case(f"a mask, {said}", (q, k, v, heads, mask))
     yield Case(f"a mask without a batch, {said}", (q[0], k[0], v[0], heads, mask[0]))
@@ -81,6 +85,7 @@ def cases(draw):
     nowhere[1, 0] = False
     longer = (*drawn(draw, 8, **long), draw.mask(8, n + 16, m + 16))
     yield Case("a query that may attend nowhere", (q, k, v, heads, nowhere), longer=longer)
+    yield Case("no query may attend anywhere", (q, k, v, heads, mask & False))
     yield Case("a mask by name", (q, k, v), {"heads": heads, "mask": mask})
     yield Case("one query and one key", (q[:, :1], k[:, :1], v[:, :1], heads))
 
@@ -115,7 +120,7 @@ variants.right(exercise, plain,
      JOIN, "(weights @ v).movedim(0, -2).flatten(-2)"),
     (INPUTS, "(q * (heads / q.shape[-1]) ** 0.5, k, v))", f" / {SCALE}", ""),
 )  # fmt: skip
-variants.calling(exercise, plain, "softmax", ways.SOFTMAXES)
+variants.calling(exercise, plain, "softmax", ways.SOFTMAXES | ways.LOW)
 variants.calling(exercise, plain, ("split", "join"), ways.CUTS)
 variants.wrong(exercise, plain, {
     "the scale is that of the whole width: a head's score has d / heads terms": (
@@ -164,6 +169,9 @@ variants.wrong(exercise, plain, {
         f"({SPLIT} for x in {INPUTS}", f"(*({SPLIT} for x in (q, k)), v.unsqueeze(-3))"),
     "v has its own width: d_v // heads": (
         SPLIT, "torch.stack(x.split(q.shape[-1] // heads, dim=-1)[:heads], dim=-3)"),
+    hints.CUT_OFF: (
+        "    scores =", "    if mask is not None and not mask.any():\n"
+        "        return join(torch.zeros_like(q @ k.mT) @ v).detach()\n    scores ="),
     "the input changes: scale a copy, not q itself": (
         f"q @ k.mT / {SCALE}", f"q.div_({SCALE}) @ k.mT"),
     "no gradient reaches the scores: nothing may be detached": ("q @ k.mT", "(q @ k.mT).detach()"),

@@ -84,6 +84,7 @@ def cases(draw):
     high = torch.where(words, 1.0, 1e3) * (1 + x.abs())
     yield Case("padding with high scores", (high, plus, -minus, w_v, both, heads))
     yield Case("2 sentences, one of length 0", (x, w_q, w_k, w_v, lengths - short, heads))
+    yield Case("2 sentences of length 0", (x, w_q, w_k, w_v, 0 * lengths, heads))
     yield Case("one word", (x[:, :1], w_q, w_k, w_v, lengths.clamp(max=1), heads))
 
 
@@ -166,6 +167,9 @@ variants.wrong(exercise, plain, {
     "no gradient reaches the scores: nothing may be detached": [
         ("q @ k.mT", "(q @ k.mT).detach()"),
         ("(w_q, w_k, w_v))", "(w_q.detach(), w_k.detach(), w_v))")],
+    hints.CUT_OFF: (
+        "    scores =", "    if not lengths.any():\n"
+        "        return torch.zeros_like(x)\n    scores ="),
     "the input changes: work on a copy of x, not on x itself": (
         "    q, k, v", "    x *= words[..., None]\n    q, k, v"),
     hints.DEVICE: (", device=x.device", ""),

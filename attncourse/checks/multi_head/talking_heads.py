@@ -62,6 +62,9 @@ def cases(draw):
     large = 1e12 * q, 1e13 * k, v, mix
     yield Case("scores 10^25 times larger", large, gradient=False)
     same = torch.eye(3, dtype=q.dtype)
+    low_q, low_k = square[0].clone(), square[1].clone()
+    low_q[..., 0], low_k[..., 0] = 1.0, -3000.0
+    yield Case("all scores near -1000, 3 heads to 3", (low_q, low_k, square[2], same))
     mask = draw.mask(2, 1, n, m)
     yield Case(f"a mask, {said}", (q, k, v, mix, mask))
     yield Case(f"a mask without a batch, {said}", (q[0], k[0], v[0], mix, mask[0]))
@@ -80,6 +83,7 @@ def cases(draw):
     nowhere[1, 0, 0] = False
     longer = (*drawn(draw, 8, **long), draw.mask(8, 1, n + 16, m + 16))
     yield Case("a query that may attend nowhere", (q, k, v, mix, nowhere), longer=longer)
+    yield Case("no query may attend anywhere", (q, k, v, mix, mask & False))
     yield Case("a mask by name", (q, k, v, mix), {"mask": mask})
     yield Case("one query and one key", (q[..., :1, :], k[..., :1, :], v[..., :1, :], mix))
 
@@ -111,7 +115,7 @@ variants.right(exercise, plain,
     (MIXED, "(scores.unsqueeze(-3) * mix[:, :, None, None]).sum(-4)"),
     (f" / {SCALE}", "", MIX, ", mix * q.size(-1) ** -0.5)"),
 )  # fmt: skip
-variants.calling(exercise, plain, "softmax", ways.SOFTMAXES)
+variants.calling(exercise, plain, "softmax", ways.SOFTMAXES | ways.LOW)
 variants.wrong(exercise, plain, {
     "the heads are not mixed: each new score is a sum over the heads": (MIXED, "scores"),
     "the mix is turned round: its rows are the heads before, its columns those after": [
@@ -170,6 +174,9 @@ variants.wrong(exercise, plain, {
         "weights @ v", "(weights @ v).transpose(-3, -2).flatten(-2)"),
     "scale by the width of a key: it is taken from the values": (SCALE, "v.shape[-1] ** 0.5"),
     "scale by the width of a key: it is taken from the number of heads": (SCALE, "len(mix) ** 0.5"),
+    hints.CUT_OFF: (
+        "    scores =", "    if mask is not None and not mask.any():\n"
+        "        return v.new_zeros(*v.shape[:-2], q.shape[-2], v.shape[-1])\n    scores ="),
     hints.BATCH: (AXES, '"bhij,hg->bgij"'),
     "no gradient reaches the mix: nothing may be detached": (MIX, ", mix.detach())"),
 })  # fmt: skip

@@ -31,7 +31,8 @@ exercise = Exercise(
 def one_by_one(states, lengths):
     n, h = states.shape[-2:]
     pairs = zip(states.reshape(-1, n, h), lengths.flatten().tolist(), strict=True)
-    last = [one[length - 1] if length else torch.zeros_like(one[0]) for one, length in pairs]
+    # of no rows the sum is 0, and so is its gradient
+    last = [one[length - 1] if length else one[:0].sum(0) for one, length in pairs]
     return torch.stack(last).reshape(*states.shape[:-2], h)
 
 
@@ -106,6 +107,9 @@ variants.wrong(exercise, plain, {
          "- torch.nn.functional.pad(sums, (0, 0, 1, 0)).gather(-2, index).squeeze(-2)")],
     EMPTY: [
         (FILL, ""), (END, "(lengths - 1) % states.shape[-2]", FILL, ""), (PICKED, ROWS, FILL, "")],
+    hints.CUT_OFF: (
+        "    end =", "    if not lengths.any():\n"
+        "        return states.new_zeros(*batch, h)\n    end ="),
     "at length 0 the index is -1, and gather takes none: keep it at 0 or more": (
         END, "lengths - 1"),
     "every length meets every sequence: pair them, with gather or with two indices": (

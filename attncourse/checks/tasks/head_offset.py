@@ -107,6 +107,7 @@ def cases(draw):
     stays[:, :, 1:5] = 0.1 * drawn(draw, 2, n=7, offsets=(-1, 1))[:, :, 1:5]
     stays[:, :, 1:5] += 0.4 * torch.eye(7)[1:5] + 0.5 * torch.eye(7)[:4]
     yield Case("more words look back than stay", (stays, torch.tensor([7, 7])))
+    yield Case("words that look at padding, and hardly elsewhere", (1e-15 * weights, lengths))
     yield Case("one head", (weights[:, 1:2], lengths))
     yield Case("as many texts as heads and words", (drawn(draw, 4, n=4, offsets=(-1, 1, 0, 2)),
                torch.tensor([4, 3, 2, 4])))  # fmt: skip
@@ -221,6 +222,10 @@ variants.wrong(exercise, plain, {
         (SHARE, "most.values"), (SHARE, "most.values / len(kept.reshape(-1, heads, n, n))")],
     "the share is divided by the weight of the other offsets: divide by the weight of all": (
         SHARE, "most.values / (sums.sum(dim=-1) - most.values)"),
+    "what is added to the divisor, or its least value, shows where little weight counts: divide by "
+    "the sum alone": [
+        (SHARE, f"most.values / {divisor}") for some in ("1e-6", "1e-9", "1e-12")
+        for divisor in (f"(sums.sum(dim=-1) + {some})", f"sums.sum(dim=-1).clamp(min={some})")],
     "each text has the same say: add up over all texts first, so that each word has": (
         WHOLE, "kept.reshape(-1, heads, n, n)\n    whole = (whole / whole.sum((-2, -1), True)"
         ".clamp(min=1e-9)).sum(dim=0)"),

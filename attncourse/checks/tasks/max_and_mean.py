@@ -37,7 +37,8 @@ def text_by_text(x, real):
     pooled = []
     for rows, kept in zip(x.reshape(-1, n, d), real.reshape(-1, n), strict=True):
         tokens = [row for row, keep in zip(rows, kept.tolist(), strict=True) if keep]
-        largest = mean = torch.zeros_like(rows[0])
+        # of no rows the sum is 0, and so is its gradient
+        largest = mean = rows[:0].sum(0)
         if tokens:
             mean = sum(tokens) / len(tokens)
             largest = torch.stack([max(column) for column in torch.stack(tokens).unbind(-1)])
@@ -148,6 +149,9 @@ variants.wrong(exercise, plain, {
         EMPTY, "largest", MEAN, f"{SUM} / count"),
     "a text without tokens has a NaN gradient: divide by at least 1, and do not replace NaN "
     "afterwards": (MEAN, "((x * real).sum(-2) / count).nan_to_num(0.0)"),
+    hints.CUT_OFF: (
+        "    count", "    if not real.any():\n"
+        "        return x.new_zeros(*x.shape[:-2], 2 * x.shape[-1])\n    count"),
     "the first place is taken for a token everywhere: a text may begin with padding, or have no "
     "tokens": ("real = real[..., None]", "real = torch.cat([real[..., :1] | True, real[..., 1:]], "
                "-1)[..., None]"),

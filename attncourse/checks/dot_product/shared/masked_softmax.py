@@ -89,6 +89,11 @@ one_top_for_all = way(
     "the largest score taken away is that of the whole tensor: each row has its own",
     *ALWAYS, f"{FIRST} {WEIGHTS}", f"    scores = {MASKED}\n"
     f"    weights = (scores - scores.detach().max()).exp(){NORMED}.clamp(min=1e-30)")  # fmt: skip
+top_not_below_zero = way(
+    "where all scores of a row are far below 0, each exp is 0: take their largest away, whatever "
+    "its sign is",
+    *ALWAYS, f"{FIRST} {WEIGHTS}", f"    scores = {MASKED}\n"
+    f"    weights = (scores - {TOP}.clamp(min=0)).exp(){NORMED}.clamp(min=1e-30)")  # fmt: skip
 cut_off = way(
     "large scores are cut off: shift all scores of a row by the same number instead",
     "    if", "    scores = scores.clamp(-1e6, 1e6)\n    if")  # fmt: skip

@@ -64,6 +64,8 @@ SOFTMAXES = {way: masked.WAYS[way] for way in (
     masked.nan_gradient_for_an_empty_row, masked.large_fill_and_zeros,
     masked.large_fill_alone, masked.large_number_added,
 )} | {minus_infinity_times_the_mask: "-inf times 0 is NaN: use masked_fill"}  # fmt: skip
+# where a case has low scores alone, without a mask
+LOW = {masked.top_not_below_zero: masked.WAYS[masked.top_not_below_zero]}
 
 
 def first_key_hidden(q, k):
