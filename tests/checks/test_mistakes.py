@@ -102,6 +102,15 @@ def test_an_answer_that_takes_long_hears_what_it_did_and_is_not_called_again(sam
     assert found.status == "wrong" and "the numbers are not" in found.hint
 
 
+def test_an_answer_that_runs_some_thousand_lines_hears_its_mistake(same):
+    def thorough(x):
+        for _ in range(10_000):
+            pass
+        return x + 1
+
+    assert told(same, thorough).hint == SHIFTED
+
+
 def test_an_answer_that_is_lost_at_the_second_seed_keeps_what_it_was_told_at_the_first(same):
     whole = local(lambda x: x + 1)
     values = [probe.way for probe in Trial.of(same, 0).probes].count("values")
