@@ -14,6 +14,7 @@ import torch
 
 from judge import hints
 from judge.axes import only_some_axes
+from judge.compare import close
 from judge.decided import Difference, Observation
 from judge.exercise import Exercise, JudgesItself
 from judge.explain import explain
@@ -115,6 +116,8 @@ def mistake(run: Run, why: str, evidence: str) -> Said:
     said = known_mistake(run)
     if not said:
         return None
+    if refuses_all(run):
+        evidence += what_it_accepts(run)
     if run.failing.got.is_test and said != why:
         return said, ": ".join(filter(None, (why, evidence)))
     if run.failing.got.outcome == "raised" and why not in (said, *hints.TORCH_SAYS.values()):
@@ -124,7 +127,7 @@ def mistake(run: Run, why: str, evidence: str) -> Said:
 
 def nothing_accepted(run: Run, why: str, evidence: str) -> Said:
     """Of a learner's test that refuses every right implementation."""
-    return (hints.REFUSES_ALL, evidence) if refuses_all(run) else None
+    return (hints.REFUSES_ALL, evidence + what_it_accepts(run)) if refuses_all(run) else None
 
 
 def some_axes(run: Run, why: str, evidence: str) -> Said:
@@ -134,6 +137,31 @@ def some_axes(run: Run, why: str, evidence: str) -> Said:
     if said and why in hints.TORCH_SAYS.values():
         return said, evidence
     return (said, f"{evidence}: {why}") if said else None
+
+
+def what_it_accepts(run: Run) -> str:
+    """Of a test that refuses every right implementation, the first wrong one that it accepts."""
+    pairs = zip(run.seen, run.trial.expected, run.trial.probes, strict=False)
+    accepted = (
+        probe.case.name
+        for got, want, probe in pairs
+        if want.outcome == "raised" and got.outcome == "returned"
+    )
+    first = next(accepted, None)
+    return f"; it accepts {first}" if first else ""
+
+
+def in_its_words(run: Run, why: str, evidence: str) -> Said:
+    """What the exercise says of the first difference in values, where it has words for it."""
+    exercise, one = run.trial.exercise, run.failing
+    returned = one.probe.way == "values" and one.got.outcome == "returned"
+    if exercise.says is None or not returned or one.got.value is None:
+        return None
+    if close(one.got.value, one.want.value, one.length):
+        return None
+    case = one.probe.case
+    said = exercise.says(one.want.value, one.got.value, *case.args, **case.kwargs)
+    return (said, evidence) if said else None
 
 
 # In this order they are asked what to say of a wrong answer; the first who knows is heard, and if
@@ -147,6 +175,8 @@ HINTS: tuple[Callable[[Run, str, str], Said], ...] = (
     nothing_accepted,
     # a known mistake may also show with some axes only
     some_axes,
+    # no cause, but more than that the value is not right
+    in_its_words,
 )
 
 
