@@ -117,7 +117,7 @@ def mistake(run: Run, why: str, evidence: str) -> Said:
     if not said:
         return None
     if refuses_all(run):
-        evidence += what_it_accepts(run)
+        evidence = with_what_it_accepts(run, evidence)
     if run.failing.got.is_test and said != why:
         return said, ": ".join(filter(None, (why, evidence)))
     if run.failing.got.outcome == "raised" and why not in (said, *hints.TORCH_SAYS.values()):
@@ -127,7 +127,7 @@ def mistake(run: Run, why: str, evidence: str) -> Said:
 
 def nothing_accepted(run: Run, why: str, evidence: str) -> Said:
     """Of a learner's test that refuses every right implementation."""
-    return (hints.REFUSES_ALL, evidence + what_it_accepts(run)) if refuses_all(run) else None
+    return (hints.REFUSES_ALL, with_what_it_accepts(run, evidence)) if refuses_all(run) else None
 
 
 def some_axes(run: Run, why: str, evidence: str) -> Said:
@@ -139,8 +139,8 @@ def some_axes(run: Run, why: str, evidence: str) -> Said:
     return (said, f"{evidence}: {why}") if said else None
 
 
-def what_it_accepts(run: Run) -> str:
-    """Of a test that refuses every right implementation, the first wrong one that it accepts."""
+def with_what_it_accepts(run: Run, evidence: str) -> str:
+    """The evidence, and the first wrong implementation that a test of the learner's accepts."""
     pairs = zip(run.seen, run.trial.expected, run.trial.probes, strict=False)
     accepted = (
         probe.case.name
@@ -148,7 +148,7 @@ def what_it_accepts(run: Run) -> str:
         if want.outcome == "raised" and got.outcome == "returned"
     )
     first = next(accepted, None)
-    return f"; it accepts {first}" if first else ""
+    return "; ".join(filter(None, (evidence, first and f"it accepts {first}")))
 
 
 def in_its_words(run: Run, why: str, evidence: str) -> Said:
