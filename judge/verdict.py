@@ -22,6 +22,8 @@ from judge.mistakes import known_mistake
 from judge.observation import Caller, local, observe
 from judge.trial import BUSY, Run, Trial, unwritten
 
+# wrong implementations that a test accepts for which its own formula is to blame
+FEW = 3
 SAME = "this still does what the given code does: a change, if you made one, changes no result"
 
 
@@ -116,8 +118,8 @@ def mistake(run: Run, why: str, evidence: str) -> Said:
     said = known_mistake(run)
     if not said:
         return None
-    if refuses_all(run):
-        evidence = with_what_it_accepts(run, evidence)
+    if refuses_all(run) and (wrong := accepted(run)):
+        evidence = "; ".join(filter(None, (evidence, f"it accepts {wrong[0]}")))
     if run.failing.got.is_test and said != why:
         return said, ": ".join(filter(None, (why, evidence)))
     if run.failing.got.outcome == "raised" and why not in (said, *hints.TORCH_SAYS.values()):
@@ -127,7 +129,12 @@ def mistake(run: Run, why: str, evidence: str) -> Said:
 
 def nothing_accepted(run: Run, why: str, evidence: str) -> Said:
     """Of a learner's test that refuses every right implementation."""
-    return (hints.REFUSES_ALL, with_what_it_accepts(run, evidence)) if refuses_all(run) else None
+    if not refuses_all(run):
+        return None
+    wrong = accepted(run)
+    # one that accepts many more looks at little, and not at what the first of them does
+    said = hints.ACCEPTS.format(wrong[0]) if 0 < len(wrong) <= FEW else hints.REFUSES_ALL
+    return said, evidence
 
 
 def some_axes(run: Run, why: str, evidence: str) -> Said:
@@ -139,16 +146,14 @@ def some_axes(run: Run, why: str, evidence: str) -> Said:
     return (said, f"{evidence}: {why}") if said else None
 
 
-def with_what_it_accepts(run: Run, evidence: str) -> str:
-    """The evidence, and the first wrong implementation that a test of the learner's accepts."""
+def accepted(run: Run) -> list[str]:
+    """The wrong implementations that a learner's test accepts."""
     pairs = zip(run.seen, run.trial.expected, run.trial.probes, strict=False)
-    accepted = (
+    return [
         probe.case.name
         for got, want, probe in pairs
         if want.outcome == "raised" and got.outcome == "returned"
-    )
-    first = next(accepted, None)
-    return "; ".join(filter(None, (evidence, first and f"it accepts {first}")))
+    ]
 
 
 def in_its_words(run: Run, why: str, evidence: str) -> Said:
