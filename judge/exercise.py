@@ -157,7 +157,8 @@ class Exercise:
     tried at the edge (`probes.EDGES`), each with the reason; `usual_hints` says of a mistake what
     is the matter here, where its own hint is too general. `shares` holds what a group of cases
     earns by itself, where that is not the usual share (`credit.py`). `unread` says where the text
-    allows anything to stand. `aims` are the course's names for what it practises.
+    allows anything to stand; `says` puts a difference into the words of the task. `aims` are the
+    course's names for what it practises.
     """
 
     name: str
@@ -184,6 +185,7 @@ class Exercise:
     reference_answer: Callable = field(init=False)
     draw_cases: Callable[[Draw], Iterator[Case]] = field(init=False)
     stub_answer: Callable | None = None
+    says: Callable[..., str] | None = None
     valid_answers: list[Callable] = field(default_factory=list)
     own_mutants: list[Mutant] = field(default_factory=list)
 
@@ -241,6 +243,15 @@ class Exercise:
     def stub(self, function: Callable) -> Callable:
         """The code that a debug exercise starts from, bug and all."""
         self.stub_answer = function
+        return function
+
+    def differs(self, function: Callable[..., str]) -> Callable[..., str]:
+        """Say in words what differs, where no known mistake does what was seen.
+
+        The function gets what was wanted, what came, whatever that is, and the arguments of the
+        call; it returns one line, or an empty one where it has no words.
+        """
+        self.says = function
         return function
 
     def valid(self, function: Callable) -> Callable:

@@ -21,6 +21,8 @@ NAN_GRADIENT = (
     "late?"
 )
 REFUSES_ALL = "your test refuses every right answer: is its own formula right, or its tolerance?"
+# of which it is said what it accepts; its own formula mostly makes the same mistake
+ACCEPTS = "your test refuses every right answer, and accepts {}: does its own formula do the same?"
 OWN_ERROR = "your test itself ends in an error, whatever function it gets, the right ones too"
 DEVICE = "a new tensor is made on the CPU: give it the device of an input"
 DETACHED = "no gradient flows back: nothing may be detached"

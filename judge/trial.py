@@ -28,7 +28,7 @@ from judge.values import decode, encode
 # how a call ended that was not waited for, or not made
 LOST = "lost"
 # a call of more lines of Python is not made at another seed for the sake of a hint
-MANY_STEPS = 3_000
+MANY_STEPS = 30_000
 # a busy answer runs more lines in its first call; of its others, about this share is watched wholly
 BUSY, WATCHED = 300, 0.25
 # what stands in an answer cell to begin with

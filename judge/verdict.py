@@ -14,6 +14,7 @@ import torch
 
 from judge import hints
 from judge.axes import only_some_axes
+from judge.compare import close
 from judge.decided import Difference, Observation
 from judge.exercise import Exercise, JudgesItself
 from judge.explain import explain
@@ -21,6 +22,8 @@ from judge.mistakes import known_mistake, most_alike
 from judge.observation import Caller, local, observe
 from judge.trial import BUSY, Run, Trial, unwritten
 
+# wrong implementations that a test accepts for which its own formula is to blame
+FEW = 3
 SAME = "this still does what the given code does: a change, if you made one, changes no result"
 
 
@@ -115,6 +118,8 @@ def mistake(run: Run, why: str, evidence: str) -> Said:
     said = known_mistake(run)
     if not said:
         return None
+    if refuses_all(run) and (wrong := accepted(run)):
+        evidence = "; ".join(filter(None, (evidence, f"it accepts {wrong[0]}")))
     if run.failing.got.is_test and said != why:
         return said, ": ".join(filter(None, (why, evidence)))
     if run.failing.got.outcome == "raised" and why not in (said, *hints.TORCH_SAYS.values()):
@@ -124,7 +129,12 @@ def mistake(run: Run, why: str, evidence: str) -> Said:
 
 def nothing_accepted(run: Run, why: str, evidence: str) -> Said:
     """Of a learner's test that refuses every right implementation."""
-    return (hints.REFUSES_ALL, evidence) if refuses_all(run) else None
+    if not refuses_all(run):
+        return None
+    wrong = accepted(run)
+    # one that accepts many more looks at little, and not at what the first of them does
+    said = hints.ACCEPTS.format(wrong[0]) if 0 < len(wrong) <= FEW else hints.REFUSES_ALL
+    return said, evidence
 
 
 def mostly(run: Run, why: str, evidence: str) -> Said:
@@ -147,6 +157,29 @@ def some_axes(run: Run, why: str, evidence: str) -> Said:
     return (said, f"{evidence}: {why}") if said else None
 
 
+def accepted(run: Run) -> list[str]:
+    """The wrong implementations that a learner's test accepts."""
+    pairs = zip(run.seen, run.trial.expected, run.trial.probes, strict=False)
+    return [
+        probe.case.name
+        for got, want, probe in pairs
+        if want.outcome == "raised" and got.outcome == "returned"
+    ]
+
+
+def in_its_words(run: Run, why: str, evidence: str) -> Said:
+    """What the exercise says of the first difference in values, where it has words for it."""
+    exercise, one = run.trial.exercise, run.failing
+    returned = one.probe.way == "values" and one.got.outcome == "returned"
+    if exercise.says is None or not returned or one.got.value is None:
+        return None
+    if close(one.got.value, one.want.value, one.length):
+        return None
+    case = one.probe.case
+    said = exercise.says(one.want.value, one.got.value, *case.args, **case.kwargs)
+    return (said, evidence) if said else None
+
+
 # In this order they are asked what to say of a wrong answer; the first who knows is heard, and if
 # nobody does, the first of `decided.DECIDED` in which the answer is not as it should be.
 HINTS: tuple[Callable[[Run, str, str], Said], ...] = (
@@ -160,6 +193,8 @@ HINTS: tuple[Callable[[Run, str, str], Said], ...] = (
     mostly,
     # a known mistake may also show with some axes only
     some_axes,
+    # no cause, but more than that the value is not right
+    in_its_words,
 )
 
 

@@ -7,6 +7,7 @@ import torch
 
 from attncourse.checks import exercise
 from attncourse.checks.language_model import likeliest_pair
+from attncourse.checks.multi_head.shared.multi_heads import in_heads, inputs
 from attncourse.checks.tasks import test_folds
 from attncourse.checks.transformer import beam_step, residual_block
 from judge import bank, hints, mistakes, variants
@@ -100,6 +101,33 @@ def test_an_answer_that_takes_long_hears_what_it_did_and_is_not_called_again(sam
     found = told(same, answer)
     assert answer.calls <= len(Trial.of(same, 0).probes)
     assert found.status == "wrong" and "the numbers are not" in found.hint
+
+
+def test_an_answer_that_runs_some_thousand_lines_hears_its_mistake(same):
+    def thorough(x):
+        for _ in range(10_000):
+            pass
+        return x + 1
+
+    assert told(same, thorough).hint == SHIFTED
+
+
+def test_a_difference_that_no_known_mistake_makes_is_told_in_the_words_of_the_exercise(same):
+    same.differs(lambda want, got, x: f"{len(x)} numbers" if got[0] > want[0] else "")
+    assert told(same, lambda x: 3 * x.abs() + 1).hint == "4 numbers"
+    assert told(same, lambda x: x + 1).hint == SHIFTED
+    # it has no words for these
+    assert "the numbers are not" in told(same, lambda x: x - x.abs() - 1).hint
+    assert "returns None" in told(same, lambda x: None).hint
+
+
+def test_of_a_test_that_refuses_every_right_function_it_is_said_which_wrong_one_it_accepts():
+    def reversed_rows(multi_head):
+        q, k, v = inputs(2, heads=3)
+        assert torch.allclose(multi_head(q, k, v, 3), in_heads(q, k, v, heads=3).flip(-2))
+
+    found = told(exercise("test_multi_head"), reversed_rows)
+    assert found.hint == hints.ACCEPTS.format("a function that gives the rows in reverse")
 
 
 def test_an_answer_that_is_lost_at_the_second_seed_keeps_what_it_was_told_at_the_first(same):

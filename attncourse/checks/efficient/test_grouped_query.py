@@ -164,5 +164,6 @@ variants.wrong(exercise, against_the_formula, {
     "it takes True for forbidden, so it refuses what is right: True means may attend": (
         WANT, "in_groups(*before[:3], mask if mask is None else ~before[3])"),
     "it refuses the right ones, too: run it on a function you trust. The formula may be "
-    "wrong, or the tolerance too small": (CLOSE, "assert got.shape == k.shape"),
+    "wrong, as where a query that may attend nowhere gets NaN, or the tolerance too small": (
+        CLOSE, "assert got.shape == k.shape"),
 })  # fmt: skip

@@ -70,6 +70,60 @@ def from_the_beginning(tokens):
     return shown
 
 
+def quoted(some):
+    """A text as Python writes it, with U+FFFD as in the task."""
+    return repr(some).replace("\ufffd", "\\ufffd")
+
+
+def in_one(some):
+    return re.sub("\ufffd+", "\ufffd", some)
+
+
+@exercise.differs
+def first_difference(wanted, given, tokens):
+    """Where the texts first differ, the bytes that decide there, and what is certain of them."""
+    if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
+        return ""
+    if len(given) != len(wanted):
+        return (
+            f"the number of texts is {len(given)}, and that of tokens {len(tokens)}: give one for "
+            "each token, '' where nothing new can be shown, and none for what comes after the last"
+        )
+    at = next(i for i, (one, other) in enumerate(zip(given, wanted, strict=True)) if one != other)
+    got, want = given[at], wanted[at]
+    before = b"".join(map(bytes, tokens[:at]))
+    data = before[len(before) - unfinished(before) :] + bytes(tokens[at])
+    waits = unfinished(data)
+    last = ", the last," if at == len(tokens) - 1 else ""
+    shown = f"with token {at + 1}{last} {quoted(want)} is to be shown, and yours is {quoted(got)}"
+    if len(data) <= 12:
+        shown = f"of the bytes {', '.join(map(str, data))}, {shown}" if data else shown
+    if last and waits and in_one(got) == in_one(want):
+        return (
+            f"a beginning that waits at the end is one U+FFFD, however many bytes it has: {shown}"
+        )
+    if last and waits and want == got + "\ufffd":
+        return f"what waits when the last token has come is not shown, as one U+FFFD: {shown}"
+    if in_one(got) == in_one(want):
+        return (
+            f"the number of U+FFFD is not right: {shown}. There is one for a beginning that is "
+            "broken off, and one for each byte that is in none"
+        )
+    if want.startswith(got):
+        why = (
+            "A byte that cannot follow makes U+FFFD certain, and is then looked at anew"
+            if "\ufffd" in want[len(got) :]
+            else "A character is shown with the token that completes it"
+        )
+        return f"too little is shown: {shown}. {why}"
+    if got.startswith(want):
+        why = (
+            ". What begins a character waits until the rest has come" if waits and not last else ""
+        )
+        return f"too much is shown: {shown}{why}"
+    return f"another text is shown: {shown}"
+
+
 ONE, TWO, THREE, FOUR = "aZ 7\n", "éßñ", "€—“中", "😀🌍𝄞"
 
 
@@ -263,9 +317,9 @@ MADE, TEXT = 'codecs.getincrementaldecoder("utf-8")(errors="replace")', (
     "[decoder.decode(bytes(token)) for token in tokens]")  # fmt: skip
 FLUSH, RETURN = 'text[-1] += decoder.decode(b"", final=True)', "return text"
 WHEN = f"    if text:\n        {FLUSH}\n"
+IN_ONE = "[decoder.decode(bytes(t), i == len(tokens)) for i, t in enumerate(tokens, 1)]"
 variants.right(exercise, plain,
-    (TEXT, "[decoder.decode(bytes(t), i == len(tokens)) for i, t in enumerate(tokens, 1)]", WHEN,
-     ""),
+    (TEXT, IN_ONE, WHEN, ""),
     (TEXT, "[*map(decoder.decode, map(bytes, tokens))]", "if text:", "for _ in tokens[:1]:"),
     (MADE, 'codecs.lookup("utf8").incrementaldecoder("replace")'),
 )  # fmt: skip
@@ -288,7 +342,7 @@ variants.wrong(exercise, plain, {
     "bytes that are no character are lost: each of them, or broken beginning, is shown as U+FFFD":
         (MADE, 'codecs.getincrementaldecoder("utf-8")(errors="ignore")'),
     "bytes that are no character raise an error: show U+FFFD for them": (
-        MADE, 'codecs.getincrementaldecoder("utf-8")()'),
+        MADE, 'codecs.getincrementaldecoder("utf-8")()', TEXT, IN_ONE, WHEN, ""),
     "bytes that are no character are shown in another way: show U+FFFD for them": [
         (MADE, 'codecs.getincrementaldecoder("utf-8")(errors="backslashreplace")'),
         (MADE, 'codecs.getincrementaldecoder("utf-8")(errors="surrogateescape")'),
@@ -316,17 +370,10 @@ variants.wrong(exercise, plain, {
     "characters beyond ASCII are lost: the bytes are UTF-8": [
         (MADE, 'codecs.getincrementaldecoder("ascii")(errors="replace")'),
         (TEXT, '["".join(chr(b) if b < 128 else "\\ufffd" for b in token) for token in tokens]')],
-    "byte 0 is lost: it is a character like the others": (
-        RETURN, 'return [one.replace("\\0", "") for one in text]'),
-    "an accent and its letter have become one character: the text is shown as it is": (
-        RETURN, "return [__import__('unicodedata').normalize('NFC', one) for one in text]"),
-    "U+FEFF is lost: the text is shown as it is": (
-        RETURN, 'return [one.replace("\\ufeff", "") for one in text]'),
     "U+FEFF at the beginning is lost: the encoding is utf-8, and not utf-8-sig": (
         MADE, 'codecs.getincrementaldecoder("utf-8-sig")(errors="replace")'),
     "line ends have changed: the text is shown as it is": [
         (RETURN, 'return [one.replace("\\r", "\\n") for one in text]'),
-        (RETURN, 'return [one.replace("\\r\\n", "\\n") for one in text]'),
         (MADE, f"__import__('io').IncrementalNewlineDecoder({MADE}, translate=True)")],
     "blanks are lost: the text is shown as it is": [
         (RETURN, "return [one.strip() for one in text]"),
@@ -338,9 +385,6 @@ variants.wrong(exercise, plain, {
     "this is all the text so far: give what is new with each token": (
         RETURN, 'return ["".join(text[:i]) for i in range(1, len(text) + 1)]'),
     "the texts are joined: give one for each token": (RETURN, 'return "".join(text)'),
-    "a character comes in an entry of its own: one text for each token": [
-        (RETURN, "return [one for some in text for one in some]"),
-        (RETURN, "return [list(one) for one in text]")],
     "these are bytes, or their numbers: give texts": [
         (RETURN, "return [one.encode() for one in text]"),
         (RETURN, "return [[*one.encode()] for one in text]"),
@@ -349,28 +393,12 @@ variants.wrong(exercise, plain, {
         RETURN, 'return [*("" for _ in text[1:]), *["".join(text)][: len(text)]]'),
     "everything is shown a token late: what is complete with a token is shown with it": (
         RETURN, 'return ["", *text[:-2], "".join(text[-2:])] if len(text) > 1 else text'),
-    "the first token is left out: there is a text for each": (RETURN, "return text[1:]"),
-    "the last token is left out: there is a text for each": (RETURN, "return text[:-1]"),
     "it returns a tuple of texts and of what waits: give the list of texts alone": (
         RETURN, "return text, decoder.getstate()[0].decode('latin-1')"),
 })  # fmt: skip
 END, KEPT = "len(waiting) - unfinished(waiting)", "waiting = waiting[end:]"
 NOW = 'text.append(waiting[:end].decode(errors="replace"))'
 LAST = 'text[-1] += waiting.decode(errors="replace")'
-
-
-def known_by_its_first_byte(data, second=(), first=(194, 244), most=3):
-    """How many bytes at the end wait, where only the first of a character is looked at."""
-    for n in range(1, min(most, len(data)) + 1):
-        byte = data[-n]
-        if byte >= 192:
-            size = 2 if byte < 224 else 3 if byte < 240 else 4
-            low, high = dict(second).get(byte, (128, 191))
-            allowed = n == 1 or low <= data[1 - n] <= high
-            return n if n < size and first[0] <= byte <= first[1] and allowed else 0
-        if byte < 128:
-            return 0
-    return 0
 
 
 def shown_as_replaced(data):
@@ -397,9 +425,9 @@ def not_valid_from(data):
     return 0
 
 
-def high_at_the_end(data, least=128):
+def high_at_the_end(data):
     """How many bytes at the end are in no character of ASCII, at most 3."""
-    tail = [byte >= least for byte in data[-3:][::-1]]
+    tail = [byte >= 128 for byte in data[-3:][::-1]]
     return [*tail, False].index(False)
 
 
@@ -428,32 +456,9 @@ variants.wrong(exercise, with_what_waits, {
     "shown at once, and U+FFFD may be in the text itself": [
         (END, "len(waiting) - shown_as_replaced(waiting)"),
         (END, "0 if waiting.decode(errors='replace').endswith('\\ufffd') else len(waiting)")],
-    "it waits for the second byte of a character at most: one may have 3 or 4 bytes": (
-        END, "len(waiting) - (unfinished(waiting) == 1)"),
-    "it waits for 3 bytes at most: a character may have 4": (
-        END, "len(waiting) - unfinished(waiting[-2:])"),
-    "the first byte alone decides how long it waits: after 224, 240 and 244 not every second byte "
-    "can follow": [(END, "len(waiting) - known_by_its_first_byte(waiting)")],
-    "after 224 a second byte below 160 ends the waiting: no character begins so": (
-        END, "len(waiting) - known_by_its_first_byte(waiting, {240: (144, 191), 244: (128, 143)}"
-             ".items())"),
-    "after 240 a second byte below 144 ends the waiting: no character begins so": (
-        END, "len(waiting) - known_by_its_first_byte(waiting, {224: (160, 191), 244: (128, 143)}"
-             ".items())"),
-    "after 244 a second byte above 143 ends the waiting: no character begins so": (
-        END, "len(waiting) - known_by_its_first_byte(waiting, {224: (160, 191), 240: (144, 191)}"
-             ".items())"),
-    "192, 193 and 245 to 255 begin no character: show U+FFFD for them at once": [
-        (END, "len(waiting) - known_by_its_first_byte(waiting, {224: (160, 191), 240: (144, 191), "
-         f"244: (128, 143)}}.items(), {first})")
-        for first in ((192, 255), (192, 244), (194, 255), (192, 247), (194, 247))]
-        + [(END, f"len(waiting) - known_by_its_first_byte(waiting, first={first})")
-           for first in ((192, 255), (192, 247))],
     "any byte from 128 on makes it wait: one that continues no character is shown at once": [
         (END, "len(waiting) - high_at_the_end(waiting)"),
         (END, "0 if waiting and waiting[-1] >= 128 else len(waiting)")],
-    "any byte from 192 on makes it wait, and the others never do: what follows a first byte waits "
-    "as well": [(END, "len(waiting) - high_at_the_end(waiting, 192)")],
     ALONE: (END, "len(waiting)"),
     "a beginning is shown as U+FFFD, and once more as a part of its character: it waits until then":
         (END, "len(waiting)", KEPT, "waiting = waiting[len(waiting) - unfinished(waiting) :]"),
@@ -475,9 +480,6 @@ variants.wrong(exercise, with_what_waits, {
         NOW, "text.append(''.join(by_bytes(waiting[:end])))"),
     BROKEN_OFF: (
         NOW, "text.append(''.join(by_bytes(waiting[:end], broken='')))"),
-    "it keeps a character until the next one begins: what is complete is shown at once": (
-        END, "len(waiting) - max(unfinished(waiting), len(waiting.decode(errors='replace')"
-             "[-1:].encode()) * (not unfinished(waiting)) * (waiting[-1:] >= b'\\x80'))"),
 })  # fmt: skip
 
 
@@ -560,26 +562,6 @@ def taken_by_length(tokens):
     return shown
 
 
-@exercise.mutant(
-    "what cannot be decoded is thrown away with all that waits: only the broken part is replaced"
-)
-def thrown_away(tokens):
-    shown, waiting = [], b""
-    for token in tokens:
-        waiting += bytes(token)
-        now = ""
-        try:
-            now = waiting.decode()
-            waiting = b""
-        except UnicodeDecodeError:
-            if len(waiting) > 3:
-                now, waiting = "\ufffd", b""
-        shown.append(now)
-    if waiting:
-        shown[-1] += "\ufffd"
-    return shown
-
-
 FIRST, BROKEN = "194 <= byte <= 244", "                need = 0\n            if need:"
 ANEW = (
     "the byte that breaks a character off is lost: look at it anew, because it may be a letter, or "
@@ -604,36 +586,10 @@ variants.wrong(exercise, by_counting, {
         for low, high in ((192, 255), (192, 247))
         for then in (BROKEN, "                need = 0\n                if byte >= 128:\n"
                      "                    continue\n            if need:")],
-    "byte 127 is a character of one byte, as all below it are": ("byte < 128", "byte < 127"),
-    "223 begins a character of 2 bytes, as 194 to 222 do": (
-        FIRST, "194 <= byte <= 222 or 224 <= byte <= 244"),
-    "after 241 to 243 any byte from 128 to 191 may follow: only after 240 it is at least 144": (
-        "SECOND.get(byte, (128, 191))", "(144, 191) if 240 < byte < 244 else SECOND.get(\n"
-        "                    byte, (128, 191))"),
     "any byte is taken for one that follows: only those from 128 to 191 may": (
         "if need and not low <= byte <= high", "if False"),
     WITHOUT: ('        now = ""\n', '        now, need = "", 0\n'),
 })  # fmt: skip
-
-
-@exercise.mutant(
-    "it counts the bytes that wait: they may hold whole characters and the beginning of another, "
-    "so let only an unfinished one at the end wait"
-)
-def four_bytes_wait(tokens):
-    shown, waiting = [], b""
-    for token in tokens:
-        waiting += bytes(token)
-        try:
-            now, waiting = waiting.decode(), b""
-        except UnicodeDecodeError:
-            now = ""
-            if len(waiting) >= 4:
-                now, waiting = waiting.decode(errors="replace"), b""
-        shown.append(now)
-    if waiting:
-        shown[-1] += waiting.decode(errors="replace")
-    return shown
 
 
 @exercise.mutant(
@@ -653,32 +609,6 @@ def the_first_error_decides(tokens):
                 now, waiting = waiting.decode(errors="replace"), b""
         shown.append(now)
     return shown
-
-
-@exercise.mutant(
-    "places in the text are counted without U+FFFD, so that it comes too late, and shifts the rest"
-)
-def counted_without_replacements(tokens):
-    text = b"".join(map(bytes, tokens)).decode(errors="replace")
-    shown, start, data = [], 0, b""
-    for token in tokens:
-        data += bytes(token)
-        end = len(data.decode(errors="ignore"))
-        shown.append(text[start:end])
-        start = end
-    if shown:
-        shown[-1] += text[start:]
-    return shown
-
-
-@exercise.mutant(
-    "tokens after which nothing new can be shown are left out, and the end has an entry of its "
-    "own: give one text for each token"
-)
-def only_what_is_shown(tokens):
-    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
-    shown = [decoder.decode(bytes(token)) for token in tokens]
-    return [*filter(None, shown), decoder.decode(b"", final=True)]
 
 
 @exercise.mutant(hints.CHANGES)

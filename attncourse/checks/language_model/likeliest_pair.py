@@ -230,6 +230,14 @@ def without_overlaps(piece):
             yield pair
 
 
+def past_equal_ones(piece):
+    """The pairs, where after two equal tokens the search goes on behind both."""
+    place = 0
+    while place < len(piece) - 1:
+        yield piece[place], piece[place + 1]
+        place += 1 + (piece[place] == piece[place + 1])
+
+
 TOKEN, PAIR = "tokens[token] += often", "pairs[pair] += often"
 RATIO, ORDER = "Fraction(count, tokens[a] * tokens[b])", "(-ratio[pair], pair)"
 NEIGHBOURS = "pairwise(piece)"
@@ -308,8 +316,12 @@ variants.wrong(exercise, plain, {
         NEIGHBOURS, f"set({NEIGHBOURS})"),
     "tokens and pairs count once a piece: they count at each of their places": (
         "for token in piece", "for token in set(piece)", NEIGHBOURS, f"set({NEIGHBOURS})"),
-    "pairs that overlap count once here: in three equal tokens, the pair stands twice": (
-        NEIGHBOURS, "without_overlaps(piece)"),
+    "pairs that overlap count once here: in three equal tokens, the pair stands twice": [
+        (NEIGHBOURS, "without_overlaps(piece)"), (NEIGHBOURS, "past_equal_ones(piece)")],
+    "the ratio comes back with the pair: give the pair alone": [
+        (RESULT, f"(lambda best: best and (best, ratio[best]))({RESULT})"),
+        (RESULT, f"(lambda best: best and (best, float(ratio[best])))({RESULT})"),
+        (RESULT, f"(lambda best: best and (*best, ratio[best]))({RESULT})")],
     "every second token begins a pair: every one does but the last": (
         NEIGHBOURS, "zip(piece[::2], piece[1::2])"),
     "the tokens of a pair have another one between them: they are neighbours": (

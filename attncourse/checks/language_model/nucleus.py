@@ -212,6 +212,8 @@ variants.wrong(exercise, plain, {
         STAYS, "kept"),
     "gather with the order does not undo it: scatter takes each back to its own place": [
         (STAYS, "kept.gather(-1, order)"),
+        (ORDER, "scores.softmax(dim=-1).argsort(dim=-1, descending=True, stable=True)",
+         STAYS, "kept.gather(-1, order)"),
         (LEFT, "scores.gather(-1, order).masked_fill(~kept, -torch.inf)",
          RESULT, "left.softmax(dim=-1).gather(-1, order)")],
     "the probabilities come back in order of size: each belongs to its token": [
@@ -272,6 +274,10 @@ variants.wrong(exercise, plain, {
     "these are scores: the softmax is missing": (RESULT, "left"),
     "probabilities are taken for scores: a softmax of them is nearly flat": (
         LEFT, "scores.softmax(-1).masked_fill(~stays, -torch.inf)"),
+    "a softmax of probabilities is taken, in which 0 does not stay 0: divide by their sum": (
+        RESULT, f"{WHOLE}.softmax(dim=-1)"),
+    "each token is compared with p by itself: it is what the likeliest have in sum that reaches p":
+        (KEPT, "likely >= p"),
     "this says which tokens stay: their probabilities are asked for": (
         RESULT, "stays.to(scores.dtype)"),
     "all tokens that stay get the same: they share the probability as before": (

@@ -132,7 +132,7 @@ variants.wrong(exercise, plain, known.WRONG_TESTS | {
     "it takes True for forbidden, so it refuses what is right: True means may attend": (
         FORMULA, "in_heads(*before[:3], mask if mask is None else ~before[3], heads=heads)"),
     "it refuses the right ones, too: run it on a function you trust. The formula may be "
-    "wrong, or the tolerance too small": [
+    "wrong, as where a query that may attend nowhere gets NaN, or the tolerance too small": [
         (CLOSE, "close(got.mT, want)"),
         (START, "    q, k, v = inputs(heads=3)\n"
          f"    assert multi_head(q, k, v, 3).shape == q.shape\n    return\n{START}")],

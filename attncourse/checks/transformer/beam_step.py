@@ -204,6 +204,8 @@ variants.wrong(exercise, plain, {
     "the power multiplies: the penalty is ((5 + length) / 6) ** power": (" ** power", " * power"),
     "the totals are those that were ranked: return the log-probabilities, without the penalty": (
         TOTALS, "ranked.flatten(-2).gather(-1, best)"),
+    "the totals are those that were ranked, with a penalty in float32: return them without it": (
+        ".to(log_p)", "", TOTALS, "ranked.flatten(-2).gather(-1, best)"),
     "the total of a text is forgotten: what its new token adds is not all": (
         "total[..., None] + log_p", "0 * total[..., None] + log_p"),
     "only what a token adds is returned: the total is that of the whole text": (

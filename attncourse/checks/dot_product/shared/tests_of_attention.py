@@ -36,7 +36,8 @@ WRONG_TESTS = {
     "every input has a batch: try two matrices without one, too": ("BATCHES", "((2,), (2, 3))"),
     "no input has a batch: try leading axes, too": ("BATCHES", "((), ())"),
     "there is one leading axis at most: try two, too": ("BATCHES", "((), (2,))"),
-    "what the inputs were is no copy, and changes with them: clone them before the call": (
+    "what is expected, or compared, is taken from the inputs after the call, which may have "
+    "changed them: clone them before it, and compare with the copies": (
         "x.clone()", "x"),
     "a change of the inputs goes unnoticed: compare them after the call with copies from before": (
         UNCHANGED, "pass"),
