@@ -33,8 +33,9 @@ class Course:
     """A course of notebooks with exercises.
 
     Learners import its `package`, which has check, failed, hint and status, those that
-    `<package>.checks.notebook` makes. In `<package>.checks` each chapter has a folder, whose
-    `ORDER` lists its exercises, and each of these a module there whose `exercise` is an `Exercise`.
+    `<package>.checks.notebook` makes, beside passed, which nbgrader's cells call. In
+    `<package>.checks` each chapter has a folder, whose `ORDER` lists its exercises, and each of
+    these a module there whose `exercise` is an `Exercise`.
     `CARRYING`, with which `ORDER` then begins, lists those that carry the chapter, if it has any.
     `notebooks` is the folder of the exercise notebooks as they are handed out, one for each
     chapter, in which the metadata below `metadata_key` say whose answer a cell is.

@@ -144,6 +144,18 @@ def test_a_notebook_of_it_checks_its_answers(machine, chapter, tmp_path):
         assert said in machine.run(*command, code=code, PYTHONPATH=str(machine.folder))
 
 
+def test_nbgrader_s_cells_check_its_answers(machine, tmp_path):
+    machine.run("-m", "signals", "autograder", "nbgrader", "averages", "--out", str(tmp_path))
+    page = tmp_path / "averages/averages.ipynb"
+    command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--nbval-lax", str(page))
+    assert "not attempted" in machine.run(*command, code=1, PYTHONPATH=str(machine.folder))
+    notebook = nbformat.read(page, 4)
+    (cell,) = (one for one in notebook.cells if "answer" in one.metadata.get("tags", []))
+    cell.source = RIGHT["averages"]
+    nbformat.write(notebook, page)
+    assert "3 passed" in machine.run(*command, PYTHONPATH=str(machine.folder))
+
+
 def test_a_class_is_graded_and_goes_on_where_it_was(machine, grading, tmp_path):
     for who, answer in (("ann", LOOKING), ("bob", WRONG), ("cleo", IN_PART)):
         answers = {"averages": answer, "layers": RIGHT["layers"]}

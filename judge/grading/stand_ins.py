@@ -107,7 +107,8 @@ class Checks:
         above, _, own = name.rpartition(".")
         package, notebook = ModuleType(above), ModuleType(name)
         vars(package).update({"__path__": [], own: notebook})
-        silent = dict.fromkeys(("failed", "hint", "status"), lambda *args, **kwargs: Nothing())
+        names = ("failed", "hint", "status", "passed")
+        silent = dict.fromkeys(names, lambda *args, **kwargs: Nothing())
         vars(notebook).update({**silent, "check": self.check})
         sys.modules |= {package.__name__: package, notebook.__name__: notebook}
 

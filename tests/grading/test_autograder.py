@@ -20,8 +20,9 @@ from attncourse.checks import exercises
 from judge.grading import autograder, nbgrader
 from judge.grading.cli import app
 from judge.grading.formats import gradescope
+from judge.grading.grade import grade
 from judge.grading.graft import graft
-from judge.grading.pristine import exercise_files
+from judge.grading.pristine import answer_cells, exercise_files
 from judge.grading.report import Report, Result
 from tests.grading import machines
 from tests.grading.submissions import NAMES, SOLVED, notebook_with, written
@@ -226,6 +227,15 @@ def test_nbgrader_s_marks_are_as_it_documents_them(chapter, tmp_path):
     # a class that nbgrader has collected can be graded from outside, too
     found = graft(nbformat.writes(notebook).encode())
     assert found.chapter == chapter and found.found == set(cards)
+
+
+def test_a_wrong_answer_that_nbgrader_collected_hears_nothing_of_its_cells(tmp_path, grading):
+    notebook = nbgrader.assignment("dot_product")
+    answer_cells(notebook)[FIRST].source = f"# exercise: {FIRST}\n{FIRST} = no_such_name"
+    report = grade(written(tmp_path, notebook), seed=1)
+    (result,) = (one for one in report.exercises if one.name == FIRST)
+    assert result.status == "error" and "no_such_name" in result.hint
+    assert "ImportError" not in f"{report.notes} {result.evidence}"
 
 
 def test_nbgrader_itself_makes_a_release_of_it(tmp_path):

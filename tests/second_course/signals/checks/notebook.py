@@ -1,4 +1,4 @@
-"""What a learner calls in a notebook."""
+"""What a learner calls in a notebook, and nbgrader."""
 
 from judge.notebook import Session
 from signals.course import COURSE
@@ -6,3 +6,4 @@ from signals.course import COURSE
 session = Session(COURSE)
 check, failed = session.check, session.failed
 hint, status = session.hint, session.status
+passed = session.passed
