@@ -1,6 +1,7 @@
 """The known mistake that does what an answer does, or the two that together do.
 
-A hint is said only if it holds: on every probe, in every output, and at a second seed.
+A hint is said only if it holds: on every probe, in every output, and at a second seed; or else, of
+one mistake, in most of the calls that fail, and then the evidence says in how many.
 """
 
 from collections.abc import Callable
@@ -68,16 +69,35 @@ def most_alike(run: Run) -> tuple[str, int, int] | None:
     trial, first = run.trial, run.faults[0]
     if trial.exercise.kind == "test" or not gives_numbers(trial, first):
         return None
-    places = [i for i in run.faults if trial.probes[i].way == "values"]
-    returned = [i for i in places if run.seen[i].outcome == "returned" and not run.fails(i)]
     alike = [
-        (sum(run.agrees(i, one.function) for i in returned), one.hint)
+        (calls_alike(run, one), one)
         for one in bank.mutants(trial.exercise)
-        if first in returned and run.agrees(first, one.function)
+        if first in returned(run) and run.agrees(first, one.function)
     ]
-    count, hint = max(alike, key=lambda pair: pair[0], default=(0, ""))
-    enough = count >= LEAST_ALIKE and count >= MOSTLY * len(places)
-    return (hint, count, len(places)) if enough else None
+    for (count, calls), one in sorted(alike, key=lambda pair: -pair[0][0]):
+        if all(are_most(*calls_alike(each, one)) for each in run.both):
+            return one.hint, count, calls
+    return None
+
+
+def calls_alike(run: Run, mutant: Mutant) -> tuple[int, int]:
+    """In how many calls that fail a mutant gives the same, and how many fail."""
+    calls = [i for i in run.faults if run.trial.probes[i].way == "values"]
+    return sum(run.agrees(i, mutant.function) for i in returned(run)), len(calls)
+
+
+def returned(run: Run) -> list[int]:
+    """The calls that fail, and still return numbers, all of them finite."""
+    return [
+        i
+        for i in run.faults
+        if run.trial.probes[i].way == "values"
+        if run.seen[i].outcome == "returned" and not run.fails(i)
+    ]
+
+
+def are_most(count: int, calls: int) -> bool:
+    return count >= LEAST_ALIKE and count >= MOSTLY * calls
 
 
 def likeliest_first(run: Run) -> list[tuple[Mutant, Mutant]]:

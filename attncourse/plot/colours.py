@@ -1,6 +1,7 @@
 """The colours of the course, each on white and on black: one for each thing that attends.
 
-Drawings, heat maps and the figures that compute share them; blue is for weights alone.
+Drawings, heat maps and the figures that compute share them; blue is for weights, and for other
+numbers from 0 on.
 """
 
 COLOURS = {

@@ -375,7 +375,9 @@ def test_a_list_of_exercises_and_the_files_must_agree(tmp_path, monkeypatch):
 
 
 # what decorators fill
-FILLED = {"unread_places", "unread_numbers", "stub_answer", "valid_answers", "own_mutants"}
+FILLED = {
+    "unread_places", "unread_numbers", "stub_answer", "says", "valid_answers", "own_mutants",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", [Exercise, Case])

@@ -1,5 +1,6 @@
 """A hint is said only if it holds: on every call, in every result, and at a second seed."""
 
+import re
 from itertools import combinations
 
 import pytest
@@ -81,6 +82,19 @@ def test_a_known_mistake_is_named_where_other_calls_fail_by_another(same):
     assert told(same, answer).hint == SHIFTED
     # the call that is shown is the one of which it holds
     assert told(same, lambda x: x + 1 if len(x) > 4 else x + torch.nan).hint != SHIFTED
+
+
+def test_a_known_mistake_is_named_where_most_calls_show_it_and_the_others_another(same):
+    @same.cases
+    def six(draw):
+        for n in range(3, 9):
+            yield Case(f"{n} numbers", (draw.normal(n),))
+
+    found = told(same, lambda x: x + 1 if len(x) < 8 else 3 * x.abs())
+    assert found.hint == SHIFTED
+    assert re.search(r"so in \d+ of \d+ calls that fail$", found.evidence)
+    # half of them is not most
+    assert told(same, lambda x: x + 1 if len(x) < 6 else 3 * x.abs()).hint != SHIFTED
 
 
 def test_a_right_answer_is_called_at_one_seed_only(same):

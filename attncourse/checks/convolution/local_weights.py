@@ -114,7 +114,8 @@ variants.wrong(exercise, plain, {
     "the mask is off by one place: the keys are 0 to n - 1": [
         ("key >= n", "key > n"), ("key < 0", "key <= 0")],
     NAN: (MASKED, "(scores + outside.to(q.dtype) * -torch.inf)"),
-    FILL: [("-torch.inf", low) for low in ("-100.0", "-1e4", "-1e9")],
+    FILL: [*(("-torch.inf", low) for low in ("-100.0", "-1e4", "-1e9")),
+           *((MASKED, f"(scores - {low} * outside)") for low in ("10.0", "100.0", "1e4", "1e9"))],
     KEYS: [("(k, width)", f"(k, width, value={fill})", MASKED, "scores")
            for fill in ("-torch.inf", "-1e9")],
     "the mask comes after the softmax, so the rows at the ends no longer sum to one": (

@@ -158,6 +158,8 @@ variants.wrong(exercise, plain, {
     "scores may be smaller than the number you fill with: fill with -inf": [
         *((FILL, fill) for fill in ("-10.0", "-1e4", "-1e9")),
         *((FILL, fill, EMPTY, ".masked_fill(~words, 0.0)") for fill in ("-1e4", "-1e9"))],
+    "fill with -inf, since scores may be lower than a large number; and zeros at length 0": (
+        FILL, "-1e4", EMPTY, ""),
     "large scores are cut off: take the largest of a sequence's words away instead": (
         "x @ query /", "(x @ query).clamp(-1e6, 1e6) /"),
     "padding is taken out after the softmax, so the weights no longer sum to one": (

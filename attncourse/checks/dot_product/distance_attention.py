@@ -104,6 +104,9 @@ variants.wrong(exercise, expanded, {
     "a masked score of 0 still gets weight, since exp(0) = 1: fill with -inf": (
         "q.square().sum(-1)[..., :, None] + ", "",
         "softmax(", "torch.softmax(", ", mask)", " * (1 if mask is None else mask), dim=-1)"),
+    "the squared lengths stand on each other's axis: a row holds that of its query": (
+        "q.square().sum(-1)[..., :, None] + k.square().sum(-1)[..., None, :]",
+        "q.square().sum(-1)[..., None, :] + k.square().sum(-1)[..., :, None]"),
     "the 2 of the cross term is missing: |q - k|^2 = |q|^2 - 2 q.k + |k|^2": ("- 2 *", "-"),
 })  # fmt: skip
 variants.wrong(exercise, plain, {

@@ -103,6 +103,9 @@ variants.wrong(exercise, plain, {
     # with a single key the share would be 0 / 0
     "the entropy is divided by log m: that gives a share from 0 to 1, not a number of keys": (
         COUNT, "(entropy / torch.full_like(entropy, max(weights.shape[-1], 2)).log()).exp()"),
+    "what is added to the weights counts: 0 log 0 is 0, and a row of zeros has no key": [
+        (START, f"    weights = weights + {some}\n{START}", RESULT, "count")
+        for some in ("1e-6", "1e-8", "1e-9")],
     "the count is rounded to whole keys: one heavy and one light key count for less than two": [
         (COUNT, "entropy.exp().round()"), (COUNT, "entropy.exp().ceil()"),
         (COUNT, "(entropy - 1e-9).exp().ceil()"), (COUNT, "(entropy + 1e-9).exp().floor()")],

@@ -101,6 +101,8 @@ variants.wrong(exercise, plain, {
     "the prefix is one key too short: positions count from 0": ("j < prefix", "j < prefix - 1"),
     "the first queries see everything: the prefix is about keys, which are the columns": (
         "j < prefix", "i < prefix"),
+    "the prefix is put on the rows: it is about keys, the columns, and later queries see it too": (
+        MASK, "(i < prefix) | ((j >= prefix) & (j <= i))"),
     "the prefix lies at the end: it is the first keys that all may see": (
         "j < prefix", "j >= n - prefix"),
     "every query sees as many keys ahead: the prefix stays where it is": [
@@ -119,6 +121,8 @@ variants.wrong(exercise, plain, {
         (MASK, f"torch.cat([(i == i).expand(-1, prefix), ({MASK})[:, prefix:]], dim=1)"),
         (MASK, "torch.cat([torch.ones(prefix, prefix), torch.zeros(prefix, n - prefix)], 1) > 0\n"
          "    mask = torch.cat([mask.to(j.device), (j <= i)[prefix:]])"),
+        (MASK, "torch.ones(n, n, device=device) > 0\n    mask = torch.cat([mask[:, :1].expand("
+         "n, prefix), mask.new_ones(n, n - prefix).tril(-prefix)], dim=1)"),
         (MASK, "(j < prefix) & (prefix < n) | (j <= i)"), ("j < prefix", "j < min(prefix, n - 1)")],
     "a prefix of 0 is taken for none given: it leaves the causal mask": (
         "< prefix", "< (prefix or n)"),

@@ -170,7 +170,8 @@ variants.wrong(exercise, against_the_formula, known.WRONG_TESTS | {
         CALL, f"try:\n                {CALL}\n"
               "            except Exception:\n                continue"),
     "it refuses the right ones, too: run it on an attention you trust. The formula may "
-    "be wrong, as where a row that may attend nowhere gives NaN, or the tolerance too small": [
+    "be wrong, as where a row that may attend nowhere gives NaN or a mask is turned round, or the "
+    "tolerance too small": [
         (CLOSE, "assert got.shape == q.shape"), (WANT, "formula(*before, least=0.0)"),
         (MASKS, "(lambda *shape: some_keys(*shape).double(),)", WANT,
          "formula(*before[:3], before[3].bool())")],

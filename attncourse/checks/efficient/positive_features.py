@@ -121,7 +121,8 @@ variants.wrong(exercise, plain, {
         ROOT, "x.shape[-2] ** 0.5"),
     "the largest exponent is taken away, which changes the product: leave it in": [
         (EXPONENT, f"(sum := {EXPONENT}) - sum.amax(-1, keepdim=True)"),
-        (EXPONENT, f"(sum := {EXPONENT}) - sum.amax()")],
+        (EXPONENT, f"(sum := {EXPONENT}) - sum.amax()"),
+        (EXPONENT, f"{EXPONENT} - (scaled @ w.mT).amax(-1, keepdim=True)")],
     "an epsilon is added: the features are positive without": [
         (".exp()", f".exp() + {small}") for small in ("1e-3", "1e-4", "1e-6")],
     "the exponent is cut off: leave it as it is": [

@@ -128,6 +128,8 @@ variants.wrong(exercise, plain, {
         SCALE, "k.shape[-2] ** 0.5"),
     "the scale comes from the width of the values: it is the root of d_k, the keys' width": (
         SCALE, "v.shape[-1] ** 0.5"),
+    "the scale comes after the softmax, so the rows no longer sum to one: divide the scores": (
+        f" / {SCALE}", "", WEIGHTS, f"{WEIGHTS} / {SCALE}"),
     "the softmax runs over the queries: each row, over the r keys, must sum to one": (
         "softmax(-1)", "softmax(-2)"),
     "exp of the scores is too large or too small: take the largest of a row away first": (

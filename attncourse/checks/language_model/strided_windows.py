@@ -268,7 +268,9 @@ variants.wrong(exercise, plain, {
         READ, "read, following = text, text[1:] + [-100]"),
     "the last token of each window has no label: it is the token after the window": [
         (ROW, f"({ROW})[: length - 1] + [-100]"),
-        (ROW, f"({ROW})[: len(window) - 1] + [-100]")],
+        (ROW, f"({ROW})[: len(window) - 1] + [-100]"),
+        (ROW, f"({ROW})[: len(window) - 1] + (following[-1:] "
+              "if start + length >= len(read) else [-100])")],
     TOO_SHORT: (
         "    tokens, labels = [], []", "    length = max(1, length - 1)\n"
         "    stride = min(stride, length)\n    tokens, labels = [], []"),

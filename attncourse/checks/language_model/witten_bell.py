@@ -216,3 +216,9 @@ variants.wrong(exercise, plain, {
          "        for i in range(counts.shape[-1])], dim=-2)")],
     hints.BATCH: (SINGLE, "unigram[:, None, :]"),
 })  # fmt: skip
+variants.wrong(exercise, weighted, {
+    "C is that of the whole table: each row has its own": (
+        "share = total.to(unigram.dtype) / (total + kinds).clamp(min=1)",
+        "pairs = total.sum(-2, keepdim=True).to(unigram.dtype)\n"
+        "    share = (pairs / (pairs + kinds).clamp(min=1)).where(total > 0, 0.0)"),
+})  # fmt: skip

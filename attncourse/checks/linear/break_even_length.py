@@ -119,6 +119,7 @@ variants.wrong(exercise, plain, {
         RECURRENT, "2 * features * (2 * e + 1) - (d + e)"),
     "the state is written once for the whole text: it is once for every token": (
         RESULT, "math.isqrt(recurrent // softmax) + 1"),
-    "an addition is counted on one side only: count products alone, on both": (
+    "one side is halved or doubled: count all n x n products of softmax attention, causal or not, "
+    "and no additions": (
         RECURRENT, f"2 * {RECURRENT}"),
 })  # fmt: skip

@@ -111,7 +111,9 @@ variants.wrong(exercise, plain, {
     "and of the small matrix it reads the lower triangle": [
         (*AFTER, ".tril()", " * 0"), (*AFTER, ".tril()", ".tril(-1)"), (".tril()", "")],
     "a token does not see itself: the diagonal of the small matrix belongs to it": [
-        (".tril()", ".tril(-1)"), (".tril()", ".tril(-1 if out else 0)")],
+        (".tril()", ".tril(-1)"), (".tril()", ".tril(-1 if out else 0)"),
+        *((".tril()", ".tril(-1)", "sums / total", f"sums / total.clamp(min={some})")
+          for some in ("1e-6", "1e-12"))],
     "a token sees one ahead within its chunk: the diagonal is the last that it sees": (
         ".tril()", ".tril(1)"),
     "a chunk does not see itself: the tokens before it in its own chunk count as well": (

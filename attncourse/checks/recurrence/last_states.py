@@ -110,6 +110,8 @@ variants.wrong(exercise, plain, {
     hints.CUT_OFF: (
         "    end =", "    if not lengths.any():\n"
         "        return states.new_zeros(*batch, h)\n    end ="),
+    "a sequence of length 1 loses its state: only length 0 has none": (
+        FILL, ".masked_fill((lengths <= 1)[..., None], 0)"),
     "at length 0 the index is -1, and gather takes none: keep it at 0 or more": (
         END, "lengths - 1"),
     "every length meets every sequence: pair them, with gather or with two indices": (

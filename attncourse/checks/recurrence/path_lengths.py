@@ -139,6 +139,13 @@ variants.wrong(exercise, plain, {
     "the first layer is counted as 0: after it, what a position reads is 1 layer away": (
         COUNTED, "range(layers)"),
     "one layer is missing: `layers` of them are applied": (COUNTED, "range(1, layers)"),
+    "the first layer is taken even where `layers` is 0: then each position reaches itself alone": (
+        COUNTED, "range(1, max(layers, 1) + 1)"),
+    "the layers without a path are counted, and a longer path may come without a shorter one: note "
+    "the first layer that has one": (
+        START, f"    missed = (~{EYE}).long()\n{START}", NOTED, "steps == -2",
+        "        steps = ", "        missed = missed + ~known\n        steps = ",
+        END, f"{END}.copy_(missed.masked_fill(missed > layers, -1))"),
     "`layers` is ignored: what takes more layers is not reached, and gets -1": (
         COUNTED, "range(1, len(reads) + 1)"),
     "each turn doubles the path: a layer multiplies with reads, not with what is known": [

@@ -94,6 +94,8 @@ variants.wrong(exercise, plain, {
     "a small number vanishes beside a large one: pick one of the two with where, and add none": (
         INDEX, "(ends - 1 - t).clamp(min=0)",
         PICKED, f"x + inside[..., None] * ({PICKED} - x)"),
+    "the padding is filled with the first token: after the length each token keeps its place": (
+        INDEX, "(ends - 1 - t).clamp(min=0)"),
     "the padding is set to zero: after the length each token keeps its place": (
         PICKED, f"{PICKED}.masked_fill(~inside[..., None], 0)"),
     "the padding is no longer in place: after the length each token keeps its place": (

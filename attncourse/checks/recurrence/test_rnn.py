@@ -134,8 +134,8 @@ NOTHING_REFUSED = (
     "it refuses nothing: call rnn, assert what must hold, and catch none of the errors"
 )
 REFUSES = (
-    "it refuses what is right, too: run it on a network that you trust, such as torch.nn.RNN. Its "
-    "own loop may be wrong, or the tolerance too small"
+    "it refuses what is right, too: run it on a network that you trust, such as torch.nn.RNN "
+    "with batch_first=True. Its own loop may be wrong, or the tolerance too small"
 )
 variants.wrong(exercise, plain, {
     NOTHING_REFUSED: [(CASES, "()"), errors_caught(plain)],

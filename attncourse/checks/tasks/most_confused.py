@@ -168,7 +168,7 @@ def recall(found, of):
 
 variants.wrong(exercise, plain, {
     "the diagonal is counted, too: there a label was predicted as itself": (WRONG, "matrix"),
-    "rows and columns have changed places: a row is a label, a column what was predicted": (
+    "rows and columns have changed places: a row is a label, a column what was predicted": both(
         PAIRS, "predicted[kept] * count + labels[kept]"),
     "a place is row * count + column: // gives the row, % the column": (
         PLACE, f"{PLACE}[::-1]"),

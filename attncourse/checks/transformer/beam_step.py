@@ -173,6 +173,11 @@ variants.wrong(exercise, plain, {
         ENDED, f"{ENDED}\n    log_p[..., stop] = 0.0"),
     "the length of an ended text grows: it stays as it is": (SIZE, "length + 1"),
     "the length does not grow: a text that goes on has one token more": (SIZE, "length + 0"),
+    "a text that ends now does not grow: its `stop` is a token as the others are": (
+        SIZE, "length", "penalty = ((5 + size) / 6)",
+        "is_stop = torch.arange(log_p.shape[-1], device=log_p.device) == stop\n"
+        "    size = length[..., None] + ~(ended[..., None] | is_stop)\n"
+        "    penalty = ((5 + size.to(log_p)) / 6)", RANKED, "longer / penalty"),
     "only ended texts grow: it is the others that have one token more": (
         SIZE, "length + 1 * ended"),
     "the length penalty is missing, or one for all texts: divide each by ((5 + length) / 6) ** "

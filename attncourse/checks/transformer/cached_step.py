@@ -113,7 +113,8 @@ variants.right(exercise, plain,
 variants.wrong(exercise, plain, {
     "the positions of every call start at 0: they go on from what the cache holds": (
         PLACED, "x = x + positions[:n]"),
-    "all new tokens get one position: each has the next one": (PLACED, "x = x + positions[m]"),
+    "all new tokens get one position: each has the next one": [
+        (PLACED, "x = x + positions[m]"), (PLACED, "x = x + positions[m + n - 1]")],
     "the positions are one too low: with m tokens kept, the next stands at position m": (
         PLACED, "x = x + positions[range(m - 1, m + n - 1)]"),
     "the positions are one too high: with m tokens kept, the next stands at position m": (
