@@ -1,5 +1,6 @@
 """The grader as other platforms run it: Gradescope's zip, GitHub Classroom's workflow."""
 
+import contextlib
 import importlib.metadata
 import json
 import re
@@ -9,7 +10,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
 from judge.course import course
 from judge.grading import sandbox
@@ -129,6 +130,16 @@ def gradescope_zip(path: Path, wheels: Path | None = None, partial: bool = False
                 archive.write(file, "course" / file.relative_to(above))
         for file in sorted(wheels.glob("*.whl")) if wheels else []:
             archive.write(file, Path("wheels") / file.name)
+
+
+def without_wheel(folder: Path) -> list[str]:
+    """Of the versions that the zip asks for, those of which a folder has no wheel."""
+    found = set()
+    for file in folder.glob("*.whl"):
+        with contextlib.suppress(InvalidWheelFilename):
+            name, version, *_ = parse_wheel_filename(file.name)
+            found.add(f"{name}=={version.public}")
+    return [pin for pin in pins() if pin not in found]
 
 
 def own_distributions() -> set[str]:

@@ -205,14 +205,14 @@ def classroom(
 def gradescope_command(
     out: Annotated[Path, Option(help="The zip to write.")] = Path("autograder.zip"),
     wheels: Annotated[
-        Path | None, Option(help="A folder of wheels to install from, without a network.")
+        Path | None, Option(help="A folder of wheels that pip installs from, without a network.")
     ] = None,
     in_parts: Partial = False,
 ) -> None:
     """Write the zip that Gradescope takes for an autograder."""
-    if wheels and not any(wheels.glob("*.whl")):
-        refuse(f"--wheels: there is no wheel in {wheels}")
     try:
+        if wheels and (missing := autograder.without_wheel(wheels)):
+            refuse(f"--wheels: there is no wheel in {wheels} of {', '.join(missing)}")
         autograder.gradescope_zip(out, wheels, in_parts)
     except LookupError as why:
         refuse(str(why))
@@ -277,7 +277,10 @@ class Run:
         return reports
 
     def whole_class(self, room: Classroom, kept: Kept) -> list[Report]:
-        """Grade what was not graded before, and write everything; nobody's name is shown."""
+        """Grade what was not graded before, and write everything.
+
+        A name is shown only where nobody is called what the teacher has written.
+        """
         for line in room.meet([file.name for file in (*self.files, *self.others)]):
             say(self.console, line, "")
         self.share(room.owners)
