@@ -67,15 +67,16 @@ def most_alike(run: Run) -> tuple[str, int, int] | None:
     that the mutant has not met.
     """
     trial, first = run.trial, run.faults[0]
-    if trial.exercise.kind == "test" or not gives_numbers(trial, first):
+    numbers = trial.exercise.kind != "test" and gives_numbers(trial, first)
+    if not numbers or first not in returned(run):
         return None
     alike = [
         (calls_alike(run, one), one)
         for one in bank.mutants(trial.exercise)
-        if first in returned(run) and run.agrees(first, one.function)
+        if run.agrees(first, one.function)
     ]
     for (count, calls), one in sorted(alike, key=lambda pair: -pair[0][0]):
-        if all(are_most(*calls_alike(each, one)) for each in run.both):
+        if are_most(count, calls) and are_most(*calls_alike(run.another, one)):
             return one.hint, count, calls
     return None
 

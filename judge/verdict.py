@@ -142,10 +142,8 @@ def mostly(run: Run, why: str, evidence: str) -> Said:
     if not (alike := most_alike(run)):
         return None
     hint, count, calls = alike
-    return (
-        hint,
-        evidence if count == calls else f"{evidence}; so in {count} of {calls} calls that fail",
-    )
+    how_often = "" if count == calls else f"; so in {count} of {calls} calls that fail"
+    return hint, evidence + how_often
 
 
 def some_axes(run: Run, why: str, evidence: str) -> Said:

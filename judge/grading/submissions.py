@@ -187,16 +187,18 @@ def zipped(file: Submission) -> bool:
         begins = opened.read(4)
         if file.suffix == ".zip":
             return not begins.startswith(b"{")
-        return begins == b"PK\x03\x04" and bool(ENDING.search(file.name) or notebooks(file.path))
+        return begins == b"PK\x03\x04" and bool(
+            ENDING.search(file.name) or zip_has_notebook(file.path)
+        )
     return file.suffix == ".zip"
 
 
-def notebooks(path: Path) -> list[str]:
-    """The names of the notebooks in a zip; none where it cannot be read."""
+def zip_has_notebook(path: Path) -> bool:
+    """Whether a notebook is in a zip, as far as it can be read."""
     with contextlib.suppress(zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
         with zipfile.ZipFile(path) as archive:
-            return [name for name in archive.namelist() if ".ipynb" in name.lower()]
-    return []
+            return any(".ipynb" in name.lower() for name in archive.namelist())
+    return False
 
 
 def members(path: Path, name: str) -> Iterator[Submission | LeftOut]:

@@ -53,16 +53,18 @@ def test_what_an_answer_needs_is_found_under_any_of_its_names(call):
     )
 
 
-SDPA = "F.scaled_dot_product_attention(q, k, v)"
+TORCHS = "F.scaled_dot_product_attention"
+SDPA = f"{TORCHS}(q, k, v)"
+FORBIDDEN = OWN.format(SDPA).replace("attention", "soft", 1)
 ANEW = "def soft(q, k, v):\n    return torch.softmax(q @ k.mT, -1) @ v\n"
 
 
 @pytest.mark.parametrize(
     "anew",
     [
-        OWN.format(SDPA).replace("attention", "soft", 1) + ANEW,
-        OWN.format(SDPA).replace("attention", "soft", 1) + f"other = soft\n{ANEW}",
-        f"soft = {SDPA.partition('(')[0]}\n{ANEW}",
+        FORBIDDEN + ANEW,
+        FORBIDDEN + f"other = soft\n{ANEW}",
+        f"soft = {TORCHS}\n{ANEW}",
         f"soft = lambda q, k, v: {SDPA}\nsoft = lambda q, k, v: (q @ k.mT).softmax(-1) @ v\n",
     ],
 )
@@ -74,14 +76,13 @@ def test_what_a_name_meant_before_it_was_defined_anew_costs_nothing(anew):
 @pytest.mark.parametrize(
     "kept",
     [
-        OWN.format(SDPA).replace("attention", "soft", 1) + "kept = soft\n" + ANEW,
-        ANEW + OWN.format(SDPA).replace("attention", "soft", 1) + "kept = soft\n",
-        f"{ANEW}kept = soft\nif True:\n    kept = {SDPA.partition('(')[0]}\n",
-        f"def late():\n    global kept\n    kept = {SDPA.partition('(')[0]}\n"
-        f"{ANEW}kept = soft\nlate()\n",
-        OWN.format(SDPA).replace("attention", "kept", 1) + "def wrap(f):\n    return f\n"
+        FORBIDDEN + "kept = soft\n" + ANEW,
+        ANEW + FORBIDDEN + "kept = soft\n",
+        f"{ANEW}kept = soft\nif True:\n    kept = {TORCHS}\n",
+        f"def late():\n    global kept\n    kept = {TORCHS}\n{ANEW}kept = soft\nlate()\n",
+        FORBIDDEN.replace("soft", "kept", 1) + "def wrap(f):\n    return f\n"
         "@wrap(kept)\n" + ANEW.replace("soft", "kept", 1),
-        f"torch.soft = {SDPA.partition('(')[0]}\nimport torch\n"
+        f"torch.soft = {TORCHS}\nimport torch\n"
         "def kept(q, k, v):\n    return torch.soft(q, k, v)\n",
     ],
 )
