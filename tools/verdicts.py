@@ -1,23 +1,31 @@
-"""What the judge says of every answer that it knows, kept in a file and compared with today's.
+"""What the judge says of every answer that it knows, recorded with the answers themselves.
 
-Before a change that should leave each verdict as it is: `python -m tools.verdicts record FILE`;
-after it: `python -m tools.verdicts compare FILE`, which prints what differs.
+Before a change that should leave each verdict as it is: `python -m tools.verdicts record FOLDER`;
+after it: `python -m tools.verdicts compare FOLDER`. That judges the answers that were recorded,
+whatever has become of the bank they came from, and prints what differs.
 """
 
 import argparse
+import copyreg
 import json
+import linecache
 import os
+import pickle
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
+from types import CodeType
+from typing import Any, NamedTuple
 
+import cloudpickle
 import torch
 
 from attncourse.checks import chapters, exercise, order
 from attncourse.course import COURSE
-from judge import bank
+from judge import bank, usual
 from judge.credit import Credit, Groups, credit, in_parts
 from judge.exercise import Exercise
 from judge.observation import local, observe
@@ -25,21 +33,63 @@ from judge.verdict import judge, judge_own
 
 # the first seed's answers are watched, as a learner's are, and the others' only called
 SEEDS = (2026, 2028, 2030)
-# of an answer at a seed
+# a class with a cached property holds a lock
+copyreg.pickle(type(threading.RLock()), lambda _: (threading.RLock, ()))  # pyright: ignore
+# of an answer at a seed: status, hint, evidence, share of the points
 Row = list[str | float]
 
 
-def rows(name: str) -> dict[str, list[Row]]:
-    """Status, hint, evidence and share of the points of an exercise's answers, at each seed."""
+class Recording(NamedTuple):
+    """An exercise's answers, each under a name of its own, and the files that their lines are in."""
+
+    answers: dict[str, Callable]
+    texts: dict[str, list[str]]
+
+
+def recording(one: Exercise) -> bytes:
+    """Every answer that is known of an exercise, with all that it calls of the bank."""
+    functions = [mutant.function for mutant in bank.mutants(one)] + one.valid_answers
+    # two answers may have one name
+    answers = {f"{place} {each.__name__}": each for place, each in enumerate(functions)}
+    files = {code.co_filename for each in functions for code in codes(each)}
+    texts = {file: linecache.getlines(file) for file in files}
+    banks = [name for name in sys.modules if name.startswith(f"{COURSE.checks}.")]
+    for name in [*banks, usual.__name__]:
+        cloudpickle.register_pickle_by_value(sys.modules[name])
+    # what an answer was made of is more of the bank, and no part of it
+    made = {each: each.made_by for each in functions if hasattr(each, "made_by")}
+    for each in made:
+        del each.made_by
+    try:
+        return cloudpickle.dumps(Recording(answers, texts)._asdict())
+    finally:
+        for each, change in made.items():
+            each.made_by = change  # pyright: ignore
+
+
+def codes(value: Any) -> Iterator[CodeType]:
+    """The code of a function, of a class's methods, and of the functions in either."""
+    if isinstance(value, type):
+        for part in vars(value).values():
+            yield from codes(part)
+    elif isinstance(code := getattr(value, "__code__", value), CodeType):
+        yield code
+        for constant in code.co_consts:
+            yield from codes(constant) if isinstance(constant, CodeType) else ()
+
+
+def rows(name: str, recorded: bytes) -> dict[str, list[Row]]:
+    """Status, hint, evidence and share of the points of recorded answers, at each seed."""
     # one of two threads on tensors this small waits for the other
     torch.set_num_threads(1)
     one = exercise(name)
     forbidden = COURSE.solving(one)
-    answers = [mutant.function for mutant in bank.mutants(one)] + one.valid_answers
+    answers, texts = Recording(**pickle.loads(recorded))
+    for file, lines in texts.items():
+        # without a time of change it is not looked for again
+        linecache.cache[file] = (sum(map(len, lines)), None, lines, file)
     found: dict[str, list[Row]] = {}
-    for place, answer in enumerate(answers):
-        # two answers may have one name
-        kept = found.setdefault(f"{place} {answer.__name__}", [])
+    for label, answer in answers.items():
         for seed in SEEDS:
             if seed == SEEDS[0]:
                 verdict = judge(one, local(answer), seed, forbidden=forbidden)
@@ -50,7 +100,8 @@ def rows(name: str) -> dict[str, list[Row]]:
                 earned = partial(credit_of, one, seed, seen)
             passed = verdict.status == "passed"
             share = earned().share if in_parts(one) and not passed else float(passed)
-            kept.append([verdict.status, verdict.hint, verdict.evidence, share])
+            row: Row = [verdict.status, verdict.hint, verdict.evidence, share]
+            found.setdefault(label, []).append(row)
     return found
 
 
@@ -58,54 +109,45 @@ def credit_of(one: Exercise, seed: int, seen: Callable) -> Credit:
     return Groups(one, seed).credit(seen)
 
 
-def named(names: list[str]) -> list[str]:
-    """These exercises, or all."""
-    return names or [name for chapter in chapters() for name in order(chapter)]
+def record(folder: Path, name: str) -> None:
+    """Write an exercise's answers and what is said of them; what is there already is kept."""
+    if (kept := folder / f"{name}.json").exists():
+        return
+    answers = recording(exercise(name))
+    (folder / f"{name}.pickle").write_bytes(answers)
+    kept.write_text(json.dumps(rows(name, answers), indent=0))
 
 
-def every(names: list[str]) -> Iterator[tuple[str, dict[str, list[Row]]]]:
-    """The rows of these exercises, as many at once as there are processors."""
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
-        yield from zip(names, pool.map(rows, names), strict=True)
-
-
-def read(file: Path) -> dict[str, dict[str, list[Row]]]:
-    """What is kept, by exercise: a line of JSON for each."""
-    return dict(map(json.loads, file.read_text().splitlines())) if file.exists() else {}
-
-
-def differences(before: dict, now: dict) -> Iterator[str]:
-    """A line for each answer that is there on one side only, or judged otherwise at a seed."""
-    for name, answers in now.items():
-        old = before.get(name, {})
-        yield from (f"{name}: {one!r} is new" for one in answers.keys() - old.keys())
-        yield from (f"{name}: {one!r} is no more" for one in old.keys() - answers.keys())
-        for one in old.keys() & answers.keys():
-            for seed, was, is_now in zip(SEEDS, old[one], answers[one], strict=True):
-                if was != is_now:
-                    yield f"{name}: {one!r} at seed {seed}:\n  was {was}\n  is  {is_now}"
+def compare(folder: Path, name: str) -> tuple[int, list[str]]:
+    """How many verdicts on recorded answers there are, and a line for each that is another now."""
+    before = json.loads((folder / f"{name}.json").read_text())
+    now = rows(name, (folder / f"{name}.pickle").read_bytes())
+    return len(SEEDS) * len(now), [
+        f"{name}: {label!r} at seed {seed}:\n  was {was}\n  is  {is_now}"
+        for label in now
+        for seed, was, is_now in zip(SEEDS, before[label], now[label], strict=True)
+        if was != is_now
+    ]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.verdicts", description=__doc__)
     parser.add_argument("what", choices=("record", "compare"))
-    parser.add_argument("file", type=Path)
-    parser.add_argument("names", nargs="*", help="the exercises; all of them if left out")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("names", nargs="*", help="exercises or chapters; all if left out")
     given = parser.parse_args()
-    before = read(given.file)
-    if given.what == "record":
-        with given.file.open("a") as file:
-            # what was recorded before it was stopped is kept
-            for one in every([name for name in named(given.names) if name not in before]):
-                file.write(json.dumps(one) + "\n")
-                file.flush()
-        return 0
-    judged = count = 0
-    for name, answers in every(given.names or [*before]):
-        judged += len(answers) * len(SEEDS)
-        for line in differences({name: before.get(name, {})}, {name: answers}):
-            count += 1
-            print(line, flush=True)
+    given.folder.mkdir(parents=True, exist_ok=True)
+    by_chapter = {chapter: order(chapter) for chapter in chapters()}
+    asked = given.names or [*by_chapter]
+    names = [name for each in asked for name in by_chapter.get(each, [each])]
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        if given.what == "record":
+            [*_] = pool.map(partial(record, given.folder), names)
+            return 0
+        judged = count = 0
+        for verdicts, lines in pool.map(partial(compare, given.folder), names):
+            judged, count = judged + verdicts, count + len(lines)
+            print(*lines, sep="\n", end="\n" * bool(lines), flush=True)
     print(f"{judged} verdicts, {count} differences")
     return int(bool(count))
 
