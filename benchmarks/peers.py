@@ -20,8 +20,7 @@ import torch
 from nbformat import NotebookNode
 from processes import Cost, measured
 
-from attncourse.checks import exercises
-from attncourse.course import ADDRESS
+from attncourse.course import ADDRESS, exercises
 from judge.course import TOLD
 from judge.grading import nbgrader
 from judge.grading.pristine import answer_cells, exercise_files

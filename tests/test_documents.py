@@ -8,10 +8,9 @@ import yaml
 from pybtex.database import parse_file
 
 import attncourse
-from attncourse.checks import chapters, exercises
-from attncourse.claims import claims
-from attncourse.course import COURSE
-from attncourse.questions import questions
+from attncourse.course import COURSE, chapters, exercises
+from attncourse.course.claim import claims
+from attncourse.course.question import questions
 from tests import ROOT
 
 SCHEDULES = (ROOT / "reference/schedules.md").read_text("utf-8")

@@ -30,8 +30,8 @@ PARTS = {
     "solutions/{}.md": WRITE,
     "exercises/{}.md": STUB,
     "exercises/{}.ipynb": RELEASE,
-    "tests/mechanisms/test_{}.py": WRITE,
-    "tests/claims/false_of/{}.py": WRITE,
+    "tests/attncourse/test_{}.py": WRITE,
+    "tests/course/false_of/{}.py": WRITE,
 }
 # what the pages of the reference have of each chapter
 LISTED = {
@@ -128,7 +128,7 @@ def within(name: str, *modules: str) -> bool:
 def objection(place: tuple[str, ...], name: str, chapters: list[str]) -> str:
     """Why the module at this place in a package may not import that name; empty where it may."""
     if within(name, "matplotlib") and place not in DRAWING:
-        return "computing must not need matplotlib: draw in attncourse/plot/drawing.py"
+        return "computing must not need matplotlib: draw in attncourse/figures/drawing.py"
     known, why = [], "what helps every chapter knows no mechanism: take it as an argument"
     match place:
         case (slug, *_) if slug in chapters:
@@ -201,10 +201,10 @@ def the_course_stands_alone(root: Path) -> Iterator[str]:
 
 
 def aims(root: Path) -> dict[str, dict[str, str]]:
-    """The aims of each chapter, by id, as `attncourse/aims.py` has them."""
+    """The aims of each chapter, by id, as `attncourse/course/aims.py` has them."""
     (found,) = [
         node.value
-        for node in ast.parse((root / "attncourse/aims.py").read_text("utf-8")).body
+        for node in ast.parse((root / "attncourse/course/aims.py").read_text("utf-8")).body
         if isinstance(node, ast.Assign)
     ]
     return ast.literal_eval(found)
@@ -213,7 +213,7 @@ def aims(root: Path) -> dict[str, dict[str, str]]:
 def every_aim_is_a_bullet_of_its_page(root: Path) -> Iterator[str]:
     known = aims(root)
     for slug in known.keys() - {*slugs(root)}:
-        yield f"attncourse/aims.py has aims of {slug}, which is no chapter: take them out"
+        yield f"attncourse/course/aims.py has aims of {slug}, which is no chapter: take them out"
     for slug in slugs(root):
         listed, page = known.get(slug, {}), (root / f"chapters/{slug}.md").read_text("utf-8")
         box = re.search(r"^```\{admonition\} In this chapter\n(.*?)^```", page, re.M | re.S)
@@ -221,10 +221,10 @@ def every_aim_is_a_bullet_of_its_page(root: Path) -> Iterator[str]:
         for said, kept in zip_longest(bullets, listed.values()):
             if said != kept:
                 remedy = "let both say the same, in the same order"
-                yield f"chapters/{slug}.md promises {said!r}, attncourse/aims.py {kept!r}: {remedy}"
+                yield f"chapters/{slug}.md promises {said!r}, attncourse/course/aims.py {kept!r}: {remedy}"
         for name in listed:
             if not re.fullmatch(r"[a-z]+(-[a-z]+)*", name):
-                yield f"attncourse/aims.py: {slug} has an aim {name!r}: write it like count-cost"
+                yield f"attncourse/course/aims.py: {slug} has an aim {name!r}: write it like count-cost"
 
 
 RULES = [
@@ -257,9 +257,9 @@ def course(tmp_path: Path) -> Path:
         "reference/api.md": "attncourse.first\nattncourse.second\n",
         "reference/claims.md": '\nledger("first")\n\nledger("second")\n',
         "attncourse/__init__.py": "def device():\n    import torch\n",
-        "attncourse/aims.py": 'AIMS = {"second": {"add-up": "add", "find-mean": "find a mean"}}\n',
+        "attncourse/course/aims.py": 'AIMS = {"second": {"add-up": "add", "find-mean": "find a mean"}}\n',
         "attncourse/claims/__init__.py": "",
-        "attncourse/plot/drawing.py": "import matplotlib\n",
+        "attncourse/figures/drawing.py": "import matplotlib\n",
         TUTOR: "",
         "judge/grading/notebook.py": "import torch\n",
         "judge/grading/cli.py": "from judge.course import course\n",
@@ -326,7 +326,7 @@ def test_an_orphan_is_named_with_what_to_do(part, course):
         ("kernels/first", "from attncourse.first import f", "attncourse.first.f", "not call that"),
         ("first", "from attncourse import second", "attncourse.second", "a mechanism needs only"),
         ("second", "from . import claims", "attncourse.claims", "a mechanism needs only"),
-        ("first", "import matplotlib.pyplot", "matplotlib.pyplot", "draw in attncourse/plot/"),
+        ("first", "import matplotlib.pyplot", "matplotlib.pyplot", "draw in attncourse/figures/"),
         ("train", "from .first import attention", "attncourse.first.attention", "as an argument"),
         ("cost", "import attncourse.claims.first", "attncourse.claims.first", "as an argument"),
         ("claims/__init__", "from ..first import f", "attncourse.first.f", "as an argument"),
@@ -417,16 +417,26 @@ def test_a_name_from_outside_the_course_is_found(words, what, course):
             "chapters/second.md",
             "- add;",
             "- add up;",
-            "chapters/second.md promises 'add up', attncourse/aims.py 'add': let both say the same",
+            "chapters/second.md promises 'add up', attncourse/course/aims.py 'add': let both say the same",
         ),
         (
             "chapters/second.md",
             "- find a mean.",
             "- find a mean;\n- divide.",
-            "chapters/second.md promises 'divide', attncourse/aims.py None: let both say the same",
+            "chapters/second.md promises 'divide', attncourse/course/aims.py None: let both say the same",
         ),
-        ("attncourse/aims.py", "add-up", "add_up", "second has an aim 'add_up': write it like"),
-        ("attncourse/aims.py", "}}", '}, "third": {}}', "aims of third, which is no chapter"),
+        (
+            "attncourse/course/aims.py",
+            "add-up",
+            "add_up",
+            "second has an aim 'add_up': write it like",
+        ),
+        (
+            "attncourse/course/aims.py",
+            "}}",
+            '}, "third": {}}',
+            "aims of third, which is no chapter",
+        ),
     ],
 )
 def test_an_aim_that_its_page_does_not_promise_is_named(path, old, new, message, course):

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from jupytext.myst import get_parser, read_fenced_cell
@@ -24,6 +25,8 @@ class Block:
     options: dict[str, Any] = field(default_factory=dict)
     blocks: list["Block"] = field(default_factory=list)
     number: str = ""
+    # where not in the file of its page
+    path: Path | None = None
 
     @property
     def tags(self) -> list[str]:

@@ -10,6 +10,7 @@ from jupytext.myst import MystMetadataParsingError
 from pybtex.database import parse_file
 from sphinx_external_toc.parsing import parse_toc_yaml
 
+from tools import exercise_texts
 from tools.blocks import Block, parse
 from tools.urls import ROOT, site_url
 
@@ -49,10 +50,12 @@ class Book:
     def read(self, name: str, counts: Counter) -> Document:
         """A page with its numbers filled in, counted on from `counts` as the site counts them."""
         folder, _, slug = name.partition("/")
-        # the page of a chapter's exercises is made from the solutions
-        path = self.root / f"{f'solutions/{slug}' if folder == 'exercises' else name}.md"
+        path = self.root / f"{name}.md"
         try:
-            blocks = parse(path.read_text("utf-8"))
+            if folder == "exercises":
+                blocks = [*exercise_texts.blocks(self.root, slug)]
+            else:
+                blocks = parse(path.read_text("utf-8"))
         except MystMetadataParsingError as error:
             raise ValueError(f"{path}: {error}") from error
         chapter, sections = self.pages[name], []

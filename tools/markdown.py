@@ -179,7 +179,7 @@ class Writer:
     def claim(self, content: str) -> str:
         """A link to the claim's entry in the site's list."""
         # imported here: the claims need torch
-        from attncourse.claims import claims
+        from attncourse.course.claim import claims
 
         words, _, name = content.removesuffix(">").rpartition(" <")
         pick({one.id: one for one in claims()}, name, "no claim is called")

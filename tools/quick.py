@@ -15,8 +15,8 @@ import pytest
 
 from tools.urls import ROOT
 
-CHECKS = "tests/checks/test_checks.py"
-CLAIMS = ("tests/claims/test_claims.py", "tests/claims/test_false_of.py")
+CHECKS = "tests/judge/test_checks.py"
+CLAIMS = ("tests/course/test_claims.py", "tests/course/test_false_of.py")
 RELEASE = "tests/tools/test_release.py"
 # they take no time, and any edit can break them; types take longer
 ALWAYS = ("tests/test_layout.py", "tests/test_style.py")
@@ -48,7 +48,7 @@ def named(name: str) -> set[str]:
             return {f"{file}[{slug}." for file in CLAIMS if slug != "__init__"}
         case ("judge", _):
             # a step of every verdict: all that is tested of them, and one exercise
-            files = {f"tests/checks/{path.name}" for path in ROOT.glob("tests/checks/test_*.py")}
+            files = {f"tests/judge/{path.name}" for path in ROOT.glob("tests/judge/test_*.py")}
             return files - {CHECKS} | {f"{CHECKS}[distance_attention"}
         case ("tests", *_, "conftest"):
             return {name.removesuffix("/conftest.py")}
@@ -57,7 +57,7 @@ def named(name: str) -> set[str]:
         case ("attncourse", "__main__"):
             return {"tests/grading"}
         case ("attncourse", slug, *_) if (ROOT / f"chapters/{slug}.md").exists():
-            return {f"tests/mechanisms/test_{slug}"}
+            return {f"tests/attncourse/test_{slug}"}
         case ("tools", "extensions" | "theme", *_):
             return {"tests/site"}
         case ("drawings", *_):

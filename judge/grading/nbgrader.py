@@ -35,7 +35,7 @@ def assignment(chapter: str) -> NotebookNode:
             points[facts["exercise"]] = facts["points"]
         elif "check" in tags:
             name = cell.id.removeprefix("check-")
-            cell.source += "\n" + RAISES.format(name=name, notebook=course().notebook)
+            cell.source += "\n" + RAISES.format(name=name, notebook=course().session)
             mark(cell, grade=True, points=points[name])
         else:
             mark(cell, grade=False)

@@ -74,13 +74,14 @@ class Kept:
 
 
 def sources_digest(folders: Iterable[Path]) -> str:
-    """A digest of the modules of these packages, wherever they are installed."""
-    modules = [
+    """A digest of these packages' modules, and of the exercises' texts, wherever they lie."""
+    sources = [
         (folder.name, path.relative_to(folder).as_posix(), digest(path.read_bytes()))
         for folder in folders
-        for path in folder.rglob("*.py")
+        for path in folder.rglob("*")
+        if path.suffix in (".py", ".md")
     ]
-    return digest(json.dumps(sorted(modules)).encode())
+    return digest(json.dumps(sorted(sources)).encode())
 
 
 def seed_of(folder: Path, seed: int | None) -> int:

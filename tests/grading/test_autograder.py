@@ -16,7 +16,7 @@ import yaml
 from packaging.requirements import Requirement
 from typer.testing import CliRunner
 
-from attncourse.checks import exercises
+from attncourse.course import exercises
 from judge.grading import autograder, nbgrader
 from judge.grading.cli import app
 from judge.grading.formats import gradescope

@@ -9,9 +9,8 @@ import torch
 from safetensors.torch import load_file, save_file
 from typer.testing import CliRunner
 
-from attncourse.checks import exercise
-from attncourse.checks.capstone import changed, noisy
-from attncourse.course import COURSE
+from attncourse.course import COURSE, exercise
+from attncourse.course.capstone import changed, noisy
 from judge.grading.cli import app
 from judge.grading.similar import Alike, alike
 from tests import WEIGHTS

@@ -13,10 +13,10 @@ import pytest
 from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
 
-from attncourse.checks import exercises
-from attncourse.claims import claims
-from attncourse.questions import questions
-from attncourse.quiz import asked
+from attncourse.course import exercises
+from attncourse.course.claim import claims
+from attncourse.course.question import questions
+from attncourse.course.quiz import asked
 from judge.grading.policy import Policy
 from tests import ROOT
 from tests.test_layout import slugs

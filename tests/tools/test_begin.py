@@ -38,7 +38,7 @@ def test_they_keep_the_rule_of_the_layout(begun, rule):
 
 
 def test_their_code_is_laid_out_and_their_tests_pass(begun):
-    tests = ["tests/mechanisms/test_toy.py", "tests/checks/test_checks.py"]
+    tests = ["tests/attncourse/test_toy.py", "tests/judge/test_checks.py"]
     code = [tests[0], "attncourse/toy.py", "attncourse/checks/toy"]
     run(begun, "-m", "ruff", "check", *code)
     run(begun, "-m", "ruff", "format", "--check", *code)

@@ -12,20 +12,20 @@ from tools import quick
 @pytest.mark.parametrize(
     ("edited", "wanted"),
     {
-        "attncourse/checks/dot_product/prefix_mask.py": {f"{quick.CHECKS}[prefix_mask"},
+        "attncourse/course/dot_product/exercises/prefix_mask.py": {f"{quick.CHECKS}[prefix_mask"},
         # an exercise of another chapter imports it too
-        "attncourse/checks/dot_product/shared/masked_softmax.py": {
+        "attncourse/course/dot_product/exercises/shared/masked_softmax.py": {
             f"{quick.CHECKS}[distance_attention",
             f"{quick.CHECKS}[EncoderBlock",
         },
-        "attncourse/claims/relative.py": {f"{file}[relative." for file in quick.CLAIMS},
-        "attncourse/linear.py": {"tests/mechanisms/test_linear"},
-        "attncourse/kernels/linear.py": {"tests/mechanisms/test_linear"},
-        "attncourse/cost.py": {"tests/mechanisms/test_cost.py"},
-        "judge/seen.py": {"tests/checks/test_notebook.py", f"{quick.CHECKS}[distance_attention"},
+        "attncourse/course/relative/claims.py": {f"{file}[relative." for file in quick.CLAIMS},
+        "attncourse/linear.py": {"tests/attncourse/test_linear"},
+        "attncourse/kernels/linear.py": {"tests/attncourse/test_linear"},
+        "attncourse/cost.py": {"tests/attncourse/test_cost.py"},
+        "judge/seen.py": {"tests/judge/test_notebook.py", f"{quick.CHECKS}[distance_attention"},
         "judge/grading/judge_process.py": {"tests/grading"},
-        "tests/checks/oracles/linear.py": {f"{quick.CHECKS}[reordered_attention"},
-        "tests/plot/conftest.py": {"tests/plot"},
+        "tests/judge/oracles/linear.py": {f"{quick.CHECKS}[reordered_attention"},
+        "tests/figures/conftest.py": {"tests/figures"},
         "tools/extensions/seo.py": {"tests/site"},
         "tools/quick.py": {"tests/tools/test_quick.py"},
         "chapters/linear.md": {quick.RELEASE},
@@ -37,7 +37,7 @@ def test_an_edit_has_its_own_tests_or_those_of_its_users(edited, wanted):
 
 
 def test_a_chapter_s_module_has_few():
-    assert quick.tests("attncourse/convolution.py") == {"tests/mechanisms/test_convolution"}
+    assert quick.tests("attncourse/convolution.py") == {"tests/attncourse/test_convolution"}
 
 
 def test_no_code_is_without_tests():

@@ -5,8 +5,8 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from attncourse.aims import AIMS
 from attncourse.course import COURSE
+from attncourse.course.aims import AIMS
 from judge.exercise import Exercise
 from tools.questions import box_id
 
