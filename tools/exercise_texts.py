@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from judge.course import listed_in
-from tools.blocks import Block, parse
+from tools.blocks import Block, blocks_of
 
 FOLDER = "attncourse/course/{}/exercises"
 CELL = re.compile(r"^(```\{code-cell\} \w+)$(?=\n:tags: \[(?:answer|stub)\]$)", re.MULTILINE)
@@ -33,10 +33,10 @@ def shown(path: Path, text: str) -> str:
 def blocks(root: Path, chapter: str) -> Iterator[Block]:
     """The blocks of a chapter's exercises, each with the file that it is in."""
     for path in files(root, chapter):
-        for block in parse(shown(path, path.read_text("utf-8"))):
+        for block in blocks_of(path, shown(path, path.read_text("utf-8"))):
             if block.kind == "include":
                 included = path.parent / block.argument
-                yield from placed(parse(included.read_text("utf-8")), included)
+                yield from placed(blocks_of(included, included.read_text("utf-8")), included)
             else:
                 yield from placed([block], path)
 

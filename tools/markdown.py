@@ -11,6 +11,7 @@ from pybtex.database import Entry
 from sphinx.config import Config
 from sphinx.directives.code import LiteralIncludeReader
 
+from attncourse.course.aims import AIMS, bullets
 from tools.blocks import Block
 from tools.book import Book, Document
 from tools.extensions.citations import authors
@@ -52,6 +53,7 @@ class Writer:
             "question": lambda block: for_notebook(self.slug, block.argument, self.book.root),
             "include": self.included,
             "table": self.table,
+            "aims": lambda block: self.inline(bullets(AIMS[self.slug].values())),
         }
         # functions that the notebook has as cells of code
         self.defined: set[str] = set()
@@ -154,11 +156,10 @@ class Writer:
         if re.match(r"[a-z]+:", href):
             return href
         href, _, anchor = href.partition("#")
-        name = self.file(href)
-        page = name.removesuffix(".md")
+        page = normpath(join(dirname(self.document.name), href)).removesuffix(".md")
         if page in self.book.documents:
             return self.book.page_url(page, anchor)
-        return f"{self.book.repository}/blob/{branch(self.book.root)}/{name}"
+        return f"{self.book.repository}/blob/{branch(self.book.root)}/{self.file(href)}"
 
     def cited(self, keys: str, form: str, between: str) -> str:
         """Each source that is cited, as a link to where it can be read."""

@@ -10,7 +10,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from attncourse.course import COURSE
-from attncourse.course.aims import AIMS
+from attncourse.course.aims import AIMS, bullets
 from judge.cells import UNCOMPARED, answer_and_check, exercise_of
 from judge.course import CARRY, LEVELS, MORE
 from tools.blocks import Block
@@ -176,8 +176,7 @@ def about_group(name: str, exercises: list) -> str:
             return f"{said} They leave out none of the chapter's aims."
         case [text]:
             return f"{said} They leave out one of the chapter's aims: to {text}."
-    listed = ";\n".join(f"- {text}" for text in lacking)
-    return f"{said} They leave out some of the chapter's aims:\n\n{listed}."
+    return f"{said} They leave out some of the chapter's aims:\n\n{bullets(lacking)}"
 
 
 def card_facts(exercise) -> tuple[str, ...]:

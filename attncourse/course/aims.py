@@ -1,7 +1,9 @@
 """What each chapter promises: the bullets of its box *In this chapter*, each under an id.
 
-An exercise names the ids of the aims that it tests. The texts are Markdown, as on the page.
+An exercise names the ids of the aims that it tests. The texts are Markdown.
 """
+
+from collections.abc import Iterable
 
 AIMS = {
     "dot_product": {
@@ -159,3 +161,8 @@ AIMS = {
         "test-guess": "guess what a trained head does from its weights, and test the guess",
     },
 }
+
+
+def bullets(texts: Iterable[str]) -> str:
+    """Aims as a list in Markdown that ends as a sentence does."""
+    return ";\n".join(f"- {text}" for text in texts) + "."

@@ -29,7 +29,7 @@ from attncourse.course.claim import (
 from tests import ROOT
 
 EVERY = claims()
-CLAIMS = ROOT / "attncourse" / "claims"
+CHAPTERS, CLAIM = ROOT / "attncourse" / "course", "attncourse.course.claim"
 PAGES = sorted(ROOT.glob("chapters/*.md"))
 
 
@@ -76,10 +76,10 @@ def test_the_same_seed_draws_the_same_numbers():
 
 
 def test_the_machinery_imports_no_mechanism():
-    script = "import sys; import attncourse.course.claim; print(*sys.modules)"
+    script = f"import sys; import {CLAIM}; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = {name for name in run.stdout.split() if name.startswith("attncourse")}
-    assert loaded == {"attncourse", "attncourse.course", "attncourse.course.claim", "attncourse.devices"}
+    assert loaded == {"attncourse", "attncourse.course", CLAIM, "attncourse.devices"}
 
 
 @pytest.mark.parametrize(
@@ -170,10 +170,11 @@ def test_an_unknown_chapter_is_answered_with_the_known_ones():
         claims("poetry")
 
 
-@pytest.mark.parametrize("folder", [path.parent for path in CLAIMS.glob("*/__init__.py")])
+@pytest.mark.parametrize("folder", [path.parent for path in CHAPTERS.glob("*/claims/__init__.py")])
 def test_a_chapter_in_several_files_lists_each_of_its_claims_once(folder):
-    names = [f"attncourse.claims.{folder.name}.{path.stem}" for path in folder.glob("[a-z]*.py")]
+    chapter = folder.parent.name
+    names = [f"attncourse.course.{chapter}.claims.{path.stem}" for path in folder.glob("[a-z]*.py")]
     defined = [one for name in names for one in vars(import_module(name)).values()]
     written = {one.id for one in defined if isinstance(one, Claim)}
-    listed = [one.id for one in claims(folder.name)]
+    listed = [one.id for one in claims(chapter)]
     assert len(listed) == len(set(listed)) and written <= {*listed}

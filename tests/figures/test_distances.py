@@ -9,7 +9,7 @@ import torch
 from attncourse import figures
 from tests.figures.elements import Elements, begins
 
-from .figures import DISTANCES, GRADIENTS, STEPS, figure_in, page_of, states_of, visit
+from .in_page import DISTANCES, GRADIENTS, STEPS, figure_in, page_of, states_of, visit
 
 NEAR = {
     "near": torch.tensor([9.0, 4.0, 2.0, 0.0]),

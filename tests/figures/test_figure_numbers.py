@@ -20,8 +20,8 @@ from attncourse.linear import feature_map, linear_attention_parallel, linear_att
 from attncourse.positional import sinusoids
 from attncourse.relative import relative_index
 
-from . import figures
-from .figures import SEPARATE, K, Q, V, figure_in, held, page_of, states_of, visit
+from . import in_page
+from .in_page import SEPARATE, K, Q, V, figure_in, held, page_of, states_of, visit
 
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 TABLE = {}
@@ -51,10 +51,10 @@ def many(count: int, word: str) -> str:
     return f"{count} {word}{'' if count == 1 else 's'}"
 
 
-@shows(figures.EXPLORER, query=4, mask=3, d_k=4, scale=2, temperature=len(TEMPERATURES))
+@shows(in_page.EXPLORER, query=4, mask=3, d_k=4, scale=2, temperature=len(TEMPERATURES))
 def explorer(query, mask, d_k, scale, temperature):
-    d, warm = figures.WIDTHS[d_k], TEMPERATURES[temperature]
-    mask = list(figures.MASKS.values())[mask]
+    d, warm = in_page.WIDTHS[d_k], TEMPERATURES[temperature]
+    mask = list(in_page.MASKS.values())[mask]
     k, v = K[:, :d].double(), V.double()
     q = Q[:, :d].double() / warm * (1 if scale else d**0.5)
     weight, output = attention_weights(q, k, mask)[query], attention(q, k, v, mask)[query]
@@ -70,27 +70,27 @@ def explorer(query, mask, d_k, scale, temperature):
         "output": output,
         "total": weight.sum(),
         "divisor": [f"({divisor})" if len(factors) > 1 else divisor],
-        "said": rf"Query {re.escape(figures.QUERIES[query])}: {most}\. Output: {outputs}\.",
+        "said": rf"Query {re.escape(in_page.QUERIES[query])}: {most}\. Output: {outputs}\.",
     }
 
 
-@shows(figures.HEADS, head=3, query=4)
+@shows(in_page.HEADS, head=3, query=4)
 def heads(head, query):
-    top, key = figures.WEIGHTS[head, query].max(dim=-1)
-    most = rf"most weight, {told(top)}, on {figures.KEYS[key]}\."
-    said = rf"Head {head}, query {re.escape(figures.QUERIES[query])}: {most}"
+    top, key = in_page.WEIGHTS[head, query].max(dim=-1)
+    most = rf"most weight, {told(top)}, on {in_page.KEYS[key]}\."
+    said = rf"Head {head}, query {re.escape(in_page.QUERIES[query])}: {most}"
     return {
-        "weight": figures.WEIGHTS[head],
-        "arc": (figures.WEIGHTS[head], [""] * figures.WEIGHTS[head].numel()),
-        "found": figures.WEIGHTS[head, query],
+        "weight": in_page.WEIGHTS[head],
+        "arc": (in_page.WEIGHTS[head], [""] * in_page.WEIGHTS[head].numel()),
+        "found": in_page.WEIGHTS[head, query],
         "said": said,
     }
 
 
-@shows(figures.KERNEL, kernel=2, alpha=4, query=5)
+@shows(in_page.KERNEL, kernel=2, alpha=4, query=5)
 def kernel(kernel, alpha, query):
-    taps = torch.tensor(list(figures.KERNELS.values())[kernel]).double()
-    sharpness = float(figures.ALPHAS[alpha])
+    taps = torch.tensor(list(in_page.KERNELS.values())[kernel]).double()
+    sharpness = float(in_page.ALPHAS[alpha])
     weights = tap_weights(tap_offsets((3,)).double(), (5,), sharpness)[:, query]
     true = torch.zeros(7).double()
     true[query : query + 3] = taps
@@ -105,7 +105,7 @@ def kernel(kernel, alpha, query):
     }
 
 
-@shows(figures.RECEPTIVE, layers=3, width=3, output=9)
+@shows(in_page.RECEPTIVE, layers=3, width=3, output=9)
 def receptive(layers, width, output):
     apart, width = torch.arange(9) - torch.arange(9)[:, None], [3, 5, 1][width]
 
@@ -138,14 +138,14 @@ def allowed(pattern: int, n: int, width: int) -> torch.Tensor:
     return (make[pattern] if pattern < 3 else lambda: longformer_mask(n, width, [0]))()
 
 
-@shows(figures.PATTERNS, pattern=5, n=5, width=3)
+@shows(in_page.PATTERNS, pattern=5, n=5, width=3)
 def patterns(pattern, n, width):
     n, width = n + 2, 2 * width + 1
     random = 2 if pattern == 4 else 0
     dots = torch.zeros(6, 6).bool()
     dots[:n, :n] = allowed(pattern, n, width)
     # the first keys of its order that are not there yet
-    for row, order in zip(dots[:n], figures.PATTERNS.data["orders"], strict=False):
+    for row, order in zip(dots[:n], in_page.PATTERNS.data["orders"], strict=False):
         row[[j for j in order.tolist() if j < n and not row[j]][:random]] = True
     far = allowed(pattern, 1024, width)
     pairs = far.sum() + (~far).sum(-1).clamp(max=random).sum()
@@ -155,11 +155,11 @@ def patterns(pattern, n, width):
     }
 
 
-@shows(figures.RUNNING, **{"after block": 4})
+@shows(in_page.RUNNING, **{"after block": 4})
 def running(**state):
     step = state["after block"]
-    end, before = min(2 * step + 2, 7), figures.SCORES[: 2 * step].double()
-    seen, values = figures.SCORES[:end].double(), figures.VALUES[:end].double()
+    end, before = min(2 * step + 2, 7), in_page.SCORES[: 2 * step].double()
+    seen, values = in_page.SCORES[:end].double(), in_page.VALUES[:end].double()
     parts, rest = (seen - seen.max()).exp(), [""] * (7 - end)
     weights, top = parts / parts.sum(), told(seen.max())
     said = rf"The largest score is {top}\. "
@@ -177,9 +177,9 @@ def running(**state):
     }
 
 
-@shows(figures.GROWING, chunk=5, token=5)
+@shows(in_page.GROWING, chunk=5, token=5)
 def growing(chunk, token):
-    n, (q, k, v) = len(figures.TOKENS), figures.LINEAR
+    n, (q, k, v) = len(in_page.TOKENS), in_page.LINEAR
     seen, start = token + 1, token // (chunk + 1) * (chunk + 1)
     S, z = linear_attention_state(k[:seen], v[:seen])
     weights = (feature_map(q) @ feature_map(k).mT)[token] * (torch.arange(n) < seen)
@@ -200,22 +200,22 @@ def growing(chunk, token):
         "block": (shares * (place[:, None] == place), [""] * n * n),
         "part": (parts, [""] * parts.numel()),
         "early": torch.cat([before[1][:, None], before[0]], dim=-1),
-        "above": figures.TOKENS * 2,
+        "above": in_page.TOKENS * 2,
         "S": S,
         "z": z,
         **dict.fromkeys(("masked", "recurrent", "chunks"), output),
         "total": weights.sum().expand(3),
         "weight": (weights / weights.sum(), words),
         "key": (keys, key_words),
-        "read": figures.TOKENS,
+        "read": in_page.TOKENS,
         "way": ["state"] * start + ["pair"] * (seen - start) + [""] * (n - seen),
-        "said": rf"Token {seen}, {figures.TOKENS[token]}\. {ways}{chunks}{agree}",
+        "said": rf"Token {seen}, {in_page.TOKENS[token]}\. {ways}{chunks}{agree}",
     }
 
 
-@shows(figures.ORDERS, n=3, d=2)
+@shows(in_page.ORDERS, n=3, d=2)
 def orders(n, d):
-    n, d = figures.LENGTHS[n], figures.SIDES[d]
+    n, d = in_page.LENGTHS[n], in_page.SIDES[d]
     # a product of a by b and b by c takes 2abc operations; z is read too
     costs = torch.tensor([2 * n * d * n * 2, 2 * d * n * d * 2 + 2 * n * d])
     areas, first = torch.tensor([n * n, d * d]), costs[0] > costs[1]
@@ -230,11 +230,11 @@ def orders(n, d):
     }
 
 
-@shows(figures.DISTANCES, layer=3, distance=8, show=2)
+@shows(in_page.DISTANCES, layer=3, distance=8, show=2)
 def distances(layer, distance, show):
-    names, t = list(figures.GRADIENTS), distance + 1
-    shares = torch.stack([far / far[1] for far in figures.GRADIENTS.values()])
-    counts = torch.stack([*figures.STEPS.values()])
+    names, t = list(in_page.GRADIENTS), distance + 1
+    shares = torch.stack([far / far[1] for far in in_page.GRADIENTS.values()])
+    counts = torch.stack([*in_page.STEPS.values()])
     steps = counts[layer, t].item()
     path = rf"the path has {many(steps, 'step')}, and the gradient is (.*) times .*"
     ticks = ["8", "6", "4", "2", "0"] if show else ["1", "10⁻²", "10⁻⁴", "10⁻⁶", "10⁻⁸"]
@@ -256,9 +256,9 @@ def share_of(share: float) -> str:
     return f"{digits} · 10{str(int(exponent)).translate(RAISED)}"
 
 
-@shows(figures.SAMPLING, temperature=len(TEMPERATURES), k=5)
+@shows(in_page.SAMPLING, temperature=len(TEMPERATURES), k=5)
 def sampling(temperature, k):
-    scores = figures.NEXT.double()
+    scores = in_page.NEXT.double()
     may = scores >= scores.sort(descending=True).values[k]
     chance = (scores.masked_fill(~may, -torch.inf) / TEMPERATURES[temperature]).softmax(0)
     others = {1: "no other token", 2: "one other token"}.get(
@@ -274,9 +274,9 @@ def sampling(temperature, k):
     }
 
 
-@shows(figures.PLANE, query=3, temperature=len(TEMPERATURES), **{SEPARATELY: 2})
+@shows(in_page.PLANE, query=3, temperature=len(TEMPERATURES), **{SEPARATELY: 2})
 def plane(query, temperature, **switch):
-    x, warm = figures.PLACES.double(), TEMPERATURES[temperature]
+    x, warm = in_page.PLACES.double(), TEMPERATURES[temperature]
     made = [one.double() if switch[SEPARATELY] else torch.eye(2).double() for one in SEPARATE]
     q, k, v = (x @ one for one in made)
     weight, output = attention_weights(q / warm, k)[query], attention(q / warm, k, v)[query]
@@ -295,7 +295,7 @@ def plane(query, temperature, **switch):
 
 
 @shows(
-    figures.TURNING,
+    in_page.TURNING,
     **{"query at": 6, "key at": 6, "both further by": 6, "degrees a position": len(DEGREES)},
 )
 def turning(**at):
@@ -316,7 +316,7 @@ def turning(**at):
     }
 
 
-@shows(figures.CLOCKS, position=12, another=12)
+@shows(in_page.CLOCKS, position=12, another=12)
 def clocks(position, another):
     p = sinusoids(12, 6).double()
     # each pair by itself: the cosine of the angle between its hands
@@ -337,7 +337,7 @@ def test_clocks_of_no_curve_or_an_odd_width_are_refused(n, d):
         figures.clocks(n, d, alt="clocks")
 
 
-@shows(figures.CLIPPING, n=6, k=7)
+@shows(in_page.CLIPPING, n=6, k=7)
 def clipping(n, k):
     n = n + 1
     rows = relative_index(n, k)
@@ -376,15 +376,15 @@ def skewing(n, direction, step):
     }
 
 
-for n, figure in figures.SKEWINGS.items():
+for n, figure in in_page.SKEWINGS.items():
     expected = functools.partial(skewing, n)
     TABLE[f"skewing {n}"] = figure, {"direction": 2, "step": 5}, expected
 
 
-@shows(figures.OFFSETS, **{"query at": 6, "key at": 6, "method": 5})
+@shows(in_page.OFFSETS, **{"query at": 6, "key at": 6, "method": 5})
 def offsets(method, **at):
     i, j = at.values()
-    scores = {name: one - one[0, 0] for name, one in figures.FAMILY.items()}
+    scores = {name: one - one[0, 0] for name, one in in_page.FAMILY.items()}
     name, one = list(scores.items())[method]
     offset = f"{j - i}".replace("-", "−")
     # Shaw's table has a maximum distance of 2
@@ -399,14 +399,14 @@ def offsets(method, **at):
     }
 
 
-@shows(figures.RECORDED, **{"hidden word": 3})
+@shows(in_page.RECORDED, **{"hidden word": 3})
 def recorded(**state):
-    return recorded_in(figures.MEASURED[state["hidden word"]], figures.QUERIES, ["GPT", "LSTM"])
+    return recorded_in(in_page.MEASURED[state["hidden word"]], in_page.QUERIES, ["GPT", "LSTM"])
 
 
-@shows(figures.RECORDED_BY_NUMBER, **{"words seen": 3})
+@shows(in_page.RECORDED_BY_NUMBER, **{"words seen": 3})
 def recorded_by_number(**state):
-    return recorded_in(figures.BY_WINDOW[state["words seen"]], figures.TOKENS, ["bits"])
+    return recorded_in(in_page.BY_WINDOW[state["words seen"]], in_page.TOKENS, ["bits"])
 
 
 def recorded_in(numbers, rows, names):
@@ -423,14 +423,14 @@ def recorded_in(numbers, rows, names):
     return {"bar": numbers, "said": rf"{said}\."}
 
 
-@shows(figures.WAVES, position=figures.N, d=len(figures.WAVE_WIDTHS))
+@shows(in_page.WAVES, position=in_page.N, d=len(in_page.WAVE_WIDTHS))
 def waves(position, d):
-    d = figures.WAVE_WIDTHS[d]
-    p = sinusoids(figures.N, d, dtype=torch.float64)
+    d = in_page.WAVE_WIDTHS[d]
+    p = sinusoids(in_page.N, d, dtype=torch.float64)
     product = p @ p[position]
-    offsets = [f"{s - position:+d}".replace("-", "−") for s in range(figures.N)]
+    offsets = [f"{s - position:+d}".replace("-", "−") for s in range(in_page.N)]
     offsets[position] = "0"
-    near = position + 1 if position + 1 < figures.N else position - 1
+    near = position + 1 if position + 1 < in_page.N else position - 1
     itself, beside = told(product[position]), told(product[near])
     products = rf"product {itself} with itself, {beside} with {near}\."
     return {
@@ -468,7 +468,7 @@ def test_every_state_of_a_figure_equals_the_package(name, tab):
 
 
 def test_above_0_and_below_0_have_colours_of_their_own(tab):
-    tab.set_content(page_of(figures.WAVES))
+    tab.set_content(page_of(in_page.WAVES))
     look = "cells => cells.map(cell => [+cell.value, getComputedStyle(cell).backgroundColor])"
     # in order of their values: the lowest, 0 and the highest
     cells = sorted(tab.locator(".signed").evaluate_all(look))

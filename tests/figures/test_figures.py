@@ -12,8 +12,8 @@ from attncourse.dot_product import attention_weights
 from attncourse.figures.explorer import TEMPERATURES
 from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe
 
-from . import figures
-from .figures import PHONE, figure_in, held, page_of, read, states_of, too_wide, visit
+from . import in_page
+from .in_page import PHONE, figure_in, held, page_of, read, states_of, too_wide, visit
 from .test_figure_numbers import TABLE, share_of
 
 CHAPTER = "chapters/dot_product.html"
@@ -152,7 +152,7 @@ def said_of_efficient(figure):
 
 
 def said_of_linear(figure):
-    n = len(figures.TOKENS)
+    n = len(in_page.TOKENS)
     outputs = [read(figure("growing"), token=4, chunk=c) for c in range(n)]
     for one in outputs[1:]:
         assert {slot for slot in one if one[slot] != outputs[0][slot]} <= {"way", "early", "said"}

@@ -7,7 +7,7 @@ from attncourse import figures
 from attncourse.figures.numbers import shown
 from tests.figures.elements import begins
 
-from .figures import GROWING, TOKENS, figure_in, page_of, read
+from .in_page import GROWING, TOKENS, figure_in, page_of, read
 
 PHI = torch.tensor([[1.0, 2.0], [3.0, 0.5]])
 V = torch.tensor([[4.0, -1.0, 0.0], [0.0, 1.0, 2.0]])

@@ -9,7 +9,7 @@ from attncourse import figures
 from attncourse.figures.interactive import Interactive, Slider, columns, number, row
 from attncourse.figures.numbers import shown
 
-from .figures import EXPLORER, HEADS, PHONE, WEIGHTS, figure_in, g, page_of, read, visit
+from .in_page import EXPLORER, HEADS, PHONE, WEIGHTS, figure_in, g, page_of, read, visit
 
 # as JupyterLab and VS Code do: scripts in inserted HTML do not run until they are made anew
 INSERT = """(place, html) => {

@@ -8,7 +8,7 @@ import torch
 from attncourse import figures
 from attncourse.positional import sinusoids
 
-from .figures import FAMILY, OFFSETS, figure_in, page_of, states_of, visit
+from .in_page import FAMILY, OFFSETS, figure_in, page_of, states_of, visit
 
 # of each method the points of its line, the dots on it, and the dot at the cursor
 DRAWN = """svg => ["polyline", "path", "circle"].map((name) => [...svg.querySelectorAll(name)].map(

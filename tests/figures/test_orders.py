@@ -6,7 +6,7 @@ import pytest
 
 from attncourse import figures
 
-from .figures import COUNTED, LENGTHS, ORDERS, PHONE, SIDES, figure_in, page_of, visit
+from .in_page import COUNTED, LENGTHS, ORDERS, PHONE, SIDES, figure_in, page_of, visit
 
 BOXES = """figure => ["weight", "plain", "query", "value"].map((role) => {
   const { width, height } = figure.querySelector(`i.${role}`).getBoundingClientRect();

@@ -8,7 +8,7 @@ from attncourse.dot_product import attention
 from attncourse.figures.numbers import shown
 from tests.figures.elements import Elements, begins
 
-from .figures import PHONE, PLACES, PLANE, SEPARATE, figure_in, page_of
+from .in_page import PHONE, PLACES, PLANE, SEPARATE, figure_in, page_of
 
 WORDS = ["the", "river", "bank"]
 

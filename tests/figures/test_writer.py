@@ -24,7 +24,7 @@ from benchmarks.writer import NODE, recorded
 from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe
 from tools.extensions.late import LATE
 
-from .figures import PHONE, figure_in, page_of
+from .in_page import PHONE, figure_in, page_of
 
 FIGURE = figures.writer()
 UNSAID = (HERE / "unsaid.txt").read_text("utf-8").split()
@@ -827,7 +827,7 @@ def test_where_the_weights_are_missing_the_figure_says_so(browser):
 
 
 def test_its_style_reaches_no_other_figure(new_tab):
-    from .figures import HEADS
+    from .in_page import HEADS
 
     alone, beside = new_tab(), new_tab()
     alone.set_content(page_of(HEADS))

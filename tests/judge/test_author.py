@@ -3,7 +3,6 @@
 import re
 from dataclasses import fields, replace
 from importlib import import_module
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -13,6 +12,7 @@ from judge import author, course, mutation, variants
 from judge.course import OneLineError
 from judge.decided import Observation
 from judge.exercise import Case, Exercise
+from judge.task import Task, emptied
 from judge.trial import Trial
 from judge.verdict import Verdict
 from tests import ROOT
@@ -125,9 +125,8 @@ def test_of_an_exercise_only_its_own_file_is_loaded(monkeypatch):
     loaded = []
     monkeypatch.setattr(course, "import_module", lambda m: loaded.append(m) or import_module(m))
     exercise("GatedCell")
-    assert [m for m in loaded if m.count(".") == 3] == [
-        "attncourse.course.recurrence.exercises.GatedCell"
-    ]
+    assert loaded[-1:] == ["attncourse.course.recurrence.exercises.GatedCell"]
+    assert not [m for m in loaded[:-1] if ".exercises." in m]
 
 
 @pytest.mark.parametrize(("name", "code"), [("decoder_mask", 0), ("decoder", 2)])
@@ -220,12 +219,6 @@ def test_a_test_that_is_given_nothing_right_is_said_to():
         _ = trial.ends
 
 
-def test_a_list_of_exercises_that_lacks_its_comma_is_said_to(monkeypatch):
-    monkeypatch.setattr(course, "import_module", lambda name: SimpleNamespace(ORDER="doubled"))
-    with pytest.raises(ValueError, match=r"is no tuple: write \('doubled',\)"):
-        COURSE.order("dot_product")
-
-
 def test_a_case_that_the_reference_cannot_take_is_named():
     (said,) = author.report(COURSE, toy(reference=lambda x: x[7]), seeds=(1,))
     assert said.startswith("!! on a vector, the reference raises IndexError: ")
@@ -310,25 +303,91 @@ def test_the_parameters_of_the_text_are_those_of_the_reference():
     assert said.startswith("the notebook asks for decoder_mask(") and "prefix" in said
 
 
+TEXT = """---
+kind: {kind}
+difficulty: 1
+points: 10
+---
+
+# Twice as much
+
+{words}
+
+```{{code-cell}} python3
+:tags: [answer]
+def doubled(x):
+    \"\"\"Twice.\"\"\"
+    # why
+{lines}
+    return 2 * x
+```
+
+## Hints
+
+1. the idea
+
+2. the shape
+
+3. the line
+"""
+
+
 def test_the_minutes_follow_from_the_task_and_its_answer(tmp_path):
-    answer = '# exercise: doubled\ndef doubled(x):\n    """Twice."""\n    # why\n'
-    lines = "\n".join(f"    x{i} = x" for i in range(9)) + "\n    return 2 * x\n"
-    task = "## Twice as much\n\n" + "word " * 300 + "\n\n```{code-cell} python3\n:tags: [answer]\n"
-    (tmp_path / "dot_product.md").write_text(f"# All\n\n{task}{answer}{lines}```\n")
-    here = replace(COURSE, solutions=tmp_path)
+    words, lines = "word " * 300, "\n".join(f"    x{i} = x" for i in range(9))
     # 8 for a star, 5 for ten lines, 3 for 300 words
-    assert author.Stated(here, toy()).minutes == 15
-    assert author.Stated(here, replace(toy(), kind="warm-up")).minutes == author.WARM_UP
-    assert "minutes=1 on its card, and 15 by the rule" in [*author.slips(here, toy())]
-    assert author.Stated(replace(COURSE, solutions=None), toy()).minutes is None
+    for kind, minutes in (("build", 15), ("warm-up", 5)):
+        (tmp_path / "doubled.md").write_text(TEXT.format(kind=kind, words=words, lines=lines))
+        task = Task.read(tmp_path / "doubled.md")
+        assert task.minutes == minutes and task.hints == ("the idea", "the shape", "the line")
 
 
-def test_an_exercise_whose_file_is_not_listed_is_said_to(monkeypatch):
-    monkeypatch.setattr(course.Course, "has_file", lambda self, chapter, name: chapter == "linear")
-    with pytest.raises(
-        OneLineError, match=r"ORDER in attncourse.course.linear.exercises does not list"
-    ):
-        exercise("forget_gate")
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("points: 10\n", "", r"doubled.md lacks \['points'\] above its title"),
+        ("points", "marks: 1\npoints", r"doubled.md says {'marks'}: known are"),
+        ("## Hints", "## Help", "doubled.md is not: settings between two lines ---"),
+    ],
+)
+def test_a_text_without_its_form_is_refused(old, new, said, tmp_path):
+    text = TEXT.format(kind="build", words="", lines="    pass").replace(old, new)
+    (tmp_path / "doubled.md").write_text(text)
+    with pytest.raises(ValueError, match=said):
+        Task.read(tmp_path / "doubled.md")
+
+
+@pytest.mark.parametrize(
+    ("source", "start"),
+    [
+        ("def f(\n    x,  # é\n):\n\n    # a hint\n    return x", "def f(\n    x,  # é\n):"),
+        ("def g():\n    pass\n\n\n@wraps(g)\ndef f(x):\n    return x", "@wraps(g)\ndef f(x):"),
+        ("import a\nfrom b import c\ndef f():\n    c", "import a\nfrom b import c\n\n\ndef f():"),
+    ],
+)
+def test_a_learner_starts_from_what_says_what_to_write(source, start):
+    assert emptied(source, "f") == f'{start}\n    raise NotImplementedError("write f here")'
+
+
+def test_an_answer_without_its_name_makes_no_start():
+    with pytest.raises(ValueError, match="exercise f: 0 functions or classes of that name"):
+        emptied("def g():\n    pass", "f")
+
+
+def test_an_exercise_whose_file_is_not_listed_is_said_to(tmp_path, monkeypatch):
+    folder = tmp_path / "fresh/course/first/exercises"
+    folder.mkdir(parents=True)
+    (tmp_path / "fresh/__init__.py").touch()
+    (folder / "forget_gate.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    fresh = replace(COURSE, package="fresh", content="fresh.course")
+    with pytest.raises(OneLineError, match=r"fresh\.course has no exercises yet"):
+        fresh.exercise("forget_gate")
+    (folder / "index.md").write_text("- other\n")
+    with pytest.raises(OneLineError, match=r"index.md does not list 'forget_gate', whose file is"):
+        fresh.exercise("forget_gate")
+    said = r"first lists 'other', and there is no module fresh\.course\.first\.exercises\.other"
+    with pytest.raises(ValueError, match=said):
+        fresh.exercise("other")
 
 
 @pytest.mark.parametrize(
@@ -357,26 +416,6 @@ def test_a_card_that_says_what_it_may_not_is_refused(change, said):
         Exercise(**card | change)
 
 
-def test_a_list_of_exercises_and_the_files_must_agree(tmp_path, monkeypatch):
-    chapter = tmp_path / "fresh/checks/first"
-    chapter.mkdir(parents=True)
-    for folder in (chapter, chapter.parent, chapter.parent.parent):
-        (folder / "__init__.py").touch()
-    (chapter / "__init__.py").write_text("ORDER = ('one', 'other')")
-    (chapter / "other.py").write_text("from tests.judge.test_author import toy\nexercise = toy()")
-    monkeypatch.syspath_prepend(tmp_path)
-    fresh = replace(COURSE, package="fresh")
-    said = r"first lists 'one', and there is no module fresh\.checks\.first\.one"
-    with pytest.raises(ValueError, match=said):
-        fresh.exercise("one")
-    said = r"fresh\.checks\.first\.other holds the exercise 'doubled' of 'dot_product'"
-    with pytest.raises(ValueError, match=said):
-        fresh.exercise("other")
-    monkeypatch.setattr(course.Course, "order", lambda *chapter: ())
-    with pytest.raises(OneLineError, match=r"fresh\.checks has no exercises yet"):
-        fresh.exercise("one")
-
-
 # what decorators fill
 FILLED = {
     "unread_places", "unread_numbers", "stub_answer", "says", "valid_answers", "own_mutants",
@@ -386,7 +425,12 @@ FILLED = {
 @pytest.mark.parametrize("kind", [Exercise, Case])
 def test_the_page_for_authors_has_a_row_for_all_that_may_be_said(kind):
     page = (ROOT / "reference" / "judge.md").read_text("utf-8")
-    table = page.partition(f"| of a{'n' * (kind is Exercise)} `{kind.__name__}` |")[2]
+    head = {Exercise: "| of `Exercise.read` |", Case: "| of a `Case` |"}[kind]
+    table = page.partition(head)[2]
     cells = {line.split("|")[1] for line in table.partition("\n\n")[0].splitlines()[1:]}
     named = {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
-    assert named == {one.name for one in fields(kind) if one.init} - FILLED
+    assert named == {one.name for one in fields(kind) if one.init} - FILLED - {
+        *CARD,
+        "aims",
+        "task",
+    }

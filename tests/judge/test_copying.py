@@ -11,8 +11,7 @@ from warnings import catch_warnings
 import pytest
 import torch
 
-from attncourse.course import COURSE, chapters, exercises, groups
-from judge.author import Stated
+from attncourse.course import chapters, exercises, groups
 from judge.compare import close
 from judge.course import CARRY
 from judge.exercise import Case, Draw, Exercise
@@ -155,9 +154,7 @@ def test_a_warm_up_names_what_it_repeats_in_its_first_sentence(one):
     assert one.name in copied(), f"{one.name} is no copy: give it another kind"
     assert (one.difficulty, one.minutes) == (1, 5)
     assert one not in groups(one.chapter).get(CARRY, [])
-    stated = Stated(COURSE, one).section
-    assert stated
-    first = stated[0].split("\n\n")[1].split("\n")[0]
+    first = one.task.prose.split("\n")[0]
     assert first.startswith("A warm-up: "), first
     shown = {name.rpartition(".")[2] for name in copied()[one.name]}
     assert any(f"`{name}`" in first for name in shown), f"name one of {sorted(shown)}: {first}"

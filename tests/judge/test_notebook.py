@@ -266,7 +266,7 @@ def test_a_hint_is_printed(level, capsys):
 
 
 def test_status_tells_what_is_solved(right, capsys, monkeypatch):
-    monkeypatch.setattr(notebook.session, "verdicts", {})
+    monkeypatch.setattr(session.session, "verdicts", {})
     check("distance_attention", right)
     check("cached_attention", lambda q, k, v: 0 * v)
     capsys.readouterr()
@@ -283,10 +283,10 @@ def test_status_tells_what_is_solved(right, capsys, monkeypatch):
 
 def test_status_names_what_is_solved_in_one_line(capsys, monkeypatch):
     names = ["distance_attention", "prefix_mask"]
-    monkeypatch.setattr(notebook.session, "verdicts", dict.fromkeys(names, Verdict("passed")))
+    monkeypatch.setattr(session.session, "verdicts", dict.fromkeys(names, Verdict("passed")))
     status()
     assert capsys.readouterr().out.splitlines()[-1] == "solved: distance_attention, prefix_mask"
-    monkeypatch.setattr(notebook.session, "verdicts", {})
+    monkeypatch.setattr(session.session, "verdicts", {})
     status()
     assert "solved: " not in capsys.readouterr().out
 

@@ -2,15 +2,13 @@
 
 from dataclasses import replace
 from itertools import pairwise
-from types import SimpleNamespace
 
 import pytest
 
 from attncourse import status
-from attncourse.course import COURSE, chapters, exercises, groups
+from attncourse.course import chapters, exercises, groups, session
 from attncourse.course.aims import AIMS
 from attncourse.course.cards import Cards
-from judge import course
 from judge.course import CAPSTONE, CARRY, MORE
 from tests import ROOT
 from tests.judge.test_author import toy
@@ -34,16 +32,8 @@ def test_two_or_three_exercises_carry_a_chapter_in_an_hour(chapter):
 def test_easier_exercises_come_first_in_each_group(chapter):
     for members in groups(chapter).values():
         for one, other in pairwise(members):
-            easier = f"{one.name} stands before {other.name}, which is easier: move it in ORDER"
+            easier = f"{one.name} stands before {other.name}, which is easier: move it in index.md"
             assert one.difficulty <= other.difficulty, easier
-
-
-@pytest.mark.parametrize("chapter", chapters())
-def test_the_text_has_the_exercises_in_the_order_of_the_list(chapter):
-    blocks = parse((ROOT / f"solutions/{chapter}.md").read_text("utf-8"))
-    opened = [block for block in parts(blocks, groups(chapter)) if block.kind == "heading"]
-    titles = [one.title for members in groups(chapter).values() for one in members]
-    assert [block.text for block in opened if block.text not in (CARRY, MORE)][1:] == titles
 
 
 @pytest.mark.parametrize("one", EVERY, ids=lambda one: one.name)
@@ -80,7 +70,7 @@ def test_a_group_is_opened_where_its_first_exercise_is_and_a_capstone_by_its_tit
 
 
 def test_status_shows_the_path(capsys, monkeypatch):
-    monkeypatch.setattr(notebook.session, "verdicts", {})
+    monkeypatch.setattr(session.session, "verdicts", {})
     status("tasks")
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line[0] != " "][:3] == [
@@ -97,16 +87,3 @@ def test_the_table_of_a_chapter_says_how_many_carry_it(monkeypatch):
     assert said == f"The first two carry the chapter, in about {minutes} minutes."
     monkeypatch.setattr("attncourse.course.cards.groups", lambda _: {"": []})
     assert f"{Cards('efficient')}".split("\n")[-1].startswith("|`")
-
-
-@pytest.mark.parametrize(
-    ("lists", "said"),
-    [
-        ({"CARRYING": "one", "ORDER": ("one",)}, r"CARRYING .* is no tuple: write \('one',\)"),
-        ({"CARRYING": ("one",), "ORDER": ("two", "one")}, r"does not begin with \*CARRYING"),
-    ],
-)
-def test_a_list_that_marks_no_beginning_is_refused(lists, said, monkeypatch):
-    monkeypatch.setattr(course, "import_module", lambda name: SimpleNamespace(**lists))
-    with pytest.raises(ValueError, match=said):
-        COURSE.order("dot_product")
