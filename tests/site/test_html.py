@@ -262,7 +262,9 @@ def test_an_exercise_page_holds_each_exercise_once_and_folds_what_helps(pages, s
     assert "raise NotImplementedError" in page.text
     assert page.h1.text == "Exercises: dot-product attention#"
     assert not page.select("section .section-number")
-    assert page.find("a", href=re.compile("/edit/[^/]+/solutions/dot_product.md"))
+    assert page.find(
+        "a", href=re.compile("/edit/[^/]+/attncourse/course/dot_product/exercises/index.md")
+    )
     notebook = re.compile(r"https://colab.*/exercises/dot_product\.ipynb")
     assert len(page.find_all("a", href=notebook)) == 2
     assert not page.select(".dropdown-launch-buttons")
