@@ -1,18 +1,16 @@
 """Whose a submission is: from the folders and names that a platform gives, and from a roster."""
 
-import csv
-import io
 import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import count, zip_longest
 from pathlib import Path, PurePosixPath
-from typing import TextIO
 
 from judge.grading.pristine import exercise_files
 from judge.grading.submissions import ENDING, KINDS, WEIGHTS
+from judge.grading.tables import read_table
 
 # 2026_11_23, 23_11_26, 20261123_1200: no numbers of a student and a file
 DATES = (
@@ -59,10 +57,6 @@ COPY = re.compile(r"( ?\(\d+\)| - Copy| copy( \d+)?|-Copy\d+){1,5}$")
 EXACT, JOINED, SQUEEZED, TURNED = range(4)
 # how many folders a class may lie in
 DEEP = 3
-
-
-class PolicyError(ValueError):
-    """A file of the instructor's that cannot be used; its text says why."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +190,7 @@ def first_parts(paths: Iterable[str]) -> set[str]:
     return {path.partition("/")[0] for path in paths}
 
 
-def passed_over(
+def class_folders(
     files: Iterable[str], folder: Path, roster: "Roster | None", deep: int = DEEP
 ) -> set[str]:
     """The folders and zips that are nobody's, by their paths: the students' names lie in them.
@@ -217,7 +211,7 @@ def passed_over(
     folders = {one for one in plain if "" not in below[one]}
     nobody = {one for one in folders if not (roster and roster.match(named(one)))}
     inside = {one: first_parts(below[one]) for one in nobody}
-    within = {one: passed_over(below[one], Path(one), roster, deep - 1) for one in nobody}
+    within = {one: class_folders(below[one], Path(one), roster, deep - 1) for one in nobody}
     known = {one for one in nobody if roster and most_known(one, inside[one], roster)}
     for_a_class = {one for one in nobody if named_for_a_class(one, inside[one])}
     like = known | for_a_class
@@ -294,7 +288,12 @@ class Roster:
 
     @classmethod
     def read(cls, path: Path) -> "Roster":
-        return cls([row for _, row in lines(path) if not is_no_student(row)])
+        header, *table = [cells for _, cells in read_table(path)] or [[]]
+        pairs = (zip_longest(header, cells[: len(header)], fillvalue="") for cells in table)
+        rows = [{column: cell for column, cell in row if column} for row in pairs]
+        # Canvas has the points possible in a row of its own
+        students = [row for row in rows if next(iter(row.values()), "") != "Points Possible"]
+        return cls([row for row in students if any(row.values())])
 
     def student(self, student: Student) -> Student:
         """The same student as the roster knows them; unchanged where it does not."""
@@ -412,44 +411,6 @@ def outdone(matches: dict[tuple, Match]) -> set[tuple]:
             if surer:
                 lost.add(one)
     return lost
-
-
-def text_of(path: Path) -> str:
-    """The text of a file; PolicyError with the line where it is in another encoding than UTF-8."""
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise PolicyError(f"{path.name}: {error}") from None
-    except UnicodeDecodeError as error:
-        line = error.object.count(b"\n", 0, error.start) + 1
-        raise PolicyError(
-            f"{path.name}, line {line}: it is not in UTF-8: save it as CSV with that encoding"
-        ) from None
-
-
-def lines(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a CSV with a header, each with its line; PolicyError where it is unreadable."""
-    file = io.StringIO(text_of(path), newline="")
-    rows = csv.DictReader(file, delimiter=delimiter(file))
-    try:
-        for row in rows:
-            cells = ((name, cell) for name, cell in row.items() if name)
-            yield rows.line_num, {name.strip(): (cell or "").strip() for name, cell in cells}
-    except csv.Error as error:
-        raise PolicyError(f"{path.name}, line {rows.line_num + 1}: {error}") from None
-
-
-def delimiter(file: TextIO) -> str:
-    """What stands between the columns of a CSV: a semicolon where commas are in numbers."""
-    header = file.readline()
-    file.seek(0)
-    return max(",;\t", key=header.count)
-
-
-def is_no_student(row: dict[str, str]) -> bool:
-    """Whether a row is empty, or the one in which Canvas has the points possible."""
-    first = next(iter(row.values()), "")
-    return not any(row.values()) or first == "Points Possible"
 
 
 def forms(text: str) -> list[tuple[int, str]]:
