@@ -20,15 +20,15 @@ from judge.grading.students import (
     Student,
     class_folders,
     distinguished,
-    divided,
-    evident,
     first_level,
     first_parts,
-    named,
+    named_by_platform,
     named_for_a_class,
     normal,
-    of_a_class,
     owners,
+    split_path,
+    student_by_name,
+    student_by_platform,
     student_of,
 )
 from judge.grading.submissions import ENDING, LeftOut
@@ -53,8 +53,8 @@ class Classroom:
 
     def identify(self, files: list[str]) -> Iterator[str]:
         """Find out whose the files are; says which layouts were assumed, and names nobody."""
-        over = self.class_folders = class_folders(files, self.submissions, self.roster)
-        found = {file: student_of(file, self.submissions, over) for file in files}
+        folders = self.class_folders = class_folders(files, self.submissions, self.roster)
+        found = {file: student_of(file, self.submissions, folders) for file in files}
         self.owners = owners(found, self.roster)
         came = dict.fromkeys(self.owners.values())
         absent = self.roster.missing(came) if self.roster else ()
@@ -62,8 +62,8 @@ class Classroom:
         for layout, by in LAYOUTS.items():
             if own := [self.owners[file] for file in files if found[file].platform == layout]:
                 yield f"whose they are: {len(own)} files of {len(set(own))} students by {by}"
-        if over:
-            yield f"{len(over)} folders or zips are taken for a class's: its students' are in them"
+        if count := len(folders):
+            yield f"{count} folders or zips are taken for a class's: its students' are in them"
         if alone := self.unlikely(files):
             yield (
                 f"{alone} folders or zips are taken for one student's each, though a class may be"
@@ -84,10 +84,10 @@ class Classroom:
         lone = len(inside) == 1 and not any(map(ENDING.search, below.keys() - inside.keys()))
         return sum(
             outer not in self.class_folders
-            and not evident(here, outer)
-            and not (self.roster and self.roster.match(named(outer)))
+            and not student_by_platform(here, outer)
+            and not (self.roster and self.roster.match(student_by_name(outer)))
             and len(names) > 1
-            and (lone or of_a_class(names) or named_for_a_class(outer, names))
+            and (lone or named_by_platform(names) or named_for_a_class(outer, names))
             for outer, names in inside.items()
         )
 
@@ -145,7 +145,7 @@ class Classroom:
         """How many students have notebooks of one chapter in several folders below their own."""
         places: dict[tuple, set[tuple[str, ...]]] = defaultdict(set)
         for student, report in own:
-            place, (theirs, *below) = divided(report.file, self.class_folders)
+            place, (theirs, *below) = split_path(report.file, self.class_folders)
             if report.chapter and below:
                 places[student, report.chapter, place, theirs].add(tuple(below[:-1]))
         return len({student for (student, *_), folders in places.items() if len(folders) > 1})

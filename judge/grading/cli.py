@@ -103,7 +103,7 @@ def grade_command(
     ] = None,
     exercise: Annotated[
         list[str] | None,
-        Option(metavar="NAME", help="Count this exercise, and no others that are not named so."),
+        Option(metavar="NAME", help="Count only this exercise; more may be given in the same way."),
     ] = None,
 ) -> None:
     """Grade notebooks: exit 0 if all passed, 1 if not, 2 if something could not be graded."""
@@ -304,8 +304,8 @@ class Run:
         reports = {name: report.only(self.exercises) for name, report in before.items()}
         todo = [file for file in self.turns if file.name not in before]
         try:
-            shown = progress(self.errors, len(self.files), len(before))
-            with shown as advance, closing(self.grade_files(todo)) as each:
+            bar = progress(self.errors, len(self.files), len(before))
+            with bar as advance, closing(self.grade_files(todo)) as each:
                 for report in each:
                     reports[report.file] = report.only(self.exercises)
                     done(report)
@@ -331,8 +331,8 @@ def owners_in(paths: list[Path], files: list[str]) -> dict[str, Hashable]:
     """Who has handed in each file of a folder, as the names tell; else each has its own owner."""
     if len(paths) > 1 or not paths[0].is_dir():
         return {file: file for file in files}
-    over = class_folders(files, paths[0], None)
-    return {file: student_of(file, paths[0], over).person for file in files}
+    folders = class_folders(files, paths[0], None)
+    return {file: student_of(file, paths[0], folders).person for file in files}
 
 
 def refuse(why: str) -> NoReturn:
@@ -346,9 +346,9 @@ def exit_code(reports: list[Report], others: list[LeftOut]) -> int:
     return ALL_PASSED if all(report.passed for report in reports) else NOT_ALL_PASSED
 
 
-def main(told: str) -> None:
+def main(address: str) -> None:
     """Grade a course, `module:attribute`."""
-    os.environ[TOLD] = told
+    os.environ[TOLD] = address
     for stream in (sys.stdout, sys.stderr):
         # a terminal that lacks a character gets it spelt out
         stream.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue]
