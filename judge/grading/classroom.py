@@ -7,7 +7,7 @@ from pathlib import Path
 
 from judge.grading import feedback, gradebook
 from judge.grading.formats import junit
-from judge.grading.gradebook import Overrides
+from judge.grading.gradebook import Gradebook, Overrides
 from judge.grading.overrides import Override
 from judge.grading.pristine import chapters
 from judge.grading.report import Report, line, replace
@@ -64,9 +64,9 @@ class Classroom:
                 yield f"whose they are: {len(own)} files of {len(set(own))} students by {by}"
         if count := len(folders):
             yield f"{count} folders or zips are taken for a class's: its students' are in them"
-        if alone := self.unlikely(files):
+        if count := self.ambiguous_folders(files):
             yield (
-                f"{alone} folders or zips are taken for one student's each, though a class may be"
+                f"{count} folders or zips are taken for one student's each, though a class may be"
                 " in them: unpack such a zip, and give such a folder by itself, or a roster"
             )
         keys = {normal(one.key) for one in came}
@@ -76,7 +76,7 @@ class Classroom:
                 " if they are not two, put their files into one folder"
             )
 
-    def unlikely(self, files: list[str]) -> int:
+    def ambiguous_folders(self, files: list[str]) -> int:
         """How many folders and zips at the root may be a class's, but are a student's here."""
         here = self.submissions.resolve().name
         below = first_level(files)
@@ -105,7 +105,7 @@ class Classroom:
         without = [
             (one, report.only(self.exercises)) for one, report in gradebook.unread(own, overrides)
         ]
-        book = gradebook.gradebook([*own, *without], missing, overrides)
+        book = Gradebook.of([*own, *without], missing, overrides)
         gradebook.write(book, self.grades, self.roster)
         feedback.write(book, self.grades)
         write_table(self.grades / "files.csv", self.file_rows(reports, others, cache))

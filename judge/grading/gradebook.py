@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
@@ -61,7 +61,7 @@ class Entry:
     student: Student
     report: Report
     grades: list[Grade]
-    others: int = 0
+    other_files: int = 0
 
     @property
     def points(self) -> float:
@@ -74,8 +74,8 @@ class Entry:
             said.append(f"not installed here: {', '.join(self.report.lacks)}")
         if unproven := [grade.result.name for grade in self.grades if grade.unproven]:
             said.append(f"{len(unproven)} not proven: {', '.join(unproven)}")
-        if self.others:
-            said.append(f"{self.others + 1} files: the one with most points counts")
+        if self.other_files:
+            said.append(f"{self.other_files + 1} files: the one with most points counts")
         return "; ".join(filter(None, said))
 
 
@@ -87,7 +87,26 @@ class Gradebook:
     """All entries, in the order of the files, and those without any, with the reason."""
 
     entries: list[Entry]
-    missing: dict[Student, str] = field(default_factory=dict)
+    missing: dict[Student, str]
+
+    @classmethod
+    def of(
+        cls,
+        reports: Iterable[tuple[Student, Report]],
+        missing: dict[Student, str],
+        overrides: Overrides,
+    ) -> "Gradebook":
+        """The gradebook of a class; of several files of a chapter, that with most points counts."""
+        best: dict[tuple[Student, str], Entry] = {}
+        for student, report in reports:
+            grades = [Grade(one, overrides.get((student, one.name))) for one in report.exercises]
+            entry, place = Entry(student, report, grades), (student, report.chapter)
+            if rival := best.get(place):
+                entry, other = (entry, rival) if entry.points > rival.points else (rival, entry)
+                entry.other_files += other.other_files + 1
+            best[place] = entry
+        came = {one.student for one in best.values()}
+        return cls([*best.values()], {one: why for one, why in missing.items() if one not in came})
 
     @property
     def chapters(self) -> list[str]:
@@ -123,23 +142,6 @@ class Gradebook:
         return [
             (entry, grade) for entry in self.entries for grade in entry.grades if grade.unproven
         ]
-
-
-def gradebook(
-    reports: Iterable[tuple[Student, Report]], missing: dict[Student, str], overrides: Overrides
-) -> Gradebook:
-    """The entries of a class; of several files of a chapter, that with most points counts."""
-    best: dict[tuple[Student, str], Entry] = {}
-    for student, report in reports:
-        grades = [Grade(one, overrides.get((student, one.name))) for one in report.exercises]
-        entry, place = Entry(student, report, grades), (student, report.chapter)
-        if rival := best.get(place):
-            entry, other = (entry, rival) if entry.points > rival.points else (rival, entry)
-            entry.others += other.others + 1
-        best[place] = entry
-    entries = list(best.values())
-    came = {one.student for one in entries}
-    return Gradebook(entries, {one: why for one, why in missing.items() if one not in came})
 
 
 def unread(
