@@ -40,7 +40,7 @@ Row = list[str | float]
 
 
 class Recording(NamedTuple):
-    """An exercise's answers, each under a name of its own, and the files that their lines are in."""
+    """An exercise's answers, each under its own name, and the files that their lines are in."""
 
     answers: dict[str, Callable]
     texts: dict[str, list[str]]
