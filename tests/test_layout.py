@@ -41,8 +41,8 @@ LISTED = {
 # modules of the package that know no mechanism
 HELPERS = {"__init__", "__main__", "aims", "cost", "course", "data", "devices", "precision"}
 # of these, english alone loads models of later chapters, so that an earlier one may look at them
-HELPERS |= {"english", "checks", "claims", "kernels", "plot", "questions", "quiz", "shapes"}
-HELPERS |= {"stored", "train"}
+HELPERS |= {"english", "checks", "claims", "plot", "questions", "quiz", "shapes"}
+HELPERS |= {"autograd", "stored", "train"}
 COMPUTING = ("torch", "jaxtyping", "einops", "math", "collections", "contextlib", "functools")
 # what a signature says, and the precision, that a mechanism takes for granted
 DECORATORS = ("attncourse.shapes", "attncourse.precision")
@@ -133,13 +133,13 @@ def objection(place: tuple[str, ...], name: str, chapters: list[str]) -> str:
     match place:
         case (slug, *_) if slug in chapters:
             known = chapters[: chapters.index(slug) + 1]
-            own = (*DECORATORS, f"attncourse.kernels.{slug}")
+            own = (*DECORATORS, f"attncourse.autograd.{slug}")
             if not within(name, *COMPUTING, *own, *(f"attncourse.{one}" for one in known)):
                 may = ", ".join(COMPUTING + DECORATORS)
-                return f"a mechanism needs only {may}, its kernel and earlier mechanisms"
-        case ("kernels", slug) if slug in chapters:
+                return f"a mechanism needs only {may}, its fast form and earlier mechanisms"
+        case ("autograd", slug) if slug in chapters:
             known = chapters[: chapters.index(slug)]
-            why = "a kernel is compared with what its chapter teaches: it may not call that"
+            why = "a fast form is compared with what its chapter teaches: it may not call that"
         case ("claims", slug, *_) if slug in chapters:
             known = chapters[: chapters.index(slug) + 1]
             why = "a claim measures its own chapter and earlier ones: move it to the later chapter"
@@ -322,8 +322,8 @@ def test_an_orphan_is_named_with_what_to_do(part, course):
     [
         ("first", "import numpy as np", "numpy", "a mechanism needs only"),
         ("first", "from attncourse import cost", "attncourse.cost", "a mechanism needs only"),
-        ("first", "import attncourse.kernels.second", "attncourse.kernels.second", "its kernel"),
-        ("kernels/first", "from attncourse.first import f", "attncourse.first.f", "not call that"),
+        ("first", "from .autograd import second", "attncourse.autograd.second", "its fast form"),
+        ("autograd/first", "from attncourse.first import f", "attncourse.first.f", "not call that"),
         ("first", "from attncourse import second", "attncourse.second", "a mechanism needs only"),
         ("second", "from . import claims", "attncourse.claims", "a mechanism needs only"),
         ("first", "import matplotlib.pyplot", "matplotlib.pyplot", "draw in attncourse/plot/"),

@@ -12,7 +12,7 @@ from attncourse.plot.drawing import Picture, beside, curves, dots, heatmap, line
 from attncourse.plot.explorer import explorer
 from attncourse.plot.growing import growing
 from attncourse.plot.heads import heads
-from attncourse.plot.kernel import kernel
+from attncourse.plot.kernel_as_heads import kernel_as_heads
 from attncourse.plot.offsets import offsets
 from attncourse.plot.orders import orders
 from attncourse.plot.patterns import patterns
@@ -39,7 +39,7 @@ __all__ = [
     "growing",
     "heads",
     "heatmap",
-    "kernel",
+    "kernel_as_heads",
     "lines",
     "offsets",
     "orders",

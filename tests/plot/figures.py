@@ -94,7 +94,9 @@ HEADS = plot.heads(WEIGHTS, QUERIES, KEYS, alt="Three heads.")
 
 KERNELS = {"blur": [0.25, 0.5, 0.25], "edge": [-1.0, 0.0, 1.0]}
 ALPHAS = [0, 0.5, 2, 8]
-KERNEL = plot.kernel(5, KERNELS, ALPHAS, position=2, start=1, alt="A kernel as heads.")
+KERNEL_AS_HEADS = plot.kernel_as_heads(
+    5, KERNELS, ALPHAS, position=2, start=1, alt="A kernel as heads."
+)
 RECEPTIVE = plot.receptive(9, 3, [3, 5, 1], position=4, alt="What an output sees.")
 
 PATTERNS = plot.patterns(6, 3, alt="Pairs.")

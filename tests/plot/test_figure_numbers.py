@@ -87,7 +87,7 @@ def heads(head, query):
     }
 
 
-@shows(figures.KERNEL, kernel=2, alpha=4, query=5)
+@shows(figures.KERNEL_AS_HEADS, kernel=2, alpha=4, query=5)
 def kernel(kernel, alpha, query):
     taps = torch.tensor(list(figures.KERNELS.values())[kernel]).double()
     sharpness = float(figures.ALPHAS[alpha])

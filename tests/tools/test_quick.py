@@ -20,7 +20,7 @@ from tools import quick
         },
         "attncourse/claims/relative.py": {f"{file}[relative." for file in quick.CLAIMS},
         "attncourse/linear.py": {"tests/mechanisms/test_linear"},
-        "attncourse/kernels/linear.py": {"tests/mechanisms/test_linear"},
+        "attncourse/autograd/linear.py": {"tests/mechanisms/test_linear"},
         "attncourse/cost.py": {"tests/mechanisms/test_cost.py"},
         "judge/seen.py": {"tests/checks/test_notebook.py", f"{quick.CHECKS}[distance_attention"},
         "judge/grading/judge_process.py": {"tests/grading"},
