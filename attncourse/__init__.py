@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from attncourse.checks.notebook import check, failed, hint, status
+    from attncourse.course.session import check, failed, hint, status
     from attncourse.devices import device
 
 __version__ = "0.2.0"
@@ -17,9 +17,9 @@ def __getattr__(name: str):
 
         return device
     if name in __all__:
-        from attncourse.checks import notebook
+        from attncourse.course import session
 
-        return getattr(notebook, name)
+        return getattr(session, name)
     raise AttributeError(f"module 'attncourse' has no attribute {name!r}")
 
 

@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from attncourse import checks
-from attncourse.checks.tasks.NumberTranslator import Given, Relative, exercise
+from attncourse.course.tasks.exercises.NumberTranslator import Given, Relative, exercise
 from attncourse.data.numbers import LENGTHS, numbers
 from attncourse.tasks import exact_matches
 from attncourse.train import fit, seeded

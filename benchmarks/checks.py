@@ -12,8 +12,7 @@ import time
 
 from timing import RESULTS, markdown, where
 
-from attncourse.checks import chapters, exercises
-from attncourse.course import COURSE
+from attncourse.course import COURSE, chapters, exercises
 from judge import bank
 from judge.exercise import Exercise
 from judge.verdict import judge, local

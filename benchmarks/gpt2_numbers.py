@@ -1,6 +1,6 @@
 """A small GPT-2 with random weights, and what the library transformers makes of it, for the tests.
 
-    PYTHONPATH=. python benchmarks/gpt2_numbers.py   # writes tests/mechanisms/gpt2_numbers.npz
+    PYTHONPATH=. python benchmarks/gpt2_numbers.py   # writes tests/attncourse/gpt2_numbers.npz
 
 The weights are in float32, as they are published; the outputs are computed from them in float64.
 """

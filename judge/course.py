@@ -2,10 +2,10 @@
 
 import difflib
 import os
+import re
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 TOLD = "JUDGE_COURSE"
 # the groups of a chapter's exercises
 CARRY, MORE, CAPSTONE = "These carry the chapter", "More", "Capstone"
+# a line of a list that names an exercise
+LISTED = re.compile(r"- `?(\w+)`?")
 # how hard an exercise is, on its card and in the list of a chapter's
 LEVELS = {1: "★☆☆ easy", 2: "★★☆ medium", 3: "★★★ hard"}
 
@@ -32,84 +34,66 @@ class OneLineError(ValueError):
 class Course:
     """A course of notebooks with exercises.
 
-    Learners import its `package`, which has check, failed, hint and status, those that
-    `<package>.checks.notebook` makes, beside passed, which nbgrader's cells call. In
-    `<package>.checks` each chapter has a folder, whose `ORDER` lists its exercises, and each of
-    these a module there whose `exercise` is an `Exercise`.
-    `CARRYING`, with which `ORDER` then begins, lists those that carry the chapter, if it has any.
-    `notebooks` is the folder of the exercise notebooks as they are handed out, one for each
-    chapter, in which the metadata below `metadata_key` say whose answer a cell is.
+    Learners import its `package`, which has check, failed, hint and status, those that the module
+    `session` makes, beside passed, which nbgrader's cells call. In the package `content` each
+    chapter has a folder of its name, and in that the folder `exercises`: its `index.md` lists them
+    in order (see `groups`), and each is a text, `<name>.md` (see `Task`), beside a module whose
+    `exercise` is an `Exercise`. `notebooks` is the folder of the exercise notebooks as they are
+    handed out, one for each chapter, in which the metadata below `metadata_key` say whose answer a
+    cell is.
 
     `packages` names those that are there when an answer is graded, beside its own and Python's.
 
-    `hides` names the modules that hold answers, "{chapter}" in them the chapter that is judged, and
-    `solved_by` functions of libraries that would be a whole answer. In the folder `solutions` are
-    worked answers, and below the module `oracles`, by chapter, functions that a reference must
-    equal; both may be missing.
+    `hides` names the modules that hold answers, beside all of `content`, "{chapter}" in them the
+    chapter that is judged, and `solved_by` functions of libraries that would be a whole answer.
+    Below the module `oracles`, by chapter, are functions that a reference must equal, if any.
     """
 
     package: str
+    content: str
+    session: str
     notebooks: Path
     version: str
     hides: tuple[str, ...]
     metadata_key: str
     packages: tuple[str, ...] = ("torch", "numpy")
     solved_by: tuple[str, ...] = ()
-    solutions: Path | None = None
     oracles: str = ""
-
-    @property
-    def checks(self) -> str:
-        """The package of its exercises."""
-        return f"{self.package}.checks"
-
-    @property
-    def notebook(self) -> str:
-        """The module of what a notebook calls: check, failed, hint and status."""
-        return f"{self.checks}.notebook"
 
     @property
     def folder(self) -> Path:
         """Where its package lies."""
         return Path(str(import_module(self.package).__file__)).parent
 
+    @property
+    def content_folder(self) -> Path:
+        """Where the folders of the chapters lie."""
+        return self.folder.joinpath(*self.content.split(".")[1:])
+
+    def index(self, chapter: str) -> Path:
+        """The file that lists a chapter's exercises."""
+        return self.content_folder / chapter / "exercises" / "index.md"
+
     def chapters(self) -> list[str]:
         """The chapters that have exercises."""
-        folders = files(self.checks).iterdir()
-        there = (one for one in folders if one.is_dir() and (one / "__init__.py").is_file())
-        return sorted(one.name for one in there)
+        indexes = self.content_folder.glob("*/exercises/index.md")
+        return sorted(file.parents[1].name for file in indexes)
 
     def order(self, chapter: str) -> tuple[str, ...]:
         """The names of a chapter's exercises, for which none of them is loaded."""
-        return self.listed(chapter)["ORDER"]
+        return tuple(name for names in self.listed(chapter).values() for name in names)
 
-    def listed(self, chapter: str) -> dict[str, tuple[str, ...]]:
-        """What a chapter's package lists: `ORDER`, and `CARRYING`, with which that begins."""
-        module = import_module(f"{self.checks}.{chapter}")
-        lists = {"CARRYING": getattr(module, "CARRYING", ()), "ORDER": module.ORDER}
-        for name, listed in lists.items():
-            if isinstance(listed, str):
-                place = f"{name} in {self.checks}.{chapter}"
-                raise ValueError(f"{place} is no tuple: write ({listed!r},)")
-        if lists["ORDER"][: len(lists["CARRYING"])] != lists["CARRYING"]:
-            raise ValueError(f"ORDER in {self.checks}.{chapter} does not begin with *CARRYING")
-        return lists
+    def listed(self, chapter: str) -> dict[str, list[str]]:
+        """The names of a chapter's exercises, below the heading of each group."""
+        return listed_in(self.index(chapter))
 
     def groups(self, chapter: str) -> dict[str, list["Exercise"]]:
-        """A chapter's exercises in order: those that carry it, more, and a capstone.
-
-        No group is empty. A chapter that marks none has one, without a name.
-        """
-        carrying = self.listed(chapter)["CARRYING"]
-        groups: dict[str, list[Exercise]] = {}
-        for one in self.exercises(chapter).values():
-            rest = CAPSTONE if one.kind == "capstone" else MORE
-            name = CARRY if one.name in carrying else rest
-            groups.setdefault(name if carrying else "", []).append(one)
-        return groups
+        """A chapter's exercises in order, by the headings that they are listed below, if any."""
+        one = self.exercises(chapter)
+        return {name: [one[each] for each in names] for name, names in self.listed(chapter).items()}
 
     def exercises(self, chapter: str) -> dict[str, "Exercise"]:
-        """A chapter's exercises by name, in the order in which its package lists them."""
+        """A chapter's exercises by name, in the order in which its index lists them."""
         if chapter not in (there := self.chapters()):
             raise OneLineError(f"no chapter {chapter!r} has exercises; these have: {there}")
         return {name: self.one_of(chapter, name) for name in self.order(chapter)}
@@ -118,38 +102,33 @@ class Course:
         """The exercise of that name, of whatever chapter; OneLineError with the nearest name."""
         known = {one: chapter for chapter in self.chapters() for one in self.order(chapter)}
         if not known:
-            raise OneLineError(f"{self.checks} has no exercises yet")
+            raise OneLineError(f"{self.content} has no exercises yet")
         if name not in known:
-            if unlisted := [c for c in self.chapters() if self.has_file(c, str(name))]:
+            indexes = map(self.index, self.chapters())
+            if unlisted := [one for one in indexes if one.with_name(f"{name}.py").is_file()]:
                 raise OneLineError(
-                    f"ORDER in {self.checks}.{unlisted[0]} does not list {name!r}, whose file is "
-                    "there: write its name where it should stand"
+                    f"{unlisted[0]} does not list {name!r}, whose file is there: write its name "
+                    "where it should stand"
                 )
             (nearest,) = difflib.get_close_matches(str(name), known, n=1, cutoff=0)
             raise OneLineError(f"no exercise is called {name!r}: the nearest name is {nearest!r}")
         return self.one_of(known[name], name)
 
-    def has_file(self, chapter: str, name: str) -> bool:
-        """Whether a chapter's folder has a file of an exercise's name, listed or not."""
-        return (files(f"{self.checks}.{chapter}") / f"{name}.py").is_file()
-
     def one_of(self, chapter: str, name: str) -> "Exercise":
-        """An exercise, out of the file of its name; ValueError where that holds another."""
-        place = f"{self.checks}.{chapter}.{name}"
+        """An exercise, out of the file of its name."""
+        place = f"{self.content}.{chapter}.exercises.{name}"
         try:
             one = import_module(place).exercise
         except ModuleNotFoundError as error:
             if error.name != place:
                 raise
             raise ValueError(f"{chapter} lists {name!r}, and there is no module {place}") from None
-        if (one.chapter, one.name) != (chapter, name):
-            raise ValueError(f"{place} holds the exercise {one.name!r} of {one.chapter!r}")
         return one
 
     def hidden(self, chapter: str) -> tuple[str, ...]:
         """The modules that hold the answers to a chapter's exercises, and those of all of them."""
         own = (one.format(chapter=chapter) for one in self.hides if chapter)
-        return (*own, self.checks)
+        return (*own, self.content)
 
     def solving(self, exercise: "Exercise") -> tuple[str, ...]:
         """The functions of libraries that would be the whole answer; a test may call any."""
@@ -159,6 +138,18 @@ class Course:
         """What an answer may not call: the course's solutions, and what would solve it whole."""
         hidden = self.hidden(exercise.chapter)
         return (*hidden, *exercise.forbidden, *self.solving(exercise))
+
+
+def listed_in(index: Path) -> dict[str, list[str]]:
+    """The names that a file lists, a line each, by the heading that they are below."""
+    groups: dict[str, list[str]] = {}
+    heading = ""
+    for line in index.read_text("utf-8").splitlines():
+        if line.startswith("## "):
+            heading = line[3:]
+        elif found := LISTED.fullmatch(line):
+            groups.setdefault(heading, []).append(found[1])
+    return groups
 
 
 @cache

@@ -5,12 +5,14 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 import torch
 from torch import Tensor
 
 from judge.driver import built
+from judge.task import Task
 from judge.values import encode, implementation
 
 if TYPE_CHECKING:
@@ -170,6 +172,7 @@ class Exercise:
     points: int
     hints: tuple[str, str, str]
     aims: tuple[str, ...] = ()
+    task: Task | None = field(default=None, repr=False)
     differentiable: bool = True
     floating: bool = True
     # a longer input may cost some lines more (a check of its own, a few powers of two), but not
@@ -202,6 +205,26 @@ class Exercise:
         for one in self.forbidden:
             if not isinstance(one, str):
                 raise ValueError(f'{self.name}: forbidden holds names, as "softmax", and not {one}')
+
+    @classmethod
+    def read(cls, file: str, **more: Any) -> Self:
+        """The exercise whose text lies beside this file of Python, with what is not in the text."""
+        task = Task.read(Path(file).with_suffix(".md"))
+        said = task.settings
+        return cls(
+            name=task.name,
+            # <chapter>/exercises/<name>.py
+            chapter=Path(file).parents[1].name,
+            title=task.title,
+            kind=said["kind"],
+            difficulty=int(said["difficulty"]),
+            minutes=task.minutes,
+            points=int(said["points"]),
+            hints=task.hints,
+            aims=tuple(said.get("aims", "").replace(",", " ").split()),
+            task=task,
+            **more,
+        )
 
     @cached_property
     def parameters(self) -> list[str]:

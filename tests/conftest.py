@@ -29,24 +29,24 @@ os.environ.setdefault(TOLD, ADDRESS)
 # one seed for all workers, which are started with this environment
 SEED = os.environ.setdefault("ATTNCOURSE_SEED", str(secrets.randbits(31)))
 # a third of all tests' time
-OF_EXERCISES = "tests/checks/test_checks.py"
+OF_EXERCISES = "tests/judge/test_checks.py"
 # the longest begin first, and what is left to the end takes seconds
 FIRST = (
     "site/test_pages",
     "firefox",
     "jupyterlab",
-    "checks/test_checks",
+    "judge/test_checks",
     "grading/test_nbval",
     "grading/test_attacks",
     "grading",
     "tools/test_colab",
-    "claims/test_claims",
-    "claims",
+    "course/test_claims",
+    "course",
     "tools",
     "test_style",
     "site",
-    "checks",
-    "plot",
+    "judge",
+    "figures",
 )
 
 

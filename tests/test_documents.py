@@ -8,10 +8,9 @@ import yaml
 from pybtex.database import parse_file
 
 import attncourse
-from attncourse.checks import chapters, exercises
-from attncourse.claims import claims
-from attncourse.course import COURSE
-from attncourse.questions import questions
+from attncourse.course import COURSE, chapters, exercises
+from attncourse.course.claim import claims
+from attncourse.course.question import questions
 from tests import ROOT
 
 SCHEDULES = (ROOT / "reference/schedules.md").read_text("utf-8")
@@ -60,9 +59,7 @@ def test_a_schedule_reads_first_what_a_chapter_needs_and_sets_what_has_been_read
             assert {*needs(slug)} <= {*read}, f"{week['title']} reads {slug} too early"
         for name in week["solve"]:
             assert EXERCISES[name].chapter in read, f"{week['title']} sets {name} too early"
-        carrying = {
-            name for slug in week.get("whole", []) for name in COURSE.listed(slug)["CARRYING"]
-        }
+        carrying = {name for slug in week.get("whole", []) for name in COURSE.listed(slug)[CARRY]}
         assert carrying <= {*week["solve"]}, f"{week['title']} leaves out what carries a chapter"
         solved += week["solve"]
     assert len({*read}) == len(read) and len({*solved}) == len(solved)

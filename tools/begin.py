@@ -40,7 +40,7 @@ def chapter(slug: str, root: Path = ROOT) -> list[str]:
         raise ValueError(f"SLUG={slug} is no plain word, as in make chapter SLUG=relative")
     title = slug.replace("_", " ").capitalize()
     last = re.findall(r"file: exercises/(\w+)", (root / "_toc.yml").read_text("utf-8"))[-1]
-    header = (root / f"solutions/{last}.md").read_text("utf-8").partition("\n\n")[0]
+    header = (root / f"chapters/{last}.md").read_text("utf-8").partition("\n\n")[0]
     return put("chapter", root, NOTEBOOK=header, SLUG=slug, TITLE=title, LAST=last)
 
 
@@ -49,9 +49,9 @@ def exercise(place: str, root: Path = ROOT) -> list[str]:
     slug, _, name = place.partition("/")
     if not name.isidentifier():
         raise ValueError(f"NAME={place} is not as in make exercise NAME=dot_product/prefix_mask")
-    if not (root / f"solutions/{slug}.md").is_file():
+    if not (root / f"attncourse/course/{slug}").is_dir():
         raise ValueError(f"there is no chapter {slug}: begin it with make chapter SLUG={slug}")
-    known = (root / "attncourse/aims.py").read_text("utf-8")
+    known = (root / "attncourse/course/aims.py").read_text("utf-8")
     aim = re.search(rf'"{slug}": {{\n +"([a-z-]+)"', known)[1]
     return put("exercise", root, SLUG=slug, NAME=name, AIM=aim)
 

@@ -2,9 +2,10 @@
 
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from jupytext.myst import get_parser, read_fenced_cell
+from jupytext.myst import MystMetadataParsingError, get_parser, read_fenced_cell
 from markdown_it.token import Token
 from mdit_py_plugins.colon_fence import colon_fence_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
@@ -24,6 +25,8 @@ class Block:
     options: dict[str, Any] = field(default_factory=dict)
     blocks: list["Block"] = field(default_factory=list)
     number: str = ""
+    # where not in the file of its page
+    path: Path | None = None
 
     @property
     def tags(self) -> list[str]:
@@ -55,6 +58,14 @@ def parse(text: str, line: int = 1) -> list[Block]:
         blocks += [block] if block else []
         end = after
     return blocks
+
+
+def blocks_of(path: Path, text: str) -> list[Block]:
+    """The blocks of a file's text; ValueError, with the file, where a directive cannot be read."""
+    try:
+        return parse(text)
+    except MystMetadataParsingError as error:
+        raise ValueError(f"{path}: {error}") from error
 
 
 def made(token: Token, lines: list[str], first: int) -> Block | None:

@@ -6,11 +6,11 @@ from functools import cached_property
 from pathlib import Path
 
 from docutils.nodes import make_id
-from jupytext.myst import MystMetadataParsingError
 from pybtex.database import parse_file
 from sphinx_external_toc.parsing import parse_toc_yaml
 
-from tools.blocks import Block, parse
+from tools import exercise_texts
+from tools.blocks import Block, blocks_of
 from tools.urls import ROOT, site_url
 
 
@@ -49,12 +49,11 @@ class Book:
     def read(self, name: str, counts: Counter) -> Document:
         """A page with its numbers filled in, counted on from `counts` as the site counts them."""
         folder, _, slug = name.partition("/")
-        # the page of a chapter's exercises is made from the solutions
-        path = self.root / f"{f'solutions/{slug}' if folder == 'exercises' else name}.md"
-        try:
-            blocks = parse(path.read_text("utf-8"))
-        except MystMetadataParsingError as error:
-            raise ValueError(f"{path}: {error}") from error
+        path = self.root / f"{name}.md"
+        if folder == "exercises":
+            blocks = [*exercise_texts.blocks(self.root, slug)]
+        else:
+            blocks = blocks_of(path, path.read_text("utf-8"))
         chapter, sections = self.pages[name], []
 
         def number(word: str, label: str | None) -> str:

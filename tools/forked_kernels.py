@@ -13,7 +13,7 @@ COPIES = multiprocessing.get_context("forkserver")
 # on macOS a copy of a process that has imported numpy may crash
 if sys.platform != "darwin":
     # an optimizer imports torch's compiler at its first step
-    COPIES.set_forkserver_preload(["ipykernel.kernelapp", "attncourse.plot", "torch._dynamo"])
+    COPIES.set_forkserver_preload(["ipykernel.kernelapp", "attncourse.figures", "torch._dynamo"])
 
 
 class Copy(COPIES.Process):
@@ -32,7 +32,7 @@ class Copy(COPIES.Process):
 
 def measure_once(folder: Path) -> None:
     """Let one kernel measure a claim, and all show what it has found, which is kept there."""
-    from attncourse.claims import Claim, Finding
+    from attncourse.course.claim import Claim, Finding
 
     folder.mkdir(exist_ok=True)
     measure = Claim.measure

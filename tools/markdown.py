@@ -11,10 +11,12 @@ from pybtex.database import Entry
 from sphinx.config import Config
 from sphinx.directives.code import LiteralIncludeReader
 
+from attncourse.course.aims import AIMS, bullets
+from drawings import svgs
 from tools.blocks import Block
 from tools.book import Book, Document
 from tools.extensions.citations import authors
-from tools.extensions.drawings import FOLDER, words_for
+from tools.extensions.drawings import words_for
 from tools.functions import standing_alone
 from tools.pictures import PICTURES, width_of
 from tools.questions import for_notebook
@@ -52,6 +54,7 @@ class Writer:
             "question": lambda block: for_notebook(self.slug, block.argument, self.book.root),
             "include": self.included,
             "table": self.table,
+            "aims": lambda block: self.inline(bullets(AIMS[self.slug].values())),
         }
         # functions that the notebook has as cells of code
         self.defined: set[str] = set()
@@ -129,11 +132,8 @@ class Writer:
 
     def drawing(self, block: Block) -> str:
         """A drawing as a picture that the notebook holds, and its caption."""
-        svg, picture = (
-            self.book.root / self.file(f"../{place}")
-            for place in (f"{FOLDER}/{block.argument}.svg", f"{PICTURES}/{block.argument}.png")
-        )
-        words = escape(words_for(svg.read_text("utf-8")))
+        picture = self.book.root / self.file(f"../{PICTURES}/{block.argument}.png")
+        words = escape(words_for(svgs()[block.argument]))
         data = b64encode(picture.read_bytes()).decode()
         # only HTML can say how wide it is
         image = (
@@ -154,11 +154,10 @@ class Writer:
         if re.match(r"[a-z]+:", href):
             return href
         href, _, anchor = href.partition("#")
-        name = self.file(href)
-        page = name.removesuffix(".md")
+        page = normpath(join(dirname(self.document.name), href)).removesuffix(".md")
         if page in self.book.documents:
             return self.book.page_url(page, anchor)
-        return f"{self.book.repository}/blob/{branch(self.book.root)}/{name}"
+        return f"{self.book.repository}/blob/{branch(self.book.root)}/{self.file(href)}"
 
     def cited(self, keys: str, form: str, between: str) -> str:
         """Each source that is cited, as a link to where it can be read."""
@@ -179,7 +178,7 @@ class Writer:
     def claim(self, content: str) -> str:
         """A link to the claim's entry in the site's list."""
         # imported here: the claims need torch
-        from attncourse.claims import claims
+        from attncourse.course.claim import claims
 
         words, _, name = content.removesuffix(">").rpartition(" <")
         pick({one.id: one for one in claims()}, name, "no claim is called")

@@ -9,15 +9,14 @@ from itertools import pairwise
 import nbformat
 from nbformat import NotebookNode
 
-from attncourse.aims import AIMS
 from attncourse.course import COURSE
+from attncourse.course.aims import AIMS, bullets
 from judge.cells import UNCOMPARED, answer_and_check, exercise_of
 from judge.course import CARRY, LEVELS, MORE
 from tools.blocks import Block
 from tools.book import Book, Document
 from tools.markdown import Writer
 from tools.setup_cell import setup_cell
-from tools.stubs import stub_of
 from tools.urls import colab_url, repository_url
 
 RUNS = ("code-cell", "literalinclude")
@@ -42,20 +41,14 @@ def chapter_notebook(slug: str, book: Book) -> NotebookNode:
 def exercise_notebook(slug: str, book: Book, solved: bool = False) -> NotebookNode:
     """A chapter's exercises, with empty answers, or with the worked ones where `solved`."""
     # imported here: the checks need torch, the site's pages do not
-    from attncourse.checks import exercises, groups
+    from attncourse.course import exercises, groups
 
     cards = exercises(slug)
     document, chapter = book.documents[f"exercises/{slug}"], book.documents[f"chapters/{slug}"]
-    stubs = {exercise_of(one.text): one.text for one in document.blocks if "stub" in one.tags}
-    answers = [exercise_of(one.text) for one in document.blocks if "answer" in one.tags]
-    if faults := [*unmatched(answers, [*stubs], [*cards])]:
-        order = f"ORDER in attncourse/checks/{slug}/__init__.py"
-        raise ValueError(f"{document.path} and {order}: {'; '.join(faults)}")
 
     def answered(block: Block) -> list[NotebookNode]:
         name = exercise_of(block.text)
-        source = block.text if solved else stubs.get(name) or stub_of(block.text)
-        return exercise_cells(cards[name], source)
+        return exercise_cells(cards[name], block.text if solved else cards[name].task.start)
 
     status = "from attncourse import status\n\nstatus()"
     parted = replace(document, blocks=[*parts(document.blocks, groups(slug))])
@@ -77,15 +70,6 @@ def parts(blocks: list[Block], groups: dict[str, list]) -> Iterator[Block]:
             yield Block("heading", line, group, "##")
             yield Block("text", line, about_group(group, groups[group]))
         yield from section
-
-
-def unmatched(answers: list, stubs: list, cards: list) -> Iterator[str]:
-    """What the text of a chapter's exercises and the list of them do not have in common."""
-    twice = [name for name, count in Counter(answers).items() if count > 1]
-    yield from (f"the text has two answers to {name}" for name in twice)
-    yield from (f"ORDER does not list {name}" for name in answers if name not in cards)
-    yield from (f"the text has no answer to {name}" for name in cards if name not in answers)
-    yield from (f"the text has a stub of {name}, and no answer" for name in {*stubs} - {*answers})
 
 
 def solved_notebook(slug: str) -> NotebookNode:
@@ -122,7 +106,7 @@ def translated(
     document: Document, book: Book, answered: Callable[[Block], list[NotebookNode]] | None = None
 ) -> list[NotebookNode]:
     """The cells that a document becomes, those of an answer as told; a fault is at its line."""
-    writer, section, count = Writer(book, document), "text", 0
+    writer, section, count, path = Writer(book, document), "text", 0, document.path
     cells: list[NotebookNode] = []
 
     def name() -> str:
@@ -134,7 +118,7 @@ def translated(
         for first, *others in stretches(document.blocks):
             if first.kind == "heading":
                 section, count = slug_of(first.text), 0
-            place, writer.line = name(), first.line
+            place, writer.line, path = name(), first.line, first.path or document.path
             if answered and "answer" in first.tags:
                 cells += answered(first)
             elif first.kind in RUNS:
@@ -148,7 +132,7 @@ def translated(
                 source = "\n\n".join(writer.write(block) for block in (first, *others))
                 cells.append(markdown(place, source))
     except (LookupError, OSError, ValueError) as error:
-        raise ValueError(f"{document.path}:{writer.line}: {error}") from error
+        raise ValueError(f"{path}:{writer.line}: {error}") from error
     return cells
 
 
@@ -192,8 +176,7 @@ def about_group(name: str, exercises: list) -> str:
             return f"{said} They leave out none of the chapter's aims."
         case [text]:
             return f"{said} They leave out one of the chapter's aims: to {text}."
-    listed = ";\n".join(f"- {text}" for text in lacking)
-    return f"{said} They leave out some of the chapter's aims:\n\n{listed}."
+    return f"{said} They leave out some of the chapter's aims:\n\n{bullets(lacking)}"
 
 
 def card_facts(exercise) -> tuple[str, ...]:

@@ -37,7 +37,7 @@ def kept(chapter: str, root: Path = ROOT) -> dict[str, dict[str, Any]]:
 def write(root: Path = ROOT) -> list[Path]:
     """Draw the questions again; gives the files that have changed."""
     # imported here: questions need torch, the pages do not
-    from attncourse.questions import chapters, drawn
+    from attncourse.course.question import chapters, drawn
 
     changed = []
     for chapter in chapters():

@@ -23,8 +23,7 @@ from typing import Any, NamedTuple
 import cloudpickle
 import torch
 
-from attncourse.checks import chapters, exercise, order
-from attncourse.course import COURSE
+from attncourse.course import COURSE, chapters, exercise, order
 from judge import bank, usual
 from judge.credit import Credit, Groups, credit, in_parts
 from judge.exercise import Exercise
@@ -40,7 +39,7 @@ Row = list[str | float]
 
 
 class Recording(NamedTuple):
-    """An exercise's answers, each under its own name, and the files that their lines are in."""
+    """An exercise's answers, by names of their own, and the text of the files that they are in."""
 
     answers: dict[str, Callable]
     texts: dict[str, list[str]]

@@ -49,7 +49,7 @@ class KernelServer:
             "PYTHONSAFEPATH": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
             "JUDGE_HIDDEN": ",".join((*course().hidden(chapter), "judge.grading")),
-            "JUDGE_SILENT": course().notebook,
+            "JUDGE_SILENT": course().session,
             "JUDGE_FOLDER": self.sandbox.folder,
             "JUDGE_ALONE": self.sandbox.alone,
         }

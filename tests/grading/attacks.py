@@ -78,7 +78,7 @@ ATTACKS = {
     "a flood of output": wrong(after="while True: print('x' * 999)", allowed=("crashed",)),
     "all the memory": wrong(before="[0] * 10**11", allowed=("error",), hint="MemoryError"),
     "the answer from the course": Played(
-        "from attncourse.checks.{chapter}.{name} import exercise\n"
+        "from attncourse.course.{chapter}.exercises.{name} import exercise\n"
         "{name} = exercise.reference_answer",
         ("error",),
         "not there while you are graded",

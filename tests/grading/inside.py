@@ -161,11 +161,11 @@ def targets(folder: Path, stack: ExitStack) -> dict:
     (folder / "solved.ipynb").write_text("{}")
     outside = sandbox.outside(stack)
     there = {
-        "oracles": str(ROOT / "tests/checks/oracles/*.py"),
-        "solutions": str(ROOT / "solutions/*.md"),
-        "answers": str(PACKAGE / "checks/*.py"),
+        "oracles": str(ROOT / "tests/judge/oracles/*.py"),
+        "solutions": str(PACKAGE / "course/*/exercises/*.md"),
+        "answers": str(PACKAGE / "course/*/exercises/*.py"),
         "chapter": str(PACKAGE / f"{SLUG}.py"),
-        "checks": str(PACKAGE / "checks").encode(),
+        "checks": str(PACKAGE / "course").encode(),
         "course": str(PACKAGE / "cost.py"),
         "notebook": str(folder / "solved.ipynb"),
         **{one: outside[one] for one in ("socket", "datagrams", "segment", "network")},

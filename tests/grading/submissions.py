@@ -4,7 +4,7 @@ from pathlib import Path
 
 import nbformat
 
-from attncourse.checks import exercises
+from attncourse.course import exercises
 from judge.grading.pristine import answer_cells, exercise_files
 from judge.grading.report import Report
 from tools.notebooks import solved_notebook

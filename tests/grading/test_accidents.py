@@ -11,7 +11,7 @@ import torch
 from rich.console import Console
 from typer.testing import CliRunner
 
-from attncourse.checks import exercise
+from attncourse.course import exercise
 from judge.grading.budget import EXERCISE
 from judge.grading.cli import app, exit_code
 from judge.grading.grade import grade

@@ -9,7 +9,7 @@ import time
 import psutil
 import pytest
 
-from attncourse.checks import exercise
+from attncourse.course import exercise
 from judge.grading import budget, sandbox
 from judge.grading.budget import BUSY, WAITS, WORKS, Budget, Used, used
 from judge.grading.kernel import LostKernelError, fresh_kernel, imported

@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell
 
-from attncourse.checks import exercise
+from attncourse.course import exercise
 from judge.grading.grade import grade
 from judge.grading.graft import graft
 from judge.grading.pristine import chapters

@@ -4,7 +4,7 @@ import json
 
 import nbformat
 
-from attncourse.checks import exercises
+from attncourse.course import exercises
 from judge.grading.graft import graft
 from judge.grading.pristine import answer_cells
 from judge.grading.repair import definitions, with_helpers

@@ -118,7 +118,7 @@ def test_another_seed_grades_all_again_and_is_kept(folder, judged):
 
 
 def changed_reference(package, monkeypatch):
-    with (package / "checks/dot_product/prefix_mask.py").open("a") as file:
+    with (package / "course/dot_product/exercises/prefix_mask.py").open("a") as file:
         file.write("# repaired\n")
 
 
@@ -129,7 +129,7 @@ def changed_torch(package, monkeypatch):
 @pytest.mark.parametrize("change", [changed_reference, changed_torch], ids=lambda one: one.__name__)
 def test_another_judge_grades_all_again(change, folder, judged, monkeypatch):
     package = folder / "attncourse"
-    shutil.copytree(PACKAGE / "checks", package / "checks")
+    shutil.copytree(PACKAGE / "course", package / "course")
     monkeypatch.setattr(resume, "packages", lambda: [package])
     grade(folder)
     assert "3 of them graded before" in grade(folder)

@@ -12,8 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 import attncourse
-from attncourse.checks import chapters
-from attncourse.course import PACKAGE
+from attncourse.course import PACKAGE, chapters
 from judge.grading import confine, sandbox
 from judge.grading.sandbox import Sandbox, hidden
 from tests import ROOT
@@ -89,7 +88,7 @@ def test_the_proof_finds_all_that_can_be_done_without_a_sandbox(tmp_path):
         "shared memory", "network", "a file",
     )  # fmt: skip
     roots = ("privileges", "mount", "the process that starts it") if who == "root" else ()
-    files = ("cannot read /no/such", f"read {PACKAGE / 'checks'}", "write to /tmp")
+    files = ("cannot read /no/such", f"read {PACKAGE / 'course'}", "write to /tmp")
     for what in (*everyones, *roots, *files):
         assert what in could, (what, could)
 
@@ -226,7 +225,7 @@ def test_an_installed_package_and_the_checkout_beside_it_show_no_answer(machine,
     packages = tmp_path / "site-packages"
     install(packages)
     machines.opened_to_others(tmp_path)
-    closed = ["{}/checks/capstone.py", "{}/dot_product.py", str(ROOT / "Makefile"), __file__]
+    closed = ["{}/course/capstone.py", "{}/dot_product.py", str(ROOT / "Makefile"), __file__]
     said = python(needed(machine), "-c", INSTALLED, "{}/cost.py", *closed, path=packages)
     first, seen, *others = said.stdout.splitlines()
     assert first == f"{packages / 'attncourse'} {TIERS[machine]}"
@@ -240,10 +239,10 @@ def test_a_second_copy_of_the_course_on_the_path_shows_nothing(machine, tmp_path
     places = [tmp_path / "checkout", tmp_path / "site-packages", tmp_path / "another checkout"]
     for place in places:
         # as little as is read of a copy
-        shutil.copytree(PACKAGE / "checks", place / "attncourse/checks")
+        shutil.copytree(PACKAGE / "course", place / "attncourse/course")
         (place / "library.py").write_text("here = True")
     machines.opened_to_others(tmp_path)
-    closed = [str(place / "attncourse/checks/capstone.py") for place in places]
+    closed = [str(place / "attncourse/course/capstone.py") for place in places]
     closed += [str(place / "library.py") for place in places if place.name != "site-packages"]
     path = Path(os.pathsep.join(map(str, [ROOT, *places])))
     said = python(
@@ -264,7 +263,7 @@ def test_what_a_link_leads_to_is_not_shown_by_it_where_it_is_hidden(tmp_path):
     (tmp_path / "lib64").symlink_to("lib")
     machines.opened_to_others(tmp_path)
     path = Path(os.pathsep.join([str(packages), str(tmp_path)]))
-    closed = [str(tmp_path / "lib64/site-packages/attncourse/checks/capstone.py")]
+    closed = [str(tmp_path / "lib64/site-packages/attncourse/course/capstone.py")]
     said = python(machine, "-c", INSTALLED, "{}/cost.py", *closed, path=path)
     first, seen, other = said.stdout.splitlines()
     assert first == f"{packages / 'attncourse'} {sandbox.OWN_USER}", said
@@ -322,7 +321,7 @@ def test_system_calls_are_refused_on_both_kinds_of_machine():
 @pytest.mark.parametrize("chapter", chapters())
 def test_every_module_of_the_chapter_is_hidden(chapter):
     closed = {Path(one) for one in hidden(chapter)}
-    found = [PACKAGE / f"{chapter}.py", PACKAGE / "kernels" / f"{chapter}.py"]
+    found = [PACKAGE / f"{chapter}.py", PACKAGE / "autograd" / f"{chapter}.py"]
     found = [one for one in [*found, *(PACKAGE / chapter).glob("*.py")] if one.is_file()]
     assert found
     for path in found:

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from attncourse.checks import exercises
+from attncourse.course import exercises
 
 from .audit import FRAMES, OPEN
 

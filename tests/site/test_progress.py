@@ -1,6 +1,6 @@
 """What a learner has done is kept in the browser: marked, counted, forgotten."""
 
-from attncourse.checks import chapters, exercises
+from attncourse.course import chapters, exercises
 
 CHAPTER, EXERCISES = "chapters/dot_product.html", "exercises/dot_product.html"
 NAMES = list(exercises("dot_product"))

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from attncourse.checks import exercises
+from attncourse.course import exercises
 
 CHAPTER, EXERCISES = "chapters/dot_product.html", "exercises/dot_product.html"
 PHONE = {"width": 360, "height": 740}

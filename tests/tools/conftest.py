@@ -17,32 +17,38 @@ parts:
   - {file: chapters/first, sections: [{file: exercises/first}]}
   - {file: chapters/second}
 """
-SOLUTIONS = """# Exercises
+TASK = """---
+kind: build
+difficulty: 2
+points: 1
+---
 
-```{code-cell} python3
+# Twice
+
+```{{code-cell}} python3
 :tags: [answer]
-# exercise: twice
-def twice(x):
+def {name}(x):
     return 2 * x
 ```
 
-```{code-cell} python3
-:tags: [stub]
-# exercise: fixed
-```
+## Hints
 
-```{code-cell} python3
-:tags: [answer]
-# exercise: fixed
-```
+1. a
+
+2. b
+
+3. c
 """
 SOURCE = "@article{one, author={Noether, Emmy}, year={1918}, url={https://example.org}}"
+TEXTS, NAMES = "attncourse/course/first/exercises", ("twice", "fixed")
 FILES = {
     "_toc.yml": CONTENTS,
     "index.md": "# Home\n",
     "chapters/first.md": "# The first\n\n$$a$$ (eq-one)\n",
     "chapters/second.md": "# The second\n",
-    "solutions/first.md": SOLUTIONS,
+    f"{TEXTS}/index.md": "# Exercises\n\n```{include} ../../how.md\n```\n\n- twice\n- fixed\n",
+    f"{TEXTS}/../../how.md": "This is said once.\n",
+    **{f"{TEXTS}/{name}.md": TASK.format(name=name) for name in NAMES},
     "reference/references.bib": SOURCE,
     "package/code.py": "import math as m\nLIMIT = 1\ndef outer():\n    return outer(LIMIT, m)\n",
 }
@@ -52,12 +58,13 @@ FILES = {
 def course(tmp_path: Path, monkeypatch) -> Path:
     """The folder of the small course, whose first chapter has two exercises."""
     card = SimpleNamespace(kind="build", difficulty=2, minutes=5, points=1, facts={})
-    cards = {name: SimpleNamespace(name=name, **vars(card)) for name in ("twice", "fixed")}
-    monkeypatch.setattr("attncourse.checks.exercises", lambda _: cards)
-    monkeypatch.setattr("attncourse.checks.groups", lambda _: {"": [*cards.values()]})
+    card.task = SimpleNamespace(start="# empty")
+    cards = {name: SimpleNamespace(name=name, **vars(card)) for name in NAMES}
+    monkeypatch.setattr("attncourse.course.exercises", lambda _: cards)
+    monkeypatch.setattr("attncourse.course.groups", lambda _: {"": [*cards.values()]})
     monkeypatch.setenv("GITHUB_REPOSITORY", "someone/course")
     for name, text in FILES.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     (tmp_path / "exercises").mkdir()
     shutil.copy(ROOT / "_config.yml", tmp_path)

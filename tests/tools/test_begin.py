@@ -20,7 +20,7 @@ def begun(tmp_path_factory) -> Path:
     subprocess.run(["git", "init", "-q"], cwd=course, check=True)
     assert set(begin.chapter("toy", course)) > {"chapters/toy.md", "_toc.yml"}
     for name in ("centred", "also_centred"):
-        assert f"attncourse/checks/toy/{name}.py" in begin.exercise(f"toy/{name}", course)
+        assert f"attncourse/course/toy/exercises/{name}.py" in begin.exercise(f"toy/{name}", course)
     run(course, "-c", "from tools import release; release.write()")
     return course
 
@@ -38,8 +38,8 @@ def test_they_keep_the_rule_of_the_layout(begun, rule):
 
 
 def test_their_code_is_laid_out_and_their_tests_pass(begun):
-    tests = ["tests/mechanisms/test_toy.py", "tests/checks/test_checks.py"]
-    code = [tests[0], "attncourse/toy.py", "attncourse/checks/toy"]
+    tests = ["tests/attncourse/test_toy.py", "tests/judge/test_checks.py"]
+    code = [tests[0], "attncourse/toy.py", "attncourse/course/toy"]
     run(begun, "-m", "ruff", "check", *code)
     run(begun, "-m", "ruff", "format", "--check", *code)
     said = run(begun, "-m", "pytest", "-v", *tests, "-k", "toy or centred")

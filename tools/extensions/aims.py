@@ -1,12 +1,12 @@
-"""`{aims-table}`: each aim of a chapter, and the sections, questions and exercises that test it."""
+"""`{aims}`, the aims of the page's chapter, and `{aims-table}`: of all, with what tests each."""
 
 from pathlib import Path
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from attncourse.aims import AIMS
 from attncourse.course import COURSE
+from attncourse.course.aims import AIMS, bullets
 from judge.exercise import Exercise
 from tools.questions import box_id
 
@@ -32,6 +32,14 @@ def aims_of(exercise: Exercise) -> list[str]:
     return [aim if "." in aim else f"{exercise.chapter}.{aim}" for aim in exercise.aims]
 
 
+class Aims(SphinxDirective):
+    """The list of what the chapter promises."""
+
+    def run(self) -> list[nodes.Node]:
+        slug = self.env.docname.removeprefix("chapters/")
+        return self.parse_text_to_nodes(bullets(AIMS[slug].values()))
+
+
 class AimsTable(SphinxDirective):
     """A table for each chapter."""
 
@@ -47,6 +55,7 @@ class AimsTable(SphinxDirective):
             page = (root / "chapters" / f"{slug}.md").read_text("utf-8")
             title = next(line for line in page.split("\n") if line.startswith("# "))
             parts.append("\n".join([f"#{title}\n", HEAD, *rows]))
+        slug = self.env.docname.removeprefix("chapters/")
         return self.parse_text_to_nodes("\n\n".join(parts), allow_section_headings=True)
 
     def row(self, root: Path, tests: dict, text: str) -> str:
@@ -68,4 +77,5 @@ def link(page: str, anchor: str, name: str) -> str:
 
 
 def setup(app):
+    app.add_directive("aims", Aims)
     app.add_directive("aims-table", AimsTable)

@@ -1,20 +1,19 @@
 """The page of a chapter's exercises: what the learner's notebook asks, hints and answers folded.
 
-`exercises/<slug>.md` includes the solutions, so that a fault is named by the file and the line
-that people edit. No cell of it is run.
+`exercises/<slug>.md` is written here, and includes the texts, so that a fault is named by the file
+and the line that people edit. No cell of it is run.
 """
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from docutils import nodes
 from docutils.statemachine import StringList
-from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from judge.cells import exercise_of
+from tools.exercise_texts import chapters, files, shown
 from tools.notebooks import SAID, about_group, card_facts
-from tools.stubs import stub_of
 from tools.urls import colab_url
 
 from .details import fold
@@ -27,7 +26,6 @@ SOLVED = (
 )
 # of a hint: its code has quotes and primes of its own
 APOSTROPHE = re.compile(r"(?<=[a-z])'(?=[a-z])|(?<=s)'(?= [a-z])")
-logger = logging.getLogger(__name__)
 
 
 class exercise(nodes.admonition):
@@ -42,7 +40,8 @@ class ExerciseCell(SphinxDirective):
     """A code cell, shown; that of an answer as box, stub, hints and worked solution."""
 
     has_content = True
-    optional_arguments = 1
+    # its language, and the exercise
+    optional_arguments = 2
     option_spec = {"tags": str}  # noqa: RUF012
 
     def run(self) -> list[nodes.Node]:
@@ -52,7 +51,8 @@ class ExerciseCell(SphinxDirective):
         source, tags = "\n".join(self.content), self.options.get("tags", "")
         if "answer" not in tags and "stub" not in tags:
             return [code(source)]
-        card = self.card(exercise_of(source))
+        card = self.card(self.arguments[1])
+        source = f"# exercise: {card.name}\n{source}"
         known = self.env.metadata[self.env.docname].setdefault("exercises", {})
         begun = card.name in known
         known[card.name] = {"minutes": card.minutes, "points": card.points}
@@ -65,7 +65,7 @@ class ExerciseCell(SphinxDirective):
             )
         if not begun:
             try:
-                opening.append(code(stub_of(source)))
+                opening.append(code(card.task.start))
             except (SyntaxError, ValueError) as error:
                 raise self.error(f"this answer makes no stub: {error}") from error
         # the search quotes neither hints nor solutions
@@ -77,19 +77,16 @@ class ExerciseCell(SphinxDirective):
         button = nodes.raw("", SOLVED.format(name=card.name), format="html")
         return [*opening, *hints, solution, button]
 
-    def card(self, name: str | None):
+    def card(self, name: str):
         """The exercise of that name, from the page's chapter."""
         # imported here: the checks need torch, and most builds read no exercise page
-        from attncourse.checks import exercises
+        from attncourse.course import exercises
 
-        known = exercises(self.env.docname.removeprefix(PAGES))
-        if name not in known:
-            raise self.error(f"exercise {name} is not one of {', '.join(known)}")
-        return known[name]
+        return exercises(self.env.docname.removeprefix(PAGES))[name]
 
     def group(self, card) -> Iterator[group]:
         """The heading and the words of the group that an exercise is the first of, if any."""
-        from attncourse.checks import groups
+        from attncourse.course import groups
 
         for name, members in groups(card.chapter).items():
             if name in SAID and members[0] is card:
@@ -121,9 +118,23 @@ def code(source: str) -> nodes.literal_block:
     return nodes.literal_block(source, source, language="python")
 
 
-def keep_lines(app, path, parent, text):
-    """Take a line out of what a notebook opens with: MyST counts from 2 what it includes."""
-    text[0] = re.sub(r"^---\n.+\n", "---\n", text[0])
+def write_pages(app, config):
+    """Write each page: what it includes."""
+    root = Path(app.srcdir)
+    for chapter in chapters(root):
+        places = (path.relative_to(root).as_posix() for path in files(root, chapter))
+        text = "\n".join(f"```{{include}} ../{place}\n```" for place in places) + "\n"
+        page = root / PAGES / f"{chapter}.md"
+        page.parent.mkdir(exist_ok=True)
+        if not page.exists() or page.read_text("utf-8") != text:
+            page.write_text(text, "utf-8")
+
+
+def show_text(app, path, parent, text):
+    """Of a text, include what is to be seen."""
+    if path.parent.name == "exercises":
+        # MyST counts from 2 what it includes
+        text[0] = shown(path, text[0]).removeprefix("\n")
 
 
 def fill_boxes(app, doctree):
@@ -141,8 +152,6 @@ def fill_boxes(app, doctree):
     for box in boxes:
         around = box.parent
         asked = around[1 : around.index(box)]
-        if not isinstance(around[0], nodes.title) or any(one in boxes for one in asked):
-            logger.warning("an exercise needs a heading of its own", location=box)
         box.extend(asked)
         del around[1 : around.index(box)]
     about = doctree.next_node(nodes.title).astext().partition(": ")[2]
@@ -171,7 +180,7 @@ def number_boxes(app, doctree, docname):
 
 
 def point_to_sources(app, pagename, templatename, context, doctree):
-    """Lead the launch button to the learner's notebook, and the edit button to the solutions."""
+    """Lead the launch button to the learner's notebook, and the edit button to the texts."""
     if not pagename.startswith(("chapters/", PAGES)):
         return
     notebook = {
@@ -185,13 +194,15 @@ def point_to_sources(app, pagename, templatename, context, doctree):
     for group in context["header_buttons"]:
         for button in group.get("buttons", []):
             if button.get("label") == "source-edit-button":
-                button["url"] = button["url"].replace(f"/{PAGES}", "/solutions/")
+                page = re.compile(rf"/{PAGES}(\w+)\.md$")
+                button["url"] = page.sub(r"/attncourse/course/\1/exercises/index.md", button["url"])
 
 
 def setup(app):
     # a page that is a notebook has no such directive: its cells are run
     app.add_directive("code-cell", ExerciseCell, override=True)
-    app.connect("include-read", keep_lines)
+    app.connect("config-inited", write_pages)
+    app.connect("include-read", show_text)
     # before Sphinx lists the headings of the page
     app.connect("doctree-read", fill_boxes, priority=400)
     app.connect("env-check-consistency", take_numbers)

@@ -12,7 +12,7 @@ from docutils import nodes
 from docutils.utils import new_document
 from sphinx.util.docutils import SphinxDirective
 
-from attncourse.aims import AIMS
+from attncourse.course.aims import AIMS
 from drawings import cards
 from tools.questions import quoted
 from tools.urls import colab_url, repository_url

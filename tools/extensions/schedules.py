@@ -16,8 +16,8 @@ from docutils import nodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from attncourse.aims import AIMS
-from attncourse.checks import exercise
+from attncourse.course import exercise
+from attncourse.course.aims import AIMS
 
 from .aims import aims_of
 from .page_head import ROLE, facts, rendered, shown_by

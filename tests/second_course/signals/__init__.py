@@ -2,6 +2,6 @@
 
 __version__ = "1.0"
 
-from signals.checks.notebook import check, failed, hint, status
+from signals.course.session import check, failed, hint, status
 
 __all__ = ["check", "failed", "hint", "status"]

@@ -1,0 +1,114 @@
+"""Exercise band_mask: which keys lie in the window of a query, with a cache."""
+
+import torch
+
+from judge import variants
+from judge.exercise import Case, Exercise
+from judge.variants import every
+
+LOOP = "it loops over the positions: compare all of them at once"
+exercise = Exercise.read(__file__, differentiable=False, usual_hints={"loops": LOOP})
+
+
+@exercise.reference
+def by_hand(n, m, width, causal=False, device=None):
+    mask = []
+    for query in range(m - n, m):
+        first = query - width + 1 if causal else query - width // 2
+        seen = range(first, first + width)
+        mask.append([key in seen for key in range(m)])
+    return torch.tensor(mask, dtype=torch.bool, device=device)
+
+
+@exercise.cases
+def cases(draw):
+    width = 2 * draw.integer(2, 3) + 1
+    n = width + draw.integer(2, 4)
+    m = n + draw.integer(2, 4)
+    yield Case(f"n={n}, m={m}, width={width}", (n, m, width), longer=(50, 60, width))
+    yield Case(f"n={n}, m={m}, width={width}, causal", (n, m, width, True))
+    yield Case(f"no cache, n=m={n}, width={width}", (n, n, width))
+    yield Case(f"no cache, n=m={n}, width={width}, causal", (n, n, width), {"causal": True})
+    even = Case("", (60, 66, 4, True))
+    yield Case(f"n={n}, m={m}, an even width of 4, causal", (n, m, 4, True), longer=even)
+    yield Case(f"one query at the end of m={m}, width={width}, causal", (1, m, width, True))
+    yield Case(f"n={n}, m={m}, width=1", (n, m, 1))
+    yield Case(f"n={n}, m={m}, width=1, causal", (n, m, 1, True))
+    yield Case(f"n={n}, m={m}, width={2 * m + 1}", (n, m, 2 * m + 1))
+    yield Case(f"n={n}, m={m}, width={m + 2}, causal", (n, m, m + 2, True))
+    yield Case("n=m=1, width=3", (1, 1, 3))
+    yield Case("2 queries at the end of m=2060, width=5", (2, 2060, 5))
+    yield Case("device='meta'", (n, m, width), {"device": "meta"})
+    yield Case("causal, device='meta'", (n, m, width, True), {"device": "meta"})
+
+
+@exercise.valid
+def plain(n, m, width, causal=False, device=None):
+    left, right = (width - 1, 0) if causal else (width // 2, width // 2)
+    query = torch.arange(m - n, m, device=device)[:, None]
+    offset = torch.arange(m, device=device) - query
+    return (offset >= -left) & (offset <= right)
+
+
+@exercise.valid
+def two_triangles(n, m, width, causal=False, device=None):
+    after = 0 if causal else width // 2
+    ones = torch.ones(n, m, dtype=torch.bool, device=device)
+    return ones.tril(m - n + after).triu(m - n + after - width + 1)
+
+
+@exercise.valid
+def windows_of_one_line(n, m, width, causal=False, device=None):
+    # query i sees m entries of the same line, each query from one place further to the left
+    offset = torch.arange(1 - m, n, device=device)
+    line = (offset > -width) & (offset <= 0) if causal else 2 * offset.abs() < width + 1
+    return line.unfold(0, m, 1).flip(0)
+
+
+CAUSAL, SYMMETRIC = "(width - 1, 0)", "(width // 2, width // 2)"
+QUERIES, NEAR = "torch.arange(m - n, m,", "(offset >= -left) & (offset <= right)"
+# twice the distance to the middle, which lies between two positions where the width is even
+MIDDLE = "(offset - ((1 - width) / 2 if causal else 0)).abs() < width / 2"
+variants.right(
+    exercise, plain,
+    (NEAR, MIDDLE),
+    # the last rows of the mask without a cache
+    (f"{QUERIES} device=device)[:, None]", "torch.arange(m, device=device).unsqueeze(-1)",
+     NEAR, f"({NEAR})[m - n :]"),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "the window loses a key at each end: `at most` half the width away includes the last of them": (
+        SYMMETRIC, "(width // 2 - 1, width // 2 - 1)"),
+    "the width is that of the whole window: half of it lies on each side of the query": [
+        (SYMMETRIC, "(width, width)"), (SYMMETRIC, "(width - 1, width - 1)"),
+        (SYMMETRIC, "(width, width)", CAUSAL, "(width, 0)")],
+    "a wide window shrinks: it may be wider than the sequence, so leave the width as it is": (
+        "    left,", "    width = min(width, m)\n    left,"),
+    "the causal window holds one key too many: the query itself is one of the `width`": (
+        CAUSAL, "(width, 0)"),
+    "the causal window leaves out the query's own position: it ends there, and includes it": (
+        CAUSAL, "(width - 1, -1)"),
+    "the causal window is too short: half the width is for a symmetric one, on each of its sides": (
+        CAUSAL, "(width // 2, 0)"),
+    "the causal window looks ahead: earlier keys have a negative offset, key minus query": (
+        CAUSAL, "(0, width - 1)"),
+    "the causal window never ends: keys that lie `width` or more back are out of it": (
+        CAUSAL, "(m, 0)"),
+    "nothing stops the causal window at the query: its later side needs a bound, too": (
+        CAUSAL, "(width - 1, m)"),
+    "causal=True changes nothing: then no key after the query is allowed": (CAUSAL, SYMMETRIC),
+    "it is always causal: by default the window reaches as far to the right as left": (
+        SYMMETRIC, CAUSAL),
+    "the cache is ignored: the n queries are the last of the m positions": (
+        QUERIES, "torch.arange(n,"),
+    "the queries come before the keys: after a cache of m - n keys, query i is at m - n + i": (
+        QUERIES, "torch.arange(n - m, 2 * n - m,"),
+    "a position is rounded: beyond 2048, float16 does not hold every whole number. Keep integers": (
+        "torch.arange(m, device=device) -", "torch.arange(m, device=device).half() -"),
+    "the window comes in again at the other end: nothing lies beyond an end": (
+        NEAR, "(offset + left) % m < width"),
+    "the mask is upside down: True means may attend": (NEAR, f"~({NEAR})"),
+    "a mask is boolean: these are numbers": (NEAR, f"({NEAR}).int()"),
+    "the argument device is not used: make every new tensor there": (every(", device=device"), ""),
+    LOOP: (NEAR, "torch.stack([(row >= -left) & (row <= right) for row in offset])"),
+})  # fmt: skip

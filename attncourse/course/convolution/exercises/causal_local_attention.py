@@ -1,0 +1,113 @@
+"""Exercise causal_local_attention: windows filled up with zeros, and nobody masks the zeros."""
+
+import torch
+
+from attncourse.course.convolution.exercises.shared.windows import (
+    FILL,
+    KEYS,
+    LATE,
+    NAN,
+    keys,
+    windows,
+)
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+from judge.variants import every
+
+LOOP = "it loops over the first positions: compare places with positions, all at once"
+exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+
+
+@exercise.reference
+def by_hand(q, k, v, width):
+    out = []
+    for i in range(q.shape[-2]):
+        seen = slice(max(0, i - width + 1), i + 1)
+        scores = (q[..., i, None, :] * k[..., seen, :]).sum(-1) / q.shape[-1] ** 0.5
+        out.append((scores.softmax(-1)[..., None] * v[..., seen, :]).sum(-2))
+    return torch.stack(out, dim=-2)
+
+
+@exercise.cases
+def cases(draw):
+    n, d_k, d_v = draw.integer(7, 8), draw.integer(5, 6), draw.integer(2, 3)
+    q, k, v = draw.normal(2, n, d_k), draw.normal(2, n, d_k), draw.normal(2, n, d_v)
+    long = *(x.repeat(1, 8, 1) for x in (q, k, v)), 4
+    sizes = f"n={n}, d_k={d_k}, d_v={d_v}"
+    yield Case(f"a batch of 2, {sizes}, width=4", (q, k, v, 4), longer=long)
+    yield Case(f"no batch, {sizes}, width=3", (q[0], k[0], v[0], 3))
+    heads = draw.normal(2, 3, 5, 4), draw.normal(2, 3, 5, 4), draw.normal(2, 3, 5, 2)
+    yield Case("two leading axes (batch, heads), width=3", (*heads, 3))
+    yield Case(f"a width of {n + 2}, {sizes}", (q, k, v, n + 2))
+    yield Case("a width of 1", (q, k, v, 1))
+    yield Case("one position, width=4", (q[:, :1], k[:, :1], v[:, :1], 4))
+    yield Case("queries and keys 60 times larger, width=4", (60 * q, 60 * k, v, 4))
+    opposite = 1e6 * (1 + q.abs()), -1e6 * (1 + k.abs()), v, 4
+    yield Case("scores below -1e12, width=4", opposite)
+    # its score is 0 as well, and it is no padding
+    zeros = (torch.cat([0 * x[:, :2], x[:, 2:]], dim=1) for x in (k, v))
+    about = "the first two keys and values are zeros, width=4"
+    yield Case(about, (q, *zeros, 4), gradient=False)
+
+
+@exercise.valid
+def plain(q, k, v, width):
+    n = q.shape[-2]
+    key = keys(n, width, q.device, width - 1)
+    near, values = windows(k, width, width - 1), windows(v, width, width - 1)
+    scores = (near @ q[..., None])[..., 0] / q.shape[-1] ** 0.5
+    weights = scores.masked_fill(key < 0, -torch.inf).softmax(dim=-1)
+    return (weights[..., None, :] @ values)[..., 0, :]
+
+
+@exercise.valid
+def whole_matrix_with_a_band(q, k, v, width):
+    j = torch.arange(q.shape[-2], device=q.device)
+    near = (j <= j[:, None]) & (j > j[:, None] - width)
+    scores = torch.einsum("...id,...jd->...ij", q, k) / q.size(-1) ** 0.5
+    return torch.softmax(scores.masked_fill(~near, -torch.inf), dim=-1) @ v
+
+
+MASKED, RETURN = "scores.masked_fill(key < 0, -torch.inf)", "    return"
+FOUND = "windows(k, width, width - 1), windows(v, width, width - 1)"
+KEPT = "    weights = weights * (key >= 0)\n"
+REST = f"{KEPT}    weights = weights / weights.sum(-1, keepdim=True)\n    return"
+PLACE = "torch.arange(width, device=q.device)"
+POSITION = "torch.arange(n, device=q.device)[:, None]"
+exercise.stub(variants.edited(plain, MASKED, "scores"))
+variants.right(
+    exercise, plain,
+    ("key < 0, -torch.inf", f"{PLACE} < width - 1 - {POSITION}, -1e30"),
+    ("key < 0", "windows(torch.ones_like(k[..., :1]), width, width - 1)[..., 0] == 0"),
+    ("-torch.inf", "torch.finfo(q.dtype).min", RETURN, REST),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "one place too many is masked: key 0 is a key, the ones before it are not": ("< 0", "<= 0"),
+    "one place too few is masked: no place before key 0 may get weight": ("< 0", "< -1"),
+    "the wrong end is masked: the zeros stand before the first position": (
+        "key < 0", "key.flip(-1) < 0"),
+    "the mask is upside down: the places before key 0 are those that get no weight": (
+        "< 0, -torch.inf", ">= 0, -1e30"),
+    "the first outputs are scaled up, right for equal scores only: mask before the softmax": (
+        MASKED, "scores", RETURN, "    weights = weights * (width / (key >= 0).sum(-1, True))\n"
+        "    return"),
+    "the scores are divided by sqrt(d_v): the scale is that of the keys, sqrt(d_k)": (
+        "q.shape[-1] ** 0.5", "v.shape[-1] ** 0.5"),
+    LATE: (MASKED, "scores", RETURN, REST),
+    "zeros do not make it padding: a key or value may be zero. Ask for its position": (
+        "key < 0", "scores == 0"),
+    NAN: (MASKED, "(scores + (key < 0).to(q.dtype) * -torch.inf)"),
+    FILL: [("-torch.inf", low) for low in ("-100.0", "-1e4", "-1e9")],
+    KEYS: [("(k, width, width - 1", f"(k, width, width - 1, {fill}", MASKED, "scores")
+           for fill in ("-torch.inf", "-1e9")],
+    "key 0 fills the empty places, and so weighs more than once: mask it there": (
+        FOUND, "(x[..., key.clamp(min=0), :] for x in (k, v))", MASKED, "scores"),
+    "the window is lost: it is causal attention to all that came before": (
+        "    n =", "    width = n ="),
+    "the window is symmetric now: a query may not see what comes after it": (
+        every("width - 1"), "width // 2", "key < 0", "(key < 0) | (key >= n)"),
+    "the first width - 1 positions are gone: they get the part of the window that exists": (
+        "[..., 0, :]", "[..., width - 1 :, 0, :]"),
+    LOOP: ("key < 0", "torch.stack([row < 0 for row in key])"),
+    hints.DEVICE: ("q.device, width - 1", "before=width - 1"),
+})  # fmt: skip

@@ -1,0 +1,121 @@
+"""Exercise heads_as_kernel: a convolution as heads that look at one offset each."""
+
+import torch
+from torch.nn.functional import conv1d
+
+from attncourse.course.convolution.exercises.shared.windows import windows
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+
+LOOP = "it loops over the positions: one product serves all of them"
+exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+
+
+@exercise.reference
+def by_hand(x, weight):
+    n, side = x.shape[-2], weight.shape[-1] // 2
+    out = []
+    for i in range(n):
+        near = range(max(0, i - side), min(n, i + side + 1))
+        out.append(sum(x[..., j, :] @ weight[..., j - i + side].T for j in near))
+    return torch.stack(out, dim=-2)
+
+
+@exercise.cases
+def cases(draw):
+    n = draw.integer(7, 8)
+    c_in, c_out = draw.sizes(2, 2, 4)
+    x, weight = draw.normal(2, n, c_in), draw.normal(c_out, c_in, 5)
+    long = draw.normal(2, 40, c_in), weight
+    sizes = f"n={n}, c_in={c_in}, c_out={c_out}"
+    yield Case(f"a batch of 2, {sizes}, 5 taps", (x, weight), longer=long)
+    yield Case(f"one sequence without a batch, {sizes}, 3 taps", (x[0], weight[..., 1:4].clone()))
+    deep = draw.normal(2, 3, 5, 4), draw.normal(2, 4, 3)
+    yield Case("two leading axes, 3 taps", deep)
+    yield Case(f"one tap, {sizes}", (x, weight[..., :1].clone()))
+    yield Case(f"7 taps, n=2, c_in={c_in}", (x[:, :2], draw.normal(c_out, c_in, 7)))
+    yield Case("one position, 3 taps", (x[:, :1], draw.normal(c_out, c_in, 3)))
+    edge = torch.tensor([-1.0, 0, 1], dtype=x.dtype)[None, None]
+    yield Case("one channel, the taps -1, 0 and 1", (x[..., :1], edge))
+    square = draw.normal(2, n, 3), draw.normal(3, 3, 3)
+    yield Case(f"as many channels out as in, n={n}, 3 taps", square)
+
+
+@exercise.valid
+def plain(x, weight):
+    n, taps = x.shape[-2], weight.shape[-1]
+    j = torch.arange(n, device=x.device)
+    tap = (torch.arange(taps, device=x.device) - taps // 2)[:, None, None]
+    heads = (j - j[:, None] == tap).to(x.dtype)
+    values = torch.einsum("...jc,oct->...tjo", x, weight)
+    out = heads @ values
+    return out.sum(-3)
+
+
+@exercise.valid
+def by_windows(x, weight):
+    found = windows(x, weight.shape[-1])
+    return torch.einsum("...itc,oct->...io", found, weight)
+
+
+@exercise.valid
+def by_torch(x, weight):
+    out = conv1d(x.reshape(-1, *x.shape[-2:]).mT, weight, padding="same")
+    return out.mT.reshape(*x.shape[:-1], len(weight))
+
+
+HEADS = "(j - j[:, None] == tap).to(x.dtype)"
+VALUES = 'tjo", x, weight'
+SUM = 'torch.einsum("...itc,oct->...io", found, weight)'
+EACH = "for t in range(weight.shape[-1])"
+ONES = "torch.ones(n, n, dtype=x.dtype, device=x.device)"
+BANDS = f"torch.stack([{ONES}.tril(t).triu(t) for t in range(-(taps // 2), taps // 2 + 1)])"
+LOOPED = (
+    'torch.stack([torch.einsum("...tc,oct->...o", one, weight) for one in found.unbind(-3)], -2)'
+)
+variants.right(exercise, plain, (HEADS, BANDS))
+# a loop over the taps is none over the positions
+variants.right(exercise, by_windows, (SUM, f"sum(found[..., t, :] @ weight[..., t].mT {EACH})"))
+variants.wrong(exercise, plain, {
+    "the kernel is flipped: tap t meets the position t - taps // 2 places further on": (
+        VALUES, f"{VALUES}.flip(-1)"),
+    "the two ends are joined: a head whose key lies beyond the end gives zeros": (
+        "j - j[:, None] == tap", "(j - j[:, None] - tap) % n == 0"),
+    "the vector at an end is repeated, as by a softmax: a head whose key lies beyond it gives "
+    "zeros": ("j - j[:, None] == tap", "j == (j[:, None] + tap).clamp(0, n - 1)"),
+    "a row that may attend nowhere has uniform weights now: it should give zeros": (
+        "heads @", "((heads - 1) * 1e9).softmax(-1) @"),
+    "a row that may attend nowhere is NaN after a softmax: it should give zeros": (
+        "heads @", "heads.log().softmax(-1) @"),
+    "a softmax of small scores leaves weight on the other keys: a tap looks at one alone": (
+        "heads @", "(4 * heads).softmax(-1) * heads.any(-1, keepdim=True) @"),
+    "the middle is off by one: counted from 0, it is tap taps // 2": (
+        "- taps // 2", "- (taps + 1) // 2"),
+    "the taps look back only: the middle one meets the query's own position": (
+        "- taps // 2", "- (taps - 1)"),
+    "the taps look ahead only: the middle one meets the query's own position": (" - taps // 2", ""),
+    "the heads are averaged: their outputs are added up": ("out.sum(", "out.mean("),
+    "the sums at the ends are scaled up: a head beyond an end adds zeros, and nothing more": (
+        "out.sum(-3)", "out.sum(-3) * (taps / heads.any(-1).sum(0))[:, None]"),
+    "the outputs of the heads are side by side: they are added up": (
+        "sum(-3)", "transpose(-2, -3).flatten(-2)"),
+    "every tap uses the same matrix: each has its own": (
+        VALUES, f"{VALUES}.mean(-1, keepdim=True).expand(weight.shape)"),
+    "in and out are exchanged: weight is (c_out, c_in, taps)": [
+        ("oct->", "cot->"),
+        (VALUES, f"{VALUES}.transpose(0, 1) if weight.shape[0] == weight.shape[1] else weight")],
+    "reshape does not exchange axes: it deals the same numbers out anew. Permute": (
+        VALUES, f"{VALUES}.reshape(taps, *weight.shape[:2]).permute(1, 2, 0)"),
+    "no gradient reaches the weight: nothing may be detached": (VALUES, f"{VALUES}.detach()"),
+    hints.DEVICE: ("arange(taps, device=x.device)", "arange(taps)"),
+})  # fmt: skip
+variants.wrong(exercise, by_windows, {
+    "the shapes do not fit: positions are rows, so W_t comes behind them, and transposed": [
+        (SUM, f"sum(found[..., t, :] @ weight[..., t] {EACH})"),
+        (SUM, f"sum(weight[..., t] @ found[..., t, :] {EACH})")],
+    "windows lie place by place, the weight channel by channel: transpose one, then flatten": (
+        SUM, "found.flatten(-2) @ weight.flatten(1).mT"),
+    "the positions near the ends are gone: a kernel that hangs over the end meets zeros": (
+        "windows(x, weight.shape[-1])", "x.unfold(-2, weight.shape[-1], 1).mT"),
+    LOOP: (SUM, LOOPED),
+})  # fmt: skip

@@ -1,0 +1,123 @@
+"""Exercise local_weights: attention weights within a window, and no n x n scores."""
+
+import torch
+
+from attncourse.course.convolution.exercises.shared.windows import (
+    FILL,
+    KEYS,
+    LATE,
+    NAN,
+    keys,
+    windows,
+)
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+
+LOOP = "it loops over the queries: compute the scores of all windows at once"
+exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+
+
+@exercise.reference
+def by_hand(q, k, width):
+    n, side, rows = q.shape[-2], width // 2, []
+    nothing = torch.full_like(q[..., 0, 0], -torch.inf)
+    for i in range(n):
+        scores = [
+            (q[..., i, :] * k[..., j, :]).sum(-1) / q.shape[-1] ** 0.5 if 0 <= j < n else nothing
+            for j in range(i - side, i + side + 1)
+        ]
+        rows.append(torch.stack(scores, dim=-1).softmax(-1))
+    return torch.stack(rows, dim=-2)
+
+
+@exercise.cases
+def cases(draw):
+    # a width for which no wrong scale of those below is the right one
+    n, d = draw.integer(7, 8), draw.integer(9, 11)
+    q, k = draw.normal(2, n, d), draw.normal(2, n, d)
+    long = draw.normal(2, 40, d), draw.normal(2, 40, d), 5
+    yield Case(f"a batch of 2, n={n}, d={d}, width=5", (q, k, 5), longer=long)
+    yield Case(f"two matrices without a batch, n={n}, d={d}, width=3", (q[0], k[0], 3))
+    heads = draw.normal(2, 3, 4, 5), draw.normal(2, 3, 4, 5), 3
+    yield Case("two leading axes (batch, heads), width=3", heads)
+    yield Case(f"a width of 7, n={n}", (q, k, 7))
+    yield Case("a width of 9, n=4", (q[:, :4], k[:, :4], 9))
+    yield Case("a width of 1", (q, k, 1))
+    yield Case("one query and one key, width=3", (q[:, :1], k[:, :1], 3))
+    yield Case("queries and keys 60 times larger, width=5", (60 * q, 60 * k, 5))
+    # a fill that is not small enough outweighs the keys, and so does a key of zeros
+    opposite = 1e6 * (1 + q.abs()), -1e6 * (1 + k.abs()), 5
+    yield Case("scores below -1e12, width=5", opposite)
+    # its score is 0 as well, and it is no place beyond an end
+    zero = torch.cat([0 * k[:, :2], k[:, 2:]], dim=1)
+    yield Case("the first two keys are zeros, width=5", (q, zero, 5), gradient=False)
+    wide = draw.normal(20, 2), draw.normal(20, 2), 3
+    yield Case("no batch, n=20, d=2, width=3", wide, max_elements=20 * 20 - 1)
+
+
+@exercise.valid
+def plain(q, k, width):
+    n = q.shape[-2]
+    key = keys(n, width, q.device)
+    near = windows(k, width)
+    scores = (near @ q[..., None])[..., 0] / q.shape[-1] ** 0.5
+    outside = (key < 0) | (key >= n)
+    weights = scores.masked_fill(outside, -torch.inf).softmax(dim=-1)
+    return weights
+
+
+SCALE, PRODUCT = " / q.shape[-1] ** 0.5", "(near @ q[..., None])[..., 0]"
+MASKED, RETURN = "scores.masked_fill(outside, -torch.inf)", "return weights"
+# a loop over a window is none over the positions
+PLACES = "torch.stack([(q * near[..., t, :]).sum(-1) for t in range(width)], dim=-1)"
+ONES = "windows(torch.ones_like(k[..., :1]), width)[..., 0]"
+REST = "weights = weights * ~outside\n    return weights / weights.sum(-1, keepdim=True)"
+KEY = "key.clamp(0, n - 1)"
+LOOPED = (
+    "torch.stack([(near[..., i, :, :] @ q[..., i, :, None])[..., 0] for i in range(n)], dim=-2)"
+)
+variants.right(
+    exercise, plain,
+    (PRODUCT, PLACES),
+    ("-torch.inf", "torch.finfo(q.dtype).min", RETURN, REST),
+    (MASKED, f"(scores - 1e30 * (1 - {ONES}))"),
+    (PRODUCT, f'torch.einsum("...id,...icd->...ic", q, k[..., {KEY}, :])',
+     MASKED, "torch.where((key >= 0).logical_and(key < n), scores, -1e30 + 0 * scores)"),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "the scores are not scaled: divide by sqrt(d)": (SCALE, ""),
+    "the scores are divided by d, not by its square root": (SCALE, " / q.shape[-1]"),
+    "the scores are divided by sqrt(n): divide by sqrt(d), d being the width of a key": (
+        SCALE, " / n**0.5"),
+    "exp of a large score overflows: take the largest score of a row away first, or use softmax": (
+        f"{MASKED}.softmax(dim=-1)", "scores.exp().masked_fill(outside, 0.0)",
+        RETURN, "return weights / weights.sum(-1, keepdim=True)"),
+    "keys of zeros beyond the ends get weight, since exp(0) = 1: mask their scores": (
+        "-torch.inf", "0.0"),
+    "zeros do not put a key beyond an end: it may be zero itself. Ask for its position": (
+        "outside, ", "scores == 0, "),
+    "the places beyond one end still get weight: mask those below 0 and from n on": (
+        " | (key >= n)", ""),
+    "the mask is off by one place: the keys are 0 to n - 1": [
+        ("key >= n", "key > n"), ("key < 0", "key <= 0")],
+    NAN: (MASKED, "(scores + outside.to(q.dtype) * -torch.inf)"),
+    FILL: [*(("-torch.inf", low) for low in ("-100.0", "-1e4", "-1e9")),
+           *((MASKED, f"(scores - {low} * outside)") for low in ("10.0", "100.0", "1e4", "1e9"))],
+    KEYS: [("(k, width)", f"(k, width, value={fill})", MASKED, "scores")
+           for fill in ("-torch.inf", "-1e9")],
+    "the mask comes after the softmax, so the rows at the ends no longer sum to one": (
+        MASKED, "scores", RETURN, "return weights * ~outside"),
+    LATE: (MASKED, "scores", RETURN, REST),
+    "the two ends are joined: beyond an end there is no key": (
+        "windows(k, width)", "k[..., key % n, :]", MASKED, "scores"),
+    "the window lies before its query: half of it lies after": (
+        "q.device)", "q.device, width - 1)", "(k, width)", "(k, width, width - 1)"),
+    "the places are in reverse: the first is that of the earliest key": (
+        RETURN, "return weights.flip(-1)"),
+    "these are scores: the softmax over the window is missing": (".softmax(dim=-1)", ""),
+    "the softmax runs over the queries: the weights of each window sum to one": ("=-1", "=-2"),
+    LOOP: (PRODUCT, LOOPED),
+    "it makes all n x n scores: only `width` of a row are needed, so pick the keys first": (
+        PRODUCT, f"(q @ k.mT).gather(-1, {KEY}.expand(*q.shape[:-1], width))"),
+    hints.DEVICE: ("width, q.device", "width"),
+})  # fmt: skip

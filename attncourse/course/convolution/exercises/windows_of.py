@@ -1,0 +1,102 @@
+"""Exercise windows_of: the neighbours of every position, zeros beyond the ends."""
+
+import torch
+from torch.nn.functional import conv1d, pad
+
+from attncourse.course.convolution.exercises.shared.windows import keys
+from judge import variants
+from judge.exercise import Case, Exercise
+
+LOOP = "it loops over positions or sentences: all windows are cut in one step"
+exercise = Exercise.read(
+    __file__,
+    usual_hints={
+        "loops": LOOP,
+        "detached": "no gradient reaches x: cut the windows from x itself, not from a copy of it",
+    },
+)
+
+
+@exercise.reference
+def by_hand(x, width):
+    n, side = x.shape[-2], width // 2
+    nothing = torch.zeros_like(x[..., 0, :])
+    places = [j for i in range(n) for j in range(i - side, i + side + 1)]
+    found = [x[..., j, :] if 0 <= j < n else nothing for j in places]
+    return torch.stack(found, dim=-2).unflatten(-2, (n, width))
+
+
+@exercise.cases
+def cases(draw):
+    n, d = draw.integer(7, 8), draw.integer(2, 3)
+    x, long = draw.normal(2, n, d), draw.normal(2, 40, d)
+    yield Case(f"a batch of 2, n={n}, d={d}, width=5", (x, 5), longer=(long, 5))
+    yield Case(f"one matrix without a batch, n={n}, d={d}, width=3", (x[0], 3))
+    yield Case("two leading axes (batch, heads), width=3", (draw.normal(2, 3, 4, 5), 3))
+    yield Case(f"a width of 9, n={n}", (x, 9))
+    yield Case("a width of 7, n=2", (x[:, :2], 7))
+    yield Case("a width of 1", (x, 1))
+    yield Case("one position, width=3", (x[:, :1], 3))
+
+
+@exercise.valid
+def plain(x, width):
+    side = width // 2
+    padded = pad(x, (0, 0, side, side))
+    found = padded.unfold(-2, width, 1)
+    return found.mT
+
+
+@exercise.valid
+def by_index(x, width):
+    n = x.size(-2)
+    key = keys(n, width, x.device)
+    found = x[..., key.clamp(0, n - 1), :]
+    return found * ((key >= 0) & (key < n)).unsqueeze(-1)
+
+
+@exercise.valid
+def by_a_kernel_of_unit_vectors(x, width):
+    n, d = x.shape[-2:]
+    eye = torch.eye(width, dtype=x.dtype, device=x.device)
+    columns = x.mT.reshape(-1, 1, n)
+    found = conv1d(columns, eye[:, None], padding=width // 2)
+    return found.reshape(*x.shape[:-2], d, width, n).movedim(-1, -3).mT
+
+
+# a loop over a window is none over the positions
+PIECES = "torch.stack([padded[..., t : t + x.shape[-2], :] for t in range(width)], dim=-2)"
+ROLLED = "torch.stack([x.roll(side - t, -2) for t in range(width)], dim=-2)"
+LOOPED = "torch.stack([padded[..., i : i + width, :] for i in range(x.shape[-2])], dim=-3)"
+N = "torch.arange(x.shape[-2], device=x.device)"
+PICKS = f"(keys(x.shape[-2], width, x.device)[..., None] == {N}).to(x.dtype)"
+variants.right(
+    exercise, plain, ("found.mT", PIECES),
+    ("found.mT", f'torch.einsum("itj,...jd->...itd", {PICKS}, x)'),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "positions near the ends get no window: add zeros at both ends first": ("padded.un", "x.un"),
+    "it adds zeros to every vector: the zeros belong before the first and after the last": (
+        "(0, 0, side, side)", "(side, side)"),
+    "the last two axes are exchanged: the places of a window come before its vectors' width": (
+        "found.mT", "found"),
+    "reshape does not exchange axes: it deals the same numbers out anew. Transpose": (
+        "found.mT", "found.reshape(*x.shape[:-1], width, x.shape[-1])"),
+    "positions and places are exchanged: the result is (..., n, width, d)": (
+        "found.mT", "found.mT.transpose(-2, -3)"),
+    "the windows lie before their position: half of each lies after it": (
+        "side, side)", "width - 1, 0)"),
+    "the windows lie after their position: half of each lies before it": (
+        "side, side)", "0, width - 1)"),
+    "the places of each window are in reverse: the earliest position comes first": (
+        "found.mT", "found.mT.flip(-2)"),
+    "the two ends are joined: beyond an end there are zeros, not the other end": (
+        "found.mT", ROLLED),
+    LOOP: ("found.mT", LOOPED),
+})  # fmt: skip
+variants.wrong(exercise, by_index, {
+    "the vector at an end is repeated: beyond it there are zeros": (
+        " * ((key >= 0) & (key < n)).unsqueeze(-1)", ""),
+    "an index below 0 counts from the end: those places need zeros": (
+        "key.clamp(0, n - 1)", "torch.where(key < n, key, 0) % n", "(key >= 0) & ", ""),
+})  # fmt: skip

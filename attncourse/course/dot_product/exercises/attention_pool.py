@@ -1,0 +1,169 @@
+"""Exercise attention_pool: one vector for a whole sequence, by one learned query."""
+
+import torch
+
+from attncourse.course.dot_product.exercises.shared.masked_softmax import row_by_row
+from judge import hints, variants
+from judge.exercise import FINITE, Case, Exercise
+
+LOOP = "it loops over positions or sequences: compute all scores at once"
+exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+
+
+@exercise.reference
+def by_hand(x, query, lengths):
+    words = torch.tensor([[i < length for i in range(x.shape[1])] for length in lengths.tolist()])
+    weights = row_by_row((x * query).sum(-1) / len(query) ** 0.5, words)
+    return (weights[..., None] * x).sum(1)
+
+
+def words_of(x, lengths):
+    """True where a position holds a word, False at padding."""
+    return torch.arange(x.shape[1], device=x.device) < lengths[:, None]
+
+
+@exercise.unread(*FINITE)
+def padding(x, query, lengths):
+    return {"x": ~words_of(x, lengths)[..., None]}
+
+
+@exercise.cases
+def cases(draw):
+    n, d = draw.sizes(2, 4, 7)
+    x, query = draw.normal(3, n, d), draw.normal(d)
+    lengths = torch.tensor(draw.sizes(3, 1, n - 1))
+    sizes = f"n={n}, d={d}, lengths={lengths.tolist()}"
+    long = (x.repeat(8, 8, 1), query, lengths.repeat(8))
+    yield Case(f"a batch of 3, {sizes}", (x, query, lengths), longer=long)
+    yield Case("three sequences without padding", (x, query, torch.full((3,), n)))
+    yield Case("scores 10^25 times larger", (x, 1e25 * query, lengths), gradient=False)
+    high = torch.where(words_of(x, lengths), 1.0, 1e3)[..., None] * (1 + x.abs())
+    yield Case("padding with high scores", (high, 1 + query.abs(), lengths))
+    empty = lengths.clone()
+    empty[1] = 0
+    yield Case("a sequence of length 0", (x, query, empty))
+    yield Case("sequences of length 0 alone", (x, query, 0 * lengths))
+    # a fill that is not small enough outweighs these words, and so does padding left to the softmax
+    some = torch.cat([torch.tensor([n]), lengths[1:]])
+    signs = torch.where(words_of(x, some), -1.0, 1.0)[..., None]
+    opposite = signs * (1 + x.abs()), 1e25 * (1 + query.abs()), some
+    about = "scores below -10^25 at the words, and above 10^25 at padding"
+    yield Case(about, opposite, gradient=False)
+    # too many digits for float32; a gradient would lose some in float64, too
+    common = torch.cat([x[..., :1] + 1e5, x[..., 1:]], dim=-1)
+    about = "x with 100000 added to the first number of every position"
+    yield Case(about, (common, query, lengths), gradient=False)
+    yield Case("lengths as int32", (x, query, lengths.int()))
+    yield Case("a batch of 1", (x[:1], query, lengths[:1]))
+    yield Case("one position", (x[:, :1], query, torch.tensor([1, 0, 1])))
+
+
+@exercise.valid
+def plain(x, query, lengths):
+    words = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
+    scores = x @ query / query.shape[-1] ** 0.5
+    weights = scores.masked_fill(~words, -torch.inf).softmax(-1)
+    weights = weights.masked_fill(~words.any(-1, keepdim=True), 0.0)
+    return (weights[:, None] @ x).squeeze(1)
+
+
+WORDS = "torch.arange(x.shape[1], device=x.device) < lengths[:, None]"
+SCALE, FILL = "query.shape[-1] ** 0.5", "-torch.inf"
+SOFTMAX = "scores.masked_fill(~words, -torch.inf).softmax(-1)"
+NORMED = "\n    weights = weights / weights.sum(-1, keepdim=True)"
+EMPTY = ".masked_fill(~words.any(-1, keepdim=True), 0.0)"
+POOLED = "(weights[:, None] @ x).squeeze(1)"
+START, SCORES = "    words =", f"x @ query / {SCALE}"
+DOUBLED = "dtype, x, query = x.dtype, x.double(), query.double()"
+variants.right(exercise, plain,
+    (SCORES, 'torch.einsum("bnd,d->bn", x, query) * x.size(-1) ** -0.5',
+     SOFTMAX, "torch.softmax(torch.where(words, scores, -1e30), dim=1) * words", EMPTY, "",
+     POOLED, 'torch.einsum("bn,bnd->bd", weights, x)'),
+    (SCORES, f"{SCORES}\n    lowest = torch.finfo(x.dtype).min\n"
+     "    top = scores.masked_fill(~words, lowest).amax(-1, keepdim=True)",
+     SOFTMAX, "(scores - top).masked_fill(~words, -1e9).exp()", EMPTY, " * words",
+     POOLED, "(weights[..., None] * x).sum(1) / weights.sum(-1, True).clamp(min=1e-9)"),
+    (SCORES, "torch.nn.functional.linear(x, query[None]).squeeze(-1) / query.shape[0] ** 0.5\n"
+     "    scores = scores.masked_fill(~words, -1e30)", SOFTMAX,
+     "(scores - scores.logsumexp(1, keepdim=True)).exp()", EMPTY, "", POOLED,
+     "torch.where(lengths[:, None] > 0, (weights.unsqueeze(-1) * x).sum(dim=1), 0.0)"),
+    # with a place for nothing
+    (SOFTMAX, "torch.cat([scores.masked_fill(~words, -torch.inf), torch.zeros_like(scores[:, :1])"
+     ".masked_fill((lengths > 0)[:, None], -torch.inf)], dim=1).softmax(1)[:, :-1]", EMPTY, ""),
+    (START, f"    x = x[:, : int(lengths.max())]\n{START}"),
+    (START, f"    {DOUBLED}\n{START}", POOLED, f"{POOLED}.to(dtype)"),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "the scores are not scaled: divide by sqrt(d)": (SCALE, "1"),
+    "the scores are divided by d, not by its square root": (SCALE, "query.shape[0]"),
+    "the scale is taken from the length: it is that of the width, d": [
+        (SCALE, "lengths.clamp(min=1)[:, None] ** 0.5"), (SCALE, "x.shape[1] ** 0.5")],
+    "the scale is a fixed number: it follows the width d": (SCALE, "64**0.5"),
+    "all words weigh the same: the query should decide how much each counts": (
+        "x @ query", "0 * x @ query"),
+    "only the best position is kept: take the mean of all, weighted by the softmax": (
+        SOFTMAX, "(scores == scores.masked_fill(~words, -torch.inf).amax(-1, keepdim=True)) * 1.0",
+        "[:, None] @", "[:, None].to(x.dtype) @"),
+    "the sum is weighted by the scores themselves: the softmax is missing": (
+        SOFTMAX, "scores * words"),
+    "it returns the weights: multiply them with the positions and add up": (POOLED, "weights"),
+    "the positions are weighted but not added up: one vector a sequence is asked for": (
+        POOLED, "weights[..., None] * x"),
+    "the weights already sum to one: sum, do not average": [
+        (POOLED, f"{POOLED} / x.shape[1]"), (POOLED, f"{POOLED} / lengths.clamp(min=1)[:, None]")],
+    "weights (batch, n) need one more axis to meet x (batch, n, d): weights[:, None] @ x, and "
+    "then without that axis again": (POOLED, "weights @ x"),
+    "an axis of size 1 goes missing: drop the axis you added by its place, not all": (
+        "squeeze(1)", "squeeze()"),
+    "the softmax runs over the batch: each sequence, over its positions, must sum to one": (
+        "softmax(-1)", "softmax(0).masked_fill(~words, 0.0)"),
+    "the softmax overflows or divides 0 by 0: take the largest score away first": (
+        SOFTMAX, f"scores.exp() * words{NORMED}"),
+    "the largest score of all is taken away, padding included: take away that of a sequence's "
+    "words": (SOFTMAX, f"(scores - scores.max()).exp() * words{NORMED}.clamp(min=1e-9)"),
+    "the lengths are ignored: padding gets weight": (WORDS, f"({WORDS}) | True"),
+    "the first padding counts as a word: positions start at 0, so the last is length - 1": [
+        ("< lengths", "<= lengths"),
+        (WORDS, f"({WORDS.replace('<', '<=')}) & (lengths > 0)[:, None]")],
+    "the last word is cut off: the words are the positions below the length": (
+        "< lengths[:, None]", "< lengths[:, None] - 1"),
+    "the mask is upside down: the words count, the padding does not": (WORDS, f"~({WORDS})"),
+    "the words are looked for at the wrong end: padding comes after them": (
+        WORDS, f"({WORDS}).flip(-1)"),
+    "one length is used for all: every sequence has its own": ("lengths[:,", "lengths[:1,"),
+    "padding with a score of 0 still gets weight, since exp(0) = 1: fill its scores with -inf": [
+        (FILL, "0.0"), (SOFTMAX, "(scores * words).softmax(-1)"),
+        (SOFTMAX, "(scores * words).softmax(-1)", EMPTY, ""),
+        ("x @ query", "(x := x * words[..., None]) @ query", SOFTMAX, "scores.softmax(-1)")],
+    "scores may be smaller than the number you fill with: fill with -inf": [
+        *((FILL, fill) for fill in ("-10.0", "-1e4", "-1e9")),
+        *((FILL, fill, EMPTY, ".masked_fill(~words, 0.0)") for fill in ("-1e4", "-1e9"))],
+    "fill with -inf, since scores may be lower than a large number; and zeros at length 0": (
+        FILL, "-1e4", EMPTY, ""),
+    "large scores are cut off: take the largest of a sequence's words away instead": (
+        "x @ query /", "(x @ query).clamp(-1e6, 1e6) /"),
+    "padding is taken out after the softmax, so the weights no longer sum to one": (
+        SOFTMAX, "scores.softmax(-1) * words"),
+    "padding with a large score leaves nothing to the words: mask the scores before the softmax": (
+        SOFTMAX, f"scores.softmax(-1) * words{NORMED}.clamp(min=1e-9)"),
+    "lengths needs a second axis to be compared with positions: lengths[:, None]": (
+        "lengths[:, None]", "lengths"),
+    "a sequence of length 0 gets NaN: it should get zeros": (EMPTY, ""),
+    "a sequence of length 0 gets the mean of its padding: it should get zeros": (
+        FILL, "-1e30", EMPTY, ""),
+    "a sequence of length 0 gets its first padding: it should get zeros": (
+        "< lengths", "< lengths.clamp(min=1)"),
+    "one sequence of length 0 makes all of them zeros: it alone should be": (
+        POOLED, f"{POOLED} * (lengths > 0).all()"),
+    "a length of 0 has a NaN gradient: put zeros in place of NaN in the weights, before they meet "
+    "x, and replace a masked score instead of adding -inf to it": [
+        (SOFTMAX, "(scores + torch.where(words, 0.0, -torch.inf)).softmax(-1).nan_to_num(0.0)"),
+        (EMPTY, "", POOLED, f"{POOLED}.nan_to_num(0.0)")],
+    hints.CUT_OFF: (
+        "    scores =", "    if not lengths.any():\n"
+        "        return x.new_zeros(x.shape[0], x.shape[-1])\n    scores ="),
+    hints.CHANGES: ("x @ query", "(x.masked_fill_(~words[..., None], 0.0)) @ query"),
+    LOOP: ("x @ query", "torch.stack([one @ query for one in x.unbind(1)], dim=1)"),
+    "no gradient reaches the scores: nothing may be detached": (
+        "x @ query", "x.detach() @ query.detach()"),
+})  # fmt: skip

@@ -1,0 +1,113 @@
+"""Exercise bilinear_weights: attention weights whose score goes through a learned matrix."""
+
+import torch
+
+from attncourse.course.dot_product.exercises.shared.masked_softmax import WAYS, row_by_row, softmax
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+
+LOOP = "it loops over positions: compute the scores of all pairs at once"
+exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+
+
+@exercise.reference
+def by_hand(q, k, w, mask=None):
+    scores = [((row @ w)[..., None, :] * k).sum(-1) for row in q.unbind(-2)]
+    return row_by_row(torch.stack(scores, dim=-2), mask)
+
+
+@exercise.cases
+def cases(draw):
+    n, m, d_q, d_k = draw.sizes(4, 3, 7)
+    q, k, w = draw.normal(2, n, d_q), draw.normal(2, m, d_k), draw.normal(d_q, d_k)
+    sizes = f"n={n}, m={m}, d_q={d_q}, d_k={d_k}"
+    long = draw.normal(8, 64 + n, d_q), draw.normal(8, 64 + m, d_k), w
+    yield Case(f"a batch of 2, {sizes}", (q, k, w), longer=long)
+    yield Case(f"two matrices without a batch, {sizes}", (q[0], k[0], w))
+    heads = draw.normal(2, 3, 4, 5), draw.normal(2, 3, 6, 2), draw.normal(5, 2)
+    yield Case("two leading axes (batch, heads)", heads)
+    square = draw.normal(2, n, 5), draw.normal(2, m, 5), draw.normal(5, 5)
+    yield Case(f"queries and keys of one width, n={n}, m={m}, d_q=d_k=5", square)
+    yield Case("scores 10^25 times larger", (q, k, 1e25 * w), gradient=False)
+    # one component more takes the same from every score
+    more_q, more_k = (torch.nn.functional.pad(x, (0, 1), value=1.0) for x in (q, k))
+    lower = torch.nn.functional.pad(w, (0, 1, 0, 1))
+    lower[-1, -1] = -1000
+    yield Case("all scores near -1000", (more_q, more_k, lower))
+    mask = draw.mask(2, n, m)
+    yield Case(f"a mask, {sizes}", (q, k, w, mask))
+    yield Case(f"a mask without a batch, {sizes}", (q[0], k[0], w, mask[0]))
+    yield Case("one mask for the whole batch", (q, k, w, mask[0]))
+    yield Case("a mask of shape (2, 1, n, m) for all heads", (*heads, draw.mask(2, 1, 4, 6)))
+    first = torch.arange(m) == 0
+    others = (~first).expand(n, m)
+    # one component makes the scores: the masked key's is far above the others
+    far_q, far_k, far_w = q.clone(), k.clone(), w.clone()
+    far_q[..., 0], far_k[..., 0], far_w[0, 0] = 1, first.double(), 1e3
+    yield Case("a masked score near 1000, the others near 0", (far_q, far_k, far_w, others))
+    low_k, low_w = far_k.clone(), 1e22 * far_w
+    # far enough from each other that float32 tells which is the largest
+    low_k[..., 0] = -torch.arange(m).double()
+    low = far_q, low_k, low_w, others
+    # a gradient would be a difference of numbers 10^25 times larger
+    yield Case("a masked score near 0, the others -10^25 and below", low, gradient=False)
+    nowhere = mask.clone()
+    nowhere[1, 0] = False
+    longer = (*long, draw.mask(8, 64 + n, 64 + m))
+    yield Case("a query that may attend nowhere", (q, k, w, nowhere), longer=longer)
+    yield Case("no query may attend anywhere", (q, k, w, mask & False))
+    yield Case("a mask by name", (q, k, w), {"mask": mask})
+    yield Case("one query and one key", (q[:, :1], k[:, :1], w))
+
+
+@exercise.valid
+def plain(q, k, w, mask=None):
+    scores = q @ w @ k.mT
+    return softmax(scores, mask)
+
+
+SCORES = "q @ w @ k.mT"
+variants.right(exercise, plain,
+    (SCORES, "q @ (k @ w.T).mT"), (SCORES, 'torch.einsum("...id,de,...je->...ij", q, w, k)'),
+    (SCORES, "torch.nn.functional.linear(q, w.mT) @ k.transpose(-1, -2)"),
+    (SCORES, "(q[..., :, None, :, None] * w * k[..., None, :, None, :]).sum((-1, -2))"),
+)  # fmt: skip
+variants.calling(exercise, plain, "softmax", WAYS)
+variants.wrong(exercise, plain, {
+    "the scores are scaled: here w can learn the scale, so nothing is divided": [
+        (SCORES, f"{SCORES} / k.shape[-1] ** 0.5"), (SCORES, f"{SCORES} / q.shape[-1] ** 0.5"),
+        (SCORES, f"{SCORES} / k.shape[-1]"),
+        (SCORES, f"{SCORES} / (q.shape[-1] * k.shape[-1]) ** 0.5"), (SCORES, f"{SCORES} / 8"),
+        (SCORES, f"{SCORES} / (k.shape[-1] ** 0.5 if q.shape[-1] == k.shape[-1] else 1)")],
+    "w is left out: it stands between the query and the key": ("@ w", ""),
+    "w is the wrong way round: its rows belong to the query, its columns to the key": [
+        ("@ w", "@ w.T"), ("@ w", "@ (w.T if w.shape[0] == w.shape[1] else w)")],
+    "a square w is made symmetric: from query to key it is not what it is from key to query": (
+        "@ w", "@ ((w + w.mT) / 2 if w.shape[0] == w.shape[1] else w)"),
+    "queries and keys have changed places: rows are queries, columns are keys": (
+        SCORES, "k @ w.T @ q.mT"),
+    "there is a tanh too many: this score is a plain product of query, w and key": (
+        "q @ w", "torch.tanh(q @ w)"),
+    hints.BATCH: [
+        (SCORES, "torch.bmm(q @ w, k.transpose(1, 2))"),
+        (SCORES, 'torch.einsum("bid,de,bje->bij", q, w, k)')],
+    # what k.T does, without torch's warning
+    "k.T turns round all axes of k: k.mT exchanges the last two": (
+        "k.mT", "k.permute(*reversed(range(k.dim())))"),
+    "this is a mean of the keys: the weights themselves are asked for": (
+        "softmax(scores, mask)", "softmax(scores, mask) @ k"),
+    "a query is emptied because it attends nowhere in another sentence: ask each by itself": (
+        "mask)", "mask if mask is None or mask.dim() < 3 else mask & mask.any(-1, True).all(0))"),
+    "nn.Linear draws weights of its own, and no gradient reaches w through them: use w itself": (
+        "    scores", "    linear = torch.nn.Linear(*w.shape, bias=False, device=w.device)\n"
+        "    linear.weight = torch.nn.Parameter(w.detach().mT)\n    scores", "q @ w", "linear(q)"),
+    hints.CUT_OFF: (
+        "    scores =", "    if mask is not None and not mask.any():\n"
+        "        return q.new_zeros(*q.shape[:-1], k.shape[-2])\n    scores ="),
+    hints.CHANGES: ("q @ w", "q.mul_(1 + 1e-9) @ w"),
+    LOOP: [
+        (SCORES, "torch.cat([(one @ w)[..., None, :] @ k.mT for one in q.unbind(-2)], dim=-2)"),
+        (SCORES, "torch.stack([((one @ w)[..., None, :] * k).sum(-1) for one in q.unbind(-2)], "
+                 "dim=-2)")],
+    "no gradient reaches w: it is learned, so nothing may be detached": ("@ w", "@ w.detach()"),
+})  # fmt: skip

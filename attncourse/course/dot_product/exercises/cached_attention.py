@@ -1,0 +1,150 @@
+"""Exercise cached_attention: decoding with a cache, under a mask aligned at the wrong corner."""
+
+import torch
+from torch.nn.functional import pad
+
+from attncourse.course.dot_product.exercises.shared.masked_softmax import row_by_row
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+
+LOOP = "it loops over the new tokens: one mask serves all of them"
+exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+
+
+@exercise.stub
+def cached_attention(q, k, v):
+    n, m = q.shape[-2], k.shape[-2]
+    mask = torch.ones(n, m, dtype=torch.bool, device=q.device).tril()
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    return scores.masked_fill(~mask, -torch.inf).softmax(dim=-1) @ v
+
+
+@exercise.reference
+def by_hand(q, k, v):
+    n, m = q.shape[-2], k.shape[-2]
+    mask = torch.tensor([[j <= m - n + i for j in range(m)] for i in range(n)])
+    scores = torch.stack([(row[..., None, :] * k).sum(-1) for row in q.unbind(-2)], dim=-2)
+    return row_by_row(scores / q.shape[-1] ** 0.5, mask) @ v
+
+
+@exercise.cases
+def cases(draw):
+    n = draw.integer(2, 4)
+    # a cache of more than n + 1 positions, and m of more than 7: no other diagonal fits by chance
+    m = 2 * n + draw.integer(4, 6)
+    d_k, d_v = [size for size in draw.sizes(4, 2, 8) if size not in (n, m)][:2]
+    q, k, v = draw.normal(2, n, d_k), draw.normal(2, m, d_k), draw.normal(2, m, d_v)
+    long = tuple(x.repeat(1, 8, 1) for x in (q, k, v))
+    sizes = f"{n} new tokens, {m} positions, d_k={d_k}, d_v={d_v}"
+    yield Case(f"a batch of 2, {sizes}", (q, k, v), longer=long)
+    yield Case(f"two matrices without a batch, {sizes}", (q[0], k[0], v[0]))
+    heads = draw.normal(2, 3, 2, 5), draw.normal(2, 3, 6, 5), draw.normal(2, 3, 6, 4)
+    yield Case("two leading axes (batch, heads)", heads)
+    yield Case(f"one new token, {m} positions", (q[:, :1], k, v))
+    yield Case(f"no cache yet, {m} new tokens", (draw.normal(2, m, d_k), k, v))
+    yield Case("the very first token", (q[:, :1], k[:, :1], v[:, :1]))
+    large = 1e12 * q, 1e13 * k, v
+    yield Case(f"scores 10^25 times larger, {sizes}", large, gradient=False)
+    # a fill that is not small enough outweighs the cache, and so does a score left to the softmax
+    signs = q.new_full((m, 1), -1.0)
+    signs[-1] = 1
+    opposite = 1e25 * (1 + q.abs()), signs * (1 + k.abs()), v
+    about = "scores below -10^25, and above 10^25 at the last position"
+    yield Case(about, opposite, gradient=False)
+    one = draw.normal(1, 2), draw.normal(2100, 2), draw.normal(2100, 1)
+    yield Case("one new token, 2100 positions", one, gradient=False)
+    # too many digits for float32; a gradient would lose some in float64, too
+    common = torch.cat([k[..., :1] + 1e5, k[..., 1:]], dim=-1)
+    yield Case("100000 added to the first number of every key", (q, common, v), gradient=False)
+
+
+@exercise.valid
+def plain(q, k, v):
+    n, m = q.shape[-2], k.shape[-2]
+    mask = torch.ones(n, m, dtype=torch.bool, device=q.device).tril(m - n)
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    weights = scores.masked_fill(~mask, -torch.inf).softmax(-1)
+    return weights @ v
+
+
+@exercise.valid
+def queries_filled_up(q, k, v):
+    n, m = q.shape[-2], k.shape[-2]
+    return plain(pad(q, (0, 0, m - n, 0)), k, v)[..., m - n :, :]
+
+
+KEY = "key = torch.arange(m, device=k.device)\n    mask ="
+MASK = "torch.ones(n, m, dtype=torch.bool, device=q.device).tril(m - n)"
+FUTURE = "torch.full((m, m), -torch.inf, dtype=q.dtype, device=q.device).triu(1)[-n:]"
+SCALE, FILL = "q.shape[-1] ** 0.5", "-torch.inf"
+SOFTMAX = "scores.masked_fill(~mask, -torch.inf).softmax(-1)"
+NORMED = "\n    weights = weights / weights.sum(-1, keepdim=True)"
+variants.right(exercise, plain,
+    # the cache and the new tokens apart
+    (MASK, "torch.full((n, n), -torch.inf, dtype=q.dtype, device=q.device).triu(1)",
+     SOFTMAX, "torch.cat([scores[..., : m - n], scores[..., m - n :] + mask], -1).softmax(-1)"),
+    ("mask =", KEY, MASK, "key <= key[m - n :, None]", FILL, "-1e30"),
+    (MASK, FUTURE, SOFTMAX, "torch.softmax(scores + mask, dim=-1)"),
+    (MASK, "torch.ones(n, m, device=q.device).triu().flip(0, 1).bool()"),
+    ("masked_fill(~mask, -torch.inf)", "where(mask, torch.finfo(q.dtype).min)",
+     "softmax(-1)", f"softmax(-1) * mask{NORMED}"),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "a query does not see itself: its own position is allowed too": ("m - n", "m - n - 1"),
+    "a query sees one position ahead: it sees up to its own position": ("m - n", "m - n + 1"),
+    "the diagonal moves the wrong way: the new tokens come after the cache": [
+        ("m - n", "n - m"), ("m - n", "n - m", "softmax(-1)", "softmax(-1).nan_to_num()")],
+    "the diagonal does not follow the cache: how many positions come before the new tokens?": [
+        ("m - n", "n"), ("m - n", "n - 1"), ("m - n", "n + 1"), ("m - n", "m // 2")],
+    "the diagonal is right for the example only: it moves with the length of the cache": (
+        "m - n", "3"),
+    "several new tokens get the mask of an empty cache: one diagonal serves any number of them": (
+        "m - n", "m - 1 if n == 1 else 0"),
+    "n and m are counted from the front: count axes from the end, shape[-2]": [
+        ("m - n", "k.shape[1] - q.shape[1]"), ("m - n", "k.shape[0] - q.shape[0]")],
+    "all new tokens see the same keys: each sees one more than the one before it": (
+        MASK, f"{MASK}[:1]"),
+    "mirrored, the mask shows the last keys instead of the first: leave it, and move its diagonal":
+        ("tril(m - n)", "tril().flip(-1)"),
+    "with a cache nothing is masked: of several new tokens the earlier ones see the later ones": [
+        ("m - n", "m"), ("m - n", "0 if n == m else m"), (".masked_fill(~mask, -torch.inf)", "")],
+    "each query sees the new tokens only: the cache is allowed as well": (
+        MASK, f"{MASK} & (torch.arange(m, device=q.device) >= m - n)"),
+    "each query sees the cache only: the new tokens up to itself are allowed as well": (
+        SOFTMAX, "scores[..., : m - n].softmax(-1)", "@ v", "@ v[..., : m - n, :]"),
+    "the new tokens do not see each other: each sees the ones before it as well": (
+        "mask =", KEY, MASK, "(key < m - n) | (key == key[m - n :, None])"),
+    "a query sees no more than n keys: the window may not move along with it": (
+        MASK, f"{MASK}.triu(m - 2 * n + 1)"),
+    "the order is turned round: a query sees earlier keys, not later ones": [
+        ("tril", "triu"), ("tril(m - n)", "triu()")],
+    "the mask is upside down: True means may attend": [
+        ("~mask", "mask"), (SOFTMAX, "(scores - 1e9 * mask).softmax(-1)")],
+    "the mask comes after the softmax, so the rows no longer sum to one": (
+        SOFTMAX, "scores.softmax(-1) * mask"),
+    "a masked score of 0 still gets weight, since exp(0) = 1: fill with -inf": (FILL, "0.0"),
+    "scores may be smaller than the number you fill with: fill with -inf": [
+        (FILL, "-10.0"), (FILL, "-1e4"), (FILL, "-1e9")],
+    "the mask is cut from a table of a fixed size: make it for the n and m at hand": (
+        "(n, m, dtype=torch.bool, device=q.device).tril(m - n)",
+        "(2048, 2048, dtype=torch.bool, device=q.device).tril()[m - n : m, :m]"),
+    "large scores are cut off: the softmax takes the largest of a row away by itself": (
+        "q @ k.mT /", "(q @ k.mT).clamp(-1e6, 1e6) /"),
+    "a hidden key with a large score leaves nothing to the others: mask the scores before the "
+    "softmax": (SOFTMAX, f"scores.softmax(-1) * mask{NORMED}.clamp(min=1e-9)"),
+    "the largest score of all is taken away: take away the largest that a row may see": (
+        SOFTMAX, f"(scores - scores.max()).exp() * mask{NORMED}"),
+    "the scores are no longer scaled: divide by sqrt(d_k), as the given code does": (SCALE, "1"),
+    "the scores are divided by d_k, not by its square root": (SCALE, "q.shape[-1]"),
+    "the scale is taken from the values: it was right, leave it": (SCALE, "v.shape[-1] ** 0.5"),
+    "the softmax runs over the queries: each row, over the keys, must sum to one": (
+        "softmax(-1)", "softmax(-2)"),
+    "the softmax overflows or divides 0 by 0: take the largest score of a row away first": (
+        SOFTMAX, f"scores.exp() * mask{NORMED}"),
+    "only the last token's output comes back: there is one for each new token": (
+        "weights @ v", "weights[..., -1:, :] @ v"),
+    hints.CHANGES: ("q @ k.mT", "q.mul_(2) @ k.mT / 2"),
+    LOOP: (MASK, "torch.stack([torch.arange(m, device=q.device) <= m - n + i for i in range(n)])"),
+    "no gradient reaches the cache: nothing may be detached": (
+        "k.mT", "k.detach().mT", "@ v", "@ v.detach()"),
+})  # fmt: skip

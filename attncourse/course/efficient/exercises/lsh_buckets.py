@@ -1,0 +1,119 @@
+"""Exercise lsh_buckets: buckets by direction, which forget the sign (Reformer)."""
+
+import torch
+
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+from judge.variants import every
+
+FRONT = "axes are counted from the front, so other leading axes fail: count from the end, dim=-1"
+LOOP = "it loops over tokens or sentences: one product serves them all"
+exercise = Exercise.read(
+    __file__,
+    differentiable=False,
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP, "axes_from_the_front": FRONT},
+    without={"ties": "the text leaves open which of two directions counts that fit equally well"},
+)
+
+
+@exercise.reference
+def by_hand(x, rotations):
+    d, half = rotations.shape
+    found = []
+    for vector in x.reshape(-1, d):
+        along = [float(vector @ rotations[:, c]) for c in range(half)]
+        products = along + [-one for one in along]
+        found.append(products.index(max(products)))
+    return torch.tensor(found, device=x.device).reshape(x.shape[:-1])
+
+
+@exercise.cases
+def cases(draw):
+    half = draw.integer(3, 4)
+    n, d = 12, half + draw.integer(2, 3)
+    x, rotations = draw.normal(3, n, d), draw.normal(d, half)
+    long = draw.normal(12, 8 * n, d), rotations
+    said = f"n={n}, d={d}, {2 * half} buckets"
+    yield Case(f"a batch of 3, {said}", (x, rotations), longer=long)
+    yield Case(f"no batch, {said}", (x[0], rotations))
+    yield Case("two leading axes, 8 buckets", (draw.normal(2, 3, 10, 6), draw.normal(6, 4)))
+    yield Case("each vector, then its opposite", (torch.cat([x, -x], dim=1), rotations))
+    yield Case("two buckets", (x, rotations[:, :1]))
+    yield Case("short vectors", (1e-6 * x, rotations))
+    yield Case("long vectors, 16 buckets", (1000 * x[..., :3], draw.normal(3, 8)))
+    yield Case("one vector", (x[:, :1], rotations))
+    # too near each other for float32
+    near = torch.cat([rotations[:, :1], rotations[:, :1] * (1 + 1e-10)], dim=1)
+    yield Case("two columns that differ in the tenth digit", (x, near))
+
+
+@exercise.valid
+def plain(x, rotations):
+    along = x @ rotations
+    products = torch.cat([along, -along], dim=-1)
+    return products.argmax(dim=-1)
+
+
+@exercise.valid
+def moved_by_half_where_negative(x, rotations):
+    along = x @ rotations
+    at = along.abs().argmax(-1)
+    product = along.gather(-1, at[..., None])[..., 0]
+    return at + rotations.shape[-1] * (product < 0)
+
+
+ALONG, NUMBER = "x @ rotations", "products.argmax(dim=-1)"
+CAT = "torch.cat([along, -along], dim=-1)"
+UNITS = "torch.nn.functional.normalize(x, dim=-1), rotations"
+exercise.stub(variants.edited(plain, CAT, "along.abs()"))
+variants.right(
+    exercise, plain,
+    (CAT, "x @ torch.cat([rotations, -rotations], dim=1)", NUMBER, "products.max(dim=-1).indices"),
+    (ALONG, f'torch.einsum("...d,db->...b", {UNITS})'),
+    # the larger of two
+    (NUMBER, "along.argmax(-1).where(along.amax(-1) >= -along.amin(-1), "
+     "along.argmin(-1) + rotations.size(1))"),
+)  # fmt: skip
+CODE = "((along > 0) * 2 ** torch.arange(along.shape[-1], device=x.device)).sum(-1)"
+BESIDE = "the opposites are on the wrong axis: put them beside the columns, on the last"
+variants.wrong(exercise, plain, {
+    "half of the directions are gone: the opposite of each counts as well": (CAT, "along"),
+    "the columns are gone: only their opposites count": (CAT, "-along"),
+    "these are the buckets of -x: the largest product counts, and the columns come before their "
+    "opposites": [("along, -along", "-along, along"), ("argmax", "argmin")],
+    "the opposites come in reverse: that of column c is bucket b / 2 + c": (
+        "-along]", "-along.flip(-1)]"),
+    "all signs make one code: the bucket is the one direction with the largest product": [
+        (NUMBER, CODE), (NUMBER, f"{CODE} % products.shape[-1]")],
+    "an opposite is taken only where no product is positive: it wins wherever its product is "
+    "larger": (
+        NUMBER, "along.argmax(-1).where(along.amax(-1) > 0, along.argmin(-1) + along.shape[-1])"),
+    "the columns are used as they are: do not divide them by their lengths": (
+        ALONG, "x @ torch.nn.functional.normalize(rotations, dim=0)"),
+    "this is the nearest direction, which a long one is seldom: the largest product counts": (
+        NUMBER, "(products - torch.cat([rotations, rotations], dim=-1).square().sum(-2) / 2)"
+        ".argmax(dim=-1)"),
+    BESIDE: [("-along], dim=-1", "-along], dim=-2"), ("-along], dim=-1", "-along], dim=0")],
+    "argmax runs over the tokens: each token picks one of the directions": (
+        "argmax(dim=-1)", "argmax(dim=-2)"),
+    "argmax runs over all numbers at once: say dim=-1": ("argmax(dim=-1)", "argmax()"),
+    "these are the products: return the number of the largest": ("argmax", "amax"),
+    "a bucket is an integer: argmax gives int64, leave it at that": (
+        NUMBER, f"{NUMBER}.to(x.dtype)"),
+    hints.FLOAT32_INSIDE: [
+        (ALONG, "x.float() @ rotations.float()"), (ALONG, "(x @ rotations).float()")],
+    hints.SQUEEZES: (NUMBER, f"{NUMBER}.squeeze()"),
+    FRONT: (every("dim=-1"), "dim=1"),
+    LOOP: (ALONG, "torch.stack([one @ rotations for one in x.unbind(-2)], dim=-2)"),
+    hints.CHANGES: ("x @", "x.div_(x.norm(dim=-1, keepdim=True)) @"),
+})  # fmt: skip
+variants.wrong(exercise, moved_by_half_where_negative, {
+    "a column and its opposite are b / 2 apart, not next to each other": (
+        "at + rotations.shape[-1] *", "2 * at +"),
+    "the opposites begin at the wrong number: there are b / 2 columns, not d": (
+        "rotations.shape[-1]", "x.shape[-1]"),
+    "the sign of another number is asked: it is the largest product whose sign counts": [
+        ("product < 0", "along.sum(-1) < 0"), ("product < 0", "along[..., 0] < 0")],
+    "the sign is kept in the number: buckets are numbered from 0 to b - 1": (
+        "at + rotations.shape[-1] * (product < 0)", "at * product.sign().long()"),
+})  # fmt: skip

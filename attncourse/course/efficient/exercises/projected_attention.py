@@ -1,0 +1,132 @@
+"""Exercise projected_attention: keys and values are projected along the length (Linformer)."""
+
+import torch
+
+from attncourse.dot_product import attention
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+
+LOOP = "it loops: a product with the whole of e makes all r keys at once"
+exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+
+
+@exercise.reference
+def by_hand(q, k, v, e, f):
+    r, m = e.shape
+    keys = [sum(e[s, j] * k[..., j, :] for j in range(m)) for s in range(r)]
+    values = [sum(f[s, j] * v[..., j, :] for j in range(m)) for s in range(r)]
+    scores = [(q * one[..., None, :]).sum(-1) / q.shape[-1] ** 0.5 for one in keys]
+    pairs = zip(torch.stack(scores).softmax(0), values, strict=True)
+    return sum(weight[..., None] * value[..., None, :] for weight, value in pairs)
+
+
+def drawn(draw, *batch, n, m, r, d_k, d_v):
+    q, k, v = draw.normal(*batch, n, d_k), draw.normal(*batch, m, d_k), draw.normal(*batch, m, d_v)
+    return q, k, v, draw.normal(r, m), draw.normal(r, m)
+
+
+@exercise.cases
+def cases(draw):
+    n, m = draw.sizes(2, 6, 8)
+    # widths for which no wrong scale of those below is another wrong one, or the right one
+    sizes = {"n": n, "m": m, "r": 3, "d_k": 5, "d_v": 2}
+    q, k, v, e, f = drawn(draw, 2, **sizes)
+    long = drawn(draw, 8, n=n + 24, m=m + 24, r=24, d_k=5, d_v=2)
+    said = f"n={n}, m={m}, r=3"
+    yield Case(f"a batch of 2, {said}", (q, k, v, e, f), longer=long)
+    yield Case(f"no batch, {said}", (q[0], k[0], v[0], e, f))
+    heads = drawn(draw, 2, 3, n=4, m=5, r=2, d_k=3, d_v=6)
+    yield Case("two leading axes (batch, heads)", heads)
+    yield Case("a square e and f", drawn(draw, 2, n=5, m=5, r=5, d_k=3, d_v=4))
+    yield Case("more projections than keys", drawn(draw, 2, n=4, m=3, r=6, d_k=5, d_v=2))
+    yield Case("one projection", (q, k, v, e[:1], f[:1]))
+    large = 1e12 * q, 1e13 * k, v, e, f
+    yield Case("scores 10^25 times larger", large, gradient=False)
+    # one number of the queries, and its keys, take the same from every score
+    low_q, low_k, even = q.clone(), k.clone(), e.softmax(-1)
+    low_q[..., 0], low_k[..., 0] = 1.0, -3000.0
+    yield Case("all scores near -1000", (low_q, low_k, v, even, f))
+    yield Case("one query and one key", (q[:, :1], k[:, :1], v[:, :1], e[:, :1], f[:, :1]))
+    wide = drawn(draw, 2, n=40, m=41, r=3, d_k=4, d_v=5)
+    # less than n x m numbers for one sentence
+    said = "a batch of 2, n=40, m=41, r=3, where n x m is 1640"
+    yield Case(said, wide, max_elements=40 * 41 - 1)
+
+
+@exercise.valid
+def plain(q, k, v, e, f):
+    keys = e @ k
+    values = f @ v
+    scores = q @ keys.mT / q.shape[-1] ** 0.5
+    weights = scores.softmax(-1)
+    return weights @ values
+
+
+@exercise.valid
+def by_attention(q, k, v, e, f):
+    return attention(q, e @ k, f @ v)
+
+
+SCALE, WEIGHTS, MEAN = "q.shape[-1] ** 0.5", "scores.softmax(-1)", "weights @ values"
+EINSUM = 'torch.einsum("rj,...jd->...rd",'
+LINEAR = "torch.nn.functional.linear"
+variants.right(
+    exercise, plain,
+    ("e @ k", "(k.mT @ e.mT).mT", "f @ v", "(v.mT @ f.T).mT", f"q @ keys.mT / {SCALE}",
+     "(q * q.shape[-1] ** -0.5) @ keys.mT"),
+    ("e @ k", f"{EINSUM} e, k)", "f @ v", f"{EINSUM} f, v)"),
+    ("e @ k", f"{LINEAR}(k.mT, e).mT", "f @ v", f"{LINEAR}(v.mT, f).mT"),
+    (WEIGHTS, "(scores - scores.amax(-1, keepdim=True)).exp()",
+     MEAN, f"{MEAN} / weights.sum(-1, keepdim=True)"),
+)  # fmt: skip
+TOO_LARGE = (
+    "n x m numbers are made on the way: make the r keys first, and the r values by themselves"
+)
+variants.wrong(exercise, plain, {
+    "e and f have changed places: e is for the keys, f for the values": (
+        "e @ k", "f @ k", "f @ v", "e @ v"),
+    "e projects the values as well: they have f": ("f @ v", "e @ v"),
+    "f projects the keys as well: they have e": ("e @ k", "f @ k"),
+    "nothing is projected: e and f make r keys and values of m": ("e @ k", "k", "f @ v", "v"),
+    "the values are not projected: f makes r of them, one for each of the r keys": ("f @ v", "v"),
+    TOO_LARGE: [
+        ("e @ k", "k", "q @ keys.mT", "q @ keys.mT @ e.mT"),
+        ("f @ v", "v", MEAN, "(weights @ f) @ values")],
+    "the softmax comes before the projection: it runs over the r projected keys": (
+        "e @ k", "k", WEIGHTS, f"{WEIGHTS} @ e.mT"),
+    "a softmax makes means of the projections: e and f are used as they are": [
+        ("e @ k", "e.softmax(-1) @ k", "f @ v", "f.softmax(-1) @ v"),
+        ("e @ k", "e.softmax(-1) @ k"), ("f @ v", "f.softmax(-1) @ v")],
+    "the rows of e and f are divided by their sums: they are used as they are, and are no means": (
+        "e @ k", "e / e.sum(-1, keepdim=True) @ k", "f @ v", "f / f.sum(-1, keepdim=True) @ v"),
+    "the projections are divided by m: e and f are used as they are": (
+        "e @ k", "e @ k / k.shape[-2]", "f @ v", "f @ v / k.shape[-2]"),
+    "e and f stand on the wrong side or are turned: (r, m) times (m, d) is (r, d)": (
+        "e @ k", "e.mT @ k", "f @ v", "f.mT @ v"),
+    "the scores are not scaled: divide by sqrt(d_k)": (SCALE, "1"),
+    "the scores are divided by d_k: divide once, by its square root": (SCALE, "q.shape[-1]"),
+    "the scale comes from the number of projections: it is the root of the width d_k": (
+        SCALE, "len(e) ** 0.5"),
+    "the scale comes from the number of keys: it is the root of the width d_k": (
+        SCALE, "k.shape[-2] ** 0.5"),
+    "the scale comes from the width of the values: it is the root of d_k, the keys' width": (
+        SCALE, "v.shape[-1] ** 0.5"),
+    "the scale comes after the softmax, so the rows no longer sum to one: divide the scores": (
+        f" / {SCALE}", "", WEIGHTS, f"{WEIGHTS} / {SCALE}"),
+    "the softmax runs over the queries: each row, over the r keys, must sum to one": (
+        "softmax(-1)", "softmax(-2)"),
+    "exp of the scores is too large or too small: take the largest of a row away first": (
+        WEIGHTS, "scores.exp()\n    weights = weights / weights.sum(-1, keepdim=True)"),
+    "large scores are cut off: shift all scores of a row by the same number instead": (
+        WEIGHTS, "scores.clamp(-1e6, 1e6).softmax(-1)"),
+    "where all scores are far below 0, each exp is 0: take the largest of a row away, whatever its "
+    "sign is": (
+        WEIGHTS, "(scores - scores.detach().amax(-1, keepdim=True).clamp(min=0)).exp()\n"
+        "    weights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-30)"),
+    hints.BATCH: ("e @ k", "torch.bmm(e.expand(len(k), -1, -1), k)"),
+    LOOP: ("e @ k", "torch.stack([(row[:, None] * k).sum(-2) for row in e], dim=-2)"),
+    "no gradient reaches e and f: they are learned, so nothing may be detached": [
+        ("e @ k", "e.detach() @ k", "f @ v", "f.detach() @ v"),
+        ("e @ k", "e.detach() @ k"), ("f @ v", "f.detach() @ v")],
+    hints.CHANGES: ("q @ keys.mT", "q.mul_(2) @ keys.mT / 2"),
+})  # fmt: skip

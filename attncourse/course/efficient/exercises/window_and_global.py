@@ -1,0 +1,122 @@
+"""Exercise window_and_global: a mask of a window, and of a few tokens that see everything."""
+
+import torch
+
+from judge import variants
+from judge.exercise import Case, Exercise
+from judge.variants import every
+
+LOOP = "it loops over tokens: compare all positions at once, and index with the whole list"
+exercise = Exercise.read(__file__, differentiable=False, usual_hints={"loops": LOOP})
+
+
+@exercise.reference
+def by_hand(n, width, global_tokens, device=None):
+    rows = [
+        [abs(i - j) <= width // 2 or i in global_tokens or j in global_tokens for j in range(n)]
+        for i in range(n)
+    ]
+    return torch.tensor(rows, dtype=torch.bool, device=device)
+
+
+@exercise.cases
+def cases(draw):
+    n = draw.integer(11, 13)
+    # neither the first tokens nor the last, nor in order
+    tokens = [n - 3, 2]
+    long = 32 * n, 4, list(range(0, 32 * n, 8))
+    yield Case(f"n={n}, width=4, tokens {tokens}", (n, 4, tokens), longer=long)
+    yield Case(f"n={n}, width=7, token 6", (n, 7, [6]))
+    yield Case(f"n={n}, width=2, tokens 0 and 1", (n, 2, [0, 1]))
+    yield Case(f"n={n}, width=4, no token listed", (n, 4, []))
+    yield Case(f"n={n}, width=1, tokens {tokens}", (n, 1, tokens))
+    # as wide as the text, or nearly twice: its ends are still too far apart
+    for width in (n - 1, n, 2 * n - 3):
+        yield Case(f"n={n}, width={width}, no token listed", (n, width, []))
+    yield Case(f"n={n}, width={2 * n + 3}, tokens {tokens}", (n, 2 * n + 3, tokens))
+    yield Case("n=4, every token listed", (4, 2, [3, 0, 2, 1]))
+    yield Case("one token, listed", (1, 2, [0]))
+    yield Case("one token, not listed", (1, 1, []))
+    yield Case("n=300, width=8, token 280", (300, 8, [280]))
+    yield Case("device='meta'", (n, 4, tokens), {"device": "meta"})
+
+
+@exercise.valid
+def plain(n, width, global_tokens, device=None):
+    i = torch.arange(n, device=device)
+    mask = (i - i[:, None]).abs() <= width // 2
+    mask[global_tokens] = True
+    mask[:, global_tokens] = True
+    return mask
+
+
+@exercise.valid
+def three_reasons(n, width, global_tokens, device=None):
+    i = torch.arange(n, device=device)
+    near = (i - i[:, None]).abs() <= width // 2
+    listed = torch.zeros(n, dtype=torch.bool, device=device)
+    listed[global_tokens] = True
+    return near | listed | listed[:, None]
+
+
+NEAR = "(i - i[:, None]).abs() <= width // 2"
+ROWS, COLUMNS = "    mask[global_tokens] = True\n", "    mask[:, global_tokens] = True\n"
+TOKENS = "    tokens = torch.tensor(global_tokens, dtype=torch.long, device=device)\n"
+FILLED = "    mask = mask.index_fill(0, tokens, True).index_fill(1, tokens, True)\n"
+variants.right(
+    exercise, plain,
+    (NEAR, "torch.ones(n, n, device=device).triu(-(width // 2)).tril(width // 2)",
+     "return mask", "return mask.bool()"),
+    (ROWS, TOKENS, COLUMNS, FILLED),
+    (ROWS, TOKENS, COLUMNS, "    listed = (i[:, None] == tokens).any(-1)\n",
+     "return mask", "return mask | (listed[:, None] | listed[None])"),
+)  # fmt: skip
+FLOATS = "an empty list fails: torch makes floats of it unless you name the dtype"
+variants.wrong(exercise, plain, {
+    "the listed tokens change nothing: they see all, and all see them": (ROWS, "", COLUMNS, ""),
+    "the listed tokens see all, but not all see them: their columns are True as well": (
+        COLUMNS, ""),
+    "all see the listed tokens, but those do not see all: their rows are True as well": (ROWS, ""),
+    "the window is forgotten: every token also sees those near to it": ("<= width // 2", "< 0"),
+    "the distance has a sign, so every key on one side counts as near: take it without": [
+        (".abs()", ""), ("(i - i[:, None]).abs()", "(i[:, None] - i)")],
+    "the window is too wide: width counts both sides, so each has width // 2": (
+        "width // 2", "width"),
+    "the window ends one token early: a distance of width // 2 is still within it": ("<=", "<"),
+    "a width of n does not reach all: each side has half of it": [
+        (NEAR, f"({NEAR}) | (i[:, None] * 0 + width >= {least})") for least in ("n", "n - 1")],
+    "an even width loses a token on each side: (width - 1) // 2 is width // 2 for odd ones only": (
+        "width // 2", "max(0, width - 1) // 2"),
+    "an even width has one key fewer on one side: the window reaches equally far to both": [
+        (NEAR, f"({NEAR}) & (i - i[:, None] <= (width - 1) // 2)"),
+        (NEAR, f"({NEAR}) & (i[:, None] - i <= (width - 1) // 2)")],
+    "the window goes round from the last token to the first: these two are far apart": (
+        NEAR, f"({NEAR}) | ((i - i[:, None]).abs() >= n - width // 2)"),
+    "later tokens are cut off: the window lies on both sides of the query": (
+        NEAR, f"({NEAR}).tril()"),
+    "nothing later is seen: this mask is for reading, a query sees both sides": (
+        "return mask", "return mask.tril()"),
+    "the first tokens are taken: the list holds positions, not how many there are": (
+        every("global_tokens]"), ": len(global_tokens)]"),
+    "the mask is upside down: True means may attend": ("return mask", "return ~mask"),
+    FLOATS: [
+        (ROWS, TOKENS.replace("dtype=torch.long, ", ""), COLUMNS, FILLED),
+        (ROWS, "    mask[torch.tensor(global_tokens, device=device)] = True\n",
+         COLUMNS, "    mask = mask | mask.mT\n")],
+    "the mask is not boolean: True = may attend, False = may not": (
+        "return mask", "return mask.float()"),
+    "the argument device is not used: make every new tensor there": (", device=device", ""),
+    LOOP: [
+        (ROWS, "    for token in global_tokens:\n        mask[token] = True\n",
+         COLUMNS, "        mask[:, token] = True\n"),
+        (NEAR, "torch.stack([(i - one).abs() <= width // 2 for one in i])")],
+})  # fmt: skip
+variants.wrong(exercise, three_reasons, {
+    "the listed tokens see only each other: a pair with one of them is enough": (
+        "listed | listed", "listed & listed"),
+    "a pair with two reasons is left out: ^ is true for one alone, | for one or both": [
+        (every("|"), "^"), ("near | listed | listed[:, None]", "near | (listed ^ listed[:, None])"),
+        ("near | listed | listed[:, None]", "near ^ (listed | listed[:, None])")],
+    "of the reasons two are asked at once: any one of them is enough": (
+        "near | listed | listed[:, None]", "near & (listed | listed[:, None])"),
+})  # fmt: skip

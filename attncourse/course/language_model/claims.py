@@ -1,0 +1,275 @@
+"""The claims of the chapter language_model."""
+
+from collections.abc import Sequence
+from functools import cache
+
+import torch
+from torch import Tensor
+
+from attncourse import english
+from attncourse.course.claim import Measured, about, above, at_least, below, between, claim, exactly
+from attncourse.data import Address, BytePairs, Windowed, excerpts, stored_pairs
+from attncourse.english import windowed
+from attncourse.language_model import (
+    BackOff,
+    bits_per_character,
+    head_weights,
+    induction_score,
+    language_model,
+    load_language_model,
+    offset_score,
+    perplexity,
+    surprisal,
+    without,
+)
+from attncourse.stored import stored
+from attncourse.train import seeded
+from attncourse.transformer import LanguageModel
+
+CENTURY = 100
+
+
+@cache
+def loaded(name: str, device: torch.device) -> LanguageModel:
+    """A model that comes with the course."""
+    weights, held = stored(name)
+    return load_language_model(weights, held["heads"]).to(device)
+
+
+def ours(device: torch.device) -> LanguageModel:
+    """The one that has learned English."""
+    return english.model("english", device)
+
+
+def bits(
+    model,
+    texts: Sequence[Address],
+    windows: Windowed,
+    device: torch.device | None = None,
+) -> float:
+    """Bits a character of these texts, which the model reads in the windows."""
+    batches = (one.to(device) for one in windows.batches(texts, 64))
+    return bits_per_character(model, batches, sum(len(one.text) for one in texts))
+
+
+def halves(g: torch.Generator) -> tuple[list[Address], list[Address]]:
+    """The excerpts in two halves, drawn at random."""
+    texts = excerpts()
+    order = torch.randperm(len(texts), generator=g, device=g.device).tolist()
+    return [texts[i] for i in order[::2]], [texts[i] for i in order[1::2]]
+
+
+def counted(order: int, texts: Sequence[Address], windows: Windowed) -> BackOff:
+    """An n-gram model of these texts."""
+    model = BackOff(order, windows.vocabulary)
+    model.learn((row for one in texts for row in windows.rows(one)), first=2)
+    return model
+
+
+def whole_numbers(g: torch.Generator, count: int, *shape: int) -> Tensor:
+    """Random whole numbers, of which there are so many from 0 on."""
+    return torch.randint(count, shape, generator=g, device=g.device)
+
+
+@claim(
+    "Every text comes back from its tokens as it was, also one with signs that training never saw.",
+    source="Radford et al. (2019), section 2.2; our own measurement",
+)
+def tokens_come_back(g):
+    points = [*range(0x20, 0xD800), *range(0xE000, 0x110000)]
+    drawn = "".join(chr(points[i]) for i in whole_numbers(g, len(points), 2000).tolist())
+    texts, pairs = [*(one.text for one in excerpts()), drawn], stored_pairs()
+    changed = sum(pairs.decode(pairs.encode(text)) != text for text in texts)
+    characters = sum(map(len, texts[:-1])) / sum(len(pairs.encode(text)) for text in texts[:-1])
+    return Measured(
+        {
+            "texts that came back changed": (changed, exactly(0)),
+            "characters a token, of addresses": (characters, about(3.6, 0.1)),
+            "tokens of 🚀": (len(pairs.encode("🚀")), exactly(4)),
+        }
+    )
+
+
+@claim(
+    "A trigram model that has counted a text itself needs at most half as many bits for it as one "
+    "that has counted others of its kind.",
+    source="our own measurement",
+)
+def a_seen_text_looks_easy(g):
+    texts = excerpts()
+    place = int(whole_numbers(g, len(texts), 1))
+    asked, others = texts[place : place + 1], texts[:place] + texts[place + 1 :]
+    fair, seen = (
+        bits(counted(3, learned, windowed()), asked, windowed()) for learned in (others, texts)
+    )
+    return Measured(
+        {
+            "bits a character, never seen": (fair, between(1.6, 3)),
+            "bits when it was counted itself, divided by these": (seen / fair, below(0.5)),
+        }
+    )
+
+
+@claim(
+    "Of two models that only count single tokens, that of bytes has a perplexity less than a tenth "
+    "of that of our tokens, but it needs over 1.4 times as many bits for each character.",
+    source="our own measurement",
+)
+def perplexity_needs_its_tokens(g):
+    learned, asked = halves(g)
+    found = []
+    for windows in (Windowed(BytePairs([])), windowed()):
+        model = counted(1, learned, windows)
+        (batch,) = windows.batches(asked, 1000)
+        found.append((perplexity(model(batch.tokens), batch.labels), bits(model, asked, windows)))
+    (of_bytes, costs_bytes), (of_tokens, costs_tokens) = found
+    return Measured(
+        {
+            "perplexity of bytes": (of_bytes, about(20, 3)),
+            "perplexity of our tokens": (of_tokens, about(680, 80)),
+            "perplexity, bytes divided by tokens": (of_bytes / of_tokens, below(0.1)),
+            "bits a character with bytes": (costs_bytes, about(4.35, 0.15)),
+            "bits a character with our tokens": (costs_tokens, about(2.65, 0.2)),
+            "bits a character, bytes divided by tokens": (costs_bytes / costs_tokens, above(1.4)),
+        }
+    )
+
+
+@claim(
+    "Counted on half of the texts, a model of pairs of tokens needs fewer bits for the other half "
+    "than one of single tokens.",
+    source="our own measurement",
+)
+def one_token_before_helps(g):
+    learned, asked = halves(g)
+    single, pair = (bits(counted(n, learned, windowed()), asked, windowed()) for n in (1, 2))
+    return Measured(
+        {
+            "bits a character, single tokens": (single, about(2.65, 0.2)),
+            "of those, with one token before": (pair / single, below(0.95)),
+        }
+    )
+
+
+@claim(
+    "The model predicts the same tokens better from more tokens before them, and each further "
+    "token is worth less: from 8 on, less than a fifth of what one is worth from 2 to 8.",
+    source="our own measurement",
+)
+def context_pays_less_and_less(g):
+    model, reach, rows = ours(g.device), (2, 8, 32, 100), english.windows().tolist()
+    picked = [rows[i] for i in torch.randperm(len(rows), generator=g, device=g.device)[:80]]
+    mean = [after(model, picked, fewer, g.device) for fewer in reach]
+    gains = [
+        (a - b) / (n - m) for a, b, m, n in zip(mean, mean[1:], reach, reach[1:], strict=False)
+    ]
+    return Measured(
+        {
+            "bits that a token costs after 2, 8, 32, 100": (mean, between(4, 7)),
+            "bits gained by each token from 2 to 8, to 32, to 100": (gains, above(0)),
+            "each from 8 to 32, as a share of one from 2 to 8": (gains[1] / gains[0], below(0.2)),
+            "each from 32 to 100, as a share of one from 8 to 32": (gains[2] / gains[1], below(1)),
+        }
+    )
+
+
+@torch.no_grad()
+def after(
+    model: LanguageModel, rows: Sequence[Sequence[int]], fewer: int, device: torch.device
+) -> float:
+    """The mean surprisal of some tokens of each row, of whose text only so many before are read."""
+    places = range(104, 128, 6)
+    read = [[*row[:2], *row[i - fewer : i]] for row in rows for i in places]
+    asked = [row[i] for row in rows for i in places]
+    scores = model(torch.tensor(read, device=device))[:, -1:]
+    return surprisal(scores, torch.tensor(asked, device=device)[:, None]).mean().item()
+
+
+@claim(
+    "If the window says a decade a century away from its text's own, the model needs at least a "
+    "twentieth of a bit more for each character.",
+    source="our own measurement",
+)
+def the_decade_is_worth_bits(g):
+    model = ours(g.device)
+    moved = [
+        Address(one.year + (CENTURY if one.year < 1900 else -CENTURY), one.text)
+        for one in excerpts()
+    ]
+    right, wrong = (bits(model, texts, windowed(), g.device) for texts in (excerpts(), moved))
+    return Measured(
+        {
+            "bits a character": (right, about(1.31, 0.02)),
+            "more, with a decade a century away": (wrong - right, at_least(0.05)),
+        }
+    )
+
+
+@torch.no_grad()
+def second_time(model: LanguageModel, text: Tensor) -> float:
+    """The mean surprisal of a token of the second half."""
+    n = text.shape[-1] // 2
+    return surprisal(model(text)[:, n:-1], text[:, n + 1 :]).mean().item()
+
+
+def bits_of_a_guess(texts: Tensor) -> float:
+    """The bits that a token of these texts costs who knows how often each stands in its text."""
+    often = (texts[:, :, None] == texts[:, None]).double().mean(-1)
+    return -often.log2().mean().item()
+
+
+@claim(
+    "Trained on random tokens that are said twice, a model of two blocks has learned to copy, by a "
+    "head that looks at what followed the first time. A model of one block has learned neither: it "
+    "does about as well as a guess among the tokens of the first half.",
+    source="Elhage et al. (2021); Olsson et al. (2022); our own measurement",
+)
+def copying_takes_two_blocks(g):
+    models = {depth: loaded(f"copier_{depth}", g.device) for depth in (2, 1)}
+    once = whole_numbers(g, models[1].embedding.table.num_embeddings, 64, 16)
+    found, text = {}, once.repeat(1, 2)
+    for depth, model in models.items():
+        looks = induction_score(head_weights(model, text), 16).mean(1).max().item()
+        found[depth] = second_time(model, text), looks
+    return Measured(
+        {
+            "bits of a token the second time, two blocks": (found[2][0], below(1)),
+            "one block": (
+                found[1][0],
+                about(bits_of_a_guess(once), 0.2, "a guess among those seen"),
+            ),
+            "the highest induction score, two blocks": (found[2][1], above(0.4)),
+            "one block's": (found[1][1], below(0.3)),
+        }
+    )
+
+
+@claim(
+    "The model has a head that looks mostly at the token before, and one that looks mostly at the "
+    "decade; without either, it needs more bits. An untrained model has neither.",
+    source="our own measurement",
+)
+def heads_look_one_back_and_at_the_decade(g):
+    model = ours(g.device)
+    tokens = english.windows(g.device)[::4]
+    with seeded(int(whole_numbers(g, 2**31, 1))):
+        untrained = language_model(windowed().vocabulary).to(g.device)
+    rows, whole = {}, bits(model, excerpts(), windowed(), g.device)
+    looks, before = head_weights(model, tokens), head_weights(untrained, tokens)
+    for name, score in (("the token before", one_back), ("the decade", on_the_decade)):
+        scores = score(looks)
+        with without(model, [divmod(int(scores.argmax()), scores.shape[1])]):
+            costs = bits(model, excerpts(), windowed(), g.device) - whole
+        rows[f"weight on {name}, at most"] = scores.max().item(), above(0.4)
+        rows[f"weight on {name}, untrained"] = score(before).max().item(), below(0.2)
+        rows[f"bits a character that its loss costs ({name})"] = costs, above(0.02)
+    return Measured(rows)
+
+
+def one_back(weights: Tensor) -> Tensor:
+    return offset_score(weights).mean(1)
+
+
+def on_the_decade(weights: Tensor) -> Tensor:
+    """The mean weight on the second token, of queries after it."""
+    return weights[..., 2:, 1].mean((1, 3))

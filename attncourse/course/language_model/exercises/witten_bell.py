@@ -1,0 +1,206 @@
+"""Exercise witten_bell: bigrams that leave probability to what they have not seen."""
+
+import torch
+
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+
+LOOP = "it loops over tokens: three sums over an axis serve all rows at once"
+exercise = Exercise.read(
+    __file__,
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
+    without={"ties": "a unigram that is rounded to halves is no distribution"},
+)
+
+
+@exercise.reference
+def pair_by_pair(counts, unigram):
+    v = unigram.shape[-1]
+    tables = []
+    for table, p in zip(counts.reshape(-1, v, v).tolist(), unigram.reshape(-1, v), strict=True):
+        for row in table:
+            total, kinds = sum(row), sum(count > 0 for count in row)
+            mixed = [(count + kinds * p[j]) / (total + kinds or 1) for j, count in enumerate(row)]
+            tables.append(torch.stack(mixed) if total else p)
+    return torch.stack(tables).reshape(counts.shape)
+
+
+def drawn(draw, *batch, v, most=6):
+    """Counts of pairs, of which about half are 0, and the probabilities of the single tokens."""
+    seen = torch.rand(*batch, v, v, generator=draw.generator) < 0.5
+    # no sum of a row, or number of counts, is that of its column, by chance alone
+    counts = draw.integers(1, most, *batch, v, v) * seen
+    counts[..., 0, :] = 0
+    counts[..., 0, 1] = 3
+    counts[..., 1:, -1] += draw.integers(1, 3, v - 1)
+    return counts, draw.normal(*batch, v).softmax(-1)
+
+
+@exercise.cases
+def cases(draw):
+    v = draw.integer(6, 8)
+    counts, unigram = drawn(draw, 3, v=v)
+    yield Case(f"3 tables, {v} tokens", (counts, unigram), longer=drawn(draw, 4, v=70))
+    yield Case(f"one table without a batch, {v} tokens", (counts[0], unigram[0]))
+    yield Case("two leading axes", drawn(draw, 2, 3, v=5))
+    yield Case("as many tables as tokens", drawn(draw, 4, v=4))
+    empty = counts.clone()
+    empty[0, 2] = empty[1, -1] = empty[2, :3] = 0
+    yield Case("tokens that nothing has followed", (empty, unigram))
+    yield Case("no counts at all", (0 * counts, unigram))
+    yield Case("all pairs were seen", (counts + 1, unigram))
+    one = torch.eye(v, dtype=torch.int64).roll(1, -1) * draw.integers(1, 9, v, 1)
+    yield Case("each token is followed by one other", (one.expand(3, v, v), unigram))
+    yield Case("each token is followed by itself alone", (one.roll(-1, -1), unigram[0]))
+    yield Case("every pair that was seen, was so once", (counts.clamp(max=1), unigram))
+    yield Case("counts around a million", (1_000_003 * counts, unigram))
+    never = torch.cat([0 * unigram[:, :2], unigram[:, 2:].softmax(-1)], dim=-1)
+    yield Case("tokens with a unigram of 0", (counts, never))
+    others = (-9 * unigram).softmax(-1)
+    yield Case("the unigram is not that of the counts", (counts.flip(-1), others))
+    yield Case("two tokens", drawn(draw, 3, v=2))
+    yield Case("one token", (torch.tensor([[[3]], [[0]]]), torch.ones(2, 1, dtype=torch.float64)))
+
+
+@exercise.valid
+def plain(counts, unigram):
+    total = counts.sum(dim=-1, keepdim=True)
+    kinds = (counts > 0).sum(dim=-1, keepdim=True).clamp(min=1)
+    single = unigram[..., None, :]
+    mixed = counts + kinds * single
+    return mixed / (total + kinds)
+
+
+@exercise.valid
+def weighted(counts, unigram):
+    total, kinds = counts.sum(-1, keepdim=True), counts.count_nonzero(-1).unsqueeze(-1)
+    relative = counts.to(unigram.dtype) / total.clamp(min=1)
+    share = total.to(unigram.dtype) / (total + kinds).clamp(min=1)
+    return torch.lerp(unigram.unsqueeze(-2).expand(counts.shape), relative, share)
+
+
+@exercise.valid
+def chosen(counts, unigram):
+    c = counts.to(unigram.dtype)
+    total, kinds = torch.einsum("...ij->...i", c), c.sign().sum(-1)
+    known = total > 0
+    below = torch.where(known, total + kinds, 1.0)
+    mixed = (c + torch.einsum("...i,...j->...ij", kinds, unigram)) / below[..., None]
+    return torch.where(known[..., None], mixed, unigram[..., None, :])
+
+
+TOTAL, KINDS = "counts.sum(dim=-1, keepdim=True)", "(counts > 0).sum(dim=-1, keepdim=True)"
+FULL = f"{KINDS}.clamp(min=1)"
+SINGLE, MIXED, RESULT = "unigram[..., None, :]", "counts + kinds * single", (
+    "mixed / (total + kinds)")  # fmt: skip
+# what the tokens that never followed a token have together in the unigram
+UNSEEN = "single.where(counts == 0, 0.0)"
+REST = f"{UNSEEN}.sum(-1, keepdim=True)"
+variants.right(exercise, plain,
+    (KINDS, "counts.clamp(max=1).sum(dim=-1, keepdim=True)", SINGLE, "unigram.unsqueeze(-2)"),
+    (RESULT, "mixed * (total + kinds).to(single).reciprocal()"),
+    (RESULT, "counts / (total + kinds).to(single) + single * (kinds / (total + kinds).to(single))"),
+    (FULL, f"{KINDS} + (total == 0)"),
+    (FULL, "torch.ones_like(total).maximum(v - (counts == 0).sum(dim=-1, keepdim=True))",
+     "    total", "    v = counts.shape[-1]\n    total"),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "1 is added to each count: T times the unigram is added": (
+        MIXED, "counts + 0 * single + 1", RESULT, "mixed / (total + counts.shape[-1])"),
+    "the unigram is added once: it is added T times, so many kinds of tokens followed": (
+        MIXED, "counts + single", RESULT, "mixed / (total + 1)"),
+    "T is the number of all tokens here: count those that followed, in each row": (
+        KINDS, "(counts > -1).sum(dim=-1, keepdim=True)"),
+    "T counts the tokens that never followed: count those that did": (
+        KINDS, "(counts == 0).sum(dim=-1, keepdim=True)"),
+    "T counts the tokens that came before a token: count those that followed it, in its row": (
+        KINDS, "(counts > 0).sum(dim=-2).unsqueeze(-1)"),
+    "T is that of the column: each row has its own": (
+        KINDS, "(counts > 0).sum(dim=-2, keepdim=True)"),
+    "T is one number for the whole table: each row has its own": (
+        KINDS, "(counts > 0).sum(dim=(-2, -1), keepdim=True)"),
+    "T counts only what followed once: it counts all that ever followed": (
+        KINDS, "(counts == 1).sum(dim=-1, keepdim=True)"),
+    "T leaves out what followed once: it counts all that ever followed": (
+        KINDS, "(counts > 1).sum(dim=-1, keepdim=True)"),
+    "T is the sum of the counts here: it is how many different tokens followed": (
+        KINDS, "counts.sum(dim=-1, keepdim=True)"),
+    "T leaves out that a token followed itself: that is a pair like any other": (
+        KINDS, "((counts > 0) & ~torch.eye(counts.shape[-1], dtype=torch.bool, "
+        "device=counts.device)).sum(dim=-1, keepdim=True)"),
+    "C is the sum of a column: that of the row says how often its token was followed": [
+        (TOTAL, "counts.sum(dim=-2).unsqueeze(-1)"), (TOTAL, "counts.sum(dim=-2, keepdim=True)")],
+    "C is the sum of the whole table: each row has its own": (
+        TOTAL, "counts.sum(dim=(-2, -1), keepdim=True)"),
+    "C is the largest count of a row: it is their sum": (
+        TOTAL, "counts.amax(dim=-1, keepdim=True)"),
+    "T is missing below: C + T makes the row sum to 1": (RESULT, "mixed / total.clamp(min=1)"),
+    "C is missing below: C + T makes the row sum to 1": (RESULT, "mixed / kinds"),
+    "the counts alone are above C + T: T times the unigram belongs to them": (
+        MIXED, "counts + 0 * single"),
+    "this is T times the unigram: the counts are missing": (MIXED, "kinds * single + 0 * counts"),
+    "only what never followed gets a share of the unigram: all tokens do": (
+        MIXED, f"counts + kinds * {UNSEEN}"),
+    "the whole share goes to what never followed: the formula gives each token a part of it": (
+        MIXED, f"counts + kinds * {UNSEEN} / {REST}.clamp(min=1e-30)"),
+    "what never followed shares T alike, and what did gets nothing of it: this is the formula of "
+    "another form, give each token T times its unigram": (
+        MIXED, "counts + 0 * single + kinds * (counts == 0) / (counts == 0).to(single)"
+        ".sum(-1, keepdim=True).clamp(min=1)"),
+    "T is shared alike among all tokens: share it as the unigram says": (
+        MIXED, "counts + kinds * (0 * single + 1 / counts.shape[-1])"),
+    "the two weights have changed places: the counts have C / (C + T), the unigram T / (C + T)": (
+        MIXED, "kinds * counts / total.clamp(min=1) + total.clamp(min=1) * single"),
+    "the unigram is that of the first token of a pair: it is that of the second, which follows": [
+        (SINGLE, "unigram[..., :, None]"),
+        (SINGLE, "unigram[..., :, None]", FULL, KINDS,
+         RESULT, "(mixed / (total + kinds).clamp(min=1)).where(total > 0, unigram[..., None, :])"),
+    ],
+    "in a batch the unigram meets the wrong axis: give it one for the rows": (
+        SINGLE, "unigram if unigram.shape == counts.shape[-2:] else unigram[..., None, :]"),
+    "the unigram is made of the counts: it is given": [
+        (SINGLE, "(counts.sum(-2) / counts.sum((-2, -1))[..., None].clamp(min=1).to(unigram))"
+         "[..., None, :] + 0 * unigram[..., None, :]")],
+    "rows are the tokens that follow here: row i is what followed token i": (
+        RESULT, f"({RESULT}).mT"),
+    "the counts are read by columns: row i is what followed token i": (
+        "    total", "    counts = counts.mT\n    total"),
+    "the rows are divided by their own sum only afterwards, over the wrong axis: it is the last": (
+        RESULT, "mixed / mixed.sum(dim=-2, keepdim=True).clamp(min=1e-30)"),
+    "these are no probabilities yet: divide by C + T": (RESULT, "mixed"),
+    "these are logarithms: the probabilities are asked for": (RESULT, f"({RESULT}).log()"),
+    "these are relative frequencies, and a unigram for rows without any: mix the two in each row": (
+        MIXED, "counts + single * (total == 0)", RESULT, "mixed / total.clamp(min=1)"),
+    "a part is taken off each count: here the counts stay, and C + T is divided by": (
+        MIXED, "(counts.to(single) - 0.75).clamp(min=0.0) + single * torch.where(\n"
+        "        total > 0, 0.75 * kinds.to(single), 1.0)",
+        RESULT, "mixed / total.clamp(min=1)"),
+    "a token that nothing has followed gets 0 / 0: its row is the unigram": (FULL, KINDS),
+    "a token that nothing has followed gets zeros: its row is the unigram": [
+        (FULL, KINDS, RESULT, "mixed / (total + kinds).clamp(min=1)")],
+    "a token that nothing has followed gets the same for each: its row is the unigram": (
+        FULL, KINDS, RESULT, "(mixed / (total + kinds).clamp(min=1)).where(\n"
+        "        total > 0, 1 / counts.shape[-1])"),
+    "the numbers are right, but 0 / 0 makes gradients NaN, even where torch.where leaves it out: "
+    "let no divisor be 0": [
+        (FULL, KINDS, RESULT, "(mixed / (total + kinds)).where(total > 0, single)")],
+    "a small number is added below: a T of at least 1 makes that needless": [
+        (FULL, KINDS, RESULT, f"torch.where(total > 0, mixed / (total + kinds + {some}), single)")
+        for some in ("1e-6", "1e-5")],
+    "a count divided by a count is float32: bring the counts to the dtype of the unigram first": [
+        (RESULT, "counts / (total + kinds) + kinds / (total + kinds) * single"),
+        (RESULT, "counts / (total + kinds) + (1 - total / (total + kinds)) * single")],
+    "the numbers are right, but a division by the sum of the row changes the gradient: by C + T "
+    "the row sums to 1 already": (RESULT, "mixed / mixed.sum(dim=-1, keepdim=True)"),
+    LOOP: [
+        (TOTAL, "sum(counts[..., j] for j in range(counts.shape[-1]))[..., None]"),
+        (RESULT, "torch.stack([mixed[..., i, :] / (total + kinds)[..., i, :]\n"
+         "        for i in range(counts.shape[-1])], dim=-2)")],
+    hints.BATCH: (SINGLE, "unigram[:, None, :]"),
+})  # fmt: skip
+variants.wrong(exercise, weighted, {
+    "C is that of the whole table: each row has its own": (
+        "share = total.to(unigram.dtype) / (total + kinds).clamp(min=1)",
+        "pairs = total.sum(-2, keepdim=True).to(unigram.dtype)\n"
+        "    share = (pairs / (pairs + kinds).clamp(min=1)).where(total > 0, 0.0)"),
+})  # fmt: skip

@@ -1,0 +1,137 @@
+"""Exercise chunked_attention: the chunked form, with a state that is updated too early."""
+
+import torch
+
+from attncourse.course.linear.exercises.shared.sums import EPSILON, LEAST, causal_by_hand, drawn
+from judge import variants
+from judge.exercise import Case, Exercise
+
+TOKENS = "it goes token by token: a chunk is read at once, by products of matrices"
+exercise = Exercise.read(__file__, usual_hints={"loops": TOKENS})
+
+
+@exercise.reference
+def without_chunks(phi_q, phi_k, v, chunk):
+    return causal_by_hand(phi_q, phi_k, v)
+
+
+@exercise.cases
+def cases(draw):
+    chunk, n = 3, 6 + draw.integer(1, 2)
+    d, e = draw.sizes(2, 2, 5)
+    q, k, v = drawn(draw, 2, n=n, d=d, e=e)
+    # as many chunks, each longer
+    longer = *(x.repeat_interleave(8, dim=1) for x in (q, k, v)), 8 * chunk
+    sizes = f"n={n}, d={d}, e={e}"
+    yield Case(f"a batch of 2, {sizes}, chunks of {chunk}", (q, k, v, chunk), longer=longer)
+    yield Case(f"without a batch, {sizes}, chunks of {chunk}", (q[0], k[0], v[0], chunk))
+    heads = drawn(draw, 2, 3, n=6, d=2, e=4)
+    yield Case("two leading axes (batch, heads), n=6, chunks of 2", (*heads, 2))
+    yield Case(f"n={n}, one chunk of {n}", (q, k, v, n))
+    yield Case(f"n={n}, chunks of {n + 3}", (q, k, v, n + 3))
+    yield Case("n=4, chunks of 1", (q[:, :4], k[:, :4], v[:, :4], 1))
+    yield Case("features 100000 times smaller", (q / 1e5, k / 1e5, v, chunk))
+    few = q[:, :3, :1] / 2e6, k[:, :3, :1] / 2e6, v[:, :3], 2
+    about = "products of features around 1e-11, n=3, d=1, chunks of 2"
+    yield Case(about, few, gradient=False)
+    yield Case("one token", (q[:, :1], k[:, :1], v[:, :1], chunk))
+    many = *drawn(draw, n=20, d=2, e=3), 5
+    yield Case("n=20, chunks of 5", many, gradient=False, max_elements=20 * 20 - 1)
+
+
+@exercise.valid
+def plain(phi_q, phi_k, v, chunk):
+    s = phi_k.new_zeros(*phi_k.shape[:-2], phi_k.shape[-1], v.shape[-1])
+    z = phi_k.new_zeros(*phi_k.shape[:-2], phi_k.shape[-1], 1)
+    out = []
+    for q, k, x in zip(*(a.split(chunk, dim=-2) for a in (phi_q, phi_k, v)), strict=True):
+        near = (q @ k.mT).tril()
+        s_new = s + k.mT @ x
+        z_new = z + k.sum(dim=-2)[..., None]
+        sums = q @ s + near @ x
+        total = q @ z + near.sum(dim=-1, keepdim=True)
+        out.append(sums / total)
+        s, z = s_new, z_new
+    return torch.cat(out, dim=-2)
+
+
+@exercise.valid
+def cut_by_hand(phi_q, phi_k, v, chunk):
+    n, x = phi_q.size(-2), torch.cat([v, torch.ones_like(v[..., :1])], dim=-1)
+    pieces = []
+    for start in range(0, n, chunk):
+        q, k = (a[..., start : start + chunk, :] for a in (phi_q, phi_k))
+        before = phi_k[..., :start, :].transpose(-2, -1) @ x[..., :start, :]
+        near = torch.tril(q @ k.transpose(-2, -1)) @ x[..., start : start + chunk, :]
+        pieces.append(q @ before + near)
+    whole = torch.cat(pieces, dim=-2)
+    return whole[..., :-1] / whole[..., -1:]
+
+
+OF_THE_CHUNK, SPLIT = "near.sum(dim=-1, keepdim=True)", "a.split(chunk, dim=-2)"
+S_NEW, Z_NEW = "        s_new = s + k.mT @ x\n", "        z_new = z + k.sum(dim=-2)[..., None]\n"
+SET = "s, z = s_new, z_new"
+# the state that a chunk reads holds the chunk
+AFTER = ("q @ s", "q @ s_new", "q @ z", "q @ z_new")
+exercise.stub(variants.edited(plain, *AFTER))
+variants.right(
+    exercise, plain,
+    ("q @ s", "q @ (s_new - k.mT @ x)", "q @ z", "q @ (z_new - k.sum(-2)[..., None])"),
+    # running sums within a chunk
+    ("near = (q @ k.mT).tril()",
+     "states = s[..., None, :, :] + (k[..., :, None] * x[..., None, :]).cumsum(-3)",
+     "q @ s + near @ x", "(q[..., None, :] @ states)[..., 0, :]",
+     f"q @ z + {OF_THE_CHUNK}", "(q * (z.mT + k.cumsum(-2))).sum(-1, keepdim=True)",
+     "s + k.mT @ x", "states[..., -1, :, :]"),
+    # its later tokens are taken out of what is read
+    (*AFTER, ".tril()", ".triu(1).neg()"),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "z still counts the chunk twice: it, too, is updated once the chunk has been read": AFTER[2:],
+    "S still counts the chunk twice: it, too, is updated once the chunk has been read": AFTER[:2],
+    "a token sees the later ones of its own chunk: the state that it reads ends before the chunk, "
+    "and of the small matrix it reads the lower triangle": [
+        (*AFTER, ".tril()", " * 0"), (*AFTER, ".tril()", ".tril(-1)"), (".tril()", "")],
+    "a token does not see itself: the diagonal of the small matrix belongs to it": [
+        (".tril()", ".tril(-1)"), (".tril()", ".tril(-1 if out else 0)"),
+        *((".tril()", ".tril(-1)", "sums / total", f"sums / total.clamp(min={some})")
+          for some in ("1e-6", "1e-12"))],
+    "a token sees one ahead within its chunk: the diagonal is the last that it sees": (
+        ".tril()", ".tril(1)"),
+    "a chunk does not see itself: the tokens before it in its own chunk count as well": (
+        ".tril()", " * 0"),
+    "the state never grows: after a chunk has been read, its keys and values go in": (SET, "pass"),
+    "each chunk replaces the state: it is added to what the earlier ones left": (
+        "s + k.mT", "k.mT", "z + k", "k"),
+    "of a chunk only the last token goes into the state: all of them do": (
+        "k.mT @ x", "k[..., -1:, :].mT @ x[..., -1:, :]", "k.sum(dim=-2)", "k[..., -1, :]"),
+    "the normaliser leaves out the chunk itself: it has both parts, as the sum has": (
+        f" + {OF_THE_CHUNK}", ""),
+    "the normaliser leaves out the earlier chunks: it has both parts, as the sum has": (
+        f"q @ z + {OF_THE_CHUNK}", OF_THE_CHUNK),
+    "the state's part and the chunk's are divided apart: add up both sums, and divide once": (
+        "sums / total",
+        f"(q @ s / (q @ z) + near @ x / {OF_THE_CHUNK}) / 2 if out else sums / total"),
+    EPSILON: [("sums / total", f"sums / (total + {some})") for some in ("1e-6", "1e-9")],
+    LEAST: [("/ total", f"/ total.clamp(min={some})") for some in ("1e-6", "1e-8", "1e-10")],
+    "a last, shorter chunk does not read the state: it sees the earlier chunks as the others do": (
+        "q @ s", "(q.shape[-2] == chunk) * (q @ s)", "q @ z", "(q.shape[-2] == chunk) * (q @ z)"),
+    "the last chunk is lost where it is a short one: chunk need not divide n": [
+        (SPLIT, "a[..., : a.shape[-2] // chunk * chunk or chunk, :].split(chunk, dim=-2)"),
+        ("sums / total", "sums / total * (q.shape[-2] == min(chunk, v.shape[-2]))")],
+    "it fails where chunk does not divide n: the last chunk may be a short one": (
+        SPLIT, "a.unflatten(-2, (-1, chunk)).unbind(-3)"),
+    "the whole n x n matrix is built: within a chunk only, and the rest by the state": (
+        SPLIT, "[a]"),
+    TOKENS: (SPLIT, "a.split(1, dim=-2)"),
+    "no gradient reaches the earlier chunks: the state may not be detached": [
+        ("q @ s", "q @ s.detach()", "q @ z", "q @ z.detach()"),
+        ("q @ s", "q @ s.detach()"), ("q @ z", "q @ z.detach()")],
+    "the state changes in place, but the backward pass needs it: make a new one": [
+        # what autograd says has the shape of the state
+        (S_NEW, "", Z_NEW, "", SET, "s += k.mT @ x\n        z += k.sum(dim=-2)[..., None]"),
+        (S_NEW, "", SET, "s += k.mT @ x\n        z = z_new"),
+        # in one with z
+        ("    s = ", "    v = torch.cat([v, torch.ones_like(v[..., :1])], dim=-1)\n    s = ",
+         S_NEW, "", SET, "s += k.mT @ x", "sums / total", "sums[..., :-1] / sums[..., -1:]")],
+})  # fmt: skip

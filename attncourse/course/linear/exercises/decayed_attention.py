@@ -1,0 +1,148 @@
+"""Exercise decayed_attention: a state that forgets, written as a product with a matrix."""
+
+import torch
+
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+
+LOOP = "it loops over positions, heads or sentences: one table of powers serves all of them"
+exercise = Exercise.read(
+    __file__,
+    steps_allowed=3.0,
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
+    without={"ties": "rounded to halves, a decay may be 0 or 1"},
+)
+
+
+@exercise.reference
+def by_hand(q, k, v, decay):
+    state, out = 0, []
+    for i in range(q.shape[-2]):
+        own = k[..., i, :, None] * v[..., i, None, :]
+        state = decay[:, None, None] * state + own
+        out.append((q[..., i, :, None] * state).sum(-2))
+    return torch.stack(out, dim=-2)
+
+
+@exercise.cases
+def cases(draw):
+    n, d, e = draw.sizes(3, 3, 7)
+    decay = draw.normal(8).sigmoid()
+    q, k, v = draw.normal(2, 8, n, d), draw.normal(2, 8, n, d), draw.normal(2, 8, n, e)
+    long = draw.normal(1, 8, 40, d), draw.normal(1, 8, 40, d), draw.normal(1, 8, 40, e)
+    sizes = f"n={n}, d={d}, e={e}"
+    yield Case(f"a batch of 2, 8 heads, {sizes}", (q, k, v, decay), longer=(*long, decay))
+    yield Case(f"8 heads without a batch, {sizes}", (q[0], k[0], v[0], decay))
+    more = draw.normal(2, 2, 3, 4, 5), draw.normal(2, 2, 3, 4, 5), draw.normal(2, 2, 3, 4, 6)
+    many = *(draw.normal(48, 4, width) for width in (5, 5, 6)), draw.normal(48).sigmoid()
+    yield Case("two axes before 3 heads", (*more, decay[:3]), longer=many)
+    square = draw.normal(3, 3, 3, 3), draw.normal(3, 3, 3, 3), draw.normal(3, 3, 3, 3)
+    yield Case("all sizes 3", (*square, decay[:3]))
+    yield Case("decays of 0.999", (*square, torch.full_like(decay[:3], 0.999)))
+    # 0.01 to the power of -170 is more than float64 holds
+    far = draw.normal(2, 170, 2), draw.normal(2, 170, 2), draw.normal(2, 170, 3)
+    yield Case("decays of 0.01 and 0.9, n=170", (*far, torch.tensor([0.01, 0.9]).to(decay)))
+    yield Case("one token", (q[..., :1, :], k[..., :1, :], v[..., :1, :], decay))
+
+
+@exercise.valid
+def plain(q, k, v, decay):
+    n = q.shape[-2]
+    i = torch.arange(n, device=q.device)
+    apart = i[:, None] - i
+    steps = apart.clamp(min=0)
+    powers = decay[:, None, None] ** steps
+    table = powers.tril()
+    return (q @ k.mT * table) @ v
+
+
+@exercise.valid
+def steps_doubled(q, k, v, decay):
+    # after a round, twice as many of the last tokens are in each sum
+    sums, apart = k[..., :, None] * v[..., None, :], 1
+    while apart < q.shape[-2]:
+        first = torch.arange(apart, device=q.device)
+        earlier = sums.roll(apart, dims=-3).index_fill(-3, first, 0.0)
+        sums = sums + decay[:, None, None, None] ** apart * earlier
+        apart = 2 * apart
+    return (q[..., None, :] @ sums)[..., 0, :]
+
+
+DECAY, STEPS, POWERS = "decay[:, None, None]", "apart.clamp(min=0)", "decay[:, None, None] ** steps"
+TABLE, RESULT = "powers.tril()", "(q @ k.mT * table) @ v"
+variants.right(exercise, plain,
+    (POWERS, f"({DECAY}.log() * apart).masked_fill(apart < 0, -torch.inf).exp()", TABLE, "powers",
+     "q @ k.mT", 'torch.einsum("...id,...jd->...ij", q, k)'),
+    # of a later key the place in the row of powers is beyond them, where zeros are
+    (POWERS, "torch.cat([decay[:, None] ** i, decay[:, None] * 0 * i], -1)[:, apart % (2 * n)]",
+     TABLE, "powers"),
+    (POWERS, f"torch.where(apart > 0, {DECAY}.log(), 0.0).cumsum(dim=-2).exp()"),
+    (POWERS, "torch.pow(decay.reshape(-1, 1, 1), torch.where(apart < 0, 0, apart))",
+     TABLE, "powers", "q @ k.mT", "(q @ k.transpose(-1, -2)).masked_fill(apart < 0, 0.0)"),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "the decay changes nothing: its power is i - j, positive where the key lies before the query": (
+        RESULT, "(q @ k.mT).tril() @ v"),
+    "a token's own term is weakened already: the power is i - j, 0 for itself": (
+        TABLE, f"{TABLE} * {DECAY}"),
+    "the power is one too small: it is i - j, so the token before is weakened once": [
+        (STEPS, "(apart - 1).clamp(min=0)"), (STEPS, "apart.clamp(min=0) - 1")],
+    "later keys count as well: hide what lies above the diagonal": [
+        (STEPS, "apart.abs()", TABLE, "powers"), (TABLE, "powers"),
+        (STEPS, "apart", TABLE, "powers")],
+    "a token does not see itself: its own power is 0, so its decay is 1": (
+        TABLE, "powers.tril(-1)"),
+    "the earlier keys are hidden: the query comes after the keys that it sees": (
+        TABLE, f"{TABLE}.mT"),
+    "every earlier key is weakened once: it is once for each step between the two": (
+        STEPS, "apart.clamp(0, 1)"),
+    "the decay is multiplied with the steps: it is raised to that power": (
+        POWERS, f"(1 - {DECAY} * apart).clamp(min=0)"),
+    "exp(-decay) is another decay: raise the number itself to the power of the steps": (
+        POWERS, f"(-{DECAY} * steps).exp()"),
+    "near tokens are weakened and far ones kept: the power is i - j, not n - 1 - (i - j)": (
+        "** steps", "** (n - 1 - steps)"),
+    "far tokens grow instead of fading: the power is i - j, positive where the key lies before": (
+        STEPS, "-apart"),
+    "the state keeps `decay` of itself at each step, not 1 - decay": (
+        DECAY, "(1 - decay)[:, None, None]"),
+    "all heads share one decay: each head has its own": (DECAY, "decay[:1, None, None]"),
+    "the decay falls along the positions: one number a head needs two axes of size 1 after it": [
+        (DECAY, "decay"), (DECAY, "decay[:, None]")],
+    "decay ** -j is infinite for a far key: take the power of i - j, which is never negative, and "
+    "not of i and of j apart": (
+        POWERS, "(decay[:, None] ** i)[..., None]", f"    table = {TABLE}\n", "",
+        RESULT, "((q * powers) @ (k / powers).mT).tril() @ v"),
+    "the power of a later key is infinite, and times a mask of 0 it is NaN: set the negative steps "
+    "to 0 before the power is taken": (STEPS, "apart", TABLE, "powers * (apart >= 0)"),
+    "a negative power is infinite, and hidden too late: the decay's gradient is NaN. Take powers "
+    "of i - j, with its negative steps set to 0 before": (STEPS, "apart"),
+    "the rows are divided by their sum: here nothing is normalised": (
+        "(q @ k.mT * table) @ v",
+        "(q @ k.mT * table) / (q @ k.mT * table).sum(-1, keepdim=True) @ v"),
+    "the powers of a row are divided by their sum: here nothing is normalised": (
+        TABLE, f"{TABLE} / {TABLE}.sum(-1, keepdim=True)"),
+    "keys far back are cut off: however far, a key counts, with decay ** (i - j)": (
+        TABLE, f"{TABLE}.triu(-64)"),
+    "far back the power grows no more, and keys count too much: it is i - j, however far": [
+        (STEPS, f"apart.clamp(0, {most})") for most in (50, 64, 100, 128)],
+    "small powers are cut off from below: let them go to 0": [
+        (POWERS, f"({DECAY}.log() * steps).clamp(min=-10).exp()"),
+        (POWERS, f"({POWERS}).clamp(min=1e-6)")],
+    hints.FLOAT32_INSIDE: (DECAY, "decay.float().to(q.dtype)[:, None, None]"),
+    "a softmax is taken: the decayed products are the weights as they are": [
+        (RESULT, "(q @ k.mT * table).masked_fill(apart < 0, -torch.inf).softmax(-1) @ v"),
+        (RESULT, "((q @ k.mT).masked_fill(apart < 0, -torch.inf).softmax(-1) * table) @ v")],
+    "the products are divided by sqrt(d): here nothing is scaled": (
+        "* table", "* table / q.shape[-1] ** 0.5"),
+    "q and k go through a feature map: here they are taken as they are": (
+        "q @ k.mT", "(torch.nn.functional.elu(q) + 1) @ (torch.nn.functional.elu(k) + 1).mT"),
+    LOOP: [
+        (RESULT, "torch.cat([(q[..., [j], :] @ k.mT * table[:, [j]]) @ v for j in range(n)], -2)"),
+        (RESULT, "torch.stack([(q[..., h, :, :] @ k[..., h, :, :].mT * one) @ v[..., h, :, :] "
+         "for h, one in enumerate(table)], -3)"),
+        (POWERS, "torch.stack([one ** steps for one in decay])")],
+    "the powers have a batch axis of their own: without a batch there is none": (
+        TABLE, f"{TABLE}[None]"),
+    "no gradient reaches the decay: nothing may be detached": (DECAY, f"{DECAY}.detach()"),
+})  # fmt: skip

@@ -1,0 +1,134 @@
+"""Exercise decode_token: one token more, at a cost that does not grow."""
+
+import torch
+
+from attncourse.course.linear.exercises.shared.sums import EPSILON, FEATURES_AGAIN, LEAST, features
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+from judge.variants import every
+
+LOOP = "it loops over the sentences: one product serves all of them"
+CHANGED = "the state that came in changes: whoever keeps it needs it as it was"
+exercise = Exercise.read(
+    __file__,
+    differentiable=False,
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP, "changes_its_input": CHANGED},
+)
+
+
+@exercise.reference
+def by_hand(s, z, phi_q, phi_k, v):
+    d, e = s.shape[-2:]
+    entries = [s[..., c, x] + phi_k[..., c] * v[..., x] for c in range(d) for x in range(e)]
+    s = torch.stack(entries, dim=-1).unflatten(-1, (d, e))
+    z = torch.stack([z[..., c] + phi_k[..., c] for c in range(d)], dim=-1)
+    total = sum(phi_q[..., c] * z[..., c] for c in range(d))
+    parts = [sum(phi_q[..., c] * s[..., c, x] for c in range(d)) / total for x in range(e)]
+    return s, z, torch.stack(parts, dim=-1)
+
+
+def drawn(draw, *batch, d, e):
+    """A state as some tokens leave it, and one token more."""
+    k, v = features(draw, *batch, 5, d), draw.normal(*batch, 5, e)
+    token = features(draw, *batch, d), features(draw, *batch, d), draw.normal(*batch, e)
+    return k.mT @ v, k.sum(-2), *token
+
+
+@exercise.cases
+def cases(draw):
+    d, e = draw.sizes(2, 3, 6)
+    s, z, q, k, v = args = drawn(draw, 2, d=d, e=e)
+    sizes = f"d={d}, e={e}"
+    yield Case(f"a batch of 2, {sizes}", args, longer=drawn(draw, 32, d=d, e=e))
+    yield Case(f"one token, without a batch, {sizes}", tuple(x[0] for x in args))
+    yield Case("two leading axes (batch, heads), d=4, e=5", drawn(draw, 2, 3, d=4, e=5))
+    yield Case("all sizes 3", drawn(draw, 3, 3, d=3, e=3))
+    yield Case("the very first token", (0 * s, 0 * z, q, k, v))
+    yield Case("features 100000 times smaller", (s / 1e5, z / 1e5, q / 1e5, k / 1e5, v))
+    *sums, value = drawn(draw, 2, d=1, e=2)
+    few = *(x / 5e6 for x in sums), value
+    yield Case("products of features around 1e-11, d=1, e=2", few)
+    yield Case("a key of another direction than the query", (s, z, q, k.flip(-1), v))
+    yield Case("d=1, e=1", drawn(draw, 2, d=1, e=1))
+
+
+@exercise.valid
+def plain(s, z, phi_q, phi_k, v):
+    s_new = s + phi_k[..., :, None] * v[..., None, :]
+    z_new = z + phi_k
+    sums = (phi_q[..., None, :] @ s_new)[..., 0, :]
+    total = (phi_q * z_new).sum(-1, keepdim=True)
+    return s_new, z_new, sums / total
+
+
+@exercise.valid
+def state_and_normaliser_in_one(s, z, phi_q, phi_k, v):
+    whole = torch.cat([s, z[..., None]], dim=-1)
+    whole = whole + phi_k[..., None] * torch.cat([v, torch.ones_like(v[..., :1])], -1)[..., None, :]
+    out = (phi_q[..., None, :] @ whole).squeeze(-2)
+    return [whole[..., :-1], whole[..., -1], out[..., :-1] / out[..., -1:]]
+
+
+OUTER, KEY = "phi_k[..., :, None] * v[..., None, :]", "z + phi_k"
+SUMS, TOTAL = "(phi_q[..., None, :] @ s_new)[..., 0, :]", "(phi_q * z_new).sum(-1, keepdim=True)"
+RESULT = "s_new, z_new, sums / total"
+variants.right(exercise, plain,
+    (OUTER, 'torch.einsum("...d,...e->...de", phi_k, v)', KEY, "torch.add(z, phi_k)",
+     SUMS, 'torch.einsum("...d,...de->...e", phi_q, s_new)',
+     TOTAL, 'torch.einsum("...d,...d->...", phi_q, z_new).unsqueeze(-1)'),
+    # a copy changed in place
+    (f"s + {OUTER}", "s.clone()\n    s_new += phi_k.unsqueeze(-1) @ v.unsqueeze(-2)",
+     KEY, "z.clone()\n    z_new += phi_k", SUMS, "(s_new.mT @ phi_q.unsqueeze(-1)).squeeze(-1)"),
+    # a function of one token, mapped over all leading axes
+    (SUMS, "phi_q", TOTAL, "lambda q, a, b: (q @ a) / (q @ b)\n"
+     "    for _ in range(v.dim() - 1):\n        total = torch.vmap(total)",
+     "sums / total", "total(phi_q, s_new, z_new)"),
+    # what was read before the update, and the token's own term
+    (SUMS, "(phi_q[..., None] * s).sum(-2) + (phi_q * phi_k).sum(-1, keepdim=True) * v",
+     TOTAL, "(phi_q * z).sum(-1, keepdim=True) + (phi_q * phi_k).sum(-1, keepdim=True)"),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "the state is read before it is updated: the token sees itself, too": (
+        "@ s_new", "@ s", "* z_new", "* z"),
+    "S is read before it is updated, and z after: the token is part of both": ("@ s_new", "@ s"),
+    "z is read before it is updated, and S after: the token is part of both": ("* z_new", "* z"),
+    "z comes back as it went in: it is a sum as well, and this token's key is in it": [
+        (KEY, "z"), ("return s_new, z_new", "return s_new, z")],
+    "the old state comes back: the next token needs the new one": (
+        "return s_new, z_new", "return s, z"),
+    "the earlier tokens are forgotten: the new term is added to the old state": (
+        "s + phi", "phi", "z + phi", "phi"),
+    "the output is not normalised: divide by the dot product of the query and z": (" / total", ""),
+    "the output is multiplied by the normaliser: divide by it": ("/ total", "* total"),
+    "it is divided by the sum of z: the normaliser is its dot product with the query": (
+        TOTAL, "z_new.sum(-1, keepdim=True)"),
+    "one number divides the whole batch: each token has a normaliser of its own": (
+        TOTAL, "(phi_q * z_new).sum()"),
+    "the key reads the state: it is the query that reads, and the key that writes": (
+        "(phi_q[", "(phi_k[", "(phi_q *", "(phi_k *"),
+    "the query writes into the state: the key writes, and the query reads": (
+        every("+ phi_k"), "+ phi_q"),
+    "the outer product is transposed: the key goes down the rows, the value along them": [
+        (OUTER, "v[..., :, None] * phi_k[..., None, :]", *read)
+        for read in ((), (SUMS, "(s_new @ phi_q[..., None])[..., 0]"))],
+    "z begins at 0, not at 1: the token's own key is in it before you divide": (
+        KEY, "torch.where((z == 0).all(-1, keepdim=True), 1.0, z) + phi_k"),
+    "S is read across: the query meets its rows, the axis of the features": (
+        "@ s_new", "@ s_new.mT"),
+    # of positive numbers, elu(x) + 1 is x + 1
+    FEATURES_AGAIN: ("    s_new", "    phi_q, phi_k = phi_q + 1, phi_k + 1\n    s_new"),
+    "the value is added without its key: the state gains an outer product": (
+        "phi_k[..., :, None] * ", ""),
+    "what is stored is divided already: keep the sums, and divide what is read": (
+        RESULT, "s_new / z_new.sum(-1)[..., None, None], z_new, sums / total"),
+    "the order of the results is another: first S, then z, then the output": (
+        RESULT, "sums / total, s_new, z_new"),
+    "the output has an axis of size 1 left over: it has the shape of v": (
+        "sums / total", "(sums / total)[..., None, :]"),
+    EPSILON: [("/ total", f"/ (total + {some})") for some in ("1e-6", "1e-9")],
+    LEAST: [("/ total", f"/ total.clamp(min={some})") for some in ("1e-6", "1e-8", "1e-10")],
+    CHANGED: (KEY, "z.add_(phi_k)"),
+    "it works without leading axes only: torch.outer takes two vectors": (
+        OUTER, "torch.outer(phi_k, v)"),
+    hints.BATCH: (OUTER, 'torch.einsum("bd,be->bde", phi_k, v)'),
+})  # fmt: skip

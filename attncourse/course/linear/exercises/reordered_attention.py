@@ -1,0 +1,166 @@
+"""Exercise reordered_attention: keys meet values first, and no n x m matrix is built."""
+
+import torch
+
+from attncourse.course.linear.exercises.shared.sums import FEATURES_AGAIN, drawn
+from judge import hints, variants
+from judge.exercise import FINITE, Case, Exercise
+
+LOOP = "it loops over keys or queries: products of matrices take all of them at once"
+exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+
+
+@exercise.reference
+def by_hand(phi_q, phi_k, v, padding=None):
+    m = phi_k.shape[-2]
+    real = torch.ones(m, dtype=torch.bool) if padding is None else padding
+    keys = [torch.where(real[..., j, None], phi_k[..., j, :], 0.0) for j in range(m)]
+    rows = []
+    for i in range(phi_q.shape[-2]):
+        parts = [(phi_q[..., i, :] * key).sum(-1) for key in keys]
+        total = sum(parts)
+        shares = [part / total.masked_fill(total == 0, 1.0) for part in parts]
+        rows.append(sum(share[..., None] * v[..., j, :] for j, share in enumerate(shares)))
+    return torch.stack(rows, dim=-2)
+
+
+@exercise.unread(*FINITE)
+def unreal(phi_q, phi_k, v, padding=None):
+    return {} if padding is None else {name: ~padding[..., None] for name in ("phi_k", "v")}
+
+
+@exercise.cases
+def cases(draw):
+    n, m, d, e = draw.sizes(4, 2, 7)
+    q, k, v = drawn(draw, 2, n=n, m=m, d=d, e=e)
+    long = drawn(draw, 2, n=56, m=48, d=d, e=e)
+    sizes = f"n={n}, m={m}, d={d}, e={e}"
+    yield Case(f"a batch of 2, {sizes}", (q, k, v), longer=long)
+    yield Case(f"two matrices without a batch, {sizes}", (q[0], k[0], v[0]))
+    heads = drawn(draw, 2, 3, n=4, m=6, d=2, e=5)
+    yield Case("two leading axes (batch, heads)", heads)
+    padding = draw.mask(2, m)
+    many = *drawn(draw, 24, n=56, m=48, d=d, e=e), draw.mask(24, 48)
+    yield Case(f"padding, {sizes}", (q, k, v, padding), longer=many)
+    yield Case(f"padding without a batch, {sizes}", (q[0], k[0], v[0], padding[0]))
+    yield Case("padding of shape (2, 1, m) for all heads", (*heads, draw.mask(2, 1, 6)))
+    nothing = padding.clone()
+    nothing[1] = False
+    yield Case("a sentence of nothing but padding", (q, k, v, nothing))
+    yield Case("nothing but padding", (q, k, v, padding & False))
+    yield Case("padding by name", (q, k, v), {"padding": padding})
+    yield Case("padding of shape (3, m) for all sentences", (*heads, draw.mask(3, 6)))
+    yield Case("features 100000 times smaller", (q / 1e5, k / 1e5, v))
+    few = q[..., :1] / 2e6, k[:, :2, :1] / 2e6, v[:, :2]
+    yield Case("products of features around 1e-11, m=2, d=1", few, gradient=False)
+    yield Case("one query and one key", (q[:, :1], k[:, :1], v[:, :1]))
+    many = drawn(draw, n=16, m=18, d=2, e=3)
+    yield Case("n=16, m=18, d=2, e=3", many, gradient=False, max_elements=16 * 18 - 1)
+
+
+@exercise.valid
+def plain(phi_q, phi_k, v, padding=None):
+    if padding is not None:
+        phi_k = phi_k * padding[..., None]
+    state = phi_k.mT @ v
+    total = phi_q @ phi_k.sum(-2)[..., None]
+    divisor = total.masked_fill(total == 0, 1.0)
+    return phi_q @ state / divisor
+
+
+IF, PADDED = "    if padding", "phi_k * padding[..., None]"
+STATE, TOTAL = "phi_k.mT @ v", "phi_q @ phi_k.sum(-2)[..., None]"
+DIVISOR, RESULT = "total.masked_fill(total == 0, 1.0)", "phi_q @ state / divisor"
+OF_C, EACH = "phi_k[..., c, None]", "for c in range(phi_k.shape[-1]))"
+variants.right(exercise, plain,
+    # feature by feature: a loop over the width is none over the positions
+    (RESULT, f"sum(phi_q[..., c, None] * ({OF_C} * v).sum(-2, keepdim=True) {EACH} / divisor",
+     TOTAL, f"sum(phi_q[..., c, None] * {OF_C}.sum(-2, keepdim=True) {EACH}"),
+    # a column of ones
+    (STATE, "phi_k.mT @ torch.cat([v, torch.ones_like(v[..., :1])], dim=-1)",
+     TOTAL, "(phi_q @ state)[..., -1:]", RESULT, "(phi_q @ state)[..., :-1] / divisor"),
+    (PADDED, "phi_k.masked_fill(~padding.unsqueeze(-1), 0.0)",
+     STATE, 'torch.einsum("...jd,...je->...de", phi_k, v)',
+     TOTAL, 'torch.einsum("...id,...jd->...i", phi_q, phi_k).unsqueeze(-1)',
+     DIVISOR, "total.clamp(min=1e-12)"),
+    # (..., m, d, e) numbers
+    (PADDED, "torch.where(padding[..., None], phi_k, 0.0)",
+     STATE, "(phi_k[..., :, None] * v[..., None, :]).sum(-3)",
+     TOTAL, "(phi_q * phi_k.sum(-2, keepdim=True)).sum(-1, keepdim=True)",
+     DIVISOR, "total + (total == 0)"),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "the n x m matrix is built: multiply keys with values first, then the queries": (
+        RESULT, "(phi_q @ phi_k.mT) @ v / divisor"),
+    "the normaliser is missing: divide by the sum of the weights": (RESULT, "phi_q @ state"),
+    "it is multiplied by the normaliser: divide by it": (RESULT, "phi_q @ state * total"),
+    "it is divided by the number of keys: the weights of a row have a sum of its own": (
+        TOTAL, "(phi_k > 0).to(v.dtype).sum(-2)[..., :1, None]"),
+    "z is a mean of the keys: it is their sum, or each number is m times the right one": (
+        TOTAL, "phi_q @ phi_k.mean(-2)[..., None]"),
+    "the queries are left out of the normaliser: they meet the sum of the keys": (
+        TOTAL, "phi_k.sum((-2, -1))[..., None, None]"),
+    "both widths are summed before they meet: the normaliser is a dot product, feature by feature":
+        (TOTAL, "phi_q.sum(-1, keepdim=True) * phi_k.sum((-2, -1))[..., None, None]"),
+    "the state is divided by z: the query meets each of the two, and then you divide": (
+        TOTAL, "phi_k.sum(-2)[..., None]", RESULT, "phi_q @ (state / divisor)"),
+    "the normaliser sums over the queries: each query has its own, a sum over keys": (
+        TOTAL, f"({TOTAL}).sum(-2, keepdim=True)"),
+    "padding counts in the normaliser: the padded keys are missing from both sums": (
+        f"phi_k = {PADDED}", "v = v * padding[..., None]"),
+    "padding counts in the state: the padded keys are missing from both sums": (
+        STATE, "keys.mT @ v", IF, f"    keys = phi_k\n{IF}"),
+    "what is added and taken off again is lost beside huge padding: set its features to 0 first": (
+        IF, f"    padded = 0 * phi_k\n{IF}",
+        f"phi_k = {PADDED}", "padded = phi_k * ~padding[..., None]",
+        STATE, "phi_k.mT @ v - padded.mT @ v",
+        TOTAL, "phi_q @ (phi_k.sum(-2) - padded.sum(-2))[..., None]"),
+    "the padding is multiplied by 0 after its features have met its values, and their product may "
+    "be infinite: set the features to 0 first": (
+        IF, f"    keys = phi_k\n{IF}",
+        STATE, "(keys[..., None] * v[..., None, :])\n    if padding is not None:\n"
+        "        state = state * padding[..., None, None]\n    state = state.sum(-3)"),
+    "the padding is the wrong way round: True is a real token": ("* padding", "* ~padding"),
+    "the padding changes nothing: a padded key may not count": ("padding is not None", "False"),
+    "it fails without padding: None means that every token is real": (
+        "padding is not None", "True"),
+    "-inf, or nearly, is for a softmax: here the features of padding must be 0": [
+        (PADDED, "phi_k.masked_fill(~padding[..., None], -torch.inf)"),
+        (PADDED, "phi_k.masked_fill(~padding[..., None], -torch.inf)",
+         DIVISOR, "total.where(total > 0, 1.0)"),
+        (PADDED, "phi_k.masked_fill(~padding[..., None], -1e9)")],
+    "a sentence of nothing but padding gives NaN: it should give zeros": (DIVISOR, "total"),
+    "rows without a key are fixed after the division by 0, whose gradient stays NaN: divide by "
+    "something else there": (DIVISOR, "total", RESULT, f"({RESULT}).nan_to_num(0.0)"),
+    "an epsilon in the denominator shows where features are small: ask where the sum is 0": [
+        (DIVISOR, f"total + {some}") for some in ("1e-6", "1e-9")],
+    "a least value for the denominator shows where features are small: ask where the sum is 0": [
+        (DIVISOR, f"total.clamp(min={some})") for some in ("1e-6", "1e-8", "1e-10")],
+    "a divisor as small as can be makes a gradient NaN: where the sum is 0, divide by 1": (
+        DIVISOR, "total.clamp(min=torch.finfo(total.dtype).tiny)"),
+    hints.CUT_OFF: (
+        "    state =", "    if padding is not None and not padding.any():\n"
+        "        return v.new_zeros(*phi_q.shape[:-1], v.shape[-1])\n    state ="),
+    # of positive numbers, elu(x) + 1 is x + 1
+    FEATURES_AGAIN: (IF, f"    phi_q, phi_k = phi_q + 1, phi_k + 1\n{IF}"),
+    "the state is transposed: its rows belong to the features, its columns to v": (
+        STATE, "v.mT @ phi_k"),
+    LOOP: [
+        (STATE, "sum(phi_k[..., [j], :].mT @ v[..., [j], :] for j in range(v.shape[-2]))"),
+        ("phi_q @ state", "torch.cat([q @ state for q in phi_q.split(1, -2)], dim=-2)")],
+    "it loops over sentences: one product with the mask hides the keys of all of them": (
+        PADDED, "torch.stack([one * words[:, None] for one, words in zip(phi_k, padding)]) "
+        f"if padding.dim() == phi_k.dim() - 1 == 2 else {PADDED}"),
+    "no gradient passes through the normaliser: nothing may be detached": (
+        RESULT, f"{RESULT}.detach()"),
+    hints.BATCH: (PADDED, "phi_k * padding[:, :, None]"),
+    "the axes of padding are aligned from the left: they broadcast from the right": [
+        (f"        phi_k = {PADDED}",
+         "        while padding.dim() < phi_k.dim() - 1:\n"
+         f"            padding = padding.unsqueeze(1)\n        phi_k = {hidden}")
+        for hidden in (PADDED, "phi_k.masked_fill(~padding[..., None], 0.0)")],
+    # the features of padding are 0
+    "this is the softmax: take the products of the features as they are": (
+        RESULT, "(phi_q @ phi_k.mT / phi_q.shape[-1] ** 0.5).masked_fill("
+        "phi_k.sum(-1)[..., None, :] == 0, -torch.inf).softmax(-1).nan_to_num(0.0) @ v"),
+})  # fmt: skip

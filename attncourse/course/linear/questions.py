@@ -1,0 +1,679 @@
+"""The questions of the chapter on linear attention."""
+
+import random
+from functools import partial
+
+import torch
+
+from attncourse.cost import count
+from attncourse.course.question import (
+    NAMES_ONLY,
+    Choice,
+    Line,
+    Maps,
+    Number,
+    Row,
+    double,
+    mutant,
+    show,
+    texts,
+)
+from attncourse.linear import (
+    delta_write,
+    gated_write,
+    linear_attention,
+    linear_attention_parallel,
+    linear_attention_step,
+)
+
+WEIGHTS, REORDERED, SUMS = "linear_weights", "reordered_attention", "causal_by_cumsum"
+STEP, RECURRENCE = "decode_token", "linear_recurrence"
+
+
+def as_they_are(x: torch.Tensor) -> torch.Tensor:
+    """A feature map for what has its features already, or is to have none."""
+    return x
+
+
+def operations(product, n: int, d: int) -> int:
+    return count(product, *(torch.empty(n, d, device="meta") for _ in "qkv")).flops
+
+
+@Number(
+    aim="reorder",
+    section="Sum the keys and values first",
+    asks=(
+        "The queries and keys of <n> tokens have <d> features, and their values have width <d>. "
+        "Count the operations of the two matrix products. How many times as many does it take to "
+        "multiply queries and keys first as to multiply keys and values first?"
+    ),
+    # in this order the first numbers drawn are those with which the figure opens
+    draw=lambda chance: {
+        "n": chance.choice([1024, 512, 128, 256]),
+        "d": chance.choice([8, 16, 64, 32]),
+    },
+    way=lambda n, d: (
+        f"Queries and keys first: a product of {n} × {d} by {d} × {n}, then one of {n} × {n} by "
+        f"{n} × {d}. Each has {n} · {n} · {d} terms.",
+        f"Keys and values first: a product of {d} × {n} by {n} × {d}, then one of {n} × {d} by "
+        f"{d} × {d}. Each has {n} · {d} · {d} terms.",
+        f"The ratio is {n} / {d} = {n // d}. The figure in the chapter also counts the few "
+        "operations of the sums of weights.",
+    ),
+    check="Write down the shapes of the two factors of each product. How many terms has it?",
+)
+def dearer_order(n, d):
+    queries_first = operations(lambda q, k, v: (q @ k.mT) @ v, n, d)
+    return queries_first / operations(lambda q, k, v: q @ (k.mT @ v), n, d)
+
+
+@dearer_order.mistake(
+    "You compared the sizes of the matrices in between. How long is the sum behind each of their "
+    "numbers?"
+)
+def sizes_in_between(n, d):
+    return (n / d) ** 2
+
+
+@dearer_order.mistake(
+    "You counted the sums of the weights as well, as the figure does. Count the two matrix "
+    "products only."
+)
+def sums_of_weights_too(n, d):
+    return 2 * n / (2 * d + 1)
+
+
+@dearer_order.mistake("You took the ratio the other way round. Which order is asked about?")
+def other_way_round(n, d):
+    return d / n
+
+
+@dearer_order.mistake(
+    "With keys and values first, your count does not grow with the number of tokens. How many keys "
+    "and values are summed?"
+)
+def one_sum_for_nothing(n, d):
+    return n * n / d
+
+
+@dearer_order.mistake(
+    "With keys and values first, your count has one term for each feature of a token. What does a "
+    "token add to the state: a vector, or a matrix?"
+)
+def state_as_a_vector(n, d):
+    return n
+
+
+def drawn_products(chance: random.Random) -> dict:
+    """Products that do not all have one sign, and values beyond which the output lies."""
+    while True:
+        products = chance.choice([[4, -1, -1], [3, 1, -2], [5, -2, -1], [1, 2, -4]])
+        given = {
+            "products": tuple(chance.sample(products, 3)),
+            "values": tuple(chance.sample(range(6), 3)),
+        }
+        if not min(given["values"]) <= of_products(**given) <= max(given["values"]):
+            return given
+
+
+@Number(
+    aim="features",
+    section="Features decide the similarity",
+    asks=(
+        "Suppose you leave out the feature map. A query's products with three keys are <products>, "
+        "and linear attention uses them as they are. The values are <values>. What does the query "
+        "get?"
+    ),
+    draw=drawn_products,
+    way=lambda products, values: (
+        f"The weighted sum of the values is {as_a_sum(products, values)} = "
+        f"{show(dot(products, values))}.",
+        f"The weights sum to {show(sum(products))}, so the query gets "
+        f"{show(of_products(products, values).item())}.",
+        "That is beyond all the values, so it is no mean of them. The nearer the negative weights "
+        "come to cancelling the positive ones, the further off it may be.",
+    ),
+    check="Linear attention divides a weighted sum by the sum of the weights. What is each here?",
+)
+def negative_products(products, values):
+    return of_products(products, values)
+
+
+def of_products(products, values) -> torch.Tensor:
+    q, k, v = alone(products, values)
+    return linear_attention_parallel(q, k, v, causal=False, feature_map=as_they_are)[0, 0]
+
+
+def as_a_sum(products, values) -> str:
+    terms = " + ".join(f"{show(a)} · {b}" for a, b in zip(products, values, strict=True))
+    return terms.replace("+ −", "− ")
+
+
+def dot(one, other) -> int:
+    return sum(a * b for a, b in zip(one, other, strict=True))
+
+
+# a query of width 1 meets keys whose products with it are these
+def alone(products, values):
+    columns = (double(*[[x] for x in one]) for one in (products, values))
+    return double([1]), *columns
+
+
+@negative_products.mistake(
+    "That is the weighted sum of the values. By what does linear attention divide it?"
+)
+def not_divided(products, values):
+    found = mutant(REORDERED, "the normaliser is missing")
+    return found(*alone(products, values))[0, 0]
+
+
+@negative_products.mistake(
+    "You divided by the number of keys. The weights have a sum of their own."
+)
+def divided_by_three(products, values):
+    return not_divided(products, values) / 3
+
+
+@negative_products.mistake(
+    "You left the negative products out, as a feature map would see to. Here nothing does: they "
+    "count in both sums."
+)
+def negative_left_out(products, values):
+    return of_products([max(x, 0) for x in products], values)
+
+
+@negative_products.mistake(
+    "You divided by the sum of the absolute values. The normaliser is the plain sum of the "
+    "products, with their signs."
+)
+def absolute_sum(products, values):
+    return not_divided(products, values) / sum(map(abs, products))
+
+
+@negative_products.mistake(
+    "You took the negative products for positive ones. No feature map changes them here: they "
+    "count with their signs, in both sums."
+)
+def signs_left_out(products, values):
+    return of_products([*map(abs, products)], values)
+
+
+FAULTS = {
+    "the normaliser counts the later keys too": "The sum of the keys' features is one for all "
+    "tokens, so it holds later keys. It has to be a running sum, as the states are.",
+    "the state leaves the token itself out": "Each token's own term is taken off its state, while "
+    "the normaliser still counts it. A token sees itself.",
+    "it is divided by the number of keys so far": "The sums are divided by the number of keys so "
+    "far. They have to be divided by the sum of the weights so far.",
+    "the sum runs over a width": "The running sum goes along the features. It has to go along the "
+    "tokens, which are the third axis from the end once each token has a matrix.",
+    "a query meets its own key before the sum": "Each query meets its own key alone, and these "
+    "products are summed. A query has to meet the sum of all keys so far.",
+}
+
+
+@Line(
+    aim="four-forms",
+    section="Running sums",
+    asks=(
+        "These lines should compute causal linear attention by running sums. `phi_q` and `phi_k` "
+        "are the features of queries and keys; in all three inputs, the tokens are the last axis "
+        "but one. Which line is wrong?"
+    ),
+    faults=FAULTS,
+    text_of=partial(texts, SUMS),
+    way=lambda mutant, plain: (
+        "Ask of each line which keys and values its result for token $i$ contains: it should be "
+        "those up to $i$.",
+    ),
+    check="Follow three tokens of width 1 through the lines. What does each line give for the "
+    "first of them?",
+    minutes=3,
+)
+def wrong_line_of_running_sums():
+    return None
+
+
+wrong_line_of_running_sums.right_line(
+    "outer = ",
+    "That line is right: each key's features and its value make one matrix, and nothing is summed "
+    "yet.",
+)
+wrong_line_of_running_sums.right_line(
+    "sums = ",
+    "That line is right: it multiplies each query's features by the state of its own token.",
+)
+wrong_line_of_running_sums.right_line(
+    "return ",
+    "That line is right: it divides what was read by the total weight. Look at how the two are "
+    "computed.",
+)
+wrong_line_of_running_sums.right_line("def ", NAMES_ONLY)
+
+
+def drawn_step(chance: random.Random) -> dict:
+    """A state of two features and one token, for which the output is a whole number."""
+    while True:
+        given = {name: tuple(chance.choices(range(1, 4), k=2)) for name in ("z", "key", "query")}
+        given |= {"state": tuple(chance.choices(range(2, 9), k=2)), "value": chance.choice([2, 6])}
+        output = next_output(**given)
+        if output == output.round() and given["key"] != given["query"]:
+            return given
+
+
+def token(state, z, key, value, query):
+    s, *others = double(*[[x] for x in state]), double(*z), double(*query), double(*key)
+    return s, *others, double(value)
+
+
+def next_output(**given):
+    s, z, q, k, v = token(**given)
+    return linear_attention_step((s, z), q, k, v, feature_map=as_they_are)[1][0]
+
+
+def output_by_mutant(hint, **given):
+    return mutant(STEP, hint)(*token(**given))[2][0]
+
+
+@Number(
+    aim="four-forms",
+    section="A recurrent network",
+    asks=(
+        "Causal linear attention with two features and values of width 1 has read some tokens. Its "
+        "state is S = <state>, with a number for each feature, and z = <z>. The next token's key "
+        "has the features <key>, its value is <value>, and its query has the features <query>. "
+        "What is its output?"
+    ),
+    draw=drawn_step,
+    way=lambda state, z, key, value, query: (
+        f"The token joins the state first: S becomes {show(state)} + {value} · {show(key)} = "
+        f"{show(written(state, z, key, value)[0])}, and z becomes {show(z)} + {show(key)} = "
+        f"{show(written(state, z, key, value)[1])}.",
+        f"The query reads both: its dot product with S is "
+        f"{dot(query, written(state, z, key, value)[0])}, and that with z is "
+        f"{dot(query, written(state, z, key, value)[1])}.",
+        "The output is the first divided by the second.",
+    ),
+    check="Write down the new S and the new z before the query reads either.",
+    minutes=3,
+    placement=True,
+)
+def output_of_a_step(**given):
+    return next_output(**given)
+
+
+def written(state, z, key, value):
+    return [s + value * k for s, k in zip(state, key, strict=True)], [
+        a + b for a, b in zip(z, key, strict=True)
+    ]
+
+
+@output_of_a_step.mistake(
+    "Your token has read a state that it is not part of. In causal attention, does a token see "
+    "itself?"
+)
+def read_first(**given):
+    return output_by_mutant("the state is read before it is updated", **given)
+
+
+@output_of_a_step.mistake(
+    "That is the weighted sum of the values. By what is it divided, so that it becomes a mean?"
+)
+def not_normalised(**given):
+    return output_by_mutant("the output is not normalised", **given)
+
+
+@output_of_a_step.mistake(
+    "You divided by the sum of z. Each weight is a product with this query, and so is their sum."
+)
+def sum_of_z(**given):
+    return output_by_mutant("it is divided by the sum of z", **given)
+
+
+@output_of_a_step.mistake(
+    "You added the value to S without its key. What does the key decide about where the value goes?"
+)
+def without_its_key(**given):
+    return output_by_mutant("the value is added without its key", **given)
+
+
+@output_of_a_step.mistake("You added the key to S without its value. What is S a sum of?")
+def key_without_its_value(state, z, key, value, query):
+    return dot(query, written(state, z, key, 1)[0]) / dot(query, written(state, z, key, 1)[1])
+
+
+@output_of_a_step.mistake("You added the value to z as well. What does z sum?")
+def value_in_z(state, z, key, value, query):
+    s, _ = written(state, z, key, value)
+    return dot(query, s) / dot(query, written(z, z, key, value)[0])
+
+
+@output_of_a_step.mistake("Your token has joined z, but not S. What is S to hold of it?")
+def joined_z_alone(state, z, key, value, query):
+    return dot(query, state) / dot(query, written(state, z, key, value)[1])
+
+
+@output_of_a_step.mistake(
+    "You exchanged the key and the query. Which of the two is written, and which one reads?"
+)
+def key_and_query_exchanged(state, z, key, value, query):
+    return output_of_a_step.right(state=state, z=z, key=query, value=value, query=key)
+
+
+@output_of_a_step.mistake("Your token has joined S, but not z. What does z sum?")
+def joined_s_alone(state, z, key, value, query):
+    return dot(query, written(state, z, key, value)[0]) / dot(query, z)
+
+
+@Choice(
+    aim="four-forms",
+    section="Chunks",
+    asks=(
+        "Five tokens go through causal linear attention without positions. You exchange the first "
+        "two of them, each with its query, key and value. Which tokens get another output than "
+        "before?"
+    ),
+    way=lambda: (
+        "The state after the first two tokens is a sum of two terms, which does not depend on "
+        "their order. So the three later tokens read the same states as before.",
+        "The token that stood first saw only itself, and now sees the other as well. With the "
+        "other it is just the opposite.",
+        "In the figure in the chapter, shuffle the tokens before the chosen one: its output stays.",
+    ),
+    check="Write down the sum of terms that each of the five tokens reads, before and after.",
+    minutes=1,
+)
+def after_an_exchange():
+    return "the two that are exchanged, because they alone read another sum"
+
+
+@after_an_exchange.mistake(
+    "A complete sum does not depend on the order of its terms. But do the first two tokens read a "
+    "complete sum?"
+)
+def no_token():
+    return "none, because a sum does not depend on the order of its terms"
+
+
+@after_an_exchange.mistake(
+    "The later states do contain both tokens. Does it matter to a sum which of the two was added "
+    "first?"
+)
+def every_token():
+    return "all five, because every later state contains the two"
+
+
+@after_an_exchange.mistake(
+    "The later tokens read a sum that contains the two. Which of its terms has changed?"
+)
+def the_later_tokens():
+    return "the three later ones, because what they read was written in another order"
+
+
+@Choice(
+    aim="fixed-state",
+    section="What a state cannot recall",
+    asks=(
+        "Linear attention with the 16 features elu(x) + 1 stores random keys of width 16 and norm "
+        "1 with random values. Then each key, multiplied by as large a number as you like, asks "
+        "for its own value. With how many stored keys does the answer begin to be wrong?"
+    ),
+    way=lambda: (
+        "One key is recalled exactly, since the sum of weights is its own weight.",
+        "With two, the weight of each key is the product of its features and those of the query. "
+        "All features are positive, so the other key has weight, too, and some of its value is in "
+        "the answer.",
+        "The rank says only that recall has to fail beyond 16 keys. The figure in the chapter "
+        "shows the error from one key on.",
+    ),
+    check="What weight does a query give to a key that is not its own? Can it be 0?",
+    minutes=1,
+)
+def first_failure():
+    return "with two, because each query gives weight to both"
+
+
+@first_failure.mistake("The rank says from where on recall has to fail. Can it fail before?")
+def by_the_rank():
+    return "with 17, because the rank is at most 16"
+
+
+@first_failure.mistake(
+    "A large number makes a softmax sharp. What does it do to weights that are products of "
+    "features, divided by their sum?"
+)
+def sharp_enough():
+    return "with no number of them, if the keys are multiplied by enough"
+
+
+@first_failure.mistake(
+    "A single key has all the weight, whatever its product with the query is. What is it divided "
+    "by?"
+)
+def at_once():
+    return "with one, because its features are not the key itself"
+
+
+def of_two_keys(size: int, first: int, second: int):
+    k = double([size, 0], [0, size])
+    return k[:1], k, double([first], [second])
+
+
+def weighed(hint: str, size: int, first: int, second: int):
+    q, k, v = of_two_keys(size, first, second)
+    return (mutant(WEIGHTS, hint)(q, k) @ v)[0, 0]
+
+
+@Number(
+    aim="fixed-state",
+    section="Positive features interfere",
+    asks=(
+        "Linear attention has the features elu(x) + 1, which is x + 1 for positive x and exp(x) "
+        "for all others. It stores two keys, (<size>, 0) and (0, <size>), with the values <first> "
+        "and <second>. A query equal to the first key asks for its value. What does it get?"
+    ),
+    draw=lambda chance: {
+        "size": (size := chance.choice([1, 2, 3])),
+        "first": (size + 2) ** 2 * chance.choice([1, 2, 3]),
+        "second": (size + 2) ** 2 * chance.choice([-1, 1, 2]),
+    },
+    way=lambda size, first, second: (
+        f"The features of the query and of the first key are ({size + 1}, 1), those of the second "
+        f"key (1, {size + 1}).",
+        f"The products are {size + 1} · {size + 1} + 1 = {(size + 1) ** 2 + 1} and "
+        f"2 · {size + 1} = {2 * size + 2}, and their sum is {(size + 2) ** 2}.",
+        f"So the query gets {(size + 1) ** 2 + 1}/{(size + 2) ** 2} of {show(first)} and "
+        f"{2 * size + 2}/{(size + 2) ** 2} of {show(second)}, although the "
+        "keys are orthogonal.",
+    ),
+    check="The two weights are positive and sum to 1. What are they?",
+    placement=True,
+)
+def recalled_by_the_first(size, first, second):
+    return linear_attention(*of_two_keys(size, first, second))[0, 0]
+
+
+@recalled_by_the_first.mistake(
+    "In your answer, the second key has no weight. What are the features of a 0?"
+)
+def keys_as_features(**given):
+    return weighed("q and k have no features yet", **given)
+
+
+@recalled_by_the_first.mistake(
+    "You took features on one side only. What is turned into features: the query, the keys, or "
+    "both?"
+)
+def one_side_alone(**given):
+    return weighed("the keys have no features", **given)
+
+
+@recalled_by_the_first.mistake(
+    "That is the weighted sum of the values. Divide it by the sum of the two weights."
+)
+def weights_not_divided(**given):
+    return weighed("the rows do not sum to 1", **given)
+
+
+@recalled_by_the_first.mistake(
+    "You gave each key the other's weight. Which key is equal to the query?"
+)
+def weights_exchanged(size, first, second):
+    return recalled_by_the_first.right(size, second, first)
+
+
+@recalled_by_the_first.mistake(
+    "You gave both values the same weight. Is the query as close to the second key as to the first?"
+)
+def alike(size, first, second):
+    return (first + second) / 2
+
+
+@recalled_by_the_first.mistake(
+    "That is the first value's part of the mean. What does the second key's weight bring with it?"
+)
+def without_the_second(size, first, second):
+    return recalled_by_the_first.right(size, first, 0)
+
+
+ORDINALS = ("first", "second", "third", "fourth", "fifth")
+
+
+@Maps(
+    aim="fixed-state",
+    section="Gates and state-space models",
+    asks=(
+        "Before each of <n> tokens is added to a state, a gate multiplies the whole state. The "
+        "gate is 1 at every token but the <which>, where it is <gate>. All products of queries and "
+        "keys are 1, and nothing is divided. Which map shows the weight of each key (column) for "
+        "each query (row)?"
+    ),
+    draw=lambda chance: {
+        "n": (n := chance.choice([5, 6])),
+        "at": (at := chance.randrange(1, n - 1)),
+        "which": ORDINALS[at],
+        "gate": chance.choice([0.0, 0.25, 0.5]),
+    },
+    way=lambda n, at, which, gate: (
+        f"Before the {which} token, nothing fades: each query gives weight 1 to every key so far.",
+        f"At the {which}, all that the state holds is multiplied by {show(gate)}: the keys before "
+        "it. Its own key is added afterwards, whole.",
+        "No later token brings back what was lost, so in all the rows from there on, the earlier "
+        f"keys have weight {show(gate)}.",
+    ),
+    check="Write down the state after each token, as a sum of keys with numbers in front.",
+    minutes=2,
+)
+def weights_with_a_gate(n, at, which, gate):
+    state, rows = double([0] * n), []
+    for value, one in zip(torch.eye(n).double(), gates(n, at, gate), strict=True):
+        state = gated_write(state, double(1), value, one)
+        rows.append(state[0])
+    return torch.stack(rows)
+
+
+def gates(n, at, gate) -> torch.Tensor:
+    """A gate of width 1 for each token."""
+    one = torch.ones(n, 1).double()
+    one[at] = gate
+    return one
+
+
+def gates_by_mutant(hint, n, at, which, gate):
+    return mutant(RECURRENCE, hint)(gates(n, at, gate).expand(n, n), torch.eye(n).double())
+
+
+@weights_with_a_gate.mistake(
+    "There the gate also multiplies the key of its own token. Is that key in the state already "
+    "when the gate acts?"
+)
+def own_key_too(**given):
+    return gates_by_mutant("a_t multiplies b_t, too", **given)
+
+
+@weights_with_a_gate.mistake(
+    "There the gate acts one token late. Does it act before its own token is added, or after?"
+)
+def one_late(**given):
+    return gates_by_mutant("the factor of the step before is used", **given)
+
+
+@weights_with_a_gate.mistake(
+    "There only one query reads a faded state. From which state do the later tokens get theirs?"
+)
+def one_row(n, at, which, gate):
+    whole = torch.ones(n, n).double().tril()
+    whole[at, :at] = gate
+    return whole
+
+
+@Row(
+    aim="fixed-state",
+    section="The delta rule",
+    asks=(
+        "For a key of norm 1, a state recalls the value <old>. The same key now comes again with "
+        "the value <new>. What does the state recall for it afterwards: first, if the token is "
+        "simply added; second, with the delta rule and β = <beta>? Nothing is divided."
+    ),
+    draw=lambda chance: {
+        **dict(zip(("old", "new"), chance.sample([-12, -8, 4, 16, 20], 2), strict=True)),
+        "beta": chance.choice([0.25, 0.75]),
+    },
+    way=lambda old, new, beta: (
+        f"A sum holds both: {show(old)} + {show(new)} = {show(old + new)}.".replace("+ −", "− "),
+        f"The delta rule reads {show(old)} first. What is missing is {show(new)} − {show(old)} = "
+        f"{show(new - old)}.".replace("− −", "+ "),
+        f"It adds {show(beta)} of that, {show(beta * (new - old))}, so the state recalls "
+        f"{show(old + beta * (new - old))}.",
+    ),
+    check="With β = 1, the delta rule would recall the new value, and with β = 0 the old one.",
+)
+def recalled_afterwards(old, new, beta):
+    key, value = double(0.6, 0.8), double(new)
+    state = key[:, None] * old
+    added = gated_write(state, key, value, torch.ones(1).double())
+    corrected = delta_write(state, key, value, torch.tensor(beta).double())
+    return (key @ added)[0], (key @ corrected)[0]
+
+
+@recalled_afterwards.mistake(
+    "By the delta rule, you added a share of the new value. The rule adds a share of what is "
+    "missing: read the state first."
+)
+def share_of_the_value(old, new, beta):
+    return old + new, old + beta * new
+
+
+@recalled_afterwards.mistake("You corrected the whole error. How much of it does β correct?")
+def wholly_corrected(old, new, beta):
+    return old + new, new
+
+
+@recalled_afterwards.mistake(
+    "In your sum, the new value has replaced the old one. What takes the old one out of a sum?"
+)
+def replaced(old, new, beta):
+    return new, old + beta * (new - old)
+
+
+@recalled_afterwards.mistake(
+    "You gave the old value the weight β, and the new one the rest. Which of the two does the rule "
+    "reach if β is 1?"
+)
+def other_share(old, new, beta):
+    return old + new, new + beta * (old - new)
+
+
+@recalled_afterwards.mistake(
+    "By the delta rule, your second number is what is added to the state. What does the state "
+    "recall with it?"
+)
+def only_what_is_added(old, new, beta):
+    return old + new, beta * (new - old)
+
+
+@recalled_afterwards.mistake(
+    "You moved away from the new value. What is missing: new − old, or old − new?"
+)
+def moved_away(old, new, beta):
+    return old + new, old - beta * (new - old)

@@ -1,0 +1,177 @@
+"""Exercise CrossAttention: a layer whose queries and keys come from two sequences."""
+
+import torch
+
+from attncourse.course.dot_product.exercises.shared.masked_softmax import softmax
+from attncourse.course.multi_head.exercises.shared import heads as ways
+from attncourse.course.multi_head.exercises.shared.heads import join, split
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+from judge.variants import every
+
+LOOP = "it loops over heads, sentences or words: they are axes, and one product serves them all"
+exercise = Exercise.read(
+    __file__,
+    usual_hints={
+        "loops": LOOP,
+        "loops_over_a_batch": LOOP,
+        "axes_from_the_front": "the mask's new axis is counted from the front: count from the end, "
+        "unsqueeze(-3)",
+    },
+)
+
+
+@exercise.reference
+class HeadByHead(torch.nn.Module):
+    def __init__(self, d_model, d_context, heads):
+        super().__init__()
+        self.heads = heads
+        self.w_q, self.w_o = (torch.nn.Linear(d_model, d_model, bias=False) for _ in range(2))
+        self.w_k, self.w_v = (torch.nn.Linear(d_context, d_model, bias=False) for _ in range(2))
+
+    def forward(self, x, context, mask=None):
+        q, k, v = self.w_q(x), self.w_k(context), self.w_v(context)
+        return self.w_o(ways.head_by_head(q, k, v, self.heads, mask))
+
+
+def layer(draw, d_model, d_context, heads, scale=1.0):
+    """What builds the layer, and its weights."""
+    sizes = {"w_q": d_model, "w_k": d_context, "w_v": d_context, "w_o": d_model}
+    weights = {
+        f"{name}.weight": draw.normal(d_model, size) / size**0.5 for name, size in sizes.items()
+    }
+    weights["w_q.weight"] *= scale
+    return {"build": (d_model, d_context, heads), "weights": weights}
+
+
+@exercise.cases
+def cases(draw):
+    n, m = draw.sizes(2, 4, 6)
+    # a head's width for which no wrong scale of those below is another one, or the right one
+    d_model, d_context = 3 * (5 + 2 * draw.integer(0, 1)), 8
+    x, context = draw.normal(2, n, d_model), draw.normal(2, m, d_context)
+    made = layer(draw, d_model, d_context, 3)
+    said = f"n={n}, m={m}, d_model={d_model}, d_context=8, 3 heads"
+    long = draw.normal(2, 20 + n, d_model), draw.normal(2, 20 + m, d_context)
+    yield Case(f"a batch of 2, {said}", (x, context), longer=long, **made)
+    yield Case(f"no batch, {said}", (x[0], context[0]), **made)
+    axes = draw.normal(2, 3, 4, 6), draw.normal(2, 3, 5, 7)
+    yield Case("two leading axes, 2 heads", axes, **layer(draw, 6, 7, 2))
+    wide = layer(draw, d_model, d_model, 3)
+    yield Case("a context as wide as x", (x, draw.normal(2, m, d_model)), **wide)
+    yield Case("a context of the shape of x", (x, draw.normal(2, n, d_model)), **wide)
+    large = layer(draw, d_model, d_context, 3, scale=1e25)
+    yield Case("scores 10^25 times larger", (x, context), gradient=False, **large)
+    mask = draw.mask(2, n, m)
+    yield Case(f"a mask, {said}", (x, context, mask), **made)
+    named = {"mask": mask[0]}
+    yield Case("a mask by name, without a batch", (x[0], context[0]), kwargs=named, **made)
+    yield Case("one mask for the whole batch", (x, context, mask[0]), **made)
+    three = draw.normal(3, n, d_model), draw.normal(3, m, d_context)
+    longer = draw.normal(24, 6 + n, 48), draw.normal(24, 6 + m, 8), draw.mask(24, 6 + n, 6 + m)
+    many = Case("24 heads", longer, **layer(draw, 48, 8, 24))
+    of_three = *three, draw.mask(3, n, m)
+    yield Case("a mask, a batch of 3 and 3 heads", of_three, longer=many, **made)
+    few = layer(draw, 6, 7, 2)
+    yield Case("leading axes (2, 3), a mask of shape (3, n, m)", (*axes, draw.mask(3, 4, 5)), **few)
+    yield Case("a mask of shape (2, 3, n, m)", (*axes, draw.mask(2, 3, 4, 5)), **few)
+    same = layer(draw, 6, 7, 3)
+    yield Case("the first of these with 3 heads", (*axes, draw.mask(3, 4, 5)), **same)
+    # with positive weights a hidden key outweighs all others, or those are lower than any fill
+    positive = made | {"weights": {name: w.abs() for name, w in made["weights"].items()}}
+    asking, high, far, without = ways.first_key_hidden(x, context)
+    yield Case("a masked key with a high score", (asking, high, without), **positive)
+    hidden = asking, far, without
+    yield Case("a masked key, the others far below zero", hidden, gradient=False, **positive)
+    nowhere = mask.clone()
+    nowhere[1, 0] = False
+    yield Case("a query that may attend nowhere", (x, context, nowhere), **made)
+    yield Case("no query may attend anywhere", (x, context, mask & False), **made)
+    yield Case("one query and one key", (x[:, :1], context[:, :1]), **made)
+
+
+@exercise.valid
+class Plain(torch.nn.Module):
+    def __init__(self, d_model, d_context, heads):
+        super().__init__()
+        self.heads = heads
+        self.w_q = torch.nn.Linear(d_model, d_model, bias=False)
+        self.w_k = torch.nn.Linear(d_context, d_model, bias=False)
+        self.w_v = torch.nn.Linear(d_context, d_model, bias=False)
+        self.w_o = torch.nn.Linear(d_model, d_model, bias=False)
+
+    def forward(self, x, context, mask=None):
+        q, k, v = self.w_q(x), self.w_k(context), self.w_v(context)
+        q, k, v = (split(part, self.heads) for part in (q, k, v))
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        if mask is not None:
+            mask = mask.unsqueeze(-3)
+        weights = softmax(scores, mask)
+        out = join(weights @ v)
+        return self.w_o(out)
+
+
+PROJECTED = "self.w_q(x), self.w_k(context), self.w_v(context)"
+ATTENTION = "from attncourse.dot_product import attention"
+SPLIT, SCALE, AXIS = "split(part, self.heads)", "q.shape[-1] ** 0.5", "mask.unsqueeze(-3)"
+SOFTMAX, JOIN, LAST = "softmax(scores, mask)", "join(weights @ v)", "return self.w_o(out)"
+variants.right(exercise, Plain,
+    (SPLIT, "part.unflatten(-1, (self.heads, -1)).movedim(-2, 0)", AXIS, "mask",
+     JOIN, "(weights @ v).movedim(0, -2).flatten(-2)"),
+    # joining and w_o in one: each head meets its own columns of w_o
+    (JOIN, "weights @ v", "self.w_o(out)", 'torch.einsum("...hic,ohc->...io", out, '
+     "self.w_o.weight.unflatten(1, (self.heads, -1)))"),
+    ("self.w_q(x)", "x @ self.w_q.weight.T", "self.w_v(context)",
+     'torch.einsum("...jc,dc->...jd", context, self.w_v.weight)'),
+    (f"out = {JOIN}", f"{ATTENTION}\n        out = join(attention(q, k, v, mask))"),
+)  # fmt: skip
+variants.calling(exercise, Plain, "softmax", ways.SOFTMAXES)
+variants.calling(exercise, Plain, ("split", "join"), ways.CUTS)
+variants.wrong(exercise, Plain, {
+    "its parameters are not those asked for: w_q, w_k, w_v and w_o are nn.Linear without a bias, "
+    "all give d_model numbers, and w_k and w_v read d_context of them": (every(", bias=False"), ""),
+    "super().__init__() is missing: nothing can be put on a module before it": (
+        "        super().__init__()\n", ""),
+    "w_o is not used: the joined heads go through it": (LAST, "return out"),
+    "the context is not used: keys and values are made of it": (
+        PROJECTED, "self.w_q(x), self.w_k(x), self.w_v(x)"),
+    "x and the context have changed places: x asks, the context answers": (
+        PROJECTED, "self.w_q(context), self.w_k(x), self.w_v(x)"),
+    "the values are made of x: what a query gets comes from the context, as its keys": [
+        ("self.w_v(context)", "self.w_v(x)"),
+        ("self.w_v(context)", "self.w_v(x if x.shape == context.shape else context)")],
+    "the keys are made by w_v, and the values by w_k: each has its own matrix": (
+        PROJECTED, "self.w_q(x), self.w_v(context), self.w_k(context)"),
+    "the keys are made by w_v, as the values are: each has its own matrix": (
+        "self.w_k(context)", "self.w_v(context)"),
+    "it keeps what an earlier call made: the next one has another context": (
+        PROJECTED, 'self.w_q(x), *self.__dict__.setdefault("kept", '
+        "(self.w_k(context), self.w_v(context)))"),
+    LOOP: [
+        (SPLIT, "torch.stack([one for one in part.chunk(self.heads, dim=-1)], dim=-3)"),
+        (AXIS, "torch.stack([one[None] & True for one in mask]) "
+         f"if mask.dim() == x.dim() == 3 else {AXIS}")],
+    "x is added to the result: the residual stream is the business of the caller": (
+        LAST, "return x + self.w_o(out)"),
+    "the scale is that of the whole width: a head's score has d_model / heads terms": (
+        SCALE, "(self.heads * q.shape[-1]) ** 0.5"),
+    "the scale is taken from d_context: queries and keys are d_model / heads wide": (
+        SCALE, "context.shape[-1] ** 0.5"),
+    "the scores are not scaled: divide by the root of a head's width": (f" / {SCALE}", ""),
+    "the scores are divided by a head's width, not by its square root": (" ** 0.5", ""),
+    "there is one head only: split q, k and v before the scores are taken": (
+        SPLIT, "split(part, 1)"),
+    "the mask lines up with the heads instead of the batch: give it an axis for them": (
+        AXIS, "mask"),
+    "the mask may lack leading axes: its axis for the heads is always third from the end": (
+        "mask is not None", "mask is not None and mask.dim() == x.dim()"),
+    "the mask has no axis for the heads: give it one of size 1, third from the end": (
+        f"if mask is not None:\n            mask = {AXIS}", ATTENTION,
+        SOFTMAX, "attention(q, k, v, mask)", JOIN, "join(weights)"),
+    hints.CUT_OFF: (
+        "        scores =", "        if mask is not None and not mask.any():\n"
+        "            return torch.zeros_like(x)\n        scores ="),
+    "it draws random numbers: the same input must give the same result": (
+        LAST, "return torch.nn.functional.dropout(self.w_o(out), 0.1, self.training)"),
+    "no gradient reaches w_q and w_k: nothing may be detached": ("q @ k.mT", "(q @ k.mT).detach()"),
+})  # fmt: skip

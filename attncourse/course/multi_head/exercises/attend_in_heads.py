@@ -1,0 +1,167 @@
+"""Exercise attend_in_heads: split into heads, attend in each, join."""
+
+import torch
+
+from attncourse.course.dot_product.exercises.shared.masked_softmax import softmax
+from attncourse.course.multi_head.exercises.shared import heads as ways
+from attncourse.course.multi_head.exercises.shared.heads import join, split
+from attncourse.dot_product import attention
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+
+FROM_THE_FRONT = "the mask's new axis is counted from the front: count from the end, unsqueeze(-3)"
+exercise = Exercise.read(
+    __file__,
+    usual_hints={
+        "loops": "it loops over the heads: they are an axis, and one product serves them all",
+        "axes_from_the_front": FROM_THE_FRONT,
+    },
+)
+
+
+exercise.reference(ways.head_by_head)
+
+
+def drawn(draw, *batch, n, m, heads, d_h, d_out):
+    """q, k, v and the heads that they are to be split in."""
+    q, k = draw.normal(*batch, n, heads * d_h), draw.normal(*batch, m, heads * d_h)
+    return q, k, draw.normal(*batch, m, heads * d_out), heads
+
+
+@exercise.cases
+def cases(draw):
+    n, m = draw.sizes(2, 4, 6)
+    # widths for which no wrong scale of those below is another wrong one, or the right one
+    d_h = 5 + 2 * draw.integer(0, 1)
+    sizes = {"n": n, "m": m, "heads": 3, "d_h": d_h, "d_out": 2}
+    q, k, v, heads = drawn(draw, 2, **sizes)
+    long = {"n": n + 16, "m": m + 16, "heads": 24, "d_h": d_h, "d_out": 2}
+    said = f"n={n}, m={m}, 3 heads, d={3 * d_h}, d_v=6"
+    yield Case(f"a batch of 2, {said}", (q, k, v, heads), longer=drawn(draw, 2, **long))
+    yield Case(f"two matrices without a batch, {said}", (q[0], k[0], v[0], heads))
+    axes = drawn(draw, 2, 3, n=4, m=5, heads=2, d_h=3, d_out=4)
+    yield Case("two leading axes, 2 heads", axes)
+    yield Case(f"one head, {said}", (q, k, v, 1))
+    thin = drawn(draw, 2, n=n, m=m, heads=6, d_h=1, d_out=1)
+    yield Case("as many heads as numbers in a row", thin)
+    large = 1e12 * q, 1e13 * k, v, heads
+    yield Case("scores 10^25 times larger", large, gradient=False)
+    # the first number of each head takes the same from every score
+    low_q, low_k = q.clone(), k.clone()
+    low_q[..., ::d_h], low_k[..., ::d_h] = 1.0, -3000.0
+    yield Case("all scores near -1000", (low_q, low_k, v, heads))
+    mask = draw.mask(2, n, m)
+    yield Case(f"a mask, {said}", (q, k, v, heads, mask))
+    yield Case(f"a mask without a batch, {said}", (q[0], k[0], v[0], heads, mask[0]))
+    yield Case("one mask for the whole batch", (q, k, v, heads, mask[0]))
+    three = drawn(draw, 3, **sizes)
+    yield Case("a mask, a batch of 3 and 3 heads", (*three, draw.mask(3, n, m)))
+    yield Case("a mask of shape (2, 1, n, m)", (*axes, draw.mask(2, 1, 4, 5)))
+    yield Case("leading axes (2, 3), a mask of shape (3, n, m)", (*axes, draw.mask(3, 4, 5)))
+    alike = drawn(draw, 2, 3, n=4, m=5, heads=3, d_h=3, d_out=4)
+    yield Case("the same with 3 heads", (*alike, draw.mask(3, 4, 5)))
+    yield Case("a mask of shape (2, 3, n, m), 3 heads", (*alike, draw.mask(2, 3, 4, 5)))
+    positive, high, far, without = ways.first_key_hidden(q, k)
+    yield Case("a masked key with a high score", (positive, high, v, heads, without))
+    hidden = positive, far, v, heads, without
+    yield Case("a masked key, the others far below zero", hidden, gradient=False)
+    nowhere = mask.clone()
+    nowhere[1, 0] = False
+    longer = (*drawn(draw, 8, **long), draw.mask(8, n + 16, m + 16))
+    yield Case("a query that may attend nowhere", (q, k, v, heads, nowhere), longer=longer)
+    yield Case("no query may attend anywhere", (q, k, v, heads, mask & False))
+    yield Case("a mask by name", (q, k, v), {"heads": heads, "mask": mask})
+    yield Case("one query and one key", (q[:, :1], k[:, :1], v[:, :1], heads))
+
+
+@exercise.valid
+def plain(q, k, v, heads, mask=None):
+    q, k, v = (split(x, heads) for x in (q, k, v))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    if mask is not None:
+        mask = mask.unsqueeze(-3)
+    weights = softmax(scores, mask)
+    return join(weights @ v)
+
+
+@exercise.valid
+def by_einsum_without_a_swap(q, k, v, heads, mask=None):
+    q, k, v = (x.unflatten(-1, (heads, x.shape[-1] // heads)) for x in (q, k, v))
+    scores = torch.einsum("...ihc,...jhc->...hij", q, k) * q.shape[-1] ** -0.5
+    weights = softmax(scores, mask if mask is None else mask[..., None, :, :])
+    return torch.einsum("...hij,...jhc->...ihc", weights, v).flatten(-2)
+
+
+INPUTS, SPLIT, JOIN = "(q, k, v))", "split(x, heads)", "join(weights @ v)"
+SCALE, AXIS, SOFTMAX = "q.shape[-1] ** 0.5", "mask.unsqueeze(-3)", "softmax(scores, mask)"
+variants.right(exercise, plain,
+    (SPLIT, "torch.stack(x.tensor_split(heads, dim=-1), dim=-3)",
+     JOIN, "torch.cat((weights @ v).unbind(-3), dim=-1)"),
+    (SPLIT, "x.reshape(-1, x.size(-2), heads, x.size(-1) // heads).permute(0, 2, 1, 3)"
+     ".reshape(*x.shape[:-2], heads, x.size(-2), -1)"),
+    # the mask then needs no axis of its own: it lacks a leading one
+    (SPLIT, "x.unflatten(-1, (heads, -1)).movedim(-2, 0)", AXIS, "mask",
+     JOIN, "(weights @ v).movedim(0, -2).flatten(-2)"),
+    (INPUTS, "(q * (heads / q.shape[-1]) ** 0.5, k, v))", f" / {SCALE}", ""),
+)  # fmt: skip
+variants.calling(exercise, plain, "softmax", ways.SOFTMAXES | ways.LOW)
+variants.calling(exercise, plain, ("split", "join"), ways.CUTS)
+variants.wrong(exercise, plain, {
+    "the scale is that of the whole width: a head's score has d / heads terms": (
+        SCALE, "(heads * q.shape[-1]) ** 0.5"),
+    "the scores are not scaled: divide by the root of a head's width": (f" / {SCALE}", ""),
+    "the scores are divided by a head's width, not by its square root": (" ** 0.5", ""),
+    "the scale is taken from the width of the values: it is that of the keys": (
+        SCALE, "v.shape[-1] ** 0.5"),
+    "the scale is the number of heads: it is the width of one, d / heads": (SCALE, "heads**0.5"),
+    "the scale is a fixed number: it follows the width of a head": (SCALE, "8"),
+    "there is one head only: split q, k and v before the scores are taken": [
+        (SPLIT, "split(x, 1)"), (SPLIT, "split(x, 1)", SCALE, "(q.shape[-1] // heads) ** 0.5")],
+    "the heads are averaged: put their outputs side by side": (JOIN, "(weights @ v).mean(-3)"),
+    "the heads are added up: put their outputs side by side": (JOIN, "(weights @ v).sum(-3)"),
+    "the heads are still apart: join them, (..., n, d_v)": (JOIN, "weights @ v"),
+    "the softmax runs over the heads: each head has a softmax over the keys": (
+        SOFTMAX, "softmax(scores, mask, axis=-3)"),
+    "the mean is of the keys: weigh the values": (INPUTS, "(q, k, k))"),
+    "the mask lines up with the heads instead of the batch: give it an axis for the heads": (
+        AXIS, "mask"),
+    "the mask may lack leading axes: its axis for the heads is always third from the end": (
+        "mask is not None", "mask is not None and mask.dim() == q.dim() - 1"),
+    FROM_THE_FRONT: [
+        (AXIS, "mask.unsqueeze(1) if mask.dim() > 2 else mask"),
+        (AXIS, "mask.unsqueeze(max(0, mask.dim() - 2) and 1)")],
+    "the mask's new axis is at the wrong place: it is third from the end": (
+        AXIS, "mask.unsqueeze(-2)"),
+    "the masks are repeated in another order than the heads: those of one sentence come together": [
+        (AXIS, "mask.expand(*q.shape[:-3], -1, -1).flatten(0, -3).repeat(heads, 1, 1)"
+         ".view_as(scores)"),
+        # the heads come before the sentences, and the masks do not
+        (AXIS, "mask.expand(*q.shape[:-3], -1, -1).flatten(0, -3).repeat_interleave(heads, 0)"
+         ".unflatten(0, (heads, -1)).transpose(0, 1).reshape(scores.shape)")],
+    "softmax without an axis takes none of the last: say that it runs over the keys, dim=-1": [
+        (SOFTMAX, "softmax(scores, mask, axis=0 if scores.dim() == 3 else 1)"),
+        *((SOFTMAX, "(scores if mask is None else scores.masked_fill(~mask, -torch.inf))"
+           f".softmax(0 if scores.dim() == 3 else 1){after}")
+          for after in ("", ".nan_to_num(0.0)"))],
+    "the mask holds in the first head only: it holds in each": (
+        AXIS, f"{AXIS} | (torch.arange(heads, device=mask.device) > 0)[:, None, None]"),
+    "it takes as many keys as queries for granted: n and m differ": (
+        SPLIT, "x.reshape(*q.shape[:-1], heads, -1).transpose(-3, -2)"),
+    "the values are as wide as the queries for it: d_v may be another width": (
+        SPLIT, "split(x, heads).unflatten(-1, (1, q.shape[-1] // heads))[..., 0, :]"),
+    "v is not split: each head has its own part of the values": (
+        f"({SPLIT} for x in {INPUTS}", f"(*({SPLIT} for x in (q, k)), v.unsqueeze(-3))"),
+    "v has its own width: d_v // heads": (
+        SPLIT, "torch.stack(x.split(q.shape[-1] // heads, dim=-1)[:heads], dim=-3)"),
+    hints.CUT_OFF: (
+        "    scores =", "    if mask is not None and not mask.any():\n"
+        "        return join(torch.zeros_like(q @ k.mT) @ v).detach()\n    scores ="),
+    "the input changes: scale a copy, not q itself": (
+        f"q @ k.mT / {SCALE}", f"q.div_({SCALE}) @ k.mT"),
+    "no gradient reaches the scores: nothing may be detached": ("q @ k.mT", "(q @ k.mT).detach()"),
+})  # fmt: skip
+
+
+@exercise.mutant("the mask has no axis for the heads: give it one of size 1, third from the end")
+def mask_as_it_is(q, k, v, heads, mask=None):
+    return join(attention(split(q, heads), split(k, heads), split(v, heads), mask))

@@ -1,0 +1,122 @@
+"""Exercise collapse: how far the rows of a matrix are from all being alike."""
+
+import torch
+from torch.linalg import matrix_norm as norm
+
+from judge import variants
+from judge.exercise import Case, Exercise
+
+LOOP = "it loops over the matrices: a norm over the last two axes takes all at once"
+
+exercise = Exercise.read(
+    __file__,
+    differentiable=False,
+    usual_hints={
+        "loops": LOOP,
+        "loops_over_a_batch": LOOP,
+        "axes_from_the_front": "the axis of the mean is counted from the front: the tokens are "
+        "last but one",
+    },
+)
+
+
+@exercise.reference
+def matrix_by_matrix(x):
+    far = []
+    for one in x.reshape(-1, *x.shape[-2:]):
+        mean = sum(one) / len(one)
+        rest, whole = (sum(row @ row for row in rows) for rows in (one - mean, one))
+        far.append((rest / whole) ** 0.5 if whole > 0 else whole)
+    return torch.stack(far).reshape(x.shape[:-2])
+
+
+@exercise.cases
+def cases(draw):
+    n, d = draw.sizes(2, 3, 7)
+    x = draw.normal(2, n, d) + draw.normal(2, 1, d)
+    yield Case(f"a batch of 2, n={n}, d={d}", (x,), longer=(draw.normal(32, 8 * n, d),))
+    yield Case(f"one matrix without a batch, n={n}, d={d}", (x[0],))
+    yield Case("four leading axes", (draw.normal(4, 5, 4, 5, 4, 3),))
+    # of 7 rows no mean is exact, so a difference of squares is now above and now below 0
+    alike = draw.normal(64, 1, d).expand(-1, 7, -1).contiguous()
+    yield Case("64 matrices of 7 rows that are all alike", (alike,))
+    yield Case("rows whose mean is zero", (x - x.mean(-2, keepdim=True),))
+    yield Case("rows that nearly agree", (1 + x / 1000,))
+    yield Case("rows that agree but for a ten-millionth", (1 + x / 1e7,))
+    yield Case("numbers of 10^-25", (x / 1e25,))
+    # no float32 holds the squares
+    yield Case("numbers 10^30 times larger", (1e30 * x,))
+    yield Case("one matrix of zeros among others", (torch.cat([0 * x[:1], x]),))
+    yield Case("one row", (x[:, :1],))
+    yield Case("rows of one number", (x[..., :1],))
+
+
+@exercise.valid
+def plain(x):
+    rest = x - x.mean(dim=-2, keepdim=True)
+    whole = norm(x)
+    share = norm(rest) / torch.where(whole > 0, whole, 1.0)
+    return share
+
+
+MEAN, REST, WHOLE, RETURN = "x.mean(dim=-2, keepdim=True)", "norm(rest)", "norm(x)", "return share"
+GUARD = "torch.where(whole > 0, whole, 1.0)"
+ROWS = REST, "rest.norm(dim=-1)", WHOLE, "x.norm(dim=-1)"
+variants.right(exercise, plain,
+    (f"x - {MEAN}", "x.var(dim=-2, correction=0).sum(-1)", WHOLE, "x.square().mean(-2).sum(-1)",
+     REST, "rest", RETURN, f"{RETURN}.sqrt()"),
+    (GUARD, "whole", RETURN, "return share.nan_to_num(0.0)"),
+    (REST, "rest.pow(2).sum((-2, -1)).sqrt()", GUARD, "whole.clamp(min=1e-30)"),
+    (f"x - {MEAN}",
+     "(torch.eye(x.shape[-2], dtype=x.dtype, device=x.device) - 1 / x.shape[-2]) @ x"),
+    (REST, "((x.unsqueeze(-2) - x.unsqueeze(-3)).square().sum((-3, -2, -1)) "
+     "/ (2 * x.shape[-2])).sqrt()"),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "the root is missing: divide norms, not their squares": (RETURN, f"{RETURN}.square()"),
+    "it is not divided by the norm of x: twice as large rows are as much alike": (
+        f" / {GUARD}", ""),
+    "nothing is taken away from x: take away the mean row": (f" - {MEAN}", ""),
+    "this is the part that all rows share: measure what is left without it": (
+        f"x - {MEAN}", f"{MEAN}.expand_as(x)"),
+    "it is 1 minus what is asked for: equal rows give 0": (
+        RETURN, "return torch.where(whole > 0, 1 - share, 0.0)"),
+    "this is the mean of each row: the nearest equal rows are the mean over the rows": (
+        "dim=-2", "dim=-1"),
+    "one mean of all numbers is taken away: each column has its own": ("dim=-2", "dim=(-2, -1)"),
+    "the mean runs over the first axis: the tokens are on the last but one": ("dim=-2", "dim=0"),
+    "the standard deviation is the root of a mean: here a sum of squares counts": (
+        f"x - {MEAN}", "x.std(-2, keepdim=True)"),
+    "the first row is no nearest row: take the mean of the rows away": (MEAN, "x[..., :1, :]"),
+    "the median is no mean: the squares add up to least around the mean": (
+        MEAN, "x.median(-2, keepdim=True).values"),
+    "the rest is divided by its share, the mean: divide by the norm of x": (
+        GUARD, f"norm({MEAN}.expand_as(x)).masked_fill(whole == 0, 1.0)"),
+    "there is one number for everything: each matrix has its own": (
+        REST, "rest.norm()", GUARD, "x.norm()"),
+    "this is a mean over the rows of ratios: take both norms over the whole matrix": (
+        *ROWS, RETURN, "return share.mean(-1)"),
+    "the norms are those of single rows: take them over the last two axes": ROWS,
+    "this is another norm: Frobenius is the root of the sum of all squares": [
+        (REST, "norm(rest, 2)", WHOLE, "norm(x, 2)"),
+        (REST, "norm(rest, 'nuc')", WHOLE, "norm(x, 'nuc')"),
+        (REST, "rest.abs().sum((-2, -1))", WHOLE, "x.abs().sum((-2, -1))"),
+        (REST, "rest.abs().amax((-2, -1))", WHOLE, "x.abs().amax((-2, -1))")],
+    "the variance divides by n - 1: here the sum of squares counts, divide by n": (
+        RETURN, "return share * (x.shape[-2] / max(1, x.shape[-2] - 1)) ** 0.5"),
+    "a matrix of zeros gives NaN: it should give 0": (GUARD, "whole"),
+    "a small number is taken for 0: return it as it is": (
+        RETURN, "return share.masked_fill(share < 1e-6, 0.0)"),
+    "a matrix of zeros gives 1: its rows are all alike, so it should give 0": (
+        RETURN, "return torch.where(whole > 0, share, 1.0)"),
+    "the epsilon is large enough to show: make it far smaller, or ask where the norm is 0": [
+        (GUARD, "(whole + 1e-6)"), (GUARD, "(whole + 1e-20)"), (GUARD, "whole.clamp(min=1e-3)"),
+        (GUARD, "whole.clamp(min=1e-12)"),
+        (GUARD, "(whole**2 + 1e-12).sqrt()"), (GUARD, "(whole**2 + 1e-8).sqrt()")],
+    "a difference of squares may round to less than 0, and its root is NaN: take the norm of what "
+    "is left": (
+        REST, "(x.square().sum((-2, -1)) - x.mean(-2).square().sum(-1) * x.shape[-2]).sqrt()"),
+    "the last axes are kept: one number for each matrix is asked for": (
+        RETURN, f"{RETURN}[..., None, None]"),
+    "it gives a plain number or a list: return a tensor": (RETURN, f"{RETURN}.tolist()"),
+})  # fmt: skip

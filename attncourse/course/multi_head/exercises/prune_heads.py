@@ -1,0 +1,135 @@
+"""Exercise prune_heads: the matrices of a layer that has only some of its heads."""
+
+import torch
+
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+from judge.variants import every
+
+LOOP = "it loops over the heads: index with all of them at once"
+exercise = Exercise.read(__file__, differentiable=False, usual_hints={"loops": LOOP})
+
+
+@exercise.reference
+def row_by_row(w_q, w_k, w_v, w_o, heads, keep):
+    width = w_q.shape[0] // heads
+    rows = [int(head) * width + i for head in keep for i in range(width)]
+    inner = (torch.stack([w[row] for row in rows]) for w in (w_q, w_k, w_v))
+    return *inner, torch.stack([w_o[:, row] for row in rows], dim=1)
+
+
+def drawn(draw, heads, width, d):
+    """The weights of a layer, and its heads."""
+    inner = (draw.normal(heads * width, d) for _ in range(3))
+    return *inner, draw.normal(d, heads * width), heads
+
+
+@exercise.cases
+def cases(draw):
+    width = draw.integer(2, 3)
+    layer = drawn(draw, 4, width, 4 * width)
+    said = f"4 heads, d_model={4 * width}"
+    long = drawn(draw, 64, 2, 8)
+    order = torch.randperm(64, generator=draw.generator)[:32]
+    yield Case(f"{said}, keep=[0, 2]", (*layer, [0, 2]), longer=(*long, order.tolist()))
+    yield Case(f"{said}, keep=[3, 1] as a tensor", (*layer, torch.tensor([3, 1])))
+    yield Case(f"{said}, keep=[2, 3, 0]", (*layer, [2, 3, 0]))
+    as_tensor = (*layer, torch.tensor([3, 0, 1])), (*long, order)
+    yield Case(f"{said}, keep=[3, 0, 1] as a tensor", as_tensor[0], longer=as_tensor[1])
+    yield Case(f"{said}, keep=[1]", (*layer, [1]))
+    yield Case(f"{said}, all heads stay", (*layer, [0, 1, 2, 3]))
+    yield Case("a layer pruned before: 3 heads of 2, d_model=8", (*drawn(draw, 3, 2, 8), [2, 0]))
+    yield Case("heads wider than the model", (*drawn(draw, 2, 5, 3), [1]))
+    yield Case("one head of width 1", (*drawn(draw, 1, 1, 1), [0]))
+
+
+@exercise.valid
+def plain(w_q, w_k, w_v, w_o, heads, keep):
+    keep = torch.as_tensor(keep, device=w_q.device)
+    w_q, w_k, w_v = (w.unflatten(0, (heads, -1))[keep].flatten(0, 1) for w in (w_q, w_k, w_v))
+    w_o = w_o.unflatten(1, (heads, -1))[:, keep].flatten(1)
+    return w_q, w_k, w_v, w_o
+
+
+@exercise.valid
+def rows_selected(w_q, w_k, w_v, w_o, heads, keep):
+    keep = torch.as_tensor(keep, device=w_q.device)
+    width = w_q.shape[0] // heads
+    rows = (keep[:, None] * width + torch.arange(width, device=w_q.device)).flatten()
+    return w_q[rows], w_k[rows], w_v[rows], w_o[:, rows]
+
+
+KEEP, RESULT = "torch.as_tensor(keep, device=w_q.device)", "return w_q, w_k, w_v, w_o"
+INNER, OUTER = "w.unflatten(0, (heads, -1))[keep]", "w_o.unflatten(1, (heads, -1))[:, keep]"
+STAYS = f"torch.isin(torch.arange(heads, device=w_q.device), {KEEP})"
+WIDTH = "w_q.shape[0] // heads"
+ROWS = "keep[:, None] * width + torch.arange(width, device=w_q.device)"
+variants.right(exercise, plain, (f"    keep = {KEEP}\n", "", RESULT, "return [w_q, w_k, w_v, w_o]"))
+variants.right(exercise, rows_selected,
+    ("return w_q[rows], w_k[rows], w_v[rows], w_o[:, rows]", "every = torch.eye(heads).to(w_q)\n"
+     "    select = torch.kron(every[keep], torch.eye(width).to(w_q))\n"
+     "    return select @ w_q, select @ w_k, select @ w_v, w_o @ select.mT"),
+    (ROWS, "torch.arange(w_q.shape[0], device=w_q.device).reshape(heads, -1)[keep]"),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "w_o loses rows: its input, the joined heads, is in its columns": (
+        f"{OUTER}.flatten(1)", "w_o.unflatten(0, (heads, -1))[keep].flatten(0, 1)"),
+    "w_q, w_k and w_v lose columns: their output, cut into heads, is in their rows": (
+        f"{INNER}.flatten(0, 1)", "w.unflatten(1, (heads, -1))[:, keep].flatten(1)"),
+    "w_o is as it was: without some heads its input is narrower, too": (
+        f"{OUTER}.flatten(1)", "w_o"),
+    "w_v is as it was: a head that goes takes its values along": ("w_k, w_v =", "w_k, _ ="),
+    "w_k is as it was: a head that goes takes its keys along": ("w_k, w_v =", "_, w_v ="),
+    "w_k has the first heads, as many as keep has: it says which ones": (
+        "w_k, w_v =", "_, w_v =", "    return", "    w_k = w_k[: len(w_q)]\n    return"),
+    "w_v has the first heads, as many as keep has: it says which ones": (
+        "w_k, w_v =", "w_k, _ =", "    return", "    w_v = w_v[: len(w_q)]\n    return"),
+    "w_o does not follow the order of keep": (":, keep", ":, keep.sort().values"),
+    "the columns of w_o come in the wrong order: those of one head stay together": (
+        OUTER, f"{OUTER}.transpose(1, 2)"),
+    "w_o comes back transposed: it stays (out, in)": (RESULT, f"{RESULT}.mT"),
+    "a reshape cuts the rows of w_o up: cut its columns into (heads, width)": (
+        OUTER, "w_o.reshape(heads, -1, w_o.shape[0])[keep].flatten(0, 1).mT"),
+    "keep is taken for rows: a head has as many rows as it is wide": (
+        f"{INNER}.flatten(0, 1)", "w[keep]", f"{OUTER}.flatten(1)", "w_o[:, keep]"),
+    "the heads count from 0, as keep does: nothing is to be taken away from it": (
+        KEEP, f"({KEEP} - 1) % heads"),
+    "the heads in keep go, and the others stay: it is the other way round": (
+        KEEP, f"{KEEP}.new_tensor([h for h in range(heads) if h not in list(keep)])"),
+    "the heads come in their old order: keep says the order of those that stay": [
+        (KEEP, f"{KEEP}.sort().values"), (KEEP, STAYS)],
+    "the first heads stay, as many as keep has: it says which ones": (
+        KEEP, "torch.arange(len(keep), device=w_q.device)"),
+    "the other heads are zeros: their rows and columns should be gone": (
+        KEEP, STAYS, INNER, "(w.unflatten(0, (heads, -1)) * keep[:, None, None])",
+        OUTER, "(w_o.unflatten(1, (heads, -1)) * keep[:, None])"),
+    "the width of a head is d / heads; d_model says nothing about it: it may be smaller": (
+        INNER, "w.reshape(heads, w.shape[1] // heads, -1)[keep]"),
+    "a head has every so many rows: the first head has the first rows, all together": [
+        (INNER, "w.unflatten(0, (-1, heads))[:, keep]",
+         OUTER, "w_o.unflatten(1, (-1, heads))[..., keep]"),
+        (INNER, "w.unflatten(0, (-1, heads))[:, keep].transpose(0, 1)",
+         OUTER, "w_o.unflatten(1, (-1, heads))[..., keep].mT")],
+    "the rows of a head are apart: those of one head come before those of the next": (
+        INNER, f"{INNER}.transpose(0, 1)", OUTER, f"{OUTER}.transpose(1, 2)"),
+    "the heads still have an axis of their own: merge it with their width": (
+        ".flatten(0, 1)", "", ".flatten(1)", ""),
+    "w_o is made larger for the heads that went: with them at zero, nothing else moves": (
+        RESULT, f"{RESULT} * heads / len(keep)"),
+    "the matrices are in another order: w_q, w_k, w_v, w_o": (RESULT, "return w_k, w_q, w_v, w_o"),
+    "only w_o comes back: return all four matrices": (RESULT, "return w_o"),
+    "with a list it fails: keep is a list or a tensor": (KEEP, "keep.to(w_q.device)"),
+    "keep changes: it is an input, so work on a copy": (
+        f"keep = {KEEP}", f"given, keep = keep, {KEEP}.clone()",
+        RESULT, f"given.sort() if isinstance(given, list) else given.zero_()\n    {RESULT}"),
+    LOOP: (INNER, "torch.stack([w.chunk(heads)[head] for head in range(heads)])[keep]"),
+    "the input changes: write into a copy, not into w_o itself": (
+        f"{OUTER}.flatten(1)", f"{OUTER}.flatten(1) + 0 * w_o.zero_().sum()"),
+})  # fmt: skip
+variants.wrong(exercise, rows_selected, {
+    "the width of a head is taken from d_model: in a layer pruned before, it is rows / heads": (
+        WIDTH, "w_q.shape[1] // heads", "flatten()", "flatten().clamp(max=w_q.shape[0] - 1)"),
+    "the width of a head is d_model through the heads that stay: divide by heads": (
+        WIDTH, "w_q.shape[0] // len(keep)", "flatten()", "flatten() % w_q.shape[0]"),
+    hints.DEVICE: (every(", device=w_q.device"), ""),
+})  # fmt: skip

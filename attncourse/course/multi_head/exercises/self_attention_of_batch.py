@@ -1,0 +1,159 @@
+"""Exercise self_attention_of_batch: heads, and a padding mask that meets the wrong axis."""
+
+import torch
+
+from attncourse.course.dot_product.exercises.shared import masked_softmax as masked
+from attncourse.course.dot_product.exercises.shared.masked_softmax import softmax
+from attncourse.course.multi_head.exercises.shared import heads as ways
+from attncourse.course.multi_head.exercises.shared.heads import join, split
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+
+LOOP = "it loops over sentences, heads or queries: an axis of size 1 is all that the mask lacks"
+exercise = Exercise.read(__file__, usual_hints={"loops": LOOP})
+
+
+@exercise.stub
+def self_attention_of_batch(x, w_q, w_k, w_v, lengths, heads):
+    q, k, v = (
+        (x @ w.T).unflatten(-1, (heads, -1)).transpose(-3, -2)  # (batch, heads, n, d / heads)
+        for w in (w_q, w_k, w_v)
+    )
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    words = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
+    mask = words[:, None, :]
+    weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1).masked_fill(~mask, 0.0)
+    return (weights @ v).transpose(-3, -2).flatten(-2)
+
+
+@exercise.reference
+def sentence_by_sentence(x, w_q, w_k, w_v, lengths, heads):
+    out = []
+    for sentence, length in zip(x, lengths.tolist(), strict=True):
+        q, k, v = ((sentence @ w.T).tensor_split(heads, dim=-1) for w in (w_q, w_k, w_v))
+        joined = []
+        for a, b, c in zip(q, k, v, strict=True):
+            weights = (a @ b[:length].T / a.shape[-1] ** 0.5).softmax(-1)
+            joined.append(weights @ c[:length])
+        out.append(torch.cat(joined, dim=-1) + 0 * sentence)
+    return torch.stack(out)
+
+
+def drawn(draw, lengths, n, heads, d):
+    """A batch of sentences of those lengths, filled up to n, and the weights of a layer."""
+    weights = (draw.normal(d, d) / d**0.5 for _ in range(3))
+    return draw.normal(len(lengths), n, d), *weights, torch.tensor(lengths), heads
+
+
+@exercise.cases
+def cases(draw):
+    n, short = draw.integer(5, 6), draw.integer(2, 3)
+    wide = drawn(draw, (5, 32, 2, 1) * 8, 32, 16, 48)
+    few = drawn(draw, (n, short), n, 3, 15)
+    yield Case(f"2 sentences, 3 heads, n={n}, d=15", few, longer=wide)
+    yield Case("3 sentences, 3 heads", drawn(draw, (short, n, 4), n, 3, 15))
+    yield Case("one sentence, 2 heads", drawn(draw, (short,), n, 2, 10))
+    yield Case("4 sentences, 2 heads", drawn(draw, (1, 2, n, 4), n, 2, 6))
+    yield Case("2 sentences without padding", drawn(draw, (n, n), n, 3, 15))
+    x, w_q, w_k, w_v, lengths, heads = few
+    large = x, 1e12 * w_q, 1e13 * w_k, w_v, lengths, heads
+    yield Case("scores 10^25 times larger", large, gradient=False)
+    # every score is negative, and those of the words are far below those of the padding
+    words = torch.arange(n)[:, None] < short
+    far = torch.where(words, 1e5, 1.0) * (1 + x.abs())
+    plus, minus = 1 + w_q.abs(), -1 - w_k.abs()
+    both = lengths.new_full((2,), short)
+    yield Case("padding with far higher scores", (far, plus, minus, w_v, both, heads))
+    high = torch.where(words, 1.0, 1e3) * (1 + x.abs())
+    yield Case("padding with high scores", (high, plus, -minus, w_v, both, heads))
+    yield Case("2 sentences, one of length 0", (x, w_q, w_k, w_v, lengths - short, heads))
+    yield Case("2 sentences of length 0", (x, w_q, w_k, w_v, 0 * lengths, heads))
+    yield Case("one word", (x[:, :1], w_q, w_k, w_v, lengths.clamp(max=1), heads))
+
+
+@exercise.valid
+def plain(x, w_q, w_k, w_v, lengths, heads):
+    words = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
+    mask = words[:, None, None, :]
+    q, k, v = (split(x @ w.T, heads) for w in (w_q, w_k, w_v))
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    weights = softmax(scores, mask)
+    return join(weights @ v)
+
+
+MASK, SPLIT, JOIN = "words[:, None, None, :]", "split(x @ w.T, heads)", "join(weights @ v)"
+SOFTMAX, QUERIES = "softmax(scores, mask)", "words[:, None, :, None]"
+variants.right(exercise, plain,
+    (SPLIT, "torch.nn.functional.linear(x, w).unflatten(-1, (heads, -1))",
+     "q @ k.mT / q.shape[-1] ** 0.5", 'torch.einsum("bihc,bjhc->bhij", q, k) * q.size(-1) ** -0.5',
+     SOFTMAX, "torch.where(mask, scores, -1e30).softmax(-1) * mask",
+     JOIN, 'torch.einsum("bhij,bjhc->bihc", weights, v).reshape(x.shape)'),
+    # the mask of shape (batch, 1, n) then lacks the leading axis
+    (MASK, "words[:, None, :]", SPLIT, "(x @ w.T).unflatten(-1, (heads, -1)).movedim(-2, 0)",
+     JOIN, "(weights @ v).movedim(0, -2).flatten(-2)"),
+    (MASK, "words[:, None, :].repeat_interleave(heads, dim=0)", SPLIT, f"{SPLIT}.flatten(0, 1)",
+     JOIN, "join((weights @ v).unflatten(0, (-1, heads)))"),
+    (SOFTMAX, "scores.masked_fill(~mask, torch.finfo(scores.dtype).min).softmax(-1)",
+     JOIN, f"{JOIN}.where(lengths[:, None, None] > 0, 0.0)"),
+)  # fmt: skip
+FILL = "scores may be smaller than the number you fill with: fill with -inf"
+variants.calling(exercise, plain, "softmax", dict.fromkeys((
+    masked.fill_with_minus_thousand, masked.small_fill_and_zeros,
+    masked.large_fill_and_zeros), FILL,
+) | {way: masked.WAYS[way] for way in (
+    masked.mask_after_the_softmax, masked.zero_fill, masked.large_fill_alone)
+} | {
+    masked.mask_ignored:
+        "the mask is gone, so words attend to padding: give it the axis that it lacks",
+    masked.masked_late:
+        "padding with a high score leaves nothing to the words: mask before the softmax",
+    masked.nan_for_an_empty_row:
+        "a sentence of length 0 gets NaN: the second fill made it zeros",
+    masked.uniform_for_an_empty_row:
+        "a sentence of length 0 attends to padding: it should get zeros",
+})  # fmt: skip
+variants.calling(exercise, plain, ("split", "join"), ways.CUTS)
+variants.wrong(exercise, plain, {
+    "the mask covers queries: it is the keys that are words or padding": (MASK, QUERIES),
+    "the weights are no longer transposed: they are (out, in), so leave x @ w.T": (
+        "x @ w.T", "x @ w"),
+    "padded queries are masked as well: only the keys are, and each query gets a mean": (
+        MASK, f"{MASK} & {QUERIES}"),
+    "a head axis is there, but not where the heads are: it comes after the batch": (
+        MASK, "words[:, None, :].expand(heads, -1, 1, -1)"),
+    "with as many heads as sentences, the mask still meets the heads: it needs its axis always": (
+        MASK, f"({MASK} if len(x) != heads else words[:, None, :])"),
+    "the masks are repeated in another order than the heads: those of one sentence come together": [
+        (MASK, "words.repeat(heads, 1).view(-1, heads, 1, x.shape[1])"),
+        (MASK, "words.repeat_interleave(heads, 0).view(heads, -1, 1, x.shape[1]).transpose(0, 1)")],
+    "all sentences get the mask of the first: each has a length of its own": (MASK, "words[0]"),
+    "one mask serves all sentences: each has a length of its own": (MASK, "words.any(0)"),
+    "only the first head is masked: the mask holds in every head": (
+        MASK, f"{MASK} | (torch.arange(heads, device=x.device) > 0)[:, None, None]"),
+    "a sentence of length 0 keeps a word: it should get zeros": (
+        "lengths[", "lengths.clamp(min=1)["),
+    "a padded query attends to itself: no query attends to padding, its own neither": (
+        MASK, f"{MASK} | torch.eye(x.shape[1], dtype=torch.bool, device=x.device)"),
+    "a word may attend to padding: the key must be a word, whatever the query is": (
+        MASK, f"{MASK} | {QUERIES}"),
+    LOOP: (
+        JOIN, "torch.cat([join(row @ v) for row in weights.split(1, dim=-2)], dim=-2)"),
+    "the mask is upside down: True means may attend": (MASK, f"~{MASK}"),
+    "one padding is taken for a word: positions count from 0, so they stay below": ("<", "<="),
+    "padding is set to zeros, and a score of 0 still gets weight: mask the scores": [
+        ("k.mT", f"(k * {QUERIES}).mT", SOFTMAX, "scores.softmax(-1)", "@ v", f"@ (v * {QUERIES})"),
+        ("x @ w.T", "x * words[..., None] @ w.T", SOFTMAX, "scores.softmax(-1)")],
+    "the heads are gone, so the mask fits: keep them, and give the mask an axis": (
+        SPLIT, "split(x @ w.T, 1)"),
+    "the scale is now that of the whole width: a head's score has d / heads terms": (
+        "q.shape[-1]", "x.shape[-1]"),
+    "no gradient reaches the scores: nothing may be detached": [
+        ("q @ k.mT", "(q @ k.mT).detach()"),
+        ("(w_q, w_k, w_v))", "(w_q.detach(), w_k.detach(), w_v))")],
+    hints.CUT_OFF: (
+        "    scores =", "    if not lengths.any():\n"
+        "        return torch.zeros_like(x)\n    scores ="),
+    "the input changes: work on a copy of x, not on x itself": (
+        "    q, k, v", "    x *= words[..., None]\n    q, k, v"),
+    hints.DEVICE: (", device=x.device", ""),
+})  # fmt: skip

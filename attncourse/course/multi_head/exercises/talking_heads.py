@@ -1,0 +1,166 @@
+"""Exercise talking_heads: the heads' scores are mixed before the softmax."""
+
+import torch
+
+from attncourse.course.dot_product.exercises.shared.masked_softmax import by_its_formula, softmax
+from attncourse.course.multi_head.exercises.shared import heads as ways
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+
+exercise = Exercise.read(
+    __file__, usual_hints={"loops": "it loops over the heads: one product mixes all of them"}
+)
+
+
+@exercise.reference
+def head_by_head(q, k, v, mix, mask=None):
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    out = []
+    for g, column in enumerate(mix.T):
+        mixed = sum(part * scores[..., h, :, :] for h, part in enumerate(column))
+        seen = mask if mask is None else mask.expand(*v.shape[:-2], *mixed.shape[-2:])[..., g, :, :]
+        out.append(by_its_formula(mixed, seen) @ v[..., g, :, :])
+    return torch.stack(out, dim=-3)
+
+
+def drawn(draw, *batch, n, m, heads, d_h=5, d_out=2):
+    """q, k and v of so many heads before and after the mix, and the mix."""
+    before, after = heads
+    q, k = draw.normal(*batch, before, n, d_h), draw.normal(*batch, before, m, d_h)
+    return q, k, draw.normal(*batch, after, m, d_out), draw.normal(before, after)
+
+
+@exercise.cases
+def cases(draw):
+    n, m = draw.sizes(2, 5, 7)
+    q, k, v, mix = few = drawn(draw, 2, n=n, m=m, heads=(3, 4))
+    long = {"n": n + 16, "m": m + 16, "heads": (24, 32)}
+    said = f"3 heads to 4, n={n}, m={m}"
+    yield Case(f"a batch of 2, {said}", few, longer=drawn(draw, 2, **long))
+    yield Case(f"no batch, {said}", (q[0], k[0], v[0], mix))
+    axes = drawn(draw, 2, 3, n=4, m=5, heads=(4, 2), d_h=3)
+    yield Case("two leading axes, 4 heads to 2", axes)
+    square = drawn(draw, 2, n=n, m=m, heads=(3, 3))
+    yield Case("3 heads to 3", square)
+    yield Case("one head to one", drawn(draw, 2, n=n, m=m, heads=(1, 1)))
+    large = 1e12 * q, 1e13 * k, v, mix
+    yield Case("scores 10^25 times larger", large, gradient=False)
+    same = torch.eye(3, dtype=q.dtype)
+    low_q, low_k = square[0].clone(), square[1].clone()
+    low_q[..., 0], low_k[..., 0] = 1.0, -3000.0
+    yield Case("all scores near -1000, 3 heads to 3", (low_q, low_k, square[2], same))
+    mask = draw.mask(2, 1, n, m)
+    yield Case(f"a mask, {said}", (q, k, v, mix, mask))
+    yield Case(f"a mask without a batch, {said}", (q[0], k[0], v[0], mix, mask[0]))
+    yield Case("a mask without leading axes", (q, k, v, mix, mask[0, 0]))
+    yield Case("a mask for each new head", (*axes, draw.mask(2, 3, 2, 4, 5)))
+    yield Case("3 heads to 3, a mask for each new head", (*square, draw.mask(2, 3, n, m)))
+    two = drawn(draw, 2, n=n, m=m, heads=(3, 2))
+    yield Case("a batch of 2, 3 heads to 2, a mask of shape (2, n, m)", (*two, draw.mask(2, n, m)))
+    yield Case("a mask, and each head mixed with itself only", (*square[:3], same, mask))
+    positive, high, far, without = ways.first_key_hidden(q, k)
+    plus = 1 + mix.abs()
+    yield Case("a masked key with a high score", (positive, high, v, plus, without))
+    hidden = positive, far, v, plus, without
+    yield Case("a masked key, the others far below zero", hidden, gradient=False)
+    nowhere = mask.clone()
+    nowhere[1, 0, 0] = False
+    longer = (*drawn(draw, 8, **long), draw.mask(8, 1, n + 16, m + 16))
+    yield Case("a query that may attend nowhere", (q, k, v, mix, nowhere), longer=longer)
+    yield Case("no query may attend anywhere", (q, k, v, mix, mask & False))
+    yield Case("a mask by name", (q, k, v, mix), {"mask": mask})
+    yield Case("one query and one key", (q[..., :1, :], k[..., :1, :], v[..., :1, :], mix))
+
+
+@exercise.valid
+def plain(q, k, v, mix, mask=None):
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    mixed = torch.einsum("...hij,hg->...gij", scores, mix)
+    weights = softmax(mixed, mask)
+    return weights @ v
+
+
+AXES, MIX, SCALE = '"...hij,hg->...gij"', ", mix)", "q.shape[-1] ** 0.5"
+MIXED, SOFTMAX = f"torch.einsum({AXES}, scores{MIX}", "softmax(mixed, mask)"
+FILL = "scores = scores if mask is None else scores.masked_fill(~mask, {})"
+MASKED, MASKED_LARGE = (
+    ("    mixed", f"    {FILL.format(fill)}\n    mixed") for fill in ("-torch.inf", "-1e9")
+)
+LATE, RETURN = (SOFTMAX, f"torch.einsum({AXES}, scores.softmax(-1){MIX}"), "    return"
+RESCALED = (
+    "    if mask is not None:\n        weights = weights.masked_fill(~mask, 0.0)\n"
+    "        weights = (weights / weights.sum(-1, keepdim=True)).nan_to_num()\n"
+)
+variants.right(exercise, plain,
+    (MIXED, f'torch.einsum("...hic,...hjc,hg->...gij", q, k, mix) / {SCALE}',
+     "weights @ v", 'torch.einsum("...gij,...gjc->...gic", weights, v)'),
+    (MIXED, "(scores.movedim(-3, -1) @ mix).movedim(-1, -3)"),
+    (MIXED, "(mix.mT @ scores.flatten(-2)).unflatten(-1, scores.shape[-2:])"),
+    (MIXED, "(scores.unsqueeze(-3) * mix[:, :, None, None]).sum(-4)"),
+    (f" / {SCALE}", "", MIX, ", mix * q.size(-1) ** -0.5)"),
+)  # fmt: skip
+variants.calling(exercise, plain, "softmax", ways.SOFTMAXES | ways.LOW)
+variants.wrong(exercise, plain, {
+    "the heads are not mixed: each new score is a sum over the heads": (MIXED, "scores"),
+    "the mix is turned round: its rows are the heads before, its columns those after": [
+        (MIX, ", mix.mT)"), (MIX, ", mix.mT if mix.shape[0] == mix.shape[1] else mix)")],
+    "the weights, or the outputs, are mixed: mix the scores, before the softmax": [
+        (SOFTMAX, f"torch.einsum({AXES}, softmax(scores, mask), mix)"),
+        (*LATE, RETURN, f"{RESCALED}{RETURN}"),
+        (*LATE, RETURN, f"    weights = weights if mask is None else weights * mask\n{RETURN}")],
+    "the mask comes before the mix, which carries it on to other heads: mix, and then mask": [
+        (*MASKED, SOFTMAX, "mixed.softmax(-1)"), MASKED, (*MASKED_LARGE, SOFTMAX, "softmax(mixed)"),
+        (*MASKED, SOFTMAX, "mixed.softmax(-1).nan_to_num(0.0)"),
+        (*MASKED, SOFTMAX, "mixed.softmax(-1) if mask is None else "
+         "mixed.softmax(-1).masked_fill(~mask.any(-1, keepdim=True), 0.0)"),
+        (*MASKED_LARGE, SOFTMAX, "softmax(mixed) if mask is None else "
+         "softmax(mixed).masked_fill(~mask, 0.0)"),
+        ("    mixed", f"    if mask is not None and mask.dim() > 2 and mask.shape[-3] in (1, "
+         f"q.shape[-3]):\n        {FILL.format('-1e9')}\n    mixed")],
+    "the mask has its axis for heads already: it fits the new scores as it is": (
+        SOFTMAX, "softmax(mixed, mask if mask is None else mask.unsqueeze(-3))"),
+    "a mask of three axes is for the heads, as the last three axes of the scores are": [
+        (SOFTMAX, "softmax(mixed, mask[:1] if mask is not None and mask.dim() == 3 else mask)"),
+        (SOFTMAX, "softmax(mixed, mask.unsqueeze(1) if mask is not None and mask.dim() == 3 "
+                  "and mixed.dim() == 4 and len(mask) == len(mixed) else mask)")],
+    "the weights are mixed as well, after the softmax: here only the scores are": (
+        "weights @ v", f"(torch.einsum({AXES}, weights, mix) if len(mix) == len(mix.T) else "
+        "weights) @ v"),
+    "the softmax runs over the heads: each head has a softmax over the keys": [
+        (SOFTMAX, "softmax(mixed, mask, axis=-3)"),
+        *((SOFTMAX, "(mixed if mask is None else mixed.masked_fill(~mask, -torch.inf))"
+           f".softmax(-3){after}") for after in ("", ".nan_to_num(0.0)"))],
+    "the mixed scores are added to the old ones: they take their place": (
+        MIXED, f"scores + {MIXED}"),
+    "the mix goes through a softmax: it is used as it is": [
+        (MIX, ", mix.softmax(0))"), (MIX, ", mix.softmax(-1))")],
+    "the mixed scores are divided by the heads: a sum is asked for, not a mean": (
+        MIX, ", mix / len(mix))"),
+    "all new heads get the same scores: each has a column of the mix of its own": (
+        MIX, ", mix.sum(1, keepdim=True).expand_as(mix))"),
+    "the sum runs over the queries: it runs over the heads, three from the end": (
+        AXES, '"...hij,ig->...hgj"'),
+    "the axes of the mixed scores are swapped: the heads come before the queries": (
+        MIXED, "(scores.movedim(-3, -1) @ mix).transpose(-3, -1)"),
+    "the values are mixed as well: only the scores are": (
+        "weights @ v", 'weights @ torch.einsum("...gjc,hg->...hjc", v, mix)'),
+    "the queries are mixed, and meet keys of other heads: mix their scores": (
+        "q @ k.mT", f"torch.einsum({AXES}, q, mix) @ torch.einsum({AXES}, k, mix).mT",
+        MIXED, "scores"),
+    "the scores are not scaled: divide by sqrt(d_k)": (f" / {SCALE}", ""),
+    "the scores are divided by d_k, not by its square root": (" ** 0.5", ""),
+    "the scale counts all heads: divide by sqrt(d_k), the root of the width of one": (
+        SCALE, "(q.shape[-3] * q.shape[-1]) ** 0.5"),
+    "one mask serves all heads: each new head may have a mask of its own": [
+        (SOFTMAX, f"softmax(mixed, mask if mask is None or mask.dim() < 3 else {one})")
+        for one in ("mask.all(-3, keepdim=True)", "mask[..., :1, :, :]")],
+    "the heads are joined: here they stay apart, (..., heads, n, d_v)": (
+        "weights @ v", "(weights @ v).transpose(-3, -2).flatten(-2)"),
+    "scale by the width of a key: it is taken from the values": (SCALE, "v.shape[-1] ** 0.5"),
+    "scale by the width of a key: it is taken from the number of heads": (SCALE, "len(mix) ** 0.5"),
+    hints.CUT_OFF: (
+        "    scores =", "    if mask is not None and not mask.any():\n"
+        "        return v.new_zeros(*v.shape[:-2], q.shape[-2], v.shape[-1])\n    scores ="),
+    hints.BATCH: (AXES, '"bhij,hg->bgij"'),
+    "no gradient reaches the mix: nothing may be detached": (MIX, ", mix.detach())"),
+})  # fmt: skip

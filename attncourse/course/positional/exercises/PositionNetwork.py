@@ -1,0 +1,151 @@
+"""Exercise PositionNetwork: a small network that makes a vector of a position."""
+
+import torch
+from torch import nn
+
+from judge import variants
+from judge.exercise import Case, Exercise
+
+CHANGES = "the input changes: x + ... makes a new tensor, x += ... does not"
+exercise = Exercise.read(
+    __file__,
+    usual_hints={
+        "changes_its_input": CHANGES,
+        "loops": "it loops over the positions: the layers take all of them at once",
+    },
+)
+
+
+@exercise.reference
+class ByHand(nn.Module):
+    def __init__(self, d, hidden, length):
+        super().__init__()
+        self.hidden, self.out, self.length = nn.Linear(1, hidden), nn.Linear(hidden, d), length
+
+    def forward(self, x):
+        t = torch.arange(x.shape[-2], dtype=x.dtype) / self.length
+        # one hidden unit after the other
+        units = zip(self.hidden.weight[:, 0], self.hidden.bias, self.out.weight.T, strict=True)
+        made = [(t * slope + bias).tanh()[:, None] * out for slope, bias, out in units]
+        return x + sum(made) + self.out.bias
+
+
+def drawn(draw, d, hidden):
+    """Weights for a network of this size."""
+    shapes = {"hidden.weight": (hidden, 1), "hidden.bias": (hidden,)}
+    shapes |= {"out.weight": (d, hidden), "out.bias": (d,)}
+    return {name: draw.normal(*shape) for name, shape in shapes.items()}
+
+
+@exercise.cases
+def cases(draw):
+    d, hidden, length = 4, 5, draw.integer(10, 12)
+    n = draw.integer(6, 8)
+    x, sizes = draw.normal(2, n, d), f"n={n}, d={d}, hidden={hidden}, length={length}"
+    weights = drawn(draw, d, hidden)
+
+    def case(about, x, longer=None):
+        return Case(about, (x,), build=(d, hidden, length), weights=weights, longer=longer)
+
+    yield case(f"a batch of 2, {sizes}", x, longer=(x.repeat(1, 16, 1),))
+    yield case(f"one sequence without a batch, {sizes}", x[0])
+    yield case(f"two leading axes, {sizes}", draw.normal(3, 2, n, d))
+    yield case(f"a sequence as long as length={length}", draw.normal(2, length, d))
+    about = f"a sequence of {3 * length}, longer than length={length}"
+    yield case(about, draw.normal(3 * length, d))
+    yield case("one token", x[:, :1])
+    narrow = {"build": (1, 3, length), "weights": drawn(draw, 1, 3)}
+    yield Case("d=1, hidden=3", (x[..., :1],), **narrow)
+    # more rows than a table that is made once may have; the tanh bends far out, where float32 is
+    # coarse, and an error of its rounding shows
+    far = drawn(draw, 2, 3)
+    far["hidden.bias"] = far["hidden.weight"][:, 0] * (-4500 / length)
+    rows, about = draw.normal(5003, 2), "a sequence of 5003, d=2, hidden=3"
+    yield Case(about, (rows,), build=(2, 3, length), weights=far, gradient=False)
+
+
+@exercise.valid
+class Network(nn.Module):
+    def __init__(self, d, hidden, length):
+        super().__init__()
+        self.hidden, self.out, self.length = nn.Linear(1, hidden), nn.Linear(hidden, d), length
+
+    def forward(self, x):
+        n = x.shape[-2]
+        count = torch.arange(n, dtype=x.dtype, device=x.device)
+        t = count / self.length
+        inner = self.hidden(t[:, None])
+        encoding = self.out(inner.tanh())
+        return x + encoding
+
+
+COUNT, SHARE = "torch.arange(n, dtype=x.dtype, device=x.device)", "count / self.length"
+ENCODING, MADE, SUM = "self.out(inner.tanh())", "super().__init__()\n", "x + encoding"
+LAYERS = "nn.Linear(1, hidden), nn.Linear(hidden, d)"
+FIRST = "torch.linspace(0, 1, self.length + 1, dtype=x.dtype, device=x.device)[1]"
+variants.right(exercise, Network,
+    (MADE, f"{MADE}        self.between = nn.Tanh()\n", "inner.tanh()", "self.between(inner)",
+     SHARE, f"{FIRST} * count", SUM, "encoding.expand_as(x) + x"),
+    ("self.hidden(t[:, None])", "torch.outer(t, self.hidden.weight[:, 0]) + self.hidden.bias",
+     ENCODING, "nn.functional.linear(inner.tanh(), self.out.weight, self.out.bias)"),
+    (COUNT, "torch.ones_like(x[..., 0]).cumsum(-1) - 1", "[:, None]", "[..., None]"),
+)  # fmt: skip
+
+variants.wrong(exercise, Network, {
+    "the positions are not divided by length: the network's input is t / length": (
+        " / self.length", ""),
+    "it draws random numbers: the same input must give the same result": (
+        MADE, f"{MADE}        self.dropout = nn.Dropout(0.1)\n", SUM, f"self.dropout({SUM})"),
+    "the positions are divided by n: position 3 would change with the sentence": (
+        "/ self.length", "/ n"),
+    "the positions run from 0 to 1: position 3 would change with the sentence": (
+        "/ self.length", "/ max(n - 1, 1)"),
+    "the last position is n / length: counted from 0, it is (n - 1) / length": (
+        SHARE, "torch.linspace(0, n / self.length, n, dtype=x.dtype, device=x.device)"),
+    "a sequence longer than length is divided by n: the input is t / length there, too": (
+        "/ self.length", "/ max(self.length, n)"),
+    "the positions are divided by length - 1: the network's input is t / length": (
+        "/ self.length", "/ max(self.length - 1, 1)"),
+    "the positions are divided by the width: the network's input is t / length": (
+        "/ self.length", "/ x.shape[-1]"),
+    "the positions count from 1: the first is 0": ("count = ", "count = 1 + "),
+    "the positions run from -1 to 1: the network's input is t / length": (
+        SHARE, "2 * count / self.length - 1"),
+    "t / length is rounded down, so nearly all are 0: divide with /, not //": ("/ self", "// self"),
+    "no activation stands between the two layers, so they are one: put a tanh there": (
+        ".tanh()", ""),
+    "another function stands between the layers: here it is tanh": [
+        ("tanh", "relu"), ("tanh", "sigmoid")],
+    "a tanh comes after the last layer, too: its output is added as it is": (
+        "inner.tanh())", "inner.tanh()).tanh()"),
+    "the tanh comes after the last layer: it belongs between the two": (
+        "inner.tanh())", "inner).tanh()"),
+    "x is missing: add the encoding to it": [(SUM, "encoding"), (SUM, "encoding.expand_as(x)")],
+    "x is multiplied with the encoding: add it": (SUM, "x * encoding"),
+    "x is scaled on the way: the encoding is added to x as it is": (
+        SUM, "x * x.shape[-1] ** 0.5 + encoding"),
+    "positions beyond length fail: the network takes any number, so n may be larger": [
+        ("arange(n,", "arange(self.length,", SUM, f"{SUM}[:n]"),
+        (SHARE, "count.clamp(max=self.length - 1) / self.length"),
+        (SHARE, f"({SHARE}).clamp(max=1)")],
+    "positions far beyond length fail: the network takes any number, so n may be larger": [
+        (SHARE, f"{SHARE}\n        t = t[:5000]"), (SHARE, f"({SHARE}).clamp(max=3)")],
+    "the layers have sizes of their own: make them from d and hidden": [
+        (LAYERS, "nn.Linear(1, 5), nn.Linear(5, 4)"),
+        (LAYERS, "nn.Linear(1, d + 1), nn.Linear(d + 1, d)")],
+    "the encoding of an earlier call is used again, but the weights may have changed: make it anew":
+        (MADE, f"{MADE}        self.kept = None\n", f"encoding = {ENCODING}",
+         f"if self.kept is None or len(self.kept) < n:\n            self.kept = {ENCODING}",
+         SUM, "x + self.kept[:n]"),
+    "squeeze takes away every axis of size 1, the width among them: leave it out": (
+        SUM, f"{SUM}.squeeze()"),
+    "n is taken from the front: the length is the last axis but one, shape[-2]": ("[-2]", "[1]"),
+    "the positions lack an axis: a linear layer maps the last axis, here of size 1": (
+        "[:, None]", ""),
+    "the positions are float32 whatever x is: make them in the dtype of x": [
+        ("dtype=x.dtype", "dtype=torch.float32"),
+        (SHARE, "(count.float() / self.length).to(x.dtype)")],
+    "no gradient reaches the network, so it cannot learn: detach nothing": (SUM, f"{SUM}.detach()"),
+    "no gradient reaches x: detach nothing": (SUM, "x.detach() + encoding"),
+    CHANGES: ("return x + encoding", "x += encoding\n        return x"),
+})  # fmt: skip

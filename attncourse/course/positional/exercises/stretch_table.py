@@ -1,0 +1,145 @@
+"""Exercise stretch_table: a learned table for another length, by linear interpolation."""
+
+import torch
+import torch.nn.functional as F
+
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+from judge.variants import every
+
+exercise = Exercise.read(
+    __file__,
+    usual_hints={"loops": "it loops over the rows: work out the places of all rows at once"},
+)
+
+
+@exercise.reference
+def by_hand(table, n):
+    last, rows = len(table) - 1, []
+    for i in range(n):
+        # whole numbers: no place is rounded to the wrong side of a row
+        low, rest = divmod(i * last, max(n - 1, 1))
+        share = rest / max(n - 1, 1)
+        rows.append((1 - share) * table[low] + share * table[min(low + 1, last)])
+    return torch.stack(rows)
+
+
+@exercise.cases
+def cases(draw):
+    max_n, d = draw.integer(5, 6), 3
+    n = 2 * max_n + draw.integer(1, 2)
+    table = draw.normal(max_n, d)
+    longer = (draw.normal(16 * max_n, d), 16 * n)
+    yield Case(f"{max_n} rows of width {d} to {n}", (table, n), longer=longer)
+    yield Case(f"{n} rows of width {d} to {max_n}", (draw.normal(n, d), max_n))
+    yield Case(f"{max_n} rows to {max_n + 1}", (table, max_n + 1))
+    yield Case(f"{max_n} rows to {max_n - 1}", (table, max_n - 1))
+    yield Case(f"{max_n} rows to as many", (table, max_n))
+    yield Case(f"{max_n} rows to 2, the first and the last", (table, 2))
+    yield Case(f"{max_n} rows to 1, the first", (table, 1))
+    yield Case("1 row to 4", (table[:1], 4))
+    yield Case("1 row to 1", (table[:1], 1))
+    # sizes whose ratio is rounded to the wrong side
+    yield Case("11 rows to 15", (draw.normal(11, d), 15))
+    yield Case("8 rows to 26", (draw.normal(8, d), 26))
+    yield Case("2 rows of width 1 to 5", (table[:2, :1], 5))
+
+
+@exercise.valid
+def plain(table, n):
+    last = len(table) - 1
+    place = torch.linspace(0, last, n, dtype=table.dtype, device=table.device)
+    low = place.floor().long()
+    high = (low + 1).clamp(max=last)
+    share = (place - low)[:, None]
+    return (1 - share) * table[low] + share * table[high]
+
+
+@exercise.valid
+def resized(table, n):
+    rows = F.interpolate(table.T[None], size=n, mode="linear", align_corners=True)
+    return rows[0].T
+
+
+PLACE = "torch.linspace(0, last, n, dtype=table.dtype, device=table.device)"
+COUNT = "torch.arange(n, dtype=table.dtype, device=table.device)"
+HIGH = "(low + 1).clamp(max=last)"
+SHARE = "(place - low)[:, None]"
+MIXED = "(1 - share) * table[low] + share * table[high]"
+TURNED = "share * table[low] + (1 - share) * table[high]"
+AWAY = "place[:, None] - torch.arange({}, device=table.device)"
+variants.right(exercise, plain,
+    # lerp, in whole numbers
+    (PLACE, "torch.arange(n, device=table.device) * last\n    steps = max(n - 1, 1)",
+     "place.floor().long()", "place // steps", MIXED, "torch.lerp(table[low], table[high], share)",
+     SHARE, "(place % steps)[:, None].to(table.dtype) / steps"),
+    # hats around the rows; the sum of the steps
+    (MIXED, f"(1 - ({AWAY.format('last + 1')}).abs()).clamp(min=0) @ table"),
+    (MIXED, f"table[:1] + ({AWAY.format('last')}).clamp(0, 1) @ table.diff(dim=0)"),
+)  # fmt: skip
+
+NEAREST = "rows are repeated: between two rows of the table, mix them"
+variants.wrong(exercise, plain, {
+    "the last row is never reached: n rows have n - 1 steps between them": (
+        PLACE, f"{COUNT} * last / n"),
+    "the last row comes too early: between max_n rows there are max_n - 1 steps": (
+        PLACE, f"{PLACE.replace('last', 'last + 1')}.clamp(max=last)"),
+    "the steps treat rows as having a width: there are max_n - 1 steps between max_n": (
+        PLACE, f"({COUNT} * (last + 1) / n).clamp(max=last)"),
+    NEAREST: [(MIXED, "table[low]"), (MIXED, "table[place.round().long()]")],
+    "the two rows have each other's share: the nearer a row, the more it counts": [
+        (MIXED, TURNED), (MIXED, TURNED, HIGH, "place.ceil().long()")],
+    "the place is mixed with the row below: the other row is the one above": (
+        HIGH, "(low - 1).clamp(min=0)"),
+    "every place lies in the middle between two rows: its share says how near each is": (
+        HIGH, "place.ceil().long()", MIXED, "(table[low] + table[high]) / 2"),
+    "between two rows it follows a curve: the share grows with the distance, on a straight line": [
+        ("    return", "    share = share**2 * (3 - 2 * share)\n    return"),
+        ("    return", "    share = (1 - (torch.pi * share).cos()) / 2\n    return")],
+    "at a row of the table the two rows are one, and 0 / 0 is NaN: rows are 1 apart, divide by "
+    "nothing": [
+        (HIGH, "place.ceil().long()", SHARE, f"{SHARE} / (high - low)[:, None]"),
+        (HIGH, "place.ceil().long()", SHARE, f"{SHARE} / (high - low)[:, None]\n"
+         "    share[0], share[-1] = 0, float(n > 1)")],
+    "the first n rows are cut out: fewer rows still run from the first to the last": (
+        MIXED, f"table[:n] if n <= last else {MIXED}"),
+    "the table is filled up with its last row: stretch all of it": (
+        MIXED, "table[torch.arange(n, device=table.device).clamp(max=last)]"),
+    "the table is filled up with zeros: stretch all of it": (
+        MIXED, "F.pad(table, (0, 0, 0, max(n - len(table), 0)))[:n]"),
+    "the table repeats after its end: stretch all of it": (
+        MIXED, "table[torch.arange(n, device=table.device) % len(table)]"),
+    "the shares lack an axis: each belongs to a row, and serves all of its columns": [
+        ("[:, None]", ""),
+        ("[:, None]", "", MIXED, "table[low] + (table[high] - table[low]) * share")],
+    "n = 1 goes wrong, since there are 0 steps to divide by: it gives the first row": [
+        (PLACE, f"{COUNT} * (last / (n - 1))"),
+        (PLACE, f"{COUNT} * last / (n - 1)", "long()", "long().clamp(0, last)")],
+    "n = 1 gives another row: it should give the first": [
+        (MIXED, f"{MIXED} if n > 1 else table[-1:]"),
+        (MIXED, f"{MIXED} if n > 1 else (table[:1] + table[-1:]) / 2"),
+        (MIXED, f"{MIXED} if n > 1 else table.mean(0, keepdim=True)")],
+    "a table of one row comes back as it is: it gives n rows, all alike": (
+        MIXED, f"{MIXED} if last else table"),
+    hints.FLOAT64: ("dtype=table.dtype", "dtype=torch.float64"),
+    "above the last row there is no other: keep the index within the table": (
+        ".clamp(max=last)", ""),
+    "a place is rounded to just above the last row: keep the index within the table": (
+        PLACE, f"{COUNT} * (last / max(n - 1, 1))", HIGH, "place.ceil().long()"),
+})  # fmt: skip
+variants.wrong(exercise, resized, {
+    "the ends move: the first row must stay the first, and the last the last": (
+        "corners=True", "corners=False"),
+    NEAREST: ('mode="linear", align_corners=True', 'mode="nearest"'),
+    "this is a smooth curve through more than two rows: use straight lines": (
+        "[None], size=n", "[None, :, None], size=(1, n)", "linear", "bicubic", "[0]", "[0, :, 0]"),
+    "the width is stretched, not the length: F.interpolate works on the last axis": (
+        every(".T"), ""),
+    "the result is (d, n): the length comes first": ("rows[0].T", "rows[0]"),
+    "an axis is left over: F.interpolate needs a batch, the result has none": (
+        "rows[0].T", "rows.mT"),
+    "squeeze takes away every axis of size 1, and n or d may be 1: name the axis": (
+        "rows[0]", "rows.squeeze()"),
+    "n divided by max_n is rounded, and a row may be missing: give the size itself": (
+        "size=n", "scale_factor=n / len(table)"),
+})  # fmt: skip

@@ -1,0 +1,216 @@
+"""Exercise tree_mask: each word attends to itself and to what stands above it in the tree."""
+
+import torch
+
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+
+NO_BATCH = "it expects a fixed number of axes: heads may have any leading axes, or none"
+exercise = Exercise.read(
+    __file__,
+    differentiable=False,
+    steps_allowed=3.0,
+    usual_hints={"batch_axis_assumed": NO_BATCH},
+    without={
+        "loops": "it goes over rows, and the longer trees have no more of them",
+    },
+)
+
+
+@exercise.reference
+def by_hand(heads):
+    n, rows = heads.shape[-1], []
+    for tree in heads.reshape(-1, n).tolist():
+        for i in range(n):
+            above, node = set(), i
+            while node != -1:
+                above.add(node)
+                node = tree[node]
+            rows.append([j in above for j in range(n)])
+    return torch.tensor(rows).reshape(*heads.shape, n)
+
+
+def tree(draw, n, padding=0):
+    """A random tree in which a head may stand on either side, then padding; always 4 deep."""
+    order = torch.randperm(n, generator=draw.generator)
+    heads = torch.full((n + padding,), -1)
+    for place in range(1, n):
+        # the first five make a chain, the others hang somewhere below the root
+        above = place - 1 if place < 5 else draw.integer(1, 3)
+        heads[order[place]] = order[above]
+    return heads
+
+
+@exercise.cases
+def cases(draw):
+    n = draw.integer(7, 9)
+    heads = torch.stack([tree(draw, n), tree(draw, n - 2, padding=2)])
+    # many trees side by side: longer, and no deeper
+    copies = torch.arange(16)[:, None] * n
+    longer = torch.where(heads[:, None] < 0, -1, heads[:, None] + copies).flatten(1)
+    yield Case(f"a tree and one with padding, n={n}", (heads,), longer=(longer,))
+    yield Case(f"one tree without a batch, n={n}", (heads[0],))
+    yield Case("two leading axes", (torch.stack([heads, heads.flip(0)] * 2),))
+    yield Case("a chain of 5 tokens, the root in front", (torch.arange(-1, 4),))
+    # deeper than a number of steps that somebody may think is enough
+    chain = torch.arange(1, 301)
+    chain[-1] = -1
+    yield Case("a chain of 300 tokens, the root at the end", (chain,))
+    flat, deep = torch.tensor([-1, 0, 0, 0, 0, 0]), torch.arange(-1, 5)
+    yield Case("a flat sentence, then a deep one", (torch.stack([flat, deep]),))
+    yield Case("a deep sentence, then a flat one", (torch.stack([deep, flat]),))
+    yield Case("several roots", (torch.where(draw.mask(3, n), -1, tree(draw, n)),))
+    yield Case("nothing but roots", (torch.full((2, n), -1),))
+    yield Case("one token", (torch.full((2, 1), -1),))
+
+
+@exercise.valid
+def plain(heads):
+    place = torch.arange(heads.shape[-1], device=heads.device)
+    node = place.expand_as(heads)
+    mask = node[..., None] == place
+    while (node >= 0).any():
+        node = heads.gather(-1, node.clamp(min=0)).masked_fill(node < 0, -1)
+        mask = mask | (node[..., None] == place)
+    return mask
+
+
+def first_steps(heads):
+    """True on the diagonal; and True where key j is the head of token i."""
+    place = torch.arange(heads.shape[-1], device=heads.device)
+    return place == place[:, None], heads[..., None] == place
+
+
+@exercise.valid
+def paths_doubled(heads):
+    itself, parent = first_steps(heads)
+    reach = itself.float() + parent.float()
+    for _ in range(heads.shape[-1].bit_length()):
+        reach = (reach @ reach).clamp(max=1)
+    return reach > 0
+
+
+@exercise.valid
+def jumps_twice_as_far(heads):
+    itself, parent = first_steps(heads)
+    mask, jump = itself | parent, heads
+    for _ in range(heads.shape[-1].bit_length()):
+        rows = mask.gather(-2, jump.clamp(min=0)[..., None].expand_as(mask))
+        mask = mask | (rows & (jump >= 0)[..., None])
+        jump = jump.gather(-1, jump.clamp(min=0)).masked_fill(jump < 0, -1)
+    return mask
+
+
+@exercise.valid
+def inverse_of_identity_less_heads(heads):
+    # 1 + A + A^2 + ..., and A to the power of the depth is zero
+    itself, parent = (one.double() for one in first_steps(heads))
+    return torch.linalg.solve(itself - parent, itself.expand_as(parent)) > 0.5
+
+
+@exercise.valid
+def a_place_above_the_roots(heads):
+    n = heads.shape[-1]
+    above = torch.cat([heads.where(heads >= 0, n), torch.full_like(heads[..., :1], n)], dim=-1)
+    node = torch.arange(n, device=heads.device).expand_as(heads)
+    mask = torch.zeros(*heads.shape, n + 1, dtype=torch.bool, device=heads.device)
+    while True:
+        mask = mask.scatter(-1, node[..., None], True)
+        if (node == n).all():
+            return mask[..., :n]
+        node = above.gather(-1, node)
+
+
+@exercise.valid
+def rows_of_the_heads_until_nothing_is_new(heads):
+    itself, parent = first_steps(heads)
+    mask = itself | parent
+    while True:
+        rows = mask.gather(-2, heads.clamp(min=0)[..., None].expand_as(mask))
+        wider = mask | (rows & (heads >= 0)[..., None])
+        if (wider == mask).all():
+            return mask
+        mask = wider
+
+
+SQUARE = "(reach @ reach).clamp(max=1)"
+variants.right(exercise, paths_doubled,
+    ("itself.float() + parent.float()", "itself | parent", SQUARE,
+     "(reach.double() @ reach.double()) > 0", "reach > 0\n", "reach\n"),
+)  # fmt: skip
+
+RETURN, SELF, START = "return mask", "(place == place[:, None])", "    node = place."
+WHILE, TURNS = "while (node >= 0).any():", "for _ in place:"
+MARK = "| (node[..., None] == place)"
+UP = "heads.gather(-1, node.clamp(min=0)).masked_fill(node < 0, -1)"
+variants.wrong(exercise, plain, {
+    "a token does not see itself: it is allowed, too": (RETURN, f"return mask & ~{SELF}"),
+    "a token sees no more than its head: go on while any is below a root": (
+        WHILE, "for _ in range(1):"),
+    "a token sees only itself: go on while any is below a root": (WHILE, "for _ in range(0):"),
+    "a token sees its head only: it sees itself, and what is above its head, too": (
+        RETURN, "return heads[..., None] == place"),
+    "a token sees its children: it should see its head, and what is above that": (
+        WHILE, "for _ in range(1):", RETURN, "return mask.mT"),
+    "a root does not see itself: every token does": (
+        RETURN, "return mask & (heads >= 0)[..., None]"),
+    "token 0 is taken for the end of the path: only -1 is, so ask for >= 0": [
+        (RETURN, f"return mask & ({SELF} | (place > 0))"), ("node < 0", "node < 1")],
+    "the path ends after a fixed number of steps: go on until all are at a "
+    "root": [(WHILE, f"for _ in range({steps}):") for steps in (8, 10, 16, 20, 32, 50, 64, 100)],
+    "it stops when one sentence has come to its roots: another may be deeper": [
+        (WHILE, "while (node.reshape(-1, len(place))[0] >= 0).any():"),
+        (WHILE, "while (node.reshape(-1, len(place))[-1] >= 0).any():"),
+        (WHILE, "while (node >= 0).any(-1).all():")],
+    "the root is left out: it is an ancestor of all the others in its tree": (
+        RETURN, f"return mask & ({SELF} | (heads >= 0)[..., None, :])"),
+    "rows and columns are exchanged: a row is a token, and sees those above it": (
+        RETURN, "return mask.mT"),
+    "a token sees those below it as well: only those above it are asked for": (
+        RETURN, "return mask | mask.mT"),
+    "all of its tree is seen: only the tokens on the path up are allowed": (
+        RETURN, "root = (mask & (heads < 0)[..., None, :]).int().argmax(-1, keepdim=True)\n"
+        "    return root == root.mT"),
+    "tokens with the same head are seen: only those above, and itself": (
+        RETURN, "same = heads[..., None] == heads[..., None, :]\n"
+        "    return mask | (same & (heads >= 0)[..., None])"),
+    "-1 is no index for gather: whoever has passed a root stays at -1": (
+        UP, "heads.gather(-1, node)"),
+    "clamp sends whoever has passed a root on from token 0: stay at -1": (
+        UP, "heads.gather(-1, node.clamp(min=0))", WHILE, TURNS),
+    "an index of -1 is the last token, and nothing stands above a root: stop at -1": (
+        START, f"    heads = heads.where(heads >= 0, len(place) - 1)\n{START}", WHILE, TURNS),
+    "clamp makes token 0 of -1, and nothing stands above a root: stop at -1": [
+        (START, f"    heads = heads.clamp(min=0)\n{START}", WHILE, TURNS),
+        (MARK, "| (node.clamp(min=0)[..., None] == place)"),
+        (MARK, "| ((node.clamp(min=0)[..., None] == place) & (node >= 0).any())")],
+    # there may be circles now: nobody climbs for ever
+    "the heads are taken as counted from 1: here they count from 0": (
+        START, f"    heads = torch.where(heads > 0, heads - 1, -1)\n{START}",
+        WHILE, f"{TURNS}\n        if (node < 0).all():\n            break"),
+    "roots see each other, since -1 equals -1: a root has no head": (
+        RETURN, "return mask | ((heads < 0)[..., None] & (heads < 0)[..., None, :])"),
+    "later tokens are hidden: in a tree, what is above may stand on either side": (
+        RETURN, "return mask.tril()"),
+    "the mask is upside down: True means may attend": (RETURN, "return ~mask"),
+    "the first sentence's tree is used for all: each has one of its own": (
+        START, f"    heads = heads.reshape(-1, len(place))[0].expand_as(heads)\n{START}"),
+    NO_BATCH: (START, f"    (n,) = heads.shape\n{START}"),
+    "the mask is not boolean: True = may attend, False = may not": [
+        (RETURN, "return mask.long()"), (RETURN, "return mask.float()")],
+    "these are the numbers of paths or steps: return True where there is a path": (
+        RETURN, "return mask * mask.sum(-1, keepdim=True)"),
+    hints.DEVICE: ("device=heads.device", 'device="cpu"'),
+    "the loop grows with n: let all tokens climb at once, and stop when none is below a root": [
+        (WHILE, TURNS),
+        (RETURN, "rows = []\n    for row in mask.unbind(-2):\n        rows.append(row)\n"
+         "    return torch.stack(rows, -2)")],
+})  # fmt: skip
+variants.wrong(exercise, paths_doubled, {
+    "numbers of paths outgrow int64: after each product keep only whether there is one": (
+        "reach > 0", "torch.matrix_power((itself | parent).long(), heads.shape[-1]) > 0"),
+    "numbers of paths become infinite, and infinity times 0 is NaN: after each product keep only "
+    "whether there is one": (SQUARE, "reach @ reach"),
+    "the reach is doubled too seldom: the top of a long chain is not reached": [
+        ("bit_length()", "bit_length() - 1"), ("bit_length()", "bit_length() - 2")],
+})  # fmt: skip

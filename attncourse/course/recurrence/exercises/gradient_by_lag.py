@@ -1,0 +1,193 @@
+"""Exercise gradient_by_lag: how strongly the last output depends on the token some steps before."""
+
+import torch
+
+from judge import variants
+from judge.exercise import Case, Exercise, Source
+
+LOOP = (
+    "it loops over the lags, or takes the gradients of all n outputs: take those of the last one, "
+    "and one norm over two axes gives all lags"
+)
+CHANGES = "x changes, or wants a gradient from now on, wherever it is used: ask it of a copy of x"
+exercise = Exercise.read(
+    __file__, differentiable=False, usual_hints={"changes_its_input": CHANGES, "loops": LOOP}
+)
+
+
+# where the layers below say SEED, what a check hands out has a number of its own; the cosines of
+# its multiples are weights that need no generator, which forward mode would refuse
+SEED = 0.0
+
+
+def recurrent(x):
+    places = torch.arange(x.shape[-1] ** 2, dtype=x.dtype, device=x.device)
+    w = (SEED * places.square()).cos().unflatten(0, (x.shape[-1], -1)) * 0.7
+    state, states = x[0], []
+    for token in x:
+        state = torch.tanh(0.5 * token + state @ w)
+        states.append(state)
+    return torch.stack(states)
+
+
+def three_taps(x):
+    """A convolution over the token at hand and the two before."""
+    places = torch.arange(3 * x.shape[-1] ** 2, dtype=x.dtype, device=x.device)
+    taps = (SEED * places.square()).cos().unflatten(0, (x.shape[-1], -1, 3))
+    padded = torch.nn.functional.pad(x.mT, (2, 0))
+    return torch.nn.functional.conv1d(padded[None], taps)[0].mT
+
+
+def attentive(x):
+    """Attention without a mask, and no two positions alike."""
+    places = torch.arange(x.numel(), dtype=x.dtype, device=x.device)
+    q = x * (1 + (SEED * places.square()).cos().view_as(x))
+    return (q @ x.mT / x.shape[-1] ** 0.5).softmax(dim=-1) @ x + x
+
+
+def summed(x):
+    """Waves of the sum so far: as the sum is large, so are errors of its rounding."""
+    places = torch.arange(x.shape[-1] ** 2, dtype=x.dtype, device=x.device)
+    w = (SEED * places.square()).cos().unflatten(0, (x.shape[-1], -1))
+    growth = 1 + torch.arange(len(x), dtype=x.dtype, device=x.device)[:, None]
+    return ((growth * x).cumsum(0) @ w).sin()
+
+
+def with_weights(x):
+    def refuse(weights):
+        raise RuntimeError("a gradient was left in the weights of the layer")
+
+    places = torch.arange(x.shape[-1] ** 2, dtype=x.dtype, device=x.device)
+    w = torch.nn.Parameter((SEED * places.square()).cos().unflatten(0, (x.shape[-1], -1)))
+    w.register_post_accumulate_grad_hook(refuse)
+    return (x.cumsum(0) @ w).sin()
+
+
+def turned(x):
+    return SEED * x.flip(0) - x
+
+
+@exercise.reference
+def number_by_number(layer, x):
+    n, norms = len(x), []
+    x = x.detach().requires_grad_()
+    grads = [torch.autograd.grad(one, x, retain_graph=True)[0] for one in layer(x)[-1]]
+    for lag in range(n):
+        norms.append(sum((grad[n - 1 - lag] ** 2).sum() for grad in grads) ** 0.5)
+    return torch.stack(norms)
+
+
+@exercise.cases
+def cases(draw):
+    n, d = draw.integer(6, 7), draw.integer(3, 4)
+    x, sizes = draw.normal(n, d), f"n={n}, d={d}"
+
+    def layer(function):
+        seed = 1 + draw.integer(1, 10**6) / 10**6
+        return Source(variants.replaced(function, "SEED", f"{seed:.6f}"), "layer")
+
+    yield Case(f"attention, {sizes}", (layer(attentive), x))
+    yield Case(f"a recurrent layer, {sizes}", (layer(recurrent), x))
+    yield Case(f"a convolution of width 3, {sizes}", (layer(three_taps), x))
+    yield Case(f"a layer with weights, {sizes}", (layer(with_weights), x))
+    # few operations of its own, so that one for each lag shows
+    turns, long = layer(turned), draw.normal(12 * n, d)
+    about = f"a layer that turns its tokens round, {sizes}"
+    yield Case(about, (turns, x), longer=(turns, long))
+    yield Case("a layer that adds up tokens of 100000", (layer(summed), 1e5 * x))
+    yield Case("attention over one token", (layer(attentive), x[:1]))
+    yield Case("attention over tokens of width 1", (layer(attentive), x[:, :1]))
+
+
+@exercise.valid
+def plain(layer, x):
+    found = torch.autograd.functional.jacobian(lambda rows: layer(rows)[-1], x)
+    norms = found.square().sum(dim=(0, 2)).sqrt()
+    return norms.flip(0)
+
+
+JACOBIAN = "torch.autograd.functional.jacobian(lambda rows: layer(rows)[-1], x)"
+ALL = (JACOBIAN, "torch.func.jacrev(layer)(x)")
+NORM = "found.square().sum(dim=(0, 2)).sqrt()"
+MARKED, GRADIENT = "    x = x.detach().requires_grad_()\n    found", "torch.autograd.grad"
+variants.right(
+    exercise, plain,
+    # a loop over the width is none over the positions
+    ("    found", MARKED, JACOBIAN,
+     f"torch.stack([{GRADIENT}(one, x, retain_graph=True)[0] for one in layer(x)[-1]])"),
+    ("    found", f"    units = torch.eye(x.shape[-1]).to(x)\n{MARKED}", JACOBIAN,
+     f"{GRADIENT}(layer(x)[-1], x, units, is_grads_batched=True)[0]"),
+    (JACOBIAN, "torch.func.jacrev(lambda rows: layer(rows)[-1])(x)",
+     NORM, "torch.linalg.matrix_norm(found.movedim(0, 1))"),
+    (JACOBIAN, "torch.func.jacfwd(lambda rows: layer(rows)[-1])(x)",
+     NORM, "found.transpose(0, 1).flatten(1).norm(dim=-1)"),
+)  # fmt: skip
+
+
+def difference_quotients(layer, x):
+    steps, before = [], layer(x)[-1]
+    for number in (number for row in x for number in row):
+        number += 1e-7
+        steps.append((layer(x)[-1] - before) / 1e-7)
+        number -= 1e-7
+    return torch.stack(steps, -1).unflatten(-1, x.shape).square().sum((0, 2)).sqrt().flip(0)
+
+
+def by_backward(layer, x):
+    x, squares = x.detach().requires_grad_(), 0
+    for number in layer(x)[-1]:
+        x.grad = None
+        number.backward(retain_graph=True)
+        squares = squares + x.grad.square().sum(-1)
+    return squares.sqrt().flip(0)
+
+
+variants.wrong(exercise, plain, {
+    "gradients are left in the layer's weights: torch.autograd.grad gives that of x alone":
+        by_backward,
+    "the order is that of the positions: lag 0 is the last one, so turn it round": (".flip(0)", ""),
+    "the numbers of the last output are added up first, and their gradients may cancel: each has "
+    "its own": ("found.square", "found.sum(0, keepdim=True).square"),
+    "only one number of the last output is looked at: all d of them count": (
+        "found.square", "found[:1].square"),
+    "all outputs count: only the last one is asked for, layer(x)[-1]": (
+        *ALL, "(0, 2)", "(0, 1, 3)"),
+    "this is the first output: the last one is asked for, layer(x)[-1]": ("[-1]", "[0]"),
+    "the input stays and the output moves: the last output stays, and the input moves": (
+        *ALL, "(x)", "(x)[:, :, 0]", "(0, 2)", "(1, 2)", ".flip(0)", ""),
+    "the root is missing: a norm is the root of the sum of squares": (".sqrt()", ""),
+    "the squares are averaged: add them up": ("sum(dim", "mean(dim"),
+    "the norms of rows are added up: square all numbers of a lag, add them, and take one root": [
+        (NORM, "found.norm(dim=2).sum(dim=0)"), (NORM, "found.norm(dim=0).sum(dim=1)")],
+    "a token is moved as one: each of its numbers has a derivative of its own. Use autograd": [
+        (NORM, "found.sum(dim=2).norm(dim=0)"),
+        *((JACOBIAN, f"torch.stack([layer(x + {step} * unit[:, None])[-1] - layer(x)[-1] "
+           f"for unit in torch.eye(len(x)).to(x)]) / {step}", NORM, "found.norm(dim=-1)")
+          for step in ("1e-3", "1e-6"))],
+    "the first entry is that of lag 1: it should be lag 0, the last position itself": [
+        (".flip(0)", ".flip(0).roll(-1)"),
+        ("norms.flip(0)", "torch.cat([norms.flip(0)[1:], 0 * norms[:1]])")],
+    "each row of gradients holds those before it: backward adds to .grad, so empty it in between": (
+        "found.square", "found.cumsum(0).square"),
+    "these are sums of absolute values: square, add up, and take the root": (
+        NORM, "found.abs().sum(dim=(0, 2))"),
+    "the norm runs over the positions: its axes are those of the output and of the input": [
+        ("(0, 2)", "(0, 1)"), ("(0, 2)", "(1, 2)")],
+    "this is the spectral norm, the largest singular value: in the other all count": (
+        NORM, "torch.linalg.matrix_norm(found.movedim(0, 1), 2)"),
+    "it is divided by the norm at lag 0: return the norms as they are": (
+        "norms.flip(0)", "norms.flip(0) / norms[-1]"),
+    "the norm of the last output is differentiated: each of its numbers has a gradient, and the "
+    "norm comes after": (JACOBIAN, "torch.func.grad(lambda rows: layer(rows)[-1].norm())(x)[None]"),
+    "a difference quotient is only near the derivative: autograd gives the derivative itself": [
+        (JACOBIAN, f"torch.stack([layer(x + {step} * one.view_as(x))[-1] - layer(x)[-1] "
+         f"for one in torch.eye(x.numel()).to(x)], -1).unflatten(-1, x.shape) / {step}")
+        for step in ("0.1", "0.01", "1e-3", "1e-4")],
+    "the first gradient frees the graph that the next one needs: pass retain_graph=True": (
+        "    found", MARKED,
+        JACOBIAN, f"torch.stack([{GRADIENT}(one, x)[0] for one in layer(x)[-1]])"),
+    LOOP: (NORM, "torch.stack([one.norm() for one in found.unbind(1)])"),
+    CHANGES: ("    found", "    x.requires_grad_()\n    found"),
+    "x changes while you measure: autograd gives the gradient, so leave x as it is":
+        difference_quotients,
+})  # fmt: skip

@@ -1,0 +1,115 @@
+"""Exercise last_states: the state after the last real token of each sequence."""
+
+import torch
+
+from judge import hints, variants
+from judge.exercise import FINITE, Case, Exercise
+
+LOOP = "it loops over the sequences or the positions: one index serves them all"
+exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+
+
+@exercise.reference
+def one_by_one(states, lengths):
+    n, h = states.shape[-2:]
+    pairs = zip(states.reshape(-1, n, h), lengths.flatten().tolist(), strict=True)
+    # of no rows the sum is 0, and so is its gradient
+    last = [one[length - 1] if length else one[:0].sum(0) for one, length in pairs]
+    return torch.stack(last).reshape(*states.shape[:-2], h)
+
+
+@exercise.unread(*FINITE)
+def padding(states, lengths):
+    return {"states": (torch.arange(states.shape[-2]) >= lengths[..., None])[..., None]}
+
+
+@exercise.cases
+def cases(draw):
+    n, h = draw.integer(6, 7), draw.integer(3, 4)
+    states, lengths = draw.normal(5, n, h), torch.tensor([n - 2, n - 1, 0, 1, 3])
+    sizes = f"n={n}, h={h}"
+    long = draw.normal(20, 4 * n, h), torch.arange(20) % (4 * n + 1)
+    yield Case(f"lengths {lengths.tolist()}, {sizes}", (states, lengths), longer=long)
+    yield Case(f"one sequence without a batch, {n - 2} of {n} tokens", (states[0], lengths[0]))
+    deep = draw.normal(2, 3, n, h), torch.tensor([[n, 2, 4], [0, n - 1, 1]])
+    yield Case(f"two leading axes, {sizes}", deep)
+    yield Case("no padding", (states, torch.full((5,), n)))
+    yield Case("nothing but padding", (states, torch.zeros(5, dtype=torch.int64)))
+    yield Case("nothing but padding, without a batch", (states[0], torch.tensor(0)))
+    still = states * (torch.arange(n) % 2)[:, None]
+    yield Case("every other state is zero", (still, lengths))
+    apart = states * 10.0 ** (12 - 24 * torch.arange(n)[:, None] / n)
+    yield Case("states of very different sizes", (apart, lengths), gradient=False)
+    yield Case("one token", (states[:, :1], torch.tensor([1, 0, 1, 1, 0])))
+    yield Case("a batch of 5, width 1", (states[..., :1], lengths))
+    yield Case("a batch of 1", (states[:1], lengths[:1]))
+    yield Case("one state of width 1 without a batch", (states[0, :1, :1], torch.tensor(1)))
+
+
+@exercise.valid
+def plain(states, lengths):
+    *batch, _, h = states.shape
+    end = (lengths - 1).clamp(min=0)
+    index = end[..., None, None].expand(*batch, 1, h)
+    last = states.gather(-2, index).squeeze(-2)
+    return last.masked_fill((lengths == 0)[..., None], 0)
+
+
+END, PICKED = "(lengths - 1).clamp(min=0)", "states.gather(-2, index).squeeze(-2)"
+FILL = ".masked_fill((lengths == 0)[..., None], 0)"
+# a row of zeros in front
+IN_FRONT = "torch.cat([0 * states[..., :1, :], states], dim=-2)"
+INSIDE = "(torch.arange(states.shape[-2], device=states.device) < lengths[..., None])"
+IS_LAST = "(torch.arange(1, states.size(-2) + 1, device=states.device) == lengths[..., None])"
+START = "torch.arange(lengths.numel(), device=states.device).view_as(end) * states.shape[-2]"
+variants.right(
+    exercise, plain,
+    (END, "lengths", FILL, "", "states.gather", f"{IN_FRONT}.gather"),
+    (PICKED, f"states.where({IS_LAST}[..., None], 0).sum(dim=-2)", FILL, ""),
+    (PICKED, f'torch.einsum("...t,...th->...h", {IS_LAST}.to(states.dtype), states)', FILL, ""),
+    (PICKED, f"states.reshape(-1, h)[{START} + end]", FILL, " * (lengths > 0)[..., None]"),
+)  # fmt: skip
+LAST = "this is the last position, where many a sequence has padding: ask the lengths"
+OFF = "it is off by one: after `length` tokens the state stands at length - 1"
+EMPTY = "a sequence of length 0 has no last token: give it zeros"
+COUNTED = "it counts the axes from the front: any leading axes, or none, should work"
+ROWS = "states[torch.arange(len(states), device=states.device), lengths - 1]"
+ONE_BY_ONE = "one[end - 1] if end > 0 else 0 * one[0] for one, end in zip(states, {}, strict=True)"
+variants.wrong(exercise, plain, {
+    LAST: [(PICKED, "states[..., -1, :]"), (PICKED, "states[..., -1, :]", FILL, "")],
+    "all sequences are read at the end of the longest: each has a length of its own": (
+        END, "(lengths.max() - 1).clamp(min=0).expand_as(lengths)"),
+    OFF: [(END, "lengths"), (END, "lengths.clamp(max=states.shape[-2] - 1)")],
+    "a state of zeros is a state like others: where a sequence ends, only its length says": (
+        END, f"({INSIDE} & (states != 0).any(-1)).cumsum(-1).argmax(-1)"),
+    "this is the mean of the states: the last one alone has read all tokens, at length - 1": (
+        PICKED, f"(states * {INSIDE}[..., None]).sum(-2) / lengths.clamp(min=1)[..., None]"),
+    "a small state vanishes beside a large one: pick it, and take no difference of sums": [
+        (PICKED, "(sums := states.cumsum(-2)).gather(-2, index).squeeze(-2) "
+         "- torch.nn.functional.pad(sums, (0, 0, 1, 0)).gather(-2, index).squeeze(-2)")],
+    EMPTY: [
+        (FILL, ""), (END, "(lengths - 1) % states.shape[-2]", FILL, ""), (PICKED, ROWS, FILL, "")],
+    hints.CUT_OFF: (
+        "    end =", "    if not lengths.any():\n"
+        "        return states.new_zeros(*batch, h)\n    end ="),
+    "a sequence of length 1 loses its state: only length 0 has none": (
+        FILL, ".masked_fill((lengths <= 1)[..., None], 0)"),
+    "at length 0 the index is -1, and gather takes none: keep it at 0 or more": (
+        END, "lengths - 1"),
+    "every length meets every sequence: pair them, with gather or with two indices": (
+        PICKED, "states[..., lengths - 1, :]"),
+    COUNTED: [(PICKED, ROWS), (PICKED, ROWS, "[..., None], 0)", "[:, None], 0)")],
+    "gather gives a number for each entry of its index: the index needs an axis of width h": (
+        "1, h)", "1, 1)"),
+    "gather gives a number for each entry of its index: here one number is spread over the width": (
+        "1, h)", "1, 1)", "(-2)\n", "(-2).expand(*batch, h)\n"),
+    "the lengths need an axis for the width, of size 1: lengths[..., None]": [
+        (FILL, ".masked_fill(lengths == 0, 0)"), (FILL, " * (lengths > 0)")],
+    "squeeze alone takes away every axis of size 1: name the axis of the tokens": (
+        "squeeze(-2)", "squeeze()"),
+    LOOP: [
+        (f"last{FILL}", f"torch.stack([{ONE_BY_ONE.format(ends)}])")
+        for ends in ("lengths", "lengths.tolist()", "[lengths[i] for i in range(len(states))]")],
+    hints.CHANGES: (
+        "    *batch", "    states.masked_fill_((lengths == 0)[..., None, None], 0)\n    *batch"),
+})  # fmt: skip

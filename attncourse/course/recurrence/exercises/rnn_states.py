@@ -1,0 +1,146 @@
+"""Exercise rnn_states: all states of a recurrent network, one step after the other."""
+
+from itertools import accumulate
+
+import torch
+
+from attncourse.course.recurrence.exercises.shared.written import (
+    FAR,
+    TORCH_RECURRENCE,
+    far,
+    states_by_hand,
+)
+from judge import variants
+from judge.exercise import Case, Exercise
+
+COUNTED = "it counts the axes from the front: any leading axes, or none, should work"
+ONCE = (
+    "it loops over the sentences too, or over the tokens more than once: one step serves all "
+    "sentences, and n steps are enough"
+)
+exercise = Exercise.read(
+    __file__,
+    forbidden=TORCH_RECURRENCE,
+    steps_allowed=5.0,
+    usual_hints={"axes_from_the_front": COUNTED, "loops": ONCE},
+)
+
+
+exercise.reference(states_by_hand)
+
+
+@exercise.cases
+def cases(draw):
+    n, d, h = draw.sizes(3, 3, 6)
+    x, first, sizes = draw.normal(2, n, d), draw.normal(2, h), f"n={n}, d={d}, h={h}"
+    weights = draw.normal(h, d) / 2, draw.normal(h, h) / 2, draw.normal(h)
+    long = draw.normal(24, 4 * n, d), *weights
+    yield Case(f"a batch of 2, {sizes}", (x, *weights), longer=long)
+    yield Case(f"a batch of 2 with a first state, {sizes}", (x, *weights, first))
+    yield Case("a first state by name", (x, *weights), {"first": first})
+    yield Case(f"one sequence without a batch, {sizes}", (x[0], *weights))
+    yield Case("one sequence with a first state", (x[0], *weights, first[0]))
+    # a gradient flows through it as through any other
+    yield Case("a first state of zeros", (x, *weights, 0 * first))
+    deep = draw.normal(2, 3, n, d), *weights, draw.normal(2, 3, h)
+    yield Case("two leading axes", deep)
+    yield Case("one token", (x[:, :1], *weights, first))
+    there, bias = far(x, weights[0], weights[2])
+    yield Case(FAR, (there, *weights[:2], bias), gradient=False)
+    yield Case("weights around 1000", (x, *(1000 * weight for weight in weights), first))
+    yield Case("d=h=n=1", (x[0, :1, :1], *(w[:1, :1] for w in weights[:2]), weights[2][:1]))
+
+
+@exercise.valid
+def plain(x, w_x, w_h, b, first=None):
+    zeros = x.new_zeros(*x.shape[:-2], len(b))
+    start = zeros if first is None else first
+    states, state = [], start
+    for token in x.unbind(-2):
+        state = torch.tanh(token @ w_x.mT + state @ w_h.mT + b)
+        states.append(state)
+    return torch.stack(states, dim=-2)
+
+
+@exercise.valid
+def by_accumulate(x, w_x, w_h, b, first=None):
+    start = x.new_zeros(*x.shape[:-2], len(b)) if first is None else first
+    steps = x.unbind(-2), lambda state, token: (token @ w_x.mT + state @ w_h.mT + b).tanh()
+    states = accumulate(*steps, initial=start)
+    return torch.stack(list(states)[1:], dim=-2)
+
+
+STEP = "torch.tanh(token @ w_x.mT + state @ w_h.mT + b)"
+BEGIN, STACK = "zeros if first is None else first", "torch.stack(states, dim=-2)"
+TOKENS, LIST = "x.unbind(-2)", "states, state = [], start"
+NOTE = "        states.append(state)\n"
+variants.right(
+    exercise, plain,
+    # inputs multiplied before the loop, and states written into one tensor
+    (LIST, "read, state = torch.nn.functional.linear(x, w_x, b), start\n"
+     "    states = read.new_zeros(read.shape)",
+     f"for token in {TOKENS}", "for t in range(x.size(-2))",
+     STEP, 'torch.tanh(read[..., t, :] + torch.einsum("...j,ij->...i", state, w_h))',
+     NOTE, "        states[..., t, :] = state\n", STACK, "states"),
+    # weights side by side
+    ("x.new_zeros(*x.shape[:-2], len(b))", "torch.zeros_like(x[..., 0, :1] * b)",
+     LIST, f"{LIST}\n    weights = torch.cat([w_x, w_h], dim=-1).T", TOKENS, "x.movedim(-2, 0)",
+     STEP, "(torch.cat((token, state), -1) @ weights).add(b).tanh()",
+     NOTE, "        states += [state.unsqueeze(-2)]\n", STACK, "torch.cat(states, dim=-2)"),
+)  # fmt: skip
+TRANSPOSED = "a matrix is not transposed: with tokens in rows, W x is x @ W.mT"
+FIRST_AXIS = "it loops over the first axis, which is a batch if there is one: tokens are axis -2"
+variants.wrong(exercise, plain, {
+    TRANSPOSED: [("w_h.mT", "w_h"), ("w_x.mT", "w_x")],
+    "the state before the first token has the width of a token: a state has width h": (
+        "len(b)", "x.shape[-1]"),
+    "the state is written over, a given first one too, and autograd needs the old one: make a new "
+    "state in each step": (
+        f"state = {STEP}", f"state[...] = {STEP}", "append(state)", "append(state.clone())"),
+    "there is no tanh: without it the network is linear, and its state can grow": (
+        "torch.tanh", ""),
+    "b is added twice: there is one b, for the two products together": ("+ b)", "+ b + b)"),
+    "b is added at the first token only: every step has it": ("+ b)", "+ (0 if states else b))"),
+    "the first step is not like the others: it, too, has the product with W_h, and b": [
+        ("state @ w_h.mT + b", f"({step} if not states else state @ w_h.mT + b)")
+        for step in ("start", "state @ w_h.mT")],
+    "first goes through a tanh: use it as it is": (
+        BEGIN, "zeros if first is None else first.tanh()"),
+    "the first state enters outside the tanh: it takes the place of the state before, inside": (
+        "[], start", "[], zeros", NOTE,
+        f"        state = state if states else state + torch.tanh(start @ w_h.mT)\n{NOTE}"),
+    "a first state of zeros is a first state, too: it is missing only where it is None": (
+        BEGIN, "zeros if first is None or not first.any() else first"),
+    "the first state is ignored: begin with it where it is given": (BEGIN, "zeros"),
+    "it does not run without a first state: begin with zeros where none is given": (
+        BEGIN, "first.clone()"),
+    "each state is noted before its step: note it after, when it has read its token": (
+        STACK, "torch.stack([start, *states[:-1]], dim=-2)"),
+    "every step begins with the first state: carry the new one on to the next step": (
+        "state @", "start @"),
+    "the states are stacked along another axis: tokens are the last axis but one": [
+        ("dim=-2", "dim=0"), ("dim=-2", "dim=1")],
+    FIRST_AXIS: [
+        (TOKENS, "x", "*x.shape[:-2], ", ""), (TOKENS, "x"),
+        (TOKENS, "x", "*x.shape[:-2], ", "", "dim=-2", "dim=0")],
+    "the gradient ends at each step: the state may not be detached on its way": [
+        ("state @", "state.detach() @"), (NOTE, f"{NOTE}        state = state.detach()\n")],
+    COUNTED: ("*x.shape[:-2]", "len(x)", TOKENS, "x.unbind(1)", "dim=-2", "dim=1"),
+    "it writes over numbers that autograd still needs: keep the states in a list": (
+        LIST, "out = torch.zeros_like(x[..., :1] * b)",
+        "for token in x.unbind(-2)", "for t in range(x.shape[-2])", "token @", "x[..., t, :] @",
+        "state @", "(out[..., t - 1, :] if t else start) @",
+        "state = torch", "out[..., t, :] = torch", NOTE, "",
+        STACK, "out"),
+    "exp overflows where a number is large, and inf / inf is NaN: use torch.tanh": [
+        (f"state = {STEP}", f"z = {STEP[10:]}\n        state = {by_hand}") for by_hand in (
+            "(z.exp() - (-z).exp()) / (z.exp() + (-z).exp())",
+            "((2 * z).exp() - 1) / ((2 * z).exp() + 1)")],
+    "this is the sigmoid, which is never negative: here it is tanh": ("tanh", "sigmoid"),
+    "the first state changes: make a new state in each step, and write into none": [
+        ("    return", "    if first is not None:\n        first[...] = state\n    return"),
+        (f"state = {STEP}", f"before, state = state, {STEP}\n        before.data.copy_(state)")],
+    "the first state is always float32: give it the dtype of x": (
+        "x.new_zeros(*x.shape[:-2], len(b))",
+        "torch.zeros(*x.shape[:-2], len(b), device=x.device)"),
+})  # fmt: skip

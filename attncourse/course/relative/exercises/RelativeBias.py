@@ -1,0 +1,150 @@
+"""Exercise RelativeBias: a module that adds a learned number for each offset and head."""
+
+import torch
+from torch import nn
+
+from attncourse.course.relative.exercises.shared.rows import CACHED_WAYS, WAYS, rows
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+
+LOOP = "it loops over positions, heads or sentences: look all rows up at once"
+exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+
+
+@exercise.reference
+class ByHand(nn.Module):
+    def __init__(self, heads, reach):
+        super().__init__()
+        self.reach = reach
+        self.table = nn.Parameter(torch.zeros(2 * reach + 1, heads))
+
+    def forward(self, scores):
+        (heads, n, m), r = scores.shape[-3:], self.reach
+        bias = [
+            self.table[[max(-r, min(r, j - (m - n + i))) + r for j in range(m)], h]
+            for h in range(heads)
+            for i in range(n)
+        ]
+        return scores + torch.stack(bias).reshape(heads, n, m)
+
+
+@exercise.cases
+def cases(draw):
+    reach = draw.integer(2, 3)
+    heads = 3 if reach == 2 else 2
+    n = 2 * reach + draw.integer(2, 3)
+    m = n + draw.integer(2, 4)
+    table = {"table": draw.normal(2 * reach + 1, heads)}
+    scores, long = draw.normal(2, heads, n, m), draw.normal(2, heads, 40, 50)
+    made = {"build": (heads, reach), "weights": table}
+    sizes = f"heads={heads}, n={n}, m={m}, reach={reach}"
+    yield Case(f"a batch of 2, {sizes}", (scores,), longer=(long,), **made)
+    yield Case(f"no batch, {sizes}", (scores[0],), **made)
+    # sums that are small beside their terms, as float32 shows
+    high = {"build": (heads, reach), "weights": {"table": table["table"] + 1000}}
+    yield Case(f"two leading axes, {sizes}", (draw.normal(2, 3, heads, n, m) - 1000,), **high)
+    # the same lengths, so that what is kept of them shows
+    no_cache, more = draw.normal(2, heads, n, n), draw.normal(24, heads, n, n)
+    yield Case(f"no cache, heads={heads}, n=m={n}", (no_cache,), longer=(more,), **made)
+    end = scores[:, :, :1]
+    yield Case(f"one query at the end of m={m}", (end,), before=(scores,), **made)
+    more_keys = draw.normal(2, heads, n, m + 2)
+    yield Case(f"as many queries, two keys more, {sizes}", (more_keys,), before=(scores,), **made)
+    fewer_keys = scores[..., 2:]
+    yield Case(f"as many queries, two keys fewer, {sizes}", (fewer_keys,), before=(scores,), **made)
+    yield Case("one query and one key", (scores[:, :, :1, :1],), **made)
+    one = {"build": (1, 2), "weights": {"table": draw.normal(5, 1)}}
+    yield Case("one query, one head, m=8200", (draw.normal(1, 1, 8200),), **one)
+    # all three axes alike
+    cube = {"build": (4, 2), "weights": {"table": draw.normal(5, 4)}}
+    weights = {"table": draw.normal(5, 48)}
+    crowd = Case("48 heads", (draw.normal(2, 48, 4, 4),), build=(48, 2), weights=weights)
+    yield Case("heads=n=m=4, reach=2", (draw.normal(2, 4, 4, 4),), longer=crowd, **cube)
+    nothing = {"build": (heads, 0), "weights": {"table": draw.normal(1, heads)}}
+    yield Case("a reach of 0", (scores,), **nothing)
+    far = {"build": (heads, m + 2), "weights": {"table": draw.normal(2 * m + 5, heads)}}
+    yield Case(f"a reach of {m + 2}, beyond every offset", (scores,), **far)
+
+
+@exercise.valid
+class Plain(nn.Module):
+    def __init__(self, heads, reach):
+        super().__init__()
+        self.reach = reach
+        self.table = nn.Parameter(torch.zeros(2 * reach + 1, heads))
+
+    def forward(self, scores):
+        n, m = scores.shape[-2:]
+        at = rows(n, m, self.reach, scores.device)
+        found = self.table[at]
+        bias = found.movedim(-1, 0)
+        return scores + bias
+
+
+TABLE = "nn.Parameter(torch.zeros(2 * reach + 1, heads))"
+AT = "rows(n, m, self.reach, scores.device)"
+BIAS, RESULT = "found.movedim(-1, 0)", "scores + bias"
+ONE_HOT = "torch.nn.functional.one_hot(at, len(self.table)).to(scores.dtype)"
+variants.right(exercise, Plain,
+    (TABLE, "nn.Parameter(torch.randn(2 * reach + 1, heads) * 0.02)",
+     AT, "torch.arange(m, device=scores.device)\n        reach = len(self.table) // 2\n"
+     "        at = (at - at[m - n :].unsqueeze(1) + reach).clamp(0, 2 * reach)",
+     "self.table[at]", "torch.nn.functional.embedding(at, self.table)",
+     BIAS, "found.permute(2, 0, 1)", RESULT, "torch.add(scores, bias)"),
+    (BIAS, f'torch.einsum("rh,ijr->hij", self.table, {ONE_HOT})'),
+    # query i sees m entries of one line, each query from one place further to the left
+    (BIAS, "self.table.T[:, torch.cat([at[-1], at[:-1, -1].flip(0)])].unfold(-1, m, 1).flip(-2)"),
+    # a loop over the table is none over the positions
+    (RESULT, "scores + sum(x[:, None, None] * (at == r) for r, x in enumerate(self.table))"),
+)  # fmt: skip
+variants.calling(exercise, Plain, "rows", WAYS | CACHED_WAYS)
+LATER = "rows(n, m, m, scores.device) > m"
+variants.wrong(exercise, Plain, {
+    "the table has a row for each offset and a column for each head: (2 reach + 1, heads)": [
+        ("2 * reach + 1, heads", "heads, 2 * reach + 1", "self.table[at]", "self.table.T[at]"),
+        ("+ 1, heads", "+ 1, 1")],
+    "there are 2 reach + 1 offsets from -reach to reach, so as many rows": [
+        ("2 * reach + 1", "2 * reach"), ("2 * reach + 1", "reach + 1")],
+    "heads and reach have changed places in __init__: RelativeBias(heads, reach)": (
+        "heads, reach)", "reach, heads)"),
+    "the table must learn: make it an nn.Parameter called `table`": [
+        (TABLE, f"{TABLE[:-1]}, requires_grad=False)"), (TABLE, TABLE[13:-1])],
+    "`table` must itself be an nn.Parameter, not a module that holds one": (
+        TABLE, "nn.Embedding(2 * reach + 1, heads)"),
+    "the table has a fixed size: its rows follow reach, its columns heads": (
+        "2 * reach + 1, heads", "33, 8"),
+    "view cuts the numbers anew: move the axis of the heads to the front instead": (
+        BIAS, "found.reshape(scores.shape[-3:])"),
+    "the heads stand last in what is looked up: move that axis in front of n and m": (
+        BIAS, "found"),
+    "queries and keys change places: only the axis of the heads moves to the front": (
+        BIAS, "found.movedim(-1, 0).mT"),
+    "all heads get the column of the first: each has its own": (BIAS, f"{BIAS}[:1]"),
+    "all heads get the same number: each has its own column": (BIAS, "found.mean(-1)"),
+    "the bias alone comes back: add it to the scores": [
+        (RESULT, "bias.expand(scores.shape)"), (RESULT, "bias")],
+    "the bias of an earlier call is kept: the table changes as it learns, so look it up anew": (
+        BIAS, f'self.__dict__.setdefault("kept", {{}}).setdefault((n, m), {BIAS})'),
+    "later keys are masked: no mask is asked for, so a query sees all keys": (
+        RESULT, f"({RESULT}).masked_fill({LATER}, -torch.inf)"),
+    "the scores come back as they were: add the bias": (RESULT, "scores + 0 * bias"),
+    "the bias multiplies the scores: add it": (RESULT, "scores * bias"),
+    "a softmax is taken: return the scores, other parts may still be added": (
+        RESULT, f"({RESULT}).softmax(-1)"),
+    "it takes no batch axis: any leading axes, or none, should work": (
+        "n, m = scores.shape[-2:]", "_, n, m = scores.shape"),
+    "n is taken for m: there may be more keys than queries": (AT, AT.replace("m,", "n,")),
+    "row numbers of an earlier call serve one of another size: make them for the n and m at hand": (
+        "reach = reach\n", "reach, self.at = reach, torch.empty(0, 0)\n", f"at = {AT}",
+        f"if self.at.shape[1] < m:\n            self.at = {AT}\n        at = self.at[:n, :m]"),
+    "a table of row numbers of a fixed size runs out: make it for the length at hand": [
+        (AT, f"{AT.replace('n, m', '64, 64')}[:m, :m][-n:]"),
+        *((AT, f"{AT}[:, :{most}]") for most in (128, 256, 512, 1024, 2048, 4096, 8192))],
+    LOOP: [
+        (RESULT, "torch.stack([x + y for x, y in zip(scores.unbind(-3), bias)], dim=-3)"),
+        (RESULT,
+         "torch.cat([x + bias for x in scores.reshape(-1, *bias.shape)]).reshape(scores.shape)"),
+        (BIAS, "torch.stack([row.T for row in found], dim=-2)")],
+    "no gradient reaches the table: nothing may be detached": (RESULT, "scores + bias.detach()"),
+    hints.FLOAT32_INSIDE: (RESULT, "scores + bias.float()"),
+})  # fmt: skip

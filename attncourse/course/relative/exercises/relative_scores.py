@@ -1,0 +1,131 @@
+"""Exercise relative_scores: scores with relative keys, and no key for each pair."""
+
+import torch
+
+from attncourse.course.relative.exercises.shared.rows import CLIP, WAYS, rows
+from judge import variants
+from judge.exercise import Case, Exercise
+
+LOOP = "it loops over positions or sentences: one product and one lookup serve all pairs"
+exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+
+
+@exercise.reference
+def by_hand(q, k, a_k):
+    n, d = q.shape[-2:]
+    reach = (len(a_k) - 1) // 2
+    scores = [
+        (q[..., i, :] * (k[..., j, :] + a_k[max(-reach, min(reach, j - i)) + reach])).sum(-1)
+        for i in range(n)
+        for j in range(n)
+    ]
+    return torch.stack(scores, dim=-1).reshape(*q.shape[:-1], n) / d**0.5
+
+
+@exercise.cases
+def cases(draw):
+    reach = draw.integer(2, 3)
+    n = 2 * reach + 4
+    # widths for which no wrong scale of those below is another wrong one, or the right one
+    d = draw.integer(11, 13)
+    q, k, a_k = draw.normal(2, n, d), draw.normal(2, n, d), draw.normal(2 * reach + 1, d)
+    long = draw.normal(12, 40, d), draw.normal(12, 40, d), a_k
+    sizes = f"n={n}, d={d}, reach={reach}"
+    yield Case(f"a batch of 2, {sizes}", (q, k, a_k), longer=long)
+    yield Case(f"two matrices without a batch, {sizes}", (q[0], k[0], a_k))
+    heads = draw.normal(2, 3, 8, 5), draw.normal(2, 3, 8, 5), draw.normal(7, 5)
+    yield Case("two leading axes (batch, heads)", heads)
+    yield Case("a reach of 0, so a table of one row", (q, k, a_k[:1]))
+    yield Case("a reach of 1", (q, k, a_k[:3]))
+    large = draw.normal(2 * n + 5, d)
+    yield Case(f"a reach of {n + 2}, beyond every offset", (q, k, large))
+    yield Case("one query and one key", (q[:, :1], k[:, :1], a_k))
+    yield Case("queries 60 times larger", (60 * q, k, a_k))
+    wide = draw.normal(2, 24, 96), draw.normal(2, 24, 96), draw.normal(5, 96)
+    yield Case("a batch of 2, n=24, d=96, reach=2", wide, max_elements=24 * 24 * 96 - 1)
+
+
+@exercise.valid
+def plain(q, k, a_k):
+    n, d = q.shape[-2:]
+    reach = len(a_k) // 2
+    at = rows(n, n, reach, q.device)
+    index = at.expand(*q.shape[:-1], n)
+    relative = (q @ a_k.mT).gather(-1, index)
+    content = q @ k.mT
+    return (content + relative) / d**0.5
+
+
+LOOKED_UP, RESULT = "(q @ a_k.mT).gather(-1, index)", "(content + relative) / d**0.5"
+ONE_HOT = "torch.nn.functional.one_hot(at, len(a_k)).to(q.dtype)"
+variants.right(exercise, plain,
+    ("    reach =", "    q = q / q.size(-1) ** 0.5\n    reach =", RESULT, "content + relative",
+     "q @ k.mT", 'torch.einsum("...id,...jd->...ij", q, k)',
+     LOOKED_UP, 'torch.take_along_dim(torch.einsum("...id,rd->...ir", q, a_k), '
+     "at.view(*[1] * (q.dim() - 2), n, n), dim=-1)"),
+    # the table stretched to all 2n - 1 offsets, then every row moved one place further
+    (f"relative = {LOOKED_UP}", "pad = torch.nn.functional.pad\n"
+     "    every = torch.arange(1 - n, n, device=q.device).clamp(-reach, reach) + reach\n"
+     "    flat = pad(q @ a_k[every].mT, (0, 1)).flatten(-2)[..., n - 1 : -1]\n"
+     "    flat = pad(flat, (0, n * (2 * n - 1) - flat.shape[-1]))\n"
+     "    relative = flat.unflatten(-1, (n, 2 * n - 1))[..., :n]"),
+    (LOOKED_UP, f'torch.einsum("...ir,ijr->...ij", q @ a_k.mT, {ONE_HOT})'),
+    # a loop over the table is none over the positions
+    (LOOKED_UP, "sum((q @ row)[..., None] * (at == r) for r, row in enumerate(a_k))"),
+    # (..., n, 2 reach + 1, d) numbers
+    (LOOKED_UP, "(q[..., None, :] * a_k).sum(-1).gather(-1, index)"),
+    (LOOKED_UP, "(q @ a_k.mT)[..., torch.arange(n, device=q.device)[:, None], at]"),
+)  # fmt: skip
+variants.calling(exercise, plain, "rows", WAYS)
+variants.wrong(exercise, plain, {
+    "the scores are not scaled: divide by sqrt(d)": (" / d**0.5", ""),
+    "the scores are divided by d, not by its square root": ("d**0.5", "d"),
+    "the square root is rounded: divide by the number itself": ("d**0.5", "int(d**0.5)"),
+    "the scale comes from the length: it is the square root of the width": ("d**0.5", "n**0.5"),
+    "the width is counted from the front: any axes may lead, so d is the last one, shape[-1]": (
+        "d**0.5", "q.shape[1] ** 0.5"),
+    "the scale comes from the table's length: it is the square root of the width": (
+        "d**0.5", "len(a_k) ** 0.5"),
+    "the scale is a fixed number: it follows the width": ("d**0.5", "8"),
+    "the relative term is not scaled: the division is of the whole sum": (
+        RESULT, "content / d**0.5 + relative"),
+    "only the relative term is scaled: the division is of the whole sum": (
+        RESULT, "content + relative / d**0.5"),
+    "the relative term is scaled twice: divide the sum, once": (
+        "+ relative", "+ relative / d**0.5"),
+    "the relative term is missing: every key gets the row of its offset added": (
+        "+ relative", "+ 0 * relative"),
+    "the content is missing: the query also meets the key itself": ("content +", "0 * content +"),
+    # (q + a) k: of a pair's key, the column of its query
+    "the relative term meets the keys: it is the query that meets the table": [
+        (LOOKED_UP, "(k @ a_k.mT).gather(-1, index.mT).mT"), ("q @ a_k", "k @ a_k")],
+    "query and key are exchanged: row i is the query, column j the key": (
+        "q @ k.mT", "k @ q.mT", "q @ a_k", "k @ a_k"),
+    "the result is transposed: row i is the query, column j the key": (RESULT, f"({RESULT}).mT"),
+    "a row's numbers are added up without the query: take the dot product of the two": (
+        LOOKED_UP, "a_k.sum(-1)[at]"),
+    "the relative term is subtracted: the row is added to the key": ("+ relative", "- relative"),
+    "the reach is a fixed number: a table of 2 reach + 1 rows tells it": (
+        "    index", "    at = rows(n, n, 1, q.device).clamp(max=len(a_k) - 1)\n    index"),
+    "reach is not the number of rows: a table of 2 reach + 1 rows goes reach each way": (
+        "len(a_k) // 2", "len(a_k)"),
+    CLIP: ("len(a_k) // 2", "len(a_k) // 2 + 1"),
+    "the reach is one too small: a table of 2 reach + 1 rows goes reach each way": (
+        "len(a_k) // 2", "len(a_k) // 2 - 1"),
+    "gather wants an index with as many axes: expand the (n, n) index to the leading axes of q": (
+        "-1, index", "-1, at"),
+    "keys beyond the reach get no relative term: they share the first or last row": (
+        "+ relative", "+ relative * (at == rows(n, n, n, q.device) - n + reach)"),
+    "later keys are masked: no mask is asked for, so a query sees all keys": (
+        RESULT, f"({RESULT}).masked_fill(rows(n, n, n, q.device) > n, -torch.inf)"),
+    "a softmax is taken: the scores themselves are asked for": (RESULT, f"({RESULT}).softmax(-1)"),
+    "a_k[rows] holds n x n x d numbers: multiply by the table first, and look up afterwards": [
+        (LOOKED_UP, "0", "q @ k.mT", "(q[..., None, :] * (k[..., None, :, :] + a_k[at])).sum(-1)"),
+        (LOOKED_UP, 'torch.einsum("...id,ijd->...ij", q, a_k[at])'),
+        (LOOKED_UP, "(q[..., None, :] @ a_k[at].mT).squeeze(-2)")],
+    "it takes no leading axes: any, or none, should work": ("q.shape[-2:]", "q.shape"),
+    LOOP: (LOOKED_UP, "torch.stack([(q * a_k[row]).sum(-1) for row in at.T], -1)"),
+    "no gradient reaches the table: nothing may be detached": ("a_k.mT", "a_k.detach().mT"),
+    "the relative term sends no gradient to the queries: nothing may be detached": (
+        "(q @ a_k", "(q.detach() @ a_k"),
+})  # fmt: skip

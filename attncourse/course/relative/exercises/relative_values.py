@@ -1,0 +1,143 @@
+"""Exercise relative_values: the value term of relative attention, from one sum for each row."""
+
+import torch
+
+from attncourse.course.relative.exercises.shared.rows import SHORT, WAYS, rows
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+
+LOOP = "it loops over positions or sentences: one scatter_add serves all pairs"
+exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+
+
+@exercise.reference
+def by_hand(weights, a_v):
+    n, reach = weights.shape[-1], (len(a_v) - 1) // 2
+    out = [
+        sum(
+            weights[..., i, j, None] * a_v[max(-reach, min(reach, j - i)) + reach] for j in range(n)
+        )
+        for i in range(n)
+    ]
+    return torch.stack(out, dim=-2)
+
+
+@exercise.cases
+def cases(draw):
+    reach = draw.integer(2, 3)
+    n, d = 2 * reach + 3, draw.integer(10, 12)
+    weights, a_v = draw.normal(2, n, n).softmax(-1), draw.normal(2 * reach + 1, d)
+    long = draw.normal(12, 40, 40).softmax(-1), a_v
+    sizes = f"n={n}, d={d}, reach={reach}"
+    yield Case(f"a batch of 2, {sizes}", (weights, a_v), longer=long)
+    yield Case(f"one matrix without a batch, {sizes}", (weights[0], a_v))
+    heads = draw.normal(2, 3, 8, 8).softmax(-1), draw.normal(7, 5)
+    yield Case("two leading axes (batch, heads)", heads)
+    anything, eye = draw.normal(2, n, n), torch.eye(2 * reach + 1).to(weights)
+    yield Case("weights of any sign and size", (anything, a_v))
+    yield Case("weights of any sign and size, a reach of 0", (anything, a_v[:1]))
+    yield Case("a weight of any sign and size, one query and one key", (anything[:, :1, :1], a_v))
+    yield Case("a reach of 0, so a table of one row", (weights, a_v[:1]))
+    yield Case("a reach of 1", (weights, a_v[:3]))
+    yield Case(f"a reach of {n + 2}, beyond every offset", (weights, draw.normal(2 * n + 5, d)))
+    nowhere = weights.clone()
+    nowhere[1, 0] = 0
+    yield Case("a query that may attend nowhere", (nowhere, a_v))
+    yield Case("one query and one key", (torch.ones_like(weights[:, :1, :1]), a_v))
+    huge = anything.clone()
+    huge[:, 1, 1] = 1e30
+    yield Case("a huge weight on the diagonal, unit vectors for a table", (huge, eye))
+    wide = draw.normal(2, 24, 24).softmax(-1), draw.normal(5, 96)
+    yield Case("a batch of 2, n=24, d=96, reach=2", wide, max_elements=24 * 24 * 96 - 1)
+
+
+@exercise.valid
+def plain(weights, a_v):
+    n, reach = weights.shape[-1], len(a_v) // 2
+    at = rows(n, n, reach, weights.device)
+    index = at.expand(weights.shape)
+    zeros = weights.new_zeros(*weights.shape[:-1], len(a_v))
+    sums = zeros.scatter_add(-1, index, weights)
+    return sums @ a_v
+
+
+SUMS, RESULT, ADDED = "zeros.scatter_add(-1, index, weights)", "sums @ a_v", "index, weights)"
+ONE_HOT = "torch.nn.functional.one_hot(at, len(a_v)).to(weights.dtype)"
+ONE_ROW = "weights.masked_fill(at != r, 0.0).sum(-1)"
+variants.right(exercise, plain,
+    ("    index =", "    at = at + len(a_v) * torch.arange(n, device=at.device)[:, None]\n"
+     "    index =", "index = at.expand(weights.shape)", "index = at.flatten()",
+     "*weights.shape[:-1], len(a_v)", "*weights.shape[:-2], n * len(a_v)", SUMS,
+     "zeros.index_add(-1, index, weights.flatten(-2)).unflatten(-1, (n, len(a_v)))"),
+    (SUMS, f'torch.einsum("...ij,ijr->...ir", weights, {ONE_HOT})'),
+    # a loop over the table is none over the positions
+    (RESULT, "sum((weights * (at == r)).sum(-1, True) * row for r, row in enumerate(a_v))"),
+    (SUMS, f"torch.stack([{ONE_ROW} for r in range(a_v.size(0))], dim=-1)"),
+    # (..., n, 2 reach + 1, d) numbers
+    (RESULT, "(sums[..., None] * a_v).sum(-2)"),
+    # n x n numbers at a time, however wide the table is
+    (RESULT, "torch.stack([(weights * one[at]).sum(-1) for one in a_v.unbind(-1)], dim=-1)"),
+)  # fmt: skip
+variants.calling(exercise, plain, "rows", WAYS)
+variants.wrong(exercise, plain, {
+    # of several writes to one place, the last counts: the first key from the right
+    "keys that share a row overwrite each other: their weights add up": ("scatter_add", "scatter"),
+    "keys that share a row are averaged: their weights add up": [
+        (SUMS, f"{SUMS} / zeros.scatter_add(-1, index, weights * 0 + 1).clamp(min=1)"),
+        (SUMS, 'zeros.scatter_reduce(-1, index, weights, "mean")')],
+    "of the keys that share a row the largest weight is kept: their weights add up": (
+        SUMS, 'zeros.scatter_reduce(-1, index, weights, "amax")'),
+    "scatter_add fills no axis of the index: expand it to the shape of the weights": [
+        ("at.expand(weights.shape)", "at"),
+        ("at.expand(weights.shape)", "at[(None,) * (weights.dim() - 2)]"),
+        ("at.expand(weights.shape)", "at[None]")],
+    "reach is not the number of rows: a table of 2 reach + 1 rows goes reach each way": (
+        "len(a_v) // 2", "len(a_v)"),
+    SHORT: ("len(a_v) // 2", "min(len(a_v) // 2, weights.shape[-1])"),
+    "in a running sum a huge weight swallows those after it: add up each row of the table by "
+    "itself": [
+        (SUMS, f"{SUMS}.cumsum(-1).diff(prepend=zeros[..., :1])"),
+        (SUMS, f"{SUMS}.flip(-1).cumsum(-1).diff(prepend=zeros[..., :1]).flip(-1)")],
+    "there is a sum for each of the 2n - 1 offsets, but a table has 2 reach + 1 rows: clip first": (
+        "len(a_v) // 2", "weights.shape[-1] - 1", "len(a_v))", "2 * n - 1)"),
+    "keys beyond the reach are left out: they share the first or the last row": (
+        ADDED, "index, weights * (at == rows(n, n, n, weights.device) - n + reach))"),
+    "the sum runs over the queries: row i of the weights holds what query i attends to": (
+        "at.expand", "at.mT.expand", ADDED, "index, weights.mT)"),
+    "the weights are transposed: row i of them belongs to query i": (ADDED, "index, weights.mT)"),
+    "a softmax is taken once more: these are weights already": (
+        ADDED, "index, weights.softmax(-1))"),
+    "the rows are normalised once more: take the weights as they are": (
+        ADDED, "index, weights / weights.sum(-1, True).where(weights.any(-1, True), 1))"),
+    "a row of the table gets what the others leave of 1: weights need not sum to 1, so add up its "
+    "own, too": [
+        (RESULT, f"(sums + (1 - sums.sum(-1, True)) * (at.new_tensor(range(len(a_v))) == {one})) "
+         "@ a_v") for one in ("0", "reach", "2 * reach")],
+    "it divides by sqrt(d): that is for scores, values are not scaled": (
+        RESULT, f"{RESULT} / a_v.shape[-1] ** 0.5"),
+    "the mean is taken over the keys: the weights are the mean already, so add up": (
+        RESULT, f"{RESULT} / n"),
+    "these are the sums for each row of the table: multiply them by the table": (RESULT, "sums"),
+    "the reach is taken from the width of the table: it is (rows - 1) / 2": [
+        ("len(a_v) // 2", "min(a_v.shape) // 2"), ("len(a_v) // 2", "a_v.shape[1] // 2")],
+    "the reach is a fixed number: a table of 2 reach + 1 rows tells it": (
+        "    index", "    at = rows(n, n, 1, weights.device).clamp(max=len(a_v) - 1)\n    index"),
+    "later keys are left out: no mask is asked for, each weight counts": (
+        ADDED, "index, weights.tril())"),
+    "all queries are added up: there is a row of output for each query": (
+        RESULT, f"({RESULT}).sum(-2)"),
+    "a_v[rows] holds n x n x d numbers: add up the weights of each row of the table first": [
+        (RESULT, 'torch.einsum("...ij,ijd->...id", weights, a_v[at])'),
+        (RESULT, "(weights[..., None] * a_v[at]).sum(-2)"),
+        (RESULT, "(weights[..., None, :] @ a_v[at]).squeeze(-2)")],
+    "it takes no leading axes: any, or none, should work": (
+        "n, reach = weights.shape[-1]", "(n, _), reach = weights.shape"),
+    "torch.zeros gives float32: make them of the dtype of the weights": (
+        "weights.new_zeros(", "torch.zeros(device=weights.device, size=(",
+        "len(a_v))", "len(a_v)))"),
+    hints.FLOAT32_INSIDE: (
+        SUMS, "zeros.float().scatter_add(-1, index, weights.float()).to(weights.dtype)"),
+    LOOP: (RESULT, "sum(weights[..., j, None] * a_v[at[:, j]] for j in range(n))"),
+    "no gradient reaches the table: nothing may be detached": (RESULT, f"{RESULT}.detach()"),
+    "no gradient reaches the weights: nothing may be detached": (RESULT, "sums.detach() @ a_v"),
+})  # fmt: skip

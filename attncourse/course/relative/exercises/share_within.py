@@ -1,0 +1,179 @@
+"""Exercise share_within: how much of the attention goes to keys at most that far away."""
+
+import torch
+
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+
+LOOP = "it loops over positions or sentences: compare all distances at once"
+exercise = Exercise.read(
+    __file__,
+    differentiable=False,
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
+    without={"ties": "rounded to halves, a row of weights would not sum to 1"},
+)
+
+
+@exercise.reference
+def by_hand(weights, reach):
+    n = weights.shape[-1]
+    shares = []
+    for matrix in weights.reshape(-1, n, n):
+        within = [
+            sum(row[j] for j in range(n) if abs(j - i) <= reach)
+            for i, row in enumerate(matrix)
+            if row.any()
+        ]
+        shares.append(sum(within, start=weights.new_zeros(())) / max(len(within), 1))
+    return torch.stack(shares).reshape(weights.shape[:-2])
+
+
+@exercise.cases
+def cases(draw):
+    reach = draw.integer(1, 2)
+    n = 2 * reach + draw.integer(4, 5)
+    weights, long = draw.normal(2, n, n).softmax(-1), draw.normal(12, 40, 40).softmax(-1)
+    sizes = f"n={n}, reach={reach}"
+    yield Case(f"a batch of 2, {sizes}", (weights, reach), longer=(long, reach))
+    yield Case(f"one matrix without a batch, {sizes}", (weights[0], reach))
+    yield Case("two leading axes, n=8, reach=2", (draw.normal(2, 3, 8, 8).softmax(-1), 2))
+    yield Case(f"n={n}, reach=0", (weights, 0))
+    yield Case(f"n={n}, reach={n - 1}, all keys", (weights, n - 1))
+    yield Case(f"n={n}, reach={n + 3}, more than all", (weights, n + 3))
+    hidden = draw.normal(2, n, n).masked_fill(~draw.mask(2, n, n), -torch.inf).softmax(-1)
+    yield Case(f"keys that the mask hides, {sizes}", (hidden, reach))
+    causal = draw.normal(2, n, n).masked_fill(~torch.ones(n, n).tril().bool(), -torch.inf)
+    yield Case(f"later keys hidden, {sizes}", (causal.softmax(-1), reach))
+    nowhere = weights.clone()
+    nowhere[0, 1:3] = 0
+    nowhere[1, n - 1] = 0
+    yield Case(f"queries that may attend nowhere, {sizes}", (nowhere, reach))
+    far = weights.clone()
+    # the first query looks at the last key alone, the second nowhere
+    far[:, 0], far[:, 1] = torch.eye(n, dtype=far.dtype)[-1], 0
+    yield Case(f"a query that attends far away only, {sizes}", (far, reach))
+    empty = weights.clone()
+    empty[1] = 0
+    yield Case(f"a sentence in which no query attends, {sizes}", (empty, reach))
+    for about, reach_there in (("reach=0", 0), (f"reach={n - 1}, all keys", n - 1)):
+        yield Case(f"queries that may attend nowhere, {about}", (nowhere, reach_there))
+    yield Case(f"no query attends, reach={n + 3}, more than all", (empty, n + 3))
+    alone = torch.tensor([[[1.0]], [[0.0]]], dtype=weights.dtype)
+    yield Case("one query and one key, or it may attend nowhere", (alone, reach))
+    ignored = draw.normal(2, n, n)
+    ignored[..., 0] = -torch.inf
+    yield Case(f"a key that no query attends to, {sizes}", (ignored.softmax(-1), reach))
+    uniform = torch.full((200, 200), 1 / 200, dtype=torch.float64)
+    yield Case("uniform weights over 200 positions, reach=5", (uniform, 5))
+    yield Case("one query and one key", (torch.ones_like(weights[:, :1, :1]), reach))
+
+
+@exercise.valid
+def plain(weights, reach):
+    n = weights.shape[-1]
+    j = torch.arange(n, device=weights.device)
+    offset = j - j[:, None]
+    distance = offset.abs()
+    near = distance <= reach
+    attending = weights.any(-1).sum(-1)
+    inside = (weights * near).sum((-2, -1))
+    return inside / attending.clamp(min=1)
+
+
+NEAR, INSIDE = "distance <= reach", "(weights * near).sum((-2, -1))"
+ANY, RESULT = "weights.any(-1)", "inside / attending.clamp(min=1)"
+variants.right(exercise, plain,
+    # every row that attends sums to 1
+    ("weights * near", "torch.where(near, weights, 0.0)", NEAR, "distance < reach + 1",
+     ANY, "weights", RESULT, "inside / torch.where(attending > 0, attending, 1.0)",
+     ".sum(-1)", ".sum((-2, -1))"),
+    ("weights * near", "weights.tril(reach).triu(-reach)", ANY, "(weights != 0).any(dim=-1)",
+     RESULT, "torch.nan_to_num(inside / attending, nan=0.0)"),
+    (INSIDE, "(weights * near).sum(-1)", RESULT,
+     "inside.masked_fill(~weights.any(-1), torch.nan).nanmean(-1).nan_to_num(0.0)"),
+    # a loop over the reach is none over the positions
+    (INSIDE, "sum(weights.diagonal(o, -2, -1).sum(-1) for o in range(-far, far + 1))",
+     NEAR, "None\n    far = min(reach, n - 1)", ANY, "weights.amax(-1).gt(0)"),
+    ("weights * near", "weights * ~near", ANY, "weights.sum(-1).round()",
+     RESULT, "(attending - inside) / attending.clamp(min=1)"),
+)  # fmt: skip
+OWN = "weights.diagonal(0, -2, -1) > 0"
+
+
+def leaving(rows):
+    """The edit after which other rows count nowhere."""
+    return "weights * near", f"weights * near * ({rows})[..., None]"
+
+
+variants.wrong(exercise, plain, {
+    "a row counts only where all its weights are above 0: one of them is enough": (
+        ANY, "weights.all(-1)"),
+    "the keys at distance reach are left out: they lie within it": (NEAR, "distance < reach"),
+    "one key too many counts on either side: the distance is at most reach": (
+        NEAR, "distance <= reach + 1"),
+    "later keys are left out: reach goes to the left and to the right": (
+        NEAR, f"({NEAR}) & (offset <= 0)"),
+    "earlier keys are left out: reach goes to the left and to the right": (
+        NEAR, f"({NEAR}) & (offset >= 0)"),
+    "one side is not bounded: take the absolute value of the offset": [
+        ("offset.abs()", "offset"), ("offset.abs()", "-offset")],
+    "reach is taken for the whole width: it goes that far to each side": (NEAR, f"2 * {NEAR}"),
+    "the query itself is left out: it lies within any reach": (NEAR, f"({NEAR}) & (distance > 0)"),
+    "this is the share outside the reach": (NEAR, "distance > reach"),
+    "only keys at exactly that distance count: take all up to it": (NEAR, "distance == reach"),
+    "pairs are counted, whatever their weight: add up weights": (
+        "weights * near", "near * (weights > 0).to(weights.dtype)", RESULT, f"{RESULT} / n"),
+    "this is the sum over the queries: take the mean": (RESULT, "inside"),
+    "this is the mean over pairs: add up over the keys, then average over queries": (
+        RESULT, f"{RESULT} / n"),
+    "this is the mean of the weights inside: add up over the keys of a query": (
+        RESULT, "inside / near.sum()"),
+    "there is one number for each query: take their mean": (RESULT, "(weights * near).sum(-1)"),
+    "queries that attend nowhere count as 0: leave them out of the mean": (RESULT, "inside / n"),
+    "keys that get weight are counted: count the queries, any over the last axis": (
+        ANY, "weights.any(-2)"),
+    "a small weight counts, too: ask for > 0": [
+        (ANY, "(weights > 0.05).any(-1)"),
+        (ANY, "(weights > 0.01).any(-1)", *leaving("(weights > 0.01).any(-1)"))],
+    "a sum of floats is seldom exactly 1: a query attends if any weight is above 0": [
+        (ANY, "(weights.sum(-1) == 1)"),
+        (ANY, "(weights.sum(-1) == 1)", *leaving("weights.sum(-1) == 1"))],
+    "a query that may not attend to itself is left out: it attends if any weight is above 0": [
+        (ANY, f"({OWN})"), (ANY, f"({OWN})", *leaving(OWN))],
+    "a query that may not attend to the first key is left out: it attends if any weight is above 0":
+        (ANY, "(weights[..., 0] > 0)"),
+    "the share is divided by the number of keys within the reach: add the weights up, no more": (
+        "weights * near", "weights * near / near.sum(-1, keepdim=True)"),
+    "a query that attends far away only has the share 0: it belongs to the mean": (
+        ANY, "(weights * near).any(-1)"),
+    "where no query attends it gives NaN: there it should give 0": (".clamp(min=1)", ""),
+    "where no query attends it gives 1: there it should give 0": (
+        RESULT, f"torch.where(attending > 0, {RESULT}, 1.0)"),
+    "a reach of 0 is no special case: rows of zeros are left out of the mean there, too": (
+        RESULT, f"{RESULT} if reach else weights.diagonal(0, -2, -1).mean(-1)"),
+    "a reach that takes in all keys does not make the share 1: a query may attend nowhere": (
+        RESULT, f"{RESULT} if reach < n - 1 else weights.new_ones(weights.shape[:-2])"),
+    "one query alone need not attend to itself: the share is 0 where its row is all zeros": (
+        RESULT, f"{RESULT} if n > 1 else weights.new_ones(weights.shape[:-2])"),
+    "all sentences and heads are merged: each has a share of its own": [
+        (RESULT, "inside.sum() / attending.sum().clamp(min=1)"), (RESULT, f"({RESULT}).mean()")],
+    "the attending queries of the whole batch are counted: each matrix is divided by its own": [
+        (f"{ANY}.sum(-1)", f"{ANY}.sum()"),
+        (f"{ANY}.sum(-1)", f"{ANY}.reshape(-1, n).any(0).sum()")],
+    "a softmax is taken once more: these are weights already": (
+        "weights * near", "weights.softmax(-1) * near"),
+    "the largest weight inside is taken: add them up": (".sum((-2, -1))", ".amax(-1).sum(-1)"),
+    "the epsilon is large enough to show: make the divisor at least 1 instead": [
+        (RESULT, "inside / (weights.sum((-2, -1)) + 1e-5)"),
+        (RESULT, "inside / (weights.sum((-2, -1)) + 1e-6)")],
+    "it takes no leading axes: any, or none, should work": (
+        "n = weights.shape[-1]", "n, _ = weights.shape"),
+    LOOP: [
+        (INSIDE, "torch.stack([(x * near).sum() for x in weights.reshape(-1, n, n)])",
+         RESULT, RESULT.replace("inside", "inside.reshape(*weights.shape[:-2])")),
+        (INSIDE,
+         "sum(weights[..., i, max(0, i - reach) : i + reach + 1].sum(-1) for i in range(n))")],
+    hints.CHANGES: ("weights * near", "weights.mul_(near)"),
+    "it gives a plain number: return a tensor, one number for each matrix": (
+        RESULT, f"({RESULT}).tolist()"),
+})  # fmt: skip

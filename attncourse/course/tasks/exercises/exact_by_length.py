@@ -1,0 +1,233 @@
+"""Exercise exact_by_length: the share of translations without a mistake, by length."""
+
+import torch
+from torch.nn.functional import pad
+
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+
+LOOP = "it loops over texts or tokens: compare whole tensors, and loop over the groups at most"
+exercise = Exercise.read(
+    __file__, differentiable=False, floating=False, usual_hints={"loops": LOOP}
+)
+
+
+@exercise.reference
+def text_by_text(written, targets, lengths, stop, bounds):
+    marks = [[] for _ in range(len(bounds) + 1)]
+    rows = zip(written.tolist(), targets.tolist(), lengths.tolist(), strict=True)
+    for said, target, length in rows:
+        end = target.index(stop) + 1
+        marks[sum(length > bound for bound in bounds)].append(said[:end] == target[:end])
+    return torch.tensor([sum(one) / len(one) if one else torch.nan for one in marks])
+
+
+def drawn(draw, *texts, m, n, bounds, stop=1, fill=0):
+    """Texts, each as (length of the source, tokens before the stop, the token that is wrong).
+
+    The last is None where all is right, "early" or "late" where only the stop is wrong, and
+    "order" where the first two tokens have changed places.
+    """
+    targets = torch.randint(4, 99, (len(texts), n), generator=draw.generator)
+    # what follows a stop is anything, even what the target has there
+    written = torch.randint(4, 99, (len(texts), max(m, n + 1)), generator=draw.generator)
+    for row, (_, size, wrong) in enumerate(texts):
+        targets[row, size:] = fill
+        targets[row, size] = stop
+        written[row, : size + 1] = targets[row, : size + 1]
+        if wrong == "early":
+            written[row, size - 1] = stop
+        elif wrong == "late":
+            written[row, size : size + 2] = torch.tensor([3, stop])
+        elif wrong == "order":
+            targets[row, :2] = torch.tensor([5, 6])
+            written[row, :2] = torch.tensor([6, 5])
+        elif wrong is not None:
+            written[row, wrong] += 1
+    return written[:, :m], targets, torch.tensor([text[0] for text in texts]), stop, bounds
+
+
+@exercise.cases
+def cases(draw):
+    n = draw.integer(7, 9)
+    # of 3, 4 and 5 texts, 2, 1 and 3 are right
+    texts = [
+        (1, 4, None), (3, 2, 0), (3, 5, None), (4, 6, "late"), (6, 1, None), (5, 3, "early"),
+        (6, 3, "order"), (7, 2, None), (9, 5, "late"), (12, 4, None), (8, 6, 5), (30, 1, None),
+    ]  # fmt: skip
+    order = torch.randperm(len(texts), generator=draw.generator).tolist()
+    texts = [texts[i] for i in order]
+    sizes = {"n": n, "bounds": [3, 6]}
+    longer = drawn(draw, *texts * 5, m=44, n=40, bounds=[3, 6])
+    yield Case("12 texts in 3 groups", drawn(draw, *texts, m=n + 2, **sizes), longer=longer)
+    yield Case("fewer tokens written than the targets have", drawn(draw, *texts, m=5, **sizes))
+    long = [(5 * length, *rest) for length, *rest in texts]
+    about = "as many tokens written, sources of up to 150 words"
+    yield Case(about, drawn(draw, *long, m=n, n=n, bounds=[15, 30]))
+    yield Case("targets filled up with the stop", drawn(draw, *texts, m=n, **sizes, fill=1))
+    yield Case("targets filled up with -100", drawn(draw, *texts, m=n + 1, **sizes, fill=-100))
+    yield Case("the stop is 0", drawn(draw, *texts, m=5, **sizes, stop=0, fill=3))
+    yield Case("one token written", drawn(draw, *texts, (2, 0, None), m=1, **sizes))
+    written, *rest = drawn(draw, *texts, m=n + 2, **sizes)
+    yield Case("after their stop, texts are filled up", (filled(written, 1, 0), *rest))
+    yield Case("after their stop, texts repeat it", (filled(written, 1, 1), *rest))
+    bounds = [0, 2, 3, 6, 20, 40]
+    yield Case("groups without texts", drawn(draw, *texts[:7], (1, 2, None), m=n + 2, n=n,
+                                             bounds=bounds))  # fmt: skip
+    yield Case("one bound", drawn(draw, *texts, m=n, n=n, bounds=[6]))
+    ended = [(2, 0, None), (2, 0, "late"), (7, 0, "late"), (9, 0, None), (5, 1, "early")]
+    yield Case("targets that only stop", drawn(draw, *ended, m=4, n=3, bounds=[4]))
+    yield Case("every text is right", drawn(draw, (4, 2, None), (9, 3, None), m=6, n=5, bounds=[5]))
+    yield Case("one text", drawn(draw, (4, 2, None), m=3, n=4, bounds=[4]))
+
+
+def filled(written, stop, fill):
+    """What was written, and after its first stop the filling."""
+    return written.where((written == stop).cumsum(-1) <= (written == stop).long(), fill)
+
+
+@exercise.valid
+def plain(written, targets, lengths, stop, bounds):
+    n, count = targets.shape[-1], len(bounds) + 1
+    missing = max(0, n - written.shape[-1])
+    written = pad(written, (0, missing), value=-1)[:, :n]
+    stops = targets == stop
+    after = stops.cumsum(-1) > stops.long()
+    right = ((written == targets) | after).all(-1)
+    group = torch.bucketize(lengths, torch.tensor(bounds, device=lengths.device))
+    return group[right].bincount(minlength=count) / group.bincount(minlength=count)
+
+
+def by_the_first_mistake(written, targets, lengths, stop, bounds):
+    width = min(written.shape[-1], targets.shape[-1])
+    agree = (written[:, :width] == targets[:, :width]).long().cumprod(-1).sum(-1)
+    right = (agree > (targets == stop).long().argmax(-1)).float()
+    shares, low = [], 0
+    for high in [*bounds, int(lengths.max()) + 1]:
+        shares.append(right[(lengths > low) & (lengths <= high)].mean())
+        low = high
+    return torch.stack(shares)
+
+
+FIT = "pad(written, (0, missing), value=-1)[:, :n]"
+AFTER, RIGHT = "stops.cumsum(-1) > stops.long()", "((written == targets) | after).all(-1)"
+GROUP = "torch.bucketize(lengths, torch.tensor(bounds, device=lengths.device))"
+ALL = "group.bincount(minlength=count)"
+SHARE = f"group[right].bincount(minlength=count) / {ALL}"
+variants.right(
+    exercise, plain, by_the_first_mistake,
+    # the stop itself is compared, so that it does not matter whose it is
+    ("stops = targets == stop", "stops = written == stop"),
+    (GROUP, "sum((lengths > bound).long() for bound in bounds)",
+     SHARE, "torch.stack([right[group == g].float().mean() for g in range(count)])"),
+    (SHARE, "(one_hot := torch.nn.functional.one_hot(group, count).float()).T @ right.float() / "
+            "one_hot.sum(0)"),
+    (AFTER, "stops.long().cumsum(-1) - stops.long() > 0",
+     RIGHT, "written.masked_fill(after, -5).eq(targets.masked_fill(after, -5)).all(dim=1)",
+     SHARE, "torch.zeros(count, device=group.device).index_add_(0, group, right.float()) / "
+            "torch.zeros(count, device=group.device).index_add_(0, group, torch.ones_like(right, "
+            "dtype=torch.float32))"),
+    # what follows a stop is the same in both, each by its own stop
+    ("    stops =", "    ends = written == stop\n"
+     "    written = written.masked_fill(ends.cumsum(-1) > ends.long(), stop)\n    stops =",
+     RIGHT, "(written == targets.masked_fill(after, stop)).all(-1)"),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "whole rows are compared: what follows the target's stop does not count": [
+        (RIGHT, "(written == targets).all(-1)")],
+    "the stop does not count here: a text that goes on in its place is wrong": (
+        AFTER, "stops.cumsum(-1) > 0"),
+    "the last stop is taken for the end: the first stop of the target ends it": [
+        (AFTER, "stops.flip(-1).cumsum(-1).flip(-1) == 0"),
+        # each row by its own
+        ("    written =", "    written = written.masked_fill((written == stop).flip(-1).cumsum(-1)"
+         ".flip(-1) == 0, -1)\n    written =", AFTER, "stops.flip(-1).cumsum(-1).flip(-1) == 0",
+         RIGHT, "(written == targets.masked_fill(after, -1)).all(-1)")],
+    "what was written says where to end, and a text that stops too early is right: compare the "
+    "stop as well": [
+        ("stops = targets == stop", "stops = written == stop", AFTER, "stops.cumsum(-1) > 0"),
+        ("stops = targets == stop", "stops = (targets == stop) | (written == stop)",
+         AFTER, "stops.cumsum(-1) > 0")],
+    "a text counts as right where it is too short: what is missing is a mistake": [
+        (FIT, "written[:, :n]", "targets == stop", "targets == stop\n"
+         "    targets = targets[:, : written.shape[-1]]", AFTER,
+         f"({AFTER})[:, : written.shape[-1]]"),
+        (FIT, "pad(written, (0, missing), value=-1)[:, :n]", RIGHT,
+         "((written == targets) | after | (written == -1)).all(-1)")],
+    "what is missing is taken for a stop: a text that was cut off has none": (
+        "value=-1", "value=stop"),
+    "what is missing is filled up with 0, which may be a token or the stop: take a number that is "
+    "none": ("value=-1", "value=0"),
+    "both are not of one width: cut off, or fill up, what was written": [
+        (FIT, "written"), (FIT, "written[:, :n]")],
+    "the share of right tokens is averaged: a text is right in all its tokens, or not at all": (
+        SHARE, "((written == targets) & ~after).sum(-1).div((~after).sum(-1)).new_zeros(count)"
+        ".index_add_(0, group, ((written == targets) & ~after).sum(-1) / (~after).sum(-1)) / "
+        f"{ALL}"),
+    "one right token is enough here: all must be right": (
+        RIGHT, "((written == targets) & ~after).any(-1)"),
+    "only the stop is compared: all tokens before it must be right, too": (
+        RIGHT, "((written == targets) | ~stops | after).all(-1)"),
+    "the order of the tokens does not count here: compare place by place": (
+        RIGHT, "(written.masked_fill(after, -5).sort(-1).values == "
+        "targets.masked_fill(after, -5).sort(-1).values).all(-1)"),
+    "the first token is left out: it counts like any other": (
+        RIGHT, "((written == targets) | after)[:, 1:].all(-1)"),
+    "the filling is told by its number, 0: all that follows the first stop is filling": (
+        AFTER, "targets == 0"),
+    "the filling is told by its number, -100: all that follows the first stop is filling": (
+        AFTER, "targets == -100"),
+    "the stop has a fixed number: it is given, as `stop`": ("targets == stop", "targets == 1"),
+    "a long source belongs to no group: the last one has no upper end": [
+        (GROUP, f"{GROUP}\n    right, group = right[lengths <= {most}], group[lengths <= {most}]")
+        for most in (50, 99, 100)],
+    "a second stop in `written` counts as a mistake: what follows the first does not count": (
+        RIGHT, f"{RIGHT} & ((written == stop).sum(-1) < 2)"),
+    "a length that equals a bound falls into the next group: it belongs to the one below": (
+        "device=lengths.device))", "device=lengths.device), right=True)"),
+    "a length that equals a bound is counted in two groups: it belongs to the one below": (
+        SHARE, "torch.stack([right[(lengths >= low) & (lengths <= high)].float().mean() for low, "
+        "high in zip([0, *bounds], [*bounds, 10**9], strict=True)])"),
+    "the groups are made of the targets' lengths: make them of the sources'": [
+        ("bucketize(lengths,", "bucketize((~after).sum(-1) - 1,"),
+        ("bucketize(lengths,", "bucketize((~after).sum(-1),")],
+    "the group of the longest is missing: there is one group more than bounds": (
+        SHARE, f"({SHARE})[:-1]"),
+    "the group of the shortest is missing: there is one group more than bounds": (
+        SHARE, f"({SHARE})[1:]"),
+    "the longest texts are counted in the group before: there is one group more than bounds": (
+        GROUP, f"{GROUP}.clamp(max=len(bounds) - 1)", "len(bounds) + 1", "len(bounds)"),
+    "a group also counts the shorter texts: it begins above the bound before": [
+        (SHARE, f"group[right].bincount(minlength=count).cumsum(0) / {ALL}.cumsum(0)"),
+        (SHARE, "torch.stack([right[lengths <= bound].float().mean() for bound in bounds] + "
+         "[right[lengths > bounds[-1]].float().mean()])")],
+    "the groups come in reverse order: the shortest come first": (SHARE, f"({SHARE}).flip(0)"),
+    "without minlength, bincount leaves out the last groups where they are empty": (
+        SHARE, "group[right].bincount() / group.bincount()"),
+    "right texts are divided by all texts: divide by those of their group": (
+        SHARE, "group[right].bincount(minlength=count) / len(lengths)"),
+    "this is the group's share of all right texts: divide by the texts of the group": (
+        SHARE, "group[right].bincount(minlength=count) / right.sum()"),
+    "these are numbers of texts: divide by the texts of each group": (
+        SHARE, "group[right].bincount(minlength=count).float()"),
+    "one share for all texts comes back: each group has its own": (
+        SHARE, "right.float().mean()"),
+    "a group without texts gives 0, as if all were wrong: it has no share, so give NaN": [
+        (ALL, f"{ALL}.clamp(min=1)"), (SHARE, f"({SHARE}).nan_to_num(0.0)")],
+    "a group without texts gives 1, as if all were right: it has no share, so give NaN": (
+        SHARE, f"({SHARE}).nan_to_num(1.0)"),
+    "a group without texts is left out: it has a place, with NaN": (
+        SHARE, f"(share := {SHARE})[~share.isnan()]"),
+    "this is the share of wrong texts: the right ones are asked for": (SHARE, f"1 - {SHARE}"),
+    "these are percentages: a share is from 0 to 1": (SHARE, f"100 * {SHARE}"),
+    "the shares are rounded: return them as they are": (SHARE, f"({SHARE}).round(decimals=2)"),
+    "the shares are float64: give float32, torch's default": [
+        (SHARE, f"({SHARE}).double()"),
+        (SHARE, f"group[right].bincount(minlength=count).double() / {ALL}")],
+    "it gives a list: return a tensor, one share for each group": (SHARE, f"({SHARE}).tolist()"),
+    LOOP: (RIGHT, "torch.stack([(a | b).all() for a, b in zip(written == targets, after, "
+                  "strict=True)])"),
+    hints.DEVICE: ("bounds, device=lengths.device", "bounds"),
+    hints.CHANGES: ("    written = pad", "    targets.masked_fill_(targets < 0, 0)\n"
+                    "    written = pad"),
+})  # fmt: skip

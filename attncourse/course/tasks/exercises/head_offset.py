@@ -1,0 +1,255 @@
+"""Exercise head_offset: the offset at which each head of a trained model looks."""
+
+import torch
+from torch.nn.functional import pad
+
+from judge import hints, variants
+from judge.exercise import WHATEVER, Case, Exercise
+
+LOOP = "it loops over texts, positions or offsets: one index_add serves all pairs"
+exercise = Exercise.read(
+    __file__,
+    differentiable=False,
+    usual_hints={"loops": LOOP},
+    without={
+        "loops_over_a_batch": "one result for all texts: what is stacked has another shape",
+        "ties": "the largest sum belongs to one offset alone",
+    },
+)
+
+
+@exercise.reference
+def pair_by_pair(weights, lengths):
+    heads, n = weights.shape[-3], weights.shape[-1]
+    texts = weights.reshape(-1, heads, n, n).tolist()
+    offsets, shares = [], []
+    for head in range(heads):
+        sums = dict.fromkeys(range(1 - n, n), 0.0)
+        for text, length in zip(texts, lengths.flatten().tolist(), strict=True):
+            for i in range(length):
+                for j in range(length):
+                    sums[j - i] += text[head][i][j]
+        offsets.append(max(sums, key=lambda offset: sums[offset]))
+        shares.append(sums[offsets[-1]] / sum(sums.values()))
+    return torch.tensor(offsets), torch.tensor(shares, dtype=weights.dtype)
+
+
+def drawn(draw, *batch, n, offsets, hidden=False):
+    """Weights of a head for each offset, at which it looks more than elsewhere."""
+    j = torch.arange(n)
+    there = j - j[:, None] == torch.tensor(offsets)[:, None, None]
+    scores = draw.normal(*batch, len(offsets), n, n) + 2.5 * there
+    if hidden:
+        scores = scores.masked_fill(j >= torch.tensor(hidden)[..., None, None, None], -torch.inf)
+    return scores.softmax(-1)
+
+
+@exercise.unread(*WHATEVER)
+def padding(weights, lengths):
+    word = torch.arange(weights.shape[-1]) < lengths[..., None, None]
+    return {"weights": ~(word.mT & word)[..., None, :, :]}
+
+
+@exercise.cases
+def cases(draw):
+    n = draw.integer(6, 8)
+    lengths = torch.tensor([n, n - 2, 2, 4])
+    weights = drawn(draw, 4, n=n, offsets=(-1, 2, 0))
+    # padding looks elsewhere
+    weights[1, :, n - 2 :] = torch.eye(n, dtype=weights.dtype)[0]
+    weights[2, :, 2:] = torch.eye(n, dtype=weights.dtype)[1]
+    long = drawn(draw, 2, n=48, offsets=(-1, 2, 0)), torch.tensor([48, 30])
+    yield Case(f"4 texts, 3 heads, n={n}", (weights, lengths), longer=long)
+    yield Case(f"one text without a batch, n={n}", (weights[1], lengths[1]))
+    axes = torch.tensor([[3, 5, 2], [5, 4, 1]])
+    yield Case("two leading axes", (drawn(draw, 2, 3, n=5, offsets=(1, -2)), axes))
+    ends = drawn(draw, 3, n=n, offsets=(1, -1), hidden=[n - 3, n, 3])
+    yield Case("no weight on padding", (ends, torch.tensor([n - 3, n, 3])))
+    yield Case("a text without a word", (weights, torch.tensor([n, 0, 3, n - 1])))
+    word = torch.arange(n) < lengths[:, None, None]
+    unknown = weights.masked_fill(~(word[..., None] & word[..., None, :]), torch.nan)
+    yield Case("NaN in all rows and columns of padding", (unknown, lengths))
+    silent = weights.clone()
+    silent[:, 1:, ::2] = 0
+    yield Case("words that attend nowhere", (silent, lengths))
+    # what few pairs have in the mean is not the most in sum
+    far = drawn(draw, 2, n=7, offsets=(-1, 1))
+    far[:, 0, 0] = torch.eye(7, dtype=far.dtype)[6]
+    far[:, 1, 6] = torch.eye(7, dtype=far.dtype)[0]
+    yield Case("a word that looks as far as it can", (far, torch.tensor([7, 7])))
+    yield Case("no padding", (drawn(draw, 3, n=6, offsets=(0, 3, -2)), torch.tensor([6, 6, 6])))
+    # most texts are short and look back, but the long one has more words
+    mixed = drawn(draw, 4, n=9, offsets=(-1, 1))
+    mixed[3] = drawn(draw, n=9, offsets=(2, -2))
+    yield Case("three short texts and a long one", (mixed, torch.tensor([2, 2, 2, 9])))
+    corner = torch.zeros(2, 4, 4, dtype=weights.dtype)
+    corner[0, 0, 3] = corner[1, 3, 0] = 0.5
+    yield Case("one weight in all, in a corner", (corner, torch.tensor(4)))
+    # most words look back most, but the weight that stays is more in sum
+    stays = torch.eye(7, dtype=weights.dtype).expand(2, 2, 7, 7).clone()
+    stays[:, :, 1:5] = 0.1 * drawn(draw, 2, n=7, offsets=(-1, 1))[:, :, 1:5]
+    stays[:, :, 1:5] += 0.4 * torch.eye(7)[1:5] + 0.5 * torch.eye(7)[:4]
+    yield Case("more words look back than stay", (stays, torch.tensor([7, 7])))
+    yield Case("words that look at padding, and hardly elsewhere", (1e-15 * weights, lengths))
+    yield Case("one head", (weights[:, 1:2], lengths))
+    yield Case("as many texts as heads and words", (drawn(draw, 4, n=4, offsets=(-1, 1, 0, 2)),
+               torch.tensor([4, 3, 2, 4])))  # fmt: skip
+    yield Case("one word", (torch.ones(2, 3, 1, 1, dtype=weights.dtype), torch.tensor([1, 1])))
+
+
+@exercise.valid
+def plain(weights, lengths):
+    heads, n = weights.shape[-3], weights.shape[-1]
+    j = torch.arange(n, device=weights.device)
+    word = (j < lengths[..., None])[..., None, :]
+    real = word[..., :, None] & word[..., None, :]
+    kept = weights.masked_fill(~real, 0.0)
+    whole = kept.reshape(-1, heads, n, n).sum(dim=0)
+    place = j - j[:, None] + n - 1
+    sums = whole.new_zeros(heads, 2 * n - 1).index_add(-1, place.flatten(), whole.flatten(-2))
+    most = sums.max(dim=-1)
+    offset, share = most.indices - (n - 1), most.values / sums.sum(dim=-1)
+    return offset, share
+
+
+@exercise.valid
+def cut_anew(weights, lengths):
+    # with rows one number longer, each row starts one place further to the left
+    heads, n = weights.shape[-3], weights.shape[-1]
+    word = torch.arange(n, device=lengths.device) < lengths.unsqueeze(-1)
+    rows = weights.where(word[..., None, None, :] & word[..., None, :, None], 0.0)
+    flat = pad(pad(rows, (n - 1, 0)).flatten(-2), (0, n))
+    sums = flat.unflatten(-1, (n, 2 * n))[..., :-1].sum(-2).reshape(-1, heads, 2 * n - 1).sum(0)
+    share = sums / sums.sum(-1, keepdim=True)
+    offset = share.argmax(-1)
+    return [offset - n + 1, share.amax(-1)]
+
+
+SUMS = "whole.new_zeros(heads, 2 * n - 1).index_add(-1, place.flatten(), whole.flatten(-2))"
+REAL, PLACE = "word[..., :, None] & word[..., None, :]", "j - j[:, None] + n - 1"
+KEPT, WHOLE = "weights.masked_fill(~real, 0.0)", "kept.reshape(-1, heads, n, n).sum(dim=0)"
+OFFSET, SHARE = "most.indices - (n - 1)", "most.values / sums.sum(dim=-1)"
+PAIRS = SUMS.replace("whole.flatten", "(whole * 0 + 1).flatten")
+WORDS = SUMS.replace("whole.flatten(-2)",
+                     "real.reshape(-1, n * n).sum(0).to(whole).expand(heads, -1)")  # fmt: skip
+MOST = "most = sums.max(dim=-1)"
+# of what another list of sums has the most, the share of all weight
+OTHERWISE = OFFSET, "at[..., 0] - (n - 1)", SHARE, "sums.gather(-1, at)[..., 0] / sums.sum(-1)"
+# for each head and offset, the queries that attend to it most
+LOOKING = SUMS.replace("whole.flatten(-2)",
+    "(kept == kept.amax(-1, True)).logical_and(kept > 0).to(kept)\n"
+    "        .reshape(-1, heads, n * n).sum(0)")  # fmt: skip
+variants.right(exercise, plain,
+    (SUMS, 'torch.einsum("hij,ijp->hp", whole, torch.eye(2 * n - 1).to(whole)[place])'),
+    (SUMS, "whole.new_zeros(heads, 2 * n - 1).scatter_add(\n"
+     "        -1, place.flatten().expand(heads, -1), whole.flatten(-2))",
+     KEPT, "torch.where(real, weights, 0.0)"),
+    # the pairs that count alone
+    (KEPT, "weights.movedim(-3, -1)[real[..., 0, :, :]]", WHOLE, "None",
+     SUMS, "kept.new_zeros(2 * n - 1, heads).index_add(\n"
+     "        0, place.expand(*lengths.shape, n, n)[real[..., 0, :, :]], kept).T"),
+    # NaN times 0
+    (KEPT, "weights.nan_to_num(0.0) * real", OFFSET, "sums.argsort(-1)[:, -1] + 1 - n",
+     SHARE, "sums.amax(-1) / whole.sum((-2, -1))"),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "the offset is query minus key: it is key minus query, column minus row": [
+        (PLACE, "j[:, None] - j + n - 1"), (OFFSET, "n - 1 - most.indices")],
+    "the sign is lost: looking one word back is not looking one word ahead": [
+        (OFFSET, "(most.indices - (n - 1)).abs()"),
+        (PLACE, "(j - j[:, None]).abs() + n - 1"),
+        (PLACE, "(j - j[:, None]).abs()", OFFSET, "most.indices")],
+    "offsets n apart are added together: there are 2n - 1 of them": (
+        PLACE, "(j - j[:, None]) % n", OFFSET, "most.indices"),
+    "this is the place in the list of sums: the offset is n - 1 less": (OFFSET, "most.indices"),
+    "each offset is one too large: the middle of the list, place n - 1, is offset 0": (
+        OFFSET, "most.indices - n + 2"),
+    "each offset is one too small: the middle of the list, place n - 1, is offset 0": (
+        OFFSET, "most.indices - n"),
+    "padding is not left out: a pair counts if query and key are both words": (KEPT, "weights"),
+    "your answer counts the queries of padding: nobody reads what they get": (
+        REAL, "word[..., None, :]"),
+    "your answer counts the weights on keys of padding: such a key is no word": (
+        REAL, "word[..., :, None]"),
+    "your answer counts a pair if one of the two is a word: both must be": (
+        REAL, REAL.replace("&", "|")),
+    "the words are left out instead of the padding": (KEPT, "weights.masked_fill(real, 0.0)"),
+    "0 times NaN is NaN: choose, with masked_fill or torch.where": [
+        (KEPT, "weights * real"), (KEPT, "weights.masked_fill(~word[..., None, :], 0.0) * real")],
+    "0 times infinity is NaN, too: choose, with masked_fill or torch.where": (
+        KEPT, "weights.where(~weights.isnan(), 0.0) * real"),
+    "one length serves all texts: each has its own": [
+        ("lengths[..., None]", "lengths.max()"), ("lengths[..., None]", "lengths.min()")],
+    "one word too many counts: a length is a count, and positions begin at 0": (
+        "j < lengths", "j <= lengths"),
+    "the last word of each text is lost: a length is a count, and positions begin at 0": (
+        "j < lengths[..., None]", "j < lengths[..., None] - 1"),
+    "the words are looked for at the end of the rows: padding comes after them": (
+        "j < lengths[..., None]", "j >= n - lengths[..., None]"),
+    "the sums are divided by the number of pairs: far offsets have few, so add up only": [
+        (SUMS, f"({SUMS}) / {PAIRS}"), (SUMS, f"({SUMS}) / {WORDS}.clamp(min=1)"),
+        (MOST, f"at = (sums / {PAIRS}).argmax(-1, True)", *OTHERWISE),
+        (MOST, f"at = (sums / {WORDS}.clamp(min=1)).argmax(-1, True)", *OTHERWISE)],
+    "the largest single weight decides: add up the weights of each offset": (
+        SUMS, "whole.new_zeros(heads, 2 * n - 1).scatter_reduce(\n"
+        "        -1, place.flatten().expand(heads, -1), whole.flatten(-2), 'amax')"),
+    "pairs of one offset overwrite each other: add them up": (
+        SUMS, "whole.new_zeros(heads, 2 * n - 1).index_copy(\n"
+        "        -1, place.flatten(), whole.flatten(-2))"),
+    "the share is divided by the number of words: divide by the weight that counts": [
+        (SHARE, "most.values / lengths.sum()"), (SHARE, "most.values / word.sum()"),
+        (SHARE, "most.values / real.any(-1).sum()")],
+    "the share is divided by all weight, that of padding included": (
+        SHARE, "most.values / weights.nan_to_num(0.0).reshape(-1, heads, n * n).sum((0, 2))"),
+    "this is the sum of the weight: the share is the part of all weight that counts": [
+        (SHARE, "most.values"), (SHARE, "most.values / len(kept.reshape(-1, heads, n, n))")],
+    "the share is divided by the weight of the other offsets: divide by the weight of all": (
+        SHARE, "most.values / (sums.sum(dim=-1) - most.values)"),
+    "what is added to the divisor, or its least value, shows where little weight counts: divide by "
+    "the sum alone": [
+        (SHARE, f"most.values / {divisor}") for some in ("1e-6", "1e-9", "1e-12")
+        for divisor in (f"(sums.sum(dim=-1) + {some})", f"sums.sum(dim=-1).clamp(min={some})")],
+    "each text has the same say: add up over all texts first, so that each word has": (
+        WHOLE, "kept.reshape(-1, heads, n, n)\n    whole = (whole / whole.sum((-2, -1), True)"
+        ".clamp(min=1e-9)).sum(dim=0)"),
+    "rows are made to sum to 1 once more: take the weights as they are": (
+        KEPT, "weights.masked_fill(~real, 0.0)\n"
+        "    kept = kept / kept.sum(-1, True).clamp(min=1e-9)"),
+    "each query counts once, for the key that it attends to most: add up all weights": [
+        (SUMS, LOOKING), (SUMS, LOOKING, SHARE, "most.values / word.sum()"),
+        (MOST, f"at = ({LOOKING}).argmax(-1, True)", *OTHERWISE),
+        (SHARE, f"({LOOKING}).gather(-1, most.indices[:, None])[:, 0] / word.sum()"),
+        (SHARE, f"({LOOKING}).gather(-1, most.indices[:, None])[:, 0] / ({LOOKING}).sum(-1)")],
+    "the heads are added up: each has a result of its own": (
+        WHOLE, f"{WHOLE}.sum(dim=0).expand(heads, n, n)"),
+    "one offset is chosen for all heads: each has its own": [
+        (MOST, "at = sums.sum(0).argmax().expand(heads, 1)", *OTHERWISE),
+        (MOST, "at = (sums / sums.sum(-1, True)).sum(0).argmax().expand(heads, 1)", *OTHERWISE)],
+    "the offset 0 is left out: a word may attend to itself": [
+        (SUMS, f"({SUMS})\n    sums = sums.masked_fill(\n"
+         "        torch.arange(2 * n - 1, device=sums.device) == n - 1, -1.0 if n > 1 else 1.0)"),
+        (KEPT, "weights.masked_fill(~real | (j == j[:, None]), 0.0)"),
+        (MOST, "at = sums.masked_fill(torch.arange(2 * n - 1, device=sums.device) == n - 1, -1.0)\n"
+         "    at = at.argmax(-1, True)", *OTHERWISE)],
+    "there is a result for each text: add up over all texts": (
+        WHOLE, "kept[None] if kept.dim() < 4 else kept.flatten(0, -4)",
+        "whole.new_zeros(heads, 2", "whole.new_zeros(len(whole), heads, 2"),
+    "the order of the results is another: first the offset, then its share": (
+        "return offset, share", "return share, offset"),
+    "the offset is a floating number: an offset is an integer": (
+        "return offset, share", "return offset.to(share.dtype), share"),
+    "a softmax is taken once more: these are weights already": (
+        KEPT, "weights.nan_to_num(0.0).masked_fill(~word[..., None, :], -torch.inf)"
+        ".softmax(-1).masked_fill(~real, 0.0)"),
+    LOOP: [
+        (SUMS, "torch.stack([whole.diagonal(o, -2, -1).sum(-1) for o in range(1 - n, n)], -1)"),
+        (WHOLE, "sum(one for one in kept.reshape(-1, heads, n, n))")],
+    hints.CHANGES: (KEPT, "weights.masked_fill_(~real, 0.0)"),
+    hints.BATCH: (WHOLE, "kept.sum(dim=0).reshape(kept.shape[1], n, n)"),
+    "it returns one tensor: return two, the offset and its share": [
+        ("return offset, share", "return torch.stack([offset, share])"),
+        ("return offset, share", "return torch.stack([offset, share], -1)"),
+        ("return offset, share", "return offset"), ("return offset, share", "return share")],
+    "there are plain numbers in a list: return two tensors, a number for each head": (
+        "return offset, share", "return offset.tolist(), share.tolist()"),
+})  # fmt: skip

@@ -1,0 +1,209 @@
+"""Exercise write_texts: a loop that writes several texts, which forgets that one has ended."""
+
+import torch
+
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+
+LOOP = "it loops over the texts: one step of the loop writes a token of each"
+exercise = Exercise.read(
+    __file__,
+    differentiable=False,
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
+    without={"ties": "no two scores of a row are equal"},
+)
+
+
+@exercise.stub
+def write_texts(first, table, stop, pad, max_tokens):
+    token, texts = first, []
+    ended = torch.zeros_like(first, dtype=torch.bool)
+    while len(texts) < max_tokens and not ended.all():
+        token = table[token].argmax(dim=-1)
+        token = token.masked_fill(ended, pad)
+        texts.append(token)
+        ended = token == stop
+    return torch.stack(texts, dim=-1)
+
+
+@exercise.reference
+def text_by_text(first, table, stop, pad, max_tokens):
+    following, texts = table.argmax(-1).tolist(), []
+    for token in first.flatten().tolist():
+        text = []
+        while len(text) < max_tokens and stop not in text:
+            token = following[token]
+            text.append(token)
+        texts.append(text)
+    longest = max(map(len, texts))
+    rows = [text + [pad] * (longest - len(text)) for text in texts]
+    return torch.tensor(rows).reshape(*first.shape, longest)
+
+
+def drawn(draw, lengths, stop=1, pad=0, words=7, others=2):
+    """Tokens after which texts of these lengths are written, at most `words`, and the table.
+
+    A length of -1 never ends: one token follows itself. Others lead to words, nothing to them.
+    """
+    vocabulary = words + others + 3
+    free = [token for token in range(vocabulary - 1) if token not in (stop, pad)]
+    order = torch.randperm(len(free), generator=draw.generator).tolist()
+    again, *chain = (free[i] for i in order[: words + 1])
+    # whatever leads nowhere else leads into the middle of the chain
+    following = torch.full((vocabulary,), chain[2])
+    following[chain] = torch.tensor([*chain[1:], stop])
+    following[again] = again
+    lengths = torch.tensor(lengths)
+    first = torch.where(lengths < 0, again, torch.tensor(chain)[words - lengths.clamp(min=1)])
+    likely = torch.nn.functional.one_hot(following, vocabulary)
+    return first, draw.normal(vocabulary, vocabulary) + 9 * likely, stop, pad
+
+
+@exercise.cases
+def cases(draw):
+    lengths = [3, draw.integer(5, 6), 1, 4]
+    texts = drawn(draw, lengths)
+    long = *drawn(draw, lengths * 12, others=60), 9
+    yield Case(f"4 texts of {lengths} tokens", (*texts, 9), longer=long)
+    yield Case("one text without a batch", (*drawn(draw, 5), 8))
+    yield Case("two leading axes", (*drawn(draw, [[3, 7, 2], [1, 4, 6]]), 10))
+    yield Case("a text that never ends", (*drawn(draw, [2, -1, 4]), 7))
+    yield Case("texts that come to the end of max_tokens", (*texts, 3))
+    yield Case("max_tokens is the length of the longest", (*drawn(draw, [2, 6, 3]), 6))
+    yield Case("one token", (*texts, 1))
+    yield Case("all texts end at once", (*drawn(draw, [4, 4, 4]), 9))
+    yield Case("the first text is the longest", (*drawn(draw, [6, 1, 2]), 9))
+    yield Case("the last text is the longest", (*drawn(draw, [1, 3, 6]), 9))
+    yield Case("pad and stop are one number", (*drawn(draw, [2, 6, 3], stop=3, pad=3), 9))
+    yield Case("other numbers for stop and pad", (*drawn(draw, [5, 2, 3], stop=6, pad=2), 9))
+    first, *rest = drawn(draw, [3, 2, 6])
+    yield Case("a text that begins after a stop", (first.where(first != first[1], 1), *rest, 12))
+    yield Case("a text that begins after padding", (first.where(first != first[1], 0), *rest, 12))
+    yield Case("only texts that end at once", (*drawn(draw, [1, 1]), 4))
+    yield Case("as many texts as tokens", (*drawn(draw, [3, 5, 2, 6, 1, 4]), 6))
+    scores, *others = drawn(draw, [4, 2, 5])
+    yield Case("all scores below -100", (scores, others[0] - 200, *others[1:], 8))
+
+
+@exercise.valid
+def plain(first, table, stop, pad, max_tokens):
+    token, texts = first, []
+    ended = torch.zeros_like(first, dtype=torch.bool)
+    while len(texts) < max_tokens and not ended.all():
+        token = table[token].argmax(dim=-1)
+        token = token.masked_fill(ended, pad)
+        texts.append(token)
+        ended = ended | (token == stop)
+    return torch.stack(texts, dim=-1)
+
+
+@exercise.valid
+def cut_afterwards(first, table, stop, pad, max_tokens):
+    following, texts = table.argmax(-1), [first]
+    for _ in range(max_tokens):
+        texts.append(following[texts[-1]])
+    whole = torch.stack(texts[1:], -1)
+    stops = (whole == stop).long()
+    over = stops.cumsum(-1) - stops > 0
+    longest = (~over).sum(-1).max()
+    return torch.where(over, pad, whole)[..., :longest]
+
+
+ENDED, FILLED = "ended = ended | (token == stop)", "token.masked_fill(ended, pad)"
+WHILE, NEXT = "len(texts) < max_tokens and not ended.all()", "table[token].argmax(dim=-1)"
+RESULT, START = "torch.stack(texts, dim=-1)", "torch.zeros_like(first, dtype=torch.bool)"
+APPEND = "        texts.append(token)\n"
+FORGETS = ENDED, "ended = token == stop"
+variants.right(exercise, plain,
+    (ENDED, "ended |= token == stop"),
+    # no text has padding before its end
+    (ENDED, "ended = (token == stop) | (token == pad)"),
+    (ENDED, "ended = torch.stack(texts).eq(stop).any(0)", FILLED, "torch.where(ended, pad, token)"),
+    (START, "first != first", ENDED, "ended = torch.logical_or(token.eq(stop), ended)",
+     NEXT, "table.index_select(0, token.flatten()).max(-1).indices.reshape(first.shape)"),
+    # texts that go on have no end yet
+    (START, "torch.full_like(first, max_tokens)", "not ended.all()", "len(texts) < ended.max()",
+     FILLED, "torch.where(len(texts) < ended, token, pad)",
+     ENDED, "ended = torch.where((token == stop) & (len(texts) <= ended), len(texts), ended)"),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "no text ever ends: a stop now, or one before, is enough": [
+        (ENDED, "ended = ended & (token == stop)"), (ENDED, "ended = ended | (token == -1)")],
+    "ended texts are padded with `stop`: after the stop comes `pad`": [
+        (FILLED, "token.masked_fill(ended, stop)"),
+        (*FORGETS, FILLED, "token.masked_fill(ended, stop)")],
+    "the stop itself is lost: padding begins after it": (
+        f"        token = {FILLED}\n", f"        {ENDED}\n        token = {FILLED}\n",
+        f"{APPEND}        {ENDED}\n", APPEND),
+    "one token too many is written: padding begins right after the stop": (
+        FILLED, "token.masked_fill(over, pad)", "ended = torch", "over = ended = torch",
+        ENDED, f"over, {ENDED.replace('= ', '= ended, ', 1)}"),
+    "it looks for the stop before a step, not after it: it ends too late, and takes a first token "
+    "for an end": (
+        f"        token = {NEXT}\n", f"        {ENDED}\n        token = {NEXT}\n",
+        f"{APPEND}        {ENDED}\n", APPEND),
+    "where `pad` is `stop`, padding starts an ended text again: once ended, always ended": (
+        ENDED, "ended = ended ^ (token == stop)"),
+    "a text that has ended goes on: it gets `pad` in place of a token": (FILLED, "token"),
+    "the loop ends with the first text that does: the others still have tokens to write": [
+        ("not ended.all()", "not ended.any()"), (*FORGETS, "not ended.all()", "not ended.any()"),
+        (ENDED, "ended = ended | (token == stop).any()")],
+    "there are too many columns: as many as the longest text has tokens": [
+        (" and not ended.all()", ""),
+        ("not ended.all()", "not (texts and (token == stop).all())")],
+    "a text whose first token is `stop` has not ended: only what is written counts": (
+        START, "first == stop"),
+    "a text whose first token is `pad` has not ended: only what is written counts": (
+        START, "first == pad"),
+    "a text whose first token is `stop` or `pad` has not ended: only what is written counts": [
+        (START, "(first == stop) | (first == pad)"),
+        (NEXT, "torch.where((token == stop) | (token == pad), pad, table[token].argmax(-1))",
+         ENDED, "ended = (token == stop) | (token == pad)")],
+    "a text that is cut off gets no stop: it has `max_tokens` tokens, and no more": (
+        RESULT, "torch.stack([*texts[:-1], texts[-1].masked_fill(~ended, stop)], dim=-1)"),
+    "the first token is part of the result: the text begins after it": (
+        "first, []", "first, [first]", "< max_tokens", "<= max_tokens"),
+    "there is one token too many: at most max_tokens": ("< max_tokens", "<= max_tokens"),
+    "there is one token too few: at most max_tokens": (
+        "len(texts) < max_tokens", "(len(texts) < max_tokens - 1 or not texts)"),
+    "every token follows the first one: it follows the one before it": (
+        NEXT, "table[first].argmax(dim=-1)"),
+    "the least likely token is written: argmax was right": ("argmax(", "argmin("),
+    "the rows of the table are the tokens before: indexing it by rows was right": (
+        NEXT, "table.T[token].argmax(dim=-1)"),
+    "the padding is 0, whatever it should be: its number is `pad`": (
+        FILLED, "token.masked_fill(ended, 0)"),
+    "the padding is -100, which is for labels: its number is `pad`": (
+        FILLED, "token.masked_fill(ended, -100)", NEXT, "table[token.clamp(min=0)].argmax(dim=-1)"),
+    "the stop is taken to be 1, whatever it is: its number is `stop`": ("== stop", "== 1"),
+    "texts are ended by padding, which only comes after an end: they end with `stop`": (
+        "token == stop", "token == pad"),
+    "those that have not ended are padded: it is the others": ("(ended, pad)", "(~ended, pad)"),
+    "no text ends before all of them do at once: each ends with a stop of its own": (
+        ENDED, "ended = ended | (token == stop).all()"),
+    "the last step is not along the last axis: stacking was right": (
+        RESULT, "torch.stack(texts, dim=0)"),
+    "the tokens are a list: stack them into one tensor": (RESULT, "texts"),
+    "the texts are put one after the other: a step is a column": (
+        RESULT, f"{RESULT}.flatten()"),
+    "the last column is lost: the longest text keeps its stop": (
+        RESULT, f"{RESULT}[..., : max(1, len(texts) - 1)]"),
+    "the padding stands before the texts: it comes after them": (
+        RESULT, f"{RESULT}\n    over = (whole == stop).cumsum(-1) - (whole == stop).long() > 0\n"
+        "    return whole.gather(-1, (~over).long().argsort(-1, stable=True))",
+        "return torch", "whole = torch"),
+    "an ended text repeats its last word: it gets `pad`": (
+        NEXT, "torch.where(ended, token, table[token].argmax(dim=-1))", FILLED,
+        "torch.where(ended, torch.stack(texts)[max(0, len(texts) - 2)] if texts else pad, token)"),
+    LOOP: (RESULT, "torch.stack([torch.stack(texts, -1).reshape(-1, len(texts))[i] for i in "
+           "range(first.numel())]).reshape(*first.shape, -1)"),
+    hints.CHANGES: (START, f"{START}\n    first.masked_fill_(first == stop, pad)"),
+    hints.BATCH: (RESULT, "torch.stack(texts, dim=1)"),
+})  # fmt: skip
+variants.wrong(exercise, cut_afterwards, {
+    "a text goes on up to its second stop: it ends with its first": (
+        "stops.cumsum(-1) - stops > 0", "stops.cumsum(-1) > 1"),
+    "the stop itself is lost: padding begins after it": ("- stops > 0", "> 0"),
+    "there are too many columns: as many as the longest text has tokens": (
+        "[..., :longest]", ""),
+})  # fmt: skip

@@ -1,0 +1,226 @@
+"""Exercise beam_step: of all ways to go on with several texts, the best ones."""
+
+import torch
+
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+
+LOOP = "it loops over texts or tokens: one topk over all their continuations will do"
+exercise = Exercise.read(
+    __file__,
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
+    without={
+        "ties": "no two continuations rank alike",
+        "large": "among so many continuations, two are as near as rounding",
+    },
+)
+
+
+@exercise.reference
+def one_by_one(total, length, ended, log_p, stop, width, power):
+    *batch, texts, vocabulary = log_p.shape
+    found = []
+    given = total.reshape(-1, texts), length.reshape(-1, texts), ended.reshape(-1, texts)
+    for sums, sizes, over, more in zip(*given, log_p.reshape(-1, texts, vocabulary), strict=True):
+        ways = []
+        for i in range(texts):
+            size = int(sizes[i]) + (not over[i])
+            for token in [stop] if over[i] else range(vocabulary):
+                total = sums[i] if over[i] else sums[i] + more[i, token]
+                ways.append((float(total / ((5 + size) / 6) ** power), total, i, token))
+        found.append(sorted(ways, key=lambda way: -way[0])[:width])
+    totals = torch.stack([way[1] for row in found for way in row]).reshape(*batch, width)
+    places = [[way[i] for row in found for way in row] for i in (2, 3)]
+    return totals, *(torch.tensor(one).reshape(*batch, width) for one in places)
+
+
+def least_gap(total, sizes, log_p):
+    """How near two ways to go on come, whatever the power."""
+    nothing = torch.zeros_like(total)[..., None]
+    longer = total[..., None] + torch.cat([nothing, log_p], dim=-1)
+    base = (5.0 + sizes[..., None] + (torch.arange(longer.shape[-1]) > 0)) / 6
+    ranked = torch.stack([longer / base**power for power in (0.0, 0.6, 0.8, 1.0, 1.2, 4.0)])
+    return ranked.flatten(-2).sort(-1).values.diff().min()
+
+
+def drawn(draw, *batch, texts, vocabulary, lengths, ended=(), stop=1):
+    """Texts of those lengths, those that have ended, and what may come next."""
+    over = torch.zeros(*batch, texts, dtype=torch.bool)
+    over[..., list(ended)] = True
+    sizes = torch.tensor(lengths).expand(*batch, texts).contiguous()
+    while True:
+        total = -sizes * (1 + draw.normal(*batch, texts).abs() / 4)
+        log_p = draw.normal(*batch, texts, vocabulary).log_softmax(-1)
+        # a little more apart than rounding moves them; of many, the numbers are not compared
+        if texts > 9 or least_gap(total, sizes, log_p) > 1e-5:
+            return total, sizes, over, log_p, stop
+
+
+@exercise.cases
+def cases(draw):
+    texts, vocabulary = draw.sizes(2, 3, 6)
+    plain = {"texts": texts, "vocabulary": vocabulary, "lengths": [4] * texts}
+    of_four = {"texts": 4, "vocabulary": 6, "lengths": [2, 7, 9, 9]}
+    long = drawn(draw, 16, texts=32, vocabulary=90, lengths=[9] * 32)
+    about = f"{texts} texts, {vocabulary} tokens"
+    yield Case(f"{about}, a batch of 2", (*drawn(draw, 2, **plain), 3, 0.6), longer=(*long, 32, 1))
+    yield Case(f"{about}, no batch", (*drawn(draw, **plain), 4, 1.0))
+    yield Case("two leading axes", (*drawn(draw, 2, 3, **plain), 2, 0.6))
+    over = drawn(draw, 3, **of_four, ended=(0, 2), stop=3)
+    yield Case("texts that have ended, of other lengths", (*over, 4, 0.6))
+    yield Case("the same without a length penalty", (*over, 4, 0.0))
+    yield Case("the same with a large one", (*over, 5, 4.0))
+    # an ended text is the best, and would lose by any further token or a longer size
+    total, *rest = over
+    yield Case("an ended text far ahead", (total.where(~over[2], -0.5), *rest, 3, 1.0))
+    yield Case("an ended text far behind", (total.where(~over[2], -99.0), *rest, 3, 1.0))
+    short, *rest = drawn(draw, 2, texts=2, vocabulary=5, lengths=[0, 9], ended=(0,), stop=3)
+    # behind all others as it is, and before them if it were one token longer
+    short = (0 * short - 47).where(~rest[1], -1.0)
+    yield Case("a short text has ended, and a long one has not", (short, *rest, 6, 4.0))
+    yield Case("log-probabilities 10^10 times larger",
+               (1e10 * total, *over[1:3], 1e10 * over[3], 3, 4, 0.6))  # fmt: skip
+    every = drawn(draw, 2, texts=3, vocabulary=5, lengths=[3, 6, 5], ended=(0, 1, 2), stop=0)
+    yield Case("all texts have ended", (*every, 3, 0.8))
+    single = drawn(draw, 2, texts=1, vocabulary=7, lengths=[0])
+    yield Case("the first step: one text without a token", (*single, 4, 0.6))
+    square = drawn(draw, 4, texts=4, vocabulary=4, lengths=[3, 5, 4, 8], ended=(1,), stop=2)
+    yield Case("all sizes 4", (*square, 4, 1.2))
+    zero = square[3].masked_fill(torch.arange(4) > 1, -torch.inf)
+    # two of each text that goes on, and one of the text that has ended
+    yield Case("as many texts as are possible", (*square[:3], zero, 2, 7, 0.6))
+    yield Case("only the best", (*drawn(draw, 2, **of_four, ended=(1,)), 1, 0.6))
+
+
+@exercise.valid
+def plain(total, length, ended, log_p, stop, width, power):
+    alone = torch.full_like(log_p, -torch.inf)
+    alone[..., stop] = 0.0
+    log_p = torch.where(ended[..., None], alone, log_p)
+    longer = total[..., None] + log_p
+    size = (length + ~ended).to(log_p)
+    penalty = ((5 + size) / 6) ** power
+    ranked = longer / penalty[..., None]
+    best = ranked.flatten(-2).topk(width, dim=-1).indices
+    parent, token = best // log_p.shape[-1], best % log_p.shape[-1]
+    return longer.flatten(-2).gather(-1, best), parent, token
+
+
+@exercise.valid
+def sorted_and_unraveled(total, length, ended, log_p, stop, width, power):
+    is_stop = torch.arange(log_p.shape[-1], device=log_p.device) == stop
+    more = log_p.masked_fill(ended[..., None] & ~is_stop, -torch.inf)
+    longer = total[..., None] + more.masked_fill(ended[..., None] & is_stop, 0.0)
+    size = (length + ended.logical_not().long())[..., None].to(log_p.dtype)
+    ranked = longer * (6 / (size + 5)).pow(power)
+    best = ranked.reshape(*total.shape[:-1], -1).argsort(-1, descending=True)[..., :width]
+    place = torch.div(best, log_p.shape[-1], rounding_mode="floor")
+    return [longer.flatten(-2).take_along_dim(best, -1), place, best - place * log_p.shape[-1]]
+
+
+SIZE, PENALTY = "length + ~ended", "((5 + size) / 6) ** power"
+ENDED, RANKED = "torch.where(ended[..., None], alone, log_p)", "longer / penalty[..., None]"
+PARENT = "parent, token = best // log_p.shape[-1], best % log_p.shape[-1]"
+TOTALS = "longer.flatten(-2).gather(-1, best)"
+BEST = "best = ranked.flatten(-2).topk(width, dim=-1).indices"
+variants.right(exercise, plain,
+    (SIZE, "torch.where(ended, length, length + 1)", PARENT,
+     "parent = best.div(log_p.shape[-1], rounding_mode='trunc')\n"
+     "    token = best.remainder(log_p.shape[-1])"),
+    # the ranked numbers times their penalty, but for rounding
+    (TOTALS, "ranked.flatten(-2).gather(-1, best) * penalty.gather(-1, parent)"),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "a text that has ended goes on: its only continuation is `stop`, which costs nothing": (
+        ENDED, "log_p"),
+    "an ended text pays for another `stop`: it costs nothing": (
+        "alone[..., stop] = 0.0", "alone[..., stop] = log_p[..., stop]"),
+    "an ended text disappears: it goes on with `stop`, at no cost": (
+        "    alone[..., stop] = 0.0\n", ""),
+    "an ended text goes on with any token, at no cost: only with `stop`": (
+        "    alone = torch.full_like(log_p, -torch.inf)\n", "    alone = 0 * log_p.nan_to_num()\n"),
+    "an ended text goes on with token 0: it goes on with `stop`": ("[..., stop]", "[..., 0]"),
+    "an ended text goes on with the last token: it goes on with `stop`": (
+        "[..., stop]", "[..., -1]"),
+    "what an ended text may not do gets a rank that others may be below: fill with -inf": [
+        ("(log_p, -torch.inf)", "(log_p, -1e9)"),
+        (ENDED, "log_p.masked_fill(ended[..., None], 0.0)", RANKED, f"({RANKED})"
+         ".masked_fill(ended[..., None] & (alone < 0), -1e9)")],
+    "the texts that have not ended are stopped: it is the others": (
+        "ended[..., None]", "~ended[..., None]"),
+    "`stop` costs nothing for any text: only for those that have ended": (
+        ENDED, f"{ENDED}\n    log_p[..., stop] = 0.0"),
+    "the length of an ended text grows: it stays as it is": (SIZE, "length + 1"),
+    "the length does not grow: a text that goes on has one token more": (SIZE, "length + 0"),
+    "a text that ends now does not grow: its `stop` is a token as the others are": (
+        SIZE, "length", "penalty = ((5 + size) / 6)",
+        "is_stop = torch.arange(log_p.shape[-1], device=log_p.device) == stop\n"
+        "    size = length[..., None] + ~(ended[..., None] | is_stop)\n"
+        "    penalty = ((5 + size.to(log_p)) / 6)", RANKED, "longer / penalty"),
+    "only ended texts grow: it is the others that have one token more": (
+        SIZE, "length + 1 * ended"),
+    "the length penalty is missing, or one for all texts: divide each by ((5 + length) / 6) ** "
+    "power, of its own length": [
+        (RANKED, "longer + 0 * penalty[..., None]"),
+        (SIZE, "(length + ~ended).amax(-1, keepdim=True).expand(length.shape)")],
+    "it is multiplied by the penalty: long texts would lose, so divide": (
+        RANKED, "longer * penalty[..., None]"),
+    "5 is not added to the length: the penalty is ((5 + length) / 6) ** power": [
+        (PENALTY, "size**power"), ("(5 + size)", "size")],
+    "// rounds down to a whole number: divide with /": (
+        "((5 + size) / 6)", "((5 + size) // 6)"),
+    "the penalty only sorts what the totals have chosen: choose by what is ranked": (
+        BEST, "best = longer.flatten(-2).topk(width, dim=-1).indices\n    best = best.gather(-1, "
+        "ranked.flatten(-2).gather(-1, best).argsort(-1, descending=True))"),
+    "flatten() joins the texts of the whole batch: only the last two axes become one, flatten(-2)":
+        [(BEST, "best = ranked.flatten().topk(width).indices"),
+         (BEST, "best = ranked.flatten().topk(width).indices",
+          TOTALS, "longer.flatten()[best]")],
+    "the 5 is not divided by 6: the penalty is ((5 + length) / 6) ** power": (
+        PENALTY, "(5 + size / 6) ** power"),
+    "only the old total is divided by the penalty: the new total is": (
+        RANKED, "total[..., None] / penalty[..., None] + log_p"),
+    "0 times -inf is NaN: choose with torch.where": [
+        (ENDED, "log_p * ~ended[..., None] + alone * ended[..., None]"),
+        (ENDED, "log_p * ~ended[..., None] + torch.where(ended[..., None], alone, 0.0)"),
+        (ENDED, "torch.where(ended[..., None] & (alone < 0), alone, log_p * ~ended[..., None])")],
+    "the power is ignored: the penalty is ((5 + length) / 6) ** power": (" ** power", ""),
+    "the power multiplies: the penalty is ((5 + length) / 6) ** power": (" ** power", " * power"),
+    "the totals are those that were ranked: return the log-probabilities, without the penalty": (
+        TOTALS, "ranked.flatten(-2).gather(-1, best)"),
+    "the totals are those that were ranked, with a penalty in float32: return them without it": (
+        ".to(log_p)", "", TOTALS, "ranked.flatten(-2).gather(-1, best)"),
+    "the total of a text is forgotten: what its new token adds is not all": (
+        "total[..., None] + log_p", "0 * total[..., None] + log_p"),
+    "only what a token adds is returned: the total is that of the whole text": (
+        TOTALS, "log_p.flatten(-2).gather(-1, best)"),
+    "the old total is returned: the new token's log-probability is added": (
+        TOTALS, "total.gather(-1, parent)"),
+    "the totals are multiplied: logarithms of probabilities are added": (
+        "total[..., None] + log_p", "total[..., None] * log_p"),
+    "each text keeps its own best: the best of all texts' continuations are kept": (
+        BEST, "one = ranked.argmax(-1)\n    "
+        "rows = torch.arange(width, device=one.device) % one.shape[-1]\n    "
+        "best = (one + torch.arange(one.shape[-1], device=one.device) * log_p.shape[-1])"
+        "[..., rows]"),
+    "a text goes on with its two best tokens only: all continuations of all texts compete": (
+        RANKED, f"{RANKED}\n    ranked = ranked.masked_fill(ranked < ranked.topk(2).values"
+        "[..., -1:], -torch.inf)"),
+    "the worst are kept: logarithms are negative, and the largest is best": (
+        "topk(width, dim=-1)", "topk(width, dim=-1, largest=False)"),
+    "the index is divided by the number of texts: a text has as many ways as the vocabulary": (
+        PARENT, "parent, token = best // log_p.shape[-2], best % log_p.shape[-2]"),
+    "the index is divided by `width`: a text has as many ways as the vocabulary": [
+        (PARENT, "parent, token = best // width, best % width"),
+        ("best // log_p.shape[-1]", "best // width")],
+    "parent and token are exchanged: the total, the text it goes on from, the token": (
+        ", parent, token\n", ", token, parent\n"),
+    "this is the index among all continuations: the text is its quotient by the vocabulary": (
+        "parent, token = best // log_p.shape[-1],", "parent, token = best,"),
+    "the order is lost: the best comes first": (
+        "topk(width, dim=-1).indices", "topk(width, dim=-1).indices.sort(-1).values"),
+    "as many texts come back as went in: it is `width` of them": (
+        "topk(width,", "topk(log_p.shape[-2],"),
+    hints.CHANGES: (ENDED, f"log_p.copy_({ENDED})"),
+    hints.BATCH: ("ranked.flatten(-2)", "ranked.flatten(1)"),
+})  # fmt: skip

@@ -1,0 +1,144 @@
+"""Exercise residual_block: a feed-forward part in a residual, normalised before or after."""
+
+import torch
+from torch.nn.functional import layer_norm, linear, relu
+
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+
+BIASED = "the variance is divided by d - 1: LayerNorm divides by d, so correction=0"
+INSIDE = "1e-5 is added to the variance, under the root"
+exercise = Exercise.read(
+    __file__,
+    usual_hints={"loops": "it loops over the tokens: each line serves all of them at once"},
+)
+
+
+def norm_by_hand(y, scale, shift):
+    """LayerNorm of one token."""
+    mean = sum(y) / len(y)
+    variance = sum((one - mean) ** 2 for one in y) / len(y)
+    return (y - mean) / (variance + 1e-5) ** 0.5 * scale + shift
+
+
+@exercise.reference
+def token_by_token(x, scale, shift, w_up, w_down, pre=True):
+    rows = []
+    for y in x.reshape(-1, x.shape[-1]):
+        inner = norm_by_hand(y, scale, shift) if pre else y
+        out = y + w_down @ (w_up @ inner).relu()
+        rows.append(out if pre else norm_by_hand(out, scale, shift))
+    return torch.stack(rows).reshape(x.shape)
+
+
+def parameters(draw, d, d_ff):
+    """scale, shift, w_up and w_down."""
+    return 1 + draw.normal(d) / 4, draw.normal(d), draw.normal(d_ff, d), draw.normal(d, d_ff)
+
+
+@exercise.cases
+def cases(draw):
+    n, d, d_ff = draw.sizes(3, 4, 8)
+    x, weights = draw.normal(2, n, d), parameters(draw, d, d_ff)
+    longer = draw.normal(2, 32 + n, d), *weights
+    sizes = f"n={n}, d={d}, d_ff={d_ff}"
+    yield Case(f"pre-norm, a batch of 2, {sizes}", (x, *weights), longer=longer)
+    yield Case(f"post-norm, a batch of 2, {sizes}", (x, *weights, False), longer=(*longer, False))
+    yield Case(f"pre-norm, no batch, {sizes}", (x[0], *weights))
+    yield Case(f"post-norm, no batch, {sizes}", (x[0], *weights, False))
+    yield Case("two leading axes", (draw.normal(2, 3, n, d), *weights))
+    yield Case("as many tokens as numbers", (draw.normal(2, d, d), *weights))
+    yield Case("post-norm by name, two leading axes", (draw.normal(2, 3, n, d), *weights),
+               {"pre": False})  # fmt: skip
+    yield Case("numbers a thousand times smaller", (x / 1e3, *weights))
+    yield Case("numbers around 1000", (1000 + x, *weights))
+    yield Case("tokens whose numbers are all alike", (0 * x + 0.5, *weights))
+    yield Case("one token", (x[:, :1], *weights))
+    yield Case("post-norm, one token", (x[:, :1], *weights, False))
+    yield Case("width 1", (x[..., :1], *parameters(draw, 1, 3)))
+
+
+@exercise.valid
+def plain(x, scale, shift, w_up, w_down, pre=True):
+    def norm(y):
+        rest = y - y.mean(-1, keepdim=True)
+        variance = rest.square().mean(-1, keepdim=True)
+        return rest / (variance + 1e-5).sqrt() * scale + shift
+
+    def part(y):
+        return (y @ w_up.mT).relu() @ w_down.mT
+
+    return x + part(norm(x)) if pre else norm(x + part(x))
+
+
+@exercise.valid
+def written_in_one_line_each(x, scale, shift, w_up, w_down, pre=True):
+    read = layer_norm(x, scale.shape, scale, shift) if pre else x
+    total = x + linear(relu(linear(read, w_up)), w_down)
+    return total if pre else layer_norm(total, scale.shape, scale, shift)
+
+
+VARIANCE, ROOT = "rest.square().mean(-1, keepdim=True)", "(variance + 1e-5).sqrt()"
+PRE, POST, PART = "x + part(norm(x))", "norm(x + part(x))", "(y @ w_up.mT).relu() @ w_down.mT"
+variants.right(exercise, plain,
+    (VARIANCE, "y.var(-1, keepdim=True, correction=0)", ROOT, "(variance + 1e-5) ** 0.5",
+     PART, 'torch.einsum("...f,df->...d", torch.einsum("...d,fd->...f", y, w_up).relu(), w_down)'),
+    (f"rest / {ROOT}", "rest * torch.rsqrt(variance + 1e-5)",
+     ".relu()", ".clamp(min=0)"),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "pre and post are exchanged: pre-norm normalises what the part reads, and adds to x itself": (
+        "if pre", "if not pre"),
+    "pre makes no difference: where it is False, the sum is normalised": ("if pre", "if True"),
+    "pre makes no difference: where it is True, only what the part reads is normalised": (
+        "if pre", "if False"),
+    "x is not added: pre-norm adds the part's result to x": (PRE, "part(norm(x))"),
+    "post-norm leaves x out of the sum: it is norm(x + part(x))": (POST, "norm(part(x))"),
+    "pre-norm adds to the normalised x: the residual stream goes on as it came": (
+        PRE, "norm(x) + part(norm(x))"),
+    "pre-norm normalises what the part gives: it normalises what the part reads": (
+        PRE, "x + norm(part(x))"),
+    "pre-norm adds the part's result alone to x, unnormalised: the part reads norm(x)": (
+        PRE, "x + part(x)"),
+    "post-norm normalises what the part gives alone: the norm is of the sum": (
+        POST, "x + norm(part(x))"),
+    "post-norm normalises twice: the part reads x as it came": (POST, "norm(x + part(norm(x)))"),
+    "post-norm without a norm: the sum x + part(x) goes through it": (POST, "x + part(x)"),
+    "pre-norm normalises the sum as well: what goes on is x and the part's result": (
+        PRE, "norm(x + part(norm(x)))"),
+    "the norm runs over the tokens: each token has a mean and a variance of its own": (
+        "y.mean(-1,", "y.mean(-2,", "mean(-1, keepdim=True)\n        return",
+        "mean(-2, keepdim=True)\n        return"),
+    "the norm runs over all tokens at once: each has a mean and a variance of its own": [
+        ("y.mean(-1, keepdim=True)", "y.mean((-2, -1), keepdim=True)",
+         VARIANCE, "rest.square().mean((-2, -1), keepdim=True)"),
+        ("y.mean(-1, keepdim=True)", "y.mean()", VARIANCE, "rest.square().mean()")],
+    BIASED: (VARIANCE, "y.var(-1, keepdim=True)"),
+    "the mean is not taken away: LayerNorm does that first": ("rest = y -", "rest = y - 0 *"),
+    "it divides by the variance: divide by its root": (".sqrt()", ""),
+    "1e-5 is missing: without it a token whose numbers are alike is divided by 0": (" + 1e-5", ""),
+    INSIDE: (ROOT, "(variance.sqrt() + 1e-5)"),
+    "the variance is divided by d - 1, and the epsilon is added to its root: divide by d, and add "
+    "1e-5 under the root": [
+        (VARIANCE, "y.var(-1, keepdim=True)", ROOT, f"(variance.sqrt() + {small})")
+        for small in ("1e-6", "1e-5")],
+    "the 1e-5 has another size: it is 1e-5": [("1e-5", "1e-6"), ("1e-5", "1e-8"), ("1e-5", "1e-3")],
+    "scale is not used: the norm multiplies by it": (" * scale", ""),
+    "shift is not used: the norm adds it": (" + shift", ""),
+    "shift is added before scale multiplies: first scale, then shift": (
+        f"rest / {ROOT} * scale + shift", f"(rest / {ROOT} + shift) * scale"),
+    "scale multiplies as 1 + scale: here it is the whole factor": ("* scale", "* (1 + scale)"),
+    "the relu is missing: between the two matrices, negative numbers become 0": (".relu()", ""),
+    "the relu comes last: it belongs between the two matrices": (
+        PART, "(y @ w_up.mT @ w_down.mT).relu()"),
+    "another activation stands there: the part has a relu": (
+        "(y @ w_up.mT).relu()", "torch.nn.functional.gelu(y @ w_up.mT)"),
+    "no gradient reaches the norm's mean: nothing may be detached": ("y - y.m", "y - y.detach().m"),
+    "no gradient reaches the norm's mean and variance: nothing may be detached": (
+        "y - y.m", "y - y.detach().m", "(variance + 1e-5)", "(variance.detach() + 1e-5)"),
+    "the variance is detached: gradients flow through it, too": (
+        "(variance + 1e-5)", "(variance.detach() + 1e-5)"),
+    "a weight is stored as (out, in), so x @ w.T": [("w_up.mT", "w_up"), ("w_down.mT", "w_down")],
+    hints.BATCH: (PART, 'torch.einsum("bnf,df->bnd", torch.einsum("bnd,fd->bnf", y, w_up).relu(), '
+                        "w_down)"),
+})  # fmt: skip

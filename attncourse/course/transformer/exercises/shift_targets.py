@@ -1,0 +1,155 @@
+"""Exercise shift_targets: what a decoder reads in training, and what it should say."""
+
+import torch
+from torch.nn.functional import pad as filled
+
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+
+LOOP = "it loops over texts or tokens: shift the whole batch at once"
+exercise = Exercise.read(
+    __file__,
+    differentiable=False,
+    floating=False,
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
+)
+
+
+@exercise.reference
+def text_by_text(tokens, start, end, pad):
+    inputs, labels, size = [], [], tokens.shape[-1] + 1
+    for row in tokens.reshape(-1, size - 1).tolist():
+        words = [token for token in row if token != pad]
+        inputs.append([start, *row])
+        labels.append([*words, end] + [-100] * (size - 1 - len(words)))
+    shape = *tokens.shape[:-1], size
+    return tuple(torch.tensor(one, dtype=tokens.dtype).reshape(shape) for one in (inputs, labels))
+
+
+def drawn(draw, *lengths, n, pad):
+    """Texts of so many words, 10 and above, then padding."""
+    words = torch.randint(10, 99, (len(lengths), n), generator=draw.generator)
+    return words.where(torch.arange(n) < torch.tensor(lengths)[:, None], pad)
+
+
+@exercise.cases
+def cases(draw):
+    n = draw.integer(5, 7)
+    tokens = drawn(draw, n - 2, n, 2, 1, n=n, pad=0)
+    longer = drawn(draw, *[60, 64, 3, 33] * 4, n=64, pad=0), 1, 2, 0
+    yield Case(f"4 texts, n={n}", (tokens, 1, 2, 0), longer=longer)
+    yield Case(f"one text without a batch, n={n}", (tokens[0], 1, 2, 0))
+    axes = drawn(draw, 1, 4, 3, 5, 2, 4, n=5, pad=0).reshape(2, 3, 5)
+    yield Case("two leading axes, n=5", (axes, 1, 2, 0))
+    yield Case(
+        "other numbers for start, end and padding", (drawn(draw, 3, 4, n=6, pad=107), 105, 108, 107)
+    )
+    yield Case("the padding is the number of the end", (drawn(draw, 3, 5, 1, n=5, pad=2), 1, 2, 2))
+    yield Case("the padding is -1", (drawn(draw, 4, 2, n=4, pad=-1), 0, 1, -1))
+    yield Case("start and end are one number", (drawn(draw, 3, 4, 2, n=4, pad=0), 3, 3, 0))
+    yield Case("the padding is the number of the start", (drawn(draw, 3, 1, n=4, pad=1), 1, 2, 1))
+    yield Case("an empty text", (drawn(draw, 0, 3, n=4, pad=0), 1, 2, 0))
+    yield Case("no padding", (drawn(draw, n, n, n=n, pad=0), 1, 2, 0))
+    yield Case("as many texts as tokens", (drawn(draw, 3, 1, 4, 2, n=4, pad=0), 1, 2, 0))
+    yield Case("tokens as int32", (tokens.int(), 1, 2, 0))
+    yield Case("one token", (drawn(draw, 1, 0, n=1, pad=0), 1, 2, 0))
+
+
+@exercise.valid
+def plain(tokens, start, end, pad):
+    edge = tokens[..., :1]
+    inputs = torch.cat([torch.full_like(edge, start), tokens], dim=-1)
+    labels = torch.cat([tokens, torch.full_like(edge, pad)], dim=-1)
+    length = (tokens != pad).sum(dim=-1, keepdim=True)
+    position = torch.arange(labels.shape[-1], device=tokens.device)
+    labels = labels.masked_fill(position == length, end)
+    labels = labels.masked_fill(position > length, -100)
+    return inputs, labels
+
+
+@exercise.valid
+def padded_and_scattered(tokens, start, end, pad):
+    word = filled(tokens != pad, (0, 1), value=False)
+    labels = filled(tokens, (0, 1), value=-100).where(word, -100)
+    labels = labels.scatter(-1, word.sum(-1, keepdim=True), end)
+    return filled(tokens, (1, 0), value=start), labels
+
+
+FRONT, BEHIND = "[torch.full_like(edge, start), tokens]", "[tokens, torch.full_like(edge, pad)]"
+END = "    labels = labels.masked_fill(position == length, end)\n"
+IGNORED = "    labels = labels.masked_fill(position > length, -100)\n"
+LENGTH = "(tokens != pad).sum(dim=-1, keepdim=True)"
+variants.right(exercise, plain,
+    (END + IGNORED, "    after = torch.where(position == length, end, -100).to(tokens.dtype)\n"
+     "    labels = torch.where(position < length, labels, after)\n",
+     FRONT, "[tokens.new_full(edge.shape, start), tokens]"),
+    (LENGTH, "(tokens != pad).long().cumsum(-1)[..., -1:]", BEHIND, "[tokens, edge]"),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "the end stands behind the padding: it comes right after the last word": (
+        END, "    labels = torch.cat([labels[..., :-1], torch.full_like(edge, end)], dim=-1)\n",
+        IGNORED, "    labels = labels.masked_fill((position >= length) & "
+        "(position < len(position) - 1), -100)\n"),
+    "there is no end among the labels, so the model would never learn to stop: it comes right "
+    "after the last word, and is not ignored": [
+        (END, "", "position > length", "position >= length"),
+        (END, "", IGNORED, "    labels = labels.masked_fill(labels == pad, -100)\n")],
+    "the padding is not ignored: after the end, labels are -100": [
+        (IGNORED, ""), (", -100)", ", pad)")],
+    "padded places have the end as well: it comes once, and after it labels are -100": (
+        ", -100)", ", end)"),
+    "where `pad` is the same number as `end`, the end is ignored, too: go by positions": [
+        (IGNORED, "    labels = labels.masked_fill(labels == pad, -100)\n"),
+        (END + IGNORED, "    labels = labels.masked_fill(position == length, end)\n"
+         "    labels = torch.where(labels != pad, labels, -100)\n")],
+    "the end takes the place of the last word: it comes after it": [
+        ("position == length", "position == length - 1"),
+        ("position == length", "position == length - 1",
+         "position > length", "position >= length")],
+    "the end comes one place too late: right after the last word": (
+        "position == length", "position == length + 1"),
+    "the labels are the inputs, so each token is asked for what it has just read: they are one "
+    "place further": ("return inputs, labels", "return inputs, torch.where(position > length, "
+                      "-100, inputs).to(inputs.dtype)"),
+    "the start is missing: the first word is predicted from `start` alone": (
+        FRONT, "[tokens, torch.full_like(edge, pad)]"),
+    "the start stands among the labels, too: nothing has to predict it": (
+        BEHIND, "[torch.full_like(edge, start), tokens]", "position == length",
+        "position == length + 1", "position > length", "position > length + 1"),
+    "the last column of the inputs is missing: both results have n + 1 tokens": (
+        "return inputs,", "return inputs[..., :-1],"),
+    "the first label is missing: the start has to predict the first word": (
+        "return inputs, labels", "return inputs[..., 1:], labels[..., 1:]"),
+    "inputs have -100 for padding, which no embedding has: they keep `pad`": (
+        "return inputs,", "return torch.where(position > length, -100, inputs).to(inputs.dtype),"),
+    "inputs have the end, too: nothing is predicted from it": [
+        ("return inputs,", "return torch.where(position == length + 1, end, inputs)"
+         ".to(inputs.dtype),"),
+        ("return inputs,", "return torch.cat([inputs[..., :1], labels[..., :-1]], dim=-1),")],
+    "the order of the results is another: first the inputs, then the labels": (
+        "return inputs, labels", "return labels, inputs"),
+    "what is ignored is 0: cross_entropy ignores -100": ("-100", "0"),
+    "what is ignored is -1: cross_entropy ignores -100": ("-100", "-1"),
+    "the padding is taken to be 0: its number is `pad`": ("tokens != pad", "tokens != 0"),
+    "words are taken to be numbers above `end`: all but `pad` is a word": (
+        "tokens != pad", "tokens > end"),
+    "one length serves the whole batch: each text has its own": (
+        LENGTH, "(tokens != pad).sum(dim=-1).max()"),
+    "start and end are exchanged: texts begin with `start`, and `end` follows the last word": (
+        "edge, start)", "edge, end)", "== length, end", "== length, start"),
+    "the results are int64, whatever the tokens are: keep their dtype": (
+        "return inputs, labels", "return inputs.long(), labels.long()"),
+    "both results lack their last column: they have one token more than `tokens`": (
+        "return inputs, labels", "return inputs[..., :-1], labels[..., :-1]"),
+    "an empty text has no end: its first label is the end": (
+        "position == length", "(position == length) & (length > 0)",
+        "position > length", "(position > length) | (length == 0)"),
+    "without padding, argmax gives 0: count the words": (
+        LENGTH, "(tokens == pad).long().argmax(dim=-1, keepdim=True)"),
+    "where `pad` is the same number as `start`, the start counts as padding: count among `tokens`":
+        (LENGTH, "(inputs != pad).sum(dim=-1, keepdim=True) - 1"),
+    "the labels are int64, whatever the tokens are: keep their dtype": (
+        "return inputs, labels", "return inputs, labels.long()"),
+    LOOP: (LENGTH, "sum((tokens[..., [i]] != pad).long() for i in range(tokens.shape[-1]))"),
+    hints.BATCH: ("edge = tokens[..., :1]", "edge = tokens[:, :1]"),
+})  # fmt: skip

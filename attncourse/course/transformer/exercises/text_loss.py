@@ -1,0 +1,168 @@
+"""Exercise text_loss: the loss of a small decoder, which asks for what it has just read."""
+
+import torch
+
+from attncourse.course.dot_product.exercises.shared.masked_softmax import row_by_row
+from judge import variants
+from judge.exercise import Case, Exercise
+from judge.variants import every
+
+LOOP = "it loops over positions or texts: one shift serves all of them"
+exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+
+
+@exercise.stub
+def text_loss(tokens, table, w_q, w_k, w_v):
+    x = table[tokens]
+    q, k, v = x @ w_q.mT, x @ w_k.mT, x @ w_v.mT
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    mask = torch.ones_like(scores, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~mask, -torch.inf).softmax(dim=-1) @ v
+    log_p = (x @ table.mT).log_softmax(dim=-1)
+    asked = tokens[..., None]
+    return -log_p.gather(-1, asked)[..., 0].mean(dim=-1)
+
+
+@exercise.reference
+def prefix_by_prefix(tokens, table, w_q, w_k, w_v):
+    losses, n = [], tokens.shape[-1]
+    for text in tokens.reshape(-1, n).tolist():
+        loss = 0
+        for i in range(1, n):
+            x = table[text[:i]]
+            weights = row_by_row(x[-1:] @ w_q.mT @ (x @ w_k.mT).mT / len(w_q) ** 0.5)
+            scores = (x[-1:] + weights @ (x @ w_v.mT)) @ table.mT
+            loss = loss + (scores.logsumexp(-1) - scores[:, text[i]]) / (n - 1)
+        losses.append(loss)
+    return torch.cat(losses).reshape(tokens.shape[:-1])
+
+
+def drawn(draw, *batch, n, d=6, d_k=4, vocabulary=9, scale=1.0):
+    """Texts without a token twice in a row, the embedding table and the three matrices."""
+    steps = torch.randint(1, vocabulary, (*batch, n), generator=draw.generator)
+    table = draw.normal(vocabulary, d) / 2
+    w_q, w_k, w_v = (draw.normal(width, d) / d**0.5 for width in (d_k, d_k, d))
+    return steps.cumsum(-1) % vocabulary, table, scale * w_q, w_k, w_v
+
+
+@exercise.cases
+def cases(draw):
+    n = draw.integer(5, 7)
+    one = drawn(draw, 3, n=n)
+    yield Case(f"3 texts of {n} tokens", one, longer=drawn(draw, 4, n=48))
+    yield Case(f"one text of {n} tokens", drawn(draw, n=n))
+    yield Case("two leading axes", drawn(draw, 2, 3, n=5))
+    yield Case("as many texts as tokens", drawn(draw, 5, n=5))
+    yield Case("two tokens", drawn(draw, 3, n=2))
+    yield Case("all sizes 4", drawn(draw, 4, n=4, d=4, vocabulary=4))
+    yield Case("one token again and again", (0 * one[0] + 2, *one[1:]))
+    _, *large = drawn(draw, n=2, scale=1e12)
+    # a token that comes twice would have two scores that differ by rounding alone
+    once = draw.normal(2, 9).argsort(-1)
+    yield Case("scores 10^12 times larger", (once, *large), gradient=False)
+    tokens, table, *matrices = drawn(draw, 2, n=5)
+    yield Case("very likely and very unlikely tokens", (tokens, 50 * table, *matrices),
+               gradient=False)  # fmt: skip
+
+
+@exercise.valid
+def plain(tokens, table, w_q, w_k, w_v):
+    x = table[tokens]
+    q, k, v = x @ w_q.mT, x @ w_k.mT, x @ w_v.mT
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    mask = torch.ones_like(scores, dtype=torch.bool).tril()
+    x = x + scores.masked_fill(~mask, -torch.inf).softmax(dim=-1) @ v
+    log_p = (x @ table.mT).log_softmax(dim=-1)
+    asked = tokens[..., 1:, None]
+    return -log_p[..., :-1, :].gather(-1, asked)[..., 0].mean(dim=-1)
+
+
+READ, ASKED, ROWS = "x = table[tokens]", "tokens[..., 1:, None]", "log_p[..., :-1, :]"
+TRIL, SOFTMAX = ".tril()", "scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)"
+UNSHIFTED = ROWS, "log_p", ASKED, "tokens[..., None]"
+NOT_ITS_OWN = " & ~torch.eye(scores.shape[-1], dtype=torch.bool, device=x.device)"
+LOSS = f"-{ROWS}.gather(-1, asked)[..., 0].mean(dim=-1)"
+variants.right(exercise, plain,
+    # the last token is not even read
+    (READ, "x = table[tokens[..., :-1]]", ROWS, "log_p"),
+    (ROWS, "log_p", ASKED, "tokens.roll(-1, -1)[..., None]",
+     "[..., 0].mean", "[..., :-1, 0].mean"),
+    (LOSS, "torch.nn.functional.cross_entropy((x @ table.mT)[..., :-1, :].flatten(0, -2),\n"
+     "        asked.flatten(), reduction='none').reshape(*tokens.shape[:-1], -1).mean(-1)"),
+    # the rows stay, and the tokens that are read move: the first is a place that is left out
+    (READ, "x = table[tokens.roll(1, -1)]",
+     TRIL, ".tril() & (torch.arange(tokens.shape[-1], device=x.device) > 0)",
+     every("softmax(dim=-1)"), "softmax(dim=-1).nan_to_num(0.0)", ROWS, "log_p[..., 1:, :]"),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "the shift goes the wrong way: the row at i has read token i, and is asked for token i + 1": (
+        ROWS, "log_p[..., 1:, :]", ASKED, "tokens[..., :-1, None]"),
+    "rows and tokens are shortened at the same end: each row is still asked for what it has read": [
+        (ASKED, "tokens[..., :-1, None]"), (ROWS, "log_p[..., 1:, :]")],
+    "the last row is asked for the first token: nothing comes after it, so leave it out": (
+        ROWS, "log_p", ASKED, "tokens.roll(-1, -1)[..., None]"),
+    "the last row is asked for the last token, which it has read: leave it out": (
+        ROWS, "log_p", ASKED, "torch.cat([tokens[..., 1:], tokens[..., -1:]], -1)[..., None]"),
+    "the shift is too far: the row at i is asked for token i + 1": (
+        ROWS, "log_p[..., : max(1, tokens.shape[-1] - 2), :]",
+        ASKED, "tokens[..., min(2, tokens.shape[-1] - 1) :, None]"),
+    "the mask hides a token from itself, and x still has it: the labels are what has to move": [
+        (*UNSHIFTED, TRIL, ".tril(-1)",
+         every("softmax(dim=-1)"), "softmax(dim=-1).nan_to_num(0.0)"),
+        (ROWS, "log_p[..., 1:, :]", TRIL, ".tril(-1)")],
+    "the first row may attend to nothing: a row may read its own token. Look at what it is asked "
+    "for": [(*UNSHIFTED, TRIL, ".tril(-1)"), (TRIL, ".tril(-1)")],
+    "a row reads all tokens but its own: the mask was right, look at what a row is asked for": [
+        (TRIL, NOT_ITS_OWN), (*UNSHIFTED, TRIL, NOT_ITS_OWN)],
+    "labels and mask have both moved: a row may read its own token, only not the next": (
+        TRIL, ".tril(-1)", every("softmax(dim=-1)"), "softmax(dim=-1).nan_to_num(0.0)"),
+    "the mask now shows the token that is asked for: a row reads the tokens up to its own": (
+        TRIL, ".tril(1)"),
+    "there is no mask any more: each row reads the token that it is asked for": (
+        SOFTMAX, "scores.softmax(dim=-1)"),
+    "the mask is upside down: a row reads earlier tokens, not later ones": (
+        TRIL, ".triu()"),
+    "x is no longer added: a row may read its own token, it is not asked for that": (
+        "x = x + scores", "x = scores"),
+    "the inputs are shifted and the labels as well: two shifts leave a token between them": (
+        READ, "x = table[tokens.roll(1, -1)]"),
+    "the sum is divided by n: n tokens have n - 1 that are asked for": (
+        "[..., 0].mean(dim=-1)", "[..., 0].sum(dim=-1) / tokens.shape[-1]"),
+    "the losses are summed up: take their mean, as the given code does": (
+        ".mean(dim=-1)", ".sum(dim=-1)"),
+    "the mean runs over the whole batch: each text has its own": [
+        (".mean(dim=-1)", ".mean().expand(tokens.shape[:-1])"), (".mean(dim=-1)", ".mean()")],
+    "the losses of the tokens come back: a text has their mean": (".mean(dim=-1)", ""),
+    "only the last token is asked for: each but the first is": (
+        "[..., 0].mean(dim=-1)", "[..., -1, 0]"),
+    "only the second token is asked for: each but the first is": (
+        "[..., 0].mean(dim=-1)", "[..., 0, 0]"),
+    "the sign is wrong: a loss is minus the mean of the log-probabilities": (
+        f"return {LOSS}", f"return {LOSS[1:]}"),
+    "these are probabilities: the loss is made of their logarithms": (
+        "log_softmax(dim=-1)", "softmax(dim=-1)"),
+    "the scores are no longer normalised: log_softmax was right, leave it": (
+        ".log_softmax(dim=-1)", ""),
+    "log_softmax runs over the positions: it runs over the vocabulary, as in the given code": (
+        "log_softmax(dim=-1)", "log_softmax(dim=-2)"),
+    "the logarithm of a probability that is rounded to 0 is -inf: log_softmax was right": (
+        "log_softmax(dim=-1)", "softmax(dim=-1).log()"),
+    "repeated tokens are left out: each token but the first is asked for": (
+        "[..., 0].mean(dim=-1)", "[..., 0].where(tokens[..., 1:] != tokens[..., :-1], 0.0)"
+        ".mean(dim=-1)"),
+    "token 0 is left out: there is no padding, and each token but the first is asked for": (
+        "[..., 0].mean(dim=-1)", "[..., 0].where(asked[..., 0] != 0, 0.0).sum(dim=-1) / "
+        "(asked[..., 0] != 0).sum(dim=-1).clamp(min=1)"),
+    "the scores are no longer scaled: divide by the root of a key's width": (
+        " / q.shape[-1] ** 0.5", ""),
+    "the scores are scaled by the width of x: divide by the root of a key's width": (
+        " / q.shape[-1] ** 0.5", " / x.shape[-1] ** 0.5"),
+    "the axis of the positions is counted from the front: count it from the end": (
+        ROWS, "log_p[:, :-1]", ASKED, "tokens[:, 1:, None]"),
+    LOOP: (LOSS, "-sum(log_p[..., i, :].gather(-1, asked[..., i, :])[..., 0] for i in range("
+           "asked.shape[-2])) / asked.shape[-2]"),
+    "no gradient reaches the table as the output matrix: nothing may be detached": (
+        "x @ table.mT", "x @ table.detach().mT"),
+    "no gradient reaches the table through what is read: nothing may be detached": (
+        READ, "x = table[tokens].detach()"),
+})  # fmt: skip

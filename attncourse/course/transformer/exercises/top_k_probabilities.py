@@ -1,0 +1,164 @@
+"""Exercise top_k_probabilities: what the next token is drawn from, with temperature and top-k."""
+
+import torch
+
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+
+LOOP = "it loops over rows or tokens: topk and masked_fill serve all of them at once"
+exercise = Exercise.read(__file__, usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP})
+
+
+@exercise.reference
+def row_by_row(scores, k, temperature=1.0):
+    rows = []
+    for row in scores.reshape(-1, scores.shape[-1]):
+        least = sorted(row.tolist(), reverse=True)[k - 1]
+        stays = torch.tensor([one >= least for one in row.tolist()])
+        kept = row[stays] / temperature
+        weights = torch.zeros_like(row)
+        weights[stays] = (kept - kept.logsumexp(0)).exp()
+        rows.append(weights)
+    return torch.stack(rows).reshape(scores.shape)
+
+
+def distinct(draw, *shape):
+    """Scores of which no two of a row are so near that rounding could make them equal."""
+    return draw.normal(*shape).argsort(-1) / 2 + draw.normal(*shape).sigmoid() / 4 - 2
+
+
+@exercise.cases
+def cases(draw):
+    v = draw.integer(7, 9)
+    scores = distinct(draw, 4, v)
+    yield Case(
+        f"4 rows, {v} tokens, k=3", (scores, 3, 1.0), longer=(distinct(draw, 32, 90), 40, 1.0)
+    )
+    yield Case(f"one row, {v} tokens, k=4, temperature 2", (scores[0], 4, 2.0))
+    yield Case("two leading axes, temperature 0.5", (distinct(draw, 2, 3, v), 2, 0.5))
+    yield Case("k alone", (scores, 3))
+    yield Case("by name", (scores,), {"k": 5, "temperature": 0.7})
+    yield Case("k=1: the likeliest alone", (scores, 1, 1.5))
+    yield Case("k is the whole vocabulary", (scores, v, 0.8))
+    yield Case("as many rows as tokens", (distinct(draw, v, v), 3, 1.0))
+    steps = torch.tensor([2.0, 1.0, 3.0, 1.0, 2.0, 1.0, 0.0], dtype=torch.float64)
+    ties = torch.stack([steps, steps.roll(1), 0 * steps])
+    yield Case("equal scores at the border, k=4", (ties, 4, 1.0))
+    yield Case("equal scores within the k likeliest", (ties, 3, 2.0))
+    best = torch.tensor([[2.0, 0.0, 2.0, 1.0], [1.0, 0.0, 2 - 2.0**-21, 2.0]], dtype=torch.float64)
+    yield Case("k=1, two scores that are equal, or nearly", (best, 1, 1.0))
+    yield Case("all scores below -100", (-100 - scores.abs(), 3, 1.0))
+    yield Case("scores around 1000, temperature 0.01", (1000 + scores, 3, 0.01), gradient=False)
+    yield Case("all scores below -10^25", (-1e25 * (1 + scores.abs()), 4, 1.0), gradient=False)
+    yield Case("scores 10^20 times smaller", (scores / 1e20, 3, 1.0), gradient=False)
+    barred = scores.masked_fill(torch.arange(v) % 2 == 1, -torch.inf)
+    yield Case("forbidden tokens, whose score is -inf", (barred, 3, 0.9), gradient=False)
+    few = barred.masked_fill(torch.arange(v) > 2, -torch.inf)
+    yield Case("fewer than k tokens that are not forbidden", (few, 4, 1.0), gradient=False)
+    yield Case("scores hundreds apart, temperature 1000", (1000 * scores, 4, 1000.0))
+    yield Case("one token", (scores[:, :1], 1, 0.3))
+
+
+@exercise.valid
+def plain(scores, k, temperature=1.0):
+    least = scores.topk(k, dim=-1).values[..., -1:]
+    kept = scores.masked_fill(scores < least, -torch.inf)
+    return (kept / temperature).softmax(dim=-1)
+
+
+@exercise.valid
+def shares_of_the_whole(scores, k, temperature=1.0):
+    log_p = (scores / temperature).log_softmax(-1)
+    least = scores.sort(-1, descending=True).values[..., k - 1, None]
+    weights = torch.where(scores >= least, log_p, -torch.inf).exp()
+    return weights / weights.sum(-1, keepdim=True)
+
+
+LEAST, LOWER = "scores.topk(k, dim=-1).values[..., -1:]", "scores < least"
+GLOBAL = "scores.flatten().topk(k).values[-1].minimum(scores.amax(-1, keepdim=True))"
+SHARED = "(kept / temperature).softmax(dim=-1)"
+PICKED = "torch.zeros_like(scores).scatter(-1, scores.topk(k, dim=-1).indices, 1.0) == 0"
+variants.right(exercise, plain,
+    (LEAST, "scores.kthvalue(scores.shape[-1] - k + 1, dim=-1, keepdim=True).values",
+     "scores.masked_fill(scores < least, -torch.inf)", "scores.where(scores >= least, -torch.inf)"),
+    (LEAST, "scores.topk(k).values.amin(-1, keepdim=True)",
+     SHARED, "torch.softmax(kept / temperature, dim=-1)"),
+    ("    least", "    scores = scores / temperature\n    least", SHARED, "kept.softmax(-1)"),
+    ("    least", "    scores = scores.clamp(min=torch.finfo(scores.dtype).min)\n    least"),
+    (SHARED, "((kept - kept.amax(-1, True)) / temperature).exp()\n"
+     "    return out / out.sum(-1, keepdim=True)", "    return (", "    out = (", ),
+)  # fmt: skip
+variants.wrong(exercise, plain, {
+    "the k is ignored: only the k likeliest tokens stay": (LOWER, "scores < -torch.inf"),
+    "the k least likely tokens stay: it is the largest scores that do": (
+        "topk(k, dim=-1)", "topk(k, dim=-1, largest=False)", LOWER, "scores > least"),
+    "one token too many stays: the least score that stays is the k-th largest": [
+        ("topk(k, dim=-1)", "topk(min(k + 1, scores.shape[-1]), dim=-1)"),
+        ("topk(k, dim=-1)", "topk(k + 1, dim=-1)"),
+        (LEAST, "scores.sort(dim=-1, descending=True).values[..., k, None]"),
+        (LEAST, "scores.sort(dim=-1, descending=True).values[..., k : k + 1]")],
+    "the border is used the wrong way round: what is below the k-th largest score goes": [
+        (LOWER, "scores > least"), (LOWER, "scores >= least")],
+    "one token too few stays: the k-th largest score stays as well": [
+        (LOWER, "scores <= least"), ("topk(k, dim=-1)", "topk(max(k - 1, 1), dim=-1)")],
+    "the largest score of a row is the border: it is the k-th largest": ("[..., -1:]", "[..., :1]"),
+    "of equal scores at the border some stay and some go: they stay together": (LOWER, PICKED),
+    "with k = 1, one token is certain here: if another has the same score, both stay": (
+        "    least", "    if k == 1:\n        return torch.nn.functional.one_hot("
+        "scores.argmax(-1), scores.shape[-1]).to(scores)\n    least"),
+    "scores a little below the k-th largest stay as well: only equal ones do": [
+        (LOWER, f"scores < least - {near}") for near in ("1e-2", "1e-3", "1e-4", "1e-5", "1e-6")],
+    "the tokens are chosen by their probabilities, which rounding makes equal: choose by scores": [
+        ("    least", "    p = (scores / temperature).softmax(-1)\n    least",
+         LEAST, "p.topk(k, dim=-1).values[..., -1:]", LOWER, "p < least"),
+        ("    least", "    p = (scores / temperature).softmax(-1)\n    least",
+         LEAST, "p.topk(k, dim=-1).values[..., -1:]", "scores.masked_fill(scores < least, "
+         "-torch.inf)", "p.masked_fill(p < least, 0.0)",
+         SHARED, "kept / kept.sum(-1, keepdim=True)")],
+    "the k-th smallest score is the border: sort is ascending, so count from the end": (
+        LEAST, "scores.sort(dim=-1).values[..., k - 1 : k]"),
+    "divided scores are compared with a border that is not divided: divide both or neither": (
+        LOWER, "scores / temperature < least"),
+    "the border is that of the first row: each row has its own": (
+        "[..., -1:]", "[..., -1:].reshape(-1)[:1]"),
+    "the border is one for all rows: each row has its own": [
+        ("[..., -1:]", "[..., -1:].amin()"), (LEAST, GLOBAL), (LEAST, GLOBAL, "/ temperature", "")],
+    "equal scores count once for the border: the k-th largest is counted with them": (
+        LEAST, "(s := scores.sort(-1, descending=True).values).masked_fill(torch.cat("
+        "[s[..., :1] > torch.inf, s[..., 1:] == s[..., :-1]], -1), -torch.inf)"
+        ".topk(k, dim=-1).values[..., -1:]"),
+    "probabilities that are rounded to 0 stay 0 when they are raised to a power: divide the scores":
+        (SHARED, "(p := kept.softmax(dim=-1) ** (1 / temperature)) / p.sum(-1, keepdim=True)"),
+    "what goes gets the score 0, and still has weight: fill with -inf": ("-torch.inf", "0.0"),
+    "scores may be lower than the number you fill with: fill with -inf": [
+        ("-torch.inf", "-100.0"), ("-torch.inf", "-1e9")],
+    "the probability of what goes is lost: share it out among those that stay": (
+        "scores.masked_fill(scores < least, -torch.inf)", "scores",
+        SHARED, "(kept / temperature).softmax(dim=-1).masked_fill(scores < least, 0.0)"),
+    "the temperature is ignored: the scores are divided by it": (SHARED, "kept.softmax(dim=-1)"),
+    "the scores are multiplied by the temperature: a high one makes all tokens more alike": (
+        "kept / temperature", "kept * temperature"),
+    "the temperature divides probabilities: it divides the scores, before the softmax": (
+        SHARED, "kept.softmax(dim=-1) / temperature"),
+    "the root of the temperature divides: divide by the temperature itself": (
+        "/ temperature", "/ temperature**0.5"),
+    "these are logarithms: take the softmax": (".softmax(", ".log_softmax("),
+    "these are the scores: the softmax over the vocabulary is missing": (".softmax(dim=-1)", ""),
+    "exp of the scores is too large or too small: use softmax, which takes the largest away": (
+        SHARED, "(x := (kept / temperature).exp()) / x.sum(-1, keepdim=True)"),
+    "the softmax runs over the rows: it runs over the vocabulary": (
+        "softmax(dim=-1)", "softmax(dim=0)"),
+    "the border is sought along another axis: it is sought in the vocabulary, the last axis": (
+        "topk(k, dim=-1).values[..., -1:]", "topk(min(k, len(scores)), dim=0).values[-1:]"),
+    "only the k probabilities come back: the others are there as zeros": (
+        SHARED, "(scores.topk(k, dim=-1).values / temperature).softmax(-1)"),
+    "the probabilities come back in order of size: each belongs to its token": (
+        SHARED, f"{SHARED}.sort(-1, descending=True).values"),
+    "this is the likeliest token, not what is drawn from": (SHARED, "kept.argmax(-1)"),
+    "the temperature has no default: it is 1": ("temperature=1.0", "temperature"),
+    "a small number is added to the temperature: divide by it as it is": (
+        "/ temperature", "/ (temperature + 1e-6)"),
+    LOOP: (LEAST, "torch.stack([row.sort().values[-k] for row in scores.reshape(-1, "
+           "scores.shape[-1])]).reshape(*scores.shape[:-1], 1)"),
+    hints.BATCH: (LEAST, "scores.topk(k, dim=1).values[:, -1:]"),
+})  # fmt: skip

@@ -1,0 +1,151 @@
+"""Exercise translation_masks: what may be attended to in a padded batch, at three places."""
+
+import torch
+
+from judge import hints, variants
+from judge.exercise import Case, Exercise
+from judge.variants import every
+
+LOOP = "it loops over texts or positions: compare all of them at once"
+exercise = Exercise.read(
+    __file__,
+    differentiable=False,
+    floating=False,
+    usual_hints={"loops": LOOP, "loops_over_a_batch": LOOP},
+)
+
+
+@exercise.reference
+def text_by_text(source_lengths, target_lengths, m, n):
+    masks = [], [], []
+    pairs = source_lengths.flatten().tolist(), target_lengths.flatten().tolist()
+    for source, target in zip(*pairs, strict=True):
+        masks[0].append([[j < source for j in range(m)] for _ in range(m)])
+        masks[1].append([[j < target and j <= i for j in range(n)] for i in range(n)])
+        masks[2].append([[j < source for j in range(m)] for _ in range(n)])
+    batch = source_lengths.shape
+    sizes = (m, m), (n, n), (n, m)
+    return tuple(torch.tensor(one).reshape(*batch, *size)
+                 for one, size in zip(masks, sizes, strict=True))  # fmt: skip
+
+
+@exercise.cases
+def cases(draw):
+    n, m = draw.sizes(2, 5, 8)
+    source = torch.tensor([m - 1, 3, m, 2])
+    target = torch.tensor([2, n, n - 2, 4])
+    long = 9 * source[:2], 6 * target[:2], 72, 48
+    yield Case(f"4 texts, m={m}, n={n}", (source, target, m, n), longer=long)
+    yield Case(f"one text, m={m}, n={n}", (source[1], target[0], m, n))
+    axes = torch.tensor([[1, 4, 2], [3, 5, 2]]), torch.tensor([[3, 1, 2], [6, 2, 4]]), 5, 6
+    yield Case("two leading axes, m=5, n=6", axes)
+    yield Case("as many source as target positions", (source.clamp(max=5), target.clamp(max=5), 5,
+                                                       5))  # fmt: skip
+    yield Case("as many texts as positions", (source.clamp(max=4), target.clamp(max=4), 4, 4))
+    yield Case("texts that are all padding", (source - 2, target - 2, m, n))
+    yield Case("no padding", (source.clamp(min=m), target.clamp(min=n), m, n))
+    yield Case("all texts shorter than m and n", (source, target, m + 2, n + 3))
+    yield Case("lengths as int32", (source.int(), target.int(), m, n))
+    ones = torch.ones(2, dtype=torch.int64)
+    yield Case("one position each", (ones, torch.tensor([1, 0]), 1, 1))
+
+
+@exercise.valid
+def plain(source_lengths, target_lengths, m, n):
+    source = torch.arange(m, device=source_lengths.device) < source_lengths[..., None, None]
+    j = torch.arange(n, device=target_lengths.device)
+    target = j < target_lengths[..., None, None]
+    causal = j <= j[:, None]
+    batch = source_lengths.shape
+    encoder = source.expand(*batch, m, m)
+    decoder = target & causal
+    cross = source.expand(*batch, n, m)
+    return encoder, decoder, cross
+
+
+ENCODER, DECODER, CROSS = "source.expand(*batch, m, m)", "target & causal", (
+    "source.expand(*batch, n, m)")  # fmt: skip
+SOURCE = "< source_lengths[..., None, None]"
+TARGET = "< target_lengths[..., None, None]"
+variants.right(exercise, plain,
+    (ENCODER, "source.repeat_interleave(m, dim=-2)", DECODER, "target.expand(*batch, n, n).tril()",
+     CROSS, "source.repeat_interleave(n, dim=-2)", "return encoder, decoder, cross",
+     "return [encoder, decoder, cross]"),
+    ("= j <= j[:, None]", "= torch.ones(n, n, dtype=torch.bool, device=j.device).tril()",
+     DECODER, "causal.logical_and(target)"),
+    (ENCODER, "source | torch.zeros(m, 1, dtype=torch.bool, device=source.device)",
+     CROSS, "source & torch.ones(n, 1, dtype=torch.bool, device=source.device)",
+     DECODER, "j < torch.minimum(target_lengths[..., None, None], j[:, None] + 1)"),
+)  # fmt: skip
+COLUMN = "torch.arange({}, device=source.device)[:, None] < {}[..., None, None]"
+variants.wrong(exercise, plain, {
+    "the padding of the source is not hidden from the encoder": (
+        ENCODER, "(source | True).expand(*batch, m, m)"),
+    "the padding of the source is not hidden from the decoder: its cross-attention needs the "
+    "source's mask": (CROSS, "(source | True).expand(*batch, n, m)"),
+    "the padding of the target is not hidden: a key passes where it is a word and no later": (
+        DECODER, "causal.expand(*batch, n, n)"),
+    "the decoder sees later words: the mask of the target is causal": (
+        DECODER, "target.expand(*batch, n, n)"),
+    "one test is enough for the decoder's mask: a key must pass both": (
+        DECODER, "target | causal"),
+    "the encoder is causal: only the decoder must not see what comes later": (
+        ENCODER, f"{ENCODER}.tril()"),
+    "the cross-attention is causal: the whole source is there before the first target word": (
+        CROSS, f"{CROSS}.tril()"),
+    "the cross-attention hides by the target's lengths: its keys are the source's words": (
+        CROSS, "(torch.arange(m, device=source.device) < target_lengths[..., None, None])"
+        ".expand(*batch, n, m)"),
+    "the rows of padded queries are emptied in the encoder: ask of the key alone": (
+        ENCODER, f"{ENCODER} & source.mT"),
+    "the rows of padded queries are emptied in the decoder: ask of the key alone": (
+        DECODER, "target & causal & target.mT"),
+    "the rows of padded queries are emptied in the cross-attention: ask of the key alone": (
+        CROSS, f"{CROSS} & target.mT"),
+    "the cross mask asks of the query: the key, a source token, must be a word": (
+        CROSS, "target.mT.expand(*batch, n, m)"),
+    "rows and columns of the cross mask are exchanged: rows are the target's queries": (
+        CROSS, f"{CROSS}.mT"),
+    "rows and columns of the decoder's mask are exchanged: a row is a query": (
+        DECODER, "(target & causal).mT"),
+    "a target word does not see itself: its own position is allowed too": ("j <= j", "j < j"),
+    "a target word sees one position ahead: it sees up to itself": ("j <= j", "j <= 1 + j"),
+    "the order is turned round: a target word sees earlier ones, not later ones": (
+        "j <= j", "j >= j"),
+    "one key of source padding is let in: positions count from 0": ("< source", "<= source"),
+    "one key of target padding is let in: positions count from 0": ("< target", "<= target"),
+    "one key of padding is let in, of source and target: positions count from 0": (
+        "< source", "<= source", "< target", "<= target"),
+    "a padded token of the target sees itself: padding is hidden from every query": (
+        DECODER, "target & causal | torch.eye(n, dtype=torch.bool, device=j.device)"),
+    "the masks are upside down: True means may attend": (
+        "return encoder, decoder, cross", "return ~encoder, ~decoder, ~cross"),
+    "the padding masks are upside down: a key is a word where its position is below the length": (
+        "< source", ">= source", "< target", ">= target"),
+    "the lengths are exchanged: the source's keys go by the source's lengths": (
+        SOURCE, TARGET, every(TARGET), SOURCE),
+    "one length serves the whole batch: every text has its own": (
+        SOURCE, "< source_lengths.max().expand(*source_lengths.shape, 1, 1)",
+        TARGET, "< target_lengths.max().expand(*target_lengths.shape, 1, 1)"),
+    "a text that is all padding keeps a key: its rows are all False": (
+        SOURCE, "< source_lengths.clamp(min=1)[..., None, None]",
+        TARGET, "< target_lengths.clamp(min=1)[..., None, None]"),
+    "the cross-attention has the encoder's rows: it has one for each position of the target": (
+        CROSS, "encoder"),
+    "a mask lacks its rows: the shapes are (..., m, m), (..., n, n) and (..., n, m)": [
+        (ENCODER, "source"), (CROSS, "source"), (ENCODER, "source", CROSS, "source")],
+    "there is an axis for the heads: the shapes are (..., m, m), (..., n, n) and (..., n, m)": (
+        "return encoder, decoder, cross",
+        "return tuple(one.unsqueeze(-3) for one in (encoder, decoder, cross))"),
+    "the order of the masks is another: encoder, decoder, cross-attention": (
+        "encoder, decoder, cross\n", "encoder, cross, decoder\n"),
+    "the masks are not boolean: True = may attend, False = may not": (
+        "return encoder, decoder, cross", "return encoder.int(), decoder.int(), cross.int()"),
+    LOOP: (DECODER, "torch.stack([target[..., 0, :] & (j <= i) for i in range(n)], dim=-2)"),
+    hints.BATCH: [
+        (TARGET, "< target_lengths[:, None, None]"),
+        (SOURCE, "< source_lengths[:, None, None]", TARGET, "< target_lengths[:, None, None]"),
+        (f"= torch.arange(m, device=source_lengths.device) {SOURCE}",
+         "= (torch.arange(m, device=source_lengths.device) < source_lengths[:, None])[:, None]",
+         f"= j {TARGET}", "= (j < target_lengths[:, None])[:, None]")],
+})  # fmt: skip

@@ -1,0 +1,57 @@
+"""Figures that read on light and on dark, in the site and in any notebook.
+
+Each function takes numbers and labels, and `alt`: the words that stand for the figure where it
+cannot be seen. Drawings are SVG; the interactive figures are tables that compute in the page.
+None imports a mechanism; those whose page has to compute one, such as `explorer`, write it out.
+"""
+
+from attncourse.figures.clipping import clipping
+from attncourse.figures.clocks import clocks
+from attncourse.figures.distances import distances
+from attncourse.figures.drawing import Picture, beside, curves, dots, heatmap, lines
+from attncourse.figures.explorer import explorer
+from attncourse.figures.growing import growing
+from attncourse.figures.heads import heads
+from attncourse.figures.kernel_as_heads import kernel_as_heads
+from attncourse.figures.offsets import offsets
+from attncourse.figures.orders import orders
+from attncourse.figures.patterns import patterns
+from attncourse.figures.plane import plane
+from attncourse.figures.receptive import receptive
+from attncourse.figures.recorded import recorded
+from attncourse.figures.running import running
+from attncourse.figures.sampling import sampling
+from attncourse.figures.skewing import skewing
+from attncourse.figures.translator import translator
+from attncourse.figures.turning import turning
+from attncourse.figures.waves import waves
+from attncourse.figures.writer import writer
+
+__all__ = [
+    "Picture",
+    "beside",
+    "clipping",
+    "clocks",
+    "curves",
+    "distances",
+    "dots",
+    "explorer",
+    "growing",
+    "heads",
+    "heatmap",
+    "kernel_as_heads",
+    "lines",
+    "offsets",
+    "orders",
+    "patterns",
+    "plane",
+    "receptive",
+    "recorded",
+    "running",
+    "sampling",
+    "skewing",
+    "translator",
+    "turning",
+    "waves",
+    "writer",
+]

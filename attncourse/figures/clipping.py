@@ -1,0 +1,44 @@
+"""Which row of a table of 2k + 1 rows serves which pair of positions.
+
+This figure clips offsets: at first here, and in clipping.js whenever a slider is moved.
+"""
+
+from pathlib import Path
+
+import torch
+
+from attncourse.figures.interactive import Interactive, Slider, columns, number, row
+
+
+def clipping(length: int, max_distance: int, *, alt: str) -> Interactive:
+    """The row numbers for `length` words, clipped at `max_distance`; a slider for each.
+
+    The ground of a cell is the stronger, the further its row stands down the table.
+    """
+    if length < 1 or not 0 <= max_distance <= length:
+        raise ValueError(
+            f"length={length}, max_distance={max_distance}: at least 1, and from 0 to the length"
+        )
+    positions = torch.arange(length)
+    rows = (positions - positions[:, None]).clamp(-max_distance, max_distance) + max_distance
+    names = [f'<data data-show="name">{i}</data>' for i in positions.tolist()]
+    return Interactive(
+        Path(__file__).with_suffix(".js"),
+        {"most": length},
+        [
+            Slider("n", range(1, length + 1), length - 1),
+            Slider("k", range(length + 1), max_distance),
+        ],
+        columns("i ↓ j →", *names)
+        + "".join(
+            row(
+                name,
+                *(
+                    number("row", one / max(2 * max_distance, 1), "signed", f"{one}")
+                    for one in line
+                ),
+            )
+            for name, line in zip(names, rows.tolist(), strict=True)
+        ),
+        alt=alt,
+    )

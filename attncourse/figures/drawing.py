@@ -1,0 +1,265 @@
+"""Drawings: SVG in the colour of the page's text, so that one reads on light and on dark."""
+
+import re
+from base64 import b64encode
+from collections.abc import Sequence
+from hashlib import sha256
+from html import escape
+from io import BytesIO, StringIO
+from itertools import pairwise
+from math import ceil, log2
+from statistics import fmean
+
+import matplotlib
+import torch
+from matplotlib.figure import Figure
+from matplotlib.mathtext import MathTextParser
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import EngFormatter, FormatStrFormatter
+from torch import Tensor
+
+from attncourse.figures.colours import COLOURS, inks
+from attncourse.figures.numbers import require_finite, shown
+
+# in inches: a phone shows a plot that is this wide with letters of the size of its caption's
+WIDEST = 4.6
+# a colour that nothing else uses: it becomes the colour of the text around the figure
+TEXT = "#010203"
+STYLE: dict = {
+    "axes.edgecolor": TEXT,
+    "axes.labelcolor": TEXT,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    # no smaller than the caption, on a phone too, where a plot is drawn smaller
+    "axes.titlesize": "medium",
+    "font.size": 11.6,
+    "hatch.color": TEXT,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "attncourse",
+    "text.color": TEXT,
+    "xtick.color": TEXT,
+    "ytick.color": TEXT,
+}
+# more such colours: these differ on light and on dark pages
+WEIGHT, GROUND = "#010204", "#010205"
+INKS = {
+    ("black", "white"): "#010206",
+    ("black", "black"): "#010207",
+    ("white", "black"): "#010208",
+}
+THEMED = {WEIGHT: COLOURS["weight"], GROUND: ("Canvas", "Canvas")}
+THEMED |= {name: pair for pair, name in INKS.items()}
+# colours that stand out on white and on black, the first three to every kind of colour vision
+LINES = (("#0080c8", "o", "-"), ("#d55e00", "s", "--"), ("#009e73", "^", ":"))
+MORE = (*LINES, ("#c05fa0", "D", "-"), ("#808080", "v", "--"), ("#a57c00", "P", ":"))
+
+
+class Picture:
+    """A drawing with the words that stand for it where it cannot be seen."""
+
+    def __init__(self, svg: str, alt: str):
+        self.svg, self.alt = svg, alt
+
+    def __repr__(self) -> str:
+        return self.alt
+
+    def _repr_html_(self) -> str:
+        return f'<div role="img" aria-label="{escape(self.alt)}">{self.svg}</div>'
+
+
+def beside(*pictures: Picture) -> Picture:
+    """The pictures side by side, or below each other where they find no room at their size."""
+    shown = "".join(f"<div>{picture.svg}</div>" for picture in pictures)
+    look = "display: flex; flex-wrap: wrap; gap: 1em; justify-content: center"
+    return Picture(
+        f'<div style="{look}">{shown}</div>', " ".join(picture.alt for picture in pictures)
+    )
+
+
+def heatmap(
+    values: Tensor,
+    rows: Sequence[str],
+    cols: Sequence[str],
+    *,
+    alt: str,
+    title: str = "",
+    xlabel: str = "",
+    ylabel: str = "",
+    crossed: Tensor | None = None,
+) -> Picture:
+    """A matrix of numbers from 0 to 1, each in its cell; `crossed` cells are hatched instead."""
+    if values.shape != (len(rows), len(cols)):
+        raise ValueError(f"values={tuple(values.shape)}, but {len(rows)} rows and {len(cols)} cols")
+    values = values.detach().cpu()
+    crossed = torch.zeros_like(values, dtype=torch.bool) if crossed is None else crossed.cpu()
+    if crossed.shape != values.shape:
+        raise ValueError(f"crossed={tuple(crossed.shape)}, but values={tuple(values.shape)}")
+    require_finite("values", values.masked_fill(crossed, 0))
+    with matplotlib.rc_context(STYLE):
+        labels, wide = 0.6 + max(0.095 * len(row) for row in rows), 0.11 * max(map(len, cols))
+        # names are turned where a phone would draw the whole smaller
+        turned = wide > 0.44 and labels + wide * len(cols) > WIDEST
+        wide = max(0.38, 0.44 if turned else wide)
+        below = 0.06 * max(map(len, cols)) if turned else 0
+        size = (labels + wide * len(cols), 0.8 + 0.34 * len(rows) + below)
+        figure = Figure(figsize=size, layout="tight")
+        axes = figure.subplots()
+        axes.set_xlim(0, len(cols))
+        axes.set_ylim(len(rows), 0)
+        # its own ground: not every notebook says that its page is dark
+        axes.add_patch(Rectangle((0, 0), len(cols), len(rows), facecolor=GROUND))
+        for i, row in enumerate(values.tolist()):
+            for j, value in enumerate(row):
+                box = {"width": 1, "height": 1, "edgecolor": TEXT, "linewidth": 0.6}
+                if crossed[i, j]:
+                    axes.add_patch(Rectangle((j, i), fill=False, hatch="///", **box))
+                    continue
+                axes.add_patch(Rectangle((j, i), facecolor=(WEIGHT, min(max(value, 0), 1)), **box))
+                ink = INKS[inks(value)]
+                axes.text(j + 0.5, i + 0.5, shown(value), color=ink, ha="center", va="center")
+        axes.set_xticks(torch.arange(len(cols)) + 0.5, cols)
+        if turned:
+            axes.tick_params(axis="x", rotation=35)
+            for label in axes.get_xticklabels():
+                label.set(ha="right", rotation_mode="anchor")
+        axes.set_yticks(torch.arange(len(rows)) + 0.5, rows)
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        axes.set(xlabel=xlabel, ylabel=ylabel)
+        axes.set_title(title)
+        return Picture(svg_of(figure), alt)
+
+
+def lines(
+    x: Sequence[int],
+    series: dict[str, Sequence[float]],
+    *,
+    alt: str,
+    xlabel: str = "",
+    ylabel: str = "",
+    log: bool = False,
+    bottom: float = 0,
+) -> Picture:
+    """One line for each series, over x that doubles or more; `log` makes the other axis follow.
+
+    Otherwise that one begins at `bottom`.
+    """
+    if len(series) > len(LINES):
+        raise ValueError(f"{len(series)} series, but only {len(LINES)} lines can be told apart")
+    with matplotlib.rc_context(STYLE):
+        # below the axes, where no line runs through it, in as many columns as there is room for
+        columns = max(1, int(320 / (42 + 7 * max(map(len, series)))))
+        high = 2.9 + 0.24 * ceil(len(series) / columns)
+        figure = Figure(figsize=(WIDEST, high), layout="constrained")
+        axes = figure.subplots()
+        for (name, y), (colour, marker, dash) in zip(series.items(), LINES, strict=False):
+            axes.plot(x, y, dash, color=colour, marker=marker, label=name)
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(x, apart(x))
+        axes.minorticks_off()
+        if log:
+            axes.set_yscale("log", base=10)
+            axes.yaxis.set_major_formatter(EngFormatter())
+            axes.minorticks_off()
+        else:
+            axes.set_ylim(bottom=bottom)
+        axes.set(xlabel=xlabel, ylabel=ylabel)
+        figure.legend(frameon=False, ncols=columns, loc="outside lower center")
+        return Picture(svg_of(figure), alt)
+
+
+def apart(x: Sequence[int]) -> list[str]:
+    """The numbers below an axis that is a log; every other one is empty where two would touch."""
+    # in points: the axis, and a digit
+    long, wide = 260, 7.5
+    octave = long / max(log2(x[-1] / x[0]), 1)
+    tight = any(
+        (len(str(a)) + len(str(b)) + 2) / 2 * wide > log2(b / a) * octave for a, b in pairwise(x)
+    )
+    return ["" if tight and i % 2 else str(one) for i, one in enumerate(reversed(x))][::-1]
+
+
+def curves(
+    series: dict[str, Sequence[tuple[float, float]]],
+    *,
+    alt: str,
+    title: str = "",
+    xlabel: str = "",
+    ylabel: str = "",
+) -> Picture:
+    """One line for each series of points above 0, each with an x of its own; both axes are logs."""
+    if len(series) > len(MORE):
+        raise ValueError(f"{len(series)} series, but only {len(MORE)} curves can be told apart")
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(WIDEST, 4.1), layout="constrained")
+        axes = figure.subplots()
+        for (name, points), (colour, marker, dash) in zip(series.items(), MORE, strict=False):
+            axes.plot(*zip(*points, strict=True), dash, color=colour, marker=marker, label=name)
+        axes.set(xscale="log", yscale="log")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(FormatStrFormatter("%g"))
+        axes.minorticks_off()
+        axes.set(xlabel=xlabel, ylabel=ylabel)
+        axes.set_title(title)
+        figure.legend(
+            *axes.get_legend_handles_labels(), frameon=False, ncols=3, loc="outside lower center"
+        )
+        return Picture(svg_of(figure), alt)
+
+
+def dots(groups: dict[str, dict[str, Sequence[float]]], *, alt: str, xlabel: str = "") -> Picture:
+    """One line for each name of each group, from the least mean to the largest: a dot a number."""
+    if len(groups) > len(LINES):
+        raise ValueError(f"{len(groups)} groups, but only {len(LINES)} can be told apart")
+    empty = [name for group in groups.values() for name, found in group.items() if not found]
+    if empty:
+        raise ValueError(f"{empty[0]} has no number")
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(
+            figsize=(WIDEST, 1 + 0.26 * sum(map(len, groups.values()))), layout="constrained"
+        )
+        axes = figure.subplots()
+        names: list[str] = []
+        for (group, found), (colour, marker, _) in zip(groups.items(), LINES, strict=False):
+            ordered = sorted(found, key=lambda name: fmean(found[name]))
+            points = [(x, len(names) + i) for i, name in enumerate(ordered) for x in found[name]]
+            axes.plot(*zip(*points, strict=True), marker, color=colour, label=group, alpha=0.8)
+            names += ordered
+        axes.set_ylim(len(names) - 0.4, -0.6)
+        axes.set_yticks(range(len(names)), names)
+        axes.grid(axis="y", color=TEXT, alpha=0.2)
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        axes.set(xlabel=xlabel)
+        figure.legend(frameon=False, ncols=3, loc="outside lower center")
+        return Picture(svg_of(figure), alt)
+
+
+def svg_of(figure: Figure) -> str:
+    """The figure as an SVG element, whose names no other figure on the page has."""
+    file = StringIO()
+    figure.savefig(file, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    svg = file.getvalue().replace(TEXT, "currentColor")
+    for name, (light, dark) in THEMED.items():
+        # what a browser does not know, it passes over
+        svg = svg.replace(f"fill: {name}", f"fill: {light}; fill: light-dark({light}, {dark})")
+    # a style element, unlike an attribute, would reach the rest of the page
+    svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", svg, flags=re.DOTALL)
+    svg = svg[svg.index("<svg") :]
+    name = "f" + sha256(svg.encode()).hexdigest()[:8]
+    svg = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>{name}-", svg)
+    look = "max-width: 100%; height: auto; stroke-linejoin: round; stroke-linecap: butt"
+    return svg.replace("<svg ", f'<svg style="{look}" ', 1)
+
+
+def formula(tex: str) -> str:
+    """A formula as a picture inside HTML, black: for what is printed."""
+    file = BytesIO()
+    width, height, depth, *_ = MathTextParser("path").parse(f"${tex}$", dpi=72)
+    figure = Figure(figsize=(width / 72, height / 72))
+    figure.text(0, depth / height, f"${tex}$")
+    with matplotlib.rc_context({"svg.hashsalt": tex}):
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    data = b64encode(file.getvalue()).decode()
+    style = f"vertical-align: {-depth:.1f}pt"
+    return f'<img alt="{escape(tex)}" style="{style}" src="data:image/svg+xml;base64,{data}">'

@@ -1,0 +1,156 @@
+"""The state of linear attention as it grows token by token, and three ways to read the past.
+
+This figure computes linear attention: at first here, and in growing.js whenever a control is moved.
+"""
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from attncourse.figures.interactive import Button, Interactive, Slider, columns, number, row
+from attncourse.figures.numbers import require_finite, shown
+
+# so many orders of the tokens are drawn once; the button goes from one to the next
+ORDERS = 24
+LOWER = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+
+
+def growing(
+    phi_q: Tensor, phi_k: Tensor, v: Tensor, words: Sequence[str], *, chunk: int, alt: str
+) -> Interactive:
+    """Features (n, f) of queries and keys, and values (n, e): pick a token, and a chunk's length.
+
+    The last token is shown first. A row for each token: its weights in the causal matrix, what it
+    adds to the state, and its pairs within its chunk. Below them the state, and the chosen token's
+    output, in each form. A button shuffles the tokens before it.
+    """
+    require_fit(phi_q, phi_k, v, words, chunk)
+    n = len(words)
+    orders = torch.rand(ORDERS, n, generator=torch.Generator().manual_seed(0)).argsort()
+    orders[0] = torch.arange(n)
+    start = (n - 1) // chunk * chunk
+    ways = ["state"] * start + ["pair"] * (n - start)
+    return Interactive(
+        Path(__file__).with_suffix(".js"),
+        {"phiQ": phi_q, "phiK": phi_k, "v": v, "words": list(words), "orders": orders},
+        [
+            Slider("token", range(1, n + 1), n - 1),
+            Slider("chunk", range(1, n + 1), chunk - 1),
+            Button("shuffle"),
+        ],
+        "",
+        alt=alt,
+        picture=forms(phi_q, phi_k, v, words, chunk)
+        + folded(phi_k, v, words, phi_k @ phi_q[-1], ways),
+    )
+
+
+def forms(phi_q: Tensor, phi_k: Tensor, v: Tensor, words: Sequence[str], chunk: int) -> str:
+    """The matrix, the state and the chunks side by side, with the last token's output by each."""
+    n, e = v.shape
+    start = (n - 1) // chunk * chunk
+    weights = (phi_q @ phi_k.mT).tril()
+    shares = weights / weights.sum(-1, keepdim=True)
+    # what each token adds to the state, whose rows are those of z and of S side by side
+    parts = phi_k[:, :, None] * torch.cat([v.new_ones(n, 1), v], dim=-1)[:, None]
+    rows = [
+        row(
+            f'<span data-show="read" class="{"state" if i < start else "pair"}'
+            f'{" now" * (i == n - 1)}{" cut" * (i % chunk == 0)}">{escape(word)}</span>',
+            cells("cell", i, n, shares[i]),
+            tile("parts", ["part"] * (1 + e), parts[i], ""),
+            cells("block", i, chunk, shares[i]),
+        )
+        for i, word in enumerate(words)
+    ]
+    above = "".join(f'<span data-show="above">{escape(word)}</span>' for word in words)
+    keys = f'<div class="cells" aria-hidden="true">{above}</div>'
+    names = '<div class="tile"><span>z</span><span>S</span></div>'
+    outputs, total = weights[-1] @ v / weights[-1].sum(), weights[-1].sum()
+    forms = "masked", "recurrent", "chunks"
+    sums = [
+        row(
+            "state",
+            "",
+            tile("sums", ["z", *["S"] * e], parts.sum(0)),
+            tile("early", ["early"] * (1 + e), parts[:start].sum(0)),
+        ),
+        row("total", *(number("total", total) for _ in forms)),
+        row("output", *(tile("out", [form] * e, outputs[None]) for form in forms)),
+    ]
+    heading = columns("query ↓", "matrix", "recurrent network", "chunks")
+    most, part = (x.abs().max().item() for x in (parts.cumsum(0), parts))
+    return (
+        f'<table class="forms" style="--most:{most:.3f};--part:{part:.3f};--wide:{e}">'
+        f"<thead>{heading}{row('key →', keys, names, keys)}</thead>"
+        f"<tbody>{''.join(rows)}</tbody><tfoot>{''.join(sums)}</tfoot></table>"
+    )
+
+
+def cells(slot: str, i: int, chunk: int, shares: Tensor) -> str:
+    """A query's row of keys: those of its own chunk, and those that the state brings."""
+
+    def cell(j: int) -> str:
+        kind = ("masked" if j > i else "pair") if j // chunk == i // chunk else "state"
+        if j > i and kind == "state":
+            kind = "none"
+        return number(slot, shares[j] if kind == "pair" else 0, f"heat {kind}", "")
+
+    drawn = "".join(map(cell, range(len(shares))))
+    return f'<div class="cells" aria-hidden="true">{drawn}</div>'
+
+
+def tile(kind: str, slots: Sequence[str], numbers: Tensor, text: str | None = None) -> str:
+    """Rows of numbers on a ground by their value, each column in its slot."""
+    drawn = "".join(
+        number(slot, x, "sum", text)
+        for line in numbers
+        for slot, x in zip(slots, line, strict=True)
+    )
+    hidden = "" if text is None else ' aria-hidden="true"'
+    return f'<div class="tile {kind}"{hidden}>{drawn}</div>'
+
+
+def folded(
+    phi_k: Tensor, v: Tensor, words: Sequence[str], weights: Tensor, ways: Sequence[str]
+) -> str:
+    """The numbers of each token, in a table that the reader opens."""
+    rows = "".join(
+        row(
+            f'<span data-show="word">{escape(word)}</span>',
+            *(number("key", x) for x in phi_k[j]),
+            *(number("value", x) for x in v[j]),
+            number("weight", weights[j] / weights.sum(), "heat", shown(weights[j].item())),
+            f'<data data-show="way">{ways[j]}</data>',
+        )
+        for j, word in enumerate(words)
+    )
+    heading = columns(
+        "token",
+        *(f"φ(k){i + 1}".translate(LOWER) for i in range(phi_k.shape[1])),
+        *(f"v{c + 1}".translate(LOWER) for c in range(v.shape[1])),
+        "weight",
+        "chunks",
+    )
+    return (
+        "<details><summary>The numbers of each token</summary>"
+        f"<table><thead>{heading}</thead><tbody>{rows}</tbody></table></details>"
+    )
+
+
+def require_fit(phi_q: Tensor, phi_k: Tensor, v: Tensor, words: Sequence[str], chunk: int) -> None:
+    """Raise ValueError, with the sizes, where the parts of the figure do not go together."""
+    shapes = f"phi_q={tuple(phi_q.shape)}, phi_k={tuple(phi_k.shape)}, v={tuple(v.shape)}"
+    if not v.dim() == 2 == phi_k.dim() or phi_q.shape != phi_k.shape or len(v) != len(phi_k):
+        raise ValueError(f"features (n, f), twice, and values (n, e) are needed: {shapes}")
+    if not 0 < len(words) == len(v):
+        raise ValueError(f"{len(words)} words for {shapes}")
+    if not 1 <= chunk <= len(words):
+        raise ValueError(f"chunk={chunk}, but there are {len(words)} words")
+    for name, x in {"phi_q": phi_q, "phi_k": phi_k, "v": v}.items():
+        require_finite(name, x)
+    if not (phi_q > 0).all() or not (phi_k > 0).all():
+        raise ValueError("a feature is not above 0, so a total weight could be 0")

@@ -1,0 +1,70 @@
+"""Two orders of the same three matrices: the matrix in between, to scale, and what each costs.
+
+The costs are handed in; orders.js picks those of the length and the width that are chosen.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from attncourse.figures.interactive import Interactive, Slider, number
+
+Q, K, V = "Φ<sub>Q</sub>", "Φ<sub>K</sub><sup>⊤</sup>", "V"
+
+
+def orders(
+    lengths: Sequence[int],
+    widths: Sequence[int],
+    queries_first: Sequence[Sequence[int]],
+    values_first: Sequence[Sequence[int]],
+    *,
+    alt: str,
+) -> Interactive:
+    """(Φ_Q Φ_Kᵀ) V beside Φ_Q (Φ_Kᵀ V), for a length and a width, of which the last come first.
+
+    The operations of an order have a row for each width, and in it one number for each length.
+    """
+    for name, costs in {"queries_first": queries_first, "values_first": values_first}.items():
+        if (got := [len(row) for row in costs]) != (need := [len(lengths)] * len(widths)):
+            raise ValueError(f"{name} has rows of {got} numbers, but {need} are needed")
+    n, d = lengths[-1], widths[-1]
+    first, second = queries_first[-1][-1], values_first[-1][-1]
+    most = max(first, second)
+    panels = panel(
+        f"({Q} {K}) {V}", ("query", Q), ("key", K), ("weight", n), (first, most)
+    ) + panel(f"{Q} ({K} {V})", ("key", K), ("value", V), ("plain", d), (second, most))
+    scale = f"--n:{n};--d:{d};--most:{max(lengths) + max(widths)}"
+    return Interactive(
+        Path(__file__).with_suffix(".js"),
+        {
+            "lengths": list(lengths),
+            "widths": list(widths),
+            "costs": [queries_first, values_first],
+            "most": max(lengths) + max(widths),
+        },
+        [Slider("n", lengths, len(lengths) - 1), Slider("d", widths, len(widths) - 1)],
+        "",
+        alt=alt,
+        picture=f'<div class="both" data-show="scale" style="{scale}">{panels}</div>',
+    )
+
+
+def panel(
+    formula: str,
+    left: tuple[str, str],
+    top: tuple[str, str],
+    product: tuple[str, int],
+    cost: tuple[int, int],
+) -> str:
+    """A product in the corner between its factors, each a role and a name, and what it costs."""
+    (role, side), (operations, most) = product, cost
+    title = "queries and keys first" if role == "weight" else "keys and values first"
+    return (
+        f'<div class="panel"><b>{title}</b><span>{formula}</span>'
+        f'<div class="product {role}" aria-hidden="true">'
+        f'<span>{top[1]}</span><i class="{top[0]}"></i>'
+        f'<span>{left[1]}</span><i class="{left[0]}"></i><i class="{role}"></i></div>'
+        f"<span>in between: {number('size', side, text=f'{side} × {side}')}</span>"
+        f"<span>{number('area', side * side, text=f'{side * side:,}')} numbers</span>"
+        f"<span>{number('cost', operations / most, 'cost', f'{operations:,}')} operations</span>"
+        "</div>"
+    )

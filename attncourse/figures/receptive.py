@@ -1,0 +1,62 @@
+"""What an output sees: the inputs from which a path through the layers leads to it.
+
+This figure counts paths: at first here, and in receptive.js whenever a control is moved.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from attncourse.figures.interactive import Choice, Interactive, Slider, columns, number, row
+
+KINDS = ("kernel or window", "dilated kernel", "no window")
+
+
+def receptive(
+    length: int,
+    layers: int,
+    widths: Sequence[int],
+    *,
+    alt: str,
+    position: int = 0,
+    start: int = 0,
+) -> Interactive:
+    """Which places of each layer lead to one output; the darker, the more of the paths lead there.
+
+    Choose the kind of layer, its width, of which number `start` is shown first, and the output.
+    In layer l = 0, 1, ... of dilated kernels, the taps are 2^l apart.
+    """
+    if not widths or any(width < 1 or width % 2 == 0 for width in widths):
+        raise ValueError(f"widths={list(widths)}: each must be odd, and at least 1")
+    if not 0 <= position < length:
+        raise ValueError(f"position={position}, but the positions are 0 to {length - 1}")
+    width = Slider("width", widths, start)
+    paths = paths_to(position, length, layers, widths[start])
+    names = ["output", *(f"layer {layer}" for layer in range(layers - 1, 0, -1)), "input"]
+    return Interactive(
+        Path(__file__).with_suffix(".js"),
+        {"n": length, "layers": layers},
+        [
+            Choice("layers", KINDS),
+            width,
+            Slider("output", range(length), position),
+        ],
+        columns("place", *map(str, range(length)))
+        + "".join(
+            row(name, *(number("path", one, "signed", "•" if one else "·") for one in line))
+            for name, line in zip(names, paths, strict=True)
+        ),
+        alt=alt,
+    )
+
+
+def paths_to(position: int, length: int, layers: int, width: int) -> Tensor:
+    """For each layer, from the last to the input, the paths from there as a share of the most."""
+    place = torch.arange(length)
+    step = ((place - place[:, None]).abs() <= width // 2).double()
+    paths = [(place == position).double()]
+    for _ in range(layers):
+        paths.append(paths[-1] @ step)
+    return torch.stack([one / one.max() for one in paths])

@@ -1,0 +1,180 @@
+"""Claims: each holds over several seeds, is shown in its chapter, and one that fails says so."""
+
+import math
+import os
+import re
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+from attncourse.course.claim import (
+    Claim,
+    Expected,
+    Ledger,
+    Measured,
+    about,
+    above,
+    at_least,
+    at_most,
+    below,
+    between,
+    claim,
+    claims,
+    exactly,
+    ledger,
+    number,
+)
+from tests import ROOT
+
+EVERY = claims()
+CHAPTERS, CLAIM = ROOT / "attncourse" / "course", "attncourse.course.claim"
+PAGES = sorted(ROOT.glob("chapters/*.md"))
+
+
+def ids(one):
+    return one.id
+
+
+# of seed 0 the site's list is made, and tests/site/test_html.py reads there whether each holds
+@pytest.mark.parametrize("seed", range(1, int(os.environ.get("ATTNCOURSE_SEEDS", 2))))
+@pytest.mark.parametrize("one", EVERY, ids=ids)
+def test_every_claim_holds(one, seed):
+    finding = one.measure(seed)
+    assert finding.measured.holds, finding
+
+
+@pytest.mark.parametrize("one", EVERY, ids=ids)
+def test_every_claim_is_stated_in_its_chapter(one):
+    chapter, _, name = one.id.partition(".")
+    page = (ROOT / "chapters" / f"{chapter}.md").read_text()
+    link = rf"\{{claim\}}`([^`]*<)?{re.escape(one.id)}>?`"
+    assert f"\nclaims.{name}.measure()\n" in page or re.search(link, page)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_chapter_has_at_most_eight_boxes(page):
+    assert len(re.findall(r"^claims\.\w+\.measure\(\)$", page.read_text(), re.MULTILINE)) <= 8
+
+
+def test_every_chapter_has_at_least_eight_claims():
+    chapters = {one.id.partition(".")[0] for one in EVERY}
+    assert chapters
+    assert all(len(claims(chapter)) >= 8 for chapter in chapters)
+
+
+@pytest.mark.parametrize("one", EVERY, ids=ids)
+def test_every_claim_says_what_and_where_from(one):
+    assert one.statement.endswith(".") and one.source
+
+
+def test_the_same_seed_draws_the_same_numbers():
+    one = next(one for one in EVERY if one.id == "dot_product.variance_is_d_k")
+    assert one.measure(3) == one.measure(3)
+    assert one.measure(3) != one.measure(4)
+
+
+def test_the_machinery_imports_no_mechanism():
+    script = f"import sys; import {CLAIM}; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = {name for name in run.stdout.split() if name.startswith("attncourse")}
+    assert loaded == {"attncourse", "attncourse.course", CLAIM, "attncourse.devices"}
+
+
+@pytest.mark.parametrize(
+    ("expected", "text", "inside", "outside"),
+    [
+        (exactly(32768), "exactly 32768", [32768], [32769, math.nan]),
+        (at_most(7.6e-6, "rounding"), "≤ 7.6 · 10⁻⁶, rounding", [0, 7.6e-6], [1e-5]),
+        (at_least(2.5), "≥ 2.5", [2.5, math.inf], [2]),
+        (below(0.9), "< 0.9", [0.89], [0.9, math.nan]),
+        (above(1), "> 1", [1.1], [1]),
+        (between(0.75, 4 / 3), "0.75 to 1.33", [0.75, 1], [1.4]),
+        (about(1, 0.1), "1 ± 0.1", [0.95, 1.05], [0.85, 1.15]),
+    ],
+    ids=lambda one: one.text if isinstance(one, Expected) else "",
+)
+def test_an_expectation_says_what_it_allows(expected, text, inside, outside):
+    assert expected.text == text
+    assert all(map(expected.allows, inside)) and not any(map(expected.allows, outside))
+    for numbers, holds in ((inside, True), (outside[:1], False), ([], False)):
+        assert Measured({"one of many": (numbers, expected)}).holds is holds
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(32768.0, "32768"), (3.2e4 + 0.3, "32000"), (0.10423, "0.104"), (2e-7, "2 · 10⁻⁷")],
+)
+def test_a_number_is_written_as_people_do(value, shown):
+    assert number(value) == shown
+
+
+def test_a_number_has_the_digits_that_tell_on_which_side_it_lies():
+    assert below(1).show(0.99996) == "0.99996"
+    assert at_most(0.5).show(0.50001) == "0.50001"
+
+
+def test_a_claim_has_few_quantities():
+    with pytest.raises(ValueError, match="at most 6 quantities, not 7"):
+        Measured({str(one): (one, at_least(0)) for one in range(7)})
+
+
+@pytest.fixture
+def false_claim():
+    @claim("That $|x|$ is below 1.", source="nowhere")
+    def one_is_below_one(g):
+        return Measured({"some $|x|$ | others": ([0.5, 1.0], below(1)), "zero": (0, below(1))})
+
+    return one_is_below_one
+
+
+def test_a_claim_that_fails_is_shown_as_failing(false_claim):
+    finding = false_claim.measure()
+    assert finding.verdict == "does not hold here"
+    assert repr(finding).endswith("zero: 0 (< 1 ✓). It does not hold here.")
+    shown = finding._repr_markdown_()
+    assert "✗ It **does not hold here**. Source: nowhere." in shown
+    # a bar would end the cell of a table
+    assert "| some $\\vert x\\vert $ \\| others | 0.5 to 1 | < 1 ✗ |" in shown
+    assert "**Claim.** That $|x|$ is below 1." in shown and "| zero | 0 | < 1 ✓ |" in shown
+
+
+def test_a_claim_is_named_after_its_module_and_function(false_claim):
+    assert isinstance(false_claim, Claim)
+    assert false_claim.id == "test_claims.one_is_below_one"
+
+
+def test_a_box_shows_how_the_claim_was_measured(false_claim):
+    shown = false_claim.measure()._repr_markdown_()
+    assert "<summary>How it was measured</summary>" in shown
+    assert "def one_is_below_one(g):" in shown
+
+
+def test_the_ledger_holds_every_claim():
+    findings = ledger("dot_product")
+    assert [one.claim.id for one in findings] == [one.id for one in claims("dot_product")]
+    assert {one.verdict for one in findings} == {"holds"}
+
+
+def test_the_ledger_shows_what_was_measured_and_what_does_not_hold(false_claim):
+    finding = false_claim.measure()
+    shown = Ledger([finding])._repr_markdown_()
+    assert '<div class="listed-claim" id="test_claims.one_is_below_one">' in shown
+    assert f"**Does not hold here.** {false_claim.statement}" in shown
+    assert str(finding.measured) in shown
+
+
+def test_an_unknown_chapter_is_answered_with_the_known_ones():
+    with pytest.raises(ValueError, match=r"no chapter 'poetry' has claims; .*'dot_product'"):
+        claims("poetry")
+
+
+@pytest.mark.parametrize("folder", [path.parent for path in CHAPTERS.glob("*/claims/__init__.py")])
+def test_a_chapter_in_several_files_lists_each_of_its_claims_once(folder):
+    chapter = folder.parent.name
+    names = [f"attncourse.course.{chapter}.claims.{path.stem}" for path in folder.glob("[a-z]*.py")]
+    defined = [one for name in names for one in vars(import_module(name)).values()]
+    written = {one.id for one in defined if isinstance(one, Claim)}
+    listed = [one.id for one in claims(chapter)]
+    assert len(listed) == len(set(listed)) and written <= {*listed}

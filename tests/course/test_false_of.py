@@ -1,0 +1,33 @@
+"""Each claim notices a wrong function: the tables are in `false_of`, one for each chapter."""
+
+from importlib import import_module
+
+import pytest
+
+from attncourse.course.claim import claims
+
+CHAPTERS = sorted({one.id.partition(".")[0] for one in claims()})
+TABLES = {
+    chapter: import_module(f"tests.course.false_of.{chapter}").FALSE_OF for chapter in CHAPTERS
+}
+# each claim with one name that the chapter's claims call, or one in full, and what is put there
+WRONG = [
+    pytest.param(chapter, name, replaced, wrong, id=f"{chapter}.{name}-{replaced}")
+    for chapter, table in TABLES.items()
+    for name, ways in table.items()
+    for replaced, wrong in (ways if isinstance(ways, list) else [ways])
+]
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(("chapter", "name", "replaced", "wrong"), WRONG)
+def test_a_claim_does_not_hold_of_a_wrong_function(chapter, name, replaced, wrong, monkeypatch):
+    page = import_module(f"attncourse.course.{chapter}.claims")
+    place = replaced if "." in replaced else f"{page.__name__}.{replaced}"
+    monkeypatch.setattr(place, wrong)
+    assert not getattr(page, name).measure().measured.holds
+
+
+def test_every_claim_about_the_package_has_a_wrong_function():
+    noticed = {f"{chapter}.{name}" for chapter, table in TABLES.items() for name in table}
+    assert {one.id for one in claims()} == noticed

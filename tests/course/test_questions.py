@@ -1,0 +1,281 @@
+"""The questions of the pages: each variant knows its right answer and every mistake.
+
+Answers are judged by the script that the pages load, in Node.
+"""
+
+import gzip
+import json
+import re
+import subprocess
+from collections import Counter
+from fractions import Fraction
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+
+from attncourse.course.aims import AIMS
+from attncourse.course.question import chapters, drawn, every, questions
+from tests import ROOT
+from tools.blocks import parse
+from tools.extensions.formulas import NODE
+from tools.extensions.questions import page_of
+from tools.questions import code, in_full, kept, like, unbroken
+
+HERE, ANSWERS = Path(__file__).parent, ROOT / "tools/theme/scripts/answers.js"
+MOST_ELEMENTS, MOST_BYTES, MOST_TABLE = 350, 40 * 1024, 4 * 1024
+FEWEST = 7
+
+
+@pytest.fixture(scope="module")
+def judge():
+    """What the page's own judge says of an answer."""
+    command = [str(NODE), str(HERE / "judge.js"), str(ANSWERS)]
+    with subprocess.Popen(
+        command, text=True, encoding="utf-8", stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as node:
+        assert node.stdin and node.stdout
+        there, back = node.stdin, node.stdout
+
+        def asked(**what):
+            print(json.dumps(what), file=there, flush=True)
+            return json.loads(back.readline())
+
+        yield asked
+        there.close()
+
+
+def typed(answer) -> object:
+    """An answer as a reader gives it."""
+    return [f"{x:.6g}" for x in answer] if isinstance(answer, list) else answer
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_what_the_page_shows_is_what_the_functions_give(chapter):
+    def close(one, other):
+        if isinstance(one, dict):
+            return one.keys() == other.keys() and all(close(one[key], other[key]) for key in one)
+        if isinstance(one, list | tuple):
+            return len(one) == len(other) and all(map(close, one, other))
+        if isinstance(one, float) or isinstance(other, float):
+            return one == pytest.approx(other, abs=1e-9)
+        return one == other
+
+    shown, now = kept(chapter), drawn(chapter)
+    stale = [name for name in now | shown if not close(shown.get(name), now.get(name))]
+    assert not stale, f"{', '.join(stale)}: run `make release`"
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_every_variant_accepts_what_is_right_and_knows_each_mistake(chapter, judge):
+    misjudged = []
+    for name, one in kept(chapter).items():
+        for number, variant in enumerate(one["variants"]):
+            if one["kind"] == "order":
+                continue
+            for place, answer in enumerate([variant["right"], *variant["mistakes"]]):
+                said = judge(question=one, variant=variant, answer=typed(answer))
+                wanted = {"status": "mistake", "place": place - 1} if place else {"status": "right"}
+                if said != wanted:
+                    misjudged.append(f"{name}, variant {number}: {answer} gets {said}")
+    assert not misjudged, "\n".join(misjudged)
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_an_order_of_lines_gets_the_verdict_of_what_it_computes(chapter, judge):
+    for name, one in kept(chapter).items():
+        if one["kind"] != "order":
+            continue
+        lines = len(one["variants"][0]["lines"])
+        orders = [*permutations(range(lines), lines - 1)]
+        said = [judge(question=one, variant=one["variants"][0], answer=o) for o in orders]
+        right = [order for order, it in zip(orders, said, strict=True) if it["status"] == "right"]
+        assert orders[0] in right and len(right) < 10, f"{name}: {right}"
+        heard = {it["place"] for it in said if it["status"] == "mistake"}
+        assert heard == {*range(len(one["says"]))}, f"{name}: a sentence that no order hears"
+        assert len(one["table"]) == len(orders) <= MOST_TABLE
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_a_chapter_asks_enough_of_each_kind_where_it_belongs(chapter):
+    known = questions(chapter)
+    page = parse((ROOT / "chapters" / f"{chapter}.md").read_text("utf-8"))
+    sections, section = {}, ""
+    for block in page:
+        if block.kind == "heading":
+            section = block.text
+        elif block.kind == "question":
+            sections[block.argument] = section
+    assert sections.keys() == {*known}
+    for name, one in known.items():
+        assert sections[name] == one.section, f"{name} stands in {sections[name]!r}"
+        assert one.aim in AIMS[chapter], f"{name}: {one.aim} is no aim of {chapter}"
+        assert 1 <= one.minutes <= 3
+    kinds = Counter(one.kind for one in known.values())
+    assert len(known) >= FEWEST and kinds["line"] + kinds["order"] >= 1 and kinds["maps"] >= 1
+    opening = [one.kind for one in known.values() if one.placement]
+    assert len(opening) == 2 and not {"choice", "maps", "line"} & {*opening}
+
+
+def test_no_stem_serves_two_questions():
+    stems = Counter(re.sub(r"\W+", " ", one.asks).strip().lower() for one in every())
+    assert [stem for stem, count in stems.items() if count > 1] == []
+
+
+def test_no_sentence_tells_the_answer():
+    told = [
+        f"{chapter}.{name}: {answer}"
+        for chapter in chapters()
+        for name, one in kept(chapter).items()
+        for variant in one["variants"]
+        for answer in texts_of(one["kind"], variant)
+        if re.search(
+            rf"(?<![\w.]){re.escape(answer)}(?![\w.])", " ".join([*one["says"], one["check"]])
+        )
+    ]
+    assert not told, told
+
+
+def texts_of(kind, variant):
+    """What the right answer looks like; a digit or two may stand in any sentence."""
+    right = variant["right"]
+    if kind == "choice":
+        return [variant["options"][right]]
+    numbers = right if kind in ("number", "row") else []
+    return [text for x in numbers if len(text := f"{x:.4g}") > 2]
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_questions_are_light(chapter):
+    page = page_of(chapter, ROOT)
+    elements = sum(len(re.findall(r"<[a-z]", page.box(name))) for name in page.known)
+    assert elements <= MOST_ELEMENTS * max(1, len(page.known) / FEWEST)
+    assert len(gzip.compress(page.script.encode())) <= MOST_BYTES
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("0.25", [0.25]), (" 1/4 ", [0.25]), ("0,25", [0.25]), ("25 %", [0.25]), ("−2", [-2]),
+        (".5", [0.5]), ("1,152", [1.152, 1152]), ("-3/8", [-0.375]), ("2e3", [2000]),
+        ("ln 1", [0]), ("-2 ln 1", [0]), ("four", []), ("", []), ("1/0", []), ("1/2/3", []),
+        ("12,5 %", [0.125]), ("-2 1/2", [-2.5]), ("−2½", [-2.5]), ("⅓", [1 / 3]), ("1⁄3", [1 / 3]),
+        ("≈ 0.33", [0.33]), ("8 tokens", [8]), ("- 2", [-2]), ("1 000", [1000]), ("2³", []),
+        ("1 / 3", [1 / 3]), ("2 ln 1", [0]), ("1/6 ≈ 0.167", []), ("4:1", []),
+        ("2rad", [2]), ("9x", [9]), ("9 ×", [9]), ("a = 10", [10]),
+        ("α≈0.3", [0.3]), ("q·k = −6", [-6]), ("w_1: 4", [4]), ("l = ln 1", [0]),
+    ],
+)  # fmt: skip
+def test_numbers_are_read_as_people_write_them(text, numbers, judge):
+    read = judge(text=text)
+    assert read == pytest.approx(numbers)
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [("1/3", "right"), ("0.33", "right"), ("0,333", "right"), ("33 %", "right"),
+     ("0.3", "digits"), ("0.4", "unknown"), ("1", "unknown"), ("0", "unknown"),
+     ("0.0", "unknown"), ("2/3", "unknown"), ("1/4", "unknown"), ("ln 1", "unknown"),
+     ("l = 0.3", "digits"), ("scale = 33 %", "right"), ("a third", "unread")],
+)  # fmt: skip
+def test_a_third_is_right_with_two_digits_and_needs_more_with_one(text, status, judge):
+    question = {"kind": "number", "tolerance": 0.005, "table": ""}
+    variant = {"right": [1 / 3], "mistakes": []}
+    assert judge(question=question, variant=variant, answer=[text])["status"] == status
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        # what is cut off is not rounded, but nearly right
+        ("0.18", {"status": "cut"}), ("0.19", {"status": "digits"}),
+        ("0.17", {"status": "unknown"}),
+        # 13 is not 13.5 rounded, and 14 is; half of it in a decimal may go either way
+        ("13", {"status": "unknown"}), ("14", {"status": "mistake", "place": 0}),
+        ("13.5", {"status": "mistake", "place": 0}), ("7", {"status": "unknown"}),
+    ],
+)  # fmt: skip
+def test_a_number_may_be_rounded_but_not_cut_off(text, said, judge):
+    question = {"kind": "number", "tolerance": 0.002, "table": ""}
+    variant = {"right": [0.1875], "mistakes": [[13.5]]}
+    assert judge(question=question, variant=variant, answer=[text]) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("20", {"status": "mistake", "place": 0}), ("20,0", {"status": "mistake", "place": 0}),
+        ("20,000", {"status": "comma"}), ("7,500", {"status": "comma"}),
+        ("2,000", {"status": "mistake", "place": 1}), ("2,500", {"status": "right"}),
+        ("3,250", {"status": "right"}),
+    ],
+)  # fmt: skip
+def test_a_comma_before_three_digits_is_asked_about_where_it_matters(text, said, judge):
+    question = {"kind": "number", "tolerance": 0.002, "table": ""}
+    variant = {"right": [2.5], "mistakes": [[20], [2000]]}
+    if text.startswith("3"):
+        variant["right"] = [3250]
+    assert judge(question=question, variant=variant, answer=[text]) == said
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (["1/4", "1"], {"status": "unknown"}),
+        (["-4.4", "0"], {"status": "mistake", "place": 0}),
+        (["0.1", "1"], {"status": "digits"}),
+        (["1", "1/8"], {"status": "exchanged"}),
+        (["576", "1"], {"status": "unknown"}),
+    ],
+)
+def test_a_known_mistake_may_be_rounded_too(texts, said, judge):
+    question = {"kind": "row", "tolerance": 0.005, "table": ""}
+    variant = {"right": [1 / 8, 1], "mistakes": [[-4.394, 0]]}
+    assert judge(question=question, variant=variant, answer=texts) == said
+
+
+@pytest.mark.parametrize("chapter", chapters())
+def test_another_one_is_another_example_and_no_placeholder_is_an_answer(chapter):
+    for name, one in kept(chapter).items():
+        variants = one["variants"]
+        some = [(each["asks"], sorted(map(str, each["options"]))) for each in variants]
+        known = some[: one["examples"]]
+        assert all(example not in known[:i] for i, example in enumerate(known)), name
+        assert all(example in known for example in some), name
+        if one["kind"] == "number":
+            box = page_of(chapter, ROOT).box(name)
+            (shown,) = re.findall(r'placeholder="such as ([\d/]+)"', box)
+            answers = [number for each in variants for number in each["right"]]
+            assert all(abs(Fraction(shown) - number) > 1e-3 for number in answers), name
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [
+        ([0.5], "1/2, or 0.5"), ([31 / 32], "31/32, about 0.9688"), ([-2.0], "−2"),
+        ([0.7000000477], "7/10, or 0.7"), ([0.68], "0.68"), ([2.718], "2.718"),
+        ([12.000000000000004], "12"), ([1 / 8, 1, 1 / 8], "1/8, 1, 1/8 (or 0.125, 1, 0.125)"),
+        ([-0.96, 0.28], "−0.96, 0.28"),
+    ],
+)  # fmt: skip
+def test_an_answer_is_a_fraction_where_that_says_more(numbers, text):
+    assert in_full(numbers) == text
+
+
+def test_a_placeholder_is_of_the_kind_of_the_answers():
+    assert [like([3]), like([12.000000000000004, 14]), like([0.5, 3])] == ["12", "22", "1/4"]
+    assert like([0.25, 3 / 7]) == "5/9"
+
+
+def test_a_logarithm_and_a_row_of_numbers_stay_on_one_line():
+    text = "(2 ln 2, 0, −1) and `(1, 2)` of $(1, 0)$, or 2 ln 3 (see below, 2)"
+    kept_whole = unbroken(text).replace("\N{NO-BREAK SPACE}", "_")
+    assert kept_whole == "(2_ln_2,_0,_−1) and `(1, 2)` of $(1, 0)$, or 2_ln_3 (see below, 2)"
+
+
+def test_a_minus_stays_with_what_follows_and_code_is_copied_as_it_is_written():
+    line = "    def f(x=-1) -> int: return x[:-n] - 2"
+    shown = BeautifulSoup(code(line), "html.parser").code
+    assert shown.text == line.strip()
+    assert [one.text for one in shown.select(".joined")] == ["-1", "->", "-n"]

@@ -1,0 +1,166 @@
+"""The interactive figures that the tests look at, and how to move their controls and read them."""
+
+from functools import partial
+from itertools import product
+
+import torch
+
+from attncourse import figures
+from attncourse.cost import count
+from attncourse.course.relative.claims import family
+from attncourse.dot_product import causal_mask
+from attncourse.linear import feature_map, linear_attention, linear_attention_parallel
+
+# moves the controls to each state in turn; says what every slot then shows and holds, and whether
+# the table fits
+VISIT = """(figure, states) => {
+  const put = ([name, value]) => {
+    const inputs = [...figure.querySelectorAll(`[name="${name}"]`)];
+    const input = inputs[inputs.length > 1 ? value : 0];
+    if (input.type === "range") input.value = value;
+    else input.checked = input.type === "radio" || value;
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  const read = () => {
+    const cells = {};
+    for (const slot of figure.querySelectorAll("[data-show]"))
+      (cells[slot.dataset.show] ??= []).push([slot.textContent, slot.getAttribute("value")]);
+    const table = figure.querySelector(".scroll");
+    return [cells, table.scrollWidth <= table.clientWidth];
+  };
+  return states.map((state) => {
+    Object.entries(state).forEach(put);
+    return read();
+  });
+}"""
+PHONE = {"width": 360, "height": 700}
+
+
+def page_of(*figures, scheme="light") -> str:
+    """A bare page, without a style of ours."""
+    shown = "".join(one if isinstance(one, str) else one._repr_html_() for one in figures)
+    return (
+        f'<!doctype html><html lang="en"><head><title>Bare</title><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width"></head>'
+        f'<body style="color-scheme: {scheme}"><main><h1>Bare</h1>{shown}</main></body></html>'
+    )
+
+
+def figure_in(page):
+    return page.locator(".attncourse-figure")
+
+
+def states_of(**options: int) -> list[dict[str, int]]:
+    """Every state of so many options of each control."""
+    every = product(*map(range, options.values()))
+    return [dict(zip(options, one, strict=True)) for one in every]
+
+
+def visit(figure, states: list[dict]) -> list[dict[str, list[tuple[str, str]]]]:
+    """For each state in turn, the text and the value of every slot of that name."""
+    return [cells for cells, _ in figure.evaluate(VISIT, states)]
+
+
+def too_wide(figure, states: list[dict]) -> list[dict]:
+    """The states in which a reader has to scroll the table."""
+    seen = figure.evaluate(VISIT, states)
+    return [state for state, (_, fits) in zip(states, seen, strict=True) if not fits]
+
+
+def read(figure, **state) -> dict[str, list[str]]:
+    """What every slot shows, once these controls have been moved there."""
+    (cells,) = visit(figure, [state])
+    return {slot: [text for text, _ in shown] for slot, shown in cells.items()}
+
+
+def held(slots) -> torch.Tensor:
+    """The numbers that slots hold."""
+    numbers = [float(value.replace("Infinity", "inf")) for _, value in slots]
+    return torch.tensor(numbers, dtype=torch.float64)
+
+
+g = torch.Generator().manual_seed(0)
+Q, K = torch.randn(4, 48, generator=g), torch.randn(5, 48, generator=g)
+V = torch.randn(5, 3, generator=g)
+QUERIES, KEYS = ["the", "river", "bank", "."], ["a", "b", "c", "d", "e"]
+NOWHERE = torch.tensor([[1, 0, 1, 0, 1], [0, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 1, 1, 1, 1]]).bool()
+MASKS = {"none": NOWHERE | True, "causal": causal_mask(5)[:4], "nowhere": NOWHERE}
+WIDTHS = [1, 2, 16, 48]
+EXPLORER = figures.explorer(
+    Q, K, V, QUERIES, KEYS, ["x", "y", "z"], query=2, widths=WIDTHS, masks=MASKS, alt="Steps."
+)
+WEIGHTS = torch.randn(3, 4, 5, generator=g).softmax(dim=-1)
+HEADS = figures.heads(WEIGHTS, QUERIES, KEYS, alt="Three heads.")
+
+KERNELS = {"blur": [0.25, 0.5, 0.25], "edge": [-1.0, 0.0, 1.0]}
+ALPHAS = [0, 0.5, 2, 8]
+KERNEL_AS_HEADS = figures.kernel_as_heads(
+    5, KERNELS, ALPHAS, position=2, start=1, alt="A kernel as heads."
+)
+RECEPTIVE = figures.receptive(9, 3, [3, 5, 1], position=4, alt="What an output sees.")
+
+PATTERNS = figures.patterns(6, 3, alt="Pairs.")
+SCORES = torch.tensor([0.5, 1.5, 0.0, 2.5, 1.0, 2.0, 3.0])
+VALUES = torch.tensor([2.0, 0.0, 4.0, 1.0, -1.0, 3.0, 0.5])
+RUNNING = figures.running(SCORES, VALUES, 2, alt="The running softmax.")
+
+TOKENS = ["the", "dog", "bites", "the", "man"]
+LINEAR = [torch.randn(5, 2, generator=g, dtype=torch.float64) for _ in "qkv"]
+GROWING = figures.growing(
+    *map(feature_map, LINEAR[:2]), LINEAR[2], TOKENS, chunk=2, alt="The state grows."
+)
+
+LENGTHS, SIDES = [2, 4, 10], [2, 4]
+COUNTED = [
+    [
+        [count(f, *(torch.empty(n, d, device="meta") for _ in "qkv")).flops for n in LENGTHS]
+        for d in SIDES
+    ]
+    for f in (partial(linear_attention_parallel, causal=False), linear_attention)
+]
+ORDERS = figures.orders(LENGTHS, SIDES, *COUNTED, alt="Two orders.")
+
+GRADIENTS = {
+    "falling": 7 * 10.0 ** -torch.arange(9, dtype=torch.float64),
+    "ending": torch.tensor([1, 2, 1, 0.5, 0, 0, 0, 0, 0], dtype=torch.float64),
+    "equal": torch.full((9,), 0.3, dtype=torch.float64),
+}
+FAR = torch.arange(9)
+STEPS = {"falling": FAR, "ending": torch.where(FAR < 4, FAR, -1), "equal": FAR.clamp(max=1)}
+DISTANCES = figures.distances(GRADIENTS, STEPS, alt="What is left.")
+
+NEXT = torch.tensor([2.0, 1.0, 1.0, -0.5, -3.0])
+SAMPLING = figures.sampling(NEXT, TOKENS[:2] + list("abc"), alt="Five tokens.")
+CLIPPING = figures.clipping(6, 2, alt="Rows of the table.")
+SKEWINGS = {n: figures.skewing(n, alt="The skew.") for n in (1, 2, 4)}
+
+N = 12
+WAVE_WIDTHS = [8, 6, 64, 256]
+WAVES = figures.waves(N, WAVE_WIDTHS, position=3, alt="Waves of twelve positions.")
+
+PLACES = torch.tensor([[0.5, -0.5], [2.0, 0.0], [1.0, 1.0]])
+SEPARATE = tuple(torch.tensor(one) for one in ([[0.0, 0.0], [1.0, 0.0]],
+                                               [[1.0, 0.0], [0.0, 0.0]],
+                                               [[0.5, 0.0], [0.0, 1.5]]))  # fmt: skip
+PLANE = figures.plane(
+    PLACES, ["the", "river", "bank"], ("water", "money"), SEPARATE, query=2, alt="A plane."
+)
+
+MEASURED = 12 * torch.rand(3, 4, 2, generator=g)
+RECORDED = figures.recorded(
+    MEASURED, QUERIES, ["GPT", "LSTM"], "hidden word", ["none", "the", "river"], start=1,
+    corner="word", alt="Bits of four words."
+)  # fmt: skip
+WINDOWS = [1, 2, 4]
+BY_WINDOW = torch.rand(3, 5, 1, generator=g)
+RECORDED_BY_NUMBER = figures.recorded(
+    BY_WINDOW, TOKENS, ["bits"], "words seen", WINDOWS, corner="word", alt="Bits by window."
+)
+
+CLOCKS = figures.clocks(12, 6, positions=(3, 5), alt="Two positions.")
+TURNING = figures.turning((1, 2), (3, -0.5), 6, alt="Two vectors turn.")
+
+# queries alike and keys alike, so that a score depends on the positions alone
+ASK, KEY = (torch.randn(1, 8, generator=g, dtype=torch.float64).expand(6, 8) for _ in "qk")
+FAMILY = {name: scores(ASK, KEY) for name, scores in family(g, 8).items()}
+OFFSETS = figures.offsets(FAMILY, at=(1, 4), start=1, alt="Five methods.")

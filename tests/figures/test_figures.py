@@ -1,0 +1,276 @@
+"""Every interactive figure alike: on a phone, in the dark, by keyboard, without scripts, and in its
+chapter, where the text says what it shows."""
+
+import re
+from itertools import product
+
+import pytest
+import torch
+
+from attncourse.course import chapters
+from attncourse.dot_product import attention_weights
+from attncourse.figures.explorer import TEMPERATURES
+from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe
+
+from . import in_page
+from .in_page import PHONE, figure_in, held, page_of, read, states_of, too_wide, visit
+from .test_figure_numbers import TABLE, share_of
+
+CHAPTER = "chapters/dot_product.html"
+CONTROLS = """figure => {
+  const shown = [...figure.querySelectorAll("input:not([type=hidden])")];
+  return [...new Set(shown.map((one) => one.name))].map((name) => {
+    const all = figure.querySelectorAll(`[name="${name}"]`);
+    return [name, all[0].type === "range" ? +all[0].max + 1 : Math.max(all.length, 2)];
+  });
+}"""
+
+# the attributes of each slot, and how large it is drawn
+DRAWN = """figure => {
+  const slots = [...figure.querySelectorAll("[data-show]")];
+  const own = (name) => !["style", "value"].includes(name);
+  const names = (slot) => slot.getAttributeNames().filter(own);
+  return [
+    slots.map((slot) => names(slot).map((name) => `${name}: ${slot.getAttribute(name)}`)),
+    slots.map((slot) => slot.style.length ? +slot.style.getPropertyValue("--share") : null),
+  ];
+}"""
+
+
+def ends(options: dict[str, int]) -> list[dict[str, int]]:
+    """The first and the last option of each control, with those of all others."""
+    every = states_of(**dict.fromkeys(options, 2))
+    return [{name: (options[name] - 1) * end for name, end in one.items()} for one in every]
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_axe_finds_nothing_in_a_figure_and_the_page_fits_a_phone(name, new_tab):
+    figure, options, _ = TABLE[name]
+    # what fades in is looked at when it is there
+    tab = new_tab(viewport=PHONE, reduced_motion="reduce")
+    tab.set_content(page_of(figure))
+    assert axe(tab, ALL_BUT_COLOURS) == []
+    for state in (ends(options)[0], ends(options)[-1]):
+        visit(figure_in(tab), [state])
+        assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], state
+        for scheme in ("light", "dark"):
+            tab.evaluate("scheme => { document.body.style.colorScheme = scheme }", scheme)
+            assert axe(tab, ONLY_COLOURS) == [], (state, scheme)
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_a_script_finds_what_python_wrote_and_without_one_no_control_is_shown(name, new_tab):
+    without, live = new_tab(java_script_enabled=False), new_tab()
+    for page in (without, live):
+        page.set_content(page_of(TABLE[name][0]))
+    before, after = (page.locator("data").all_inner_texts() for page in (without, live))
+    assert before == after and len(before) >= 5
+    (before, begun), (after, now) = (figure_in(page).evaluate(DRAWN) for page in (without, live))
+    assert before == after
+    sizes = [(one, other) for one, other in zip(begun, now, strict=True) if one is not None]
+    assert [one for one, _ in sizes] == pytest.approx([other for _, other in sizes], abs=0.001)
+    assert without.locator("data").first.is_visible()
+    assert [one for one in without.locator("input").all() if one.is_visible()] == []
+    words = repr(TABLE[name][0])
+    assert f"{words}\n\nWith scripts" in without.locator("main").inner_text()
+    assert words not in live.locator("main").inner_text()
+    assert live.get_by_role("group", name=words, exact=True).count() == 1
+
+
+@pytest.mark.parametrize("name", [name for name in TABLE if name != "skewing 1"])
+def test_the_keyboard_moves_every_control(name, tab):
+    figure, options, _ = TABLE[name]
+    tab.set_content(page_of(figure))
+    figure = figure_in(tab)
+    assert {name for name, _ in figure.evaluate(CONTROLS)} == {*options}
+    for control in options:
+        before = read(figure)
+        one = figure.locator(f'[name="{control}"]:is(:checked, [type=range])')
+        one.focus()
+        assert one.evaluate("e => getComputedStyle(e).outlineStyle") == "solid", control
+        # Space for a switch; and what is at its end goes back
+        for key in ("ArrowRight", "Home", "Space"):
+            tab.keyboard.press(key)
+            if read(figure) != before:
+                break
+        assert read(figure) != before, control
+
+
+def by_hand(figure):
+    x = torch.tensor([[0.0, 0.0], [2.0, 0.0], [1.0, 1.0]])
+    weights, begun = attention_weights(x, x)[2], read(figure("steps"))
+    assert begun["weight"] == [f"{w:.2f}" for w in (*weights, 0.0)]
+    assert begun["output"] == [f"{y:.2f}" for y in weights @ x]
+    assert begun["dot"] == ["0.00", "2.00", "2.00", "4.00"]
+
+
+def said_of_dot_product(figure):
+    by_hand(figure)
+
+    def weights(**state) -> list[float]:
+        return [float(text) for text in read(figure("steps"), **state)["weight"]]
+
+    unmasked = weights(mask=1)
+    assert max(unmasked) == unmasked[3]
+    one, eight = TEMPERATURES.index(1), TEMPERATURES.index(8)
+    for query in range(4):
+        scaled = weights(mask=0, d_k=5, query=query, scale=True, temperature=one)
+        assert max(scaled) < 0.7
+        assert max(weights(scale=False)) > 0.9
+        assert weights(temperature=eight) == scaled
+    assert weights(mask=2, query=0) == [1, 0, 0, 0]
+    assert read(figure("steps"), mask=3, query=3)["output"] == ["0.00", "0.00"]
+
+
+def said_of_convolution(figure):
+    def kernel(**state):
+        return read(figure("kernel"), **state)["said"][0]
+
+    # alpha = 8 is option 6, and 4 is 5; then each kernel at the end
+    assert all("less than 0.005" in kernel(alpha=6, kernel=k) for k in range(3))
+    assert all(f"up to {off}" in kernel(alpha=5, kernel=k) for k, off in ((0, "0.01"), (2, "0.09")))
+    for k, tap in enumerate(("0.25", "1.00", "0.50")):
+        assert f"up to {tap}" in kernel(alpha=6, kernel=k, query=4)
+    assert "sees 7 of 13 inputs, from 3 to 9." in read(figure("receptive"), width=1)["said"][0]
+    assert "sees 13 of 13" in read(figure("receptive"), width=1, layers=1)["said"][0]
+    assert "sees 4 of 13" in read(figure("receptive"), width=1, layers=0, output=12)["said"][0]
+
+
+def said_of_efficient(figure):
+    full, causal, window, _, bigbird = range(5)
+
+    def pairs(**state):
+        (said,) = read(figure("patterns"), **state)["said"]
+        here, far = re.findall(r"(\d+) of \d+ pairs", said)
+        return int(here), int(far)
+
+    counts = {pattern: pairs(pattern=pattern) for pattern in range(5)}
+    assert min(counts, key=lambda one: counts[one]) == window
+    assert min(counts, key=lambda one: counts[one][1]) == window
+    assert counts[full][0] == 100 and (counts[bigbird][0], counts[causal][0]) == (62, 55)
+    assert counts[causal][1] > 2**20 / 2 and counts[bigbird][1] < 2**20 / 100
+
+
+def said_of_linear(figure):
+    n = len(in_page.TOKENS)
+    outputs = [read(figure("growing"), token=4, chunk=c) for c in range(n)]
+    for one in outputs[1:]:
+        assert {slot for slot in one if one[slot] != outputs[0][slot]} <= {"way", "early", "said"}
+    assert outputs[-1]["way"] == ["pair"] * n
+    assert outputs[0]["way"] == ["state"] * (n - 1) + ["pair"]
+
+
+def said_of_recurrence(figure):
+    names = ["RNN", "LSTM", "LSTM, open", "CNN", "attention"]
+    powers = {share_of(10.0**exponent)[6:]: 10.0**exponent for exponent in range(-99, -1)}
+    (cells,) = visit(figure("distance"), [{}])
+    last = dict(zip(names, held(cells["left"]).tolist(), strict=True))
+    assert 10**-21.5 < last["RNN"] < 10**-20.5 and last["LSTM"] < 1e-9 and last["CNN"] == 0
+    assert min(last["LSTM, open"], last["attention"]) > 0.3
+
+    def left(layer: str, distance: int) -> float:
+        state = {"layer": names.index(layer), "distance": distance - 1}
+        said = read(figure("distance"), **state)["said"][0]
+        told = said.split("gradient is ")[1].split(" times")[0]
+        digits, _, exponent = told.partition(" · ")
+        return float(digits) * powers.get(exponent, 1)
+
+    # a millionth is left at about 20, and every three steps cost a factor of about ten
+    assert left("RNN", 17) > 1e-6 > left("RNN", 23)
+    assert 5 < (left("RNN", 4) / left("RNN", 64)) ** (1 / 20) < 15
+    for distance, name in product((1, 4, 8, 16, 32, 64), ("LSTM, open", "attention")):
+        assert 1 / 3 < left(name, distance) < 3, (name, distance)
+    assert "the path has 4 steps" in read(figure("distance"), layer=3, distance=7)["said"][0]
+    assert "no path leads from there" in read(figure("distance"), layer=3, distance=8)["said"][0]
+    lengths = read(figure("distance"), show=1, distance=63)
+    assert lengths["path"] == ["64", "64", "64", "none", "1"]
+    assert lengths["tick"] == ["64", "48", "32", "16", "0"]
+
+
+def said_of_relative(figure):
+    def clipped(**state):
+        return read(figure("clipping"), **state)["said"][0]
+
+    assert read(figure("clipping"))["row"][:10] == list("3456666666")
+    assert "no offset is told from another" in clipped(k=0)
+    assert "rows 0 to 8 are used. No two offsets" in clipped(n=4, k=4)
+    assert "rows 1 to 9 are used. No two offsets" in clipped(k=5)
+    # the outermost rows go first
+    assert "rows 0 to 6 are used" in clipped(n=3, k=3)
+    assert "rows 1 to 5 are used" in clipped(n=2)
+
+    read(figure("skew"), direction=1, step=3)
+    rows = figure("skew").locator(".board").get_attribute("aria-label")
+    assert rows.startswith("Row 0: 0, pad, −3, −2. Row 1: −1, 0, pad, −3. Row 2: −2, −1, 0, pad. ")
+
+    def scored(method: int, i: int, j: int) -> tuple[str, list[str]]:
+        now = read(figure("family"), **{"method": method, "query at": i, "key at": j})
+        return now["said"][0], now["score"]
+
+    shaw, t5, alibi = 0, 2, 3
+    assert "Shaw: −2.16, the same from offset 4 to 12." in read(figure("family"))["said"][0]
+    assert "the same from offset −12 to −4." in scored(shaw, 12, 5)[0]
+    for side in (1, -1):
+        for far in (8, 11):
+            assert "the same from" in scored(t5, 6 - side * 6, 6 + side * (far - 6))[0]
+        for near in (*range(1, 8), 12):
+            assert "the same" not in scored(t5, 6 - side * 6, 6 + side * (near - 6))[0]
+    fallen = [scored(alibi, 6, j)[1][alibi] for j in (4, 5, 7, 8)]
+    assert fallen == ["−1.00", "−0.50", "−0.50", "−1.00"]
+    # both further on
+    assert scored(alibi, 0, 3)[1] == scored(alibi, 9, 12)[1] != scored(alibi, 9, 11)[1]
+
+
+def said_of_transformer(figure):
+    def chances(**state) -> list[str]:
+        return read(figure("sampling"), **state)["chance"]
+
+    assert chances(temperature=6, k=5)[::5] == ["0.22", "0.10"]
+    assert chances(temperature=0, k=5)[0] == "1.00"
+    assert chances(temperature=6, k=4)[5] == "0.00"
+    warm = TEMPERATURES.index(1)
+    assert chances(temperature=warm, k=5)[0] == "0.59"
+    tallies = []
+    for presses in (1, 9):
+        for _ in range(presses):
+            figure("sampling").get_by_role("button", name="draw 100").click()
+        now = read(figure("sampling"))
+        tallies.append((now["count"][0], now["share"][0]))
+    assert tallies == [("66", "0.66"), ("607", "0.61")]
+
+
+SAID = {name.removeprefix("said_of_"): say for name, say in globals().items() if "said_of" in name}
+
+
+@pytest.mark.parametrize("slug", chapters())
+def test_a_chapter_says_what_its_figures_show_and_they_fit_a_phone(slug, new_tab, address):
+    tab = new_tab(viewport=PHONE)
+    tab.goto(f"{address}chapters/{slug}.html")
+    if slug in SAID:
+        SAID[slug](lambda name: tab.locator(f"#fig-{name} .attncourse-figure"))
+    assert figure_in(tab).count()
+    # the state beside the tokens is as wide as both; the writer has more controls than there are
+    # pairs to try, and tests of its own on a phone
+    for figure in figure_in(tab).all() if slug not in ("linear", "language_model") else []:
+        options = dict(figure.evaluate(CONTROLS))
+        assert too_wide(figure, ends(options)) == []
+    assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_from_a_folder_a_figure_begins_with_the_example_done_by_hand(tab, site):
+    tab.goto((site / CHAPTER).as_uri())
+    by_hand(lambda name: tab.locator(f"#fig-{name} .attncourse-figure"))
+
+
+def test_the_site_s_styles_leave_a_figure_as_it_is(new_tab, address):
+    tab = new_tab(viewport=PHONE)
+    look = """cell => {
+      const { backgroundColor, color, display, textAlign } = getComputedStyle(cell);
+      return [backgroundColor, color === getComputedStyle(document.body).color, display, textAlign];
+    }"""
+    tab.goto(address + CHAPTER)
+    cell = tab.locator("#fig-steps .attncourse-figure td").first
+    cell.hover()
+    for scheme in ("light", "dark"):
+        tab.evaluate("scheme => { document.documentElement.dataset.theme = scheme }", scheme)
+        assert cell.evaluate(look) == ["rgba(0, 0, 0, 0)", True, "table-cell", "right"]

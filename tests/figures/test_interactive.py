@@ -1,0 +1,176 @@
+"""What an interactive figure does besides: keys, copies, frames, odd labels, one of your own."""
+
+from html import escape
+
+import pytest
+import torch
+
+from attncourse import figures
+from attncourse.figures.interactive import Interactive, Slider, columns, number, row
+from attncourse.figures.numbers import shown
+
+from .in_page import EXPLORER, HEADS, PHONE, WEIGHTS, figure_in, g, page_of, read, visit
+
+# as JupyterLab and VS Code do: scripts in inserted HTML do not run until they are made anew
+INSERT = """(place, html) => {
+  place.innerHTML = html;
+  for (const script of place.querySelectorAll("script")) {
+    const made = document.createElement("script");
+    made.textContent = script.textContent;
+    script.replaceWith(made);
+  }
+}"""
+# how often a reader that speaks is told of one change
+TIMES = """async (figure) => {
+  let times = 0;
+  const heard = new MutationObserver((changes) => { times += changes.length; });
+  heard.observe(figure.querySelector("[aria-live]"), { childList: true });
+  figure.querySelector("[type=radio]:not(:checked)").click();
+  await new Promise(requestAnimationFrame);
+  return times;
+}"""
+
+
+def test_the_page_shows_and_restores_numbers_as_python_does(tab, tmp_path):
+    view = tmp_path / "same.js"
+    view.write_text("({ x }) => ({ x })")
+    ties = [eighths / 8 for eighths in range(-24, 25)]
+    near = [0.005, 0.015, 0.045, 0.145, -0.145, 1e-9, 1e20, 1.5e21, -2.25e33, 2.675]
+    odd = [torch.nan, torch.inf, -torch.inf]
+    for dtype in (torch.float64, torch.float32, torch.bfloat16):
+        drawn = torch.randn(300, generator=g).round(decimals=3).tolist()
+        x = torch.tensor([*ties, *near, *drawn, *odd], dtype=dtype)
+        table = "".join(row("", number("x", one)) for one in x)
+        tab.set_content(page_of(Interactive(view, {"x": x}, [], table, alt="the same")))
+        texts, values = zip(*visit(figure_in(tab), [{}])[0]["x"], strict=True)
+        assert [*texts] == [shown(float(one)) for one in x]
+        assert [float(one) for one in values[:-3]] == x[:-3].double().tolist()
+
+
+def test_equal_weights_are_said_together(tab):
+    words = list("abcdef")
+    rows = torch.tensor([[1, 1, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 1, 1]])
+    weights = (rows / rows.sum(dim=-1, keepdim=True))[None]
+    tab.set_content(page_of(figures.heads(weights, ["x", "y", "z"], words, alt="equal")))
+    said = [read(figure_in(tab), query=i)["said"][0].split("most weight, ")[1] for i in range(3)]
+    assert said == ["0.50, on a and b.", "0.33, on a, b and c.", "0.17, on 6 of 6."]
+
+
+@pytest.mark.parametrize("n", [1, 50])
+def test_odd_and_many_labels_fit_a_narrow_page(n, new_tab):
+    odd = ["</script>", 'a "quoted" one', "🌊🏦", "l" + "o" * 200 + "ng"]
+    words, x = [*odd, *map(str, range(46))][:n], torch.eye(n)
+    figure = figures.explorer(
+        x, x, x[:, :1], words, words, ["v"], widths=[1],
+        masks={words[0]: x.bool(), "none": torch.ones_like(x).bool()}, alt='"</script>"',
+    )  # fmt: skip
+    tab = new_tab(viewport=PHONE)
+    tab.set_content(page_of(figure, figure, figures.heads(x[None], words, words, alt="many")))
+    first, second, _ = figure_in(tab).all()
+    last = n - 1
+    assert read(second, query=last, mask=0)["said"][0].startswith(f"Query {words[last]}: most")
+    assert read(first)["said"][0].startswith(f"Query {words[0]}: ")
+    assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    # what has to be scrolled is reached by keyboard
+    scrolls = "document.querySelectorAll('.scroll')[2].tabIndex"
+    tab.wait_for_function(f"{scrolls} === {0 if n > 1 else -1}")
+    tab.set_viewport_size({"width": 9999, "height": 700})
+    tab.wait_for_function(f"{scrolls} === -1")
+
+
+def test_the_explorer_is_used_by_keyboard_alone(tab, tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text(page_of(EXPLORER), "utf-8")
+    tab.goto(page.as_uri())
+    tab.evaluate("heard = []; document.addEventListener('keydown', (e) => heard.push(e.key))")
+    figure = figure_in(tab)
+
+    def moved(*presses: str) -> dict[str, list[str]]:
+        for press in presses:
+            tab.keyboard.press(press)
+        return read(figure)
+
+    assert "Query bank" in read(figure)["said"][0]
+    assert "Query ." in moved("Tab", "ArrowRight")["said"][0]
+    assert "Query the" in moved("ArrowDown")["said"][0]
+    assert "Query river" in moved("ArrowRight")["said"][0]
+    here = moved("Tab", "ArrowRight", "ArrowRight")
+    assert here["said"] == ["Query river: no key may be attended to. Output: 0.00, 0.00, 0.00."]
+    assert here["score"] == ["−∞"] * 5 and here["weight"] == ["0.00"] * 5
+    assert moved("ArrowLeft")["score"].count("−∞") == 3
+    assert moved("Tab", "ArrowRight", "ArrowRight")["divisor"] == ["√16"]
+    assert tab.evaluate("document.activeElement.getAttribute('aria-valuetext')") == "16"
+    assert moved("Tab", "Space")["divisor"] == ["1"]
+    assert moved("Tab", "End")["divisor"] == ["8"]
+    # Enter sends a form in some browsers, which would load the page again
+    figure.evaluate("figure => figure.querySelector('form').requestSubmit()")
+    tab.wait_for_timeout(100)
+    assert tab.url == page.as_uri() and read(figure)["divisor"] == ["8"]
+    # JupyterLab knows by this attribute, and by what it hears, which keys are the figure's own
+    assert figure.get_attribute("data-lm-suppress-shortcuts") == "true"
+    tab.keyboard.press("Control+k")
+    assert tab.evaluate("heard") == ["Tab", "Control", "k"]
+
+
+def test_pointing_at_a_row_picks_its_query(tab):
+    tab.set_content(page_of(HEADS))
+    third = tab.locator("tr").nth(4)
+    third.locator("td").nth(2).hover()
+    assert "query .:" in read(figure_in(tab))["said"][0]
+    assert third.evaluate("row => getComputedStyle(row).outlineStyle") == "solid"
+
+
+def test_the_arcs_of_the_chosen_query_lead_from_it_to_the_keys(tab):
+    tab.set_content(page_of(HEADS))
+    tab.get_by_text("bank", exact=True).first.hover()
+    assert "query bank:" in read(figure_in(tab))["said"][0]
+    ends = "arcs => arcs.map(arc => arc.getAttribute('d').match(/[.\\d]+/g).map(Number))"
+    marked = tab.locator("path.on").evaluate_all(ends)
+    # the third of four queries, and each of five keys
+    assert [(line[0], line[-2]) for line in marked] == [
+        (0.625, end) for end in (0.1, 0.3, 0.5, 0.7, 0.9)
+    ]
+    widths = "arcs => arcs.map(arc => parseFloat(getComputedStyle(arc).strokeWidth))"
+    drawn = tab.locator("path.on").evaluate_all(widths)
+    assert drawn == pytest.approx((14 * WEIGHTS[0, 2]).tolist(), abs=0.01)
+
+
+def test_copies_of_a_figure_in_a_notebook_follow_their_own_controls(tab):
+    tab.set_content(page_of("<div></div><div></div><div></div>"))
+    places = tab.locator("main > div")
+    for place, figure in zip(places.all(), (EXPLORER, EXPLORER, HEADS), strict=True):
+        place.evaluate(INSERT, figure._repr_html_())
+    first, second, third = figure_in(tab).all()
+    assert "Query the" in read(first, query=0)["said"][0]
+    assert "Query ." in read(second, query=3)["said"][0]
+    assert "Query the" in read(first)["said"][0]
+    assert read(third)["said"][0].startswith("Head 0")
+    # two scripts have run, yet a reader that speaks is told once
+    assert [one.evaluate(TIMES) for one in (first, second)] == [1, 1]
+    # the one who wrote the page finds no name of ours in it
+    assert tab.evaluate("[typeof view, typeof data, typeof follow]") == ["undefined"] * 3
+
+
+def test_a_figure_lives_in_a_frame_of_its_own(tab):
+    frame = f'<iframe title="output" sandbox="allow-scripts" srcdoc="{escape(page_of(EXPLORER))}">'
+    tab.set_content(page_of(frame + "</iframe>"))
+    figure = tab.frame_locator("iframe").locator(".attncourse-figure")
+    figure.get_by_label("the").check()
+    assert "Query the" in read(figure)["said"][0]
+
+
+@pytest.mark.parametrize(("motion", "moves"), [("reduce", False), ("no-preference", True)])
+def test_nothing_moves_for_those_who_asked_for_that(motion, moves, new_tab):
+    tab = new_tab(reduced_motion=motion)
+    tab.set_content(page_of(EXPLORER))
+    duration = tab.locator(".bar").first.evaluate("bar => getComputedStyle(bar).transitionDuration")
+    assert (duration != "0s") == moves
+
+
+def test_a_figure_of_your_own_is_short(tab, tmp_path):
+    view = tmp_path / "square.js"
+    view.write_text("({ unit }, { x }) => ({ square: x * x, said: `${x * x} ${unit}` })")
+    table = columns("x²") + row("all", number("square", 1.0))
+    own = Interactive(view, {"unit": "m²"}, [Slider("x", [1, 3, 5])], table, alt="x squared")
+    tab.set_content(page_of(own))
+    assert read(figure_in(tab), x=2) == {"square": ["25.00"], "said": ["25 m²"]}

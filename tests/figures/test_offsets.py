@@ -1,0 +1,71 @@
+"""The figure of scores over offsets: its lines and dots, and what it refuses."""
+
+import re
+
+import pytest
+import torch
+
+from attncourse import figures
+from attncourse.positional import sinusoids
+
+from .in_page import FAMILY, OFFSETS, figure_in, page_of, states_of, visit
+
+# of each method the points of its line, the dots on it, and the dot at the cursor
+DRAWN = """svg => ["polyline", "path", "circle"].map((name) => [...svg.querySelectorAll(name)].map(
+  (one) => one.getAttribute("points") ?? one.getAttribute("d")
+    ?? `${parseFloat(one.getAttribute("cx"))},${parseFloat(one.getAttribute("cy"))}`))"""
+TICKS = """svg => [...svg.querySelectorAll(".tick")].map((one, i) =>
+  [parseFloat(one.getAttribute("y1")), +one.nextSibling.textContent.replace("−", "-")])"""
+
+
+def points(text: str) -> list[tuple[float, float]]:
+    return [(float(x), float(y)) for x, y in re.findall(r"([-\d.]+)[ ,]([-\d.]+)", text)]
+
+
+def test_a_line_holds_all_pairs_and_its_dots_are_the_scores_of_the_query(tab):
+    tab.set_content(page_of(OFFSETS))
+    plotted = figure_in(tab).locator(".plot")
+    (bottom, low), (top, high) = (plotted.evaluate(TICKS)[i] for i in (0, -1))
+    assert (bottom, top) == (100, 0)
+    for state in states_of(**{"query at": 6, "key at": 6}):
+        visit(figure_in(tab), [state])
+        i, j = state.values()
+        drawn = zip(*plotted.evaluate(DRAWN), FAMILY.values(), strict=True)
+        for line, marks, dot, scores in drawn:
+            heights = ((high - scores + scores[0, 0]) / (high - low)).tolist()
+            at = dict(points(line))
+            assert sorted(at) == [*range(11)]
+            for query in range(6):
+                for key in range(6):
+                    assert at[5 + key - query] == pytest.approx(heights[query][key], abs=0.001)
+            want = [(5 + key - i, heights[i][key]) for key in range(6)]
+            assert points(marks) == [pytest.approx(one, abs=0.001) for one in want]
+            cursor = (10 * (5 + j - i), 100 * heights[i][j])
+            assert points(dot) == [pytest.approx(cursor, abs=0.01)]
+
+
+def test_ticks_are_whole_numbers_and_few():
+    for top in (0.0, 0.3, 1, 7, 12, 345):
+        scores = (torch.arange(5.0) - torch.arange(5.0)[:, None]).abs() * -top
+        html = figures.offsets({"a": scores}, alt="a")._repr_html_()
+        assert 2 <= html.count('class="tick') <= 9
+
+
+def test_scores_that_depend_on_more_than_the_offset_are_refused():
+    x = torch.ones(6, 8) + sinusoids(6, 8)
+    with pytest.raises(ValueError, match="sinusoids: two pairs of one offset have scores that are"):
+        figures.offsets({"sinusoids": x @ x.mT}, alt="absolute")
+    with pytest.raises(ValueError, match="nan"):
+        figures.offsets({"none": torch.full((2, 2), torch.nan)}, alt="none")
+
+
+@pytest.mark.parametrize("sizes", [[(3, 3), (4, 4)], [(3, 4)], [(1, 1)], [(2, 3, 3)]])
+def test_scores_of_other_sizes_are_refused(sizes):
+    with pytest.raises(ValueError, match="all need one, n by n, and n at least 2"):
+        figures.offsets({f"{i}": torch.zeros(size) for i, size in enumerate(sizes)}, alt="sizes")
+
+
+@pytest.mark.parametrize("count", [0, 7])
+def test_more_lines_than_can_be_told_apart_are_refused(count):
+    with pytest.raises(ValueError, match=f"{count} methods, but 1 to 6"):
+        figures.offsets({f"{i}": torch.zeros(2, 2) for i in range(count)}, alt="lines")

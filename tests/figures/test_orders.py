@@ -1,0 +1,38 @@
+"""The two orders of a product: their matrices to scale, and the costs that are refused."""
+
+from itertools import product
+
+import pytest
+
+from attncourse import figures
+
+from .in_page import COUNTED, LENGTHS, ORDERS, PHONE, SIDES, figure_in, page_of, visit
+
+BOXES = """figure => ["weight", "plain", "query", "value"].map((role) => {
+  const { width, height } = figure.querySelector(`i.${role}`).getBoundingClientRect();
+  return [width, height];
+})"""
+
+
+def test_every_matrix_is_drawn_to_one_scale(new_tab):
+    tab = new_tab(viewport=PHONE)
+    tab.set_content(page_of(ORDERS))
+    figure, units = figure_in(tab), set()
+    for (i, n), (j, d) in product(enumerate(LENGTHS), enumerate(SIDES)):
+        visit(figure, [{"n": i, "d": j}])
+        (unit, _), *_ = boxes = [
+            (wide / w, high / h)
+            for (wide, high), (w, h) in zip(
+                figure.evaluate(BOXES), [(n, n), (d, d), (d, n), (d, n)], strict=True
+            )
+        ]
+        assert all(one == pytest.approx((unit, unit), rel=0.01) for one in boxes)
+        units.add(round(unit, 1))
+    assert len(units) == 1
+
+
+def test_costs_that_do_not_belong_to_the_lengths_and_widths_are_refused():
+    good, short = COUNTED[0], [[1, 2, 3], [1, 2]]
+    for costs, name in (((short, good), "queries_first"), ((good, short), "values_first")):
+        with pytest.raises(ValueError, match=rf"{name} has rows of \[3, 2\] .* \[3, 3\]"):
+            figures.orders(LENGTHS, SIDES, *costs, alt="orders")

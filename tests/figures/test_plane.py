@@ -1,0 +1,160 @@
+"""The plane of words, before and after a word is moved."""
+
+import pytest
+import torch
+
+from attncourse import figures
+from attncourse.dot_product import attention
+from attncourse.figures.numbers import shown
+from tests.figures.elements import Elements, begins
+
+from .in_page import PHONE, PLACES, PLANE, SEPARATE, figure_in, page_of
+
+WORDS = ["the", "river", "bank"]
+
+
+def test_the_figure_begins_with_the_attention_of_the_words():
+    texts, x = begins(PLANE), PLACES.double()
+    assert texts["output"] == [shown(float(one)) for one in attention(x, x, x)[2]]
+
+
+def test_what_is_drawn_at_first_is_what_the_script_draws(tab):
+    drawn = [
+        [
+            attributes[name]
+            for name in ("d", "cx", "cy", "r", "x", "y", "transform")
+            if name in attributes
+        ]
+        for _, attributes in Elements(PLANE._repr_html_()).found
+        if "data-show" in attributes
+    ]
+    tab.set_content(page_of(PLANE))
+    again = (
+        figure_in(tab)
+        .locator("[data-show]")
+        .evaluate_all(
+            """all => all.map((one) => ["d", "cx", "cy", "r", "x", "y", "transform"]
+        .filter((name) => one.hasAttribute(name)).map((name) => one.getAttribute(name)))"""
+        )
+    )
+    assert [[*map(plain, one)] for one in drawn] == [[*map(plain, one)] for one in again]
+
+
+def plain(text):
+    return text.replace("-0.0", "0.0")
+
+
+def output(tab):
+    return [float(x) for x in tab.locator("[data-show=output]").evaluate_all(
+        "all => all.map((one) => one.getAttribute('value'))"
+    )]  # fmt: skip
+
+
+def test_a_word_is_dragged_and_stays_in_the_plane(tab):
+    tab.set_content(page_of(PLANE))
+    bank = tab.get_by_role("slider", name="bank")
+    box = bank.locator("circle").first.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    side = tab.locator("svg").first.bounding_box()["width"] / 272
+    tab.mouse.move(x, y)
+    tab.mouse.down()
+    tab.mouse.move(x + 60 * side, y - 60 * side, steps=3)
+    assert bank.get_attribute("aria-valuetext") == "water 2.00, money 2.00"
+    moved = PLACES.double().clone()
+    moved[2] = 2
+    torch.testing.assert_close(
+        torch.tensor(output(tab)).double(), attention(moved, moved, moved)[2], rtol=1e-5, atol=1e-5
+    )
+    tab.mouse.move(5, 5)
+    tab.mouse.up()
+    water, money = bank.get_attribute("aria-valuetext").split(", ")
+    assert (water, money) == ("water −1.00", "money 3.00")
+    tab.mouse.move(x, y)
+    assert bank.get_attribute("aria-valuetext") == "water −1.00, money 3.00"
+
+
+def test_a_finger_drags_a_word_while_the_page_stays(new_tab):
+    tab = new_tab(viewport=PHONE, has_touch=True)
+    tab.set_content(page_of(PLANE, "<div style='height: 2000px'></div>"))
+    bank = tab.get_by_role("slider", name="bank")
+    box = bank.locator("circle").first.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    side = tab.locator("svg").first.bounding_box()["width"] / 272
+    finger = tab.context.new_cdp_session(tab)
+
+    def touch(kind, *points):
+        finger.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": points})
+
+    touch("Start", {"x": x, "y": y})
+    for step in range(1, 11):
+        touch("Move", {"x": x, "y": y - 6 * side * step})
+    touch("End")
+    assert bank.get_attribute("aria-valuetext") == "water 1.00, money 2.00"
+    assert tab.evaluate("scrollY") == 0
+
+
+def test_a_word_is_moved_by_the_arrow_keys(tab):
+    tab.set_content(page_of(PLANE))
+    river = tab.get_by_role("slider", name="river")
+    river.focus()
+    for key in ("ArrowRight", "ArrowUp", "ArrowUp", "ArrowLeft", "ArrowDown"):
+        tab.keyboard.press(key)
+    assert river.get_attribute("aria-valuetext") == "water 2.00, money 0.25"
+    assert river.get_attribute("aria-valuenow") == "2"
+    for _ in range(9):
+        tab.keyboard.press("ArrowRight")
+    assert river.get_attribute("aria-valuetext") == "water 3.00, money 0.25"
+
+
+def test_the_words_are_put_back(tab):
+    tab.set_content(page_of(PLANE))
+    begun = output(tab)
+    for name in ("river", "bank"):
+        tab.get_by_role("slider", name=name).focus()
+        tab.keyboard.press("ArrowUp")
+    assert output(tab) != begun
+    tab.get_by_role("button", name="put the words back").click()
+    assert output(tab) == begun
+
+
+def test_a_phone_shows_both_planes_below_each_other(new_tab):
+    tab = new_tab(viewport=PHONE)
+    tab.set_content(page_of(PLANE))
+    first, second = (one.bounding_box() for one in tab.locator("figure").all())
+    assert first["y"] + first["height"] <= second["y"] and first["width"] >= 250
+    assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+@pytest.mark.parametrize(
+    ("x", "separate", "query", "message"),
+    [
+        (torch.zeros(3, 3), SEPARATE, 0, r"x=\(3, 3\) should be \(3, 2\)"),
+        (torch.full((3, 2), 3.5), SEPARATE, 0, "x lies from 3.5 to 3.5, the plane -1 to 3"),
+        (torch.full((3, 2), torch.nan), SEPARATE, 0, "x.* is nan"),
+        (PLACES, SEPARATE[:2], 0, r"of \[\(2, 2\), \(2, 2\)\] should each be"),
+        (PLACES, SEPARATE, 3, "query=3, but there are 3 words"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused_with_the_numbers(x, separate, query, message):
+    with pytest.raises(ValueError, match=message):
+        figures.plane(x, WORDS, ("water", "money"), separate, query=query, alt="a plane")
+
+
+@pytest.mark.parametrize("corner", [("ArrowRight", "ArrowUp"), ("ArrowLeft", "ArrowDown")])
+def test_no_name_is_cut_off_at_an_edge(corner, tab):
+    tab.set_content(page_of(PLANE))
+    for word in WORDS:
+        tab.get_by_role("slider", name=word).focus()
+        for key in corner:
+            for _ in range(40):
+                tab.keyboard.press(key)
+    assert output(tab) in ([pytest.approx(3)] * 2, [pytest.approx(-1)] * 2)
+    for within in tab.locator("figure svg").all():
+        edge = within.bounding_box()
+        for name in within.locator("text").all():
+            box = name.bounding_box()
+            assert edge["x"] <= box["x"]
+            assert box["x"] + box["width"] <= edge["x"] + edge["width"]
+            # what lies above the letters, and below, may be
+            assert edge["y"] - 4 <= box["y"]
+            assert box["y"] + box["height"] <= edge["y"] + edge["height"] + 4

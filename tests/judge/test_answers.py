@@ -1,0 +1,230 @@
+"""What may be handed in as an answer: all that can be called as asked; of the rest, one line tells.
+
+The inputs are new at each run; ATTNCOURSE_SEED=<number> draws those of an earlier one again.
+"""
+
+import functools
+import os
+import secrets
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from attncourse.course import COURSE, exercise
+from judge.notebook import report
+from judge.verdict import judge, local
+
+SEED = int(os.environ.get("ATTNCOURSE_SEED") or secrets.randbits(31))
+
+
+def prefix_mask(n, prefix, place=None):
+    position = torch.arange(n, device=place)
+    return (position <= position[:, None]) | (position < prefix)
+
+
+def pooled(x: Tensor, query: Tensor, lengths: Tensor):
+    """A right answer to attention_pool, which torch.jit can read."""
+    scores = (x * query).sum(-1) / query.shape[-1] ** 0.5
+    words = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
+    weights = scores.masked_fill(~words, -float("inf")).softmax(-1).masked_fill(~words, 0.0)
+    return (weights[..., None] * x).sum(-2)
+
+
+def pooled_over(words, x, query, lengths):
+    return pooled(x, query, lengths)
+
+
+class Pool:
+    def method(self, x, query, lengths):
+        return pooled(x, query, lengths)
+
+    @staticmethod
+    def static(x, query, lengths):
+        return pooled(x, query, lengths)
+
+    __call__ = method
+
+
+class Layer(nn.Module):
+    def forward(self, x, query, lengths):
+        return pooled(x, query, lengths)
+
+
+class AsAClass:
+    def __init__(self, x, query, lengths):
+        self.result = pooled(x, query, lengths)
+
+
+def yielding(x, query, lengths):
+    yield pooled(x, query, lengths)
+
+
+async def awaited(x, query, lengths):
+    return pooled(x, query, lengths)
+
+
+def yields(attention):
+    yield attention
+
+
+def compiled_late(x, query, lengths):
+    return torch.compile(pooled)(x, query, lengths)
+
+
+def calling_compiled():
+    inner = torch.compile(pooled)
+    return lambda x, query, lengths: inner(x, query, lengths)
+
+
+def scripted():
+    # torch says that it is deprecated, and learners use it
+    with pytest.warns(DeprecationWarning):
+        return torch.jit.script(pooled)
+
+
+CALLABLE = {
+    "a function": lambda: pooled,
+    "a lambda": lambda: lambda x, query, lengths: pooled(x, query, lengths),
+    "other names": lambda: lambda a, b, c: pooled(a, b, c),
+    "any arguments": lambda: lambda *given: pooled(*given),
+    "a default more": lambda: lambda x, query, lengths, scale=1: pooled(x, query, lengths),
+    "a partial": lambda: functools.partial(pooled_over, None),
+    "a wrapped function": lambda: functools.wraps(pooled)(lambda *given: pooled(*given)),
+    "a bound method": lambda: Pool().method,
+    "a static method": lambda: Pool.static,
+    "an object": Pool,
+    "a module": Layer,
+    "a compiled function": lambda: torch.compile(pooled),
+    "a compiled module": lambda: torch.compile(Layer()),
+    "compiled when it is called": lambda: compiled_late,
+    "a call of a compiled function": calling_compiled,
+    "torch.jit": scripted,
+}
+
+
+@pytest.mark.parametrize("made", CALLABLE.values(), ids=CALLABLE)
+def test_whatever_can_be_called_as_asked_is_judged(made):
+    answer = made()
+    assert judge(exercise("attention_pool"), local(answer), SEED).status == "passed"
+
+
+SHOULD = "error: `attention_pool` should be a function that is called with (x, query, lengths), and"
+CALLED = "error: `attention_pool` is called with (x, query, lengths): "
+A_CLASS = "wrong: it should be a class that derives from torch.nn.Module"
+MADE = "error: `GatedCell` is made with (d, h): "
+GIVEN = "error: `GatedCell` is called with (x, state): "
+
+
+class NoState(nn.Module):
+    def __init__(self, d, h):
+        super().__init__()
+        for name, shape in (("weight_ih", (3 * h, d)), ("weight_hh", (3 * h, h))):
+            setattr(self, name, nn.Parameter(torch.zeros(shape)))
+        for name in ("bias_ih", "bias_hh"):
+            setattr(self, name, nn.Parameter(torch.zeros(3 * h)))
+
+    def forward(self, x):
+        return x
+
+
+class NoSizes(nn.Module):
+    def __init__(self):
+        super().__init__()
+
+
+MISFITS = {
+    "None": ("attention_pool", None, f"{SHOULD} is None"),
+    "text": ("attention_pool", "pooled", f"{SHOULD} is a str"),
+    "a number": ("attention_pool", 3, f"{SHOULD} is an int"),
+    "a result": ("attention_pool", torch.ones(2), f"{SHOULD} is a Tensor"),
+    "a class of no arguments": ("attention_pool", Pool, f"{SHOULD} is a class"),
+    "a module's class": ("attention_pool", Layer, f"{SHOULD} is a class"),
+    "a class": (
+        "attention_pool",
+        type("attention_pool", (AsAClass,), {}),
+        "error: `attention_pool` should be a function, and is a class",
+    ),
+    "a generator": ("attention_pool", yielding, "wrong: it yields its result: return it"),
+    "async": ("attention_pool", awaited, "wrong: it is an async function: write def alone"),
+    "a function of none": (
+        "attention_pool", lambda: pooled,
+        f"{CALLED}“<lambda>() takes 0 positional arguments but 3 were given”",
+    ),
+    "a function that makes one": (
+        "attention_pool", lambda *given: lambda: pooled(*given),
+        "wrong: it returns a function: call it",
+    ),
+    "too few": (
+        "attention_pool", lambda x, query: x,
+        f"{CALLED}“<lambda>() takes 2 positional arguments but 3 were given”",
+    ),
+    "too many": (
+        "attention_pool", pooled_over,
+        f"{CALLED}“pooled_over() missing 1 required positional argument: 'lengths'”",
+    ),
+    "only by name": (
+        "attention_pool", lambda *, x, query, lengths: x,
+        f"{CALLED}“<lambda>() takes 0 positional arguments but 3 were given”",
+    ),
+    "a method that is not bound": (
+        "attention_pool", Pool.method,
+        f"{CALLED}“Pool.method() missing 1 required positional argument: 'lengths'”",
+    ),
+    "a partial that gives one twice": (
+        "attention_pool", functools.partial(pooled, x=None),
+        f"{CALLED}“pooled() got multiple values for argument 'x'”",
+    ),
+    "a name that is not known": (
+        "prefix_mask", prefix_mask,
+        "error: `prefix_mask` is called with (n, prefix, device=...): "
+        "“prefix_mask() got an unexpected keyword argument 'device'”",
+    ),
+    "no test, but None": (
+        "test_attention", None,
+        "error: `test_attention` should be a function that is called with (attention), and is None",
+    ),
+    "no test, but a class": (
+        "test_attention", Pool,
+        "error: `test_attention` should be a function that is called with (attention), "
+        "and is a class",
+    ),
+    "a test of two": (
+        "test_attention", lambda attention, mask: None,
+        "error: `test_attention` is called with (attention): "
+        "“<lambda>() missing 1 required positional argument: 'mask'”",
+    ),
+    "a test that yields": ("test_attention", yields, "wrong: it yields its result: return it"),
+    "no class, but None": ("GatedCell", None, A_CLASS),
+    "no class, but text": ("GatedCell", "GatedCell", A_CLASS),
+    "no class, but a function": ("GatedCell", pooled, A_CLASS),
+    "no class, but a partial": ("GatedCell", functools.partial(nn.GRUCell, 3), A_CLASS),
+    "a class, but no module": ("GatedCell", Pool, A_CLASS),
+    "a module, but no class": (
+        "GatedCell", Layer(), "wrong: it should be the class itself, not a module made from it"),
+    "a class without sizes": (
+        "GatedCell", NoSizes,
+        f"{MADE}“NoSizes.__init__() takes 1 positional argument but 3 were given”",
+    ),
+    "a call without the state": (
+        "GatedCell", NoState,
+        f"{GIVEN}“NoState.forward() takes 2 positional arguments but 3 were given”",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "answer", "said"), MISFITS.values(), ids=MISFITS)
+def test_what_cannot_be_called_as_asked_is_told_so_in_one_line(name, answer, said):
+    told = report(name, judge(exercise(name), local(answer), SEED), SEED)
+    assert told.splitlines()[0] == f"{name}: {said}"
+
+
+def test_what_torch_jit_runs_may_not_call_the_answer_either():
+    def attend(q: Tensor, k: Tensor, v: Tensor):
+        return nn.functional.scaled_dot_product_attention(q, k, v)
+
+    with pytest.warns(DeprecationWarning):
+        answer = torch.jit.script(attend)
+    one = exercise("cached_attention")
+    verdict = judge(one, local(answer), SEED, forbidden=COURSE.forbidden(one))
+    assert verdict.hint.startswith("scaled_dot_product_attention may not be called here")

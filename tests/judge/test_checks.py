@@ -1,0 +1,199 @@
+"""The checks: each refuses every wrong answer it knows, with its hint, and accepts every right one.
+
+The seed is new at each run; ATTNCOURSE_SEED=<number> runs an earlier one again, ATTNCOURSE_SEEDS=5
+as many from there on.
+"""
+
+import os
+import secrets
+from functools import cache, partial
+from importlib import import_module
+from pkgutil import iter_modules
+
+import pytest
+import torch
+import torch.nn.functional as F
+from nbformat import NotebookNode
+
+from attncourse.course import COURSE, chapters, exercise, exercises
+from judge import author, mutation
+from judge.credit import NOTHING, VALUES, Groups, credit, in_parts
+from judge.exercise import Draw
+from judge.failure import failure
+from judge.notebook import report
+from judge.verdict import Verdict, judge, judge_own, local
+from tests import WEIGHTS
+from tests.judge import oracles
+from tools.book import Book
+from tools.notebooks import exercise_notebook
+from tools.urls import repository_url
+
+# as in a notebook: where the course is called, its annotations are not checked
+pytestmark = pytest.mark.usefixtures("unchecked")
+START = int(os.environ.get("ATTNCOURSE_SEED") or secrets.randbits(31))
+SEEDS = tuple(range(START, START + int(os.environ.get("ATTNCOURSE_SEEDS", 1))))
+EVERY = [one for chapter in chapters() for one in exercises(chapter).values()]
+
+
+@pytest.fixture(scope="module", params=EVERY, ids=lambda one: one.name)
+def one(request):
+    """Each exercise: all tests of one come before the next's, while its inputs are still known."""
+    return request.param
+
+
+def test_every_mutant_is_refused_with_its_own_hint(one):
+    misjudged = [
+        f"seed {seed}: {answer.__name__} should hear {wanted!r}: {verdict}"
+        for answer, wanted, seed, verdict in mutation.tried(COURSE, one, SEEDS)
+        if wanted is not None and (verdict.status == "passed" or verdict.hint != wanted)
+    ]
+    assert not misjudged, "\n".join(misjudged)
+
+
+def test_every_valid_answer_is_accepted(one):
+    misjudged = [
+        f"seed {seed}: {answer.__name__}: {verdict}"
+        for answer, wanted, seed, verdict in mutation.tried(COURSE, one, SEEDS)
+        if wanted is None and verdict.status != "passed"
+    ]
+    assert not misjudged, "\n".join(misjudged)
+
+
+def test_the_groups_of_an_exercise_share_its_points_and_given_code_earns_none(one):
+    if not in_parts(one):
+        return
+    groups = Groups(one, SEEDS[0])
+    assert sum(groups.shares.values()) == pytest.approx(1) and groups.shares[VALUES] >= 0.3
+    assert one.shares.keys() <= groups.shares.keys() - {VALUES}
+    if one.stub_answer:
+        assert credit(one, local(one.stub_answer), SEEDS[0], forbidden=()) == NOTHING
+
+
+@cache
+def page_of(chapter: str, solved: bool = False) -> NotebookNode:
+    """The exercise notebook of a chapter, with empty answers or with the solutions."""
+    return exercise_notebook(chapter, Book(repository_url()), solved=solved)
+
+
+@cache
+def answers(chapter: str, solved: bool) -> dict:
+    """What a learner's kernel holds once every answer cell has been run."""
+    namespace: dict = {"__name__": "__main__"}
+    for cell in page_of(chapter, solved).cells:
+        tags = cell.metadata.get("tags", [])
+        if cell.cell_type == "code" and cell.id not in ("setup", "status") and "check" not in tags:
+            exec(cell.source, namespace)
+    return namespace
+
+
+# tests/grading/test_nbval.py has every solution pass its check in a kernel
+SOLVED = pytest.param(True, "passed", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("solved", "wanted"), [(False, "not attempted"), SOLVED])
+def test_every_stub_is_not_attempted_and_every_solution_passes(one, solved, wanted, monkeypatch):
+    if solved:
+        # a capstone's weights lie beside the notebook
+        monkeypatch.chdir(WEIGHTS / "tasks")
+    answer = answers(one.chapter, solved)[one.name]
+    # a learner's answer is watched; what it calls does not depend on the seed
+    verdicts = {SEEDS[0]: judge(one, local(answer), SEEDS[0], forbidden=COURSE.forbidden(one))}
+    verdicts |= {seed: judge_own(one, answer, seed) for seed in SEEDS[1:]}
+    assert {verdict.status for verdict in verdicts.values()} == {wanted}, verdicts
+
+
+def test_an_exercise_is_stated_under_its_title(one):
+    page = page_of(one.chapter)
+    before = page.cells[: [cell.id for cell in page.cells].index(f"answer-{one.name}")]
+    headings = [
+        line
+        for cell in before
+        if cell.cell_type == "markdown"
+        for line in cell.source.split("\n")
+        if line.startswith("## ")
+    ]
+    assert headings[-1] == f"## {one.title}"
+
+
+def test_an_exercise_has_a_card_and_three_hints(one):
+    assert one.difficulty in (1, 2, 3) and one.minutes > 0 and one.points > 0
+    assert len(set(one.hints)) == 3
+    assert all(text.strip() for text in one.hints)
+    assert one.own_mutants and one.valid_answers
+
+
+def test_its_text_and_its_card_say_the_same_and_loops_are_looked_at(one):
+    assert [*author.slips(COURSE, one)] == []
+
+
+def test_the_mutation_score_counts_an_answer_that_is_judged_wrongly(monkeypatch):
+    one = EVERY[0]
+    results = mutation.tried(COURSE, one, SEEDS[:1])
+    wrong = next(i for i, result in enumerate(results) if result.hint is not None)
+    valid = next(i for i, result in enumerate(results) if result.hint is None)
+    changed = list(results)
+    changed[wrong] = results[wrong]._replace(verdict=Verdict("passed"))
+    changed[valid] = results[valid]._replace(verdict=Verdict("wrong", "some hint"))
+    monkeypatch.setattr(mutation, "tried", lambda *given: changed)
+    row = mutation.row(COURSE, one, SEEDS[:1])
+    assert row.refused == row.right_hint == row.mutants + row.usual - 1
+    assert row.accepted == row.valid - 1
+
+
+def test_the_table_has_a_line_for_each_exercise_and_a_sum():
+    row = mutation.Row("some_chapter", "first", "build", 10, 5, 9, 8, 3, 2)
+    table = mutation.markdown_table([row, row._replace(exercise="second", mutants=101)])
+    lines = [[part.strip() for part in line.strip("|").split("|")] for line in table.split("\n")]
+    assert lines[0] == list(mutation.HEADINGS)
+    assert lines[2] == ["first", "build", "10", "5", "9", "8", "3", "2"]
+    assert lines[-1] == ["all of some_chapter", "", "111", "10", "18", "16", "6", "4"]
+    assert len({len(line) for line in table.split("\n")}) == 1
+
+
+# a chapter may have none
+ORACLES = {
+    name: oracle
+    for module in iter_modules(oracles.__path__)
+    for name, oracle in import_module(f"{oracles.__name__}.{module.name}").ORACLES.items()
+}
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_the_reference_agrees_with_an_oracle_that_we_did_not_write(name):
+    for seed in SEEDS:
+        for case in exercise(name).draw_cases(Draw(seed)):
+            got, wanted = case.result(exercise(name).reference_answer), case.result(ORACLES[name])
+            about = f"seed {seed}, {case.name}: expected {wanted}, got {got}"
+            torch.testing.assert_close(got, wanted, equal_nan=True, msg=about)
+
+
+def test_a_wrong_answer_prints_at_most_two_lines_and_no_traceback(one):
+    for answer, _, seed, verdict in mutation.tried(COURSE, one, SEEDS):
+        said, _, _ = report(one.name, verdict, seed).partition("\nit printed:")
+        lines = said.split("\n")
+        about = f"seed {seed}: {answer.__name__}: {lines}"
+        assert len(lines) <= 2 and "Traceback" not in lines[0], about
+        assert lines[0].startswith(f"{one.name}: "), about
+
+
+def test_the_call_that_a_wrong_answer_failed_on_is_shown_with_its_arguments(one):
+    for answer, wanted, seed, verdict in mutation.tried(COURSE, one, SEEDS[:1])[::8]:
+        if wanted is None or verdict.failing is None:
+            continue
+        about = f"seed {seed}: {answer.__name__}: {verdict}"
+        call = failure(verdict.failing)
+        assert len(call.names) == len(call.args) + len(call.kwargs), about
+        shown = [line.partition(" = ")[0] for line in repr(call).splitlines()]
+        assert {*call.names, *call.weights, "expected", "got"} <= {*shown}, about
+
+
+def torch_attention(q, k, v, mask=None):
+    out = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+    return out if mask is None else out.masked_fill(~mask.any(-1, keepdim=True), 0.0)
+
+
+def test_the_test_we_would_write_accepts_torch_and_refuses_its_causal_form():
+    reference = exercise("test_attention").reference_answer
+    reference(torch_attention)
+    with pytest.raises(AssertionError):
+        reference(partial(F.scaled_dot_product_attention, is_causal=True))

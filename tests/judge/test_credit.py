@@ -1,0 +1,158 @@
+"""Partial credit: a mistake costs the groups that it concerns, and wrong values cost everything."""
+
+import pytest
+import torch
+
+from attncourse.course import COURSE, chapters, exercise, exercises
+from judge.bank import usual_mutants
+from judge.credit import (
+    AXES,
+    EFFECTS,
+    GRADIENTS,
+    MASKS,
+    NOTHING,
+    SHARES,
+    STORAGE,
+    VALUES,
+    Groups,
+    credit,
+    has_mask,
+    in_parts,
+)
+from judge.exercise import Draw
+from judge.observation import local
+from tests.judge.test_usual import exercise as toy
+from tests.judge.test_usual import inputs, means
+
+SAMPLE = ("softmax_with_sink", "GatedCell", "shift_targets", "gradient_by_lag")
+# what the usual mistakes cost; those that are not here cost everything
+COSTS = {
+    "always_float32": {STORAGE}, "always_float64": {STORAGE}, "float32_inside": {STORAGE},
+    "made_on_the_cpu": {STORAGE}, "computes_on_the_cpu": {STORAGE}, "viewed": {STORAGE},
+    "detached": {GRADIENTS}, "changes_its_input": {EFFECTS}, "batch_axis_assumed": {AXES},
+    "axes_from_the_front": {AXES},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_a_usual_mistake_costs_its_group_and_no_other(name):
+    one = exercise(name)
+    shares = Groups(one, 3).shares
+    for mutant in usual_mutants(one):
+        earned = credit(one, local(mutant.function), 3)
+        lost = COSTS.get(mutant.name.removeprefix("usual: "))
+        if lost is None:
+            assert earned == NOTHING, mutant.name
+        else:
+            assert set(earned.wrong) == lost, mutant.name
+            assert earned.share == pytest.approx(1 - sum(shares[group] for group in lost))
+            assert {*earned.right, *earned.wrong} == shares.keys()
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_a_right_answer_has_every_group_right(name):
+    one = exercise(name)
+    assert all(credit(one, local(answer), 4).share == 1 for answer in one.valid_answers[:2])
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_what_is_the_right_shape_alone_earns_nothing(name):
+    one = exercise(name)
+
+    def zeros(*args, **kwargs):
+        return torch.zeros_like(one.valid_answers[0](*args, **kwargs))
+
+    assert credit(one, local(zeros), 5) == NOTHING
+    assert credit(one, local(lambda x, *args, **kwargs: x.clone()), 5) == NOTHING
+
+
+@pytest.mark.parametrize("name", ["padded_positions", "path_lengths", "max_and_mean"])
+def test_where_every_case_has_a_mask_wrong_values_earn_nothing(name):
+    one = exercise(name)
+    assert all(map(has_mask, one.draw_cases(Draw(5))))
+    assert MASKS not in Groups(one, 5).shares
+
+    def one_more(*args, **kwargs):
+        return one.valid_answers[0](*args, **kwargs) + 1
+
+    assert credit(one, local(one_more), 5) == NOTHING
+
+
+def softmax_with_sink(scores, mask=None, hide=-torch.inf):
+    if mask is not None:
+        scores = scores.masked_fill(~mask, hide)
+    return torch.cat([scores, torch.zeros_like(scores[..., :1])], -1).softmax(-1)[..., :-1]
+
+
+def without_a_mask(scores):
+    return softmax_with_sink(scores)
+
+
+def wants_no_batch(scores, mask=None):
+    _n, _m = scores.shape
+    return softmax_with_sink(scores, mask)
+
+
+def wants_a_batch(scores, mask=None):
+    _batch, _n, _m = scores.shape
+    return softmax_with_sink(scores, mask)
+
+
+def makes_float32(scores, mask=None):
+    return softmax_with_sink(scores, mask) @ torch.eye(scores.shape[-1])
+
+
+def loops_over_queries(scores, mask=None):
+    weights = softmax_with_sink(scores, mask)
+    return torch.stack([row * 1 for row in weights.unbind(-2)], -2)
+
+
+def calls_torch(scores, mask=None):
+    torch.nn.functional.scaled_dot_product_attention(scores, scores, scores)
+    return softmax_with_sink(scores, mask)
+
+
+@pytest.mark.parametrize(
+    ("answer", "wrong"),
+    [
+        (softmax_with_sink, set()),
+        (without_a_mask, {MASKS}),
+        (lambda s, mask=None: softmax_with_sink(s, mask, -5.0), {MASKS}),
+        (lambda s, mask=None: softmax_with_sink(s, mask, -1.7e308), {STORAGE}),
+        (wants_a_batch, {AXES}),
+        (makes_float32, {STORAGE}),
+        (lambda s, mask=None: without_a_mask(s.detach()), {MASKS, GRADIENTS}),
+        (wants_no_batch, None),
+        (loops_over_queries, None),
+        (calls_torch, None),
+        (lambda s, mask=None: s.softmax(-1), None),
+        (lambda s, mask=None: softmax_with_sink(s, mask) + 1e-6, None),
+    ],
+)
+def test_a_learner_s_mistake_costs_its_groups_or_everything(answer, wrong):
+    one = exercise("softmax_with_sink")
+    earned = credit(one, local(answer), 6, forbidden=COURSE.forbidden(one))
+    assert set(earned.wrong) == (wrong or set())
+    assert earned.share == pytest.approx(0 if wrong is None else 1 - sum(SHARES[w] for w in wrong))
+
+
+def test_a_mask_on_the_cpu_is_right_but_for_the_device():
+    def prefix_mask(n, prefix, device=None):
+        i = torch.arange(n)
+        return (i <= i[:, None]) | (i < prefix)
+
+    earned = credit(exercise("prefix_mask"), local(prefix_mask), 7)
+    assert earned.right == (VALUES, EFFECTS) and earned.wrong == (STORAGE,)
+    assert earned.told(9.0, 10) == f"9 of 10 points, for values, side effects; not for {STORAGE}"
+
+
+def test_an_exercise_may_say_what_a_group_earns():
+    one = toy(inputs, means, shares={GRADIENTS: 0.4})
+    assert credit(one, local(lambda x: means(x.detach())), 8).share == pytest.approx(0.6)
+
+
+def test_of_a_test_and_of_a_model_no_part_earns_anything():
+    one = exercise("test_attention")
+    assert credit(one, local(lambda attention: None), 9) == NOTHING
+    every = [one for chapter in chapters() for one in exercises(chapter).values()]
+    assert {one.kind for one in every if not in_parts(one)} == {"test", "capstone"}

@@ -1,0 +1,344 @@
+"""What a check tells of the call that failed: what it printed, what went in, what came out."""
+
+import pytest
+import torch
+from torch import nn
+
+from attncourse import check, failed
+from attncourse.course import exercise
+from attncourse.course.session import session
+from judge import hints, notebook
+from judge.course import OneLineError
+from judge.seen import MAX_PRINTED
+from judge.verdict import judge, local
+
+
+@pytest.fixture(autouse=True)
+def nothing_checked(monkeypatch):
+    """A session in which nothing has been checked."""
+    monkeypatch.setattr(session, "verdicts", {})
+
+
+def pooled(x, query, lengths):
+    """A right answer to attention_pool."""
+    words = torch.arange(x.shape[1], device=x.device) < lengths[:, None]
+    scores = (x @ query / query.shape[-1] ** 0.5).masked_fill(~words, -torch.inf)
+    return (scores.softmax(-1).masked_fill(~words, 0.0)[..., None] * x).sum(-2)
+
+
+def unscaled(x, query, lengths):
+    print("query:", tuple(query.shape))
+    return pooled(x, query * query.shape[-1] ** 0.5, lengths)
+
+
+def test_what_the_failing_call_printed_is_shown(capsys):
+    check("attention_pool", unscaled)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2] == "it printed:"
+    width = failed().args[1].shape[0]
+    # of the one call, not of all
+    assert lines[3:] == [f"    query: ({width},)"]
+
+
+def test_what_a_right_answer_prints_is_not_shown(capsys):
+    def talkative(*given):
+        print("here are my scores")
+        return pooled(*given)
+
+    check("attention_pool", talkative)
+    assert capsys.readouterr() == ("attention_pool: ok\n", "")
+
+
+def test_what_the_given_code_prints_is_shown_too(capsys):
+    def cached_attention(q, k, v):
+        print("n =", q.shape[-2])
+        n, m = q.shape[-2], k.shape[-2]
+        mask = torch.ones(n, m, dtype=torch.bool, device=q.device).tril()
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        return scores.masked_fill(~mask, -torch.inf).softmax(dim=-1) @ v
+
+    check(cached_attention)
+    out = capsys.readouterr().out
+    assert out.startswith("cached_attention: not attempted") and "it printed:\n    n = " in out
+
+
+@pytest.mark.parametrize("text", ["a" * 10**6, "line\n" * 10**4])
+def test_a_flood_of_text_is_cut(text, capsys):
+    def flooding(x, query, lengths):
+        print(text)
+
+    check("attention_pool", flooding)
+    out = capsys.readouterr().out
+    assert len(out) < MAX_PRINTED and len(out.splitlines()) <= notebook.MAX_LINES + 4
+
+
+def test_the_seed_that_is_named_draws_the_failing_call_again(capsys):
+    check("attention_pool", unscaled)
+    first, before = capsys.readouterr().out, failed()
+    seed = int(first.partition("(seed=")[2].partition(")")[0])
+    check("attention_pool", unscaled, seed=seed)
+    assert capsys.readouterr().out == first
+    assert all(a.equal(b) for a, b in zip(before.args, failed().args, strict=True))
+
+
+def test_the_failing_call_can_be_repeated():
+    check("attention_pool", unscaled)
+    call = failed()
+    torch.testing.assert_close(unscaled(*call.args, **call.kwargs), call.got)
+    torch.testing.assert_close(pooled(*call.args, **call.kwargs), call.expected)
+    assert not torch.allclose(call.got, call.expected)
+
+
+def test_what_is_written_into_the_arguments_does_not_last():
+    check("attention_pool", unscaled)
+    x = failed().args[0]
+    before = x.clone()
+    x.zero_()
+    assert failed().args[0].equal(before)
+
+
+def test_a_list_is_as_it_was_passed_though_a_known_mistake_empties_it():
+    def mean_ablated(z, w_o, heads):
+        if heads:
+            raise ValueError("not without these heads")
+        return z.transpose(1, 2).flatten(-2) @ w_o
+
+    check("mean_ablated", mean_ablated, seed=1)
+    assert failed().case.endswith("heads=[1]") and failed().args[-1] == [1]
+    failed().args[-1].pop()
+    assert failed().args[-1] == [1]
+
+
+def test_the_failing_call_is_shown_with_the_names_of_its_arguments():
+    check("attention_pool", unscaled)
+    shown = repr(failed()).splitlines()
+    begins = [line.partition(" ")[0] for line in shown if line and not line.startswith(" ")]
+    assert begins == ["on", "x", "query", "lengths", "expected", "got"]
+
+
+def test_a_call_that_fails_as_it_lies_in_memory_is_given_as_it_lay():
+    def viewed(x, query, lengths):
+        return pooled(x.view(-1, x.shape[-1]).view(x.shape), query, lengths)
+
+    check("attention_pool", viewed)
+    call = failed()
+    with pytest.raises(RuntimeError, match="view size is not compatible"):
+        viewed(*call.args)
+    assert str(call.got).startswith("RuntimeError: view size is not compatible")
+
+
+def test_gradients_are_given_where_they_alone_are_wrong():
+    check("attention_pool", lambda x, query, lengths: pooled(x, query.detach(), lengths))
+    call = failed()
+    assert list(call.gradients) == ["query"]
+    expected, got = call.gradients["query"]
+    assert expected.shape == call.args[1].shape and got is None
+    check("attention_pool", unscaled)
+    assert failed().gradients == {}
+
+
+def test_a_module_is_given_what_it_was_made_of():
+    class GatedCell(torch.nn.GRUCell):
+        def forward(self, x, state):
+            return state
+
+    check(GatedCell)
+    call = failed("GatedCell")
+    width, size = call.build
+    assert call.weights["weight_ih"].shape == (3 * size, width)
+    assert "build = (" in repr(call) and "weight_hh = tensor(" in repr(call)
+
+
+def test_a_learner_s_test_is_given_the_implementation_that_it_misjudges():
+    check("test_attention", lambda attention: None)
+    call = failed()
+    assert callable(call.args[0])
+    # a wrong implementation may also end in an error of its own
+    assert str(call.got) == "no exception" and "Error" in str(call.expected)
+
+
+def test_of_a_loop_the_longer_call_is_given():
+    def looped(x, query, lengths):
+        for _ in range(x.shape[1]):
+            pass
+        return pooled(x, query, lengths)
+
+    check("attention_pool", looped)
+    call = failed()
+    assert str(call.got) == "many more steps" and call.args[0].numel() > 1000
+
+
+def test_on_the_meta_device_the_arguments_are_there_too():
+    def on_the_cpu(x, query, lengths):
+        words = torch.arange(x.shape[1]) < lengths[:, None]
+        return pooled(x, query, lengths) * words.any()
+
+    check("attention_pool", on_the_cpu)
+    call = failed()
+    assert call.args[0].is_meta and call.expected.is_meta
+
+
+def test_without_a_failing_call_one_line_says_so(capsys):
+    with pytest.raises(OneLineError, match="nothing has been checked in this session"):
+        failed()
+    with pytest.raises(OneLineError, match="prefix_mask has not been checked in this session"):
+        failed("prefix_mask")
+    check("attention_pool", unscaled)
+    check("attention_pool", pooled)
+    with pytest.raises(OneLineError, match="attention_pool: ok"):
+        failed()
+
+
+def test_the_last_check_is_the_one_that_failed_gives():
+    check("attention_pool", unscaled)
+    check("prefix_mask", lambda n, prefix, device=None: n)
+    check("attention_pool", unscaled)
+    assert failed().names == ("x", "query", "lengths")
+    assert failed("prefix_mask").names[:2] == ("n", "prefix")
+
+
+def test_a_module_that_fails_at_another_length_is_shown_that_call():
+    class Table(nn.Module):
+        def __init__(self, d, hidden, length):
+            super().__init__()
+            self.hidden, self.out, self.length = nn.Linear(1, hidden), nn.Linear(hidden, d), length
+
+        def forward(self, x):
+            t = torch.arange(self.length, dtype=x.dtype, device=x.device) / self.length
+            return x + self.out(self.hidden(t[:, None]).tanh())[: x.shape[-2]]
+
+    check("PositionNetwork", Table)
+    call = failed()
+    assert call.args[0].shape[-2] > call.build[2]
+
+
+def test_a_result_that_leads_back_to_no_input_is_shown_with_the_gradient_that_it_lacks():
+    def of_one_token(scores, p):
+        order = scores.argsort(dim=-1, descending=True, stable=True)
+        likely = scores.softmax(-1).gather(-1, order)
+        stays = torch.empty_like(order).scatter(-1, order, (likely.cumsum(-1) - likely < p).long())
+        weights = scores.masked_fill(stays == 0, -torch.inf).softmax(-1)
+        return weights if scores.shape[-1] > 1 else torch.ones_like(weights)
+
+    check("nucleus", of_one_token)
+    expected, got = failed().gradients["scores"]
+    assert got is None and not expected.any()
+
+
+def zeros_in_float32(x, w_x, w_h, b, first=None):
+    state = torch.zeros(w_h.shape[-1]) if first is None else first
+    return torch.stack(
+        [state := (a @ w_x.mT + state @ w_h.mT + b).tanh() for a in x.unbind(-2)], -2
+    )
+
+
+def first_or_zeros(x, w_x, w_h, b, first=None):
+    state = first or x.new_zeros(w_h.shape[-1])
+    return torch.stack(
+        [state := (a @ w_x.mT + state @ w_h.mT + b).tanh() for a in x.unbind(-2)], -2
+    )
+
+
+def no_return(x, w_x, w_h, b, first=None):
+    x @ w_x.mT
+
+
+def no_return_inside(x, w_x, w_h, b, first=None):
+    def project(x):
+        x @ w_x.mT
+
+    return project(x).tanh()
+
+
+@pytest.mark.parametrize(
+    ("answer", "hint"),
+    [
+        (zeros_in_float32, "the first state is always float32: give it the dtype of x"),
+        (first_or_zeros, hints.TRUTH),
+        (no_return, "it returns None: is the return missing?"),
+        (no_return_inside, hints.NOTHING),
+        (lambda x, *w, first=None: x.cuda(), hints.NO_GPU),
+        (lambda x, w_x, *w, first=None: x.mT @ w_x.T, hints.TURNED),
+        (lambda x, w_x, *w, first=None: x.mm(w_x.mT), hints.MATRICES_ALONE),
+        (lambda x, *w, first=None: ~x, hints.INVERTED),
+        (lambda x, *w, first=None: x.masked_fill(x, 0.0), hints.NO_MASK),
+        (lambda x, *w, first=None: x.max(-1).exp(), hints.TWO_RESULTS),
+        (lambda x, *w, first=None: x[x], hints.FLOATING_INDEX),
+        (lambda x, *w, first=None: torch.exp(x.shape[-1]), hints.PLAIN_NUMBER),
+        (lambda x, w_x, *w, first=None: x.mT @ w_x.mT, hints.NO_PRODUCT),
+        (lambda x, w_x, w_h, b, first=None: x.sum(-2) + w_h, hints.NO_BROADCAST),
+    ],
+)
+def test_the_likeliest_slips_are_told_in_our_words(answer, hint):
+    assert judge(exercise("rnn_states"), local(answer), seed=3).hint == hint
+
+
+def project(x, w_x):
+    return x @ w_x
+
+
+def through_a_helper(x, w_x, w_h, b, first=None):
+    return project(x, w_x) + b
+
+
+def test_an_error_is_told_at_the_line_where_it_happens():
+    verdict = judge(exercise("rnn_states"), local(through_a_helper), seed=3)
+    assert verdict.status == "error"
+    assert verdict.evidence.endswith("“return x @ w_x”)"), verdict.evidence
+
+
+def double(*shape):
+    return torch.ones(shape, dtype=torch.float64)
+
+
+def single(*shape):
+    return torch.ones(shape)
+
+
+MEETINGS = [
+    lambda: double(2, 2) @ single(2, 2),
+    lambda: double(2, 2) @ single(2),
+    lambda: double(2) @ single(2),
+    lambda: double(1, 2, 2) @ single(1, 2, 2),
+    lambda: double(2, 2) @ torch.ones(2, 2).long(),
+    lambda: torch.einsum("ij,jk->ik", double(2, 2), single(2, 2)),
+    lambda: torch.nn.functional.linear(double(2, 2), double(2, 2), single(2)),
+    lambda: double(2, 2).index_put((torch.tensor([0]),), single(1, 2)),
+    lambda: double(2, 2).scatter(0, torch.zeros(2, 2).long(), single(2, 2)),
+    lambda: double(2, 2).index_add(0, torch.tensor([0, 1]), single(2, 2)),
+    lambda: torch.lerp(double(2), single(2), 0.5),
+    lambda: torch.linalg.solve(double(2, 2), single(2, 2)),
+    lambda: torch.allclose(double(2), single(2)),
+    lambda: torch.nn.functional.layer_norm(double(2, 2), (2,), single(2)),
+]
+
+
+@pytest.mark.parametrize("meet", MEETINGS)
+def test_torch_s_many_ways_to_say_that_dtypes_differ_are_known(meet):
+    def answer(x, query, lengths):
+        meet()
+
+    assert judge(exercise("attention_pool"), local(answer), seed=3).hint == hints.DTYPES
+
+
+def test_an_input_marked_for_gradients_is_not_called_changed(capsys):
+    def marked(x, query, lengths):
+        query.requires_grad_()
+        return pooled(x, query, lengths)
+
+    check("attention_pool", marked)
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == f"attention_pool: wrong: {hints.MARKS}"
+    assert second.partition(" (seed")[0].endswith(": query")
+
+
+def test_a_changed_input_is_named(capsys):
+    def changed(x, query, lengths):
+        out = pooled(x, query, lengths)
+        query += 1
+        return out
+
+    check("attention_pool", changed)
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == f"attention_pool: wrong: {hints.CHANGES}"
+    assert second.partition(" (seed")[0].endswith(": query")

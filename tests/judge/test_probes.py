@@ -1,0 +1,190 @@
+"""What a text allows at its edge is tried in every exercise: each way to miss it is refused."""
+
+import pytest
+import torch
+from torch import nn
+
+from judge import hints
+from judge.exercise import FINITE, WHATEVER, Case, Exercise
+from judge.verdict import judge, local
+from tests.judge.test_usual import Scale, exercise
+
+
+def told(one: Exercise, answer) -> tuple[str, str]:
+    """The status and the evidence of what an answer is told."""
+    verdict = judge(one, local(answer), seed=3)
+    return verdict.status, verdict.evidence
+
+
+def inputs(draw):
+    x = draw.normal(3, 5, 4)
+    yield Case("a batch", (x,), longer=(draw.normal(3, 12, 4),))
+    yield Case("no batch", (x[0],))
+
+
+def share_of_the_largest(x):
+    return (x == x.amax(-1, keepdim=True)).to(x.dtype) * x
+
+
+def the_first_of_the_largest(x):
+    return torch.zeros_like(x).scatter(-1, x.argmax(-1, keepdim=True), 1.0) * x
+
+
+def test_equal_numbers_are_tried_unless_the_text_has_none():
+    one = exercise(inputs, share_of_the_largest)
+    assert told(one, share_of_the_largest)[0] == "passed"
+    status, evidence = told(one, the_first_of_the_largest)
+    assert status == "wrong" and "a batch, many numbers equal" in evidence
+    distinct = exercise(inputs, share_of_the_largest, without={"ties": "no two are equal"})
+    assert told(distinct, the_first_of_the_largest)[0] == "passed"
+
+
+def sums(x):
+    return x.sum(-2)
+
+
+def sums_of_ten(x):
+    return x[..., :10, :].sum(-2)
+
+
+def test_the_values_at_a_greater_length_are_compared_as_well():
+    one = exercise(inputs, sums)
+    status, evidence = told(one, sums_of_ten)
+    assert status == "wrong" and "a batch, at a greater length" in evidence
+    short = exercise(inputs, sums, without={"large": "its numbers differ by rounding"})
+    assert told(short, sums_of_ten)[0] == "passed"
+
+
+class Dropping(Scale):
+    def __init__(self, d):
+        super().__init__(d)
+        self.drop = nn.Dropout(0.5)
+
+    def forward(self, x):
+        return super().forward(self.drop(x))
+
+
+class OnlyOnceTrained(Scale):
+    def forward(self, x):
+        return super().forward(x) * (2 if self.training else 1)
+
+
+def scaled(draw):
+    yield Case("a batch", (draw.normal(2, 5, 4),), build=(4,), weights={"weight": draw.normal(4)})
+
+
+@pytest.mark.parametrize("answer", [Dropping, OnlyOnceTrained])
+def test_a_module_is_called_as_it_was_made_as_well(answer):
+    one = exercise(scaled, Scale)
+    status, evidence = told(one, answer)
+    assert status == "wrong" and "a batch, as it was made" in evidence
+    trained = exercise(scaled, Scale, without={"training": "the text has a dropout"})
+    assert told(trained, answer)[0] == "passed"
+
+
+def both(x, kept):
+    kept = torch.cat([kept, x], dim=-2)
+    return x.softmax(-1), kept, kept.shape[-2]
+
+
+def state_detached(x, kept):
+    some, kept, count = both(x, kept)
+    return some, kept.detach(), count
+
+
+def input_detached(x, kept):
+    return both(x, kept.detach())
+
+
+def with_a_state(draw):
+    yield Case("a batch", (draw.normal(2, 5, 4), draw.normal(2, 3, 4)))
+
+
+@pytest.mark.parametrize(
+    ("answer", "evidence"),
+    [(state_detached, "On a batch: kept"), (input_detached, "On a batch: kept")],
+)
+def test_a_gradient_is_taken_of_each_of_several_results(answer, evidence):
+    one = exercise(with_a_state, both)
+    assert told(one, both)[0] == "passed"
+    verdict = judge(one, local(answer), seed=3)
+    assert (verdict.hint, verdict.evidence) == (hints.DETACHED, evidence)
+
+
+def zeros_without_a_real_row(draw):
+    yield Case("all real", (draw.normal(3, 4), torch.ones(3, dtype=torch.bool)))
+    yield Case("none real", (draw.normal(3, 4), torch.zeros(3, dtype=torch.bool)))
+
+
+def sum_of_real(x, real):
+    return x[real].sum(0)
+
+
+def zeros_made_anew(x, real):
+    return sum_of_real(x, real) if real.any() else x.new_zeros(x.shape[-1])
+
+
+def sum_detached(x, real):
+    return sum_of_real(x.detach(), real)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (zeros_made_anew, (hints.CUT_OFF, "On none real: x")),
+        (sum_detached, (hints.DETACHED, "On all real: x")),
+    ],
+)
+def test_a_result_made_anew_where_nothing_comes_is_told_from_one_that_is_detached(answer, said):
+    one = exercise(zeros_without_a_real_row, sum_of_real)
+    assert told(one, sum_of_real)[0] == "passed"
+    verdict = judge(one, local(answer), seed=3)
+    assert (verdict.hint, verdict.evidence) == said
+
+
+def mean_of_real(x, real):
+    return x.masked_fill(~real[..., None], 0.0).sum(-2) / real.sum(-1)[..., None]
+
+
+def nan_made_zero(x, real):
+    x = torch.where(x.isnan(), 0.0, x)
+    return (x * real[..., None]).sum(-2) / real.sum(-1)[..., None]
+
+
+def lowered_by_a_large_number(x, real):
+    return (x - 1e34 * ~real[..., None]).amax(-2)
+
+
+def largest_of_real(x, real):
+    return x.masked_fill(~real[..., None], -torch.inf).amax(-2)
+
+
+def square_after_the_mask(x, real):
+    return (x * real[..., None]).square().sum(-2)
+
+
+def square_before_the_mask(x, real):
+    return (x.square() * real[..., None]).sum(-2)
+
+
+def padded(draw):
+    yield Case("no padding", (draw.normal(2, 5, 4), torch.ones(2, 5, dtype=torch.bool)))
+    yield Case("padding", (draw.normal(2, 5, 4), draw.mask(2, 5)))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "numbers"),
+    [
+        (mean_of_real, nan_made_zero, WHATEVER),
+        (largest_of_real, lowered_by_a_large_number, FINITE),
+        # in float32 the square is infinite
+        (square_after_the_mask, square_before_the_mask, FINITE),
+    ],
+)
+def test_anything_stands_where_the_exercise_says_that_nothing_is_read(right, wrong, numbers):
+    assert told(exercise(padded, right), wrong)[0] == "passed"
+    one = exercise(padded, right)
+    one.unread(*numbers)(lambda x, real: {"x": ~real[..., None]})
+    assert told(one, right)[0] == "passed"
+    status, evidence = told(one, wrong)
+    assert status == "wrong" and "padding, anything where nothing is read" in evidence

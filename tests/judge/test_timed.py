@@ -1,0 +1,95 @@
+"""In a notebook, an answer that works without end is stopped, and told after what."""
+
+import signal
+import threading
+import time
+
+import pytest
+import torch
+
+from attncourse.course import exercise
+from judge.exercise import MAX_STEPS, SECONDS, TEST_FACTOR
+from judge.grading.budget import EXERCISE
+from judge.timed import timed
+from judge.verdict import judge, local
+
+# as in a notebook: where the course is called, its annotations are not checked
+pytestmark = pytest.mark.usefixtures("unchecked")
+ONE = exercise("share_within")
+RIGHT = ONE.valid_answers[0]
+
+
+def works_for_ever():
+    large = torch.ones(400, 400)
+    while True:
+        torch.linalg.matrix_power(large, 63)
+
+
+def never_ends(weights, reach):
+    works_for_ever()
+
+
+def goes_on(weights, reach):
+    try:
+        works_for_ever()
+    except BaseException:
+        works_for_ever()
+
+
+def judged(answer, seconds=SECONDS):
+    verdict = judge(ONE, timed(local(answer), seconds), 3, forbidden=())
+    assert signal.getsignal(signal.SIGPROF) == signal.SIG_DFL
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+    return verdict
+
+
+def test_an_answer_that_works_without_end_is_stopped():
+    for answer in (never_ends, goes_on):
+        verdict = judged(answer, 0.3)
+        assert verdict.status == "too slow" and "comes to no end" in verdict.hint, verdict
+        assert verdict.evidence.endswith(f"it was stopped after {SECONDS} seconds of work")
+
+
+def test_all_calls_of_a_check_share_their_time():
+    calls, seconds = [], 0.3
+
+    def slow(weights, reach):
+        calls.append(reach)
+        until = time.process_time() + seconds / 5
+        while time.process_time() < until:
+            torch.ones(10, 10).sum()
+        return RIGHT(weights, reach)
+
+    assert judged(slow, seconds).status == "too slow" and len(calls) > 1
+
+
+def test_a_right_answer_is_not_stopped_and_one_in_a_thread_is_not_timed():
+    assert judged(RIGHT).status == "passed"
+    told = []
+    one = threading.Thread(target=lambda: told.append(judged(RIGHT)))
+    one.start()
+    one.join()
+    assert [verdict.status for verdict in told] == ["passed"]
+
+
+def test_the_time_is_that_of_the_grader_and_what_a_check_gives():
+    assert SECONDS == EXERCISE
+    given = []
+
+    def caller(request):
+        return given.append(request) or local(RIGHT)(request)
+
+    caller.trained_weights = "where they lie"
+    assert timed(caller).trained_weights == "where they lie"
+    assert judge(ONE, timed(caller), 3, forbidden=()).status == "passed" and given
+
+
+def test_a_test_that_runs_for_ever_is_told_after_how_many_lines_it_was_stopped(capsys):
+    def test_rnn(rnn):
+        while True:
+            pass
+
+    notebook.check(test_rnn)
+    said = capsys.readouterr().out
+    assert "your test runs too long: fewer inputs, or smaller ones, will do" in said
+    assert f"it was stopped after {MAX_STEPS * TEST_FACTOR:,} lines of Python" in said

@@ -1,3 +1,0 @@
-"""The exercises of the chapter averages."""
-
-ORDER = ("moving_average",)

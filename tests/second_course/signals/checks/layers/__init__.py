@@ -1,3 +1,0 @@
-"""The exercises of the chapter layers."""
-
-ORDER = ("Rescale",)
