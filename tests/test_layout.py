@@ -112,13 +112,13 @@ def objection(place: tuple[str, ...], name: str, chapters: list[str]) -> str:
     match place:
         case (slug, *_) if slug in chapters:
             earlier = (f"attncourse.{one}" for one in chapters[: chapters.index(slug) + 1])
-            if within(name, *COMPUTING, *DECORATORS, f"attncourse.kernels.{slug}", *earlier):
+            if within(name, *COMPUTING, *DECORATORS, f"attncourse.autograd.{slug}", *earlier):
                 return ""
             may = ", ".join(COMPUTING + DECORATORS)
-            return f"a mechanism needs only {may}, its kernel and earlier mechanisms"
-        case ("kernels", slug) if slug in chapters:
+            return f"a mechanism needs only {may}, its fast form and earlier mechanisms"
+        case ("autograd", slug) if slug in chapters:
             known = chapters[: chapters.index(slug)]
-            why = "a kernel is compared with what its chapter teaches: it may not call that"
+            why = "a fast form is compared with what its chapter teaches: it may not call that"
         case ("course", slug, "exercises", *_) if slug in chapters:
             known = chapters[: chapters.index(slug)]
             why = "a check that calls what it judges agrees with it: write the reference out"
@@ -198,11 +198,11 @@ def test_the_course_keeps_the_rule(rule):
     [
         ("first", "numpy", "a mechanism needs only"),
         ("first/part", "attncourse.cost", "a mechanism needs only"),
-        ("first", "attncourse.kernels.second", "its kernel"),
+        ("first", "attncourse.autograd.second", "its fast form"),
         ("first", "attncourse.second", "a mechanism needs only"),
         ("second", "attncourse.course.second.claims", "a mechanism needs only"),
         ("first", "matplotlib.pyplot", "draw in attncourse/figures/"),
-        ("kernels/first", "attncourse.first.attention", "not call that"),
+        ("autograd/first", "attncourse.first.attention", "not call that"),
         ("train", "attncourse.first.attention", "as an argument"),
         ("course/claim", "attncourse.first", "as an argument"),
         ("course/first/claims", "attncourse.second", "later one"),
