@@ -14,8 +14,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn.functional import elu
 
-from attncourse.autograd.linear import CHUNK, ChunkwiseLinearAttention
 from attncourse.dot_product import causal_mask
+from attncourse.kernels.linear import CHUNK, ChunkwiseLinearAttention
 from attncourse.precision import upcast
 from attncourse.shapes import shaped
 

@@ -112,11 +112,11 @@ def objection(place: tuple[str, ...], name: str, chapters: list[str]) -> str:
     match place:
         case (slug, *_) if slug in chapters:
             earlier = (f"attncourse.{one}" for one in chapters[: chapters.index(slug) + 1])
-            if within(name, *COMPUTING, *DECORATORS, f"attncourse.autograd.{slug}", *earlier):
+            if within(name, *COMPUTING, *DECORATORS, f"attncourse.kernels.{slug}", *earlier):
                 return ""
             may = ", ".join(COMPUTING + DECORATORS)
             return f"a mechanism needs only {may}, its fast form and earlier mechanisms"
-        case ("autograd", slug) if slug in chapters:
+        case ("kernels", slug) if slug in chapters:
             known = chapters[: chapters.index(slug)]
             why = "a fast form is compared with what its chapter teaches: it may not call that"
         case ("course", slug, "exercises", *_) if slug in chapters:
@@ -198,11 +198,11 @@ def test_the_course_keeps_the_rule(rule):
     [
         ("first", "numpy", "a mechanism needs only"),
         ("first/part", "attncourse.cost", "a mechanism needs only"),
-        ("first", "attncourse.autograd.second", "its fast form"),
+        ("first", "attncourse.kernels.second", "its fast form"),
         ("first", "attncourse.second", "a mechanism needs only"),
         ("second", "attncourse.course.second.claims", "a mechanism needs only"),
         ("first", "matplotlib.pyplot", "draw in attncourse/figures/"),
-        ("autograd/first", "attncourse.first.attention", "not call that"),
+        ("kernels/first", "attncourse.first.attention", "not call that"),
         ("train", "attncourse.first.attention", "as an argument"),
         ("course/claim", "attncourse.first", "as an argument"),
         ("course/first/claims", "attncourse.second", "later one"),

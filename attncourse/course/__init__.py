@@ -20,7 +20,7 @@ COURSE = Course(
     session=f"{__name__}.session",
     notebooks=IN_THE_WHEEL if IN_THE_WHEEL.is_dir() else IN_A_CHECKOUT,
     version=attncourse.__version__,
-    hides=("attncourse.{chapter}", "attncourse.autograd.{chapter}"),
+    hides=("attncourse.{chapter}", "attncourse.kernels.{chapter}"),
     metadata_key="attncourse",
     packages=("torch", "numpy", "matplotlib", "einops", "jaxtyping", "num2words", "safetensors"),
     # torch's own attention, in all its names: what an exercise asks for is written, not called

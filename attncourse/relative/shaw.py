@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attncourse.autograd.relative import BlockwiseRelativeAttention
 from attncourse.dot_product import masked_softmax
+from attncourse.kernels.relative import BlockwiseRelativeAttention
 from attncourse.precision import upcast
 from attncourse.shapes import shaped
 

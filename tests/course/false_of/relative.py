@@ -53,7 +53,7 @@ FALSE_OF = {
     "heads_differ_in_what_the_offset_explains": ("explained", of_one_query),
     "all_forms_are_one": [
         ("relative_attention_gather", turned_round),
-        ("attncourse.autograd.relative.add_by_row", in_the_band_alone),
+        ("attncourse.kernels.relative.add_by_row", in_the_band_alone),
     ],
     "the_end_rows_serve_most_pairs": ("relative_index", clipped_too_late),
     "order_beyond_max_distance_is_lost": ("relative_attention", absolute),
