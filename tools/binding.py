@@ -1,8 +1,8 @@
 """The pages of the built site as the parts of one, which a browser prints as a book.
 
-What is only for the screen is left out: what is pressed, code that draws a figure, how a claim was
-measured. A figure that moves stands in its first state, which a line below it names. Questions
-have numbers, exercises have space to write, and what helps with both stands at the end of the book.
+What only a screen needs is left out: buttons, code that draws a figure, how a claim was measured.
+An interactive figure is printed in its first state, which a line below it names. Questions have
+numbers, exercises have space to write, and answers, hints and solutions stand at the end.
 """
 
 import posixpath
@@ -15,115 +15,123 @@ from bs4 import BeautifulSoup, SoupStrainer, Tag
 from sphinx_external_toc.parsing import parse_toc_yaml
 
 # the site itself, what works there alone, and a reference of the size of four chapters
-LEFT_OUT = ("index", "reference/where_to_begin", "reference/once_more", "reference/api")
-SCREEN = (
+EXCLUDED_PAGES = ("index", "reference/where_to_begin", "reference/once_more", "reference/api")
+SCREEN_ONLY = (
     ".headerlink, .learner, .to-run, .d-none, .toctree-wrapper, details.hide, .claim > details, "
     "script, button"
 )
-# of an exercise: its hints, and last its worked solution
-FOLDED = ".exercise ~ details.folded"
-# lines to write on: as many as the worked solution adds to what is given, and at least so many
-LEAST = 6
-# code of so many lines is not cut where a page ends
-SHORT = 20
-HELP = {
+# the hints of an exercise, and last its worked solution
+FOLDED_HELP = ".exercise ~ details.folded"
+# fewest rows to write on: a worked solution that adds more lines to its stub gets as many
+MIN_ROWS = 6
+# longer code may be cut where a page ends
+MAX_UNBROKEN_LINES = 20
+HELP_TITLES = {
     "answers": "Answers to the questions",
     "hints": "Hints",
     "solutions": "Worked solutions",
 }
 
-# the pages of a part of the book, by their names
+# the articles of a part of the book, by page name
 Pages = dict[str, Tag]
 
 
 def bind(book: Path, published: str) -> dict[str, Pages]:
-    """The parts of a built book by their captions, with ids and links that hold in one page.
+    """The parts of a built book by caption, with unique ids and links that work in one page.
 
-    A link to what the book leaves out leads to where the site is published.
+    A link to a page that the book leaves out leads to the published site.
     """
     toc, site, parts = parse_toc_yaml(book / "_toc.yml"), book / "_build" / "html", {}
     for part in toc.root.subtrees:
-        names = [one for name in part.files() for one in (name, *toc[name].child_files())]
-        kept = {name: read(site / f"{name}.html") for name in names if name not in LEFT_OUT}
-        if kept:
-            parts.setdefault(part.caption or "Chapters", {}).update(kept)
+        names = [child for name in part.files() for child in (name, *toc[name].child_files())]
+        articles = {
+            name: read_article(site / f"{name}.html")
+            for name in names
+            if name not in EXCLUDED_PAGES
+        }
+        if articles:
+            parts.setdefault(part.caption or "Chapters", {}).update(articles)
     pages = {name: page for part in parts.values() for name, page in part.items()}
-    drop_repeated(pages)
-    known = {(name, one["id"]) for name, page in pages.items() for one in page.select("[id]")}
-    known |= {(name, "") for name in pages}
+    drop_repeated_boxes(pages)
+    targets = {(name, tag["id"]) for name, page in pages.items() for tag in page.select("[id]")}
+    targets |= {(name, "") for name in pages}
     for name, page in pages.items():
         for figure in page.select(".attncourse-figure"):
-            hold_still(figure, f"{published}/{name}.html")
-        name_apart(page, name, known, published)
-    if help_pages := set_aside(pages):
+            freeze_figure(figure, f"{published}/{name}.html")
+        prefix_ids(page, name, targets, published)
+    if help_pages := move_help(pages):
         parts["Answers, hints and solutions"] = help_pages
     return parts
 
 
-def read(path: Path) -> Tag:
-    """The article of a page, without what is only for the screen."""
+def read_article(path: Path) -> Tag:
+    """The article of a page, without what only a screen needs, and with numbered questions."""
     page = BeautifulSoup(path.read_text("utf-8"), "html.parser", parse_only=SoupStrainer("article"))
     if not (article := page.article):
         raise ValueError(f"{path} has no article: it is no page of the built site")
     chapter = article.select_one("h1 .section-number")
     for number, question in enumerate(article.select(".question"), start=1):
-        put_on_paper(question, f"{chapter.get_text().strip() if chapter else ''}{number}")
-    for one in article.select(SCREEN):
-        one.decompose()
+        make_printable(question, f"{chapter.get_text().strip() if chapter else ''}{number}")
+    for element in article.select(SCREEN_ONLY):
+        element.decompose()
     for box in article.select("details"):
         box["open"] = ""
     for code in article.select("div.highlight:has(> pre)"):
-        if lines(code) <= SHORT:
+        if code_line_count(code) <= MAX_UNBROKEN_LINES:
             code["class"].append("short")
     return article
 
 
-def put_on_paper(question: Tag, number: str) -> None:
-    """Give a question its number, and a list of what is chosen from, or else space to write."""
+def make_printable(question: Tag, number: str) -> None:
+    """Number a question, and replace its form by a list of its options, or by space to write."""
     question.select_one(".question-card b").append(f" {number}")
     for control in question.select("form input"):
         control.extract()
     if options := question.select("form :is(label, .lines > button)"):
-        listed = "".join(f"<li>{one.decode_contents()}</li>" for one in options)
-        kind, head = options[0].parent["class"][0], question.select_one(".program") or ""
-        question.form.replace_with(parsed(f'<div>{head}<ol class="{kind}">{listed}</ol></div>'))
+        items = "".join(f"<li>{option.decode_contents()}</li>" for option in options)
+        css_class, head = options[0].parent["class"][0], question.select_one(".program") or ""
+        question.form.replace_with(
+            parse_element(f'<div>{head}<ol class="{css_class}">{items}</ol></div>')
+        )
     else:
-        question.form.replace_with(parsed(space(3)))
+        question.form.replace_with(parse_element(writing_space(3)))
 
 
-def drop_repeated(pages: Pages) -> None:
-    """Keep the first of the boxes that say the same, as those above the exercises of a chapter."""
-    said = set()
+def drop_repeated_boxes(pages: Pages) -> None:
+    """Remove each folded box whose text has stood before, as above the exercises of a chapter."""
+    seen = set()
     for box in [box for page in pages.values() for box in page.select("details.dropdown")]:
-        if (text := box.get_text()) in said:
+        if (text := box.get_text()) in seen:
             box.decompose()
-        said.add(text)
+        seen.add(text)
 
 
-def hold_still(figure: Tag, live: str) -> None:
-    """Say below a figure that moves which of its states it is in, and where it moves."""
-    named = figure.find_parent(id=True)
-    words = f'<a href="{live}#{named["id"] if named else ""}">On the site</a> you can change it.'
-    if state := "; ".join(settings(figure)):
-        words = f"Shown here: {state}. {words}"
-    for still in figure.select("noscript"):
-        for sentence in still.find_all(string=True, recursive=False):
+def freeze_figure(figure: Tag, site_link: str) -> None:
+    """Note below an interactive figure the state that is printed, with a link to the live one."""
+    anchor = figure.find_parent(id=True)
+    note = (
+        f'<a href="{site_link}#{anchor["id"] if anchor else ""}">On the site</a> you can change it.'
+    )
+    if state := "; ".join(control_values(figure)):
+        note = f"Shown here: {state}. {note}"
+    for fallback in figure.select("noscript"):
+        for sentence in fallback.find_all(string=True, recursive=False):
             sentence.extract()
-        still.insert_before(parsed(f'<p class="state">{words}</p>'))
-        still.unwrap()
+        fallback.insert_before(parse_element(f'<p class="state">{note}</p>'))
+        fallback.unwrap()
 
 
-def settings(figure: Tag) -> Iterator[str]:
-    """What the controls of a figure are set to at first."""
-    for one in figure.select(".controls > :is(fieldset, label)"):
-        name, control = escape(one.get_text().strip()), one.input
+def control_values(figure: Tag) -> Iterator[str]:
+    """The name and initial value of each control of a figure, as HTML."""
+    for field in figure.select(".controls > :is(fieldset, label)"):
+        name, control = escape(field.get_text().strip()), field.input
         match control["type"]:
             case "radio":
-                name = escape(one.legend.get_text())
-                value = escape(one.select_one(":checked").parent.get_text())
+                name = escape(field.legend.get_text())
+                value = escape(field.select_one(":checked").parent.get_text())
             case "range":
                 # its name may be a formula
-                name = one.decode_contents().partition("<input")[0].strip()
+                name = field.decode_contents().partition("<input")[0].strip()
                 value = control["data-values"].split()[int(control["value"])]
             case "checkbox":
                 value = "on" if control.has_attr("checked") else "off"
@@ -132,97 +140,102 @@ def settings(figure: Tag) -> Iterator[str]:
         yield f"{name} <b>{value}</b>"
 
 
-def name_apart(page: Tag, name: str, known: set[tuple[str, str]], published: str) -> None:
-    """Put a page's name before its ids; what refers to an id, here or elsewhere, follows."""
+def prefix_ids(page: Tag, name: str, targets: set[tuple[str, str]], published: str) -> None:
+    """Prefix the ids of a page with its name, and adapt its links and references to ids."""
     page["id"] = name
-    for one in page.find_all(True):
-        for attribute, value in one.attrs.items():
+    for element in page.find_all(True):
+        for attribute, value in element.attrs.items():
             if attribute == "id":
-                one["id"] = f"{name}/{value}"
+                element["id"] = f"{name}/{value}"
             elif attribute in ("href", "xlink:href"):
-                one[attribute] = lead(value, name, known, published)
+                element[attribute] = book_link(value, name, targets, published)
             elif "url(#" in value:
-                one[attribute] = value.replace("url(#", f"url(#{name}/")
+                element[attribute] = value.replace("url(#", f"url(#{name}/")
 
 
-def lead(href: str, name: str, known: set[tuple[str, str]], published: str) -> str:
-    """Where a link of a page leads to from the book."""
+def book_link(href: str, name: str, targets: set[tuple[str, str]], published: str) -> str:
+    """The address in the book, or else on the published site, of a link of the page `name`."""
     url = urlsplit(href)
     if url.scheme or url.netloc:
         return href
     path = posixpath.normpath(posixpath.join(posixpath.dirname(name), url.path))
-    there = path.removesuffix(".html") if url.path else name
-    if (there, unquote(url.fragment)) in known:
-        return f"#{there}/{unquote(url.fragment)}".removesuffix("/")
+    target = path.removesuffix(".html") if url.path else name
+    if (target, unquote(url.fragment)) in targets:
+        return f"#{target}/{unquote(url.fragment)}".removesuffix("/")
     return f"{published}/{path if url.path else f'{name}.html'}#{url.fragment}".removesuffix("#")
 
 
-def set_aside(pages: Pages) -> Pages:
-    """Take answers, hints and solutions out of the pages, which say where they are now."""
-    back = dict.fromkeys(HELP, "")
+def move_help(pages: Pages) -> Pages:
+    """Move answers, hints and solutions to pages of their own, and link to them."""
+    chapters = dict.fromkeys(HELP_TITLES, "")
     for name, page in pages.items():
-        found = dict.fromkeys(HELP, "")
+        html = dict.fromkeys(HELP_TITLES, "")
         for question in page.select(".question:has(> details)"):
-            answer = inside(question.details.extract())
-            found["answers"] += helping("answers", question, question.b, answer)
-            question.append(parsed(f"<p>{see('answers', question, 'Answer')}</p>"))
+            answer = folded_content(question.details.extract())
+            html["answers"] += help_section("answers", question, question.b, answer)
+            question.append(parse_element(f"<p>{help_link('answers', question, 'Answer')}</p>"))
         for exercise in page.select(".exercise:has(~ details.folded)"):
-            *hints, solution = (box.extract() for box in exercise.parent.select(FOLDED))
-            listed = "".join(f"<li>{inside(hint)}</li>" for hint in hints)
+            *hints, solution = (box.extract() for box in exercise.parent.select(FOLDED_HELP))
+            items = "".join(f"<li>{folded_content(hint)}</li>" for hint in hints)
             title = exercise.select_one(".admonition-title")
-            found["hints"] += helping("hints", exercise, title, f"<ol>{listed}</ol>")
-            found["solutions"] += helping("solutions", exercise, title, inside(solution))
-            stub = exercise.find_next_sibling(class_="highlight-python")
-            added = max(LEAST, lines(solution) - lines(stub))
-            places = ", ".join(
-                (see("hints", exercise, "Hints"), see("solutions", exercise, "worked solution"))
+            html["hints"] += help_section("hints", exercise, title, f"<ol>{items}</ol>")
+            html["solutions"] += help_section(
+                "solutions", exercise, title, folded_content(solution)
             )
-            exercise.parent.append(parsed(f"<div><p>{places}</p>{space(added)}</div>"))
-        for kind, text in found.items():
+            stub = exercise.find_next_sibling(class_="highlight-python")
+            rows = max(MIN_ROWS, code_line_count(solution) - code_line_count(stub))
+            links = ", ".join(
+                (
+                    help_link("hints", exercise, "Hints"),
+                    help_link("solutions", exercise, "worked solution"),
+                )
+            )
+            exercise.parent.append(parse_element(f"<div><p>{links}</p>{writing_space(rows)}</div>"))
+        for kind, text in html.items():
             if text:
-                back[kind] += f'<h2 id="{kind}/{name}">{subject(page)}</h2>{text}'
+                chapters[kind] += f'<h2 id="{kind}/{name}">{page_topic(page)}</h2>{text}'
     return {
-        kind: parsed(f'<article id="{kind}"><h1>{HELP[kind]}</h1>{text}</article>')
-        for kind, text in back.items()
+        kind: parse_element(f'<article id="{kind}"><h1>{HELP_TITLES[kind]}</h1>{text}</article>')
+        for kind, text in chapters.items()
         if text
     }
 
 
-def helping(kind: str, box: Tag, title: Tag, text: str) -> str:
-    """What helps with the question or exercise in a box, under a title that leads back to it."""
+def help_section(kind: str, box: Tag, title: Tag, text: str) -> str:
+    """Answer, hints or solution of the exercise in a box, under a title that links to the box."""
     heading = f'<a href="#{box["id"]}">{title.decode_contents()}</a>'
     return f'<h3 id="{kind}/{box["id"]}">{heading}</h3>{text}'
 
 
-def see(kind: str, box: Tag, words: str) -> str:
-    """A link to what helps with the question or the exercise in a box, with its page."""
-    place = f"{kind}/{box['id']}"
-    return f'<a href="#{place}">{words}: page <span data-page="{place}"></span></a>'
+def help_link(kind: str, box: Tag, words: str) -> str:
+    """A link to the help for the question or exercise in a box, with its page number."""
+    target = f"{kind}/{box['id']}"
+    return f'<a href="#{target}">{words}: page <span data-page="{target}"></span></a>'
 
 
-def space(rows: int) -> str:
-    """So many rows to write on."""
+def writing_space(rows: int) -> str:
+    """Empty rows to write on."""
     row = " \n"
     return f'<pre class="space">{row * rows}</pre>'
 
 
-def subject(page: Tag) -> str:
-    """What the exercises of a page are about."""
+def page_topic(page: Tag) -> str:
+    """The topic of a page: its title, or the part after the colon."""
     title = page.h1.get_text()
-    about = title.partition(": ")[2] or title
-    return escape(about[:1].upper() + about[1:])
+    topic = title.partition(": ")[2] or title
+    return escape(topic[:1].upper() + topic[1:])
 
 
-def lines(code: Tag) -> int:
-    """How many lines of code there are."""
+def code_line_count(code: Tag) -> int:
+    """The number of lines of code in an element."""
     return sum(len(block.get_text().splitlines()) for block in code.select("pre"))
 
 
-def inside(box: Tag) -> str:
-    """What a folded box holds."""
+def folded_content(box: Tag) -> str:
+    """The HTML that a folded box hides."""
     return "".join(map(str, box.summary.find_next_siblings()))
 
 
-def parsed(html: str) -> Tag:
-    """The element that this text describes."""
+def parse_element(html: str) -> Tag:
+    """The element that an HTML text describes."""
     return BeautifulSoup(html, "html.parser").contents[0].extract()

@@ -16,7 +16,7 @@ DIRECTIVE = re.compile(r"\{([\w-]+)\} *(.*)")
 
 @dataclass
 class Block:
-    """A heading, a formula, a directive (its kind is its name) or a stretch of text."""
+    """A heading, a formula, a directive (its kind is its name) or a piece of text."""
 
     kind: str
     line: int
@@ -25,7 +25,7 @@ class Block:
     options: dict[str, Any] = field(default_factory=dict)
     blocks: list["Block"] = field(default_factory=list)
     number: str = ""
-    # where not in the file of its page
+    # of the file, where it is not that of the page
     path: Path | None = None
 
     @property
@@ -34,20 +34,20 @@ class Block:
 
     @property
     def figure(self) -> dict[str, str]:
-        """Caption and name of the figure that a cell's output is, or nothing."""
+        """Caption and name of the figure that a cell's output is; empty where it is none."""
         return self.options.get("mystnb", {}).get("figure", {})
 
     @property
     def folded(self) -> bool:
-        """Whether the site shows it when it is asked for."""
+        """Whether the site hides the block until a reader opens it."""
         return "dropdown" in self.options.get("class", "") or "hide-input" in self.tags
 
 
 def parse(text: str, line: int = 1) -> list[Block]:
-    """The blocks of a stretch of Markdown that begins at that line of the file."""
+    """The blocks of a piece of Markdown that begins at that line of its file."""
     lines, blocks, end = text.split("\n"), [], 0
     for token in [*MYST.parse(text), None]:
-        block = made(token, lines, line) if token else None
+        block = top_level_block(token, lines, line) if token else None
         if token and not block and token.type != "front_matter":
             continue
         start, after = token.map if token else (len(lines), 0)
@@ -68,21 +68,21 @@ def blocks_of(path: Path, text: str) -> list[Block]:
         raise ValueError(f"{path}: {error}") from error
 
 
-def made(token: Token, lines: list[str], first: int) -> Block | None:
-    """What has lines of its own; everything else is text, and so is what is inside of it."""
+def top_level_block(token: Token, lines: list[str], first_line: int) -> Block | None:
+    """The heading, formula or directive that a token begins; None for text and nested tokens."""
     if token.level or not token.map:
         return None
-    line = first + token.map[0]
+    line = first_line + token.map[0]
     if token.type == "heading_open" and token.markup.startswith("#"):
         return Block("heading", line, lines[token.map[0]].lstrip("#").strip(), token.markup)
     if token.type.startswith("math_block"):
         label = {"label": token.info} if token.info else {}
         return Block("math", line, token.content, options=label)
-    named = DIRECTIVE.fullmatch(token.info)
-    if not named:
+    directive = DIRECTIVE.fullmatch(token.info)
+    if not directive:
         return None
-    options, body = read_fenced_cell(token, 0, named[1])
-    block = Block(named[1], line, "\n".join(body), named[2], options)
+    options, body = read_fenced_cell(token, 0, directive[1])
+    block = Block(directive[1], line, "\n".join(body), directive[2], options)
     if block.kind == "admonition":
         below = line + 1 + token.content.count("\n") - len(body)
         block.blocks = parse(block.text, below)

@@ -1,10 +1,10 @@
-"""Where a Chromium is, which the tests look at pages with and which takes pictures of drawings."""
+"""Find a Chromium: for the tests in a browser, the printed book and the pictures of drawings."""
 
 import os
 import shutil
 
 CHROMIUMS = (
-    # it has no windows to draw: it takes half the processor's time of the others
+    # it draws no windows, and needs half the CPU time of the others
     "chromium-headless-shell",
     "chromium",
     "chromium-browser",
@@ -20,7 +20,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
-    # no other machine can be reached: a page that asks one is seen to
+    # no other machine can be reached
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
 MISSING = (
@@ -29,7 +29,7 @@ MISSING = (
 )
 
 
-def chromium() -> str | None:
-    """The path of a Chromium; None where there is none."""
-    named = os.environ.get("ATTNCOURSE_CHROMIUM")
-    return next(filter(None, map(shutil.which, [named] if named else CHROMIUMS)), None)
+def chromium_path() -> str | None:
+    """The path of a Chromium: ATTNCOURSE_CHROMIUM, or the first one installed; None without one."""
+    override = os.environ.get("ATTNCOURSE_CHROMIUM")
+    return next(filter(None, map(shutil.which, [override] if override else CHROMIUMS)), None)

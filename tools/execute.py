@@ -1,4 +1,4 @@
-"""Run the cells of the book's pages, as many pages at a time as there are cores, and keep outputs.
+"""Run the cells of the book's pages, a page on each core, and cache the outputs.
 
 A page runs again when its cells have changed, and every page when the package has.
 """
@@ -15,9 +15,9 @@ from pathlib import Path
 import attncourse
 
 PACKAGE = Path(attncourse.__file__).parent
-NOT_READ = {"_build", "__pycache__", "tests"}
-# where a book keeps its cells' outputs
-OUTPUTS = Path(".cache", "execution")
+IGNORED_FOLDERS = {"_build", "__pycache__", "tests"}
+# the cache of cell outputs, in the folder of a book
+OUTPUT_CACHE = Path(".cache", "execution")
 
 
 class BuildError(Exception):
@@ -25,11 +25,11 @@ class BuildError(Exception):
 
 
 def source_files(folder: Path, without: tuple[str, ...] = ()) -> Iterator[Path]:
-    """What an author writes below a folder; hidden files are an editor's or a system's."""
-    # what was built is not walked: `make book` looks twice a second
-    passed = (*NOT_READ, *without)
-    for parent, inner, names in os.walk(folder):
-        inner[:] = sorted(name for name in inner if name not in passed and name[0] != ".")
+    """The files below a folder, without hidden ones and those in folders that builds write."""
+    # built folders are not walked, because `make book` looks twice a second
+    ignored = (*IGNORED_FOLDERS, *without)
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in ignored and name[0] != ".")
         for path in (Path(parent, name) for name in sorted(names) if name[0] != "."):
             # a file may have been removed since it was listed
             if path.is_file():
@@ -37,25 +37,25 @@ def source_files(folder: Path, without: tuple[str, ...] = ()) -> Iterator[Path]:
 
 
 def digest(folder: Path, *more: str, without: tuple[str, ...] = ()) -> str:
-    """One short name for these strings, and for the content of the files below a folder."""
-    total = hashlib.sha256("\0".join(more).encode())
+    """Hash of these strings and of the files below a folder, names included: 16 hex digits."""
+    sha = hashlib.sha256("\0".join(more).encode())
     for path in source_files(folder, without):
         name = path.relative_to(folder).as_posix()
-        total.update(f"\0{name}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
-    return total.hexdigest()[:16]
+        sha.update(f"\0{name}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
+    return sha.hexdigest()[:16]
 
 
 def package_digest() -> str:
-    """The state of the package and the judge, of Python and of the libraries.
+    """Digest of the package, the judge, the version of Python and the pinned libraries.
 
-    Questions are left out: no cell asks one, and what the pages show of them lies in the book.
+    Questions are left out, because no cell uses one.
     """
     judge, pins = digest(PACKAGE.parent / "judge"), PACKAGE.parent / "requirements.txt"
     return digest(PACKAGE, judge, sys.version, pins.read_text("utf-8"), without=("questions",))
 
 
 def notebooks(book: Path) -> dict:
-    """The pages in the table of contents that have cells to run, as notebooks, in its order."""
+    """The pages with cells, as notebooks by path, in the order of the table of contents."""
     from myst_nb.core.read import is_myst_markdown_notebook, myst_nb_reader_plugin
     from sphinx_external_toc.parsing import parse_toc_yaml
 
@@ -68,11 +68,11 @@ def notebooks(book: Path) -> dict:
     }
 
 
-def kept_outputs(book: Path):
-    """The cache of the outputs that were made with the package as it is now, and no others."""
+def output_cache(book: Path):
+    """The cache of cell outputs, emptied first where the package has changed since."""
     from jupyter_cache import get_cache
 
-    state, folder = package_digest(), book / OUTPUTS
+    state, folder = package_digest(), book / OUTPUT_CACHE
     stamp = folder / "made_with"
     if not stamp.is_file() or stamp.read_text("utf-8") != state:
         shutil.rmtree(folder, ignore_errors=True)
@@ -81,15 +81,15 @@ def kept_outputs(book: Path):
     return get_cache(str(folder))
 
 
-def execute(book: Path, say=print) -> list[str]:
-    """Run the cells of every page whose outputs are not kept; the names of those pages.
+def execute(book: Path, log=print) -> list[str]:
+    """Run the cells of every page without cached outputs, and return the names of those pages.
 
-    A page that fails is named when all have run, and the outputs of the others are kept.
+    BuildError, when all have run, names those that failed; the others' outputs are cached.
     """
     from jupyter_cache.base import CacheBundleIn
 
     # as the package is before the cells run: what is edited meanwhile makes the outputs stale
-    cache, stale = kept_outputs(book), {}
+    cache, stale = output_cache(book), {}
     for page, notebook in notebooks(book).items():
         try:
             cache.match_cache_notebook(notebook)
@@ -98,11 +98,11 @@ def execute(book: Path, say=print) -> list[str]:
     if not stale:
         return []
     names = [page.relative_to(book).as_posix() for page in stale]
-    say(f"running the cells of {', '.join(names)}")
+    log(f"running the cells of {', '.join(names)}")
     # pages share the cores; and on one thread a sum is the same however many pages run
     os.environ["OMP_NUM_THREADS"] = "1"
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        faults = list(pool.map(run, stale, stale.values(), [book] * len(stale)))
+        faults = list(pool.map(run_page, stale, stale.values(), [book] * len(stale)))
     for page, fault in zip(stale, faults, strict=True):
         if not fault:
             bundle = CacheBundleIn(stale[page], str(page))
@@ -112,13 +112,13 @@ def execute(book: Path, say=print) -> list[str]:
     return names
 
 
-def run(page: Path, notebook, book: Path) -> str:
-    """Run one page's cells in place; where and why one has failed, or nothing."""
+def run_page(page: Path, notebook, book: Path) -> str:
+    """Run a page's cells in place; return where and why one failed, or an empty string."""
     from nbclient import NotebookClient
     from nbclient.exceptions import CellControlSignal, DeadKernelError
     from sphinx.util.console import strip_escape_sequences
 
-    from tools.forked_kernels import CopiedKernel
+    from tools.forked_kernels import ForkedKernelManager
 
     started = []
     client = NotebookClient(
@@ -126,14 +126,14 @@ def run(page: Path, notebook, book: Path) -> str:
         timeout=300,
         # the cache compares the cells' metadata too, and finds no page whose cells carry times
         record_timing=False,
-        kernel_manager_class=CopiedKernel,
+        kernel_manager_class=ForkedKernelManager,
         resources={"metadata": {"path": str(page.parent)}},
         on_cell_start=lambda cell, cell_index: started.append(cell_index),
     )
     try:
-        asyncio.run(client.async_execute(measured=book / OUTPUTS / "measured"))
+        asyncio.run(client.async_execute(measured=book / OUTPUT_CACHE / "measured"))
         return ""
     except (CellControlSignal, DeadKernelError) as error:
         line = notebook.metadata.source_map[started[-1]] + 1
-        why = strip_escape_sequences(str(error))
-        return f"{page.relative_to(book)}:{line}: the cell failed: {why}"
+        reason = strip_escape_sequences(str(error))
+        return f"{page.relative_to(book)}:{line}: the cell failed: {reason}"

@@ -1,24 +1,24 @@
-"""A function of the package as code that runs by itself: what it needs is imported above it."""
+"""Code of a function of the package that runs on its own, below the imports that it needs."""
 
 import ast
 
-YOURS = "# {} is now yours in this notebook; claims and later modules still use the package's"
+COPY_NOTICE = "# {} is now yours in this notebook; claims and later modules still use the package's"
 
 
-def standing_alone(name: str, code: str, text: str, module: str, here: set[str]) -> str:
-    """The code of that name, after imports of what it uses and the notebook does not have yet.
+def self_contained_code(name: str, code: str, text: str, module: str, available: set[str]) -> str:
+    """The code of a function or class, below imports of the names that are not `available` yet.
 
-    It comes from a module with that text, and a name is imported from where the module has it.
+    `text` is the source of its module; names are imported from where that imports them.
     """
-    used = {one.id for one in ast.walk(ast.parse(code)) if isinstance(one, ast.Name)}
-    wanted, imports, own = used - here - {name}, [], []
+    used = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
+    missing, imports, own_names = used - available - {name}, [], []
     for line in ast.parse(text).body:
         match line:
             case ast.Import(names) | ast.ImportFrom(names=names):
-                line.names = [one for one in names if (one.asname or one.name) in wanted]
+                line.names = [alias for alias in names if (alias.asname or alias.name) in missing]
                 imports += [ast.unparse(line)] if line.names else []
             case ast.FunctionDef(defined) | ast.ClassDef(defined) | ast.Assign([ast.Name(defined)]):
-                own += {defined} & wanted
-    if own:
-        imports.append(f"from {module} import {', '.join(own)}")
-    return "\n".join([YOURS.format(name), *imports, "", "", code])
+                own_names += {defined} & missing
+    if own_names:
+        imports.append(f"from {module} import {', '.join(own_names)}")
+    return "\n".join([COPY_NOTICE.format(name), *imports, "", "", code])

@@ -1,7 +1,7 @@
 """Print the built site as one book: `make pdf`.
 
-Chromium prints one page that holds all. Where each heading came to stand is read back from the
-PDF, the numbers are filled in, and it is printed again.
+Chromium prints all pages as one. The page number of each heading is read from the PDF and filled
+into the contents and the references, and the book is printed again.
 """
 
 import io
@@ -20,66 +20,66 @@ from bs4 import Tag
 
 from attncourse import __version__
 from tools.binding import Pages, bind
-from tools.chromium import FLAGS, MISSING, chromium
+from tools.chromium import FLAGS, MISSING, chromium_path
 from tools.site import ZIP
 from tools.urls import repository_url, site_url
 
 PDF = "attncourse.pdf"
 HERE = Path(__file__).parent
 TEMPLATES = HERE / "templates"
-# the first that prints what a style puts into the margins of a sheet: the numbers of the pages
-OLDEST = 131
-FILL = """numbers => {
-  for (const one of document.querySelectorAll("[data-page]"))
-    one.textContent = numbers[one.dataset.page] ?? "";
+# the first version that prints the margin boxes of CSS, which hold the page numbers
+OLDEST_CHROMIUM = 131
+FILL_PAGE_NUMBERS = """numbers => {
+  for (const element of document.querySelectorAll("[data-page]"))
+    element.textContent = numbers[element.dataset.page] ?? "";
 }"""
 
 
 class PrintError(Exception):
-    """Why there is no book."""
+    """The book could not be printed; the message says why."""
 
 
-def make(book: Path, say=print) -> Path:
-    """Print a book whose site is built, and link to it from the site's front page."""
+def print_book(book: Path, log=print) -> Path:
+    """Print the built site as a PDF in its folder, and link to it from the front page."""
     site = book / "_build" / "html"
     if not (site / "index.html").is_file():
         raise PrintError(f"{site} is no built site: say `make site` first")
-    if (path := chromium()) is None:
+    if (executable := chromium_path()) is None:
         raise PrintError(f"there is {MISSING}")
-    say("binding the pages into one")
+    log("binding the pages into one")
     bound = book / "_build" / "book.html"
-    bound.write_text(whole(book, bind(book, site_url(repository_url(book)))), "utf-8")
-    say("printing it, and once more with the numbers of its pages (Chromium)")
-    pdf, pages = printed(bound, path)
+    bound.write_text(book_html(book, bind(book, site_url(repository_url(book)))), "utf-8")
+    log("printing it, and once more with the numbers of its pages (Chromium)")
+    pdf, pages = print_pdf(bound, executable)
     (site / PDF).write_bytes(pdf)
     bound.unlink()
-    announce(site / "index.html", pages, len(pdf))
+    link_from_index(site / "index.html", pages, len(pdf))
     return site / PDF
 
 
-def whole(book: Path, parts: dict[str, Pages]) -> str:
-    """The page that holds all: a title page, the contents, and every page of the parts."""
+def book_html(book: Path, parts: dict[str, Pages]) -> str:
+    """The HTML of the whole book: a title page, the contents, and every page of the parts."""
     config = yaml.safe_load((book / "_config.yml").read_text("utf-8"))
     style = [(TEMPLATES / "book.css").read_text("utf-8")]
     pages = [page for part in parts.values() for page in part.values()]
     for number, page in enumerate(pages):
         page["class"], page["style"] = "bd-article", f"page: p{number}"
-        # a text in CSS is written as one in JSON
+        # a CSS string has the syntax of a JSON string
         head = json.dumps(page.h1.get_text(), ensure_ascii=False)
         style.append(f"@page p{number} {{ @top-center {{ content: {head} }} }}")
     return Template((TEMPLATES / "book.html").read_text("utf-8")).substitute(
         {name: escape(str(config[name])) for name in ("title", "author", "copyright")},
         address=site_url(repository_url(book)),
-        version=" of ".join([f"Version {__version__}", *committed(book)]),
+        version=" of ".join([f"Version {__version__}", *commit_date(book)]),
         sign=(HERE / "theme" / "templates" / "favicon.svg").read_text("utf-8"),
         style="\n".join(style),
-        contents=contents(parts),
+        contents=table_of_contents(parts),
         pages="\n".join(map(str, pages)),
     )
 
 
-def committed(book: Path) -> list[str]:
-    """The day of the last commit, where git knows it."""
+def commit_date(book: Path) -> list[str]:
+    """The date of the last commit; an empty list without git or a repository."""
     command = ["git", f"--git-dir={book / '.git'}", "log", "-1", "--format=%cs"]
     try:
         day = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
@@ -88,69 +88,72 @@ def committed(book: Path) -> list[str]:
     return [f"{date.fromisoformat(day):%d %B %Y}".lstrip("0")]
 
 
-def contents(parts: dict[str, Pages]) -> str:
-    """The titles and the sections of every page, each with the number of its page."""
-    listed = []
+def table_of_contents(parts: dict[str, Pages]) -> str:
+    """The contents: the title and sections of each page, with their page numbers."""
+    entries = []
     for caption, pages in parts.items():
-        listed.append(f'<p class="caption">{escape(caption)}</p>')
+        entries.append(f'<p class="caption">{escape(caption)}</p>')
         for page in pages.values():
-            listed.append(entry("title", page["id"], page.h1))
+            entries.append(contents_entry("title", page["id"], page.h1))
             for heading in page.select("h2"):
                 section = heading.find_parent("section") or heading
-                listed.append(entry("section", section["id"], heading))
-    return "\n".join(listed)
+                entries.append(contents_entry("section", section["id"], heading))
+    return "\n".join(entries)
 
 
-def entry(kind: str, place: str, heading: Tag) -> str:
-    """A line of the contents: a heading, without a link or an id of its own, and its page."""
-    words = re.sub(r'</?a\b[^>]*>| id="[^"]*"', "", heading.decode_contents())
+def contents_entry(kind: str, target: str, heading: Tag) -> str:
+    """A line of the contents: a heading, without its own links and ids, and its page number."""
+    title = re.sub(r'</?a\b[^>]*>| id="[^"]*"', "", heading.decode_contents())
     return (
-        f'<a class="{kind}" href="#{place}"><span>{words}</span>'
-        f'<span data-page="{place}"></span></a>'
+        f'<a class="{kind}" href="#{target}"><span>{title}</span>'
+        f'<span data-page="{target}"></span></a>'
     )
 
 
-def printed(bound: Path, path: str) -> tuple[bytes, int]:
-    """The PDF of a page in which each `data-page` has the number it was found on; its pages."""
-    # imported here: who builds the site alone needs neither
+def print_pdf(bound: Path, executable: str) -> tuple[bytes, int]:
+    """Print a page to PDF, with its page numbers filled in; return the PDF and its page count."""
+    # imported here: the site is built without it
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        if int(browser.version.partition(".")[0]) < OLDEST:
-            raise PrintError(f"Chromium {browser.version} is too old: {OLDEST} or newer is needed")
-        # what needs a script is then not there
+        browser = playwright.chromium.launch(executable_path=executable, args=FLAGS)
+        if int(browser.version.partition(".")[0]) < OLDEST_CHROMIUM:
+            raise PrintError(
+                f"Chromium {browser.version} is too old: {OLDEST_CHROMIUM} or newer is needed"
+            )
+        # without JavaScript, pages show their fallbacks
         page = browser.new_page(color_scheme="light", java_script_enabled=False)
         page.set_default_timeout(0)
         page.goto(bound.as_uri())
         numbers = None
         for _ in range(3):
-            page.evaluate(FILL, numbers or {})
+            page.evaluate(FILL_PAGE_NUMBERS, numbers or {})
             pdf = page.pdf(
                 prefer_css_page_size=True, print_background=True, outline=True, tagged=True
             )
-            found, pages = places(pdf)
+            found, pages = page_numbers(pdf)
             if found == numbers:
                 return pdf, pages
             numbers = found
     raise PrintError("the pages moved each time that their numbers were filled in")
 
 
-def places(pdf: bytes) -> tuple[dict[str, int], int]:
-    """The page on which each place that a link leads to stands, counted from 1; all pages."""
+def page_numbers(pdf: bytes) -> tuple[dict[str, int], int]:
+    """The page number, from 1, of each named destination of a PDF, and its page count."""
     from pypdf import PdfReader
 
     reader = PdfReader(io.BytesIO(pdf))
-    named = reader.named_destinations
-    # a name has a slash before it
-    found = {
-        name[1:]: reader.get_destination_page_number(place) + 1 for name, place in named.items()
+    destinations = reader.named_destinations
+    # the name begins with a slash
+    numbers = {
+        name[1:]: reader.get_destination_page_number(destination) + 1
+        for name, destination in destinations.items()
     }
-    return found, len(reader.pages)
+    return numbers, len(reader.pages)
 
 
-def announce(index: Path, pages: int, size: int) -> None:
-    """Put a link to the PDF into the front page, below that to the zip; an earlier one goes."""
+def link_from_index(index: Path, pages: int, size: int) -> None:
+    """Insert or replace the link to the PDF in the front page, below the link to the zip."""
     text = re.sub(r'\n<p class="pdf">.*?</p>', "", index.read_text("utf-8"))
     link = f'<a href="{PDF}" download>a book of {pages} pages</a>'
     line = f'\n<p class="pdf">To print the course, take {link}, a PDF of {size / 1e6:.0f} MB.</p>'
@@ -162,7 +165,7 @@ def main() -> None:
     """Print the book of a folder, and say in one line how that went."""
     book, start = Path(*sys.argv[1:]).resolve(), time.monotonic()
     try:
-        path = make(book, lambda line: print(f"==> {line}", flush=True))
+        path = print_book(book, lambda line: print(f"==> {line}", flush=True))
     except PrintError as failure:
         sys.exit(f"==> the book was not printed: {failure}")
     except KeyboardInterrupt:

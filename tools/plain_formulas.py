@@ -5,67 +5,71 @@ from unicodedata import normalize
 from xml.etree import ElementTree
 
 FUNCTION_APPLICATION = "\u2061"
-RAISED = str.maketrans("0123456789+−in⊤", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁱⁿᵀ")
+SUPERSCRIPTS = str.maketrans("0123456789+−in⊤", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁱⁿᵀ")
 ACCENTS = {"ˆ": "\u0302", "‾": "\u0304", "~": "\u0303"}
-SCRIPTED = {"msub", "msup", "msubsup"}
-# what stands between two parts of a formula, with a space on each side
-BETWEEN = re.compile(r"[=+−⋅·×÷<>≤≥≈≠∈→←∪∩⊙∘±≡∼∝≪≫]")
+SCRIPT_TAGS = {"msub", "msup", "msubsup"}
+# operators that get a space on each side
+BINARY_OPERATOR = re.compile(r"[=+−⋅·×÷<>≤≥≈≠∈→←∪∩⊙∘±≡∼∝≪≫]")
 
 
-def plain(mathml: str) -> str:
-    """A formula as a line of text."""
-    return " ".join(flat(ElementTree.fromstring(mathml)).split())
+def formula_text(mathml: str) -> str:
+    """A formula in MathML as a line of plain text."""
+    return " ".join(element_text(ElementTree.fromstring(mathml)).split())
 
 
-def flat(part: ElementTree.Element) -> str:
-    """A part of a formula as text."""
-    parts = [flat(one) for one in part]
-    match part.tag:
+def element_text(element: ElementTree.Element) -> str:
+    """An element of MathML as plain text."""
+    parts = [element_text(child) for child in element]
+    match element.tag:
         case "mfrac":
-            return "/".join(map(enclosed, parts))
+            return "/".join(map(parenthesize, parts))
         case "msqrt":
-            return f"√{enclosed(''.join(parts))}"
+            return f"√{parenthesize(''.join(parts))}"
         case "msub" | "munder":
-            return parts[0] + lowered(parts[1])
+            return parts[0] + subscript(parts[1])
         case "msup":
-            return parts[0] + raised(parts[1])
+            return parts[0] + superscript(parts[1])
         case "msubsup" | "munderover":
-            return parts[0] + lowered(parts[1]) + raised(parts[2])
+            return parts[0] + subscript(parts[1]) + superscript(parts[2])
         case "mover" if parts[1] in ACCENTS:
             return normalize("NFC", parts[0] + ACCENTS[parts[1]])
         case "mspace":
             return " "
-        case "mo" if BETWEEN.fullmatch(part.text or "") and part.get("form") != "prefix":
-            return f" {part.text} "
-        case "mo" if part.get("separator"):
-            return f"{part.text} "
-    # an index ends before the next letter
+        case "mo" if (
+            BINARY_OPERATOR.fullmatch(element.text or "") and element.get("form") != "prefix"
+        ):
+            return f" {element.text} "
+        case "mo" if element.get("separator"):
+            return f"{element.text} "
+    # a space ends a subscript or superscript before the next letter
     spaced = (
-        text + " " * (one.tag in SCRIPTED and after[:1].isalnum())
-        for one, text, after in zip(part, parts, [*parts, ""][1:], strict=True)
+        text + " " * (child.tag in SCRIPT_TAGS and after[:1].isalnum())
+        for child, text, after in zip(element, parts, [*parts, ""][1:], strict=True)
     )
-    return lettered(part.text or "") + "".join(spaced)
+    return normalize_letters(element.text or "") + "".join(spaced)
 
 
-def lettered(text: str) -> str:
-    """The letters of a formula in the alphabets that a keyboard has."""
+def normalize_letters(text: str) -> str:
+    """Replace mathematical alphabets, as of 𝑞, by plain letters."""
     text = text.replace(FUNCTION_APPLICATION, "").replace("ℎ", "h")
-    return "".join(normalize("NFKC", one) if one >= "\U0001d400" else one for one in text)
+    return "".join(
+        normalize("NFKC", letter) if letter >= "\U0001d400" else letter for letter in text
+    )
 
 
-def enclosed(text: str) -> str:
-    """A part of a formula, in brackets where it is more than a name or a number."""
+def parenthesize(text: str) -> str:
+    """Put a part of a formula in parentheses unless it is a name or a number."""
     text = text.strip()
     return text if re.fullmatch(r"√?[\w.…∞′]*", text) else f"({text})"
 
 
-def lowered(text: str) -> str:
-    return f"_{enclosed(text.replace(' ', ''))}"
+def subscript(text: str) -> str:
+    return f"_{parenthesize(text.replace(' ', ''))}"
 
 
-def raised(text: str) -> str:
+def superscript(text: str) -> str:
     text = text.replace(" ", "")
-    high = text.translate(RAISED)
-    if text == "′" or not {*high} & {*text}:
-        return high
+    translated = text.translate(SUPERSCRIPTS)
+    if text == "′" or not {*translated} & {*text}:
+        return translated
     return f"^{text}" if text.isalnum() else f"^({text})"

@@ -5,10 +5,9 @@ from pathlib import Path
 import attncourse
 from tools.urls import ROOT, branch
 
-# module and requirement of all that the course needs, but what is large and tied to the machine,
-# as torch, numpy and matplotlib are: a notebook uses those that are there. The names of numbers,
-# which the package can do without, are the data of a chapter
-LIGHT = {
+# module and requirement of the small dependencies; a notebook uses the torch, numpy and matplotlib
+# that are installed. num2words, which the package can do without, makes the data of a chapter
+LIGHT_REQUIREMENTS = {
     "jaxtyping": "jaxtyping>=0.2.34",
     "wadler_lindig": "wadler-lindig>=0.1.3",
     "num2words": "num2words>=0.5.13",
@@ -59,7 +58,7 @@ if attncourse.__version__ != version:
 
 
 def setup_cell(repository: str, root: Path = ROOT) -> str:
-    """The source of the set-up cell for a course that lives at this address."""
-    pairs = "".join(f'    "{module}": "{need}",\n' for module, need in LIGHT.items())
+    """The source of the set-up cell for the course in a repository."""
+    pairs = "".join(f'    "{module}": "{need}",\n' for module, need in LIGHT_REQUIREMENTS.items())
     light, version = f"{{\n{pairs}}}", attncourse.__version__
     return CELL.format(repository=repository, branch=branch(root), version=version, light=light)

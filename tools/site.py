@@ -1,7 +1,7 @@
 """Build the site: `make site`.
 
 The pages' cells run first, so that a failing one is named; Sphinx then takes their outputs from
-the cache. Nothing runs when nothing that the site is made of has changed.
+the cache. Nothing runs when no source of the site has changed.
 """
 
 import gc
@@ -19,33 +19,33 @@ from tools.urls import repository_url, site_url
 ZIP = "attncourse.zip"
 
 
-def build(book: Path, say=print) -> Path:
-    """The built site's folder; raises BuildError, and leaves the site as it was, on any fault."""
+def build(book: Path, log=print) -> Path:
+    """Build the site and return its folder; on any fault raise BuildError and keep the old site."""
     site, stamp = book / "_build" / "html", book / ".cache" / "site"
     stamp.parent.mkdir(exist_ok=True)
     # a second build waits for the first, and finds nothing to do
     with FileLock(stamp.with_name("building")):
         state = digest(book, package_digest(), repository_url())
         if stamp.is_file() and stamp.read_text("utf-8") == state and site.is_dir():
-            say("the site is up to date")
+            log("the site is up to date")
             return site
-        execute(book, say)
-        say("making the pages (Sphinx; a warning is an error)")
-        # what is in the zip lies in a folder of this name
-        made = book / "_build" / "new" / "attncourse"
-        shutil.rmtree(made.parent, ignore_errors=True)
-        run_sphinx(book, made)
-        require_all_pages(book, made)
-        pack(made)
+        execute(book, log)
+        log("making the pages (Sphinx; a warning is an error)")
+        # the zip holds a folder of this name
+        new_site = book / "_build" / "new" / "attncourse"
+        shutil.rmtree(new_site.parent, ignore_errors=True)
+        run_sphinx(book, new_site)
+        require_all_pages(book, new_site)
+        pack_zip(new_site)
         stamp.unlink(missing_ok=True)
         shutil.rmtree(site, ignore_errors=True)
-        made.rename(site)
+        new_site.rename(site)
         stamp.write_text(state, "utf-8")
     return site
 
 
-def settings(book: Path) -> dict:
-    """What Sphinx is told beside what stands in _config.yml."""
+def sphinx_settings(book: Path) -> dict:
+    """Settings of Sphinx beyond those in _config.yml."""
     return {
         "external_toc_path": str(book / "_toc.yml"),
         "latex_individualpages": False,
@@ -54,24 +54,24 @@ def settings(book: Path) -> dict:
 
 
 def run_sphinx(book: Path, folder: Path) -> None:
-    """Let Sphinx make every page anew, in a folder."""
+    """Build every page with Sphinx into a folder; BuildError on a warning or an error."""
     from jupyter_book.sphinx import build_sphinx
     from sphinx.util.console import nocolor
 
     if not sys.stderr.isatty():
         nocolor()
-    # it takes as long as all else: pages are trees of a million parts, which stay to the end
+    # collection would take half the time: the doctrees have a million nodes, which stay to the end
     gc.disable()
     status = build_sphinx(
         book,
         folder,
         path_config=book / "_config.yml",
         noconfig=True,
-        confoverrides=settings(book),
+        confoverrides=sphinx_settings(book),
         quiet=True,
         warningiserror=True,
         keep_going=True,
-        # elsewhere its processes do not begin as copies of this one
+        # on other systems, workers are not forked from this process
         jobs=os.cpu_count() if sys.platform == "linux" else 1,
     )
     if status:
@@ -87,14 +87,14 @@ def require_all_pages(book: Path, site: Path) -> None:
         raise BuildError(f"the site lacks {len(missing)} of {len(names)} pages: {missing}")
 
 
-def pack(site: Path) -> None:
-    """Put the site into one file, to read offline, whose link to itself leads to the host."""
-    index, there = site / "index.html", f"{site_url(repository_url())}/{ZIP}"
+def pack_zip(site: Path) -> None:
+    """Zip the site for reading offline; in the zip, the link to the zip leads to the host."""
+    index, online = site / "index.html", f"{site_url(repository_url())}/{ZIP}"
     page = index.read_text("utf-8")
-    index.write_text(page.replace(f'href="{ZIP}"', f'href="{there}"'), "utf-8")
-    made = shutil.make_archive(str(site), "zip", site.parent, site.name)
+    index.write_text(page.replace(f'href="{ZIP}"', f'href="{online}"'), "utf-8")
+    archive = shutil.make_archive(str(site), "zip", site.parent, site.name)
     index.write_text(page, "utf-8")
-    shutil.move(made, site)
+    shutil.move(archive, site)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""What the judge says of every answer that it knows, recorded with the answers themselves.
+"""Record the verdicts on every answer in the banks, with the answers, and compare them later.
 
 Before a change that should leave each verdict as it is: `python -m tools.verdicts record FOLDER`;
 after it: `python -m tools.verdicts compare FOLDER`. That judges the answers that were recorded,
@@ -23,104 +23,105 @@ from typing import Any, NamedTuple
 import cloudpickle
 import torch
 
-from attncourse.course import COURSE, chapters, exercise, order
+from attncourse import course
+from attncourse.course import COURSE, chapters, order
 from judge import bank, usual
 from judge.credit import Credit, Groups, credit, in_parts
 from judge.exercise import Exercise
 from judge.observation import local, observe
 from judge.verdict import judge, judge_own
 
-# the first seed's answers are watched, as a learner's are, and the others' only called
+# at the first seed answers are watched, as a learner's are; at the others only called
 SEEDS = (2026, 2028, 2030)
 # a class with a cached property holds a lock
 copyreg.pickle(type(threading.RLock()), lambda _: (threading.RLock, ()))  # pyright: ignore
-# of an answer at a seed: status, hint, evidence, share of the points
+# an answer at a seed: status, hint, evidence, share of the points
 Row = list[str | float]
 
 
 class Recording(NamedTuple):
-    """An exercise's answers, by names of their own, and the text of the files that they are in."""
+    """The answers of an exercise by label, and the source lines of their files by path."""
 
     answers: dict[str, Callable]
     texts: dict[str, list[str]]
 
 
-def recording(one: Exercise) -> bytes:
-    """Every answer that is known of an exercise, with all that it calls of the bank."""
-    functions = [mutant.function for mutant in bank.mutants(one)] + one.valid_answers
+def dump_answers(exercise: Exercise) -> bytes:
+    """Pickle every answer in an exercise's bank, with the functions of the bank that it calls."""
+    functions = [mutant.function for mutant in bank.mutants(exercise)] + exercise.valid_answers
     # two answers may have one name
-    answers = {f"{place} {each.__name__}": each for place, each in enumerate(functions)}
-    files = {code.co_filename for each in functions for code in codes(each)}
+    answers = {f"{index} {function.__name__}": function for index, function in enumerate(functions)}
+    files = {code.co_filename for function in functions for code in code_objects(function)}
     texts = {file: linecache.getlines(file) for file in files}
     banks = [name for name in sys.modules if name.startswith(f"{COURSE.checks}.")]
     for name in [*banks, usual.__name__]:
         cloudpickle.register_pickle_by_value(sys.modules[name])
-    # what an answer was made of is more of the bank, and no part of it
-    made = {each: each.made_by for each in functions if hasattr(each, "made_by")}
-    for each in made:
-        del each.made_by
+    # `made_by`, the edit that made an answer, refers to more of the bank than the answer calls
+    edits = {function: function.made_by for function in functions if hasattr(function, "made_by")}
+    for function in edits:
+        del function.made_by
     try:
         return cloudpickle.dumps(Recording(answers, texts)._asdict())
     finally:
-        for each, change in made.items():
-            each.made_by = change  # pyright: ignore
+        for function, edit in edits.items():
+            function.made_by = edit  # pyright: ignore
 
 
-def codes(value: Any) -> Iterator[CodeType]:
-    """The code of a function, of a class's methods, and of the functions in either."""
+def code_objects(value: Any) -> Iterator[CodeType]:
+    """The code objects of a function or of a class's methods, and those nested in them."""
     if isinstance(value, type):
         for part in vars(value).values():
-            yield from codes(part)
+            yield from code_objects(part)
     elif isinstance(code := getattr(value, "__code__", value), CodeType):
         yield code
         for constant in code.co_consts:
-            yield from codes(constant) if isinstance(constant, CodeType) else ()
+            yield from code_objects(constant) if isinstance(constant, CodeType) else ()
 
 
-def rows(name: str, recorded: bytes) -> dict[str, list[Row]]:
-    """Status, hint, evidence and share of the points of recorded answers, at each seed."""
-    # one of two threads on tensors this small waits for the other
+def judge_answers(name: str, recorded: bytes) -> dict[str, list[Row]]:
+    """Judge the pickled answers of an exercise: by label, a row for each seed."""
+    # on tensors this small a second thread only waits
     torch.set_num_threads(1)
-    one = exercise(name)
-    forbidden = COURSE.solving(one)
+    exercise = course.exercise(name)
+    forbidden = COURSE.solving(exercise)
     answers, texts = Recording(**pickle.loads(recorded))
     for file, lines in texts.items():
-        # without a time of change it is not looked for again
+        # without a modification time the file is not read again
         linecache.cache[file] = (sum(map(len, lines)), None, lines, file)
-    found: dict[str, list[Row]] = {}
+    rows: dict[str, list[Row]] = {}
     for label, answer in answers.items():
         for seed in SEEDS:
             if seed == SEEDS[0]:
-                verdict = judge(one, local(answer), seed, forbidden=forbidden)
-                earned = partial(credit, one, local(answer), seed, forbidden=forbidden)
+                verdict = judge(exercise, local(answer), seed, forbidden=forbidden)
+                earned = partial(credit, exercise, local(answer), seed, forbidden=forbidden)
             else:
-                verdict = judge_own(one, answer, seed)
-                seen = partial(observe, one, local(answer), forbidden=(), watch="")
-                earned = partial(credit_of, one, seed, seen)
+                verdict = judge_own(exercise, answer, seed)
+                observe_answer = partial(observe, exercise, local(answer), forbidden=(), watch="")
+                earned = partial(group_credit, exercise, seed, observe_answer)
             passed = verdict.status == "passed"
-            share = earned().share if in_parts(one) and not passed else float(passed)
+            share = earned().share if in_parts(exercise) and not passed else float(passed)
             row: Row = [verdict.status, verdict.hint, verdict.evidence, share]
-            found.setdefault(label, []).append(row)
-    return found
+            rows.setdefault(label, []).append(row)
+    return rows
 
 
-def credit_of(one: Exercise, seed: int, seen: Callable) -> Credit:
-    return Groups(one, seed).credit(seen)
+def group_credit(exercise: Exercise, seed: int, observe_answer: Callable) -> Credit:
+    return Groups(exercise, seed).credit(observe_answer)
 
 
 def record(folder: Path, name: str) -> None:
-    """Write an exercise's answers and what is said of them; what is there already is kept."""
-    if (kept := folder / f"{name}.json").exists():
+    """Write the answers and verdicts of an exercise into a folder, unless it has them already."""
+    if (path := folder / f"{name}.json").exists():
         return
-    answers = recording(exercise(name))
+    answers = dump_answers(course.exercise(name))
     (folder / f"{name}.pickle").write_bytes(answers)
-    kept.write_text(json.dumps(rows(name, answers), indent=0))
+    path.write_text(json.dumps(judge_answers(name, answers), indent=0))
 
 
 def compare(folder: Path, name: str) -> tuple[int, list[str]]:
-    """How many verdicts on recorded answers there are, and a line for each that is another now."""
+    """Judge recorded answers again: the number of verdicts, and a line for each that differs."""
     before = json.loads((folder / f"{name}.json").read_text())
-    now = rows(name, (folder / f"{name}.pickle").read_bytes())
+    now = judge_answers(name, (folder / f"{name}.pickle").read_bytes())
     return len(SEEDS) * len(now), [
         f"{name}: {label!r} at seed {seed}:\n  was {was}\n  is  {is_now}"
         for label in now
@@ -137,8 +138,8 @@ def main() -> int:
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     by_chapter = {chapter: order(chapter) for chapter in chapters()}
-    asked = given.names or [*by_chapter]
-    names = [name for each in asked for name in by_chapter.get(each, [each])]
+    chosen = given.names or [*by_chapter]
+    names = [name for choice in chosen for name in by_chapter.get(choice, [choice])]
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         if given.what == "record":
             [*_] = pool.map(partial(record, given.folder), names)

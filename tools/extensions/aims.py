@@ -1,4 +1,4 @@
-"""`{aims}`, the aims of the page's chapter, and `{aims-table}`: of all, with what tests each."""
+"""`{aims}` lists a chapter's aims, `{aims-table}` all aims with their questions and exercises."""
 
 from pathlib import Path
 
@@ -12,19 +12,19 @@ from tools.questions import box_id
 
 from .questions import page_of
 
-HEAD = "| You can | Sections | Questions | Exercises |\n| --- | --- | --- | --- |"
+TABLE_HEAD = "| You can | Sections | Questions | Exercises |\n| --- | --- | --- | --- |"
 
 
-def tested_by(root: Path) -> dict[str, dict[str, list[tuple[str, str]]]]:
-    """For each aim, `chapter.aim`, what tests it: chapter and name of exercises and questions."""
-    found: dict = {f"{slug}.{aim}": {} for slug in AIMS for aim in AIMS[slug]}
+def tests_by_aim(root: Path) -> dict[str, dict[str, list[tuple[str, str]]]]:
+    """By aim (`chapter.aim`), the `questions` and `exercises` on it: pairs of chapter and name."""
+    tests: dict = {f"{slug}.{aim}": {} for slug in AIMS for aim in AIMS[slug]}
     for slug in AIMS:
-        for name, one in page_of(slug, root).known.items():
-            found[f"{slug}.{one['aim']}"].setdefault("questions", []).append((slug, name))
-        for name, one in COURSE.exercises(slug).items():
-            for aim in aims_of(one):
-                found[aim].setdefault("exercises", []).append((slug, name))
-    return found
+        for name, question in page_of(slug, root).known.items():
+            tests[f"{slug}.{question['aim']}"].setdefault("questions", []).append((slug, name))
+        for name, exercise in COURSE.exercises(slug).items():
+            for aim in aims_of(exercise):
+                tests[aim].setdefault("exercises", []).append((slug, name))
+    return tests
 
 
 def aims_of(exercise: Exercise) -> list[str]:
@@ -33,7 +33,7 @@ def aims_of(exercise: Exercise) -> list[str]:
 
 
 class Aims(SphinxDirective):
-    """The list of what the chapter promises."""
+    """The directive `{aims}`: the aims of the page's chapter, as a list."""
 
     def run(self) -> list[nodes.Node]:
         slug = self.env.docname.removeprefix("chapters/")
@@ -41,37 +41,40 @@ class Aims(SphinxDirective):
 
 
 class AimsTable(SphinxDirective):
-    """A table for each chapter."""
+    """The directive `{aims-table}`: a table of aims for each chapter."""
 
     def run(self) -> list[nodes.Node]:
         root = Path(self.env.srcdir)
-        tested = tested_by(root)
-        parts = []
+        tests = tests_by_aim(root)
+        tables = []
         for slug, aims in AIMS.items():
             names = {f"{slug}.{aim}": text for aim, text in aims.items()}
             rows = [
-                self.row(root, tested[name], f"{text}<br>`{name}`") for name, text in names.items()
+                self.row(root, tests[name], f"{text}<br>`{name}`") for name, text in names.items()
             ]
             page = (root / "chapters" / f"{slug}.md").read_text("utf-8")
             title = next(line for line in page.split("\n") if line.startswith("# "))
-            parts.append("\n".join([f"#{title}\n", HEAD, *rows]))
+            tables.append("\n".join([f"#{title}\n", TABLE_HEAD, *rows]))
         slug = self.env.docname.removeprefix("chapters/")
-        return self.parse_text_to_nodes("\n\n".join(parts), allow_section_headings=True)
+        return self.parse_text_to_nodes("\n\n".join(tables), allow_section_headings=True)
 
     def row(self, root: Path, tests: dict, text: str) -> str:
+        """A row of the table, in Markdown: aim, sections, questions, exercises."""
         questions, exercises = tests.get("questions", []), tests.get("exercises", [])
         sections = [page_of(slug, root).known[name]["section"] for slug, name in questions]
         cells = (
             text,
             "; ".join(dict.fromkeys(sections)),
-            ", ".join(link(f"chapters/{slug}", box_id(name), name) for slug, name in questions),
-            ", ".join(link(f"exercises/{slug}", name, name) for slug, name in exercises),
+            ", ".join(
+                anchor_link(f"chapters/{slug}", box_id(name), name) for slug, name in questions
+            ),
+            ", ".join(anchor_link(f"exercises/{slug}", name, name) for slug, name in exercises),
         )
         return f"| {' | '.join(cells)} |"
 
 
-def link(page: str, anchor: str, name: str) -> str:
-    # a long name goes on in the next line after one of its words
+def anchor_link(page: str, anchor: str, name: str) -> str:
+    """A link, in HTML, to an anchor of a page, whose text may break after an underscore."""
     words = name.replace("_", "_<wbr>")
     return f'<a href="../{page}.html#{anchor}"><code>{words}</code></a>'
 

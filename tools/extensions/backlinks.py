@@ -1,8 +1,7 @@
 """From a function, a term or a claim to the section that teaches it, and from the section back.
 
-A page teaches a function that it shows by `literalinclude`, and a term that it links to the
-glossary: the first page in the order of the table of contents, where it emphasises the link or else
-where it links first.
+A function or term is taught on the first page, in the order of the table of contents, that includes
+the function by `literalinclude` or links to the term: at the emphasised link, or else the first.
 """
 
 from pathlib import Path
@@ -12,7 +11,7 @@ from sphinx import addnodes
 from sphinx.directives.code import LiteralInclude
 from sphinx.util.nodes import make_refnode
 
-from .claims import shown as shown_claims
+from .claims import claim_boxes
 from .details import fold
 
 
@@ -23,22 +22,22 @@ class Listing(LiteralInclude):
     """
 
     def run(self):
-        shown = super().run()
+        content = super().run()
         path = Path(self.env.relfn2path(self.arguments[0])[0])
         if name := self.options.get("pyobject"):
             # a chapter's module may be a folder, whose functions belong to the folder
             target = f"{'.'.join(path.with_suffix('').parts[:2])}.{name}"
             link = f"In the reference: {{py:obj}}`{name} <{target}>`"
             # MyST counts lines from 0 here
-            words, _ = self.state.inline_text(link, self.lineno - 1)
-            shown.append(nodes.paragraph("", "", *words, classes=["in-the-reference"]))
+            text, _ = self.state.inline_text(link, self.lineno - 1)
+            content.append(nodes.paragraph("", "", *text, classes=["in-the-reference"]))
             if "dropdown" in self.options.get("class", []):
-                shown = [fold(f"The code of {name}", *shown, classes=["taught"])]
-        return shown
+                content = [fold(f"The code of {name}", *content, classes=["taught"])]
+        return content
 
 
-def find(app, env) -> list[str]:
-    """Find where each function and term is taught first."""
+def find_first_sections(app, env) -> list[str]:
+    """Store in `env` the section that teaches each function, term and claim, by lower-case name."""
     taught = env.attncourse_taught = {}
     # the order of the table of contents, which may name an index as well
     for page in filter(env.found_docs.__contains__, env.collect_relations()):
@@ -46,20 +45,20 @@ def find(app, env) -> list[str]:
         # a glossary teaches nothing of its own
         if doctree.next_node(addnodes.glossary):
             continue
-        for link in sorted(doctree.findall(addnodes.pending_xref), key=mentions):
-            kind, around = link["reftype"], link.parent.get("classes", [])
-            if kind in ("term", "claim") or "in-the-reference" in around:
-                taught.setdefault(link["reftarget"].lower(), place(env, link, page))
+        for link in sorted(doctree.findall(addnodes.pending_xref), key=is_mention):
+            kind, classes = link["reftype"], link.parent.get("classes", [])
+            if kind in ("term", "claim") or "in-the-reference" in classes:
+                taught.setdefault(link["reftarget"].lower(), section_of(env, link, page))
     return []
 
 
-def mentions(link: nodes.Element) -> bool:
-    """Not so of the emphasised link to a term, which defines it, and of a claim's in its box."""
+def is_mention(link: nodes.Element) -> bool:
+    """Whether a link is neither an emphasised one to a term nor that in a claim's box."""
     return not (isinstance(link.parent, nodes.emphasis) or link.get("box"))
 
 
-def place(env, node: nodes.Node, page: str) -> tuple[str, str, str, str]:
-    """The section around a node: its page, its anchor, and how it is spoken of and called."""
+def section_of(env, node: nodes.Node, page: str) -> tuple[str, str, str, str]:
+    """The section around a node: page, anchor, and the prefix and text of a link to it."""
     while not isinstance(node, nodes.section):
         node = node.parent
     anchor, numbers = node["ids"][0], env.toc_secnumbers.get(page, {})
@@ -70,32 +69,32 @@ def place(env, node: nodes.Node, page: str) -> tuple[str, str, str, str]:
     return page, anchor, "See ", title
 
 
-def point(app, doctree, page):
-    """Say below each function of the reference, each term and each claim where it is taught."""
+def add_backlinks(app, doctree, page):
+    """Append to each function, term and claim of the reference a link to its section."""
 
-    def say(name: str, entry: nodes.Element, opening: str = "") -> None:
+    def append_link(name: str, entry: nodes.Element, opening: str = "") -> None:
         if name.lower() in app.env.attncourse_taught:
-            there, anchor, usual, title = app.env.attncourse_taught[name.lower()]
-            link = make_refnode(app.builder, page, there, anchor, nodes.Text(title))
-            words = [nodes.Text(opening or usual), link, nodes.Text(".")]
+            target, anchor, prefix, title = app.env.attncourse_taught[name.lower()]
+            link = make_refnode(app.builder, page, target, anchor, nodes.Text(title))
+            words = [nodes.Text(opening or prefix), link, nodes.Text(".")]
             entry.extend(words if opening else [nodes.paragraph("", "", *words)])
 
     for entry in doctree.findall(addnodes.desc):
         signature = entry.next_node(addnodes.desc_signature)
         name = f"{signature.get('module')}.{signature.get('fullname')}"
-        say(name, entry.next_node(addnodes.desc_content))
+        append_link(name, entry.next_node(addnodes.desc_content))
     for glossary in doctree.findall(addnodes.glossary):
         for item in glossary.findall(nodes.definition_list_item):
             # synonyms share their definition
-            names = (one.astext() for one in item.findall(nodes.term))
-            taught = (one for one in names if one.lower() in app.env.attncourse_taught)
-            say(next(taught, ""), item.next_node(nodes.definition))
-    for name, paragraph in shown_claims(doctree, "listed-claim"):
-        say(name, paragraph, " In ")
+            names = (term.astext() for term in item.findall(nodes.term))
+            taught = (term for term in names if term.lower() in app.env.attncourse_taught)
+            append_link(next(taught, ""), item.next_node(nodes.definition))
+    for name, paragraph in claim_boxes(doctree, "listed-claim"):
+        append_link(name, paragraph, " In ")
 
 
 def setup(app):
     app.add_directive("literalinclude", Listing, override=True)
     # after Sphinx has numbered the sections
-    app.connect("env-get-updated", find, priority=900)
-    app.connect("doctree-resolved", point)
+    app.connect("env-get-updated", find_first_sections, priority=900)
+    app.connect("doctree-resolved", add_backlinks)

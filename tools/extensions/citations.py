@@ -14,36 +14,36 @@ from sphinxcontrib.bibtex.style.referencing.basic_author_year import (
     BasicAuthorYearTextualReferenceStyle,
 )
 
-IN_THE_TEXT = BasicAuthorYearTextualReferenceStyle()
-PLAIN = find_plugin("pybtex.backends", "plaintext")()
+TEXTUAL = BasicAuthorYearTextualReferenceStyle()
+PLAIN_TEXT = find_plugin("pybtex.backends", "plaintext")()
 
 
 def authors(entry: Entry) -> str:
-    """Whom the text names for a paper."""
-    names = IN_THE_TEXT.person.author_or_editor_or_title(full=False)
-    return names.format_data({"entry": entry, "style": IN_THE_TEXT}).render(PLAIN)
+    """The authors of a paper as a text cites them, such as Vaswani et al."""
+    names = TEXTUAL.person.author_or_editor_or_title(full=False)
+    return names.format_data({"entry": entry, "style": TEXTUAL}).render(PLAIN_TEXT)
 
 
-class AuthorsAndYear(BaseLabelStyle):
-    """Labels such as Vaswani et al., 2017; a year that would not tell two apart gets a letter."""
+class AuthorYearLabels(BaseLabelStyle):
+    """Labels such as Vaswani et al., 2017; equal ones get a letter after the year."""
 
     def format_labels(self, sorted_entries):
-        """The labels; a text cites the year as it is left here."""
-        names = [(authors(one), one.fields["year"]) for one in sorted_entries]
-        alike, letters = Counter(names), {name: iter(ascii_lowercase) for name in names}
+        """Yield the labels, and store each year with its letter for citations in the text."""
+        names = [(authors(entry), entry.fields["year"]) for entry in sorted_entries]
+        counts, letters = Counter(names), {name: iter(ascii_lowercase) for name in names}
         for entry, name in zip(sorted_entries, names, strict=True):
-            entry.fields["year"] = name[1] + (next(letters[name]) if alike[name] > 1 else "")
+            entry.fields["year"] = name[1] + (next(letters[name]) if counts[name] > 1 else "")
             yield f"{name[0]}, {entry.fields['year']}"
 
 
-class Named(Style):
-    """A list in the order of the authors' names, which are its labels."""
+class AuthorYearStyle(Style):
+    """A bibliography sorted by author, with labels of authors and year."""
 
-    default_label_style = AuthorsAndYear
+    default_label_style = AuthorYearLabels
 
 
 def setup(app):
     """Register with Sphinx."""
-    register_plugin("pybtex.style.formatting", "named", Named)
-    # sphinxcontrib-bibtex looks it up for every citation, among all that is installed
-    register_plugin("pybtex.backends", "plaintext", type(PLAIN), force=True)
+    register_plugin("pybtex.style.formatting", "named", AuthorYearStyle)
+    # else sphinxcontrib-bibtex searches the installed packages for it at every citation
+    register_plugin("pybtex.backends", "plaintext", type(PLAIN_TEXT), force=True)

@@ -1,9 +1,9 @@
-"""The site follows the checkout: its repository's address, its package's outputs, its theme."""
+"""Settings that depend on the checkout: repository address, output cache, theme files."""
 
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tools.execute import OUTPUTS
+from tools.execute import OUTPUT_CACHE
 from tools.urls import repository_url, site_url
 
 from .seo import PICTURE
@@ -12,12 +12,12 @@ THEME = Path(__file__).parents[1] / "theme"
 
 
 def configure(app, config):
-    """Point all addresses at this checkout's repository, and outputs at this package's cache."""
+    """Set the addresses of this checkout's repository, the output cache and the static folders."""
     repository = repository_url()
     config.html_theme_options["repository_url"] = repository
     config.html_baseurl = f"{site_url(repository)}/"
     config.notfound_urls_prefix = urlsplit(config.html_baseurl).path
-    config.nb_execution_cache_path = str(app.srcdir / OUTPUTS)
+    config.nb_execution_cache_path = str(app.srcdir / OUTPUT_CACHE)
     static = ("styles", "scripts", "temml/static")
     config.html_static_path += [str(THEME / folder) for folder in static]
     if (picture := Path(app.srcdir, PICTURE)).exists():
@@ -30,6 +30,6 @@ def setup(app):
     for path in sorted((THEME / "scripts").glob("*.js")):
         app.add_js_file(path.name)
     app.connect("config-inited", configure)
-    # it numbers what all processes have read, but does not say so
+    # it is safe to read in parallel, but does not declare it
     app.setup_extension("sphinx_multitoc_numbering")
     app.extensions["sphinx_multitoc_numbering"].parallel_read_safe = True

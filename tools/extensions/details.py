@@ -1,33 +1,33 @@
-"""A box that the reader opens: its summary says what it hides, so no two on a page share a name."""
+"""Folded boxes: `<details>` elements, each with a summary of its own on the page."""
 
 from docutils import nodes
 
 
 class folded(nodes.General, nodes.Element):
-    """Content that is hidden until its summary is chosen; it works without a script."""
+    """Content that is hidden until its summary is clicked; it needs no script."""
 
 
 def fold(summary: str, *content: nodes.Node, **attributes) -> folded:
-    """That content, folded away under that summary."""
+    """Fold content under a summary."""
     return folded("", *content, summary=summary, **attributes)
 
 
-def visit(translator, node):
+def visit_folded(translator, node):
     summary = translator.encode(node["summary"])
     start = translator.starttag(node, "details", "", CLASS="folded")
     translator.body.append(f"{start}<summary>{summary}</summary>\n")
 
 
-def depart(translator, node):
+def depart_folded(translator, node):
     translator.body.append("</details>\n")
 
 
-def pass_by(translator, node):
-    """Write only the content, in a text or the like, where nothing can be folded."""
+def skip_wrapper(translator, node):
+    """Write only the content, in formats that cannot fold it."""
 
 
 def fold_dropdowns(app, doctree):
-    """Fold the boxes of the class `dropdown`: the theme does it by a script."""
+    """Fold the boxes of class `dropdown`, for which the theme would need a script."""
     for box in list(doctree.findall(nodes.Admonition)):
         if "dropdown" in box["classes"]:
             title, *content = box.children
@@ -35,5 +35,5 @@ def fold_dropdowns(app, doctree):
 
 
 def setup(app):
-    app.add_node(folded, html=(visit, depart), text=(pass_by, pass_by))
+    app.add_node(folded, html=(visit_folded, depart_folded), text=(skip_wrapper, skip_wrapper))
     app.connect("doctree-read", fold_dropdowns)

@@ -1,17 +1,17 @@
-"""Docstrings are Markdown, and the API page reads them as reStructuredText."""
+"""Convert docstrings, which are Markdown, to reStructuredText for the API page."""
 
 import re
 
 
 def to_rst(app, what, name, obj, options, lines):
-    """Write a docstring's formulas and code the way the API page reads them."""
+    """Convert the formulas and code in a docstring from Markdown, in place."""
     text = re.sub(
         r"\$\$(.+?)\$\$",
-        lambda found: f"\n.. math:: {' '.join(found[1].split())}\n",
+        lambda match: f"\n.. math:: {' '.join(match[1].split())}\n",
         "\n".join(lines),
         flags=re.DOTALL,
     )
-    # the code first: a formula's own backticks would be taken for it
+    # code first, because converted formulas contain backticks
     text = re.sub(r"(?<![:`])`([^`]+)`(?!`)", r"``\1``", text)
     lines[:] = re.sub(r"\$([^$]+)\$", r":math:`\1`", text).split("\n")
 

@@ -10,8 +10,8 @@ from sphinx.util.docutils import SphinxDirective
 from drawings import module_of, svgs
 
 
-def words_for(svg: str) -> str:
-    """What stands for a drawing where it cannot be seen: its title."""
+def alt_text(svg: str) -> str:
+    """The alternative text of a drawing: the title of its SVG."""
     return ElementTree.fromstring(svg)[0].text or ""
 
 
@@ -41,8 +41,8 @@ class Drawing(SphinxDirective):
         return [figure]
 
 
-def count_by_page(app, env) -> list[str]:
-    """Number the figures and tables of a page without a number from 1, and not on from the last."""
+def number_by_page(app, env) -> list[str]:
+    """Number figures and tables from 1 on each page outside the numbered chapters."""
     for kinds in env.toc_fignumbers.values():
         for numbers in kinds.values():
             if all(len(number) == 1 for number in numbers.values()):
@@ -54,4 +54,4 @@ def count_by_page(app, env) -> list[str]:
 def setup(app):
     app.add_directive("drawing", Drawing)
     # after Sphinx has numbered them
-    app.connect("env-get-updated", count_by_page, priority=800)
+    app.connect("env-get-updated", number_by_page, priority=800)

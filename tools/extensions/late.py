@@ -1,17 +1,19 @@
-"""What an interactive figure loads at the first touch becomes a file of the site.
+"""Move scripts that an interactive figure loads on first use into files of the site.
 
-In a notebook it is part of the figure.
+In a notebook they stay inside the figure.
 """
 
 import re
 from hashlib import sha256
 from pathlib import Path
 
-LATE = re.compile(r'(<script type="text/plain" data-late=")([\w.]+)">(.+?)</script>', re.DOTALL)
+LATE_SCRIPT = re.compile(
+    r'(<script type="text/plain" data-late=")([\w.]+)">(.+?)</script>', re.DOTALL
+)
 
 
-def put_aside(app, pagename, templatename, context, doctree):
-    """Write such scripts of a page to files, and leave their addresses in the page."""
+def extract_scripts(app, pagename, templatename, context, doctree):
+    """Write the late scripts of a page to files, and put their addresses into the page."""
 
     def write(late: re.Match) -> str:
         opening, name, text = late.groups()
@@ -22,8 +24,8 @@ def put_aside(app, pagename, templatename, context, doctree):
         address = context["pathto"](f"_static/{name}", resource=True)
         return f'{opening}{address}?v={version}"></script>'
 
-    context["body"] = LATE.sub(write, context.get("body", ""))
+    context["body"] = LATE_SCRIPT.sub(write, context.get("body", ""))
 
 
 def setup(app):
-    app.connect("html-page-context", put_aside)
+    app.connect("html-page-context", extract_scripts)

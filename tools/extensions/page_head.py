@@ -1,4 +1,4 @@
-"""The head of a chapter and of its exercises: how long they take, and how to run them.
+"""The head of a chapter and of its exercise page: times, and buttons that run the notebook.
 
 It stands below the box of the class `admonition-in-this-chapter`, or else below the title. The
 front page lists the chapters with the same facts.
@@ -17,58 +17,66 @@ from drawings import cards
 from tools.questions import quoted
 from tools.urls import colab_url, repository_url
 
-from .claims import shown as shown_claims
+from .claims import claim_boxes
 from .questions import page_of
 
-# as readers who followed every step have told us; a word may be a formula in a sentence
+# as reported by readers who followed every step; an inline formula counts as words
 WORDS_A_MINUTE, LINES_A_MINUTE = 90, 8
-# a formula on a line of its own, a figure, the box of a claim
+# for a display formula, a figure, or the box of a claim
 MINUTES_A_DISPLAY = 1
-# a role, for what it shows
+# a MyST role; the group is its visible text
 ROLE = re.compile(r"\{[\w:]+\}`([^`<]*?)(?: <[^`]*>)?`")
 
 
-def shown_by(role: re.Match) -> str:
-    """The words of a role; a citation has none."""
+def role_text(role: re.Match) -> str:
+    """The visible text of a role; none for a citation."""
     return "" if role[0].startswith("{cite") else role[1]
 
 
-class OfChapters(SphinxDirective):
-    """Shows the chapters in the template of the directive's name, when all have been read."""
+class ChaptersDirective(SphinxDirective):
+    """A directive that renders the template of its name with the facts of all chapters."""
 
     def run(self) -> list[nodes.Node]:
-        """The place of what is shown."""
+        """A placeholder, which `show_chapters` replaces when all pages have been read."""
         return [nodes.pending(None, {"template": f"{self.name}.html"})]
 
 
 def reading_minutes(doctree: nodes.document) -> float:
-    """How long a page takes to read: its prose, its code, and what is displayed."""
-    outputs = [one for one in doctree.findall(nodes.container) if "cell_output" in one["classes"]]
-    shown = {one for output in outputs for one in output.findall(nodes.Element)}
+    """Estimated minutes to read a page: its prose, code, display formulas, figures and claims."""
+    outputs = [
+        node for node in doctree.findall(nodes.container) if "cell_output" in node["classes"]
+    ]
+    in_outputs = {node for output in outputs for node in output.findall(nodes.Element)}
 
-    def read(kind: type) -> list:
-        return [one for one in doctree.findall(kind) if one not in shown]
+    def outside_outputs(kind: type) -> list:
+        return [node for node in doctree.findall(kind) if node not in in_outputs]
 
-    words = sum(len(one.astext().split()) for one in read(nodes.paragraph))
-    lines = sum(len(one.astext().split("\n")) for one in read(nodes.literal_block))
-    displays = read(nodes.math_block) + read(nodes.figure) + list(shown_claims(doctree, "claim"))
+    words = sum(len(node.astext().split()) for node in outside_outputs(nodes.paragraph))
+    lines = sum(len(node.astext().split("\n")) for node in outside_outputs(nodes.literal_block))
+    displays = (
+        outside_outputs(nodes.math_block)
+        + outside_outputs(nodes.figure)
+        + list(claim_boxes(doctree, "claim"))
+    )
     return words / WORDS_A_MINUTE + lines / LINES_A_MINUTE + len(displays) * MINUTES_A_DISPLAY
 
 
-def last_of_the_path(page: nodes.Element) -> nodes.section | None:
-    """The section that ends with the paragraph on what goes deeper; what follows can wait."""
-    for part in page.children:
-        if isinstance(part, nodes.section):
-            last = ([""] + [one.astext() for one in part.findall(nodes.paragraph)])[-1]
-            if last.startswith(("You now know", "You can now")) and "goes deeper" in last:
-                return part
+def last_path_section(page: nodes.Element) -> nodes.section | None:
+    """The last section of a page's short path: it ends by saying what goes deeper."""
+    for section in page.children:
+        if isinstance(section, nodes.section):
+            closing = (
+                [""] + [paragraph.astext() for paragraph in section.findall(nodes.paragraph)]
+            )[-1]
+            if closing.startswith(("You now know", "You can now")) and "goes deeper" in closing:
+                return section
     return None
 
 
-def path_of(doctree: nodes.document) -> dict | None:
-    """The section with which a page's path ends, its minutes, and the questions on it."""
+def reading_path(doctree: nodes.document) -> dict | None:
+    """The short path through a page: its last section, its minutes, and its questions."""
     page = next(doctree.findall(nodes.title)).parent
-    last = last_of_the_path(page)
+    last = last_path_section(page)
     if last is None:
         return None
     path = new_document("path")
@@ -77,25 +85,25 @@ def path_of(doctree: nodes.document) -> dict | None:
         "title": next(last.findall(nodes.title)).astext(),
         "anchor": last["ids"][0],
         "minutes": reading_minutes(path),
-        "questions": questions_of(path),
+        "questions": question_names(path),
     }
 
 
-def questions_of(doctree: nodes.document) -> list[str]:
-    """The names of the questions that a page asks, in their order."""
-    return [one["question"] for one in doctree.findall(nodes.raw) if "question" in one]
+def question_names(doctree: nodes.document) -> list[str]:
+    """The names of the questions on a page, in order."""
+    return [node["question"] for node in doctree.findall(nodes.raw) if "question" in node]
 
 
-def clock(minutes: float) -> str:
-    """About how long that is, to five minutes, as people say it."""
+def duration(minutes: float) -> str:
+    """A duration in words, rounded to five minutes, such as 1 h 20 min."""
     hours, rest = divmod(5 * max(1, round(minutes / 5)), 60)
     if not hours:
         return f"{rest} minutes"
     return f"{hours} h {rest} min" if rest else f"{hours} h"
 
 
-def facts(app, slug: str, page: str) -> dict:
-    """What is known of a chapter and its exercises, with links from that page."""
+def chapter_facts(app, slug: str, page: str) -> dict:
+    """Title, times, questions and exercises of a chapter, with links relative to `page`."""
     exercises = app.env.metadata.get(f"exercises/{slug}", {}).get("exercises", {})
     doctree, link = app.env.get_doctree(f"chapters/{slug}"), app.builder.get_relative_uri
     drawings = (one["drawing"] for one in doctree.findall(nodes.figure) if "drawing" in one)
@@ -107,74 +115,78 @@ def facts(app, slug: str, page: str) -> dict:
         "link": link(page, f"chapters/{slug}"),
         "chapter_colab": colab_url(f"chapters/{slug}.ipynb"),
         "minutes": reading_minutes(doctree),
-        "path": path_of(doctree),
-        "questions": questions_of(doctree),
+        "path": reading_path(doctree),
+        "questions": question_names(doctree),
         "exercises": exercises,
         "exercises_link": link(page, f"exercises/{slug}"),
         "exercises_minutes": sum(one["minutes"] for one in exercises.values()),
     }
 
 
-def rendered(app, template: str, **values) -> nodes.raw:
-    """A template of ours, filled in; nothing where no site is made."""
+def render_template(app, template: str, **values) -> nodes.raw:
+    """Render a template of the theme; an empty node in builds other than HTML."""
     if app.builder.format != "html":
         return nodes.raw()
-    html = app.builder.templates.render(template, {"clock": clock, **values})
+    html = app.builder.templates.render(template, {"duration": duration, **values})
     return nodes.raw("", html, format="html")
 
 
 def add_head(app, doctree, docname):
-    """Put the head in its place, and below a chapter the button that says it is read."""
+    """Insert the head, and below a chapter the button that marks it as read."""
     folder, _, slug = docname.partition("/")
     if folder not in ("chapters", "exercises"):
         return
-    head = rendered(
+    head = render_template(
         app,
         "page_head.html",
-        **facts(app, slug, docname),
+        **chapter_facts(app, slug, docname),
         kind=folder,
         colab=colab_url(f"{docname}.ipynb"),
         repository=repository_url(),
     )
     title = next(doctree.findall(nodes.title))
     page = title.parent
-    boxes = (one for one in page.children if "admonition-in-this-chapter" in one.get("classes", []))
+    boxes = (
+        node for node in page.children if "admonition-in-this-chapter" in node.get("classes", [])
+    )
     page.insert(page.index(next(boxes, title)) + 1, head)
     if folder == "chapters":
-        page.append(rendered(app, "mark_read.html", slug=slug))
+        page.append(render_template(app, "mark_read.html", slug=slug))
 
 
-def practice(root: Path, chapters: list[dict]) -> list[dict]:
-    """What is asked of each chapter on a page of its own, and what it does not ask about."""
-    asked = []
-    for one in chapters:
-        page = page_of(one["slug"], root)
+def practice_questions(root: Path, chapters: list[dict]) -> list[dict]:
+    """By chapter, the questions of the practice pages, and the aims that no placement tests."""
+    practice = []
+    for chapter in chapters:
+        page = page_of(chapter["slug"], root)
         if page.known:
             names = [name for name, it in page.known.items() if it["placement"]]
             aims = {page.known[name]["aim"] for name in names}
             unasked = [
-                page.line(ROLE.sub(shown_by, text))
-                for aim, text in AIMS[one["slug"]].items()
+                page.line(ROLE.sub(role_text, text))
+                for aim, text in AIMS[chapter["slug"]].items()
                 if aim not in aims
             ]
-            kept = {key: one[key] for key in ("slug", "title", "link")}
-            asked.append(kept | {"file": page.file, "placement": names, "unasked": unasked})
-    return asked
+            identity = {key: chapter[key] for key in ("slug", "title", "link")}
+            practice.append(identity | {"file": page.file, "placement": names, "unasked": unasked})
+    return practice
 
 
 def show_chapters(app, doctree, docname):
-    """Put the chapters in their places, in the order of the table of contents."""
-    for place in list(doctree.findall(nodes.pending)):
+    """Replace the placeholders by the chapters, in the order of the table of contents."""
+    for placeholder in list(doctree.findall(nodes.pending)):
         pages = app.env.toctree_includes.get(app.config.root_doc, [])
         slugs = [page.removeprefix("chapters/") for page in pages if page.startswith("chapters/")]
-        listed = [facts(app, slug, docname) for slug in slugs]
-        asked = partial(practice, Path(app.srcdir), listed)
-        template = place.details["template"]
-        place.replace_self(rendered(app, template, chapters=listed, practice=asked))
+        chapters = [chapter_facts(app, slug, docname) for slug in slugs]
+        practice = partial(practice_questions, Path(app.srcdir), chapters)
+        template = placeholder.details["template"]
+        placeholder.replace_self(
+            render_template(app, template, chapters=chapters, practice=practice)
+        )
 
 
 def setup(app):
     for name in ("course-start", "course-chapters", "once-more", "where-to-begin"):
-        app.add_directive(name, OfChapters)
+        app.add_directive(name, ChaptersDirective)
     app.connect("doctree-resolved", show_chapters)
     app.connect("doctree-resolved", add_head)

@@ -1,7 +1,7 @@
-"""On each page, the link that reports an error in it.
+"""The link on each page that reports an error in it.
 
-It leads to a form of the repository, in which the page and the version are filled in; report.js
-adds the section that is in view. The reader sees the form before it is sent.
+It opens a form on GitHub with the page and the version filled in; report.js adds the section in
+view. The reader sees the form before sending it.
 """
 
 import os
@@ -12,27 +12,26 @@ from markupsafe import Markup
 import attncourse
 from tools.urls import issue_url
 
-from .seo import address
+from .seo import page_url
 
 
 def version(environ: Mapping[str, str] = os.environ) -> str:
-    """The version of the course, and where CI builds the site, the commit.
+    """The version of the course, with the commit in a build by CI.
 
-    Elsewhere the commit stays out: it says nothing of a file that is not committed, and the site
-    would be another after a commit that it does not show.
+    Elsewhere files may differ from the commit, and each commit would make the site stale.
     """
     commit = environ.get("GITHUB_SHA", "")[:7]
     return f"{attncourse.__version__} ({commit})" if commit else attncourse.__version__
 
 
 def add_link(app, pagename, templatename, context, doctree):
-    """Give the template of the link its address."""
-    # the template of the search has the title of its page
+    """Put the address of the form into the context of the template."""
+    # the search page has its title in the template alone
     title = Markup(context.get("title", "Search")).striptags()
     context["report"] = issue_url(
         app.config.html_theme_options["repository_url"],
         title=f"Error in {title}",
-        address=address(app, pagename),
+        address=page_url(app, pagename),
         section="",
         version=version(),
     )

@@ -1,6 +1,6 @@
-"""What the search looks through: each section, term and function of the pages, with its prose.
+"""The search index: each section, term and function of the pages, with its prose.
 
-It is written as a script, because a page that is opened from a folder may read nothing else.
+It is a script, because a page that is opened as a local file can load nothing else.
 """
 
 import json
@@ -10,40 +10,40 @@ from pathlib import Path
 from docutils import nodes
 from sphinx import addnodes
 
-from tools.plain_formulas import plain
+from tools.plain_formulas import formula_text
 
 from .formulas import mathml
 
-# code, and what is found by itself
+# nodes that are not searched, and those that are entries of their own
 CODE = (nodes.literal_block, nodes.raw, nodes.Invisible)
 PARTS = (nodes.section, addnodes.glossary, addnodes.desc)
-# by page
-written: dict[str, list] = {}
+parts_by_page: dict[str, list] = {}
 
 
-def words(node: nodes.Node) -> str:
-    """The words of a node, with the formulas of its sentences as text."""
+def node_text(node: nodes.Node) -> str:
+    """The prose of a node as text, with its inline formulas; empty for code and other entries."""
     if isinstance(node, (*CODE, *PARTS)) or "unsought" in getattr(node, "attributes", ()):
         return ""
     if isinstance(node, nodes.math_block):
         return "…"
     if isinstance(node, nodes.math):
         answer = mathml(node.astext(), display=False)
-        return plain(answer["html"]) if "html" in answer else ""
+        return formula_text(answer["html"]) if "html" in answer else ""
     if isinstance(node, nodes.Text):
         return node.astext()
-    return ("" if isinstance(node, nodes.TextElement) else " ").join(map(words, node.children))
+    return ("" if isinstance(node, nodes.TextElement) else " ").join(map(node_text, node.children))
 
 
 def prose(*content: nodes.Node) -> str:
-    return " ".join(" ".join(map(words, content)).split())
+    """The prose of nodes, with single spaces."""
+    return " ".join(" ".join(map(node_text, content)).split())
 
 
-def parts(doctree: nodes.document) -> Iterator[tuple[str, list[str], str]]:
-    """The anchor, the names and the prose of each part of a page, which is found at its top."""
+def page_parts(doctree: nodes.document) -> Iterator[tuple[str, list[str], str]]:
+    """Anchor (empty for the page itself), names and prose of each section, term and function."""
     for section in doctree.findall(nodes.section):
         anchor = "" if section.parent is doctree else section["ids"][0]
-        # a heading may stand right above another: what is below that is quoted
+        # a heading right above another takes the prose below that
         texts = (prose(*one[1:]) for one in section.findall(nodes.section))
         yield anchor, [prose(section[0])], next(filter(None, texts), "")
     for glossary in doctree.findall(addnodes.glossary):
@@ -56,14 +56,14 @@ def parts(doctree: nodes.document) -> Iterator[tuple[str, list[str], str]]:
         yield signature["ids"][0], [signature["fullname"]], prose(*entry[1:])
 
 
-def look(app, doctree, page):
-    """Take down the parts of a page."""
-    written[page] = list(parts(doctree))
+def collect_parts(app, doctree, page):
+    """Store the parts of a page."""
+    parts_by_page[page] = list(page_parts(doctree))
 
 
-def write(app, exception):
-    """Write the script."""
-    text = json.dumps(dict(sorted(written.items())), ensure_ascii=False)
+def write_index(app, exception):
+    """Write the index as the script sections.js."""
+    text = json.dumps(dict(sorted(parts_by_page.items())), ensure_ascii=False)
     Path(app.outdir, "sections.js").write_text(f"showFound({text})", "utf-8")
 
 
@@ -71,6 +71,6 @@ def setup(app):
     # Sphinx's own search stays out
     app.connect("builder-inited", lambda app: setattr(app.builder, "search", False))
     app.connect("html-collect-pages", lambda app: [("search", {}, "search.html")])
-    # before links to what teaches are added
-    app.connect("doctree-resolved", look, priority=400)
-    app.connect("build-finished", write)
+    # before backlinks are added
+    app.connect("doctree-resolved", collect_parts, priority=400)
+    app.connect("build-finished", write_index)

@@ -1,7 +1,7 @@
-"""What search engines and link previews read: each page's address and description, the site map.
+"""Metadata for search engines and link previews: canonical address, description, site map.
 
-The libraries for this load matplotlib, start a server process, or list in the site map only the
-pages that the last build has written.
+The Sphinx extensions for this load matplotlib, start a server process, or list in the site map only
+the pages that the last build has written.
 """
 
 from html import escape
@@ -14,31 +14,31 @@ from tools.questions import quoted
 
 from .search_index import prose
 
-LONGEST = 200
+MAX_DESCRIPTION = 200
 PICTURE = "reference/picture.png"
 
 
-def opening(doctree: nodes.document) -> str:
-    """How a page begins, as much of it as fits."""
+def opening_text(doctree: nodes.document) -> str:
+    """The first paragraphs of a page, shortened to a description."""
     paragraphs = doctree.findall(nodes.paragraph)
-    texts = [one for one in paragraphs if isinstance(one.parent, nodes.section)]
-    return shorten(prose(*texts), LONGEST, placeholder=" …")
+    texts = [paragraph for paragraph in paragraphs if isinstance(paragraph.parent, nodes.section)]
+    return shorten(prose(*texts), MAX_DESCRIPTION, placeholder=" …")
 
 
-def address(app, page: str) -> str:
-    """The one address of a page."""
+def page_url(app, page: str) -> str:
+    """The canonical address of a page."""
     return app.config.html_baseurl + ("" if page == app.config.root_doc else f"{page}.html")
 
 
-def describe(app, pagename, templatename, context, doctree):
-    """Give a page its address and its description: its opening, unless its front matter has one."""
+def add_metadata(app, pagename, templatename, context, doctree):
+    """Add the meta tags of a page; its description is in its front matter, or else its opening."""
     tags = {'name="robots"': "noindex"} if pagename == app.config.notfound_pagename else {}
-    context["pageurl"] = None if tags else address(app, pagename)
+    context["pageurl"] = None if tags else page_url(app, pagename)
     if doctree is not None:
-        words = quoted(app.env.metadata[pagename].get("description") or opening(doctree))
+        description = quoted(app.env.metadata[pagename].get("description") or opening_text(doctree))
         tags = {
-            'name="description"': words,
-            'property="og:description"': words,
+            'name="description"': description,
+            'property="og:description"': description,
             'property="og:title"': prose(doctree.next_node(nodes.title)),
             'property="og:image"': f"{app.config.html_baseurl}_static/{Path(PICTURE).name}",
             'property="og:type"': "website",
@@ -49,14 +49,14 @@ def describe(app, pagename, templatename, context, doctree):
     context["metatags"] = "\n".join([context.get("metatags", ""), *lines])
 
 
-def map_site(app, exception):
-    """Write sitemap.xml, with every page that has a text."""
+def write_sitemap(app, exception):
+    """Write sitemap.xml, with every page that has a source."""
     pages = [] if exception else sorted(app.env.found_docs)
-    places = "".join(f"<url><loc>{escape(address(app, page))}</loc></url>" for page in pages)
-    sitemap = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{places}</urlset>'
+    urls = "".join(f"<url><loc>{escape(page_url(app, page))}</loc></url>" for page in pages)
+    sitemap = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{urls}</urlset>'
     Path(app.outdir, "sitemap.xml").write_text(sitemap, "utf-8")
 
 
 def setup(app):
-    app.connect("html-page-context", describe)
-    app.connect("build-finished", map_site)
+    app.connect("html-page-context", add_metadata)
+    app.connect("build-finished", write_sitemap)

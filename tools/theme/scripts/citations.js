@@ -1,11 +1,11 @@
-// the entry of a citation, below it for the mouse and for the keyboard; Escape puts it away
+// shows the entry of a citation below it, on hover and focus; Escape hides it
 {
   const box = document.createElement("span");
   Object.assign(box, { className: "cited-entry rounded p-2 small", popover: "manual", id: "cited-entry", role: "tooltip" });
 
   function show({ currentTarget: link }) {
     box.textContent = link.dataset.entry;
-    // inside of the link, so that the mouse may go there
+    // inside the link, so that the mouse can move onto it
     link.append(box);
     link.setAttribute("aria-describedby", box.id);
     box.showPopover();

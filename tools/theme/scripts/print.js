@@ -1,7 +1,7 @@
-// paper is light: the dark scheme steps aside while the page is printed
+// switches to the light scheme while the page is printed
 addEventListener("beforeprint", () => {
   const root = document.documentElement;
-  const shown = root.dataset.theme;
+  const theme = root.dataset.theme;
   root.dataset.theme = "light";
-  addEventListener("afterprint", () => (root.dataset.theme = shown), { once: true });
+  addEventListener("afterprint", () => (root.dataset.theme = theme), { once: true });
 });

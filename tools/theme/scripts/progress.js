@@ -1,8 +1,8 @@
-// What the learner has read and solved. It is kept in this browser and sent nowhere.
+// The chapters read and exercises solved; they stay in the local storage of this browser.
 (() => {
   const KEY = "attncourse-progress";
   const all = (selector) => [...document.querySelectorAll(selector)];
-  const listOf = (kept) => (Array.isArray(kept) ? kept : []);
+  const listOf = (value) => (Array.isArray(value) ? value : []);
 
   function load() {
     try {
@@ -20,8 +20,8 @@
 
   function tick(link, words) {
     link.querySelector(".tick")?.remove();
-    const heard = `<span class="visually-hidden"> ${words}</span>`;
-    if (words) link.insertAdjacentHTML("beforeend", `<span class="tick"> ✓${heard}</span>`);
+    const label = `<span class="visually-hidden"> ${words}</span>`;
+    if (words) link.insertAdjacentHTML("beforeend", `<span class="tick"> ✓${label}</span>`);
   }
 
   function show() {
@@ -46,7 +46,7 @@
       button.addEventListener("click", () => {
         const state = load();
         const name = button.dataset[list];
-        const others = state[list].filter((one) => one !== name);
+        const others = state[list].filter((other) => other !== name);
         save({ ...state, [list]: button.ariaPressed === "true" ? others : [...others, name] });
       });
   for (const button of all("[data-reset]"))
@@ -57,7 +57,7 @@
       }
     });
   globalThis.attncourseProgress = { load, save, listOf };
-  // another tab has changed it
+  // another tab may change it
   addEventListener("storage", show);
   show();
 })();

@@ -3,19 +3,19 @@ function showFound(pages) {
   const MOST = 40;
   const BEFORE = 80;
   const LENGTH = 240;
-  const place = document.querySelector("#search-results");
+  const output = document.querySelector("#search-results");
   const query = new URLSearchParams(location.search).get("q") ?? "";
-  place.parentElement.querySelector("[name=q]").value = query;
+  output.parentElement.querySelector("[name=q]").value = query;
 
   const FUNCTION_WORD =
     /^(an?|and|are|by|can|do|does|for|from|how|i|in|is|it|of|on|or|the|to|what|when|where|which|why|with)$/;
   const SYNONYMS = { sqrt: "(?:√|sqrt|square root)" };
 
-  // a word finds its other forms: heads and head, scaled and scaling
+  // the stems of a text, under which head finds heads, and scaled scaling
   function stemsOf(text) {
     const all = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-    const telling = all.filter((word) => !FUNCTION_WORD.test(word));
-    return (telling.length ? telling : all).map(
+    const content = all.filter((word) => !FUNCTION_WORD.test(word));
+    return (content.length ? content : all).map(
       (word) => SYNONYMS[word] ?? word.replace(/(?<=.{4})(ing|ed|es|e|s)$|(?<=^...)s$/, "")
     );
   }
@@ -24,14 +24,14 @@ function showFound(pages) {
 
   const count = (text, word) => [...text.matchAll(word)].length;
 
-  // how much a part is about the words
+  // the relevance of a part to the words
   function score({ page, names, text }, words) {
     const whole = names.some((name) => stemsOf(name).join() === stems.join());
     const kind = page.endsWith("glossary") ? 6 : page.startsWith("chapters/") ? 5 : 1;
     const points = words.map(
       (word) => 10 * Math.min(count(names.join(), word), 1) + Math.min(count(text, word), 5)
     );
-    return points.reduce((sum, one) => sum + one, 100 * whole + kind);
+    return points.reduce((sum, point) => sum + point, 100 * whole + kind);
   }
 
   function search(start) {
@@ -46,14 +46,14 @@ function showFound(pages) {
           return { ...part, found, score: score(part, words) };
         });
       })
-      // where no part has all the words, those with the most will do
+      // the parts with the most words, and at least half of them
       .filter(({ found }) => found > words.length / 2)
       .sort((one, other) => other.found - one.found || other.score - one.score)
       .filter(({ found }, _, [first]) => found === first.found)
       .slice(0, MOST);
   }
 
-  function made(name, attributes, ...content) {
+  function createElement(name, attributes, ...content) {
     const element = Object.assign(document.createElement(name), attributes);
     element.append(...content);
     return element;
@@ -63,27 +63,27 @@ function showFound(pages) {
     const words = new RegExp(`(${start}(?:${stems.join("|")})[\\p{L}\\p{N}]*)`, "iu");
     const from = text.lastIndexOf(" ", text.search(words) - BEFORE) + 1;
     const to = text.length > from + LENGTH ? text.lastIndexOf(" ", from + LENGTH) : text.length;
-    const shown = (from ? "… " : "") + text.slice(from, to) + (to < text.length ? " …" : "");
-    // what the words have found stands at the odd places
-    return shown.split(words).map((piece, at) => (at % 2 ? made("mark", {}, piece) : piece));
+    const excerptText = (from ? "… " : "") + text.slice(from, to) + (to < text.length ? " …" : "");
+    // split puts the matches at odd indices
+    return excerptText.split(words).map((piece, i) => (i % 2 ? createElement("mark", {}, piece) : piece));
   }
 
-  const BEGIN = "(?<![\\p{L}\\p{N}])";
-  // a piece of a word, where no word begins with it
-  const start = search(BEGIN).length ? BEGIN : "";
+  const WORD_START = "(?<![\\p{L}\\p{N}])";
+  // where no word begins with a stem, match it inside words
+  const start = search(WORD_START).length ? WORD_START : "";
   const parts = search(start);
-  const results = parts.map(({ page, anchor, title, text }) =>
-    made(
+  const items = parts.map(({ page, anchor, title, text }) =>
+    createElement(
       "li",
       {},
-      made("a", { href: `${page}.html${anchor && "#"}${anchor}` }, title),
-      made("p", { className: "context" }, ...excerpt(text, start))
+      createElement("a", { href: `${page}.html${anchor && "#"}${anchor}` }, title),
+      createElement("p", { className: "context" }, ...excerpt(text, start))
     )
   );
-  const some = { 0: "Nothing was found.", 1: "Found in one place.", [MOST]: "Found first:" };
-  const said =
+  const COUNT_MESSAGES = { 0: "Nothing was found.", 1: "Found in one place.", [MOST]: "Found first:" };
+  const status =
     parts[0]?.found < stems.length
       ? "No section has all these words. Most of them are in:"
-      : (some[results.length] ?? `Found in ${results.length} places.`);
-  place.append(made("p", { role: "status" }, said), made("ul", {}, ...results));
+      : (COUNT_MESSAGES[items.length] ?? `Found in ${items.length} places.`);
+  output.append(createElement("p", { role: "status" }, status), createElement("ul", {}, ...items));
 }
