@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from tests import ROOT
 from tests.needs import lacks
-from tools.chromium import FLAGS, chromium
+from tools.chromium import FLAGS, chromium_path
 from tools.urls import repository_url, site_url
 
 # a busy machine is slow, not wrong
@@ -76,7 +76,7 @@ def address(site) -> Iterator[str]:
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """A browser to which this machine is the only one there is."""
-    if (path := chromium()) is None:
+    if (path := chromium_path()) is None:
         pytest.skip(lacks("a browser"))
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=path, args=FLAGS)

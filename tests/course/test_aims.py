@@ -5,5 +5,5 @@ from tools.extensions import aims
 
 
 def test_no_aim_is_without_a_test():
-    untested = [aim for aim, tests in aims.tested_by(ROOT).items() if not tests]
+    untested = [aim for aim, tests in aims.tests_by_aim(ROOT).items() if not tests]
     assert not untested, f"ask a question about {', '.join(untested)}, or set an exercise"

@@ -22,7 +22,7 @@ from attncourse.stored import opened
 from attncourse.transformer import generate, sample
 from benchmarks.writer import NODE, recorded
 from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe
-from tools.extensions.late import LATE
+from tools.extensions.late import LATE_SCRIPT
 
 from .in_page import PHONE, figure_in, page_of
 
@@ -646,7 +646,7 @@ def test_for_those_who_want_nothing_to_move_a_sentence_comes_at_once(new_tab):
 def in_a_folder(folder):
     """A page with the figure, and beside it the weights, as on the site."""
     html, page = page_of(FIGURE), folder / "page.html"
-    late = LATE.search(html)
+    late = LATE_SCRIPT.search(html)
     assert late
     (folder / late[2]).write_text(late[3], "utf-8")
     page.write_text(html.replace(late[3], ""), "utf-8")

@@ -14,7 +14,7 @@ from bs4 import BeautifulSoup
 from tests import ROOT
 from tests.books import FILES, NOTEBOOK, build, write
 from tools.execute import BuildError
-from tools.newest import configured
+from tools.newest import write_config
 from tools.site import require_all_pages
 
 ONE = r"""# One
@@ -185,7 +185,7 @@ def test_sphinx_makes_other_things_than_a_site_of_it(builder, tmp_path):
         "# One\n\nThe width is $n$.\n\n```{admonition} More\n:class: dropdown\nIt is folded.\n```\n"
     )
     book, out = write(tmp_path / "book", {"chapters/one.md": box}), tmp_path / "out"
-    configured(book, tmp_path)
+    write_config(book, tmp_path)
     command = [sys.executable, "-m", "sphinx", "-q", "-b", builder, "-c", tmp_path, book, out]
     env = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)

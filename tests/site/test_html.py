@@ -19,7 +19,7 @@ from attncourse.course.question import questions
 from attncourse.course.quiz import asked
 from tests import ROOT
 from tests.test_layout import slugs
-from tools.extensions.page_head import clock
+from tools.extensions.page_head import duration
 from tools.extensions.report import version
 from tools.urls import ERROR_FORM, repository_url, site_url
 
@@ -294,7 +294,7 @@ def test_a_schedule_takes_its_times_from_the_chapters_and_from_the_cards(pages):
     for line in lines:
         links, (said,) = line.select("a"), re.findall(r": about (.+)\.$", line.text)
         if line.text.startswith("Solve"):
-            assert said == clock(sum(cards[link.text].minutes for link in links)), line.text
+            assert said == duration(sum(cards[link.text].minutes for link in links)), line.text
             continue
         chapter, *end = links
         name = posixpath.normpath(f"reference/{chapter['href']}")

@@ -18,9 +18,11 @@ def begun(tmp_path_factory) -> Path:
     unused = shutil.ignore_patterns(".*", "_build", "__pycache__", "theme")
     course = shutil.copytree(ROOT, tmp_path_factory.mktemp("parent") / "course", ignore=unused)
     subprocess.run(["git", "init", "-q"], cwd=course, check=True)
-    assert set(begin.chapter("toy", course)) > {"chapters/toy.md", "_toc.yml"}
+    assert set(begin.write_chapter("toy", course)) > {"chapters/toy.md", "_toc.yml"}
     for name in ("centred", "also_centred"):
-        assert f"attncourse/course/toy/exercises/{name}.py" in begin.exercise(f"toy/{name}", course)
+        assert f"attncourse/course/toy/exercises/{name}.py" in begin.write_exercise(
+            f"toy/{name}", course
+        )
     run(course, "-c", "from tools import release; release.write()")
     return course
 
@@ -49,11 +51,11 @@ def test_their_code_is_laid_out_and_their_tests_pass(begun):
 @pytest.mark.parametrize(
     ("write", "name", "words"),
     [
-        (begin.chapter, "2nd", "SLUG=2nd is no plain word"),
-        (begin.chapter, "dot_product", "chapters/dot_product.md is there already"),
-        (begin.exercise, "prefix_mask", "NAME=prefix_mask is not as in make exercise NAME="),
-        (begin.exercise, "nowhere/one", "there is no chapter nowhere"),
-        (begin.exercise, "dot_product/prefix_mask", "prefix_mask.py is there already"),
+        (begin.write_chapter, "2nd", "SLUG=2nd is no plain word"),
+        (begin.write_chapter, "dot_product", "chapters/dot_product.md is there already"),
+        (begin.write_exercise, "prefix_mask", "NAME=prefix_mask is not as in make exercise NAME="),
+        (begin.write_exercise, "nowhere/one", "there is no chapter nowhere"),
+        (begin.write_exercise, "dot_product/prefix_mask", "prefix_mask.py is there already"),
     ],
 )
 def test_a_name_that_will_not_do_is_said_plainly(write, name, words):

@@ -20,8 +20,8 @@ import attncourse
 from tests import ROOT
 from tests.browser import site  # noqa: F401
 from tests.needs import lacks
-from tools.execute import kept_outputs, notebooks
-from tools.setup_cell import LIGHT
+from tools.execute import notebooks, output_cache
+from tools.setup_cell import LIGHT_REQUIREMENTS
 
 CHAPTERS = sorted(ROOT.glob("chapters/*.ipynb"))
 HEAVY = ["torch", "numpy", "matplotlib"]
@@ -43,10 +43,12 @@ def closure(names: list[str]) -> list[str]:
 def test_the_set_up_cell_installs_all_that_the_course_needs_and_nothing_heavy():
     needs = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
     names = {need: Requirement(need).name for need in needs}
-    assert {need for need in needs if names[need] not in HEAVY} <= {*LIGHT.values()}
+    assert {need for need in needs if names[need] not in HEAVY} <= {*LIGHT_REQUIREMENTS.values()}
     # what it needs beyond itself is for its use in a terminal
     light = {*closure([*names.values()])} - {*closure(HEAVY)} | {"num2words"}
-    assert {canonicalize_name(Requirement(need).name) for need in LIGHT.values()} == light
+    assert {
+        canonicalize_name(Requirement(need).name) for need in LIGHT_REQUIREMENTS.values()
+    } == light
 
 
 def inner_files(name: str) -> list:
@@ -97,7 +99,7 @@ def offline(tmp_path, monkeypatch) -> None:
     git(clone, "add", "-A")
     git(clone, "commit", "-q", "-m", "as it is")
     wheels.mkdir()
-    for name in closure(["hatchling", *LIGHT]):
+    for name in closure(["hatchling", *LIGHT_REQUIREMENTS]):
         repack(name, wheels)
     settings = {
         "GIT_CONFIG_COUNT": "1",
@@ -134,7 +136,7 @@ def said(cells) -> dict[str, str]:
 def page_cells(slug: str) -> list:
     """The cells of a chapter's page, with what they have said."""
     text = notebooks(ROOT)[ROOT / f"chapters/{slug}.md"]
-    return code_cells(kept_outputs(ROOT).merge_match_into_notebook(text)[1])
+    return code_cells(output_cache(ROOT).merge_match_into_notebook(text)[1])
 
 
 # with the IPython that is here, nbval has run every exercise; one that is to be solved raises no

@@ -5,7 +5,7 @@ import runpy
 import pytest
 
 from tests import ROOT
-from tools.newest import configured, differences
+from tools.newest import differences, write_config
 
 PAGE = "<nav id=side></nav><article><h1 id=title>T</h1><p id=eq-1></p></article>"
 
@@ -37,7 +37,7 @@ def test_a_page_and_an_anchor_that_one_lacks_are_named(sites):
 
 
 def test_it_has_the_configuration_of_jupyter_book_and_our_extensions(tmp_path):
-    configured(ROOT, tmp_path)
+    write_config(ROOT, tmp_path)
     made = runpy.run_path(str(tmp_path / "conf.py"))
     assert "tools.extensions" in made["extensions"] and made["nitpicky"]
     assert made["html_theme"] == "sphinx_book_theme"

@@ -4,7 +4,7 @@ import pytest
 from docutils import nodes
 from docutils.utils import new_document
 
-from tools.extensions.page_head import clock, path_of, reading_minutes
+from tools.extensions.page_head import duration, reading_minutes, reading_path
 
 
 @pytest.mark.parametrize(
@@ -12,7 +12,7 @@ from tools.extensions.page_head import clock, path_of, reading_minutes
     [(0, "5 minutes"), (43, "45 minutes"), (58, "1 h"), (128, "2 h 10 min")],
 )
 def test_a_time_is_said_to_five_minutes(minutes, words):
-    assert clock(minutes) == words
+    assert duration(minutes) == words
 
 
 def test_reading_takes_time_for_prose_code_and_what_is_displayed():
@@ -51,11 +51,11 @@ def test_the_path_ends_where_a_page_says_what_goes_deeper():
     page[0] += section("Third", "word " * 900)
     page[0][-1] += nodes.raw("", "<div></div>", format="html", question="asked_too_late")
     words = 90 + 180 + 90 + len(turn.split())
-    assert path_of(page) == {
+    assert reading_path(page) == {
         "title": "Second",
         "anchor": "second",
         "minutes": words / 90,
         "questions": ["which_is_heavier"],
     }
     short += section("Page", "word")
-    assert path_of(short) is None
+    assert reading_path(short) is None

@@ -14,9 +14,9 @@ from pypdf import PdfReader
 from tests import ROOT
 from tests.browser import site  # noqa: F401
 from tests.needs import lacks
-from tools.binding import HELP, LEFT_OUT, bind
-from tools.chromium import chromium
-from tools.pdf import PDF, PrintError, make, whole
+from tools.binding import EXCLUDED_PAGES, HELP_TITLES, bind
+from tools.chromium import chromium_path
+from tools.pdf import PDF, PrintError, book_html, print_book
 from tools.site import ZIP
 
 TOC = """
@@ -113,7 +113,7 @@ def book(tmp_path) -> Path:
 @pytest.fixture
 def bound(book) -> BeautifulSoup:
     """That book as one page."""
-    return BeautifulSoup(whole(book, bind(book, HOME)), "html.parser")
+    return BeautifulSoup(book_html(book, bind(book, HOME)), "html.parser")
 
 
 def require_links_and_ids(page: BeautifulSoup) -> None:
@@ -189,10 +189,10 @@ def test_a_question_shows_what_is_chosen_from_and_its_answer_stands_at_the_end(b
 
 def test_without_a_site_or_a_browser_the_message_says_what_to_do(book, tmp_path, monkeypatch):
     with pytest.raises(PrintError, match="say `make site` first"):
-        make(tmp_path / "elsewhere")
+        print_book(tmp_path / "elsewhere")
     monkeypatch.setenv("ATTNCOURSE_CHROMIUM", "none")
     with pytest.raises(PrintError, match="no Chromium: say `make system`"):
-        make(book)
+        print_book(book)
     assert not (book / "_build" / "html" / PDF).exists()
     assert PDF not in (book / "_build" / "html" / "index.html").read_text()
 
@@ -259,7 +259,7 @@ def require_destinations(pdf: PdfReader, page: BeautifulSoup) -> None:
 @pytest.fixture
 def browser():
     """A browser that prints, or none of what follows."""
-    if chromium() is None:
+    if chromium_path() is None:
         pytest.skip(lacks("a browser"))
 
 
@@ -267,11 +267,11 @@ def browser():
 def test_a_small_book_has_its_numbers_links_and_outline(book, bound):
     index = book / "_build" / "html" / "index.html"
     for _ in range(2):
-        pdf = PdfReader(io.BytesIO(make(book).read_bytes()))
+        pdf = PdfReader(io.BytesIO(print_book(book).read_bytes()))
     require_numbers(pdf, bound, drawn=50)
     require_destinations(pdf, bound)
     titles = [one.title for one in pdf.outline if not isinstance(one, list)]
-    assert titles[2:] == ["1. First", "Exercises: first things", *HELP.values()]
+    assert titles[2:] == ["1. First", "Exercises: first things", *HELP_TITLES.values()]
     # the front page links to it once, below the zip
     found = BeautifulSoup(index.read_text(), "html.parser").select("article > p")
     assert [one.a and one.a["href"] for one in found] == [ZIP, PDF, None]
@@ -286,10 +286,12 @@ def test_the_course_as_a_book_is_whole_and_leads_where_it_says(site, tmp_path): 
     for name in ("_toc.yml", "_config.yml"):
         shutil.copy(ROOT / name, tmp_path)
     shutil.copytree(site, tmp_path / "_build" / "html")
-    page = BeautifulSoup(whole(tmp_path, bind(tmp_path, HOME)), "html.parser")
+    page = BeautifulSoup(book_html(tmp_path, bind(tmp_path, HOME)), "html.parser")
     require_links_and_ids(page)
     named = {*re.findall(r"file: (\S+)", (ROOT / "_toc.yml").read_text())}
-    assert {one["id"] for one in page.select("article")} == named - {*LEFT_OUT} | {*HELP}
+    assert {one["id"] for one in page.select("article")} == named - {*EXCLUDED_PAGES} | {
+        *HELP_TITLES
+    }
     # each figure that moves says so, and has what it shows without a script
     figures = page.select(".attncourse-figure")
     assert len(figures) > 20 and all(one.select_one(".state") for one in figures)
@@ -299,6 +301,6 @@ def test_the_course_as_a_book_is_whole_and_leads_where_it_says(site, tmp_path): 
     assert len(page.select("#hints h3")) == len(page.select("#solutions h3")) == len(exercises)
     assert len(page.select("#answers h3")) == len(questions) > 70
     assert not page.select("form[hidden], details:not([open])")
-    pdf = PdfReader(io.BytesIO(make(tmp_path).read_bytes()))
+    pdf = PdfReader(io.BytesIO(print_book(tmp_path).read_bytes()))
     require_numbers(pdf, page, drawn=50)
     require_destinations(pdf, page)

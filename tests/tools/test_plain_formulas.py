@@ -3,7 +3,7 @@
 import pytest
 
 from tools.extensions.formulas import mathml
-from tools.plain_formulas import plain
+from tools.plain_formulas import formula_text
 
 
 @pytest.mark.parametrize(
@@ -23,4 +23,4 @@ from tools.plain_formulas import plain
     ],
 )
 def test_a_formula_is_written_in_one_line_as_people_type_it(tex, text):
-    assert plain(mathml(tex, display=False)["html"]) == text
+    assert formula_text(mathml(tex, display=False)["html"]) == text

@@ -14,20 +14,20 @@ import pytest
 from tornado.websocket import websocket_connect
 
 from tests.books import NOTEBOOK, write
-from tools.serve import free_port
+from tools.serve import parse_free_port
 
 
 @pytest.mark.parametrize("port", ["", "0", "-1", "eight", "65536", "8000.5"])
 def test_what_is_no_port_is_refused(port):
     with pytest.raises(SystemExit, match=f"PORT={port} is not a port"):
-        free_port(port)
+        parse_free_port(port)
 
 
 def test_a_taken_port_is_said():
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = str(server.getsockname()[1])
         with pytest.raises(SystemExit, match=f"port {port} is taken"):
-            free_port(port)
+            parse_free_port(port)
 
 
 ONE = (

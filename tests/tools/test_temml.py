@@ -3,7 +3,13 @@
 import hashlib
 import re
 
-from tools.extensions.formulas import BESIDE, TEMML, WORD_JOINER, joined, mathml
+from tools.extensions.formulas import (
+    TEMML,
+    WITH_PUNCTUATION,
+    WORD_JOINER,
+    mathml,
+    wrap_with_punctuation,
+)
 
 
 def test_its_version_and_hash_are_those_that_are_said():
@@ -30,8 +36,17 @@ def test_a_full_stop_is_glued_to_a_formula_that_may_go_on_in_the_next_line():
         f'<span class="math notranslate">{mathml(tex, display=False)["html"]}</span>'
         for tex in ("x", "x = 1")
     )
-    assert BESIDE.sub(joined, f"{whole} and {parted}") == f"{whole} and {parted}"
-    assert BESIDE.sub(joined, f"{whole}.") == f'<span class="joined">{whole}.</span>'
+    assert (
+        WITH_PUNCTUATION.sub(wrap_with_punctuation, f"{whole} and {parted}")
+        == f"{whole} and {parted}"
+    )
+    assert (
+        WITH_PUNCTUATION.sub(wrap_with_punctuation, f"{whole}.")
+        == f'<span class="joined">{whole}.</span>'
+    )
     for text in (f"({parted}", f"{parted}.", f"({parted}),"):
         glued = text.replace(parted, WORD_JOINER + parted + WORD_JOINER).strip(WORD_JOINER)
-        assert BESIDE.sub(joined, text) == f'<span class="joined">{glued}</span>'
+        assert (
+            WITH_PUNCTUATION.sub(wrap_with_punctuation, text)
+            == f'<span class="joined">{glued}</span>'
+        )
