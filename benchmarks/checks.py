@@ -10,7 +10,7 @@ import argparse
 import statistics
 import time
 
-from timing import RESULTS, markdown, where
+from timing import RESULTS, machine_info, markdown_table
 
 from attncourse.course import COURSE, chapters, exercises
 from judge import bank
@@ -20,22 +20,23 @@ from judge.verdict import judge, local
 HEADINGS = ("exercise", "answers", "median, s", "95 %, s", "longest, s")
 
 
-def seconds(one: Exercise, most: int) -> list[float]:
-    """What each answer's check takes; of so many at most, spread over all."""
-    answers = [*one.valid_answers, *(mutant.function for mutant in bank.mutants(one))]
-    forbidden = COURSE.solving(one)
-    took = []
+def check_times(exercise: Exercise, most: int) -> list[float]:
+    """CPU seconds of the check of each answer, or of an even selection of `most` answers."""
+    answers = [*exercise.valid_answers, *(mutant.function for mutant in bank.mutants(exercise))]
+    forbidden = COURSE.solving(exercise)
+    times = []
     for seed, answer in enumerate([answers[0], *answers[:: -(-len(answers) // most)]]):
         start = time.process_time()
-        judge(one, local(answer), seed, forbidden=forbidden)
-        took.append(time.process_time() - start)
-    return took[1:]
+        judge(exercise, local(answer), seed, forbidden=forbidden)
+        times.append(time.process_time() - start)
+    return times[1:]
 
 
-def row(name: str, took: list[float]) -> tuple:
-    most = sorted(took)[int(0.95 * len(took))]
-    numbers = (statistics.median(took), most, max(took))
-    return name, len(took), *(f"{one:.2f}" for one in numbers)
+def summary_row(name: str, times: list[float]) -> tuple:
+    """The name, number of answers, and median, 95th percentile and maximum of their times."""
+    percentile = sorted(times)[int(0.95 * len(times))]
+    numbers = (statistics.median(times), percentile, max(times))
+    return name, len(times), *(f"{number:.2f}" for number in numbers)
 
 
 def main() -> None:
@@ -43,18 +44,18 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--most", type=int, default=1000, help="answers of an exercise")
     most = arguments.parse_args().most
-    rows, every = [], []
+    rows, all_times = [], []
     for chapter in chapters():
-        for name, one in exercises(chapter).items():
-            took = seconds(one, most)
-            rows.append(row(name, took))
-            every += took
+        for name, exercise in exercises(chapter).items():
+            times = check_times(exercise, most)
+            rows.append(summary_row(name, times))
+            all_times += times
             print(*rows[-1], sep=" | ", flush=True)
-    rows.append(row("all", every))
+    rows.append(summary_row("all", all_times))
     print(*rows[-1], sep=" | ")
     (RESULTS / "checks.md").write_text(
-        f"# What a check takes\n\n{where()}\n\n{' '.join(__doc__.split())}\n\n"
-        + markdown(HEADINGS, rows),
+        f"# What a check takes\n\n{machine_info()}\n\n{' '.join(__doc__.split())}\n\n"
+        + markdown_table(HEADINGS, rows),
         "utf-8",
     )
 

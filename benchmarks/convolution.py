@@ -1,4 +1,4 @@
-"""Attention within a window beside its peers: time and memory, forward and with the gradients.
+"""Windowed attention compared with other implementations: time and memory, with gradients.
 
     PYTHONPATH=. python benchmarks/convolution.py   # a quarter of an hour
 
@@ -19,11 +19,11 @@ from timing import (
     RESULTS,
     THREADS,
     Cost,
-    in_turn,
-    markdown,
+    cost_rows,
+    machine_info,
+    markdown_table,
     measure,
-    rows_of,
-    where,
+    time_interleaved,
     write_csv,
 )
 from torch import Tensor
@@ -33,105 +33,112 @@ from attncourse.convolution import window_mask, windowed_attention
 from attncourse.dot_product import attention
 
 HEADS, WIDTH, WINDOW = 8, 64, 129
-FULL, OURS = "attention under a mask", "windows in blocks"
+MASKED, OURS = "attention under a mask", "windows in blocks"
 THEIRS, FLEX = "local-attention", "flex attention, compiled"
 
 
-def flex(n: int) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+def compiled_flex_attention(n: int) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
     """torch's flex attention with the same window, compiled."""
 
-    def within(batch, head, query, key):
+    def in_window(batch, head, query, key):
         return (key - query).abs() <= WINDOW // 2
 
-    blocks = create_block_mask(within, None, None, n, n, device="cpu")
+    blocks = create_block_mask(in_window, None, None, n, n, device="cpu")
     return partial(torch.compile(flex_attention, dynamic=False), block_mask=blocks)
 
 
-def forms(n: int) -> tuple[dict[str, Callable[[], Tensor]], list[Tensor]]:
-    """Each form as a call without arguments, and the tensors that it may have gradients for."""
+def build_calls(n: int) -> tuple[dict[str, Callable[[], Tensor]], list[Tensor]]:
+    """Each implementation as a call without arguments, and the inputs that get gradients."""
     g = torch.Generator().manual_seed(0)
     q, k, v = inputs = [
         torch.randn(1, HEADS, n, WIDTH, generator=g).requires_grad_() for _ in "qkv"
     ]
     mask = window_mask(n, WINDOW)
-    # with one block back and one on, and each query's own window exact
+    # one block before and one after, masked to each query's exact window
     theirs = LocalAttention(
         WINDOW // 2, causal=False, look_backward=1, look_forward=1, exact_windowsize=True,
         autopad=True, use_rotary_pos_emb=False,
     )  # fmt: skip
     calls = {
-        FULL: lambda: attention(q, k, v, mask),
+        MASKED: lambda: attention(q, k, v, mask),
         OURS: lambda: windowed_attention(q, k, v, WINDOW),
         THEIRS: lambda: theirs(q, k, v),
     }
     for name in (OURS, THEIRS):
-        torch.testing.assert_close(calls[name](), calls[FULL](), atol=1e-4, rtol=1e-4, msg=name)
+        torch.testing.assert_close(calls[name](), calls[MASKED](), atol=1e-4, rtol=1e-4, msg=name)
     return calls, inputs
 
 
-def beside_flex(n: int, seconds: float) -> tuple | str:
-    """Milliseconds forward of flex attention and of ours; or why flex attention could not run."""
+def compare_with_flex(n: int, seconds: float) -> tuple | str:
+    """A row of forward milliseconds of flex attention and ours, or the error of flex attention."""
     q, k, v = (torch.randn(1, HEADS, n, WIDTH) for _ in "qkv")
     try:
-        compiled = flex(n)
+        compiled = compiled_flex_attention(n)
         theirs, ours = compiled(q, k, v), windowed_attention(q, k, v, WINDOW)
         torch.testing.assert_close(theirs, ours, atol=1e-4, rtol=1e-4)
-    # whatever a compiler may say
+    # a compiler may raise anything
     except Exception as error:
         return f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
     calls = {FLEX: lambda: compiled(q, k, v), OURS: lambda: windowed_attention(q, k, v, WINDOW)}
     torch.set_num_threads(THREADS)
-    took = {name: each[0] for name, each in in_turn(calls, [], seconds, time.monotonic).items()}
-    milliseconds = (f"{1e3 * took[name]:.1f}" for name in (FLEX, OURS))
-    return n, *milliseconds, f"{took[OURS] / took[FLEX]:.2f}"
+    times = {
+        name: columns[0]
+        for name, columns in time_interleaved(calls, [], seconds, time.monotonic).items()
+    }
+    milliseconds = (f"{1e3 * times[name]:.1f}" for name in (FLEX, OURS))
+    return n, *milliseconds, f"{times[OURS] / times[FLEX]:.2f}"
 
 
-def slopes(found: dict[int, dict[str, Cost]]) -> list[tuple]:
-    """Time and memory of each form grow from the second length to the last as n to this power."""
-    first, last = (sorted(found)[i] for i in (1, -1))
+def growth_exponents(costs: dict[int, dict[str, Cost]]) -> list[tuple]:
+    """Exponents of n in the growth of time and memory, from the second length to the last."""
+    first, last = (sorted(costs)[i] for i in (1, -1))
 
-    def power(before: float, after: float) -> str:
+    def exponent(before: float, after: float) -> str:
         return f"{math.log(after / before, last / first):.2f}"
 
     return [
-        (name, power(found[first][name].both, one.both), power(found[first][name].peak, one.peak))
-        for name, one in found[last].items()
+        (
+            name,
+            exponent(costs[first][name].total, cost.total),
+            exponent(costs[first][name].peak, cost.peak),
+        )
+        for name, cost in costs[last].items()
     ]
 
 
 def main() -> None:
     """Print the tables, and write them to the results."""
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--lengths", type=int, nargs="+", default=[512, 1024, 2048, 4096, 8192])
-    arguments.add_argument("--seconds", type=float, default=20, help="for each length, twice")
-    chosen = arguments.parse_args()
-    found, rows = {}, []
-    for n in chosen.lengths:
-        found[n] = measure(*forms(n), chosen.seconds)
-        for row in rows_of(found[n], FULL):
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lengths", type=int, nargs="+", default=[512, 1024, 2048, 4096, 8192])
+    parser.add_argument("--seconds", type=float, default=20, help="for each length, twice")
+    arguments = parser.parse_args()
+    costs, rows = {}, []
+    for n in arguments.lengths:
+        costs[n] = measure(*build_calls(n), arguments.seconds)
+        for row in cost_rows(costs[n], MASKED):
             rows.append((n, *row))
             print(*rows[-1], sep=" | ", flush=True)
-    flexed = [beside_flex(n, chosen.seconds / 4) for n in chosen.lengths]
-    print(*flexed, sep="\n")
-    growth = slopes(found)
-    reasons = [why for why in flexed if isinstance(why, str)]
-    timed = [row for row in flexed if not isinstance(row, str)]
-    about_flex = (
+    flex_rows = [compare_with_flex(n, arguments.seconds / 4) for n in arguments.lengths]
+    print(*flex_rows, sep="\n")
+    exponents = growth_exponents(costs)
+    reasons = [reason for reason in flex_rows if isinstance(reason, str)]
+    timed = [row for row in flex_rows if not isinstance(row, str)]
+    flex_section = (
         f"It could not be run here: {reasons[0]}\n"
         if reasons
-        else markdown(("n", f"{FLEX}, ms", f"{OURS}, ms", "ours to flex"), timed)
+        else markdown_table(("n", f"{FLEX}, ms", f"{OURS}, ms", "ours to flex"), timed)
     )
     (RESULTS / "convolution.md").write_text(
-        f"# Attention within a window beside its peers\n\n{where('local-attention')}\n\n"
+        f"# Attention within a window beside its peers\n\n{machine_info('local-attention')}\n\n"
         f"One sequence of n words, {HEADS} heads of width {WIDTH}, a window of {WINDOW} words. "
         f"Milliseconds: medians, on the clock with {THREADS} threads, on the processor with one, "
         "with the gradients. Peak: what the call's tensors and gradients hold at once. Plain is "
-        f"{FULL}.\n\n{markdown(HEADINGS, rows)}\n"
+        f"{MASKED}.\n\n{markdown_table(HEADINGS, rows)}\n"
         f"## How they grow\n\nWith the gradients, as n to the power of, from n = "
-        f"{sorted(found)[1]} to {sorted(found)[-1]}.\n\n"
-        f"{markdown(('form', 'time', 'peak'), growth)}\n"
+        f"{sorted(costs)[1]} to {sorted(costs)[-1]}.\n\n"
+        f"{markdown_table(('form', 'time', 'peak'), exponents)}\n"
         "## Forward alone, beside torch's flex attention\n\nOn a CPU it has no gradients.\n\n"
-        f"{about_flex}",
+        f"{flex_section}",
         "utf-8",
     )
     write_csv("convolution", rows)

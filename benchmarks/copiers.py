@@ -1,4 +1,4 @@
-"""Train two small models to say random tokens again: of two blocks, which learns it, and of one.
+"""Train two small models to copy random tokens: one of two blocks, which learns it, one of one.
 
 python benchmarks/copiers.py    # writes attncourse/stored/copier_{2,1}.js, in two minutes
 """
@@ -15,12 +15,12 @@ from attncourse.train import fit, muon, seeded
 TOKENS, WIDTH, HEADS, STEPS, BATCH, RATE, SEED = 32, 32, 4, 2000, 32, 1e-2, 0
 
 
-def said_twice(g: torch.Generator, steps: int) -> Iterator[Windows]:
-    """Batches of 8 to 16 random tokens, each said twice; asked is the second time."""
+def repeated_sequences(g: torch.Generator, steps: int) -> Iterator[Windows]:
+    """Batches of 8 to 16 random tokens and their repetition, which alone has labels."""
     for n in torch.randint(8, 17, (steps,), generator=g).tolist():
         text = torch.randint(TOKENS, (BATCH, n), generator=g).repeat(1, 2)
         labels = text[:, 1:].clone()
-        # the first time nobody can know what comes
+        # the first occurrence cannot be predicted
         labels[:, :n] = -100
         yield Windows(text[:, :-1], labels)
 
@@ -30,7 +30,9 @@ def main() -> None:
     for depth in (2, 1):
         with seeded(SEED) as g:
             model = language_model(TOKENS, WIDTH, HEADS, depth)
-            losses = fit(model, lambda: said_twice(g, STEPS // 10), 10, RATE, optimizer=muon)
+            losses = fit(
+                model, lambda: repeated_sequences(g, STEPS // 10), 10, RATE, optimizer=muon
+            )
         write(
             HERE / f"copier_{depth}.js", f"attncourseCopier{depth}", model.state_dict(), heads=HEADS
         )

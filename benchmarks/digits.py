@@ -26,9 +26,9 @@ from attncourse.relative import relative_index
 from attncourse.train import accuracy, fit, seeded
 
 RESULTS = Path(__file__).parent / "results" / "digits.md"
-SIDE, DIGITS, TESTED = 8, 10, 450
+SIDE, DIGITS, N_TEST = 8, 10, 450
 WIDTH, HEADS, LAYERS, EPOCHS, BATCH, RATE = 32, 4, 2, 30, 32, 5e-3
-LINES = "logistic regression on the pixels"
+BASELINE = "logistic regression on the pixels"
 
 
 class Batch(NamedTuple):
@@ -42,8 +42,8 @@ class Batch(NamedTuple):
         return (self.pixels,)
 
 
-class Around(nn.Module):
-    """What each pixel takes from those around it: a kernel of 3 x 3."""
+class Conv3x3(nn.Module):
+    """A convolution over the 3 x 3 pixels around each."""
 
     def __init__(self):
         super().__init__()
@@ -54,25 +54,25 @@ class Around(nn.Module):
         return self.kernel(image).flatten(-2).mT
 
 
-class InThePlane(nn.Module):
-    """Attention whose keys and values know how many rows and columns away they are.
+class RelativeAttention2d(nn.Module):
+    """Attention with relative positions along rows and columns.
 
-    The tables of Shaw et al. (2018), one for the rows and one for the columns, added.
+    The sum of two tables of Shaw et al. (2018), one for each axis.
     """
 
     def __init__(self, d_h: int):
         super().__init__()
         offsets = 2 * SIDE - 1
         self.a_k, self.a_v = (nn.Parameter(torch.randn(2, offsets, d_h) * 0.1) for _ in "kv")
-        place = torch.arange(SIDE * SIDE)
+        pixel = torch.arange(SIDE * SIDE)
         index = relative_index(SIDE, SIDE - 1)
-        rows, columns = place // SIDE, place % SIDE
+        rows, columns = pixel // SIDE, pixel % SIDE
         pairs = (index[axis[:, None], axis] for axis in (rows, columns))
         self.register_buffer("index", torch.stack(list(pairs)))
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
         by_row, by_column = self.a_k
-        rows, columns = (one.expand(*q.shape[:-1], -1) for one in self.index)
+        rows, columns = (index.expand(*q.shape[:-1], -1) for index in self.index)
         scores = (
             q @ k.mT + (q @ by_row.mT).gather(-1, rows) + (q @ by_column.mT).gather(-1, columns)
         )
@@ -84,74 +84,77 @@ class InThePlane(nn.Module):
         return z
 
 
-class Reader(nn.Module):
-    """Greys to vectors, two layers that mix them, each with an MLP, and a score for each digit."""
+class PixelClassifier(nn.Module):
+    """A classifier of pixel sequences: embedding, layers of a mixer and an MLP, pooling, scores."""
 
-    def __init__(self, mix: Callable[[], nn.Module], place: nn.Module):
+    def __init__(self, mix: Callable[[], nn.Module], position: nn.Module):
         super().__init__()
-        self.grey, self.place = nn.Linear(1, WIDTH), place
-        self.mixes = nn.ModuleList(mix() for _ in range(LAYERS))
-        self.each = nn.ModuleList(
+        self.embed, self.position = nn.Linear(1, WIDTH), position
+        self.mixers = nn.ModuleList(mix() for _ in range(LAYERS))
+        self.mlps = nn.ModuleList(
             nn.Sequential(nn.Linear(WIDTH, 2 * WIDTH), nn.ReLU(), nn.Linear(2 * WIDTH, WIDTH))
             for _ in range(LAYERS)
         )
         self.norms = nn.ModuleList(nn.LayerNorm(WIDTH) for _ in range(2 * LAYERS + 1))
-        self.digit = nn.Linear(2 * WIDTH, DIGITS)
+        self.scores = nn.Linear(2 * WIDTH, DIGITS)
 
     def forward(self, pixels: Tensor) -> Tensor:
-        x = self.place(self.grey(pixels))
-        for layer, (mix, each) in enumerate(zip(self.mixes, self.each, strict=True)):
+        x = self.position(self.embed(pixels))
+        for layer, (mix, mlp) in enumerate(zip(self.mixers, self.mlps, strict=True)):
             x = x + mix(self.norms[2 * layer](x))
-            x = x + each(self.norms[2 * layer + 1](x))
+            x = x + mlp(self.norms[2 * layer + 1](x))
         x = self.norms[-1](x)
-        return self.digit(torch.cat([x.mean(-2), x.amax(-2)], dim=-1))
+        return self.scores(torch.cat([x.mean(-2), x.amax(-2)], dim=-1))
 
 
-def attending() -> nn.Module:
+def multi_head() -> nn.Module:
+    """Multi-head attention without positions."""
     return MultiHeadAttention(WIDTH, HEADS)
 
 
-MODELS: dict[str, Callable[[], Reader]] = {
-    "convolution, 3 × 3": lambda: Reader(Around, nn.Identity()),
-    "attention, no positions": lambda: Reader(attending, nn.Identity()),
-    "attention, a vector for each place": lambda: Reader(
-        attending, LearnedEncoding(SIDE * SIDE, WIDTH)
+MODELS: dict[str, Callable[[], PixelClassifier]] = {
+    "convolution, 3 × 3": lambda: PixelClassifier(Conv3x3, nn.Identity()),
+    "attention, no positions": lambda: PixelClassifier(multi_head, nn.Identity()),
+    "attention, a vector for each place": lambda: PixelClassifier(
+        multi_head, LearnedEncoding(SIDE * SIDE, WIDTH)
     ),
-    "attention, relative along both axes": lambda: Reader(
-        lambda: MultiHeadAttention(WIDTH, HEADS, InThePlane(WIDTH // HEADS)), nn.Identity()
+    "attention, relative along both axes": lambda: PixelClassifier(
+        lambda: MultiHeadAttention(WIDTH, HEADS, RelativeAttention2d(WIDTH // HEADS)), nn.Identity()
     ),
 }
 
 
 def batches(data: Batch, g: torch.Generator | None = None) -> Iterator[Batch]:
-    """The images in batches, in a drawn order where there is a generator."""
+    """Batches of images, shuffled with the generator if there is one."""
     order = torch.arange(len(data.labels))
     if g is not None:
         order = torch.randperm(len(data.labels), generator=g)
-    for some in order.split(BATCH):
-        yield Batch(data.pixels[some], data.labels[some])
+    for indices in order.split(BATCH):
+        yield Batch(data.pixels[indices], data.labels[indices])
 
 
-def run(seed: int) -> Iterator[tuple[str, int, float]]:
-    """Each model's name, parameters and share of right answers, on a split of the images."""
+def evaluate_models(seed: int) -> Iterator[tuple[str, int, float]]:
+    """Name, number of parameters and test accuracy of each model, on a random split."""
     digits = load_digits()
     greys = torch.tensor(digits.data, dtype=torch.float32) / 16
     labels = torch.tensor(digits.target)
     train, test = train_test_split(
-        range(len(labels)), test_size=TESTED, stratify=digits.target, random_state=seed
+        range(len(labels)), test_size=N_TEST, stratify=digits.target, random_state=seed
     )
-    lines = LogisticRegression(max_iter=1000).fit(greys[train].numpy(), labels[train].numpy())
-    parameters = lines.coef_.size + lines.intercept_.size
-    yield LINES, parameters, float(lines.score(greys[test].numpy(), labels[test].numpy()))
-    # around 0, or all pixels begin as nearly the same vector
+    regression = LogisticRegression(max_iter=1000).fit(greys[train].numpy(), labels[train].numpy())
+    parameters = regression.coef_.size + regression.intercept_.size
+    yield BASELINE, parameters, float(regression.score(greys[test].numpy(), labels[test].numpy()))
+    # centred, because otherwise all pixels begin as nearly the same vector
     centred = (greys - greys[train].mean()) / greys[train].std()
-    learned, tested = (Batch(centred[some, :, None], labels[some]) for some in (train, test))
-    for name, make in MODELS.items():
+    train_set, test_set = (
+        Batch(centred[indices, :, None], labels[indices]) for indices in (train, test)
+    )
+    for name, build in MODELS.items():
         with seeded(seed) as g:
-            model = make()
-            fit(model, lambda g=g: batches(learned, g), EPOCHS, RATE)
+            model = build()
+            fit(model, lambda g=g: batches(train_set, g), EPOCHS, RATE)
         parameters = sum(weight.numel() for weight in model.parameters())
-        yield name, parameters, accuracy(model, batches(tested))
+        yield name, parameters, accuracy(model, batches(test_set))
 
 
 def main() -> None:
@@ -163,18 +166,18 @@ def main() -> None:
     shares: dict[str, list[float]] = {}
     sizes = {}
     for seed in range(seeds):
-        for name, sizes[name], share in run(seed):
+        for name, sizes[name], share in evaluate_models(seed):
             shares.setdefault(name, []).append(share)
             print(f"{share:.4f}  {name}, seed {seed}", flush=True)
-    std = {name: stdev(each) if seeds > 1 else 0 for name, each in shares.items()}
+    std = {name: stdev(column) if seeds > 1 else 0 for name, column in shares.items()}
     rows = [
-        f"| {name} | {mean(each):.3f} | {std[name]:.3f} | {sizes[name]:,} |\n"
-        for name, each in shares.items()
+        f"| {name} | {mean(column):.3f} | {std[name]:.3f} | {sizes[name]:,} |\n"
+        for name, column in shares.items()
     ]
     made_with = ", ".join(f"{name} {version(name)}" for name in ("torch", "scikit-learn"))
     RESULTS.write_text(
-        f"# Images as sequences of pixels\n\nThe share of {TESTED} digits of 8 × 8 pixels that are "
-        f"read rightly, after training on the other {len(load_digits().target) - TESTED}; the mean "
+        f"# Images as sequences of pixels\n\nThe share of {N_TEST} digits of 8 × 8 pixels that are "
+        f"read rightly, after training on the other {len(load_digits().target) - N_TEST}; the mean "
         f"and the standard deviation of {seeds} seeds, each with a split of its own. {LAYERS} "
         f"layers of width {WIDTH}, {HEADS} heads, {EPOCHS} epochs, the mean and the largest "
         f"over the pixels at the end.\n\n{platform.machine()}, one thread; Python "

@@ -1,4 +1,4 @@
-"""A small GPT-2 with random weights, and what the library transformers makes of it, for the tests.
+"""A small GPT-2 with random weights, and its outputs in the library transformers, for tests.
 
     PYTHONPATH=. python benchmarks/gpt2_numbers.py   # writes tests/attncourse/gpt2_numbers.npz
 
@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-NUMBERS = Path(__file__).parents[1] / "tests" / "mechanisms" / "gpt2_numbers.npz"
+NUMBERS = Path(__file__).parents[1] / "tests" / "attncourse" / "gpt2_numbers.npz"
 HEADS, VOCABULARY, LENGTH = 3, 11, 8
 
 
@@ -27,8 +27,8 @@ def main() -> None:
     weights = {name: x.numpy() for name, x in model.transformer.state_dict().items()}
     with torch.no_grad():
         out = model.double()(tokens, output_hidden_states=True)
-    made = {"hidden": out.hidden_states[-1], "scores": out.logits}
-    np.savez_compressed(NUMBERS, heads=HEADS, tokens=tokens, **made, **weights)
+    outputs = {"hidden": out.hidden_states[-1], "scores": out.logits}
+    np.savez_compressed(NUMBERS, heads=HEADS, tokens=tokens, **outputs, **weights)
     print(f"transformers {version('transformers')}: {NUMBERS.stat().st_size} bytes")
 
 

@@ -1,10 +1,10 @@
-"""What the heads of three full GPTs do, which differ by their seeds, beside an untrained one.
+"""Measurements of the heads of three full GPTs, trained from different seeds, and an untrained one.
 
     python benchmarks/language_model.py --size full --models GPT --seeds 1 2
     python benchmarks/language_heads.py    # results/language_heads.csv and .md, in five minutes
 
-All is measured on every third of the excerpts' full windows, and copying on 32 random tokens said
-twice. The roles are those that stored_model.py gives.
+The measurements use every third of the excerpts' full windows, and copying 32 random tokens and
+their repetition. The roles are those of stored_model.py.
 """
 
 import csv
@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
-from language_model import GPT, SIZES, kept
+from language_model import GPT, SIZES, run_path
 from runs import write_page
-from stored_model import PLACES, SEED, SIZE, losses, roles
+from stored_model import ROLE_SCORES, SEED, SIZE, ablation_costs, head_roles
 from timing import RESULTS
 from torch import Tensor
 
@@ -33,7 +33,7 @@ from attncourse.stored import stored
 from attncourse.train import seeded
 from attncourse.transformer import LanguageModel
 
-MEASURED = (
+MEASUREMENTS = (
     "one back",
     "decade",
     "start",
@@ -48,92 +48,96 @@ PERIOD, TEXTS, CENTURY = 32, 16, 10
 
 
 @contextmanager
-def start_says_nothing(model: LanguageModel, block: int, head: int) -> Iterator[None]:
-    """Within, this head's value of the start token is 0."""
+def zero_start_value(model: LanguageModel, block: int, head: int) -> Iterator[None]:
+    """A context in which this head's value vector of the start token is 0."""
     layer = attention_layers(model)[block]
 
-    def silence(_, given: tuple, named: dict) -> tuple[tuple, dict]:
-        q, k, v = given
+    def zero_start(_, arguments: tuple, keywords: dict) -> tuple[tuple, dict]:
+        q, k, v = arguments
         # a head is the third axis from the end
         v = v.clone()
         v[..., head, 0, :] = 0
-        return (q, k, v), named
+        return (q, k, v), keywords
 
-    with removed([layer.attend.register_forward_pre_hook(silence, with_kwargs=True)]):
+    with removed([layer.attend.register_forward_pre_hook(zero_start, with_kwargs=True)]):
         yield
 
 
-def moved(looks: Tensor, others: Tensor) -> Tensor:
-    """How much of a row's weight lies elsewhere in another decade: from 0 to 1."""
-    return ((looks - others).abs().sum(-1) / 2).mean((1, 3))
+def total_variation(weights: Tensor, other_weights: Tensor) -> Tensor:
+    """Mean total variation distance of the rows of two sets of weights, by block and head."""
+    return ((weights - other_weights).abs().sum(-1) / 2).mean((1, 3))
 
 
-def twice(windowed: Windowed) -> Tensor:
-    """Random tokens, said two times after the prefix."""
+def repeated_tokens(windowed: Windowed) -> Tensor:
+    """Rows of a prefix, random tokens, and the same tokens again."""
     g = torch.Generator().manual_seed(0)
-    said = torch.randint(256, len(windowed.pairs), (TEXTS, PERIOD), generator=g)
+    tokens = torch.randint(256, len(windowed.pairs), (TEXTS, PERIOD), generator=g)
     prefix = torch.tensor(windowed.prefix(1950)).expand(TEXTS, 2)
-    return torch.cat([prefix, said, said], dim=1)
+    return torch.cat([prefix, tokens, tokens], dim=1)
 
 
-def of_the_other_century(tokens: Tensor, windowed: Windowed) -> Tensor:
-    """The same windows, which say a decade a hundred years away."""
+def shift_century(tokens: Tensor, windowed: Windowed) -> Tensor:
+    """The same windows with the decade a hundred years later, or earlier."""
     first, count = windowed.start + 2, windowed.vocabulary - windowed.start - 2
     decades = tokens[:, 1] - first
-    away = torch.where(decades < count / 2, decades + CENTURY, decades - CENTURY)
-    return torch.cat([tokens[:, :1], first + away[:, None], tokens[:, 2:]], dim=1)
+    shifted = torch.where(decades < count / 2, decades + CENTURY, decades - CENTURY)
+    return torch.cat([tokens[:, :1], first + shifted[:, None], tokens[:, 2:]], dim=1)
 
 
-def scores(model: LanguageModel, windowed: Windowed) -> dict[str, Tensor]:
-    """Each measurement, by block and head."""
+def measure(model: LanguageModel, windowed: Windowed) -> dict[str, Tensor]:
+    """The measurements, each by block and head."""
     rows = english.windows().tolist()[::3]
-    some, tokens = [*batched(rows, 64)], batch(rows[::3]).tokens
+    batches, tokens = [*batched(rows, 64)], batch(rows[::3]).tokens
     characters = sum(len(windowed.pairs.decode(row[2:])) for row in rows)
-    whole = bits_by_window(model, some).sum()
-    looks = head_weights(model, tokens)
-    lost = losses(model, some)
-    unsaid = torch.zeros_like(lost)
-    for block, head in torch.cartesian_prod(*map(torch.arange, lost.shape)).tolist():
-        with start_says_nothing(model, block, head):
-            unsaid[block, head] = bits_by_window(model, some).sum() - whole
-    copying = head_weights(model, twice(windowed))[..., 2:, 2:]
-    found = (
-        *(score(looks) for score in PLACES.values()),
+    total_bits = bits_by_window(model, batches).sum()
+    weights = head_weights(model, tokens)
+    costs = ablation_costs(model, batches)
+    costs_of_start = torch.zeros_like(costs)
+    for block, head in torch.cartesian_prod(*map(torch.arange, costs.shape)).tolist():
+        with zero_start_value(model, block, head):
+            costs_of_start[block, head] = bits_by_window(model, batches).sum() - total_bits
+    copying = head_weights(model, repeated_tokens(windowed))[..., 2:, 2:]
+    measurements = (
+        *(score(weights) for score in ROLE_SCORES.values()),
         induction_score(copying, PERIOD).mean(1),
-        moved(looks, head_weights(model, of_the_other_century(tokens, windowed))),
-        lost / characters,
-        unsaid / characters,
+        total_variation(weights, head_weights(model, shift_century(tokens, windowed))),
+        costs / characters,
+        costs_of_start / characters,
     )
-    return dict(zip(MEASURED, found, strict=True))
+    return dict(zip(MEASUREMENTS, measurements, strict=True))
 
 
 def models(windowed: Windowed) -> Iterator[tuple[str, LanguageModel]]:
-    """The one that comes with the course, those of the other seeds, and one that is untrained."""
-    sized = SIZES[SIZE]
+    """Name and model: the course's own, those of the other seeds, and an untrained one."""
+    size = SIZES[SIZE]
     weights, held = stored("english")
     yield f"seed {SEED}", load_language_model(weights, held["heads"])
-    for seed in range(SEED + 1, sized.seeds[GPT]):
-        weights = torch.load(kept(SIZE, GPT, seed, "after-20"), weights_only=True)
-        yield f"seed {seed}", load_language_model(weights, sized.heads)
+    for seed in range(SEED + 1, size.seeds[GPT]):
+        weights = torch.load(run_path(SIZE, GPT, seed, "after-20"), weights_only=True)
+        yield f"seed {seed}", load_language_model(weights, size.heads)
     with seeded(0):
         yield UNTRAINED, language_model(windowed.vocabulary).eval()
 
 
 def main() -> None:
     torch.set_num_threads(1)
-    windowed, lines = Windowed(stored_pairs()), []
+    windowed, rows = Windowed(stored_pairs()), []
     for name, model in models(windowed):
-        found = scores(model, windowed)
-        said = (
-            {} if name == UNTRAINED else {(*x["head"],): x["role"] for x in roles(model, windowed)}
+        measurements = measure(model, windowed)
+        named_roles = (
+            {}
+            if name == UNTRAINED
+            else {(*entry["head"],): entry["role"] for entry in head_roles(model, windowed)}
         )
-        for block, head in torch.cartesian_prod(*map(torch.arange, found["lost"].shape)).tolist():
-            numbers = [f"{found[one][block, head].item():.3f}" for one in MEASURED]
-            lines.append((name, block, head, *numbers, said.get((block, head), "")))
-        print(name, said, flush=True)
-    columns = ("model", "block", "head", *MEASURED, "role")
+        for block, head in torch.cartesian_prod(
+            *map(torch.arange, measurements["lost"].shape)
+        ).tolist():
+            numbers = [f"{measurements[key][block, head].item():.3f}" for key in MEASUREMENTS]
+            rows.append((name, block, head, *numbers, named_roles.get((block, head), "")))
+        print(name, named_roles, flush=True)
+    columns = ("model", "block", "head", *MEASUREMENTS, "role")
     with (RESULTS / "language_heads.csv").open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([columns, *lines])
+        csv.writer(file, lineterminator="\n").writerows([columns, *rows])
     text = [
         "# What sixteen heads do, in three trainings",
         "Mean weights on the token before, on the decade, on the start and on the token itself; on "
@@ -141,7 +145,7 @@ def main() -> None:
         "share of the weight moves if the window says a decade a hundred years away; bits a "
         "character that are lost without the head, and if its value of the start token is 0.",
     ]
-    write_page("language_heads", "language_heads", text, columns, lines)
+    write_page("language_heads", "language_heads", text, columns, rows)
 
 
 if __name__ == "__main__":

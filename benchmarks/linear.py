@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from fast_transformers.attention import CausalLinearAttention
 from fast_transformers.masking import LengthMask, TriangularCausalMask
-from timing import RESULTS, THREADS, in_turn, markdown, where, write_csv
+from timing import RESULTS, THREADS, machine_info, markdown_table, time_interleaved, write_csv
 from torch import Tensor
 
 from attncourse.dot_product import attention
@@ -28,17 +28,20 @@ from attncourse.linear import (
 
 HEADS, WIDTH = 8, 64
 PACKAGE = "fast-transformers"
-TIMES = ("forward, ms", "package / it", "with gradients, ms", "package / it")
-HEADINGS = ("n", "form", *TIMES, *(f"processor, {one}" for one in TIMES))
-OTHERS = ("torch's softmax", "the package")
-SHORT = ("n", *(f"{other}, {way}" for other in OTHERS for way in ("forward", "with gradients")))
+TIME_HEADINGS = ("forward, ms", "package / it", "with gradients, ms", "package / it")
+HEADINGS = ("n", "form", *TIME_HEADINGS, *(f"processor, {heading}" for heading in TIME_HEADINGS))
+COMPARED = ("torch's softmax", "the package")
+RATIO_HEADINGS = (
+    "n",
+    *(f"{other}, {kind}" for other in COMPARED for kind in ("forward", "with gradients")),
+)
 
 
-def forms(n: int) -> tuple[dict[str, Callable[[], Tensor]], list[Tensor]]:
-    """Each form as a call without arguments, and the tensors that it may have gradients for."""
+def build_calls(n: int) -> tuple[dict[str, Callable[[], Tensor]], list[Tensor]]:
+    """Each implementation as a call without arguments, and the inputs that get gradients."""
     g = torch.Generator().manual_seed(0)
     q, k, v = (torch.randn(1, HEADS, n, WIDTH, generator=g).requires_grad_() for _ in "qkv")
-    # the package has the tokens before the heads
+    # the package has the axis of tokens before that of heads
     theirs = [x.detach().transpose(1, 2).contiguous().requires_grad_() for x in (q, k, v)]
     package = CausalLinearAttention(WIDTH)
     masks = TriangularCausalMask(n), LengthMask(torch.tensor([n])), LengthMask(torch.tensor([n]))
@@ -55,20 +58,20 @@ def forms(n: int) -> tuple[dict[str, Callable[[], Tensor]], list[Tensor]]:
     return calls, [q, k, v, *theirs]
 
 
-def table(lengths: list[int], seconds: float) -> list[tuple]:
-    """A row for each length and form."""
+def measure_lengths(lengths: list[int], seconds: float) -> list[tuple]:
+    """A row of times for each length and implementation."""
     rows = []
     for n in lengths:
-        calls, inputs = forms(n)
-        found = {name: [] for name in calls}
+        calls, inputs = build_calls(n)
+        times = {name: [] for name in calls}
         for threads, clock in ((THREADS, time.monotonic), (1, time.process_time)):
             torch.set_num_threads(threads)
-            for name, both in in_turn(calls, inputs, seconds, clock).items():
-                found[name] += both
-        for name, took in found.items():
+            for name, both in time_interleaved(calls, inputs, seconds, clock).items():
+                times[name] += both
+        for name, row_times in times.items():
             cells = [
                 cell
-                for ours, theirs in zip(took, found[PACKAGE], strict=True)
+                for ours, theirs in zip(row_times, times[PACKAGE], strict=True)
                 for cell in (f"{1e3 * ours:.1f}", f"{theirs / ours:.2f}")
             ]
             rows.append((n, name, *cells))
@@ -76,68 +79,72 @@ def table(lengths: list[int], seconds: float) -> list[tuple]:
     return rows
 
 
-def times_as_long(rows: list[tuple]) -> list[tuple]:
-    """What torch's own softmax and the package take on the clock, in times of our causal form."""
-    took = {(n, name): (float(forward), float(both)) for n, name, forward, _, both, *_ in rows}
+def time_ratios(rows: list[tuple]) -> list[tuple]:
+    """Wall times of torch's softmax and of the package, as multiples of our causal form."""
+    times = {
+        (n, name): (float(forward), float(with_gradients))
+        for n, name, forward, _, with_gradients, *_ in rows
+    }
     return [
         (
             n,
             *(
                 f"{theirs / ours:.1f}"
                 for name in ("torch's own softmax", PACKAGE)
-                for theirs, ours in zip(took[n, name], took[n, "linear, causal"], strict=True)
+                for theirs, ours in zip(times[n, name], times[n, "linear, causal"], strict=True)
             ),
         )
         for n in dict.fromkeys(row[0] for row in rows)
     ]
 
 
-def tokens(lengths: tuple[int, ...] = (128, 8192), rounds: int = 2000) -> list[tuple]:
-    """What the next token takes after each length: median microseconds, and KiB that are held."""
+def measure_steps(lengths: tuple[int, ...] = (128, 8192), rounds: int = 2000) -> list[tuple]:
+    """A row for each attention and length: median microseconds of the next token, KiB of state."""
     torch.set_num_threads(1)
-    steps, held = {}, {}
+    steps, state_bytes = {}, {}
     for n in lengths:
         q, k, v = (torch.randn(HEADS, n, WIDTH) for _ in "qkv")
         state, token = linear_attention_state(k, v), [x[:, -1] for x in (q, k, v)]
         steps["linear", n] = lambda state=state, token=token: linear_attention_step(state, *token)
         steps["softmax", n] = lambda q=q, k=k, v=v: attention(q[:, -1:], k, v)
-        held["linear", n] = sum(x.nbytes for x in state)
-        held["softmax", n] = k.nbytes + v.nbytes
-    took = {name: [] for name in steps}
+        state_bytes["linear", n] = sum(x.nbytes for x in state)
+        state_bytes["softmax", n] = k.nbytes + v.nbytes
+    times = {name: [] for name in steps}
     with torch.no_grad():
         for _ in range(rounds):
             for name, step in steps.items():
                 start = time.perf_counter()
                 step()
-                took[name].append(time.perf_counter() - start)
-    median = {name: statistics.median(each) for name, each in took.items()}
+                times[name].append(time.perf_counter() - start)
+    median = {name: statistics.median(seconds) for name, seconds in times.items()}
     return [
-        (name, n, f"{1e6 * took:.0f}", f"{took / median[name, lengths[0]]:.2f}",
-         f"{held[name, n] / 2**10:.0f}")
-        for (name, n), took in median.items()
+        (name, n, f"{1e6 * times:.0f}", f"{times / median[name, lengths[0]]:.2f}",
+         f"{state_bytes[name, n] / 2**10:.0f}")
+        for (name, n), times in median.items()
     ]  # fmt: skip
 
 
 def main() -> None:
     """Print the tables, and write them to the results."""
-    arguments = argparse.ArgumentParser(description=__doc__)
-    every = [512, 1024, 2048, 4096, 8192, 16384]
-    arguments.add_argument("--lengths", type=int, nargs="+", default=every)
-    arguments.add_argument("--seconds", type=float, default=15, help="for each length, twice")
-    chosen = arguments.parse_args()
-    rows, of_tokens = table(chosen.lengths, chosen.seconds), tokens()
-    for row in of_tokens:
+    parser = argparse.ArgumentParser(description=__doc__)
+    default_lengths = [512, 1024, 2048, 4096, 8192, 16384]
+    parser.add_argument("--lengths", type=int, nargs="+", default=default_lengths)
+    parser.add_argument("--seconds", type=float, default=15, help="for each length, twice")
+    arguments = parser.parse_args()
+    rows, step_rows = measure_lengths(arguments.lengths, arguments.seconds), measure_steps()
+    for row in step_rows:
         print(*row, sep=" | ")
     (RESULTS / "linear.md").write_text(
-        f"# Causal linear attention beside its peers\n\n{where('pytorch-fast-transformers')}\n\n"
+        "# Causal linear attention beside its peers\n\n"
+        f"{machine_info('pytorch-fast-transformers')}\n\n"
         f"One sequence of n tokens, {HEADS} heads of width {WIDTH}. Milliseconds: medians, on the "
         f"clock with {THREADS} threads, then on the processor with one.\n\n"
-        f"{markdown(HEADINGS, rows)}\n"
+        f"{markdown_table(HEADINGS, rows)}\n"
         "## In times of the causal form\n\nHow many times as long the others take, on the "
         "clock.\n\n"
-        f"{markdown(SHORT, times_as_long(rows))}\n"
+        f"{markdown_table(RATIO_HEADINGS, time_ratios(rows))}\n"
         "## A token at a time\n\nThe next token after n, with one thread.\n\n"
-        + markdown(("attention", "n", "microseconds", "to n = 128", "held, KiB"), of_tokens),
+        + markdown_table(("attention", "n", "microseconds", "to n = 128", "held, KiB"), step_rows),
         "utf-8",
     )
     write_csv("linear", rows, HEADINGS)

@@ -1,4 +1,4 @@
-"""Relative attention beside its peers: time and memory, forward and with the gradients.
+"""Relative attention compared with other implementations: time and memory, with gradients.
 
 Every form runs in turn, again and again, in one process, and the median counts.
 Milliseconds on the clock, with two threads, depend on what else the machine does; those of the
@@ -11,7 +11,16 @@ from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
-from timing import HEADINGS, RESULTS, THREADS, markdown, measure, rows_of, where, write_csv
+from timing import (
+    HEADINGS,
+    RESULTS,
+    THREADS,
+    cost_rows,
+    machine_info,
+    markdown_table,
+    measure,
+    write_csv,
+)
 from torch import Tensor, nn
 from transformers import Wav2Vec2BertConfig
 from transformers.models.wav2vec2_bert.modeling_wav2vec2_bert import Wav2Vec2BertSelfAttention
@@ -26,7 +35,7 @@ from attncourse.relative import (
 )
 
 HEADS, WIDTH, MAX_DISTANCE = 8, 64, 16
-PLAIN = "softmax attention, written out"
+BASELINE = "softmax attention, written out"
 
 
 def transformers_attention(x: Tensor, a_k: Tensor) -> Callable[[], Tensor]:
@@ -42,8 +51,8 @@ def transformers_attention(x: Tensor, a_k: Tensor) -> Callable[[], Tensor]:
     return lambda: layer(x)[0]
 
 
-def forms(n: int) -> tuple[dict[str, Callable[[], Tensor]], list[Tensor]]:
-    """Each form as a call without arguments, and the tensors that it may have gradients for."""
+def build_calls(n: int) -> tuple[dict[str, Callable[[], Tensor]], list[Tensor]]:
+    """Each implementation as a call without arguments, and the inputs that get gradients."""
     g = torch.Generator().manual_seed(0)
     shapes = [(1, HEADS, n, WIDTH)] * 3 + [(2 * MAX_DISTANCE + 1, WIDTH)] * 2
     q, k, v, a_k, a_v = inputs = [torch.randn(s, generator=g).requires_grad_() for s in shapes]
@@ -53,7 +62,7 @@ def forms(n: int) -> tuple[dict[str, Callable[[], Tensor]], list[Tensor]]:
     ours = relative_attention(split, split, split, a_k, None).transpose(1, 2).flatten(2)
     torch.testing.assert_close(theirs(), ours, atol=1e-4, rtol=1e-4)
     calls = {
-        PLAIN: lambda: attention(q, k, v),
+        BASELINE: lambda: attention(q, k, v),
         "torch's own, without positions": lambda: F.scaled_dot_product_attention(q, k, v),
         "relative, in blocks": lambda: relative_attention(q, k, v, a_k, a_v),
         "relative, gather": lambda: relative_attention_gather(q, k, v, a_k, a_v),
@@ -63,59 +72,64 @@ def forms(n: int) -> tuple[dict[str, Callable[[], Tensor]], list[Tensor]]:
     return calls, [*inputs, x]
 
 
-def step(attend) -> tuple[Callable[[], Tensor], list[Tensor]]:
-    """The loss of a Transformer of 2 layers, 512 wide, for 8 sequences of 64 words."""
+def training_step(attend) -> tuple[Callable[[], Tensor], list[Tensor]]:
+    """A training step of a Transformer of 2 layers, 512 wide, on 8 sequences of 64 words."""
     torch.manual_seed(0)
     layers = []
     for _ in range(2):
         block = MultiHeadAttention(512, HEADS, attend() if callable(attend) else attention)
-        more = nn.Sequential(nn.Linear(512, 2048), nn.ReLU(), nn.Linear(2048, 512))
-        layers.append(nn.ModuleList([nn.LayerNorm(512), block, nn.LayerNorm(512), more]))
+        feed_forward = nn.Sequential(nn.Linear(512, 2048), nn.ReLU(), nn.Linear(2048, 512))
+        layers.append(nn.ModuleList([nn.LayerNorm(512), block, nn.LayerNorm(512), feed_forward]))
     model = nn.ModuleList([nn.Embedding(8000, 512), *layers, nn.Linear(512, 8000)])
     words = torch.randint(8000, (8, 64), generator=torch.Generator().manual_seed(0))
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
 
-    def loss() -> Tensor:
+    def run_step() -> Tensor:
         optimizer.step()
         optimizer.zero_grad()
         x = model[0](words)
-        for first, block, second, more in model[1:-1]:
-            x = x + block(first(x))
-            x = x + more(second(x))
+        for norm1, block, norm2, feed_forward in model[1:-1]:
+            x = x + block(norm1(x))
+            x = x + feed_forward(norm2(x))
         return F.cross_entropy(model[-1](x).flatten(0, 1), words.flatten())
 
-    return loss, []
+    return run_step, []
 
 
-def table(lengths: list[int], seconds: float) -> list[tuple]:
+def measure_lengths(lengths: list[int], seconds: float) -> list[tuple]:
+    """A row of costs for each length and implementation."""
     rows = []
     for n in lengths:
-        found = rows_of(measure(*forms(n), seconds), PLAIN)
-        rows += [(n, *row) for row in found]
-        for row in found:
+        length_rows = cost_rows(measure(*build_calls(n), seconds), BASELINE)
+        rows += [(n, *row) for row in length_rows]
+        for row in length_rows:
             print(n, *row, sep=" | ", flush=True)
     return rows
 
 
-def in_short(rows: list[tuple]) -> list[tuple]:
-    """Each form's times at all lengths, and its peak at the last, in those of the plain form."""
+def summary_rows(rows: list[tuple]) -> list[tuple]:
+    """For each implementation, its times at all lengths and peak at the last, as ratios."""
     names = dict.fromkeys(form for _, form, *_ in rows)
-    found = {name: [row for row in rows if row[1] == name] for name in names}
-    return [(name, *(row[4] for row in some), some[-1][8]) for name, some in found.items()]
+    rows_by_name = {name: [row for row in rows if row[1] == name] for name in names}
+    return [
+        (name, *(row[4] for row in form_rows), form_rows[-1][8])
+        for name, form_rows in rows_by_name.items()
+    ]
 
 
-def steps(seconds: float) -> list[tuple]:
+def measure_training_steps(seconds: float) -> list[tuple]:
+    """A row of costs of a training step for each kind of attention."""
     calls = {
-        PLAIN: step(None)[0],
-        "relative, in blocks": step(lambda: RelativeAttention(WIDTH, MAX_DISTANCE))[0],
-        "relative, gather": step(lambda: Gathered(WIDTH, MAX_DISTANCE))[0],
+        BASELINE: training_step(None)[0],
+        "relative, in blocks": training_step(lambda: RelativeAttention(WIDTH, MAX_DISTANCE))[0],
+        "relative, gather": training_step(lambda: GatherRelativeAttention(WIDTH, MAX_DISTANCE))[0],
     }
-    # without what goes forward alone: the optimizer's step is part of it
-    return [(row[0], *row[2:]) for row in rows_of(measure(calls, [], seconds), PLAIN)]
+    # without the forward time, which includes the optimizer's step
+    return [(row[0], *row[2:]) for row in cost_rows(measure(calls, [], seconds), BASELINE)]
 
 
-class Gathered(RelativeAttention):
-    """RelativeAttention with the gather in place of the blocks."""
+class GatherRelativeAttention(RelativeAttention):
+    """RelativeAttention by the gather form instead of blocks."""
 
     def forward(self, q, k, v, mask=None):
         return relative_attention_gather(q, k, v, self.a_k, self.a_v, mask)
@@ -123,24 +137,28 @@ class Gathered(RelativeAttention):
 
 def main() -> None:
     """Print the tables, and write them to the results."""
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--lengths", type=int, nargs="+", default=[256, 512, 1024, 2048])
-    arguments.add_argument("--seconds", type=float, default=20, help="for each length, twice")
-    chosen = arguments.parse_args()
-    rows, of_steps = table(chosen.lengths, chosen.seconds), steps(chosen.seconds)
-    for row in of_steps:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lengths", type=int, nargs="+", default=[256, 512, 1024, 2048])
+    parser.add_argument("--seconds", type=float, default=20, help="for each length, twice")
+    arguments = parser.parse_args()
+    rows, step_rows = (
+        measure_lengths(arguments.lengths, arguments.seconds),
+        measure_training_steps(arguments.seconds),
+    )
+    for row in step_rows:
         print(*row, sep=" | ")
+    summary_headings = ("form", *(f"n = {n}" for n in arguments.lengths), "peak")
     (RESULTS / "relative.md").write_text(
-        f"# Relative attention beside its peers\n\n{where('transformers')}\n\n"
+        f"# Relative attention beside its peers\n\n{machine_info('transformers')}\n\n"
         f"One sequence of n words, {HEADS} heads of width {WIDTH}, max_distance {MAX_DISTANCE}. "
         f"Milliseconds: medians, on the clock with {THREADS} threads, on the processor with one, "
         "with the gradients. Peak: what the call's tensors and gradients hold at once.\n\n"
-        f"{markdown(HEADINGS, rows)}\n"
-        f"## In times of {PLAIN}\n\nWith the gradients, on the clock.\n\n"
-        f"{markdown(('form', *(f'n = {n}' for n in chosen.lengths), 'peak'), in_short(rows))}\n"
+        f"{markdown_table(HEADINGS, rows)}\n"
+        f"## In times of {BASELINE}\n\nWith the gradients, on the clock.\n\n"
+        f"{markdown_table(summary_headings, summary_rows(rows))}\n"
         "## A training step\n\nTwo layers of the paper's base shape (512 wide, 8 heads, "
         f"feed-forward 2048), max_distance {MAX_DISTANCE}, 8 sequences of 64 words, "
-        "8000 different words.\n\n" + markdown(("attention", *HEADINGS[3:]), of_steps),
+        "8000 different words.\n\n" + markdown_table(("attention", *HEADINGS[3:]), step_rows),
         "utf-8",
     )
     write_csv("relative", rows)

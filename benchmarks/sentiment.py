@@ -15,7 +15,7 @@ from itertools import product
 
 import torch
 from classifiers import MODELS, WIDTH, classifier
-from runs import Runs, spread, write_page
+from runs import Runs, mean_and_std, write_page
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -24,43 +24,45 @@ from sklearn.pipeline import make_pipeline
 from attncourse.data.sentiment import Rated, Ratings, Vocabulary, ratings, tokens
 from attncourse.train import accuracy, fit, seeded
 
-FOLDS, BATCH, LEAST = 5, 32, 2
-# how many seeds each set gets, each with folds of its own
+FOLDS, BATCH, MIN_COUNT = 5, 32, 2
+# the number of seeds for each set of texts; each seed has its own folds
 SEEDS = {"tweets": 3, "products": 1, "editorials": 1, "movies": 1}
-# what logistic regression chooses from, and what the networks do, on folds of the tweets
-STRENGTHS, WORDS_IN_A_ROW = (0.1, 0.3, 1, 3, 10, 30), ((1, 1), (1, 2))
-RATES, EPOCHS, INNER = (2e-3, 4e-3), (4, 8), 2
+# settings tried for logistic regression, and for the networks on folds of the tweets
+C_VALUES, NGRAM_RANGES = (0.1, 0.3, 1, 3, 10, 30), ((1, 1), (1, 2))
+RATES, EPOCHS, INNER_FOLDS = (2e-3, 4e-3), (4, 8), 2
 RUNS = Runs("sentiment", ("texts", "model"), ("accuracy",))
 CHOICES = Runs("sentiment_choices", ("model", "rate", "epochs"), ("accuracy",))
 
 
-def majority(train: list[Rated], test: list[Rated]) -> float:
-    """The share of the test that has the commonest label of training."""
-    positive = 2 * sum(one.positive for one in train) > len(train)
-    return sum(one.positive == positive for one in test) / len(test)
+def majority_accuracy(train: list[Rated], test: list[Rated]) -> float:
+    """Test accuracy of the commonest label in training."""
+    positive = 2 * sum(text.positive for text in train) > len(train)
+    return sum(text.positive == positive for text in test) / len(test)
 
 
-def regression(kind: type[CountVectorizer], train: list[Rated], test: list[Rated]) -> float:
-    """Logistic regression on tokens, tuned by cross-validation inside the training texts."""
-    vectors = kind(tokenizer=tokens, lowercase=False, token_pattern=None)
+def regression_accuracy(
+    vectorizer: type[CountVectorizer], train: list[Rated], test: list[Rated]
+) -> float:
+    """Test accuracy of logistic regression, tuned by cross-validation on the training texts."""
+    vectorized = vectorizer(tokenizer=tokens, lowercase=False, token_pattern=None)
     search = GridSearchCV(
-        make_pipeline(vectors, LogisticRegression(solver="liblinear")),
+        make_pipeline(vectorized, LogisticRegression(solver="liblinear")),
         {
-            f"{kind.__name__.lower()}__ngram_range": WORDS_IN_A_ROW,
-            "logisticregression__C": STRENGTHS,
+            f"{vectorizer.__name__.lower()}__ngram_range": NGRAM_RANGES,
+            "logisticregression__C": C_VALUES,
         },
         cv=3,
     )
-    texts, labels = zip(*((one.text, one.positive) for one in train), strict=True)
+    texts, labels = zip(*((text.text, text.positive) for text in train), strict=True)
     search.fit(texts, labels)
-    return search.score([one.text for one in test], [one.positive for one in test])
+    return search.score([text.text for text in test], [text.positive for text in test])
 
 
-def network(
+def network_accuracy(
     name: str, rate: float, epochs: int, seed: int, train: list[Rated], test: list[Rated]
 ) -> float:
-    """Train one network; its vocabulary is that of the training texts."""
-    vocabulary = Vocabulary(train, LEAST)
+    """Train a network, with the vocabulary of the training texts; its test accuracy."""
+    vocabulary = Vocabulary(train, MIN_COUNT)
     with seeded(seed) as g:
         model = classifier(name, vocabulary)
         fit(model, lambda: vocabulary.batches(train, BATCH, g), epochs, rate)
@@ -68,82 +70,88 @@ def network(
 
 
 BASELINES: dict[str, Callable[..., float]] = {
-    "the commonest label": majority,
-    "bag of words, logistic regression": partial(regression, CountVectorizer),
-    "tf-idf, logistic regression": partial(regression, TfidfVectorizer),
+    "the commonest label": majority_accuracy,
+    "bag of words, logistic regression": partial(regression_accuracy, CountVectorizer),
+    "tf-idf, logistic regression": partial(regression_accuracy, TfidfVectorizer),
 }
 
 
-def cross_validated(texts: Ratings, seed: int, score: Callable[..., float]) -> list[float]:
-    """The share of all texts that are right, each tested once."""
+def cross_validate(texts: Ratings, seed: int, score: Callable[..., float]) -> list[float]:
+    """The accuracy over all folds, as a list of one number."""
     folds = list(texts.folds(FOLDS, seed))
     right = sum(score(train, test) * len(test) for train, test in folds)
     return [right / len(texts.texts)]
 
 
-def tried(tweets: Ratings, name: str, rate: float, epochs: int, seed: int) -> list[float]:
-    """A setting of a network, on folds of the training texts of the first fold."""
+def try_setting(tweets: Ratings, name: str, rate: float, epochs: int, seed: int) -> list[float]:
+    """Accuracy of a setting of a network, on folds of the training texts of the first fold."""
     train, _ = next(tweets.folds(FOLDS, seed))
-    inner = list(replace(tweets, texts=tuple(train)).folds(FOLDS, seed))[:INNER]
-    return [sum(network(name, rate, epochs, seed, *split) for split in inner) / INNER]
+    inner = list(replace(tweets, texts=tuple(train)).folds(FOLDS, seed))[:INNER_FOLDS]
+    return [
+        sum(network_accuracy(name, rate, epochs, seed, *split) for split in inner) / INNER_FOLDS
+    ]
 
 
-def chosen(name: str) -> tuple[float, int]:
-    """The setting that did best."""
-    found = {key: scores for key, scores in CHOICES.finished().items() if key[0] == name}
-    _, rate, epochs, _ = max(found, key=lambda key: found[key])
+def best_setting(name: str) -> tuple[float, int]:
+    """The rate and number of epochs with the best accuracy."""
+    scores_by_setting = {
+        key: scores for key, scores in CHOICES.finished().items() if key[0] == name
+    }
+    _, rate, epochs, _ = max(scores_by_setting, key=lambda key: scores_by_setting[key])
     return float(rate), int(epochs)
 
 
-def run(sets: dict[str, Ratings], kind: str, name: str, seed: int) -> list[float]:
-    """A model on one set of texts, with the folds and the initial weights of one seed."""
+def run_model(sets: dict[str, Ratings], kind: str, name: str, seed: int) -> list[float]:
+    """Accuracy of a model on one set of texts, with folds and initial weights from one seed."""
     if name in BASELINES:
-        return cross_validated(sets[kind], seed, BASELINES[name])
+        return cross_validate(sets[kind], seed, BASELINES[name])
     for rate, epochs in product(RATES, EPOCHS):
-        CHOICES.once(partial(tried, sets["tweets"]), name, rate, epochs, 0)
-    return cross_validated(sets[kind], seed, partial(network, name, *chosen(name), seed))
+        CHOICES.run_once(partial(try_setting, sets["tweets"]), name, rate, epochs, 0)
+    return cross_validate(
+        sets[kind], seed, partial(network_accuracy, name, *best_setting(name), seed)
+    )
 
 
 def write_table(sets: dict[str, Ratings]) -> None:
-    done = {kind: texts for kind, texts in sets.items() if RUNS.columns(kind, "CNN")}
-    lines = []
+    finished = {kind: texts for kind, texts in sets.items() if RUNS.columns(kind, "CNN")}
+    rows = []
     for name in (*BASELINES, *MODELS):
-        columns = [RUNS.columns(kind, name) for kind in done]
-        lines.append((name, *(spread(found[0]) if found else "" for found in columns)))
-    counted = ", ".join(f"{kind} {len(RUNS.columns(kind, 'CNN')[0])}" for kind in done)
-    settings = "; ".join("{}: {} and {}".format(name, *chosen(name)) for name in MODELS)
+        columns = [RUNS.columns(kind, name) for kind in finished]
+        rows.append((name, *(mean_and_std(column[0]) if column else "" for column in columns)))
+    seed_counts = ", ".join(f"{kind} {len(RUNS.columns(kind, 'CNN')[0])}" for kind in finished)
+    settings = "; ".join("{}: {} and {}".format(name, *best_setting(name)) for name in MODELS)
     text = [
         "# A label per sequence",
         f"The share of texts whose label is right, in {FOLDS} folds, so that each text is tested "
-        f"once. {'; '.join(map(str, done.values()))}.",
+        f"once. {'; '.join(map(str, finished.values()))}.",
         "Mean and standard deviation over the seeds, each with folds and initial weights of its "
-        f"own: {counted}.",
+        f"own: {seed_counts}.",
         "All models read the same tokens, and know only those of their training texts. "
-        f"Logistic regression chooses its strength C from {', '.join(map(str, STRENGTHS))}, and "
+        f"Logistic regression chooses its strength C from {', '.join(map(str, C_VALUES))}, and "
         "words alone or also pairs of neighbours, by cross-validation in three folds of the "
         f"training texts. The networks have width {WIDTH} and batches of {BATCH}. Each chooses "
         f"the rate of AdamW, which falls to 0, from {' and '.join(map(str, RATES))} and its epochs "
-        f"from {' and '.join(map(str, EPOCHS))}, on {INNER} of {FOLDS} folds of the training "
+        f"from {' and '.join(map(str, EPOCHS))}, on {INNER_FOLDS} of {FOLDS} folds of the training "
         "tweets of the first fold, and takes the same for the other texts. They are, for "
         f"{settings}.",
     ]
-    write_page("sentiment", "sentiment", text, ("model", *done), lines, "scikit-learn")
+    write_page("sentiment", "sentiment", text, ("model", *finished), rows, "scikit-learn")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, help="how many seeds of each model")
     parser.add_argument("--kinds", nargs="+", choices=SEEDS, default=list(SEEDS))
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     # one thread: the same sums in the same order on every machine, and room for other work
     torch.set_num_threads(1)
     sets = {kind: ratings(kind) for kind in SEEDS}
     if any(texts.sample for texts in sets.values()):
         raise SystemExit("the results need the ratings, not the sample")
-    for kind in asked.kinds:
-        for seed in range(asked.seeds or SEEDS[kind]):
+    for kind in arguments.kinds:
+        for seed in range(arguments.seeds or SEEDS[kind]):
             for name in (*BASELINES, *MODELS):
-                RUNS.once(partial(run, sets), kind, name, seed)
+                RUNS.run_once(partial(run_model, sets), kind, name, seed)
             write_table(sets)
 
 

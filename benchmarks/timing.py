@@ -1,4 +1,4 @@
-"""Time and memory of several forms of one thing, side by side in one run."""
+"""Time and memory of several implementations, measured in turn in one run."""
 
 import csv
 import os
@@ -23,8 +23,8 @@ HEADINGS = ("n", "form", "forward, ms", "with gradients, ms", "to plain", "proce
             "to plain", "peak, MiB", "to plain")  # fmt: skip
 
 
-class Peak(TorchDispatchMode):
-    """The most bytes that the tensors made while it is on hold at once."""
+class PeakMemory(TorchDispatchMode):
+    """Counts the peak of bytes in storages that are created while the mode is active."""
 
     def __init__(self):
         super().__init__()
@@ -32,32 +32,37 @@ class Peak(TorchDispatchMode):
         self.bytes = 0
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        before = {StorageWeakRef(x.untyped_storage()) for x in tensors((args, kwargs))}
+        before = {StorageWeakRef(x.untyped_storage()) for x in tensor_leaves((args, kwargs))}
         out = function(*args, **(kwargs or {}))
-        made = {StorageWeakRef(x.untyped_storage()): x.untyped_storage() for x in tensors(out)}
+        outputs = {
+            StorageWeakRef(x.untyped_storage()): x.untyped_storage() for x in tensor_leaves(out)
+        }
         self.live = {ref: size for ref, size in self.live.items() if not ref.expired()}
-        # a view, or the result of an operation in place, holds what was there before
-        new = {ref: storage.nbytes() for ref, storage in made.items() if ref not in before}
+        # a view, or the result of an in-place operation, has the storage of an input
+        new = {ref: storage.nbytes() for ref, storage in outputs.items() if ref not in before}
         self.live |= new
         self.bytes = max(self.bytes, sum(self.live.values()))
         return out
 
 
 class Cost(NamedTuple):
-    """Seconds forward and with gradients, seconds of the processor with gradients, peak bytes."""
+    """Wall seconds forward and in total with gradients, total CPU seconds, and peak bytes."""
 
     forward: float
-    both: float
-    processor: float
+    total: float
+    cpu: float
     peak: int
 
 
-def tensors(tree) -> list[Tensor]:
+def tensor_leaves(tree) -> list[Tensor]:
+    """The tensors in nested arguments or results."""
     return [x for x in leaves(tree) if isinstance(x, Tensor)]
 
 
-def run(call: Callable[[], Tensor], inputs: list[Tensor], clock: Callable[[], float]) -> tuple:
-    """Seconds for the output, and for the output with all gradients, if there are any."""
+def time_call(
+    call: Callable[[], Tensor], inputs: list[Tensor], clock: Callable[[], float]
+) -> tuple:
+    """Seconds of a call, and of the call with its backward pass, if it has one."""
     start = clock()
     out = call()
     middle = clock()
@@ -69,56 +74,58 @@ def run(call: Callable[[], Tensor], inputs: list[Tensor], clock: Callable[[], fl
     return middle - start, end - start
 
 
-def in_turn(calls: dict, inputs: list[Tensor], seconds: float, clock) -> dict[str, tuple]:
-    """Median seconds of each call, all run in turn, twice each; a very slow one in one turn."""
-    took = {name: [] for name in calls}
-    begin, rounds = time.monotonic(), 0
-    while time.monotonic() - begin < seconds or rounds < 3:
+def time_interleaved(calls: dict, inputs: list[Tensor], seconds: float, clock) -> dict[str, tuple]:
+    """Median seconds of each call, interleaved in rounds; a very slow one runs in one round."""
+    times = {name: [] for name in calls}
+    start, rounds = time.monotonic(), 0
+    while time.monotonic() - start < seconds or rounds < 3:
         rounds += 1
         for name, call in calls.items():
-            if not took[name] or took[name][-1][1] < seconds / 4:
-                # the first of two finds the caches and the heap as another form left them
-                took[name].append([run(call, inputs, clock) for _ in range(2)][1])
+            if not times[name] or times[name][-1][1] < seconds / 4:
+                # the first of two calls warms up after another implementation
+                times[name].append([time_call(call, inputs, clock) for _ in range(2)][1])
     return {
-        name: tuple(statistics.median(column) for column in zip(*each, strict=True))
-        for name, each in took.items()
+        name: tuple(statistics.median(column) for column in zip(*columns, strict=True))
+        for name, columns in times.items()
     }
 
 
 def measure(calls: dict, inputs: list[Tensor], seconds: float) -> dict[str, Cost]:
-    """What each form costs; `seconds` go to the clock and as many to the processor."""
+    """The cost of each call, measured for `seconds` of wall time and as many of CPU time."""
     peaks = {}
     torch.set_num_threads(THREADS)
     for name, call in calls.items():
-        with Peak() as peak:
-            run(call, inputs, time.monotonic)
+        with PeakMemory() as peak:
+            time_call(call, inputs, time.monotonic)
         peaks[name] = peak.bytes
-    clock = in_turn(calls, inputs, seconds, time.monotonic)
+    wall_times = time_interleaved(calls, inputs, seconds, time.monotonic)
     torch.set_num_threads(1)
-    processor = in_turn(calls, inputs, seconds, time.thread_time)
-    return {name: Cost(*clock[name], processor[name][1], peaks[name]) for name in calls}
+    cpu_times = time_interleaved(calls, inputs, seconds, time.thread_time)
+    return {name: Cost(*wall_times[name], cpu_times[name][1], peaks[name]) for name in calls}
 
 
-def rows_of(found: dict[str, Cost], plain: str) -> list[tuple]:
-    """A line for each form, with its ratios to one of them."""
-    to = found[plain]
+def cost_rows(costs: dict[str, Cost], baseline: str) -> list[tuple]:
+    """A row for each implementation, with its ratios to the baseline."""
+    base = costs[baseline]
     return [
         (
-            name, f"{1e3 * one.forward:.1f}", f"{1e3 * one.both:.1f}", f"{one.both / to.both:.2f}",
-            f"{1e3 * one.processor:.1f}", f"{one.processor / to.processor:.2f}",
-            f"{one.peak / 2**20:.1f}", f"{one.peak / to.peak:.2f}",
+            name, f"{1e3 * cost.forward:.1f}",
+            f"{1e3 * cost.total:.1f}", f"{cost.total / base.total:.2f}",
+            f"{1e3 * cost.cpu:.1f}", f"{cost.cpu / base.cpu:.2f}",
+            f"{cost.peak / 2**20:.1f}", f"{cost.peak / base.peak:.2f}",
         )
-        for name, one in found.items()
+        for name, cost in costs.items()
     ]  # fmt: skip
 
 
-def markdown(headings: Iterable, rows: list[tuple]) -> str:
+def markdown_table(headings: Iterable, rows: list[tuple]) -> str:
+    """A table in Markdown."""
     lines = [tuple(headings), tuple("---" for _ in headings), *rows]
     return "".join(f"| {' | '.join(map(str, line))} |\n" for line in lines)
 
 
-def where(*packages: str) -> str:
-    """The machine, the date, and the versions of what ran on it."""
+def machine_info(*packages: str) -> str:
+    """Cores, load, date and versions, for the head of a page of results."""
     made_with = ", ".join(f"{name} {version(name)}" for name in ("torch", *packages))
     load = f"{os.getloadavg()[0]:.1f} processes at work when it ended, {date.today():%d %B %Y}"
     return (
@@ -128,6 +135,7 @@ def where(*packages: str) -> str:
 
 
 def write_csv(name: str, rows: list[tuple], headings: Iterable = HEADINGS) -> None:
+    """Write results/NAME.csv."""
     RESULTS.mkdir(exist_ok=True)
     with (RESULTS / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([tuple(headings), *rows])

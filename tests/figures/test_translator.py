@@ -18,7 +18,15 @@ from attncourse.data.batches import padded
 from attncourse.data.numbers import END, START, draw, name
 from attncourse.relative import relative_attention
 from attncourse.transformer import Causal
-from benchmarks.live import MOST_PARTS, RECORDED, SPECIAL, WEIGHTS, recorded, shipped, translated
+from benchmarks.live import (
+    EXAMPLES,
+    MAX_PARTS,
+    SPECIAL_TOKENS,
+    WEIGHTS,
+    load_published,
+    record_example,
+    translate_with_attention,
+)
 from tests import ROOT
 from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe
 
@@ -102,16 +110,14 @@ class Watched(nn.Module):
 @pytest.mark.parametrize("count", [50, pytest.param(500, marks=pytest.mark.slow)])
 @torch.no_grad()
 def test_scores_parts_and_weights_in_the_page_are_those_of_torch(count):
-    (model, words, _), numbers = shipped(), of_all_lengths(count, seed=count)
+    (model, words, _), numbers = load_published(), of_all_lengths(count, seed=count)
     names = json.dumps([name(n, "english") for n in numbers])
     got = run(f"((write) => {names}.map((words) => write(words)))(model(window.attncourseNumbers))")
-    tokens = {word: i for i, word in enumerate(SPECIAL)} | words.target
+    tokens = {word: i for i, word in enumerate(SPECIAL_TOKENS)} | words.target
     written = [[tokens[step["part"]] for step in steps] for steps in got]
-    assert all(
-        END not in one[:-1] and (one[-1] == END or len(one) == MOST_PARTS) for one in written
-    )
+    assert all(END not in one[:-1] and (one[-1] == END or len(one) == MAX_PARTS) for one in written)
     pairs = words.pairs(numbers)
-    made, cross = translated(model, pairs)
+    made, cross = translate_with_attention(model, pairs)
     part = model.decoder.blocks[0].attention.part
     part.attend = watched = Watched(part.attend)
     target = padded([[START, *one[:-1]] for one in written], END)
@@ -135,8 +141,8 @@ def close(got: list, want: torch.Tensor) -> None:
 
 
 def test_what_is_recorded_is_what_the_shipped_model_writes_and_it_is_not_heavy():
-    model, words, held = shipped()
-    assert [recorded(model, words, number) for number in RECORDED] == held["recorded"]
+    model, words, held = load_published()
+    assert [record_example(model, words, number) for number in EXAMPLES] == held["recorded"]
     assert sum(one.numel() for one in model.parameters()) == sum(
         torch.Size(shape).numel() for shape in held["shapes"].values()
     )
@@ -153,10 +159,10 @@ def test_the_chapter_says_what_was_measured_and_which_number_breaks_it():
     page = (ROOT / "chapters" / "tasks.md").read_text("utf-8")
     longest, *_ = re.findall(r"0\.\d+ \(up to (\d+) words", made)
     longer, most = (float(share) for share in re.findall(r"(0\.\d+) \(1", made))
-    assert shipped()[2]["longest"] == int(longest)
+    assert load_published()[2]["longest"] == int(longest)
     assert f"gets {longer:.2f} of 1,000 names of 11 to 14 words right" in page
     assert f"and {most:.2f} of the longest" in page
-    wrong = shipped()[2]["recorded"][-1]
+    wrong = load_published()[2]["recorded"][-1]
     assert not wrong["right"]
     words = len(wrong["english"])
     assert f"Type {wrong['number']}, whose name has {words} English words" in page
@@ -209,7 +215,7 @@ def test_a_number_is_written_part_by_part_and_judged(tab):
     assert tab.locator("[data-show=key]").all_inner_texts() == "seven thousand and sixteen".split()
     assert tab.locator("[data-show=part]").all_inner_texts() == [
         *name(7016, "german"),
-        SPECIAL[END],
+        SPECIAL_TOKENS[END],
     ]
     assert tab.locator("[data-show=arc]").count() == 4 * 5
     begun = ["sieben", "siebentausend", "siebentausendsech", "siebentausendsechzehn"]
@@ -228,7 +234,7 @@ def test_a_number_is_written_part_by_part_and_judged(tab):
 def test_a_name_that_is_wrong_or_longer_than_in_training_is_called_so(new_tab):
     tab = new_tab(reduced_motion="reduce")
     tab.set_content(page_of(FIGURE))
-    _, long, wrong = shipped()[2]["recorded"]
+    _, long, wrong = load_published()[2]["recorded"]
     field = tab.get_by_label("number")
     for one, verdict in ((long, "which is right."), (wrong, "which is wrong: it is “")):
         # as a name, too
@@ -239,7 +245,7 @@ def test_a_name_that_is_wrong_or_longer_than_in_training_is_called_so(new_tab):
             expect(said(tab)).to_contain_text(verdict)
             words = len(one["english"])
             expect(said(tab)).to_contain_text(f"more than 10 English words; this one has {words}.")
-            parts = [*one["parts"], SPECIAL[END]]
+            parts = [*one["parts"], SPECIAL_TOKENS[END]]
             expect(tab.locator("[data-show=part]")).to_have_text(parts, use_inner_text=True)
             field.fill("12")
             expect(said(tab)).to_contain_text("“zwölf”, which is right. For")

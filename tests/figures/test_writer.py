@@ -20,7 +20,7 @@ from attncourse.figures.writer import HERE, WEIGHTS
 from attncourse.language_model import head_weights, language_model, without
 from attncourse.stored import opened
 from attncourse.transformer import generate, sample
-from benchmarks.writer import NODE, recorded
+from benchmarks.writer import NODE, record
 from tests.site.audit import ALL_BUT_COLOURS, ONLY_COLOURS, axe
 from tools.extensions.late import LATE_SCRIPT
 
@@ -329,7 +329,7 @@ def test_bits_of_a_guess_are_those_of_its_points_or_of_what_was_left():
 @torch.no_grad()
 def test_what_is_recorded_is_what_the_shipped_model_does_and_it_is_not_heavy():
     model, held = shipped()
-    again = recorded(WEIGHTS)
+    again = record(WEIGHTS)
     assert again["opening"] == held["opening"] and again["examples"] == held["examples"]
     steps = [one["step"] for one in held["training"]]
     assert steps == sorted({*steps}) and held["training"][-1]["next"] == again["next"]
